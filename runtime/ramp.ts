@@ -21,8 +21,7 @@ export * from "./ramp/setup/webhooks.js";
 export { rotateVault } from "./ramp/vault.js";
 export type { Outcome } from "./model/outcome.js";
 
-const startEmbedded: service.StartEmbedded = ({ dataDir, log }) =>
-  startEmbeddedPostgres({ dataDir, log: (line) => log.info(line), warn: (line) => log.warn(line) });
+const startEmbedded: service.StartEmbedded = startEmbeddedPostgres;
 
 export function startRampService(options: service.RampServiceOptions): Promise<RunningServer> {
   return service.startRampService(options, startEmbedded);

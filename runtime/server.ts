@@ -92,7 +92,7 @@ interface Database {
 async function openDatabase({ environment, dataDir }: ServiceOptions, log: Logger): Promise<Database> {
   const url = environment.clickhouseUrl ?? environment.databaseUrl;
   if (url !== null) return { url, stop: () => Promise.resolve() };
-  return startEmbeddedPostgres({ dataDir, log: (line) => log.info(line), warn: (line) => log.warn(line) });
+  return startEmbeddedPostgres({ dataDir, log });
 }
 
 async function startDataApi(

@@ -1,49 +1,30 @@
 import { randomBytes } from "node:crypto";
 import {
   chown,
-  lstat,
   mkdir,
-  mkdtemp,
-  open,
-  readdir,
   readFile,
   readlink,
   realpath,
   rename,
   rm,
   stat,
+  truncate,
   writeFile,
 } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
-import { basename, dirname, join } from "node:path";
-import {
-  type Binaries,
-  copyParentsOf,
-  findBinaries,
-  program,
-  runnableBinaries,
-  serverAccount,
-  type SystemAccount,
-  EmbeddedPostgresUnavailable,
-  type ProgramResult,
-  run,
-} from "./binaries.js";
+import { join } from "node:path";
+import { type Binaries, EmbeddedPostgresUnavailable, program, run } from "./binaries.js";
 
 /** A database cluster on disk, with the binaries and the account that run it. */
 export interface Cluster {
-  /** PostgreSQL's own data directory. */
-  readonly data: string;
-  readonly log: string;
-  readonly password: string;
+  /** Holds `data`, `password` and `postgres.log`. */
+  readonly directory: string;
   readonly binaries: Binaries;
-  readonly account: SystemAccount | undefined;
 }
 
 export const SUPERUSER = "routewright";
 
-/** An incomplete cluster of this age was left by a killed process: initdb takes seconds. */
-const ABANDONED_MS = 10 * 60_000;
-/** A log longer than this (10 MB) is truncated at the next start. */
+/** A log longer than this (10 MB) is emptied at the next start. */
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 
 /**
@@ -62,138 +43,89 @@ const INITDB_OPTIONS = [
     .flatMap((setting) => ["--set", setting]),
 ];
 
-/** Opens the cluster in `<dataDir>/postgres` (`data/` and `password`); creates it with initdb if it does not exist. */
-export async function openCluster(dataDir: string, log: (line: string) => void): Promise<Cluster> {
-  await mkdir(dataDir, { recursive: true });
-  const directory = join(dataDir, "postgres");
-  const account = await serverAccount(directory);
-  const binaries = await runnableBinaries(await findBinaries(), account, copyParentsOf(account, dataDir));
-  await removeAbandoned(directory);
-  if (!(await exists(directory))) {
-    log(`embedded PostgreSQL: creating a database cluster in ${directory}`);
-    await createCluster(directory, binaries, account);
-  }
-  await checkVersion(directory, binaries);
-  const password = await readFile(join(directory, "password"), "utf8");
-  return { data: join(directory, "data"), log: `${directory}.log`, password, binaries, account };
-}
-
-/** Created aside and renamed: safe against a crash and against two processes at once. */
-async function createCluster(
-  directory: string,
-  binaries: Binaries,
-  account: SystemAccount | undefined,
-): Promise<void> {
-  const staging = await mkdtemp(`${directory}.new-`);
+/** Creates the cluster with initdb if there is none: aside and renamed, so that a killed process leaves none. */
+export async function createCluster({ directory, binaries }: Cluster): Promise<void> {
+  if (await stat(directory).catch(() => undefined)) return;
+  const staging = `${directory}.new`;
   const data = join(staging, "data");
   const password = join(staging, "password");
-  try {
-    await mkdir(data, { mode: 0o700 });
-    await writeFile(password, randomBytes(24).toString("base64url"), { mode: 0o600 });
-    if (account) for (const path of [staging, data, password]) await chown(path, account.uid, account.gid);
-    const args = [...dataArguments({ data, account }), "--pwfile=../password", ...INITDB_OPTIONS];
-    const { code, output } = await run(program(binaries, "initdb"), args, { account, cwd: data });
-    if (code !== 0) throw new EmbeddedPostgresUnavailable(`initdb failed: ${lastLines(output)}`);
-    await rename(staging, directory);
-  } catch (error) {
-    await rm(staging, { recursive: true, force: true });
-    if (!(await exists(directory))) throw error;
-  }
+  await rm(staging, { recursive: true, force: true });
+  await mkdir(data, { recursive: true, mode: 0o700 });
+  await writeFile(password, randomBytes(24).toString("base64url"), { mode: 0o600 });
+  const { account } = binaries;
+  if (account) for (const path of [staging, data, password]) await chown(path, account.uid, account.gid);
+  const args = ["--pwfile=../password", ...INITDB_OPTIONS];
+  const { code, output } = await runHere({ directory: staging, binaries }, "initdb", args);
+  if (code !== 0) throw new EmbeddedPostgresUnavailable(`initdb failed: ${lastLines(output)}`);
+  await rename(staging, directory);
 }
 
 /**
  * PostgreSQL's arguments for the data directory, which must also be the working directory. The account may have no access
  * to its parent directories: on Linux `/proc/self/cwd` does not need it.
  */
-export function dataArguments({ data, account }: Pick<Cluster, "data" | "account">): readonly string[] {
-  return ["-D", account && process.platform === "linux" ? "/proc/self/cwd" : data];
+export function dataArguments({ directory, binaries }: Cluster): readonly string[] {
+  return [
+    "-D",
+    binaries.account && process.platform === "linux" ? "/proc/self/cwd" : join(directory, "data"),
+  ];
 }
 
-async function checkVersion(directory: string, binaries: Binaries): Promise<void> {
-  const file = join(directory, "data", "PG_VERSION");
-  const found = await readFile(file, "utf8").catch((error: unknown) => error as Error);
-  if (found instanceof Error)
-    throw new EmbeddedPostgresUnavailable(
-      `${directory} holds no data for this account (${found.message}): run as the account that owns that folder, or move it away`,
-    );
-  const ours = Number.parseInt(binaries.version, 10);
-  if (Number(found) === ours) return;
-  throw new EmbeddedPostgresUnavailable(
-    `the data in ${directory} is of PostgreSQL ${found.trim()} and the server is PostgreSQL ${String(ours)}: move that folder ` +
-      `away to start with an empty database (to keep the data, dump it with that version first and load it afterwards)`,
-  );
-}
-
-async function removeAbandoned(directory: string): Promise<void> {
-  const parent = dirname(directory);
-  for (const name of await readdir(parent)) {
-    if (!name.startsWith(`${basename(directory)}.new-`)) continue;
-    const path = join(parent, name);
-    const made = await stat(path).catch(() => undefined);
-    if (made && Date.now() - made.mtimeMs > ABANDONED_MS) await rm(path, { recursive: true, force: true });
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return (await lstat(path).catch(() => undefined)) !== undefined;
-}
-
-/** Process id and port in `postmaster.pid`. The file remains after the server was killed. */
-export async function readPidFile({ data }: Cluster): Promise<{ pid: number; port: number } | undefined> {
-  const text = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "");
-  const [pid, , , port] = text.split("\n").map(Number);
-  return pid && port ? { pid, port } : undefined;
+function runHere(
+  cluster: Cluster,
+  name: "initdb" | "pg_ctl",
+  args: readonly string[],
+): ReturnType<typeof run> {
+  const { directory, binaries } = cluster;
+  const { account } = binaries;
+  const cwd = join(directory, "data");
+  return run(program(binaries, name), [...dataArguments(cluster), ...args], { account, cwd });
 }
 
 /** Starts the server, detached from this process, and waits until it is ready. Returns why it did not start. */
 export async function startServer(cluster: Cluster): Promise<string | undefined> {
-  await removeStalePidFile(cluster);
-  const port = await freePort(cluster);
-  const log = await open(cluster.log, "a", 0o600);
-  try {
-    if (cluster.account) await log.chown(cluster.account.uid, cluster.account.gid);
-    if ((await log.stat()).size > MAX_LOG_BYTES) await log.truncate();
-    const before = (await log.stat()).size;
-    const options = ["--silent", "--wait", "--options", `-p ${String(port)}`];
-    const { code, output } = await pgCtl(cluster, "start", options, log.fd);
-    if (code === 0) return undefined;
-    const logged = (await readFile(cluster.log)).subarray(before).toString();
-    return lastLines(`${output}\n${logged}`);
-  } finally {
-    await log.close();
-  }
+  const { directory } = cluster;
+  await removeStalePidFile(directory);
+  const log = join(directory, "postgres.log");
+  const found = await stat(log).catch(() => ({ size: 0 }));
+  if (found.size > MAX_LOG_BYTES) await truncate(log);
+  const options = ["--log=../postgres.log", "--options", `-p ${String(await freePort(directory))}`];
+  const { code, output } = await runHere(cluster, "pg_ctl", ["start", "--silent", "--wait", ...options]);
+  if (code === 0) return undefined;
+  return lastLines(`${output}\n${await readFile(log, "utf8").catch(() => "")}`);
 }
 
 /** Fast shutdown: terminates sessions, writes a checkpoint, and resolves when the server has ended. */
 export async function stopServer(cluster: Cluster): Promise<void> {
-  await pgCtl(cluster, "stop", ["--silent", "--wait", "--mode", "fast"]);
+  await runHere(cluster, "pg_ctl", ["stop", "--silent", "--wait", "--mode=fast"]);
 }
 
-function pgCtl(
-  cluster: Cluster,
-  action: "start" | "stop",
-  options: readonly string[],
-  outputTo?: number,
-): Promise<ProgramResult> {
-  const { account, binaries, data: cwd } = cluster;
-  const args = [action, ...dataArguments(cluster), ...options];
-  return run(program(binaries, "pg_ctl"), args, { account, cwd, ...(outputTo && { outputTo }) });
+/** The port of the server that runs in the folder. */
+export async function findServer({ directory }: Cluster): Promise<number | undefined> {
+  const { pid, port } = await readPidFile(directory);
+  return pid && port && !(await isOtherProcess(directory, pid)) ? port : undefined;
 }
 
 /**
- * After a crash the id in `postmaster.pid` may belong to another process or a zombie, which PostgreSQL would take for a
- * running server. PostgreSQL itself replaces the file if no process has the id.
+ * A killed server leaves `postmaster.pid`. PostgreSQL replaces it if no process has its id, but after a restart of a
+ * container another process has it.
  */
-async function removeStalePidFile(cluster: Cluster): Promise<void> {
-  const found = await readPidFile(cluster);
-  if (found && (await isOtherProcess(cluster.data, found.pid)))
-    await rm(join(cluster.data, "postmaster.pid"), { force: true });
+async function removeStalePidFile(directory: string): Promise<void> {
+  const { pid } = await readPidFile(directory);
+  if (pid && (await isOtherProcess(directory, pid)))
+    await rm(join(directory, "data", "postmaster.pid"), { force: true });
 }
 
-/** Whether another process than a server on this data directory has the id. False if unknown. */
-async function isOtherProcess(data: string, pid: number): Promise<boolean> {
+async function readPidFile(directory: string): Promise<{ pid?: number; port?: number }> {
+  const text = await readFile(join(directory, "data", "postmaster.pid"), "utf8").catch(() => "");
+  const [pid, , , port] = text.split("\n").map(Number);
+  return { ...(pid && { pid }), ...(port && { port }) };
+}
+
+/** Whether another process than a server on this data directory has the id, a zombie included. False if unknown. */
+async function isOtherProcess(directory: string, pid: number): Promise<boolean> {
   if (process.platform !== "linux") {
-    const { code, output } = await run("ps", ["-p", String(pid), "-o", "comm="]);
+    const { code, output } = await run("ps", ["-p", String(pid), "-o", "comm="], {});
     return code === 0 && !output.includes("postgres");
   }
   const facts = await readFile(`/proc/${String(pid)}/stat`, "utf8").catch(() => "");
@@ -201,24 +133,29 @@ async function isOtherProcess(data: string, pid: number): Promise<boolean> {
   if (!/\(postgres\) [^ZX]/.test(facts)) return true;
   // A server's working directory is its data directory. Root in a container may not be allowed to read it.
   const cwd = await readlink(`/proc/${String(pid)}/cwd`).catch(() => null);
-  return cwd !== null && cwd !== (await realpath(data));
+  return cwd !== null && cwd !== (await realpath(join(directory, "data")));
 }
 
 /** The port of the last server, which clients may still use, or else any free loopback port. */
-async function freePort({ data }: Cluster): Promise<number> {
-  const text = await readFile(join(data, "postmaster.opts"), "utf8").catch(() => "");
-  const last = Number(/"-p" "(\d+)"/.exec(text)?.[1] ?? 0);
-  return (await tryPort(last)) ?? (await tryPort(0)) ?? 0;
+async function freePort(directory: string): Promise<number> {
+  const text = await readFile(join(directory, "data", "postmaster.opts"), "utf8").catch(() => "");
+  for (const port of [Number(/"-p" "(\d+)"/.exec(text)?.[1] ?? 0), 0]) {
+    const probe = await listen(port);
+    if (!probe) continue;
+    const found = (probe.address() as AddressInfo).port;
+    await new Promise((closed) => probe.close(closed));
+    return found;
+  }
+  return 0;
 }
 
-function tryPort(port: number): Promise<number | undefined> {
+/** A listener on the loopback port; undefined where it is taken. The system frees it when the process ends. */
+export function listen(port: number): Promise<ReturnType<typeof createServer> | undefined> {
   return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once("error", () => resolve(undefined));
-    probe.listen({ port, host: "127.0.0.1", exclusive: true }, () => {
-      const { port: found } = probe.address() as AddressInfo;
-      probe.close(() => resolve(found));
-    });
+    const server = createServer((socket) => socket.destroy()).unref();
+    server.once("error", () => resolve(undefined));
+    // `exclusive`: in a worker of node:cluster the primary would listen otherwise.
+    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => resolve(server));
   });
 }
 

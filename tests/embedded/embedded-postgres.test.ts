@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, chown, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { appendFile, chown, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -183,20 +183,6 @@ describe("the embedded PostgreSQL", () => {
     expect(await isGone()).toBe(true);
   });
 
-  it("still tracks its users after a crash has ended all sessions", async () => {
-    const first = await start();
-    const pids =
-      "SELECT array_agg(pid) AS pids FROM pg_stat_activity WHERE application_name LIKE 'routewright: uses%'";
-    const [before] = (await ask(first, pids))["pids"] as number[];
-    process.kill(before!, "SIGKILL");
-    await vi.waitFor(
-      async () => expect((await ask(first, pids))["pids"]).toEqual([expect.any(Number)]),
-      PATIENCE,
-    );
-    await start().then((second) => second.stop());
-    expect(await ask(first, "SELECT 1 AS one")).toEqual({ one: 1 });
-  });
-
   it("takes another port when the last one is taken, also after it was killed", async () => {
     const first = await start();
     const port = Number(new URL(first.url).port);
@@ -211,14 +197,36 @@ describe("the embedded PostgreSQL", () => {
 
   it("logs where the reason is when the server has ended", async () => {
     const warnings: string[] = [];
-    const server = await startEmbeddedPostgres({ dataDir, warn: (line) => warnings.push(line) });
+    const log = { info: () => undefined, warn: (line: string) => void warnings.push(line) };
+    const server = await startEmbeddedPostgres({ dataDir, log });
     running.add(server);
     process.kill(await serverPid(), "SIGKILL");
     await vi.waitFor(() => expect(warnings).toHaveLength(1), PATIENCE);
     expect(warnings[0]).toMatch(
-      /^embedded PostgreSQL closed the connection; connecting again\. The reason is in .*postgres\.log$/,
+      /^embedded PostgreSQL closed the connection\. The reason is in .*postgres\.log$/,
     );
     expect(await ask(await start(), "SELECT 1 AS one")).toEqual({ one: 1 });
+  });
+
+  it("does not stop a server whose sessions a crash has ended: another process may use it", async () => {
+    const first = await start();
+    const users =
+      "SELECT min(pid) AS pid FROM pg_stat_activity WHERE application_name LIKE 'routewright: uses%'";
+    const pid = (await ask(first, users))["pid"] as number;
+    process.kill(pid, "SIGKILL");
+    await vi.waitFor(async () => expect((await ask(first, users))["pid"]).toBeNull(), PATIENCE);
+    await first.stop();
+    expect(await ask(first, "SELECT 1 AS one")).toEqual({ one: 1 });
+    await start().then((second) => second.stop());
+    expect(await isGone()).toBe(true);
+  });
+
+  it("starts although a process was killed while it created the cluster", async () => {
+    const fresh = await mkdtemp(join(tmpdir(), "embedded-postgres-"));
+    await mkdir(join(fresh, "postgres.new", "data"), { recursive: true });
+    await writeFile(join(fresh, "postgres.new", "data", "PG_VERSION"), "18\n");
+    expect(await ask(await start(fresh), "SELECT 1 AS one")).toEqual({ one: 1 });
+    expect(await readdir(fresh)).toEqual(["postgres"]);
   });
 
   it("is one server for several processes, and outlives the one that started it", async () => {
@@ -237,7 +245,8 @@ describe("a first start", () => {
     const fresh = await mkdtemp(join(tmpdir(), "embedded-postgres-"));
     const [one, other] = await Promise.all([start(fresh), start(fresh)]);
     expect(one.url).toBe(other.url);
-    expect((await readdir(fresh)).sort()).toEqual(["postgres", "postgres.log"]);
+    expect((await readdir(fresh)).sort()).toEqual(["postgres"]);
+    expect((await readdir(join(fresh, "postgres"))).sort()).toEqual(["data", "password", "postgres.log"]);
     await Promise.all([one.stop(), other.stop()]);
     await rm(fresh, { recursive: true });
   });
@@ -259,11 +268,11 @@ describe("the one line of a refusal ends with DATABASE_URL and", () => {
     );
   });
 
-  it("says what to do about data of another version", async () => {
+  it("names the version of data that another PostgreSQL wrote", async () => {
     await start().then((server) => server.stop());
     await writeFile(inData("PG_VERSION"), "17\n");
-    expect(await refusal(dataDir)).toMatch(
-      /is of PostgreSQL 17 and the server is PostgreSQL 18: move that folder away/,
+    expect(await refusal(dataDir)).toContain(
+      "was initialized by PostgreSQL version 17, which is not compatible",
     );
     await writeFile(inData("PG_VERSION"), "18\n");
   });

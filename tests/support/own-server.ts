@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { atEnd } from "./at-end.js";
-import { program } from "../../runtime/embedded/binaries.js";
-import { type Cluster, dataArguments, openCluster, SUPERUSER } from "../../runtime/embedded/cluster.js";
+import { findBinaries, program } from "../../runtime/embedded/binaries.js";
+import { type Cluster, createCluster, dataArguments, SUPERUSER } from "../../runtime/embedded/cluster.js";
 
 /** Signals of PostgreSQL's first process that ask it to end. */
 const STOP = { fast: "SIGINT", immediate: "SIGQUIT" } as const;
@@ -30,13 +30,17 @@ export class OwnServer {
   private constructor(cluster: Cluster, port: number) {
     this.#cluster = cluster;
     this.port = port;
-    this.url = `postgres://${SUPERUSER}:${cluster.password}@127.0.0.1:${String(port)}/postgres?sslmode=disable`;
+    const password = readFileSync(join(cluster.directory, "password"), "utf8");
+    this.url = `postgres://${SUPERUSER}:${password}@127.0.0.1:${String(port)}/postgres?sslmode=disable`;
   }
 
   /** A new and empty server, running; it is gone at the end of the test, or of the file. `parent`: a folder for it. */
   static async create(parent = tmpdir()): Promise<OwnServer> {
     const folder = await mkdtemp(join(parent, "own-server-"));
-    return OwnServer.#run(await openCluster(folder, () => undefined), folder);
+    const directory = join(folder, "postgres");
+    const cluster = { directory, binaries: await findBinaries(directory) };
+    await createCluster(cluster);
+    return OwnServer.#run(cluster, folder);
   }
 
   static async #run(cluster: Cluster, folder: string): Promise<OwnServer> {
@@ -63,20 +67,24 @@ export class OwnServer {
     }
   }
 
+  get #log(): string {
+    return join(this.#cluster.directory, "postgres.log");
+  }
+
   /** How often its log says something. */
   logged(text: string): number {
-    return readFileSync(this.#cluster.log, "utf8").split(text).length - 1;
+    return readFileSync(this.#log, "utf8").split(text).length - 1;
   }
 
   /** Starts it unless it runs, and waits until it answers. */
   async start(): Promise<void> {
     if (this.#process !== null) return;
-    const { data, account, binaries, log } = this.#cluster;
-    const output = await open(log, "a");
+    const { directory, binaries } = this.#cluster;
+    const output = await open(this.#log, "a");
     const settings = [`port=${String(this.port)}`, ...SETTINGS].flatMap((setting) => ["-c", setting]);
     const child = spawn(program(binaries, "postgres"), [...dataArguments(this.#cluster), ...settings], {
-      ...account,
-      cwd: data,
+      ...binaries.account,
+      cwd: join(directory, "data"),
       env: { LC_ALL: "C", TZ: "UTC" },
       stdio: ["ignore", output.fd, output.fd],
       detached: true,
@@ -89,7 +97,7 @@ export class OwnServer {
       if (tries === 300) throw failure;
       await sleep(100);
     }
-    throw new Error(`PostgreSQL did not start: ${readFileSync(log, "utf8").slice(-1000)}`);
+    throw new Error(`PostgreSQL did not start: ${readFileSync(this.#log, "utf8").slice(-1000)}`);
   }
 
   /** Ends it as its operator would: `fast` cuts sessions off, `immediate` recovers at the next start. */

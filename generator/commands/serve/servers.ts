@@ -161,7 +161,8 @@ export async function serveWithWorkers(
   const stops: (() => Promise<void>)[] = [];
   let embedded: EmbeddedPostgres | null = null;
   try {
-    if (needsEmbedded(environment, sizes)) embedded = await startEmbedded(log);
+    // Here, so that a worker that stops does not stop the server.
+    if (needsEmbedded(environment, sizes)) embedded = await startEmbeddedPostgres({ dataDir: DATA_DIR, log });
     const runResults = hasData ? await runResultsOf(environment) : null;
     // Before the workers start: their first responses carry data versions.
     if (runResults !== null)
@@ -178,15 +179,6 @@ export async function serveWithWorkers(
     await embedded?.stop();
     process.off("SIGHUP", reload);
   }
-}
-
-/** The primary starts it, so that its workers join one server instead of creating three. */
-function startEmbedded(log: ReturnType<typeof createLogger>): Promise<EmbeddedPostgres> {
-  return startEmbeddedPostgres({
-    dataDir: DATA_DIR,
-    log: (line) => log.info(line),
-    warn: (line) => log.warn(line),
-  });
 }
 
 function needsEmbedded(
