@@ -16,7 +16,7 @@ export const MINIMUM_RATE: ReadRate = { bytes: 1024 * 1024, windowMs: 120_000 };
 /** How fast the client of one connection takes what is sent to it. */
 export class ReadProgress {
   #taken = 0;
-  #since = 0;
+  #since = performance.now();
 
   /** Whether the client has taken less than the rate in the current window. */
   isBelow({ bytes, windowMs }: ReadRate, socket: Socket, now: number): boolean {

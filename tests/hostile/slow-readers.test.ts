@@ -61,6 +61,22 @@ describe("a client that reads its response slowly", () => {
     expect(taken()).toBeGreaterThan(BYTES);
   });
 
+  it("has a whole window from the start, on a server that has run for longer than one", async () => {
+    const windowMs = 3000;
+    await sleep(Math.max(0, windowMs - performance.now()));
+    const { listener } = large();
+    const rate = { bytes: BYTES, windowMs };
+    const client = new Client(await serveWith(listener, { ...SHORT, minimumRate: rate }));
+    let taken = 0;
+    client.socket.removeAllListeners("data").on("data", (chunk: Buffer) => (taken += chunk.length));
+    client.socket.pause();
+    client.send(get("/"));
+    // Many checks of the server, and a fraction of the window.
+    await sleep(300);
+    client.socket.resume();
+    await expect.poll(() => taken).toBeGreaterThan(BYTES);
+  });
+
   it("is disconnected when it takes less than the minimum in a window, though it sends empty lines", async () => {
     const { listener, over } = large();
     const { client, taken } = await sipping(
