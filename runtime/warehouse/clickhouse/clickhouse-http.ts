@@ -88,8 +88,8 @@ export class ClickhouseHttp {
         method: "POST",
         path: `/?${search}`,
         headers: {
-          "X-ClickHouse-User": user,
-          "X-ClickHouse-Key": password,
+          "X-ClickHouse-User": inBytes(user),
+          "X-ClickHouse-Key": inBytes(password),
           "Content-Type": type,
           "Content-Length": bytes.length,
         },
@@ -101,6 +101,9 @@ export class ClickhouseHttp {
     });
   }
 }
+
+/** ClickHouse reads UTF-8; Node writes a character of a header as one byte, and refuses those that have none. */
+const inBytes = (text: string): string => Buffer.from(text).toString("latin1");
 
 async function errorOf(response: http.IncomingMessage): Promise<Error> {
   const code = response.headers["x-clickhouse-exception-code"];
