@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { sendRequest } from "../data-api/http-client.js";
+import { post, sendRequest } from "../data-api/http-client.js";
 
 const UINT256 = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
 const INT128 = "-170141183460469231731687303715884105728";
@@ -133,6 +133,59 @@ const cases = VALUES.map(([what, type, , json, csv], i) => ({
   csv,
   path: `/v1/values/v${String(i)}`,
 }));
+
+/** A text of 450 kB in UTF-8, whose characters have one to four bytes or are escaped. */
+const LONG_TEXT = "a'\\\té日😀".repeat(30_000);
+
+describe.skipIf(!hasClickhouse)(
+  "a value of a request that is longer than a parameter of ClickHouse",
+  async () => {
+    if (!hasClickhouse) return;
+    const texts = await ownDatabase([
+      "CREATE TABLE @.texts (id UInt8, t String) ORDER BY id",
+      "INSERT INTO @.texts VALUES (1, repeat('a\\'\\\\\\té日😀', 30000)), (2, repeat('A\\'\\\\\\tÉ日😀', 30000)), (3, 'short')",
+    ]);
+    const parameter = (name: string, operator: string, type: string, letterCase?: string) => ({
+      ...{ name, column: "t", operator, type, max_length: 1_000_000 },
+      ...(letterCase && { case: letterCase }),
+    });
+    const api = {
+      methods: ["GET", "POST"],
+      allow_unfiltered: true,
+      parameters: [
+        parameter("is", "=", "string"),
+        parameter("any", "IN", "string_list"),
+        parameter("folded", "IN", "string_list", "lower"),
+        parameter("like", "ILIKE", "string"),
+      ],
+    };
+    const at = await serveManifest(
+      manifestOf(
+        [
+          {
+            name: "texts",
+            schema: texts,
+            tags: ["production", "long", "api:texts"],
+            columns: { id: "UInt8", t: "String" },
+            api,
+          },
+        ],
+        { adapter_type: "clickhouse" },
+      ),
+      { DATABASE_URL: clickhouseUrl() },
+    );
+    it.each([
+      ["is", LONG_TEXT, [1]],
+      ["any", [LONG_TEXT, "short", LONG_TEXT], [1, 3]],
+      ["folded", ["SHORT", LONG_TEXT], [1, 2, 3]],
+      ["like", `${LONG_TEXT.slice(0, 200_000)}%`, [1, 2]],
+    ] as const)("is found: %s", async (name, value, ids) => {
+      const reply = await post(at, "/v1/long/texts", { [name]: value }, { key: KEYS.tier3 });
+      expect(reply.status).toBe(200);
+      expect((JSON.parse(reply.text) as { id: number }[]).map(({ id }) => id)).toEqual(ids);
+    });
+  },
+);
 
 describe.skipIf(!hasClickhouse)("a value of ClickHouse", () => {
   it.each(cases)("is exact in JSON: $what ($type)", async ({ path, json }) => {

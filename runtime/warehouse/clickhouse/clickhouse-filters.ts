@@ -2,7 +2,7 @@ import type { Comparison, LetterCase } from "../../model/endpoint.js";
 import type { Condition } from "../../model/query.js";
 import { escapedIdentifier, join, sql, type Sql } from "../sql.js";
 import type { ResultColumns } from "../warehouse.js";
-import { escaped, parameter } from "./clickhouse-parameters.js";
+import { escaped, MAX_PARAMETER_LENGTH, parameter } from "./clickhouse-parameters.js";
 import {
   DATES,
   epochSeconds,
@@ -96,9 +96,6 @@ function equals(
     : isAnyFolded(textOf(column, type), letterCase, values);
 }
 
-/** ClickHouse refuses a parameter of more than 128 KiB. */
-const MAX_PARAMETER_LENGTH = 30_000;
-
 /** Parameters whose texts stand in quotes inside of an array. */
 const QUOTED = /^(UUID|Date.*)$/;
 
@@ -109,10 +106,22 @@ function isAnyOf(column: Sql, type: FilterType | null, values: readonly string[]
   const [first] = known;
   if (first === undefined) return NO_ROW;
   if (values.length === 1) return sql`${column} = ${parameter(first, cast)}`;
-  return sql`(${join(
-    lists(known).map((list) => sql`${column} IN ${array(list, cast)}`),
-    " OR ",
-  )})`;
+  return anyOf(known, {
+    list: (list) => sql`${column} IN ${array(list, cast)}`,
+    long: (value) => sql`${column} = ${parameter(value, cast)}`,
+  });
+}
+
+interface Alternatives {
+  readonly list: (values: readonly string[]) => Sql;
+  /** A value that fits into no parameter. */
+  readonly long: (value: string) => Sql;
+}
+
+function anyOf(values: readonly string[], { list, long }: Alternatives): Sql {
+  const isLong = ({ length }: string): boolean => length > MAX_PARAMETER_LENGTH;
+  const short = lists(values.filter((value) => !isLong(value)));
+  return sql`(${join([...short.map(list), ...values.filter(isLong).map(long)], " OR ")})`;
 }
 
 export function array(values: readonly string[], type: string): Sql {
@@ -127,10 +136,10 @@ export function array(values: readonly string[], type: string): Sql {
 /** ClickHouse folds both sides: its case rules differ from JavaScript's. */
 function isAnyFolded(text: Sql, letterCase: LetterCase, values: readonly string[]): Sql {
   const fold = letterCase === "lower" ? sql`lowerUTF8` : sql`upperUTF8`;
-  const folded = lists(values).map(
-    (list) => sql`has(arrayMap(v -> ${fold}(v), ${array(list, "String")}), ${fold}(${text}))`,
-  );
-  return sql`(${join(folded, " OR ")})`;
+  return anyOf(values, {
+    list: (list) => sql`has(arrayMap(v -> ${fold}(v), ${array(list, "String")}), ${fold}(${text}))`,
+    long: (value) => sql`${fold}(${parameter(value, "String")}) = ${fold}(${text})`,
+  });
 }
 
 /** Cuts a list so that each part fits into a parameter. */

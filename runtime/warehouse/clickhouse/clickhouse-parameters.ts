@@ -1,8 +1,23 @@
-import { bind, plan, sql, type Sql, statement, type Statement, typeName } from "../sql.js";
+import { bind, join, plan, sql, type Sql, statement, type Statement, typeName } from "../sql.js";
 
-/** A value in the text form of its type. */
+/** ClickHouse refuses a parameter of more than 128 KiB. A character has four bytes at most, escapes included. */
+export const MAX_PARAMETER_LENGTH = 30_000;
+
+/** A value in the text form of its type. A long text is sent in parts. */
 export function parameter(value: string, type: string): Sql {
-  return sql`{${bind(() => (type === "String" ? escaped(value) : value))}:${typeName(type)}}`;
+  if (type !== "String") return placeholder(value, type);
+  const parts = partsOf(value).map((part) => placeholder(escaped(part), type));
+  return parts.length === 1 ? join(parts, ", ") : sql`concat(${join(parts, ", ")})`;
+}
+
+function placeholder(value: string, type: string): Sql {
+  return sql`{${bind(() => value)}:${typeName(type)}}`;
+}
+
+/** Does not cut between the two halves of a character. */
+function partsOf(text: string): readonly string[] {
+  if (text.length <= MAX_PARAMETER_LENGTH) return [text];
+  return text.match(new RegExp(`.{1,${String(MAX_PARAMETER_LENGTH)}}`, "gsu")) ?? [];
 }
 
 const ESCAPES: Readonly<Record<string, string>> = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
