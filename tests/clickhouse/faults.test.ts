@@ -14,7 +14,7 @@ import { refusal, sendRequest, statusAndBody } from "../data-api/http-client.js"
 const key = KEYS.tier3;
 const UNREACHABLE = refusal(503, "The database cannot be reached. Try again in 1 seconds.");
 const manifest = manifestOf(
-  ["t", "both", "long", "endless"].map((name) => ({
+  ["t", "both", "long", "endless", "spread"].map((name) => ({
     name,
     schema: "shop",
     tags: ["production", "f", `api:${name}`],
@@ -41,6 +41,9 @@ async function cluster() {
       `CREATE TABLE shop.t ENGINE = MergeTree ORDER BY i AS SELECT toInt32(${String(i)}) AS i`,
     );
     await server.query("CREATE TABLE shop.both AS shop.t ENGINE = Distributed(shards, shop, t)");
+    await server.query("CREATE TABLE shop.memory (i UInt64) ENGINE = Memory");
+    await server.query(`INSERT INTO shop.memory SELECT number FROM numbers(${String(i * 3_000_000)})`);
+    await server.query("CREATE TABLE shop.spread AS shop.memory ENGINE = Distributed(shards, shop, memory)");
     await server.query("CREATE VIEW shop.endless AS SELECT number AS i FROM numbers(100000000000)");
     await server.query("CREATE TABLE shop.long ORDER BY i AS SELECT number AS i FROM numbers(1000000)");
   }
@@ -86,6 +89,16 @@ describe.skipIf(servers === null)("a cluster of two ClickHouse servers", () => {
     const url = await serve(first.url("shop", "api:secret"));
     const { text } = await ask(url, "both");
     expect((JSON.parse(text) as { i: number }[]).map(({ i }) => i).sort()).toEqual([0, 1]);
+  });
+
+  it("limits the rows that another server reads of a table without parts, by what it reports each millisecond", async () => {
+    const url = await serve(first.url("shop", "api:secret"), { MAX_ROWS_READ: "tier0=100000" });
+    expect((await ask(url, "spread", KEYS.tier0)).status).toBe(400);
+    await first.query("SYSTEM FLUSH LOGS");
+    const sent = await first.query(
+      `SELECT DISTINCT Settings['interactive_delay'] FROM system.query_log WHERE is_initial_query AND query LIKE '%"spread"%' AND exception_code = 158`,
+    );
+    expect(sent.trim()).toBe("1000");
   });
 
   it("keeps the queries of a caller on one server", async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildDemoRelations } from "../../scripts/demo/relations.js";
-import { clickhouseLibrary, ClickhouseServer } from "../../scripts/clickhouse/start-clickhouse.js";
+import { clickhouseLibrary, ClickhouseServer, freePort } from "../../scripts/clickhouse/start-clickhouse.js";
 import { startEmbeddedPostgres } from "../../runtime/embedded/embedded-postgres.js";
 
 const inRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -30,7 +30,8 @@ export default async function setup(): Promise<() => Promise<void>> {
 async function startClickhouse(): Promise<{ stop(): Promise<void> } | null> {
   if (clickhouseLibrary() === null) return null;
   const folder = await mkdtemp(join(tmpdir(), "clickhouse-"));
-  const server = await ClickhouseServer.start({ folder });
+  const tcpPort = await freePort();
+  const server = await ClickhouseServer.start({ folder, tcpPort, shards: [tcpPort] });
   process.env["TEST_CLICKHOUSE_URL"] = server.url();
   return {
     async stop() {

@@ -4,14 +4,7 @@ import { relationKey } from "../relations.js";
 import { sql, type Statement } from "../sql.js";
 import { finished } from "./clickhouse-parameters.js";
 import { array } from "./clickhouse-filters.js";
-import {
-  calls,
-  type DeterministicFunctions,
-  namesIn,
-  QUALIFIED,
-  type ReadRows,
-  unquoted,
-} from "./view-text.js";
+import { calls, type Functions, namesIn, QUALIFIED, type ReadRows, unquoted } from "./view-text.js";
 
 /** A table or view, as far as it identifies its rows. */
 interface Table {
@@ -62,7 +55,7 @@ const VIEWS: ReadonlySet<string> = new Set(["View", "MaterializedView"]);
 const NO_UUID = "00000000-0000-0000-0000-000000000000";
 
 export interface StorageOptions {
-  readonly functions: DeterministicFunctions;
+  readonly functions: Functions;
   /** Whether other servers must have the same rows. */
   readonly isReplicated: boolean;
 }
@@ -82,8 +75,11 @@ export async function storageOf(
     isComplete &&
     stored.every(({ engine, uuid }) => HAS_PARTS.test(engine) && uuid !== NO_UUID) &&
     stored.every(({ engine }) => !isReplicated || /^(Replicated|Shared)/.test(engine)) &&
-    tables.every((table) => calls(expressionsOf(table)).every((name) => functions.has(name)));
-  const scannedRows = stored.reduce((sum, table) => sum + scannedOf(table), 0);
+    tables.every((table) => calls(expressionsOf(table)).every((name) => functions.isDeterministic(name)));
+  const isCounted = !tables.some((table) =>
+    calls(expressionsOf(table)).some((name) => functions.isUnlimited(name)),
+  );
+  const scannedRows = isCounted ? stored.reduce((sum, table) => sum + scannedOf(table), 0) : Infinity;
   if (!isProven) return { id: null, scannedRows };
   const parts = await read<Parts>(selectParts(stored));
   const partsOf = new Map(parts.map((each) => [relationKey([each.database, each.name]), each]));
@@ -95,7 +91,7 @@ export async function storageOf(
   return { id: hash("sha1", found.sort().join("\n")), scannedRows };
 }
 
-/** Rows that each query reads. ClickHouse limits those of parts itself, also on the servers of a `Distributed` table. */
+/** Rows that each query reads. ClickHouse limits those of parts itself; the other servers of a `Distributed` table report theirs. */
 function scannedOf({ engine, rows }: Table): number {
   return HAS_PARTS.test(engine) || engine === "Distributed" ? 0 : (rows ?? Infinity);
 }
@@ -149,9 +145,13 @@ async function tablesOf(relation: Relation, read: ReadRows): Promise<FoundTables
   return { tables: [...tables.values()], isComplete };
 }
 
-/** The tables that a view may read: every qualified name in its query. */
+/** The tables that a view may read: every qualified name in its query; and the table of a `Distributed` one on this server. */
 function sourcesOf({ engine, database, uuid, query, definition }: Table) {
   if (engine === "View") return namesIn(query);
+  if (engine === "Distributed") {
+    const [, schema = "", name = ""] = DISTRIBUTED.exec(definition) ?? [];
+    return [{ name: [schema, name] as const, isTable: false }];
+  }
   if (engine !== "MaterializedView") return [];
   const [, schema, name] = TARGET.exec(definition) ?? [];
   // Without a target it keeps its rows in a table of its own.
@@ -161,6 +161,8 @@ function sourcesOf({ engine, database, uuid, query, definition }: Table) {
       : [unquoted(schema), unquoted(name)];
   return [{ name: stored, isTable: true }];
 }
+
+const DISTRIBUTED = /ENGINE = Distributed\('[^']*', '([^']*)', '([^']*)'/;
 
 const TARGET = new RegExp(`^CREATE MATERIALIZED VIEW [^(]*? TO ${QUALIFIED.source}`);
 

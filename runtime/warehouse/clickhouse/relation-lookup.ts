@@ -6,7 +6,7 @@ import { ClickhouseError } from "./clickhouse-errors.js";
 import { finished, parameter } from "./clickhouse-parameters.js";
 import { type Storage, storageOf } from "./clickhouse-relations.js";
 import type { ClickhouseServer } from "./clickhouse-servers.js";
-import { type DeterministicFunctions, readFunctions } from "./view-text.js";
+import { type Functions, readFunctions } from "./view-text.js";
 
 /** Runs a statement, on any server or on this one, and parses its rows. */
 type ReadOn = <Row>(statement: Statement, server?: ClickhouseServer) => Promise<readonly Row[]>;
@@ -16,7 +16,7 @@ export class RelationLookup {
   readonly #connection: ClickhouseConnection;
   readonly #warn: (error: Error, message: string) => void;
   readonly #read: ReadOn;
-  #functions: Promise<DeterministicFunctions> | null = null;
+  #functions: Promise<Functions> | null = null;
   #hasWarned = false;
 
   constructor(connection: ClickhouseConnection, warn: (error: Error, message: string) => void, read: ReadOn) {

@@ -51,9 +51,11 @@ export function calls(expression: string): readonly string[] {
   return names.map((name) => name.toLowerCase()).filter((name) => !KEYWORDS.has(name));
 }
 
-/** Functions that give the same value for the same rows: what ClickHouse itself allows in its query cache. */
-export interface DeterministicFunctions {
-  has(name: string): boolean;
+export interface Functions {
+  /** Whether it gives the same value for the same rows: what ClickHouse itself allows in its query cache. */
+  isDeterministic(name: string): boolean;
+  /** Whether it is a table function of which ClickHouse reads more rows than `max_rows_to_read`. */
+  isUnlimited(name: string): boolean;
 }
 
 interface FunctionRow {
@@ -64,6 +66,12 @@ interface FunctionRow {
   readonly is_deterministic?: 0 | 1 | null;
 }
 
+/** Table functions that end at `max_rows_to_read`, or have few rows; those of which nothing is known are not among them. */
+const LIMITED =
+  /^(numbers|zeros|generate_?series|generaterandom|values|null|format|remote|cluster|dictionary|loop|view)(_mt|secure|allreplicas|ifpermitted)?$/;
+
+const TABLE_FUNCTIONS: Statement = finished(sql`SELECT name FROM system.table_functions FORMAT JSONEachRow`);
+
 /** A function of users may be replaced; table functions are not among these. */
 const FUNCTIONS: Statement = finished(
   sql`SELECT COLUMNS('^(name|is_aggregate|deterministic|is_deterministic)$') FROM system.functions WHERE origin = 'System' FORMAT JSONEachRow`,
@@ -73,17 +81,24 @@ const FUNCTIONS: Statement = finished(
 const COMBINATORS =
   /(if|array|map|state|simplestate|merge|mergestate|foreach|distinct|ordefault|ornull|resample|argmin|argmax)$/;
 
-export async function readFunctions(read: ReadRows): Promise<DeterministicFunctions> {
-  const rows = await read<FunctionRow>(FUNCTIONS);
+export async function readFunctions(read: ReadRows): Promise<Functions> {
+  const [rows, tables] = await Promise.all([
+    read<FunctionRow>(FUNCTIONS),
+    read<Pick<FunctionRow, "name">>(TABLE_FUNCTIONS),
+  ]);
   const names = (from: readonly FunctionRow[]): Set<string> =>
     new Set(from.map(({ name }) => name.toLowerCase()));
   const aggregates = names(rows.filter((row) => row.is_aggregate === 1));
   const scalars = names(rows.filter((row) => (row.deterministic ?? row.is_deterministic) === 1));
   // Joined rows of one array: it is `deterministic` for no query cache only.
   scalars.add("arrayjoin");
-  const has = (name: string): boolean =>
+  const isDeterministic = (name: string): boolean =>
     scalars.has(name) ||
     aggregates.has(name) ||
-    (COMBINATORS.test(name) && has(name.replace(COMBINATORS, "")));
-  return { has };
+    (COMBINATORS.test(name) && isDeterministic(name.replace(COMBINATORS, "")));
+  const unlimited = new Set(
+    tables.map(({ name }) => name.toLowerCase()).filter((name) => !LIMITED.test(name)),
+  );
+  // A function of both kinds, such as `file`, is rare in a view.
+  return { isDeterministic, isUnlimited: (name) => unlimited.has(name) };
 }
