@@ -82,6 +82,11 @@ export const ERRORS = {
       "The sort key of the page's last row does not fit into a cursor. Sort by other columns, or page by offset.",
     when: "a row's values of the sort columns are longer than a cursor may be (8 KiB)",
   },
+  sortKeyShared: {
+    status: 400,
+    detail: "More rows than 'limit' share one sort key, so the page cannot end. Ask for a larger 'limit'.",
+    when: "ClickHouse has more rows with one sort key than a page by cursor has, although it was declared unique",
+  },
   cursorWithOffset: {
     status: 400,
     detail: "'cursor' and 'offset' exclude each other. Send one of them.",

@@ -140,6 +140,13 @@ export class TooManyRows extends Error {
   }
 }
 
+/** More rows than a page has share one sort key, which was declared unique: no page can end between them. */
+export class SharedSortKey extends Error {
+  constructor() {
+    super("More rows than fit into a page share one sort key.");
+  }
+}
+
 /** The caller of a query (runtime/docs/limits.md). */
 export interface QueryContext {
   /** Key id or network address: callers have shares of the connections. */

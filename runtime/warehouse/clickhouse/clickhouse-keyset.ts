@@ -1,6 +1,6 @@
 import type { Direction, SortKey } from "../../model/endpoint.js";
 import type { KeyValues, Keyset } from "../../model/query.js";
-import { constant, EMPTY, escapedIdentifier, join, sql, type Sql } from "../sql.js";
+import { constant, EMPTY, escapedIdentifier, escapedLiteral, join, sql, type Sql } from "../sql.js";
 import type { ResultColumns } from "../warehouse.js";
 import { parameter } from "./clickhouse-parameters.js";
 import { type ClickhouseType, parseType, timeRange } from "./clickhouse-values.js";
@@ -78,13 +78,18 @@ function isEqual({ name, type }: Key, value: string | null): Sql {
     : sql`${sortValue(name, type)} = ${given(value, type)}`;
 }
 
-/** Enums sort by their numbers. */
+/** Enums sort by their numbers. A `Time64` compares as seconds: one server of a `Distributed` table writes it so that another cannot read it. */
 function sortValue(name: Sql, type: ClickhouseType): Sql {
-  return type.name.startsWith("Enum") ? sql`CAST(${name}, ${enumNumber(type)})` : name;
+  const number = numberType(type);
+  if (number === null) return name;
+  return sql`CAST(${name}, ${escapedLiteral(type.isNullable ? `Nullable(${number})` : number)})`;
 }
 
-const enumNumber = ({ isNullable }: ClickhouseType): Sql =>
-  isNullable ? sql`'Nullable(Int16)'` : sql`'Int16'`;
+/** The type of the numbers by which a type sorts; null where it sorts by its values. */
+function numberType({ name, arguments: [scale] }: ClickhouseType): string | null {
+  if (name.startsWith("Enum")) return "Int16";
+  return name === "Time64" ? `Decimal(18, ${String(scale)})` : null;
+}
 
 /** Exact: the bytes of a text in hexadecimal digits, the bits of a float, a time in UTC. */
 function keyText({ name, type }: Key): Sql {
@@ -114,6 +119,5 @@ function given(text: string, type: ClickhouseType): Sql {
       return parameter(text, timeRange(name, Number(sizes[0])).cast);
   }
   if (isFloat(type)) return sql`reinterpretAsFloat64(${parameter(text, "UInt64")})`;
-  if (name.startsWith("Enum")) return parameter(text, "Int16");
-  return parameter(text, sizes.length > 0 ? `${name}(${sizes.join(", ")})` : name);
+  return parameter(text, numberType(type) ?? (sizes.length > 0 ? `${name}(${sizes.join(", ")})` : name));
 }
