@@ -1,7 +1,6 @@
 import type { FileSet } from "../render/render.js";
 import { compare, type Drift, type Folder, readFolder } from "./folder.js";
-import { withLock } from "./lock.js";
-import { recoverFolder, writeFolder } from "./replace.js";
+import { writeDrift } from "./write.js";
 
 interface UpdateOptions {
   readonly out: string;
@@ -24,17 +23,13 @@ export function updateFolder(
   { out, check = false, allowEmpty = false, names }: UpdateOptions,
 ): Update {
   try {
-    if (check) return compared(readFolder(out, names), fresh, out);
-    return withLock(out, () => {
-      recoverFolder(out);
-      const folder = readFolder(out, names);
-      const update = compared(folder, fresh, out);
-      if (!update.ok || update.drift.length === 0) return update;
-      const empty = allowEmpty ? null : emptyProblem(fresh, update.drift);
-      if (empty !== null) return { ok: false, problems: [empty] };
-      writeFolder(folder, fresh, update.drift);
-      return update;
-    });
+    const update = compared(readFolder(out, names), fresh, out);
+    if (check || !update.ok || update.drift.length === 0) return update;
+    const empty = allowEmpty ? null : emptyProblem(fresh, update.drift);
+    if (empty !== null) return { ok: false, problems: [empty] };
+    writeDrift(out, fresh, update.drift);
+    const isWritten = compare(readFolder(out, names), fresh).length === 0;
+    return isWritten ? update : { ok: false, problems: [otherWriter(out)] };
   } catch (error) {
     const problem = folderProblem(out, error, check ? "read" : "write");
     if (problem === null) throw error;
@@ -48,6 +43,11 @@ function compared(folder: Folder, fresh: FileSet, out: string): Update {
   return blocked.length === 0
     ? { ok: true, drift }
     : { ok: false, problems: blocked.map(({ file }) => conflictingFile(out, file)) };
+}
+
+/** The message for a folder that has other files than those just written. */
+function otherWriter(out: string): string {
+  return `Another process wrote ${out} at the same time, and its files may be mixed with these. Run \`routewright generate\` again.`;
 }
 
 /** The message for a path that another file has. */

@@ -5,7 +5,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { beforeAll, describe, expect, it } from "vitest";
 import { compare, readFolder } from "../../generator/output/folder.js";
 import { type FileSet, render } from "../../generator/render/render.js";
-import { writeDrift } from "../../generator/output/replace.js";
+import { writeDrift } from "../../generator/output/write.js";
 import { catalogueOfText, pathsOf, told } from "../catalogue/catalogues.js";
 import { complaintsOf } from "../render/compiler.js";
 import { inObjectOrder, loadedEndpoints } from "../render/round-trip.js";

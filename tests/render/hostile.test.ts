@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { compare, readFolder } from "../../generator/output/folder.js";
-import { writeDrift } from "../../generator/output/replace.js";
+import { writeDrift } from "../../generator/output/write.js";
 import { render } from "../../generator/render/render.js";
 import { catalogueOfText } from "../catalogue/catalogues.js";
 import { ownFolder } from "../support/service.js";

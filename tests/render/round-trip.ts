@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Endpoint } from "@routewright/runtime/model";
 import { compare, readFolder } from "../../generator/output/folder.js";
 import type { FileSet } from "../../generator/render/render.js";
-import { writeDrift } from "../../generator/output/replace.js";
+import { writeDrift } from "../../generator/output/write.js";
 import { evaluateModule, readGenerated } from "../../runtime/release/generated-folder.js";
 
 /** The endpoints of a rendered folder once it is written to disk and loaded, as the server does, by path. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type CatalogueOptions, catalogueOf } from "../../generator/catalogue/build.js";
 import { compare, readFolder } from "../../generator/output/folder.js";
 import { render } from "../../generator/render/render.js";
-import { writeDrift } from "../../generator/output/replace.js";
+import { writeDrift } from "../../generator/output/write.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
 import { readEnvironment } from "../../runtime/operations/environment.js";
 import { type RunningService, startService } from "../../runtime/server.js";
