@@ -75,8 +75,8 @@ function jumpBetween(last: JumpReading, reading: JumpReading): number {
   return moved > most ? moved - most : Math.min(moved - least, 0);
 }
 
-/** False when another server has recorded it. */
-function recordJump(database: RampDatabase, jump: number, known: number): Promise<boolean> {
+/** Records a jump and moves the deadlines; false when another server has done it. `known`: the sum of the jumps recorded before. */
+export function recordJump(database: RampDatabase, jump: number, known: number): Promise<boolean> {
   return database.asOperator(async (tx) => {
     await tx.rows("LOCK TABLE ramp.clock_jumps IN EXCLUSIVE MODE");
     const recorded = (await tx.row<{ recorded: number }>(`SELECT ${RECORDED} AS recorded`))?.recorded ?? 0;

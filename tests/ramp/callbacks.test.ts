@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import pino from "pino";
 import { Webhook } from "standardwebhooks";
 import { expect, it } from "vitest";
 import { connectProvider } from "../../runtime/ramp/setup/integrations.js";
@@ -9,7 +10,9 @@ import { eventually, FAST, made, newCustomer, ownerRows, ownWorld, type Reply } 
 
 /** Only a callback leads to a look-up within the time of a test. */
 const HOUR_MS = 60 * 60_000;
+const logged: string[] = [];
 const world = await ownWorld({
+  log: pino({}, { write: (line) => void logged.push(line) }),
   polling: { ...FAST, leaseMs: 60_000, executionPollMs: HOUR_MS, maxPollMs: HOUR_MS },
   providerCalls: { ...DEFAULT_CALL_POLICY, timeoutMs: 30_000 },
 });
@@ -132,4 +135,16 @@ it("300 copies of a callback are one look-up, and a new callback is another", as
   await send({ ...callbackHeaders("secret", randomUUID(), new Date(), text) });
   await eventually(lookUps, (count) => count >= 2);
   expect(await lookUps()).toBe(2);
+});
+
+it("the log names an intent that only its provider knows, once for each callback", async () => {
+  const intent = randomUUID();
+  const text = JSON.stringify({ type: "execution.updated", onboardingId: intent });
+  const headers = { ...callbackHeaders("secret", randomUUID(), new Date(), text) };
+  for (let copy = 0; copy < 3; copy++)
+    expect((await world.call("POST", callbackPath(providerId), { text, headers })).status).toBe(200);
+  const about = logged.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(about.filter((line) => line["intent"] === intent)).toEqual([
+    expect.objectContaining({ level: 40, connection: providerId, msg: "callback about an unknown intent" }),
+  ]);
 });

@@ -86,6 +86,11 @@ const KINDS: readonly (readonly [AttentionReason, Partial<CardProvider>, Partial
   ["RECEIPT_MISSING", { status: "SUCCESS" }, null],
   ["CONTRADICTION", { status: "SUCCESS", execution: { receipt: RECEIPT } }, { status: "PROCESSING" }],
   [
+    "CONTRADICTION",
+    { status: "FAILED", execution: { receipt: RECEIPT } },
+    { status: "SUCCESS", execution: { receipt: RECEIPT } },
+  ],
+  [
     "REFERENCE_CHANGED",
     { status: "SUCCESS", execution: { receipt: RECEIPT } },
     { execution: { receipt: RECEIPT, reference: "another" } },
@@ -120,6 +125,50 @@ const KINDS: readonly (readonly [AttentionReason, Partial<CardProvider>, Partial
   ],
   ["PROVIDER_FAILS", {}, { keyId: "rotated" }],
 ];
+
+const sentOrders = ({ provider }: Stuck) =>
+  [...provider.bodies.keys()].filter((key) => key.startsWith("execution:"));
+/** The intent as it was before its order. */
+const restore = (id: string, before: string) =>
+  ownerRows(
+    world.databaseUrl,
+    `SET session_replication_role = replica; DELETE FROM ramp.postings WHERE intent_id = '${id}';
+     DELETE FROM ramp.transactions WHERE intent_id = '${id}';
+     UPDATE ramp.intents SET next_poll_at = NULL, lease_owner = NULL, lease_expires_at = NULL, ${before} WHERE id = '${id}'`,
+  );
+
+it("a database restored to before an order names it, and sends the same order again", async () => {
+  const paid = await paidIntent();
+  const { id } = paid;
+  await restore(id, "status = 'PENDING_PAYMENT'");
+  const found = await routewright("doctor", "--restored");
+  expect(found.exit, found.error).toBe(1);
+  expect(found.out).toContain(id);
+  expect(found.out).toContain("Only cards knows the order: it is SUCCESS there.");
+  await json("intent", "poll", "--intent", id);
+  await shows(id, ({ status }) => status === "COMPLETED");
+  expect(sentOrders(paid)).toHaveLength(1);
+  const after = await routewright("doctor", "--restored");
+  expect(after.out).not.toContain(id);
+});
+
+it.each([
+  ["a cancel", "status = 'PENDING_PAYMENT'", true],
+  ["a cancel before compliance and price", "status = 'PENDING', price = NULL", true],
+  ["its expiry", "status = 'PENDING_PAYMENT', auto_execute = false, expires_at = now()", false],
+])("after a restore to before its order a paid intent survives %s", async (_name, before, isCancelled) => {
+  const paid = await paidIntent();
+  const { id } = paid;
+  await restore(id, before);
+  await json("intent", ...(isCancelled ? ["cancel", ...note] : ["poll"]), "--intent", id);
+  const { attention } = await shows(id, ({ status }) => status === "COMPLETED");
+  expect(attention).toEqual({});
+  expect(sentOrders(paid)).toHaveLength(1);
+  const { out } = await routewright("balances", "--project", paid.project.projectId, "--json");
+  expect(JSON.parse(out)).toContainEqual(
+    expect.objectContaining({ account: "provider", currency: "USD", amount: "100" }),
+  );
+});
 
 describe.each(KINDS)("an intent that needs attention for %s", (code, first, then) => {
   it.each(["completed", "failed"])("is resolved as %s, and the doctor is green", async (as) => {
@@ -251,25 +300,6 @@ it("open intents go on with new credentials of the same account after its key wa
   made(await provider.connect(world, project));
   Object.assign(provider, { status: "SUCCESS", execution: { receipt: RECEIPT } });
   await shows(id, ({ status, attention }) => status === "COMPLETED" && Object.keys(attention).length === 0);
-});
-
-it("a database restored to before an order names it, and sends the same order again", async () => {
-  const { id, provider } = await paidIntent();
-  await ownerRows(
-    world.databaseUrl,
-    `SET session_replication_role = replica; DELETE FROM ramp.postings WHERE intent_id = '${id}';
-     DELETE FROM ramp.transactions WHERE intent_id = '${id}';
-     UPDATE ramp.intents SET status = 'PENDING_PAYMENT', next_poll_at = NULL WHERE id = '${id}'`,
-  );
-  const found = await routewright("doctor", "--restored");
-  expect(found.exit, found.error).toBe(1);
-  expect(found.out).toContain(id);
-  expect(found.out).toContain("Only cards knows the order: it is SUCCESS there.");
-  await json("intent", "poll", "--intent", id);
-  await shows(id, ({ status }) => status === "COMPLETED");
-  expect([...provider.bodies.keys()].filter((key) => key.startsWith("execution:"))).toHaveLength(1);
-  const after = await routewright("doctor", "--restored");
-  expect(after.out).not.toContain(id);
 });
 
 it("an acknowledged order that the provider no longer knows needs attention, and is not cancelled", async () => {

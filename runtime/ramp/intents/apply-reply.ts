@@ -9,6 +9,7 @@ import {
   type Intent,
   isErased,
   isTerminal,
+  type Price,
   REQUIREMENT_MOVES,
   type RequirementStatus,
   type Transaction,
@@ -17,8 +18,10 @@ import {
 } from "./intent.js";
 import {
   addRequirement,
+  createPayment,
   moveIntent,
   moveRequirement,
+  recordPrice,
   recordRefusal,
   type TransactionChange,
   updateTransaction,
@@ -71,10 +74,22 @@ function concludeCompliance(
     return moveIntent(tx, intent, "COMPLIANCE_FAILED", reason ?? `${failed.title} failed.`);
   }
   if (intent.requirements.every(({ status }) => status === "COMPLETED")) {
-    const approved = moveIntent(tx, intent, "COMPLIANCE_APPROVED");
-    return moveIntent(tx, approved, "PENDING_PAYMENT");
+    return approved(tx, intent);
   }
   return intent.status === "PENDING" ? moveIntent(tx, intent, "COMPLIANCE_IN_PROGRESS") : intent;
+}
+
+function approved(tx: ProjectTransaction, intent: Intent): Intent {
+  return moveIntent(tx, moveIntent(tx, intent, "COMPLIANCE_APPROVED"), "PENDING_PAYMENT");
+}
+
+/**
+ * Records an order that the provider has and the database lost with a restore. It was placed, so compliance was met. What the
+ * provider says of it comes with the next step.
+ */
+export function adoptOrder(tx: ProjectTransaction, intent: Intent, price: Price): Intent {
+  const payable = intent.status === "PENDING_PAYMENT" ? intent : approved(tx, intent);
+  return createPayment(tx, intent.price === null ? recordPrice(tx, payable, price) : payable);
 }
 
 /** The statuses that lead to the reported one. */

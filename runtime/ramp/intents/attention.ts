@@ -2,13 +2,14 @@ import Big from "big.js";
 import type { OperatorTransaction } from "../database/ramp-database.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
 import { isPaid } from "./book.js";
-import type {
-  Attention,
-  AttentionReason,
-  Intent,
-  IntentStatus,
-  Transaction,
-  TransactionStatus,
+import {
+  type Attention,
+  type AttentionReason,
+  type Intent,
+  type IntentStatus,
+  needsAttention,
+  type Transaction,
+  type TransactionStatus,
 } from "./intent.js";
 import { SUSPENSE_REASONS, total } from "./journal.js";
 
@@ -64,13 +65,20 @@ export function suspended({ balances }: Pick<Intent, "balances">): Attention {
 
 /** What the provider says of an order that is recorded as ended. */
 export const REPORTED_OPEN = "reported as open";
+/** And of one that ended without a payment. */
+export const REPORTED_PAID = "reported as paid";
 
-/** A provider that calls an ended order open, or that never had the payment of one that the operator completed. */
+/**
+ * A provider that calls an ended order open, that has the payment of one that failed, or that never had the payment of one that
+ * the operator completed.
+ */
 function contradiction(
-  { balances }: Intent,
+  intent: Intent,
   transaction: Transaction | null,
-  { status }: CheckedExecution,
+  reported: CheckedExecution,
 ): string | null {
+  const { balances } = intent;
+  const { status } = reported;
   const recorded = transaction?.status;
   if (recorded === undefined || recorded === "PENDING" || recorded === "IN_PROGRESS") return null;
   const isOpen = status === "AWAITING_FUNDS" || status === "PROCESSING";
@@ -78,6 +86,8 @@ function contradiction(
   const isPosted = !total(balances, { account: "provider", about: "payment" }).eq(0);
   const isDenied = wasPaid && !isPosted && (status === "FAILED" || status === "CANCELLED");
   if (isOpen) return REPORTED_OPEN;
+  // A late payment is in suspense until it is resolved.
+  if (!wasPaid && isPaid(reported) && !needsAttention(suspended(intent))) return REPORTED_PAID;
   return isDenied ? `reported as ${status}` : null;
 }
 

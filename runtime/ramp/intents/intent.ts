@@ -212,7 +212,7 @@ export type Step =
   /** The intent has expired or the customer cancels: the provider must cancel the execution first. */
   | "cancelExecution"
   | "refund"
-  /** Expire, or cancel for the customer. */
+  /** Expire, or cancel for the customer, unless the provider has an order that the database lost with a restore. */
   | "end"
   /** Nothing, until a request, a callback or the next poll. */
   | "wait";
@@ -236,14 +236,13 @@ export function nextStep(intent: Intent, progress: Progress): Step {
       if (progress === "answered") return "wait";
       return isOver ? "cancelExecution" : "checkExecution";
     case "AMOUNT_MISMATCH":
-      return progress === "fresh" ? "checkExecution" : "wait";
     case "COMPLETED":
     case "COMPLIANCE_FAILED":
     case "TRANSACTION_FAILED":
     case "EXPIRED":
     case "CANCELLED":
       if (intent.transaction === null || progress === "answered") return "wait";
-      // Else a return or refund, or a provider that contradicts the recorded end.
+      // Else a correction, a return or refund, or a provider that contradicts the recorded end.
       return openRefund(intent) ? "refund" : "checkExecution";
   }
 }

@@ -3,7 +3,6 @@ import type { RampContext } from "../context.js";
 import type { ProjectId } from "../database/id.js";
 import { PreconditionFailed, type ProjectTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../failpoints.js";
-import { applyEnd } from "./apply-reply.js";
 import { createPayment, recordAttention } from "./transitions.js";
 import { type Intent, isErased, nextStep, type Progress, type Step } from "./intent.js";
 import { lockIntent, readIntent } from "./intent-rows.js";
@@ -96,8 +95,6 @@ async function performStep(
   switch (step) {
     case "wait":
       return { apply: (_tx, current) => current, progress: null };
-    case "end":
-      return { apply: applyEnd, progress: null };
     case "createPayment":
       return { apply: createPayment, progress: null };
     case "fetchPrice":
@@ -108,6 +105,7 @@ async function performStep(
     case "checkExecution":
     case "cancelExecution":
     case "refund":
+    case "end":
       return callProvider(ramp, projectId, intent, step);
   }
 }

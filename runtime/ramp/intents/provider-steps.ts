@@ -1,5 +1,5 @@
 import type { RampContext } from "../context.js";
-import type { ProjectId } from "../database/id.js";
+import { orderIdOf, type ProjectId } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../failpoints.js";
 import { checkedExecution, reporter } from "../providers/check-reply.js";
@@ -7,7 +7,14 @@ import type { Execution } from "../providers/protocol.js";
 import { fetchPrice } from "../providers/quotes.js";
 import { type ProviderReply, reasonOf } from "../providers/provider.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
-import { applyExecution, applyOnboarding, applyRefusal, applyWithdrawal } from "./apply-reply.js";
+import {
+  adoptOrder,
+  applyEnd,
+  applyExecution,
+  applyOnboarding,
+  applyRefusal,
+  applyWithdrawal,
+} from "./apply-reply.js";
 import { unacknowledged } from "./attention.js";
 import { recordPrice, recordRefundAnswer } from "./transitions.js";
 import {
@@ -16,6 +23,7 @@ import {
   type Intent,
   isTerminal,
   openRefund,
+  type Price,
   type Progress,
   type RefundRequest,
   type Step,
@@ -30,7 +38,7 @@ export interface StepOutcome {
   readonly reply?: ProviderReply<unknown>;
 }
 
-type ProviderStep = Exclude<Step, "wait" | "end" | "createPayment">;
+type ProviderStep = Exclude<Step, "wait" | "createPayment">;
 
 /** Calls the provider for one step. No transaction is open. */
 export async function callProvider(
@@ -41,11 +49,12 @@ export async function callProvider(
 ): Promise<StepOutcome> {
   const connection = await ramp.providers.get(projectId, intent);
   switch (step) {
-    case "fetchPrice": {
-      const price = await fetchPrice(ramp, connection, intent);
-      return price === null
-        ? unanswered(ramp, intent, step, { kind: "unavailable", reason: "no valid quote" })
-        : { ...answered((tx, current) => recordPrice(tx, current, price)), progress: null };
+    case "fetchPrice":
+      return pricedOutcome(ramp, intent, step, connection, recordPrice);
+    case "end": {
+      const reply = await connection.provider.execution(orderIdOf(intent.id));
+      const outcome = await endOutcome(ramp, intent, connection, reply);
+      return { ...outcome, reply };
     }
     case "startOnboarding":
     case "checkOnboarding": {
@@ -72,6 +81,35 @@ export async function callProvider(
       return { ...executionOutcome(ramp, intent, step, connection, reply), reply };
     }
   }
+}
+
+/** Goes on with the intent's price, or with one of now. */
+async function pricedOutcome(
+  ramp: RampContext,
+  intent: Intent,
+  step: ProviderStep,
+  connection: ProviderConnection,
+  apply: (tx: ProjectTransaction, intent: Intent, price: Price) => Intent,
+): Promise<StepOutcome> {
+  const price = intent.price ?? (await fetchPrice(ramp, connection, intent));
+  return price === null
+    ? unanswered(ramp, intent, step, { kind: "unavailable", reason: "no valid quote" })
+    : { ...answered((tx, current) => apply(tx, current, price)), progress: null };
+}
+
+/**
+ * An intent without an order ends only where its provider has none either: its id is derived from the intent, so one that a
+ * restore lost is found by it. Else a paid intent could end as CANCELLED.
+ */
+async function endOutcome(
+  ramp: RampContext,
+  intent: Intent,
+  connection: ProviderConnection,
+  reply: ProviderReply<Execution>,
+): Promise<StepOutcome> {
+  if (reply.kind === "unknown") return answered(applyEnd);
+  if (reply.kind !== "answer") return unanswered(ramp, intent, "end", reply);
+  return pricedOutcome(ramp, intent, "end", connection, adoptOrder);
 }
 
 const EXECUTION_CALLS = {

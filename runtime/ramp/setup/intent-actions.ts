@@ -2,9 +2,10 @@ import Big from "big.js";
 import { readAmount, readCurrencies } from "../accounts/currency.js";
 import { isUuid, projectId, type ProjectId, refundIdOf } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
-import { REPORTED_OPEN } from "../intents/attention.js";
+import { REPORTED_OPEN, REPORTED_PAID } from "../intents/attention.js";
 import { bookResolution, leftToRefund } from "../intents/book.js";
 import { type Attention, type Intent, isTerminal, needsAttention } from "../intents/intent.js";
+import { total } from "../intents/journal.js";
 import { lockIntent, requestCancel } from "../intents/intent-rows.js";
 import { pollNow } from "../intents/lease.js";
 import { moveIntent, recordAttention, requestRefund, updateTransaction } from "../intents/transitions.js";
@@ -72,16 +73,19 @@ export function resolveIntent(
       return failed("The intent has no transaction: resolve it as failed.");
     const ended = as === "completed" ? completed(tx, intent) : endedWithoutPayment(tx, intent, note);
     const resolved = bookResolution(tx, ended, as);
-    const acknowledged = { ...intent.acknowledged, ...intent.attention, ...stillOpen(intent) };
+    const acknowledged = { ...intent.acknowledged, ...stillReported(intent), ...intent.attention };
     recordAttention(tx, { ...resolved, attention: {}, acknowledged });
     return succeeded(resolved);
   });
 }
 
-/** An order that had not ended is open at the provider: that is known. */
-function stillOpen({ transaction }: Intent): Attention {
+/** What the provider goes on reporting is known: an order that had not ended as open, a payment as paid. */
+function stillReported({ transaction, balances }: Intent): Attention {
   const isOpen = transaction?.status === "PENDING" || transaction?.status === "IN_PROGRESS";
-  return isOpen ? { CONTRADICTION: REPORTED_OPEN } : {};
+  if (isOpen) return { CONTRADICTION: REPORTED_OPEN };
+  return total(balances, { account: "provider", about: "payment" }).eq(0)
+    ? {}
+    : { CONTRADICTION: REPORTED_PAID };
 }
 
 function completed(tx: ProjectTransaction, intent: Intent): Intent {

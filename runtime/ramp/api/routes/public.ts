@@ -72,25 +72,21 @@ export const receiveCallback = route("provider", {
     });
     const [first] = verified;
     if (!first) return rampError("INVALID_SIGNATURE");
-    const isPlanned = await ramp.database.inProject(
-      id,
-      async (tx) =>
-        (await isNewCallback(
-          tx,
-          connectionId,
-          `${signature["webhook-id"]}.${signature["webhook-timestamp"]}.${text}`,
-        )) &&
-        requestPoll(
-          tx,
-          first.intentId,
-          connectionId.toLowerCase(),
-          verified.map(({ version }) => version),
-        ),
-    );
-    if (isPlanned) ramp.signals.emit("due");
-    else if ((await ramp.database.inProject(id, (tx) => readIntent(tx, first.intentId))) === null)
-      // After a restore the provider knows more than the database.
-      ramp.log.warn({ intent: first.intentId, connection: connectionId }, "callback about an unknown intent");
+    const about = { intentId: first.intentId, connectionId: connectionId.toLowerCase() };
+    const { "webhook-id": callbackId, "webhook-timestamp": sentAt } = signature;
+    const found = await ramp.database.inProject(id, async (tx) => {
+      if (!(await isNewCallback(tx, about.connectionId, `${callbackId}.${sentAt}.${text}`))) return "copy";
+      const accepted = verified.map(({ version }) => version);
+      if (await requestPoll(tx, about.intentId, about.connectionId, accepted)) return "planned";
+      return (await readIntent(tx, about.intentId)) === null ? "unknown" : "ended";
+    });
+    if (found === "planned") ramp.signals.emit("due");
+    // After a restore the provider knows more than the database.
+    if (found === "unknown")
+      ramp.log.warn(
+        { intent: about.intentId, connection: about.connectionId },
+        "callback about an unknown intent",
+      );
     await failpoint("callback.recorded");
     return jsonResponse(200, { received: true });
   },
