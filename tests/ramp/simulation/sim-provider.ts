@@ -43,7 +43,13 @@ export type Fault =
   | "crash before"
   | "crash after"
   | "stale"
+  /** Without receipt and refunds. */
+  | "bare"
   | "forgotten";
+
+function bare({ id, reference, status, failureReason, instructions }: Execution): Execution {
+  return { id, reference, status, failureReason, instructions };
+}
 
 export class SimProvider implements Provider {
   /** Orders that were carried out; the second of an intent is money paid twice. */
@@ -56,6 +62,8 @@ export class SimProvider implements Provider {
   quotes = true;
   refuses = false;
   refusesRefunds = false;
+  /** It called an order unknown that it has. */
+  hasDenied = false;
   #before: Execution | null = null;
 
   constructor(random: Random) {
@@ -208,8 +216,10 @@ export class SimProvider implements Provider {
   execution: Provider["execution"] = (id) => {
     const { fault } = this;
     return this.#call(() => {
+      if (this.order?.id === id && fault === "forgotten") this.hasDenied = true;
       if (this.order?.id !== id || fault === "forgotten") return { kind: "unknown" };
       const now = this.#report();
+      if (fault === "bare") return { kind: "answer", value: bare(now) };
       const stale = this.#before;
       this.#before = now;
       return { kind: "answer", value: fault === "stale" && stale ? stale : now };

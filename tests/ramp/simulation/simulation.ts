@@ -3,7 +3,7 @@ import Big from "big.js";
 import type { RampContext } from "../../../runtime/ramp/context.js";
 import { newId, type ProjectId } from "../../../runtime/ramp/database/id.js";
 import type { RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";
-import { type Intent, isTerminal, needsAttention } from "../../../runtime/ramp/intents/intent.js";
+import { type Intent, isTerminal, needsAttention, openRefund } from "../../../runtime/ramp/intents/intent.js";
 import { readIntent, recordIntent } from "../../../runtime/ramp/intents/intent-rows.js";
 import { total } from "../../../runtime/ramp/intents/journal.js";
 import { DEFAULT_POLLING_POLICY, requestPoll } from "../../../runtime/ramp/intents/lease.js";
@@ -27,6 +27,9 @@ export interface Stage {
   readonly database: RampDatabase;
   /** Moves the clock of the database and of the server. */
   advance(milliseconds: number): Promise<void>;
+  /** The database's clock jumps; a server sees it when it notices. */
+  jump(milliseconds: number): Promise<void>;
+  notice(): Promise<void>;
   /** The rows of an intent, to be put back later. */
   backup(intentId: string): Promise<unknown>;
   restore(intentId: string, backup: unknown): Promise<void>;
@@ -44,6 +47,7 @@ const FAULTS: readonly Fault[] = [
   "crash before",
   "crash after",
   "stale",
+  "bare",
   "forgotten",
 ];
 
@@ -56,11 +60,13 @@ export class Simulation {
   readonly trace: string[] = [];
   #id = "";
   #crashesAtCommit: "before" | "after" | null = null;
-  #backup: { readonly rows: unknown; readonly resolutions: number } | null = null;
-  /** Actions of operators that a look-up after them has not been followed by a change of the provider. */
-  #resolutions = 0;
+  #backup: { readonly rows: unknown; readonly accepted: ReadonlySet<string> } | null = null;
+  /** What was known to be wrong when an operator decided: it needs no attention again. */
+  #accepted: ReadonlySet<string> = new Set();
   #anomalies = 0;
   #refundedByNote = new Set<string>();
+  /** Time that has passed, without jumps. */
+  #passedMs = 0;
 
   constructor(stage: Stage, seed: number) {
     this.#stage = stage;
@@ -97,6 +103,8 @@ export class Simulation {
     for (let step = 0; step < steps; step++) await this.#happen();
     await this.#settle();
     await this.#check();
+    // A jump of the clock moves the deadlines of all that there is.
+    await this.#stage.restore(this.#id, {});
   }
 
   async #create(): Promise<void> {
@@ -133,7 +141,7 @@ export class Simulation {
     await database.inProject(projectId, (tx) =>
       recordIntent(tx, given, newId(), POLLING, "https://sim.example"),
     );
-    await this.#stage.advance(POLLING.leaseMs + 1);
+    await this.#advance(POLLING.leaseMs + 1);
   }
 
   async #happen(): Promise<void> {
@@ -150,6 +158,7 @@ export class Simulation {
       () => this.#operate(),
       () => this.#execute(),
       () => this.#backUpOrRestore(),
+      () => this.#jump(),
     ];
     this.trace.push(await this.#random.pick(acts)());
   }
@@ -188,7 +197,6 @@ export class Simulation {
     const said = this.provider.act();
     // A payment of an order that had ended is late.
     if (before === "FAILED" || before === "CANCELLED") this.#anomalies++;
-    if (said !== "nothing") this.#resolutions = 0;
     if (!["nothing", "funded", "failed", "settled", "settled again"].includes(said)) this.#anomalies++;
     if (this.#random.chance(0.3)) this.provider.quotes = true;
     return Promise.resolve(`provider: ${said}`);
@@ -198,8 +206,24 @@ export class Simulation {
     const milliseconds = Math.ceil(
       this.#random.pick([1_000, 60_000, 130_000, HOUR_MS, 10 * HOUR_MS]) * this.#random.next(),
     );
-    await this.#stage.advance(milliseconds);
+    await this.#advance(milliseconds);
     return `passed ${String(milliseconds)} ms`;
+  }
+
+  async #advance(milliseconds: number): Promise<void> {
+    this.#passedMs += milliseconds;
+    await this.#stage.advance(milliseconds);
+  }
+
+  /** The database's clock jumps by a day; the server works on before and after it notices. */
+  async #jump(): Promise<string> {
+    const hours = this.#random.pick([-25, 25]);
+    await this.#stage.jump(hours * HOUR_MS);
+    const worked = this.#random.chance(0.5) ? await this.#work() : "not worked";
+    await this.#stage.notice();
+    // Its deadlines are those of the clock before.
+    this.#backup = null;
+    return `clock jumped by ${String(hours)} h, ${worked}`;
   }
 
   async #operate(): Promise<string> {
@@ -210,7 +234,7 @@ export class Simulation {
     if (action === "refund") return this.#refund();
     const resolved = await resolveIntent(database, this.#id, { as: action, note: "decided" });
     if (resolved.ok) {
-      this.#resolutions++;
+      this.#accepted = knownProblems(await this.#read());
       this.#anomalies++;
     }
     return `resolve as ${action}: ${String(resolved.ok)}`;
@@ -241,12 +265,12 @@ export class Simulation {
 
   async #backUpOrRestore(): Promise<string> {
     if (this.#backup === null) {
-      this.#backup = { rows: await this.#stage.backup(this.#id), resolutions: this.#resolutions };
+      this.#backup = { rows: await this.#stage.backup(this.#id), accepted: this.#accepted };
       return "backed up";
     }
     await this.#stage.restore(this.#id, this.#backup.rows);
     // A decision that is lost with the restore has to be made again.
-    this.#resolutions = 0;
+    this.#accepted = this.#backup.accepted;
     this.#backup = null;
     return "restored";
   }
@@ -254,24 +278,32 @@ export class Simulation {
   /** Nothing fails any more: the intent comes to rest. */
   async #settle(): Promise<void> {
     this.provider.quotes = true;
+    if (this.#random.chance(0.3)) await this.#advance(POLLING.intentLifetimeMs);
     for (let round = 0; round < 4; round++) {
-      await this.#stage.advance(POLLING.leaseMs + POLLING.maxBackoffMs + 1_000);
+      await this.#advance(POLLING.leaseMs + POLLING.maxBackoffMs + 1_000);
       await this.#callback();
       await this.#work();
     }
     this.trace.push("settled");
   }
 
-  async #check(): Promise<void> {
-    const intent = await this.#stage.database.inProject(this.#stage.projectId, (tx) =>
-      readIntent(tx, this.#id),
-    );
+  async #read(): Promise<Intent> {
+    const { database, projectId } = this.#stage;
+    const intent = await database.inProject(projectId, (tx) => readIntent(tx, this.#id));
     if (intent === null) throw new Error("The intent is gone.");
+    return intent;
+  }
+
+  async #check(): Promise<void> {
+    const intent = await this.#read();
     const lost = intent.transaction === null && this.provider.order !== null;
     if (lost && (await difference(intent, { code: "sim", provider: this.provider })) === null)
       throw new Error("The doctor misses an order that only the provider knows.");
     const problems = [
+      ...(lost && isTerminal(intent.status) && !this.provider.hasDenied ? ["ended without its order"] : []),
+      ...(intent.status === "EXPIRED" && this.#passedMs < POLLING.intentLifetimeMs ? ["expired early"] : []),
       ...this.#orderProblems(),
+      ...(openRefund(intent) ? ["a refund was not sent"] : []),
       ...balanceProblems(intent),
       ...this.#ledgerProblems(intent),
       ...this.#attentionProblems(intent),
@@ -293,7 +325,8 @@ export class Simulation {
   /** The provider's account is what the provider says, but for a receipt that it withholds. */
   #ledgerProblems(intent: Intent): readonly string[] {
     // A list of refunds that cannot be right is left out, and needs attention.
-    if (intent.attention.REFUND_MISMATCH === "two refunds have one id") return [];
+    const ids = this.provider.order?.refunds?.map(({ id }) => id) ?? [];
+    if (new Set(ids).size < ids.length && intent.attention.REFUND_MISMATCH !== undefined) return [];
     const expected = this.provider.ledger();
     const isKnown = intent.transaction !== null;
     return ["USD", "USDC_POLYGON"].flatMap((currency) => {
@@ -312,20 +345,51 @@ export class Simulation {
     if (this.#anomalies === 0 && isFlagged && !this.trace.some((said) => said.includes("refund")))
       return [`needs attention for nothing: ${JSON.stringify(intent.attention)}`];
     // What a restore lost, the doctor names (`doctor --restored`).
-    if (order === null || intent.transaction === null || this.#resolutions > 0 || isFlagged) return [];
-    const { amountReceived } = order.receipt ?? {};
-    const isOff =
-      order.wasPaid &&
-      (amountReceived === undefined || new Big(amountReceived).minus(PRICE).abs().gt("4.95"));
-    const wrong = [
-      ...(isOff ? ["amount"] : []),
-      ...(order.wasPaid && order.status === "FAILED" ? ["chargeback"] : []),
-      ...(order.wasPaid && intent.status !== "COMPLETED" ? [`paid, but ${intent.status}`] : []),
-      ...(order.status === "REFUNDED" && order.refunds === null ? ["no list of refunds"] : []),
-      ...(!isTerminal(intent.status) && order.wasPaid ? ["not ended"] : []),
-    ];
-    return wrong.map((problem) => `needs attention: ${problem}`);
+    if (order === null || intent.transaction === null || isFlagged) return [];
+    const posted = (about: string): Big => total(intent.balances, { account: "provider", about });
+    // Neither the report nor a recorded one says that it was ever paid.
+    if (order.status === "FAILED" && order.receipt === undefined && posted("payment").eq(0)) return [];
+    return wrongThings({
+      amount: order.wasPaid ? (order.receipt?.amountReceived ?? null) : undefined,
+      isChargedBack: order.wasPaid && order.status === "FAILED",
+      isUnlisted: order.status === "REFUNDED" && order.refunds === null,
+      unpaidAs: order.wasPaid && intent.status !== "COMPLETED" ? intent.status : null,
+    })
+      .filter((problem) => !this.#accepted.has(problem))
+      .map((problem) => `needs attention: ${problem}`);
   }
+}
+
+/** What is wrong with an order. */
+function wrongThings(order: {
+  /** Null: paid, but nothing says what was received; undefined: not paid. */
+  readonly amount: string | null | undefined;
+  readonly isChargedBack: boolean;
+  readonly isUnlisted: boolean;
+  /** Status of an intent that is not completed though its order is paid. */
+  readonly unpaidAs: string | null;
+}): readonly string[] {
+  const { amount, isChargedBack, isUnlisted, unpaidAs } = order;
+  const isOff = amount === null || (amount !== undefined && new Big(amount).minus(PRICE).abs().gt("4.95"));
+  return [
+    ...(isOff ? [`amount ${amount === null ? "unknown" : new Big(amount).toFixed()}`] : []),
+    ...(isChargedBack ? ["chargeback"] : []),
+    ...(isUnlisted ? ["no list of refunds"] : []),
+    ...(unpaidAs === null ? [] : [`paid, but ${unpaidAs}`]),
+  ];
+}
+
+/** What is wrong by what the ramp knows. */
+function knownProblems({ balances, transaction, status }: Intent): ReadonlySet<string> {
+  const posted = (about: string): boolean => !total(balances, { account: "provider", about }).eq(0);
+  return new Set(
+    wrongThings({
+      amount: posted("payment") ? (transaction?.receipt?.amountReceived ?? null) : undefined,
+      isChargedBack: posted("chargeback"),
+      isUnlisted: posted("refund unlisted"),
+      unpaidAs: posted("payment") && status !== "COMPLETED" ? status : null,
+    }),
+  );
 }
 
 function balanceProblems({ balances }: Intent): readonly string[] {
