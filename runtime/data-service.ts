@@ -29,7 +29,8 @@ import {
   USAGE_PATH,
 } from "./system-endpoints.js";
 import { MCP_PATH, serveMcp } from "./mcp/mcp-endpoint.js";
-import { handleRequest, setGateway } from "./release/handler.js";
+import { handleRequest } from "./release/handler.js";
+import { setFormerPath, setGateway } from "./release/request-state.js";
 import { requestIdOf, COMMON_HEADERS } from "./server/headers.js";
 
 interface DataServiceOptions {
@@ -197,13 +198,13 @@ function openUsage(
  * error's code and the parameter's name, never its value; the trace fields have OpenTelemetry's names.
  */
 export function requestFields(record: RequestRecord): object {
-  const { requestId, method, route, status, rows, bytes, owner, tier, trace, error, unknownPath } = record;
+  const { requestId, method, route, status, rows, bytes, owner, tier, trace, error, path } = record;
   const { milliseconds, databaseMs, callerId } = record;
   return {
     requestId,
     method,
     route,
-    ...(unknownPath !== null && { path: unknownPath }),
+    ...(path !== null && { path }),
     status,
     ...(error !== null && { error: error.code, parameter: error.parameter ?? undefined }),
     milliseconds: toMicroseconds(milliseconds),
@@ -235,14 +236,14 @@ function dataApiListener(api: DataApi): RequestListener {
   const { gateway, service, active, refresh } = api;
   const docs = docsApp(service.title).use(explorerApp(service.title));
   const run: RequestListener = (request, response) => {
-    const endpoint = findEndpoint(active.current, pathOf(request.url ?? "/"));
-    if (endpoint === null) void handleRequest(gateway, null, request, response);
-    else runHandler(api, endpoint, request, response);
+    const found = findEndpoint(active.current, pathOf(request.url ?? "/"));
+    if (found === null) void handleRequest(gateway, null, request, response);
+    else runHandler(api, found, request, response);
   };
   return (request, response) => {
     const path = pathOf(request.url ?? "/");
-    const endpoint = findEndpoint(active.current, path);
-    if (endpoint !== null) runHandler(api, endpoint, request, response);
+    const found = findEndpoint(active.current, path);
+    if (found !== null) runHandler(api, found, request, response);
     else if (isSystemPath(path)) void serveSystem(gateway, service, path, request, response);
     else if (isDocsPath(path)) void serveDocs(gateway, docs, request, response);
     else if (path === MCP_PATH) void serveMcp(gateway, service.documents, run, request, response);
@@ -253,11 +254,19 @@ function dataApiListener(api: DataApi): RequestListener {
 }
 
 /** The endpoint at a path (without query string), or null. The time does not depend on the number of endpoints. */
-function findEndpoint({ endpoints }: LoadedRelease, path: string): LoadedEndpoint | null {
-  const endpoint = endpoints.get(path);
-  if (endpoint) return endpoint;
+function findEndpoint({ served }: LoadedRelease, path: string): Found | null {
+  const endpoint = served.get(path);
+  if (endpoint) return { endpoint, path };
   const plain = decoded(path);
-  return endpoints.get(plain) ?? endpoints.get(withoutFormat(plain) ?? plain) ?? null;
+  const bare = served.has(plain) ? plain : (withoutFormat(plain) ?? plain);
+  const other = served.get(bare);
+  return other ? { endpoint: other, path: bare } : null;
+}
+
+interface Found {
+  readonly endpoint: LoadedEndpoint;
+  /** The endpoint's own, or a former one. */
+  readonly path: string;
 }
 
 /** Clients may escape any character, but `%2F` is not the slash between segments. */
@@ -272,11 +281,13 @@ function decoded(path: string): string {
 
 function runHandler(
   { gateway }: DataApi,
-  { get, post }: LoadedEndpoint,
+  { endpoint: { spec, get, post }, path }: Found,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
   setGateway(request, gateway);
+  const former = spec.path === path ? undefined : spec.formerPaths?.find((each) => each.path === path);
+  if (former) setFormerPath(request, former);
   const handler = (request.method === "POST" ? post : get) as unknown as RequestListener;
   handler(request, response);
 }

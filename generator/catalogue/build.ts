@@ -20,6 +20,7 @@ import { checkModel, isExcluded, timezoneOf } from "./check.js";
 import { canBeNaN, isWideNumber, parseColumnType } from "./column-types/column-type.js";
 import { withExamples } from "./examples.js";
 import { lineageOf, withInheritedPrivacy } from "./lineage.js";
+import { formerPathsOf, withoutClaimedPaths } from "./former-paths.js";
 import { granularityRank, pathOf } from "./path.js";
 import { type SchemaMap, servedSchema } from "./served-schema.js";
 import { querySettingsOf } from "./query-settings.js";
@@ -53,8 +54,10 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     if ("skipped" in outcome) skipped.push(outcome.skipped);
     else entries.push(outcome.entry);
   }
+  const claimed = withoutClaimedPaths(entries, context.owners);
+  skipped.push(...claimed.skipped);
   skipped.push(...manifest.others.filter(({ tags }) => hasResource(tags)).map(notServable));
-  const published = withInheritedPrivacy(withSuccessors(entries, manifest), manifest);
+  const published = withInheritedPrivacy(withSuccessors(claimed.entries, manifest), manifest);
   const documented = withExamples(published, manifest);
   const linked = withUpstreamNodes(documented.entries, manifest);
   return {
@@ -189,6 +192,7 @@ function segmentsOf({ category, resource, granularity, window }: ModelTags) {
 }
 
 function endpointOf(model: Model, tags: ModelTags, settings: ApiSettings, context: Context): Endpoint {
+  const formerPaths = formerPathsOf(model);
   return {
     model: model.name,
     path: pathOf(tags),
@@ -206,6 +210,7 @@ function endpointOf(model: Model, tags: ModelTags, settings: ApiSettings, contex
     parameters: settings.parameters.map((parameter) => withValues(parameter, model)),
     deprecationDate: model.deprecationDate,
     successor: null,
+    ...(formerPaths.length > 0 && { formerPaths }),
     upstreamNodes: null,
   };
 }

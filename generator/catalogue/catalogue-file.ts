@@ -196,7 +196,12 @@ export function readCatalogue(text: string, location = "catalogue.json"): Catalo
   if (!validate(json.value))
     return failed(`${location} is damaged: ${schemaProblem(validate.errors ?? [])}. ${REGENERATE}`);
   const record = json.value;
-  const repeated = firstRepeated(record.endpoints.map(({ path }) => path));
+  const repeated = firstRepeated(
+    record.endpoints.flatMap(({ path, formerPaths = [] }) => [
+      path,
+      ...formerPaths.map((former) => former.path),
+    ]),
+  );
   if (repeated !== undefined)
     return failed(
       `${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`,

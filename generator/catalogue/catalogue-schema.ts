@@ -95,9 +95,13 @@ const endpoint = record(
     sortableFields: texts,
     deprecationDate: textOrNull,
     successor: textOrNull,
+    formerPaths: {
+      type: "array",
+      items: record({ path: { type: "string", pattern: "^/v1/" }, sunset: textOrNull }),
+    },
     upstreamNodes: { anyOf: [texts, { type: "null" }] },
   },
-  ["numbers", "filters", "fields", "cursor", "rows", "synonyms"],
+  ["numbers", "filters", "fields", "cursor", "rows", "formerPaths", "synonyms"],
 );
 
 const skipped = record({

@@ -7,6 +7,7 @@ import type { Problem, Warning } from "./catalogue.js";
 import { validateRules } from "./meta-api/rules.js";
 import type { MetaApi } from "./meta-api/schema.js";
 import { unknownKeys, unknownKeysOf, validateShape, type ValidationError } from "./meta-api/validate.js";
+import { formerPathsProblems } from "./former-paths.js";
 import { pathOf, pathProblems } from "./path.js";
 import { querySettingsOf, querySettingsProblems } from "./query-settings.js";
 import { type ApiSettings, LEGACY, settingsOf } from "./settings.js";
@@ -44,6 +45,7 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
     ...numbersProblems(model),
     ...relationProblems(model),
     ...querySettingsProblems(model, settings),
+    ...formerPathsProblems(model, pathErrors.length > 0 ? null : pathOf(tags)),
     ...errors.map((error) => problemOf(model, error)),
   ];
   return {
@@ -71,6 +73,7 @@ const SETTINGS = [
   "cursor",
   "fields",
   "filters",
+  "former_paths",
   "lint",
   "numbers",
   "rows",

@@ -37,22 +37,33 @@ function segmentsOf({
 export function pathProblems(tags: ModelTags): { message: string; hint: string }[] {
   const bad = segmentsOf(tags).filter(({ value }) => !isSegment(value));
   if (bad.length > 0) return bad.map(({ tag, value }) => segmentProblem(tag, value));
-  const path = pathOf(tags);
-  if (tags.category === RESERVED_CATEGORY)
-    return [
-      {
-        message: `The path ${path} belongs to the service itself.`,
-        hint: `Choose another category than ${RESERVED_CATEGORY}: the first tag that names none of the rest is the category.`,
-      },
-    ];
+  const problem = reservedProblem(pathOf(tags));
+  return problem === null ? [] : [problem];
+}
+
+/** Why a path cannot be a former one: only a path that an endpoint can have may be. */
+export function formerPathProblem(path: string): { message: string; hint: string } | null {
+  const [first, version, ...segments] = path.split("/");
+  const isPath = first === "" && version === "v1" && segments.length >= 2 && segments.length <= 4;
+  if (isPath && segments.every(isSegment)) return reservedProblem(path);
+  return {
+    message: `${formatValue(path)} is not a path of an endpoint.`,
+    hint: "Write it as callers know it: /v1/{category}/{resource}[/{granularity}][/{window}].",
+  };
+}
+
+function reservedProblem(path: string): { message: string; hint: string } | null {
+  if (path.split("/")[2] === RESERVED_CATEGORY)
+    return {
+      message: `The path ${path} belongs to the service itself.`,
+      hint: `Choose another category than ${RESERVED_CATEGORY}: the first tag that names none of the rest is the category.`,
+    };
   const ending = FORMAT_ENDING.exec(path)?.[0];
-  if (ending === undefined) return [];
-  return [
-    {
-      message: `The path ${path} ends in ${ending}, which requests a format of another path.`,
-      hint: "Choose another name.",
-    },
-  ];
+  if (ending === undefined) return null;
+  return {
+    message: `The path ${path} ends in ${ending}, which requests a format of another path.`,
+    hint: "Choose another name.",
+  };
 }
 
 function isSegment(text: string): boolean {

@@ -8,7 +8,7 @@ import type { SchemaMap } from "../catalogue/served-schema.js";
 import type { Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readModels } from "../manifest/catalog.js";
-import { isObject } from "../manifest/json.js";
+import { isObject, textsOf } from "../manifest/json.js";
 import { updateFolder } from "../output/update.js";
 import {
   type FileSet,
@@ -168,10 +168,12 @@ export function readRenderCache(): RenderCache {
 }
 
 function isRendered(texts: unknown): boolean {
-  return isObject(texts) && TEXTS.every((name) => typeof texts[name] === "string");
+  if (!isObject(texts) || !TEXTS.every((name) => typeof texts[name] === "string")) return false;
+  const { pathItems } = texts;
+  return Array.isArray(pathItems) && textsOf(pathItems).length === pathItems.length;
 }
 
-const TEXTS: readonly (keyof RenderedEndpoint)[] = ["module", "catalogueRecord", "pathItem", "rowSchema"];
+const TEXTS: readonly (keyof RenderedEndpoint)[] = ["module", "catalogueRecord", "rowSchema"];
 
 /** Stores the texts for the next run. A failure is ignored: it only makes that run slower. */
 export function writeRenderCache(before: RenderCache, after: RenderCache): void {

@@ -112,6 +112,7 @@ export const KINDS = {
   "endpoint-retired": compatible("Endpoint removed after its sunset", "The announced date has passed."),
   "endpoint-added": compatible("Endpoint added", "No call depends on it."),
   "path-moved": breaking("Path moved", "Calls to the old path get 404."),
+  "path-moved-with-notice": compatible("Path moved with notice", "The old path answers until its sunset."),
   "rows-exchanged": breaking(
     "Serves the rows of another endpoint",
     "The same call returns rows that another path returned.",

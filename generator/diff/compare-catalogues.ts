@@ -2,6 +2,7 @@ import { TIERS } from "@routewright/runtime/model";
 import { type Catalogue, type CatalogueEntry, problemText, type Skipped } from "../catalogue/catalogue.js";
 import { type Change, type ChangeKind, type Difference, inOrder, KINDS, type Severity } from "./change.js";
 import { type SunsetPolicy, compareEndpoints, tierDetails } from "./compare-endpoints.js";
+import { atAllPaths, formerPathsLine, type ServedEntry } from "./former-paths.js";
 
 /** Severities that a repository chooses; `off` leaves a kind out of every report. */
 export type SeverityOverrides = Readonly<Partial<Record<ChangeKind, Severity | "off">>>;
@@ -13,10 +14,10 @@ export function compareCatalogues(
   sunsetPolicy: SunsetPolicy,
   severities: SeverityOverrides = {},
 ): readonly Change[] {
-  const { pairs, removed, added } = matchEndpoints(base.entries, head.entries);
+  const { pairs, removed, added } = matchEndpoints(atAllPaths(base.entries), atAllPaths(head.entries));
   const changes = [
     ...pairs.flatMap((pair) => changesOf(...pair, base.entries, sunsetPolicy)),
-    ...removed.map((entry) => removal(entry, head.skipped, sunsetPolicy.today)),
+    ...removed.map((entry) => removal(entry, head, sunsetPolicy)),
     ...added.flatMap((entry) =>
       additionsOf(entry, base.entries).map((difference) => withLocation(entry, difference)),
     ),
@@ -30,11 +31,11 @@ export function compareCatalogues(
 }
 
 type Unrated = Omit<Change, "severity">;
-type Pair = readonly [base: CatalogueEntry, head: CatalogueEntry];
+type Pair = readonly [base: ServedEntry, head: ServedEntry];
 
 function changesOf(
-  base: CatalogueEntry,
-  head: CatalogueEntry,
+  base: ServedEntry,
+  head: ServedEntry,
   all: readonly CatalogueEntry[],
   sunsetPolicy: SunsetPolicy,
 ): readonly Unrated[] {
@@ -105,11 +106,15 @@ function privateParts({ endpoint, facts }: CatalogueEntry): readonly string[] {
     : columns.filter((name) => facts.columns.get(name)?.isPrivate);
 }
 
-function removal(entry: CatalogueEntry, skipped: readonly Skipped[], today: string): Unrated {
-  const { deprecationDate } = entry.endpoint;
-  const isDue = deprecationDate !== null && deprecationDate.slice(0, 10) <= today;
-  const reason = skipped.find(({ model }) => model === entry.uniqueId);
-  const details = reason === undefined ? [] : detailsOf(reason);
+function removal(entry: CatalogueEntry, head: Catalogue, policy: SunsetPolicy): Unrated {
+  const { path, deprecationDate } = entry.endpoint;
+  const isDue = deprecationDate !== null && deprecationDate.slice(0, 10) <= policy.today;
+  const reason = head.skipped.find(({ model }) => model === entry.uniqueId);
+  const moved = head.entries.find(({ uniqueId }) => uniqueId === entry.uniqueId);
+  const details = [
+    ...(reason === undefined ? [] : detailsOf(reason)),
+    ...(moved === undefined || isDue ? [] : [formerPathsLine(path, moved.endpoint, policy)]),
+  ];
   const change = withLocation(entry, { kind: isDue ? "endpoint-retired" : "endpoint-removed", details });
   return { ...change, file: reason?.file || entry.facts.file || null };
 }
@@ -134,41 +139,42 @@ function withLocation({ endpoint, facts }: CatalogueEntry, difference: Differenc
 
 export interface Matching {
   readonly pairs: readonly Pair[];
-  readonly removed: readonly CatalogueEntry[];
-  readonly added: readonly CatalogueEntry[];
+  readonly removed: readonly ServedEntry[];
+  readonly added: readonly ServedEntry[];
 }
 
 /**
  * Pairs endpoints by path, since that is what consumers call; of the rest, those of one model, which has moved. A path
  * that another model has taken over stays a pair: it is still served.
  */
-export function matchEndpoints(base: readonly CatalogueEntry[], head: readonly CatalogueEntry[]): Matching {
+export function matchEndpoints(base: readonly ServedEntry[], head: readonly ServedEntry[]): Matching {
   const byPath = pairBy(base, head, ({ endpoint }) => endpoint.path);
-  const byId = pairBy(byPath.removed, byPath.added, ({ uniqueId }) => uniqueId);
+  const byId = pairBy(byPath.removed, byPath.added, ({ isFormer, uniqueId }) => (isFormer ? null : uniqueId));
   // A renamed dbt project changes every `unique_id`.
-  const byName = pairBy(byId.removed, byId.added, ({ endpoint }) => endpoint.model);
+  const byName = pairBy(byId.removed, byId.added, ({ isFormer, endpoint }) =>
+    isFormer ? null : endpoint.model,
+  );
   return { ...byName, pairs: [...byPath.pairs, ...byId.pairs, ...byName.pairs] };
 }
 
 /** Pairs endpoints whose key no other endpoint of their revision has, so that no pair is a guess. */
-function pairBy(
-  base: readonly CatalogueEntry[],
-  head: readonly CatalogueEntry[],
-  keyOf: (entry: CatalogueEntry) => string,
-): Matching {
+function pairBy(base: readonly ServedEntry[], head: readonly ServedEntry[], keyOf: KeyOf): Matching {
   const [inBase, inHead] = [uniqueByKey(base, keyOf), uniqueByKey(head, keyOf)];
   const pairs = [...inBase].flatMap(([key, entry]): Pair[] => {
     const other = inHead.get(key);
     return other === undefined ? [] : [[entry, other]];
   });
   const paired = new Set(pairs.flat());
-  const rest = (all: readonly CatalogueEntry[]) => all.filter((entry) => !paired.has(entry));
+  const rest = (all: readonly ServedEntry[]) => all.filter((entry) => !paired.has(entry));
   return { pairs, removed: rest(base), added: rest(head) };
 }
 
-function uniqueByKey(all: readonly CatalogueEntry[], keyOf: (entry: CatalogueEntry) => string) {
-  const counts = new Map<string, number>();
+/** Null for an entry that is not paired by this key. */
+type KeyOf = (entry: ServedEntry) => string | null;
+
+function uniqueByKey(all: readonly ServedEntry[], keyOf: KeyOf) {
+  const counts = new Map<string | null, number>();
   for (const entry of all) counts.set(keyOf(entry), (counts.get(keyOf(entry)) ?? 0) + 1);
-  const unique = all.filter((entry) => counts.get(keyOf(entry)) === 1);
+  const unique = all.filter((entry) => keyOf(entry) !== null && counts.get(keyOf(entry)) === 1);
   return new Map(unique.map((entry) => [keyOf(entry), entry]));
 }

@@ -2,6 +2,7 @@ import { type Endpoint, TIERS } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import type { Difference } from "./change.js";
 import { compareColumns } from "./compare-columns.js";
+import { formerPathsLine, type ServedEntry } from "./former-paths.js";
 import { compareParameters, renamedParameters } from "./compare-parameters.js";
 
 /** Decides whether a removal or a sunset date leaves consumers enough time. */
@@ -14,13 +15,16 @@ export interface SunsetPolicy {
 
 /** The differences between two revisions of an endpoint. */
 export function compareEndpoints(
-  base: CatalogueEntry,
-  head: CatalogueEntry,
+  base: ServedEntry,
+  head: ServedEntry,
   sunsetPolicy: SunsetPolicy,
 ): readonly Difference[] {
   const endpoints = [base.endpoint, head.endpoint] as const;
+  // The changes of the model are those of its own path.
+  if (base.isFormer && head.isFormer && base.uniqueId === head.uniqueId)
+    return compareNotices(base, head, sunsetPolicy);
   return [
-    ...compareSource(...endpoints),
+    ...compareSource(...endpoints, sunsetPolicy),
     ...compareTiers(base, head),
     ...compareNames("method", base.endpoint.methods, head.endpoint.methods),
     ...compareOwnRows(...endpoints),
@@ -31,16 +35,18 @@ export function compareEndpoints(
     ...compareColumns(base, head),
     ...compareFixedSort(...endpoints),
     ...compareNames("sortable-field", base.endpoint.sortableFields, head.endpoint.sortableFields),
-    ...compareSunsets(...endpoints, sunsetPolicy),
-    ...compareSuccessors(...endpoints),
+    ...compareNotices(base, head, sunsetPolicy),
     ...compareDocumentation(base, head),
   ];
 }
 
 /** Path, model and relation. By default a relation has the name of its model: if both change, only the model is reported. */
-function compareSource(base: Endpoint, head: Endpoint): readonly Difference[] {
+function compareSource(base: Endpoint, head: Endpoint, policy: SunsetPolicy): readonly Difference[] {
+  const line = formerPathsLine(base.path, head, policy);
   const moved: Difference[] =
-    base.path === head.path ? [] : [{ kind: "path-moved", before: base.path, after: head.path }];
+    base.path === head.path
+      ? []
+      : [{ kind: "path-moved", before: base.path, after: head.path, details: [line] }];
   const [before, after] = [relationText(base), relationText(head)];
   if (base.model !== head.model) {
     return [
@@ -145,6 +151,24 @@ function compareFixedSort(base: Endpoint, head: Endpoint): readonly Difference[]
 
 function sortKeys({ sort }: Endpoint): readonly string[] {
   return sort.map(([column, direction]) => `${column} ${direction}`);
+}
+
+/** What callers are told of the end of a path, and of the path to use. */
+function compareNotices(base: ServedEntry, head: ServedEntry, policy: SunsetPolicy): readonly Difference[] {
+  const sunsets = compareSunsets(base.endpoint, head.endpoint, policy);
+  if (head.isFormer !== true || sunsets.some(({ kind }) => kind === "sunset-too-soon"))
+    return [...sunsets, ...compareSuccessors(base.endpoint, head.endpoint)];
+  const { successor, deprecationDate } = head.endpoint;
+  if (base.isFormer !== true) {
+    const until = deprecationDate === null ? "No sunset is announced." : `Sunset: ${deprecationDate}.`;
+    const after = successor ?? "";
+    return [{ kind: "path-moved-with-notice", before: base.endpoint.path, after, details: [until] }];
+  }
+  const isOpenEnded = deprecationDate === null && base.endpoint.deprecationDate !== null;
+  return [
+    ...(isOpenEnded ? [{ kind: "sunset-put-off", before: base.endpoint.deprecationDate } as const] : sunsets),
+    ...compareSuccessors(base.endpoint, head.endpoint),
+  ];
 }
 
 /**

@@ -6,6 +6,7 @@ import { contentKey, readCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, parseAcceptFile } from "./accepted-changes.js";
 import { type Change, KINDS } from "./change.js";
+import { pathsOf } from "./former-paths.js";
 import { compareCatalogues, matchEndpoints, type SeverityOverrides } from "./compare-catalogues.js";
 
 /** How `serve --guard` judges the changes of a refresh: as `routewright diff` in the same folder. */
@@ -93,12 +94,13 @@ function holdBack(
   const failing = unaccepted.filter((change) => isHeld(change) && !isReviewed(change.endpoint));
   const byPath = new Map<string, readonly Change[]>();
   for (const change of failing) byPath.set(change.endpoint, [...(byPath.get(change.endpoint) ?? []), change]);
-  const kept = base.entries.filter(({ endpoint }) => byPath.has(endpoint.path));
-  const { pairs } = matchEndpoints(base.entries, head.entries);
-  const dropped = new Set([
-    ...pairs.filter(([inBase]) => kept.includes(inBase)).map(([, inHead]) => inHead),
-    ...head.entries.filter(({ endpoint }) => byPath.has(endpoint.path)),
-  ]);
+  const isFailing = ({ endpoint }: CatalogueEntry): boolean =>
+    pathsOf(endpoint).some((path) => byPath.has(path));
+  const failingPairs = matchEndpoints(base.entries, head.entries).pairs.filter((pair) =>
+    pair.some(isFailing),
+  );
+  const kept = new Set([...base.entries.filter(isFailing), ...failingPairs.map(([inBase]) => inBase)]);
+  const dropped = new Set([...head.entries.filter(isFailing), ...failingPairs.map(([, inHead]) => inHead)]);
   const entries = [...head.entries.filter((entry) => !dropped.has(entry)), ...kept].sort(inDocumentedOrder);
   const heldBack = [...byPath].map(([endpoint, held]) => ({ endpoint, changes: held.map(changeText) }));
   return { catalogue: { ...head, entries }, heldBack };
@@ -122,7 +124,7 @@ function reviewedIn(reviewed: Catalogue, head: Catalogue): (path: string) => boo
 }
 
 function byPathOf({ entries }: Catalogue): ReadonlyMap<string, CatalogueEntry> {
-  return new Map(entries.map((entry) => [entry.endpoint.path, entry]));
+  return new Map(entries.flatMap((entry) => pathsOf(entry.endpoint).map((path) => [path, entry])));
 }
 
 /** `Tier lowered: tier2 → tier0. Callers of a lower tier can read data that they could not read.` */

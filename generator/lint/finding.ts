@@ -88,6 +88,10 @@ export const CHECKS = {
     "Callers see names and types only, in every kind of documentation.",
   ),
   "past-sunset": warning("Sunset has passed", "Callers were told to leave, and the endpoint still answers."),
+  "missing-sunset": warning(
+    "Former path without a sunset",
+    "Callers of it do not learn when they have to have moved.",
+  ),
 } as const;
 
 export type CheckId = keyof typeof CHECKS;

@@ -21,6 +21,7 @@ import { ancestorsOf, member, type Meta, type Node } from "./project.js";
 import {
   floatMoney,
   missingDescription,
+  missingSunset,
   pastSunset,
   reservedParameter,
   textDateFilter,
@@ -279,4 +280,5 @@ const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
   "undescribed-parameter": undescribedParameter,
   "missing-description": missingDescription,
   "past-sunset": pastSunset,
+  "missing-sunset": missingSunset,
 };

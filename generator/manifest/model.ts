@@ -93,7 +93,7 @@ function malformedTags(path: string, value: unknown = []): Model["malformedTags"
 }
 
 /** dbt writes a date or a date and time, which is UTC without a zone. Null for anything else. */
-function timestampOf(value: unknown): string | null {
+export function timestampOf(value: unknown): string | null {
   const text = textOr(value, "").trim();
   const isZoned = /(?:Z|[+-]\d\d:?\d\d|GMT|UTC)$/i.test(text) || /^\d{4}-\d\d-\d\d$/.test(text);
   const date = new Date(isZoned ? text : `${text}Z`);

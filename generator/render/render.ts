@@ -16,8 +16,8 @@ export interface RenderedEndpoint {
   readonly module: string;
   /** The object of the endpoint in `catalogue.json`. */
   readonly catalogueRecord: string;
-  /** The path item and the schema of a row in `openapi.json`. */
-  readonly pathItem: string;
+  /** The path items and the schema of a row in `openapi.json`. */
+  readonly pathItems: readonly string[];
   readonly rowSchema: string;
 }
 
@@ -55,8 +55,8 @@ export function renderCached(
     return { file: routeFile(entry), digest, texts: cache?.get(digest) ?? renderEndpoint(entry) };
   });
   const records = rendered.map(({ texts }) => texts.catalogueRecord);
-  const parts = rendered.map(({ texts: { pathItem, rowSchema } }) => ({
-    pathItem: new JsonText(pathItem),
+  const parts = rendered.map(({ texts: { pathItems, rowSchema } }) => ({
+    pathItems: pathItems.map((item) => new JsonText(item)),
     rowSchema: new JsonText(rowSchema),
   }));
   const described = sorted([

@@ -258,6 +258,7 @@ function declarationOf(endpoint: Endpoint): Properties {
     ["sortableFields", unlessEmpty(endpoint.sortableFields)],
     ["deprecationDate", endpoint.deprecationDate ?? undefined],
     ["successor", endpoint.successor ?? undefined],
+    ["formerPaths", endpoint.formerPaths?.map((former) => new Properties(Object.entries(former)))],
     ["upstreamNodes", endpoint.upstreamNodes ?? undefined],
   ];
   return new Properties(values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));

@@ -102,6 +102,13 @@ export interface Column {
   readonly wide?: true;
 }
 
+/** A path that an endpoint had before (generator/docs/how-to/moved-paths.md). */
+export interface FormerPath {
+  readonly path: string;
+  /** When it may stop answering, as `Endpoint.deprecationDate`; null: not announced. */
+  readonly sunset: string | null;
+}
+
 /** Schema and name of a relation, unquoted. */
 export type Relation = readonly [schema: string, name: string];
 
@@ -145,11 +152,19 @@ export interface Endpoint {
   readonly deprecationDate: string | null;
   /** Path of the endpoint that serves the latest version of the model; null for the latest one, or without versions. */
   readonly successor: string | null;
+  /** Where the endpoint was before: it answers there too. None when absent. */
+  readonly formerPaths?: readonly FormerPath[];
   /**
    * dbt nodes (`unique_id`, sorted) whose builds change the rows: the model and, if that is a view, the views, tables, seeds
    * and snapshots that it reads. Null when something else can change the rows too, such as a source that a view reads.
    */
   readonly upstreamNodes: readonly string[] | null;
+}
+
+/** An endpoint as it answers at a former path: deprecated, and its own path is the successor. */
+export function atFormerPath(endpoint: Endpoint, { path, sunset }: FormerPath): Endpoint {
+  const [first = null] = [sunset, endpoint.deprecationDate].filter((date) => date !== null).sort();
+  return { ...endpoint, path, formerPaths: [], deprecationDate: first, successor: endpoint.path };
 }
 
 /** Parameters of paginated and of sortable endpoints, besides the declared ones. */

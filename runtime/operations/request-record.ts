@@ -24,8 +24,8 @@ export interface RequestRecord {
   readonly callerId: string;
   /** Why the request was refused or failed; null for a success. */
   readonly error: Pick<HttpError, "code" | "parameter"> | null;
-  /** The path as sent, where no endpoint has it; null elsewhere. */
-  readonly unknownPath: string | null;
+  /** The path as sent where no endpoint has it, or the former path of the endpoint; null elsewhere. */
+  readonly path: string | null;
   readonly tier: Tier;
   /** Null where the caller sent none. */
   readonly trace: Trace | null;

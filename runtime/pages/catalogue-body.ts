@@ -57,6 +57,8 @@ export interface CatalogueEndpoint {
   readonly sortable_fields: readonly string[];
   readonly deprecation_date: string | null;
   readonly successor: string | null;
+  /** Deprecated paths at which it answers too, each with its sunset. */
+  readonly former_paths?: readonly { readonly path: string; readonly sunset: string | null }[];
   /** As in `X-Data-As-Of`. */
   readonly data_as_of: string | null;
   readonly last_build: Build | null;

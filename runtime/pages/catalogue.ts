@@ -134,6 +134,7 @@ function endpointOf(
     sortable_fields: sortableFields,
     deprecation_date: endpoint.deprecationDate,
     successor: endpoint.successor,
+    ...(endpoint.formerPaths && { former_paths: endpoint.formerPaths }),
     data_as_of: results.dataAsOf(upstreamNodes),
     last_build: ownBuild(endpoint, buildOf(node, results)),
     tests: testsOf(ownValue(lineage, node)?.tests, results),

@@ -103,7 +103,7 @@ function changesOf(before: LoadedRelease, after: LoadedRelease): Changes {
     const base = before.endpoints.get(head.spec.path);
     return base && base.digest !== head.digest ? [{ base, head }] : [];
   });
-  const removed = [...before.endpoints.values()].filter(({ spec }) => !after.endpoints.has(spec.path));
+  const removed = [...before.endpoints.values()].filter(({ spec }) => !after.served.has(spec.path));
   const opened = changed.filter(({ base, head }) => !allows(head.spec.tier, base.spec.tier));
   const undeclared = changed.filter(
     ({ base, head }) => base.spec.columns.length > 0 && head.spec.columns.length === 0,

@@ -48,6 +48,7 @@ export interface Declaration<Query, Row> {
   /** RFC 3339, in UTC. */
   readonly deprecationDate?: string;
   readonly successor?: `/v1/${string}`;
+  readonly formerPaths?: readonly { readonly path: `/v1/${string}`; readonly sunset: string | null }[];
   /** dbt nodes whose builds change the rows, when nothing else does. */
   readonly upstreamNodes?: readonly string[];
 }
@@ -191,6 +192,7 @@ function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint 
     sortableFields: declaration.sortableFields ?? [],
     deprecationDate: declaration.deprecationDate ?? null,
     successor: declaration.successor ?? null,
+    ...(declaration.formerPaths && { formerPaths: declaration.formerPaths }),
     upstreamNodes: declaration.upstreamNodes ?? null,
   };
 }

@@ -43,6 +43,7 @@ import { Overloaded } from "../warehouse/fair-queue.js";
 import { DatabaseUnreachable, QueryAbandoned, SharedSortKey, TooManyRows } from "../warehouse/warehouse.js";
 import { checkedPage, isUnchanged, resolvePage } from "./cursor-pages.js";
 import type { Gateway } from "./gateway.js";
+import { endpointAt, gatewayOf } from "./request-state.js";
 import { type RequestContext, type HttpRoute, serveRequest } from "./serve-request.js";
 import { aggregateOf, isSummary, summaryOf } from "./summary.js";
 
@@ -60,34 +61,6 @@ export function handlerOf(endpoint: Endpoint): RequestHandler {
   return (request, response) => handleRequest(gatewayOf(request), endpoint, request, response);
 }
 
-const GATEWAY = Symbol("gateway");
-
-/** A request with its gateway. */
-interface GatewayRequest {
-  [GATEWAY]?: Gateway;
-}
-
-/** Express middleware: the generated handlers after it use this gateway. */
-export function withGateway(gateway: Gateway): RequestHandler {
-  return (request, _response, next) => {
-    setGateway(request, gateway);
-    next();
-  };
-}
-
-export function setGateway(request: IncomingMessage, gateway: Gateway): void {
-  (request as GatewayRequest)[GATEWAY] = gateway;
-}
-
-/** The gateway of a request. */
-function gatewayOf(request: IncomingMessage): Gateway {
-  const gateway = (request as GatewayRequest)[GATEWAY];
-  if (gateway) return gateway;
-  throw new Error(
-    "No gateway for this request: put `app.use(withGateway(gateway))` before the generated handlers.",
-  );
-}
-
 type Outcome = Result<Sent>;
 
 /** Serves one request to an endpoint, or to an unknown path (null), and records it. Never rejects. */
@@ -100,7 +73,8 @@ export async function handleRequest(
   const started = performance.now();
   const trace = traceOf(request);
   if (trace !== null) response.setHeader("Traceparent", traceparent(trace));
-  const route = endpoint === null ? UNKNOWN_PATH : routeOf(endpoint);
+  const called = endpointAt(endpoint, request);
+  const route = called === null ? UNKNOWN_PATH : routeOf(called);
   const { caller, requestId, sent, error } = await serveRequest(gateway, route, request, response);
   gateway.recordRequest({
     requestId,
@@ -114,7 +88,7 @@ export async function handleRequest(
     owner: caller.owner,
     callerId: caller.callerId,
     error,
-    unknownPath: endpoint === null ? unknownPathOf(request) : null,
+    path: endpoint === null ? unknownPathOf(request) : called === endpoint ? null : route.path,
     tier: caller.tier,
     trace,
   });

@@ -58,6 +58,8 @@ export interface SkippedModel {
 export interface LoadedRelease {
   /** By path. */
   readonly endpoints: ReadonlyMap<string, LoadedEndpoint>;
+  /** By each path that it answers at: its own and its former ones. */
+  readonly served: ReadonlyMap<string, LoadedEndpoint>;
   /** The OpenAPI document, as UTF-8. */
   readonly openApi: Uint8Array;
   readonly documentation: Documentation;
@@ -82,16 +84,31 @@ export function loadRelease({ modules, ...release }: Release, previous: LoadedRe
   );
   const endpoints = modules.map((module) => loaded.get(module.digest) ?? evaluateModule(module));
   const byPath = new Map(endpoints.map((endpoint) => [endpoint.spec.path, endpoint]));
-  if (byPath.size < endpoints.length) throw new Error(duplicatePath(modules, endpoints));
-  return { ...release, endpoints: byPath };
+  return { ...release, endpoints: byPath, served: servedPaths(modules, endpoints) };
 }
 
-/** One of the two would be lost, with its tier. */
-function duplicatePath(modules: readonly CompiledModule[], endpoints: readonly LoadedEndpoint[]): string {
-  const paths = endpoints.map(({ spec }) => spec.path);
-  const second = paths.findIndex((path, i) => paths.indexOf(path) < i);
-  const path = paths[second] ?? "";
-  const [one, other] = [paths.indexOf(path), second].map((i) => modules[i]?.file ?? "");
+/** @throws when two modules serve a path: one of the two would be lost, with its tier */
+function servedPaths(
+  modules: readonly CompiledModule[],
+  endpoints: readonly LoadedEndpoint[],
+): LoadedRelease["served"] {
+  const served = new Map<string, LoadedEndpoint>();
+  for (const endpoint of endpoints) {
+    const { path, formerPaths = [] } = endpoint.spec;
+    for (const each of [path, ...formerPaths.map((former) => former.path)]) {
+      const other = served.get(each);
+      if (other) throw new Error(duplicatePath(each, fileOf(other), fileOf(endpoint)));
+      served.set(each, endpoint);
+    }
+  }
+  return served;
+
+  function fileOf(endpoint: LoadedEndpoint): string {
+    return modules[endpoints.indexOf(endpoint)]?.file ?? "";
+  }
+}
+
+function duplicatePath(path: string, one: string, other: string): string {
   return `${one} and ${other} both serve ${path}: delete one of them.`;
 }
 

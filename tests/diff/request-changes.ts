@@ -13,6 +13,13 @@ import {
   unfiltered,
 } from "./feature-model.js";
 
+/** The model under another resource, which answers at its first path until the sunset. */
+const moved = (date: string) =>
+  all(
+    tag("api:sales", "api:orders"),
+    routewright({ former_paths: [{ path: "/v1/shop/sales/daily", sunset: date }] }),
+  );
+
 /** Changes of endpoints, parameters and pages. */
 export const REQUEST_CHANGES: readonly Row[] = [
   // Endpoints.
@@ -42,6 +49,32 @@ export const REQUEST_CHANGES: readonly Row[] = [
     "compatible endpoint-added",
   ),
   row("the path moves", tag("api:sales", "api:orders"), "breaking path-moved", "breaking path-moved"),
+  row(
+    "the path moves and the old one answers long enough",
+    moved("2030-03-02"),
+    ["compatible endpoint-added", "compatible path-moved-with-notice"],
+    ["breaking endpoint-removed", "warning deprecation-lifted", "compatible successor-changed"],
+  ),
+  row(
+    "the path moves and the old one answers too briefly",
+    moved("2030-03-01"),
+    ["breaking sunset-too-soon", "compatible endpoint-added", "compatible successor-changed"],
+    ["breaking endpoint-removed", "warning deprecation-lifted", "compatible successor-changed"],
+  ),
+  row(
+    "an old path goes before its sunset",
+    routewright({ former_paths: [] }),
+    "breaking endpoint-removed",
+    "compatible endpoint-added",
+    moved("2030-02-01"),
+  ),
+  row(
+    "an old path goes on its sunset",
+    routewright({ former_paths: [] }),
+    "compatible endpoint-retired",
+    "compatible endpoint-added",
+    moved("2030-01-31"),
+  ),
   row(
     "another model serves the path",
     (_, { nodes }) => {

@@ -25,7 +25,7 @@ export function observation(given: Partial<RequestRecord> = {}): RequestRecord {
     owner: null,
     callerId: "ip:127.0.0.1",
     error: null,
-    unknownPath: null,
+    path: null,
     tier: given.owner?.tier ?? "tier0",
     trace: null,
     ...given,

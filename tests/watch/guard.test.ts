@@ -152,6 +152,36 @@ it("an alias that moves to another table is held back, and so are columns that a
   expect(await get("/v1/flows/two")).toEqual([{ n: 2, m: 3 }]);
 });
 
+it("lets a move through whose old path answers long enough, and holds back one that does not", async () => {
+  const { command, manifests, refresh, get } = await guarded(["--guard"]);
+  const movedTo = (sunset: string): unknown => ({
+    ...(manifestOf([
+      model("one", "tier2", { n: "int" }, filtered),
+      {
+        ...model("two", "tier0", { n: "int", m: "int" }),
+        tags: ["production", "trips", "api:two"],
+        routewright: { former_paths: [{ path: "/v1/flows/two", sunset }] },
+      },
+    ]) as object),
+    sunset,
+  });
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  manifests.behave(serving(movedTo(tomorrow), '"hasty"'));
+  expect(await refresh()).toMatchObject({
+    status: "unchanged",
+    held_back: [{ endpoint: "/v1/flows/two", changes: [expect.stringMatching(/^Sunset without enough/)] }],
+  });
+  manifests.behave(serving(movedTo("2999-12-31"), '"moved"'));
+  expect(await refresh()).toMatchObject({
+    added: ["/v1/trips/two"],
+    removed: [],
+    held_back: [],
+    warnings: [],
+  });
+  for (const path of ["/v1/flows/two", "/v1/trips/two"]) expect(await get(path)).toEqual([{ n: 2, m: 3 }]);
+  expect((await fetch(`${command.url}/v1/flows/two`)).headers.get("sunset")).toMatch(/ 2999 /);
+});
+
 it("without the guard, columns that are no longer declared are a warning", async () => {
   const { manifests, refresh } = await guarded([]);
   const undeclared = REVIEWED_COPY();

@@ -92,18 +92,51 @@ export const floatMoney: Check = {
   },
 };
 
-/** An endpoint whose announced end has passed. */
+/** An endpoint, or a former path of one, whose announced end has passed. */
 export const pastSunset: Check = {
   find({ entry: { endpoint } }, { today }) {
-    const date = endpoint.deprecationDate?.slice(0, 10) ?? null;
-    if (date === null || date >= today) return [];
+    const isPast = (sunset: string | null): sunset is string =>
+      sunset !== null && sunset.slice(0, 10) < today;
+    const own = endpoint.deprecationDate;
     return [
-      {
-        path: "$.deprecation_date",
-        message: sentence`The sunset was on ${date}, and the endpoint still answers.`,
-        hint: plain("Remove the model's `api:` tag, or set a later `deprecation_date`."),
-      },
+      ...(isPast(own)
+        ? [
+            {
+              path: "$.deprecation_date",
+              message: sentence`The sunset was on ${own.slice(0, 10)}, and the endpoint still answers.`,
+              hint: plain("Remove the model's `api:` tag, or set a later `deprecation_date`."),
+            },
+          ]
+        : []),
+      ...(endpoint.formerPaths ?? []).flatMap(({ path, sunset }, i) =>
+        isPast(sunset)
+          ? [
+              {
+                path: `$.meta.routewright.former_paths[${String(i)}].sunset`,
+                message: sentence`The sunset of the former path ${path} was on ${sunset.slice(0, 10)}, and it still answers.`,
+                hint: plain("Remove it from `former_paths`, or set a later `sunset`."),
+              },
+            ]
+          : [],
+      ),
     ];
+  },
+};
+
+/** A former path that nobody has said the end of. */
+export const missingSunset: Check = {
+  find({ entry: { endpoint } }) {
+    return (endpoint.formerPaths ?? []).flatMap(({ path, sunset }, i) =>
+      sunset === null
+        ? [
+            {
+              path: `$.meta.routewright.former_paths[${String(i)}]`,
+              message: sentence`The former path ${path} has no sunset: responses do not tell callers how long it answers.`,
+              hint: plain('Add `sunset: "YYYY-MM-DD"`.'),
+            },
+          ]
+        : [],
+    );
   },
 };
 

@@ -37,7 +37,7 @@ export function openApiOf(
   const { entries } = catalogue;
   const hasCursors = entries.some(({ endpoint }) => endpoint.cursor !== undefined);
   const categories = [...new Set(entries.map(({ category }) => category))];
-  const endpoints = parts.map((part, i) => ({ path: entries[i]?.endpoint.path ?? "", ...part }));
+  const endpoints = parts.map((part, i) => ({ paths: pathsOf(entries[i]), ...part }));
   return {
     openapi: "3.1.0",
     "x-generated-by": OPENAPI_MARKER,
@@ -45,9 +45,14 @@ export function openApiOf(
     servers: [{ url: "/" }],
     tags: tagsOf(categories, catalogue.categories),
     "x-tagGroups": tagGroupsOf(categories),
-    paths: new Map([...endpoints.map(({ path, pathItem }) => [path, pathItem] as const), ...systemPaths()]),
+    paths: new Map([
+      ...endpoints.flatMap(({ paths, pathItems }) =>
+        paths.map((path, i): [string, Json] => [path, pathItems[i] ?? {}]),
+      ),
+      ...systemPaths(),
+    ]),
     components: componentsOf(
-      endpoints.map((part) => [rowNameOf(part.path), part.rowSchema] as const),
+      endpoints.map(({ paths: [path = ""], ...part }) => [rowNameOf(path), part.rowSchema] as const),
       hasCursors,
     ),
   };
@@ -63,20 +68,27 @@ export function openApiText(
 }
 
 /** The parts of the document that depend on one endpoint alone. */
-interface OpenApiParts {
-  readonly pathItem: Json;
-  readonly rowSchema: Json;
+interface OpenApiParts<T = Json> {
+  /** Of its own path, then of its former ones. */
+  readonly pathItems: readonly T[];
+  readonly rowSchema: T;
 }
 
 function partsOf(entry: CatalogueEntry): OpenApiParts {
-  return { pathItem: dataPathItem(entry), rowSchema: rowSchema(entry) };
+  const former = (entry.endpoint.formerPaths ?? []).map((each) => dataPathItem(entry, each));
+  return { pathItems: [dataPathItem(entry), ...former], rowSchema: rowSchema(entry) };
+}
+
+function pathsOf(entry: CatalogueEntry | undefined): readonly string[] {
+  const { path = "", formerPaths = [] } = entry?.endpoint ?? {};
+  return [path, ...formerPaths.map((former) => former.path)];
 }
 
 /** The parts as text, indented as in the document. */
-export function openApiPartTexts(entry: CatalogueEntry): Readonly<Record<keyof OpenApiParts, string>> {
+export function openApiPartTexts(entry: CatalogueEntry): OpenApiParts<string> {
   const parts = partsOf(entry);
   return {
-    pathItem: jsonText(parts.pathItem, "\n    "),
+    pathItems: parts.pathItems.map((item) => jsonText(item, "\n    ")),
     rowSchema: jsonText(parts.rowSchema, "\n      "),
   };
 }

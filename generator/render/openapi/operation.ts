@@ -1,4 +1,10 @@
-import { type Method, type Tier, TIER_NAMES } from "@routewright/runtime/model";
+import {
+  atFormerPath,
+  type FormerPath,
+  type Method,
+  type Tier,
+  TIER_NAMES,
+} from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import { type Json, type JsonMap, type JsonRecord, shared } from "./json-text.js";
 import { operationIdOf } from "./names.js";
@@ -6,21 +12,22 @@ import { codeList, requiredFilters, paragraphs, queryParameters, requestBody } f
 import { errorReferences, ref } from "./responses.js";
 import { rowsResponse } from "./rows.js";
 
-/** The path item of a data endpoint: one operation per method. */
-export function dataPathItem(entry: CatalogueEntry): JsonMap {
+/** The path item of a data endpoint, or of one of its former paths: one operation per method. */
+export function dataPathItem(entry: CatalogueEntry, former?: FormerPath): JsonMap {
   return new Map(
-    entry.endpoint.methods.map((method) => [method.toLowerCase(), dataOperation(entry, method)]),
+    entry.endpoint.methods.map((method) => [method.toLowerCase(), dataOperation(entry, method, former)]),
   );
 }
 
-function dataOperation(entry: CatalogueEntry, method: Method): JsonRecord {
-  const { endpoint, category } = entry;
+function dataOperation(entry: CatalogueEntry, method: Method, former?: FormerPath): JsonRecord {
+  const { category } = entry;
+  const endpoint = former ? atFormerPath(entry.endpoint, former) : entry.endpoint;
   return {
     operationId: operationIdOf(method, endpoint.path),
     tags: [category],
     summary: titleOf(entry) + (method === "POST" ? " (POST)" : ""),
-    description: descriptionOf(entry),
-    ...(endpoint.deprecationDate !== null && { deprecated: true }),
+    description: descriptionOf({ ...entry, endpoint }, former),
+    ...((former !== undefined || endpoint.deprecationDate !== null) && { deprecated: true }),
     "x-tier": endpoint.tier,
     "x-dbt-model": endpoint.model,
     security: endpoint.rows === undefined ? securityOf(endpoint.tier) : KEY,
@@ -71,7 +78,7 @@ function titleOf({ resource, granularity, window }: CatalogueEntry): string {
 }
 
 /** The model's description, then the endpoint's rules. */
-function descriptionOf(entry: CatalogueEntry): string {
+function descriptionOf(entry: CatalogueEntry, former?: FormerPath): string {
   const { legacy, filters, fields, rows, cursor, sort, tier, deprecationDate, successor } = entry.endpoint;
   const required = requiredFilters(entry);
   return paragraphs(
@@ -84,7 +91,7 @@ function descriptionOf(entry: CatalogueEntry): string {
       ? ""
       : "Pages follow each other by `cursor`: none slips while the rows are built again.",
     deprecationDate === null ? "" : `Deprecated: may be removed from ${deprecationDate} on.`,
-    successor === null ? "" : `The latest version is served by \`${successor}\`.`,
+    successor === null ? "" : `${former ? "Moved to" : "The latest version is served by"} \`${successor}\`.`,
     `Access: ${tier} (${TIER_NAMES[tier]}).`,
   );
 }

@@ -8,6 +8,7 @@ export function overview(endpoint: CatalogueEndpoint): readonly Child[] {
     heading(endpoint),
     el("p", { class: "description" }, ...prose(endpoint.description || "No description.")),
     deprecation(endpoint),
+    ...(endpoint.former_paths ?? []).map(formerPath),
   ];
 }
 
@@ -42,6 +43,11 @@ function deprecation({ deprecation_date, successor }: CatalogueEndpoint): Child 
     successor !== null && el("a", { href: `?endpoint=${encodeURIComponent(successor)}` }, successor),
     ".",
   );
+}
+
+function formerPath({ path, sunset }: NonNullable<CatalogueEndpoint["former_paths"]>[number]): Child {
+  const until = sunset === null ? [] : [": it may stop answering ", time(sunset)];
+  return el("p", { class: "warning" }, "Deprecated path ", el("code", {}, path), ...until, ".");
 }
 
 /** Latest build, tests, page size and order. */

@@ -1,4 +1,5 @@
 const NEW_ENDPOINT = "A new endpoint is published on purpose; at tier0 over private data it is exposing.";
+const MOVED = "The old path answers as before; its headers name the new one.";
 const OTHER_RELATION =
   "Whether another relation has the same rows is not in the manifest: a renamed model or a moved schema has.";
 const PRIVATE_NEAR = "The new column may hold the private data under another name.";
@@ -47,6 +48,12 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   "the model is no longer published ←": NEW_ENDPOINT,
   "the endpoint goes after its sunset →": "The announced date has passed.",
   "the endpoint goes after its sunset ←": NEW_ENDPOINT,
+  "the path moves and the old one answers long enough →": MOVED,
+  "the path moves and the old one answers too briefly →":
+    "The notice is too short; the old path still answers.",
+  "an old path goes before its sunset ←": NEW_ENDPOINT,
+  "an old path goes on its sunset →": "The announced date has passed.",
+  "an old path goes on its sunset ←": NEW_ENDPOINT,
   "the model is excluded ←": NEW_ENDPOINT,
   "the model becomes invalid ←": NEW_ENDPOINT,
   "the alias names the relation of a private source ←": OTHER_RELATION,
