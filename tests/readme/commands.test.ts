@@ -1,37 +1,26 @@
 /** The commands of every page, extracted and run as they are written. */
-import { exec, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { atEnd } from "../support/at-end.js";
 import { ownDatabase } from "../ramp/support/world.js";
+import { atEnd } from "../support/at-end.js";
+import {
+  commandsOf,
+  FILES,
+  INSTALL,
+  repository,
+  root,
+  shell,
+  SHOP_PAGES,
+  startUntil,
+  textOf,
+} from "../support/commands.js";
 import { databaseUrl } from "../support/database.js";
-import { needs } from "../support/needs.js";
-import { ownFolder } from "../support/service.js";
 
-const root = join(import.meta.dirname, "../..");
-const FILES = execFileSync("git", ["ls-files", "*.md", ":!tests"], { cwd: root, encoding: "utf8" })
-  .trim()
-  .split("\n");
-const textOf = (file: string): string => readFileSync(join(root, file), "utf8");
-
-/** Commands of the shell blocks under a heading, as they are written; one with a here-document spans lines. */
-function commandsOf(file: string, heading: string): string[] {
-  const section =
-    textOf(file)
-      .split(/^(?=#+ )/m)
-      .find((part) => part.startsWith(`${heading}\n`)) ?? "";
-  const blocks = [...section.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, block = ""]) => block.trimEnd());
-  return blocks.flatMap((block) =>
-    [...block.matchAll(/^.*<<EOT\n[\s\S]*?^EOT$|^.+$/gm)].map(([command]) => command),
-  );
-}
-
-/** Every heading of every page that has commands under it. */
-const WITH_COMMANDS = FILES.flatMap((file) =>
+/** Every heading that has commands under it, of the pages that `how-to.test.ts` does not run. */
+const WITH_COMMANDS = FILES.filter((file) => !SHOP_PAGES.includes(file)).flatMap((file) =>
   textOf(file)
     .split(/^(?=#+ )/m)
     .filter((part) => /^```sh$/m.test(part))
@@ -42,10 +31,10 @@ const WITH_COMMANDS = FILES.flatMap((file) =>
 const NOT_RUN: Readonly<Record<string, string>> = {
   "docker compose --file": "no container engine",
   "DATABASE_URL=clickhouse://": "names servers of its own; tests/clickhouse serves from a real one",
-  "npm install openapi-fetch": "installs from a registry; tests/clients uses both",
-  "npx openapi-typescript": "names a server of its own; tests/clients runs it",
+  "npm install openapi-fetch": "installs from a registry; tests/end-to-end uses both",
+  "npx openapi-typescript": "names a server of its own; tests/end-to-end runs it",
   "pip install": "installs from a registry",
-  "openapi-python-client": "names a server of its own; tests/clients runs it",
+  "openapi-python-client": "names a server of its own; tests/end-to-end runs it",
   "kubectl create": "no cluster",
   "kubectl apply": "no cluster",
   "dbt build --profiles-dir .": "builds 90 nodes; the manifest that it gives is committed",
@@ -55,64 +44,12 @@ const NOT_RUN: Readonly<Record<string, string>> = {
 
 const canRun = (command: string): boolean => !Object.keys(NOT_RUN).some((start) => command.startsWith(start));
 
-type Variables = Readonly<Record<string, string | undefined>>;
-
-/** Starts a command that does not end and resolves once its output matches. It ends with the test. */
-function startUntil(
-  command: string,
-  cwd: string,
-  variables: Variables,
-  pattern: RegExp,
-): Promise<RegExpExecArray> {
-  const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...variables };
-  const child = spawn(command, { cwd, env, shell: true, detached: true, stdio: ["ignore", "pipe", "pipe"] });
-  const closed = once(child, "close");
-  atEnd(async () => {
-    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
-      process.kill(-child.pid, "SIGTERM");
-    await closed;
-  });
-  let output = "";
-  return new Promise((resolve, reject) => {
-    for (const stream of [child.stdout, child.stderr])
-      stream.on("data", (chunk: Buffer) => {
-        output += chunk.toString();
-        const match = pattern.exec(output);
-        if (match) resolve(match);
-      });
-    void closed.then(() => reject(new Error(`${command} ended: ${output}`)));
-  });
-}
-
 /** Takes a port until the tests end, unless something else has it. */
 async function occupy(port: number): Promise<void> {
   const server = createServer();
   await once(server.listen(port, "127.0.0.1"), "listening").catch(() => undefined);
   atEnd(() => new Promise<void>((resolve) => void server.close(() => resolve())));
 }
-
-/** Runs a command to its end and returns its standard output; rejects where it fails. */
-async function shell(command: string, cwd: string, variables: Variables = {}): Promise<string> {
-  // npm writes its logs there.
-  const env = { PATH: process.env["PATH"], HOME: cwd === root ? ownFolder() : cwd, ...variables };
-  return (await promisify(exec)(command, { cwd, env, shell: "/bin/bash" })).stdout;
-}
-
-/** A repository with a dbt project and the packages of the clone; tests/packaging installs the packed ones. */
-function repository(): string {
-  const folder = ownFolder();
-  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
-  writeFileSync(
-    join(folder, "package.json"),
-    JSON.stringify({ name: "shop", private: true, type: "module" }),
-  );
-  writeFileSync(join(folder, "dbt_project.yml"), "name: shop\n");
-  mkdirSync(join(folder, "target"));
-  copyFileSync(join(root, "templates/starter/manifest.json"), join(folder, "target/manifest.json"));
-  return folder;
-}
-
-const INSTALL = "npm install routewright @routewright/runtime";
 
 const SCENARIOS: Readonly<Record<string, (commands: readonly string[]) => Promise<void>>> = {
   "README.md ## Try it": async ([start = "", curl = "", ...others]) => {
@@ -147,37 +84,6 @@ const SCENARIOS: Readonly<Record<string, (commands: readonly string[]) => Promis
         if (command.includes("keys create")) expect(stdout).toContain("sk_live_");
       }
     }
-  },
-
-  "README.md ## From an empty directory": async (commands) => {
-    if (!needs("dbt")) return;
-    const ten = commands.slice(0, -1);
-    expect(ten.length).toBe(10);
-    const own = new URL(await ownDatabase());
-    const documented = { host: "127.0.0.1", port: 5432, user: "me", password: "secret", dbname: "shop" };
-    const folder = ownFolder();
-    let [serve, printed] = ["", ""];
-    let script = "set -e\n";
-    for (const command of ten) {
-      if (command.includes("serve")) serve = command;
-      else if (command === INSTALL) script += `ln -s ${join(root, "node_modules")} node_modules\n`;
-      else
-        script += `${command
-          .replace("postgres://me:secret@127.0.0.1:5432/shop", own.href)
-          .replace(`host: ${documented.host}`, `host: ${own.hostname}`)
-          .replace("port: 5432", `port: ${own.port}`)
-          .replace("user: me", `user: ${own.username}`)
-          .replace("password: secret", `password: "${own.password}"`)
-          .replace("dbname: shop", `dbname: ${own.pathname.slice(1)}`)}\n`;
-    }
-    printed = await shell(script, folder, { DBT_SEND_ANONYMOUS_USAGE_STATS: "false" });
-    const key = /^sk_live_\S+$/m.exec(printed)?.[0] ?? "no key";
-    const env = { DATABASE_URL: own.href, PORT: "0", USAGE_ENABLED: "false" };
-    const [, url = ""] = await startUntil(serve, join(folder, "shop"), env, /"url":"(http:[^"]+)"/);
-    const curl = (commands.at(-1) ?? "").replace("http://127.0.0.1:8000", url);
-    expect(await shell(curl, folder)).toContain('"detail"');
-    const rows = /```\n(\[\{"day".*\])\n```/.exec(textOf("README.md"))?.[1];
-    expect(await shell(curl.replace("sk_live_…", key), folder)).toBe(rows);
   },
 
   "generator/README.md # routewright": async ([install, ...commands]) => {
