@@ -1,5 +1,6 @@
 import { networkInterfaces } from "node:os";
 import { describe, expect, it } from "vitest";
+import { described } from "../support/described.js";
 import { KEYS } from "../support/service.js";
 import { sendRequest, refusal, statusAndBody } from "./http-client.js";
 import { serveOrders } from "./orders.js";
@@ -15,6 +16,13 @@ describe("the system's endpoints", () => {
     };
     expect(text).toBe(JSON.stringify({ status: "online", service: info.title, docs: "/docs" }));
   });
+
+  it.each(["/", "/health", "/v1/system/catalogue", "/v1/system/usage"])(
+    "answer what the OpenAPI document describes: %s",
+    async (path) => {
+      for (const key of [undefined, KEYS.tier3]) await described(url, "GET", path, key);
+    },
+  );
 
   it("report that the database is connected", async () => {
     expect(statusAndBody(await sendRequest(url, "/health"))).toEqual([

@@ -60,12 +60,17 @@ describe("the master key", () => {
       port: 0,
       publicUrl,
       addressOf: clientAddress("false"),
-      redisUrl: null,
+      // Nothing listens there: limits are counted by the process, and /health says so.
+      redisUrl: "redis://127.0.0.1:1",
       metricsPublic: false,
       log: createLogger("silent"),
       polling: FAST,
     });
     atEnd(() => ramp.stop());
+    await eventually(
+      () => call(ramp.url, "GET", "/health"),
+      ({ status, json }) => status === 200 && json.status === "degraded" && /^Redis is/.test(json.detail),
+    );
     const again = await call(ramp.url, "POST", "/v1/intent", create);
     expect(again.headers.get("x-idempotency-replayed")).toBe("true");
     expect(again.text).toBe(before.text);

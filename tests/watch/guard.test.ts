@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { serve } from "../support/command.js";
+import { described } from "../support/described.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
 import { generateInto, KEYS, ownFolder } from "../support/service.js";
@@ -48,9 +49,7 @@ async function guarded(args: readonly string[], variables: Readonly<Record<strin
     ...variables,
   });
   const { url } = command;
-  const headers = { "X-API-Key": KEYS.tier3 };
-  const refresh = async (): Promise<unknown> =>
-    (await fetch(`${url}/v1/system/manifest/refresh`, { method: "POST", headers })).json();
+  const refresh = (): Promise<unknown> => described(url, "POST", "/v1/system/manifest/refresh", KEYS.tier3);
   const get = async (path: string): Promise<unknown> => (await fetch(url + path)).json();
   const metric = async (): Promise<string | undefined> =>
     /^routewright_held_back_endpoints (\d+)$/m.exec(await (await fetch(`${url}/metrics`)).text())?.[1];
@@ -84,7 +83,10 @@ describe.each([
     expect(await get("/v1/flows/two")).toEqual([{ n: 2, m: 3 }]);
     expect(await get("/v1/flows/three")).toEqual([{ n: 3 }]);
     expect(await get("/openapi.json")).toHaveProperty(["paths", "/v1/flows/one", "get", "x-tier"], "tier2");
-    expect(await get("/health")).toMatchObject({ status: "ok", held_back: HELD_BACK });
+    expect(await described(command.url, "GET", "/health")).toMatchObject({
+      status: "ok",
+      held_back: HELD_BACK,
+    });
     expect(await metric()).toBe("2");
     await command.until(/"kind":"held_back","subject":"\/v1\/flows\/one"/);
     // The same manifest again.

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { described } from "../support/described.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { serve } from "../support/command.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
@@ -85,9 +86,9 @@ describe("POST /v1/system/manifest/refresh", () => {
   });
 
   it("asks with the validators of the manifest in service, and a 304 leaves all as it is", async () => {
-    const { manifests, refresh } = await following(serving(TWO, '"2"'));
+    const { command, manifests, refresh } = await following(serving(TWO, '"2"'));
     await refresh();
-    expect(await (await refresh()).json()).toMatchObject({
+    expect(await described(command.url, "POST", "/v1/system/manifest/refresh", KEYS.tier3)).toMatchObject({
       status: "unchanged",
       models: 2,
       endpoints: 2,
@@ -101,7 +102,7 @@ describe("POST /v1/system/manifest/refresh", () => {
       ...model(name, "first"),
       tags: [...model(name, "first").tags, tier],
     });
-    const { command, manifests, refresh, get } = await following(
+    const { command, manifests, refresh } = await following(
       serving(manifestOf([tiered("one", "tier2"), model("two", "second")]), '"1"'),
     );
     await refresh();
@@ -111,7 +112,12 @@ describe("POST /v1/system/manifest/refresh", () => {
       { ...model("two", "bad/resource") },
     ]);
     manifests.behave(serving(next, '"2"'));
-    const { warnings } = (await (await refresh()).json()) as { warnings: unknown[] };
+    const { warnings } = (await described(
+      command.url,
+      "POST",
+      "/v1/system/manifest/refresh",
+      KEYS.tier3,
+    )) as { warnings: unknown[] };
     const invalid: unknown = expect.stringContaining("cannot be a path segment");
     const expected = [
       { kind: "removed", subject: "/v1/flows/second", reason: invalid },
@@ -131,7 +137,7 @@ describe("POST /v1/system/manifest/refresh", () => {
       .filter((line) => line.includes('"msg":"refresh warning"'))
       .map((line) => JSON.parse(line) as unknown);
     expect(logged).toMatchObject(expected);
-    expect(await get("/health")).toEqual({
+    expect(await described(command.url, "GET", "/health")).toEqual({
       status: "degraded",
       database_connected: true,
       missing_relations: [`${schema}.nowhere`],
@@ -142,8 +148,8 @@ describe("POST /v1/system/manifest/refresh", () => {
   });
 
   it("takes a manifest without an endpoint for a broken one", async () => {
-    const { refresh, get } = await following(serving(manifestOf([]), '"1"'));
-    expect(await (await refresh()).json()).toMatchObject({
+    const { command, get } = await following(serving(manifestOf([]), '"1"'));
+    expect(await described(command.url, "POST", "/v1/system/manifest/refresh", KEYS.tier3)).toMatchObject({
       status: "error",
       endpoints: 1,
       detail: expect.stringContaining("no endpoint"),

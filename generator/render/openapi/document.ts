@@ -1,11 +1,17 @@
-import { RATE_LIMITS, RATE_WINDOW_SECONDS, TIER_NAMES, TIERS } from "@routewright/runtime/model";
+import {
+  RATE_LIMITS,
+  RATE_WINDOW_SECONDS,
+  SYSTEM_SCHEMAS,
+  TIER_NAMES,
+  TIERS,
+} from "@routewright/runtime/model";
 import type { Catalogue, CatalogueEntry } from "../../catalogue/catalogue.js";
 import { type Json, type JsonMap, type JsonRecord, jsonText } from "./json-text.js";
 import { rowNameOf } from "./names.js";
 import { dataPathItem } from "./operation.js";
 import { ERROR_SCHEMA, errorTable, errorComponents, HEADERS, NOT_MODIFIED } from "./responses.js";
 import { CURSOR_PAGINATION_SCHEMA, PAGINATION_SCHEMA, rowSchema } from "./rows.js";
-import { SYSTEM_SCHEMAS, SYSTEM_TAG, systemPaths } from "./system.js";
+import { SYSTEM_TAG, systemPaths } from "./system.js";
 
 export interface OpenApiOptions {
   /** Title of the API (`API_TITLE`); null: the default. */
@@ -117,7 +123,7 @@ function componentsOf(
     Error: ERROR_SCHEMA,
     Pagination: PAGINATION_SCHEMA,
     ...(hasCursors && { CursorPagination: CURSOR_PAGINATION_SCHEMA }),
-    ...SYSTEM_SCHEMAS,
+    ...(SYSTEM_SCHEMAS as JsonRecord),
   };
   return {
     securitySchemes: { ApiKeyAuth: { type: "apiKey", in: "header", name: "X-API-Key" } },

@@ -80,12 +80,14 @@ export const SYSTEM_PATHS: readonly SystemPath[] = [
   { path: "/metrics", handle: metrics },
 ];
 
-async function health({ ramp }: ApiServices): Promise<RampResponse> {
+async function health({ ramp, authentication }: ApiServices): Promise<RampResponse> {
   const { isConnected, isWritable } = await ramp.database.reach();
+  const detail = authentication.rates.degraded;
   return jsonResponse(isWritable ? 200 : 503, {
-    status: isWritable ? "ok" : "unavailable",
+    status: isWritable ? (detail === null ? "ok" : "degraded") : "unavailable",
     database_connected: isConnected,
     ...(isConnected && !isWritable && { database_writable: false }),
+    ...(detail !== null && { detail }),
   });
 }
 
