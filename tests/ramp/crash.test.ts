@@ -1,11 +1,24 @@
 import { expect, it, vi } from "vitest";
 import { FAILPOINTS, type Failpoint } from "../../runtime/ramp/failpoints.js";
+import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
+import { refundIntent } from "../../runtime/ramp/setup/intent-actions.js";
+import { Vault } from "../../runtime/ramp/vault.js";
 import { migrate } from "../../runtime/ramp/database/migrate.js";
 import { withAtEnd } from "../support/at-end.js";
+import { CARD_CAPABILITIES, cardOnramp, ownCardProvider } from "./support/card-provider.js";
 import { freePort, type OwnProcess, startProcess } from "./support/processes.js";
 import { ownReceiver } from "./support/receiver.js";
 import { deliveredEvents, expireClaims, insist, projectWithWebhook } from "./support/recovery.js";
-import { call, eventually, onramp, ownDatabase, ownSandbox } from "./support/world.js";
+import {
+  call,
+  eventually,
+  made,
+  onramp,
+  ownDatabase,
+  ownerRows,
+  ownSandbox,
+  SECRETS_KEY,
+} from "./support/world.js";
 
 // The tests wait for processes, leases and polls most of the time.
 vi.setConfig({ maxConcurrency: 3 });
@@ -42,8 +55,8 @@ async function ownStage() {
   };
 }
 
-/** Steps that only a misbehaving provider leads to: tests/ramp/conformance/ crashes at them. */
-const AFTER_TROUBLE: readonly Failpoint[] = [
+/** Steps that only a misbehaving provider leads to: tests/ramp/conformance/ crashes at them. An operator's refund has a test below. */
+const ELSEWHERE: readonly Failpoint[] = [
   "execution.confirmed",
   "execution.withdrawn",
   "cancel.answered",
@@ -94,11 +107,66 @@ async function crashAndRecover(
   expect(receivedEvents()).toEqual(new Set(events.map((event) => event.id)));
 }
 
-it.concurrent.for(FAILPOINTS.filter((point) => !AFTER_TROUBLE.includes(point)))(
+it.concurrent.for(FAILPOINTS.filter((point) => !ELSEWHERE.includes(point)))(
   "a crash at %s leaves no trace once the server is back: one execution, every event",
   (point, { onTestFinished }) =>
     withAtEnd(onTestFinished, async () => {
       const stage = await ownStage();
       await crashAndRecover(stage, point).finally(() => stage.stop());
     }),
+);
+
+it.concurrent("a crash inside an operator's refund refunds once", ({ onTestFinished }) =>
+  withAtEnd(onTestFinished, async () => {
+    const stage = await ownStage();
+    const { databaseUrl, project, start, isGone } = stage;
+    const database = await openDatabase({
+      url: databaseUrl,
+      onIdleError: () => undefined,
+      maxConnections: 2,
+    });
+    try {
+      const provider = Object.assign(await ownCardProvider(), {
+        status: "SUCCESS",
+        execution: { receipt: { amountReceived: "99" } },
+        capabilities: { ...CARD_CAPABILITIES, refunds: true },
+      });
+      made(await provider.connect({ database, vault: new Vault(SECRETS_KEY) }, project));
+      let url = await start("refund.answered");
+      const customer = await call(url, "POST", "/v1/customers", { auth: project.basic, body: { id: "c" } });
+      const auth = `Bearer ${String(customer.json.accessToken)}`;
+      const { json } = await call(url, "POST", "/v1/intent", { auth, body: cardOnramp() });
+      const id = String(json.intent.id);
+      const path = `/v1/intent/${id}`;
+      await eventually(
+        () => call(url, "GET", path, { auth }),
+        (reply) => reply.json.intent.status === "COMPLETED",
+      );
+      const { refundId } = made(await refundIntent(database, id, { amount: "30.00", reason: "ticket" }));
+      await eventually(
+        () => Promise.resolve(isGone()),
+        (gone) => gone,
+      );
+
+      await expireClaims(databaseUrl);
+      url = await start();
+      const done = await eventually(
+        () => call(url, "GET", path, { auth }),
+        (reply) => reply.json.transaction.context.refunds !== undefined,
+      );
+      expect(done.json.transaction.context.refunds).toEqual([
+        { id: refundId, amount: "30.00", reason: "ticket" },
+      ]);
+      expect(provider.bodies.get(`refund:${refundId}`)?.length).toBeGreaterThan(1);
+      expect(
+        await ownerRows(
+          databaseUrl,
+          "SELECT kind, about, amount::text, (SELECT state FROM ramp.refund_requests) AS state FROM ramp.postings WHERE account = 'provider' AND kind = 'refund'",
+        ),
+      ).toEqual([{ kind: "refund", about: `refund ${refundId}`, amount: "-30", state: "ACCEPTED" }]);
+    } finally {
+      await database.close();
+      await stage.stop();
+    }
+  }),
 );

@@ -4,6 +4,7 @@
  * how long the good provider's intents take in each phase. The whole size:
  * `JOINT_INTENTS=2000 JOINT_KILLS=40 npx vitest run --config tests/vitest.config.ts tests/ramp/joint.test.ts`.
  */
+import Big from "big.js";
 import { afterAll, expect, it } from "vitest";
 import { migrate } from "../../runtime/ramp/database/migrate.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
@@ -226,6 +227,7 @@ it(
     const tenants = [...good, ...bad];
     await checkLedger([...tenants.map(({ id }) => id)]);
     await checkReport(all);
+    await checkAccounts();
     await checkWebhooks([...tenants, ofFrozen, ofSlow]);
   },
 );
@@ -234,6 +236,8 @@ interface Ledger {
   readonly carriedOut: readonly { readonly id: string; readonly onboardingId: string }[];
   /** Status of each execution, by the intent's id. */
   readonly statuses: Readonly<Record<string, string>>;
+  /** What its account received and paid, by day and currency. */
+  readonly ledger: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 /** Each order was carried out once, and both sides agree on what became of it. */
@@ -291,6 +295,21 @@ async function checkReport(all: readonly string[]): Promise<void> {
     all.length - failed,
     0,
   ]);
+}
+
+/** By day and currency the report is what the misbehaving provider's own account says. */
+async function checkAccounts(): Promise<void> {
+  const { url } = JSON.parse(misbehaving.said) as { url: string };
+  const { ledger } = (await (await fetch(`${url}/truth`)).json()) as Ledger;
+  const rows = made(await reportPostings(database, null, { from: null, until: null }));
+  const reported: Record<string, Record<string, string>> = {};
+  for (const row of rows.filter(({ provider }) => provider === "conformance")) {
+    const line = (reported[`${row.day} ${row.currency}`] ??= {});
+    for (const name of ["received", "delivered", "fees", "refunded", "chargedBack"] as const)
+      if (!new Big(row[name]).eq(0)) line[name] = new Big(line[name] ?? 0).plus(row[name]).toFixed();
+  }
+  console.log(`by the report: ${JSON.stringify(reported)}\nby the provider: ${JSON.stringify(ledger)}`);
+  expect(reported).toEqual(ledger);
 }
 
 /** Each event was recorded once and delivered. */

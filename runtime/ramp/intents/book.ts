@@ -80,7 +80,8 @@ const RETURNED: ReadonlySet<string> = new Set(["FAILED", "CANCELLED"]);
 function paymentOf(intent: Intent, reported: CheckedExecution): Reported | null {
   const { balances, src, srcAmount } = intent;
   const posted = total(balances, { account: "provider", about: "payment" });
-  const wasPaid = posted.gt(0) || reported.receipt?.amountReceived !== undefined;
+  const { receipt, refunds = [] } = reported;
+  const wasPaid = posted.gt(0) || receipt?.amountReceived !== undefined || refunds.length > 0;
   if (!isPaid(reported) && !(RETURNED.has(reported.status) && wasPaid)) return null;
   const reason = isOpen(intent) ? null : "LATE_PAYMENT";
   const held = new Big(srcAmount);

@@ -270,7 +270,7 @@ it("has at least 25 named ways to misbehave", () => {
   expect(MODE_NAMES.length).toBeGreaterThanOrEqual(25);
 });
 
-/** A provider does not ask for a refund: only an operator does. */
+/** A provider does not ask for a refund, only an operator does: tests/ramp/crash.test.ts crashes inside one. */
 const OF_A_PROVIDER = FAILPOINTS.filter((failpoint) => failpoint !== "refund.answered");
 
 it.concurrent.for(["", ...OF_A_PROVIDER])(

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { callbackHeaders, isSigned, REQUEST_HEADERS } from "../../../runtime/ramp/providers/signature.js";
+import Big from "big.js";
 import { type Mode, modeOf } from "./modes.js";
 
 const CODE = "conformance";
@@ -44,6 +45,24 @@ const late = new Set<string>();
 const carriedOut: { id: string; onboardingId: string }[] = [];
 /** Number of answers given, by order and step. */
 const answers = new Map<string, number>();
+
+/** What its account received and paid, by day and currency. */
+const ledger = new Map<string, Record<string, Big>>();
+
+/** Books the payment, or what is given back of it. */
+function book({ order, status }: Filed): void {
+  const paid = new Big(order.movement.srcAmount);
+  const add = (currency: string, name: string, amount: Big): void => {
+    const line = `${new Date().toISOString().slice(0, 10)} ${currency}`;
+    const { [name]: known = new Big(0), ...others } = ledger.get(line) ?? {};
+    ledger.set(line, { ...others, [name]: known.plus(amount) });
+  };
+  if (status === "REFUNDED") add("USD", "refunded", paid);
+  if (status !== "SUCCESS") return;
+  add("USD", "received", paid);
+  add("USD", "fees", new Big(FEES.totalFee));
+  add("USDC_POLYGON", "delivered", paid.minus(FEES.totalFee));
+}
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const reply = (response: ServerResponse, status: number, body: unknown): void => {
@@ -119,14 +138,8 @@ function executionOf(filed: Filed): Record<string, unknown> {
 
 function onboardingOf({ order, mode }: Filed): Record<string, unknown> {
   const title = mode.text ?? "Identity check";
-  const requirement = {
-    code: "KYC_VERIFICATION",
-    title,
-    status: "COMPLETED",
-    failureReason: null,
-    form: null,
-  };
-  return { id: order.id, requirements: [requirement] };
+  const met = { code: "KYC_VERIFICATION", title, status: "COMPLETED", failureReason: null, form: null };
+  return { id: order.id, requirements: [met] };
 }
 
 /** What comes after an end comes once the ramp has recorded the end: it looks up the second time after that. */
@@ -159,6 +172,7 @@ function carryOut(order: Order): Filed {
       if (["SUCCESS", "FAILED"].includes(filed.status)) await seenTwice(filed);
       filed.lookUps = 0;
       filed.status = status;
+      book(filed);
       void callback(filed, "execution.updated");
     }
   })();
@@ -333,7 +347,7 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
     const statuses = Object.fromEntries(
       [...executions.values()].map(({ order, status }) => [order.onboardingId, status]),
     );
-    return reply(response, 200, { carriedOut, statuses });
+    return reply(response, 200, { carriedOut, statuses, ledger: Object.fromEntries(ledger) });
   }
   const signed = {
     timestamp: String(request.headers[REQUEST_HEADERS.timestamp]),

@@ -82,7 +82,10 @@ export interface CardProvider {
   keyId: string;
   /** The bodies of the requests with an idempotency key, by key. */
   readonly bodies: Map<string, string[]>;
-  connect(world: World, project: TestProject): Promise<Outcome<{ readonly providerId: string }>>;
+  connect(
+    world: Pick<World, "database" | "vault">,
+    project: Pick<TestProject, "id">,
+  ): Promise<Outcome<{ readonly providerId: string }>>;
 }
 
 /** A provider of a test file's own that is no part of the sandbox. */
