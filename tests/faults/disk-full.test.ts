@@ -83,9 +83,7 @@ it.skipIf(typeof disk === "string")(
     const tally = await load.stop();
     console.log("disk full:", JSON.stringify({ ...tally, warnings }));
     expect(tally.wrong).toEqual([]);
-    expect(warnings).toContainEqual(
-      expect.stringMatching(/ closed the connection. The reason is in /),
-    );
+    expect(warnings).toContainEqual(expect.stringMatching(/ closed the connection. The reason is in /));
     expect(await askForMuch(base)).toEqual([200, '[{"count":1000000}]']);
     await run(postgres, "REINDEX TABLE pages; CREATE TABLE built AS SELECT 1");
   },

@@ -83,8 +83,10 @@ it.each([1, -1])(
         rows("SELECT round(milliseconds / 1000.0)::int AS seconds FROM ramp.clock_jumps ORDER BY id DESC"),
       (found) => found.length > 0 && Math.sign(Number(found[0]?.["seconds"])) === days,
     );
-    const looked = await lookUpsAtRest();
-    expect([looked > 0, looked < MOST_LOOK_UPS]).toEqual([true, true]);
+    const count = await lookUps();
+    expect(await lookUpsAtRest()).toBeLessThan(MOST_LOOK_UPS);
+    // The jump can fall between a claim and its answer: the order is due again once the claim's lease has ended.
+    await eventually(lookUps, (now) => now > count);
     expect(await statusOf(unpaid)).toBe("PENDING_PAYMENT");
     const [after] = await left();
     expect(Math.abs(Number(after?.["seconds"]) - Number(before?.["seconds"]))).toBeLessThan(60);
