@@ -48,7 +48,7 @@ export function validText(text: Sql): Sql {
 
 /** A list or an object as its JSON. What JSON has as null, such as NaN in a `Dynamic`, is null. */
 export function jsonText(value: Sql): Sql {
-  return sql`nullIf(toJSONString(${value}), 'null')`;
+  return sql`nullIf(${validText(sql`toJSONString(${value})`)}, 'null')`;
 }
 
 function decimal(value: Sql, precision: number, scale: number): Sql {
