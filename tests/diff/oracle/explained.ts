@@ -49,8 +49,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   "the endpoint goes after its sunset →": "The announced date has passed.",
   "the endpoint goes after its sunset ←": NEW_ENDPOINT,
   "the path moves and the old one answers long enough →": MOVED,
-  "the path moves and the old one answers too briefly →":
-    "The notice is too short; the old path still answers.",
   "an old path goes before its sunset ←": NEW_ENDPOINT,
   "an old path goes on its sunset →": "The announced date has passed.",
   "an old path goes on its sunset ←": NEW_ENDPOINT,
