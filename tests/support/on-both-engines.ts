@@ -46,6 +46,7 @@ const QUEUE = "holds queries by a PostgreSQL lock; the queue stands above the en
 
 /** The other suites of those folders, each with its reason. */
 export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
+  "tests/data-api/former-paths.test.ts": "A former path has the handler of the new one; no query differs.",
   [dataApi("accepted-values")]: BEFORE_A_QUERY,
   [dataApi("against-psql")]:
     "compares with psql; tests/clickhouse/against-client.test.ts compares with ClickHouse",
