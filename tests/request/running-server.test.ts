@@ -88,6 +88,8 @@ describe.each([
     rmSync(file, { recursive: true, force: true });
     writeFileSync(file, JSON.stringify({ sk_live_kept: "tier3" }));
     await expect.poll(() => statuses(served, "/", "sk_live_kept"), TAKEN).toEqual([200]);
+    // The requests may all have reached one worker: the other one looks at the file at its own time.
+    await new Promise((resolve) => setTimeout(resolve, 1500));
     rmSync(file);
     execSync(command, { cwd: folder });
     const problem = `API_KEYS_FILE: cannot read ./api_keys.json (${reason}).`;
