@@ -7,7 +7,7 @@ import { activate, type RefreshResult } from "./release/activate.js";
 import type { RefreshLog } from "./release/refresh.js";
 import { Documents } from "./pages/documents.js";
 import type { RequestRecord } from "./operations/request-record.js";
-import { withoutFormat } from "./response/content-negotiation.js";
+import { findAt, pathOf } from "./response/content-negotiation.js";
 import type { Environment } from "./operations/environment.js";
 import { KeyFileWatcher } from "./operations/key-file-watcher.js";
 import { adapterProblem, clickhouseAddress } from "./model/clickhouse-address.js";
@@ -30,7 +30,7 @@ import {
 } from "./system-endpoints.js";
 import { MCP_PATH, serveMcp } from "./mcp/mcp-endpoint.js";
 import { handleRequest } from "./release/handler.js";
-import { setFormerPath, setGateway } from "./release/request-state.js";
+import { setGateway } from "./release/request-gateway.js";
 import { requestIdOf, COMMON_HEADERS } from "./server/headers.js";
 
 interface DataServiceOptions {
@@ -236,14 +236,14 @@ function dataApiListener(api: DataApi): RequestListener {
   const { gateway, service, active, refresh } = api;
   const docs = docsApp(service.title).use(explorerApp(service.title));
   const run: RequestListener = (request, response) => {
-    const found = findEndpoint(active.current, pathOf(request.url ?? "/"));
-    if (found === null) void handleRequest(gateway, null, request, response);
-    else runHandler(api, found, request, response);
+    const endpoint = findAt(active.current.served, pathOf(request.url ?? "/"));
+    if (endpoint === null) void handleRequest(gateway, null, request, response);
+    else runHandler(api, endpoint, request, response);
   };
   return (request, response) => {
     const path = pathOf(request.url ?? "/");
-    const found = findEndpoint(active.current, path);
-    if (found !== null) runHandler(api, found, request, response);
+    const endpoint = findAt(active.current.served, path);
+    if (endpoint !== null) runHandler(api, endpoint, request, response);
     else if (isSystemPath(path)) void serveSystem(gateway, service, path, request, response);
     else if (isDocsPath(path)) void serveDocs(gateway, docs, request, response);
     else if (path === MCP_PATH) void serveMcp(gateway, service.documents, run, request, response);
@@ -253,41 +253,13 @@ function dataApiListener(api: DataApi): RequestListener {
   };
 }
 
-/** The endpoint at a path (without query string), or null. The time does not depend on the number of endpoints. */
-function findEndpoint({ served }: LoadedRelease, path: string): Found | null {
-  const endpoint = served.get(path);
-  if (endpoint) return { endpoint, path };
-  const plain = decoded(path);
-  const bare = served.has(plain) ? plain : (withoutFormat(plain) ?? plain);
-  const other = served.get(bare);
-  return other ? { endpoint: other, path: bare } : null;
-}
-
-interface Found {
-  readonly endpoint: LoadedEndpoint;
-  /** The endpoint's own, or a former one. */
-  readonly path: string;
-}
-
-/** Clients may escape any character, but `%2F` is not the slash between segments. */
-function decoded(path: string): string {
-  if (!path.includes("%") || /%2f/i.test(path)) return path;
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
-}
-
 function runHandler(
   { gateway }: DataApi,
-  { endpoint: { spec, get, post }, path }: Found,
+  { get, post }: LoadedEndpoint,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
   setGateway(request, gateway);
-  const former = spec.path === path ? undefined : spec.formerPaths?.find((each) => each.path === path);
-  if (former) setFormerPath(request, former);
   const handler = (request.method === "POST" ? post : get) as unknown as RequestListener;
   handler(request, response);
 }
@@ -298,15 +270,4 @@ function earlyErrorHeaders(gateway: Gateway): EarlyErrorHeaders {
     const request = { socket, headers: {} };
     return [...callerHeaders(await peek(gateway, request), requestIdOf(request)), ...COMMON_HEADERS];
   };
-}
-
-function pathOf(url: string): string {
-  if (!url.startsWith("/")) return absoluteFormPath(url);
-  const mark = url.indexOf("?");
-  return mark === -1 ? url : url.slice(0, mark);
-}
-
-/** A proxy may send an absolute address (RFC 9112 §3.2.2). */
-function absoluteFormPath(url: string): string {
-  return URL.canParse(url) ? new URL(url).pathname : url;
 }

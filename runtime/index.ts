@@ -13,5 +13,5 @@ export {
 } from "./release/define.js";
 export type * from "./model/endpoint.js";
 export type { Gateway } from "./release/gateway.js";
-export { withGateway } from "./release/request-state.js";
+export { withGateway } from "./release/request-gateway.js";
 export { openGateway, type GatewayOptions } from "./release/gateway.js";

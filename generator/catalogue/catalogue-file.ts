@@ -7,6 +7,7 @@ import {
   type Parameter,
   type Tier,
   withOwnDigest,
+  servedPaths,
 } from "@routewright/runtime/model";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { JsonText, objectOr } from "../manifest/json.js";
@@ -196,12 +197,7 @@ export function readCatalogue(text: string, location = "catalogue.json"): Catalo
   if (!validate(json.value))
     return failed(`${location} is damaged: ${schemaProblem(validate.errors ?? [])}. ${REGENERATE}`);
   const record = json.value;
-  const repeated = firstRepeated(
-    record.endpoints.flatMap(({ path, formerPaths = [] }) => [
-      path,
-      ...formerPaths.map((former) => former.path),
-    ]),
-  );
+  const repeated = firstRepeated(record.endpoints.flatMap(servedPaths));
   if (repeated !== undefined)
     return failed(
       `${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`,

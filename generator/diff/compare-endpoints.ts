@@ -40,13 +40,15 @@ export function compareEndpoints(
   ];
 }
 
+function compareOwnPath(base: Endpoint, head: Endpoint, policy: SunsetPolicy): readonly Difference[] {
+  if (base.path === head.path) return [];
+  const details = [formerPathsLine(base.path, head, policy)];
+  return [{ kind: "path-moved", before: base.path, after: head.path, details }];
+}
+
 /** Path, model and relation. By default a relation has the name of its model: if both change, only the model is reported. */
 function compareSource(base: Endpoint, head: Endpoint, policy: SunsetPolicy): readonly Difference[] {
-  const line = formerPathsLine(base.path, head, policy);
-  const moved: Difference[] =
-    base.path === head.path
-      ? []
-      : [{ kind: "path-moved", before: base.path, after: head.path, details: [line] }];
+  const moved = compareOwnPath(base, head, policy);
   const [before, after] = [relationText(base), relationText(head)];
   if (base.model !== head.model) {
     return [
@@ -153,7 +155,7 @@ function sortKeys({ sort }: Endpoint): readonly string[] {
   return sort.map(([column, direction]) => `${column} ${direction}`);
 }
 
-/** What callers are told of the end of a path, and of the path to use. */
+/** The sunset that responses announce, and the path that replaces this one. */
 function compareNotices(base: ServedEntry, head: ServedEntry, policy: SunsetPolicy): readonly Difference[] {
   const sunsets = compareSunsets(base.endpoint, head.endpoint, policy);
   if (head.isFormer !== true || sunsets.some(({ kind }) => kind === "sunset-too-soon"))

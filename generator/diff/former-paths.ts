@@ -16,11 +16,6 @@ export function atAllPaths(entries: readonly CatalogueEntry[]): readonly ServedE
   });
 }
 
-/** All paths that an endpoint answers at. */
-export function pathsOf({ path, formerPaths = [] }: Endpoint): readonly string[] {
-  return [path, ...formerPaths.map((former) => former.path)];
-}
-
 /** The line of a model's `meta.routewright` that keeps a path alive, until there has been enough notice. */
 export function formerPathsLine(
   path: string,

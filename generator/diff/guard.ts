@@ -1,3 +1,4 @@
+import { servedPaths } from "@routewright/runtime/model";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HeldBackEndpoint } from "@routewright/runtime/server";
@@ -6,7 +7,6 @@ import { contentKey, readCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, parseAcceptFile } from "./accepted-changes.js";
 import { type Change, KINDS } from "./change.js";
-import { pathsOf } from "./former-paths.js";
 import { compareCatalogues, matchEndpoints, type SeverityOverrides } from "./compare-catalogues.js";
 
 /** How `serve --guard` judges the changes of a refresh: as `routewright diff` in the same folder. */
@@ -95,7 +95,7 @@ function holdBack(
   const byPath = new Map<string, readonly Change[]>();
   for (const change of failing) byPath.set(change.endpoint, [...(byPath.get(change.endpoint) ?? []), change]);
   const isFailing = ({ endpoint }: CatalogueEntry): boolean =>
-    pathsOf(endpoint).some((path) => byPath.has(path));
+    servedPaths(endpoint).some((path) => byPath.has(path));
   const failingPairs = matchEndpoints(base.entries, head.entries).pairs.filter((pair) =>
     pair.some(isFailing),
   );
@@ -124,7 +124,7 @@ function reviewedIn(reviewed: Catalogue, head: Catalogue): (path: string) => boo
 }
 
 function byPathOf({ entries }: Catalogue): ReadonlyMap<string, CatalogueEntry> {
-  return new Map(entries.flatMap((entry) => pathsOf(entry.endpoint).map((path) => [path, entry])));
+  return new Map(entries.flatMap((entry) => servedPaths(entry.endpoint).map((path) => [path, entry])));
 }
 
 /** `Tier lowered: tier2 → tier0. Callers of a lower tier can read data that they could not read.` */

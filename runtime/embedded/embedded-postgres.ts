@@ -76,18 +76,20 @@ async function urlOf({ directory }: Cluster, port: number, database: string): Pr
 const MAX_STARTS = 5;
 /** Doubles after each failed start. */
 const RETRY_MS = 200;
+const WAITS =
+  "the server does not become ready: it recovers, another process is starting it, or a program holds the port of the start lock";
 /** Crash recovery can take minutes: it replays the write-ahead log. */
 const START_TIMEOUT_MS = 5 * 60_000;
 
 async function startOrJoin(cluster: Cluster): Promise<Session> {
   const deadline = Date.now() + START_TIMEOUT_MS;
-  let problem = "the server does not become ready";
+  let problem = WAITS;
   for (let failed = 0; failed < MAX_STARTS && Date.now() < deadline;) {
     const joined = await joinServer(cluster);
     if (typeof joined === "object") return joined;
     const started = joined === "not ready" ? "wait" : await startAlone(cluster);
     if (started === "started") continue;
-    if (started !== "wait") problem = `${joined}; ${started}`;
+    problem = started === "wait" ? WAITS : `${joined}; ${started}`;
     await sleep(RETRY_MS * 2 ** failed);
     if (started !== "wait") failed++;
   }

@@ -161,6 +161,14 @@ export interface Endpoint {
   readonly upstreamNodes: readonly string[] | null;
 }
 
+/** All paths at which an endpoint answers: its own, then its former ones. */
+export function servedPaths({
+  path,
+  formerPaths = [],
+}: Pick<Endpoint, "path" | "formerPaths">): readonly string[] {
+  return [path, ...formerPaths.map((former) => former.path)];
+}
+
 /** An endpoint as it answers at a former path: deprecated, and its own path is the successor. */
 export function atFormerPath(endpoint: Endpoint, { path, sunset }: FormerPath): Endpoint {
   const [first = null] = [sunset, endpoint.deprecationDate].filter((date) => date !== null).sort();

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import { filterParameters } from "../model/column-filters.js";
-import type { Endpoint } from "../model/endpoint.js";
+import { atFormerPath, type Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import type { ResolvedQuery, Selection } from "../model/query.js";
 import type { Tier } from "../model/tier.js";
@@ -22,7 +22,7 @@ import {
   resolveQuery,
   withOperators,
 } from "../request/resolve-query.js";
-import { formatOf } from "../response/content-negotiation.js";
+import { findAt, formatOf, pathOf } from "../response/content-negotiation.js";
 import { versionTag } from "../response/entity-tag.js";
 import {
   hasNextPage,
@@ -43,7 +43,7 @@ import { Overloaded } from "../warehouse/fair-queue.js";
 import { DatabaseUnreachable, QueryAbandoned, SharedSortKey, TooManyRows } from "../warehouse/warehouse.js";
 import { checkedPage, isUnchanged, resolvePage } from "./cursor-pages.js";
 import type { Gateway } from "./gateway.js";
-import { endpointAt, gatewayOf } from "./request-state.js";
+import { gatewayOf } from "./request-gateway.js";
 import { type RequestContext, type HttpRoute, serveRequest } from "./serve-request.js";
 import { aggregateOf, isSummary, summaryOf } from "./summary.js";
 
@@ -73,7 +73,7 @@ export async function handleRequest(
   const started = performance.now();
   const trace = traceOf(request);
   if (trace !== null) response.setHeader("Traceparent", traceparent(trace));
-  const called = endpointAt(endpoint, request);
+  const called = endpoint === null ? null : endpointAt(endpoint, request);
   const route = called === null ? UNKNOWN_PATH : routeOf(called);
   const { caller, requestId, sent, error } = await serveRequest(gateway, route, request, response);
   gateway.recordRequest({
@@ -92,6 +92,20 @@ export async function handleRequest(
     tier: caller.tier,
     trace,
   });
+}
+
+const formerEndpoints = new WeakMap<Endpoint, ReadonlyMap<string, Endpoint>>();
+
+/** The endpoint as it answers at the path of the request: keys that list a former path still open it. */
+function endpointAt(endpoint: Endpoint, { url = "" }: DataRequest): Endpoint {
+  const { formerPaths } = endpoint;
+  if (formerPaths === undefined) return endpoint;
+  let former = formerEndpoints.get(endpoint);
+  if (former === undefined) {
+    former = new Map(formerPaths.map((each) => [each.path, atFormerPath(endpoint, each)]));
+    formerEndpoints.set(endpoint, former);
+  }
+  return findAt(former, pathOf(url)) ?? endpoint;
 }
 
 /** Longest part of an unknown path in the log. */

@@ -1,3 +1,4 @@
+import { servedPaths } from "../model/endpoint.js";
 import {
   type CompiledModule,
   evaluateModule,
@@ -84,21 +85,20 @@ export function loadRelease({ modules, ...release }: Release, previous: LoadedRe
   );
   const endpoints = modules.map((module) => loaded.get(module.digest) ?? evaluateModule(module));
   const byPath = new Map(endpoints.map((endpoint) => [endpoint.spec.path, endpoint]));
-  return { ...release, endpoints: byPath, served: servedPaths(modules, endpoints) };
+  return { ...release, endpoints: byPath, served: byServedPath(modules, endpoints) };
 }
 
 /** @throws when two modules serve a path: one of the two would be lost, with its tier */
-function servedPaths(
+function byServedPath(
   modules: readonly CompiledModule[],
   endpoints: readonly LoadedEndpoint[],
 ): LoadedRelease["served"] {
   const served = new Map<string, LoadedEndpoint>();
   for (const endpoint of endpoints) {
-    const { path, formerPaths = [] } = endpoint.spec;
-    for (const each of [path, ...formerPaths.map((former) => former.path)]) {
-      const other = served.get(each);
-      if (other) throw new Error(duplicatePath(each, fileOf(other), fileOf(endpoint)));
-      served.set(each, endpoint);
+    for (const path of servedPaths(endpoint.spec)) {
+      const other = served.get(path);
+      if (other) throw new Error(duplicatePath(path, fileOf(other), fileOf(endpoint)));
+      served.set(path, endpoint);
     }
   }
   return served;

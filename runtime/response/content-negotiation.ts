@@ -133,7 +133,7 @@ export function formatOf(
 ): RowFormat {
   const { url = "" } = request;
   if (url === endpointPath) return acceptedFormat(request, numbers);
-  const path = pathOf(url);
+  const path = decoded(pathOf(url));
   const suffix = SUFFIX.exec(path);
   const hasSuffix = suffix !== null && endpointPath.endsWith(path.slice(0, suffix.index));
   if (!hasSuffix) return acceptedFormat(request, numbers);
@@ -142,17 +142,38 @@ export function formatOf(
 }
 
 /** A path without its format suffix; null when it has none. */
-export function withoutFormat(path: string): string | null {
+function withoutFormat(path: string): string | null {
   return SUFFIX.test(path) ? path.replace(SUFFIX, "") : null;
 }
 
-function pathOf(url: string): string {
-  const path = url.split("?", 1)[0] ?? "";
+/** What a map has at the path of a request: as sent, without escapes, or without the suffix of a format. */
+export function findAt<T>(byPath: ReadonlyMap<string, T>, path: string): T | null {
+  const found = byPath.get(path);
+  if (found !== undefined) return found;
+  const plain = decoded(path);
+  return byPath.get(plain) ?? byPath.get(withoutFormat(plain) ?? plain) ?? null;
+}
+
+/** Clients may escape any character, but `%2F` is not the slash between segments. */
+function decoded(path: string): string {
+  if (!path.includes("%") || /%2f/i.test(path)) return path;
   try {
-    return path.includes("%") ? decodeURIComponent(path) : path;
+    return decodeURIComponent(path);
   } catch {
     return path;
   }
+}
+
+/** The path of a request's address, without the query string. */
+export function pathOf(url: string): string {
+  if (!url.startsWith("/")) return absoluteFormPath(url);
+  const mark = url.indexOf("?");
+  return mark === -1 ? url : url.slice(0, mark);
+}
+
+/** A proxy may send an absolute address (RFC 9112 §3.2.2). */
+function absoluteFormPath(url: string): string {
+  return URL.canParse(url) ? new URL(url).pathname : url;
 }
 
 /** A content coding (RFC 9110 §8.4.1). */

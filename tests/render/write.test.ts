@@ -117,7 +117,7 @@ describe("several processes that write one folder at the same time", () => {
     }
     console.log(isLastGood ? "good" : "refused");`;
 
-  it("leave no mixture that nobody reports, nothing half written, and what the next run mends", async () => {
+  it("leave no half-written file; a mixture is reported, and the next run replaces it", async () => {
     const folder = join(ownFolder(), "generated");
     const env = { ...process.env, TSX_TSCONFIG_PATH: resolve("tsconfig.json") };
     const write = async (own: string): Promise<string> => {

@@ -101,7 +101,7 @@ describe("routewright watch", () => {
     expect(stdout + stderr).not.toContain("hush");
   });
 
-  it("leaves what the next run mends, and a reader finds, wherever it is killed", async () => {
+  it("leaves a folder that the digests report as mixed and the next run repairs, wherever it is killed", async () => {
     const folder = ownFolder();
     const generated = join(folder, "generated");
     put(folder, MANIFESTS[0]);

@@ -1,6 +1,7 @@
 import {
   RATE_LIMITS,
   RATE_WINDOW_SECONDS,
+  servedPaths,
   SYSTEM_SCHEMAS,
   TIER_NAMES,
   TIERS,
@@ -43,7 +44,8 @@ export function openApiOf(
   const { entries } = catalogue;
   const hasCursors = entries.some(({ endpoint }) => endpoint.cursor !== undefined);
   const categories = [...new Set(entries.map(({ category }) => category))];
-  const endpoints = parts.map((part, i) => ({ paths: pathsOf(entries[i]), ...part }));
+  const paths = entries.map(({ endpoint }) => servedPaths(endpoint));
+  const endpoints = parts.map((part, i) => ({ paths: paths[i] ?? [], ...part }));
   return {
     openapi: "3.1.0",
     "x-generated-by": OPENAPI_MARKER,
@@ -83,11 +85,6 @@ interface OpenApiParts<T = Json> {
 function partsOf(entry: CatalogueEntry): OpenApiParts {
   const former = (entry.endpoint.formerPaths ?? []).map((each) => dataPathItem(entry, each));
   return { pathItems: [dataPathItem(entry), ...former], rowSchema: rowSchema(entry) };
-}
-
-function pathsOf(entry: CatalogueEntry | undefined): readonly string[] {
-  const { path = "", formerPaths = [] } = entry?.endpoint ?? {};
-  return [path, ...formerPaths.map((former) => former.path)];
 }
 
 /** The parts as text, indented as in the document. */

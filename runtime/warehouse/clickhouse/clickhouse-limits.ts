@@ -8,7 +8,8 @@ const MAX_THREADS: PerTier<number> = { tier0: 1, tier1: 2, tier2: 4, tier3: 4 };
 
 /**
  * How often a server of a `Distributed` table reports the rows that it has read, in microseconds: those of a `Memory` or `Log` table
- * there are limited by these reports only. At a limit of 100,000 it read 10 M rows of 10 M with the default of 100 ms.
+ * there are limited by these reports only. At a limit of 100,000 it read 10 M rows of
+ * 10 M with the default of 100 ms, 0.6 to 7.5 M with 1 ms.
  */
 const REPORT_US = "1000";
 
