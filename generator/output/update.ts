@@ -67,11 +67,12 @@ function emptyProblem(fresh: FileSet, drift: readonly Drift[]): string | null {
 function folderProblem(path: string, error: unknown, access: "read" | "write"): string | null {
   const { code = "", syscall } = error as NodeJS.ErrnoException;
   if (syscall === undefined) return null;
-  const reason = REASONS.get(code) ?? (error as Error).message;
+  const reason = REASONS.get(code) ?? `${(error as Error).message}.`;
   return `Cannot ${access} the folder ${path}: ${reason} Nothing was changed.`;
 }
 
 const REASONS: ReadonlyMap<string, string> = new Map([
+  ["ENOENT", "one of its parents cannot have folders."],
   ["ENOTDIR", "the path or one of its parents is a file. Name a folder with --out."],
   ["EEXIST", "a file has this name already. Name a folder with --out."],
   ["EACCES", "permission denied."],
