@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { sendRequest } from "../data-api/http-client.js";
 import { ownSchema, query } from "../support/database.js";
@@ -32,15 +32,15 @@ const url = await serveManifest(
   { DATABASE_POOL_SIZE: "1" },
 );
 
-/** Private memory of the server's newest backend, in MB. */
+/** Private memory of the server's newest backend, in MB; 0 where it has run nothing yet, or has just been replaced. */
 async function backendMegabytes(): Promise<number> {
   const [row] = await query(
-    "SELECT pid FROM pg_stat_activity WHERE application_name = 'routewright' ORDER BY backend_start DESC LIMIT 1",
+    `SELECT pid FROM pg_stat_activity WHERE application_name = 'routewright' AND query LIKE '%${schema}%'
+      ORDER BY backend_start DESC LIMIT 1`,
   );
-  // A new connection has run nothing yet.
-  if (row === undefined) return 0;
-  const status = readFileSync(`/proc/${String(row["pid"])}/status`, "utf8");
-  return Number(/RssAnon:\s+(\d+)/.exec(status)?.[1]) / 1024;
+  const file = `/proc/${String(row?.["pid"])}/status`;
+  const status = existsSync(file) ? readFileSync(file, "utf8") : "";
+  return Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
 }
 
 it("filters in all combinations fill a backend of the database with some 40 MB of plans, not with all of them", async () => {
