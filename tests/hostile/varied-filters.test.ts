@@ -32,10 +32,10 @@ const url = await serveManifest(
   { DATABASE_POOL_SIZE: "1" },
 );
 
-/** Private memory of the server's newest backend, in MB; 0 where it has run nothing yet, or has just been replaced. */
+/** Private memory, in MB, of the newest backend that selects the columns above; 0 where it has run nothing yet, or has just been replaced. */
 async function backendMegabytes(): Promise<number> {
   const [row] = await query(
-    `SELECT pid FROM pg_stat_activity WHERE application_name = 'routewright' AND query LIKE '%${schema}%'
+    `SELECT pid FROM pg_stat_activity WHERE application_name = 'routewright' AND query LIKE '%t_c0%'
       ORDER BY backend_start DESC LIMIT 1`,
   );
   const file = `/proc/${String(row?.["pid"])}/status`;
