@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, readFile, writeFile, open } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -83,8 +83,9 @@ export class ClickhouseServer {
   }
 
   /** Stops its threads: it neither answers nor closes a connection. */
-  freeze(): void {
+  async freeze(): Promise<void> {
     this.#child.kill("SIGSTOP");
+    await stopped([Number(this.#child.pid)]);
   }
 
   thaw(): void {
@@ -179,4 +180,13 @@ export async function freePort(): Promise<number> {
   const { port } = server.address() as { port: number };
   await new Promise((resolve) => server.close(resolve));
   return port;
+}
+
+/** Waits until all threads of processes have stopped: after SIGSTOP a thread runs on until it takes notice. */
+export async function stopped(pids: readonly number[]): Promise<void> {
+  const isStopped = (pid: number): boolean =>
+    readdirSync(`/proc/${String(pid)}/task`).every((thread) =>
+      /^State:\s+T/m.test(readFileSync(`/proc/${String(pid)}/task/${thread}/status`, "utf8")),
+    );
+  while (!pids.every(isStopped)) await pause(1);
 }

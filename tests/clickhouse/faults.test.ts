@@ -121,7 +121,7 @@ describe.skipIf(servers === null)("a cluster of two ClickHouse servers", () => {
     const url = await serve(first.url("shop", "api:secret"));
     const inTime = await serve(first.url("shop", "api:secret"), { STATEMENT_TIMEOUT_MS: "500" });
     expect([(await ask(url)).status, (await ask(inTime)).status]).toEqual([200, 200]);
-    first.freeze();
+    await first.freeze();
     // The signal takes a moment.
     await expect.poll(async () => (await ask(inTime)).status).toBe(500);
     const [reply, health] = await Promise.all([ask(url), sendRequest(url, "/health")]);
@@ -137,7 +137,7 @@ describe.skipIf(servers === null)("a cluster of two ClickHouse servers", () => {
     const url = await serve(both);
     const callers = Object.values(KEYS);
     for (const key of callers) expect((await ask(url, "t", key)).status).toBe(200);
-    first.freeze();
+    await first.freeze();
     const replies = await Promise.all([...callers, ...callers].map((key) => ask(url, "t", key)));
     expect(replies.map(({ status, text }) => [status, text])).toEqual(replies.map(() => [200, '[{"i":1}]']));
     const health = await sendRequest(url, "/health");
@@ -157,7 +157,7 @@ describe.skipIf(servers === null)("a cluster of two ClickHouse servers", () => {
   it("resets a stream whose server freezes in the middle", async () => {
     const url = await serve(first.url("shop", "api:secret"));
     const response = await begin(`${url}/v1/f/endless`);
-    response.once("data", () => first.freeze());
+    response.once("data", () => void first.freeze());
     await expect(async () => {
       for await (const chunk of response as AsyncIterable<Buffer>) expect(chunk.length).toBeGreaterThan(0);
     }).rejects.toThrow();

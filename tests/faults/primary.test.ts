@@ -74,7 +74,7 @@ it(
     outage(
       "hung",
       async () => {
-        server.freeze();
+        await server.freeze();
         await sleep(CONNECTION_MS + STATEMENT_TIMEOUT_MS + GRACE_MS);
       },
       () => {
@@ -98,7 +98,7 @@ it("fails fast while PostgreSQL hangs, long before the time limit of its queries
   const waits: number[] = [];
   let asked = 0;
   expect(await ask()).toBe("200");
-  server.freeze();
+  await server.freeze();
   const refused = await Promise.all(Array.from({ length: 20 }, ask));
   refused.push(await ask());
   console.log("waits while the database hangs, in ms:", JSON.stringify(waits));

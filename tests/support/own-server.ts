@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { stopped } from "../../scripts/clickhouse/start-clickhouse.js";
 import { atEnd } from "./at-end.js";
 import { findBinaries, program } from "../../runtime/embedded/binaries.js";
 import { type Cluster, createCluster, dataArguments, SUPERUSER } from "../../runtime/embedded/cluster.js";
@@ -117,9 +118,11 @@ export class OwnServer {
   }
 
   /** Stops all of its processes in their tracks: it neither answers nor closes a connection. */
-  freeze(): void {
-    this.#process?.kill("SIGSTOP");
-    for (const pid of this.#children()) signal(pid, "SIGSTOP");
+  async freeze(): Promise<void> {
+    const own = this.#process?.pid;
+    const pids = [...(own === undefined ? [] : [own]), ...this.#children()];
+    for (const pid of pids) signal(pid, "SIGSTOP");
+    await stopped(pids);
   }
 
   thaw(): void {

@@ -69,6 +69,8 @@ async function ownStage() {
   await database.close();
   const port = await freePort();
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
+  // The database is dropped while a connection ends.
+  pool.on("error", () => undefined);
   return {
     url: `http://127.0.0.1:${String(port)}`,
     basic: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`,
