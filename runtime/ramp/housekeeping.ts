@@ -36,7 +36,7 @@ async function giveAllPositions(database: RampDatabase): Promise<void> {
 /** Rows deleted in one transaction: a large backlog must not hold locks or fill the write-ahead log at once. */
 const DELETE_BATCH = 1_000;
 
-/** Tables with rows that expire. Revocations are kept for as long as a token can live, 30 days (`max_token_seconds`). */
+/** Tables with rows that expire. */
 const EXPIRED = [
   { table: "idempotency_claims", where: "expires_at < now()" },
   // Longer than a signature is accepted.
@@ -44,7 +44,6 @@ const EXPIRED = [
   { table: "wallet_nonces", where: "expires_at < now()" },
   // For a day an expired quote gets another error than an unknown one.
   { table: "quotes", where: "expires_at < now() - interval '1 day'" },
-  { table: "token_revocations", where: "revoked_at < now() - interval '31 days'" },
   {
     table: "webhook_deliveries",
     where: "status <> 'PENDING' AND updated_at < now() - make_interval(days => $2)",

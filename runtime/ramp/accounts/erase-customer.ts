@@ -1,4 +1,5 @@
 import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
+import { REVOKE_TOKENS } from "../tokens/revocations.js";
 
 /** What holds personal data of the customer `$1`; amounts, states and receipts stay. */
 const OF_CUSTOMER = `intent_id IN (SELECT id FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1)`;
@@ -16,8 +17,7 @@ const ERASE = [
      (SELECT id::text FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1))`,
   `DELETE FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1`,
   `DELETE FROM ramp.customer_identities WHERE ${OF_PROJECT} AND customer_id = $1`,
-  `INSERT INTO ramp.token_revocations (customer_id, revoked_at) VALUES ($1, now())
-     ON CONFLICT (project_id, customer_id) DO UPDATE SET revoked_at = now()`,
+  REVOKE_TOKENS,
   `UPDATE ramp.customers SET external_id = id, metadata = NULL, updated_at = now() WHERE ${OF_PROJECT} AND id = $1`,
 ] as const;
 

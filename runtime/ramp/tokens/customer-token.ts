@@ -41,9 +41,10 @@ export interface Customer {
   readonly customerId: string;
 }
 
-/** Times in milliseconds since 1970. */
 interface Verified extends Customer {
-  readonly issuedAt: number;
+  /** Revocations of the customer's tokens before this one was issued. */
+  readonly generation: number;
+  /** Milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
@@ -52,7 +53,10 @@ const MAX_HELD = 5_000;
 /** Lifetime of a cached verification: a removed key takes effect after it. */
 const CACHED_MS = 10_000;
 
-/** The customers' access tokens: JWT, ES256, with `sub`, `pid`, `iss`, `aud`, `exp`, `jti` and `kid`. */
+/** Signs a token of a customer and a generation; `expiresAt` in seconds since 1970. */
+type SignToken = (customer: Customer, generation: number, expiresAt: number) => string;
+
+/** The customers' access tokens: JWT, ES256, with `sub`, `pid`, `gen`, `iss`, `aud`, `exp`, `jti` and `kid`. */
 export class CustomerTokens {
   readonly #keys: SigningKeys;
   readonly #issuer: string;
@@ -65,19 +69,19 @@ export class CustomerTokens {
     this.#revocations = revocations;
   }
 
-  /** @param expiresAt seconds since 1970 */
-  async sign({ projectId: pid, customerId }: Customer, expiresAt: number): Promise<string> {
+  /** Signs with the current key, which may have to be read. */
+  async signer(): Promise<SignToken> {
     const { kid, privateKey } = await this.#keys.current();
-    // To the millisecond, so that tokens issued right after a revocation differ from those before it.
-    const iat = this.#keys.now() / 1000;
-    return jwt.sign({ pid, iat, exp: expiresAt }, privateKey, {
-      algorithm: SIGNING_ALGORITHM,
-      keyid: kid,
-      subject: customerId,
-      issuer: this.#issuer,
-      audience: AUDIENCE,
-      jwtid: newId(),
-    });
+    const iat = Math.floor(this.#keys.now() / 1000);
+    return ({ projectId: pid, customerId }, gen, expiresAt) =>
+      jwt.sign({ pid, gen, iat, exp: expiresAt }, privateKey, {
+        algorithm: SIGNING_ALGORITHM,
+        keyid: kid,
+        subject: customerId,
+        issuer: this.#issuer,
+        audience: AUDIENCE,
+        jwtid: newId(),
+      });
   }
 
   /** The customer of an `Authorization: Bearer` header; null when the token is missing, expired or not ours. */
@@ -88,7 +92,7 @@ export class CustomerTokens {
     const customer = this.#cached(digest) ?? (await this.#verify(token));
     if (customer === null) return null;
     this.#remember(digest, customer);
-    return (await this.#revocations.isRevoked(customer, customer.issuedAt)) ? null : customer;
+    return (await this.#revocations.isRevoked(customer, customer.generation)) ? null : customer;
   }
 
   #cached(digest: string): Verified | null {
@@ -99,12 +103,12 @@ export class CustomerTokens {
   }
 
   async #verify(token: string): Promise<Verified | null> {
-    const { sub, pid, iat, exp, aud } = (await this.#keys.verify(token, this.#issuer)) ?? {};
+    const { sub, pid, gen = 0, exp, aud } = (await this.#keys.verify(token, this.#issuer)) ?? {};
     if (aud !== AUDIENCE) return null;
     if (typeof sub !== "string" || typeof pid !== "string") return null;
-    if (typeof iat !== "number" || typeof exp !== "number") return null;
+    if (typeof gen !== "number" || typeof exp !== "number") return null;
     const expiresAt = Math.min(exp * 1000, this.#keys.now() + CACHED_MS);
-    return { projectId: projectId(pid), customerId: sub, issuedAt: Math.round(iat * 1000), expiresAt };
+    return { projectId: projectId(pid), customerId: sub, generation: gen, expiresAt };
   }
 
   #remember(digest: string, customer: Verified): void {
@@ -155,7 +159,7 @@ export class SigningKeys {
     this.#vault = vault;
   }
 
-  /** The database's time in milliseconds since 1970: issuing, verifying and revoking go by one clock. */
+  /** The database's time in milliseconds since 1970: issuing and verifying go by one clock. */
   now(): number {
     return this.#database.clock.now().getTime();
   }

@@ -10,6 +10,7 @@ import {
 import { eraseCustomer } from "../../accounts/erase-customer.js";
 import { audited } from "../../setup/audit.js";
 import { tokenExpiry } from "../../tokens/customer-token.js";
+import { tokenGeneration } from "../../tokens/revocations.js";
 import type { Subject } from "../../tokens/subject-token.js";
 import {
   type RampResponse,
@@ -71,22 +72,25 @@ class CustomerCreation implements IdempotentOperation {
     if (token !== undefined && (await isReplay())) return "replay";
     const subject = token === undefined ? null : await ramp.subjectTokens.verify(caller.id, token);
     if (isRampError(subject)) return subject;
-    // Signed here, where no connection is held: the key may have to be read.
     const expiresAt = tokenExpiry(subject, caller, ramp.now());
     const customerId = customerIdOf(caller.id, body.id);
-    const accessToken = await ramp.customerTokens.sign({ projectId: caller.id, customerId }, expiresAt);
-    return { resourceId: customerId, begin: (tx) => this.#begin(tx, customerId, subject, accessToken) };
+    // Here, where no connection is held: the key may have to be read.
+    const sign = await ramp.customerTokens.signer();
+    const tokenOf = (generation: number): string =>
+      sign({ projectId: caller.id, customerId }, generation, expiresAt);
+    return { resourceId: customerId, begin: (tx) => this.#begin(tx, customerId, subject, tokenOf) };
   }
 
   async #begin(
     tx: ProjectTransaction,
     id: string,
     subject: Subject | null,
-    accessToken: string,
+    tokenOf: (generation: number) => string,
   ): Promise<RampResponse | RampError> {
     const { body, caller } = this.#call;
     const customer = await createOrGet(tx, { id, externalId: body.id, metadata: body.metadata ?? null });
     if (subject !== null && !(await bind(tx, id, subject))) return rampError("IDENTITY_CONFLICT");
+    const accessToken = tokenOf(await tokenGeneration(tx, id));
     return jsonResponse(201, { ...customerView(customer, caller), accessToken });
   }
 
