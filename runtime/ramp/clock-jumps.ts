@@ -1,6 +1,6 @@
 import { IntervalJob } from "./claim-worker.js";
 import type { RampContext } from "./context.js";
-import type { ClockReading } from "./database/clock.js";
+import type { JumpReading } from "./database/clock.js";
 import type { OperatorTransaction, RampDatabase } from "./database/ramp-database.js";
 
 /** How often the database's clock is read. */
@@ -18,11 +18,6 @@ const DEADLINES = [
      WHERE status = 'PENDING'`,
   "UPDATE ramp.webhook_endpoints SET paused_until = paused_until + $1 WHERE paused_until IS NOT NULL",
 ] as const;
-
-interface JumpReading extends ClockReading {
-  /** Sum of the jumps recorded by then, in milliseconds. */
-  readonly recorded: number;
-}
 
 /**
  * Reads the database's clock each second. Where it moved on by another time than the process's monotonic clock it has jumped:

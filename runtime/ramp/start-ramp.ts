@@ -67,13 +67,12 @@ async function openMigrated(
   options: DatabaseOptions,
   vault: Vault,
 ): Promise<{ readonly database: RampDatabase; readonly migrated: readonly string[] }> {
+  const migrated = await migrate(options.url, (rows) => assertMasterKey(rows, vault));
   const database = await openDatabase(options);
   try {
-    await assertMasterKey(database, vault);
-    const migrated = await migrate(options.url);
     await ensureSigningKey(database, vault);
     // Of two first servers with different keys one has created the signing key.
-    await assertMasterKey(database, vault);
+    await database.asOperator((tx) => assertMasterKey(tx.rows, vault));
     return { database, migrated };
   } catch (error) {
     await database.close();

@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:cr
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { secretsKey } from "../operations/variables.js";
+import type { ReadRows } from "./database/migrate.js";
 import type { OperatorTransaction, RampDatabase } from "./database/ramp-database.js";
 
 const IV_BYTES = 12;
@@ -190,18 +191,15 @@ async function resealBatch(
  * Throws when the master key is that of another database: what it sealed could be read by nobody else. The first signing key is the
  * check value: each database has it from its first start on, rotations seal it again, and nothing deletes it.
  */
-export async function assertMasterKey(database: RampDatabase, vault: Vault): Promise<void> {
-  const first = await database.asOperator(async (tx) => {
-    const table = await tx.row(
-      "SELECT FROM pg_tables WHERE schemaname = 'ramp' AND tablename = 'signing_keys'",
-    );
-    return (
-      table &&
-      tx.row<SealedRow>(
+export async function assertMasterKey(rows: ReadRows, vault: Vault): Promise<void> {
+  const [table] = await rows(
+    "SELECT FROM pg_tables WHERE schemaname = 'ramp' AND tablename = 'signing_keys'",
+  );
+  const [first] = table
+    ? await rows<SealedRow>(
         "SELECT 'signing-key:' || kid AS purpose, private_key AS sealed FROM ramp.signing_keys ORDER BY created_at, kid LIMIT 1",
       )
-    );
-  });
+    : [];
   if (first && !vault.opens(first.purpose, first.sealed))
     throw new Error(
       "RAMP_SECRETS_KEY is not the key of this database, and nothing was changed. Set it to the key that sealed its secrets, or name that key in RAMP_OTHER_SECRETS_KEYS.",

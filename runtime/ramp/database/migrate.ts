@@ -15,8 +15,17 @@ const MIGRATIONS = fileURLToPath(
 const OTHER_SCHEMA =
   "The ramp's tables were made by a version before the first release. Delete `.data/`, or set RAMP_DATABASE_URL to a new database.";
 
-/** Brings a database to the newest schema and returns the names of the migrations that ran. */
-export async function migrate(databaseUrl: string): Promise<readonly string[]> {
+/** Runs one statement and gives its rows. */
+export type ReadRows = <R extends object>(text: string) => Promise<readonly R[]>;
+
+/**
+ * Brings a database to the newest schema and returns the names of the migrations that ran.
+ * @param check called first, with the schema of before; when it throws, nothing is written
+ */
+export async function migrate(
+  databaseUrl: string,
+  check?: (rows: ReadRows) => Promise<void>,
+): Promise<readonly string[]> {
   const client = new pg.Client({
     connectionString: databaseUrl,
     connectionTimeoutMillis: 10_000,
@@ -27,6 +36,7 @@ export async function migrate(databaseUrl: string): Promise<readonly string[]> {
   await client.connect();
   try {
     await client.query("SELECT pg_advisory_lock($1)", [MIGRATION_LOCK]);
+    await check?.(async <R extends object>(text: string) => (await client.query<R>(text)).rows);
     const ran = await runner({
       dbClient: client,
       dir: MIGRATIONS,

@@ -175,11 +175,12 @@ class PooledDatabase implements RampDatabase {
 
   async #run<T>(begin: string, work: (tx: DbTransaction) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
-    const session = new DbSession(client, this.#names, this.clock.now());
+    const session = new DbSession(client, this.#names);
     let broken: Error | undefined;
     try {
       void session.send(begin);
-      const result = await work(session.transaction);
+      const [jumps] = (await session.send<{ recorded: number }>(RECORDED_JUMPS, [])).rows;
+      const result = await work(session.transactionAt(this.clock.now(jumps?.recorded)));
       if (result instanceof Rollback) await session.rollback();
       else await session.commit();
       return result;
@@ -206,6 +207,8 @@ class PooledDatabase implements RampDatabase {
   }
 }
 
+const RECORDED_JUMPS = "SELECT COALESCE(sum(milliseconds), 0)::float8 AS recorded FROM ramp.clock_jumps";
+
 /** One transaction on its connection. */
 class DbSession {
   readonly #client: pg.PoolClient;
@@ -213,12 +216,9 @@ class DbSession {
   /** The first failure; later statements fail because of it. */
   failure: Error | undefined;
 
-  readonly transaction: DbTransaction;
-
-  constructor(client: pg.PoolClient, names: StatementNames, now: Date) {
+  constructor(client: pg.PoolClient, names: StatementNames) {
     this.#client = client;
     this.#names = names;
-    this.transaction = this.#transactionAt(now);
   }
 
   send<R extends object>(text: string, values?: readonly unknown[]): Promise<pg.QueryResult<R>> {
@@ -245,7 +245,7 @@ class DbSession {
     if (this.failure instanceof PreconditionFailed) throw this.failure;
   }
 
-  readonly #transactionAt = (now: Date): DbTransaction => ({
+  readonly transactionAt = (now: Date): DbTransaction => ({
     now,
     rows: async <R extends object>(text: string, values: readonly unknown[] = []) =>
       (await this.send<R>(text, values)).rows,
