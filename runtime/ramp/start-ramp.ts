@@ -72,7 +72,7 @@ async function openMigrated(
   try {
     await ensureSigningKey(database, vault);
     // Of two first servers with different keys one has created the signing key.
-    await database.asOperator((tx) => assertMasterKey(tx.rows, vault));
+    await database.asOperator((tx) => assertMasterKey((text) => tx.rows(text), vault));
     return { database, migrated };
   } catch (error) {
     await database.close();
