@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:cr
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { secretsKey } from "../operations/variables.js";
-import type { ReadRows } from "./database/migrate.js";
+import type { RunStatement } from "./database/migrate.js";
 import type { OperatorTransaction, RampDatabase } from "./database/ramp-database.js";
 
 const IV_BYTES = 12;
@@ -191,7 +191,7 @@ async function resealBatch(
  * Throws when the master key is that of another database: what it sealed could be read by nobody else. The first signing key is the
  * check value: each database has it from its first start on, rotations seal it again, and nothing deletes it.
  */
-export async function assertMasterKey(rows: ReadRows, vault: Vault): Promise<void> {
+export async function assertMasterKey(rows: RunStatement, vault: Vault): Promise<void> {
   const [table] = await rows(
     "SELECT FROM pg_tables WHERE schemaname = 'ramp' AND tablename = 'signing_keys'",
   );

@@ -16,7 +16,7 @@ const OTHER_SCHEMA =
   "The ramp's tables were made by a version before the first release. Delete `.data/`, or set RAMP_DATABASE_URL to a new database.";
 
 /** Runs one statement and gives its rows. */
-export type ReadRows = <R extends object>(text: string) => Promise<readonly R[]>;
+export type RunStatement = <R extends object>(text: string) => Promise<readonly R[]>;
 
 /**
  * Brings a database to the newest schema and returns the names of the migrations that ran.
@@ -24,7 +24,7 @@ export type ReadRows = <R extends object>(text: string) => Promise<readonly R[]>
  */
 export async function migrate(
   databaseUrl: string,
-  check?: (rows: ReadRows) => Promise<void>,
+  check?: (rows: RunStatement) => Promise<void>,
 ): Promise<readonly string[]> {
   const client = new pg.Client({
     connectionString: databaseUrl,
