@@ -4,7 +4,7 @@ import type { Relation, SortKey } from "../../runtime/model/endpoint.js";
 import type { KeyValues, Selection } from "../../runtime/model/query.js";
 import { selectKeys } from "../../runtime/warehouse/clickhouse/keyed-pages.js";
 import { selectRows, printed } from "../../runtime/warehouse/clickhouse/clickhouse-sql.js";
-import { selectRows as selectPostgresRows } from "../../runtime/warehouse/postgres/postgres-select.js";
+import { selectRows as selectPostgresRows } from "../../runtime/warehouse/postgres/select.js";
 import type { Statement } from "../../runtime/warehouse/sql.js";
 import { clickhouse } from "../support/clickhouse.js";
 import { query } from "../support/database.js";

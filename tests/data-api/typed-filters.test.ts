@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { selectRows } from "../../runtime/warehouse/postgres/postgres-select.js";
+import { selectRows } from "../../runtime/warehouse/postgres/select.js";
 import type { ResultColumns } from "../../runtime/warehouse/warehouse.js";
 import { ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";

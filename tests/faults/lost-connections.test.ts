@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
-import { openPostgres } from "../../runtime/warehouse/postgres/postgres-warehouse.js";
+import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
 import { DatabaseUnreachable } from "../../runtime/warehouse/warehouse.js";
 import { run } from "../support/command.js";
 import { databaseUrl } from "../support/database.js";

@@ -4,7 +4,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { atEnd } from "../support/at-end.js";
-import { openPostgres } from "../../runtime/warehouse/postgres/postgres-warehouse.js";
+import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
 import type { Selection } from "../../runtime/model/query.js";
 import type { Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";

@@ -31,7 +31,7 @@ describe("import boundaries", () => {
     ["runtime/ramp/x.ts", `await import("../release/handler.js");`],
     ["runtime/server/x.ts", `import type { Endpoint } from "../model/endpoint.js";`],
     ["runtime/request/x.ts", `import "../warehouse/data-versions.js";`],
-    ["runtime/warehouse/x.ts", `import "./postgres/connection.js";`],
+    ["runtime/warehouse/x.ts", `import "./postgres/connect.js";`],
     ["runtime/warehouse/x.ts", `import "../request/authorize.js";`],
     ["runtime/response/x.ts", `import "../request/authorize.js";`],
     ["generator/manifest/x.ts", `import "../catalogue/build.js";`],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
-import { openPostgres } from "../../runtime/warehouse/postgres/postgres-warehouse.js";
+import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
 import type { ResolvedQuery } from "../../runtime/model/query.js";
 import type { RowStream } from "../../runtime/warehouse/warehouse.js";
 import { Cursors } from "../../runtime/response/cursors.js";

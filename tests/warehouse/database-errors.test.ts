@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isStatementError } from "../../runtime/warehouse/postgres/database-errors.js";
+import { isStatementError } from "../../runtime/warehouse/postgres/errors.js";
 
 const coded = (code: string, severity: string) => Object.assign(new Error("any"), { code, severity });
 

@@ -9,7 +9,7 @@ import type {
   RowStream,
   Warehouse,
 } from "../../runtime/warehouse/warehouse.js";
-import { openPostgres } from "../../runtime/warehouse/postgres/postgres-warehouse.js";
+import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { asText, queryContext } from "../support/query-context.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ConnectionPool } from "../../runtime/warehouse/postgres/connection-pool.js";
+import { ConnectionPool } from "../../runtime/warehouse/postgres/pool.js";
 import { fieldTexts } from "../../runtime/warehouse/postgres/rows.js";
 import type { Reader } from "../../runtime/warehouse/postgres/run.js";
 import { QueryAbandoned, QueryTimeout } from "../../runtime/warehouse/warehouse.js";

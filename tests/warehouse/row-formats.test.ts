@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import type { RowFormat, Selection, TextFormat } from "../../runtime/model/query.js";
-import { openPostgres } from "../../runtime/warehouse/postgres/postgres-warehouse.js";
+import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
 import { ROW_SEPARATORS, type Rows } from "../../runtime/warehouse/warehouse.js";
 import { atEnd } from "../support/at-end.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";

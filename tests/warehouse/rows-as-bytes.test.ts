@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import type { Column } from "../../runtime/model/endpoint.js";
 import type { Condition, RowFormat, Selection } from "../../runtime/model/query.js";
-import { openPostgres } from "../../runtime/warehouse/postgres/postgres-warehouse.js";
+import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
 import type { Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
 import { atEnd } from "../support/at-end.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";

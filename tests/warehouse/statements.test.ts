@@ -2,8 +2,8 @@ import pg from "pg";
 import { describe, expect, it } from "vitest";
 import type { Condition, Selection } from "../../runtime/model/query.js";
 import type { ResultColumns } from "../../runtime/warehouse/warehouse.js";
-import { describe as describeRelation } from "../../runtime/warehouse/postgres/postgres-columns.js";
-import { rowFields, selectRows } from "../../runtime/warehouse/postgres/postgres-select.js";
+import { describe as describeRelation } from "../../runtime/warehouse/postgres/columns.js";
+import { rowFields, selectRows } from "../../runtime/warehouse/postgres/select.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 
 const SHAPE: ResultColumns = [

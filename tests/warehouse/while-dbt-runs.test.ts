@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import { expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
-import { openPostgres } from "../../runtime/warehouse/postgres/postgres-warehouse.js";
+import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
 import type { Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { asText, queryContext } from "../support/query-context.js";

@@ -13,9 +13,9 @@ export function textWriter(columns: ResultColumns, format: RowFormat): MakeWrite
 /** The libraries of the binary formats are loaded with the first request for one. */
 export async function loadWriter(columns: ResultColumns, format: RowFormat): Promise<MakeWriter> {
   if (format === "parquet") {
-    const { ParquetRows } = await import("./parquet-rows.js");
+    const { ParquetRows } = await import("./parquet.js");
     return () => new ParquetRows(columns);
   }
-  const { ArrowRows } = await import("./arrow-rows.js");
+  const { ArrowRows } = await import("./arrow.js");
   return () => new ArrowRows(columns, format === "arrow" ? format : "arrow-stream");
 }

@@ -1,4 +1,4 @@
-import type { ConnectionPool } from "./connection-pool.js";
+import type { ConnectionPool } from "./pool.js";
 
 /** A query that runs for so long raises the question whether the database responds at all. */
 const SUSPICION_MS = 3000;

@@ -1,6 +1,6 @@
 import type { TextFormat } from "../../model/query.js";
 import { type ResultColumn, type ResultColumns, ROW_SEPARATORS } from "../warehouse.js";
-import { type Kind, kindOf } from "./postgres-columns.js";
+import { type Kind, kindOf } from "./columns.js";
 import { timeOf } from "./times.js";
 
 /** Writes rows in a format from PostgreSQL's frames. The bytes of a result are those of `take`, in order, and of `end`. */

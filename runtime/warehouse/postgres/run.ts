@@ -1,13 +1,13 @@
 import type { Lease, QueryTicket } from "../fair-queue.js";
 import type { Statement } from "../sql.js";
-import type { Connection } from "./connection.js";
+import type { Connection } from "./connect.js";
 import {
   type PartedSink,
   type PreparedStatement,
   preparedStatement,
   type QueryLimits,
   type WireQuery,
-} from "./prepared-statements.js";
+} from "./statements.js";
 
 /** Reads the rows of a statement. */
 export interface Reader extends PartedSink {

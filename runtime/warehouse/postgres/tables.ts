@@ -1,5 +1,5 @@
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
-import { kindOf } from "./postgres-columns.js";
+import { kindOf } from "./columns.js";
 import { fieldTexts } from "./rows.js";
 
 /** Type of a column of a binary table (runtime/docs/responses.md, Parquet and Arrow). It follows from the database's type alone. */

@@ -1,7 +1,7 @@
 import pg from "pg";
 import type { SharedResource } from "../shares.js";
-import { Connection, type ConnectionOptions, connectionConfig, prepareSession } from "./connection.js";
-import { isConnectionRefusal } from "./database-errors.js";
+import { Connection, type ConnectionOptions, connectionConfig, prepareSession } from "./connect.js";
+import { isConnectionRefusal } from "./errors.js";
 import {
   ACQUIRE_TIMEOUT_MS,
   FairQueue,
@@ -10,7 +10,7 @@ import {
   type QueryTicket,
   type Waiter,
 } from "../fair-queue.js";
-import type { PreparedStatement } from "./prepared-statements.js";
+import type { PreparedStatement } from "./statements.js";
 import { type PoolQuery, Run } from "./run.js";
 import { WireClient } from "./wire.js";
 

@@ -1,12 +1,7 @@
 import type pg from "pg";
 import { QueryAbandoned, QueryTimeout } from "../warehouse.js";
 import type { Statement } from "../sql.js";
-import {
-  type PreparedStatement,
-  type QueryLimits,
-  StatementBatch,
-  type WireQuery,
-} from "./prepared-statements.js";
+import { type PreparedStatement, type QueryLimits, StatementBatch, type WireQuery } from "./statements.js";
 import type { WireClient } from "./wire.js";
 
 /** Time beyond `statement_timeout` after which the database counts as hanging. */

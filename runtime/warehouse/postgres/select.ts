@@ -2,9 +2,9 @@ import { servedColumns } from "../relations.js";
 import type { Relation, SortKey } from "../../model/endpoint.js";
 import type { Page, Selection } from "../../model/query.js";
 import type { ResultColumns } from "../warehouse.js";
-import { columnValue, isOwnText, placeholder } from "./postgres-columns.js";
-import { where } from "./postgres-filters.js";
-import { rangesAfter } from "./postgres-keyset.js";
+import { columnValue, isOwnText, placeholder } from "./columns.js";
+import { where } from "./filters.js";
+import { rangesAfter } from "./keyset.js";
 import {
   bind,
   constant,

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import type { BindValue, Statement } from "../sql.js";
 import type { IsStillNeeded } from "../warehouse.js";
-import { isStatementError } from "./database-errors.js";
+import { isStatementError } from "./errors.js";
 import type { RowSink, WireClient } from "./wire.js";
 
 /** How long a query may run, and whether its result is still needed. */

@@ -22,17 +22,17 @@ import {
   type Warehouse,
   type WarehouseLoad,
 } from "../warehouse.js";
-import { withoutClient } from "./connection.js";
-import { ConnectionPool } from "./connection-pool.js";
-import { ControlConnection } from "./control-connection.js";
-import { isConnectionFailure, isLockConflict, isRelationChange } from "./database-errors.js";
+import { withoutClient } from "./connect.js";
+import { ConnectionPool } from "./pool.js";
+import { ControlConnection } from "./control.js";
+import { isConnectionFailure, isLockConflict, isRelationChange } from "./errors.js";
 import { loadWriter, type MakeWriter, textWriter } from "./encoders.js";
 import { checkConditions } from "./filter-types.js";
 import { LivenessCheck } from "./liveness-check.js";
 import { NoStreamPlace, PageReader, type StreamResources } from "./page-reader.js";
-import { describe } from "./postgres-columns.js";
-import { aggregateColumns, rowFields, selectAggregate, selectRows } from "./postgres-select.js";
-import type { QueryLimits } from "./prepared-statements.js";
+import { describe } from "./columns.js";
+import { aggregateColumns, rowFields, selectAggregate, selectRows } from "./select.js";
+import type { QueryLimits } from "./statements.js";
 import { fieldTexts } from "./rows.js";
 import type { Reader } from "./run.js";
 import { SpoolBudget } from "../spool.js";

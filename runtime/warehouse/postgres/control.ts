@@ -1,5 +1,5 @@
 import pg from "pg";
-import { connectionConfig } from "./connection.js";
+import { connectionConfig } from "./connect.js";
 import type { Running } from "./run.js";
 
 /** How long a health check waits for the database. */
