@@ -1,6 +1,6 @@
-import { IntervalJob } from "./claim-worker.js";
+import { IntervalJob } from "./core/claim-worker.js";
 import { projectId } from "./database/id.js";
-import type { RampContext } from "./context.js";
+import type { RampContext } from "./core/context.js";
 import type { RampDatabase } from "./database/ramp-database.js";
 import { giveEventPositions } from "./webhooks/record-event.js";
 import { refreshCapabilities } from "./providers/provider-connections.js";

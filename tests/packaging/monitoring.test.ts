@@ -7,7 +7,7 @@ import { parse } from "yaml";
 import { needs, programPath } from "../support/needs.js";
 import { namesIn } from "../support/pages.js";
 import { ownFolder } from "../support/service.js";
-import { RampMetrics } from "../../runtime/ramp/ramp-metrics.js";
+import { RampMetrics } from "../../runtime/ramp/core/ramp-metrics.js";
 
 const root = join(import.meta.dirname, "../..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");

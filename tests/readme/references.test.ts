@@ -25,8 +25,8 @@ function proseOf(file: string): string {
   return prose.replace(/\n\s*(?:\*|\/\/|--|#)? */g, " ");
 }
 
-/** A released migration never changes (tests/ramp/store.test.ts), though a page that it names moves. */
-const RELEASED = /migrations\/0001_schema\.sql$/;
+/** A released migration never changes (tests/ramp/database/store.test.ts), though a page that it names moves. */
+const RELEASED = /database\/migrations\/0001_schema\.sql$/;
 
 const documents = tracked
   .filter((file) => /\.(ts|js|md|sql)$/.test(file) && !/^(generated|tests\/golden|templates)/.test(file))

@@ -1,5 +1,5 @@
 import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
-import { REVOKE_TOKENS } from "../tokens/revocations.js";
+import { REVOKE_TOKENS } from "../sign-in/revocations.js";
 
 /** What holds personal data of the customer `$1`; amounts, states and receipts stay. */
 const OF_CUSTOMER = `intent_id IN (SELECT id FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1)`;

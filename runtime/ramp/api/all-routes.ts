@@ -18,12 +18,12 @@ import {
   removeExternalAccount,
 } from "./routes/external-accounts.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
-import { readBacklog } from "../backlog.js";
-import type { RampContext } from "../context.js";
+import { readBacklog } from "./backlog.js";
+import type { RampContext } from "../core/context.js";
 import type { AuthenticationContext } from "./authenticate.js";
 import type { Request } from "express";
 import { isLocalCaller } from "../../server/headers.js";
-import { type RampResponse, jsonResponse, rampError, type RampError } from "../ramp-errors.js";
+import { type RampResponse, jsonResponse, rampError, type RampError } from "../core/ramp-errors.js";
 import { openApiDocument } from "./openapi.js";
 
 /** All endpoints, in the order of the documentation; the app, the OpenAPI document and the tests go through this list. */

@@ -8,7 +8,7 @@ import {
   isRampError,
   rampError,
   type RampError,
-} from "../ramp-errors.js";
+} from "../core/ramp-errors.js";
 import { type ApiServices, SYSTEM_PATHS, type SystemPath, TITLE, ROUTES } from "./all-routes.js";
 import { addPages } from "../hosted-pages/page-routes.js";
 import type { Route } from "./route.js";

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { type ClientAddress, networkOf } from "../../server/headers.js";
 import type { RateLimitStore } from "../../request/rate-limit/memory-store.js";
-import type { ProjectSignIn, Project } from "../tokens/project-credentials.js";
-import type { Customer, CustomerTokens } from "../tokens/customer-token.js";
-import { rampError, type RampError } from "../ramp-errors.js";
+import type { ProjectSignIn, Project } from "../sign-in/project-credentials.js";
+import type { Customer, CustomerTokens } from "../sign-in/customer-token.js";
+import { rampError, type RampError } from "../core/ramp-errors.js";
 import type { Access } from "./route.js";
 
 /** Requests a minute, each counted in a window of its own (runtime/ramp/docs/limits.md). */

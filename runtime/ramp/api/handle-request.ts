@@ -1,14 +1,14 @@
 import type { Request } from "express";
-import { runIdempotent, type IdempotentOperation, type IdempotencyKey } from "../idempotency.js";
+import { runIdempotent, type IdempotentOperation, type IdempotencyKey } from "../core/idempotency.js";
 import { type ProjectId, projectId } from "../database/id.js";
-import type { RampContext } from "../context.js";
+import type { RampContext } from "../core/context.js";
 import { authenticate, type AuthenticationContext, countFailure } from "./authenticate.js";
-import { type RampResponse, isRampError, type RampError, rampError } from "../ramp-errors.js";
+import { type RampResponse, isRampError, type RampError, rampError } from "../core/ramp-errors.js";
 import type { RouteRequest, Route } from "./route.js";
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { readBody } from "../../server/body.js";
-import { isStorable, parseJson, type Violation, violations } from "../json-schema.js";
+import { isStorable, parseJson, type Violation, violations } from "../core/json-schema.js";
 
 /**
  * Handles one request to an endpoint: authentication, rate limit, query, body, idempotency key, work. "gone" when the client

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { IdempotentOperation, IsReplay, PreparedOperation, StoreResponse } from "../idempotency.js";
+import type { IdempotentOperation, IsReplay, PreparedOperation, StoreResponse } from "../core/idempotency.js";
 import {
   type NewIntent,
   recordIntent,
@@ -11,15 +11,21 @@ import { processIfFree, processLeased, type OnIdle } from "../intents/process-in
 import type { Intent, AccountSide, Price } from "../intents/intent.js";
 import { newId, type ProjectId, isUuid } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
-import { type RampResponse, jsonResponse, isRampError, type RampError, rampError } from "../ramp-errors.js";
+import {
+  type RampResponse,
+  jsonResponse,
+  isRampError,
+  type RampError,
+  rampError,
+} from "../core/ramp-errors.js";
 import { fetchPrice, useQuote } from "../providers/quotes.js";
 import { chooseProvider, type AccountSides } from "../providers/choose-provider.js";
 import { intentEnvelope } from "./intent-view.js";
 import type { CustomerRequest } from "./route.js";
 import { type CreateIntentBody, metadataError } from "./request-schemas.js";
-import type { Customer } from "../tokens/customer-token.js";
+import type { Customer } from "../sign-in/customer-token.js";
 import { type ExternalAccount, readExternalAccounts } from "../accounts/external-account.js";
-import type { RampContext } from "../context.js";
+import type { RampContext } from "../core/context.js";
 import { stealLease } from "../intents/lease.js";
 
 /** Records the intent, onboards it and, with `autoExecute` and no outstanding requirement, executes it. */

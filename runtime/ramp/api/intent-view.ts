@@ -12,10 +12,10 @@ import { pageUrl } from "../hosted-pages/link.js";
 import { isUuid, type ProjectId } from "../database/id.js";
 import type { PageRequest, ProjectTransaction } from "../database/ramp-database.js";
 import type { Quote } from "../providers/quotes.js";
-import type { RampContext } from "../context.js";
+import type { RampContext } from "../core/context.js";
 import type { PageQuery } from "./request-schemas.js";
 import type { IntentEnvelope, IntentView, QuoteView, TransactionView } from "./response-schemas.js";
-import { type RampResponse, jsonResponse, rampError, type RampError } from "../ramp-errors.js";
+import { type RampResponse, jsonResponse, rampError, type RampError } from "../core/ramp-errors.js";
 
 /** What callers see of the records. */
 

@@ -1,7 +1,7 @@
 import { EVENT_TYPES, EVENTS } from "../webhooks/record-event.js";
 import type { TSchema } from "@sinclair/typebox";
-import type { Violation } from "../json-schema.js";
-import { errorBody, RAMP_ERRORS, rampError, type RampErrorCode } from "../ramp-errors.js";
+import type { Violation } from "../core/json-schema.js";
+import { errorBody, RAMP_ERRORS, rampError, type RampErrorCode } from "../core/ramp-errors.js";
 import type { Access, Route } from "./route.js";
 import * as schemas from "./response-schemas.js";
 import { exampleOf, parameterExample } from "./examples.js";

@@ -2,8 +2,8 @@ import { type Static, Type } from "@sinclair/typebox";
 import { INTENT_STATUSES } from "../intents/intent.js";
 import { EVENT_TYPES } from "../webhooks/record-event.js";
 import { Rail } from "../providers/protocol.js";
-import { rampError, type RampError } from "../ramp-errors.js";
-import { literals, Nullable } from "../json-schema.js";
+import { rampError, type RampError } from "../core/ramp-errors.js";
+import { literals, Nullable } from "../core/json-schema.js";
 
 /** Schemas of all bodies and queries: they check, they type, and they are the OpenAPI document's. */
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { literals, Nullable } from "../json-schema.js";
+import { literals, Nullable } from "../core/json-schema.js";
 import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
 import { EVENT_TYPES } from "../webhooks/record-event.js";
 import { Fees, Instruction, Receipt, Refund } from "../providers/protocol.js";

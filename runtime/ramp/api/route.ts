@@ -1,9 +1,9 @@
 import type { Static, TSchema } from "@sinclair/typebox";
-import type { IdempotentOperation } from "../idempotency.js";
-import type { Project } from "../tokens/project-credentials.js";
-import type { RampContext } from "../context.js";
-import type { Customer } from "../tokens/customer-token.js";
-import type { RampResponse, RampErrorCode, RampError } from "../ramp-errors.js";
+import type { IdempotentOperation } from "../core/idempotency.js";
+import type { Project } from "../sign-in/project-credentials.js";
+import type { RampContext } from "../core/context.js";
+import type { Customer } from "../sign-in/customer-token.js";
+import type { RampResponse, RampErrorCode, RampError } from "../core/ramp-errors.js";
 
 /**
  * Who may call: `project` with HTTP Basic, `customer` with a bearer token, `provider` with a signature that the handler checks,

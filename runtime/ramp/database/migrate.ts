@@ -8,7 +8,10 @@ const MIGRATION_LOCK = 7_262_001;
 
 /** The build does not copy the SQL files: the compiled program reads them from the source folder. */
 const MIGRATIONS = fileURLToPath(
-  new URL(import.meta.url.includes("/dist/") ? "../../../ramp/migrations" : "../migrations", import.meta.url),
+  new URL(
+    import.meta.url.includes("/dist/") ? "../../../ramp/database/migrations" : "./migrations",
+    import.meta.url,
+  ),
 );
 
 /** Before the first release the schema was made by other migrations. */

@@ -13,7 +13,7 @@ const SESSION_SETTINGS =
   "SET timezone = 'UTC'; SET jit = off; SET plan_cache_mode = force_generic_plan; " +
   `SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}`;
 
-/** The role that row-level security binds (migrations/0001_schema.sql). */
+/** The role that row-level security binds (database/migrations/0001_schema.sql). */
 const PROJECT_ROLE = "routewright_ramp_project";
 
 /** A row as the driver gives it: `numeric` and `bigint` as text, `timestamptz` as `Date`. */

@@ -1,6 +1,6 @@
-import { errorBody, RAMP_ERRORS, rampError } from "../ramp-errors.js";
+import { errorBody, RAMP_ERRORS, rampError } from "../core/ramp-errors.js";
 import { reasonOf } from "../providers/provider.js";
-import type { RampContext } from "../context.js";
+import type { RampContext } from "../core/context.js";
 import {
   exitOf,
   hasCheckout,

@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type ProjectId, projectId } from "../database/id.js";
-import type { Vault } from "../vault.js";
+import type { Vault } from "../core/vault.js";
 import { readIntent } from "../intents/intent-rows.js";
-import type { RampContext } from "../context.js";
-import { isOrigin } from "../json-schema.js";
-import { RAMP_ERRORS } from "../ramp-errors.js";
+import type { RampContext } from "../core/context.js";
+import { isOrigin } from "../core/json-schema.js";
+import { RAMP_ERRORS } from "../core/ramp-errors.js";
 import { type PageResponse, problemPage } from "./layout.js";
 import type { PageContext } from "./page-views.js";
 

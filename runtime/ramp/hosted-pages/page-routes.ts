@@ -5,7 +5,13 @@ import { type PageResponse, problemPage } from "./layout.js";
 import { actOnPage, pageStatus, showPage } from "./hosted-page.js";
 import { SCRIPT, STYLE } from "./assets.js";
 import { authenticate } from "../api/authenticate.js";
-import { type RampResponse, RAMP_ERRORS, isRampError, rampError, type RampError } from "../ramp-errors.js";
+import {
+  type RampResponse,
+  RAMP_ERRORS,
+  isRampError,
+  rampError,
+  type RampError,
+} from "../core/ramp-errors.js";
 import type { ApiServices } from "../api/all-routes.js";
 
 /** A path of the hosted pages, for browsers: errors are HTML. */

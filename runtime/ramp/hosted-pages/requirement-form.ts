@@ -1,4 +1,4 @@
-import { isStorable, violations, type Violation } from "../json-schema.js";
+import { isStorable, violations, type Violation } from "../core/json-schema.js";
 
 type Schema = Readonly<Record<string, unknown>>;
 

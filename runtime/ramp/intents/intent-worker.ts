@@ -1,5 +1,5 @@
-import { ClaimWorker } from "../claim-worker.js";
-import type { RampContext } from "../context.js";
+import { ClaimWorker } from "../core/claim-worker.js";
+import type { RampContext } from "../core/context.js";
 import { projectId } from "../database/id.js";
 import type { OperatorTransaction } from "../database/ramp-database.js";
 import { readIntent } from "./intent-rows.js";

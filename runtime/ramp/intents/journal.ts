@@ -4,7 +4,7 @@ import type { ProjectTransaction } from "../database/ramp-database.js";
 
 /**
  * The journal: every amount that a customer or a provider owes, moves or takes back, as postings that are never changed. An
- * entry's postings add up to zero per currency, which the database checks (migrations/0001_schema.sql). Everything else that
+ * entry's postings add up to zero per currency, which the database checks (database/migrations/0001_schema.sql). Everything else that
  * speaks of money (reports, balances, reconciliation, attention) is a view of it (runtime/ramp/docs/finance.md, The journal).
  */
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import type { RampContext } from "../context.js";
+import type { RampContext } from "../core/context.js";
 import type { ProjectId } from "../database/id.js";
 import { PreconditionFailed, type ProjectTransaction } from "../database/ramp-database.js";
-import { failpoint } from "../failpoints.js";
+import { failpoint } from "../core/failpoints.js";
 import { createPayment, recordAttention } from "./transitions.js";
 import { type Intent, isErased, nextStep, type Progress, type Step } from "./intent.js";
 import { lockIntent, readIntent } from "./intent-rows.js";

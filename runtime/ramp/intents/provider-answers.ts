@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ProjectId } from "../database/id.js";
 import type { OperatorTransaction, ProjectTransaction } from "../database/ramp-database.js";
-import type { Vault } from "../vault.js";
+import type { Vault } from "../core/vault.js";
 
 function purposeOf(projectId: string, intentId: string): string {
   return `provider-answer:${projectId}:${intentId}`;

@@ -1,7 +1,7 @@
-import type { RampContext } from "../context.js";
+import type { RampContext } from "../core/context.js";
 import { orderIdOf, type ProjectId } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
-import { failpoint } from "../failpoints.js";
+import { failpoint } from "../core/failpoints.js";
 import { checkedExecution, reporter } from "../providers/check-reply.js";
 import type { Execution } from "../providers/protocol.js";
 import { fetchPrice } from "../providers/quotes.js";

@@ -1,7 +1,7 @@
 import Big from "big.js";
 import { type Currency, readAmount } from "../accounts/currency.js";
-import type { RampContext } from "../context.js";
-import type { ReplyField } from "../ramp-metrics.js";
+import type { RampContext } from "../core/context.js";
+import type { ReplyField } from "../core/ramp-metrics.js";
 import type { Execution, Fees, Instruction, ProviderQuote, Rail, Receipt, Refund } from "./protocol.js";
 
 /** The movement of money that was requested of a provider: its replies are checked against it. */

@@ -1,6 +1,6 @@
 import { intentDetailsSchema, type Side, withUpperCountry } from "../accounts/account-details.js";
 import { readAmount } from "../accounts/currency.js";
-import type { IsReplay } from "../idempotency.js";
+import type { IsReplay } from "../core/idempotency.js";
 import type { AccountSide, Price } from "../intents/intent.js";
 import type { NewIntent } from "../intents/intent-rows.js";
 import type { ProjectId } from "../database/id.js";
@@ -15,9 +15,9 @@ import {
 } from "./quotes.js";
 import type { ProviderConnection } from "./provider-connections.js";
 import { Rail, type RailDescription } from "./protocol.js";
-import type { RampContext } from "../context.js";
-import { check, violations, type Violation } from "../json-schema.js";
-import { isRampError, rampError, type RampError } from "../ramp-errors.js";
+import type { RampContext } from "../core/context.js";
+import { check, violations, type Violation } from "../core/json-schema.js";
+import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 import { type CurrencyPair, hasIdOrCode, readCountry, readPair } from "./payment-path.js";
 import type { CreateIntentBody } from "../api/request-schemas.js";
 

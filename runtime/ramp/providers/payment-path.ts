@@ -1,8 +1,8 @@
 import countries from "i18n-iso-countries";
 import { detailsSchema } from "../accounts/account-details.js";
 import type { Currency } from "../accounts/currency.js";
-import type { RampContext } from "../context.js";
-import { rampError, type RampError } from "../ramp-errors.js";
+import type { RampContext } from "../core/context.js";
+import { rampError, type RampError } from "../core/ramp-errors.js";
 import type { ProviderConnection } from "./provider-connections.js";
 import { candidatesFor } from "./quotes.js";
 

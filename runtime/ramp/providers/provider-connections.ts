@@ -1,6 +1,6 @@
 import type { Logger } from "../../server/logger.js";
 import type { ProjectId } from "../database/id.js";
-import type { Vault } from "../vault.js";
+import type { Vault } from "../core/vault.js";
 import {
   OF_PROJECT,
   ofProject,
@@ -8,7 +8,7 @@ import {
   type RampDatabase,
 } from "../database/ramp-database.js";
 import { type CallObserver, type CallPolicy, HttpProvider, type Provider, reasonOf } from "./provider.js";
-import type { RampMetrics } from "../ramp-metrics.js";
+import type { RampMetrics } from "../core/ramp-metrics.js";
 import type { Capabilities } from "./protocol.js";
 
 /** A project's connection to a provider. Its credentials decide between live and sandbox. */

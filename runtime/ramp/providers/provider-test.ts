@@ -2,7 +2,7 @@ import Big from "big.js";
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseJson } from "../json-schema.js";
+import { parseJson } from "../core/json-schema.js";
 import { sendRequest } from "../../server/outbound-http.js";
 import { HttpProvider, type ProviderReply, reasonOf } from "./provider.js";
 import type { Capabilities, Execution, Movement, Pair } from "./protocol.js";

@@ -9,7 +9,7 @@ import {
   wrap,
 } from "cockatiel";
 import { sendRequest } from "../../server/outbound-http.js";
-import { check, isSchema, parseJson } from "../json-schema.js";
+import { check, isSchema, parseJson } from "../core/json-schema.js";
 import {
   type ResponseOf,
   Callback,

@@ -1,4 +1,4 @@
-import type { RampContext } from "../context.js";
+import type { RampContext } from "../core/context.js";
 import { type Currency, byLargest, isWithin } from "../accounts/currency.js";
 import { type RequestedMovement, quoteProblem, reporter } from "./check-reply.js";
 import type { ProviderConnection } from "./provider-connections.js";

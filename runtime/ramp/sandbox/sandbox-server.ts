@@ -14,7 +14,7 @@ import {
 } from "../providers/protocol.js";
 import { protocolDocument } from "../providers/protocol-document.js";
 import { isSigned, REQUEST_HEADERS } from "../providers/signature.js";
-import { check, parseJson } from "../json-schema.js";
+import { check, parseJson } from "../core/json-schema.js";
 import { CallbackSender, DEFAULT_SWITCHES, SwitchChange, type Switches } from "./behaviour.js";
 import { SandboxProvider, isRejection } from "./sandbox-provider.js";
 import { type Profile, PROFILES } from "./profiles.js";

@@ -1,9 +1,9 @@
 import { Webhook } from "standardwebhooks";
-import { ClaimWorker } from "../claim-worker.js";
-import type { RampContext } from "../context.js";
+import { ClaimWorker } from "../core/claim-worker.js";
+import type { RampContext } from "../core/context.js";
 import { type ProjectId, projectId } from "../database/id.js";
 import type { OperatorTransaction } from "../database/ramp-database.js";
-import { failpoint } from "../failpoints.js";
+import { failpoint } from "../core/failpoints.js";
 import { recordEventData } from "./record-event.js";
 import {
   namesPrivateAddress,

@@ -1,6 +1,6 @@
 /** One run of the simulation: an intent, everything that can happen to it, and what must be true once all is quiet. */
 import Big from "big.js";
-import type { RampContext } from "../../../runtime/ramp/context.js";
+import type { RampContext } from "../../../runtime/ramp/core/context.js";
 import { newId, type ProjectId } from "../../../runtime/ramp/database/id.js";
 import type { RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { type Intent, isTerminal, needsAttention, openRefund } from "../../../runtime/ramp/intents/intent.js";
@@ -14,8 +14,8 @@ import {
   pollIntent,
   refundIntent,
   resolveIntent,
-} from "../../../runtime/ramp/setup/intent-actions.js";
-import { difference } from "../../../runtime/ramp/setup/restored.js";
+} from "../../../runtime/ramp/operator/intent-actions.js";
+import { difference } from "../../../runtime/ramp/operator/restored.js";
 import { Crash, FEES, type Fault, PRICE, SimProvider, SRC_AMOUNT } from "./sim-provider.js";
 import { Random } from "./random.js";
 

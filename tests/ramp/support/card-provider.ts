@@ -8,7 +8,7 @@ import type {
   QuoteRequest,
   Refund,
 } from "../../../runtime/ramp/providers/protocol.js";
-import { connectProvider } from "../../../runtime/ramp/setup/integrations.js";
+import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";
 import type { Outcome } from "../../../runtime/model/outcome.js";
 import type { TestProject, World } from "./world.js";
 

@@ -1,7 +1,7 @@
 /** What tests of servers that crash, and of several servers on one database, share. */
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
-import { addWebhook } from "../../../runtime/ramp/setup/webhooks.js";
-import { Vault } from "../../../runtime/ramp/vault.js";
+import { addWebhook } from "../../../runtime/ramp/operator/webhooks.js";
+import { Vault } from "../../../runtime/ramp/core/vault.js";
 import {
   call,
   eventually,

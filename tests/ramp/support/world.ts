@@ -7,17 +7,17 @@ import { clientAddress } from "../../../runtime/server/headers.js";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import type { SwitchChange } from "../../../runtime/ramp/sandbox/behaviour.js";
-import { Vault } from "../../../runtime/ramp/vault.js";
-import { addIdentityProvider, connectProvider } from "../../../runtime/ramp/setup/integrations.js";
-import { addWebhook } from "../../../runtime/ramp/setup/webhooks.js";
-import type { ProjectSettings } from "../../../runtime/ramp/setup/project-settings.js";
+import { Vault } from "../../../runtime/ramp/core/vault.js";
+import { addIdentityProvider, connectProvider } from "../../../runtime/ramp/operator/integrations.js";
+import { addWebhook } from "../../../runtime/ramp/operator/webhooks.js";
+import type { ProjectSettings } from "../../../runtime/ramp/operator/project-settings.js";
 import type { Outcome } from "../../../runtime/model/outcome.js";
 import {
   createOrganization,
   createProject,
   findProject,
   type ProjectCredentials,
-} from "../../../runtime/ramp/setup/projects.js";
+} from "../../../runtime/ramp/operator/projects.js";
 import type { ProjectId } from "../../../runtime/ramp/database/id.js";
 import { DEFAULT_CALL_POLICY } from "../../../runtime/ramp/providers/provider.js";
 import { openDatabase, type RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";

@@ -1,6 +1,6 @@
-import type { Project } from "../../tokens/project-credentials.js";
+import type { Project } from "../../sign-in/project-credentials.js";
 import { Type } from "@sinclair/typebox";
-import type { IdempotentOperation, IsReplay, PreparedOperation } from "../../idempotency.js";
+import type { IdempotentOperation, IsReplay, PreparedOperation } from "../../core/idempotency.js";
 import {
   OF_PROJECT,
   ofProject,
@@ -8,17 +8,17 @@ import {
   type ProjectTransaction,
 } from "../../database/ramp-database.js";
 import { eraseCustomer } from "../../accounts/erase-customer.js";
-import { audited } from "../../setup/audit.js";
-import { tokenExpiry } from "../../tokens/customer-token.js";
-import { tokenGeneration } from "../../tokens/revocations.js";
-import type { Subject } from "../../tokens/subject-token.js";
+import { audited } from "../../core/audit.js";
+import { tokenExpiry } from "../../sign-in/customer-token.js";
+import { tokenGeneration } from "../../sign-in/revocations.js";
+import type { Subject } from "../../sign-in/subject-token.js";
 import {
   type RampResponse,
   jsonResponse,
   isRampError,
   rampError,
   type RampError,
-} from "../../ramp-errors.js";
+} from "../../core/ramp-errors.js";
 import { listResponse } from "../intent-view.js";
 import { idempotentRoute, type ProjectRequest, route } from "../route.js";
 import { CreateCustomerBody, CustomersQuery, metadataError } from "../request-schemas.js";

@@ -6,7 +6,7 @@ import {
   type PageRequest,
   type ProjectTransaction,
 } from "../../database/ramp-database.js";
-import { jsonResponse, rampError } from "../../ramp-errors.js";
+import { jsonResponse, rampError } from "../../core/ramp-errors.js";
 import { giveEventPositions } from "../../webhooks/record-event.js";
 import { listResponse } from "../intent-view.js";
 import { route } from "../route.js";

@@ -9,15 +9,15 @@ import {
 } from "../../accounts/external-account.js";
 import { isUuid, newId } from "../../database/id.js";
 import type { ProjectTransaction } from "../../database/ramp-database.js";
-import type { IdempotentOperation, PreparedOperation } from "../../idempotency.js";
-import { type Violation, violations } from "../../json-schema.js";
+import type { IdempotentOperation, PreparedOperation } from "../../core/idempotency.js";
+import { type Violation, violations } from "../../core/json-schema.js";
 import {
   isRampError,
   jsonResponse,
   rampError,
   type RampError,
   type RampResponse,
-} from "../../ramp-errors.js";
+} from "../../core/ramp-errors.js";
 import { accountType, listResponse } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute, route } from "../route.js";
 import { ExternalAccountsBody, PageQuery } from "../request-schemas.js";

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { readAmount } from "../../accounts/currency.js";
 import { readCountry, readPair, requirementsOf } from "../../providers/payment-path.js";
 import { recordQuotes, candidatesFor, fetchQuotes } from "../../providers/quotes.js";
-import { jsonResponse, isRampError, rampError } from "../../ramp-errors.js";
+import { jsonResponse, isRampError, rampError } from "../../core/ramp-errors.js";
 import { route } from "../route.js";
 import { QuoteQuery, RequirementsQuery } from "../request-schemas.js";
 import { ProviderView, QuotesView, RequirementsView, SupportedPairView } from "../response-schemas.js";

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { Type } from "@sinclair/typebox";
-import { failpoint } from "../../failpoints.js";
+import { failpoint } from "../../core/failpoints.js";
 import { readIntent } from "../../intents/intent-rows.js";
 import { requestPoll } from "../../intents/lease.js";
 import { isUuid, projectId } from "../../database/id.js";
 import type { ProjectTransaction } from "../../database/ramp-database.js";
-import { isRampError, jsonResponse, rampError } from "../../ramp-errors.js";
+import { isRampError, jsonResponse, rampError } from "../../core/ramp-errors.js";
 import { route } from "../route.js";
 import { Callback } from "../../providers/protocol.js";
-import { newNonce, walletToken } from "../../tokens/wallet-token.js";
+import { newNonce, walletToken } from "../../sign-in/wallet-token.js";
 
 const WalletChallengeBody = Type.Object(
   {

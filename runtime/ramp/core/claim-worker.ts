@@ -1,0 +1,89 @@
+import type { Logger } from "../../server/logger.js";
+
+/** Runs work at an interval, never twice at a time. A run that fails is logged, and the next one tries again. */
+export class IntervalJob {
+  readonly #timer: NodeJS.Timeout;
+  #running: Promise<void> | null = null;
+
+  constructor(name: string, intervalMs: number, log: Logger, work: () => Promise<void>) {
+    const run = (): void => {
+      this.#running ??= work()
+        .catch((error: unknown) => log.warn({ err: error }, `${name} failed`))
+        .finally(() => (this.#running = null));
+    };
+    this.#timer = setInterval(run, intervalMs);
+    run();
+  }
+
+  /** Finishes the run under way. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#running;
+  }
+}
+
+/** Work of one kind that processes share through the database: rows that are due, each claimed by one process at a time. */
+interface ClaimedWork<T> {
+  /** For the log. */
+  readonly name: string;
+  /** Interval at which due rows are looked for. */
+  readonly pollMs: number;
+  /** Rows of this process at a time. */
+  readonly maxInFlight: number;
+  /** Claims due rows, at most `capacity`. */
+  claim(capacity: number): Promise<readonly T[]>;
+  /** Works on a row. After an error its claim expires, and a process repeats it. */
+  run(row: T): Promise<void>;
+}
+
+/** Claims due rows and works on them side by side. The rows hold all state: nothing is lost with a process. */
+export class ClaimWorker<T> {
+  readonly #work: ClaimedWork<T>;
+  readonly #log: Logger;
+  readonly #inFlight = new Set<Promise<void>>();
+  readonly #timer: NodeJS.Timeout;
+  #claiming: Promise<void> | null = null;
+  #isStopped = false;
+
+  constructor(work: ClaimedWork<T>, log: Logger) {
+    this.#work = work;
+    this.#log = log;
+    this.#timer = setInterval(() => this.wake(), work.pollMs);
+  }
+
+  /** Looks for due rows now. */
+  wake(): void {
+    if (this.#isStopped || this.#claiming !== null) return;
+    this.#claiming = this.#claim()
+      .catch((error: unknown) =>
+        this.#log.warn({ err: error }, `${this.#work.name} not claimed: the next poll tries again`),
+      )
+      .finally(() => (this.#claiming = null));
+  }
+
+  /** Finishes the work under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    await this.#claiming;
+    await Promise.all(this.#inFlight);
+  }
+
+  async #claim(): Promise<void> {
+    const { name, maxInFlight } = this.#work;
+    const capacity = maxInFlight - this.#inFlight.size;
+    if (capacity <= 0) return;
+    for (const row of await this.#work.claim(capacity)) {
+      const run = this.#work
+        .run(row)
+        .catch((error: unknown) =>
+          this.#log.warn({ err: error }, `${name} failed: repeated when the claim expires`),
+        )
+        .finally(() => {
+          this.#inFlight.delete(run);
+          this.wake();
+        });
+      this.#inFlight.add(run);
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { IntervalJob } from "./claim-worker.js";
+import type { RampContext } from "./context.js";
+import type { JumpReading } from "../database/clock.js";
+import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+
+/** How often the database's clock is read. */
+const READ_MS = 1_000;
+/** A smaller step does no harm: a lease lasts two minutes. */
+const JUMP_MS = 60_000;
+
+/** What a jump moves: each deadline keeps the time that was left, so that nothing expires by it and nothing waits for it. */
+const DEADLINES = [
+  `UPDATE ramp.intents SET expires_at = expires_at + $1, next_poll_at = next_poll_at + $1,
+     lease_expires_at = lease_expires_at + $1 WHERE next_poll_at IS NOT NULL`,
+  "UPDATE ramp.idempotency_claims SET expires_at = expires_at + $1, owned_until = owned_until + $1",
+  "UPDATE ramp.quotes SET expires_at = expires_at + $1",
+  `UPDATE ramp.webhook_deliveries SET attempt_at = attempt_at + $1, attempted_until = attempted_until + $1
+     WHERE status = 'PENDING'`,
+  "UPDATE ramp.webhook_endpoints SET paused_until = paused_until + $1 WHERE paused_until IS NOT NULL",
+] as const;
+
+/**
+ * Reads the database's clock each second. Where it moved on by another time than the process's monotonic clock it has jumped:
+ * the first server to see that records it and moves the deadlines. `routewright ramp doctor` shows it.
+ */
+export function watchClock({ database, log }: RampContext): IntervalJob {
+  let last: JumpReading | null = null;
+  let isOff = false;
+  return new IntervalJob("clock", READ_MS, log, async () => {
+    const reading = await readClock(database);
+    const jump = last === null ? 0 : jumpBetween(last, reading);
+    const isJump = Math.abs(jump) >= JUMP_MS;
+    if (isJump && (await recordJump(database, jump, reading.recorded)))
+      log.error({ seconds: Math.round(jump / 1_000) }, "database clock jumped: deadlines moved with it");
+    // Read again: the jump that is recorded by now explains the difference.
+    last = isJump ? await readClock(database) : reading;
+    database.clock.adopt(last);
+    const seconds = secondsAhead(database);
+    if (seconds !== 0 && !isOff)
+      log.warn({ seconds }, "clock of this server differs from the database's: only signatures go by it");
+    isOff = seconds !== 0;
+  });
+}
+
+/** How far this machine's clock is ahead of the database's; 0 where that does no harm. */
+export function secondsAhead({ clock }: RampDatabase): number {
+  const ahead = Date.now() - clock.now().getTime();
+  return Math.abs(ahead) >= JUMP_MS ? Math.round(ahead / 1_000) : 0;
+}
+
+async function readClock(database: RampDatabase): Promise<JumpReading> {
+  const before = performance.now();
+  const row = await database.asOperator((tx) =>
+    tx.row<{ at: Date; recorded: number }>(`SELECT now() AS at, ${RECORDED} AS recorded`),
+  );
+  return {
+    at: row?.at.getTime() ?? 0,
+    recorded: row?.recorded ?? 0,
+    before,
+    after: performance.now(),
+  };
+}
+
+const RECORDED = "(SELECT COALESCE(sum(milliseconds), 0)::float8 FROM ramp.clock_jumps)";
+
+/** By how much the database's clock moved more than the time that passed, beyond the jumps that are recorded. */
+function jumpBetween(last: JumpReading, reading: JumpReading): number {
+  const moved = reading.at - reading.recorded - (last.at - last.recorded);
+  const [least, most] = [reading.before - last.after, reading.after - last.before];
+  return moved > most ? moved - most : Math.min(moved - least, 0);
+}
+
+/** Records a jump and moves the deadlines; false when another server has done it. `known`: the sum of the jumps recorded before. */
+export function recordJump(database: RampDatabase, jump: number, known: number): Promise<boolean> {
+  return database.asOperator(async (tx) => {
+    await tx.rows("LOCK TABLE ramp.clock_jumps IN EXCLUSIVE MODE");
+    const recorded = (await tx.row<{ recorded: number }>(`SELECT ${RECORDED} AS recorded`))?.recorded ?? 0;
+    if (Math.abs(jump - (recorded - known)) < JUMP_MS) return false;
+    const milliseconds = Math.round(jump - (recorded - known));
+    tx.write("SET LOCAL statement_timeout = 0");
+    tx.write("INSERT INTO ramp.clock_jumps (milliseconds) VALUES ($1)", [milliseconds]);
+    for (const statement of DEADLINES)
+      tx.write(statement.replaceAll("$1", "make_interval(secs => $1)"), [milliseconds / 1_000]);
+    return true;
+  });
+}
+
+/** A jump that the database's clock has made. */
+export interface ClockJump {
+  readonly at: Date;
+  readonly seconds: number;
+}
+
+/** Jumps of the last seven days. After one that went back, its time can be in the future. */
+export function recentJumps(tx: OperatorTransaction): Promise<ClockJump[]> {
+  return tx.rows<ClockJump>(
+    "SELECT at, round(milliseconds / 1000.0)::int AS seconds FROM ramp.clock_jumps WHERE at > now() - interval '7 days' ORDER BY at",
+  );
+}

@@ -1,0 +1,292 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type RampResponse, isRampError, rampError, type RampError } from "./ramp-errors.js";
+import { failpoint } from "./failpoints.js";
+import { type ProjectId, newId } from "../database/id.js";
+import type { RampContext } from "./context.js";
+import {
+  PreconditionFailed,
+  type ProjectTransaction,
+  Rollback,
+  OF_PROJECT,
+} from "../database/ramp-database.js";
+/** How long a concurrent duplicate waits for the response of the first (runtime/ramp/docs/limits.md). */
+const DUPLICATE_WAIT_MS = 5_000;
+
+/** Pauses between its look-ups: doubled up to the maximum. */
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 250;
+
+const IN_PROGRESS = rampError("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 });
+
+/** Stores the response in the transaction of the change that it reports, and returns it. */
+export type StoreResponse = (tx: ProjectTransaction, response: RampResponse) => Promise<RampResponse>;
+
+/** What a request does first, once its fields are checked. */
+export interface PreparedOperation {
+  /** Id of the resource that the request creates or changes; stored with the claim. */
+  readonly resourceId: string;
+  /**
+   * Records what is to be done, in one transaction with the claim, so that any process that finds the claim can finish it.
+   * A response is stored in that transaction too; null leaves it to `finish`. An error rolls everything back.
+   */
+  begin(tx: ProjectTransaction): Promise<RampResponse | RampError | null>;
+}
+
+/** Whether the key of a request is known already. */
+export type IsReplay = () => Promise<boolean>;
+
+/** A request that may change something. */
+export interface IdempotentOperation {
+  /**
+   * Checks the request and changes nothing: its errors are not stored. Before it calls another server, it checks whether the
+   * request is a replay, and returns "replay" if so.
+   */
+  prepare(isReplay: IsReplay): Promise<PreparedOperation | RampError | "replay">;
+  /**
+   * Executes what is recorded, with calls to other servers, and ends by storing the response. It can be repeated at any time,
+   * by another process too, and continues from the recorded state.
+   */
+  finish(resourceId: string, store: StoreResponse): Promise<RampResponse>;
+}
+
+/** Executes a request at most once per key; without a key, once per request. */
+export async function runIdempotent(
+  ramp: RampContext,
+  projectId: ProjectId,
+  key: IdempotencyKey | null,
+  work: IdempotentOperation,
+): Promise<RampResponse | RampError> {
+  if (key !== null) return new KeyedRun(ramp, projectId, key, work).run();
+  const start = await work.prepare(() => Promise.resolve(false));
+  if (start === "replay") throw new Error("A request without a key is no replay.");
+  return isRampError(start) ? start : runUnkeyed(ramp, projectId, start, work);
+}
+
+async function runUnkeyed(
+  ramp: RampContext,
+  projectId: ProjectId,
+  start: PreparedOperation,
+  work: IdempotentOperation,
+): Promise<RampResponse | RampError> {
+  const begun = await ramp.database.inProject(projectId, async (tx) =>
+    rollbackOnError(await start.begin(tx)),
+  );
+  if (begun instanceof Rollback) return begun.value;
+  if (begun !== null) return begun;
+  await failpoint("request.recorded");
+  return work.finish(start.resourceId, (_tx, response) => Promise.resolve(response));
+}
+
+function rollbackOnError(begun: RampResponse | RampError | null): RampResponse | null | Rollback<RampError> {
+  return isRampError(begun) ? new Rollback(begun) : begun;
+}
+
+type ClaimState = RampResponse | RampError | "abandoned" | "in progress" | "none";
+
+class KeyedRun {
+  readonly #ramp: RampContext;
+  readonly #projectId: ProjectId;
+  readonly #key: IdempotencyKey;
+  readonly #work: IdempotentOperation;
+  readonly #owner = newId();
+
+  constructor(ramp: RampContext, projectId: ProjectId, key: IdempotencyKey, work: IdempotentOperation) {
+    this.#ramp = ramp;
+    this.#projectId = projectId;
+    this.#key = key;
+    this.#work = work;
+  }
+
+  async run(): Promise<RampResponse | RampError> {
+    const isReplay: IsReplay = async () => (await this.#readClaim()) !== "none";
+    // Inserting the claim detects a replay. The key is looked up earlier only before costly or final work: the verification of a
+    // token, the request of a quote, an error.
+    const start = await this.#work.prepare(isReplay);
+    if (start === "replay") return this.#waitForResponse();
+    if (isRampError(start)) return (await isReplay()) ? this.#waitForResponse() : start;
+    const begun = await this.#begin(start);
+    if (begun === "claimed") return this.#waitForResponse();
+    if (begun instanceof Rollback) return begun.value;
+    if (begun !== null) return begun;
+    await failpoint("request.recorded");
+    return this.#finish(start.resourceId);
+  }
+
+  async #begin(start: PreparedOperation): Promise<RampResponse | null | Rollback<RampError> | "claimed"> {
+    try {
+      return await this.#ramp.database.inProject(this.#projectId, async (tx) => {
+        claimKey(tx, this.#key, this.#owner, start.resourceId);
+        const begun = rollbackOnError(await start.begin(tx));
+        if (begun !== null && !(begun instanceof Rollback)) await this.#store(tx, begun);
+        return begun;
+      });
+    } catch (error) {
+      if (error instanceof PreconditionFailed) return "claimed";
+      throw error;
+    }
+  }
+
+  /** Waits for the response of the request that has the claim. Without a claim (it was rolled back or has expired) the client must retry. */
+  async #waitForResponse(): Promise<RampResponse | RampError> {
+    const deadline = performance.now() + DUPLICATE_WAIT_MS;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      const claim = await this.#readClaim();
+      if (claim === "none") return IN_PROGRESS;
+      if (typeof claim !== "string") return claim;
+      const taken = claim === "abandoned" ? await this.#takeOver() : null;
+      if (taken) return taken;
+      if (performance.now() >= deadline) return IN_PROGRESS;
+      await sleep(pause);
+    }
+  }
+
+  async #readClaim(): Promise<ClaimState> {
+    const claim = await this.#ramp.database.inProject(this.#projectId, (tx) => readClaim(tx, this.#key.key));
+    if (claim === null) return "none";
+    if (!claim.fingerprint.equals(this.#key.fingerprint)) return rampError("IDEMPOTENCY_KEY_REUSED");
+    if (claim.response === null) return claim.isAbandoned ? "abandoned" : "in progress";
+    const body = this.#ramp.vault.open(this.#purpose, claim.response.body);
+    return { status: claim.response.status, body, headers: { "X-Idempotency-Replayed": "true" } };
+  }
+
+  async #takeOver(): Promise<RampResponse | RampError | null> {
+    const resourceId = await this.#ramp.database.inProject(this.#projectId, async (tx) => {
+      const taken = await takeOverClaim(tx, this.#key.key, this.#owner);
+      return taken ? ((await readClaim(tx, this.#key.key))?.resourceId ?? null) : null;
+    });
+    return resourceId === null ? null : this.#finish(resourceId);
+  }
+
+  async #finish(resourceId: string): Promise<RampResponse | RampError> {
+    let isStored = false as boolean;
+    try {
+      const response = await this.#work.finish(resourceId, async (tx, finished) => {
+        isStored = await this.#store(tx, finished);
+        return finished;
+      });
+      await failpoint("response.stored");
+      // If another request has taken the claim over, its response is the only one.
+      return isStored ? response : await this.#waitForResponse();
+    } catch (error) {
+      await this.#abandon();
+      throw error;
+    }
+  }
+
+  #store(tx: ProjectTransaction, { status, body }: RampResponse): Promise<boolean> {
+    return storeResponse(tx, this.#key.key, this.#owner, {
+      status,
+      body: this.#ramp.vault.seal(this.#purpose, body),
+    });
+  }
+
+  /** A claim that cannot be released is taken over once it has expired. */
+  #abandon(): Promise<void> {
+    return this.#ramp.database
+      .inProject(this.#projectId, (tx) => releaseClaim(tx, this.#key.key, this.#owner))
+      .catch(() => undefined);
+  }
+
+  /** The purpose under which the response is sealed: stored responses open with this text only. */
+  get #purpose(): string {
+    return `answer:${this.#projectId}:${this.#key.key}`;
+  }
+}
+
+/** How long a stored response is replayed, in seconds (runtime/ramp/docs/limits.md). */
+const LIFETIME_SECONDS = 24 * 60 * 60;
+
+/** The owner of a claim without a response counts as crashed after this, in seconds (runtime/ramp/docs/limits.md). */
+const TAKE_OVER_SECONDS = 90;
+
+/** The key of a request, and what it was sent with. */
+export interface IdempotencyKey {
+  readonly key: string;
+  /** SHA-256 over method, path, canonical body and customer. */
+  readonly fingerprint: Buffer;
+}
+
+/** A stored claim of a key. */
+interface IdempotencyClaim {
+  readonly fingerprint: Buffer;
+  readonly resourceId: string;
+  readonly isAbandoned: boolean;
+  /** The stored response, sealed; null until there is one. */
+  readonly response: { readonly status: number; readonly body: Buffer } | null;
+}
+
+/** Claims a key for an owner, with what the request is about to create; fails the transaction when the key is claimed already. */
+function claimKey(
+  tx: ProjectTransaction,
+  { key, fingerprint }: IdempotencyKey,
+  owner: string,
+  resourceId: string,
+): void {
+  tx.requireRow(
+    `INSERT INTO ramp.idempotency_claims AS c (key, fingerprint, resource_id, owner, owned_until, expires_at)
+     VALUES ($1, $2, $3, $4, now() + interval '${String(TAKE_OVER_SECONDS)} s', now() + interval '${String(LIFETIME_SECONDS)} s')
+     ON CONFLICT (project_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, resource_id = excluded.resource_id,
+       owner = excluded.owner, owned_until = excluded.owned_until, expires_at = excluded.expires_at,
+       response_status = NULL, response_body = NULL
+     WHERE c.expires_at <= now()
+     RETURNING key`,
+    [key, fingerprint, resourceId, owner],
+  );
+}
+
+interface ClaimRow {
+  readonly fingerprint: Buffer;
+  readonly resource_id: string;
+  readonly is_abandoned: boolean;
+  readonly response_status: number | null;
+  readonly response_body: Buffer | null;
+}
+
+async function readClaim(tx: ProjectTransaction, key: string): Promise<IdempotencyClaim | null> {
+  const row = await tx.row<ClaimRow>(
+    `SELECT fingerprint, resource_id, owned_until <= now() AS is_abandoned, response_status, response_body
+     FROM ramp.idempotency_claims WHERE ${OF_PROJECT} AND key = $1 AND expires_at > now()`,
+    [key],
+  );
+  if (row === null) return null;
+  const { response_status: status, response_body: body } = row;
+  return {
+    fingerprint: row.fingerprint,
+    resourceId: row.resource_id,
+    isAbandoned: row.is_abandoned,
+    response: status === null || body === null ? null : { status, body },
+  };
+}
+
+/** Takes an abandoned claim over; false when another request did. */
+async function takeOverClaim(tx: ProjectTransaction, key: string, owner: string): Promise<boolean> {
+  const taken = await tx.row(
+    `UPDATE ramp.idempotency_claims SET owner = $2, owned_until = now() + interval '${String(TAKE_OVER_SECONDS)} s'
+     WHERE ${OF_PROJECT} AND key = $1 AND response_status IS NULL AND owned_until <= now() AND expires_at > now() RETURNING key`,
+    [key, owner],
+  );
+  return taken !== null;
+}
+
+/** Stores the response of a claim. False when the claim is no longer the owner's. */
+async function storeResponse(
+  tx: ProjectTransaction,
+  key: string,
+  owner: string,
+  response: { readonly status: number; readonly body: Buffer },
+): Promise<boolean> {
+  const stored = await tx.row(
+    `UPDATE ramp.idempotency_claims SET response_status = $3, response_body = $4
+     WHERE ${OF_PROJECT} AND key = $1 AND owner = $2 AND response_status IS NULL RETURNING key`,
+    [key, owner, response.status, response.body],
+  );
+  return stored !== null;
+}
+
+/** Releases a claim after an exception, so that a repeated request continues at once. */
+async function releaseClaim(tx: ProjectTransaction, key: string, owner: string): Promise<void> {
+  await tx.rows(
+    `UPDATE ramp.idempotency_claims SET owned_until = now() WHERE ${OF_PROJECT} AND key = $1 AND owner = $2 AND response_status IS NULL`,
+    [key, owner],
+  );
+}

@@ -1,0 +1,152 @@
+import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { isValidIBAN } from "ibantools";
+import { LRUCache } from "lru-cache";
+import { isBitcoinAddress } from "../accounts/bitcoin.js";
+import { checksumAddress } from "../accounts/ethereum.js";
+
+export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+/** A string that is one of these. */
+export const literals = <const T extends string>(values: readonly T[]) =>
+  Type.Unsafe<T>(Type.String({ enum: [...values] }));
+
+/** Levels that a JSON value may be nested. */
+const MAX_DEPTH = 32;
+
+const ajv = new Ajv2020({ allErrors: true, strict: false });
+addFormats.default(ajv);
+ajv.addFormat("iban", {
+  type: "string",
+  validate: (text: string) => isValidIBAN(text.replaceAll(" ", "").toUpperCase()),
+});
+
+ajv.addFormat("aba-routing-number", { type: "string", validate: isRoutingNumber });
+ajv.addFormat("evm-address", {
+  type: "string",
+  validate: (text: string) =>
+    !/^0x0{40}$/.test(text) &&
+    (!/[a-f].*[A-F]|[A-F].*[a-f]/.test(text.slice(2)) || text === checksumAddress(text)),
+});
+
+ajv.addFormat("bitcoin-address", { type: "string", validate: isBitcoinAddress });
+
+/** Nine digits whose sum, weighted 3, 7 and 1 in turn, is a multiple of ten. */
+function isRoutingNumber(text: string): boolean {
+  const sum = Array.from(text).reduce(
+    (total, digit, at) => total + Number(digit) * ([3, 7, 1][at % 3] ?? 0),
+    0,
+  );
+  return /^[0-9]{9}$/.test(text) && sum > 0 && sum % 10 === 0;
+}
+
+ajv.addFormat("redirect-url", { type: "string", validate: isHttpUrl });
+
+/** An http or https address without credentials, and without characters that parsers read differently. */
+function isHttpUrl(text: string): boolean {
+  if (!/^https?:\/\/[^\s\\]+$/i.test(text) || !URL.canParse(text)) return false;
+  const { username, password } = new URL(text);
+  return username === "" && password === "";
+}
+
+/** Whether a text is an origin such as `https://app.example.com`: no wildcard, and nothing that adds to a header that names it. */
+export function isOrigin(text: string): boolean {
+  return /^https?:\/\/[A-Za-z0-9.:[\]-]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
+/** What is wrong with the address of a server, or null. */
+export function urlProblem(url: string): string | null {
+  return isHttpUrl(url) ? null : "The URL must be an http:// or https:// address without credentials.";
+}
+
+/** Schemas that came from providers are many and change: only so many stay compiled. */
+const MAX_COMPILED = 500;
+
+const compiled = new LRUCache<string, { readonly schema: object; readonly validate: ValidateFunction }>({
+  max: MAX_COMPILED,
+  // The compiler keeps a reference to every schema until it is removed.
+  dispose: ({ schema }) => void ajv.removeSchema(schema),
+});
+
+/** Texts of schemas: an equal schema that is read from the database again has the same text. */
+const texts = new WeakMap<object, string>();
+
+function validatorOf(schema: object): ValidateFunction {
+  let text = texts.get(schema);
+  if (text === undefined) texts.set(schema, (text = JSON.stringify(schema)));
+  let entry = compiled.get(text);
+  if (!entry) compiled.set(text, (entry = { schema, validate: ajv.compile(schema) }));
+  return entry.validate;
+}
+
+/** Whether a provider's schema compiles. */
+export function isSchema(schema: object): boolean {
+  try {
+    validatorOf(schema);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Schemas that are compiled at the moment. */
+export function compiledSchemas(): number {
+  return compiled.size;
+}
+
+/** One thing that is wrong with a value, and where. */
+export interface Violation {
+  /** JSON pointer; empty for the value itself. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Whether a value matches the schema. */
+export function check<S extends TSchema>(schema: S, value: unknown): value is Static<S> {
+  return validatorOf(schema)(value);
+}
+
+/** Violations of the schema, without the value itself; empty when it matches. */
+export function violations(schema: object, value: unknown): readonly Violation[] {
+  const validator = validatorOf(schema);
+  if (validator(value)) return [];
+  return (validator.errors ?? []).map(violationOf);
+}
+
+function violationOf({ instancePath, keyword, message = "is not valid", params }: ErrorObject): Violation {
+  const extra = params as { additionalProperty?: string; allowedValues?: readonly string[] };
+  if (keyword === "additionalProperties")
+    return {
+      path: `${instancePath}/${(extra.additionalProperty ?? "").slice(0, 100)}`,
+      message: "is not a known field",
+    };
+  if (keyword === "enum")
+    return { path: instancePath, message: `must be one of ${(extra.allowedValues ?? []).join(", ")}` };
+  return { path: instancePath, message: FORMATS[String((params as { format?: string }).format)] ?? message };
+}
+
+/** What values of the formats above must be. */
+const FORMATS: Readonly<Record<string, string>> = {
+  iban: "must be an IBAN with its check digits",
+  "aba-routing-number": "must be a routing number with its check digit",
+  "evm-address": "must be an address with its checksum (EIP-55), and not the zero address",
+  "bitcoin-address": "must be a Bitcoin address with its checksum",
+  "redirect-url": "must be an http or https address without credentials",
+};
+
+/** The value of a JSON text; undefined when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether all texts of a value can be stored (no U+0000, no lone surrogate) and it is not nested too deep. */
+export function isStorable(value: unknown, depth = 0): boolean {
+  if (typeof value === "string") return !value.includes("\0") && value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  if (depth >= MAX_DEPTH) return false;
+  return Object.entries(value).every(([key, item]) => isStorable(key) && isStorable(item, depth + 1));
+}

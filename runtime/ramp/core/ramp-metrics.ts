@@ -1,0 +1,119 @@
+import { Counter, Gauge, Histogram } from "prom-client";
+import { addMetric, type CollectedMetric, ServiceMetrics } from "../../server/service-metrics.js";
+
+/** Parts of a provider's answer that are checked against the request. */
+export type ReplyField = "id" | "quote" | "instruction" | "receipt" | "refund";
+
+/** Upper bounds of the duration buckets, in seconds: the longest requests wait for slow providers. */
+const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+interface ProviderCall {
+  /** Code of the provider. */
+  readonly provider: string;
+  readonly operation: string;
+  readonly outcome: string;
+  readonly milliseconds: number;
+}
+
+/** What the database shows when the metrics are read. */
+export interface Backlog {
+  readonly attention: number;
+  readonly exhausted: number;
+  readonly queues: readonly { readonly queue: string; readonly due: number; readonly age: number }[];
+  readonly statuses: readonly { readonly status: string; readonly count: number }[];
+}
+
+/** The metrics of the ramp process. Labels come from closed sets, never from a request. */
+export class RampMetrics extends ServiceMetrics<"path"> {
+  readonly #invalidReplies: Counter<"field">;
+  readonly #calls: Counter<"provider" | "operation" | "outcome">;
+  readonly #callDurations: Histogram<"provider">;
+  readonly #breaker: Gauge<"provider">;
+  #backlog: Backlog = { attention: 0, exhausted: 0, queues: [], statuses: [] };
+
+  constructor() {
+    super("routewright_ramp", ["path"], BUCKETS);
+    const registers = [this.registry];
+    this.#invalidReplies = new Counter({
+      name: "routewright_ramp_invalid_provider_replies_total",
+      help: "Parts of provider answers that contradicted the request and were left out, by field.",
+      labelNames: ["field"],
+      registers,
+    });
+    this.#calls = new Counter({
+      name: "routewright_ramp_provider_calls_total",
+      help: "Attempts of calls to providers by operation and outcome: answer, refused, unknown, unavailable.",
+      labelNames: ["provider", "operation", "outcome"],
+      registers,
+    });
+    this.#callDurations = new Histogram({
+      name: "routewright_ramp_provider_call_duration_seconds",
+      help: "Time of an attempt by provider.",
+      labelNames: ["provider"],
+      buckets: BUCKETS,
+      registers,
+    });
+    this.#breaker = new Gauge({
+      name: "routewright_ramp_provider_circuit_open",
+      help: "Connections that are not called because their last calls failed, by provider.",
+      labelNames: ["provider"],
+      registers,
+    });
+    for (const metric of this.#ofBacklog()) addMetric(this.registry, metric);
+  }
+
+  /** Counts one attempt of a call, and how long it took. */
+  countProviderCall(call: ProviderCall): void {
+    const { provider, operation, outcome, milliseconds } = call;
+    this.#calls.inc({ provider, operation, outcome });
+    this.#callDurations.observe({ provider }, milliseconds / 1000);
+  }
+
+  /** Counts circuit breakers that opened (1) or closed (-1). Zero shows the provider before its first failure. */
+  countOpenBreakers(provider: string, change: -1 | 0 | 1): void {
+    this.#breaker.inc({ provider }, change);
+  }
+
+  /** Counts a part of a provider's answer that was invalid and left out. */
+  countInvalidReply(field: ReplyField): void {
+    this.#invalidReplies.inc({ field });
+  }
+
+  text(backlog: Backlog): Promise<string> {
+    this.#backlog = backlog;
+    return this.registry.metrics();
+  }
+
+  #ofBacklog(): readonly CollectedMetric[] {
+    return [
+      {
+        name: "routewright_ramp_intents_attention",
+        help: "Intents that need the operator's attention: routewright ramp intents --stuck.",
+        values: () => this.#backlog.attention,
+      },
+      {
+        name: "routewright_ramp_queue_due",
+        help: "Rows that are due: intents to process, webhook deliveries to send.",
+        label: "queue",
+        values: () => this.#backlog.queues.map(({ queue, due }) => [queue, due] as const),
+      },
+      {
+        name: "routewright_ramp_queue_oldest_seconds",
+        help: "How long the oldest due row has been due.",
+        label: "queue",
+        values: () => this.#backlog.queues.map(({ queue, age }) => [queue, age] as const),
+      },
+      {
+        name: "routewright_ramp_deliveries_exhausted",
+        help: "Deliveries to enabled webhooks that were given up in the last 7 days.",
+        values: () => this.#backlog.exhausted,
+      },
+      {
+        name: "routewright_ramp_intents_open",
+        help: "Intents that have not ended, by status.",
+        label: "status",
+        values: () => this.#backlog.statuses.map(({ status, count }) => [status, count] as const),
+      },
+    ];
+  }
+}

@@ -1,0 +1,210 @@
+import { projectId, isUuid } from "../database/id.js";
+import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+import { recentJumps, secondsAhead } from "../core/clock-jumps.js";
+import { listAttention, type StuckIntent } from "../intents/attention.js";
+import { Providers } from "../providers/provider-connections.js";
+import { type Vault, unreadableSecrets } from "../core/vault.js";
+import { type RecordedAnswer, readAnswers } from "../intents/provider-answers.js";
+import { type AuditEntry, listAudit } from "../core/audit.js";
+import type { Attention, IntentStatus } from "../intents/intent.js";
+import { failed, type Outcome, succeeded } from "../../model/outcome.js";
+
+/** One check of `routewright ramp doctor` (runtime/ramp/docs/operations.md). */
+interface Finding {
+  readonly check: "master-key" | "clock" | "provider" | "queue" | "webhooks" | "intents";
+  readonly ok: boolean;
+  /** What was found, and what to do where it is not ok. */
+  readonly detail: string;
+}
+
+/** A due row that no server has taken up for this long means that none runs or that all are stuck. */
+const OVERDUE = "interval '1 minute'";
+const RECENT = "interval '7 days'";
+/** Deliveries to a disabled endpoint wait on purpose. */
+const TO_ENABLED =
+  "EXISTS (SELECT FROM ramp.webhook_endpoints e WHERE e.project_id = d.project_id AND e.id = d.endpoint_id AND e.enabled)";
+
+/** Checks the installation: keys, providers, queues, and what needs the operator. */
+export async function diagnose(database: RampDatabase, vault: Vault): Promise<readonly Finding[]> {
+  const key = await checkMasterKey(database, vault);
+  const providers = key.ok ? await checkProviders(database, vault) : [];
+  return [
+    key,
+    await checkClock(database),
+    ...providers,
+    ...(await database.asOperator(checkQueues)),
+    await database.asOperator(checkIntents),
+  ];
+}
+
+async function checkMasterKey(database: RampDatabase, vault: Vault): Promise<Finding> {
+  const unreadable = await unreadableSecrets(database, vault);
+  const where = unreadable.map(({ column, rows }) => `${column} (${String(rows)})`).join(", ");
+  const detail =
+    unreadable.length === 0
+      ? "The keys open every secret in the database."
+      : `The keys do not open: ${where}. Set RAMP_SECRETS_KEY to the key of this database, or name the key of before in RAMP_OTHER_SECRETS_KEYS.`;
+  return { check: "master-key", ok: unreadable.length === 0, detail };
+}
+
+async function checkProviders(database: RampDatabase, vault: Vault): Promise<readonly Finding[]> {
+  const providers = new Providers(database, vault, "");
+  const projects = await database.asOperator((tx) =>
+    tx.rows<{ id: string }>("SELECT id FROM ramp.projects ORDER BY id"),
+  );
+  const findings: Finding[] = [];
+  for (const { id } of projects)
+    for (const { code, provider } of await providers.list(projectId(id))) {
+      const startedAt = performance.now();
+      const { kind } = await provider.capabilities();
+      const took = `${String(Math.round(performance.now() - startedAt))} ms`;
+      const answer = kind === "answer" ? `answered in ${took}` : `does not answer as it should (${kind})`;
+      findings.push({
+        check: "provider",
+        ok: kind === "answer",
+        detail: `${code} of project ${id} ${answer}.`,
+      });
+    }
+  return findings;
+}
+
+async function checkClock(database: RampDatabase): Promise<Finding> {
+  const jumps = await database.asOperator(recentJumps);
+  const ahead = secondsAhead(database);
+  const jumped = jumps.map(({ at, seconds }) => `by ${String(seconds)} s at ${at.toISOString()}`).join(", ");
+  const details = [
+    jumps.length === 0 ? "" : `The database's clock jumped ${jumped}; deadlines moved with it. Check it.`,
+    ahead === 0
+      ? ""
+      : `The clock of this machine is ${String(ahead)} s ahead of the database's: providers refuse its signatures.`,
+  ].filter((text) => text !== "");
+  return {
+    check: "clock",
+    ok: details.length === 0,
+    detail: details.join(" ") || "The clocks agree, and the database's has not jumped in the last 7 days.",
+  };
+}
+
+async function checkQueues(tx: OperatorTransaction): Promise<readonly Finding[]> {
+  const row = await tx.row<{ intents: number; deliveries: number; exhausted: number }>(
+    `SELECT (SELECT count(*)::int FROM ramp.intents WHERE next_poll_at < now() - ${OVERDUE}) AS intents,
+       (SELECT count(*)::int FROM ramp.webhook_deliveries d WHERE d.status = 'PENDING' AND d.attempt_at < now() - ${OVERDUE} AND ${TO_ENABLED}) AS deliveries,
+       (SELECT count(*)::int FROM ramp.webhook_deliveries d WHERE d.status = 'EXHAUSTED' AND d.updated_at > now() - ${RECENT} AND ${TO_ENABLED}) AS exhausted`,
+  );
+  const { intents = 0, deliveries = 0, exhausted = 0 } = row ?? {};
+  const isMoving = intents + deliveries === 0;
+  return [
+    {
+      check: "queue",
+      ok: isMoving,
+      detail: isMoving
+        ? "No intent and no delivery is overdue."
+        : `Overdue for more than a minute: ${String(intents)} intents, ${String(deliveries)} deliveries. Check that a ramp server runs on this database.`,
+    },
+    {
+      check: "webhooks",
+      ok: exhausted === 0,
+      detail:
+        exhausted === 0
+          ? "No delivery was given up in the last 7 days."
+          : `${String(exhausted)} deliveries were given up in the last 7 days. Repair the receiver, then run \`routewright ramp webhook replay\`.`,
+    },
+  ];
+}
+
+async function checkIntents(tx: OperatorTransaction): Promise<Finding> {
+  const count = (await listAttention(tx)).length;
+  const detail =
+    count === 0
+      ? "No intent needs attention."
+      : `${String(count)} intents need attention: see \`routewright ramp intents --stuck\`.`;
+  return { check: "intents", ok: count === 0, detail };
+}
+
+/** Intents whose state stays unclear: the operator clears them up with the provider. */
+export function listStuckIntents(database: RampDatabase): Promise<StuckIntent[]> {
+  return database.asOperator(listAttention);
+}
+
+/** An intent as `routewright ramp intent list` shows it. */
+interface IntentSummary {
+  readonly intentId: string;
+  readonly projectId: string;
+  readonly customerId: string;
+  readonly status: IntentStatus;
+  readonly type: string;
+  readonly srcAmount: string;
+  readonly srcCurrency: string;
+  readonly destCurrency: string;
+  readonly provider: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  /** Why it needs attention, each reason with what it is about. */
+  readonly attention: Attention;
+}
+
+const SUMMARY = `SELECT i.id AS "intentId", i.project_id AS "projectId", i.customer_id AS "customerId", i.status, i.type,
+    i.src_amount::text AS "srcAmount", i.src_currency AS "srcCurrency", i.dest_currency AS "destCurrency", c.code AS provider,
+    i.created_at AS "createdAt", i.updated_at AS "updatedAt", i.attention
+  FROM ramp.intents i JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id`;
+
+/** The newest intents; null does not narrow. */
+export function listIntentSummaries(
+  database: RampDatabase,
+  filter: { readonly projectId: string | null; readonly status: string | null; readonly limit: number },
+): Promise<IntentSummary[]> {
+  return database.asOperator((tx) =>
+    tx.rows<IntentSummary>(
+      `${SUMMARY} WHERE ($1::text IS NULL OR i.project_id::text = $1) AND ($2::text IS NULL OR i.status = $2)
+       ORDER BY i.created_at DESC, i.id DESC LIMIT $3`,
+      [filter.projectId, filter.status, filter.limit],
+    ),
+  );
+}
+
+/** What happened to an intent, oldest first: its events as receivers got them. */
+interface HistoryEntry {
+  readonly at: Date;
+  readonly event: string;
+  readonly data: unknown;
+  /** By status, of all receivers. */
+  readonly deliveries: Readonly<Record<string, number>>;
+}
+
+/** One intent and its history. */
+export async function showIntent(
+  database: RampDatabase,
+  vault: Vault,
+  id: string,
+): Promise<Outcome<IntentDetails>> {
+  const found = isUuid(id)
+    ? await database.asOperator((tx) => tx.row<IntentSummary>(`${SUMMARY} WHERE i.id = $1`, [id]))
+    : null;
+  if (found === null) return failed(`There is no intent ${id}.`);
+  return succeeded({
+    ...found,
+    history: await database.asOperator((tx) => historyOf(tx, found)),
+    answers: await database.asOperator((tx) => readAnswers(tx, vault, found)),
+    actions: (await listAudit(database, { intentId: found.intentId, limit: 100 })).filter(
+      ({ action }) => action !== "intent show",
+    ),
+  });
+}
+
+interface IntentDetails extends IntentSummary {
+  readonly history: readonly HistoryEntry[];
+  /** What the provider answered. */
+  readonly answers: readonly RecordedAnswer[];
+  /** What operators did. */
+  readonly actions: readonly AuditEntry[];
+}
+
+function historyOf(tx: OperatorTransaction, { projectId, intentId }: IntentSummary): Promise<HistoryEntry[]> {
+  return tx.rows<HistoryEntry>(
+    `SELECT e.created_at AS at, e.type AS event, e.body::json -> 'data' AS data,
+       COALESCE((SELECT json_object_agg(d.status, d.count) FROM (SELECT status, count(*) FROM ramp.webhook_deliveries
+         WHERE project_id = e.project_id AND event_id = e.id GROUP BY status) d), '{}') AS deliveries
+     FROM ramp.events e WHERE e.project_id = $1 AND e.intent_id = $2 ORDER BY e.sequence`,
+    [projectId, intentId],
+  );
+}

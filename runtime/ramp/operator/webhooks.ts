@@ -1,0 +1,241 @@
+import { randomBytes } from "node:crypto";
+import { isUuid, newId, type ProjectId } from "../database/id.js";
+import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
+import { namesPrivateAddress } from "../../server/outbound-http.js";
+import type { Vault } from "../core/vault.js";
+import { EVENT_TYPES, recordEventData } from "../webhooks/record-event.js";
+import { webhookPurpose } from "../webhooks/deliver.js";
+import { failed, type Outcome, succeeded } from "../../model/outcome.js";
+import { urlProblem } from "../core/json-schema.js";
+
+export interface WebhookAddress {
+  readonly url: string;
+  readonly allowPrivate: boolean;
+  /** Deliveries at a time, over all processes, 1 to 100. Default: 10, or as before. */
+  readonly concurrency?: number | undefined;
+  /** Types of the events that it gets. Default: all, or as before. */
+  readonly eventTypes?: readonly string[] | undefined;
+}
+
+function addressProblem({ url, allowPrivate, eventTypes = [] }: WebhookAddress): string | null {
+  const problem = urlProblem(url);
+  if (problem !== null) return problem;
+  const unknown = eventTypes.find((type) => !EVENT_TYPES.some((known) => known === type));
+  if (unknown !== undefined) return `${unknown} is no event type: ${EVENT_TYPES.join(", ")}.`;
+  if (!allowPrivate && namesPrivateAddress(new URL(url)))
+    return "The URL names a private address. Use --allow-private to allow it.";
+  return null;
+}
+
+function noWebhook(id: string): ReturnType<typeof failed> {
+  return failed(`The project has no webhook ${id}: \`routewright ramp webhook list\` shows its webhooks.`);
+}
+
+function newSecret(): string {
+  return `whsec_${randomBytes(32).toString("base64")}`;
+}
+
+/** Adds an endpoint; a project may have several. The secret is shown once. */
+export async function addWebhook(
+  database: RampDatabase,
+  vault: Vault,
+  projectId: ProjectId,
+  address: WebhookAddress,
+): Promise<Outcome<{ webhookId: string; secret: string }>> {
+  const problem = addressProblem(address);
+  if (problem !== null) return failed(problem);
+  const webhookId = newId();
+  const secret = newSecret();
+  await database.inProject(projectId, (tx) =>
+    tx.rows(
+      "INSERT INTO ramp.webhook_endpoints (id, url, secret, allow_private, concurrency, event_types) VALUES ($1, $2, $3, $4, $5, $6)",
+      [
+        webhookId,
+        address.url,
+        vault.seal(webhookPurpose(projectId, webhookId), secret),
+        address.allowPrivate,
+        address.concurrency ?? 10,
+        address.eventTypes ?? null,
+      ],
+    ),
+  );
+  return succeeded({ webhookId, secret });
+}
+
+/**
+ * Changes the address of an endpoint; pending deliveries go to the new one, and the secret stays. Without an id: the project's
+ * only enabled endpoint, which is added when there is none.
+ */
+export async function setWebhook(
+  database: RampDatabase,
+  vault: Vault,
+  projectId: ProjectId,
+  address: WebhookAddress & { readonly webhookId?: string },
+): Promise<Outcome<{ webhookId: string; secret?: string }>> {
+  const problem = addressProblem(address);
+  if (problem !== null) return failed(problem);
+  const ids = await database.inProject(projectId, enabledIds);
+  const { webhookId = ids[0] } = address;
+  if (webhookId === undefined) return addWebhook(database, vault, projectId, address);
+  if (address.webhookId === undefined && ids.length > 1)
+    return failed("The project has several endpoints: name one with --webhook.");
+  const row = await database.inProject(projectId, (tx) =>
+    tx.row(
+      `UPDATE ramp.webhook_endpoints SET url = $2, allow_private = $3, concurrency = COALESCE($4, concurrency), event_types = COALESCE($5, event_types), failures = 0, paused_until = NULL
+       WHERE id::text = $1 AND deleted_at IS NULL RETURNING id`,
+      [
+        webhookId.toLowerCase(),
+        address.url,
+        address.allowPrivate,
+        address.concurrency ?? null,
+        address.eventTypes ?? null,
+      ],
+    ),
+  );
+  return row === null ? noWebhook(webhookId) : succeeded({ webhookId });
+}
+
+async function enabledIds(tx: ProjectTransaction): Promise<readonly string[]> {
+  const rows = await tx.rows<{ id: string }>(
+    "SELECT id FROM ramp.webhook_endpoints WHERE enabled ORDER BY id",
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Gives an endpoint a new secret, shown once. Until the overlap ends, deliveries carry a signature of each secret. */
+export async function rotateWebhookSecret(
+  database: RampDatabase,
+  vault: Vault,
+  projectId: ProjectId,
+  { webhookId, overlapHours }: { readonly webhookId: string; readonly overlapHours: number },
+): Promise<Outcome<{ webhookId: string; secret: string }>> {
+  const id = webhookId.toLowerCase();
+  const secret = newSecret();
+  const row = await database.inProject(projectId, (tx) =>
+    tx.row(
+      `UPDATE ramp.webhook_endpoints SET previous_secret = secret, previous_secret_until = now() + make_interval(hours => $3),
+         secret = $2 WHERE id::text = $1 AND deleted_at IS NULL RETURNING id`,
+      [id, vault.seal(webhookPurpose(projectId, id), secret), overlapHours],
+    ),
+  );
+  return row === null ? noWebhook(webhookId) : succeeded({ webhookId: id, secret });
+}
+
+export interface WebhookSummary {
+  readonly webhookId: string;
+  readonly url: string;
+  readonly enabled: boolean;
+  readonly concurrency: number;
+  /** Null: all. */
+  readonly eventTypes: readonly string[] | null;
+  /** Failed attempts in a row. */
+  readonly failures: number;
+  /** Number of pending deliveries. */
+  readonly pending: number;
+  readonly createdAt: Date;
+}
+
+export function listWebhooks(database: RampDatabase, projectId: ProjectId): Promise<WebhookSummary[]> {
+  return database.inProject(projectId, (tx) =>
+    tx.rows<WebhookSummary>(
+      `SELECT id AS "webhookId", url, enabled, concurrency, event_types AS "eventTypes", failures, created_at AS "createdAt", (SELECT count(*)::int FROM ramp.webhook_deliveries d
+         WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING') AS pending
+       FROM ramp.webhook_endpoints e WHERE deleted_at IS NULL ORDER BY created_at, id`,
+    ),
+  );
+}
+
+/**
+ * Disables or enables an endpoint. Disabled, it gets no new events and its pending deliveries wait; enabling resets its failures.
+ */
+export async function enableWebhook(
+  database: RampDatabase,
+  projectId: ProjectId,
+  { webhookId, isEnabled }: { readonly webhookId: string; readonly isEnabled: boolean },
+): Promise<Outcome<{ webhookId: string; enabled: boolean }>> {
+  const id = webhookId.toLowerCase();
+  const row = await database.inProject(projectId, (tx) =>
+    tx.row(
+      "UPDATE ramp.webhook_endpoints SET enabled = $2, failures = 0, paused_until = NULL WHERE id::text = $1 AND deleted_at IS NULL RETURNING id",
+      [id, isEnabled],
+    ),
+  );
+  return row === null ? noWebhook(webhookId) : succeeded({ webhookId: id, enabled: isEnabled });
+}
+
+/** Deletes an endpoint: it gets nothing more, and what waits for it is dropped. */
+export async function deleteWebhook(
+  database: RampDatabase,
+  projectId: ProjectId,
+  webhookId: string,
+): Promise<Outcome<{ webhookId: string }>> {
+  const id = webhookId.toLowerCase();
+  const row = await database.inProject(projectId, async (tx) => {
+    const deleted = await tx.row(
+      "UPDATE ramp.webhook_endpoints SET deleted_at = now(), enabled = false WHERE id::text = $1 AND deleted_at IS NULL RETURNING id",
+      [id],
+    );
+    tx.write(
+      `UPDATE ramp.webhook_deliveries SET status = 'EXHAUSTED', attempt_at = NULL, last_result = 'endpoint deleted', updated_at = now()
+       WHERE ${OF_PROJECT} AND endpoint_id::text = $1 AND status = 'PENDING'`,
+      [id],
+    );
+    return deleted;
+  });
+  return row === null ? noWebhook(webhookId) : succeeded({ webhookId: id });
+}
+
+/** Sends a `webhook.test` event to one endpoint. */
+export async function testWebhook(
+  database: RampDatabase,
+  projectId: ProjectId,
+  webhookId: string,
+): Promise<Outcome<{ webhookId: string }>> {
+  const id = webhookId.toLowerCase();
+  const found = await database.inProject(projectId, async (tx) => {
+    const endpoint = await tx.row("SELECT id FROM ramp.webhook_endpoints WHERE id::text = $1 AND enabled", [
+      id,
+    ]);
+    if (endpoint !== null) recordEventData(tx, "webhook.test", null, { webhookId: id }, { only: id });
+    return endpoint;
+  });
+  return found === null ? noWebhook(webhookId) : succeeded({ webhookId: id });
+}
+
+/** Which deliveries are repeated: those that match all fields. */
+export interface ReplayFilter {
+  readonly event?: string;
+  /** When the event happened. */
+  readonly since?: string;
+  readonly until?: string;
+  /** Status of the delivery. Default: EXHAUSTED if no other field is given, else any. */
+  readonly status?: string;
+}
+
+const STATUSES: ReadonlySet<string> = new Set(["PENDING", "DELIVERED", "EXHAUSTED"]);
+
+/** Makes the deliveries that match the filter due again. Returns how many. */
+export async function replayWebhooks(
+  database: RampDatabase,
+  projectId: ProjectId,
+  { event, since, until, status }: ReplayFilter,
+): Promise<Outcome<{ replayed: number }>> {
+  if (event !== undefined && !isUuid(event)) return failed(`${event} is not an event id.`);
+  const invalid = [since, until].find((time) => time !== undefined && Number.isNaN(Date.parse(time)));
+  if (invalid !== undefined) return failed(`${invalid} is not a time such as 2026-01-31T12:00:00Z.`);
+  if (status !== undefined && !STATUSES.has(status))
+    return failed(`The status must be one of ${[...STATUSES].join(", ")}.`);
+  const replayedStatus =
+    status ?? (event === undefined && since === undefined && until === undefined ? "EXHAUSTED" : null);
+  const rows = await database.inProject(projectId, (tx) =>
+    tx.rows(
+      `UPDATE ramp.webhook_deliveries d SET status = 'PENDING', attempts = 0, attempt_at = now(), attempted_until = NULL, updated_at = now()
+       FROM ramp.webhook_endpoints e, ramp.events v
+       WHERE e.project_id = d.project_id AND e.id = d.endpoint_id AND e.enabled AND v.project_id = d.project_id AND v.id = d.event_id
+         AND ($1::uuid IS NULL OR v.id = $1) AND ($2::timestamptz IS NULL OR v.created_at >= $2)
+         AND ($3::timestamptz IS NULL OR v.created_at <= $3) AND ($4::text IS NULL OR d.status = $4) RETURNING d.id`,
+      [event ?? null, since ?? null, until ?? null, replayedStatus],
+    ),
+  );
+  return succeeded({ replayed: rows.length });
+}

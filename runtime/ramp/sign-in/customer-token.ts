@@ -1,0 +1,249 @@
+import jwt from "jsonwebtoken";
+import {
+  createHash,
+  type KeyObject,
+  createPrivateKey,
+  generateKeyPairSync,
+  createPublicKey,
+} from "node:crypto";
+import { type ProjectId, projectId, newId } from "../database/id.js";
+import type { Vault } from "../core/vault.js";
+import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+import type { TokenRevocations } from "./revocations.js";
+
+/** Lifetime of a token without a subject token, in seconds (runtime/ramp/docs/customers.md, Customer tokens). */
+const PLAIN_LIFETIME_SECONDS = 60 * 60;
+/** A subject token accepted within its clock skew may have expired: the access token can be used for this long all the same. */
+const MIN_LIFETIME_SECONDS = 60;
+
+/**
+ * When a new customer token expires, in seconds since 1970: with the subject token and the project's time to live on top, or an
+ * hour from now without one; never later than the project allows.
+ */
+export function tokenExpiry(
+  subject: { readonly expiresAt: number } | null,
+  {
+    tokenTtlSeconds,
+    maxTokenSeconds,
+  }: { readonly tokenTtlSeconds: number; readonly maxTokenSeconds: number },
+  now: Date,
+): number {
+  const seconds = Math.floor(now.getTime() / 1000);
+  const wanted = subject ? subject.expiresAt + tokenTtlSeconds : seconds + PLAIN_LIFETIME_SECONDS;
+  return Math.min(Math.max(wanted, seconds + MIN_LIFETIME_SECONDS), seconds + maxTokenSeconds);
+}
+
+/** Who may use a customer token, and where. */
+const AUDIENCE = "routewright-ramp";
+
+export interface Customer {
+  readonly projectId: ProjectId;
+  readonly customerId: string;
+}
+
+interface Verified extends Customer {
+  /** Revocations of the customer's tokens before this one was issued. */
+  readonly generation: number;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** Tokens that verified lately: a customer sends the same one with every call. */
+const MAX_HELD = 5_000;
+/** Lifetime of a cached verification: a removed key takes effect after it. */
+const CACHED_MS = 10_000;
+
+/** Signs a token of a customer and a generation; `expiresAt` in seconds since 1970. */
+type SignToken = (customer: Customer, generation: number, expiresAt: number) => string;
+
+/** The customers' access tokens: JWT, ES256, with `sub`, `pid`, `gen`, `iss`, `aud`, `exp`, `jti` and `kid`. */
+export class CustomerTokens {
+  readonly #keys: SigningKeys;
+  readonly #issuer: string;
+  readonly #revocations: TokenRevocations;
+  readonly #held = new Map<string, Verified>();
+
+  constructor(keys: SigningKeys, issuer: string, revocations: TokenRevocations) {
+    this.#keys = keys;
+    this.#issuer = issuer;
+    this.#revocations = revocations;
+  }
+
+  /** Signs with the current key, which may have to be read. */
+  async signer(): Promise<SignToken> {
+    const { kid, privateKey } = await this.#keys.current();
+    const iat = Math.floor(this.#keys.now() / 1000);
+    return ({ projectId: pid, customerId }, gen, expiresAt) =>
+      jwt.sign({ pid, gen, iat, exp: expiresAt }, privateKey, {
+        algorithm: SIGNING_ALGORITHM,
+        keyid: kid,
+        subject: customerId,
+        issuer: this.#issuer,
+        audience: AUDIENCE,
+        jwtid: newId(),
+      });
+  }
+
+  /** The customer of an `Authorization: Bearer` header; null when the token is missing, expired or not ours. */
+  async customerOf(authorization: string | undefined): Promise<Customer | null> {
+    const token = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization ?? "")?.[1];
+    if (token === undefined || token.length > 8_000) return null;
+    const digest = createHash("sha256").update(token).digest("base64");
+    const customer = this.#cached(digest) ?? (await this.#verify(token));
+    if (customer === null) return null;
+    this.#remember(digest, customer);
+    return (await this.#revocations.isRevoked(customer, customer.generation)) ? null : customer;
+  }
+
+  #cached(digest: string): Verified | null {
+    const held = this.#held.get(digest);
+    if (held && held.expiresAt > this.#keys.now()) return held;
+    this.#held.delete(digest);
+    return null;
+  }
+
+  async #verify(token: string): Promise<Verified | null> {
+    const { sub, pid, gen = 0, exp, aud } = (await this.#keys.verify(token, this.#issuer)) ?? {};
+    if (aud !== AUDIENCE) return null;
+    if (typeof sub !== "string" || typeof pid !== "string") return null;
+    if (typeof gen !== "number" || typeof exp !== "number") return null;
+    const expiresAt = Math.min(exp * 1000, this.#keys.now() + CACHED_MS);
+    return { projectId: projectId(pid), customerId: sub, generation: gen, expiresAt };
+  }
+
+  #remember(digest: string, customer: Verified): void {
+    if (this.#held.size >= MAX_HELD && !this.#held.has(digest)) this.#held.clear();
+    this.#held.set(digest, customer);
+  }
+}
+
+function decoded(token: string): jwt.Jwt | null {
+  try {
+    return jwt.decode(token, { complete: true });
+  } catch {
+    return null;
+  }
+}
+
+/** Algorithm of all tokens that the service signs. */
+export const SIGNING_ALGORITHM = "ES256";
+
+interface SigningKey {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+  readonly isRetired: boolean;
+}
+
+interface KeyRow {
+  readonly kid: string;
+  readonly private_key: Buffer;
+  readonly public_key: string;
+  readonly retired_at: Date | null;
+}
+
+/** A rotation by command is known to a running server after this. */
+const FRESH_MS = 10_000;
+/** An unknown `kid` may be that of a new key, but the keys are read at most once a second for it. */
+const UNKNOWN_KID_MS = 1_000;
+
+/** The keys that sign customer tokens, newest first. Retired ones verify what they have signed until it expires. */
+export class SigningKeys {
+  readonly #database: RampDatabase;
+  readonly #vault: Vault;
+  #keys: Promise<readonly SigningKey[]> | null = null;
+  #readAt = 0;
+
+  constructor(database: RampDatabase, vault: Vault) {
+    this.#database = database;
+    this.#vault = vault;
+  }
+
+  /** The database's time in milliseconds since 1970: issuing and verifying go by one clock. */
+  now(): number {
+    return this.#database.clock.now().getTime();
+  }
+
+  async current(): Promise<SigningKey> {
+    const usable = (keys: readonly SigningKey[]): SigningKey | undefined =>
+      keys.find(({ isRetired }) => !isRetired);
+    const key = usable(await this.#read(FRESH_MS)) ?? usable(await this.#read(0));
+    if (!key) throw new Error("There is no signing key.");
+    return key;
+  }
+
+  async find(kid: string): Promise<SigningKey | null> {
+    const named = (keys: readonly SigningKey[]): SigningKey | undefined =>
+      keys.find((key) => key.kid === kid);
+    return named(await this.#read(FRESH_MS)) ?? named(await this.#read(UNKNOWN_KID_MS)) ?? null;
+  }
+
+  /** The claims of a token that one of the keys signed; null for any other token. */
+  async verify(token: string, issuer: string): Promise<jwt.JwtPayload | null> {
+    const kid = decoded(token)?.header.kid;
+    const key = typeof kid === "string" ? await this.find(kid) : null;
+    if (key === null) return null;
+    try {
+      const claims = jwt.verify(token, key.publicKey, {
+        algorithms: [SIGNING_ALGORITHM],
+        issuer,
+        clockTimestamp: Math.floor(this.now() / 1000),
+      });
+      return typeof claims === "object" ? claims : null;
+    } catch {
+      // The library throws for each token that does not verify.
+      return null;
+    }
+  }
+
+  #read(freshMs: number): Promise<readonly SigningKey[]> {
+    if (this.#keys && performance.now() - this.#readAt < freshMs) return this.#keys;
+    this.#readAt = performance.now();
+    const keys = this.#database
+      .asOperator((tx) => readKeys(tx))
+      .then((rows) => rows.map((row) => this.#keyOf(row)));
+    keys.catch(() => (this.#keys = null));
+    return (this.#keys = keys);
+  }
+
+  #keyOf({ kid, private_key, public_key, retired_at }: KeyRow): SigningKey {
+    const pem = this.#vault.open(keyPurpose(kid), private_key);
+    const privateKey = createPrivateKey(pem);
+    return { kid, privateKey, publicKey: createPublicKey(public_key), isRetired: retired_at !== null };
+  }
+}
+
+function readKeys(tx: OperatorTransaction): Promise<KeyRow[]> {
+  return tx.rows<KeyRow>(
+    "SELECT kid, private_key, public_key, retired_at FROM ramp.signing_keys WHERE revoked_at IS NULL ORDER BY created_at DESC, kid DESC",
+  );
+}
+
+function keyPurpose(kid: string): string {
+  return `signing-key:${kid}`;
+}
+
+/** Creates a key that signs all new tokens; older keys only verify from then on. Returns its `kid`. */
+export async function rotateSigningKey(tx: OperatorTransaction, vault: Vault): Promise<string> {
+  const kid = newId();
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const sealed = vault.seal(keyPurpose(kid), privateKey.export({ type: "pkcs8", format: "pem" }).toString());
+  await tx.rows("UPDATE ramp.signing_keys SET retired_at = now() WHERE retired_at IS NULL");
+  await tx.rows("INSERT INTO ramp.signing_keys (kid, private_key, public_key) VALUES ($1, $2, $3)", [
+    kid,
+    sealed,
+    publicKey.export({ type: "spki", format: "pem" }).toString(),
+  ]);
+  return kid;
+}
+
+/** Creates the first key if there is none; of several servers that start together one does. */
+export async function ensureSigningKey(database: RampDatabase, vault: Vault): Promise<void> {
+  await database.asOperator(async (tx) => {
+    await tx.rows("LOCK TABLE ramp.signing_keys IN EXCLUSIVE MODE");
+    const key = await tx.row(
+      "SELECT kid FROM ramp.signing_keys WHERE retired_at IS NULL AND revoked_at IS NULL LIMIT 1",
+    );
+    if (key === null) await rotateSigningKey(tx, vault);
+  });
+}

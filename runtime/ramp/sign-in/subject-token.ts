@@ -1,0 +1,126 @@
+import { decodeJwt, errors, jwtVerify } from "jose";
+import { IssuerKeys, TOKEN_ALGORITHMS } from "../../server/issuer-keys.js";
+import { rampError, type RampError } from "../core/ramp-errors.js";
+import type { ProjectId } from "../database/id.js";
+import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
+import type { SigningKeys } from "./customer-token.js";
+
+/** Clocks differ a little without any skew that the project allows. */
+const CLOCK_SECONDS = 5;
+
+/** The identity that an identity provider asserts. */
+export interface Subject {
+  readonly issuer: string;
+  readonly subject: string;
+  /** Whether the subject is a wallet that signed in here. */
+  readonly isWallet: boolean;
+  /** Seconds since 1970. */
+  readonly expiresAt: number;
+}
+
+interface IdentityProvider {
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  readonly clock_skew_seconds: number;
+}
+
+/** Verifies the ID tokens of the identity providers that a project has registered. Keys come from them alone. */
+export class SubjectTokens {
+  readonly #database: RampDatabase;
+  readonly #wallets: { readonly issuer: string; readonly keys: SigningKeys };
+  readonly #issuerKeys = new IssuerKeys();
+
+  /** @param wallets the issuer of our own wallet tokens, and the keys that signed them */
+  constructor(database: RampDatabase, wallets: { readonly issuer: string; readonly keys: SigningKeys }) {
+    this.#database = database;
+    this.#wallets = wallets;
+  }
+
+  /** The subject of a token, or why it is refused: 401 for issuer and audience, 400 for all else (runtime/ramp/docs/errors.md). */
+  async verify(projectId: ProjectId, token: string): Promise<Subject | RampError> {
+    const issuer = issuerOf(token);
+    if (issuer === null) return rampError("INVALID_SUBJECT_TOKEN");
+    if (issuer === this.#wallets.issuer) return this.#verifyWallet(projectId, token);
+    const provider = await this.#database.inProject(projectId, (tx) => readIdentityProvider(tx, issuer));
+    if (provider === null) return rampError("SUBJECT_TOKEN_REJECTED");
+    const keys = await this.#issuerKeys.of(issuer);
+    if (keys === null)
+      return rampError("INVALID_SUBJECT_TOKEN", { message: "The identity provider cannot be reached." });
+    try {
+      const { payload } = await jwtVerify(token, keys, {
+        issuer,
+        audience: [...provider.audiences],
+        algorithms: [...TOKEN_ALGORITHMS],
+        clockTolerance: provider.clock_skew_seconds,
+        requiredClaims: ["exp", "sub", "iat"],
+      });
+      if ((payload.iat ?? 0) > Date.now() / 1000 + provider.clock_skew_seconds + CLOCK_SECONDS)
+        return rampError("INVALID_SUBJECT_TOKEN", { message: "The subject token was issued in the future." });
+      // OpenID Connect Core §3.1.3.7: the party that a token was issued to is one of the project's own clients.
+      const { azp } = payload;
+      if (azp !== undefined && !provider.audiences.some((audience) => audience === azp))
+        return rampError("SUBJECT_TOKEN_REJECTED");
+      return subjectOf(issuer, payload, false);
+    } catch (error) {
+      return verificationError(error);
+    }
+  }
+
+  /** A wallet token is for a domain that the project registered. */
+  async #verifyWallet(projectId: ProjectId, token: string): Promise<Subject | RampError> {
+    const { issuer, keys } = this.#wallets;
+    const claims = await keys.verify(token, issuer);
+    if (claims === null) return rampError("INVALID_SUBJECT_TOKEN");
+    const domains = await this.#database.inProject(projectId, readWalletDomains);
+    // A contract wallet was checked with one project's node: the token is for that project alone.
+    const isForOther = claims["pid"] !== undefined && claims["pid"] !== projectId;
+    if (isForOther || typeof claims.aud !== "string" || !domains.includes(claims.aud))
+      return rampError("SUBJECT_TOKEN_REJECTED");
+    return subjectOf(issuer, claims, true);
+  }
+}
+
+function issuerOf(token: string): string | null {
+  try {
+    const { iss } = decodeJwt(token);
+    return typeof iss === "string" && !iss.includes("\0") ? iss : null;
+  } catch {
+    return null;
+  }
+}
+
+function subjectOf(
+  issuer: string,
+  { sub, exp }: { readonly sub?: string | undefined; readonly exp?: number | undefined },
+  isWallet: boolean,
+): Subject | RampError {
+  const isUsable =
+    sub !== undefined && sub !== "" && sub.length <= 256 && !sub.includes("\0") && exp !== undefined;
+  return isUsable
+    ? { issuer, subject: sub, isWallet, expiresAt: Math.floor(exp) }
+    : rampError("INVALID_SUBJECT_TOKEN");
+}
+
+function verificationError(error: unknown): RampError {
+  if (error instanceof errors.JWTClaimValidationFailed && (error.claim === "aud" || error.claim === "iss"))
+    return rampError("SUBJECT_TOKEN_REJECTED");
+  if (error instanceof errors.JWTExpired)
+    return rampError("INVALID_SUBJECT_TOKEN", { message: "The subject token has expired." });
+  if (error instanceof errors.JOSEError) return rampError("INVALID_SUBJECT_TOKEN");
+  throw error;
+}
+
+function readIdentityProvider(tx: ProjectTransaction, issuer: string): Promise<IdentityProvider | null> {
+  return tx.row<IdentityProvider>(
+    `SELECT issuer, audiences, clock_skew_seconds FROM ramp.identity_providers WHERE ${OF_PROJECT} AND issuer = $1`,
+    [issuer],
+  );
+}
+
+/** Domains whose wallet sign-ins the project accepts. */
+async function readWalletDomains(tx: ProjectTransaction): Promise<readonly string[]> {
+  const row = await tx.row<{ wallet_domains: readonly string[] }>(
+    "SELECT wallet_domains FROM ramp.projects WHERE id = ramp.current_project()",
+  );
+  return row?.wallet_domains ?? [];
+}

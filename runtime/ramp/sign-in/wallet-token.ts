@@ -1,0 +1,227 @@
+import { randomBytes } from "node:crypto";
+import jwt from "jsonwebtoken";
+import { newId } from "../database/id.js";
+import type { RampDatabase } from "../database/ramp-database.js";
+import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
+import { SIGNING_ALGORITHM, type SigningKeys } from "./customer-token.js";
+import {
+  hashMessage,
+  recoverAddress,
+  parseSignInMessage,
+  type SignInMessage,
+  type Address,
+} from "../accounts/ethereum.js";
+import type { Vault } from "../core/vault.js";
+import { parseJson } from "../core/json-schema.js";
+import { sendRequest } from "../../server/outbound-http.js";
+/** How long a nonce can be used, in minutes (runtime/ramp/docs/customers.md, Wallet sign-in). */
+const NONCE_MINUTES = 10;
+/** How far `Issued At` may be from now. */
+const ISSUED_AT_WINDOW_MS = 10 * 60_000;
+
+/** The issuer of wallet tokens. */
+export function walletIssuer(publicUrl: string): string {
+  return `${publicUrl}/v1/auth/wallet`;
+}
+
+/** A nonce for one sign-in. */
+export async function newNonce(database: RampDatabase): Promise<string> {
+  const nonce = randomBytes(16).toString("hex");
+  await database.asOperator((tx) =>
+    tx.rows(
+      `INSERT INTO ramp.wallet_nonces (nonce, expires_at) VALUES ($1, now() + interval '${String(NONCE_MINUTES)} min')`,
+      [nonce],
+    ),
+  );
+  return nonce;
+}
+
+interface Challenge {
+  /** EIP-4361 text. */
+  readonly message: string;
+  readonly signature: string;
+  readonly ttlSeconds: number;
+  /** The project that a contract wallet signs in to: its node checks the signature. */
+  readonly clientId: string | null;
+}
+
+export interface WalletTokenContext {
+  readonly database: RampDatabase;
+  readonly keys: SigningKeys;
+  readonly vault: Vault;
+  readonly issuer: string;
+}
+
+/** Who signed: the wallet as a CAIP-10 account, and the only project that the token is for, if any. */
+interface Signer {
+  readonly account: string;
+  readonly projectId: string | null;
+}
+
+/**
+ * A token for the wallet that signed the message. Its audience is the domain that the wallet signed in to: only a project that
+ * has registered the domain accepts it as a subject token (runtime/ramp/docs/customers.md, Wallet sign-in).
+ */
+export async function walletToken(
+  context: WalletTokenContext,
+  challenge: Challenge,
+  now: Date,
+): Promise<string | RampError> {
+  const message = parseSignInMessage(challenge.message);
+  const problem = typeof message === "string" ? message : timeProblem(message, now);
+  if (typeof message === "string" || problem !== null) return invalid(problem ?? undefined);
+  // Spent before a node is called: a message makes at most one call.
+  if (!(await spendNonce(context.database, message.nonce)))
+    return invalid("The nonce is unknown, used or older than 10 minutes: get a new one.");
+  const signer = await findSigner(context, message, challenge);
+  if (isRampError(signer)) return signer;
+  const { kid, privateKey } = await context.keys.current();
+  const iat = Math.floor(now.getTime() / 1000);
+  const messageEnd = Math.floor((message.expirationTime?.getTime() ?? Infinity) / 1000);
+  const exp = Math.min(iat + challenge.ttlSeconds, messageEnd);
+  const claims = { iat, exp, ...(signer.projectId === null ? {} : { pid: signer.projectId }) };
+  return jwt.sign(claims, privateKey, {
+    algorithm: SIGNING_ALGORITHM,
+    keyid: kid,
+    issuer: context.issuer,
+    audience: message.domain,
+    subject: signer.account,
+    jwtid: newId(),
+  });
+}
+
+function invalid(message: string | undefined): RampError {
+  return rampError("INVALID_WALLET_SIGNATURE", message === undefined ? {} : { message });
+}
+
+function timeProblem({ issuedAt, expirationTime, notBefore }: SignInMessage, now: Date): string | null {
+  if (Math.abs(issuedAt.getTime() - now.getTime()) > ISSUED_AT_WINDOW_MS)
+    return "The message's Issued At is not within 10 minutes of now.";
+  if (expirationTime && expirationTime <= now) return "The message has expired.";
+  if (notBefore && notBefore > now) return "The message is not valid yet.";
+  return null;
+}
+
+/** An account with a key is the same on every chain (chain 0); a contract is a wallet only on its own chain. */
+async function findSigner(
+  context: WalletTokenContext,
+  { address, chainId, domain }: SignInMessage,
+  { message, signature, clientId }: Challenge,
+): Promise<Signer | RampError> {
+  const hash = hashMessage(message);
+  const account = (chain: number): string => `eip155:${String(chain)}:${address.toLowerCase()}`;
+  if (recoverAddress(hash, signature) === address) return { account: account(0), projectId: null };
+  if (clientId === null)
+    return invalid(
+      "The message is not signed by the key of its address. A contract wallet signs in with `clientId`, the client id of the project.",
+    );
+  const project = await findWalletProject(context, clientId, domain);
+  const rpcUrl = project?.rpc[String(chainId)];
+  if (project === null || rpcUrl === undefined)
+    return invalid(
+      `The message is not signed by the key of its address, and the project accepts no contract wallets of chain ${String(chainId)} on this domain.`,
+    );
+  const isValid = await isContractSignature(rpcUrl, { address, hash, signature });
+  if (isValid === null)
+    return rampError("SERVICE_UNAVAILABLE", {
+      message: `The node of chain ${String(chainId)} does not answer. Try again later.`,
+      retryAfter: 5,
+    });
+  return isValid ? { account: account(chainId), projectId: project.id } : invalid(undefined);
+}
+
+interface WalletProject {
+  readonly id: string;
+  /** Addresses of Ethereum nodes by chain id. */
+  readonly rpc: Readonly<Record<string, string>>;
+}
+
+/** The project with a client id, if it accepts sign-ins to the domain. */
+async function findWalletProject(
+  { database, vault }: WalletTokenContext,
+  clientId: string,
+  domain: string,
+): Promise<WalletProject | null> {
+  const row = await database.asOperator((tx) =>
+    tx.row<{ id: string; wallet_rpc: Buffer | null }>(
+      "SELECT id, wallet_rpc FROM ramp.projects WHERE client_id = $1 AND $2 = ANY (wallet_domains)",
+      [clientId, domain],
+    ),
+  );
+  if (!row?.wallet_rpc) return null;
+  return {
+    id: row.id,
+    rpc: JSON.parse(vault.open(walletRpcPurpose(row.id), row.wallet_rpc)) as Record<string, string>,
+  };
+}
+
+/** What `wallet_rpc` of a project is sealed for. */
+export function walletRpcPurpose(projectId: string): string {
+  return `wallet-rpc:${projectId}`;
+}
+
+/** A nonce can be spent once. */
+async function spendNonce(database: RampDatabase, nonce: string): Promise<boolean> {
+  const spent = await database.asOperator((tx) =>
+    tx.row("DELETE FROM ramp.wallet_nonces WHERE nonce = $1 AND expires_at > now() RETURNING nonce", [nonce]),
+  );
+  return spent !== null;
+}
+
+const TIMEOUT_MS = 5_000;
+
+/** `isValidSignature(bytes32,bytes)`: its selector, and what it returns for a valid signature (ERC-1271). */
+const SELECTOR = "1626ba7e";
+
+interface ContractSignature {
+  readonly address: Address;
+  readonly hash: Uint8Array;
+  /** `0x` and hexadecimal digits. */
+  readonly signature: string;
+}
+
+/** Asks a contract wallet whether a signature is its own (ERC-1271); null when the node does not answer. */
+async function isContractSignature(
+  rpcUrl: string,
+  { address, hash, signature }: ContractSignature,
+): Promise<boolean | null> {
+  const data = `0x${SELECTOR}${callArguments(hash, signature.slice(2))}`;
+  const answer = await callNode(rpcUrl, "eth_call", [{ to: address, data }, "latest"]);
+  // A contract that reverts, and an account without code, answer with an error or with nothing.
+  return answer === null
+    ? null
+    : answer.result?.startsWith(`0x${SELECTOR}${"0".repeat(56)}`) === true && answer.result.length === 66;
+}
+
+/** The chain that a node serves; null when it does not answer. */
+export async function chainIdOf(rpcUrl: string): Promise<number | null> {
+  const answer = await callNode(rpcUrl, "eth_chainId", []);
+  return answer?.result === undefined ? null : Number(answer.result);
+}
+
+/** ABI encoding of `(bytes32, bytes)`: the hash, where the bytes begin, their length, the bytes padded to words. */
+function callArguments(hash: Uint8Array, signature: string): string {
+  const word = (value: number): string => value.toString(16).padStart(64, "0");
+  const padded = signature.padEnd(Math.ceil(signature.length / 64) * 64, "0");
+  return Buffer.from(hash).toString("hex") + word(64) + word(signature.length / 2) + padded;
+}
+
+/** The result is undefined when the node answers with an error, such as a revert. */
+async function callNode(
+  rpcUrl: string,
+  method: string,
+  params: readonly unknown[],
+): Promise<{ readonly result?: string } | null> {
+  const reply = await sendRequest({
+    url: new URL(rpcUrl),
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    timeoutMs: TIMEOUT_MS,
+  });
+  const body = reply.kind === "answered" && reply.status === 200 ? parseJson(reply.body) : null;
+  if (typeof body !== "object" || body === null) return null;
+  const { result, error } = body as { readonly result?: unknown; readonly error?: unknown };
+  if (typeof result === "string") return { result };
+  return error === undefined ? null : {};
+}

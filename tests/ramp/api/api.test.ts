@@ -1,0 +1,277 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { describe, expect, it } from "vitest";
+import { RAMP_ERRORS } from "../../../runtime/ramp/core/ramp-errors.js";
+import { errorsOf } from "../../../runtime/ramp/api/openapi.js";
+import { ROUTES } from "../../../runtime/ramp/api/all-routes.js";
+import { callbackHeaders } from "../../../runtime/ramp/providers/signature.js";
+import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
+import { newCustomer, onramp, ownWorld, type Reply } from "../support/world.js";
+
+const world = await ownWorld();
+const [project, other] = [await world.project(), await world.project()];
+const [mine, neighbour, stranger] = [
+  await newCustomer(world, project),
+  await newCustomer(world, project),
+  await newCustomer(world, other),
+];
+
+describe("credentials", () => {
+  const wrong: readonly (readonly [string, string | undefined])[] = [
+    ["none", undefined],
+    ["an empty header", ""],
+    ["another scheme", "Digest x"],
+    ["no base64", "Basic ???"],
+    ["no colon", `Basic ${Buffer.from("nothing").toString("base64")}`],
+    ["an unknown client", `Basic ${Buffer.from("ramp_x:y").toString("base64")}`],
+    ["a wrong secret", `Basic ${Buffer.from(`${project.clientId}:x`).toString("base64")}`],
+    [
+      "another project's secret",
+      `Basic ${Buffer.from(`${project.clientId}:${other.clientSecret}`).toString("base64")}`,
+    ],
+    ["no token", "Bearer"],
+    ["a token that is none", "Bearer x"],
+    ["a token with three parts of nothing", "Bearer a.b.c"],
+  ];
+  const closed = ROUTES.filter(({ access }) => access === "project" || access === "customer");
+
+  it.each(wrong)("that are %s are refused by every endpoint", async (_, auth) => {
+    for (const { method, path, access } of closed) {
+      const reply = await world.call(method, path.replace("{id}", crypto.randomUUID()), {
+        ...(auth === undefined ? {} : { auth }),
+        ...(method === "POST" ? { body: {} } : {}),
+      });
+      expect([path, reply.status, reply.json.error]).toEqual([
+        path,
+        401,
+        access === "project" ? "INVALID_CREDENTIALS" : "INVALID_TOKEN",
+      ]);
+      expect(reply.headers.get("www-authenticate")).toMatch(access === "project" ? /^Basic/ : /^Bearer/);
+    }
+  });
+
+  it("of a customer do not open the project's endpoints, nor the other way round", async () => {
+    for (const { method, path, access } of closed) {
+      const auth = access === "project" ? mine : project.basic;
+      const reply = await world.call(method, path.replace("{id}", crypto.randomUUID()), {
+        auth,
+        ...(method === "POST" ? { body: {} } : {}),
+      });
+      expect([path, reply.status]).toEqual([path, 401]);
+    }
+  });
+
+  it("of another customer or project find nothing: an intent of others does not exist", async () => {
+    const { json } = await world.call("POST", "/v1/intent", { auth: mine, body: onramp() });
+    for (const auth of [neighbour, stranger]) {
+      const path = `/v1/intent/${json.intent.id}`;
+      const replies = [
+        await world.call("GET", path, { auth }),
+        await world.call("GET", `${path}/transaction`, { auth }),
+        await world.call("POST", `${path}/transaction`, { auth }),
+        await world.call("POST", `${path}/transaction`, { auth, key: "foreign" }),
+      ];
+      expect(replies.map(({ status, json: body }) => [status, body.error])).toEqual(
+        replies.map(() => [404, "NOT_FOUND"]),
+      );
+      expect((await world.call("GET", "/v1/intent", { auth })).json).toEqual([]);
+      const start = await world.call("GET", `/v1/intent?starting_after=${json.intent.id}`, { auth });
+      expect(start.status).toBe(400);
+    }
+    const customers = await world.call("GET", "/v1/customers", { auth: other.basic });
+    expect(customers.json).toHaveLength(1);
+  });
+});
+
+describe("customers", () => {
+  it("are made once and found again, in any script", async () => {
+    const id = "Ünïcode 客户 🙂";
+    const first = await world.call("POST", "/v1/customers", {
+      auth: project.basic,
+      body: { id, metadata: { plan: "gold" } },
+    });
+    const second = await world.call("POST", "/v1/customers", { auth: project.basic, body: { id } });
+    expect(first.status).toBe(201);
+    const { accessToken: one, ...customer } = first.json;
+    const { accessToken: two, ...again } = second.json;
+    expect(again).toEqual(customer);
+    expect(customer).toMatchObject({
+      externalId: id,
+      metadata: { plan: "gold" },
+      projectId: project.projectId,
+    });
+    expect(two).not.toBe(one);
+    for (const token of [one, two])
+      expect((await world.call("GET", "/v1/intent", { auth: `Bearer ${String(token)}` })).status).toBe(200);
+  });
+});
+
+describe("the service", () => {
+  it("serves its status, its health and its documentation", async () => {
+    expect((await world.call("GET", "/")).json).toEqual({
+      status: "online",
+      service: "Routewright Ramp API",
+      docs: "/docs",
+    });
+    expect((await world.call("GET", "/health")).json).toEqual({ status: "ok", database_connected: true });
+    for (const path of ["/docs", "/redoc"])
+      expect((await world.call("GET", path)).headers.get("content-type")).toMatch(/^text\/html/);
+    const metrics = await world.call("GET", "/metrics");
+    expect(metrics.text).toContain('routewright_ramp_requests_total{path="/v1/intent"');
+    expect(
+      (await world.call("GET", "/metrics", { headers: { "x-forwarded-for": "1.1.1.1" } })).json.error,
+    ).toBe("METRICS_FORBIDDEN");
+  });
+
+  it("describes itself in valid OpenAPI 3.1 that names every endpoint and every refusal", async () => {
+    const { json } = await world.call("GET", "/openapi.json");
+    expect(await new Validator().validate(structuredClone(json) as Record<string, unknown>)).toEqual({
+      valid: true,
+    });
+    const operations = Object.entries(json.paths as Record<string, object>).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    );
+    expect(operations.sort()).toEqual(
+      ROUTES.map(({ method, path }) => `${method.toLowerCase()} ${path}`).sort(),
+    );
+    const tags = (json.tags as { name: string; description: string }[]).map(({ name }) => name);
+    for (const methods of Object.values(json.paths as Record<string, object>))
+      for (const operation of Object.values(methods) as { tags: string[]; summary: string }[]) {
+        expect(tags).toContain(operation.tags[0]);
+        expect(operation.summary).not.toBe("");
+      }
+    const used = new Set(ROUTES.flatMap((route) => errorsOf(route)));
+    const elsewhere = ["METRICS_FORBIDDEN", "METHOD_NOT_ALLOWED", "NOT_FOUND", "LINK_EXPIRED"];
+    expect([...new Set([...used, ...elsewhere])].sort()).toEqual(Object.keys(RAMP_ERRORS).sort());
+  });
+
+  it("answers as its OpenAPI document describes", async () => {
+    const { json: document } = await world.call("GET", "/openapi.json");
+    const ajv = new Ajv2020({ strict: false });
+    addFormats.default(ajv);
+    ajv.addSchema(document as object, "api");
+    const conforms = (path: string, method: string, { status, json }: Reply): void => {
+      const pointer = [
+        "paths",
+        path,
+        method,
+        "responses",
+        String(status),
+        "content",
+        "application/json",
+        "schema",
+      ];
+      const escaped = pointer
+        .map((part) => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1")))
+        .join("/");
+      const validate = ajv.compile({ $ref: `api#/${escaped}` });
+      expect(validate(json), JSON.stringify(validate.errors)).toBe(true);
+    };
+    const created = await world.call("POST", "/v1/intent", {
+      auth: mine,
+      body: onramp({ autoExecute: true }),
+    });
+    conforms("/v1/intent", "post", created);
+    conforms("/v1/intent", "post", await world.call("POST", "/v1/intent", { auth: mine, body: {} }));
+    conforms("/v1/intent", "get", await world.call("GET", "/v1/intent", { auth: mine }));
+    conforms(
+      "/v1/intent/{id}",
+      "get",
+      await world.call("GET", `/v1/intent/${created.json.intent.id}`, { auth: mine }),
+    );
+    conforms(
+      "/v1/intent/{id}/transaction",
+      "get",
+      await world.call("GET", `/v1/intent/${created.json.intent.id}/transaction`, { auth: mine }),
+    );
+    conforms("/v1/customers", "get", await world.call("GET", "/v1/customers", { auth: project.basic }));
+    conforms(
+      "/v1/customers",
+      "post",
+      await world.call("POST", "/v1/customers", { auth: project.basic, body: { id: "doc" } }),
+    );
+    conforms("/v1/providers", "get", await world.call("GET", "/v1/providers", { auth: project.basic }));
+    conforms(
+      "/v1/currencies/supported",
+      "get",
+      await world.call("GET", "/v1/currencies/supported", { auth: project.basic }),
+    );
+  });
+
+  it("knows no other paths and methods", async () => {
+    expect((await world.call("GET", "/v1/nothing")).json.error).toBe("NOT_FOUND");
+    const wrong = await world.call("PUT", "/v1/intent", { auth: mine });
+    expect([wrong.status, wrong.json.error, wrong.headers.get("allow")]).toEqual([
+      405,
+      "METHOD_NOT_ALLOWED",
+      "POST, GET, HEAD, OPTIONS",
+    ]);
+    const head = await world.call("HEAD", "/v1/intent", { auth: mine });
+    expect([head.status, head.text]).toEqual([200, ""]);
+  });
+
+  it("never reveals a cause, a stack or a secret", async () => {
+    const { json } = await world.call("GET", "/openapi.json");
+    expect(JSON.stringify(json)).not.toContain(project.clientSecret);
+  });
+});
+
+describe("limits", () => {
+  it("hold a project and failed logins down, with Retry-After", async () => {
+    const small = await ownWorld({
+      limits: { perProject: 5, failedLoginsPerAddress: 3, perAddress: 4, perCustomer: 5 },
+    });
+    const [limited, free] = [await small.project(), await small.project()];
+    const list = (auth: string): Promise<Reply> => small.call("GET", "/v1/customers", { auth });
+    for (let i = 0; i < 5; i++) expect((await list(limited.basic)).status).toBe(200);
+    const over = await list(limited.basic);
+    expect([over.status, over.json.error]).toEqual([429, "RATE_LIMITED"]);
+    expect(Number(over.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect((await list(free.basic)).status).toBe(200);
+    for (let i = 0; i < 3; i++) expect((await list("Basic eDp5")).status).toBe(401);
+    expect((await list("Basic eDp5")).status).toBe(429);
+    for (let i = 0; i < 4; i++) expect((await small.call("GET", "/v1/auth/wallet/nonce")).status).toBe(200);
+    expect((await small.call("GET", "/v1/auth/wallet/nonce")).status).toBe(429);
+  });
+
+  it("are counted by customer, project and address apart: no one uses up another's", async () => {
+    const small = await ownWorld({
+      limits: { perProject: 8, failedLoginsPerAddress: 3, perAddress: 4, perCustomer: 3 },
+    });
+    const shop = await small.project();
+    const [busy, calm] = [await newCustomer(small, shop, "busy"), await newCustomer(small, shop, "calm")];
+    const intents = async (auth: string): Promise<number> =>
+      (await small.call("GET", "/v1/intent", { auth })).status;
+    const results: number[] = [];
+    for (let i = 0; i < 4; i++) results.push(await intents(busy));
+    expect(results).toEqual([200, 200, 200, 429]);
+    for (let i = 0; i < 4; i++) results.push(await intents("Bearer a.b.c"));
+    expect(results.slice(4)).toEqual([401, 401, 401, 429]);
+    expect(await intents(calm)).toBe(200);
+    expect((await small.call("GET", "/v1/customers", { auth: shop.basic })).status).toBe(200);
+    expect((await small.call("GET", "/v1/auth/wallet/nonce")).status).toBe(200);
+  });
+
+  it("do not hold signed callbacks of a provider, only forged ones", async () => {
+    const small = await ownWorld({
+      limits: { perProject: 100, failedLoginsPerAddress: 3, perAddress: 2, perCustomer: 100 },
+    });
+    const shop = await small.project();
+    const { json: providers } = await small.call("GET", "/v1/providers", { auth: shop.basic });
+    const { code, id } = providers[0] as { code: string; id: string };
+    const { secret = "" } = SANDBOX_PROVIDERS.find((provider) => provider.code === code) ?? {};
+    const text = JSON.stringify({ type: "execution.updated", onboardingId: id });
+    const callBack = async (key: string): Promise<number> => {
+      const headers = { ...callbackHeaders(key, "id", new Date(), text), "content-type": "application/json" };
+      const path = `/v1/provider-callbacks/${shop.projectId}/${id}`;
+      return (await small.call("POST", path, { text, headers })).status;
+    };
+    const statuses: number[] = [];
+    for (let i = 0; i < 5; i++) statuses.push(await callBack(secret));
+    expect(statuses).toEqual([200, 200, 200, 200, 200]);
+    for (let i = 0; i < 4; i++) statuses.push(await callBack("guessed"));
+    expect(statuses.slice(5)).toEqual([401, 401, 401, 429]);
+    expect(await callBack(secret)).toBe(200);
+  });
+});

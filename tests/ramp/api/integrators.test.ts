@@ -1,0 +1,141 @@
+import { describe, expect, it } from "vitest";
+import { eventually, newCustomer, onramp, ownWorld, type Reply } from "../support/world.js";
+
+const world = await ownWorld();
+const project = await world.project();
+const get = (path: string, auth = project.basic): Promise<Reply> => world.call("GET", path, { auth });
+const create = async (auth: string, more: Readonly<Record<string, unknown>> = {}): Promise<string> => {
+  const reply = await world.call("POST", "/v1/intent", { auth, body: onramp(more) });
+  expect(reply.status, reply.text).toBe(201);
+  return String(reply.json.intent.id);
+};
+const ids = ({ json }: Reply): string[] =>
+  (json as { intent: { id: string } }[]).map(({ intent }) => intent.id);
+
+describe("a project", () => {
+  it("reads all its customers' intents, filtered and page by page, and no other project's", async () => {
+    const own = await world.project();
+    const [one, two] = [await newCustomer(world, own, "one"), await newCustomer(world, own, "two")];
+    const created = [await create(one), await create(two), await create(one)].reverse();
+    await create(await newCustomer(world, project));
+    const all = await get("/v1/intents", own.basic);
+    expect(ids(all)).toEqual(created);
+    const [customerOf] = all.json as { customerId: string }[];
+    const filtered = await get(`/v1/intents?customerId=${customerOf?.customerId ?? ""}`, own.basic);
+    expect(ids(filtered)).toEqual([created[0], created[2]]);
+    expect(ids(await get("/v1/intents?status=COMPLETED", own.basic))).toEqual([]);
+    expect(ids(await get("/v1/intents?status=PENDING_PAYMENT", own.basic))).toEqual(created);
+    const first = await get("/v1/intents?status=PENDING_PAYMENT&limit=2", own.basic);
+    const next = /<([^>]+)>; rel="next"/.exec(first.headers.get("link") ?? "")?.[1] ?? "";
+    expect(next).toContain("status=PENDING_PAYMENT");
+    expect([...ids(first), ...ids(await get(next, own.basic))]).toEqual(created);
+  });
+
+  it("polls for what changed since: the status, or the transaction", async () => {
+    const own = await world.project();
+    const auth = await newCustomer(world, own);
+    const [quiet, moved] = [await create(auth), await create(auth)];
+    const since = new Date().toISOString();
+    await world.call("POST", `/v1/intent/${moved}/transaction`, { auth, body: {} });
+    expect(ids(await get(`/v1/intents?updatedSince=${since}`, own.basic))).toEqual([moved]);
+    expect(ids(await get("/v1/intents?updatedSince=2020-01-01T00:00:00Z", own.basic))).toContain(quiet);
+  });
+
+  it("reads one intent with its customer; another project's does not exist", async () => {
+    const id = await create(await newCustomer(world, project));
+    expect((await get(`/v1/intents/${id}`)).json).toMatchObject({
+      customerId: expect.any(String),
+      intent: { id },
+      onboardingUrl: null,
+    });
+    const other = await world.project();
+    for (const path of [`/v1/intents/${id}`, "/v1/intents/x"])
+      expect((await get(path, other.basic)).json.error).toBe("NOT_FOUND");
+    const customer = await newCustomer(world, project);
+    expect((await get("/v1/intents", customer)).json.error).toBe("INVALID_CREDENTIALS");
+  });
+
+  it.each(["status=DONE", "updatedSince=yesterday", "limit=0", "starting_after=x", "since=1"])(
+    "gets an error that names ?%s",
+    async (query) => {
+      expect((await get(`/v1/intents?${query}`)).json.error).toBe("INVALID_REQUEST");
+    },
+  );
+});
+
+describe("metadata of an intent", () => {
+  it("is refused when it is too large, as a customer's is", async () => {
+    const project = await world.project();
+    const auth = await newCustomer(world, project);
+    const metadata = { note: "x".repeat(16_384) };
+    const replies = [
+      await world.call("POST", "/v1/intent", { auth, body: onramp({ metadata }) }),
+      await world.call("POST", "/v1/customers", { auth: project.basic, body: { id: "large", metadata } }),
+    ];
+    for (const { status, json } of replies)
+      expect([status, json.details[0].path]).toEqual([400, "/metadata"]);
+  });
+
+  it("comes back with it, for the customer and the project", async () => {
+    const auth = await newCustomer(world, project);
+    const metadata = { order: "A-17", items: [1, { x: null }] };
+    const id = await create(auth, { metadata });
+    expect((await get(`/v1/intent/${id}`, auth)).json.intent.metadata).toEqual(metadata);
+    expect((await get(`/v1/intents/${id}`)).json.intent.metadata).toEqual(metadata);
+    const without = await create(auth);
+    expect((await get(`/v1/intent/${without}`, auth)).json.intent).not.toHaveProperty("metadata");
+  });
+});
+
+describe("cancelling", () => {
+  const cancel = (id: string, auth: string, key?: string): Promise<Reply> =>
+    world.call("POST", `/v1/intent/${id}/cancel`, { auth, body: {}, ...(key ? { key } : {}) });
+  const statusOf = async (id: string, auth: string): Promise<string> =>
+    String((await get(`/v1/intent/${id}`, auth)).json.intent.status);
+
+  it("ends an intent that waits for its payment to be started; a replay gives the same", async () => {
+    const auth = await newCustomer(world, project);
+    const id = await create(auth);
+    const reply = await cancel(id, auth, "cancel-1");
+    expect([reply.status, reply.json.intent.status], reply.text).toEqual([202, "CANCELLED"]);
+    expect((await cancel(id, auth, "cancel-1")).headers.get("x-idempotency-replayed")).toBe("true");
+    expect((await cancel(id, auth)).json.error).toBe("INTENT_CLOSED");
+    const execution = await world.call("POST", `/v1/intent/${id}/transaction`, { auth, body: {} });
+    expect(execution.json.error).toBe("INTENT_CLOSED");
+  });
+
+  it("ends an intent in its identity check", async () => {
+    const auth = await newCustomer(world, project);
+    const id = await create(auth, {
+      src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH", provider: "sandbox-north" } },
+    });
+    expect((await cancel(id, auth)).json.intent.status).toBe("CANCELLED");
+  });
+
+  it("cancels an order at the provider that waits for the money; nothing is executed", async () => {
+    await world.sandbox.set({ execution: "stall" });
+    const auth = await newCustomer(world, project);
+    const id = await create(auth, { autoExecute: true });
+    expect(await statusOf(id, auth)).toBe("TRANSACTION_IN_PROGRESS");
+    const reply = await cancel(id, auth);
+    expect(reply.status, reply.text).toBe(202);
+    const { json } = await eventually(
+      () => get(`/v1/intent/${id}`, auth),
+      ({ json: { intent } }) => intent.status === "CANCELLED",
+    );
+    expect(json.transaction.status).toBe("CANCELLED");
+    await world.sandbox.set({ execution: "settle" });
+  });
+
+  it("is not possible for an intent that has ended, or is another customer's", async () => {
+    const auth = await newCustomer(world, project);
+    const id = await create(auth, { autoExecute: true });
+    await eventually(
+      () => statusOf(id, auth),
+      (status) => status === "COMPLETED",
+    );
+    expect((await cancel(id, auth)).json.error).toBe("INTENT_CLOSED");
+    expect((await cancel(id, await newCustomer(world, project))).json.error).toBe("NOT_FOUND");
+    expect((await cancel("x", auth)).json.error).toBe("NOT_FOUND");
+  });
+});

@@ -1,0 +1,99 @@
+/** The tables of runtime/ramp/docs are those of the code, both ways. */
+import { expect, it } from "vitest";
+import { INTENT_MOVES, isTerminal, type IntentStatus } from "../../../runtime/ramp/intents/intent.js";
+import { RAMP_ERRORS } from "../../../runtime/ramp/core/ramp-errors.js";
+import { MESSAGES, OPERATIONS } from "../../../runtime/ramp/providers/protocol.js";
+import { rowsOf } from "../../support/pages.js";
+import { EVENT_TYPES } from "../../../runtime/ramp/webhooks/record-event.js";
+
+const PROTOCOL = "runtime/ramp/docs/provider-protocol.md";
+const plain = (cell = ""): string => cell.replaceAll("`", "");
+
+it("errors", () => {
+  const rows = rowsOf("runtime/ramp/docs/errors.md").map(([code, status, when]) => [
+    plain(code),
+    status,
+    when,
+  ]);
+  const expected = Object.entries(RAMP_ERRORS).map(([code, { status, when }]) => [
+    code,
+    String(status),
+    when,
+  ]);
+  expect(rows).toEqual(expected);
+});
+
+it("moves of an intent", () => {
+  const rows = rowsOf("runtime/ramp/docs/intents.md", "States").map(([from, to]) => [
+    plain(from),
+    plain(to).split(", "),
+  ]);
+  const expected = Object.entries(INTENT_MOVES).filter(([from]) => !isTerminal(from as IntentStatus));
+  expect(rows).toEqual(expected);
+});
+
+it("events", () => {
+  expect(rowsOf("runtime/ramp/docs/webhooks.md").map(([name]) => plain(name))).toEqual(EVENT_TYPES);
+});
+
+interface Schema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly const?: string;
+  readonly pattern?: string;
+}
+
+/** By their properties: an optional message is a copy of its schema. */
+const names = new Map<unknown, string>(
+  Object.entries(MESSAGES).map(([name, { properties }]) => [properties, name]),
+);
+
+function typeOf(schema: Schema): string {
+  const { type, items, anyOf, pattern } = schema;
+  const name = names.get(schema.properties);
+  if (name !== undefined) return name;
+  if (anyOf) return [...new Set(anyOf.map(literalOrType))].join(", ");
+  if (items) return `list of ${typeOf(items)}`;
+  return pattern?.startsWith("^[0-9]") ? "decimal" : (schema.const ?? type ?? "");
+}
+
+function literalOrType(schema: Schema): string {
+  return schema.type === "null" ? "null" : (schema.const ?? typeOf(schema));
+}
+
+/** Field, type and meaning of each field; objects without a name of their own are written out. */
+function fieldsOf(prefix: string, { properties = {}, required = [] }: Schema): readonly string[][] {
+  return Object.entries(properties).flatMap(([name, schema]) => {
+    const isOptional = !required.includes(name);
+    const path = `${prefix}.${name}`;
+    const row = [path, `${typeOf(schema)}${isOptional ? ", optional" : ""}`, schema.description ?? ""];
+    const inner = schema.items ?? schema;
+    const isUnnamed = inner.properties !== undefined && !names.has(inner.properties);
+    return [row, ...(isUnnamed ? fieldsOf(schema.items ? `${path}[]` : path, inner) : [])];
+  });
+}
+
+it("fields of the provider protocol", () => {
+  const expected = Object.entries(MESSAGES).flatMap(([name, schema]) => fieldsOf(name, schema as Schema));
+  const rows = rowsOf(PROTOCOL, "Messages").map(([field, type, meaning]) => [plain(field), type, meaning]);
+  expect(rows).toEqual(expected);
+});
+
+it("operations of the provider protocol", () => {
+  const nameOf = (schema: { properties: unknown } | null): string => names.get(schema?.properties) ?? "";
+  const expected = Object.values(OPERATIONS).map(({ method, path, request, answer, keyed }) => [
+    `${method} ${path}`,
+    nameOf(request),
+    nameOf(answer),
+    keyed ? "yes" : "",
+  ]);
+  const rows = rowsOf(PROTOCOL, "Operations of a provider").map(([call, ...cells]) => [
+    plain(call),
+    ...cells,
+  ]);
+  expect(rows).toEqual(expected);
+});

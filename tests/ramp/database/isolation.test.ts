@@ -1,0 +1,145 @@
+/** No project waits for another's provider, and no caller for a slow one. */
+import { expect, it } from "vitest";
+import { cardOnramp, ownCardProvider } from "../support/card-provider.js";
+import { eventually, FAST, made, newCustomer, onramp, ownerRows, ownWorld } from "../support/world.js";
+
+const world = await ownWorld({ polling: { ...FAST, leaseMs: 60_000, answerWithinMs: 500 } });
+await world.sandbox.set({ settleMs: 50 });
+
+/** A promise that the test resolves. */
+function held(): { readonly until: Promise<void>; release(): void } {
+  let release = (): void => undefined;
+  const until = new Promise<void>((resolve) => (release = resolve));
+  return { until, release: () => release() };
+}
+
+async function stalledProject() {
+  const project = await world.project({ providers: [] });
+  const provider = await ownCardProvider();
+  const { providerId } = made(await provider.connect(world, project));
+  return { project, provider, providerId, auth: await newCustomer(world, project) };
+}
+
+it("look-ups that hang take the slots of their own connection only", async () => {
+  const { project: slow, provider, auth } = await stalledProject();
+  const { until, release } = held();
+  let [open, most] = [0, 0];
+  provider.answerLookUp = async () => {
+    most = Math.max(most, ++open);
+    await until;
+    open--;
+  };
+  for (let n = 0; n < 25; n++)
+    expect((await world.call("POST", "/v1/intent", { auth, body: cardOnramp() })).status).toBe(201);
+  await eventually(
+    () => Promise.resolve(open),
+    (count) => count === FAST.perConnection,
+  );
+
+  const other = await world.project();
+  const otherAuth = await newCustomer(world, other);
+  // Without callbacks the worker alone brings the intent to its end.
+  await world.sandbox.set({ mute: true });
+  const { json } = await world.call("POST", "/v1/intent", {
+    auth: otherAuth,
+    body: onramp({ autoExecute: true }),
+  });
+  await eventually(
+    () => world.call("GET", `/v1/intent/${String(json.intent.id)}`, { auth: otherAuth }),
+    (reply) => reply.json.intent.status === "COMPLETED",
+  );
+  await world.sandbox.set({ mute: false });
+  expect([open, most]).toEqual([FAST.perConnection, FAST.perConnection]);
+
+  provider.status = "SUCCESS";
+  release();
+  await eventually(
+    () =>
+      ownerRows(
+        world.databaseUrl,
+        "SELECT id FROM ramp.intents WHERE project_id = $1 AND status <> 'COMPLETED'",
+        [slow.id],
+      ),
+    (rows) => rows.length === 0,
+  );
+});
+
+it("answers with the recorded state when the provider is slow, and goes on behind", async () => {
+  const { provider, auth } = await stalledProject();
+  const { until, release } = held();
+  provider.answerOrder = () => until;
+  const create = { auth, key: "slow", body: cardOnramp() };
+  const created = await world.call("POST", "/v1/intent", create);
+  expect(created.status, created.text).toBe(201);
+  expect(created.json.intent.status).toBe("PENDING");
+  const replayed = await world.call("POST", "/v1/intent", create);
+  expect(replayed.text).toBe(created.text);
+  release();
+  await eventually(
+    () => world.call("GET", `/v1/intent/${String(created.json.intent.id)}`, { auth }),
+    ({ json }) => json.intent.status === "TRANSACTION_IN_PROGRESS",
+  );
+  expect([...provider.bodies.values()].map((bodies) => bodies.length)).toEqual([1, 1]);
+});
+
+it("looks an open intent up before ended ones that have been due for longer", async () => {
+  const hour = 3_600_000;
+  const rare = { ...FAST, perConnection: 1, leaseMs: hour, executionPollMs: hour, maxPollMs: hour };
+  const patient = await ownWorld({ polling: { ...rare, followUpPollMs: hour, maxFollowUpPollMs: hour } });
+  const project = await patient.project({ providers: [] });
+  const provider = await ownCardProvider();
+  made(await provider.connect(patient, project));
+  const auth = await newCustomer(patient, project);
+  const create = async (): Promise<string> =>
+    String((await patient.call("POST", "/v1/intent", { auth, body: cardOnramp() })).json.intent.id);
+  provider.status = "SUCCESS";
+  const ended = await Promise.all([1, 2, 3, 4].map(create));
+  provider.status = "PROCESSING";
+  const open = await create();
+  const leased = (): Promise<Record<string, unknown>[]> =>
+    ownerRows(patient.databaseUrl, "SELECT id FROM ramp.intents WHERE lease_owner IS NOT NULL");
+  await eventually(leased, (rows) => rows.length === 0);
+
+  const { until, release } = held();
+  provider.answerLookUp = () => until;
+  await ownerRows(
+    patient.databaseUrl,
+    "UPDATE ramp.intents SET next_poll_at = CASE WHEN id = ANY ($1) THEN now() - interval '1 hour' ELSE now() END",
+    [ended],
+  );
+  expect(await eventually(leased, (rows) => rows.length > 0)).toEqual([{ id: open }]);
+  provider.answerLookUp = () => Promise.resolve();
+  release();
+  const due = "SELECT id FROM ramp.intents WHERE next_poll_at < now() OR lease_owner IS NOT NULL";
+  await eventually(
+    () => ownerRows(patient.databaseUrl, due),
+    (rows) => rows.length === 0,
+  );
+});
+
+it("polls an unpaid order at a quarter of the time since its last change", async () => {
+  const patient = await ownWorld({ polling: { ...FAST, executionPollMs: 1_000, maxPollMs: 10 * 60_000 } });
+  const project = await patient.project({ providers: [] });
+  const provider = await ownCardProvider();
+  provider.status = "AWAITING_FUNDS";
+  made(await provider.connect(patient, project));
+  const auth = await newCustomer(patient, project);
+  const { json } = await patient.call("POST", "/v1/intent", { auth, body: cardOnramp() });
+  const { id } = json.intent as { id: string };
+  await ownerRows(
+    patient.databaseUrl,
+    "UPDATE ramp.transactions SET updated_at = now() - interval '20 min' WHERE intent_id = $1",
+    [id],
+  );
+  const [row] = await eventually(
+    () =>
+      ownerRows(
+        patient.databaseUrl,
+        "SELECT extract(epoch FROM next_poll_at - now())::float AS seconds FROM ramp.intents WHERE id = $1 AND lease_owner IS NULL",
+        [id],
+      ),
+    ([found]) => Number(found?.["seconds"]) > 60,
+  );
+  expect(Number(row?.["seconds"])).toBeGreaterThan(240);
+  expect(Number(row?.["seconds"])).toBeLessThan(301);
+});

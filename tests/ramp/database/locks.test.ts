@@ -1,0 +1,78 @@
+/** Concurrent transactions wait for each other's locks, but never in a circle. */
+import pg from "pg";
+import { expect, it, onTestFinished } from "vitest";
+import { newId } from "../../../runtime/ramp/database/id.js";
+import { addSecret } from "../../../runtime/ramp/operator/projects.js";
+import { rotateVault, Vault } from "../../../runtime/ramp/core/vault.js";
+import { eventually, ownerRows, ownWorld, SECRETS_KEY } from "../support/world.js";
+
+const world = await ownWorld();
+
+/** A session of the database's owner that keeps its transaction open. */
+async function ownSession(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: world.databaseUrl });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query("SET ramp.operator = 'on'");
+  return client;
+}
+
+/** Waits until each of these is done or waits for a lock. */
+async function untilBlocked(work: readonly Promise<unknown>[]): Promise<void> {
+  let done = 0;
+  for (const one of work)
+    void one.then(
+      () => done++,
+      () => done++,
+    );
+  await eventually(
+    () =>
+      ownerRows(
+        world.databaseUrl,
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+      ),
+    (waiting) => waiting.length + done >= work.length,
+  );
+}
+
+it("a rotation of the master key and new events of a project with two webhooks end both", async () => {
+  const project = await world.project();
+  for (const path of ["one", "two"]) await world.webhook(project, `http://127.0.0.1:9/${path}`);
+  const endpoints = await ownerRows(
+    world.databaseUrl,
+    "SELECT id FROM ramp.webhook_endpoints WHERE project_id = $1 ORDER BY ctid DESC",
+    [project.id],
+  );
+  const session = await ownSession();
+  const event = newId();
+  const deliver = (endpoint: unknown): Promise<unknown> =>
+    session.query(
+      "INSERT INTO ramp.webhook_deliveries (project_id, id, event_id, endpoint_id, attempt_at) VALUES ($1, $2, $3, $4, now())",
+      [project.id, newId(), event, endpoint],
+    );
+
+  await session.query("BEGIN");
+  await session.query(
+    "INSERT INTO ramp.events (project_id, id, type, sequence, body) VALUES ($1, $2, 'test', nextval('ramp.event_sequence'), '{}')",
+    [project.id, event],
+  );
+  await deliver(endpoints[0]?.["id"]);
+  const rotation = rotateVault(world.database, new Vault(Buffer.alloc(32, 9), [SECRETS_KEY]));
+  await untilBlocked([rotation]);
+  await deliver(endpoints[1]?.["id"]);
+  await session.query("COMMIT");
+  expect((await rotation).resealed).toBeGreaterThanOrEqual(2);
+});
+
+it("of two secrets that are added at once to a project with one, one is refused", async () => {
+  const project = await world.project({ providers: [] });
+  const session = await ownSession();
+  await session.query("BEGIN");
+  await session.query("SELECT FROM ramp.projects WHERE id = $1 FOR KEY SHARE", [project.id]);
+  const added = [1, 2].map(() => addSecret(world.database, project.id));
+  await untilBlocked(added);
+  await session.query("COMMIT");
+  const [refused, ...more] = (await Promise.all(added)).filter(({ ok }) => !ok);
+  expect(refused).toMatchObject({ problem: expect.stringContaining("at most two valid client secrets") });
+  expect(more).toEqual([]);
+});

@@ -1,0 +1,302 @@
+import { describe, expect, it } from "vitest";
+import { pageUrl } from "../../../runtime/ramp/hosted-pages/link.js";
+import { eventually, newCustomer, onramp, ownerRows, ownWorld, type Reply } from "../support/world.js";
+
+const world = await ownWorld();
+const project = await world.project();
+
+interface Made {
+  readonly id: string;
+  readonly auth: string;
+  /** The page's path. */
+  readonly path: string;
+}
+
+async function create(more: Readonly<Record<string, unknown>> = {}): Promise<Made> {
+  const auth = await newCustomer(world, project);
+  const body = onramp({
+    src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH", provider: "sandbox-north" } },
+    ...more,
+  });
+  const { json } = await world.call("POST", "/v1/intent", { auth, body });
+  return { id: json.intent.id, auth, path: new URL(json.onboardingUrl).pathname };
+}
+
+const FILLED = {
+  action: "submit",
+  requirement: "KYC_VERIFICATION",
+  "field.fullName": "Ada Lovelace",
+  "field.dateOfBirth": "1990-12-31",
+  "field.decision": "approve",
+};
+
+async function formToken(path: string): Promise<string> {
+  const { text } = await world.call("GET", path);
+  return /name="form" value="([^"]+)"/.exec(text)?.[1] ?? "";
+}
+
+function post(
+  path: string,
+  fields: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Reply> {
+  return world.call("POST", path, {
+    text: new URLSearchParams(fields).toString(),
+    headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
+  });
+}
+
+async function requirementStatus({ id }: Made): Promise<unknown> {
+  const [row] = await ownerRows(
+    world.databaseUrl,
+    "SELECT status FROM ramp.requirements WHERE intent_id = $1",
+    [id],
+  );
+  return row?.["status"];
+}
+
+/** Where the onboarding page leads to once the identity check is passed. */
+async function checkoutOf({ path }: Made): Promise<string> {
+  for (;;) {
+    const answer = await world.call("GET", path);
+    if (answer.status === 303)
+      return new URL(answer.headers.get("location") ?? "", world.url + path).pathname;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+describe("a page's link", () => {
+  it("is refused with a page once it has expired", async () => {
+    const { id } = await create();
+    const target = {
+      kind: "onboarding",
+      projectId: project.id,
+      intentId: id,
+      expiresAt: new Date(Date.now() - 1000),
+    } as const;
+    const url = pageUrl(world.url, world.vault, target);
+    for (const method of ["GET", "POST"] as const) {
+      const answer = await world.call(method, new URL(url).pathname);
+      expect(answer.status).toBe(410);
+      expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
+      expect(answer.text).toContain("This link has expired");
+    }
+    const status = await world.call("GET", `${new URL(url).pathname}/status`);
+    expect([status.status, status.json.error]).toEqual([410, "LINK_EXPIRED"]);
+  });
+
+  it("is refused when it was changed, cut off, made up, or is for another page", async () => {
+    const { path } = await create();
+    const [payload = "", signature = ""] = path.replace("/onboarding/", "").split(".");
+    const claims = Buffer.from(payload, "base64url").toString();
+    const later = Buffer.from(claims.replace(/\d+$/, "99999999999")).toString("base64url");
+    const bad = [
+      `/onboarding/${later}.${signature}`,
+      `/onboarding/${payload}`,
+      `/onboarding/${payload}.`,
+      `/onboarding/${payload}.${signature.slice(1)}`,
+      `/onboarding/${payload}.${signature}.x`,
+      "/onboarding/x.y",
+      `/checkout/${payload}.${signature}`,
+    ];
+    for (const wrong of bad) {
+      const answer = await world.call("GET", wrong);
+      expect([wrong, answer.status]).toEqual([wrong, 404]);
+      expect(answer.text).toContain("This link is not valid");
+      expect((await world.call("GET", `${wrong}/status`)).json).toMatchObject({ error: "NOT_FOUND" });
+    }
+  });
+
+  it("answers with headers that keep it to itself", async () => {
+    const { path } = await create();
+    const { headers } = await world.call("GET", path);
+    expect(headers.get("content-security-policy")).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    );
+    expect(headers.get("x-frame-options")).toBe("DENY");
+    expect(headers.get("referrer-policy")).toBe("no-referrer");
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("access-control-allow-origin")).toBeNull();
+  });
+
+  it("names no origin in its policy that could change the policy", async () => {
+    const { path } = await create();
+    const set = "UPDATE ramp.projects SET page_origins = $2 WHERE id = $1";
+    const origins = ["https://app.example.com", "https://a.example.com;script-src", "*", "javascript:x"];
+    await ownerRows(world.databaseUrl, set, [project.id, origins]);
+    const { headers } = await world.call("GET", path);
+    await ownerRows(world.databaseUrl, set, [project.id, []]);
+    expect(headers.get("content-security-policy")).toMatch(/frame-ancestors https:\/\/app\.example\.com$/);
+    expect(headers.get("x-frame-options")).toBeNull();
+  });
+
+  it("gives the status in JSON, and another version once the page would look different", async () => {
+    const made = await create();
+    const before = await world.call("GET", `${made.path}/status`);
+    expect(before.json).toEqual({
+      status: "COMPLIANCE_IN_PROGRESS",
+      version: expect.stringMatching(/^[\w-]{16}$/),
+    });
+    await post(made.path, { ...FILLED, form: await formToken(made.path) });
+    const after = await world.call("GET", `${made.path}/status`);
+    expect(after.json.version).not.toBe(before.json.version);
+  });
+});
+
+describe("the checkout page", () => {
+  const ending = (text: string): unknown => {
+    const data = /data-end="([^"]+)"/.exec(text)?.[1] ?? "null";
+    return JSON.parse(data.replace(/&#(\d+);/g, (_all, code: string) => String.fromCharCode(Number(code))));
+  };
+
+  async function checkout(made: Made): Promise<string> {
+    await post(made.path, { ...FILLED, form: await formToken(made.path) });
+    return checkoutOf(made);
+  }
+
+  it("shows a transfer that came back, and why", async () => {
+    await world.sandbox.set({ execution: "fail" });
+    const made = await create({ autoExecute: true, checkoutRedirectUrl: "https://shop.example.com/paid" });
+    const path = await checkout(made);
+    const { text } = await eventually(
+      () => world.call("GET", path),
+      (answer) => answer.text.includes("Payment failed"),
+    );
+    await world.sandbox.set({ execution: "settle" });
+    expect(text).toContain("Sandbox North says: The transfer was returned.");
+    expect(ending(text)).toEqual({
+      message: { type: "INTENT_DISMISSED", payload: { intentId: made.id, status: "TRANSACTION_FAILED" } },
+      origins: ["https://shop.example.com"],
+      url: `https://shop.example.com/paid?intentId=${made.id}&status=TRANSACTION_FAILED`,
+    });
+  });
+
+  it("shows that the intent has expired, and outlives the onboarding link", async () => {
+    await world.sandbox.set({ execution: "stall" });
+    const made = await create({ autoExecute: true });
+    const path = await checkout(made);
+    await ownerRows(
+      world.databaseUrl,
+      "UPDATE ramp.intents SET expires_at = now(), next_poll_at = now() WHERE id = $1",
+      [made.id],
+    );
+    const { text } = await eventually(
+      () => world.call("GET", path),
+      (answer) => answer.text.includes("Payment expired"),
+    );
+    await world.sandbox.set({ execution: "settle" });
+    expect(ending(text)).toMatchObject({ message: { type: "INTENT_DISMISSED" }, origins: [], url: null });
+    const claims = Buffer.from(path.replace("/checkout/", "").split(".")[0] ?? "", "base64url").toString();
+    expect(Number(claims.split("|")[3]) * 1000).toBeGreaterThan(Date.now() + 24 * 3600 * 1000);
+  });
+});
+
+describe("a page's form", () => {
+  it("is taken with its token, and leads back to the page", async () => {
+    const made = await create();
+    const own = { origin: world.url, "sec-fetch-site": "same-origin" };
+    const answer = await post(made.path, { ...FILLED, form: await formToken(made.path) }, own);
+    expect(answer.status).toBe(303);
+    expect(new URL(answer.headers.get("location") ?? "", world.url + made.path).pathname).toBe(made.path);
+    expect(await requirementStatus(made)).not.toBe("PENDING");
+  });
+
+  it("is not shown again after it was taken, also while another process looks the intent up", async () => {
+    await world.sandbox.set({ settleMs: 60_000 });
+    const made = await create();
+    const form = await formToken(made.path);
+    await ownerRows(
+      world.databaseUrl,
+      "UPDATE ramp.intents SET lease_owner = gen_random_uuid(), lease_expires_at = now() + interval '1 minute', next_poll_at = now() + interval '1 minute' WHERE id = $1",
+      [made.id],
+    );
+    await post(made.path, { ...FILLED, form });
+    await world.sandbox.set({ settleMs: 1_500 });
+    expect((await world.call("GET", made.path)).text).toContain("Checking your details");
+  });
+
+  it("is refused without its token, with another link's, and from another site", async () => {
+    const made = await create();
+    const token = await formToken(made.path);
+    const others = await formToken((await create()).path);
+    const refused = await Promise.all([
+      post(made.path, FILLED),
+      post(made.path, { ...FILLED, form: "" }),
+      post(made.path, { ...FILLED, form: others }),
+      post(made.path, { ...FILLED, form: token }, { "sec-fetch-site": "cross-site" }),
+      post(made.path, { ...FILLED, form: token }, { "sec-fetch-site": "same-site" }),
+      post(made.path, { ...FILLED, form: token }, { origin: "https://evil.example.com" }),
+    ]);
+    for (const { status, headers, text } of refused) {
+      expect([status, headers.get("content-type")]).toEqual([403, "text/html; charset=utf-8"]);
+      expect(text).toContain("The form did not come from this page");
+    }
+    expect(await requirementStatus(made)).toBe("PENDING");
+  });
+
+  it("is refused as a page when it is of another kind, not UTF-8, too large, or sent with another method", async () => {
+    const { path } = await create();
+    const statuses = await Promise.all([
+      world.call("POST", path, { body: FILLED }),
+      fetch(world.url + path, { method: "POST", body: Buffer.from([0xff, 0xfe]) }),
+      post(path, { long: "x".repeat(1_100_000) }),
+      world.call("PUT", path),
+    ]);
+    expect(statuses.map(({ status }) => status)).toEqual([415, 400, 413, 405]);
+    for (const { headers } of statuses) expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
+  });
+
+  it("names what does not fit the provider's schema, and hands nothing in", async () => {
+    const made = await create();
+    const form = await formToken(made.path);
+    const changes = [
+      { "field.fullName": "x".repeat(141) },
+      { "field.dateOfBirth": "31.12.1990" },
+      { "field.decision": "bribe" },
+      { "field.fullName": "a\0b" },
+    ];
+    for (const change of changes) {
+      const { status, text } = await post(made.path, { ...FILLED, ...change, form });
+      expect(status).toBe(422);
+      expect(text).toContain('role="alert"');
+    }
+    expect(await requirementStatus(made)).toBe("PENDING");
+  });
+
+  it("opens one transaction however often it is sent", async () => {
+    const made = await create();
+    await world.sandbox.set({ execution: "stall" });
+    await post(made.path, { ...FILLED, form: await formToken(made.path) });
+    const checkout = await checkoutOf(made);
+    const form = await formToken(checkout);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => post(checkout, { action: "execute", form })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 303));
+    const [row] = await ownerRows(
+      world.databaseUrl,
+      "SELECT id FROM ramp.transactions WHERE intent_id = $1",
+      [made.id],
+    );
+    const executed = await world.sandbox.executed();
+    expect(executed.filter((id) => id === row?.["id"])).toHaveLength(1);
+    await world.sandbox.set({ execution: "settle" });
+  });
+
+  // The last one: the provider is left alone for a while after so many failures.
+  it("keeps what was typed when the provider cannot be reached, and is taken later", async () => {
+    const made = await create();
+    const form = await formToken(made.path);
+    await world.sandbox.set({ failNext: 1_000_000 });
+    const { status, text } = await post(made.path, { ...FILLED, form });
+    expect(status).toBe(503);
+    expect(text).toContain("Sandbox North cannot be reached right now");
+    expect(text).toContain('value="Ada Lovelace"');
+    await world.sandbox.set({ failNext: 0 });
+    await eventually(
+      () => post(made.path, { ...FILLED, form }),
+      (answer) => answer.status === 303,
+    );
+    expect(await requirementStatus(made)).not.toBe("PENDING");
+  });
+});

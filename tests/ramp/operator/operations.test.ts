@@ -1,0 +1,180 @@
+import { describe, expect, it } from "vitest";
+import { atEnd } from "../../support/at-end.js";
+import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
+import { deleteExpired } from "../../../runtime/ramp/housekeeping.js";
+import { check, compiledSchemas, violations } from "../../../runtime/ramp/core/json-schema.js";
+import { diagnose, listIntentSummaries, showIntent } from "../../../runtime/ramp/operator/diagnostics.js";
+import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";
+import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
+import { Vault } from "../../../runtime/ramp/core/vault.js";
+import { startProcess } from "../support/processes.js";
+import { eventually, made, newCustomer, onramp, ownerRows, ownWorld } from "../support/world.js";
+
+const world = await ownWorld();
+
+it("/health of a read-only database is not ok", async () => {
+  const name = new URL(world.databaseUrl).pathname.slice(1);
+  const setReadOnly = async (value: string): Promise<void> => {
+    await ownerRows(
+      world.databaseUrl,
+      `BEGIN READ WRITE; ALTER DATABASE ${name} SET default_transaction_read_only = ${value}; COMMIT`,
+    );
+    await ownerRows(
+      world.databaseUrl,
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+  };
+  await setReadOnly("on");
+  await eventually(
+    () => world.call("GET", "/health"),
+    ({ status, text }) =>
+      status === 503 &&
+      text === '{"status":"unavailable","database_connected":true,"database_writable":false}',
+  );
+  await setReadOnly("off");
+  await eventually(
+    () => world.call("GET", "/health"),
+    ({ status }) => status === 200,
+  );
+});
+
+describe("routewright ramp doctor", () => {
+  const failing = async (vault = world.vault): Promise<string[]> =>
+    (await diagnose(world.database, vault)).filter(({ ok }) => !ok).map(({ check: name }) => name);
+
+  it("finds nothing where all is well", async () => {
+    await world.project();
+    const findings = await diagnose(world.database, world.vault);
+    expect(findings.filter(({ ok }) => !ok)).toEqual([]);
+    expect(findings.map(({ check: name }) => name)).toEqual(
+      expect.arrayContaining(["master-key", "provider", "queue", "webhooks", "intents"]),
+    );
+  });
+
+  it("names a master key that does not open what is stored", async () => {
+    expect(await failing(new Vault(Buffer.alloc(32, 1)))).toEqual(["master-key"]);
+  });
+
+  it("names a provider that does not answer", async () => {
+    const project = await world.project({ providers: [] });
+    const sandbox = await startProcess("./sandbox-process.ts");
+    atEnd(() => sandbox.kill());
+    const [north] = SANDBOX_PROVIDERS;
+    const { code = "", path = "", keyId = "", secret = "" } = north ?? {};
+    const connection = { provider: code, url: sandbox.said + path, keyId, secret };
+    made(await connectProvider(world.database, world.vault, project.id, connection));
+    expect(await failing()).toEqual([]);
+    await sandbox.kill();
+    const findings = await diagnose(world.database, world.vault);
+    expect(findings.filter(({ ok }) => !ok)).toEqual([
+      { check: "provider", ok: false, detail: expect.stringContaining(`${code} of project ${project.id}`) },
+    ]);
+    await ownerRows(
+      world.databaseUrl,
+      "UPDATE ramp.provider_connections SET enabled = false WHERE project_id = $1",
+      [project.id],
+    );
+  });
+
+  it("names intents that are not processed and intents that need attention", async () => {
+    const stopped = await ownWorld();
+    const project = await stopped.project();
+    const auth = await newCustomer(stopped, project);
+    await stopped.call("POST", "/v1/intent", { auth, body: onramp() });
+    await stopped.stop();
+    const url = stopped.databaseUrl;
+    await ownerRows(url, "UPDATE ramp.intents SET next_poll_at = now() - interval '5 minutes'");
+    await ownerRows(
+      url,
+      `UPDATE ramp.intents SET attention = '{"PROVIDER_FAILS": "unclear"}', attention_since = now()`,
+    );
+    const database = await openDatabase({ url, onIdleError: () => undefined });
+    const findings = await diagnose(database, stopped.vault);
+    await database.close();
+    expect(findings.filter(({ ok }) => !ok).map(({ check: name }) => name)).toEqual(["queue", "intents"]);
+  });
+});
+
+describe("routewright ramp intent", () => {
+  it("lists intents and shows one with what happened to it", async () => {
+    const project = await world.project();
+    const auth = await newCustomer(world, project);
+    const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
+    const id = String(json.intent.id);
+    const filter = { projectId: project.id, status: null, limit: 10 };
+    expect(await listIntentSummaries(world.database, filter)).toMatchObject([
+      { intentId: id, status: "PENDING_PAYMENT", srcCurrency: "USD", provider: "sandbox-south" },
+    ]);
+    expect(await listIntentSummaries(world.database, { ...filter, status: "COMPLETED" })).toEqual([]);
+    const { history } = made(await showIntent(world.database, world.vault, id));
+    const moves = history.filter(({ event }) => event === "intent.status_changed");
+    expect(moves.map(({ data }) => (data as { status: string }).status)).toEqual([
+      "PENDING",
+      "COMPLIANCE_APPROVED",
+      "PENDING_PAYMENT",
+    ]);
+    expect(await showIntent(world.database, world.vault, "x")).toMatchObject({ ok: false });
+  });
+});
+
+describe("housekeeping", () => {
+  it("deletes what has expired, however much, in batches, and nothing else", async () => {
+    const insert = `INSERT INTO ramp.wallet_nonces (nonce, expires_at)
+      SELECT $1 || n, now() + $2::interval FROM generate_series(1, 250) n`;
+    await ownerRows(world.databaseUrl, insert, ["old-", "-1 minute"]);
+    await ownerRows(world.databaseUrl, insert, ["new-", "1 hour"]);
+    await deleteExpired(world.database, 90, 100);
+    const left = await ownerRows(
+      world.databaseUrl,
+      "SELECT split_part(nonce, '-', 1) AS age, count(*)::int AS count FROM ramp.wallet_nonces GROUP BY 1",
+    );
+    expect(left).toEqual([{ age: "new", count: 250 }]);
+  });
+
+  it("deletes events, deliveries and answers after the retention, but nothing that is still to be delivered", async () => {
+    const own = await world.project();
+    await world.webhook(own, "http://127.0.0.1:1/");
+    const auth = await newCustomer(world, own);
+    const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
+    const rows = async (sql: string): Promise<readonly unknown[]> =>
+      (await ownerRows(world.databaseUrl, sql, [json.intent.id])).map((row) => Object.values(row)[0]);
+    const events = () => rows("SELECT id FROM ramp.events WHERE intent_id = $1 ORDER BY created_at, id");
+    const answers = () => rows("SELECT operation FROM ramp.provider_answers WHERE intent_id = $1");
+    const [first, ...others] = await events();
+    expect(others.length).toBeGreaterThan(0);
+    expect(await answers()).not.toEqual([]);
+    // Each was tried; the next try is seconds away.
+    await eventually(
+      () =>
+        rows(
+          "SELECT min(attempts) FROM ramp.webhook_deliveries d JOIN ramp.events e ON e.id = d.event_id WHERE intent_id = $1",
+        ),
+      ([least]) => Number(least) > 0,
+    );
+    const old = "now() - interval '40 days'";
+    await rows(`UPDATE ramp.events SET created_at = ${old} WHERE intent_id = $1`);
+    await rows(`UPDATE ramp.provider_answers SET last_at = ${old} WHERE intent_id = $1`);
+    await ownerRows(
+      world.databaseUrl,
+      `UPDATE ramp.webhook_deliveries SET status = 'DELIVERED', attempt_at = NULL, updated_at = ${old} WHERE event_id = $1`,
+      [first],
+    );
+    await deleteExpired(world.database, 41);
+    expect(await events()).toHaveLength(1 + others.length);
+    await deleteExpired(world.database, 39);
+    expect(new Set(await events())).toEqual(new Set(others));
+    expect(await answers()).toEqual([]);
+  });
+});
+
+describe("compiled schemas", () => {
+  it("are bounded however many forms providers send, and equal ones are compiled once", () => {
+    const form = (n: number) => ({ type: "object", required: [`field${String(n)}`] });
+    const before = compiledSchemas();
+    for (let i = 0; i < 5; i++) violations(form(1), {});
+    expect(compiledSchemas() - before).toBeLessThanOrEqual(1);
+    for (let n = 0; n < 2_000; n++) expect(violations(form(n), {})).toHaveLength(1);
+    expect(compiledSchemas()).toBeLessThanOrEqual(500);
+    expect(check({ type: "string" } as never, "text")).toBe(true);
+  });
+});

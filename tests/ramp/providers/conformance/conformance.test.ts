@@ -1,0 +1,286 @@
+/**
+ * A provider that misbehaves in each named way (modes.ts), with the ramp killed at each step: all intents of a run reach the
+ * step, then the process gets SIGKILL. No intent may end wrongly, no order be carried out twice, no event be lost; what stays
+ * unclear needs the operator's attention.
+ *
+ * The runs wait most of the time, so they go side by side: each has a ramp process, a database, a project and a receiver of its
+ * own. The provider is shared; it keeps orders apart by their ids.
+ */
+import pg from "pg";
+import { afterAll, expect, it, vi } from "vitest";
+import { Vault } from "../../../../runtime/ramp/core/vault.js";
+import { openDatabase } from "../../../../runtime/ramp/database/ramp-database.js";
+import { migrate } from "../../../../runtime/ramp/database/migrate.js";
+import { FAILPOINTS } from "../../../../runtime/ramp/core/failpoints.js";
+import { connectProvider } from "../../../../runtime/ramp/operator/integrations.js";
+import { addWebhook } from "../../../../runtime/ramp/operator/webhooks.js";
+import {
+  createOrganization,
+  createProject,
+  findProject,
+} from "../../../../runtime/ramp/operator/projects.js";
+import { withAtEnd } from "../../../support/at-end.js";
+import { freePort, startProcess } from "../../support/processes.js";
+import { ownReceiver } from "../../support/receiver.js";
+import { call, eventually, made, onramp, ownDatabase, type Reply, SECRETS_KEY } from "../../support/world.js";
+import { amountOf, type End, MODE_NAMES, MODES } from "./modes.js";
+
+/** How long the intents of a run may take to come to their ends: a bound of runs that hang. */
+const PATIENCE_MS = 150_000;
+/** More frequent polling keeps the machine busy. */
+const PAUSE_MS = 400;
+// Three runs take both cores of a small machine; with more each takes longer.
+vi.setConfig({ maxConcurrency: 3 });
+
+const migrated = await ownDatabase();
+await migrate(migrated);
+
+const provider = await startProcess("../providers/conformance/provider-process.ts");
+const { url: providerUrl, ...credentials } = JSON.parse(provider.said) as Record<
+  "url" | "provider" | "keyId" | "secret",
+  string
+>;
+
+afterAll(() => provider.kill());
+
+interface Truth {
+  readonly carriedOut: readonly { readonly id: string; readonly onboardingId: string }[];
+  /** Status of each execution, by the intent's id. */
+  readonly statuses: Readonly<Record<string, string>>;
+}
+
+interface Settled {
+  readonly status: string;
+  readonly transaction: string | null;
+  readonly attention: string | null;
+}
+
+type Stage = Awaited<ReturnType<typeof ownStage>>;
+
+/** A project on a database of its own, connected to the provider and to a receiver. */
+async function ownStage() {
+  const databaseUrl = await ownDatabase(migrated);
+  const receiver = await ownReceiver();
+  const database = await openDatabase({ url: databaseUrl, onIdleError: () => undefined, maxConnections: 2 });
+  const vault = new Vault(SECRETS_KEY);
+  const { organizationId } = made(await createOrganization(database, "Test"));
+  const { projectId, clientId, clientSecret } = made(
+    await createProject(database, { organizationId, name: "Test" }),
+  );
+  const id = made(await findProject(database, projectId));
+  made(await connectProvider(database, vault, id, { ...credentials, url: providerUrl }));
+  const { secret } = made(await addWebhook(database, vault, id, { url: receiver.url, allowPrivate: true }));
+  await database.close();
+  const port = await freePort();
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
+  // The database is dropped while a connection ends.
+  pool.on("error", () => undefined);
+  return {
+    url: `http://127.0.0.1:${String(port)}`,
+    basic: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`,
+    events: () => new Set(receiver.verified(secret).map((event) => event.id)),
+    sql: async (text: string, values: unknown[] = []) =>
+      (await pool.query<Record<string, string | null>>(text, values)).rows,
+    start: (failpoint: string) =>
+      startProcess("./ramp-process.ts", {
+        RAMP_TEST_DATABASE: databaseUrl,
+        RAMP_TEST_PORT: String(port),
+        RAMP_FAULT: failpoint,
+        RAMP_FAULT_GATHER_MS: "1200",
+      }),
+    close: () => pool.end(),
+  };
+}
+
+/** Runs the ramp until it is stopped; when the failpoint kills it, starts it again without one. */
+function keepRunning(stage: Stage, failpoint: string) {
+  const run = { isStopped: false, kills: 0 };
+  // The owner of a claim is dead: nothing waits ninety seconds for it here.
+  const freeClaims = () =>
+    stage.sql("UPDATE ramp.idempotency_claims SET owned_until = now() WHERE response_status IS NULL");
+  const loop = (async () => {
+    let ramp = await stage.start(failpoint);
+    while (!run.isStopped) {
+      if (ramp.child.signalCode === "SIGKILL") {
+        run.kills++;
+        await freeClaims();
+        ramp = await stage.start("");
+        await freeClaims();
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await ramp.kill();
+  })();
+  return {
+    kills: () => run.kills,
+    async stop() {
+      run.isStopped = true;
+      await loop;
+    },
+  };
+}
+
+/** Repeats a request until it is answered, as a client does whose server crashes. */
+async function persistently(ask: () => Promise<Reply>): Promise<Reply> {
+  const reply = await eventually(
+    () => ask().catch(() => null),
+    (answer) => answer !== null && answer.status !== 409 && answer.status < 500,
+    PATIENCE_MS,
+    PAUSE_MS,
+  );
+  if (reply === null) throw new Error("No answer.");
+  return reply;
+}
+
+/** What an intent has to come to, given what the provider really did. */
+function expected(end: End, truth: string | undefined): Partial<Settled> {
+  switch (end) {
+    case "COMPLETED":
+      return { status: "COMPLETED", transaction: "SUCCESS", attention: null };
+    case "REFUNDED":
+      return { status: "COMPLETED", transaction: "REFUNDED", attention: null };
+    case "TRANSACTION_FAILED":
+      return { status: "TRANSACTION_FAILED", transaction: "FAILED", attention: null };
+    case "CANCELLED":
+    case "EXPIRED":
+      return { status: end, transaction: "CANCELLED", attention: null };
+    case "attention":
+      return { attention: "yes" };
+    case "by truth":
+      return expected(truth === "SUCCESS" ? "COMPLETED" : "TRANSACTION_FAILED", truth);
+  }
+}
+
+async function settledStates({ sql }: Stage): Promise<ReadonlyMap<string, Settled>> {
+  const rows = await sql(
+    `SELECT i.id, i.status, t.status AS transaction, CASE WHEN i.attention_since IS NOT NULL THEN 'yes' END AS attention
+     FROM ramp.intents i LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id`,
+  );
+  return new Map(
+    rows.map(({ id, status, transaction = null, attention = null }) => [
+      String(id),
+      { status: String(status), transaction, attention },
+    ]),
+  );
+}
+
+/** Creates an intent of each mode, and stops those that are to be stopped; returns their ids by mode. */
+async function createIntents(stage: Stage, auth: string): Promise<ReadonlyMap<string, string>> {
+  const create = (mode: string): Promise<Reply> =>
+    call(stage.url, "POST", "/v1/intent", {
+      auth,
+      key: `create ${mode}`,
+      body: onramp({
+        src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } },
+        srcAmount: amountOf(mode),
+        autoExecute: true,
+      }),
+    });
+  return new Map(
+    await Promise.all(
+      MODE_NAMES.map(async (mode) => {
+        const reply = await persistently(() => create(mode));
+        expect(reply.status, `${mode}: ${reply.text}`).toBe(201);
+        const id = String(reply.json.intent.id);
+        if (MODES[mode]?.stops !== undefined) await stopIntent(stage, auth, mode, id);
+        return [mode, id] as const;
+      }),
+    ),
+  );
+}
+
+/** Cancels an intent, or has it expire, once its order is carried out. */
+async function stopIntent(stage: Stage, auth: string, mode: string, id: string): Promise<void> {
+  await eventually(
+    () => stage.sql("SELECT status FROM ramp.transactions WHERE intent_id = $1", [id]),
+    ([row]) => row?.["status"] === "IN_PROGRESS",
+    PATIENCE_MS,
+    PAUSE_MS,
+  );
+  if (MODES[mode]?.stops === "expired") {
+    await stage.sql("UPDATE ramp.intents SET expires_at = now() WHERE id = $1", [id]);
+    return;
+  }
+  const path = `/v1/intent/${id}/cancel`;
+  const reply = await persistently(() => call(stage.url, "POST", path, { auth, key: `cancel ${mode}` }));
+  expect(reply.status, `${mode}: ${reply.text}`).toBe(202);
+}
+
+async function truthOf(): Promise<Truth> {
+  return (await (await fetch(`${providerUrl}/truth`)).json()) as Truth;
+}
+
+/** Intents that are not as they must be, by mode. */
+async function wrongIntents(
+  stage: Stage,
+  ids: ReadonlyMap<string, string>,
+): Promise<Record<string, unknown>> {
+  const [{ statuses }, states] = [await truthOf(), await settledStates(stage)];
+  const entries = [...ids].map(([mode, id]) => {
+    const want = expected(MODES[mode]?.ends ?? "COMPLETED", statuses[id]);
+    const state = states.get(id);
+    const is = Object.fromEntries(Object.keys(want).map((key) => [key, state?.[key as keyof Settled]]));
+    return [mode, { is, want }] as const;
+  });
+  return Object.fromEntries(
+    entries.filter(([, { is, want }]) => JSON.stringify(is) !== JSON.stringify(want)),
+  );
+}
+
+async function undelivered({ sql }: Stage): Promise<unknown[]> {
+  await sql(
+    "UPDATE ramp.webhook_deliveries SET attempt_at = now(), attempted_until = NULL WHERE status = 'PENDING'",
+  );
+  return eventually(
+    () => sql("SELECT event_id FROM ramp.webhook_deliveries WHERE status <> 'DELIVERED'"),
+    (rows) => rows.length === 0,
+    PATIENCE_MS,
+    PAUSE_MS,
+  );
+}
+
+/** Runs intents of every mode, with the ramp killed once at the step, and checks how they end. */
+async function checkEnds(failpoint: string): Promise<void> {
+  const stage = await ownStage();
+  const ramp = keepRunning(stage, failpoint);
+  try {
+    const customer = await persistently(() =>
+      call(stage.url, "POST", "/v1/customers", { auth: stage.basic, body: { id: "payer" } }),
+    );
+    const auth = `Bearer ${String(customer.json.accessToken)}`;
+    const ids = await createIntents(stage, auth);
+    await eventually(
+      () => wrongIntents(stage, ids),
+      (wrong) => Object.keys(wrong).length === 0,
+      PATIENCE_MS,
+      PAUSE_MS,
+    ).catch(() => undefined);
+    // What comes after an end (a refund, a contradiction) comes about a second later.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await wrongIntents(stage, ids)).toEqual({});
+    expect(ramp.kills(), "the step was reached").toBe(failpoint === "" ? 0 : 1);
+    const { carriedOut } = await truthOf();
+    const executed = carriedOut.map(({ onboardingId }) => onboardingId);
+    expect(executed.length, "no order is carried out twice").toBe(new Set(executed).size);
+    expect(await undelivered(stage)).toEqual([]);
+    const received = stage.events();
+    const events = await stage.sql("SELECT id FROM ramp.events");
+    expect(events.filter(({ id }) => !received.has(String(id)))).toEqual([]);
+  } finally {
+    await ramp.stop();
+    await stage.close();
+  }
+}
+
+it("has at least 25 named ways to misbehave", () => {
+  expect(MODE_NAMES.length).toBeGreaterThanOrEqual(25);
+});
+
+/** A provider does not ask for a refund, only an operator does: tests/ramp/intents/crash.test.ts crashes inside one. */
+const OF_A_PROVIDER = FAILPOINTS.filter((failpoint) => failpoint !== "refund.answered");
+
+it.concurrent.for(["", ...OF_A_PROVIDER])(
+  "comes to the right end in every mode, killed at step '%s'",
+  { timeout: 400_000 },
+  (failpoint, { onTestFinished }) => withAtEnd(onTestFinished, () => checkEnds(failpoint)),
+);

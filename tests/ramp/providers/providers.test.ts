@@ -1,0 +1,201 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { afterEach, describe, expect, it } from "vitest";
+import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
+import { DEFAULT_SWITCHES } from "../../../runtime/ramp/sandbox/behaviour.js";
+import { OPERATIONS } from "../../../runtime/ramp/providers/protocol.js";
+import { callbackHeaders, requestSignature } from "../../../runtime/ramp/providers/signature.js";
+import { eventually, newCustomer, onramp, ownerRows, ownWorld, type Reply } from "../support/world.js";
+
+const world = await ownWorld();
+const project = await world.project();
+
+afterEach(() => world.sandbox.set({ ...DEFAULT_SWITCHES, settleMs: 50 }));
+
+async function started(
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<{ auth: string; id: string; created: Reply }> {
+  const auth = await newCustomer(world, project);
+  const created = await world.call("POST", "/v1/intent", {
+    auth,
+    body: onramp({ autoExecute: true, ...more }),
+  });
+  expect(created.status, created.text).toBe(201);
+  return { auth, id: created.json.intent.id as string, created };
+}
+
+const reaches = ({ auth, id }: { auth: string; id: string }, status: string): Promise<Reply> =>
+  eventually(
+    () => world.call("GET", `/v1/intent/${id}`, { auth }),
+    ({ json }) => json.intent.status === status,
+  );
+
+/** Statuses of the events of an intent, in order. */
+async function history(id: string): Promise<unknown[]> {
+  const rows = await ownerRows(
+    world.databaseUrl,
+    "SELECT body::jsonb -> 'data' ->> 'status' AS status FROM ramp.events WHERE type = 'intent.status_changed' AND body::jsonb -> 'data' ->> 'intentId' = $1 ORDER BY id",
+    [id],
+  );
+  return rows.map(({ status }) => status);
+}
+
+const WHOLE_WAY = [
+  "PENDING",
+  "COMPLIANCE_APPROVED",
+  "PENDING_PAYMENT",
+  "TRANSACTION_IN_PROGRESS",
+  "COMPLETED",
+];
+
+describe("callbacks", () => {
+  it.each([
+    ["come many times", { duplicates: 10 }],
+    ["come in the wrong order", { outOfOrder: true }],
+    ["come late", { lateMs: 800 }],
+    ["come late, many times and in the wrong order", { lateMs: 300, duplicates: 5, outOfOrder: true }],
+    ["do not come at all", { mute: true }],
+  ])("that %s lead to the right state, each step once", async (_, switches) => {
+    await world.sandbox.set(switches);
+    const intent = await started();
+    await reaches(intent, "COMPLETED");
+    expect(await history(intent.id)).toEqual(WHOLE_WAY);
+  });
+
+  it("that are forged, unsigned, too old or another provider's are refused", async () => {
+    await world.sandbox.set({ execution: "stall", mute: true });
+    const { id, created } = await started();
+    const [row] = await ownerRows(world.databaseUrl, "SELECT connection_id FROM ramp.intents WHERE id = $1", [
+      id,
+    ]);
+    const path = `/v1/provider-callbacks/${project.id}/${String(row?.["connection_id"])}`;
+    const text = JSON.stringify({ type: "execution.updated", onboardingId: id });
+    const [north, south] = SANDBOX_PROVIDERS;
+    const old = new Date(Date.now() - 10 * 60_000);
+    const send = (headers: object, body = text, to = path): Promise<Reply> =>
+      world.call("POST", to, { text: body, headers: headers as Record<string, string> });
+    const good = callbackHeaders(south?.secret ?? "", "cb", new Date(), text);
+    const replies = [
+      await send({}),
+      await send(callbackHeaders("guessed", "cb", new Date(), text)),
+      await send(callbackHeaders(north?.secret ?? "", "cb", new Date(), text)),
+      await send(callbackHeaders(south?.secret ?? "", "cb", old, text)),
+      await send(good, text.replace("execution", "onboarding")),
+      await send(good, text, `/v1/provider-callbacks/${project.id}/${id}`),
+      await send(good, text, "/v1/provider-callbacks/x/y"),
+    ];
+    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(
+      replies.map(() => [401, "INVALID_SIGNATURE"]),
+    );
+    expect((await send(good)).status).toBe(200);
+    expect(created.json.intent.status).toBe("TRANSACTION_IN_PROGRESS");
+  });
+
+  it("replayed after the end change nothing", async () => {
+    const intent = await started();
+    await reaches(intent, "COMPLETED");
+    const [row] = await ownerRows(world.databaseUrl, "SELECT connection_id FROM ramp.intents WHERE id = $1", [
+      intent.id,
+    ]);
+    const text = JSON.stringify({ type: "execution.updated", onboardingId: intent.id });
+    const headers = callbackHeaders(SANDBOX_PROVIDERS[1]?.secret ?? "", "cb", new Date(), text);
+    const path = `/v1/provider-callbacks/${project.id}/${String(row?.["connection_id"])}`;
+    for (let i = 0; i < 3; i++)
+      expect((await world.call("POST", path, { text, headers: { ...headers } })).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await history(intent.id)).toEqual(WHOLE_WAY);
+  });
+});
+
+describe("a provider", () => {
+  it("that fails for a while is called again until the intent is done", async () => {
+    await world.sandbox.set({ failNext: 1_000_000 });
+    const intent = await started();
+    expect(intent.created.json.intent.status).toBe("PENDING");
+    expect(intent.created.json.onboardingUrl).not.toBeNull();
+    await world.sandbox.set({ failNext: 0 });
+    await reaches(intent, "COMPLETED");
+    expect(await history(intent.id)).toEqual(WHOLE_WAY);
+  });
+
+  it("whose answers are lost carries each order out once", async () => {
+    const before = await world.sandbox.executed();
+    await world.sandbox.set({ loseNextAnswers: 4 });
+    const intent = await started();
+    await reaches(intent, "COMPLETED");
+    expect((await world.sandbox.executed()).length - before.length).toBe(1);
+    expect(await history(intent.id)).toEqual(WHOLE_WAY);
+  });
+
+  it("is called with no database transaction open", async () => {
+    await world.sandbox.set({ slowMs: 800 });
+    const creation = started();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const open = await ownerRows(
+      world.databaseUrl,
+      "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'routewright-ramp' AND state LIKE 'idle in transaction%'",
+    );
+    expect(open).toEqual([]);
+    await world.sandbox.set({ slowMs: 0 });
+    await reaches(await creation, "COMPLETED");
+  });
+
+  it("that the caller prefers is taken, by id or by code; one that does not offer the path is refused", async () => {
+    const auth = await newCustomer(world, project);
+    const [north] = (await world.call("GET", "/v1/providers", { auth: project.basic })).json;
+    const src = { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } };
+    for (const providerId of [north.id, "sandbox-north"]) {
+      const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp({ src, providerId }) });
+      expect(json.intent.provider).toBe("Sandbox North");
+    }
+    const best = await world.call("POST", "/v1/intent", {
+      auth,
+      body: onramp({ src, srcAmount: "5000", providerId: null }),
+    });
+    expect(best.json.intent.provider).toBe("Sandbox South");
+    const refused = await world.call("POST", "/v1/intent", {
+      auth,
+      body: onramp({ src, providerId: "nobody" }),
+    });
+    expect([refused.status, refused.json.error]).toEqual([400, "PROVIDER_NOT_AVAILABLE"]);
+  });
+});
+
+describe("the provider protocol", () => {
+  it("is described in valid OpenAPI 3.1 by the sandbox's server", async () => {
+    const document = (await (await fetch(`${world.sandbox.url}/openapi.json`)).json()) as Record<
+      string,
+      unknown
+    >;
+    expect(await new Validator().validate(structuredClone(document))).toEqual({ valid: true });
+    const paths = Object.keys(document["paths"] as object).sort();
+    expect(paths).toEqual([...new Set(Object.values(OPERATIONS).map(({ path }) => path))].sort());
+  });
+
+  it("is refused without a signature, or with that of another request", async () => {
+    const [provider] = SANDBOX_PROVIDERS;
+    const { path = "", keyId = "", secret = "" } = provider ?? {};
+    const target = `${path}/executions`;
+    const timestamp = String(Math.floor(Date.now() / 1000));
+    const request = { timestamp, method: "POST", target, idempotencyKey: "k", body: "{}" };
+    const send = (signature: string, more: Record<string, string> = {}): Promise<number> =>
+      fetch(world.sandbox.url + target, {
+        method: "POST",
+        body: "{}",
+        headers: {
+          "x-provider-key-id": keyId,
+          "x-provider-timestamp": timestamp,
+          "idempotency-key": "k",
+          "x-provider-signature": signature,
+          ...more,
+        },
+      }).then(({ status }) => status);
+    const good = requestSignature(secret, request);
+    expect(await send(good)).toBe(422);
+    expect(await send("")).toBe(401);
+    expect(await send(requestSignature("guessed", request))).toBe(401);
+    expect(await send(requestSignature(secret, { ...request, body: "{ }" }))).toBe(401);
+    expect(await send(requestSignature(secret, { ...request, target: `${path}/onboardings` }))).toBe(401);
+    expect(await send(good, { "idempotency-key": "other" })).toBe(401);
+    expect(await send(good, { "x-provider-timestamp": String(Number(timestamp) - 1000) })).toBe(401);
+  });
+});

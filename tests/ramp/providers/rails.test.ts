@@ -1,0 +1,70 @@
+/** Rails come with the capabilities of a provider: the ramp serves some that its code does not name. */
+import { describe, expect, it } from "vitest";
+import { CARD_CAPABILITIES, ownCardProvider } from "../support/card-provider.js";
+import { made, newCustomer, onramp, ownWorld, type Reply } from "../support/world.js";
+
+const world = await ownWorld();
+const cards = await ownCardProvider();
+const project = await world.project({ providers: [] });
+made(await cards.connect(world, project));
+const auth = await newCustomer(world, project);
+
+const create = (details: Readonly<Record<string, unknown>>): Promise<Reply> =>
+  world.call("POST", "/v1/intent", {
+    auth,
+    body: onramp({ src: { currencyCode: "USD", details: { countryCode: "US", ...details } } }),
+  });
+
+describe("a rail that a provider brings", () => {
+  it("has its account fields in the requirements", async () => {
+    const ask = (query: string): Promise<Reply> =>
+      world.call("GET", `/v1/intent/requirements?srcCurrencyCode=USD&destCurrencyCode=USDC_POLYGON${query}`, {
+        auth: project.basic,
+      });
+    expect((await ask("&rail=WIRE")).json.src.schema).toMatchObject({
+      title: "Bank account (Wire)",
+      required: ["bic", "accountNumber"],
+      properties: { bic: { type: "string" }, rail: { const: "WIRE" } },
+    });
+    expect((await ask("")).json.src.schema.anyOf).toHaveLength(2);
+    expect((await ask("&rail=ACH")).json.error).toBe("UNSUPPORTED_PATH");
+  });
+
+  it("takes an intent with its account fields, and hands them to the provider", async () => {
+    const { status, json, text } = await create({ rail: "CARD", cardToken: "tok_1234" });
+    expect(status, text).toBe(201);
+    expect(json.intent.status).toBe("PENDING_PAYMENT");
+    expect(cards.ordered.at(-1)).toMatchObject({ rail: "CARD", src: { details: { cardToken: "tok_1234" } } });
+    const wrong = await create({ rail: "CARD", cardToken: "4111 1111 1111 1111" });
+    expect([wrong.status, wrong.json.error, wrong.json.details[0].path]).toEqual([
+      400,
+      "INVALID_ACCOUNT_DETAILS",
+      "/src/details/cardToken",
+    ]);
+    expect((await create({ rail: "SEPA" })).json.error).toBe("UNSUPPORTED_PATH");
+    expect((await create({ rail: 7 })).json.error).toBe("INVALID_ACCOUNT_DETAILS");
+  });
+
+  it("is chosen by the details, not by the best price of a rail that they do not fit", async () => {
+    const { status, text } = await create({ bic: "COBADEFF", accountNumber: "12345678" });
+    expect(status, text).toBe(201);
+    expect(cards.ordered.at(-1)?.rail).toBe("WIRE");
+    expect((await create({})).status).toBe(201);
+    expect(cards.ordered.at(-1)?.rail).toBe("CARD");
+  });
+});
+
+describe("capabilities are refused", () => {
+  it.each([
+    [
+      "with a schema that is none",
+      { rails: [{ ...CARD_CAPABILITIES.rails[0], properties: { x: { type: 1 } } }] },
+    ],
+    ["with a pair on a rail that is not described", { rails: CARD_CAPABILITIES.rails.slice(1) }],
+  ])("%s", async (_, change) => {
+    cards.capabilities = { ...CARD_CAPABILITIES, ...change } as typeof CARD_CAPABILITIES;
+    const result = await cards.connect(world, await world.project({ providers: [] }));
+    cards.capabilities = CARD_CAPABILITIES;
+    expect(result).toMatchObject({ ok: false, problem: expect.stringContaining("rail") });
+  });
+});

@@ -1,0 +1,303 @@
+import { customerIdOf } from "../../../runtime/ramp/database/id.js";
+import jwt from "jsonwebtoken";
+import { afterAll, describe, expect, it } from "vitest";
+import { generateKeyPairSync } from "node:crypto";
+import { removeIdentityProvider } from "../../../runtime/ramp/operator/integrations.js";
+import {
+  addSecret,
+  listSecrets,
+  revokeCustomerTokens,
+  revokeKey,
+  revokeSecret,
+  rotateKey,
+} from "../../../runtime/ramp/operator/projects.js";
+import { startProcess } from "../support/processes.js";
+import {
+  eventually,
+  made,
+  newCustomer,
+  ownerRows,
+  ownWorld,
+  type Reply,
+  type TestProject,
+} from "../support/world.js";
+
+const world = await ownWorld();
+const project = await world.project({ ttl: 600 });
+const { said: issuer, kill } = await startProcess("./oidc-process.ts");
+afterAll(() => kill());
+await world.identityProvider(project, issuer, "app");
+
+const now = (): number => Math.floor(Date.now() / 1000);
+
+async function idToken(claims: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  const full = { iss: issuer, aud: "app", sub: "user-1", iat: now(), exp: now() + 300, ...claims };
+  return (await fetch(`${issuer}/token`, { method: "POST", body: JSON.stringify(full) })).text();
+}
+
+let serial = 0;
+const exchange = (
+  token: string,
+  id = `oidc-${String(++serial)}`,
+  within: TestProject = project,
+): Promise<Reply> =>
+  world.call("POST", "/v1/customers", { auth: within.basic, body: { id, subject_token: token } });
+
+describe("a customer's token", () => {
+  it("is a JWT with subject, project, issuer, audience, expiry, id and key id, good for an hour", async () => {
+    const auth = await newCustomer(world, project, "plain");
+    const decoded = jwt.decode(auth.slice(7), { complete: true });
+    expect(decoded?.header).toMatchObject({ alg: "ES256", kid: expect.any(String) });
+    const claims = decoded?.payload as jwt.JwtPayload;
+    expect(claims).toMatchObject({
+      sub: customerIdOf(project.id, "plain"),
+      pid: project.id,
+      iss: world.url,
+      aud: "routewright-ramp",
+      jti: expect.any(String),
+    });
+    expect((claims.exp ?? 0) - now()).toBeGreaterThan(3_590);
+    expect((claims.exp ?? 0) - now()).toBeLessThanOrEqual(3_600);
+  });
+
+  it("is refused when it is forged, unsigned, for others, expired or cut", async () => {
+    const auth = await newCustomer(world, project);
+    const token = auth.slice(7);
+    const payload = jwt.decode(token) as jwt.JwtPayload;
+    const kid = jwt.decode(token, { complete: true })?.header.kid ?? "";
+    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const [head = "", , signature = ""] = token.split(".");
+    const other = Buffer.from(JSON.stringify({ ...payload, sub: "another" })).toString("base64url");
+    const forged = [
+      jwt.sign(payload, privateKey, { algorithm: "ES256", keyid: kid }),
+      jwt.sign(payload, publicKey.export({ type: "spki", format: "pem" }), {
+        algorithm: "HS256",
+        keyid: kid,
+        allowInvalidAsymmetricKeyTypes: true,
+      }),
+      jwt.sign(payload, "", { algorithm: "none", keyid: kid }),
+      jwt.sign(payload, privateKey, { algorithm: "ES256", keyid: "unknown" }),
+      `${head}.${other}.${signature}`,
+      token.slice(0, -3),
+      "",
+      "x",
+    ];
+    for (const bad of forged) {
+      const reply = await world.call("GET", "/v1/intent", { auth: `Bearer ${bad}` });
+      expect([reply.status, reply.json.error]).toEqual([401, "INVALID_TOKEN"]);
+    }
+  });
+});
+
+describe("a revocation", () => {
+  it("of a customer that the project does not have is refused", async () => {
+    expect(await revokeCustomerTokens(world.database, project.id, "nobody")).toMatchObject({ ok: false });
+  });
+});
+
+describe("a subject token", () => {
+  it("of a registered provider binds the customer; the access token lives as long as it, and the project's time to live", async () => {
+    const expiresAt = now() + 300;
+    const reply = await exchange(await idToken({ sub: "alice", exp: expiresAt, azp: "app" }));
+    expect(reply.status, reply.text).toBe(201);
+    expect((jwt.decode(reply.json.accessToken) as jwt.JwtPayload).exp).toBe(expiresAt + 600);
+  });
+
+  it("for another audience, of no registered issuer, or of another project's, is rejected with 401", async () => {
+    const other = await world.project();
+    const replies = [
+      await exchange(await idToken({ aud: "other-app" })),
+      await exchange(await idToken({ iss: "https://other.example.com" })),
+      await exchange(await idToken(), "x", other),
+      await exchange(await idToken({ azp: "other-app" })),
+    ];
+    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(
+      replies.map(() => [401, "SUBJECT_TOKEN_REJECTED"]),
+    );
+  });
+
+  it("that is expired, not yet valid, badly signed, unsigned, symmetric or no token at all is refused with 400", async () => {
+    const good = await idToken();
+    const claims = jwt.decode(good) as jwt.JwtPayload;
+    const tokens = [
+      await idToken({ exp: now() - 1 }),
+      await idToken({ nbf: now() + 100 }),
+      await idToken({ iat: now() + 100 }),
+      await idToken({ sub: undefined }),
+      await idToken({ exp: undefined }),
+      `${good.slice(0, -6)}AAAAAA`,
+      jwt.sign(claims, "", { algorithm: "none" }),
+      jwt.sign(claims, "secret", { algorithm: "HS256" }),
+      "not-a-token",
+      "a.b.c",
+    ];
+    for (const token of tokens) {
+      const reply = await exchange(token);
+      expect([reply.status, reply.json.error], token).toEqual([400, "INVALID_SUBJECT_TOKEN"]);
+    }
+  });
+
+  it("is given the clock skew that the project allows, and no more", async () => {
+    const lenient = await world.project();
+    await world.identityProvider(lenient, issuer, "app", 60);
+    expect((await exchange(await idToken({ sub: "late", exp: now() - 30 }), "late", lenient)).status).toBe(
+      201,
+    );
+    expect((await exchange(await idToken({ sub: "later", exp: now() - 90 }), "later", lenient)).status).toBe(
+      400,
+    );
+  });
+
+  it("accepted within its clock skew gives an access token that can be used", async () => {
+    const lenient = await world.project();
+    await world.identityProvider(lenient, issuer, "app", 600);
+    const { json } = await exchange(await idToken({ exp: now() - 500 }), "skewed", lenient);
+    const reply = await world.call("GET", "/v1/intent", { auth: `Bearer ${String(json.accessToken)}` });
+    expect(reply.status).toBe(200);
+    const { exp = 0 } = jwt.decode(String(json.accessToken)) as jwt.JwtPayload;
+    expect(exp - now()).toBeGreaterThan(50);
+  });
+
+  it("gives no access token that lives longer than the project allows: a day by default", async () => {
+    const expOf = ({ json }: Reply): number =>
+      (jwt.decode(String(json.accessToken)) as jwt.JwtPayload).exp ?? 0;
+    const daily = await world.project({ ttl: 1_000_000 });
+    const brief = await world.project({ maxTokenSeconds: 120 });
+    for (const one of [daily, brief]) await world.identityProvider(one, issuer, "app");
+    const token = await idToken({ sub: "capped", exp: now() + 1_000_000 });
+    const before = now();
+    const [long, short, plain] = [
+      expOf(await exchange(token, "capped", daily)),
+      expOf(await exchange(token, "capped", brief)),
+      expOf(await world.call("POST", "/v1/customers", { auth: brief.basic, body: { id: "plain" } })),
+    ];
+    for (const [expiry, seconds] of [
+      [long, 86_400],
+      [short, 120],
+      [plain, 120],
+    ] as const) {
+      expect(expiry).toBeGreaterThanOrEqual(before + seconds);
+      expect(expiry).toBeLessThanOrEqual(now() + seconds);
+    }
+  });
+
+  it("is refused once its identity provider is removed", async () => {
+    const own = await world.project();
+    await world.identityProvider(own, issuer, "app");
+    expect((await exchange(await idToken(), "before", own)).status).toBe(201);
+    made(await removeIdentityProvider(world.database, own.id, issuer));
+    expect((await exchange(await idToken(), "after", own)).json.error).toBe("SUBJECT_TOKEN_REJECTED");
+    expect(await removeIdentityProvider(world.database, own.id, issuer)).toMatchObject({ ok: false });
+  });
+
+  it("belongs to one customer, and the customer to one user", async () => {
+    const first = await exchange(await idToken({ sub: "bob" }), "bob");
+    expect(first.status).toBe(201);
+    expect((await exchange(await idToken({ sub: "bob" }), "bob")).status).toBe(201);
+    const replies = [
+      await exchange(await idToken({ sub: "bob" }), "not-bob"),
+      await exchange(await idToken({ sub: "carol" }), "bob"),
+    ];
+    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(
+      replies.map(() => [409, "IDENTITY_CONFLICT"]),
+    );
+    const list = await world.call("GET", "/v1/customers", { auth: project.basic });
+    expect(list.json.map(({ id }: { id: string }) => id)).not.toContain("not-bob");
+  });
+
+  it("signed with a new key has the key set fetched again, but not for every unknown key", async () => {
+    const { said: own, kill: end } = await startProcess("./oidc-process.ts", { OIDC_ALG: "ES256" });
+    const fresh = await world.project();
+    await world.identityProvider(fresh, own, "app");
+    const token = async (sub: string): Promise<string> => {
+      const claims = { iss: own, aud: "app", sub, iat: now(), exp: now() + 300 };
+      return (await fetch(`${own}/token`, { method: "POST", body: JSON.stringify(claims) })).text();
+    };
+    expect((await exchange(await token("a"), "a", fresh)).status).toBe(201);
+    await fetch(`${own}/rotate`, { method: "POST" });
+    // Within a minute of the last fetch a new key stays unknown: that is the price of not being made to fetch at will.
+    for (let i = 0; i < 5; i++)
+      expect((await exchange(await token(`b${String(i)}`), "b", fresh)).status).toBe(400);
+    expect(await (await fetch(`${own}/requests`)).text()).toBe("1");
+    await end();
+  });
+
+  it("is never repeated in the answer, and a refused one stores no customer", async () => {
+    const token = await idToken({ aud: "nobody" });
+    const reply = await exchange(token, "never-stored");
+    expect(reply.text).not.toContain(token);
+    const list = await world.call("GET", "/v1/customers?limit=100", { auth: project.basic });
+    expect(list.text).not.toContain("never-stored");
+  });
+});
+
+// Each waits until a cache of the server is read again.
+describe.concurrent("a running server follows commands", () => {
+  it("a rotation of the signing key: older tokens stay good, new ones are signed with the new key", async () => {
+    const before = await newCustomer(world, project);
+    const { kid } = await rotateKey(world.database, world.vault);
+    const after = await eventually(
+      () => newCustomer(world, project),
+      (auth) => jwt.decode(auth.slice(7), { complete: true })?.header.kid === kid,
+    );
+    for (const auth of [before, after])
+      expect((await world.call("GET", "/v1/intent", { auth })).status).toBe(200);
+  });
+
+  it("a revocation ends all tokens that the customer has, spares others' and those issued later, whatever the clocks say", async () => {
+    const read = async (auth: string): Promise<number> =>
+      (await world.call("GET", "/v1/intent", { auth })).status;
+    const id = "to-revoke";
+    const [first, second] = [await newCustomer(world, project, id), await newCustomer(world, project, id)];
+    const other = await newCustomer(world, project);
+    const elsewhere = await newCustomer(world, await world.project(), id);
+    for (const auth of [first, second, other, elsewhere]) expect(await read(auth)).toBe(200);
+    made(await revokeCustomerTokens(world.database, project.id, id));
+    await ownerRows(
+      world.databaseUrl,
+      "UPDATE ramp.token_revocations SET revoked_at = now() + interval '1 day'",
+    );
+    const fresh = await newCustomer(world, project, id);
+    for (const auth of [first, second])
+      await eventually(
+        () => read(auth),
+        (status) => status === 401,
+      );
+    for (const auth of [fresh, other, elsewhere]) expect(await read(auth)).toBe(200);
+  });
+
+  it("a rotation of the client secret: two are good at once, a third is not made, a revoked one is refused", async () => {
+    const own = await world.project();
+    const { secretId, clientSecret } = made(await addSecret(world.database, own.id));
+    expect(await addSecret(world.database, own.id)).toMatchObject({ ok: false });
+    const second = `Basic ${Buffer.from(`${own.clientId}:${clientSecret}`).toString("base64")}`;
+    const list = (auth: string): Promise<Reply> => world.call("GET", "/v1/customers", { auth });
+    await eventually(
+      () => list(second),
+      ({ status }) => status === 200,
+    );
+    expect((await list(own.basic)).status).toBe(200);
+    const [first] = await listSecrets(world.database, own.id);
+    made(await revokeSecret(world.database, own.id, first?.secretId ?? ""));
+    await eventually(
+      () => list(own.basic),
+      ({ status }) => status === 401,
+    );
+    expect((await list(second)).status).toBe(200);
+    expect(secretId).not.toBe(first?.secretId);
+  });
+});
+
+it("a revoked signing key ends its tokens, and another key signs from then on", async () => {
+  const keyOf = (auth: string): string => jwt.decode(auth.slice(7), { complete: true })?.header.kid ?? "";
+  const before = await newCustomer(world, project);
+  made(await revokeKey(world.database, world.vault, keyOf(before)));
+  await eventually(
+    () => world.call("GET", "/v1/intent", { auth: before }),
+    ({ status }) => status === 401,
+  );
+  const after = await newCustomer(world, project);
+  expect(keyOf(after)).not.toBe(keyOf(before));
+  expect((await world.call("GET", "/v1/intent", { auth: after })).status).toBe(200);
+  expect(await revokeKey(world.database, world.vault, keyOf(before))).toMatchObject({ ok: false });
+});

@@ -1,0 +1,232 @@
+import { customerIdOf } from "../../../runtime/ramp/database/id.js";
+import { describe, expect, it } from "vitest";
+import { RETRY_SECONDS } from "../../../runtime/ramp/webhooks/deliver.js";
+import { isPublicAddress } from "../../../runtime/server/outbound-http.js";
+import { recordEventData } from "../../../runtime/ramp/webhooks/record-event.js";
+import { replayWebhooks, addWebhook } from "../../../runtime/ramp/operator/webhooks.js";
+import { ownReceiver } from "../support/receiver.js";
+import {
+  eventually,
+  made,
+  newCustomer,
+  onramp,
+  ownerRows,
+  ownWorld,
+  type TestProject,
+} from "../support/world.js";
+
+const world = await ownWorld();
+
+const deliveries = (project: TestProject): Promise<Record<string, unknown>[]> =>
+  ownerRows(
+    world.databaseUrl,
+    "SELECT d.*, extract(epoch FROM d.attempt_at - d.updated_at)::int AS pause FROM ramp.webhook_deliveries d WHERE project_id = $1 ORDER BY created_at, id",
+    [project.id],
+  );
+
+/** All that a poller gets that goes on from the last event it has, `limit` at a time. */
+async function pollAll(project: TestProject, from: string | null): Promise<string[]> {
+  const ids: string[] = [];
+  for (let last = from; ; last = ids.at(-1) ?? null) {
+    const after = last === null ? "" : `&starting_after=${last}`;
+    const { json } = await world.call("GET", `/v1/events?order=asc&limit=100${after}`, {
+      auth: project.basic,
+    });
+    const page = (json as { id: string }[]).map(({ id }) => id);
+    if (page.length === 0) return ids;
+    ids.push(...page);
+  }
+}
+
+describe("a poller of GET /v1/events?order=asc", () => {
+  const written = async (project: TestProject): Promise<string[]> =>
+    (
+      await ownerRows(world.databaseUrl, "SELECT id FROM ramp.events WHERE project_id = $1", [project.id])
+    ).map(({ id }) => String(id));
+  const record = (project: TestProject, until: Promise<void>): Promise<void> =>
+    world.database.inProject(project.id, async (tx) => {
+      recordEventData(tx, "webhook.test", null, {});
+      await tx.row("SELECT 1");
+      await until;
+    });
+
+  it("gets an event that commits after a later one", async () => {
+    const project = await world.project();
+    let commit = (): void => undefined;
+    const slow = record(project, new Promise<void>((resolve) => (commit = resolve)));
+    await record(project, Promise.resolve());
+    const first = await pollAll(project, null);
+    commit();
+    await slow;
+    const rest = await pollAll(project, first.at(-1) ?? null);
+    expect([first.length, rest.length]).toEqual([1, 1]);
+    expect(await pollAll(project, rest[0] ?? null)).toEqual([]);
+  });
+
+  it("misses none of 40 concurrent writers and gets none twice, beside another poller", async () => {
+    const project = await world.project();
+    let writing = true;
+    const poll = async (): Promise<string[]> => {
+      const ids: string[] = [];
+      for (let isLast = false; !isLast;) {
+        isLast = !writing;
+        ids.push(...(await pollAll(project, ids.at(-1) ?? null)));
+      }
+      return ids;
+    };
+    const pollers = [poll(), poll()];
+    const writer = async (): Promise<void> => {
+      for (let n = 0; n < 15; n++) await record(project, Promise.resolve());
+    };
+    await Promise.all(Array.from({ length: 40 }, writer));
+    writing = false;
+    const all = (await written(project)).toSorted();
+    expect(all).toHaveLength(600);
+    for (const polled of await Promise.all(pollers)) expect(polled.toSorted()).toEqual(all);
+  });
+});
+
+describe("events", () => {
+  it("report every move of an intent and its transaction, signed as Standard Webhooks are", async () => {
+    const project = await world.project();
+    const receiver = await ownReceiver();
+    const secret = await world.webhook(project, receiver.url);
+    const auth = await newCustomer(world, project, "reported");
+    const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
+    await eventually(
+      () => deliveries(project),
+      (rows) => rows.length === 11 && rows.every(({ status }) => status === "DELIVERED"),
+    );
+    const events = receiver.verified(secret);
+    const reported = events.map(({ type, data }) => `${type} ${String(data["status"])}`).sort();
+    expect(reported).toEqual(
+      [
+        "intent.status_changed PENDING",
+        "compliance.updated PENDING",
+        "compliance.updated IN_PROGRESS",
+        "compliance.updated COMPLETED",
+        "intent.status_changed COMPLIANCE_APPROVED",
+        "intent.status_changed PENDING_PAYMENT",
+        "transaction.updated PENDING",
+        "transaction.updated IN_PROGRESS",
+        "intent.status_changed TRANSACTION_IN_PROGRESS",
+        "transaction.updated SUCCESS",
+        "intent.status_changed COMPLETED",
+      ].sort(),
+    );
+    expect(new Set(events.map(({ id }) => id)).size).toBe(11);
+    const last = events.find(
+      ({ data }) => data["status"] === "COMPLETED" && data["previousStatus"] !== undefined,
+    );
+    expect(last?.data["intent"]).toMatchObject({
+      srcAmount: "100.00",
+      srcCurrencyCode: "USD",
+      destCurrencyCode: "USDC_POLYGON",
+      livemode: false,
+      transaction: { status: "SUCCESS", receipt: { fees: { currencyCode: "USD" } } },
+    });
+    for (const { data } of events)
+      expect(data).toMatchObject({
+        intentId: json.intent.id,
+        customerId: customerIdOf(project.projectId, "reported"),
+        projectId: project.id,
+      });
+  });
+
+  it("hold no account details", async () => {
+    const project = await world.project();
+    const receiver = await ownReceiver();
+    await world.webhook(project, receiver.url);
+    const auth = await newCustomer(world, project);
+    const details = {
+      countryCode: "US",
+      rail: "ACH",
+      provider: "sandbox-south",
+      routingNumber: "021000021",
+      accountNumber: "987654321",
+    };
+    await world.call("POST", "/v1/intent", { auth, body: onramp({ src: { currencyCode: "USD", details } }) });
+    await eventually(
+      () => Promise.resolve(receiver.received.length),
+      (count) => count >= 4,
+    );
+    expect(receiver.received.map(({ body }) => body).join()).not.toContain("987654321");
+  });
+
+  it("that are not taken come again after the pauses of the schedule, with the same id and body, then no more", async () => {
+    const project = await world.project();
+    const receiver = await ownReceiver();
+    receiver.status = 500;
+    await world.webhook(project, receiver.url);
+    const auth = await newCustomer(world, project);
+    await world.call("POST", "/v1/intent", { auth, body: onramp({ srcAmount: "500.00" }) });
+    const all = (attempts: number) => (rows: readonly Record<string, unknown>[]) =>
+      rows.length > 0 && rows.every((row) => row["attempts"] === attempts && row["attempted_until"] === null);
+    for (const [tries, seconds] of RETRY_SECONDS.entries()) {
+      const rows = await eventually(() => deliveries(project), all(tries + 1));
+      for (const row of rows)
+        expect(row).toMatchObject({ status: "PENDING", pause: seconds, last_result: "500" });
+      await ownerRows(
+        world.databaseUrl,
+        "UPDATE ramp.webhook_deliveries SET attempt_at = now() WHERE project_id = $1",
+        [project.id],
+      );
+    }
+    const rows = await eventually(() => deliveries(project), all(RETRY_SECONDS.length + 1));
+    for (const row of rows) expect(row).toMatchObject({ status: "EXHAUSTED", attempt_at: null });
+    const ids = new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
+    const copies = new Set(
+      receiver.received.map(({ headers, body }) => `${String(headers["webhook-id"])} ${body}`),
+    );
+    expect(copies.size).toBe(ids.size);
+    receiver.status = 200;
+    expect(made(await replayWebhooks(world.database, project.id, {}))).toEqual({ replayed: rows.length });
+    await eventually(
+      () => deliveries(project),
+      (now) => now.every(({ status }) => status === "DELIVERED"),
+    );
+  });
+
+  it("do not follow a redirect", async () => {
+    const project = await world.project();
+    const receiver = await ownReceiver();
+    receiver.status = 302;
+    await world.webhook(project, receiver.url);
+    const auth = await newCustomer(world, project);
+    await world.call("POST", "/v1/intent", { auth, body: onramp({ srcAmount: "500.00" }) });
+    await eventually(
+      () => deliveries(project),
+      (rows) => rows.some((row) => row["last_result"] === "302"),
+    );
+  });
+
+  it("do not go to private addresses unless the operator allows that, not even by a name", async () => {
+    const project = await world.project();
+    const target = { url: "http://127.0.0.1:9/", allowPrivate: false };
+    expect(await addWebhook(world.database, world.vault, project.id, target)).toMatchObject({ ok: false });
+    const named = { url: "http://localhost:9/", allowPrivate: false };
+    made(await addWebhook(world.database, world.vault, project.id, named));
+    const auth = await newCustomer(world, project);
+    await world.call("POST", "/v1/intent", { auth, body: onramp({ srcAmount: "500.00" }) });
+    await eventually(
+      () => deliveries(project),
+      (rows) => rows.some((row) => row["last_result"] === "EPRIVATE"),
+    );
+  });
+
+  it.each([
+    "127.0.0.1",
+    "10.1.2.3",
+    "192.168.0.1",
+    "169.254.169.254",
+    "::1",
+    "fd00::1",
+    "::ffff:127.0.0.1",
+    "0.0.0.0",
+    "100.64.0.1",
+  ])("take %s for private", (address) => expect(isPublicAddress(address)).toBe(false));
+
+  it.each(["1.1.1.1", "2606:4700:4700::1111"])("take %s for public", (address) =>
+    expect(isPublicAddress(address)).toBe(true),
+  );
+});
