@@ -40,12 +40,12 @@ function nondeterministicNodes(models: readonly string[], graph: Graph): Readonl
 }
 
 /**
- * Whether this node's rows change only through builds, if those of the nodes that it reads do. False for a view without
- * compiled code, as its macros are unknown, and for a view without parents, as it reads relations unknown to dbt.
+ * Whether this node's rows change only through builds, if those of the nodes that it reads do. False for a view whose
+ * code is not compiled and calls macros, which are unknown, and for a view without parents, as it reads relations unknown to dbt.
  */
 function isDeterministic(node: GraphNode): boolean {
   if (!isView(node)) return isBuilt(node);
-  return node.parents.length > 0 && node.isCompiled && !node.code.some(isNondeterministic);
+  return node.parents.length > 0 && node.isComplete && !node.code.some(isNondeterministic);
 }
 
 /** The nodes that every query of this node reads too: a view's parents. */

@@ -9,6 +9,7 @@ import type { Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readModels } from "../manifest/catalog.js";
 import { isObject, textsOf } from "../manifest/json.js";
+import type { Manifest } from "../manifest/manifest.js";
 import { updateFolder } from "../output/update.js";
 import {
   type FileSet,
@@ -75,7 +76,7 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   const schemas = movedSchemas(before, catalogue);
   const update = updateFolder(files, options);
   if (!update.ok) return { exit: EXIT.error, errors: update.problems };
-  const { warnings } = reading.manifest;
+  const warnings = [...reading.manifest.warnings, ...lostVersions(before, catalogue, reading.manifest)];
   const report = { ...options, warnings, catalogue, drift: update.drift, upgrade, schemas };
   const output = options.json ? reportJson(report) : reportText(report);
   const exit = hasFindings(options, report) ? EXIT.findings : EXIT.ok;
@@ -104,6 +105,19 @@ function movedSchemas(before: Catalogue | null, head: Catalogue): readonly Moved
     moves.set(move, { from, to, endpoints: (moves.get(move)?.endpoints ?? 0) + 1 });
   }
   return [...moves.values()];
+}
+
+/** Says why endpoints lose their data version: after `dbt parse`, SQL that calls macros is unknown. */
+function lostVersions(before: Catalogue | null, head: Catalogue, { graph }: Manifest): readonly string[] {
+  const known = new Map(before?.entries.map(({ uniqueId, endpoint }) => [uniqueId, endpoint.upstreamNodes]));
+  const lost = head.entries.filter(
+    ({ uniqueId, endpoint }) => endpoint.upstreamNodes === null && (known.get(uniqueId) ?? null) !== null,
+  );
+  if (lost.length === 0 || [...graph.values()].every(({ isComplete }) => isComplete)) return [];
+  const count = lost.length === 1 ? "1 endpoint has" : `${String(lost.length)} endpoints have`;
+  return [
+    `${count} no data version any more: the SQL of views calls macros, and this manifest is not compiled. Generate and check from manifests of the same command, \`dbt parse\` or \`dbt compile\`.`,
+  ];
 }
 
 /** Changes of the API without a change of the models since the folder was written: effects of an upgrade of Routewright. */

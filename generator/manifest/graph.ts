@@ -13,8 +13,8 @@ export interface GraphNode {
   readonly parents: readonly string[];
   /** The compiled and the raw SQL, as far as the manifest has them. */
   readonly code: readonly string[];
-  /** Whether the manifest has the compiled SQL: after `dbt parse` it has only the raw one, with unexpanded macros. */
-  readonly isCompiled: boolean;
+  /** Whether `code` holds all words of the SQL that runs: after `dbt parse` it is the raw one, with unexpanded macros. */
+  readonly isComplete: boolean;
 }
 
 /** dbt's graph by `unique_id`. */
@@ -44,8 +44,18 @@ export function graphNodeOf(json: JsonObject, adapter = ""): GraphNode | null {
       materialized === MATERIALIZED_VIEW && adapter === "postgres" ? REFRESHED_BY_DBT : materialized,
     parents: [...new Set(textsOf(objectOr(json["depends_on"])["nodes"]))].sort(),
     code: textsOf([compiled_code ?? compiled_sql, raw_code ?? raw_sql]),
-    isCompiled: textOr(compiled_code ?? compiled_sql, "") !== "",
+    isComplete: textOr(compiled_code ?? compiled_sql, "") !== "" || isPlain(textOr(raw_code ?? raw_sql, "")),
   };
+}
+
+/** Calls in Jinja that bring no SQL from elsewhere. */
+const PLAIN_CALLS: ReadonlySet<string> = new Set(["config", "ref", "source", "range"]);
+
+/** Whether raw SQL has its words in itself: `dbt parse`, as in the check of a pull request, then gives what `dbt build` gives. */
+function isPlain(sql: string): boolean {
+  const jinja = sql.match(/\{[{%].*?[%}]\}/gs) ?? [];
+  const calls = jinja.flatMap((block) => [...block.matchAll(/([\w.]+)\s*\(/g)].map(([, name = ""]) => name));
+  return sql !== "" && calls.every((name) => PLAIN_CALLS.has(name));
 }
 
 /** In PostgreSQL only `dbt run` refreshes a materialized view; other engines may refresh it at any time. */

@@ -209,6 +209,24 @@ describe("routewright generate --check", () => {
   });
 });
 
+it("--check says that dbt parse does not know what macros of a view expand to", () => {
+  const folder = project();
+  const write = (sql: object): void => {
+    const { nodes, ...manifest } = manifestOf([GOOD, { name: "facts", tags: [], materialized: "table" }]) as {
+      nodes: Record<string, object>;
+    };
+    const view = { depends_on: { nodes: ["model.test.facts"] }, raw_code: "select {{ cents('v') }}", ...sql };
+    Object.assign(nodes["model.test.volume"] ?? {}, view);
+    writeFileSync(join(folder, "manifest.json"), JSON.stringify({ ...manifest, nodes }));
+  };
+  write({ compiled_code: "select v / 100" });
+  routewright(folder, GENERATE);
+  write({});
+  const { exit, out } = routewright(folder, [...GENERATE, "--check"]);
+  expect(exit).toBe(1);
+  expect(out).toContain("warning: 1 endpoint has no data version any more: the SQL of views calls macros");
+});
+
 describe("where the manifest is", () => {
   const name = { DBT_MANIFEST_PATH: "manifest.json" };
 

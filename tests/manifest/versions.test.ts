@@ -68,7 +68,7 @@ const MADE = {
   materialized: "table",
   parents: ["model.shop.ages", "model.shop.days"],
   code: [compiled_sql, raw_sql],
-  isCompiled: true,
+  isComplete: true,
 };
 
 const VERSIONS: readonly (readonly [version: number, model: object, test: object])[] = [
