@@ -14,7 +14,7 @@ import { clientAddress, type ClientAddress } from "../server/headers.js";
 import { createLogger, type Logger } from "../server/logger.js";
 import { openRateLimitStore } from "../request/rate-limit/fallback-store.js";
 import { clickhouseAddress } from "../model/clickhouse-address.js";
-import { openClickhouse } from "../warehouse/clickhouse/clickhouse-warehouse.js";
+import { openClickhouse } from "../warehouse/clickhouse/engine.js";
 import { openPostgres, POOL_DEFAULTS } from "../warehouse/postgres/engine.js";
 
 /** Everything that the handlers of a process share: keys, rate limits, the database. */

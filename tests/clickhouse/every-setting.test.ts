@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type ClickhouseAddress, clickhouseAddress } from "../../runtime/model/clickhouse-address.js";
 import type { Condition, ResolvedQuery, RowFormat, Selection } from "../../runtime/model/query.js";
-import { openClickhouse } from "../../runtime/warehouse/clickhouse/clickhouse-warehouse.js";
+import { openClickhouse } from "../../runtime/warehouse/clickhouse/engine.js";
 import { clickhouse, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { queryContext } from "../support/query-context.js";
 import { roleOf } from "./role.js";

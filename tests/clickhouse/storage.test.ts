@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { clickhouseAddress } from "../../runtime/model/clickhouse-address.js";
-import { openClickhouse } from "../../runtime/warehouse/clickhouse/clickhouse-warehouse.js";
+import { openClickhouse } from "../../runtime/warehouse/clickhouse/engine.js";
 import { atEnd } from "../support/at-end.js";
 import {
   clickhouse,

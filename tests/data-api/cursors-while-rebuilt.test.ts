@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { Relation, SortKey } from "../../runtime/model/endpoint.js";
 import type { KeyValues, Selection } from "../../runtime/model/query.js";
 import { selectKeys } from "../../runtime/warehouse/clickhouse/keyed-pages.js";
-import { selectRows, printed } from "../../runtime/warehouse/clickhouse/clickhouse-sql.js";
+import { selectRows, printed } from "../../runtime/warehouse/clickhouse/select.js";
 import { selectRows as selectPostgresRows } from "../../runtime/warehouse/postgres/select.js";
 import type { Statement } from "../../runtime/warehouse/sql.js";
 import { clickhouse } from "../support/clickhouse.js";

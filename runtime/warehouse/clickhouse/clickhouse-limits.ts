@@ -1,7 +1,7 @@
 import { type PerTier, type Tier, TIERS } from "../../model/tier.js";
 import { constant, EMPTY, join, sql, type Statement } from "../sql.js";
 import { type ResultColumns, TooManyRows } from "../warehouse.js";
-import { finished } from "./clickhouse-parameters.js";
+import { finished } from "./parameters.js";
 
 /** Processors of the server for one query: the queries of higher tiers are fewer. */
 const MAX_THREADS: PerTier<number> = { tier0: 1, tier1: 2, tier2: 4, tier3: 4 };

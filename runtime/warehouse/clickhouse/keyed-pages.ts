@@ -9,9 +9,9 @@ import {
 import { constant, sql, type Sql, type Statement } from "../sql.js";
 import { servedColumns } from "../relations.js";
 import { type RowChunks, type Rows, SharedSortKey } from "../warehouse.js";
-import { columnOf } from "./clickhouse-filters.js";
-import { keyOf } from "./clickhouse-keyset.js";
-import { filtered, printed, selectRows, sortOrder, type Source, written } from "./clickhouse-sql.js";
+import { columnOf } from "./filters.js";
+import { keyOf } from "./keyset.js";
+import { filtered, printed, selectRows, sortOrder, type Source, written } from "./select.js";
 
 interface Key {
   readonly key: KeyValues;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { type IsStillNeeded, QueryAbandoned, QueryTimeout } from "../warehouse.js";
-import { ClickhouseError } from "./clickhouse-errors.js";
+import { ClickhouseError } from "./errors.js";
 
 /** How long a query may run, and whether its result is still needed. */
 export interface TimeLimits {

@@ -1,5 +1,5 @@
 import { constant, sql, type Sql } from "../sql.js";
-import { parseType } from "./clickhouse-values.js";
+import { parseType } from "./filter-types.js";
 
 /** Integers and decimals of more than 64 and 128 bits: not every reader has them. */
 const WIDE_INTEGER = /^U?Int(128|256)$/;

@@ -1,6 +1,6 @@
 import type { TableFormat } from "../../model/query.js";
-import { ClickhouseError } from "./clickhouse-errors.js";
-import type { BodyReader } from "./row-reader.js";
+import { ClickhouseError } from "./errors.js";
+import type { BodyReader } from "./rows.js";
 import { ArrowCounter, ParquetCounter, type RowCounter } from "./table-rows.js";
 
 /** Servers before 25.11 do not mark an error in a body. A text of the data that contains this looks like one there. */

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import type { Statement } from "../sql.js";
 import { DatabaseUnreachable, QueryAbandoned, QueryTimeout } from "../warehouse.js";
 import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
-import { ClickhouseError, isConnectionFailure, ServerUnresponsive } from "./clickhouse-errors.js";
-import { ClickhouseHttp } from "./clickhouse-http.js";
+import { ClickhouseError, isConnectionFailure, ServerUnresponsive } from "./errors.js";
+import { ClickhouseHttp } from "./http.js";
 import { ClickhouseServer, serversFor, SUSPICION_MS } from "./clickhouse-servers.js";
-import { killQuery } from "./clickhouse-sql.js";
+import { killQuery } from "./select.js";
 import { QueryClock, type TimeLimits, RunningQuery } from "./running-query.js";
 
 /** Interval of the check for time limits, abandoned queries and silent servers. */

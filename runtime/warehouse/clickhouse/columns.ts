@@ -1,12 +1,12 @@
 import type { Relation } from "../../model/endpoint.js";
 import { sql, type Statement } from "../sql.js";
 import { DatabaseUnreachable, RelationMissing, type ResultColumn, type ResultColumns } from "../warehouse.js";
-import type { ClickhouseConnection } from "./clickhouse-connection.js";
-import { ClickhouseError } from "./clickhouse-errors.js";
-import { finished, parameter } from "./clickhouse-parameters.js";
-import { type Storage, storageOf } from "./clickhouse-relations.js";
+import type { ClickhouseConnection } from "./connect.js";
+import { ClickhouseError } from "./errors.js";
+import { finished, parameter } from "./parameters.js";
+import { type Storage, storageOf } from "./storage.js";
 import type { ClickhouseServer } from "./clickhouse-servers.js";
-import { type Functions, readFunctions } from "./view-text.js";
+import { type Functions, readFunctions } from "./views.js";
 
 /** Runs a statement, on any server or on this one, and parses its rows. */
 type ReadOn = <Row>(statement: Statement, server?: ClickhouseServer) => Promise<readonly Row[]>;

@@ -4,7 +4,7 @@ import * as https from "node:https";
 import { text as readText } from "node:stream/consumers";
 import type { Statement } from "../sql.js";
 import type { ClickhouseAddress, ClickhouseHost } from "../../model/clickhouse-address.js";
-import { ClickhouseError, GatewayError } from "./clickhouse-errors.js";
+import { ClickhouseError, GatewayError } from "./errors.js";
 
 /** An idle connection is closed before the server does it: the default of `keep_alive_timeout` was 3 s until 2024. */
 const IDLE_MS = 2000;

@@ -2,7 +2,7 @@ import type { Comparison, LetterCase } from "../../model/endpoint.js";
 import type { Condition } from "../../model/query.js";
 import { escapedIdentifier, join, sql, type Sql } from "../sql.js";
 import type { ResultColumns } from "../warehouse.js";
-import { escaped, MAX_PARAMETER_LENGTH, parameter } from "./clickhouse-parameters.js";
+import { escaped, MAX_PARAMETER_LENGTH, parameter } from "./parameters.js";
 import {
   DATES,
   epochSeconds,
@@ -12,7 +12,7 @@ import {
   timeRange,
   timeText,
   type FilterType,
-} from "./clickhouse-values.js";
+} from "./filter-types.js";
 
 const NO_ROW = sql`0`;
 

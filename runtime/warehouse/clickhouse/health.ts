@@ -1,9 +1,9 @@
 import type { PerTier, Tier } from "../../model/tier.js";
-import type { ClickhouseConnection } from "./clickhouse-connection.js";
-import { ClickhouseError } from "./clickhouse-errors.js";
+import type { ClickhouseConnection } from "./connect.js";
+import { ClickhouseError } from "./errors.js";
 import { checkLimits, type ClickhouseLimits } from "./clickhouse-limits.js";
 import type { ClickhouseServer } from "./clickhouse-servers.js";
-import type { RoleSettings } from "./clickhouse-settings.js";
+import type { RoleSettings } from "./settings.js";
 
 interface HealthOptions {
   readonly statementTimeoutMs: number;

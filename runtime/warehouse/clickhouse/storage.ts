@@ -2,9 +2,9 @@ import { hash } from "node:crypto";
 import type { Relation } from "../../model/endpoint.js";
 import { relationKey } from "../relations.js";
 import { sql, type Statement } from "../sql.js";
-import { finished } from "./clickhouse-parameters.js";
-import { array } from "./clickhouse-filters.js";
-import { calls, type Functions, namesIn, QUALIFIED, type ReadRows, unquoted } from "./view-text.js";
+import { finished } from "./parameters.js";
+import { array } from "./filters.js";
+import { calls, type Functions, namesIn, QUALIFIED, type ReadRows, unquoted } from "./views.js";
 
 /** A table or view, as far as it identifies its rows. */
 interface Table {

@@ -11,11 +11,11 @@ import {
   type Statement,
 } from "../sql.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
-import { columnOf, where } from "./clickhouse-filters.js";
-import { keysetConditions } from "./clickhouse-keyset.js";
-import { finished, parameter } from "./clickhouse-parameters.js";
-import { parseType } from "./clickhouse-values.js";
-import { type OwnSettings, underOwnSettings } from "./clickhouse-settings.js";
+import { columnOf, where } from "./filters.js";
+import { keysetConditions } from "./keyset.js";
+import { finished, parameter } from "./parameters.js";
+import { parseType } from "./filter-types.js";
+import { type OwnSettings, underOwnSettings } from "./settings.js";
 import { jsonText, tableValue, validText } from "./table-values.js";
 
 /** Does not wait for the query's end. */

@@ -1,6 +1,6 @@
 import { EMPTY, escapedIdentifier, escapedLiteral, join, sql, type Sql } from "../sql.js";
 import type { Statement } from "../sql.js";
-import { finished, parameter } from "./clickhouse-parameters.js";
+import { finished, parameter } from "./parameters.js";
 
 type Settings = Readonly<Record<string, string>>;
 

@@ -2,8 +2,8 @@ import { isTable, type ResolvedQuery, type RowFormat } from "../../model/query.j
 import { BUFFERED_BYTES, type RowChunks, type StreamEnd } from "../warehouse.js";
 import type { Lease } from "../fair-queue.js";
 import { Spool, type SpoolBudget } from "../spool.js";
-import { translated } from "./clickhouse-errors.js";
-import { type BodyReader, RowReader } from "./row-reader.js";
+import { translated } from "./errors.js";
+import { type BodyReader, RowReader } from "./rows.js";
 import type { RunningQuery } from "./running-query.js";
 
 /** Rows to select: one more than the page where a reader sees by it whether rows follow, and cuts it. */
@@ -14,7 +14,7 @@ export function lookAhead({ format, selection: { page } }: ResolvedQuery): numbe
 /** `limit`: rows to pass on. The libraries that read tables are loaded with the first request for one. */
 export async function bodyReader(format: RowFormat, limit: number, tag: string | null): Promise<BodyReader> {
   if (!isTable(format)) return new RowReader(format, limit, tag);
-  const { TableReader } = await import("./table-reader.js");
+  const { TableReader } = await import("./tables.js");
   return new TableReader(format, tag);
 }
 

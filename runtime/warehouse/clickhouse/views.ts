@@ -1,6 +1,6 @@
 import type { Relation } from "../../model/endpoint.js";
 import { sql, type Statement } from "../sql.js";
-import { finished } from "./clickhouse-parameters.js";
+import { finished } from "./parameters.js";
 
 /** Runs a statement and parses its rows. */
 export type ReadRows = <Row>(statement: Statement) => Promise<readonly Row[]>;

@@ -25,19 +25,19 @@ import {
   type WarehouseLoad,
 } from "../warehouse.js";
 import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
-import { ClickhouseConnection } from "./clickhouse-connection.js";
-import { isRefusal, isRelationChange, isTooManyRows, translated } from "./clickhouse-errors.js";
+import { ClickhouseConnection } from "./connect.js";
+import { isRefusal, isRelationChange, isTooManyRows, translated } from "./errors.js";
 import { limitSettings, requireAtMost } from "./clickhouse-limits.js";
-import { keyColumnsOf } from "./clickhouse-relations.js";
+import { keyColumnsOf } from "./storage.js";
 import type { ClickhouseServer } from "./clickhouse-servers.js";
-import type { ReadRows } from "./view-text.js";
-import { RelationLookup } from "./relation-lookup.js";
-import { RoleHealth } from "./role-health.js";
+import type { ReadRows } from "./views.js";
+import { RelationLookup } from "./columns.js";
+import { RoleHealth } from "./health.js";
 import { nextRow, selectKeyed, withoutLimit } from "./keyed-pages.js";
-import { LIST, RoleSettings } from "./clickhouse-settings.js";
-import { printed, selectAggregate, selectRows, type Source } from "./clickhouse-sql.js";
-import { filterType, parseType } from "./clickhouse-values.js";
-import { bodyReader, lookAhead, openStream, readAll } from "./clickhouse-stream.js";
+import { LIST, RoleSettings } from "./settings.js";
+import { printed, selectAggregate, selectRows, type Source } from "./select.js";
+import { filterType, parseType } from "./filter-types.js";
+import { bodyReader, lookAhead, openStream, readAll } from "./stream.js";
 import type { RunningQuery } from "./running-query.js";
 import type { Statement } from "../sql.js";
 

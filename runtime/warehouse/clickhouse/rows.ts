@@ -1,5 +1,5 @@
 import type { TextFormat } from "../../model/query.js";
-import { ClickhouseError } from "./clickhouse-errors.js";
+import { ClickhouseError } from "./errors.js";
 
 /** How ClickHouse writes rows in a format. */
 interface Layout {

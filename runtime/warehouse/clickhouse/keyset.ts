@@ -2,8 +2,8 @@ import type { Direction, SortKey } from "../../model/endpoint.js";
 import type { KeyValues, Keyset } from "../../model/query.js";
 import { constant, EMPTY, escapedIdentifier, escapedLiteral, join, sql, type Sql } from "../sql.js";
 import type { ResultColumns } from "../warehouse.js";
-import { parameter } from "./clickhouse-parameters.js";
-import { type ClickhouseType, parseType, timeRange } from "./clickhouse-values.js";
+import { parameter } from "./parameters.js";
+import { type ClickhouseType, parseType, timeRange } from "./filter-types.js";
 
 /** A sort key with the type of its column. */
 interface Key {
