@@ -5,7 +5,7 @@ import type { ClickhouseConnection } from "./connect.js";
 import { ClickhouseError } from "./errors.js";
 import { finished, parameter } from "./parameters.js";
 import { type Storage, storageOf } from "./storage.js";
-import type { ClickhouseServer } from "./clickhouse-servers.js";
+import type { ClickhouseServer } from "./connect.js";
 import { type Functions, readFunctions } from "./views.js";
 
 /** Runs a statement, on any server or on this one, and parses its rows. */

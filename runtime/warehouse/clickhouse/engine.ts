@@ -27,9 +27,9 @@ import {
 import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
 import { ClickhouseConnection } from "./connect.js";
 import { isRefusal, isRelationChange, isTooManyRows, translated } from "./errors.js";
-import { limitSettings, requireAtMost } from "./clickhouse-limits.js";
+import { limitSettings, requireAtMost } from "./settings.js";
 import { keyColumnsOf } from "./storage.js";
-import type { ClickhouseServer } from "./clickhouse-servers.js";
+import type { ClickhouseServer } from "./connect.js";
 import type { ReadRows } from "./views.js";
 import { RelationLookup } from "./columns.js";
 import { RoleHealth } from "./health.js";
@@ -38,7 +38,7 @@ import { LIST, RoleSettings } from "./settings.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
 import { filterType, parseType } from "./filter-types.js";
 import { bodyReader, lookAhead, openStream, readAll } from "./stream.js";
-import type { RunningQuery } from "./running-query.js";
+import type { RunningQuery } from "./stream.js";
 import type { Statement } from "../sql.js";
 
 /** Queue lengths for queries and for streams. */

@@ -1,8 +1,8 @@
 import type { PerTier, Tier } from "../../model/tier.js";
 import type { ClickhouseConnection } from "./connect.js";
 import { ClickhouseError } from "./errors.js";
-import { checkLimits, type ClickhouseLimits } from "./clickhouse-limits.js";
-import type { ClickhouseServer } from "./clickhouse-servers.js";
+import { checkLimits, type ClickhouseLimits } from "./settings.js";
+import type { ClickhouseServer } from "./connect.js";
 import type { RoleSettings } from "./settings.js";
 
 interface HealthOptions {
