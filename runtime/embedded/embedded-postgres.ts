@@ -1,19 +1,10 @@
-import { createHash } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
 import { Socket } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { EmbeddedPostgresUnavailable, findBinaries } from "./binaries.js";
-import {
-  type Cluster,
-  createCluster,
-  findServer,
-  listen,
-  startServer,
-  stopServer,
-  SUPERUSER,
-} from "./cluster.js";
+import { type Cluster, findServer, startAlone, stopServer, SUPERUSER } from "./cluster.js";
 
 export { EmbeddedPostgresUnavailable };
 
@@ -74,43 +65,26 @@ async function urlOf({ directory }: Cluster, port: number, database: string): Pr
 
 /** A start can fail because another process takes the port, or sessions of a killed server have not ended yet. */
 const MAX_STARTS = 5;
-/** Doubles after each failed start. */
 const RETRY_MS = 200;
-const WAITS =
-  "the server does not become ready: it recovers, another process is starting it, or a program holds the port of the start lock";
 /** Crash recovery can take minutes: it replays the write-ahead log. */
 const START_TIMEOUT_MS = 5 * 60_000;
+/** SQLSTATE: shutting down, crashed, starting up; too many connections. */
+const NOT_READY = /^(57P0[123]|53300)$/;
 
 async function startOrJoin(cluster: Cluster): Promise<Session> {
   const deadline = Date.now() + START_TIMEOUT_MS;
-  let problem = WAITS;
+  let problem = "it does not become ready, or a program holds the port of the start lock";
   for (let failed = 0; failed < MAX_STARTS && Date.now() < deadline;) {
-    const joined = await joinServer(cluster);
-    if (typeof joined === "object") return joined;
-    const started = joined === "not ready" ? "wait" : await startAlone(cluster);
+    const joined = await joinServer(cluster).catch((error: unknown) => error as Error & { code?: string });
+    if (joined !== null && !(joined instanceof Error)) return joined;
+    const started = NOT_READY.test(joined?.code ?? "") ? "wait" : await startAlone(cluster);
     if (started === "started") continue;
-    problem = started === "wait" ? WAITS : `${joined}; ${started}`;
     await sleep(RETRY_MS * 2 ** failed);
-    if (started !== "wait") failed++;
+    if (started === "wait") continue;
+    problem = `${joined?.message ?? "no server ran"}; ${started}`;
+    failed++;
   }
   throw new EmbeddedPostgresUnavailable(problem);
-}
-
-/**
- * Starts the server unless another process is starting it (`wait`); else returns why it did not start. The lock is a
- * loopback port made from the folder's name, which the system frees when the process ends: of two starts at once after a
- * crash each would delete the other's `postmaster.pid` as stale.
- */
-async function startAlone(cluster: Cluster): Promise<string> {
-  const digest = createHash("sha256").update(cluster.directory).digest();
-  const lock = await listen(20_000 + (digest.readUInt16BE() % 10_000));
-  if (!lock) return "wait";
-  try {
-    await createCluster(cluster);
-    return (await startServer(cluster)) ?? "started";
-  } finally {
-    await new Promise((closed) => lock.close(closed));
-  }
 }
 
 /** This process's session on the server. It holds the lock `USERS` and does not keep the process alive. */
@@ -124,21 +98,15 @@ interface Session {
 const USERS_LOCK = `${String(0x7277)}, 1`;
 /** A listener that is not PostgreSQL would never respond. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Overrides timeouts set for the role, since the session waits and idles. Does not log its end at each shutdown. */
-const SESSION_SETTINGS =
-  "-c statement_timeout=0 -c lock_timeout=0 -c transaction_timeout=0 -c idle_session_timeout=0 -c log_min_messages=panic";
-/** SQLSTATE: shutting down, crashed, starting up; too many connections. */
-const NOT_READY = /^(57P0[123]|53300)$/;
 
-/** Joins the running server. Otherwise returns `not ready` (starting, recovering, stopping) or the reason. */
-async function joinServer(cluster: Cluster): Promise<Session | string> {
+/** Joins the server; null where none runs. Rejects when it accepts no session. */
+async function joinServer(cluster: Cluster): Promise<Session | null> {
   const port = await findServer(cluster);
-  if (port === undefined) return "no server runs yet";
+  if (port === null) return null;
   const socket = new Socket();
   const client = new pg.Client({
     connectionString: await urlOf(cluster, port, "postgres"),
     application_name: "routewright: uses this server",
-    options: SESSION_SETTINGS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     stream: () => socket,
   });
@@ -148,19 +116,14 @@ async function joinServer(cluster: Cluster): Promise<Session | string> {
     // Blocks while another process stops the server, which ends this session.
     await client.query(`SELECT pg_advisory_lock_shared(${USERS_LOCK})`);
     const { rowCount } = await client.query("SELECT FROM pg_database WHERE datname = $1", [DATABASE]);
-    if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`).catch(unlessExists);
+    // Another process may create it at the same time.
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`).catch(() => undefined);
     socket.unref();
     return { client, socket, port };
   } catch (error) {
     socket.destroy();
-    const { code = "", message } = error as Error & { code?: string };
-    return NOT_READY.test(code) ? "not ready" : message;
+    throw error;
   }
-}
-
-/** SQLSTATE: duplicate_database; unique_violation, when two processes create it at the same time. */
-function unlessExists(error: Error & { code?: string }): void {
-  if (error.code !== "42P04" && error.code !== "23505") throw error;
 }
 
 /** A session that PostgreSQL has ended leaves the server to the next start. */
@@ -168,9 +131,7 @@ async function endUse(cluster: Cluster, { client, socket }: Session): Promise<vo
   socket.ref();
   // Two statements: of two processes that stop at once, the second must not see the first's shared lock.
   await client.query(`SELECT pg_advisory_unlock_shared(${USERS_LOCK})`);
-  const { rows } = await client.query<{ last: boolean }>(
-    `SELECT pg_try_advisory_lock(${USERS_LOCK}) AS last`,
-  );
-  if (rows[0]?.last === true) await stopServer(cluster);
+  const { rows } = await client.query(`SELECT pg_try_advisory_lock(${USERS_LOCK}) AS last`);
+  if ((rows as { last: boolean }[])[0]?.last === true) await stopServer(cluster);
   await client.end();
 }
