@@ -4,13 +4,6 @@ import { httpError, type HttpError } from "./model/errors.js";
 import { isTier, RATE_WINDOW_SECONDS, TIERS } from "./model/tier.js";
 import type { UsageLine } from "./operations/usage-table.js";
 import type { Documents } from "./pages/documents.js";
-import {
-  ENDPOINT_PAGE_POLICY,
-  endpointIndex,
-  endpointPage,
-  ENDPOINTS_PATH,
-  llmsText,
-} from "./pages/endpoint-pages.js";
 import type { RefreshResult } from "./release/activate.js";
 import type { Gateway } from "./release/gateway.js";
 import type { HeldBackEndpoint } from "./release/release.js";
@@ -64,15 +57,11 @@ const HANDLERS: ReadonlyMap<string, SystemHandler> = new Map<string, SystemHandl
   ["/openapi.json", openApi],
   [CATALOGUE_PATH, catalogue],
   ["/llms.txt", llms],
-  [ENDPOINTS_PATH, endpointPages],
   ["/metrics", metrics],
 ]);
 
-/** Written for each request: 4 ms with 500 endpoints. The others are cached or short. */
-const COUNTED: ReadonlySet<SystemHandler> = new Set([llms, endpointPages]);
-
 export function isSystemPath(path: string): boolean {
-  return HANDLERS.has(path) || path.startsWith(`${ENDPOINTS_PATH}/`);
+  return HANDLERS.has(path);
 }
 
 const SYSTEM_METHODS = "GET, HEAD, OPTIONS";
@@ -85,12 +74,12 @@ export async function serveSystem(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const handler = HANDLERS.get(path) ?? endpointPages;
+  const handler = HANDLERS.get(path);
   const route: HttpRoute = {
     path,
     allowed: SYSTEM_METHODS,
-    isLimited: COUNTED.has(handler),
-    handle: ({ caller }) => handler({ gateway, service, request, caller }),
+    isLimited: false,
+    handle: ({ caller }) => handler?.({ gateway, service, request, caller }) ?? httpError("notFound"),
   };
   await serveRequest(gateway, route, request, response);
 }
@@ -119,38 +108,24 @@ async function health({ gateway, service }: Context): Promise<Reply> {
 }
 
 /** The OpenAPI document; with `?tier=`, only the endpoints that this tier may call. */
-async function openApi({ service, request, caller }: Context): Promise<Reply | HttpError> {
+function openApi({ service, request, caller }: Context): Reply | HttpError | Promise<Reply> {
   const tier = queryOf(request).get("tier")?.trim() ?? "";
   if (tier !== "" && !isTier(tier)) return httpError("unknownTier", { names: TIERS.join(", ") });
-  const document = await service.documents.openApi(caller, tier === "" ? null : tier);
+  const document = service.documents.openApi(caller, tier === "" ? null : tier);
   return documentReply(document, request);
 }
 
 /** The endpoints (runtime/docs/catalogue.md). What it lists depends on the key: no shared caching. */
-async function catalogue({ service, request, caller }: Context): Promise<Reply> {
-  const { result } = await service.documents.catalogue(caller);
+function catalogue({ service, request, caller }: Context): Promise<Reply> {
+  const { result } = service.documents.catalogue(caller);
   return documentReply(result, request);
 }
 
-async function llms({ service, caller }: Context): Promise<Reply> {
-  const { body } = await service.documents.catalogue(caller);
-  return { status: 200, body: llmsText(body), contentType: "text/markdown; charset=utf-8", caching: PRIVATE };
+/** The endpoints for language models (llmstxt.org). */
+async function llms({ service, request, caller }: Context): Promise<Reply> {
+  const reply = await documentReply(service.documents.catalogue(caller).llms, request);
+  return { ...reply, contentType: "text/markdown; charset=utf-8" };
 }
-
-/** `/endpoints` and `/endpoints/v1/…` (runtime/docs/system-endpoints.md). */
-async function endpointPages({ service, request, caller }: Context): Promise<Reply | HttpError> {
-  const { body } = await service.documents.catalogue(caller);
-  const [address = ""] = (request.url ?? "").split("?");
-  const path = address.slice(ENDPOINTS_PATH.length);
-  const endpoint = body.endpoints.find((each) => each.path === path);
-  if (path !== "" && endpoint === undefined) return httpError("notFound");
-  const html = endpoint === undefined ? endpointIndex(body) : endpointPage(body, endpoint);
-  const policy = ["Content-Security-Policy", ENDPOINT_PAGE_POLICY];
-  return { status: 200, body: html, contentType: "text/html; charset=utf-8", caching: PRIVATE, policy };
-}
-
-/** Responses carry their reader's rate limit. */
-const PRIVATE = ["Cache-Control", "private, no-cache", "Vary", "X-API-Key, Authorization"];
 
 function queryOf({ url = "/" }: IncomingMessage): URLSearchParams {
   const mark = url.indexOf("?");

@@ -69,7 +69,7 @@ async function answerMessage(
 ): Promise<Sent> {
   setHeaders(response, [...headers, ...COMMON_HEADERS, ...NO_STORE]);
   const mcpCaller: McpCaller = {
-    catalogue: (await documents.catalogue(caller)).callable,
+    catalogue: documents.catalogue(caller).callable,
     search: () => documents.search(caller),
     query: (path, parameters, isSummary = false) => queryInProcess(run, request, path, parameters, isSummary),
   };

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { operatorsOf } from "../model/column-filters.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { type CallerAccess, allows, mayCall, type Tier, TIERS } from "../model/tier.js";
@@ -10,15 +9,60 @@ import type {
   CatalogueParameter,
   CatalogueScope,
   LineageNode,
+  TestSummary,
 } from "./catalogue-body.js";
-import { buildOf, type DbtResults, NO_RESULTS, testsOf } from "./dbt-results.js";
-import {
-  type EndpointRecord,
-  type LineageFile,
-  type LineageNodes,
-  parseObject,
-  readCatalogue,
-} from "./read-catalogue.js";
+
+/** Results of dbt's builds and tests so far. */
+interface DbtResults {
+  buildOf(node: string): {
+    readonly completedAt: number;
+    readonly rows?: number | null;
+    readonly failed?: true;
+  } | null;
+  testRun(test: string): TestResult | null;
+  /** When the rows of an endpoint were last built, RFC 3339; null when unknown. */
+  dataAsOf(upstreamNodes: readonly string[] | null): string | null;
+}
+
+interface TestResult {
+  readonly status: "pass" | "warn" | "fail" | "error";
+  readonly completedAt: number;
+  readonly failures: number | null;
+}
+
+const NO_RESULTS: DbtResults = { buildOf: () => null, testRun: () => null, dataAsOf: () => null };
+
+/** The part of `catalogue.json` that is read; the endpoint itself comes from the active release. */
+interface CatalogueFile {
+  readonly endpoints?: readonly EndpointRecord[];
+  readonly categories?: Readonly<Record<string, string>>;
+}
+
+interface EndpointRecord {
+  readonly path: string;
+  readonly uniqueId: string;
+  readonly category: string;
+  readonly resource: string;
+  readonly granularity: string | null;
+  readonly window: string | null;
+  readonly description: string;
+  readonly synonyms?: readonly string[];
+  readonly columns: readonly {
+    readonly name: string;
+    readonly description?: string;
+    readonly acceptedValues?: readonly string[];
+    readonly example?: unknown;
+  }[];
+  readonly parameters: readonly { readonly name: string; readonly description?: string }[];
+}
+
+interface LineageFile {
+  readonly nodes?: LineageNodes;
+}
+
+type LineageNodes = Readonly<
+  Record<string, { readonly parents: readonly string[]; readonly tests: readonly string[] }>
+>;
 
 /** The input of a release's catalogue (runtime/docs/catalogue.md). */
 export interface CatalogueSource {
@@ -35,26 +79,16 @@ export interface CatalogueSource {
   readonly scope: CatalogueScope;
 }
 
-/** The catalogue for a caller, as an object and as JSON. */
-export async function catalogueFor(source: CatalogueSource, caller: CallerAccess) {
-  const body = await catalogueBody(source, caller);
-  const { endpoints, lineage, ...rest } = body;
-  const listOf = async (items: readonly object[]): Promise<string> =>
-    `[${(await mapInSlices(items, (item) => JSON.stringify(item))).join(",")}]`;
-  const lists = `"endpoints":${await listOf(endpoints)},"lineage":${lineage ? await listOf(lineage) : "null"}`;
-  return { body, text: `${JSON.stringify(rest).slice(0, -1)},${lists}}` };
-}
-
-async function catalogueBody(source: CatalogueSource, caller: CallerAccess): Promise<CatalogueBody> {
+/** The catalogue for a caller. */
+export function catalogueFor(source: CatalogueSource, caller: CallerAccess): CatalogueBody {
   const { tier } = caller;
   const isCallable = (endpoint: Endpoint): boolean => mayCall(caller, endpoint.path, endpoint.tier);
-  const file = await readCatalogue(source.catalogue);
+  const file = parseObject(source.catalogue) as CatalogueFile;
   const records = new Map(file.endpoints?.map((record) => [record.path, record]));
-  await setImmediate();
   const lineage = (parseObject(source.lineage) as LineageFile).nodes ?? {};
   const all = [...source.endpoints];
   const visible = source.scope === "public" ? all : all.filter(isCallable);
-  const endpoints = await mapInSlices(visible, (endpoint) => {
+  const endpoints = visible.map((endpoint) => {
     const record = records.get(endpoint.path);
     return isCallable(endpoint)
       ? endpointOf(endpoint, record, lineage, source.results)
@@ -62,6 +96,7 @@ async function catalogueBody(source: CatalogueSource, caller: CallerAccess): Pro
   });
   const categories = new Set(endpoints.map(({ category }) => category));
   const seesLineage = source.lineageTier !== null && allows(tier, source.lineageTier);
+  const models = endpoints.filter(({ callable }) => callable).map(({ node }) => node);
   return {
     title: source.title,
     tier,
@@ -70,13 +105,7 @@ async function catalogueBody(source: CatalogueSource, caller: CallerAccess): Pro
     categories: Object.fromEntries(
       Object.entries(file.categories ?? {}).filter(([name]) => categories.has(name)),
     ),
-    lineage: seesLineage
-      ? await withAncestors(
-          endpoints.filter(({ callable }) => callable).map(({ node }) => node),
-          lineage,
-          source.results,
-        )
-      : null,
+    lineage: seesLineage ? withAncestors(models, lineage, source.results) : null,
   };
 }
 
@@ -197,11 +226,11 @@ function withAncestors(
   models: readonly string[],
   lineage: LineageNodes,
   results: DbtResults,
-): Promise<readonly LineageNode[]> {
+): readonly LineageNode[] {
   const reached = new Set(models);
   // The iteration includes ids that are added during it.
   for (const id of reached) for (const parent of ownValue(lineage, id)?.parents ?? []) reached.add(parent);
-  return mapInSlices([...reached].sort(), (id) => {
+  return [...reached].sort().map((id) => {
     const [kind = "", , ...name] = id.split(".");
     const { parents = [], tests } = ownValue(lineage, id) ?? {};
     return {
@@ -215,20 +244,53 @@ function withAncestors(
   });
 }
 
-/** Items per slice; other requests run between slices. */
-const SLICE = 200;
-
-/** Maps a long list without blocking the event loop for long. */
-async function mapInSlices<T, U>(items: readonly T[], map: (item: T) => U): Promise<U[]> {
-  const mapped: U[] = [];
-  for (const item of items) {
-    mapped.push(map(item));
-    if (mapped.length % SLICE === 0) await setImmediate();
-  }
-  return mapped;
-}
-
 /** The value of an own property: dbt ids could also name inherited ones, such as `constructor`. */
 function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+function buildOf(node: string, results: DbtResults): Build | null {
+  const build = results.buildOf(node);
+  if (build === null) return null;
+  const { completedAt, rows = null, failed = false } = build;
+  return { completed_at: toRfc3339(completedAt), rows, failed };
+}
+
+function testsOf(tests: readonly string[] | undefined, results: DbtResults): TestSummary | null {
+  if (tests === undefined || tests.length === 0) return null;
+  const runs = tests.flatMap((test) => {
+    const run = results.testRun(test);
+    return run === null ? [] : [{ name: nameOfTest(test), ...run }];
+  });
+  const count = (...statuses: readonly string[]): number =>
+    runs.filter(({ status }) => statuses.includes(status)).length;
+  return {
+    passed: count("pass"),
+    warned: count("warn"),
+    failed: count("fail", "error"),
+    unknown: tests.length - runs.length,
+    completed_at:
+      runs.length === 0 ? null : toRfc3339(Math.max(...runs.map(({ completedAt }) => completedAt))),
+    problems: runs.flatMap(({ name, status, failures }) =>
+      status === "pass" ? [] : [{ name, status, failures }],
+    ),
+  };
+}
+
+/** `test.shop.not_null_orders_id.cf6c17daed` → `not_null_orders_id`. */
+function nameOfTest(test: string): string {
+  return test.split(".")[2] ?? test;
+}
+
+function toRfc3339(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}
+
+/** A damaged file counts as empty. */
+function parseObject(text: string): object {
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return {};
+  }
 }

@@ -1,12 +1,11 @@
 import { setImmediate } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
+import { openApiFor } from "./caller-openapi.js";
 import { callablePart, catalogueFor, type CatalogueSource } from "./catalogue.js";
-import type { CatalogueBody, CatalogueScope } from "./catalogue-body.js";
+import { type CatalogueBody, type CatalogueEndpoint, type CatalogueScope, lockOf } from "./catalogue-body.js";
 import { type CallerAccess, allows, type Tier } from "../model/tier.js";
 import { BufferedResult } from "../response/buffered-result.js";
 import type { BuildRecords } from "../warehouse/data-versions.js";
-import type { OpenApiJob, OpenApiResult } from "./openapi-thread.js";
 import { Search } from "./search.js";
 import type { ActiveRelease, LoadedRelease } from "../release/release.js";
 
@@ -14,20 +13,21 @@ import type { ActiveRelease, LoadedRelease } from "../release/release.js";
 interface CachedDocument<T> {
   readonly release: LoadedRelease;
   readonly results: string;
-  readonly value: Promise<T>;
+  readonly value: T;
 }
 
 interface CatalogueDocument {
-  readonly body: CatalogueBody;
   /** The part that the caller may call. */
   readonly callable: CatalogueBody;
   readonly result: BufferedResult;
+  /** Text of `llms.txt`. */
+  readonly llms: BufferedResult;
 }
 
 /** Callers of different access whose documents are kept: the tiers, and keys with lists of their own. */
 const MAX_KEPT = 32;
 
-const cacheOf = <T>() => new LRUCache<string, CachedDocument<T>>({ max: MAX_KEPT });
+const cacheOf = <T extends object>() => new LRUCache<string, CachedDocument<T>>({ max: MAX_KEPT });
 
 /** Documents that describe the active release. Each is rendered once per release and access, at its first request. */
 export class Documents {
@@ -37,7 +37,7 @@ export class Documents {
   readonly #lineageTier: Tier | null;
   readonly #scope: CatalogueScope;
   readonly #openApi = cacheOf<BufferedResult>();
-  readonly #searches = cacheOf<Search>();
+  readonly #searches = cacheOf<Promise<Search>>();
   readonly #catalogues = cacheOf<CatalogueDocument>();
 
   constructor(
@@ -56,22 +56,21 @@ export class Documents {
   /**
    * The OpenAPI document for a caller; with `only`, the endpoints that this tier may call, and the caller may see.
    */
-  openApi({ tier, allowed }: CallerAccess, only: Tier | null): Promise<BufferedResult> {
+  openApi({ tier, allowed }: CallerAccess, only: Tier | null): BufferedResult {
     const isPublic = this.#scope === "public";
     const seen = only !== null && (isPublic || allows(tier, only)) ? only : isPublic ? null : tier;
     const access = seen === null ? null : { tier: seen, allowed: isPublic ? null : allowed };
-    return this.#cached(this.#openApi, access, "", async ({ openApi }) => {
-      const { text, tag } = await inThread({ openApi, access });
-      const body = text ?? openApi;
-      return new BufferedResult(Buffer.from(body.buffer, body.byteOffset, body.length), 0, 0, false, tag);
+    return this.#cached(this.#openApi, access, "", ({ openApi }) => {
+      const whole = Buffer.from(openApi.buffer, openApi.byteOffset, openApi.length);
+      return new BufferedResult(access === null ? whole : openApiFor(whole.toString(), access), 0, 0);
     });
   }
 
   /** The catalogue for a caller. */
-  catalogue(caller: CallerAccess): Promise<CatalogueDocument> {
+  catalogue(caller: CallerAccess): CatalogueDocument {
     const builds = this.#builds;
     const results = `${String(builds.changes)} ${String(builds.testChanges)}`;
-    return this.#cached(this.#catalogues, caller, results, async ({ endpoints, documentation }) => {
+    return this.#cached(this.#catalogues, caller, results, ({ endpoints, documentation }) => {
       const source = {
         title: this.#title,
         endpoints: [...endpoints.values()].map(({ spec }) => spec),
@@ -80,15 +79,19 @@ export class Documents {
         lineageTier: this.#lineageTier,
         scope: this.#scope,
       };
-      const { body, text } = await catalogueFor(source, caller);
-      return { body, callable: callablePart(body), result: new BufferedResult(text, 0, 0) };
+      const body = catalogueFor(source, caller);
+      return {
+        callable: callablePart(body),
+        result: new BufferedResult(JSON.stringify(body), 0, 0),
+        llms: new BufferedResult(llmsText(body), 0, 0),
+      };
     });
   }
 
   /** The search over the endpoints that a caller may call. Builds and tests do not change it. */
   search(caller: CallerAccess): Promise<Search> {
     return this.#cached(this.#searches, caller, "", async () => {
-      const { callable } = await this.catalogue(caller);
+      const { callable } = this.catalogue(caller);
       const search = new Search(callable.endpoints);
       // Other requests run between the pieces.
       while (search.prepare()) await setImmediate();
@@ -100,35 +103,55 @@ export class Documents {
     cache: LRUCache<string, CachedDocument<T>>,
     access: CallerAccess | null,
     results: string,
-    make: (release: LoadedRelease) => Promise<T>,
-  ): Promise<T> {
+    make: (release: LoadedRelease) => T,
+  ): T {
     const release = this.#active.current;
     const key = access === null ? "" : JSON.stringify([access.tier, access.allowed]);
     const known = cache.get(key);
     if (known?.release === release && known.results === results) return known.value;
     const value = make(release);
     cache.set(key, { release, results, value });
-    // The next caller tries again.
-    value.catch(() => cache.get(key)?.value === value && cache.delete(key));
     return value;
   }
 }
 
-/** Compiled: seen from the sources, or from the package. */
-const THREAD = new URL(
-  import.meta.url.endsWith(".ts") ? "../dist/pages/openapi-thread.js" : "openapi-thread.js",
-  import.meta.url,
-);
-
-/**
- * Hashes and filters the document in a thread: that of 5,000 endpoints (17 MB) takes 270 ms of processor time per tier,
- * that of 500 takes 34.
- */
-function inThread(job: OpenApiJob): Promise<OpenApiResult> {
-  return new Promise((resolve, reject) => {
-    new Worker(THREAD, { workerData: job })
-      .once("message", resolve)
-      .once("error", reject)
-      .once("exit", (code) => reject(new Error(`The OpenAPI thread ended with code ${String(code)}.`)));
+/** `llms.txt`: what language models read first (llmstxt.org). */
+function llmsText(body: CatalogueBody): string {
+  const sections = groupsOf(body).map(([category, endpoints]) => {
+    const about = Object.hasOwn(body.categories, category) ? `${oneLine(body.categories[category])}\n\n` : "";
+    const links = endpoints.map(
+      ({ path, description, ...rest }) =>
+        `- [${path}](${path}): ${oneLine(description)}${lockNote(rest, body.tier)}`,
+    );
+    return `## ${oneLine(category)}\n\n${about}${links.join("\n")}\n`;
   });
+  return `# ${oneLine(body.title)}
+
+> A read-only HTTP API for analytics data. GET an endpoint for its rows as JSON, or with the suffix .csv, .ndjson, .parquet or .arrow. Endpoints above the Public tier need a key in the header X-API-Key.
+
+- [OpenAPI](/openapi.json): every endpoint, parameter and column
+- [MCP](/mcp): tools for language models (POST, Streamable HTTP)
+
+${sections.join("\n")}`;
+}
+
+function groupsOf({
+  endpoints,
+}: CatalogueBody): readonly (readonly [string, readonly CatalogueEndpoint[]])[] {
+  const groups = new Map<string, CatalogueEndpoint[]>();
+  for (const endpoint of endpoints) {
+    const group = groups.get(endpoint.category) ?? [];
+    groups.set(endpoint.category, group);
+    group.push(endpoint);
+  }
+  return [...groups];
+}
+
+function lockNote(endpoint: Pick<CatalogueEndpoint, "callable" | "tier">, held: Tier): string {
+  const lock = lockOf(endpoint, held);
+  return lock === null ? "" : ` (${lock})`;
+}
+
+function oneLine(text = ""): string {
+  return text.replace(/\s+/g, " ").trim();
 }

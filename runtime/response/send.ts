@@ -11,20 +11,12 @@ export interface Reply {
   readonly contentType?: string;
   /** Caching and encoding headers, as flat name and value pairs. */
   readonly caching?: readonly string[];
-  /** Content security policy of a page, as a flat name and value pair; by default that of texts. */
-  readonly policy?: readonly string[];
 }
 
 /** Sends a response in one write; returns the bytes of its body. `headers`: of the caller, and others. */
 export function send(
   response: ServerResponse,
-  {
-    status,
-    body,
-    contentType = "application/json; charset=utf-8",
-    caching = NO_STORE,
-    policy = TEXT_POLICY,
-  }: Reply,
+  { status, body, contentType = "application/json; charset=utf-8", caching = NO_STORE }: Reply,
   headers: readonly string[],
 ): number {
   if (response.destroyed) return 0;
@@ -33,7 +25,7 @@ export function send(
   response.writeHead(status, [
     ...headers,
     ...COMMON_HEADERS,
-    ...policy,
+    ...TEXT_POLICY,
     ...caching,
     ...(status === 304 ? [] : content),
   ]);

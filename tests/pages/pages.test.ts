@@ -176,64 +176,15 @@ describe.skipIf(!isThere)("in a browser", () => {
   );
 });
 
-describe.skipIf(!isThere)("the pages of endpoints", () => {
-  const read = async (path: string, key?: string) => {
-    const response = await fetch(url + path, key === undefined ? {} : { headers: { "X-API-Key": key } });
-    return [response.status, await response.text()] as const;
-  };
-
-  it("llms.txt and the index name every endpoint, and say which need a key", async () => {
-    const [status, llms] = await read("/llms.txt");
-    expect(status).toBe(200);
-    expect(llms).toMatch(/^# .+\n\n> /);
-    expect(llms).toContain(
-      "- [/v1/bridges/volume/daily](/endpoints/v1/bridges/volume/daily): Volume over all",
-    );
-    expect(llms).toMatch(/\/v1\/cards\/payers\/rolling_180d\): .* \(needs Premium\)/);
-    const [, index] = await read("/endpoints");
-    expect(index.match(/<li><a href="\/endpoints\/v1\//g)).toHaveLength(28);
-  });
-
-  it("show title, description and columns, and an example to those that may call", async () => {
-    const [status, open] = await read("/endpoints/v1/bridges/volume/daily");
-    expect(status).toBe(200);
-    expect(open).toMatch(/<title>\/v1\/bridges\/volume\/daily · /);
-    expect(open).toContain('<meta name="description" content="Volume over all bridges per day.">');
-    expect(open).toContain("<td>volume_usd</td>");
-    expect(open).toContain("&#34;volume_usd&#34;: 5793503.44");
-    const path = "/endpoints/v1/bridges/volume_per_bridge/daily";
-    expect((await read(path))[1]).toContain("Partner (tier1): needs a key of this tier");
-    expect((await read(path))[1]).not.toContain("Example of a row");
-    expect((await read("/endpoints/v1/none"))[0]).toBe(404);
-  });
-
-  it("hide what the caller may not call with CATALOGUE=allowed, and text of the manifest is no HTML", async () => {
-    const model = (name: string, tier: string) => ({
-      name,
-      tags: ["production", "shop", tier, `api:${name}`],
-      description: "<script>alert(1)</script>",
-    });
-    const manifest = manifestOf([model("one", "tier0"), model("two", "tier1")]);
-    const address = await serveManifest(manifest, { CATALOGUE: "allowed" });
-    const text = async (path: string) => (await fetch(address + path)).text();
-    for (const path of ["/llms.txt", "/endpoints"]) expect(await text(path)).not.toContain("shop/two");
-    expect((await fetch(`${address}/endpoints/v1/shop/two`)).status).toBe(404);
-    expect(await text("/endpoints/v1/shop/one")).not.toContain("<script");
-  });
-
-  it.each([
-    ["/endpoints", "light"],
-    ["/endpoints/v1/bridges/volume/daily", "dark"],
-  ] as const)("%s has no accessibility violation, %s", async (path, colorScheme) => {
-    const browser = await openBrowser();
-    try {
-      const { page, problems } = await visitPage(browser.context, url, path);
-      await page.emulateMedia({ colorScheme });
-      await expectAccessible(page);
-      expect(problems).toEqual([]);
-    } finally {
-      await browser.close();
-    }
+describe.skipIf(!isThere)("/llms.txt", () => {
+  it("names every endpoint, and says which need a key", async () => {
+    const response = await fetch(`${url}/llms.txt`);
+    const text = await response.text();
+    expect(response.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
+    expect(text).toMatch(/^# .+\n\n> /);
+    expect(text.match(/^- \[\/v1\//gm)).toHaveLength(28);
+    expect(text).toContain("- [/v1/bridges/volume/daily](/v1/bridges/volume/daily): Volume over all");
+    expect(text).toMatch(/\/v1\/cards\/payers\/rolling_180d\): .* \(needs Premium\)/);
   });
 });
 

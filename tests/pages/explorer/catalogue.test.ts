@@ -105,18 +105,11 @@ it("lists for a key that is limited to categories or paths what it names, in eve
   const url = await serveManifest(manifest(), { ...keys, CATALOGUE: "allowed" });
   const headers = { "X-API-Key": LIMITED };
   expect(pathsOf(await catalogueFor(url, LIMITED))).toEqual(["/v1/shop/costs"]);
-  for (const path of [
-    "/openapi.json",
-    "/openapi.json?tier=tier2",
-    "/v1/system/catalogue",
-    "/llms.txt",
-    "/endpoints",
-  ]) {
+  for (const path of ["/openapi.json", "/openapi.json?tier=tier2", "/v1/system/catalogue", "/llms.txt"]) {
     const text = await (await fetch(url + path, { headers })).text();
     expect(text, path).toContain("/v1/shop/costs");
     expect(text, path).not.toMatch(/orders|wages/);
   }
-  expect((await fetch(`${url}/endpoints/v1/shop/orders`, { headers })).status).toBe(404);
   const found = await fetch(`${url}/mcp`, {
     method: "POST",
     headers: {

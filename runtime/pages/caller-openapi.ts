@@ -1,26 +1,4 @@
-/** Entry of the thread that prepares the OpenAPI document (`Documents`). */
-import { parentPort, workerData } from "node:worker_threads";
 import { type CallerAccess, isTier, mayCall } from "../model/tier.js";
-import { entityTag } from "../response/entity-tag.js";
-
-export interface OpenApiJob {
-  readonly openApi: Uint8Array;
-  /** Whose endpoints are kept; null: the whole document. */
-  readonly access: CallerAccess | null;
-}
-
-export interface OpenApiResult {
-  /** The caller's part; null: the document as it is. */
-  readonly text: Uint8Array | null;
-  readonly tag: string;
-}
-
-const { openApi, access } = workerData as OpenApiJob;
-const bytes = Buffer.from(openApi.buffer, openApi.byteOffset, openApi.length);
-const text = access === null ? null : new TextEncoder().encode(openApiFor(bytes.toString(), access));
-const tag = entityTag(text === null ? bytes : Buffer.from(text.buffer));
-const result: OpenApiResult = { text, tag };
-parentPort?.postMessage(result, text === null ? [] : [text.buffer]);
 
 interface OpenApi {
   readonly tags: readonly { readonly name: string }[];
@@ -37,8 +15,8 @@ interface Operation {
   readonly "x-dbt-model"?: unknown;
 }
 
-/** The document with only the operations that a caller may call, and the components that they use. */
-function openApiFor(text: string, access: CallerAccess): string {
+/** The OpenAPI document with only the operations that a caller may call, and the components that they use. */
+export function openApiFor(text: string, access: CallerAccess): string {
   const document = JSON.parse(text) as OpenApi;
   const paths = Object.fromEntries(
     Object.entries(document.paths).flatMap(([path, item]) => {
