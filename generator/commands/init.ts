@@ -10,7 +10,7 @@ import { objectOr } from "../manifest/json.js";
 import { readManifest } from "../manifest/manifest.js";
 import { type Failure, isAddress } from "../manifest/source.js";
 import { type CliCommand, type CommandResult, EXIT } from "./command.js";
-import { packageJson, planOf, readText, type Step } from "./init/plan.js";
+import { DOCKER_FILES, packageJson, planOf, readText, type Step } from "./init/plan.js";
 
 const CI = ["github", "gitlab", "none"] as const;
 
@@ -22,7 +22,7 @@ interface Flags {
   readonly defaultTier?: Tier;
   readonly schema?: string;
   readonly ci?: (typeof CI)[number];
-  readonly docker?: boolean;
+  readonly docker?: keyof typeof DOCKER_FILES | "none";
   readonly yes: boolean;
 }
 
@@ -46,7 +46,14 @@ export function configureInit(command: CliCommand): void {
         "add pipelines that regenerate after a dbt deploy and check pull requests",
       ).choices(CI),
     )
-    .option("--docker", "add container, compose and Kubernetes files")
+    .addOption(
+      new Option(
+        "--docker [service]",
+        "add container, compose and Kubernetes files, of the data API or the ramp",
+      )
+        .choices(Object.keys(DOCKER_FILES))
+        .preset("data"),
+    )
     .option("--yes", "ask nothing: take flags and defaults", false)
     .runs(init)
     .helpEnd(["init", "init --yes --manifest target/manifest.json --ci github --docker"], {
@@ -66,10 +73,13 @@ async function init(given: Flags): Promise<CommandResult> {
   if (manifest === undefined) return { exit: EXIT.error, errors: [noManifest(projects)] };
   const found = await factsOf(manifest, flags.manifest !== undefined);
   if (!found.ok) return { exit: EXIT.error, errors: [found.problem] };
-  const { catalog, title, defaultTier, schema: schemas, ci = "none", docker = false } = flags;
+  const { catalog, title, defaultTier, schema: schemas, ci = "none", docker = "none" } = flags;
   const out = reading.config.out ?? flags.out ?? DEFAULTS.out;
   const config = { manifest, catalog, out, title, defaultTier, ...(schemas && { schemas }) };
-  const steps = planOf({ config, out, ci: ci === "none" ? null : ci, docker }, reading.file);
+  const steps = planOf(
+    { config, out, ci: ci === "none" ? null : ci, docker: docker === "none" ? null : docker },
+    reading.file,
+  );
   for (const step of steps) write(step);
   const notes = schemas || reading.config.schemas !== undefined ? [] : schemaNotes(found.schemas);
   return { exit: EXIT.ok, output: report(steps, manifest, found.adapter), notes };
@@ -129,7 +139,7 @@ function variablesOf(adapter: string | null): readonly string[] {
   return adapter === "clickhouse"
     ? [
         "  DATABASE_URL=clickhouse://user:password@host:8123/database   (clickhouses:// for TLS)",
-        "  Usage and the ramp store in PostgreSQL: for them set CLICKHOUSE_URL to this address, DATABASE_URL to PostgreSQL",
+        "  Usage is stored in PostgreSQL: to keep it, set CLICKHOUSE_URL to this address, DATABASE_URL to PostgreSQL",
       ]
     : ["  DATABASE_URL=postgres://user:password@host:5432/database   (unset: an embedded PostgreSQL)"];
 }
@@ -168,7 +178,8 @@ async function prompted(
     const title = flags.title ?? (isConfigured ? undefined : await ask("Title of the API", "Data API"));
     const schema = flags.schema ?? (isConfigured ? "" : await ask("Schema in production", "the manifest's"));
     const ci = flags.ci ?? ((await ask("Pipeline", "none", CI)) as Flags["ci"] & string);
-    const docker = flags.docker ?? (await ask("Container files", "no", ["yes", "no"])) === "yes";
+    const docker =
+      flags.docker ?? ((await ask("Container files", "no", ["yes", "no"])) === "yes" ? "data" : "none");
     return {
       ...flags,
       ...(manifest !== undefined && { manifest }),

@@ -79,6 +79,8 @@ Variables:
   it("writes the templates of the pipelines and containers as they are, with the script executable", () => {
     const repo = repository();
     for (const ci of ["github", "gitlab"]) routewright(repo, ["init", "--yes", "--ci", ci, "--docker"]);
+    expect(Object.keys(ownFiles(repo)).filter((file) => file.includes("ramp"))).toEqual([]);
+    routewright(repo, ["init", "--yes", "--docker", "ramp"]);
     const files = ownFiles(repo);
     const template = (name: string): string => readFileSync(join(root, "templates", name), "utf8");
     expect(files[".github/workflows/regenerate-api.yml"]).toBe(template("ci/github-actions.yml"));
@@ -86,7 +88,7 @@ Variables:
     expect(files[".github/workflows/check-api.yml"]).toBe(template("ci/github-pull-requests.yml"));
     expect(files["ci/check-api.gitlab-ci.yml"]).toBe(template("ci/gitlab-merge-requests.yml"));
     expect(files["ci/check.sh"]).toBe(template("ci/check.sh"));
-    expect(files["deploy/kubernetes/ramp.yml"]).toBe(template("docker/kubernetes/ramp.yml"));
+    expect(files["deploy/ramp/kubernetes.yml"]).toBe(template("docker/ramp/kubernetes.yml"));
     expect(files["README.md"]).toBe(undefined);
     expect(statSync(join(repo, "ci/regenerate.sh")).mode & 0o111).toBe(0o111);
     const shipped = Object.keys(filesIn(join(root, "templates/docker"))).filter(
@@ -111,7 +113,7 @@ Variables:
     const files = ownFiles(repo);
     expect(files["deploy/Dockerfile"]).toBe("FROM mine\n");
     expect(files[".gitignore"]).toBe(
-      "node_modules\nnotes\n.data/\napi_keys.json\ndeploy/keys/\ndeploy/.env\n",
+      "node_modules\nnotes\n.data/\napi_keys.json\ndeploy/keys/\ndeploy/**/.env\n",
     );
     expect(files[".prettierignore"]).toBe("dist/\ngenerated/\n");
     expect(files["package.json"]).toMatch(/^\{\n\t"name": "shop"/);

@@ -122,11 +122,21 @@ const SCENARIOS: Readonly<Record<string, (commands: readonly string[]) => Promis
   "templates/docker/README.md ## Compose": async (commands) => {
     const folder = repository();
     for (const command of commands.filter(canRun)) await shell(command, folder);
-    expect(readFileSync(join(folder, "deploy/.env"), "utf8")).toMatch(/^RAMP_SECRETS_KEY=[0-9a-f]{64}$/m);
-    expect(readFileSync(join(folder, "deploy/compose.yml"), "utf8")).toBe(
-      textOf("templates/docker/compose.yml"),
-    );
+    const settings = readFileSync(join(folder, "deploy/.env"), "utf8");
+    expect(settings).toMatch(/^CURSOR_KEY=[0-9a-f]{64}$/m);
+    const compose = textOf("templates/docker/compose.yml");
+    expect(readFileSync(join(folder, "deploy/compose.yml"), "utf8")).toBe(compose);
+    // Compose ends where a variable that it needs is missing.
+    for (const [, name = ""] of compose.matchAll(/\$\{(\w+):\?/g)) expect(settings).toContain(`${name}=`);
     expect(readFileSync(join(folder, "deploy/keys/api_keys.json"), "utf8")).toContain('"tier": "tier3"');
+  },
+
+  "runtime/ramp/docs/deploy.md ## Compose": async (commands) => {
+    const folder = repository();
+    for (const command of commands.filter(canRun)) await shell(command, folder);
+    const settings = readFileSync(join(folder, "deploy/ramp/.env"), "utf8");
+    const compose = readFileSync(join(folder, "deploy/ramp/compose.yml"), "utf8");
+    for (const [, name = ""] of compose.matchAll(/\$\{(\w+):\?/g)) expect(settings).toContain(`${name}=`);
   },
 };
 

@@ -8,7 +8,7 @@ export interface Choices {
   readonly config: Readonly<Record<string, unknown>>;
   readonly out: string;
   readonly ci: "github" | "gitlab" | null;
-  readonly docker: boolean;
+  readonly docker: keyof typeof DOCKER_FILES | null;
 }
 
 /** One file: what it will hold, or why it stays as it is. */
@@ -36,22 +36,31 @@ const CI_FILES = {
   ],
 } as const;
 
-/** Written into `deploy/`. */
-const DOCKER_FILES = [
-  "Dockerfile",
-  "Dockerfile.dockerignore",
-  "compose.yml",
-  "compose.clickhouse.yml",
-  "nginx.conf",
-  "prometheus.yml",
-  "alerts.yml",
-  "grafana-dashboard.json",
-  "grafana-dashboards.yml",
-  "grafana-provisioning.yml",
-  "kubernetes/data-api.yml",
-  "kubernetes/ramp.yml",
-  "kubernetes/prometheus-scrape.yml",
-];
+const IMAGE_FILES = ["Dockerfile", "Dockerfile.dockerignore"];
+
+/** Written into `deploy/`. The ramp is a product of its own. */
+export const DOCKER_FILES = {
+  data: [
+    ...IMAGE_FILES,
+    "compose.yml",
+    "nginx.conf",
+    "prometheus.yml",
+    "alerts.yml",
+    "grafana-dashboard.json",
+    "grafana-dashboards.yml",
+    "grafana-provisioning.yml",
+    "kubernetes/data-api.yml",
+    "kubernetes/prometheus-scrape.yml",
+  ],
+  ramp: [
+    ...IMAGE_FILES,
+    "ramp/compose.yml",
+    "ramp/kubernetes.yml",
+    "ramp/alerts.yml",
+    "ramp/grafana-dashboard.json",
+    "ramp/prometheus-scrape.yml",
+  ],
+} as const;
 
 /** The npm scripts that `init` adds. */
 const SCRIPTS = {
@@ -74,14 +83,16 @@ export function planOf({ config, out, ci, docker }: Choices, configFile: string 
     linesStep(".gitattributes", [`${out}/** text eol=lf`]),
     linesStep(".gitignore", [
       ...["node_modules/", ".data/", "api_keys.json"],
-      ...(docker ? ["deploy/keys/", "deploy/.env"] : []),
+      ...(docker === null ? [] : ["deploy/keys/", "deploy/**/.env"]),
     ]),
     // Another formatter would make every file differ from what is generated.
     ...[".prettierignore", ".eslintignore"]
       .filter((file) => existsSync(file))
       .map((file) => linesStep(file, [`${out}/`])),
     ...(ci === null ? [] : CI_FILES[ci].map(([from, to]) => templateStep(`ci/${from}`, to))),
-    ...(docker ? DOCKER_FILES.map((file) => templateStep(`docker/${file}`, `deploy/${file}`)) : []),
+    ...(docker === null
+      ? []
+      : DOCKER_FILES[docker].map((file) => templateStep(`docker/${file}`, `deploy/${file}`))),
   ];
 }
 
