@@ -2,7 +2,7 @@ import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, startDeliveryWorker } fro
 import type { ClientAddress } from "../server/headers.js";
 import type { Logger } from "../server/logger.js";
 import { listen, type RunningServer } from "../server/listen.js";
-import { openRateLimitStore } from "../request/rate-limit/fallback-store.js";
+import { openRateLimitStore } from "../request/rate-limit/redis-store.js";
 import { type RampLimits, RAMP_LIMITS } from "./api/authenticate.js";
 import { rampApp } from "./api/app.js";
 import { EventEmitter } from "node:events";

@@ -12,7 +12,7 @@ import type { Warehouse } from "../warehouse/warehouse.js";
 import { DataVersions, BuildRecords } from "../warehouse/data-versions.js";
 import { clientAddress, type ClientAddress } from "../server/headers.js";
 import { createLogger, type Logger } from "../server/logger.js";
-import { openRateLimitStore } from "../request/rate-limit/fallback-store.js";
+import { openRateLimitStore } from "../request/rate-limit/redis-store.js";
 import { clickhouseAddress } from "../model/clickhouse-address.js";
 import { openClickhouse } from "../warehouse/clickhouse/engine.js";
 import { openPostgres, POOL_DEFAULTS } from "../warehouse/postgres/engine.js";

@@ -1,23 +1,94 @@
 import { once } from "node:events";
-import { Redis } from "ioredis";
-import { RateLimiterRedis } from "rate-limiter-flexible";
+import type { Redis } from "ioredis";
+import type { Logger } from "pino";
+import type { RateLimiterRedis } from "rate-limiter-flexible";
 import { RATE_WINDOW_SECONDS } from "../../model/tier.js";
-import { type RateWindow, WINDOW_MS } from "./memory-store.js";
+import { MemoryStore, type RateLimitStore, type RateWindow, WINDOW_MS } from "./memory-store.js";
 
 /** How long a request waits for Redis: far longer than a healthy Redis takes. */
 const COMMAND_TIMEOUT_MS = 250;
-
 /** Limit for connecting, for silence of a connection with pending commands, and for pauses between attempts. */
 const CONNECTION_TIMEOUT_MS = 1000;
+/** How long Redis counts as down after a failure. Without it a frozen Redis costs every request 250 ms. */
+const DOWN_MS = 1000;
 
-/** Counts windows in Redis, exactly, for all processes that share it. */
-export class RedisStore {
-  readonly #client: Redis;
-  readonly #limiter: RateLimiterRedis;
+/** Opens the store of rate limits (runtime/docs/limits.md): shared in Redis, or in this process without `redisUrl`. */
+export function openRateLimitStore(redisUrl: string | null, log: Logger): RateLimitStore {
+  return redisUrl === null ? new MemoryStore() : new RedisStore(redisUrl, log);
+}
 
-  /** `url`: a `redis://` or `rediss://` address. Connects in the background and reconnects without end. */
-  constructor(url: string) {
-    this.#client = new Redis(url, {
+/**
+ * Counts in Redis, exactly, for all processes that share it; while it is unreachable in this process: limits then apply per
+ * process. Requests do not wait for an unreachable Redis, and no promise rejects. The library's insurance limiter hides the
+ * failure, which must be known: for the log, for `/health` and so that the next request does not wait.
+ */
+class RedisStore implements RateLimitStore {
+  degraded: string | null = null;
+  readonly #local = new MemoryStore();
+  readonly #log: Logger;
+  #client: Redis | null = null;
+  #limiter: RateLimiterRedis | null = null;
+  /** The first attempt to connect; null once it has ended. */
+  #opening: Promise<void> | null;
+  #retry: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(url: string, log: Logger) {
+    this.#log = log;
+    this.#opening = this.#open(url)
+      .then(() => this.#probe())
+      .catch((error: unknown) => this.#down(error))
+      .finally(() => (this.#opening = null));
+  }
+
+  hit(name: string): RateWindow | Promise<RateWindow> {
+    return this.#count("hit", name);
+  }
+
+  peek(name: string): RateWindow | Promise<RateWindow> {
+    return this.#count("peek", name);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    this.#client?.disconnect();
+    this.#local.close();
+  }
+
+  #count(method: "hit" | "peek", name: string): RateWindow | Promise<RateWindow> {
+    if (this.#opening !== null) return this.#opening.then(() => this.#count(method, name));
+    if (this.degraded !== null || this.#isClosed) return this.#local[method](name);
+    return this.#ask(method, name).catch((error: unknown) => {
+      this.#down(error);
+      return this.#local[method](name);
+    });
+  }
+
+  /** Windows end by the clock of Redis: the remaining time is added to the local clock. */
+  async #ask(method: "hit" | "peek", name: string): Promise<RateWindow> {
+    const limiter = this.#limiter;
+    if (limiter === null) throw new Error("no connection");
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const expire = (): void => reject(new Error(`no answer within ${String(COMMAND_TIMEOUT_MS)} ms`));
+      // A reply may have arrived while this process was busy: the event loop reads sockets before immediates.
+      timer = setTimeout(() => setImmediate(expire), COMMAND_TIMEOUT_MS);
+    });
+    const reply = method === "hit" ? limiter.consume(name) : limiter.get(name);
+    const result = await Promise.race([reply, late]).finally(() => clearTimeout(timer));
+    return { count: result?.consumedPoints ?? 0, resetAt: Date.now() + (result?.msBeforeNext ?? WINDOW_MS) };
+  }
+
+  /** Connects in the background and reconnects without end. Rejects with the reason when the first attempt fails. */
+  async #open(url: string): Promise<void> {
+    // Loaded only where they are used: loading takes 100 ms.
+    const [{ Redis }, { RateLimiterRedis }] = await Promise.all([
+      import("ioredis"),
+      import("rate-limiter-flexible"),
+    ]);
+    if (this.#isClosed) return;
+    const client = new Redis(url, {
       connectTimeout: CONNECTION_TIMEOUT_MS,
       socketTimeout: CONNECTION_TIMEOUT_MS,
       disconnectTimeout: CONNECTION_TIMEOUT_MS,
@@ -30,49 +101,44 @@ export class RedisStore {
       disableClientInfo: true,
     });
     // Commands reject with the reason. Without a listener ioredis would also write it to the console.
-    this.#client.on("error", () => undefined);
+    client.on("error", () => undefined);
+    this.#client = client;
     this.#limiter = new RateLimiterRedis({
-      storeClient: this.#client,
+      storeClient: client,
       rejectIfRedisNotReady: true,
       keyPrefix: "routewright:rate",
       duration: RATE_WINDOW_SECONDS,
       // The caller compares with the limit; the library would throw when it is reached.
       points: Number.MAX_SAFE_INTEGER,
     });
-  }
-
-  /** Windows end by the clock of Redis: the remaining time is added to the local clock. Rejects while it does not count. */
-  async count(method: "hit" | "peek", name: string): Promise<RateWindow> {
-    const result = await withTimeout(
-      method === "hit" ? this.#limiter.consume(name) : this.#limiter.get(name),
-    );
-    return {
-      count: result?.consumedPoints ?? 0,
-      resetAt: Date.now() + (result?.msBeforeNext ?? WINDOW_MS),
-    };
-  }
-
-  /** Rejects with the reason when Redis does not count. A write: one that answers PING may refuse writes. */
-  async probe(): Promise<void> {
     const signal = AbortSignal.timeout(CONNECTION_TIMEOUT_MS);
-    if (this.#client.status !== "ready")
-      await once(this.#client, "ready", { signal }).catch((error: unknown) => {
-        throw signal.aborted ? new Error("no connection") : error;
-      });
-    await this.count("hit", "probe");
+    await once(client, "ready", { signal }).catch((error: unknown) => {
+      throw signal.aborted ? new Error("no connection") : error;
+    });
   }
 
-  close(): void {
-    this.#client.disconnect();
+  /** A write: a Redis that answers PING may refuse writes. Never rejects. */
+  async #probe(): Promise<void> {
+    this.#retry = undefined;
+    try {
+      await this.#ask("hit", "probe");
+      if (this.degraded !== null) this.#log.info(CONNECTED);
+      this.degraded = null;
+    } catch (error) {
+      this.#down(error);
+    }
+  }
+
+  /** Logs only the first of many simultaneous failures, never the error itself: it may contain the password. */
+  #down(error: unknown): void {
+    if (this.#isClosed) return;
+    const { message, code } = error as NodeJS.ErrnoException;
+    if (this.degraded === null) this.#log.warn({ reason: message || code || "unknown" }, DISCONNECTED);
+    this.degraded = "Redis is unreachable: rate limits are counted per process.";
+    this.#retry ??= setTimeout(() => void this.#probe(), DOWN_MS).unref();
   }
 }
 
-/** Rejects when a reply takes too long, but not when it has arrived and this process was too busy to read it. */
-function withTimeout<T>(reply: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const expire = (): void => reject(new Error(`no answer within ${String(COMMAND_TIMEOUT_MS)} ms`));
-    // The event loop reads sockets after timers and before immediates.
-    const timer = setTimeout(() => setImmediate(expire), COMMAND_TIMEOUT_MS);
-    reply.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}
+const DISCONNECTED =
+  "Redis is unreachable: each process counts rate limits by itself until it reconnects, so a caller has its limit in each";
+const CONNECTED = "Redis is connected: rate limits are counted for all processes together";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
-import { openRateLimitStore } from "../../../runtime/request/rate-limit/fallback-store.js";
+import { openRateLimitStore } from "../../../runtime/request/rate-limit/redis-store.js";
 import type { RateLimitStore } from "../../../runtime/request/rate-limit/memory-store.js";
 import { needs } from "../../support/needs.js";
 import { startRedis } from "../../support/redis.js";
