@@ -113,9 +113,11 @@ function readFile(folder: string, name: string): Buffer | null {
   }
 }
 
+const UNLISTED = `is not listed in ${CATALOGUE}`;
+
 function problemOf(name: string, listed: unknown, bytes: Buffer | undefined): string[] {
   if (bytes === undefined) return [`${name} is missing`];
-  if (listed === undefined) return [`${name} is not listed in ${CATALOGUE}`];
+  if (listed === undefined) return [`${name} ${UNLISTED}`];
   return digestOf(bytes) === listed ? [] : [`${name} is not as it was generated`];
 }
 
@@ -125,7 +127,13 @@ const MAX_NAMED = 5;
 function edited(folder: string, problems: readonly string[]): string {
   const more = problems.length - MAX_NAMED;
   const named = `${problems.slice(0, MAX_NAMED).join(", ")}${more > 0 ? `, and ${String(more)} more` : ""}`;
-  return `${folder}: ${named}. Run \`routewright generate\`; to serve modules that you edit on purpose, use --allow-edited.`;
+  return `${folder}: ${named}. ${remedyOf(folder, problems)}; to serve modules that you edit on purpose, use --allow-edited.`;
+}
+
+/** `git checkout <commit> -- generated` leaves newer files there; `generate` would undo such a rollback. */
+function remedyOf(folder: string, problems: readonly string[]): string {
+  if (!problems.every((problem) => problem.includes(UNLISTED))) return "Run `routewright generate`";
+  return `Delete it; for a rollback run \`git restore --source=<commit> --staged --worktree ${folder}\`, which does`;
 }
 
 function isIntact(catalogue: Buffer): boolean {
