@@ -1,21 +1,20 @@
 import { IntervalJob } from "./core/claim-worker.js";
 import { projectId } from "./database/id.js";
-import type { RampContext } from "./core/context.js";
 import type { RampDatabase } from "./database/ramp-database.js";
 import { giveEventPositions } from "./webhooks/record-event.js";
-import { refreshCapabilities } from "./providers/provider-connections.js";
+import { type ProviderContext, refreshCapabilities } from "./providers/provider-connections.js";
 
 /** Interval of housekeeping. Each process does it; no row is deleted twice. */
 const INTERVAL_MS = 60_000;
 
-/** Deletes expired rows and refreshes capabilities until stopped. */
-export function startHousekeeping(ramp: RampContext): IntervalJob {
-  return new IntervalJob("housekeeping", INTERVAL_MS, ramp.log, () => housekeep(ramp));
+/** Deletes expired rows and refreshes capabilities until stopped. `retentionDays`: how long events, deliveries and provider answers are kept. */
+export function startHousekeeping(ramp: ProviderContext, retentionDays: number): IntervalJob {
+  return new IntervalJob("housekeeping", INTERVAL_MS, ramp.log, () => housekeep(ramp, retentionDays));
 }
 
 /** Deletes expired rows and refreshes the capabilities of providers. */
-async function housekeep(ramp: RampContext): Promise<void> {
-  await deleteExpired(ramp.database, ramp.retentionDays);
+async function housekeep(ramp: ProviderContext, retentionDays: number): Promise<void> {
+  await deleteExpired(ramp.database, retentionDays);
   await giveAllPositions(ramp.database);
   const projects = await ramp.database.asOperator((tx) =>
     tx.rows<{ project_id: string }>(

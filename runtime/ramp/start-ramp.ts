@@ -5,6 +5,7 @@ import { listen, type RunningServer } from "../server/listen.js";
 import { openRateLimitStore } from "../request/rate-limit/redis-store.js";
 import { type RampLimits, RAMP_LIMITS } from "./api/authenticate.js";
 import { rampApp } from "./api/app.js";
+import type { RequestHandler } from "express";
 import { EventEmitter } from "node:events";
 import { RampMetrics } from "./core/ramp-metrics.js";
 import { readCurrencies } from "./accounts/currency.js";
@@ -12,8 +13,8 @@ import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "./intents/lease.js";
 import { ProjectSignIn } from "./sign-in/project-credentials.js";
 import { Providers } from "./providers/provider-connections.js";
 import type { CallPolicy } from "./providers/provider.js";
-import type { RampContext } from "./core/context.js";
-import { assertMasterKey, Vault, ownMasterKey } from "./core/vault.js";
+import type { RampContext } from "./api/route.js";
+import { assertMasterKey, Vault } from "./core/vault.js";
 import { type DatabaseOptions, openDatabase, type RampDatabase } from "./database/ramp-database.js";
 import { migrate } from "./database/migrate.js";
 import { CustomerTokens, ensureSigningKey, SigningKeys } from "./sign-in/customer-token.js";
@@ -23,7 +24,6 @@ import { walletIssuer } from "./sign-in/wallet-token.js";
 import { watchClock } from "./core/clock-jumps.js";
 import { startHousekeeping } from "./housekeeping.js";
 import { startIntentWorker } from "./intents/intent-worker.js";
-import type { Environment } from "../operations/environment.js";
 
 export interface RampOptions {
   readonly databaseUrl: string;
@@ -46,6 +46,8 @@ export interface RampOptions {
   /** Default: 90. */
   readonly retentionDays?: number;
   readonly providerCalls?: CallPolicy;
+  /** Serves the documentation; without it there is none. */
+  readonly docs?: RequestHandler;
 }
 
 /** Starts the ramp: migrates, serves, processes intents in the background. Rejects when it cannot start, and leaves nothing running. */
@@ -63,7 +65,7 @@ export async function startRamp(options: RampOptions): Promise<RunningServer> {
 }
 
 /** Opens a database and brings it to the newest schema. With the master key of another one nothing is written. */
-async function openMigrated(
+export async function openMigrated(
   options: DatabaseOptions,
   vault: Vault,
 ): Promise<{ readonly database: RampDatabase; readonly migrated: readonly string[] }> {
@@ -103,11 +105,11 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
       addressOf,
       limits: options.limits ?? RAMP_LIMITS,
     };
-    handler = rampApp({ ramp, authentication, metricsPublic });
+    handler = rampApp({ ramp, authentication, metricsPublic, docs: options.docs });
     const intents = startIntentWorker(ramp);
     ramp.signals.on("due", () => intents.wake());
     const deliveries = startDeliveryWorker(ramp, options.deliveries ?? DEFAULT_DELIVERY_POLICY);
-    const housekeeping = startHousekeeping(ramp);
+    const housekeeping = startHousekeeping(ramp, options.retentionDays ?? 90);
     const clock = watchClock(ramp);
     log.info({ url: server.url }, "ramp listening");
     return {
@@ -129,7 +131,7 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
 
 /** What all parts share, opened on a migrated database. */
 async function openRamp(
-  { log, providerCalls, polling = DEFAULT_POLLING_POLICY, retentionDays = 90 }: RampOptions,
+  { log, providerCalls, polling = DEFAULT_POLLING_POLICY }: RampOptions,
   { database, vault, publicUrl }: Pick<RampContext, "database" | "vault" | "publicUrl">,
 ): Promise<RampContext> {
   const keys = new SigningKeys(database, vault);
@@ -148,107 +150,7 @@ async function openRamp(
     polling,
     publicUrl,
     now: () => database.clock.now(),
-    retentionDays,
     signals: new EventEmitter(),
     continued: new Set(),
   };
-}
-
-export interface RampServiceOptions {
-  readonly environment: Environment;
-  /** Folder of the embedded database and of its secrets key. */
-  readonly dataDir: string;
-  readonly log: Logger;
-}
-
-/** Starts or joins the embedded PostgreSQL; used when no database URL is set. */
-export type StartEmbedded = (
-  options: Pick<RampServiceOptions, "dataDir" | "log">,
-) => Promise<{ readonly url: string; stop(): Promise<void> }>;
-
-interface Storage {
-  readonly databaseUrl: string;
-  readonly secretsKey: Buffer;
-  readonly close: () => Promise<void>;
-}
-
-/** The ramp's database and master key. An external database needs a key of its own, kept apart from it. */
-async function openStorage(options: RampServiceOptions, startEmbedded: StartEmbedded): Promise<Storage> {
-  const { rampDatabaseUrl, databaseUrl: dataUrl, rampSecretsKey } = options.environment;
-  const url = rampDatabaseUrl ?? dataUrl;
-  if (url !== null) {
-    if (rampSecretsKey === null)
-      throw new Error(
-        "Set RAMP_SECRETS_KEY, for example to the output of `openssl rand -hex 32`: it encrypts the ramp's secrets in the database.",
-      );
-    return { databaseUrl: url, secretsKey: rampSecretsKey, close: () => Promise.resolve() };
-  }
-  const embedded = await startEmbedded(options);
-  const secretsKey = rampSecretsKey ?? ownMasterKey(`${options.dataDir}/ramp_secrets_key`);
-  return { databaseUrl: embedded.url, secretsKey, close: () => embedded.stop() };
-}
-
-/**
- * The ramp as `routewright serve` runs it. Rejects with a clear message when it cannot start, and leaves nothing running.
- */
-export async function startRampService(
-  options: RampServiceOptions,
-  startEmbedded: StartEmbedded,
-): Promise<RunningServer> {
-  const { databaseUrl, secretsKey, close } = await openStorage(options, startEmbedded);
-  const { host, rampPort: port, rampPublicUrl: publicUrl } = options.environment;
-  const { addressOf, redisUrl, metricsPublic } = options.environment;
-  const { log } = options;
-  try {
-    const { rampOtherSecretsKeys: otherSecretsKeys } = options.environment;
-    const ramp = {
-      databaseUrl,
-      secretsKey,
-      otherSecretsKeys,
-      host,
-      port,
-      publicUrl,
-      addressOf,
-      redisUrl,
-      metricsPublic,
-      log,
-      limits: options.environment.rampLimits,
-      retentionDays: options.environment.rampRetentionDays,
-      polling: {
-        ...DEFAULT_POLLING_POLICY,
-        intentLifetimeMs: options.environment.rampIntentLifetimeSeconds * 1_000,
-        followUpMs: options.environment.rampFollowUpDays * 24 * 60 * 60_000,
-      },
-    };
-    const server = await startRamp(ramp);
-    return { url: server.url, stop: () => server.stop().then(close) };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
-
-/** The migrated database, opened for one admin command. */
-export interface AdminSession {
-  readonly database: RampDatabase;
-  readonly vault: Vault;
-  /** Migrations that this session applied. */
-  readonly migrated: readonly string[];
-  readonly close: () => Promise<void>;
-}
-
-export async function openAdminSession(
-  options: RampServiceOptions,
-  startEmbedded: StartEmbedded,
-): Promise<AdminSession> {
-  const { databaseUrl: url, secretsKey, close } = await openStorage(options, startEmbedded);
-  try {
-    const vault = new Vault(secretsKey, options.environment.rampOtherSecretsKeys);
-    const pool = { url, onIdleError: () => undefined, maxConnections: 2 };
-    const { database, migrated } = await openMigrated(pool, vault);
-    return { database, vault, migrated, close: () => database.close().then(close) };
-  } catch (error) {
-    await close();
-    throw error;
-  }
 }

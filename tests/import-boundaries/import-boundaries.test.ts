@@ -27,7 +27,10 @@ describe("import boundaries", () => {
     ["runtime/release/x.ts", `import "../../generator/cli.js";`],
     ["runtime/release/x.ts", `export * from "routewright";`],
     ["runtime/release/x.ts", `import "../ramp/intent.js";`],
-    ["runtime/ramp/intent/x.ts", `import { send } from "../../response/send.js";`],
+    ["runtime/ramp/intents/x.ts", `import { send } from "../../response/send.js";`],
+    ["runtime/ramp/providers/x.ts", `import type { Intent } from "../intents/intent.js";`],
+    ["runtime/ramp/webhooks/x.ts", `import "../intents/intent.js";`],
+    ["runtime/ramp/hosted-pages/x.ts", `import "../api/route.js";`],
     ["runtime/ramp/x.ts", `await import("../release/handler.js");`],
     ["runtime/server/x.ts", `import type { Endpoint } from "../model/endpoint.js";`],
     ["runtime/request/x.ts", `import "../warehouse/data-versions.js";`],
@@ -45,7 +48,7 @@ describe("import boundaries", () => {
 
   it.each([
     ["runtime/release/x.ts", `import "../request/page.js"; import "../server/body.js"; import "pg";`],
-    ["runtime/ramp/intent/x.ts", `import "../../server/listen.js"; import "../auth/basic.js";`],
+    ["runtime/ramp/intents/x.ts", `import "../providers/quotes.js"; import "pg";`],
     ["generator/render/x.ts", `import "../catalogue/catalogue.js"; import "@routewright/runtime/model";`],
     ["tests/x.ts", `import "../generator/cli.js"; import "../runtime/server.js";`],
   ])("let %s through with %s", async (file, code) => {
@@ -67,7 +70,7 @@ describe("import boundaries", () => {
     ]);
   });
 
-  it.each(["generator", "runtime"])("name every folder of %s/", (part) => {
+  it.each(["generator", "runtime", "runtime/ramp"])("name every folder of %s/", (part) => {
     const folders = readdirSync(`${root}/${part}`, { withFileTypes: true })
       .filter((entry) => entry.isDirectory() && !/^(bin|dist|docs|node_modules)$/.test(entry.name))
       .map(({ name }) => `${part}/${name}`);

@@ -1,10 +1,25 @@
-import { type Currency, BITCOIN_ADDRESS, EVM_ADDRESS } from "./currency.js";
-import type { RailDescription } from "../providers/protocol.js";
+import { BITCOIN_ADDRESS, EVM_ADDRESS } from "../database/seed-currencies.js";
+import type { Currency } from "./currency.js";
 
 /** A JSON Schema (draft 2020-12) of an account's details. */
 type DetailsSchema = Readonly<Record<string, unknown>>;
 
 export type Side = "src" | "dest";
+
+/** One side of a payment as the caller gave it. */
+export interface AccountSide {
+  readonly currencyCode: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** A payment rail and what identifies an account on it. */
+interface AccountRail {
+  readonly code: string;
+  readonly title: string;
+  /** JSON Schema of each field. */
+  readonly properties: Readonly<Record<string, object>>;
+  readonly required: readonly string[];
+}
 
 const DRAFT = "https://json-schema.org/draft/2020-12/schema";
 
@@ -26,7 +41,7 @@ const COMMON_FIELDS = {
 } as const;
 
 /** The schema of an account of a currency, over the rails that the candidates offer. */
-export function detailsSchema(currency: Currency, rails: readonly RailDescription[]): DetailsSchema {
+export function detailsSchema(currency: Currency, rails: readonly AccountRail[]): DetailsSchema {
   if (currency.blockchain) return { $schema: DRAFT, ...walletSchema(currency) };
   const schemas = rails.map((rail) => bankSchema(currency, rail));
   // Providers that describe a rail alike make one choice.
@@ -34,10 +49,7 @@ export function detailsSchema(currency: Currency, rails: readonly RailDescriptio
   return { $schema: DRAFT, ...(choices.length === 1 ? choices[0] : { type: "object", anyOf: choices }) };
 }
 
-function bankSchema(
-  { code }: Currency,
-  { code: rail, title, properties, required }: RailDescription,
-): object {
+function bankSchema({ code }: Currency, { code: rail, title, properties, required }: AccountRail): object {
   return {
     title: `Bank account (${title})`,
     type: "object",
@@ -69,10 +81,10 @@ function walletSchema({ code, blockchain }: Currency): object {
 }
 
 /** Schemas of intents by rail and currency: creating and compiling one costs more than a check. */
-const intentSchemas = new WeakMap<RailDescription, Map<string, DetailsSchema>>();
+const intentSchemas = new WeakMap<AccountRail, Map<string, DetailsSchema>>();
 
 /** The schema for an intent, on which the fields that identify a bank account are optional. */
-export function intentDetailsSchema(currency: Currency, rail: RailDescription): DetailsSchema {
+export function intentDetailsSchema(currency: Currency, rail: AccountRail): DetailsSchema {
   let byCurrency = intentSchemas.get(rail);
   if (!byCurrency) intentSchemas.set(rail, (byCurrency = new Map<string, DetailsSchema>()));
   let schema = byCurrency.get(currency.code);

@@ -18,13 +18,6 @@ import {
   removeExternalAccount,
 } from "./routes/external-accounts.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
-import { readBacklog } from "./backlog.js";
-import type { RampContext } from "../core/context.js";
-import type { AuthenticationContext } from "./authenticate.js";
-import type { Request } from "express";
-import { isLocalCaller } from "../../server/headers.js";
-import { type RampResponse, jsonResponse, rampError, type RampError } from "../core/ramp-errors.js";
-import { openApiDocument } from "./openapi.js";
 
 /** All endpoints, in the order of the documentation; the app, the OpenAPI document and the tests go through this list. */
 export const ROUTES: readonly Route[] = [
@@ -52,52 +45,3 @@ export const ROUTES: readonly Route[] = [
   getDeliveries,
   receiveCallback,
 ];
-
-export const TITLE = "Routewright Ramp API";
-
-export interface ApiServices {
-  readonly ramp: RampContext;
-  readonly authentication: AuthenticationContext;
-  readonly metricsPublic: boolean;
-}
-
-/** A public path of the service itself, as on the data API. */
-export interface SystemPath {
-  readonly path: string;
-  readonly handle: (service: ApiServices, request: Request) => Promise<RampResponse | RampError>;
-}
-
-export const SYSTEM_PATHS: readonly SystemPath[] = [
-  {
-    path: "/",
-    handle: () => Promise.resolve(jsonResponse(200, { status: "online", service: TITLE, docs: "/docs" })),
-  },
-  { path: "/health", handle: health },
-  {
-    path: "/openapi.json",
-    handle: ({ ramp }) => Promise.resolve(jsonResponse(200, openApiDocument(ramp.publicUrl, ROUTES))),
-  },
-  { path: "/metrics", handle: metrics },
-];
-
-async function health({ ramp, authentication }: ApiServices): Promise<RampResponse> {
-  const { isConnected, isWritable } = await ramp.database.reach();
-  const detail = authentication.rates.degraded;
-  return jsonResponse(isWritable ? 200 : 503, {
-    status: isWritable ? (detail === null ? "ok" : "degraded") : "unavailable",
-    database_connected: isConnected,
-    ...(isConnected && !isWritable && { database_writable: false }),
-    ...(detail !== null && { detail }),
-  });
-}
-
-/** Open to this machine only, unless METRICS_PUBLIC is set; a forwarded request counts as remote. */
-async function metrics(
-  { ramp, authentication, metricsPublic }: ApiServices,
-  request: Request,
-): Promise<RampResponse | RampError> {
-  const isLocal = isLocalCaller(authentication.addressOf, request);
-  if (!metricsPublic && !isLocal) return rampError("METRICS_FORBIDDEN");
-  const body = await ramp.metrics.text(await ramp.database.asOperator(readBacklog));
-  return { status: 200, body, headers: { "Content-Type": ramp.metrics.registry.contentType } };
-}

@@ -1,6 +1,5 @@
 import express, { type Express, type Request, type Response } from "express";
 import { COMMON_HEADERS, NO_STORE, TEXT_POLICY, requestIdOf } from "../../server/headers.js";
-import { docsApp } from "../../pages/pages.js";
 import {
   type RampResponse,
   RAMP_ERRORS,
@@ -9,8 +8,9 @@ import {
   rampError,
   type RampError,
 } from "../core/ramp-errors.js";
-import { type ApiServices, SYSTEM_PATHS, type SystemPath, TITLE, ROUTES } from "./all-routes.js";
-import { addPages } from "../hosted-pages/page-routes.js";
+import { ROUTES } from "./all-routes.js";
+import { addPages } from "./page-routes.js";
+import { type ApiServices, SYSTEM_PATHS, type SystemPath } from "./system-paths.js";
 import type { Route } from "./route.js";
 import { handleRequest } from "./handle-request.js";
 
@@ -28,7 +28,7 @@ export function rampApp(service: ApiServices): Express {
     send: (request, response, path, answer) => send(service, request, response, path, answer),
     errorOf: (request, error) => errorOf(service, request, error),
   });
-  app.use(docsApp(TITLE));
+  if (service.docs) app.use(service.docs);
   app.use((request, response) => send(service, request, response, null, rampError("NOT_FOUND")));
   app.use((error: unknown, request: Request, response: Response, next: express.NextFunction) => {
     if (response.headersSent) next(error);

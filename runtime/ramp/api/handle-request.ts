@@ -1,7 +1,7 @@
 import type { Request } from "express";
 import { runIdempotent, type IdempotentOperation, type IdempotencyKey } from "../core/idempotency.js";
 import { type ProjectId, projectId } from "../database/id.js";
-import type { RampContext } from "../core/context.js";
+import type { RampContext } from "./route.js";
 import { authenticate, type AuthenticationContext, countFailure } from "./authenticate.js";
 import { type RampResponse, isRampError, type RampError, rampError } from "../core/ramp-errors.js";
 import type { RouteRequest, Route } from "./route.js";

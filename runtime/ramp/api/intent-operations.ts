@@ -8,7 +8,8 @@ import {
   readOwnIntent,
 } from "../intents/intent-rows.js";
 import { processIfFree, processLeased, type OnIdle } from "../intents/process-intent.js";
-import type { Intent, AccountSide, Price } from "../intents/intent.js";
+import type { AccountSide } from "../accounts/account-details.js";
+import type { Intent } from "../intents/intent.js";
 import { newId, type ProjectId, isUuid } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import {
@@ -18,14 +19,14 @@ import {
   type RampError,
   rampError,
 } from "../core/ramp-errors.js";
-import { fetchPrice, useQuote } from "../providers/quotes.js";
-import { chooseProvider, type AccountSides } from "../providers/choose-provider.js";
+import { fetchPrice, type Price, useQuote } from "../providers/quotes.js";
+import { chooseProvider, type AccountSides } from "../intents/choose-provider.js";
 import { intentEnvelope } from "./intent-view.js";
 import type { CustomerRequest } from "./route.js";
 import { type CreateIntentBody, metadataError } from "./request-schemas.js";
 import type { Customer } from "../sign-in/customer-token.js";
 import { type ExternalAccount, readExternalAccounts } from "../accounts/external-account.js";
-import type { RampContext } from "../core/context.js";
+import type { RampContext } from "./route.js";
 import { stealLease } from "../intents/lease.js";
 
 /** Records the intent, onboards it and, with `autoExecute` and no outstanding requirement, executes it. */

@@ -1,8 +1,6 @@
 import type { Currency } from "../accounts/currency.js";
 import {
-  type AccountSide,
   type Intent,
-  type Price,
   outstandingRequirement,
   type Transaction,
   awaitsCompliance,
@@ -11,8 +9,9 @@ import {
 import { pageUrl } from "../hosted-pages/link.js";
 import { isUuid, type ProjectId } from "../database/id.js";
 import type { PageRequest, ProjectTransaction } from "../database/ramp-database.js";
-import type { Quote } from "../providers/quotes.js";
-import type { RampContext } from "../core/context.js";
+import type { AccountSide } from "../accounts/account-details.js";
+import type { Price, Quote } from "../providers/quotes.js";
+import type { RampContext } from "./route.js";
 import type { PageQuery } from "./request-schemas.js";
 import type { IntentEnvelope, IntentView, QuoteView, TransactionView } from "./response-schemas.js";
 import { type RampResponse, jsonResponse, rampError, type RampError } from "../core/ramp-errors.js";

@@ -8,6 +8,8 @@ import { exampleOf, parameterExample } from "./examples.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
+export const TITLE = "Routewright Ramp API";
+
 /** Errors that an endpoint has by its access. */
 const ACCESS_ERRORS: Readonly<Record<Access, readonly RampErrorCode[]>> = {
   project: ["INVALID_CREDENTIALS"],
@@ -35,7 +37,7 @@ export function openApiDocument(publicUrl: string, routes: readonly Route[]): Js
   return {
     openapi: "3.1.0",
     info: {
-      title: "Routewright Ramp API",
+      title: TITLE,
       version: "1.0.0",
       description: "Payment intents between bank money and tokens.",
     },

@@ -1,9 +1,24 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import type { IdempotentOperation } from "../core/idempotency.js";
 import type { Project } from "../sign-in/project-credentials.js";
-import type { RampContext } from "../core/context.js";
-import type { Customer } from "../sign-in/customer-token.js";
+import type { EventEmitter } from "node:events";
+import type { IntentContext } from "../intents/lease.js";
+import type { Customer, CustomerTokens } from "../sign-in/customer-token.js";
+import type { SubjectTokens } from "../sign-in/subject-token.js";
+import type { WalletTokenContext } from "../sign-in/wallet-token.js";
 import type { RampResponse, RampErrorCode, RampError } from "../core/ramp-errors.js";
+
+/** What the endpoints share. */
+export interface RampContext extends IntentContext {
+  readonly customerTokens: CustomerTokens;
+  readonly subjectTokens: SubjectTokens;
+  /** Signs wallet tokens. */
+  readonly walletTokens: WalletTokenContext;
+  /** `due`: an intent has become due. */
+  readonly signals: EventEmitter<{ due: [] }>;
+  /** Processing that goes on behind an answered request. */
+  readonly continued: Set<Promise<unknown>>;
+}
 
 /**
  * Who may call: `project` with HTTP Basic, `customer` with a bearer token, `provider` with a signature that the handler checks,

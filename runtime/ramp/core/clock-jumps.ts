@@ -1,5 +1,5 @@
 import { IntervalJob } from "./claim-worker.js";
-import type { RampContext } from "./context.js";
+import type { CoreContext } from "./context.js";
 import type { JumpReading } from "../database/clock.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 
@@ -23,7 +23,7 @@ const DEADLINES = [
  * Reads the database's clock each second. Where it moved on by another time than the process's monotonic clock it has jumped:
  * the first server to see that records it and moves the deadlines. `routewright ramp doctor` shows it.
  */
-export function watchClock({ database, log }: RampContext): IntervalJob {
+export function watchClock({ database, log }: CoreContext): IntervalJob {
   let last: JumpReading | null = null;
   let isOff = false;
   return new IntervalJob("clock", READ_MS, log, async () => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type RampResponse, isRampError, rampError, type RampError } from "./ramp-errors.js";
 import { failpoint } from "./failpoints.js";
 import { type ProjectId, newId } from "../database/id.js";
-import type { RampContext } from "./context.js";
+import type { CoreContext } from "./context.js";
 import {
   PreconditionFailed,
   type ProjectTransaction,
@@ -51,7 +51,7 @@ export interface IdempotentOperation {
 
 /** Executes a request at most once per key; without a key, once per request. */
 export async function runIdempotent(
-  ramp: RampContext,
+  ramp: CoreContext,
   projectId: ProjectId,
   key: IdempotencyKey | null,
   work: IdempotentOperation,
@@ -63,7 +63,7 @@ export async function runIdempotent(
 }
 
 async function runUnkeyed(
-  ramp: RampContext,
+  ramp: CoreContext,
   projectId: ProjectId,
   start: PreparedOperation,
   work: IdempotentOperation,
@@ -84,13 +84,13 @@ function rollbackOnError(begun: RampResponse | RampError | null): RampResponse |
 type ClaimState = RampResponse | RampError | "abandoned" | "in progress" | "none";
 
 class KeyedRun {
-  readonly #ramp: RampContext;
+  readonly #ramp: CoreContext;
   readonly #projectId: ProjectId;
   readonly #key: IdempotencyKey;
   readonly #work: IdempotentOperation;
   readonly #owner = newId();
 
-  constructor(ramp: RampContext, projectId: ProjectId, key: IdempotencyKey, work: IdempotentOperation) {
+  constructor(ramp: CoreContext, projectId: ProjectId, key: IdempotencyKey, work: IdempotentOperation) {
     this.#ramp = ramp;
     this.#projectId = projectId;
     this.#key = key;

@@ -3,8 +3,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.
 import addFormats from "ajv-formats";
 import { isValidIBAN } from "ibantools";
 import { LRUCache } from "lru-cache";
-import { isBitcoinAddress } from "../accounts/bitcoin.js";
-import { checksumAddress } from "../accounts/ethereum.js";
+import { checksumAddress, isBitcoinAddress } from "../accounts/addresses.js";
 
 export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 /** A string that is one of these. */

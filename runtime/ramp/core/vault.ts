@@ -1,7 +1,4 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
-import { secretsKey } from "../../operations/variables.js";
 import type { RunStatement } from "../database/migrate.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 
@@ -94,19 +91,6 @@ function decrypted(key: Buffer, purpose: string, sealed: Buffer): string | null 
   } catch {
     return null;
   }
-}
-
-/** The key of an embedded database: created in a file beside it at the first start, readable by its owner only. */
-export function ownMasterKey(file: string): Buffer {
-  mkdirSync(dirname(file), { recursive: true });
-  try {
-    writeFileSync(file, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600, flag: "wx" });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
-  const key = secretsKey(readFileSync(file, "utf8").trim());
-  if (key === null) throw new Error(`${file} does not hold a key of 32 bytes.`);
-  return key;
 }
 
 /** A column that holds sealed values, and the purpose that its rows are sealed for, as SQL over the row `t`. */

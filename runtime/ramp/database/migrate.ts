@@ -1,7 +1,7 @@
 import { runner } from "node-pg-migrate";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { seedCurrencies } from "../accounts/currency.js";
+import { seedCurrencies } from "./seed-currencies.js";
 
 /** Advisory lock of a migration: of several processes that start together one migrates, the others wait. Any constant. */
 const MIGRATION_LOCK = 7_262_001;

@@ -1,6 +1,6 @@
 import { errorBody, RAMP_ERRORS, rampError } from "../core/ramp-errors.js";
 import { reasonOf } from "../providers/provider.js";
-import type { RampContext } from "../core/context.js";
+import type { IntentContext } from "../intents/lease.js";
 import {
   exitOf,
   hasCheckout,
@@ -28,7 +28,7 @@ const CHECKOUT_GRACE_MS = 24 * 60 * 60_000;
 
 /** `GET /{kind}/{token}` */
 export async function showPage(
-  ramp: RampContext,
+  ramp: IntentContext,
   kind: PageKind,
   token: string,
   isLeaving: boolean,
@@ -43,7 +43,7 @@ export async function showPage(
 }
 
 /** `GET /{kind}/{token}/status`: JSON with a version that changes when the page does. */
-export async function pageStatus(ramp: RampContext, kind: PageKind, token: string): Promise<PageResponse> {
+export async function pageStatus(ramp: IntentContext, kind: PageKind, token: string): Promise<PageResponse> {
   const headers = { "Content-Type": "application/json; charset=utf-8", "Referrer-Policy": "no-referrer" };
   const opened = await openLink(ramp, kind, token);
   if ("status" in opened) {
@@ -65,7 +65,7 @@ interface SentForm {
 
 /** `POST /{kind}/{token}` */
 export async function actOnPage(
-  ramp: RampContext,
+  ramp: IntentContext,
   kind: PageKind,
   token: string,
   form: SentForm,
@@ -105,7 +105,7 @@ function isOwnForm(publicUrl: string, site: string | undefined, origin: string |
 }
 
 async function submit(
-  ramp: RampContext,
+  ramp: IntentContext,
   opened: OpenedPage,
   stage: Stage & { kind: "form" },
   sent: URLSearchParams,
@@ -132,7 +132,7 @@ async function submit(
 }
 
 /** Relative, as all addresses of the pages. */
-function checkoutPath(ramp: RampContext, { target, intent }: OpenedPage): string {
+function checkoutPath(ramp: IntentContext, { target, intent }: OpenedPage): string {
   const expiresAt = new Date(intent.expiresAt.getTime() + CHECKOUT_GRACE_MS);
   return pageUrl("..", ramp.vault, { ...target, kind: "checkout", expiresAt });
 }
@@ -180,7 +180,7 @@ type Submitted =
 
 /** Submits the form to the provider and processes the intent. The ramp stores none of the values. */
 async function submitForm(
-  ramp: RampContext,
+  ramp: IntentContext,
   projectId: ProjectId,
   intent: Intent,
   { code, form }: FormRequirement,
@@ -212,7 +212,7 @@ async function submitForm(
 }
 
 /** Creates the intent's transaction, unless it exists or the intent has expired, and orders it at the provider. */
-function execute(ramp: RampContext, projectId: ProjectId, id: string): Promise<void> {
+function execute(ramp: IntentContext, projectId: ProjectId, id: string): Promise<void> {
   return change(ramp, projectId, id, (tx, intent) => {
     const isOpen = intent.status === "PENDING_PAYMENT" && intent.expiresAt > intent.readAt;
     return intent.transaction === null && isOpen ? createPayment(tx, intent) : null;
@@ -221,7 +221,7 @@ function execute(ramp: RampContext, projectId: ProjectId, id: string): Promise<v
 
 /** Records a change of an intent and processes it. `record` returns null when the intent has moved on. */
 async function change(
-  ramp: RampContext,
+  ramp: IntentContext,
   projectId: ProjectId,
   id: string,
   record: (tx: ProjectTransaction, intent: Intent) => Intent | null,

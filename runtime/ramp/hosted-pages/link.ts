@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { type ProjectId, projectId } from "../database/id.js";
 import type { Vault } from "../core/vault.js";
 import { readIntent } from "../intents/intent-rows.js";
-import type { RampContext } from "../core/context.js";
+import type { IntentContext } from "../intents/lease.js";
 import { isOrigin } from "../core/json-schema.js";
 import { RAMP_ERRORS } from "../core/ramp-errors.js";
 import { type PageResponse, problemPage } from "./layout.js";
@@ -76,7 +76,7 @@ export interface OpenedPage extends PageContext {
 
 /** The target of a link, or the page with its error. */
 export async function openLink(
-  ramp: RampContext,
+  ramp: IntentContext,
   kind: PageKind,
   token: string,
 ): Promise<OpenedPage | PageResponse> {

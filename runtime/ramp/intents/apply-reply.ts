@@ -4,12 +4,12 @@ import type { CheckedExecution } from "../providers/check-reply.js";
 import type { Execution, Onboarding, ProviderRequirement } from "../providers/protocol.js";
 import { attentionAfter, suspended } from "./attention.js";
 import { bookReport } from "./book.js";
+import type { Price } from "../providers/quotes.js";
 import {
   canMove,
   type Intent,
   isErased,
   isTerminal,
-  type Price,
   REQUIREMENT_MOVES,
   type RequirementStatus,
   type Transaction,

@@ -1,7 +1,8 @@
 import Big from "big.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
-import type { Intent, Price } from "./intent.js";
+import type { Price } from "../providers/quotes.js";
+import type { Intent } from "./intent.js";
 import {
   type About,
   type Account,

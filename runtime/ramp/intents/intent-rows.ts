@@ -5,10 +5,10 @@ import {
   type PageRequest,
   type ProjectTransaction,
 } from "../database/ramp-database.js";
+import type { Price } from "../providers/quotes.js";
 import type {
   Attention,
   Intent,
-  Price,
   RefundRequest,
   Requirement,
   Transaction,

@@ -1,5 +1,5 @@
 import { ClaimWorker } from "../core/claim-worker.js";
-import type { RampContext } from "../core/context.js";
+import type { IntentContext } from "./lease.js";
 import { projectId } from "../database/id.js";
 import type { OperatorTransaction } from "../database/ramp-database.js";
 import { readIntent } from "./intent-rows.js";
@@ -19,7 +19,7 @@ interface DueIntent {
  * Processes due intents: expiry, look-ups at a provider that sent no callback, and what a crash left undone. Each connection
  * of a project has slots of its own, so that a provider that answers slowly delays its own intents and no others.
  */
-export function startIntentWorker(ramp: RampContext): ClaimWorker<DueIntent> {
+export function startIntentWorker(ramp: IntentContext): ClaimWorker<DueIntent> {
   const { database, polling, log } = ramp;
   /** Slots in use, by connection. */
   const used = new Map<string, number>();

@@ -1,11 +1,7 @@
 import { type Balances, SUSPENSE_REASONS } from "./journal.js";
-import type { Fees, Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
-
-/** One side of an intent as the caller gave it. */
-export interface AccountSide {
-  readonly currencyCode: string;
-  readonly details: Readonly<Record<string, unknown>>;
-}
+import type { AccountSide } from "../accounts/account-details.js";
+import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
+import type { Price } from "../providers/quotes.js";
 
 export interface Requirement {
   readonly code: string;
@@ -45,18 +41,6 @@ export function openRefund({ refundRequests, transaction }: Intent): RefundReque
   return transaction?.status === "SUCCESS"
     ? refundRequests.find(({ state }) => state === "REQUESTED")
     : undefined;
-}
-
-/** The price that an intent was made at. */
-export interface Price {
-  readonly destAmount: string;
-  readonly exchangeRate: string;
-  readonly fees: Fees;
-  readonly hasIndicativePrice: boolean;
-  /** The quote that the caller named. */
-  readonly quoteId?: string;
-  /** The provider's quote, which orders name. */
-  readonly providerQuoteId?: string;
 }
 
 /** Why an intent needs the operator's attention: all reasons there are (runtime/ramp/docs/provider-protocol.md, Amounts). */

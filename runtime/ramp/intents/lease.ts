@@ -1,4 +1,5 @@
 import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/ramp-database.js";
+import type { ProviderContext } from "../providers/provider-connections.js";
 import { type Intent, isTerminal, needsAttention, openRefund } from "./intent.js";
 
 /**
@@ -33,6 +34,11 @@ export interface PollingPolicy {
   readonly maxInFlight: number;
   /** A request that waits for a provider is answered with the recorded state after this; the work goes on. */
   readonly answerWithinMs: number;
+}
+
+/** What the processing of intents needs. */
+export interface IntentContext extends ProviderContext {
+  readonly polling: PollingPolicy;
 }
 
 const HOUR_MS = 60 * 60_000;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { RampContext } from "../core/context.js";
+import type { IntentContext } from "./lease.js";
 import type { ProjectId } from "../database/id.js";
 import { PreconditionFailed, type ProjectTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../core/failpoints.js";
@@ -20,7 +20,7 @@ export type OnIdle<T> = (tx: ProjectTransaction, intent: Intent) => T | Promise<
  * process gets the same answer from the provider.
  */
 export async function processLeased<T>(
-  ramp: RampContext,
+  ramp: IntentContext,
   projectId: ProjectId,
   leased: Intent,
   owner: string,
@@ -52,7 +52,7 @@ interface Recorded<T> {
 }
 
 async function recordOutcome<T>(
-  { polling, vault }: RampContext,
+  { polling, vault }: IntentContext,
   tx: ProjectTransaction,
   before: Intent,
   step: Step,
@@ -73,7 +73,7 @@ async function recordOutcome<T>(
 
 /** Another process has the lease: uses the intent as that process left it. Other errors are thrown on. */
 async function afterLeaseLost<T>(
-  { database }: RampContext,
+  { database }: IntentContext,
   projectId: ProjectId,
   id: string,
   onIdle: OnIdle<T>,
@@ -87,7 +87,7 @@ async function afterLeaseLost<T>(
 }
 
 async function performStep(
-  ramp: RampContext,
+  ramp: IntentContext,
   projectId: ProjectId,
   intent: Intent,
   step: Step,
@@ -119,7 +119,7 @@ function recordedFailpoint(step: Step): Promise<void> | undefined {
 
 /** Processes an intent if its lease is free; calls `onIdle` with its present state otherwise. */
 export async function processIfFree<T>(
-  ramp: RampContext,
+  ramp: IntentContext,
   projectId: ProjectId,
   id: string,
   owner: string,

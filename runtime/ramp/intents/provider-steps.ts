@@ -1,10 +1,10 @@
-import type { RampContext } from "../core/context.js";
+import type { IntentContext } from "./lease.js";
 import { orderIdOf, type ProjectId } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../core/failpoints.js";
 import { checkedExecution, reporter } from "../providers/check-reply.js";
 import type { Execution } from "../providers/protocol.js";
-import { fetchPrice } from "../providers/quotes.js";
+import { fetchPrice, type Price } from "../providers/quotes.js";
 import { type ProviderReply, reasonOf } from "../providers/provider.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import {
@@ -23,7 +23,6 @@ import {
   type Intent,
   isTerminal,
   openRefund,
-  type Price,
   type Progress,
   type RefundRequest,
   type Step,
@@ -42,7 +41,7 @@ type ProviderStep = Exclude<Step, "wait" | "createPayment">;
 
 /** Calls the provider for one step. No transaction is open. */
 export async function callProvider(
-  ramp: RampContext,
+  ramp: IntentContext,
   projectId: ProjectId,
   intent: Intent,
   step: ProviderStep,
@@ -85,7 +84,7 @@ export async function callProvider(
 
 /** Goes on with the intent's price, or with one of now. */
 async function pricedOutcome(
-  ramp: RampContext,
+  ramp: IntentContext,
   intent: Intent,
   step: ProviderStep,
   connection: ProviderConnection,
@@ -102,7 +101,7 @@ async function pricedOutcome(
  * restore lost is found by it. Else a paid intent could end as CANCELLED.
  */
 async function endOutcome(
-  ramp: RampContext,
+  ramp: IntentContext,
   intent: Intent,
   connection: ProviderConnection,
   reply: ProviderReply<Execution>,
@@ -187,7 +186,7 @@ function neverOrdered(intent: Intent): Execution {
 }
 
 function onboardingOutcome(
-  ramp: RampContext,
+  ramp: IntentContext,
   intent: Intent,
   step: ProviderStep,
   reply: Awaited<ReturnType<typeof startOnboarding>>,
@@ -198,7 +197,7 @@ function onboardingOutcome(
 }
 
 function executionOutcome(
-  ramp: RampContext,
+  ramp: IntentContext,
   intent: Intent,
   step: ProviderStep,
   connection: ProviderConnection,
@@ -225,7 +224,7 @@ function endedWithoutMoney({ status, transaction }: Intent): boolean {
 }
 
 function withdrawalOutcome(
-  ramp: RampContext,
+  ramp: IntentContext,
   intent: Intent,
   connection: ProviderConnection,
   reply: ProviderReply<Execution>,
@@ -272,7 +271,7 @@ function orderedRefund(intent: Intent): RefundRequest {
 
 /** A refund that the provider answers is sent; what it lists is posted. A refused one needs attention. */
 function refundOutcome(
-  ramp: RampContext,
+  ramp: IntentContext,
   intent: Intent,
   connection: ProviderConnection,
   reply: ProviderReply<Execution>,
@@ -291,14 +290,14 @@ function refundOutcome(
   };
 }
 
-function otherOrder(ramp: RampContext, intent: Intent, step: ProviderStep): StepOutcome {
+function otherOrder(ramp: IntentContext, intent: Intent, step: ProviderStep): StepOutcome {
   reporter(ramp, { intent: intent.id })("id", "the answer is about another order");
   return unanswered(ramp, intent, step, { kind: "unavailable", reason: "answer about another order" });
 }
 
 /** Only a refused order ends an intent. All other failures are tried again; after some attempts the intent needs attention. */
 function unanswered(
-  { log, polling }: RampContext,
+  { log, polling }: IntentContext,
   { id, connectionId }: Intent,
   step: ProviderStep,
   reply: Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>,

@@ -1,13 +1,13 @@
-import { recordEvent } from "../webhooks/record-event.js";
+import { type EventType, recordEvent } from "../webhooks/record-event.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
 import { orderIdOf } from "../database/id.js";
 import { bookOrder, bookVoid } from "./book.js";
 import { executionOrderOf } from "./orders.js";
+import type { Price } from "../providers/quotes.js";
 import {
   type Intent,
   type IntentStatus,
   needsAttention,
-  type Price,
   type RefundRequest,
   type Requirement,
   type RequirementStatus,
@@ -38,7 +38,7 @@ export function recordIntentEvent(
   previous: IntentStatus | null,
 ): void {
   const { type, status, failureReason } = intent;
-  recordEvent(tx, "intent.status_changed", intent, {
+  recordChange(tx, "intent.status_changed", intent, {
     type,
     status,
     previousStatus: previous,
@@ -77,7 +77,7 @@ function recordRequirementEvent(
   requirementCode: string,
   status: RequirementStatus,
 ): void {
-  recordEvent(tx, "compliance.updated", intent, { requirementCode, status });
+  recordChange(tx, "compliance.updated", intent, { requirementCode, status });
 }
 
 export function recordPrice(tx: ProjectTransaction, intent: Intent, price: Price): Intent {
@@ -161,7 +161,7 @@ export function updateTransaction(
 
 function recordTransactionEvent(tx: ProjectTransaction, intent: Intent, transaction: Transaction): void {
   const { id: transactionId, status, failureReason, refunds } = transaction;
-  recordEvent(
+  recordChange(
     tx,
     "transaction.updated",
     { ...intent, transaction },
@@ -177,7 +177,7 @@ export function recordAttention(tx: ProjectTransaction, intent: Intent): void {
        attention_since = CASE WHEN $4 THEN COALESCE(attention_since, now()) END WHERE ${OF_PROJECT} AND id = $1`,
     [id, JSON.stringify(attention), JSON.stringify(acknowledged), needsAttention(attention)],
   );
-  recordEvent(tx, "intent.attention", intent, { reasons: Object.keys(attention) });
+  recordChange(tx, "intent.attention", intent, { reasons: Object.keys(attention) });
 }
 
 /** Records a refund before it is sent. */
@@ -203,4 +203,45 @@ export function recordRefundAnswer(
   tx.write(`UPDATE ramp.refund_requests SET state = $2 WHERE ${OF_PROJECT} AND id = $1`, [id, state]);
   const refundRequests = intent.refundRequests.map((item) => (item.id === id ? { ...item, state } : item));
   return { ...intent, refundRequests };
+}
+
+/** The event of a change of an intent. */
+function recordChange(
+  tx: ProjectTransaction,
+  type: EventType,
+  intent: Intent,
+  change: Readonly<Record<string, unknown>>,
+): void {
+  const { id, customerId } = intent;
+  recordEvent(tx, type, id, { intentId: id, customerId, ...change, intent: eventIntent(intent) });
+}
+
+function eventIntent(intent: Intent): object {
+  const { type, status, srcAmount, src, dest, rail, provider, sandbox, price, metadata, transaction } =
+    intent;
+  return {
+    type,
+    status,
+    srcAmount,
+    srcCurrencyCode: src.currencyCode,
+    destCurrencyCode: dest.currencyCode,
+    rail,
+    provider,
+    livemode: !sandbox,
+    ...(price && {
+      price: { destAmount: price.destAmount, exchangeRate: price.exchangeRate, fees: price.fees },
+    }),
+    ...(metadata && { metadata }),
+    ...(transaction && { transaction: eventTransaction(transaction) }),
+  };
+}
+
+function eventTransaction({ id, status, providerReference, receipt, refunds }: Transaction): object {
+  return {
+    id,
+    status,
+    ...(providerReference !== null && { providerReference }),
+    ...(receipt && { receipt }),
+    ...(refunds.length > 0 && { refunds }),
+  };
 }

@@ -3,7 +3,7 @@ import { isUuid, newId, type ProjectId } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
 import { namesPrivateAddress } from "../../server/outbound-http.js";
 import type { Vault } from "../core/vault.js";
-import { EVENT_TYPES, recordEventData } from "../webhooks/record-event.js";
+import { EVENT_TYPES, recordEvent } from "../webhooks/record-event.js";
 import { webhookPurpose } from "../webhooks/deliver.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { urlProblem } from "../core/json-schema.js";
@@ -196,7 +196,7 @@ export async function testWebhook(
     const endpoint = await tx.row("SELECT id FROM ramp.webhook_endpoints WHERE id::text = $1 AND enabled", [
       id,
     ]);
-    if (endpoint !== null) recordEventData(tx, "webhook.test", null, { webhookId: id }, { only: id });
+    if (endpoint !== null) recordEvent(tx, "webhook.test", null, { webhookId: id }, { only: id });
     return endpoint;
   });
   return found === null ? noWebhook(webhookId) : succeeded({ webhookId: id });

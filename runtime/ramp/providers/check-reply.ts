@@ -1,6 +1,6 @@
 import Big from "big.js";
 import { type Currency, readAmount } from "../accounts/currency.js";
-import type { RampContext } from "../core/context.js";
+import type { CoreContext } from "../core/context.js";
 import type { ReplyField } from "../core/ramp-metrics.js";
 import type { Execution, Fees, Instruction, ProviderQuote, Rail, Receipt, Refund } from "./protocol.js";
 
@@ -17,7 +17,7 @@ type Report = (field: ReplyField, problem: string) => void;
 
 /** Logs and counts the invalid parts of a provider's replies (runtime/ramp/docs/provider-protocol.md, Checks of answers). */
 export function reporter(
-  { log, metrics }: Pick<RampContext, "log" | "metrics">,
+  { log, metrics }: Pick<CoreContext, "log" | "metrics">,
   about: Readonly<Record<string, string>>,
 ): Report {
   return (field, problem) => {

@@ -1,7 +1,7 @@
 import countries from "i18n-iso-countries";
 import { detailsSchema } from "../accounts/account-details.js";
 import type { Currency } from "../accounts/currency.js";
-import type { RampContext } from "../core/context.js";
+import type { CoreContext } from "../core/context.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
 import type { ProviderConnection } from "./provider-connections.js";
 import { candidatesFor } from "./quotes.js";
@@ -15,7 +15,7 @@ export interface CurrencyPair {
 
 /** Reads the codes of a path. Bank money to bank money, or token to token, is no ramp. */
 export function readPair(
-  { currencies }: RampContext,
+  { currencies }: CoreContext,
   srcCode: string,
   destCode: string,
   paths: readonly [string, string],

@@ -1,4 +1,4 @@
-import type { Logger } from "../../server/logger.js";
+import type { CoreContext } from "../core/context.js";
 import type { ProjectId } from "../database/id.js";
 import type { Vault } from "../core/vault.js";
 import {
@@ -154,6 +154,11 @@ export class Providers {
   }
 }
 
+/** What the parts that call providers share. */
+export interface ProviderContext extends CoreContext {
+  readonly providers: Providers;
+}
+
 function readConnections(tx: ProjectTransaction): Promise<ConnectionRow[]> {
   return tx.rows<ConnectionRow>(
     `SELECT c.id, c.code, v.version, v.version = c.version AS is_current, v.url, v.key_id, v.secret, c.capabilities, c.enabled, p.amount_tolerance
@@ -164,7 +169,7 @@ function readConnections(tx: ProjectTransaction): Promise<ConnectionRow[]> {
 
 /** Fetches the capabilities of all providers. Those of a provider that does not answer stay as they are. */
 export async function refreshCapabilities(
-  { database, providers, log }: { database: RampDatabase; providers: Providers; log: Logger },
+  { database, providers, log }: ProviderContext,
   projectId: ProjectId,
 ): Promise<void> {
   for (const { id, code, provider } of await providers.list(projectId)) {

@@ -1,12 +1,12 @@
-import type { RampContext } from "../core/context.js";
+import type { CoreContext } from "../core/context.js";
 import { type Currency, byLargest, isWithin } from "../accounts/currency.js";
 import { type RequestedMovement, quoteProblem, reporter } from "./check-reply.js";
 import type { ProviderConnection } from "./provider-connections.js";
-import type { Pair, ProviderQuote, QuoteRequest, Rail, RailDescription } from "./protocol.js";
+import type { Fees, Pair, ProviderQuote, QuoteRequest, Rail, RailDescription } from "./protocol.js";
 import { reasonOf } from "./provider.js";
 import { newId } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
-import type { Intent, Price } from "../intents/intent.js";
+import type { AccountSide } from "../accounts/account-details.js";
 
 /** A provider that is slower is left out. */
 const TIMEOUT_MS = 3_000;
@@ -19,7 +19,7 @@ export interface Quote extends Omit<ProviderQuote, "quoteId" | "expiresAt"> {
 
 /** Requests a quote of each candidate at once, best first. Failures, slow answers and invalid quotes are left out and logged. */
 export async function fetchQuotes(
-  ramp: Pick<RampContext, "log" | "metrics">,
+  ramp: Pick<CoreContext, "log" | "metrics">,
   candidates: readonly Candidate[],
   path: PaymentPath & { readonly srcAmount: string },
   { src, dest }: { readonly src: Currency; readonly dest: Currency },
@@ -41,11 +41,31 @@ export async function fetchQuotes(
     .sort((left, right) => byLargest(left.destAmount, right.destAmount));
 }
 
+/** The price of a payment by a quote. */
+export interface Price {
+  readonly destAmount: string;
+  readonly exchangeRate: string;
+  readonly fees: Fees;
+  readonly hasIndicativePrice: boolean;
+  /** The quote that the caller named. */
+  readonly quoteId?: string;
+  /** The provider's quote, which orders name. */
+  readonly providerQuoteId?: string;
+}
+
+/** A payment that is priced. */
+interface PricedPayment {
+  readonly src: AccountSide;
+  readonly dest: AccountSide;
+  readonly srcAmount: string;
+  readonly rail: Rail;
+}
+
 /** The price of a movement at its provider now; null when it gives none. Not held: the onboarding did not name the quote. */
 export async function fetchPrice(
-  ramp: Pick<RampContext, "currencies" | "log" | "metrics">,
+  ramp: Pick<CoreContext, "currencies" | "log" | "metrics">,
   connection: ProviderConnection,
-  { src, dest, srcAmount, rail }: Pick<Intent, "src" | "dest" | "srcAmount" | "rail">,
+  { src, dest, srcAmount, rail }: PricedPayment,
 ): Promise<Price | null> {
   const { countryCode = null } = { ...src.details, ...dest.details } as { countryCode?: string };
   const [srcCurrencyCode, destCurrencyCode] = [src.currencyCode, dest.currencyCode];
@@ -57,7 +77,7 @@ export async function fetchPrice(
 }
 
 async function fetchQuote(
-  ramp: Pick<RampContext, "log" | "metrics">,
+  ramp: Pick<CoreContext, "log" | "metrics">,
   connection: ProviderConnection,
   request: QuoteRequest,
   requested: RequestedMovement,

@@ -4,13 +4,8 @@ import { newId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 import { SIGNING_ALGORITHM, type SigningKeys } from "./customer-token.js";
-import {
-  hashMessage,
-  recoverAddress,
-  parseSignInMessage,
-  type SignInMessage,
-  type Address,
-} from "../accounts/ethereum.js";
+import type { Address } from "../accounts/addresses.js";
+import { hashMessage, parseSignInMessage, recoverAddress, type SignInMessage } from "./ethereum-message.js";
 import type { Vault } from "../core/vault.js";
 import { parseJson } from "../core/json-schema.js";
 import { sendRequest } from "../../server/outbound-http.js";

@@ -1,10 +1,10 @@
 import { Webhook } from "standardwebhooks";
 import { ClaimWorker } from "../core/claim-worker.js";
-import type { RampContext } from "../core/context.js";
+import type { CoreContext } from "../core/context.js";
 import { type ProjectId, projectId } from "../database/id.js";
 import type { OperatorTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../core/failpoints.js";
-import { recordEventData } from "./record-event.js";
+import { recordEvent } from "./record-event.js";
 import {
   namesPrivateAddress,
   type OutboundResult,
@@ -57,7 +57,7 @@ interface Delivery {
   readonly allow_private: boolean;
 }
 
-type DeliveryContext = Pick<RampContext, "database" | "vault" | "log" | "now">;
+type DeliveryContext = Pick<CoreContext, "database" | "vault" | "log" | "now">;
 
 /** Delivers due events, apart from the processing of intents, which no receiver must delay. */
 export function startDeliveryWorker(ramp: DeliveryContext, policy: DeliveryPolicy): ClaimWorker<Delivery> {
@@ -194,7 +194,7 @@ async function notifyExhausted(
   );
   if (event_type === "webhook.exhausted") return;
   await database.inProject(projectId(project_id), (tx) => {
-    recordEventData(tx, "webhook.exhausted", null, { webhookId, eventId, lastResult }, { except: webhookId });
+    recordEvent(tx, "webhook.exhausted", null, { webhookId, eventId, lastResult }, { except: webhookId });
     return Promise.resolve();
   });
 }

@@ -1,6 +1,5 @@
 import { Type } from "@sinclair/typebox";
 import { Fees, Receipt, Refund } from "../providers/protocol.js";
-import type { Intent, Transaction } from "../intents/intent.js";
 import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/ramp-database.js";
 import { newId } from "../database/id.js";
 
@@ -59,28 +58,17 @@ export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
 
 export type EventType = keyof typeof EVENTS;
 
-/**
- * Writes an event and its deliveries in the transaction of the state change that it reports: none is sent for a rollback, none
- * is lost for a commit. The database gives the sequence number within the body.
- */
-export function recordEvent(
-  tx: ProjectTransaction,
-  type: EventType,
-  intent: Intent,
-  change: Readonly<Record<string, unknown>>,
-): void {
-  const { id, customerId } = intent;
-  recordEventData(tx, type, id, { intentId: id, customerId, ...change, intent: eventIntent(intent) });
-}
-
 /** Which endpoints get an event. `only` gets it whatever types it has; `except` does not get it. */
 interface Receivers {
   readonly only?: string;
   readonly except?: string;
 }
 
-/** Writes an event of this data. */
-export function recordEventData(
+/**
+ * Writes an event and its deliveries in the transaction of the state change that it reports: none is sent for a rollback, none
+ * is lost for a commit. The database gives the sequence number within the body.
+ */
+export function recordEvent(
   tx: ProjectTransaction,
   type: EventType,
   intentId: string | null,
@@ -123,34 +111,4 @@ export async function giveEventPositions(tx: ProjectTransaction): Promise<void> 
         [POSITION_BATCH],
       )
     ).length;
-}
-
-function eventIntent(intent: Intent): object {
-  const { type, status, srcAmount, src, dest, rail, provider, sandbox, price, metadata, transaction } =
-    intent;
-  return {
-    type,
-    status,
-    srcAmount,
-    srcCurrencyCode: src.currencyCode,
-    destCurrencyCode: dest.currencyCode,
-    rail,
-    provider,
-    livemode: !sandbox,
-    ...(price && {
-      price: { destAmount: price.destAmount, exchangeRate: price.exchangeRate, fees: price.fees },
-    }),
-    ...(metadata && { metadata }),
-    ...(transaction && { transaction: eventTransaction(transaction) }),
-  };
-}
-
-function eventTransaction({ id, status, providerReference, receipt, refunds }: Transaction): object {
-  return {
-    id,
-    status,
-    ...(providerReference !== null && { providerReference }),
-    ...(receipt && { receipt }),
-    ...(refunds.length > 0 && { refunds }),
-  };
 }

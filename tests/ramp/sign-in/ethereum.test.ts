@@ -3,12 +3,12 @@ import { getAddress, hashMessage as viemHash, recoverMessageAddress, toHex } fro
 import { privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage } from "viem/siwe";
 import { describe, expect, it } from "vitest";
+import { checksumAddress } from "../../../runtime/ramp/accounts/addresses.js";
 import {
-  checksumAddress,
   hashMessage,
   recoverAddress,
   parseSignInMessage,
-} from "../../../runtime/ramp/accounts/ethereum.js";
+} from "../../../runtime/ramp/sign-in/ethereum-message.js";
 /** Private keys: any 32 bytes between 1 and the order of the curve. */
 const key = fc
   .uint8Array({ minLength: 32, maxLength: 32 })

@@ -1,6 +1,6 @@
 /** One run of the simulation: an intent, everything that can happen to it, and what must be true once all is quiet. */
 import Big from "big.js";
-import type { RampContext } from "../../../runtime/ramp/core/context.js";
+import type { IntentContext } from "../../../runtime/ramp/intents/lease.js";
 import { newId, type ProjectId } from "../../../runtime/ramp/database/id.js";
 import type { RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { type Intent, isTerminal, needsAttention, openRefund } from "../../../runtime/ramp/intents/intent.js";
@@ -33,7 +33,7 @@ export interface Stage {
   /** The rows of an intent, to be put back later. */
   backup(intentId: string): Promise<unknown>;
   restore(intentId: string, backup: unknown): Promise<void>;
-  readonly ramp: Omit<RampContext, "providers" | "database">;
+  readonly ramp: Omit<IntentContext, "providers" | "database">;
 }
 
 const HOUR_MS = 3_600_000;
@@ -54,7 +54,7 @@ const FAULTS: readonly Fault[] = [
 export class Simulation {
   readonly #stage: Stage;
   readonly #random: Random;
-  readonly #ramp: RampContext;
+  readonly #ramp: IntentContext;
   readonly provider: SimProvider;
   /** What happened, for a run that fails. */
   readonly trace: string[] = [];
@@ -78,7 +78,7 @@ export class Simulation {
       polling: POLLING,
       database: this.#crashing(stage.database),
       providers: { get: () => Promise.resolve(connection) },
-    } as unknown as RampContext;
+    } as unknown as IntentContext;
   }
 
   /** Transactions that the process does not survive: they are committed, or not. */

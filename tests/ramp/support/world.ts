@@ -7,6 +7,8 @@ import { clientAddress } from "../../../runtime/server/headers.js";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import type { SwitchChange } from "../../../runtime/ramp/sandbox/behaviour.js";
+import { docsApp } from "../../../runtime/pages/pages.js";
+import { TITLE } from "../../../runtime/ramp/api/openapi.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { addIdentityProvider, connectProvider } from "../../../runtime/ramp/operator/integrations.js";
 import { addWebhook } from "../../../runtime/ramp/operator/webhooks.js";
@@ -171,6 +173,7 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
       perAddress: 1_000_000,
       failedLoginsPerAddress: 1_000_000,
     },
+    docs: docsApp(TITLE),
     ...options,
   });
   let stopped: Promise<void> | undefined;

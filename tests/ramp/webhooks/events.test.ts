@@ -2,7 +2,7 @@ import { customerIdOf } from "../../../runtime/ramp/database/id.js";
 import { describe, expect, it } from "vitest";
 import { RETRY_SECONDS } from "../../../runtime/ramp/webhooks/deliver.js";
 import { isPublicAddress } from "../../../runtime/server/outbound-http.js";
-import { recordEventData } from "../../../runtime/ramp/webhooks/record-event.js";
+import { recordEvent } from "../../../runtime/ramp/webhooks/record-event.js";
 import { replayWebhooks, addWebhook } from "../../../runtime/ramp/operator/webhooks.js";
 import { ownReceiver } from "../support/receiver.js";
 import {
@@ -45,7 +45,7 @@ describe("a poller of GET /v1/events?order=asc", () => {
     ).map(({ id }) => String(id));
   const record = (project: TestProject, until: Promise<void>): Promise<void> =>
     world.database.inProject(project.id, async (tx) => {
-      recordEventData(tx, "webhook.test", null, {});
+      recordEvent(tx, "webhook.test", null, {});
       await tx.row("SELECT 1");
       await until;
     });

@@ -5,12 +5,11 @@ import { isUuid, type ProjectId } from "../../database/id.js";
 import { jsonResponse, rampError } from "../../core/ramp-errors.js";
 import { IntentAction, IntentCreation } from "../intent-operations.js";
 import { listResponse, intentEnvelope, transactionView } from "../intent-view.js";
-import { type CustomerRequest, idempotentRoute, route } from "../route.js";
+import { type CustomerRequest, idempotentRoute, type RampContext, route } from "../route.js";
 import { CreateIntentBody, PageQuery, EmptyBody, ProjectIntentsQuery } from "../request-schemas.js";
 import { IntentEnvelope, TransactionView, ProjectIntentView } from "../response-schemas.js";
 import { failpoint } from "../../core/failpoints.js";
 import { createPayment, recordPrice } from "../../intents/transitions.js";
-import type { RampContext } from "../../core/context.js";
 export const createIntent = idempotentRoute("customer", {
   method: "POST",
   path: "/v1/intent",

@@ -1,10 +1,10 @@
 import type { Express, Request } from "express";
-import { readBodyText } from "../api/handle-request.js";
-import type { PageKind } from "./link.js";
-import { type PageResponse, problemPage } from "./layout.js";
-import { actOnPage, pageStatus, showPage } from "./hosted-page.js";
-import { SCRIPT, STYLE } from "./assets.js";
-import { authenticate } from "../api/authenticate.js";
+import { readBodyText } from "./handle-request.js";
+import type { PageKind } from "../hosted-pages/link.js";
+import { type PageResponse, problemPage } from "../hosted-pages/layout.js";
+import { actOnPage, pageStatus, showPage } from "../hosted-pages/hosted-page.js";
+import { SCRIPT, STYLE } from "../hosted-pages/assets.js";
+import { authenticate } from "./authenticate.js";
 import {
   type RampResponse,
   RAMP_ERRORS,
@@ -12,7 +12,7 @@ import {
   rampError,
   type RampError,
 } from "../core/ramp-errors.js";
-import type { ApiServices } from "../api/all-routes.js";
+import type { ApiServices } from "./system-paths.js";
 
 /** A path of the hosted pages, for browsers: errors are HTML. */
 interface PagePath {

@@ -1,21 +1,6 @@
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
-
-/** An address in the checksummed form of EIP-55. */
-export type Address = `0x${string}`;
-
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
-
-/** The EIP-55 form of an address; null when the text is not an address. */
-export function checksumAddress(text: string): Address | null {
-  if (!ADDRESS.test(text)) return null;
-  const digits = text.slice(2).toLowerCase();
-  const hash = Buffer.from(keccak_256(Buffer.from(digits))).toString("hex");
-  const mixed = digits.replace(/[a-f]/g, (digit, at: number) =>
-    parseInt(hash[at] ?? "0", 16) >= 8 ? digit.toUpperCase() : digit,
-  );
-  return `0x${mixed}`;
-}
+import { type Address, checksumAddress } from "../accounts/addresses.js";
 
 /** The hash that a wallet signs for a text (EIP-191, version 0x45, `personal_sign`). */
 export function hashMessage(message: string): Uint8Array {

@@ -1,8 +1,12 @@
-import { intentDetailsSchema, type Side, withUpperCountry } from "../accounts/account-details.js";
+import {
+  type AccountSide,
+  intentDetailsSchema,
+  type Side,
+  withUpperCountry,
+} from "../accounts/account-details.js";
 import { readAmount } from "../accounts/currency.js";
 import type { IsReplay } from "../core/idempotency.js";
-import type { AccountSide, Price } from "../intents/intent.js";
-import type { NewIntent } from "../intents/intent-rows.js";
+import type { NewIntent } from "./intent-rows.js";
 import type { ProjectId } from "../database/id.js";
 import {
   findQuote,
@@ -12,14 +16,14 @@ import {
   type Candidate,
   type PaymentPath,
   fetchQuotes,
-} from "./quotes.js";
-import type { ProviderConnection } from "./provider-connections.js";
-import { Rail, type RailDescription } from "./protocol.js";
-import type { RampContext } from "../core/context.js";
+  type Price,
+} from "../providers/quotes.js";
+import type { ProviderConnection } from "../providers/provider-connections.js";
+import { Rail, type RailDescription } from "../providers/protocol.js";
+import type { IntentContext } from "./lease.js";
 import { check, violations, type Violation } from "../core/json-schema.js";
 import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
-import { type CurrencyPair, hasIdOrCode, readCountry, readPair } from "./payment-path.js";
-import type { CreateIntentBody } from "../api/request-schemas.js";
+import { type CurrencyPair, hasIdOrCode, readCountry, readPair } from "../providers/payment-path.js";
 
 /** Both sides of an intent with all their details. */
 export interface AccountSides {
@@ -27,7 +31,12 @@ export interface AccountSides {
   readonly dest: AccountSide;
 }
 
-type IntentRequest = Omit<CreateIntentBody, "src" | "dest"> & AccountSides;
+/** The payment that a caller asks for. */
+interface IntentRequest extends AccountSides {
+  readonly srcAmount: string;
+  readonly providerId?: string | null;
+  readonly quoteId?: string;
+}
 
 /** The part of an intent that names the provider, the rail and both accounts. */
 type ProviderChoice = Pick<
@@ -46,7 +55,7 @@ type ProviderChoice = Pick<
 
 /** Validates the payment and chooses the provider and rail, by quotes where several could carry it out. Changes nothing. */
 export async function chooseProvider(
-  ramp: RampContext,
+  ramp: IntentContext,
   projectId: ProjectId,
   body: IntentRequest,
   isReplay: IsReplay,
@@ -95,7 +104,7 @@ function choiceOf(
 }
 
 async function readQuote(
-  { database }: RampContext,
+  { database }: IntentContext,
   projectId: ProjectId,
   id: string,
   path: PaymentPath,
@@ -194,7 +203,7 @@ interface Chosen {
 
 /** The candidate with the best quote. The only one needs none yet: no order is sent before the intent has a price. */
 async function chooseCandidate(
-  ramp: RampContext,
+  ramp: IntentContext,
   candidates: readonly Candidate[],
   path: PaymentPath & { readonly srcAmount: string },
   pair: CurrencyPair,
