@@ -30,10 +30,7 @@ export interface QueryResult {
 
 type RunResult = BufferedResult | StreamedResult | "overloaded";
 
-/**
- * An in-flight query and the callers that wait for it. Cleared when it ends, because V8's maps can retain deleted entries
- * until they are rehashed.
- */
+/** An in-flight query and the callers that wait for it. */
 interface InFlightQuery {
   /** Null before the query starts, and once it has ended or was abandoned. */
   promise: Promise<RunResult> | null;
@@ -48,7 +45,8 @@ export class ResultService {
   readonly #warehouse: Warehouse;
   readonly #cache: ResultCache | null;
   readonly #cursors: Cursors;
-  readonly #inFlight = new Map<string, InFlightQuery>();
+  /** Not a `Map`: the garbage collector keeps what its former tables hold (`FairQueue`). */
+  readonly #inFlight = Object.create(null) as Record<string, InFlightQuery>;
 
   /** Without a cache, results are only shared between concurrent callers. */
   constructor(warehouse: Warehouse, cache: ResultCache | null, cursors: Cursors) {
@@ -76,7 +74,7 @@ export class ResultService {
     if (cached) return Promise.resolve({ result: cached, hasRunQuery: false });
     // Callers share a query only within one version of the rows.
     const inFlightKey = `${context.version ?? ""}\0${key}`;
-    const inFlight = this.#inFlight.get(inFlightKey);
+    const inFlight = this.#inFlight[inFlightKey];
     if (!inFlight?.promise) return this.#runFirst(inFlightKey, isCached ? key : null, query, context);
     inFlight.callers.push(context.isStillNeeded);
     return this.#wait(inFlight.promise, query, context, () => this.get(key, query, context, isCached));
@@ -115,7 +113,7 @@ export class ResultService {
     // A stream needs the callers after `inFlight` is cleared.
     const callers = [context.isStillNeeded];
     const inFlight: InFlightQuery = { promise: null, callers };
-    this.#inFlight.set(inFlightKey, inFlight);
+    this.#inFlight[inFlightKey] = inFlight;
     try {
       const isStillNeeded = (): boolean => !abandonIfUnneeded(inFlight, callers);
       inFlight.promise = this.#run(query, { ...context, isStillNeeded });
@@ -124,7 +122,7 @@ export class ResultService {
       if (key !== null && result.kind === "buffered") this.#cache?.set(key, result, context.version);
       return { result, hasRunQuery: true };
     } finally {
-      if (this.#inFlight.get(inFlightKey) === inFlight) this.#inFlight.delete(inFlightKey);
+      if (this.#inFlight[inFlightKey] === inFlight) Reflect.deleteProperty(this.#inFlight, inFlightKey);
       inFlight.promise = null;
       inFlight.callers = [];
     }

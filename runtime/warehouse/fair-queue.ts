@@ -85,8 +85,13 @@ export class FairQueue {
   readonly #places: SharedResource;
   readonly #connections: SharedResource;
   readonly #long: SharedResource | null;
-  readonly #entries = new Set<Entry>();
-  readonly #leases = new Set<QueueLease>();
+  /**
+   * Arrays: a `Set` leaves its former tables to the garbage collector in a chain, of which V8's young generation keeps every
+   * one and what it holds once the first has become old. A quarter of all that requests allocated survived so, and a
+   * collection took 5 to 50 ms instead of 0.5.
+   */
+  readonly #entries: Entry[] = [];
+  readonly #leases: QueueLease[] = [];
   readonly #callers = new LRUCache<string, Caller>({ max: MAX_CALLERS });
   #started = 0;
   #waitedMs = 0;
@@ -100,12 +105,12 @@ export class FairQueue {
   }
 
   get load(): WarehouseLoad {
-    const { size: waiting } = this.#entries;
-    return { running: this.#leases.size, waiting, started: this.#started, waitedMs: this.#waitedMs };
+    const { length: waiting } = this.#entries;
+    return { running: this.#leases.length, waiting, started: this.#started, waitedMs: this.#waitedMs };
   }
 
   get waitingCount(): number {
-    return this.#entries.size;
+    return this.#entries.length;
   }
 
   /** False when the queue, or the caller's, table's or tier's share of it, is full; `isAdmitted` skips these limits. */
@@ -113,7 +118,7 @@ export class FairQueue {
     if (!isAdmitted && !this.#places.hasRoom(waiter)) return false;
     const caller = this.#callers.get(waiter.callerId) ?? { servedAt: -Infinity, longUntil: -Infinity };
     this.#callers.set(waiter.callerId, caller);
-    this.#entries.add({ waiter, caller, since: performance.now(), place: this.#places.take(waiter) });
+    this.#entries.push({ waiter, caller, since: performance.now(), place: this.#places.take(waiter) });
     return true;
   }
 
@@ -140,7 +145,7 @@ export class FairQueue {
   /** Dequeues the queries that have waited longer than this, or whose result is no longer needed. */
   removeExpired(timeoutMs: number): Waiter[] {
     const addedBefore = performance.now() - timeoutMs;
-    const expired = [...this.#entries].filter(
+    const expired = this.#entries.filter(
       ({ since, waiter }) => since < addedBefore || !waiter.isStillNeeded(),
     );
     return expired.map((entry) => this.#remove(entry).waiter);
@@ -166,7 +171,7 @@ export class FairQueue {
   }
 
   #remove(entry: Entry): Entry {
-    this.#entries.delete(entry);
+    remove(this.#entries, entry);
     entry.place.release();
     return entry;
   }
@@ -177,11 +182,16 @@ export class FairQueue {
     this.#waitedMs += now - since;
     caller.servedAt = now;
     const part = this.#connections.take(waiter);
-    const ended = (lease: QueueLease): void => void this.#leases.delete(lease);
+    const ended = (lease: QueueLease): void => remove(this.#leases, lease);
     const lease = new QueueLease({ holder: waiter, caller, part, long: this.#long, ended }, now);
-    this.#leases.add(lease);
+    this.#leases.push(lease);
     return lease;
   }
+}
+
+function remove<T>(list: T[], item: T): void {
+  const index = list.indexOf(item);
+  if (index >= 0) list.splice(index, 1);
 }
 
 interface Leased {
