@@ -33,7 +33,7 @@ export async function serveMcp(
     // The first message of a body counts before the body is read.
     isLimited: true,
     handle: async (context) => {
-      const message = await messageOf(request);
+      const message = await messageOf(context);
       if (message === null) return NO_ROWS;
       if (isHttpError(message)) return message;
       const error = await countBatch(gateway, request, message.json);
@@ -78,8 +78,11 @@ async function answerMessage(
 }
 
 /** The JSON message of the body; null when the client has disconnected. */
-async function messageOf(request: IncomingMessage): Promise<Result<{ readonly json: unknown }> | null> {
-  const text = await readBodyText(request);
+async function messageOf({
+  request,
+  caller,
+}: RequestContext): Promise<Result<{ readonly json: unknown }> | null> {
+  const text = await readBodyText(request, caller);
   if (typeof text !== "string") return text;
   const error = complexityError(text);
   if (error) return error;

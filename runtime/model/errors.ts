@@ -261,7 +261,7 @@ export const ERRORS = {
   overloaded: {
     status: 503,
     detail: "The service is overloaded. Try again in {n} seconds.",
-    when: "too many queries are waiting; `Retry-After` has the seconds",
+    when: "too many queries are waiting, or too many bodies are arriving; `Retry-After` has the seconds",
   },
   unreachable: {
     status: 503,

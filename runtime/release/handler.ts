@@ -146,7 +146,7 @@ async function answer(context: DataContext, endpoint: Endpoint): Promise<Outcome
   const { gateway, request, caller } = context;
   const own = ownRows(endpoint, caller.org);
   if (isHttpError(own)) return own;
-  const sent = await readFields(request);
+  const sent = await readFields(context);
   if (sent === null) return NO_ROWS;
   const fields = isHttpError(sent) ? sent : withOperators(endpoint, sent);
   if (isHttpError(fields)) return fields;
@@ -170,17 +170,14 @@ async function answer(context: DataContext, endpoint: Endpoint): Promise<Outcome
 }
 
 /** The fields of the query string, or of the body of a POST. Null when the client disconnected while sending. */
-async function readFields(request: DataRequest): Promise<Result<RawFields> | null> {
+async function readFields({ request, caller }: DataContext): Promise<Result<RawFields> | null> {
   const { url = "" } = request;
   const mark = url.indexOf("?");
   const query = mark === -1 ? "" : url.slice(mark + 1);
   if (request.method !== "POST") return query === "" ? NO_FIELDS : queryFields(query);
-  return query === "" ? readBodyFields(request) : httpError("queryOnPost");
-}
-
-async function readBodyFields(request: DataRequest): Promise<Result<RawFields> | null> {
+  if (query !== "") return httpError("queryOnPost");
   if (request.body !== undefined) return objectFields(request.body);
-  const text = await readBodyText(request);
+  const text = await readBodyText(request, caller);
   return typeof text === "string" ? bodyFields(text) : text;
 }
 

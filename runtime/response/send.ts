@@ -3,6 +3,7 @@ import { MAX_BODY_BYTES, readBody } from "../server/body.js";
 import { COMMON_HEADERS, NO_STORE, TEXT_POLICY } from "../server/headers.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { httpError, type HttpError, type Result } from "../model/errors.js";
+import type { PerTier, Tier } from "../model/tier.js";
 
 /** A complete response; by default uncached JSON. */
 export interface Reply {
@@ -108,9 +109,15 @@ function makeDeprecationHeaders({ deprecationDate, successor }: Endpoint): reado
   return headers;
 }
 
-/** The text of a body; null when the client disconnected while sending. */
-export async function readBodyText(request: IncomingMessage): Promise<Result<string> | null> {
-  const body = await readBody(request);
+/** Parts of the memory for unfinished bodies: anonymous addresses cost nothing, and cannot take all. */
+const BODY_SHARES: PerTier<number> = { tier0: 5 / 8, tier1: 6 / 8, tier2: 7 / 8, tier3: 1 };
+
+/** The text of a caller's body; null when the client disconnected while sending. */
+export async function readBodyText(
+  request: IncomingMessage,
+  { callerId, tier }: { readonly callerId: string; readonly tier: Tier },
+): Promise<Result<string> | null> {
+  const body = await readBody(request, { id: callerId, share: BODY_SHARES[tier] });
   switch (body.kind) {
     case "text":
       return body.text;
@@ -118,6 +125,8 @@ export async function readBodyText(request: IncomingMessage): Promise<Result<str
       return httpError("bodyNotJson");
     case "too-large":
       return httpError("bodyTooLarge", { max: MAX_BODY_BYTES });
+    case "overloaded":
+      return httpError("overloaded", { n: 1 });
     case "gone":
       return null;
   }

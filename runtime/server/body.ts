@@ -3,13 +3,26 @@ import type { IncomingMessage } from "node:http";
 /** Largest request body, in bytes (runtime/docs/limits.md). */
 export const MAX_BODY_BYTES = 1024 * 1024;
 
-/** Initial buffer size; it doubles when it is full. */
+/** Initial buffer size; it doubles when it is full. So much of a body is read in any case. */
 const FIRST_BYTES = 4096;
+
+/** Memory for longer bodies that have not arrived whole, per process. 500 of one key took 823 MB, 2.6 GB of tier3. */
+const MAX_UNFINISHED_BYTES = 64 * 1024 * 1024;
+
+/** Whose body it is. */
+export interface Sender {
+  /** One sender has at most half of the memory. */
+  readonly id: string;
+  /** The part of the memory that all bodies may take together when this sender's needs more. */
+  readonly share: number;
+}
 
 /** A body as text, or why there is none. `gone`: the client disconnected while sending, so it gets no response. */
 export type Body =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "too-large" }
+  /** The memory for unfinished bodies is used up. */
+  | { readonly kind: "overloaded" }
   | { readonly kind: "not-text" }
   | { readonly kind: "gone" };
 
@@ -18,47 +31,88 @@ export function exceedsBodyLimit({ headers }: IncomingMessage): boolean {
   return Number(headers["content-length"] ?? 0) > MAX_BODY_BYTES;
 }
 
-/** Reads the whole body, up to the limit. Invalid UTF-8 is `not-text`. */
-export function readBody(request: IncomingMessage): Promise<Body> {
+/** Reads the whole body, up to the limits. Invalid UTF-8 is `not-text`. */
+export function readBody(request: IncomingMessage, sender: Sender): Promise<Body> {
   if (exceedsBodyLimit(request)) return Promise.resolve({ kind: "too-large" });
   return new Promise((resolve) => {
-    const bytes = new Bytes();
+    const bytes = new Bytes(sender);
+    const end = (body: Body): void => {
+      bytes.release();
+      resolve(body);
+    };
     const take = (chunk: Buffer): void => {
-      if (bytes.add(chunk)) return;
+      const refusal = bytes.add(chunk);
+      if (refusal === null) return;
       // Read and discard the rest: closing a socket with unread data resets it, and the client loses the response.
       request.off("data", take).resume();
-      resolve({ kind: "too-large" });
+      end({ kind: refusal });
     };
     request.on("data", take);
-    request.once("end", () => resolve(decode(bytes.all)));
-    request.once("error", () => resolve({ kind: "gone" }));
-    request.once("close", () => resolve({ kind: "gone" }));
+    request.once("end", () => end(decode(bytes.all)));
+    request.once("error", () => end({ kind: "gone" }));
+    request.once("close", () => end({ kind: "gone" }));
   });
+}
+
+/** Bytes of unfinished bodies, by their sender. */
+const taken = new Map<string, number>();
+let takenByAll = 0;
+
+function changeTaken(id: string, bytes: number): void {
+  takenByAll += bytes;
+  const own = (taken.get(id) ?? 0) + bytes;
+  if (own === 0) taken.delete(id);
+  else taken.set(id, own);
+}
+
+function hasRoom({ id, share }: Sender, bytes: number): boolean {
+  const own = (taken.get(id) ?? 0) + bytes;
+  return own <= MAX_UNFINISHED_BYTES / 2 && takenByAll + bytes <= MAX_UNFINISHED_BYTES * share;
 }
 
 /** Collects chunks in one buffer: kept separately, chunks of one byte would take a hundred times as much memory. */
 class Bytes {
+  readonly #sender: Sender;
   #buffer = Buffer.alloc(0);
   #size = 0;
+  #taken = 0;
 
-  /** False when the body exceeds the limit. */
-  add(chunk: Buffer): boolean {
+  constructor(sender: Sender) {
+    this.#sender = sender;
+  }
+
+  /** Why the chunk is refused; null when it is not. */
+  add(chunk: Buffer): "too-large" | "overloaded" | null {
     const size = this.#size + chunk.length;
-    if (size > MAX_BODY_BYTES) return false;
-    if (size > this.#buffer.length) this.#grow(size);
+    if (size > MAX_BODY_BYTES) return "too-large";
+    if (size > this.#buffer.length && !this.#grow(size)) return "overloaded";
     chunk.copy(this.#buffer, this.#size);
     this.#size = size;
-    return true;
+    return null;
   }
 
   get all(): Buffer {
     return this.#buffer.subarray(0, this.#size);
   }
 
-  #grow(size: number): void {
-    const buffer = Buffer.allocUnsafeSlow(Math.min(MAX_BODY_BYTES, Math.max(FIRST_BYTES, 2 * size)));
+  /** May be called again. */
+  release(): void {
+    changeTaken(this.#sender.id, -this.#taken);
+    this.#taken = 0;
+  }
+
+  #grow(size: number): boolean {
+    const length = Math.min(MAX_BODY_BYTES, Math.max(FIRST_BYTES, 2 * size));
+    const more = length - this.#buffer.length;
+    if (size > FIRST_BYTES) {
+      if (!hasRoom(this.#sender, more)) return false;
+      changeTaken(this.#sender.id, more);
+      this.#taken += more;
+    }
+    const buffer = Buffer.allocUnsafeSlow(length);
     this.all.copy(buffer);
     this.#buffer = buffer;
+    return true;
   }
 }
 

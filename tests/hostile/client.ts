@@ -5,6 +5,9 @@ import { atEnd } from "../support/at-end.js";
 import { type ServerLimits } from "../../runtime/server/limits.js";
 import { listen } from "../../runtime/server/listen.js";
 
+/** Sends the bodies of tests. */
+export const SENDER = { id: "test", share: 1 };
+
 /** Limits that tests need not wait long for. */
 export const SHORT: Partial<ServerLimits> = { headersMs: 200, requestMs: 400, lingerMs: 200, checkMs: 20 };
 

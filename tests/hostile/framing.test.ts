@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readBody } from "../../runtime/server/body.js";
-import { Client, get, serveWith, SHORT } from "./client.js";
+import { Client, get, serveWith, SENDER, SHORT } from "./client.js";
 
 /** What would be taken for a request of somebody else if the one before ended elsewhere than a proxy thinks. */
 const SMUGGLED = get("/smuggled");
@@ -16,7 +16,7 @@ async function ask(
   const url = await serveWith(
     (request, response) => {
       urls.push(request.url ?? "");
-      void readBody(request).then(() => response.end("done"));
+      void readBody(request, SENDER).then(() => response.end("done"));
     },
     { ...SHORT, keepAliveMs: 1 },
   );

@@ -2,7 +2,7 @@ import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { readBody } from "../../runtime/server/body.js";
 import { serveOrders } from "../data-api/orders.js";
-import { Client, get, serveWith, SHORT } from "./client.js";
+import { Client, get, serveWith, SENDER, SHORT } from "./client.js";
 
 const MIB = 1024 * 1024;
 const CHUNKED = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -10,7 +10,7 @@ const CHUNK = `10000\r\n${"x".repeat(0x10000)}\r\n`;
 
 /** Answers with what became of the body. */
 const reading: RequestListener = (request, response) =>
-  void readBody(request).then(({ kind }) => {
+  void readBody(request, SENDER).then(({ kind }) => {
     response.statusCode = kind === "text" ? 200 : 413;
     if (kind !== "text") response.setHeader("Connection", "close");
     response.end(kind);

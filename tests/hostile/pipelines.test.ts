@@ -2,7 +2,7 @@ import type { RequestListener } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { readBody } from "../../runtime/server/body.js";
-import { Client, get, serveWith } from "./client.js";
+import { Client, get, SENDER, serveWith } from "./client.js";
 
 const names = (count: number): readonly string[] => Array.from({ length: count }, (_, i) => `/${i}`);
 const all = (paths: readonly string[]): string => paths.map((path) => get(path)).join("");
@@ -32,7 +32,9 @@ describe("pipelined requests", () => {
 
   it("may have bodies", async () => {
     const url = await serveWith((request, response) => {
-      void readBody(request).then((body) => response.end(body.kind === "text" ? body.text : body.kind));
+      void readBody(request, SENDER).then((body) =>
+        response.end(body.kind === "text" ? body.text : body.kind),
+      );
     }, {});
     const post = (text: string): string =>
       `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${text.length}\r\n\r\n${text}`;

@@ -1,14 +1,16 @@
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { readBody } from "../../runtime/server/body.js";
-import { Client, get, serveWith, SHORT } from "./client.js";
+import { Client, get, serveWith, SENDER, SHORT } from "./client.js";
 
 const POST = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n";
 const TIMED_OUT = /^HTTP\/1\.1 408 Request Timeout\r\n[^]*\r\n\r\n\{"detail":"Request Timeout"\}$/;
 
 /** Answers with the length of the body, once it is there. */
 const reading: RequestListener = (request, response) =>
-  void readBody(request).then((body) => response.end(body.kind === "text" ? `${body.text.length}` : ""));
+  void readBody(request, SENDER).then((body) =>
+    response.end(body.kind === "text" ? `${body.text.length}` : ""),
+  );
 /** Answers at once, whatever else comes. */
 const refusing: RequestListener = (_, response) => response.end("no");
 

@@ -8,6 +8,7 @@ import type { RouteRequest, Route } from "./route.js";
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { readBody } from "../../server/body.js";
+import { networkOf } from "../../server/headers.js";
 import { isStorable, parseJson, type Violation, violations } from "../core/json-schema.js";
 
 /**
@@ -25,7 +26,7 @@ export async function handleRequest(
   const url = new URL(request.originalUrl, "http://localhost");
   const query = readQuery(url, route);
   if (isRampError(query)) return query;
-  const received = await readBodyText(request);
+  const received = await readBodyText(authentication, request, caller);
   if (received === "gone" || isRampError(received)) return received;
   const body = parseBody(request, route, received.text);
   if (isRampError(body)) return body;
@@ -87,16 +88,29 @@ interface ReadBody {
   readonly invalid: RampError | null;
 }
 
+/** Of the memory for unfinished bodies, for requests without credentials. */
+const UNKNOWN_SENDERS_SHARE = 5 / 8;
+
 /** The text of a request's body; "gone" when the client disconnected meanwhile. */
 export async function readBodyText(
+  { addressOf }: AuthenticationContext,
   request: IncomingMessage,
+  caller: { readonly id: string } | { readonly projectId: string; readonly customerId: string } | null,
 ): Promise<{ readonly text: string } | RampError | "gone"> {
-  const body = await readBody(request);
+  const id =
+    caller === null
+      ? networkOf(addressOf(request))
+      : "id" in caller
+        ? caller.id
+        : `${caller.projectId} ${caller.customerId}`;
+  const body = await readBody(request, { id, share: caller === null ? UNKNOWN_SENDERS_SHARE : 1 });
   switch (body.kind) {
     case "gone":
       return "gone";
     case "too-large":
       return rampError("BODY_TOO_LARGE");
+    case "overloaded":
+      return rampError("SERVICE_UNAVAILABLE", { retryAfter: 1 });
     case "not-text":
       return rampError("INVALID_REQUEST", { details: [{ path: "", message: "is not UTF-8" }] });
     case "text":

@@ -47,11 +47,11 @@ function pagesOf(kind: PageKind): readonly PagePath[] {
 }
 
 async function act(
-  { ramp }: ApiServices,
+  { ramp, authentication }: ApiServices,
   kind: PageKind,
   request: Request,
 ): Promise<PageResponse | RampError | "gone"> {
-  const body = await readBodyText(request);
+  const body = await readBodyText(authentication, request, null);
   if (body === "gone" || isRampError(body)) return body;
   return actOnPage(ramp, kind, token(request), {
     text: body.text,

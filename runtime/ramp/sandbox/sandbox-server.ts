@@ -144,7 +144,7 @@ function countDown(sandbox: Sandbox, name: "failNext" | "loseNextAnswers"): bool
 }
 
 async function bodyOf(request: Request): Promise<{ readonly text: string; readonly value: unknown }> {
-  const body = await readBody(request);
+  const body = await readBody(request, { id: "sandbox", share: 1 });
   const text = body.kind === "text" ? body.text : "";
   return { text, value: parseJson(text) };
 }
