@@ -74,6 +74,10 @@ export const CHECKS = {
     "It is served as UTC, which may not be what it means.",
   ),
   "float-money": warning("Money as floating point", "Sums and comparisons are wrong by fractions of a cent."),
+  "numeric-without-digits": warning(
+    "Decimal column without digits",
+    "Parquet and Arrow have it as a text: a `sum()` of it fails in DuckDB, polars and pandas.",
+  ),
   "text-date-filter": warning(
     "Date filter on a text column",
     "It compares texts: only those that are ISO dates compare as dates.",

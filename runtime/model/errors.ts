@@ -253,6 +253,12 @@ export const ERRORS = {
     detail: "Database query failed.",
     when: "the database cannot answer; the cause is in the log under the X-Request-Id",
   },
+  tooManyDigits: {
+    status: 500,
+    detail:
+      "A value of '{name}' has more digits than its documented type. Ask for another format than Parquet or Arrow.",
+    when: "a value of a Parquet or Arrow file does not fit the digits that the model declares",
+  },
   unexpected: {
     status: 500,
     detail: "Internal Server Error",

@@ -40,7 +40,13 @@ import { StreamAborted } from "../response/send-stream.js";
 import { traceOf, traceparent } from "../server/headers.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
-import { DatabaseUnreachable, QueryAbandoned, SharedSortKey, TooManyRows } from "../warehouse/warehouse.js";
+import {
+  DatabaseUnreachable,
+  QueryAbandoned,
+  SharedSortKey,
+  TooManyDigits,
+  TooManyRows,
+} from "../warehouse/warehouse.js";
 import { checkedPage, isUnchanged, resolvePage } from "./cursor-pages.js";
 import type { Gateway } from "./gateway.js";
 import { gatewayOf } from "./request-gateway.js";
@@ -198,6 +204,7 @@ async function sendRows(
     if (error instanceof SortKeyTooLong) return httpError("sortKeyTooLong");
     if (error instanceof SharedSortKey) return httpError("sortKeyShared");
     gateway.log.error({ requestId, route: endpoint.path, err: error }, "query failed");
+    if (error instanceof TooManyDigits) return httpError("tooManyDigits", { name: error.column });
     if (error instanceof DatabaseUnreachable) return httpError("unreachable", { n: RETRY_SECONDS });
     if (!(error instanceof StreamAborted)) return httpError("queryFailed");
     const { returned, bytes, milliseconds } = error.sent;

@@ -25,7 +25,22 @@ function servedColumn(existing: ResultColumns, declared: Column): readonly Resul
   const { name, type, timezone, wide = false } = declared;
   const column = existing.find((each) => each.name === name);
   if (!column) return [];
-  return [{ ...column, ...(timezone !== undefined && { timezone }), ...(type !== null && { wide }) }];
+  const decimal = column.type === "numeric" ? (column.decimal ?? digitsOf(type ?? "")) : undefined;
+  return [
+    {
+      ...column,
+      ...(decimal && { decimal }),
+      ...(timezone !== undefined && { timezone }),
+      ...(type !== null && { wide }),
+    },
+  ];
+}
+
+/** Precision and scale that a model declares. PostgreSQL's own type of a `sum()` has none. */
+function digitsOf(declared: string): readonly [precision: number, scale: number] | undefined {
+  const [, precision, scale = "0"] =
+    /^(?:numeric|decimal|dec)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)/i.exec(declared) ?? [];
+  return precision === undefined ? undefined : [Number(precision), Number(scale)];
 }
 
 /** A query whose relation or column is missing is retried for this time, with exponential backoff. */

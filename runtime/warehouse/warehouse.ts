@@ -19,7 +19,7 @@ export interface ResultColumn {
   readonly type: string;
   /** The fields of a composite type, or of an array of one. */
   readonly fields?: readonly ResultColumn[];
-  /** Precision and scale of a column of decimals that declares them. */
+  /** Precision and scale of a column of decimals: the database's, else those that the model declares. */
   readonly decimal?: readonly [precision: number, scale: number];
   /**
    * Identifies the relation's storage: a relation that replaces it has another. Null where nothing proves that the rows stay
@@ -144,6 +144,18 @@ export class TooManyRows extends Error {
 export class SharedSortKey extends Error {
   constructor() {
     super("More rows than fit into a page share one sort key.");
+  }
+}
+
+/** A value does not fit the digits that the model declares for its column, so a binary table cannot hold it. */
+export class TooManyDigits extends Error {
+  readonly column: string;
+
+  constructor(column: string, [precision, scale]: readonly [precision: number, scale: number]) {
+    super(
+      `A value of the column "${column}" does not fit numeric(${String(precision)},${String(scale)}): correct its data_type.`,
+    );
+    this.column = column;
   }
 }
 

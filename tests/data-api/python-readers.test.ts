@@ -10,17 +10,20 @@ const schema = await ownSchema(`
   CREATE TABLE @.sales AS
   SELECT i AS id, 'shop, "' || i || '"' AS shop, i * 1.5 AS amount, date '2026-01-01' + i AS day
   FROM generate_series(1, 900) i;
-  CREATE VIEW @.more AS SELECT i AS id, 'shop' AS shop, i * 1.5 AS amount FROM generate_series(1, 20000) i`);
+  CREATE VIEW @.more AS SELECT i AS id, 'shop' AS shop, i * 1.5 AS amount FROM generate_series(1, 20000) i;
+  CREATE VIEW @.totals AS SELECT shop, sum(amount) AS total FROM @.sales GROUP BY shop`);
 const columns = { id: "integer", shop: "text", amount: "numeric", day: "date" };
+const published = (resource: string) => ({ schema, tags: ["production", "shop", `api:${resource}`] });
 const url = await serveManifest(
-  manifestOf(
-    ["sales", "more"].map((name) => ({
-      name,
-      schema,
-      tags: ["production", "shop", `api:${name}`],
-      columns,
+  manifestOf([
+    ...["sales", "more"].map((name) => ({ ...published(name), name, columns })),
+    ...["38,2", "38,0", "5,2"].map((digits) => ({
+      ...published(`totals.${digits.replace(",", ".")}`),
+      name: `totals_${digits}`,
+      alias: "totals",
+      columns: { shop: "text", total: `numeric(${digits})` },
     })),
-  ),
+  ]),
 );
 
 const hasPython = needs("python3");
@@ -86,6 +89,26 @@ print(len(t), t["id"].sum(), t["shop"].iloc[0])`,
   ])("reads the rows: %s", async (_, needed, program) => {
     const printed = await python(needed, program);
     if (printed !== null) expect(printed).toBe(EXPECTED);
+  });
+
+  it("adds up a sum() whose digits the model declares", async () => {
+    const needed = "import duckdb, duckdb_extensions; duckdb_extensions.import_extension('httpfs')";
+    const file = `${url}/v1/shop/totals.38.2.parquet`;
+    const program = `print(*duckdb.sql("select count(*), sum(total) from read_parquet('${file}')").fetchone())`;
+    const printed = await python(needed, program);
+    if (printed !== null) expect(printed).toBe("900 608175.00");
+  });
+
+  it.each(["38.0", "5.2"])("gets no file whose values do not fit the declared digits: %s", async (digits) => {
+    const response = await fetch(`${url}/v1/shop/totals.${digits}.parquet`);
+    expect([response.status, await response.json()]).toEqual([
+      500,
+      {
+        detail:
+          "A value of 'total' has more digits than its documented type. Ask for another format than Parquet or Arrow.",
+      },
+    ]);
+    expect((await fetch(`${url}/v1/shop/totals.${digits}`)).status).toBe(200);
   });
 
   it.each([

@@ -92,6 +92,28 @@ export const floatMoney: Check = {
   },
 };
 
+/** PostgreSQL's `numeric` without digits, the type of each `sum()`: no decimal type of a binary table holds all its values. */
+export const numericWithoutDigits: Check = {
+  find({ entry: { endpoint } }) {
+    const names = endpoint.columns
+      .filter(({ type }) => {
+        const parsed = parseColumnType(type ?? undefined);
+        return parsed.kind === "decimal" && parsed.precision === undefined;
+      })
+      .map(({ name }) => name);
+    if (names.length === 0) return [];
+    return [
+      {
+        path: "$.columns",
+        message: sentence`Decimal columns without digits are texts in Parquet and Arrow: ${list(names)}.`,
+        hint: plain(
+          "Declare the digits as `data_type`, such as `numeric(38,2)`, or cast to it in the model's SQL.",
+        ),
+      },
+    ];
+  },
+};
+
 /** An endpoint, or a former path of one, whose announced end has passed. */
 export const pastSunset: Check = {
   find({ entry: { endpoint } }, { today }) {

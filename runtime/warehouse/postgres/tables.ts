@@ -1,4 +1,4 @@
-import type { ResultColumn, ResultColumns } from "../warehouse.js";
+import { type ResultColumn, type ResultColumns, TooManyDigits } from "../warehouse.js";
 import { kindOf } from "./columns.js";
 import { fieldTexts } from "./rows.js";
 
@@ -51,7 +51,7 @@ function typeOf(column: ResultColumn): ColumnReader {
 
 const TEXT: ColumnReader = { type: "string", read: (text) => text };
 
-function numberType({ type, decimal }: ResultColumn): ColumnReader {
+function numberType({ name, type, decimal }: ResultColumn): ColumnReader {
   switch (type) {
     case "int2":
     case "int4":
@@ -63,7 +63,7 @@ function numberType({ type, decimal }: ResultColumn): ColumnReader {
     case "float8":
       return { type: "float64", read: finiteOf };
     default:
-      return decimal === undefined ? DIGITS : decimalType(...decimal);
+      return decimal === undefined ? DIGITS : decimalType(name, decimal);
   }
 }
 
@@ -79,20 +79,20 @@ const DIGITS: ColumnReader = {
 /** `Number` reads more than 308 digits as infinite. */
 const digitsOf = (text: string): string | null => (/[Ny]/.test(text) ? null : text);
 
-function decimalType(precision: number, scale: number): ColumnReader {
+/** A value that does not fit is refused: the digits may be declared by the model alone. */
+function decimalType(name: string, decimal: readonly [precision: number, scale: number]): ColumnReader {
+  const [precision, scale] = decimal;
   if (precision > MAX_PRECISION || scale < 0 || scale > precision) return DIGITS;
-  return { type: { precision, scale }, read: (text) => unscaled(text, scale) };
-}
-
-/** Throws where the column has another scale than when its type was looked up. */
-function unscaled(text: string, scale: number): bigint | null {
-  if (digitsOf(text) === null) return null;
-  const point = text.indexOf(".");
-  const digits = point === -1 ? 0 : text.length - point - 1;
-  if (digits > scale) throw new Error(`A value has more than ${String(scale)} digits behind its point.`);
-  return (
-    BigInt(point === -1 ? text : text.slice(0, point) + text.slice(point + 1)) * 10n ** BigInt(scale - digits)
-  );
+  const end = 10n ** BigInt(precision);
+  const read = (text: string): bigint | null => {
+    if (digitsOf(text) === null) return null;
+    const [whole = "", fraction = ""] = text.split(".");
+    const units = BigInt(whole + fraction.slice(0, scale).padEnd(scale, "0"));
+    if (units >= end || units <= -end || /[1-9]/.test(fraction.slice(scale)))
+      throw new TooManyDigits(name, decimal);
+    return units;
+  };
+  return { type: { precision, scale }, read };
 }
 
 function finiteOf(text: string): number | null {
