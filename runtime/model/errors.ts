@@ -1,6 +1,6 @@
 /**
  * Every error of the data API (runtime/docs/errors.md). Nothing else makes an error body; OpenAPI and the tests read
- * this table.
+ * this table. `detail`: the text for the caller, with `{name}` placeholders; `when`: the condition, for the documentation.
  */
 export const ERRORS = {
   missingKey: {
@@ -274,15 +274,7 @@ export const ERRORS = {
     detail: "The database cannot be reached. Try again in {n} seconds.",
     when: "no server of the database accepts a connection; `Retry-After` has the seconds",
   },
-} as const satisfies Record<string, ErrorRow>;
-
-interface ErrorRow {
-  readonly status: number;
-  /** Text for the caller, with `{name}` placeholders. */
-  readonly detail: string;
-  /** The condition, for the documentation. */
-  readonly when: string;
-}
+} as const satisfies Record<string, { status: number; detail: string; when: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
