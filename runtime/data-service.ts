@@ -2,7 +2,7 @@ import { BuildRecords } from "./warehouse/data-versions.js";
 import type { Warehouse } from "./warehouse/warehouse.js";
 import type { ActiveRelease, LoadedRelease, Release } from "./release/release.js";
 import { Metrics, type ServedRelease } from "./operations/metrics.js";
-import { openGateway, type Gateway, warnOfCursorKey } from "./release/gateway.js";
+import { openGateway, type Gateway, warnOfCursorKey } from "./handler/gateway.js";
 import { activate, type RefreshResult } from "./release/activate.js";
 import type { RefreshLog } from "./release/refresh.js";
 import { Documents } from "./pages/documents.js";
@@ -11,8 +11,8 @@ import { findAt, pathOf } from "./response/content-negotiation.js";
 import type { Environment } from "./operations/environment.js";
 import { KeyFileWatcher } from "./operations/key-file-watcher.js";
 import { adapterProblem, clickhouseAddress } from "./model/clickhouse-address.js";
-import type { Logger } from "./server/logger.js";
-import { listen, type RunningServer, type EarlyErrorHeaders } from "./server/listen.js";
+import type { Logger } from "./http/logger.js";
+import { listen, type RunningServer, type EarlyErrorHeaders } from "./http/listen.js";
 import { Usage } from "./operations/usage.js";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { docsApp, explorerApp, isDocsPath } from "./pages/pages.js";
@@ -27,11 +27,11 @@ import {
   serveUsage,
   type Service,
   USAGE_PATH,
-} from "./system-endpoints.js";
+} from "./system/endpoints.js";
 import { MCP_PATH, serveMcp } from "./mcp/mcp-endpoint.js";
-import { handleRequest } from "./release/handler.js";
-import { setGateway } from "./release/request-gateway.js";
-import { requestIdOf, COMMON_HEADERS } from "./server/headers.js";
+import { handleRequest } from "./handler/handler.js";
+import { setGateway } from "./handler/request-gateway.js";
+import { requestIdOf, COMMON_HEADERS } from "./http/headers.js";
 
 interface DataServiceOptions {
   readonly environment: Environment;

@@ -12,6 +12,6 @@ export {
   type ResponseBody,
 } from "./release/define.js";
 export type * from "./model/endpoint.js";
-export type { Gateway } from "./release/gateway.js";
-export { withGateway } from "./release/request-gateway.js";
-export { openGateway, type GatewayOptions } from "./release/gateway.js";
+export type { Gateway } from "./handler/gateway.js";
+export { withGateway } from "./handler/request-gateway.js";
+export { openGateway, type GatewayOptions } from "./handler/gateway.js";

@@ -10,11 +10,11 @@ import { Vault } from "./ramp/core/vault.js";
 import type { RampDatabase } from "./ramp/database/ramp-database.js";
 import { DEFAULT_POLLING_POLICY } from "./ramp/intents/lease.js";
 import { openMigrated, startRamp } from "./ramp/start-ramp.js";
-import type { Logger } from "./server/logger.js";
-import type { RunningServer } from "./server/listen.js";
+import type { Logger } from "./http/logger.js";
+import type { RunningServer } from "./http/listen.js";
 
 export { readEnvironment } from "./operations/environment.js";
-export { createLogger } from "./server/logger.js";
+export { createLogger } from "./http/logger.js";
 export { SANDBOX_PROVIDERS, startSandbox } from "./ramp/sandbox/sandbox-server.js";
 export * from "./ramp/operator/integrations.js";
 export { type ProjectSettings, updateProject } from "./ramp/operator/project-settings.js";

@@ -20,11 +20,11 @@ import {
   reloadMessage,
 } from "./release/refresh.js";
 import type { Environment } from "./operations/environment.js";
-import { type Logger, createLogger } from "./server/logger.js";
-import type { RunningServer } from "./server/listen.js";
+import { type Logger, createLogger } from "./http/logger.js";
+import type { RunningServer } from "./http/listen.js";
 export { readEnvironment, type Environment, type EnvironmentResult } from "./operations/environment.js";
-export { createLogger, flushLog } from "./server/logger.js";
-export type { RunningServer } from "./server/listen.js";
+export { createLogger, flushLog } from "./http/logger.js";
+export type { RunningServer } from "./http/listen.js";
 export { type NodeBuild, BuildRecords, type TestRun } from "./warehouse/data-versions.js";
 export type { RenderResult, ManifestRenderer, RenderedManifest } from "./release/refresh.js";
 export type { HeldBackEndpoint } from "./release/release.js";

@@ -45,7 +45,7 @@ async function bundleCommandLine(): Promise<void> {
     sourcemap: true,
     packages: "external",
     // What the generator shares with the runtime is small and holds no state.
-    alias: { "@routewright/runtime/model": inRoot("runtime/model.ts") },
+    alias: { "@routewright/runtime/model": inRoot("runtime/generator-api.ts") },
     logLevel: "warning",
   });
 }

@@ -3,14 +3,14 @@ import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
 import type { Documents } from "../pages/documents.js";
-import type { Gateway } from "../release/gateway.js";
-import { type RequestContext, type HttpRoute, markCounted, serveRequest } from "../release/serve-request.js";
+import type { Gateway } from "../handler/gateway.js";
+import { type RequestContext, type HttpRoute, markCounted, serveRequest } from "../handler/serve-request.js";
 import { authorize } from "../request/authorize.js";
 import { complexityError } from "../request/request-fields.js";
 import { NO_ROWS, type Sent } from "../response/respond.js";
-import { markSummary } from "../release/summary.js";
+import { markSummary } from "../handler/summary.js";
 import { readBodyText } from "../response/send.js";
-import { COMMON_HEADERS, NO_STORE, setHeaders } from "../server/headers.js";
+import { COMMON_HEADERS, NO_STORE, setHeaders } from "../http/headers.js";
 import { answerMcp, type McpCaller } from "./mcp.js";
 import type { QueryReply } from "./rows.js";
 

@@ -2,7 +2,7 @@ import type { TokenSettings } from "../request/bearer-tokens.js";
 import type { Keyring } from "../request/keyring.js";
 import { clickhouseAddress } from "../model/clickhouse-address.js";
 import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../model/tier.js";
-import { clientAddress, type ClientAddress } from "../server/headers.js";
+import { clientAddress, type ClientAddress } from "../http/headers.js";
 import {
   generationOf,
   type GenerationEnvironment,

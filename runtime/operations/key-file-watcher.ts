@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { Keyring, parseKeyring, type KeyringResult } from "../request/keyring.js";
-import type { Logger } from "../server/logger.js";
+import type { Logger } from "../http/logger.js";
 import type { Variables } from "./variables.js";
 
 const DEFAULT_KEYS_FILE = "./api_keys.json";

@@ -1,5 +1,5 @@
 import { Counter, Histogram } from "prom-client";
-import { addMetric, type CollectedMetric, ServiceMetrics } from "../server/service-metrics.js";
+import { addMetric, type CollectedMetric, ServiceMetrics } from "../http/service-metrics.js";
 import type { WarehouseLoad } from "../warehouse/warehouse.js";
 import type { RequestRecord } from "./request-record.js";
 

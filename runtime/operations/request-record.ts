@@ -1,7 +1,7 @@
 import type { HttpError } from "../model/errors.js";
 import type { Tier } from "../model/tier.js";
 import type { KeyOwner } from "../request/keyring.js";
-import type { Trace } from "../server/headers.js";
+import type { Trace } from "../http/headers.js";
 
 /** What is recorded of a request. Contains no secrets. */
 export interface RequestRecord {

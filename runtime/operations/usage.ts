@@ -1,5 +1,5 @@
 import { UsageCounter } from "./usage-counter.js";
-import type { Logger } from "../server/logger.js";
+import type { Logger } from "../http/logger.js";
 import { isDenied, type UsageLine, UsageTable, writeGrantFor } from "./usage-table.js";
 
 /**

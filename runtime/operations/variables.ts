@@ -1,6 +1,6 @@
 import { TIERS, type Tier } from "../model/tier.js";
 import type { TokenSettings } from "../request/bearer-tokens.js";
-import { isFetchable } from "../server/issuer-keys.js";
+import { isFetchable } from "../http/issuer-keys.js";
 
 /** Reads variables and collects problems. Messages never contain values, which may be secret. */
 export class Variables {

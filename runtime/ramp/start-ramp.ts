@@ -1,7 +1,7 @@
 import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, startDeliveryWorker } from "./webhooks/deliver.js";
-import type { ClientAddress } from "../server/headers.js";
-import type { Logger } from "../server/logger.js";
-import { listen, type RunningServer } from "../server/listen.js";
+import type { ClientAddress } from "../http/headers.js";
+import type { Logger } from "../http/logger.js";
+import { listen, type RunningServer } from "../http/listen.js";
 import { openRateLimitStore } from "../request/rate-limit/redis-store.js";
 import { type RampLimits, RAMP_LIMITS } from "./api/authenticate.js";
 import { rampApp } from "./api/app.js";

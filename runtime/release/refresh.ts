@@ -1,4 +1,4 @@
-import type { Logger } from "../server/logger.js";
+import type { Logger } from "../http/logger.js";
 import { failed, NO_CHANGES, type RefreshResult, type ReleaseStatus, success } from "./activate.js";
 import type { CompiledModule } from "./generated-folder.js";
 import type {

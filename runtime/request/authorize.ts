@@ -1,5 +1,5 @@
 import { type CallerAccess, allows, isListed, type PerTier, type Tier } from "../model/tier.js";
-import { type ClientAddress, type Origin, networkOf } from "../server/headers.js";
+import { type ClientAddress, type Origin, networkOf } from "../http/headers.js";
 import type { RateLimitStore, RateWindow } from "./rate-limit/memory-store.js";
 import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
 import type { TokenIssuer } from "./bearer-tokens.js";

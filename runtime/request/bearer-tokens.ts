@@ -1,6 +1,6 @@
 import { errors, jwtVerify, type JWTPayload } from "jose";
 import { httpError, type HttpError, type Result } from "../model/errors.js";
-import { IssuerKeys, TOKEN_ALGORITHMS } from "../server/issuer-keys.js";
+import { IssuerKeys, TOKEN_ALGORITHMS } from "../http/issuer-keys.js";
 import { hashOf, KEY_ID_DIGITS, type KeyOwner, readOwner } from "./keyring.js";
 
 /** Whose tokens are accepted, and what their claims mean (runtime/docs/keys.md, Tokens). */

@@ -4,7 +4,7 @@ import { matchesTag } from "./entity-tag.js";
 import type { QueryResult, StreamedResult } from "./result-service.js";
 import { COMPRESSED_FROM_BYTES, compressor, encodingOf, CONTENT_TYPES } from "./content-negotiation.js";
 import { sendStream } from "./send-stream.js";
-import { COMMON_HEADERS, TEXT_POLICY } from "../server/headers.js";
+import { COMMON_HEADERS, TEXT_POLICY } from "../http/headers.js";
 import type { ResolvedQuery, RowFormat } from "../model/query.js";
 import type { QueryContext, Warehouse } from "../warehouse/warehouse.js";
 import type { Holder } from "../warehouse/shares.js";

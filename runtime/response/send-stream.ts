@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { resetConnection } from "../server/client-connection.js";
+import { resetConnection } from "../http/client-connection.js";
 import type { RowStream, StreamEnd } from "../warehouse/warehouse.js";
 import type { Frame } from "./content-negotiation.js";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { MAX_BODY_BYTES, readBody } from "../server/body.js";
-import { COMMON_HEADERS, NO_STORE, TEXT_POLICY } from "../server/headers.js";
+import { MAX_BODY_BYTES, readBody } from "../http/body.js";
+import { COMMON_HEADERS, NO_STORE, TEXT_POLICY } from "../http/headers.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { httpError, type HttpError, type Result } from "../model/errors.js";
 import type { PerTier, Tier } from "../model/tier.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { requestFields } from "../../runtime/data-service.js";
-import { traceOf } from "../../runtime/server/headers.js";
+import { traceOf } from "../../runtime/http/headers.js";
 import { observation } from "../support/observation.js";
 import { KEYS } from "../support/service.js";
 import { sendRequest, post } from "./http-client.js";

@@ -31,8 +31,8 @@ describe("import boundaries", () => {
     ["runtime/ramp/providers/x.ts", `import type { Intent } from "../intents/intent.js";`],
     ["runtime/ramp/webhooks/x.ts", `import "../intents/intent.js";`],
     ["runtime/ramp/hosted-pages/x.ts", `import "../api/route.js";`],
-    ["runtime/ramp/x.ts", `await import("../release/handler.js");`],
-    ["runtime/server/x.ts", `import type { Endpoint } from "../model/endpoint.js";`],
+    ["runtime/ramp/x.ts", `await import("../handler/handler.js");`],
+    ["runtime/http/x.ts", `import type { Endpoint } from "../model/endpoint.js";`],
     ["runtime/request/x.ts", `import "../warehouse/data-versions.js";`],
     ["runtime/warehouse/x.ts", `import "./postgres/connect.js";`],
     ["runtime/warehouse/x.ts", `import "../request/authorize.js";`],
@@ -47,7 +47,7 @@ describe("import boundaries", () => {
   });
 
   it.each([
-    ["runtime/release/x.ts", `import "../request/page.js"; import "../server/body.js"; import "pg";`],
+    ["runtime/handler/x.ts", `import "../request/page.js"; import "../http/body.js"; import "pg";`],
     ["runtime/ramp/intents/x.ts", `import "../providers/quotes.js"; import "pg";`],
     ["generator/render/x.ts", `import "../catalogue/catalogue.js"; import "@routewright/runtime/model";`],
     ["tests/x.ts", `import "../generator/cli.js"; import "../runtime/server.js";`],
@@ -79,8 +79,8 @@ describe("import boundaries", () => {
 
   it.each([
     ["runtime/model/tier.ts", `import type { Endpoint } from "./endpoint.js";`],
-    ["runtime/server/limits.ts", `export * from "./listen.js";`],
-    ["runtime/server/limits.ts", `export type Server = import("./listen.js").Listening;`],
+    ["runtime/http/limits.ts", `export * from "./listen.js";`],
+    ["runtime/http/limits.ts", `export type Server = import("./listen.js").Listening;`],
   ])("stop a circle that %s would close", async (file, code) => {
     expect(await messagesOf(file, code)).toEqual([expect.stringContaining("may not form a circle")]);
   });

@@ -1,4 +1,4 @@
-import type { Tier } from "../../runtime/model.js";
+import type { Tier } from "../../runtime/generator-api.js";
 import type { LintOptions } from "../../generator/commands/lint.js";
 import { lint, type LintResult } from "../../generator/lint/linter.js";
 import { projectOf } from "../../generator/lint/project.js";

@@ -1,5 +1,5 @@
 import { AggregatorRegistry, Counter, Registry } from "prom-client";
-import { addMetric, DROPPED_LOG_LINES } from "../../server/service-metrics.js";
+import { addMetric, DROPPED_LOG_LINES } from "../../http/service-metrics.js";
 
 /** Metrics of one process, as prom-client's `getMetricsAsJSON` gives them. */
 export type MetricsSnapshot = readonly object[];

@@ -1,5 +1,5 @@
 import express, { type Express, type Request, type Response } from "express";
-import { COMMON_HEADERS, NO_STORE, TEXT_POLICY, requestIdOf } from "../../server/headers.js";
+import { COMMON_HEADERS, NO_STORE, TEXT_POLICY, requestIdOf } from "../../http/headers.js";
 import {
   type RampResponse,
   RAMP_ERRORS,

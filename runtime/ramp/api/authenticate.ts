@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { type ClientAddress, networkOf } from "../../server/headers.js";
+import { type ClientAddress, networkOf } from "../../http/headers.js";
 import type { RateLimitStore } from "../../request/rate-limit/memory-store.js";
 import type { ProjectSignIn, Project } from "../sign-in/project-credentials.js";
 import type { Customer, CustomerTokens } from "../sign-in/customer-token.js";

@@ -7,8 +7,8 @@ import { type RampResponse, isRampError, type RampError, rampError } from "../co
 import type { RouteRequest, Route } from "./route.js";
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { readBody } from "../../server/body.js";
-import { networkOf } from "../../server/headers.js";
+import { readBody } from "../../http/body.js";
+import { networkOf } from "../../http/headers.js";
 import { isStorable, parseJson, type Violation, violations } from "../core/json-schema.js";
 
 /**

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler } from "express";
-import { isLocalCaller } from "../../server/headers.js";
+import { isLocalCaller } from "../../http/headers.js";
 import { jsonResponse, type RampError, rampError, type RampResponse } from "../core/ramp-errors.js";
 import type { Backlog } from "../core/ramp-metrics.js";
 import type { OperatorTransaction } from "../database/ramp-database.js";

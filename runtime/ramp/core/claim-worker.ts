@@ -1,4 +1,4 @@
-import type { Logger } from "../../server/logger.js";
+import type { Logger } from "../../http/logger.js";
 
 /** Runs work at an interval, never twice at a time. A run that fails is logged, and the next one tries again. */
 export class IntervalJob {

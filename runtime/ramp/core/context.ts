@@ -1,4 +1,4 @@
-import type { Logger } from "../../server/logger.js";
+import type { Logger } from "../../http/logger.js";
 import type { Currencies } from "../accounts/currency.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import type { RampMetrics } from "./ramp-metrics.js";

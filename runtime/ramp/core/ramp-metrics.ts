@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from "prom-client";
-import { addMetric, type CollectedMetric, ServiceMetrics } from "../../server/service-metrics.js";
+import { addMetric, type CollectedMetric, ServiceMetrics } from "../../http/service-metrics.js";
 
 /** Parts of a provider's answer that are checked against the request. */
 export type ReplyField = "id" | "quote" | "instruction" | "receipt" | "refund";

@@ -3,7 +3,7 @@ import { credentialPurpose } from "../providers/provider-connections.js";
 import { HttpProvider, reasonOf } from "../providers/provider.js";
 import type { Vault } from "../core/vault.js";
 import { OF_PROJECT, type RampDatabase } from "../database/ramp-database.js";
-import { isFetchable } from "../../server/issuer-keys.js";
+import { isFetchable } from "../../http/issuer-keys.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { urlProblem } from "../core/json-schema.js";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { isUuid, newId, type ProjectId } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
-import { namesPrivateAddress } from "../../server/outbound-http.js";
+import { namesPrivateAddress } from "../../http/outbound-http.js";
 import type { Vault } from "../core/vault.js";
 import { EVENT_TYPES, recordEvent } from "../webhooks/record-event.js";
 import { webhookPurpose } from "../webhooks/deliver.js";

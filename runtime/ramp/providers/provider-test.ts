@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseJson } from "../core/json-schema.js";
-import { sendRequest } from "../../server/outbound-http.js";
+import { sendRequest } from "../../http/outbound-http.js";
 import { HttpProvider, type ProviderReply, reasonOf } from "./provider.js";
 import type { Capabilities, Execution, Movement, Pair } from "./protocol.js";
 import { isSignedCallback, REQUEST_HEADERS } from "./signature.js";

@@ -8,7 +8,7 @@ import {
   retry,
   wrap,
 } from "cockatiel";
-import { sendRequest } from "../../server/outbound-http.js";
+import { sendRequest } from "../../http/outbound-http.js";
 import { check, isSchema, parseJson } from "../core/json-schema.js";
 import {
   type ResponseOf,

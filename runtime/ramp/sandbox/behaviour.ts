@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { sendRequest } from "../../server/outbound-http.js";
+import { sendRequest } from "../../http/outbound-http.js";
 import type { Callback } from "../providers/protocol.js";
 import { callbackHeaders } from "../providers/signature.js";
 

@@ -1,8 +1,8 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import express, { type Express, type Request, type Response } from "express";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readBody } from "../../server/body.js";
-import { listen, type RunningServer } from "../../server/listen.js";
+import { readBody } from "../../http/body.js";
+import { listen, type RunningServer } from "../../http/listen.js";
 import {
   ExecutionOrder,
   OnboardingOrder,

@@ -1,5 +1,5 @@
 import { decodeJwt, errors, jwtVerify } from "jose";
-import { IssuerKeys, TOKEN_ALGORITHMS } from "../../server/issuer-keys.js";
+import { IssuerKeys, TOKEN_ALGORITHMS } from "../../http/issuer-keys.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
 import type { ProjectId } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";

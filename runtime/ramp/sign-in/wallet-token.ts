@@ -6,7 +6,7 @@ import type { Address } from "../accounts/addresses.js";
 import { hashMessage, parseSignInMessage, recoverAddress, type SignInMessage } from "./ethereum-message.js";
 import type { Vault } from "../core/vault.js";
 import { parseJson } from "../core/json-schema.js";
-import { sendRequest } from "../../server/outbound-http.js";
+import { sendRequest } from "../../http/outbound-http.js";
 /** How long a nonce can be used, in minutes (runtime/ramp/docs/customers.md, Wallet sign-in). */
 const NONCE_MINUTES = 10;
 /** How far `Issued At` may be from now. */

@@ -10,7 +10,7 @@ import {
   type OutboundResult,
   publicLookup,
   sendRequest,
-} from "../../server/outbound-http.js";
+} from "../../http/outbound-http.js";
 
 /** How events are delivered (runtime/ramp/docs/webhooks.md). */
 export interface DeliveryPolicy {

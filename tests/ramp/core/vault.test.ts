@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
-import { createLogger } from "../../../runtime/server/logger.js";
-import { clientAddress } from "../../../runtime/server/headers.js";
+import { createLogger } from "../../../runtime/http/logger.js";
+import { clientAddress } from "../../../runtime/http/headers.js";
 import { rotateVault, SEALED_COLUMNS, unreadableSecrets, Vault } from "../../../runtime/ramp/core/vault.js";
 import { updateProject } from "../../../runtime/ramp/operator/project-settings.js";
 import { startRamp } from "../../../runtime/ramp/start-ramp.js";

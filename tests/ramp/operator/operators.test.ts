@@ -1,7 +1,7 @@
 /** What operators can do about intents that need them: each command, recorded, until the doctor is green. */
 import { afterEach, describe, expect, it } from "vitest";
-import { createLogger } from "../../../runtime/server/logger.js";
-import { clientAddress } from "../../../runtime/server/headers.js";
+import { createLogger } from "../../../runtime/http/logger.js";
+import { clientAddress } from "../../../runtime/http/headers.js";
 import type { Attention, AttentionReason } from "../../../runtime/ramp/intents/intent.js";
 import { startRamp } from "../../../runtime/ramp/start-ramp.js";
 import {

@@ -1,6 +1,6 @@
 /** The ramp in a process of its own, which ends like a crash at the point that `RAMP_FAULT` names. Prints its address first. */
-import { clientAddress } from "../../../runtime/server/headers.js";
-import { createLogger } from "../../../runtime/server/logger.js";
+import { clientAddress } from "../../../runtime/http/headers.js";
+import { createLogger } from "../../../runtime/http/logger.js";
 import { armFailpoint, type Failpoint } from "../../../runtime/ramp/core/failpoints.js";
 import { DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
 import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/deliver.js";

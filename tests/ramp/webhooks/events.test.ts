@@ -1,7 +1,7 @@
 import { customerIdOf } from "../../../runtime/ramp/database/id.js";
 import { describe, expect, it } from "vitest";
 import { RETRY_SECONDS } from "../../../runtime/ramp/webhooks/deliver.js";
-import { isPublicAddress } from "../../../runtime/server/outbound-http.js";
+import { isPublicAddress } from "../../../runtime/http/outbound-http.js";
 import { recordEvent } from "../../../runtime/ramp/webhooks/record-event.js";
 import { replayWebhooks, addWebhook } from "../../../runtime/ramp/operator/webhooks.js";
 import { ownReceiver } from "../support/receiver.js";

@@ -1,9 +1,9 @@
 /**
- * What the handlers of `system-endpoints.ts` answer, as the OpenAPI document describes it: names and schemas alone, which
+ * What the handlers of `endpoints.ts` answer, as the OpenAPI document describes it: names and schemas alone, which
  * the generator imports.
  */
-import { type Tier, TIERS } from "./model/tier.js";
-import type { Schema } from "./system-schemas.js";
+import { type Tier, TIERS } from "../model/tier.js";
+import type { Schema } from "./schemas.js";
 
 interface Answer {
   readonly description: string;

@@ -1,4 +1,4 @@
-import { TIERS } from "./model/tier.js";
+import { TIERS } from "../model/tier.js";
 
 /** A JSON Schema. */
 export type Schema = Readonly<Record<string, unknown>>;

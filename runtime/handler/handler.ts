@@ -37,7 +37,7 @@ import { SortKeyTooLong } from "../response/cursors.js";
 import type { QueryResult } from "../response/result-service.js";
 import { readsParts } from "../response/whole-results.js";
 import { StreamAborted } from "../response/send-stream.js";
-import { traceOf, traceparent } from "../server/headers.js";
+import { traceOf, traceparent } from "../http/headers.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
 import {

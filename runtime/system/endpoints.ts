@@ -1,20 +1,20 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Express, Request, Response } from "express";
-import { httpError, type HttpError } from "./model/errors.js";
-import { isTier, RATE_WINDOW_SECONDS, TIERS } from "./model/tier.js";
-import type { UsageLine } from "./operations/usage-table.js";
-import type { Documents } from "./pages/documents.js";
-import type { RefreshResult } from "./release/activate.js";
-import type { Gateway } from "./release/gateway.js";
-import type { HeldBackEndpoint } from "./release/release.js";
-import { type HttpRoute, serveRequest } from "./release/serve-request.js";
-import type { Authorization } from "./request/authorize.js";
-import type { BufferedResult } from "./response/buffered-result.js";
-import { COMPRESSED_FROM_BYTES, encodingOf } from "./response/content-negotiation.js";
-import { matchesTag } from "./response/entity-tag.js";
-import { NO_ROWS } from "./response/respond.js";
-import type { Reply } from "./response/send.js";
-import { COMMON_HEADERS, isLocalCaller, setHeaders } from "./server/headers.js";
+import { httpError, type HttpError } from "../model/errors.js";
+import { isTier, RATE_WINDOW_SECONDS, TIERS } from "../model/tier.js";
+import type { UsageLine } from "../operations/usage-table.js";
+import type { Documents } from "../pages/documents.js";
+import type { RefreshResult } from "../release/activate.js";
+import type { Gateway } from "../handler/gateway.js";
+import type { HeldBackEndpoint } from "../release/release.js";
+import { type HttpRoute, serveRequest } from "../handler/serve-request.js";
+import type { Authorization } from "../request/authorize.js";
+import type { BufferedResult } from "../response/buffered-result.js";
+import { COMPRESSED_FROM_BYTES, encodingOf } from "../response/content-negotiation.js";
+import { matchesTag } from "../response/entity-tag.js";
+import { NO_ROWS } from "../response/respond.js";
+import type { Reply } from "../response/send.js";
+import { COMMON_HEADERS, isLocalCaller, setHeaders } from "../http/headers.js";
 
 /** State that the system endpoints report. */
 export interface Service {

@@ -4,7 +4,7 @@ import type { Tier } from "../model/tier.js";
 import { authorize, type Authorization, callerHeaders, peek, requireAccess } from "../request/authorize.js";
 import { NO_ROWS, type Sent } from "../response/respond.js";
 import { type Reply, send, sendHttpError, sendOptions } from "../response/send.js";
-import { requestIdOf } from "../server/headers.js";
+import { requestIdOf } from "../http/headers.js";
 import type { Gateway } from "./gateway.js";
 
 /** What a path serves. */
