@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { compact } from "../data-api/http-client.js";
-import { filteredRequests, filteredWhere, sendFiltered } from "../data-api/filtered-requests.js";
+import { compact } from "../support/http-client.js";
+import { filteredRequests, filteredWhere, sendFiltered } from "../warehouse/filtered-requests.js";
 import {
   COLUMN_FILTERS,
   COLUMNS,

@@ -9,7 +9,7 @@ import { freePort } from "../support/port.js";
 import { manifestOf } from "../support/manifest.js";
 import { selfSigned } from "../manifest/self-signed.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { refusal, sendRequest, statusAndBody } from "../data-api/http-client.js";
+import { refusal, sendRequest, statusAndBody } from "../support/http-client.js";
 
 const key = KEYS.tier3;
 const UNREACHABLE = refusal(503, "The database cannot be reached. Try again in 1 seconds.");

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { type TestModel, manifestOf } from "../support/manifest.js";
 import { serveManifest } from "../support/service.js";
-import { sendRequest } from "../data-api/http-client.js";
+import { sendRequest } from "../support/http-client.js";
 
 /** Names that a statement of the API may write itself: of its own values, of functions and keywords, and with quotes. */
 const NAMES = [

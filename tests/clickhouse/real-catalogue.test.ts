@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { serve } from "../support/command.js";
 import { generateInto, KEYS, ownFolder } from "../support/service.js";
-import { sendRequest } from "../data-api/http-client.js";
+import { sendRequest } from "../support/http-client.js";
 
 /** Manifests of a public project, which are not ours to keep here: tested too where they are beside the clone. */
 const SHARED = fileURLToPath(new URL("../../../shared/catalogue/", import.meta.url));

@@ -3,7 +3,7 @@ import { readEnvironment } from "../../runtime/operations/environment.js";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { refusal, sendRequest, statusAndBody } from "../data-api/http-client.js";
+import { refusal, sendRequest, statusAndBody } from "../support/http-client.js";
 
 const database = await ownDatabase([
   "CREATE TABLE @.facts (day Date, shop String, n UInt64) ENGINE = MergeTree PARTITION BY toYYYYMM(day) ORDER BY (day, shop)",

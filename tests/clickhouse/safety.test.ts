@@ -6,7 +6,7 @@ import { atEnd } from "../support/at-end.js";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest, startManifest } from "../support/service.js";
-import { refusal, sendRequest, statusAndBody } from "../data-api/http-client.js";
+import { refusal, sendRequest, statusAndBody } from "../support/http-client.js";
 
 const key = KEYS.tier3;
 const FAILED = refusal(500, "Database query failed.");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sendRequest } from "../data-api/http-client.js";
+import { sendRequest } from "../support/http-client.js";
 import { clickhouse, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { manifestOf } from "../support/manifest.js";
 import { roleOf } from "./role.js";

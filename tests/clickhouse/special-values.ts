@@ -1,4 +1,4 @@
-import type { FilteredColumn } from "../data-api/filtered-requests.js";
+import type { FilteredColumn } from "../warehouse/filtered-requests.js";
 
 export const ROWS = 300;
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { post, sendRequest } from "../data-api/http-client.js";
+import { post, sendRequest } from "../support/http-client.js";
 
 const UINT256 = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
 const INT128 = "-170141183460469231731687303715884105728";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { refusal, type Reply, sendRequest, statusAndBody } from "../data-api/http-client.js";
+import { refusal, type Reply, sendRequest, statusAndBody } from "../support/http-client.js";
 
 /** Each `id` four times, one of them 40 times: what an incremental model has until ClickHouse has merged its parts. */
 const INSERTS = [0, 1, 2, 3].map(

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { Agent, request, type IncomingMessage } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { sendRequest, statusAndBody } from "../data-api/http-client.js";
+import { sendRequest, statusAndBody } from "../support/http-client.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { evaluateModule, readGenerated } from "../../runtime/release/generated-folder.js";
 import { openGateway, readKeyring, withGateway } from "../../runtime/index.js";
-import { sendRequest, type RequestOptions, type Reply } from "../data-api/http-client.js";
+import { sendRequest, type RequestOptions, type Reply } from "../support/http-client.js";
 import { databaseUrl } from "../support/database.js";
 import { KEYS, ownFolder, serveManifest } from "../support/service.js";
 import { starterManifest } from "./starter.js";

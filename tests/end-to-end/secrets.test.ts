@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { sendRequest, askRaw, post } from "../data-api/http-client.js";
+import { sendRequest, askRaw, post } from "../support/http-client.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";

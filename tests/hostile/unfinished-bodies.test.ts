@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { KEYS } from "../support/service.js";
-import { Client } from "./client.js";
-import { ownService } from "./own-service.js";
+import { Client } from "../http/client.js";
+import { ownService } from "../http/own-service.js";
 
 const service = await ownService({
   API_KEYS: JSON.stringify({ [KEYS.tier1]: "tier1", [KEYS.tier3]: "tier3" }),

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hashOf } from "../../runtime/request/keyring.js";
-import { sendRequest } from "../data-api/http-client.js";
+import { sendRequest } from "../support/http-client.js";
 import { run, serve, type Served } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";

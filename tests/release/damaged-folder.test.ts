@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { workerRenderer } from "../../generator/watch/worker-renderer.js";
 import { messageOf } from "../../runtime/model/error-message.js";
-import { sendRequest } from "../data-api/http-client.js";
+import { sendRequest } from "../support/http-client.js";
 import { serve, type Served } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";

@@ -2,7 +2,7 @@ import { execSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { sendRequest } from "../data-api/http-client.js";
+import { sendRequest } from "../support/http-client.js";
 import { databaseUrl } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { run, serve, type Served } from "../support/command.js";

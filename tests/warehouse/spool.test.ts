@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import { afterEach, expect, it, vi } from "vitest";
 import { Spool, SpoolBudget } from "../../runtime/warehouse/spool.js";
-import { smallDisk } from "../faults/small-disk.js";
+import { smallDisk } from "./postgres/small-disk.js";
 
 const disk = smallDisk(8);
 if (typeof disk === "string")

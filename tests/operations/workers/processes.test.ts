@@ -4,7 +4,7 @@ import { Agent, request, type IncomingMessage } from "node:http";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { sendRequest, statusAndBody } from "../../data-api/http-client.js";
+import { sendRequest, statusAndBody } from "../../support/http-client.js";
 import { ownSchema } from "../../support/database.js";
 import { serve, type Served } from "../../support/command.js";
 import { manifestOf } from "../../support/manifest.js";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { sendRequest, statusAndBody } from "../../data-api/http-client.js";
+import { sendRequest, statusAndBody } from "../../support/http-client.js";
 import { ownSchema } from "../../support/database.js";
 import { start } from "../../support/command.js";
 import { manifestOf } from "../../support/manifest.js";

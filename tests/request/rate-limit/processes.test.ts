@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { sendRequest, statusAndBody } from "../../data-api/http-client.js";
+import { sendRequest, statusAndBody } from "../../support/http-client.js";
 import { run, serve, type Served } from "../../support/command.js";
 import { databaseUrl, ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sendRequest, askRaw, statusAndBody, type RequestOptions } from "../../data-api/http-client.js";
+import { sendRequest, askRaw, statusAndBody, type RequestOptions } from "../../support/http-client.js";
 import { described } from "../../support/described.js";
 import { ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";

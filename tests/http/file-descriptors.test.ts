@@ -1,0 +1,41 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { sendRequest } from "../support/http-client.js";
+import { serve, type Served } from "../support/command.js";
+import { databaseUrl, ownSchema } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { generateInto, ownFolder } from "../support/service.js";
+
+const schema = await ownSchema("CREATE TABLE @.orders AS SELECT 1 AS id");
+const manifest = manifestOf([
+  { name: "orders", schema, tags: ["production", "shop", "api:orders"], columns: { id: "integer" } },
+]);
+
+function serveOrders(launcher: readonly string[] = []): Promise<Served> {
+  const folder = ownFolder();
+  generateInto(join(folder, "generated"), manifest);
+  return serve(folder, ["--only", "data"], { DATABASE_URL: databaseUrl, USAGE_ENABLED: "false" }, launcher);
+}
+
+/** On a connection of its own. */
+const statusOf = async (url: string): Promise<number> => (await sendRequest(url, "/v1/shop/orders")).status;
+
+it("a server with few file descriptors says so at start, and serves one client after the other", async () => {
+  const { url, printed } = await serveOrders(["prlimit", "--nofile=128"]);
+  expect(printed().stdout).toMatch(/"level":40.*"openFiles":128,"connections":\d+,.*few file descriptors/);
+  for (let round = 0; round < 10; round++) expect(await statusOf(url)).toBe(200);
+});
+
+it("a server that has no file descriptor left serves again once it has", async () => {
+  const { url, child } = await serveOrders();
+  expect(await statusOf(url)).toBe(200);
+  const pid = String(child.pid);
+  execFileSync("prlimit", ["--pid", pid, "--nofile=3:"]);
+  // Not accepted: no descriptor is left for it.
+  const waiting = statusOf(url).catch(() => 0);
+  expect(await Promise.race([waiting, sleep(500).then(() => "waits")])).not.toBe(200);
+  execFileSync("prlimit", ["--pid", pid, "--nofile=4096:"]);
+  await expect.poll(() => statusOf(url).catch(() => 0)).toBe(200);
+});

@@ -1,0 +1,185 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ownSchema } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { generateInto, ownFolder, startFolder } from "../support/service.js";
+import { sendRequest, post, refusal, statusAndBody } from "../support/http-client.js";
+
+const schema = await ownSchema(`
+  CREATE TABLE @.orders AS SELECT * FROM (VALUES
+    (1, 'paid', 'A', 10, 5.5), (2, 'open', 'B', 20, 7.5), (3, 'other', 'C', 30, 9.5)
+  ) AS v (id, status, grade, level, share)`);
+
+const parameter = (name: string, column: string, operator = "=", more: object = {}) => ({
+  name,
+  column,
+  operator,
+  type: operator === "IN" ? "string_list" : "string",
+  ...more,
+});
+
+const base = manifestOf([
+  {
+    name: "orders",
+    schema,
+    tags: ["production", "shop", "api:orders"],
+    columns: { id: "integer", status: "text", grade: "text", level: "integer", share: "numeric" },
+    api: {
+      allow_unfiltered: true,
+      methods: ["GET", "POST"],
+      parameters: [
+        parameter("status", "status"),
+        parameter("any_status", "status", "IN"),
+        parameter("folded", "status", "=", { case: "lower" }),
+        parameter("like", "status", "ILIKE"),
+        parameter("level", "level"),
+        parameter("grade", "grade"),
+      ],
+    },
+  },
+]) as { nodes: object };
+
+/** A test on a column as dbt writes it. */
+function test(
+  name: string,
+  column: string,
+  kwargs: object = {},
+  config: object = {},
+  namespace: string | null = null,
+) {
+  const attached_node = "model.test.orders";
+  const test_metadata = { name, namespace, kwargs: { column_name: column, ...kwargs } };
+  return { resource_type: "test", column_name: column, attached_node, test_metadata, config };
+}
+
+const TESTS = {
+  "test.a": test("accepted_values", "status", { values: ["paid", "open"] }),
+  "test.b": test("accepted_values", "level", { values: [10, 20], quote: false }),
+  "test.c": test("accepted_values", "grade", { values: ["A"] }, { severity: "warn" }),
+  "test.d": test("accepted_values", "grade", { values: ["B"] }, { where: "id > 1" }),
+  "test.e": test("unique", "id"),
+  "test.f": test("not_null", "id"),
+  "test.g": test("relationships", "level", { to: "ref('levels')", field: "number" }),
+  "test.h": test(
+    "accepted_range",
+    "share",
+    { min_value: 0, max_value: 100, inclusive: false },
+    {},
+    "dbt_utils",
+  ),
+  "test.i": test("expect_column_values_to_be_between", "id", { min_value: 1 }, {}, "dbt_expectations"),
+  "test.m": test(
+    "accepted_range",
+    "id",
+    { min_value: 0, max_value: 1000, inclusive: false },
+    {},
+    "dbt_utils",
+  ),
+  "test.j": test("accepted_range", "level", { min_value: 11 }, { error_if: ">5" }, "dbt_utils"),
+  "test.k": test("accepted_range", "level", { max_value: 12 }, {}, "somebody"),
+  "test.l": test(
+    "expect_column_values_to_be_between",
+    "level",
+    { max_value: 1, row_condition: "id = 1" },
+    {},
+    "dbt_expectations",
+  ),
+};
+
+const folder = ownFolder();
+generateInto(folder, { ...base, nodes: { ...base.nodes, ...TESTS } });
+const { url } = await startFolder(folder);
+
+const get = async (query: string): Promise<unknown> =>
+  statusAndBody(await sendRequest(url, `/v1/shop/orders?${query}`));
+const ids = async (query: string): Promise<unknown> => {
+  const [status, rows] = (await get(query)) as [number, { id: number }[]];
+  return status === 200 ? rows.map(({ id }) => id) : rows;
+};
+const oneOf = (name: string, values: string) =>
+  refusal(400, `Parameter '${name}' must be one of: ${values}.`);
+
+describe("accepted_values of a column", () => {
+  it.each([
+    ["status=paid", [1]],
+    ["any_status=paid,open", [1, 2]],
+    ["folded=PAID", [1]],
+    ["like=oth", [3]],
+    ["level=10", [1]],
+    ["level=%2B020", [2]],
+    ["status=", [1, 2, 3]],
+  ])("are what a filter takes: %s", async (query, found) => {
+    expect(await ids(query)).toEqual(found);
+  });
+
+  it.each([
+    ["status=other", "status", "paid, open"],
+    ["status=Paid", "status", "paid, open"],
+    ["any_status=paid&any_status=none", "any_status", "paid, open"],
+    ["folded=none", "folded", "paid, open"],
+    ["level=30", "level", "10, 20"],
+    ["level=x", "level", "10, 20"],
+  ])("refuse other values with the list: %s", async (query, name, values) => {
+    expect(await get(query)).toEqual(oneOf(name, values));
+  });
+
+  it("refuse them in a body too", async () => {
+    expect(statusAndBody(await post(url, "/v1/shop/orders", { any_status: ["paid", "x"] }))).toEqual(
+      oneOf("any_status", "paid, open"),
+    );
+  });
+
+  it("promise nothing where the test only warns or looks at some rows", async () => {
+    expect(await ids("grade=C")).toEqual([3]);
+  });
+});
+
+it("OpenAPI says what the tests promise, and no more", async () => {
+  const { text } = await sendRequest(url, "/openapi.json");
+  const { paths, components } = JSON.parse(text) as {
+    paths: Record<string, { get: { parameters: { name: string; schema: unknown }[] } }>;
+    components: { schemas: Record<string, { properties: unknown }> };
+  };
+  expect(components.schemas["shop_orders_row"]?.properties).toEqual({
+    id: {
+      type: "integer",
+      format: "int32",
+      // One of the two ranges excludes its bounds.
+      minimum: 1,
+      maximum: 1000,
+      description: "No two rows have the same value.",
+    },
+    status: { type: ["string", "null"], enum: ["paid", "open", null] },
+    grade: { type: ["string", "null"] },
+    level: {
+      type: ["integer", "null"],
+      format: "int32",
+      minimum: -2147483648,
+      maximum: 2147483647,
+      enum: [10, 20, null],
+      description: "Each value is in `levels.number`.",
+    },
+    share: { type: ["number", "null"], exclusiveMinimum: 0, exclusiveMaximum: 100 },
+  });
+  const schemas = Object.fromEntries(
+    paths["/v1/shop/orders"]?.get.parameters.map(({ name, schema: each }) => [name, each]) ?? [],
+  );
+  expect(schemas).toMatchObject({
+    status: { type: "string", enum: ["paid", "open"] },
+    any_status: { type: "array", items: { enum: ["paid", "open"] } },
+    folded: { type: "string" },
+    grade: { type: "string" },
+  });
+  expect(schemas["folded"]).not.toHaveProperty("enum");
+  expect(schemas["grade"]).not.toHaveProperty("enum");
+});
+
+it("generated types are of the accepted values", () => {
+  const module = readFileSync(join(folder, "routes/shop/orders.ts"), "utf8");
+  expect(module).toMatch(/^ {2}status: "paid" \| "open" \| null;$/m);
+  expect(module).toMatch(/^ {2}status\?: "paid" \| "open";$/m);
+  expect(module).toMatch(/^ {2}any_status\?: \("paid" \| "open"\)\[\];$/m);
+  expect(module).toMatch(/^ {2}folded\?: string;$/m);
+  expect(module).toMatch(/^ {2}level\?: string;$/m);
+});

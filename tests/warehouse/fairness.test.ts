@@ -1,0 +1,172 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { get, type IncomingMessage } from "node:http";
+import { join } from "node:path";
+import pg from "pg";
+import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
+import { serve } from "../support/command.js";
+import { databaseUrl, ownSchema, query } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
+import { sendRequest } from "../support/http-client.js";
+
+/** Rows of a long answer: far more than socket buffers hold. */
+const LONG = 300_000;
+
+const schema = await ownSchema(`
+  CREATE TABLE @.quick AS SELECT i AS id, 'row ' || i AS label FROM generate_series(1, 5000) i;
+  CREATE TABLE @.locked AS SELECT 1 AS id;
+  CREATE TABLE @.long AS SELECT i AS id, repeat(md5(i::text), 4) AS label FROM generate_series(1, ${String(LONG)}) i;
+  CREATE TABLE @.swapped AS TABLE @.long;
+  CREATE FUNCTION @.linger() RETURNS int LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN 1; END';
+  CREATE VIEW @.costly AS SELECT '1'::text AS id, @.linger() AS v`);
+
+const api = {
+  methods: ["GET", "POST"],
+  allow_unfiltered: true,
+  parameters: [{ name: "id", column: "id", operator: "ILIKE", type: "string" }],
+};
+const model = (name: string, settings?: unknown) => ({
+  name,
+  schema,
+  tags: ["production", "shop", `api:${name}`],
+  columns: { id: "text" },
+  ...(settings !== undefined && { api: settings }),
+});
+const long = (name: string) => ({ ...model(name), columns: { id: "integer", label: "text" } });
+const manifest = manifestOf([
+  { ...model("quick", api), columns: { id: "integer", label: "text" } },
+  { ...model("locked", api), columns: { id: "integer" } },
+  long("long"),
+  long("swapped"),
+  model("costly", api),
+]);
+
+/** Begins to read an answer and then reads no further. */
+function stall(url: string, key?: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const headers = key === undefined ? {} : { "X-API-Key": key };
+    const request = get(url, { headers, agent: false }, (response) => {
+      response.on("error", () => undefined);
+      resolve(response);
+    });
+    request.on("error", reject);
+    atEnd(() => void request.destroy());
+  });
+}
+
+async function running(text: string): Promise<number> {
+  const [row] = await query(
+    `SELECT count(*)::int AS n FROM pg_stat_activity
+     WHERE application_name = 'routewright' AND state <> 'idle' AND query LIKE '%' || $1 || '%'`,
+    [text],
+  );
+  return Number(row?.["n"]);
+}
+
+async function locker(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  atEnd(() => client.end());
+  return client;
+}
+
+describe("costly queries", () => {
+  it("of one caller leave connections for others", async () => {
+    const url = await serveManifest(manifest, { DATABASE_POOL_SIZE: "8" });
+    for (let i = 0; i < 22; i++) void stall(`${url}/v1/shop/costly?id=1${"%25".repeat(i)}`).catch(() => null);
+    await expect.poll(() => running(`"${schema}"../faults"costly"`), { timeout: 20_000 }).toBe(4);
+    for (const key of [KEYS.tier1, KEYS.tier3])
+      expect(await sendRequest(url, "/v1/shop/locked", { key })).toMatchObject({ status: 200 });
+    expect(await running(`"${schema}"../faults"costly"`)).toBe(4);
+  });
+
+  it("whose client has left delay no stop of the server", async () => {
+    const folder = ownFolder();
+    generateInto(join(folder, "generated"), manifest);
+    const variables = { DATABASE_URL: databaseUrl, STATEMENT_TIMEOUT_MS: "120000", USAGE_ENABLED: "false" };
+    const { url, stop } = await serve(folder, ["--only", "data"], variables);
+    const request = get(`${url}/v1/shop/costly?id=1`, { agent: false }).on("error", () => undefined);
+    const queries = () => running(`"${schema}"../faults"costly"`);
+    await expect.poll(queries).toBe(1);
+    request.destroy();
+    expect((await stop()).code).toBe(0);
+    await expect.poll(queries).toBe(0);
+  });
+});
+
+describe("a lock on one table", () => {
+  it("delays no other table, and its own queries finish after it", async () => {
+    const url = await serveManifest(manifest, { DATABASE_POOL_SIZE: "8" });
+    await sendRequest(url, "/v1/shop/locked");
+    const client = await locker();
+    await client.query(`BEGIN; LOCK TABLE "${schema}".locked IN ACCESS EXCLUSIVE MODE`);
+    // Each differs, or they would share one execution.
+    const formats = ["application/json", "text/csv", "application/x-ndjson"];
+    const waiting = Object.values(KEYS).flatMap((key) =>
+      formats.map((accept) => sendRequest(url, "/v1/shop/locked", { key, headers: { accept } })),
+    );
+    for (let i = 0; i < 5; i++) expect((await sendRequest(url, "/v1/shop/quick")).status).toBe(200);
+    await client.query("COMMIT");
+    for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
+  });
+});
+
+describe("callers whose queries wait for a lock", () => {
+  it("get their other tables meanwhile", async () => {
+    const keys = Array.from({ length: 12 }, (_, i) => `sk_live_locked_${String(i)}`);
+    const API_KEYS = JSON.stringify(Object.fromEntries(keys.map((key) => [key, "tier3"])));
+    const url = await serveManifest(manifest, { DATABASE_POOL_SIZE: "8", API_KEYS });
+    await sendRequest(url, "/v1/shop/locked");
+    const client = await locker();
+    await client.query(`BEGIN; LOCK TABLE "${schema}".locked IN ACCESS EXCLUSIVE MODE`);
+    // Each differs, or they would share one execution.
+    const waiting = keys.map((key, i) => sendRequest(url, `/v1/shop/locked?id=1${"%25".repeat(i)}`, { key }));
+    // A query that runs for longer than 250 ms counts as long.
+    await pause(500);
+    const others = keys.map((key, i) => sendRequest(url, `/v1/shop/quick?id=1${"%25".repeat(i)}`, { key }));
+    for (const { status } of await Promise.all(others)) expect(status).toBe(200);
+    await client.query("COMMIT");
+    for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
+  });
+});
+
+describe("slow readers", () => {
+  it("of one caller block neither its small results nor another caller's stream", async () => {
+    const url = await serveManifest(manifest, {
+      DATABASE_STREAM_POOL_SIZE: "2",
+      STREAM_SPOOL_MEGABYTES: "0",
+    });
+    for (let i = 0; i < 10; i++) void stall(`${url}/v1/shop/long`).catch(() => null);
+    await expect.poll(() => running("long")).toBeGreaterThan(0);
+    expect((await sendRequest(url, "/v1/shop/locked")).status).toBe(200);
+    const { status, text } = await sendRequest(url, "/v1/shop/quick", { key: KEYS.tier3 });
+    expect([status, (JSON.parse(text) as unknown[]).length]).toEqual([200, 5000]);
+  });
+
+  it("hold no transaction once the database has returned all rows", async () => {
+    const url = await serveManifest(manifest);
+    const response = await stall(`${url}/v1/shop/swapped`);
+    await expect.poll(() => running("swapped"), { timeout: 20_000 }).toBe(0);
+    const client = await locker();
+    await client.query(`BEGIN; ALTER TABLE "${schema}".swapped RENAME TO swapped_old;
+      ALTER TABLE "${schema}".swapped_old RENAME TO swapped; COMMIT`);
+    let text = "";
+    response.setEncoding("utf8");
+    for await (const chunk of response) text += String(chunk);
+    expect((JSON.parse(text) as { id: number }[]).length).toBe(LONG);
+  });
+
+  it("are reset when a table swap waits for them, so that it can proceed", async () => {
+    const url = await serveManifest(manifest, { STREAM_SPOOL_MEGABYTES: "0" });
+    const response = await stall(`${url}/v1/shop/swapped`);
+    await expect.poll(() => running("swapped")).toBe(1);
+    const client = await locker();
+    // It would wait until the reader continues, which it never does.
+    await client.query(`ALTER TABLE "${schema}".swapped RENAME COLUMN label TO label_new;
+      ALTER TABLE "${schema}".swapped RENAME COLUMN label_new TO label`);
+    const ended = new Promise((resolve) => response.once("close", () => resolve(response.complete)));
+    response.resume();
+    expect(await ended).toBe(false);
+  });
+});

@@ -1,0 +1,116 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { atEnd } from "../../support/at-end.js";
+import { openPostgres } from "../../../runtime/warehouse/postgres/engine.js";
+import type { Selection } from "../../../runtime/model/query.js";
+import type { Rows, Warehouse } from "../../../runtime/warehouse/warehouse.js";
+import { databaseUrl, ownSchema, query } from "../../support/database.js";
+import { freePort } from "../../support/port.js";
+import { describeWith } from "../../support/program.js";
+import { asText, queryContext } from "../../support/query-context.js";
+import { ownFolder } from "../../support/service.js";
+
+const schema = await ownSchema(`
+  CREATE TABLE @.numbers AS SELECT i FROM generate_series(1, 20000) i;
+  CREATE TABLE @.written (id int);
+  CREATE FUNCTION @.write() RETURNS int LANGUAGE sql AS 'INSERT INTO @.written VALUES (1) RETURNING id';
+  CREATE VIEW @.writing AS SELECT @.write() AS id;
+  CREATE VIEW @.times AS SELECT '2024-06-01 12:00+02'::timestamptz AS at, current_setting('statement_timeout') AS timeout;
+  CREATE VIEW @.sleeping AS SELECT pg_sleep(60)::text AS slept`);
+
+/** Sessions of the database behind the pooler: fewer than clients, so that each client gets another one each time. */
+const SESSIONS = 3;
+
+/** PgBouncer in transaction mode, in front of the database. */
+async function startPgBouncer(): Promise<string> {
+  const folder = ownFolder();
+  chmodSync(folder, 0o777);
+  const { hostname, port: databasePort, username, password, pathname } = new URL(databaseUrl);
+  const port = await freePort();
+  writeFileSync(
+    join(folder, "users.txt"),
+    `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`,
+  );
+  writeFileSync(
+    join(folder, "pgbouncer.ini"),
+    `[databases]\n* = host=${hostname} port=${databasePort || "5432"}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${String(port)}
+unix_socket_dir =\nauth_type = plain\nauth_file = ${folder}/users.txt\npool_mode = transaction\ndefault_pool_size = ${String(SESSIONS)}\n`,
+  );
+  const isRoot = process.getuid?.() === 0;
+  const bouncer = spawn("pgbouncer", [...(isRoot ? ["-u", "nobody"] : []), join(folder, "pgbouncer.ini")]);
+  atEnd(async () => {
+    bouncer.kill("SIGTERM");
+    await once(bouncer, "exit");
+  });
+  return `postgres://${username}:${password}@127.0.0.1:${String(port)}${pathname}`;
+}
+
+describeWith("pgbouncer", "behind a pooler in transaction mode", () => {
+  let warehouse: Warehouse;
+  const EVERYTHING: Selection = { conditions: [], sort: [], page: null };
+  const ask = async (
+    name: string,
+    { selection = EVERYTHING, timeoutMs = 0, callerId = "key:test" } = {},
+  ): Promise<Rows | "overloaded"> =>
+    asText(
+      await warehouse.rows(
+        { relation: [schema, name], selection, format: "json", timeoutMs },
+        queryContext({ callerId }),
+      ),
+    );
+
+  beforeAll(async () => {
+    const url = await startPgBouncer();
+    warehouse = openPostgres({ url, statementTimeoutMs: 12_345, onIdleError: () => undefined });
+    await vi.waitFor(() => expect(warehouse.isReachable()).resolves.toBe(true), { timeout: 10_000 });
+  });
+  afterAll(() => warehouse.close());
+
+  const numbersFrom = (first: number): Selection => ({
+    conditions: [{ column: "i", operator: "=", value: String(first) } as Selection["conditions"][number]],
+    sort: [["i", "ASC"]],
+    page: { limit: 10, offset: 0, lookAhead: false },
+  });
+
+  it("answers the same statement repeatedly, in any session", async () => {
+    for (let round = 0; round < 10; round++) {
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, (_, i) =>
+          ask("numbers", { selection: numbersFrom(i + 1), callerId: `key:${String(i)}` }),
+        ),
+      );
+      expect(answers).toMatchObject(answers.map((_, i) => ({ text: `{"i":${String(i + 1)}}` })));
+    }
+  });
+
+  it("has its settings in every session", async () => {
+    const answers = await Promise.all(Array.from({ length: 40 }, () => ask("times")));
+    for (const answer of answers)
+      expect(answer).toMatchObject({ text: '{"at":"2024-06-01T10:00:00Z","timeout":"12345ms"}' });
+  });
+
+  it("cannot write", async () => {
+    await expect(ask("writing")).rejects.toThrow("read-only transaction");
+    expect(await query(`SELECT * FROM "${schema}".written`)).toEqual([]);
+    expect(await ask("times")).toMatchObject({ returned: 1 });
+  });
+
+  it("streams long results", async () => {
+    const rows = await ask("numbers", { selection: { ...EVERYTHING, sort: [["i", "ASC"]] } });
+    if (rows === "overloaded" || rows.kind !== "stream") throw new Error("It is no stream.");
+    const texts: string[] = [];
+    for (let piece = await rows.chunks.next(); !piece.done; piece = await rows.chunks.next())
+      texts.push(String(piece.value));
+    expect((JSON.parse(`[${texts.join("")}]`) as { i: number }[]).map(({ i }) => i)).toEqual(
+      Array.from({ length: 20_000 }, (_, i) => i + 1),
+    );
+  });
+
+  it("keeps answering after queries that ran into their time limit", async () => {
+    await expect(ask("sleeping", { timeoutMs: 300 })).rejects.toThrow("time limit");
+    expect(await ask("times", { callerId: "key:other" })).toMatchObject({ returned: 1 });
+  });
+});
