@@ -113,13 +113,23 @@ export async function generateApi(folder: string, models: readonly Model[], adap
 }
 
 /** Starts `routewright serve` in a generated folder as an operator does: keys, limits, usage and the log are on. */
-export function serveApi(folder: string, databaseUrl: string): Promise<Server> {
+export function serveApi(
+  folder: string,
+  databaseUrl: string,
+  environment: Readonly<Record<string, string>> = {},
+  flags: readonly string[] = [],
+): Promise<Server> {
   const keys = Object.fromEntries(KEYS.map((key, i) => [key, { tier: "tier3", user: `user-${String(i)}` }]));
   return startServer({
     name: "serve",
-    args: [ROUTEWRIGHT, "serve", "--only", "data"],
+    args: [ROUTEWRIGHT, "serve", "--only", "data", ...flags],
     folder,
-    environment: { DATABASE_URL: databaseUrl, API_KEYS: JSON.stringify(keys), USAGE_ENABLED: "true" },
+    environment: {
+      DATABASE_URL: databaseUrl,
+      API_KEYS: JSON.stringify(keys),
+      USAGE_ENABLED: "true",
+      ...environment,
+    },
   });
 }
 
@@ -142,14 +152,14 @@ export async function openDatabase(folder: string): Promise<Database> {
 }
 
 /** The tables and a view for each endpoint. */
-export async function createEndpoints(database: Database): Promise<void> {
+export async function createEndpoints(database: Database, count = ENDPOINTS): Promise<void> {
   for (const [name, { rows, columns }] of Object.entries(TABLES)) {
     const values = Object.entries(columns).map(([column, [, sql]]) => `${sql} AS ${column}`);
     const table = `${SCHEMA}."${name}"`;
     await database.query(`CREATE TABLE ${table} AS SELECT ${values.join(", ")}
       FROM generate_series(1, ${String(rows)}) AS i; ANALYZE ${table}`);
   }
-  const views = endpoints().map(
+  const views = endpoints(count).map(
     ({ view, table }) => `CREATE VIEW ${SCHEMA}.${view} AS TABLE ${SCHEMA}."${table}"`,
   );
   await database.query(views.join("; "));

@@ -92,7 +92,7 @@ export function loadBar(name: string, samples: Samples, figure: keyof Sample, li
 }
 
 /** Puts load on a server. Rejects when one request failed: the figures would mean nothing. */
-async function putLoad({ port, pid }: Server, job: Job): Promise<Sample> {
+export async function putLoad({ port, pid }: Server, job: Job): Promise<Sample> {
   const { databasePid = NaN } = job;
   const cpuBefore = cpuSeconds(pid);
   const databaseBefore = cpuSecondsOfChildren(databasePid);

@@ -8,6 +8,7 @@ import type { Effort, Section, Setting } from "./section.js";
 import { clickhouse } from "./sections/clickhouse.js";
 import { generate } from "./sections/generate.js";
 import { rampIntents } from "./sections/ramp.js";
+import { scaling } from "./sections/scaling.js";
 import { serve } from "./sections/serve.js";
 import { stream } from "./sections/stream.js";
 
@@ -17,6 +18,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   clickhouse,
   ramp: rampIntents,
   generate,
+  scaling,
 };
 
 /** `--quick` runs this section only. */
