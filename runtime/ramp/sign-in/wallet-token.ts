@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
+import jwt from "jsonwebtoken";
+import { newId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
-import { type SigningKeys, signToken } from "./customer-token.js";
+import { SIGNING_ALGORITHM, type SigningKeys } from "./customer-token.js";
 import type { Address } from "../accounts/addresses.js";
 import { hashMessage, parseSignInMessage, recoverAddress, type SignInMessage } from "./ethereum-message.js";
 import type { Vault } from "../core/vault.js";
@@ -68,12 +70,19 @@ export async function walletToken(
     return invalid("The nonce is unknown, used or older than 10 minutes: get a new one.");
   const signer = await findSigner(context, message, challenge);
   if (isRampError(signer)) return signer;
+  const { kid, privateKey } = await context.keys.current();
   const iat = Math.floor(now.getTime() / 1000);
   const messageEnd = Math.floor((message.expirationTime?.getTime() ?? Infinity) / 1000);
   const exp = Math.min(iat + challenge.ttlSeconds, messageEnd);
-  const pid = signer.projectId === null ? {} : { pid: signer.projectId };
-  const claims = { iat, exp, ...pid, iss: context.issuer, aud: message.domain, sub: signer.account };
-  return signToken(await context.keys.current(), claims);
+  const claims = { iat, exp, ...(signer.projectId === null ? {} : { pid: signer.projectId }) };
+  return jwt.sign(claims, privateKey, {
+    algorithm: SIGNING_ALGORITHM,
+    keyid: kid,
+    issuer: context.issuer,
+    audience: message.domain,
+    subject: signer.account,
+    jwtid: newId(),
+  });
 }
 
 function invalid(message: string | undefined): RampError {

@@ -112,7 +112,7 @@ class CustomerCreation implements IdempotentOperation {
     const customerId = customerIdOf(caller.id, body.id);
     // Here, where no connection is held: the key may have to be read.
     const sign = await ramp.customerTokens.signer();
-    const tokenOf = (generation: number): Promise<string> =>
+    const tokenOf = (generation: number): string =>
       sign({ projectId: caller.id, customerId }, generation, expiresAt);
     return { resourceId: customerId, begin: (tx) => this.#begin(tx, customerId, subject, tokenOf) };
   }
@@ -121,12 +121,12 @@ class CustomerCreation implements IdempotentOperation {
     tx: ProjectTransaction,
     id: string,
     subject: Subject | null,
-    tokenOf: (generation: number) => Promise<string>,
+    tokenOf: (generation: number) => string,
   ): Promise<RampResponse | RampError> {
     const { body, caller } = this.#call;
     const customer = await createOrGet(tx, { id, externalId: body.id, metadata: body.metadata ?? null });
     if (subject !== null && !(await bind(tx, id, subject))) return rampError("IDENTITY_CONFLICT");
-    const accessToken = await tokenOf(await tokenGeneration(tx, id));
+    const accessToken = tokenOf(await tokenGeneration(tx, id));
     return jsonResponse(201, { ...customerView(customer, caller), accessToken });
   }
 
