@@ -87,8 +87,8 @@ function copyRedoc(): void {
 }
 
 /**
- * Copied, so that the runtime does not depend on it: each release since 5.18 depends on `@scarf/scarf`, which reports every
- * install to its maker.
+ * Copied: each release since 5.18 depends on `@scarf/scarf`, which reports every install to its maker. The runtime depends on
+ * the last release without it, which `swagger-ui-express` takes then, and serves the files of the current one.
  */
 function copySwaggerUi(): void {
   const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { gzipSync } from "node:zlib";
+import swaggerUi from "swagger-ui-express";
 
 const require = createRequire(import.meta.url);
 
@@ -36,7 +37,9 @@ export function docsApp(title: string): Express {
   app.get("/docs", (_request, response) => void response.type("html").send(swaggerPage(title)));
   app.get("/docs/start.js", sendAsset("reference.js"));
   app.get("/docs/start.css", sendAsset("swagger.css"));
+  // Of the current release, and compressed.
   for (const file of ["swagger-ui-bundle.js", "swagger-ui.css"]) app.get(`/docs/${file}`, sendAsset(file));
+  app.use("/docs", swaggerUi.serve);
   app.get("/redoc", (_request, response) => void response.type("html").send(redocPage(title)));
   app.get("/redoc/redoc.js", sendAsset("redoc.js"));
   app.get("/redoc/start.js", sendAsset("reference.js"));
