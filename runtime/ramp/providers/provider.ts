@@ -3,6 +3,8 @@ import {
   circuitBreaker,
   ConsecutiveBreaker,
   handleWhenResult,
+  type IBackoff,
+  type IBackoffFactory,
   type IPolicy,
   IterableBackoff,
   retry,
@@ -127,7 +129,7 @@ export class HttpProvider implements Provider {
     this.#policy = options.calls ?? DEFAULT_CALL_POLICY;
     const unavailable = handleWhenResult((reply) => (reply as ProviderReply<unknown>).kind === "unavailable");
     const breaker = circuitBreaker(unavailable, {
-      halfOpenAfter: this.#policy.breakerPauseMs,
+      halfOpenAfter: monotonicPause(this.#policy.breakerPauseMs),
       breaker: new ConsecutiveBreaker(BREAKER_FAILURES),
     });
     const { observe } = options;
@@ -262,6 +264,20 @@ export class HttpProvider implements Provider {
 
 /** Statuses that refuse an order. 403 and 404 are not among them: a gateway sends them too. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 409, 410, 422]);
+
+/** The breaker compares times of the machine's clock: one that jumps back a day would keep it open for the day. */
+function monotonicPause(milliseconds: number): IBackoffFactory<unknown> {
+  const next = (): IBackoff<unknown> => {
+    const until = performance.now() + milliseconds;
+    return {
+      get duration() {
+        return performance.now() < until ? Infinity : -Infinity;
+      },
+      next,
+    };
+  };
+  return { next };
+}
 
 function errorReply(status: number, value: unknown): ProviderReply<never> {
   const isError = check(ProviderError, value);
