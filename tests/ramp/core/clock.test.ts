@@ -65,6 +65,17 @@ it.each([1, -1])(
 it.each([1, -1])(
   "a jump of the database's clock by %i day moves the deadlines of all servers, once",
   async (days) => {
+    vi.useRealTimers();
+    const postedAt = async (key: string): Promise<number> => {
+      const id = idOf(await create(`${key} ${String(days)}`, true));
+      const [row] = await eventually(
+        () => rows("SELECT min(posted_at) AS at FROM ramp.postings WHERE intent_id = $1", [id]),
+        ([found]) => found?.["at"] !== null,
+      );
+      return (row?.["at"] as Date).getTime();
+    };
+    // Also after the clock of this server jumped, which made the provider refuse its signatures.
+    const earlier = await postedAt("before");
     const other = await startProcess("./ramp-process.ts", {
       RAMP_TEST_DATABASE: world.databaseUrl,
       RAMP_TEST_PUBLIC_URL: world.url,
@@ -92,6 +103,8 @@ it.each([1, -1])(
     // A token of before can have expired; the exchange is repeated.
     auth = await newCustomer(world, project, "late");
     expect(idOf(await create("unpaid")), "the key of a request is still known").toBe(unpaid);
+    // The days that were closed before a jump back stay closed.
+    expect(await postedAt("after")).toBeGreaterThan(earlier);
     expect(await rows("SELECT FROM ramp.clock_jumps")).toHaveLength(jumps.length);
     expect(Math.abs(Number(jumps[0]?.["seconds"]) - days * DAY_S)).toBeLessThan(60);
     expect(await clockFinding()).toMatchObject({
