@@ -8,10 +8,13 @@ const MAX_CONNECTIONS = 20;
 /** Statements touch few rows by key: one that runs longer waits for a stuck lock. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 
+/** No transaction waits for anything but its statements: a process that is frozen inside one keeps no lock, and commits nothing later. */
+const IDLE_TIMEOUT_MS = 30_000;
+
 /** All statements find rows by key, so the best plan is the same for all values: planned once per connection. */
 const SESSION_SETTINGS =
   "SET timezone = 'UTC'; SET jit = off; SET plan_cache_mode = force_generic_plan; " +
-  `SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}`;
+  `SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}; SET idle_in_transaction_session_timeout = ${String(IDLE_TIMEOUT_MS)}`;
 
 /** The role that row-level security binds (database/migrations/0001_schema.sql). */
 const PROJECT_ROLE = "routewright_ramp_project";

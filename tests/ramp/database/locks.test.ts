@@ -76,3 +76,8 @@ it("of two secrets that are added at once to a project with one, one is refused"
   expect(refused).toMatchObject({ problem: expect.stringContaining("at most two valid client secrets") });
   expect(more).toEqual([]);
 });
+
+it("a transaction that waits for no statement ends, so that a frozen server keeps no lock and posts nothing to a closed day", async () => {
+  const [row] = await world.database.asOperator((tx) => tx.rows("SHOW idle_in_transaction_session_timeout"));
+  expect(row).toEqual({ idle_in_transaction_session_timeout: "30s" });
+});
