@@ -48,8 +48,8 @@ export function addFinance({ add, addForProject }: Group): void {
     .option("--from <time>", "postings at or after this time")
     .option("--until <time>", "postings before this time");
   compare
-    .option("--from <time>", "intents created at or after this time")
-    .option("--until <time>", "intents created before this time");
+    .option("--from <time>", "payments at or after this time, by the provider's date where it names one")
+    .option("--until <time>", "payments before this time");
   add(
     "balances",
     "what is on each account of the journal now, amounts under attention by their reason",

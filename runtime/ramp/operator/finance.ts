@@ -1,13 +1,14 @@
 import Big from "big.js";
 import type { ProjectId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
-import type { Period } from "./report.js";
+import { type Period, periodProblem } from "./report.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 
 /** A difference between a provider's statement and the ramp's records. */
 export interface StatementDifference {
   readonly id: string;
-  readonly difference: "missing in statement" | "missing in ramp" | "twice in statement" | StatementField;
+  readonly difference:
+    "missing in statement" | "missing in ramp" | "twice in statement" | "livemode" | StatementField;
   readonly ramp: string | null;
   readonly statement: string | null;
 }
@@ -24,80 +25,99 @@ const STATEMENT_FIELDS = [
 type StatementField = (typeof STATEMENT_FIELDS)[number];
 type Line = Readonly<Record<string, string>>;
 
-/** What an order moved, by the postings on the provider's account. */
-const MOVED = `CROSS JOIN LATERAL (SELECT sum(amount) FILTER (WHERE about = 'payment') AS paid, -sum(amount) FILTER (WHERE about = 'delivery') AS delivered,
+/** What an order moved, by the postings on the provider's account, and when it was paid: by the provider's date where it names one. */
+const MOVED = `CROSS JOIN LATERAL (SELECT COALESCE(min(provider_date) FILTER (WHERE about = 'payment'), min(posted_at) FILTER (WHERE about = 'payment')) AS paid_at,
+    sum(amount) FILTER (WHERE about = 'payment') AS paid, -sum(amount) FILTER (WHERE about = 'delivery') AS delivered,
     -sum(amount) FILTER (WHERE about = 'fee') AS fees, -sum(amount) FILTER (WHERE about LIKE 'refund %') AS refunded
   FROM ramp.postings p WHERE p.project_id = i.project_id AND p.intent_id = i.id AND p.account = 'provider') m`;
 
 /**
- * Compares the paid transactions of a provider with its statement, a CSV with a header: `id` (the transaction's id or the
- * provider's reference) and any of `status`, `srcAmount`, `amountReceived`, `totalFee`, `refunded`, `currency`
- * (of the source), in any letter case. Other columns are the provider's own and are not read.
+ * Compares the transactions of a provider with its statement, a CSV with a header: `id` (the transaction's id or the provider's
+ * reference) and any of `status`, `srcAmount`, `amountReceived`, `totalFee`, `refunded`, `currency` (of the source), in any letter
+ * case. Other columns are the provider's own and are not read. The statement has to list what was paid in the period, and may list
+ * other orders.
  */
 export async function reconcile(
   database: RampDatabase,
   projectId: ProjectId,
-  { provider, statement, from, until }: Period & { readonly provider: string; readonly statement: string },
+  { provider, statement, ...period }: Period & { readonly provider: string; readonly statement: string },
 ): Promise<Outcome<readonly StatementDifference[]>> {
+  const invalid = periodProblem(period);
+  if (invalid !== null) return failed(invalid);
   const lines = readCsv(statement);
   if (!lines.ok) return lines;
   const rows = await database.asOperator((tx) =>
-    tx.rows<Line & { readonly id: string; readonly reference: string | null }>(
+    tx.rows<Order>(
       `SELECT t.id::text AS id, t.provider_reference AS reference, t.status, COALESCE(m.paid, i.src_amount)::text AS "srcAmount",
-         i.src_currency AS currency, m.delivered::text AS "amountReceived", m.fees::text AS "totalFee", COALESCE(m.refunded, 0)::text AS refunded
+         i.src_currency AS currency, m.delivered::text AS "amountReceived", m.fees::text AS "totalFee", COALESCE(m.refunded, 0)::text AS refunded,
+         NOT i.sandbox AS livemode, p.at IS NULL OR COALESCE(p.at >= $3, true) AND COALESCE(p.at < $4, true) AS "isInPeriod"
        FROM ramp.transactions t JOIN ramp.intents i ON i.project_id = t.project_id AND i.id = t.intent_id
        ${MOVED}
+       CROSS JOIN LATERAL (SELECT COALESCE(m.paid_at, t.updated_at) AS at) p
        JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id
-       WHERE t.project_id = $1 AND c.code = $2 AND ($3::timestamptz IS NULL OR i.created_at >= $3)
-         AND ($4::timestamptz IS NULL OR i.created_at < $4) ORDER BY i.created_at, t.id`,
-      [projectId, provider, from, until],
+       WHERE t.project_id = $1 AND c.code = $2 ORDER BY i.created_at, t.id`,
+      [projectId, provider, period.from, period.until],
     ),
   );
   return succeeded(differences(rows, lines.value));
 }
 
-function differences(
-  rows: readonly (Line & { readonly id: string; readonly reference: string | null })[],
-  lines: readonly Line[],
-): readonly StatementDifference[] {
+/** An order as the ramp knows it, with the fields of a statement. */
+type Order = {
+  readonly id: string;
+  readonly reference: string | null;
+  readonly livemode: boolean;
+  /** Whether it was paid in the period. */
+  readonly isInPeriod: boolean;
+} & Readonly<Record<StatementField, string | null>>;
+
+function differences(rows: readonly Order[], lines: readonly Line[]): readonly StatementDifference[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const byReference = new Map(rows.map((row) => [row.reference, row]));
   const found: StatementDifference[] = [];
-  const seen = new Set<string>();
+  const seen = new Set<Order>();
   for (const line of lines) {
     const { id = "" } = line;
     const row = byId.get(id.toLowerCase()) ?? byReference.get(id);
     if (row === undefined)
       found.push({ id, difference: "missing in ramp", ramp: null, statement: line["status"] ?? "" });
-    else if (seen.has(row.id))
-      found.push({ id, difference: "twice in statement", ramp: null, statement: null });
+    else if (seen.has(row)) found.push({ id, difference: "twice in statement", ramp: null, statement: null });
     else found.push(...fieldDifferences(row, { ...line, status: line["status"] || listedStatus(row) }));
-    if (row !== undefined) seen.add(row.id);
+    if (row !== undefined) seen.add(row);
   }
-  // A statement lists what moved money.
-  for (const { id, status = "" } of rows)
-    if (!seen.has(id) && MOVED_MONEY.has(status))
-      found.push({ id, difference: "missing in statement", ramp: status, statement: null });
+  // A statement is one of live or of sandbox orders, and lists what moved money.
+  const modes = new Set([...seen].map(({ livemode }) => livemode));
+  if (modes.size === 2)
+    for (const { id, livemode } of seen)
+      if (!livemode) found.push({ id, difference: "livemode", ramp: "false", statement: null });
+  for (const row of rows)
+    if (
+      row.isInPeriod &&
+      !seen.has(row) &&
+      hasMovedMoney(row) &&
+      (modes.size === 0 || modes.has(row.livemode))
+    )
+      found.push({ id: row.id, difference: "missing in statement", ramp: row.status, statement: null });
   return found;
 }
 
 const MOVED_MONEY: ReadonlySet<string> = new Set(["SUCCESS", "REFUNDED"]);
 
-/** What a line without a status says: that money moved. */
-function listedStatus({ status = "" }: Line): string {
-  return MOVED_MONEY.has(status) ? status : "SUCCESS";
+function hasMovedMoney({ status }: Order): boolean {
+  return MOVED_MONEY.has(status ?? "");
 }
 
-function fieldDifferences(row: Line & { readonly id: string }, line: Line): readonly StatementDifference[] {
+/** What a line without a status says: that money moved. */
+function listedStatus(row: Order): string {
+  return hasMovedMoney(row) ? (row.status ?? "") : "SUCCESS";
+}
+
+function fieldDifferences(row: Order, line: Line): readonly StatementDifference[] {
   return STATEMENT_FIELDS.flatMap((field) => {
     const [ramp, statement] = [row[field] ?? "", line[field]];
     if (statement === undefined || isEqual(ramp, statement)) return [];
     // A blank amount says nothing was moved; other blank cells say nothing.
-    if (
-      statement === "" &&
-      (!DECIMAL.test(ramp) || new Big(ramp).eq(0) || !MOVED_MONEY.has(row.status ?? ""))
-    )
-      return [];
+    if (statement === "" && (!DECIMAL.test(ramp) || new Big(ramp).eq(0) || !hasMovedMoney(row))) return [];
     return [{ id: row.id, difference: field, ramp, statement }];
   });
 }

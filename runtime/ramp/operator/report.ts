@@ -44,7 +44,7 @@ const AT_PROVIDER = (sign: string, about: string): string =>
 const OF_ORDERS = "p.account = 'customer' AND p.kind IN ('order', 'void')";
 
 /** A posting does not reach a report later than this: statements and transactions are shorter (database/ramp-database.ts). */
-const CLOSES_AFTER = "interval '1 day 1 minute'";
+const CLOSES_AFTER = "interval '1 day 10 minutes'";
 
 const REPORT = `SELECT to_char(p.posted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
     bool_and(date_trunc('day', p.posted_at, 'UTC') + ${CLOSES_AFTER} < now()) AS closed,
@@ -64,15 +64,21 @@ const REPORT = `SELECT to_char(p.posted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS 
     AND ($3::timestamptz IS NULL OR p.posted_at < $3)
   GROUP BY 1, 3, 4, 5, 6 ORDER BY 1, 3, 4, 5, 6`;
 
+export function periodProblem({ from, until }: Period): string | null {
+  const invalid = [from, until].find(
+    (time) => time !== null && !(/^\d{4}-\d\d-\d\d/.test(time) && !Number.isNaN(Date.parse(time))),
+  );
+  return invalid == null ? null : `${invalid} is not a time such as 2026-01-31 or 2026-01-31T12:00:00Z.`;
+}
+
 /** The journal by the day (UTC) of the postings (runtime/ramp/docs/finance.md). */
 export async function reportPostings(
   database: RampDatabase,
   projectId: ProjectId | null,
   { from, until }: Period,
 ): Promise<Outcome<readonly ReportRow[]>> {
-  const invalid = [from, until].find((time) => time !== null && Number.isNaN(Date.parse(time)));
-  if (invalid !== undefined)
-    return failed(`${String(invalid)} is not a time such as 2026-01-31 or 2026-01-31T12:00:00Z.`);
+  const invalid = periodProblem({ from, until });
+  if (invalid !== null) return failed(invalid);
   return succeeded(await database.asOperator((tx) => tx.rows<ReportRow>(REPORT, [projectId, from, until])));
 }
 

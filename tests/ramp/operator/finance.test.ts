@@ -43,12 +43,12 @@ await ownerRows(
 await ownerRows(world.databaseUrl, "ALTER TABLE ramp.intents ENABLE TRIGGER guard_status");
 await ownerRows(world.databaseUrl, "ALTER TABLE ramp.transactions ENABLE TRIGGER guard_status");
 
-// The journal: orders and receipts on the day of the intent, refunds two days later.
+// The journal: orders and receipts on the day of the intent, refunds two days later. The provider says that it received the eighth a day later.
 await ownerRows(
   world.databaseUrl,
-  `INSERT INTO ramp.postings (project_id, entry_id, line, intent_id, kind, about, account, currency, amount, posted_at)
+  `INSERT INTO ramp.postings (project_id, entry_id, line, intent_id, kind, about, account, currency, amount, posted_at, provider_date)
    SELECT i.project_id, md5(i.id || e.about)::uuid, side.line, i.id, e.kind, e.about, CASE side.line WHEN 1 THEN e.account ELSE e.other END, e.currency,
-     e.amount * side.sign, i.created_at + e.days * interval '1 day'
+     e.amount * side.sign, i.created_at + e.days * interval '1 day', CASE WHEN n = 8 THEN timestamptz '2026-06-02T00:30:00Z' END
    FROM ramp.intents i JOIN ramp.transactions t ON t.intent_id = i.id
    CROSS JOIN LATERAL (SELECT split_part(t.provider_reference, '-', 2)::int AS n) numbered
    CROSS JOIN LATERAL (VALUES ('order', 'order', 'customer', 'exchange', 'USD', i.src_amount, 0, true),
@@ -76,8 +76,15 @@ it("the journal is balanced and append-only, for its owner too", async () => {
     "TRUNCATE ramp.postings",
   ])
     await expect(ownerRows(world.databaseUrl, change), change).rejects.toMatchObject({ code: "RW005" });
-  const asProject = world.database.inProject(project.id, (tx) => tx.rows("DELETE FROM ramp.postings"));
-  await expect(asProject).rejects.toMatchObject({ code: "42501" });
+  for (const change of [
+    "DELETE FROM ramp.postings",
+    `INSERT INTO ramp.postings (entry_id, line, intent_id, kind, about, account, currency, amount, posted_at)
+     VALUES (gen_random_uuid(), 1, ${one}, 'fee', 'fee', 'fees', 'USD', 1, '2026-06-01')`,
+    "UPDATE ramp.refund_requests SET amount = 1",
+  ]) {
+    const asProject = world.database.inProject(project.id, (tx) => tx.rows(change));
+    await expect(asProject, change).rejects.toMatchObject({ code: "42501" });
+  }
 });
 
 it("a report sums what was ordered, received, charged and refunded", async () => {
@@ -178,36 +185,90 @@ it("a reconciliation finds 20 seeded differences in 10,000 intents, and nothing 
   expect(await routewright(...command)).toMatchObject({ exit: 0 });
 
   // Other forms of the same: the provider's own columns, the first cell empty, letter case, a currency, no status.
-  const form = (
-    change: (cells: string[], at: number) => string[],
-    head = "Note,ID,SrcAmount,AMOUNTRECEIVED,Currency",
-  ) => {
-    const listed = rows.flatMap(({ id, status, src, received }, n) =>
-      status === "SUCCESS"
-        ? [change(["", String(id).toUpperCase(), String(src), String(received), "usd"], n).join(",")]
-        : [],
-    );
-    writeFileSync(statement, [head, ...listed].join("\n"));
-    return routewright(...command, "--json");
+  const paid = rows
+    .filter((row) => row["status"] === "SUCCESS")
+    .map(({ id, src, received }) => [
+      "",
+      String(id).toUpperCase(),
+      String(src),
+      String(received),
+      "usd",
+      "1.00",
+    ]);
+  const compare = async (listed: readonly (readonly string[])[], ...more: string[]) => {
+    const head = "Note,ID,SrcAmount,AMOUNTRECEIVED,Currency,totalFee";
+    writeFileSync(statement, [head, ...listed.map((cells) => cells.join(","))].join("\n"));
+    const { exit, out, error } = await routewright(...command, "--json", ...more);
+    expect(exit, error).toBeLessThan(2);
+    return JSON.parse(out) as { id: string; difference: string; ramp: string; statement: string }[];
   };
-  expect(await form((cells) => cells)).toMatchObject({ exit: 0 });
-  const kinds: readonly [number, string, string][] = [
+  expect(await compare(paid)).toEqual([]);
+  const cells: readonly [column: number, cell: string, difference: string][] = [
     [3, "", "amountReceived"],
+    [3, "0", "amountReceived"],
+    [3, "-1", "amountReceived"],
+    [3, "n/a", "amountReceived"],
     [2, "", "srcAmount"],
+    [2, "1e2", "srcAmount"],
     [4, "EUR", "currency"],
+    [5, "2.00", "totalFee"],
+    [5, "", "totalFee"],
   ];
-  for (const [column, cell, difference] of kinds) {
-    const { exit, out } = await form((cells, n) => (n === 0 ? cells.with(column, cell) : cells));
-    expect([exit, (JSON.parse(out) as unknown[]).length]).toEqual([1, 1]);
-    expect(JSON.parse(out)).toMatchObject([{ id: rows[0]?.["id"], difference, statement: cell }]);
-  }
-  const failedRow = rows.find(({ status }) => status === "FAILED");
-  const listed = await form((cells, n) =>
-    n === 0 ? [`,${String(failedRow?.["id"])},1,1,USD\n${cells[0] ?? ""}`, ...cells.slice(1)] : cells,
+  const wrong = paid.map((line, n) => {
+    const [column, cell] = cells[n] ?? [0, ""];
+    return line.with(column, cell);
+  });
+  const failedId = String(rows.find((row) => row["status"] === "FAILED")?.["id"]);
+  const [first = []] = paid;
+  const others = await compare([
+    ...wrong.slice(0, -1),
+    first.with(1, ""),
+    first.with(1, "ref-1"),
+    first.with(1, failedId),
+  ]);
+  expect(others.slice(0, cells.length)).toMatchObject(
+    cells.map(([, statementCell, difference], n) => ({
+      id: paid[n]?.[1]?.toLowerCase(),
+      difference,
+      statement: statementCell,
+    })),
   );
-  expect(JSON.parse(listed.out)).toContainEqual(
-    expect.objectContaining({ id: failedRow?.["id"], difference: "status", ramp: "FAILED" }),
+  expect(others.slice(cells.length).map(({ id, difference, ramp }) => [id, difference, ramp])).toEqual([
+    ["", "missing in ramp", null],
+    ["ref-1", "twice in statement", null],
+    [failedId, "status", "FAILED"],
+    [failedId, "srcAmount", expect.any(String)],
+    [failedId, "amountReceived", ""],
+    [failedId, "totalFee", ""],
+    [paid.at(-1)?.[1]?.toLowerCase(), "missing in statement", "SUCCESS"],
+  ]);
+
+  // By the provider's day; orders of other days may be listed.
+  const from = ["--from", "2026-06-02", "--until", "2026-06-03"];
+  expect(await compare(paid, ...from)).toEqual([]);
+  const days = rows.flatMap(({ id, reference, status }) =>
+    status === "SUCCESS" ? [[String(id), Number(String(reference).slice(4))] as const] : [],
   );
+  const second = paid.filter((_, n) => (days[n]?.[1] ?? 0) % 2 === 1);
+  expect(await compare(second, ...from)).toEqual([
+    {
+      ok: false,
+      id: days.find(([, n]) => n === 8)?.[0],
+      difference: "missing in statement",
+      ramp: "SUCCESS",
+      statement: null,
+    },
+  ]);
+
+  // Live and sandbox orders are on statements of their own.
+  await ownerRows(
+    world.databaseUrl,
+    "UPDATE ramp.intents i SET sandbox = true FROM ramp.transactions t WHERE t.intent_id = i.id AND t.id = $1",
+    [first[1]],
+  );
+  expect(await compare(paid.slice(1))).toEqual([]);
+  expect(await compare(paid)).toMatchObject([{ id: first[1]?.toLowerCase(), difference: "livemode" }]);
+
   writeFileSync(statement, "reference,amount\nx,1\n");
   expect(await routewright(...command)).toMatchObject({
     exit: 2,
