@@ -3,7 +3,7 @@ import type { ProjectTransaction } from "../database/ramp-database.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
 import type { Execution, Onboarding, ProviderRequirement } from "../providers/protocol.js";
 import { attentionAfter, suspended } from "./attention.js";
-import { bookReport } from "./book.js";
+import { bookReport, isDelivered } from "./book.js";
 import type { Price } from "../providers/quotes.js";
 import {
   canMove,
@@ -113,7 +113,7 @@ export function applyExecution(tx: ProjectTransaction, intent: Intent, reported:
   for (const status of EXECUTION_PATH[reported.status])
     current = moveTransaction(tx, current, status, { ...details, status }, reported);
   if (current.transaction === intent.transaction) current = updateDetails(tx, current, details);
-  if (current.status === "AMOUNT_MISMATCH" && !isAmountWrong(current, reported))
+  if (current.status === "AMOUNT_MISMATCH" && isDelivered(current) && !isAmountWrong(current, reported))
     current = moveIntent(tx, current, "COMPLETED");
   return { ...current, attention: attentionAfter(current, reported) };
 }

@@ -1,7 +1,7 @@
 import Big from "big.js";
 import type { OperatorTransaction } from "../database/ramp-database.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
-import { isPaid } from "./book.js";
+import { isDelivered, isPaid, missingRefunds } from "./book.js";
 import {
   type Attention,
   type AttentionReason,
@@ -18,18 +18,14 @@ const UNTIL_RESOLVED = ["REFUND_REFUSED"] as const satisfies readonly AttentionR
 
 /** What needs attention after a provider's answer about an order; what the operator has acknowledged needs none again. */
 export function attentionAfter(intent: Intent, reported: CheckedExecution): Attention {
-  const { transaction, attention, balances } = intent;
+  const { transaction, attention } = intent;
   const { receiptProblem, refundProblem, instructionProblem } = reported;
   const isUnpayable = instructionProblem !== null && transaction?.instructions.length === 0;
   const seen: Partial<Record<AttentionReason, string | null | undefined>> = {
     AMOUNT_MISMATCH: receiptProblem,
-    REFUND_MISMATCH: refundProblem,
+    REFUND_MISMATCH: refundProblem ?? missingRefunds(intent),
     RECEIPT_MISSING:
-      isPaid(reported) &&
-      total(balances, { account: "provider", about: "delivery" }).eq(0) &&
-      receiptProblem === null
-        ? "no amount received"
-        : null,
+      isPaid(reported) && !isDelivered(intent) && receiptProblem === null ? "no amount received" : null,
     INVALID_INSTRUCTIONS: isUnpayable ? instructionProblem : null,
     CONTRADICTION: contradiction(intent, transaction, reported),
     REFERENCE_CHANGED: changedReference(transaction, reported),

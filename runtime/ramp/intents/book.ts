@@ -75,6 +75,11 @@ export function isPaid({ status }: Pick<CheckedExecution, "status">): boolean {
   return status === "SUCCESS" || status === "REFUNDED";
 }
 
+/** Whether the provider has said what the destination received. */
+export function isDelivered({ balances }: Intent): boolean {
+  return !total(balances, { account: "provider", about: "delivery" }).eq(0);
+}
+
 const RETURNED: ReadonlySet<string> = new Set(["FAILED", "CANCELLED"]);
 
 /** Null: the report says nothing about money. */
@@ -277,6 +282,14 @@ export function leftToRefund({ balances, refundRequests }: Intent): Big {
     .filter(({ id, state }) => state !== "REFUSED" && !isPosted(id))
     .map(({ amount }) => new Big(amount));
   return held.plus(gone).minus(sumOf(requested));
+}
+
+/** What the provider has accepted to refund, and less than it lists; null: it lists it all. */
+export function missingRefunds({ balances, refundRequests }: Intent): string | null {
+  const accepted = refundRequests.filter(({ state }) => state === "ACCEPTED");
+  const wanted = sumOf(accepted.map(({ amount }) => new Big(amount)));
+  const listed = total(balances, { account: "provider", aboutStartsWith: REFUND }).neg();
+  return listed.lt(wanted) ? `${wanted.toFixed()} accepted, ${listed.toFixed()} listed` : null;
 }
 
 function booked(

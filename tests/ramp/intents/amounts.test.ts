@@ -122,6 +122,11 @@ it("a receipt that cannot be an amount of the currency completes nothing", async
   const id = await created(setting);
   await until(setting, id, hasStatus("AMOUNT_MISMATCH"));
   expect(await needsAttention(id, "AMOUNT_MISMATCH")).toContain("not an amount of USDC_POLYGON");
+  setting.provider.execution = {};
+  await needsAttention(id, "RECEIPT_MISSING");
+  expect((await until(setting, id, () => true)).json.intent.status).toBe("AMOUNT_MISMATCH");
+  setting.provider.execution = { receipt: { amountReceived: "99" } };
+  await until(setting, id, hasStatus("COMPLETED"));
 });
 
 it("a receipt that changes after COMPLETED needs attention; the difference is in suspense until it is resolved", async () => {
