@@ -22,10 +22,9 @@ const ROW_HEAD_BYTES = HEAD_BYTES + 2;
 class Tap extends EventEmitter {
   sink: RowSink | null = null;
   readonly #stream: Duplex;
-  /** The beginning of a frame whose rest has not arrived. */
-  #held: Buffer[] = [];
+  /** A frame whose rest has not arrived, or its head, and its bytes so far. */
+  #held: Buffer | null = null;
   #heldBytes = 0;
-  #neededBytes = 0;
 
   constructor(stream: Duplex) {
     super();
@@ -44,56 +43,53 @@ class Tap extends EventEmitter {
   }
 
   #take(chunk: Buffer): void {
-    if (this.#heldBytes === 0) return this.#walk(chunk);
-    this.#held.push(chunk);
-    this.#heldBytes += chunk.length;
-    if (this.#heldBytes < this.#neededBytes) return;
-    const whole = Buffer.concat(this.#held, this.#heldBytes);
-    this.#held = [];
-    this.#heldBytes = 0;
-    this.#walk(whole);
+    try {
+      let at = 0;
+      while (this.#held !== null && at < chunk.length) at = this.#complete(this.#held, chunk, at);
+      if (at < chunk.length) this.#walk(chunk, at);
+    } catch (error) {
+      this.#fail(error as Error);
+    }
   }
 
-  #walk(chunk: Buffer): void {
-    let start = 0;
-    let at = 0;
-    let needed = HEAD_BYTES;
-    while (chunk.length - at >= HEAD_BYTES) {
-      const bytes = 1 + chunk.readUInt32BE(at + 1);
-      if (bytes < HEAD_BYTES) return this.#fail(new Error("PostgreSQL sent a malformed frame."));
-      if (chunk.length - at < bytes) {
-        needed = bytes;
-        break;
-      }
+  /** Adds to the frame that is held, and passes it on once it is complete. Returns where the rest of the chunk begins. */
+  #complete(held: Buffer, chunk: Buffer, at: number): number {
+    const end = at + chunk.copy(held, this.#heldBytes, at);
+    this.#heldBytes += end - at;
+    if (this.#heldBytes < held.length) return end;
+    this.#held = null;
+    if (this.#heldBytes === frameBytes(held, 0)) this.#walk(held, 0);
+    else this.#hold(held, 0);
+    return end;
+  }
+
+  #walk(chunk: Buffer, from: number): void {
+    const { length } = chunk;
+    let start = from;
+    let at = from;
+    while (length - at >= HEAD_BYTES) {
+      const bytes = frameBytes(chunk, at);
+      if (length - at < bytes) break;
       if (chunk[at] === DATA_ROW) {
         // What comes before may change the sink.
         if (at > start) this.emit("data", chunk.subarray(start, at));
         start = at;
         if (this.sink !== null) {
-          if (!this.#pass(chunk, at)) return;
+          this.sink.row(chunk, at + ROW_HEAD_BYTES);
           start = at + bytes;
         }
       }
       at += bytes;
     }
     if (at > start) this.emit("data", chunk.subarray(start, at));
-    if (at < chunk.length) this.#hold(chunk.subarray(at), needed);
+    if (at < length) this.#hold(chunk, at);
   }
 
-  #pass(chunk: Buffer, at: number): boolean {
-    try {
-      this.sink?.row(chunk, at + ROW_HEAD_BYTES);
-      return true;
-    } catch (error) {
-      this.#fail(error as Error);
-      return false;
-    }
-  }
-
-  #hold(rest: Buffer, needed: number): void {
-    this.#held = [rest];
-    this.#heldBytes = rest.length;
-    this.#neededBytes = needed;
+  /** Keeps the beginning of a frame in a buffer of the frame's length. Only it is copied, not the chunks. */
+  #hold(chunk: Buffer, at: number): void {
+    const hasHead = chunk.length - at >= HEAD_BYTES;
+    this.#held = Buffer.allocUnsafe(hasHead ? frameBytes(chunk, at) : HEAD_BYTES);
+    this.#heldBytes = chunk.copy(this.#held, 0, at);
   }
 
   /** Nothing after it can be trusted. The query rejects with the error. */
@@ -102,6 +98,13 @@ class Tap extends EventEmitter {
     this.#stream.removeAllListeners("data");
     this.#stream.destroy(error);
   }
+}
+
+/** Bytes of the frame that begins there. */
+function frameBytes(chunk: Buffer, at: number): number {
+  const bytes = 1 + chunk.readUInt32BE(at + 1);
+  if (bytes < HEAD_BYTES) throw new Error("PostgreSQL sent a malformed frame.");
+  return bytes;
 }
 
 /** What this file needs of pg's connection: `attachListeners` gives a socket to its parser, again once it has TLS. */

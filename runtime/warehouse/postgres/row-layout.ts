@@ -1,0 +1,158 @@
+import type { TextFormat } from "../../model/query.js";
+import { type ResultColumn, type ResultColumns, ROW_SEPARATORS } from "../warehouse.js";
+import { type Kind, kindOf } from "./columns.js";
+
+/** How the values of a column are written: numbers, so that one loop switches on them. */
+const COPY = 0;
+export const NUMBER = 1;
+export const BOOLEAN = 2;
+export const DATE = 3;
+export const TIMESTAMP = 4;
+export const TEXT = 5;
+/** JSON in a field of CSV. */
+export const DOCUMENT = 6;
+
+export interface ColumnWriter {
+  readonly kind: number;
+  /** Before a value, with what separates it from the column before. */
+  readonly before: Buffer;
+  readonly isQuoted: boolean;
+  /** Instead of a value that is null. */
+  readonly none: Buffer;
+  /** More bytes than are written beside the value's own. */
+  readonly around: number;
+  /** Length of the zone in PostgreSQL's text. */
+  readonly zone: number;
+  readonly escapes: Escapes;
+  /** Whether a text that spreadsheets take for a formula gets an apostrophe. */
+  readonly guardsFormulas: boolean;
+}
+
+export interface TextLayout {
+  readonly columns: readonly ColumnWriter[];
+  /** Between two rows. */
+  readonly separator: Buffer;
+  /** At the end of each row. */
+  readonly end: Buffer;
+}
+
+/** Bytes by which a date grows: the sign and six digits of its year. */
+export const AROUND_BYTES = 16;
+
+/** Length of `+00`. */
+const ZONE_BYTES = 3;
+
+/** What bytes become inside quotes; most stay as they are. */
+export interface Escapes {
+  readonly isEscaped: Uint8Array;
+  readonly texts: readonly Buffer[];
+}
+
+function escapesOf(texts: Readonly<Record<number, string>>): Escapes {
+  const bytes = Array.from({ length: 256 }, (_, byte) => Buffer.from(texts[byte] ?? ""));
+  return { isEscaped: Uint8Array.from(bytes, ({ length }) => Math.min(1, length)), texts: bytes };
+}
+
+/** Quotes, backslashes and control characters, as `JSON.stringify` writes them. */
+const JSON_ESCAPES = escapesOf(
+  Object.fromEntries(
+    [...Array(32).keys(), 0x22, 0x5c].map((byte) => [
+      byte,
+      JSON.stringify(String.fromCharCode(byte)).slice(1, -1),
+    ]),
+  ),
+);
+const CSV_ESCAPES = escapesOf({ 0x22: '""' });
+
+/** JSON on one line: strings escape line breaks, the others are white space of a `json` column. */
+const LINE_ESCAPES = escapesOf({ 0x0a: " ", 0x0d: " " });
+
+const layouts = new WeakMap<ResultColumns, Map<TextFormat, TextLayout>>();
+
+/** The layout of these columns, made once. */
+export function layoutOf(columns: ResultColumns, format: TextFormat): TextLayout {
+  let byFormat = layouts.get(columns);
+  if (!byFormat) layouts.set(columns, (byFormat = new Map<TextFormat, TextLayout>()));
+  const layout = byFormat.get(format) ?? makeLayout(columns, format);
+  byFormat.set(format, layout);
+  return layout;
+}
+
+function makeLayout(columns: ResultColumns, format: TextFormat): TextLayout {
+  const isCsv = format === "csv" || format === "spreadsheet";
+  const end = isCsv ? "" : columns.length === 0 ? "{}" : "}";
+  return {
+    columns: columns.map((column, i) =>
+      isCsv ? csvColumn(column, format, i) : jsonColumn(column, format, i),
+    ),
+    separator: Buffer.from(ROW_SEPARATORS[format]),
+    end: Buffer.from(end),
+  };
+}
+
+function jsonColumn(column: ResultColumn, format: TextFormat, position: number): ColumnWriter {
+  const kind = kindOf(column);
+  const isString = format === "json-strings" && isWide(column);
+  const isQuoted = kind !== "boolean" && kind !== "json" && (kind !== "number" || isString);
+  const name = `${position > 0 ? "," : "{"}${JSON.stringify(column.name)}:`;
+  const isOnOneLine = kind === "json" && format === "ndjson";
+  return columnWriter(kind, {
+    before: name,
+    isQuoted,
+    none: `${name}null`,
+    ...(isOnOneLine && { kind: TEXT }),
+    escapes: isOnOneLine ? LINE_ESCAPES : JSON_ESCAPES,
+  });
+}
+
+/** Numbers that `json-strings` writes as strings; where no type is declared, the database's type decides. */
+function isWide({ type, wide }: ResultColumn): boolean {
+  return wide === undefined ? type === "int8" || type === "numeric" : wide && !type.startsWith("float");
+}
+
+/** A field of CSV (RFC 4180): null is empty, the empty text `""`. Lists and objects are their JSON. */
+function csvColumn(column: ResultColumn, format: TextFormat, position: number): ColumnWriter {
+  const kind = kindOf(column);
+  const comma = position > 0 ? "," : "";
+  return columnWriter(kind, {
+    before: comma,
+    isQuoted: kind === "text" || kind === "json",
+    none: comma,
+    ...(kind === "json" && { kind: DOCUMENT }),
+    escapes: CSV_ESCAPES,
+    guardsFormulas: format === "spreadsheet",
+  });
+}
+
+const WRITTEN_AS: Readonly<Record<Kind, number>> = {
+  number: NUMBER,
+  boolean: BOOLEAN,
+  date: DATE,
+  timestamp: TIMESTAMP,
+  timestamptz: TIMESTAMP,
+  text: TEXT,
+  word: COPY,
+  json: COPY,
+};
+
+interface ColumnText {
+  readonly before: string;
+  readonly none: string;
+  readonly isQuoted: boolean;
+  readonly escapes: Escapes;
+  readonly kind?: number;
+  readonly guardsFormulas?: boolean;
+}
+
+function columnWriter(kind: Kind, { before, none, isQuoted, ...text }: ColumnText): ColumnWriter {
+  const texts = { before: Buffer.from(isQuoted ? `${before}"` : before), none: Buffer.from(none) };
+  return {
+    kind: text.kind ?? WRITTEN_AS[kind],
+    ...texts,
+    isQuoted,
+    around: Math.max(texts.before.length, texts.none.length) + AROUND_BYTES,
+    zone: kind === "timestamptz" ? ZONE_BYTES : 0,
+    escapes: text.escapes,
+    guardsFormulas: text.guardsFormulas ?? false,
+  };
+}
