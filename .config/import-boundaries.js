@@ -90,7 +90,6 @@ export const BOUNDARIES = {
     "runtime/response",
     "runtime/handler",
     "runtime/release",
-    "runtime/pages",
     "runtime/operations",
   ],
   "runtime/pages": ["runtime/model", "runtime/warehouse", "runtime/response", "runtime/release"],

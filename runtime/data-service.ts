@@ -14,23 +14,15 @@ import { adapterProblem, clickhouseAddress } from "./model/clickhouse-address.js
 import type { Logger } from "./http/logger.js";
 import { listen, type RunningServer, type EarlyErrorHeaders } from "./http/listen.js";
 import { Usage } from "./operations/usage.js";
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { RequestListener } from "node:http";
 import { docsApp, explorerApp, isDocsPath } from "./pages/pages.js";
 import { callerHeaders, peek } from "./request/authorize.js";
-import type { LoadedEndpoint } from "./release/generated-folder.js";
-import {
-  isSystemPath,
-  REFRESH_PATH,
-  serveDocs,
-  serveRefresh,
-  serveSystem,
-  serveUsage,
-  type Service,
-  USAGE_PATH,
-} from "./system/endpoints.js";
+import type { Endpoint } from "./model/endpoint.js";
+import { serveDocs } from "./system/documents.js";
+import { serveSystem, systemRouteAt } from "./system/serve-system.js";
+import type { Service } from "./system/context.js";
 import { MCP_PATH, serveMcp } from "./mcp/mcp-endpoint.js";
-import { handleRequest } from "./handler/handler.js";
-import { setGateway } from "./handler/request-gateway.js";
+import { handleRequest } from "./handler/handle-request.js";
 import { requestIdOf, COMMON_HEADERS } from "./http/headers.js";
 
 interface DataServiceOptions {
@@ -90,20 +82,22 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   });
   const missingRelations = (): readonly string[] => missingOf(active.current, gateway.warehouse);
   const { contentType } = metrics.registry;
+  const documents = new Documents(title, active, builds, {
+    lineageTier: environment.lineageTier,
+    scope: environment.catalogue,
+  });
   const service = {
     title,
-    documents: new Documents(title, active, builds, {
-      lineageTier: environment.lineageTier,
-      scope: environment.catalogue,
-    }),
+    documents,
     missingRelations,
     refreshDegraded: () => options.refreshes.degraded,
     heldBack: () => active.current.manifest?.heldBack ?? [],
     metrics: { contentType, text: options.metricsText ?? (() => metrics.registry.metrics()) },
     metricsPublic: environment.metricsPublic,
     usageOf: (keyId: string) => usage?.daysOf(keyId) ?? Promise.resolve(null),
+    refresh,
   };
-  const listener = dataApiListener({ gateway, service, active, refresh });
+  const listener = dataApiListener({ gateway, service, active, documents });
   const server = await listen(listener, environment.host, environment.port, {
     earlyErrorHeaders: earlyErrorHeaders(gateway),
     log,
@@ -227,41 +221,30 @@ interface DataApi {
   readonly gateway: Gateway;
   readonly service: Service;
   readonly active: ActiveRelease;
-  /** Re-reads the manifest. */
-  readonly refresh: () => Promise<RefreshResult>;
+  readonly documents: Documents;
 }
 
 /** The data API as a listener. An endpoint runs the handler that its generated module exports. */
-function dataApiListener(api: DataApi): RequestListener {
-  const { gateway, service, active, refresh } = api;
+function dataApiListener({ gateway, service, active, documents }: DataApi): RequestListener {
   const docs = docsApp(service.title).use(explorerApp(service.title));
-  const run: RequestListener = (request, response) => {
-    const endpoint = findAt(active.current.served, pathOf(request.url ?? "/"));
-    if (endpoint === null) void handleRequest(gateway, null, request, response);
-    else runHandler(api, endpoint, request, response);
-  };
+  const locals = { gateway };
+  const endpointAt = (path: string): Endpoint | null => active.current.endpoints.get(path)?.spec ?? null;
   return (request, response) => {
     const path = pathOf(request.url ?? "/");
     const endpoint = findAt(active.current.served, path);
-    if (endpoint !== null) runHandler(api, endpoint, request, response);
-    else if (isSystemPath(path)) void serveSystem(gateway, service, path, request, response);
+    if (endpoint !== null) {
+      const handler = (request.method === "POST"
+        ? endpoint.post
+        : endpoint.get) as unknown as RequestListener;
+      (response as { locals?: object }).locals = locals;
+      return handler(request, response);
+    }
+    const system = systemRouteAt(path);
+    if (system !== null) void serveSystem(gateway, service, system, request, response);
     else if (isDocsPath(path)) void serveDocs(gateway, docs, request, response);
-    else if (path === MCP_PATH) void serveMcp(gateway, service.documents, run, request, response);
-    else if (path === USAGE_PATH) void serveUsage(gateway, service, request, response);
-    else if (path === REFRESH_PATH) void serveRefresh(gateway, refresh, request, response);
+    else if (path === MCP_PATH) void serveMcp(gateway, documents, endpointAt, request, response);
     else void handleRequest(gateway, null, request, response);
   };
-}
-
-function runHandler(
-  { gateway }: DataApi,
-  { get, post }: LoadedEndpoint,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
-  setGateway(request, gateway);
-  const handler = (request.method === "POST" ? post : get) as unknown as RequestListener;
-  handler(request, response);
 }
 
 /** Headers of an error on a connection without a parsed request: only the client's address is known. */

@@ -8,5 +8,5 @@ export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./model/tier.js";
 export { readGenerationEnvironment, type GenerationEnvironment } from "./operations/variables.js";
 export { digestOf, withOwnDigest } from "./model/digest.js";
 export { adapterProblem, type ClickhouseAddress, clickhouseAddress } from "./model/clickhouse-address.js";
-export { SYSTEM_ENDPOINTS, type SystemEndpoint } from "./system/operations.js";
-export { SYSTEM_SCHEMAS } from "./system/schemas.js";
+export { SYSTEM_ENDPOINTS, SYSTEM_SCHEMAS } from "./system/operations.js";
+export type { SystemEndpoint } from "./system/operation.js";

@@ -13,5 +13,4 @@ export {
 } from "./release/define.js";
 export type * from "./model/endpoint.js";
 export type { Gateway } from "./handler/gateway.js";
-export { withGateway } from "./handler/request-gateway.js";
-export { openGateway, type GatewayOptions } from "./handler/gateway.js";
+export { openGateway, withGateway, type GatewayOptions } from "./handler/gateway.js";

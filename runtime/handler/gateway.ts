@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { RequestHandler } from "express";
 import type { AccessControl } from "../request/authorize.js";
 import { TokenIssuer, type TokenSettings } from "../request/bearer-tokens.js";
 import { Cursors } from "../response/cursors.js";
@@ -161,4 +162,21 @@ function timeoutsOf(given: number | Readonly<PerTier<number>>): Readonly<PerTier
 function longestOf(timeouts: Readonly<PerTier<number>>): number {
   const all = Object.values(timeouts);
   return all.includes(0) ? 0 : Math.max(...all);
+}
+
+/** Express middleware: the generated handlers after it use this gateway. */
+export function withGateway(gateway: Gateway): RequestHandler {
+  return (_request, response, next) => {
+    response.locals["gateway"] = gateway;
+    next();
+  };
+}
+
+/** The gateway of a response. Generated handlers take what Express gives them: `response.locals` is its place for it. */
+export function gatewayOf({ locals }: { readonly locals?: Record<string, unknown> }): Gateway {
+  const gateway = locals?.["gateway"] as Gateway | undefined;
+  if (gateway) return gateway;
+  throw new Error(
+    "No gateway for this request: put `app.use(withGateway(gateway))` before the generated handlers.",
+  );
 }

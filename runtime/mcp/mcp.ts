@@ -11,7 +11,8 @@ import type {
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { CatalogueBody, CatalogueEndpoint } from "../pages/catalogue-body.js";
 import type { Found, Search } from "../pages/search.js";
-import { linesOf, type QueryReply, queryString, type ToolRow, rowOf, type RunQuery } from "./rows.js";
+import type { RawFields } from "../request/request-fields.js";
+import { fieldsOf, linesOf, type QueryReply, rowOf, type ToolRow } from "./query.js";
 import {
   type Arguments,
   DEFAULT_FOUND,
@@ -28,7 +29,8 @@ export interface McpCaller {
   readonly catalogue: CatalogueBody;
   /** Over the endpoints of `catalogue`. */
   search(): Promise<Search>;
-  readonly query: RunQuery;
+  /** Queries an endpoint of the catalogue: its rows as NDJSON, or with `isSummary` one object about all of them. */
+  query(path: string, fields: RawFields, isSummary?: boolean): Promise<QueryReply>;
 }
 
 /**
@@ -174,7 +176,7 @@ function withLimits(endpoint: CatalogueEndpoint): object {
 }
 
 async function queryEndpoint(
-  { query }: McpCaller,
+  caller: McpCaller,
   endpoint: CatalogueEndpoint,
   args: Arguments,
 ): Promise<CallToolResult> {
@@ -184,9 +186,9 @@ async function queryEndpoint(
   const { cursor = parameters["cursor"] } = args;
   const paging = { ...(offset > 0 && { offset }), ...(typeof cursor === "string" && { cursor }) };
   const read = (rows: number): Promise<QueryReply> =>
-    query(
+    caller.query(
       endpoint.path,
-      queryString(parameters, endpoint.pagination === null ? paging : { limit: rows, ...paging }),
+      fieldsOf(parameters, endpoint.pagination === null ? paging : { limit: rows, ...paging }),
     );
   let reply = await read(limit);
   if (reply.status !== 200) return failure(failureText(reply, endpoint));
@@ -274,11 +276,11 @@ function rowsResult(
 }
 
 async function summarizeEndpoint(
-  { query }: McpCaller,
+  caller: McpCaller,
   endpoint: CatalogueEndpoint,
   { parameters = {} }: Arguments,
 ): Promise<CallToolResult> {
-  const reply = await query(endpoint.path, queryString(parameters, {}), true);
+  const reply = await caller.query(endpoint.path, fieldsOf(parameters), true);
   return reply.status === 200
     ? success(JSON.parse(reply.body) as object)
     : failure(failureText(reply, endpoint));

@@ -3,6 +3,9 @@ import type { Tier } from "../model/tier.js";
 import type { KeyOwner } from "../request/keyring.js";
 import type { Trace } from "../http/headers.js";
 
+/** The steps of a request (runtime/handler/handle-request.ts). */
+export type RequestStep = "authorize" | "resolve" | "run" | "respond";
+
 /** What is recorded of a request. Contains no secrets. */
 export interface RequestRecord {
   readonly requestId: string;
@@ -12,6 +15,8 @@ export interface RequestRecord {
   readonly status: number;
   /** From the arrival of the request to the end of its response. */
   readonly milliseconds: number;
+  /** How long each step took, in milliseconds. */
+  readonly steps: Readonly<Record<RequestStep, number>>;
   /** Rows sent; null for a response without rows. */
   readonly rows: number | null;
   /** Bytes of the body, as sent. */

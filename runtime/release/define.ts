@@ -12,7 +12,7 @@ import {
   type Parameter,
   type Relation,
 } from "../model/endpoint.js";
-import { handlerOf } from "../handler/handler.js";
+import { handlerOf } from "../handler/handle-request.js";
 
 /** A parameter of a generated module. */
 type DeclaredParameter<Row> = Filter & { readonly column: keyof Row & string };

@@ -5,8 +5,7 @@ import type { QueryResult, StreamedResult } from "./result-service.js";
 import { COMPRESSED_FROM_BYTES, compressor, encodingOf, CONTENT_TYPES } from "./content-negotiation.js";
 import { sendStream } from "./send-stream.js";
 import { COMMON_HEADERS, TEXT_POLICY } from "../http/headers.js";
-import type { ResolvedQuery, RowFormat } from "../model/query.js";
-import type { QueryContext, Warehouse } from "../warehouse/warehouse.js";
+import type { RowFormat } from "../model/query.js";
 import type { Holder } from "../warehouse/shares.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 
@@ -50,23 +49,30 @@ const ROW_HEADERS: readonly string[] = [
   "Accept, Accept-Encoding",
 ];
 
-/** Sends 304 if the client has the version with this tag; otherwise sends nothing and returns null. */
-export function sendNotModified(pending: PendingResponse, tag: string): Sent | null {
-  const { request, response } = pending;
-  const isRead = request.method === "GET" || request.method === "HEAD";
-  if (!isRead || !matchesTag(tag, request.headers["if-none-match"])) return null;
-  response.writeHead(304, headersOf(pending, tag));
-  response.end();
-  return NO_ROWS;
-}
-
-/** Sends a result, compressed if the client accepts that. For a stream it resolves at its end. */
-export async function respond(pending: PendingResponse, { result, hasRunQuery }: QueryResult): Promise<Sent> {
-  if (result.kind === "stream") return respondWithStream(pending, result);
+/** Sends a result, compressed if the client accepts that; null: 304. For a stream it resolves at its end. */
+export async function respond(pending: PendingResponse, queried: QueryResult | null): Promise<Sent> {
+  if (queried === null) return sendNotModified(pending, pending.tag);
+  const { result, hasRunQuery } = queried;
+  if (result.kind === "stream") {
+    try {
+      return await respondWithStream(pending, result);
+    } finally {
+      await result.stream.chunks.return();
+    }
+  }
   const tag = pending.tag ?? result.tag;
   const databaseMs = hasRunQuery ? result.databaseMs : null;
-  const notModified = sendNotModified(pending, tag);
-  return notModified ? { ...notModified, databaseMs } : sendBuffered(pending, result, tag, databaseMs);
+  const { method, headers } = pending.request;
+  const isRead = method === "GET" || method === "HEAD";
+  return isRead && matchesTag(tag, headers["if-none-match"])
+    ? { ...sendNotModified(pending, tag), databaseMs }
+    : sendBuffered(pending, result, tag, databaseMs);
+}
+
+function sendNotModified(pending: PendingResponse, tag: string | null): Sent {
+  pending.response.writeHead(304, headersOf(pending, tag));
+  pending.response.end();
+  return NO_ROWS;
 }
 
 async function sendBuffered(
@@ -170,24 +176,4 @@ function headersOf({ headers, version }: PendingResponse, tag: string | null): s
   if (version !== null) headers.push("X-Data-As-Of", version.asOf);
   if (tag !== null) headers.push("ETag", tag);
   return headers;
-}
-
-/** Headers precede a stream, so its length is unknown then: queries for the first row of the next page. */
-export async function hasNextPage(
-  warehouse: Warehouse,
-  { result }: QueryResult,
-  query: ResolvedQuery,
-  queryContext: QueryContext,
-): Promise<boolean> {
-  const { selection } = query;
-  if (selection.page === null) return false;
-  if (selection.keyset !== undefined) return result.nextCursor !== null;
-  if (result.kind === "buffered") return result.hasMore;
-  const page = { limit: 1, offset: selection.page.offset + selection.page.limit, lookAhead: false };
-  const rows = await warehouse.rows({ ...query, selection: { ...selection, page } }, queryContext);
-  if (rows === "overloaded") return false;
-  if (rows.kind === "buffered") return rows.returned > 0;
-  // A row too large for a buffer.
-  await rows.chunks.return();
-  return true;
 }

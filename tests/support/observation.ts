@@ -19,6 +19,7 @@ export function observation(given: Partial<RequestRecord> = {}): RequestRecord {
     route: "/v1/shop/legacy",
     status: 200,
     milliseconds: 2,
+    steps: { authorize: 0.1, resolve: 0.2, run: 1.5, respond: 0.2 },
     rows: 1,
     bytes: 100,
     databaseMs: 1,

@@ -1,0 +1,233 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { RequestHandler } from "express";
+import { atFormerPath, type Endpoint } from "../model/endpoint.js";
+import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
+import { traceOf, traceparent } from "../http/headers.js";
+import type { RequestRecord, RequestStep } from "../operations/request-record.js";
+import { callerHeaders } from "../request/authorize.js";
+import { nextPageLink } from "../request/request-fields.js";
+import { findAt, pathOf } from "../response/content-negotiation.js";
+import { NO_ROWS, respond, type Sent } from "../response/respond.js";
+import { deprecationHeaders, sendHttpError, sendOptions } from "../response/send.js";
+import { StreamAborted } from "../response/send-stream.js";
+import { readsParts } from "../response/whole-results.js";
+import { type Admission, authorizeRequest, type ServedPath } from "./authorize-request.js";
+import { type Gateway, gatewayOf } from "./gateway.js";
+import { type DataRequest, type Resolved, resolveRequest } from "./resolve.js";
+import { type Answer, run } from "./run.js";
+
+/** The handler of an endpoint, for every method. It can be mounted alone in an Express 5 app. */
+export function handlerOf(endpoint: Endpoint): RequestHandler {
+  return (request, response) => handleRequest(gatewayOf(response), endpoint, request, response);
+}
+
+/** A request in the hands of its handler. */
+interface Exchange {
+  readonly gateway: Gateway;
+  readonly route: ServedPath;
+  readonly request: DataRequest;
+  readonly response: ServerResponse;
+  readonly admission: Admission;
+}
+
+/**
+ * Serves one request to an endpoint, or to an unknown path (null), and records it. A step gives its value, the error that
+ * is sent instead, or null when the client has disconnected. Never rejects.
+ */
+export async function handleRequest(
+  gateway: Gateway,
+  endpoint: Endpoint | null,
+  request: DataRequest,
+  response: ServerResponse,
+): Promise<void> {
+  const times = new StepTimes();
+  const trace = traceOf(request);
+  if (trace !== null) response.setHeader("Traceparent", traceparent(trace));
+  const called = endpoint === null ? null : endpointAt(endpoint, request);
+  const route = called === null ? UNKNOWN_PATH : routeOf(called);
+
+  const admission = await authorizeRequest(gateway, route, request);
+  times.end("authorize");
+  const exchange = { gateway, route, request, response, admission };
+  let outcome: Result<Sent> | null = admission.error;
+  if (outcome === null && called !== null && request.method !== "OPTIONS")
+    try {
+      const resolved = await resolveRequest(gateway, called, request, admission.caller);
+      times.end("resolve");
+      const answer = isRefused(resolved) ? resolved : await runFor(exchange, called, resolved);
+      times.end("run");
+      outcome = isRefused(answer) ? answer : await respondTo(exchange, called, answer);
+    } catch (error) {
+      outcome = failureOf(exchange, error);
+    }
+  const sent = outcome === null || isHttpError(outcome) ? sendWithoutRows(exchange, outcome) : outcome;
+  times.end("respond");
+
+  record(gateway, admission, {
+    method: request.method ?? "",
+    route: endpoint?.path ?? null,
+    path: endpoint === null ? unknownPathOf(request) : called === endpoint ? null : route.path,
+    status: sent.isAborted === true ? ABORTED_STATUS : response.statusCode,
+    sent,
+    error: isHttpError(outcome) ? outcome : null,
+    trace,
+    times,
+  });
+}
+
+/** Status of an aborted response in logs and metrics; the client had received another. */
+const ABORTED_STATUS = 500;
+
+function isRefused<T>(outcome: Result<T> | null): outcome is HttpError | null {
+  return outcome === null || isHttpError(outcome);
+}
+
+function runFor(
+  { gateway, request, response, admission: { caller, requestId } }: Exchange,
+  endpoint: Endpoint,
+  resolved: Resolved,
+): Promise<Result<Answer> | null> {
+  const { method, headers } = request;
+  return run(gateway, endpoint, resolved, {
+    callerId: caller.callerId,
+    tier: caller.tier,
+    requestId,
+    isStillNeeded: () => !response.destroyed,
+    ifNoneMatch: method === "GET" || method === "HEAD" ? headers["if-none-match"] : undefined,
+    isWhole: readsParts(request),
+    wantsTotal: headers["prefer"] !== undefined && prefersCount(headers["prefer"]),
+  });
+}
+
+/** `Prefer: count=exact` (RFC 7240). */
+function prefersCount(prefer: string | readonly string[]): boolean {
+  return /(?:^|,)\s*count\s*=\s*"?exact"?\s*(?:[,;]|$)/i.test([prefer].flat().join(","));
+}
+
+function respondTo(
+  { gateway, request, response, admission: { caller, requestId } }: Exchange,
+  endpoint: Endpoint,
+  { resolved: { query, fields }, version, tag, result, hasMore, total }: Answer,
+): Promise<Sent> {
+  const { page } = query.selection;
+  const headers = callerHeaders(caller, requestId);
+  headers.push(...deprecationHeaders(endpoint));
+  if (page !== null && hasMore)
+    headers.push(...nextPageLink(request, fields, page, result?.result.nextCursor ?? null));
+  if (total !== null) headers.push("X-Total-Count", String(total), "Preference-Applied", "count=exact");
+  const { responseMemory, streamTimeouts } = gateway;
+  const streamTimeoutMs = streamTimeouts[caller.tier];
+  const { format } = query;
+  return respond(
+    { request, response, format, headers, version, caller, responseMemory, streamTimeoutMs, tag },
+    result,
+  );
+}
+
+/** What a fault becomes: an error where nothing has been sent, otherwise the end of the connection. */
+function failureOf({ gateway, route, request, response, admission }: Exchange, error: unknown): Result<Sent> {
+  const { requestId } = admission;
+  if (error instanceof StreamAborted) {
+    gateway.log.error({ requestId, route: route.path, err: error }, "query failed");
+    const { returned, bytes, milliseconds } = error.sent;
+    return { rows: returned, bytes, databaseMs: milliseconds, isAborted: true };
+  }
+  const { method } = request;
+  gateway.log.error({ requestId, route: route.path, method, err: error }, "request failed");
+  if (!response.headersSent) return httpError("unexpected");
+  response.destroy();
+  return NO_ROWS;
+}
+
+/** Sends an error, or the response to `OPTIONS`; nothing to a client that has disconnected. */
+function sendWithoutRows({ route, request, response, admission }: Exchange, error: HttpError | null): Sent {
+  const headers = callerHeaders(admission.caller, admission.requestId);
+  if (error !== null) return { ...NO_ROWS, bytes: sendHttpError(response, error, route.allowed, headers) };
+  if (request.method === "OPTIONS") sendOptions(response, request, route.allowed, headers);
+  return NO_ROWS;
+}
+
+/** What became of a request to an endpoint. */
+interface Served extends Pick<RequestRecord, "method" | "route" | "path" | "status" | "error" | "trace"> {
+  readonly sent: Sent;
+  readonly times: StepTimes;
+}
+
+/** Records a request to an endpoint, over HTTP or by a tool. */
+export function record(
+  gateway: Gateway,
+  { requestId, caller }: Pick<Admission, "requestId" | "caller">,
+  { sent, times, ...served }: Served,
+): void {
+  const { rows, bytes, databaseMs } = sent;
+  const { owner, callerId, tier } = caller;
+  const { milliseconds, steps } = times;
+  gateway.recordRequest({
+    requestId,
+    ...served,
+    milliseconds,
+    steps,
+    rows,
+    bytes,
+    databaseMs,
+    owner,
+    callerId,
+    tier,
+  });
+}
+
+/** Measures the steps of a request, in milliseconds. */
+export class StepTimes {
+  readonly steps: Record<RequestStep, number> = { authorize: 0, resolve: 0, run: 0, respond: 0 };
+  readonly #started = performance.now();
+  #last = this.#started;
+
+  /** The time since the end of the step before was this step's. */
+  end(step: RequestStep): void {
+    const now = performance.now();
+    this.steps[step] += now - this.#last;
+    this.#last = now;
+  }
+
+  /** From the start to the end of the last step. */
+  get milliseconds(): number {
+    return this.#last - this.#started;
+  }
+}
+
+const formerEndpoints = new WeakMap<Endpoint, ReadonlyMap<string, Endpoint>>();
+
+/** The endpoint as it answers at the path of the request: keys that list a former path still open it. */
+function endpointAt(endpoint: Endpoint, { url = "" }: IncomingMessage): Endpoint {
+  const { formerPaths } = endpoint;
+  if (formerPaths === undefined) return endpoint;
+  let former = formerEndpoints.get(endpoint);
+  if (former === undefined) {
+    former = new Map(formerPaths.map((each) => [each.path, atFormerPath(endpoint, each)]));
+    formerEndpoints.set(endpoint, former);
+  }
+  return findAt(former, pathOf(url)) ?? endpoint;
+}
+
+const UNKNOWN_PATH: ServedPath = { path: "", allowed: null, isLimited: true };
+
+const routes = new WeakMap<Endpoint, ServedPath>();
+
+function routeOf(endpoint: Endpoint): ServedPath {
+  const known = routes.get(endpoint);
+  if (known) return known;
+  const { path, tier, methods } = endpoint;
+  const allowed = methods.includes("POST") ? "GET, HEAD, POST, OPTIONS" : "GET, HEAD, OPTIONS";
+  const route = { path, allowed, isLimited: true, tier };
+  routes.set(endpoint, route);
+  return route;
+}
+
+/** Longest part of an unknown path in the log. */
+const MAX_LOGGED_PATH = 200;
+
+/** The path without the query string and without what looks like a key, however it is escaped. */
+function unknownPathOf({ url = "" }: IncomingMessage): string {
+  const path = (url.split("?", 1)[0] ?? "").replace(/%[2-7][0-9a-f]/gi, decodeURIComponent);
+  return path.replace(/sk_live_[^/]*/gi, "sk_live_…").slice(0, MAX_LOGGED_PATH);
+}

@@ -1,0 +1,130 @@
+import type { IncomingMessage } from "node:http";
+import type { Endpoint } from "../model/endpoint.js";
+import { httpError, isHttpError, type Result } from "../model/errors.js";
+import type { RowFormat, Selection } from "../model/query.js";
+import type { Authorization } from "../request/authorize.js";
+import { ownRows } from "../request/own-rows.js";
+import { readCursorFields } from "../request/page-fields.js";
+import {
+  bodyFields,
+  NO_FIELDS,
+  objectFields,
+  queryFields,
+  type RawFields,
+} from "../request/request-fields.js";
+import {
+  type KeyedQuery,
+  readBom,
+  readParameters,
+  resolveDefaultQuery,
+  resolveQuery,
+  withOperators,
+} from "../request/resolve-query.js";
+import { formatOf } from "../response/content-negotiation.js";
+import { readBodyText } from "../response/send.js";
+import type { Gateway } from "./gateway.js";
+
+/** A request; `body` is set when middleware such as `express.json()` has already read it. */
+export type DataRequest = IncomingMessage & { readonly body?: unknown };
+
+/** A checked query, with the fields that it was made from. */
+export interface Resolved extends KeyedQuery {
+  readonly fields: RawFields;
+}
+
+/** The query of a request. Null when the client disconnected while sending its body. */
+export function resolveRequest(
+  gateway: Gateway,
+  endpoint: Endpoint,
+  request: DataRequest,
+  caller: Authorization,
+): Result<Resolved> | Promise<Result<Resolved> | null> {
+  const { url = "" } = request;
+  const mark = url.indexOf("?");
+  const query = mark === -1 ? "" : url.slice(mark + 1);
+  const format = formatOf(request, endpoint);
+  if (request.method === "POST") return resolveBody(gateway, endpoint, request, caller, { query, format });
+  const fields = query === "" ? NO_FIELDS : queryFields(query);
+  return resolve(gateway, endpoint, caller, { fields, source: "query", format });
+}
+
+async function resolveBody(
+  gateway: Gateway,
+  endpoint: Endpoint,
+  request: DataRequest,
+  caller: Authorization,
+  { query, format }: { readonly query: string; readonly format: RowFormat },
+): Promise<Result<Resolved> | null> {
+  // Before the body is read: what a caller has no rows of is not parsed.
+  const own = ownRows(endpoint, caller.org);
+  if (isHttpError(own)) return own;
+  if (query !== "") return httpError("queryOnPost");
+  const fields = await readBodyFields(request, caller);
+  if (fields === null || isHttpError(fields)) return fields;
+  return resolve(gateway, endpoint, caller, { fields, source: "body", format });
+}
+
+async function readBodyFields(
+  request: DataRequest,
+  caller: Authorization,
+): Promise<Result<RawFields> | null> {
+  if (request.body !== undefined) return objectFields(request.body);
+  const text = await readBodyText(request, caller);
+  return typeof text === "string" ? bodyFields(text) : text;
+}
+
+/** What a caller asks of an endpoint. */
+interface Question {
+  readonly fields: RawFields;
+  readonly source: "query" | "body";
+  readonly format: RowFormat;
+}
+
+/** Checks the fields and makes the query from them, limited to the caller's own rows. */
+export function resolve(
+  gateway: Gateway,
+  endpoint: Endpoint,
+  caller: Pick<Authorization, "org" | "tier">,
+  { fields: sent, source, format }: Question,
+): Result<Resolved> {
+  const own = ownRows(endpoint, caller.org);
+  if (isHttpError(own)) return own;
+  const fields = withOperators(endpoint, sent);
+  if (isHttpError(fields)) return fields;
+  const options = {
+    format: format === "csv" ? gateway.csvFormat : format,
+    timeoutMs: gateway.timeouts[caller.tier],
+  };
+  if (fields === NO_FIELDS && own === null && endpoint.cursor === undefined)
+    return withFields(resolveDefaultQuery(endpoint, options), fields);
+  const bom = readBom(endpoint, options.format, fields);
+  if (isHttpError(bom)) return bom;
+  const selection = readParameters(endpoint, bom.fields, source);
+  if (isHttpError(selection)) return selection;
+  const selected = own === null ? selection : { ...selection, conditions: [own, ...selection.conditions] };
+  const query = bom.isWanted ? { ...options, bom: true as const } : options;
+  if (endpoint.cursor === undefined) return { ...resolveQuery(endpoint, selected, query), fields };
+  return withFields(resolvePage(gateway, endpoint, bom.fields, selected, query), fields);
+}
+
+function withFields(resolved: Result<KeyedQuery>, fields: RawFields): Result<Resolved> {
+  return isHttpError(resolved) ? resolved : { ...resolved, fields };
+}
+
+/** The query of an endpoint with cursors. */
+function resolvePage(
+  { cursors }: Gateway,
+  endpoint: Endpoint,
+  fields: RawFields,
+  selection: Selection,
+  options: Parameters<typeof resolveQuery>[2],
+): Result<KeyedQuery> {
+  const read = readCursorFields(fields);
+  if (isHttpError(read)) return read;
+  const scope = cursors.scopeOf(endpoint, selection);
+  const position = read.text === null ? null : cursors.read(read.text, scope);
+  if (read.text !== null && position === null) return httpError("invalidCursor");
+  const keyset = { scope, after: position?.values ?? null };
+  const resolved = resolveQuery(endpoint, { ...selection, keyset }, options);
+  return { ...resolved, cursor: { position, isConsistent: read.isConsistent } };
+}

@@ -1,0 +1,287 @@
+import { filterParameters } from "../model/column-filters.js";
+import type { Endpoint } from "../model/endpoint.js";
+import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
+import type { CursorRequest, ResolvedQuery, Selection } from "../model/query.js";
+import type { Tier } from "../model/tier.js";
+import { conditionError } from "../request/own-rows.js";
+import { checkCursor, rowsState, SortKeyTooLong } from "../response/cursors.js";
+import { matchesTag, versionTag } from "../response/entity-tag.js";
+import type { QueryResult } from "../response/result-service.js";
+import type { DataVersion } from "../warehouse/data-versions.js";
+import { Overloaded } from "../warehouse/fair-queue.js";
+import { servedColumns } from "../warehouse/relations.js";
+import {
+  type AggregateResult,
+  DatabaseUnreachable,
+  QueryAbandoned,
+  type QueryContext,
+  type ResultColumns,
+  SharedSortKey,
+  TooManyDigits,
+  TooManyRows,
+} from "../warehouse/warehouse.js";
+import type { Gateway } from "./gateway.js";
+import type { Resolved } from "./resolve.js";
+
+/** Who reads the rows, and how. */
+export interface RowReader extends Pick<QueryContext, "callerId" | "tier" | "isStillNeeded"> {
+  readonly requestId: string;
+  /** Entity tags of the rows that the client has. */
+  readonly ifNoneMatch?: string | undefined;
+  /** Whether the client asks for a length, or for parts: a stream has neither. */
+  readonly isWhole?: boolean;
+  /** Whether the client asks for the number of rows on all pages. */
+  readonly wantsTotal?: boolean;
+}
+
+/** The rows of a query, before they are sent. */
+export interface Answer {
+  readonly resolved: Resolved;
+  /** Null when the client has these rows already. */
+  readonly result: QueryResult | null;
+  readonly version: DataVersion | null;
+  /** The entity tag, if the data version determines it. */
+  readonly tag: string | null;
+  /** Whether rows follow the page. */
+  readonly hasMore: boolean;
+  /** The number of rows on all pages, where it is wanted. */
+  readonly total: number | null;
+}
+
+/** Runs a query, or finds its result. Null when the client has disconnected. Never rejects. */
+export async function run(
+  gateway: Gateway,
+  endpoint: Endpoint,
+  resolved: Resolved,
+  reader: RowReader,
+): Promise<Result<Answer> | null> {
+  try {
+    const { cursor, query } = resolved;
+    const known = gateway.versions.of(endpoint.upstreamNodes);
+    const hasStorage =
+      known !== null || gateway.results.hasCache || reader.isWhole === true || cursor !== undefined;
+    const columns =
+      hasStorage || query.selection.conditions.length > 0
+        ? await gateway.warehouse.columns(query.relation, known?.id ?? null, hasStorage)
+        : null;
+    const prepared = prepare(gateway, resolved, known, columns);
+    if (isHttpError(prepared)) return prepared;
+    const { version, tag } = prepared;
+    if (tag !== null && matchesTag(tag, reader.ifNoneMatch))
+      return { resolved, result: null, version, tag, hasMore: false, total: null };
+    return await read(gateway, endpoint, resolved, prepared, reader);
+  } catch (error) {
+    return errorOf(gateway, endpoint, resolved, reader, error);
+  }
+}
+
+/**
+ * The number of a query's rows on all pages, and the bounds of the dates and times that it serves, where there are any.
+ * Null when the client has disconnected. Never rejects.
+ */
+export async function summarize(
+  gateway: Gateway,
+  endpoint: Endpoint,
+  resolved: Resolved,
+  reader: RowReader,
+): Promise<Result<object> | null> {
+  try {
+    const known = gateway.versions.of(endpoint.upstreamNodes);
+    const columns = await gateway.warehouse.columns(endpoint.relation, known?.id ?? null);
+    const prepared = prepare(gateway, resolved, known, columns);
+    if (isHttpError(prepared)) return prepared;
+    const { query, build } = prepared;
+    const dates = servedColumns(columns, query.selection.columns).filter(({ type }) => DATES.test(type));
+    const { count, bounds } = await aggregateOf(gateway, query, contextOf(reader, build), dates);
+    const entries = dates.map(({ name }, i) => [name, bounds[i]] as const);
+    return { count, dates: Object.fromEntries(entries.filter(([, bound]) => bound?.min != null)) };
+  } catch (error) {
+    return errorOf(gateway, endpoint, resolved, reader, error);
+  }
+}
+
+/** Types of both engines. */
+const DATES = /^((nullable|lowcardinality)\()*(date(32|time(64)?)?|timestamp(tz)?)\b/i;
+
+/** A query checked against the columns of its relation. */
+interface Prepared {
+  readonly query: ResolvedQuery;
+  /** Id of the newest build of the upstream nodes. */
+  readonly build: string | null;
+  /** Null where the version of the rows is unknown. */
+  readonly version: DataVersion | null;
+  readonly storage: string | null;
+  readonly tag: string | null;
+}
+
+function prepare(
+  gateway: Gateway,
+  { query, key, cursor }: Resolved,
+  known: DataVersion | null,
+  columns: ResultColumns | null,
+): Result<Prepared> {
+  const build = known?.id ?? null;
+  if (columns === null) return { query, build, version: null, storage: "", tag: null };
+  const error = gateway.warehouse.check(query.selection.conditions, columns);
+  if (error) return conditionError(error);
+  const { storage = "" } = columns[0] ?? {};
+  const version = storage === null ? null : known;
+  const checked = cursor === undefined ? query : checkedPage(query, cursor, columns, version);
+  if (isHttpError(checked)) return checked;
+  const tag = version === null ? null : versionTag(version, key, columns);
+  return { query: checked, build, version, storage, tag };
+}
+
+/** The query with what the cursor of the next page holds, or why its own cursor is refused. */
+function checkedPage(
+  query: ResolvedQuery,
+  cursor: CursorRequest,
+  columns: ResultColumns,
+  version: DataVersion | null,
+): Result<ResolvedQuery> {
+  const { keyset, ...selection } = query.selection;
+  const state = rowsState(query.selection, columns, version?.id ?? null);
+  const refused = checkCursor(cursor, state);
+  if (refused) return refused;
+  return { ...query, selection: { ...selection, ...(keyset && { keyset: { ...keyset, state } }) } };
+}
+
+async function read(
+  gateway: Gateway,
+  endpoint: Endpoint,
+  resolved: Resolved,
+  { query, build, version, storage, tag }: Prepared,
+  reader: RowReader,
+): Promise<Result<Answer>> {
+  const context = contextOf(reader, build);
+  const key = `${storage ?? ""}\0${resolved.key}`;
+  const wholeKey = reader.isWhole === true ? `${version?.id ?? ""}\0${key}` : null;
+  const whole = wholeKey === null ? undefined : gateway.wholeResults.get(wholeKey);
+  const result = whole ?? (await gateway.results.get(key, query, context, storage !== null));
+  if (result === "overloaded") throw new Overloaded("queueFull");
+  try {
+    if (resolved.cursor?.isConsistent && !(await isUnchanged(gateway, endpoint, version, storage))) {
+      await endOf(result);
+      return httpError("rowsChanged");
+    }
+    const hasMore =
+      knownNextPage(result, query.selection) ?? (await hasNextPage(gateway, query, query.selection, context));
+    const total = reader.wantsTotal === true ? await totalOf(gateway, result, query, context) : null;
+    const complete =
+      wholeKey === null ? result : await gateway.wholeResults.complete(wholeKey, result, hasMore);
+    return { resolved, result: complete, version, tag, hasMore, total };
+  } catch (error) {
+    await endOf(result);
+    throw error;
+  }
+}
+
+function contextOf({ callerId, tier, isStillNeeded }: RowReader, version: string | null): QueryContext {
+  return { callerId, tier, version, isStillNeeded };
+}
+
+/** Ends a result that is not sent: otherwise the connection and the caller's share of a stream would stay in use. */
+async function endOf({ result }: QueryResult): Promise<void> {
+  if (result.kind === "stream") await result.stream.chunks.return();
+}
+
+/** Whether the rows that were just read are those of the version with which the request began. */
+async function isUnchanged(
+  { versions, warehouse }: Gateway,
+  { upstreamNodes, relation }: Endpoint,
+  version: DataVersion | null,
+  storage: string | null,
+): Promise<boolean> {
+  const [column] = await warehouse.columns(relation, version?.id ?? null, "now");
+  return versions.of(upstreamNodes)?.id === version?.id && (column?.storage ?? "") === storage;
+}
+
+/** Whether rows follow the page; null for a stream, whose headers are sent before that is known. */
+function knownNextPage({ result }: QueryResult, { page, keyset }: Selection): boolean | null {
+  if (page === null) return false;
+  if (keyset !== undefined) return result.nextCursor !== null;
+  return result.kind === "buffered" ? result.hasMore : null;
+}
+
+/** Queries for the first row of the next page. */
+async function hasNextPage(
+  { warehouse }: Gateway,
+  query: ResolvedQuery,
+  { page: given, ...selection }: Selection,
+  context: QueryContext,
+): Promise<boolean> {
+  const { offset = 0, limit = 0 } = given ?? {};
+  const page = { limit: 1, offset: offset + limit, lookAhead: false };
+  const rows = await warehouse.rows({ ...query, selection: { ...selection, page } }, context);
+  if (rows === "overloaded") return false;
+  if (rows.kind === "buffered") return rows.returned > 0;
+  // A row too large for a buffer.
+  await rows.chunks.return();
+  return true;
+}
+
+/** The number of rows on all pages: known where the last one of them is in memory, otherwise counted. */
+async function totalOf(
+  gateway: Gateway,
+  { result }: QueryResult,
+  query: ResolvedQuery,
+  context: QueryContext,
+): Promise<number> {
+  const { page, keyset } = query.selection;
+  const offset = page?.offset ?? 0;
+  if (result.kind === "buffered" && !result.hasMore && !keyset?.after && (offset === 0 || result.rows > 0))
+    return offset + result.rows;
+  return (await aggregateOf(gateway, query, context, [])).count;
+}
+
+async function aggregateOf(
+  { warehouse }: Gateway,
+  query: ResolvedQuery,
+  context: QueryContext,
+  columns: ResultColumns,
+): Promise<AggregateResult> {
+  const aggregate = await warehouse.aggregate(query, context, columns);
+  if (aggregate === "overloaded") throw new Overloaded("queueFull");
+  return aggregate;
+}
+
+/** `Retry-After` of an overloaded server, or of one without its database, in seconds. */
+const RETRY_SECONDS = 1;
+
+/** The error of a query that failed, which is logged where the caller cannot help it; null when nobody needs its rows. */
+export function errorOf(
+  { log }: Gateway,
+  endpoint: Endpoint,
+  { query }: Resolved,
+  { tier, requestId }: RowReader,
+  error: unknown,
+): HttpError | null {
+  if (error instanceof QueryAbandoned) return null;
+  if (error instanceof TooManyRows) return tooManyRows(error, endpoint, query, tier);
+  if (error instanceof Overloaded) return httpError("overloaded", { n: RETRY_SECONDS });
+  if (error instanceof SortKeyTooLong) return httpError("sortKeyTooLong");
+  if (error instanceof SharedSortKey) return httpError("sortKeyShared");
+  log.error({ requestId, route: endpoint.path, err: error }, "query failed");
+  if (error instanceof TooManyDigits) return httpError("tooManyDigits", { name: error.column });
+  return error instanceof DatabaseUnreachable
+    ? httpError("unreachable", { n: RETRY_SECONDS })
+    : httpError("queryFailed");
+}
+
+/** Filters by key columns read fewer rows; those in the request are to be narrowed. */
+function tooManyRows(error: TooManyRows, endpoint: Endpoint, query: ResolvedQuery, tier: Tier): HttpError {
+  const used = new Set(query.selection.conditions.map(({ name }) => name));
+  const helpful = filterParameters(endpoint)
+    .filter(
+      ({ column, operator }) => error.columns.includes(column) && operator !== "ne" && operator !== "null",
+    )
+    .map(({ name }) => name);
+  const unused = helpful.filter((name) => !used.has(name));
+  const advice =
+    unused.length > 0
+      ? `Filter by ${unused.join(" or ")}.`
+      : helpful.length > 0
+        ? `Ask for less by ${helpful.join(" or ")}.`
+        : "No filter of this endpoint reads fewer.";
+  return httpError("tooManyRows", { tier, max: error.limit, advice });
+}

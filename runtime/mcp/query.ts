@@ -1,0 +1,148 @@
+import type { Endpoint } from "../model/endpoint.js";
+import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
+import { traceOf } from "../http/headers.js";
+import type { RouteContext } from "../handler/authorize-request.js";
+import { record, StepTimes } from "../handler/handle-request.js";
+import { resolve, type Resolved } from "../handler/resolve.js";
+import { errorOf, type RowReader, run, summarize } from "../handler/run.js";
+import { requireAccess } from "../request/authorize.js";
+import type { RawFields, RawValue } from "../request/request-fields.js";
+import { NO_ROWS, type Sent } from "../response/respond.js";
+import type { QueryResult } from "../response/result-service.js";
+import type { ToolParameters } from "./tools.js";
+
+/** What an endpoint answers a tool. */
+export interface QueryReply {
+  readonly status: number;
+  /** NDJSON, or one object: an error, or a summary. */
+  readonly body: string;
+  /** Whether the body was cut, or more rows follow the page. */
+  readonly hasMore: boolean;
+  /** The cursor of the next page; null where the endpoint has none, or the body was cut. */
+  readonly nextCursor: string | null;
+  readonly sent: Sent;
+}
+
+/** Longer responses are cut: language models read far less. */
+const MAX_BYTES = 256 * 1024;
+
+/**
+ * Queries an endpoint for the caller of a tool: the steps of a request to it, recorded as one. The tool's own request has
+ * been counted against the caller's window already.
+ */
+export async function queryForTool(
+  context: RouteContext,
+  endpoint: Endpoint,
+  fields: RawFields,
+  isSummary: boolean,
+): Promise<QueryReply> {
+  const { gateway, caller, request } = context;
+  const times = new StepTimes();
+  let outcome: Result<QueryReply> | null = requireAccess(endpoint.path, endpoint.tier, caller);
+  times.end("authorize");
+  if (outcome === null) {
+    const resolved = resolve(gateway, endpoint, caller, { fields, source: "query", format: "ndjson" });
+    times.end("resolve");
+    outcome = isHttpError(resolved) ? resolved : await readReply(context, endpoint, resolved, isSummary);
+    times.end("run");
+  }
+  const error = isHttpError(outcome) ? outcome : null;
+  const reply = outcome === null || isHttpError(outcome) ? withoutRows(outcome) : outcome;
+  const { status, sent } = reply;
+  const served = { method: "GET", route: endpoint.path, path: null, trace: traceOf(request) };
+  record(gateway, context, { ...served, status, sent, error, times });
+  return reply;
+}
+
+/** Null when the client has disconnected. */
+async function readReply(
+  { gateway, caller, requestId, response }: RouteContext,
+  endpoint: Endpoint,
+  resolved: Resolved,
+  isSummary: boolean,
+): Promise<Result<QueryReply> | null> {
+  const { callerId, tier } = caller;
+  const reader: RowReader = { callerId, tier, requestId, isStillNeeded: () => !response.destroyed };
+  if (isSummary) {
+    const summary = await summarize(gateway, endpoint, resolved, reader);
+    if (summary === null || isHttpError(summary)) return summary;
+    const body = JSON.stringify(summary);
+    return { status: 200, body, hasMore: false, nextCursor: null, sent: { ...NO_ROWS, bytes: body.length } };
+  }
+  const answer = await run(gateway, endpoint, resolved, reader);
+  if (answer === null || isHttpError(answer)) return answer;
+  try {
+    return answer.result && (await replyOf(answer.result, answer.hasMore));
+  } catch (error) {
+    return errorOf(gateway, endpoint, resolved, reader, error);
+  }
+}
+
+/** Reads a result up to a size. */
+async function replyOf({ result, hasRunQuery }: QueryResult, hasMore: boolean): Promise<QueryReply> {
+  const read: Buffer[] = [];
+  let { rows, databaseMs } = { rows: 0, databaseMs: 0 };
+  if (result.kind === "buffered") {
+    read.push(Buffer.from(result.body));
+    ({ rows, databaseMs } = result);
+  } else {
+    let bytes = 0;
+    let chunk = await result.stream.chunks.next();
+    for (; !chunk.done && bytes <= MAX_BYTES; chunk = await result.stream.chunks.next()) {
+      read.push(Buffer.from(chunk.value));
+      bytes += chunk.value.length;
+    }
+    const end = chunk.done ? chunk : await result.stream.chunks.return();
+    ({ returned: rows, milliseconds: databaseMs } = end.value);
+  }
+  const text = Buffer.concat(read);
+  const isCut = text.length > MAX_BYTES;
+  // The incomplete last line of a cut body is dropped.
+  const body = isCut ? text.toString("utf8", 0, text.lastIndexOf("\n", MAX_BYTES)) : text.toString();
+  return {
+    status: 200,
+    body,
+    hasMore: isCut || hasMore,
+    nextCursor: isCut ? null : result.nextCursor,
+    sent: { rows, bytes: Buffer.byteLength(body), databaseMs: hasRunQuery ? databaseMs : null },
+  };
+}
+
+/** The reply with an error; an empty one that is not read, when the client has disconnected. */
+function withoutRows(error: HttpError | null): QueryReply {
+  const { status, detail } = error ?? { status: 200, detail: "" };
+  return { status, body: JSON.stringify({ detail }), hasMore: false, nextCursor: null, sent: NO_ROWS };
+}
+
+/** The reply for an endpoint that a refresh has just removed. */
+export function unknownPath(): QueryReply {
+  return withoutRows(httpError("notFound"));
+}
+
+/** A tool's parameters as those of a query string, with those of its page. */
+export function fieldsOf(
+  parameters: ToolParameters,
+  page: Readonly<Record<string, string | number>> = {},
+): RawFields {
+  const fields = new Map<string, RawValue>();
+  for (const [name, value] of Object.entries({ ...parameters, ...page }))
+    fields.set(name, { from: "query", texts: [value].flat().map(String) });
+  return fields;
+}
+
+/** The lines of an NDJSON body. */
+export function linesOf(body: string): readonly string[] {
+  return body.split("\n").filter((line) => line !== "");
+}
+
+export type ToolRow = Readonly<Record<string, unknown>>;
+
+/** A row as an object. Numbers of more digits than JavaScript keeps become texts. */
+export function rowOf(line: string): ToolRow {
+  const exact = line.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (match) =>
+    match.startsWith('"') || match.replace(/e.*$/i, "").replace(/\D/g, "").length <= 15
+      ? match
+      : JSON.stringify(match),
+  );
+  return JSON.parse(exact) as ToolRow;
+}
