@@ -6,7 +6,6 @@ import {
   type Group,
   groupOf,
   secretOf,
-  SHOWN_ONCE,
   text,
   integerBetween,
 } from "./ramp/group.js";
@@ -142,7 +141,6 @@ function addWebhooks({ addForProject }: Group): void {
     "add a receiver of events and print the signing secret once",
     "--url https://shop.example/events",
     ({ ramp, database, vault }, id, flags) => ramp.addWebhook(database, vault, id, addressOf(flags)),
-    SHOWN_ONCE,
   )
     .requiredOption("--url <url>", "the receiver's address")
     .option("--allow-private", "allow private addresses", false)
@@ -189,7 +187,6 @@ function addWebhooks({ addForProject }: Group): void {
         webhookId: text(flags, "webhook"),
         overlapHours: Number(flags["overlapHours"]),
       }),
-    SHOWN_ONCE,
   )
     .requiredOption("--webhook <id>", "the webhook's id")
     .option("--overlap-hours <hours>", "how long the old secret signs too", integerBetween(0, 720), 24);

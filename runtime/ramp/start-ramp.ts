@@ -140,7 +140,7 @@ async function openRamp(
   return {
     database,
     currencies: await database.asOperator(readCurrencies),
-    providers: new Providers(database, vault, publicUrl, providerCalls, metrics),
+    providers: new Providers({ database, vault, publicUrl, calls: providerCalls, metrics }),
     customerTokens: new CustomerTokens(keys, publicUrl, new TokenRevocations(database)),
     subjectTokens: new SubjectTokens(database, { issuer, keys }),
     walletTokens: { database, keys, vault, issuer },

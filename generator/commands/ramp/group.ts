@@ -5,7 +5,7 @@ import type { AdminSession, Outcome } from "@routewright/runtime/ramp";
 import type * as RampModule from "@routewright/runtime/ramp";
 import { type CliCommand, DATA_DIR, EXIT, type CommandResult } from "../command.js";
 
-export const SHOWN_ONCE = "The secret is shown once: store it now.";
+const SHOWN_ONCE = "The secret is shown once: store it now.";
 
 export type ProjectId = Parameters<typeof RampModule.listSecrets>[1];
 
@@ -25,7 +25,6 @@ export interface Group {
     /** The flags of the example in its help. */
     example: string,
     run: (context: CommandContext, flags: Flags) => Result,
-    note?: string,
   ) => CliCommand;
   /** The same for a command that works on one project: adds `--project`. */
   readonly addForProject: (
@@ -33,7 +32,6 @@ export interface Group {
     description: string,
     example: string,
     run: (context: CommandContext, projectId: ProjectId, flags: Flags) => Result,
-    note?: string,
   ) => CliCommand;
 }
 
@@ -46,26 +44,20 @@ export interface Flags {
 /** A group of subcommands: `ramp` itself or one below it. */
 export function groupOf(parent: CliCommand): Group {
   const path = parent.name() === "ramp" ? "ramp" : `ramp ${parent.name()}`;
-  const add: Group["add"] = (name, description, example, run, note) =>
+  const add: Group["add"] = (name, description, example, run) =>
     parent
       .command(name)
       .description(description)
       .option("--json", "print JSON", false)
-      .runs((flags: Flags) => runCommand(`${path} ${name}`, flags, (context) => run(context, flags), note))
+      .runs((flags: Flags) => runCommand(`${path} ${name}`, flags, (context) => run(context, flags)))
       .helpEnd([`${path} ${name} ${example}`.trimEnd()]);
   return {
     add,
-    addForProject: (name, description, example, run, note) =>
-      add(
-        name,
-        description,
-        `--project ${EXAMPLE_ID} ${example}`.trimEnd(),
-        async (context, flags) => {
-          const project = await context.ramp.findProject(context.database, text(flags, "project"));
-          return project.ok ? run(context, project.value, flags) : project;
-        },
-        note,
-      ).requiredOption("--project <id>", "the project's id"),
+    addForProject: (name, description, example, run) =>
+      add(name, description, `--project ${EXAMPLE_ID} ${example}`.trimEnd(), async (context, flags) => {
+        const project = await context.ramp.findProject(context.database, text(flags, "project"));
+        return project.ok ? run(context, project.value, flags) : project;
+      }).requiredOption("--project <id>", "the project's id"),
   };
 }
 
@@ -77,7 +69,6 @@ async function runCommand(
   command: string,
   flags: Flags,
   run: (context: CommandContext) => Result,
-  note?: string,
 ): Promise<CommandResult> {
   const ramp = await import("@routewright/runtime/ramp");
   const reading = ramp.readEnvironment(process.env);
@@ -106,7 +97,7 @@ async function runCommand(
     return {
       exit: hasFinding(outcome.value) ? EXIT.findings : EXIT.ok,
       output,
-      ...(note === undefined ? {} : { notes: [note] }),
+      ...("secret" in outcome.value || "clientSecret" in outcome.value ? { notes: [SHOWN_ONCE] } : {}),
     };
   } finally {
     await session.close();

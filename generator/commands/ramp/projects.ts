@@ -1,15 +1,6 @@
 import type { ProjectSettings } from "@routewright/runtime/ramp";
 import type { CliCommand } from "../command.js";
-import {
-  collect,
-  EXAMPLE_ID,
-  type Flags,
-  type Group,
-  list,
-  SHOWN_ONCE,
-  text,
-  integerBetween,
-} from "./group.js";
+import { collect, EXAMPLE_ID, type Flags, type Group, list, text, integerBetween } from "./group.js";
 
 export function addOrganizations({ add }: Group): void {
   add("create", "create an organization", "--name Acme", ({ ramp, database }, flags) =>
@@ -67,7 +58,6 @@ export function addProjects({ add, addForProject }: Group): void {
         name: text(flags, "name"),
         ...settingsOf(flags),
       }),
-    SHOWN_ONCE,
   )
     .requiredOption("--org <id>", "the organization's id")
     .requiredOption("--name <name>", "its name");
@@ -103,12 +93,8 @@ export function addTokens({ addForProject }: Group): void {
 }
 
 export function addSecrets({ addForProject }: Group): void {
-  addForProject(
-    "add",
-    "create a second secret and print it once",
-    "",
-    ({ ramp, database }, id) => ramp.addSecret(database, id),
-    SHOWN_ONCE,
+  addForProject("add", "create a second secret and print it once", "", ({ ramp, database }, id) =>
+    ramp.addSecret(database, id),
   );
   addForProject("list", "list secrets by id", "", ({ ramp, database }, id) => ramp.listSecrets(database, id));
   addForProject("revoke", "revoke a secret", `--secret ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>

@@ -80,19 +80,9 @@ function walletSchema({ code, blockchain }: Currency): object {
   };
 }
 
-/** Schemas of intents by rail and currency: creating and compiling one costs more than a check. */
-const intentSchemas = new WeakMap<AccountRail, Map<string, DetailsSchema>>();
-
 /** The schema for an intent, on which the fields that identify a bank account are optional. */
 export function intentDetailsSchema(currency: Currency, rail: AccountRail): DetailsSchema {
-  let byCurrency = intentSchemas.get(rail);
-  if (!byCurrency) intentSchemas.set(rail, (byCurrency = new Map<string, DetailsSchema>()));
-  let schema = byCurrency.get(currency.code);
-  if (!schema) {
-    schema = detailsSchema(currency, [currency.blockchain ? rail : { ...rail, required: [] }]);
-    byCurrency.set(currency.code, schema);
-  }
-  return schema;
+  return detailsSchema(currency, [currency.blockchain ? rail : { ...rail, required: [] }]);
 }
 
 /** Details as stored, with the country code in upper case. */

@@ -25,14 +25,14 @@ export function rampApp(service: ApiServices): Express {
   for (const path of new Set(ROUTES.map((route) => route.path))) addMethodNotAllowed(app, service, path);
   for (const system of SYSTEM_PATHS) addSystem(app, service, system);
   addPages(app, service, {
-    send: (request, response, path, answer) => send(service, request, response, path, answer),
+    send: (response, path, answer) => send(service, response, path, answer),
     errorOf: (request, error) => errorOf(service, request, error),
   });
   if (service.docs) app.use(service.docs);
-  app.use((request, response) => send(service, request, response, null, rampError("NOT_FOUND")));
+  app.use((_request, response) => send(service, response, null, rampError("NOT_FOUND")));
   app.use((error: unknown, request: Request, response: Response, next: express.NextFunction) => {
     if (response.headersSent) next(error);
-    else send(service, request, response, null, errorOf(service, request, error));
+    else send(service, response, null, errorOf(service, request, error));
   });
   return app;
 }
@@ -60,7 +60,7 @@ function addRoute(app: Express, service: ApiServices, route: Route): void {
       (error: unknown) => errorOf(service, request, error),
     );
     if (outcome === "gone") response.destroy();
-    else send(service, request, response, route.path, outcome);
+    else send(service, response, route.path, outcome);
   });
 }
 
@@ -78,8 +78,7 @@ function addMethodNotAllowed(app: Express, service: ApiServices, path: string): 
   const allow = [...methods, "OPTIONS"].join(", ");
   app.all(expressPath(path), (request, response) => {
     response.setHeader("Allow", allow);
-    if (request.method !== "OPTIONS")
-      return send(service, request, response, path, rampError("METHOD_NOT_ALLOWED"));
+    if (request.method !== "OPTIONS") return send(service, response, path, rampError("METHOD_NOT_ALLOWED"));
     response.status(204).set(PREFLIGHT).end();
   });
 }
@@ -89,7 +88,7 @@ function addSystem(app: Express, service: ApiServices, { path, handle }: SystemP
     const outcome = await handle(service, request).catch((error: unknown) =>
       errorOf(service, request, error),
     );
-    send(service, request, response, path, outcome);
+    send(service, response, path, outcome);
   });
 }
 
@@ -108,11 +107,11 @@ function errorOf({ ramp }: ApiServices, request: Request, error: unknown): RampE
 
 function send(
   { ramp }: ApiServices,
-  request: Request,
   response: Response,
   path: string | null,
   outcome: RampResponse | RampError,
 ): void {
+  const { method } = response.req;
   const { status, body, headers = {} } = isRampError(outcome) ? errorResponse(outcome) : outcome;
   if (!response.destroyed && !response.headersSent) {
     for (const list of [NO_STORE, TEXT_POLICY]) response.setHeader(list[0] ?? "", list[1] ?? "");
@@ -126,9 +125,9 @@ function send(
     response.end(body);
   }
   const milliseconds = performance.now() - (response.locals["started"] as number);
-  ramp.metrics.count({ path: path ?? "other" }, { method: request.method, status, milliseconds });
+  ramp.metrics.count({ path: path ?? "other" }, { method, status, milliseconds });
   const requestId = response.getHeader("X-Request-Id");
-  ramp.log.info({ requestId, method: request.method, route: path, status, milliseconds }, "request");
+  ramp.log.info({ requestId, method, route: path, status, milliseconds }, "request");
 }
 
 function errorResponse(error: RampError): RampResponse {

@@ -1,7 +1,9 @@
 import type { Request } from "express";
 import { runIdempotent, type IdempotentOperation, type IdempotencyKey } from "../core/idempotency.js";
-import { type ProjectId, projectId } from "../database/id.js";
+import { projectId } from "../database/id.js";
 import type { RampContext } from "./route.js";
+import type { Customer } from "../sign-in/customer-token.js";
+import type { Project } from "../sign-in/project-credentials.js";
 import { authenticate, type AuthenticationContext, countFailure } from "./authenticate.js";
 import { type RampResponse, isRampError, type RampError, rampError } from "../core/ramp-errors.js";
 import type { RouteRequest, Route } from "./route.js";
@@ -21,7 +23,11 @@ export async function handleRequest(
   route: Route,
   request: Request,
 ): Promise<RampResponse | RampError | "gone"> {
-  const caller = await authenticate(authentication, route.access, request);
+  const caller: Partial<Project & Customer> | null | RampError = await authenticate(
+    authentication,
+    route.access,
+    request,
+  );
   if (isRampError(caller)) return caller;
   const url = new URL(request.originalUrl, "http://localhost");
   const query = readQuery(url, route);
@@ -43,8 +49,12 @@ export async function handleRequest(
   switch (route.run.kind) {
     case "direct":
       return body.invalid ?? countedFailure(authentication, request, await route.run.handle(call));
-    case "once":
-      return handleIdempotent(ramp, route.run.work(call), request, url.pathname, body, caller);
+    case "once": {
+      const { customerId = null, projectId: project = projectId(caller?.id ?? "") } = caller ?? {};
+      const key = readKey(request, { path: url.pathname, body: body.value, customerId });
+      if (isRampError(key)) return key;
+      return runIdempotent(ramp, project, key, checked(route.run.work(call), body.invalid));
+    }
   }
 }
 
@@ -58,22 +68,12 @@ function countedFailure(
   return isForged ? countFailure(authentication, request, outcome) : outcome;
 }
 
-async function handleIdempotent(
-  ramp: RampContext,
-  work: IdempotentOperation,
-  request: Request,
-  path: string,
-  { value, invalid }: ReadBody,
-  caller: { readonly id?: string; readonly projectId?: ProjectId; readonly customerId?: string } | null,
-): Promise<RampResponse | RampError> {
-  const key = readKey(request, path, value, caller?.customerId ?? null);
-  if (isRampError(key)) return key;
-  const project = caller?.projectId ?? projectId(caller?.id ?? "");
-  return runIdempotent(ramp, project, key, {
-    // A key that was used with another body is reported before an invalid body.
+/** A key that was used with another body is reported before an invalid body. */
+function checked(work: IdempotentOperation, invalid: RampError | null): IdempotentOperation {
+  return {
     prepare: (isReplay) => (invalid === null ? work.prepare(isReplay) : Promise.resolve(invalid)),
     finish: (resourceId, store) => work.finish(resourceId, store),
-  });
+  };
 }
 
 /** Longest `Idempotency-Key`, in characters (runtime/ramp/docs/limits.md). */
@@ -155,22 +155,16 @@ function readQuery(url: URL, { query: schema }: Route): Readonly<Record<string, 
 }
 
 /** The `Idempotency-Key`, or null without one. */
-function readKey(
-  request: IncomingMessage,
-  path: string,
-  value: unknown,
-  customerId: string | null,
-): IdempotencyKey | null | RampError {
+function readKey(request: IncomingMessage, fingerprinted: Fingerprinted): IdempotencyKey | null | RampError {
   const given = request.headersDistinct["idempotency-key"];
   if (given === undefined) return null;
   const [key = ""] = given;
   if (given.length > 1 || key === "" || key.length > MAX_KEY_LENGTH)
     return rampError("INVALID_IDEMPOTENCY_KEY");
-  return { key, fingerprint: fingerprintOf({ method: request.method ?? "", path, body: value, customerId }) };
+  return { key, fingerprint: fingerprintOf(request.method, fingerprinted) };
 }
 
 interface Fingerprinted {
-  readonly method: string;
   readonly path: string;
   /** The parsed body, or the text of one that is not JSON. */
   readonly body: unknown;
@@ -179,7 +173,7 @@ interface Fingerprinted {
 }
 
 /** SHA-256 over a request; white space and the order of keys do not count. */
-function fingerprintOf({ method, path, body, customerId }: Fingerprinted): Buffer {
+function fingerprintOf(method = "", { path, body, customerId }: Fingerprinted): Buffer {
   return createHash("sha256")
     .update(JSON.stringify([method, path, customerId, canonical(body)]))
     .digest();

@@ -47,23 +47,23 @@ export class IntentCreation implements IdempotentOperation {
     if (isRampError(sides)) return sides;
     const choice = await chooseProvider(ramp, caller.projectId, { ...body, ...sides }, isReplay);
     if (choice === "replay" || isRampError(choice)) return choice;
-    const { callbackUrl, ...chosen } = choice;
     const intent: NewIntent = {
       id: newId(),
       customerId: caller.customerId,
-      ...chosen,
+      leaseOwner: this.#leaseOwner,
+      ...choice,
       autoExecute: body.autoExecute ?? false,
       onboardingRedirectUrl: body.onboardingRedirectUrl ?? null,
       checkoutRedirectUrl: body.checkoutRedirectUrl ?? null,
       metadata: body.metadata ?? null,
     };
-    return { resourceId: intent.id, begin: (tx) => this.#begin(tx, intent, callbackUrl) };
+    return { resourceId: intent.id, begin: (tx) => this.#begin(tx, intent) };
   }
 
-  async #begin(tx: ProjectTransaction, given: NewIntent, callbackUrl: string): Promise<RampError | null> {
+  async #begin(tx: ProjectTransaction, given: NewIntent): Promise<RampError | null> {
     const quoteId = given.price?.quoteId;
     if (quoteId !== undefined && !(await useQuote(tx, quoteId, given.id))) return rampError("QUOTE_USED");
-    this.#begun = await recordIntent(tx, given, this.#leaseOwner, this.#call.ramp.polling, callbackUrl);
+    this.#begun = await recordIntent(tx, given, this.#call.ramp.polling);
     return null;
   }
 
@@ -72,11 +72,7 @@ export class IntentCreation implements IdempotentOperation {
     const settle: OnIdle<RampResponse> = (tx, intent) =>
       store(tx, jsonResponse(201, intentEnvelope(ramp, caller.projectId, intent)));
     const begun = this.#begun?.id === id ? this.#begun : null;
-    return answerInTime(ramp, caller.projectId, id, settle, () =>
-      begun
-        ? processLeased(ramp, caller.projectId, begun, this.#leaseOwner, settle)
-        : processIfFree(ramp, caller.projectId, id, this.#leaseOwner, settle),
-    );
+    return answerInTime(ramp, caller.projectId, { id, owner: this.#leaseOwner, begun }, settle);
   }
 }
 
@@ -193,12 +189,8 @@ export class IntentAction implements IdempotentOperation {
     const { ramp, caller } = this.#call;
     const settle: OnIdle<RampResponse> = (tx, intent) => store(tx, this.#change.answer(intent));
     await this.#change.recorded?.();
-    const begun = this.#begun;
-    return answerInTime(ramp, caller.projectId, id, settle, () =>
-      begun
-        ? processLeased(ramp, caller.projectId, begun, this.#leaseOwner, settle)
-        : processIfFree(ramp, caller.projectId, id, this.#leaseOwner, settle),
-    );
+    const work = { id, owner: this.#leaseOwner, begun: this.#begun };
+    return answerInTime(ramp, caller.projectId, work, settle);
   }
 }
 
@@ -211,15 +203,23 @@ async function readUnpriced(
   return intent?.price === null && intent.status === "PENDING_PAYMENT" ? intent : null;
 }
 
+interface IntentWork {
+  readonly id: string;
+  readonly owner: string;
+  /** The intent as this request recorded it, with the lease; null: another process recorded the request. */
+  readonly begun: Intent | null;
+}
+
 /** The answer once the intent is idle; after `answerWithinMs` the one for the recorded state, while the processing goes on. */
 async function answerInTime<T>(
   ramp: RampContext,
   projectId: ProjectId,
-  id: string,
+  { id, owner, begun }: IntentWork,
   settle: OnIdle<T>,
-  process: () => Promise<T>,
 ): Promise<T> {
-  const processing = process();
+  const processing = begun
+    ? processLeased(ramp, projectId, begun, settle)
+    : processIfFree(ramp, projectId, { id, owner }, settle);
   const late = new AbortController();
   const deadline = sleep(ramp.polling.answerWithinMs, "late" as const, { signal: late.signal });
   const first = await Promise.race([processing.then((answer) => ({ answer })), deadline]).finally(() => {

@@ -2,7 +2,7 @@ import type { Express, Request } from "express";
 import { readBodyText } from "./handle-request.js";
 import type { PageKind } from "../hosted-pages/link.js";
 import { type PageResponse, problemPage } from "../hosted-pages/layout.js";
-import { actOnPage, pageStatus, showPage } from "../hosted-pages/hosted-page.js";
+import { actOnPage, leavePage, pageStatus, showPage } from "../hosted-pages/hosted-page.js";
 import { SCRIPT, STYLE } from "../hosted-pages/assets.js";
 import { authenticate } from "./authenticate.js";
 import {
@@ -29,13 +29,10 @@ function pagesOf(kind: PageKind): readonly PagePath[] {
     {
       method: "GET",
       path,
-      handle: ({ ramp }, request) =>
-        showPage(
-          ramp,
-          kind,
-          token(request),
-          new URL(request.url, "http://localhost").searchParams.has("leave"),
-        ),
+      handle: ({ ramp }, request) => {
+        const isLeaving = new URL(request.url, "http://localhost").searchParams.has("leave");
+        return (isLeaving ? leavePage : showPage)(ramp, kind, token(request));
+      },
     },
     { method: "POST", path, handle: (service, request) => act(service, kind, request) },
     {
@@ -79,12 +76,7 @@ const PAGE_PATHS: readonly PagePath[] = [
 
 /** How the app sends a response and turns an exception into an error. */
 interface PageResponder {
-  readonly send: (
-    request: Request,
-    response: Express["response"],
-    path: string,
-    answer: RampResponse,
-  ) => void;
+  readonly send: (response: Express["response"], path: string, answer: RampResponse) => void;
   readonly errorOf: (request: Request, error: unknown) => RampError;
 }
 
@@ -97,14 +89,14 @@ export function addPages(app: Express, service: ApiServices, { send, errorOf }: 
         errorOf(request, error),
       );
       if (outcome === "gone") response.destroy();
-      else send(request, response, path, isRampError(outcome) ? errorPage(outcome) : outcome);
+      else send(response, path, isRampError(outcome) ? errorPage(outcome) : outcome);
     });
   for (const path of new Set(PAGE_PATHS.map((page) => page.path)))
-    app.all(path, (request, response) => {
+    app.all(path, (_request, response) => {
       removeCorsHeaders(response);
       const methods = PAGE_PATHS.filter((page) => page.path === path).map(({ method }) => method);
       response.setHeader("Allow", ["HEAD", ...methods].join(", "));
-      send(request, response, path, errorPage(rampError("METHOD_NOT_ALLOWED")));
+      send(response, path, errorPage(rampError("METHOD_NOT_ALLOWED")));
     });
 }
 

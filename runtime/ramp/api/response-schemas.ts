@@ -106,12 +106,7 @@ export const IntentEnvelope = Type.Object(
 
 /** An intent as its project reads it. */
 export const ProjectIntentView = Type.Object(
-  {
-    customerId: Uuid,
-    intent: Type.Unsafe<Static<typeof IntentView>>(Type.Ref("Intent")),
-    onboardingUrl: Nullable(Type.String({ format: "uri" })),
-    transaction: Type.Optional(Type.Unsafe<Static<typeof TransactionView>>(Type.Ref("Transaction"))),
-  },
+  { customerId: Uuid, ...IntentEnvelope.properties },
   { $id: "ProjectIntent" },
 );
 export type ProjectIntentView = Static<typeof ProjectIntentView>;

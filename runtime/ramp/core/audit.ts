@@ -43,22 +43,15 @@ export async function audited<T>(
   }
 }
 
-/** A recorded action. */
-export interface AuditEntry extends AuditedAction {
-  readonly at: Date;
-  /** `done`, or why it was not; null: it is under way, or a crash ended it. */
-  readonly outcome: string | null;
-}
-
 const COLUMNS = `at, actor, action, project_id AS "projectId", intent_id AS "intentId", note, arguments, outcome`;
 
-/** The newest actions first; null: of all intents. */
+/** The newest actions first; null: of all intents. Without an outcome one is under way, or a crash ended it. */
 export function listAudit(
   database: RampDatabase,
   { intentId, limit }: { readonly intentId: string | null; readonly limit: number },
-): Promise<AuditEntry[]> {
+): Promise<(AuditedAction & { readonly at: Date })[]> {
   return database.asOperator((tx) =>
-    tx.rows<AuditEntry>(
+    tx.rows(
       `SELECT ${COLUMNS} FROM ramp.audit_log WHERE $1::uuid IS NULL OR intent_id = $1 ORDER BY at DESC, id DESC LIMIT $2`,
       [intentId, limit],
     ),

@@ -20,7 +20,7 @@ const SESSION_SETTINGS =
 const PROJECT_ROLE = "routewright_ramp_project";
 
 /** A row as the driver gives it: `numeric` and `bigint` as text, `timestamptz` as `Date`. */
-type DatabaseRow = Readonly<Record<string, unknown>>;
+export type DatabaseRow = Readonly<Record<string, unknown>>;
 
 /** Returned by a transaction's work to roll its writes back: expected, so a value and not an exception. */
 export class Rollback<T> {

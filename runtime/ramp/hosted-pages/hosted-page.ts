@@ -26,17 +26,19 @@ import { errorsOf, fieldsOf, type FormErrors, type FormInput, valuesOf } from ".
 /** A checkout link stays valid after its intent expires: the money can still be on its way, and the page shows the result. */
 const CHECKOUT_GRACE_MS = 24 * 60 * 60_000;
 
-/** `GET /{kind}/{token}` */
-export async function showPage(
-  ramp: IntentContext,
-  kind: PageKind,
-  token: string,
-  isLeaving: boolean,
-): Promise<PageResponse> {
+/** `GET /{kind}/{token}?leave`: the last page, for a customer who leaves. */
+export async function leavePage(ramp: IntentContext, kind: PageKind, token: string): Promise<PageResponse> {
   const opened = await openLink(ramp, kind, token);
   if ("status" in opened) return opened;
   const stage = stageOf(opened.intent);
-  if (isLeaving && stage.kind !== "end") return stagePage(opened, { kind: "end", outcome: "DISMISSED" });
+  return stagePage(opened, stage.kind === "end" ? stage : { kind: "end", outcome: "DISMISSED" });
+}
+
+/** `GET /{kind}/{token}` */
+export async function showPage(ramp: IntentContext, kind: PageKind, token: string): Promise<PageResponse> {
+  const opened = await openLink(ramp, kind, token);
+  if ("status" in opened) return opened;
+  const stage = stageOf(opened.intent);
   if (kind === "onboarding" && isPastOnboarding(opened.intent) && hasCheckout(opened.intent))
     return redirect(checkoutPath(ramp, opened));
   return stagePage(opened, stage);
@@ -115,8 +117,8 @@ async function submit(
       .filter(([name]) => name.startsWith(FIELD_PREFIX))
       .map(([name, value]) => [name.slice(FIELD_PREFIX.length), value]),
   );
-  const { target, intent } = opened;
-  const submitted = await submitForm(ramp, target.projectId, intent, stage.requirement, typed);
+  const { intent } = opened;
+  const submitted = await submitForm(ramp, opened, stage.requirement, typed);
   switch (submitted.kind) {
     case "taken":
       return redirect(opened.token);
@@ -181,8 +183,7 @@ type Submitted =
 /** Submits the form to the provider and processes the intent. The ramp stores none of the values. */
 async function submitForm(
   ramp: IntentContext,
-  projectId: ProjectId,
-  intent: Intent,
+  { target: { projectId }, intent }: OpenedPage,
   { code, form }: FormRequirement,
   typed: FormInput,
 ): Promise<Submitted> {
@@ -233,5 +234,5 @@ async function change(
     if (intent !== null) stealLease(tx, id, leaseOwner, ramp.polling);
     return intent && { ...intent, leaseOwner };
   });
-  if (changed) await processLeased(ramp, projectId, changed, leaseOwner, () => undefined);
+  if (changed) await processLeased(ramp, projectId, changed, () => undefined);
 }

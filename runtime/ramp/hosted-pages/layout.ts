@@ -7,8 +7,8 @@ export interface Layout {
   readonly title: string;
   readonly content: Html;
   /** Present on a page that waits for something. */
-  readonly live?: { readonly statusPath: string; readonly version: string };
-  readonly ending?: PageExit;
+  readonly live?: undefined | { readonly statusPath: string; readonly version: string };
+  readonly ending?: PageExit | undefined;
 }
 
 /** A whole page. All addresses in it are relative: it works behind a proxy that puts a path in front. */
@@ -23,7 +23,7 @@ export function page({ title, content, live, ending }: Layout): string {
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="../pages/page.css">
 <script src="../pages/page.js" defer></script>
-${withoutScript(live !== undefined, ending?.url ?? null)}
+${withoutScript({ live, ending })}
 </head>
 <body${live ? html` data-poll="${live.statusPath}" data-version="${live.version}"` : null}${ending ? html` data-end="${JSON.stringify(ending)}"` : null}>
 <main>
@@ -34,10 +34,10 @@ ${content}
 `.text;
 }
 
-function withoutScript(isLive: boolean, url: string | null): Html | null {
-  if (isLive) return html`<noscript><meta http-equiv="refresh" content="${REFRESH_SECONDS}" /></noscript>`;
-  if (url === null) return null;
-  const target = url.replaceAll("'", "%27");
+function withoutScript({ live, ending }: Pick<Layout, "live" | "ending">): Html | null {
+  if (live) return html`<noscript><meta http-equiv="refresh" content="${REFRESH_SECONDS}" /></noscript>`;
+  if (!ending?.url) return null;
+  const target = ending.url.replaceAll("'", "%27");
   return html`<noscript
     ><meta http-equiv="refresh" content="${REFRESH_SECONDS}; url='${target}'"
   /></noscript>`;

@@ -1,4 +1,4 @@
-import { isStorable, violations, type Violation } from "../core/json-schema.js";
+import { isSchema, isStorable, violations, type Violation } from "../core/json-schema.js";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -152,18 +152,7 @@ function complaint({ label, control }: Field, message: string): string {
   return `${label} ${message}.`;
 }
 
-/** Compiled once per schema: many customers get the same form. */
-const known = new Map<string, Schema>();
-const MAX_KNOWN = 200;
-
 /** An invalid schema checks nothing: the provider checks the values itself. */
 function schemaViolations(form: Schema, values: unknown): readonly Violation[] {
-  const text = JSON.stringify(form);
-  const schema = known.get(text) ?? form;
-  if (known.size < MAX_KNOWN) known.set(text, schema);
-  try {
-    return violations(schema, values);
-  } catch {
-    return [];
-  }
+  return isSchema(form) ? violations(form, values) : [];
 }

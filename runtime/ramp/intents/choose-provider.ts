@@ -51,7 +51,8 @@ type ProviderChoice = Pick<
   | "rail"
   | "price"
   | "sandbox"
-> & { readonly callbackUrl: string };
+  | "callbackUrl"
+>;
 
 /** Validates the payment and chooses the provider and rail, by quotes where several could carry it out. Changes nothing. */
 export async function chooseProvider(
@@ -75,18 +76,16 @@ export async function chooseProvider(
   if (isRampError(quote)) return quote;
   const payable = payableCandidates(candidates, pair, body);
   if (isRampError(payable)) return payable;
-  if (quote !== null) return quotedChoice(payable, quote, pair, body, reading.value);
-  if (await isReplay()) return "replay";
-  const chosen = await chooseCandidate(ramp, payable, path, pair);
-  if (isRampError(chosen)) return chosen;
-  return choiceOf(chosen, pair, body, reading.value);
+  if (quote === null && (await isReplay())) return "replay";
+  const chosen =
+    quote === null ? await chooseCandidate(ramp, payable, path, pair) : quotedCandidate(payable, quote);
+  return isRampError(chosen) ? chosen : choiceOf(chosen, pair, { ...body, srcAmount: reading.value });
 }
 
 function choiceOf(
   { connection, rail, price }: Chosen,
   { type, src, dest }: CurrencyPair,
   body: IntentRequest,
-  srcAmount: string,
 ): ProviderChoice {
   return {
     connectionId: connection.id,
@@ -97,7 +96,7 @@ function choiceOf(
     type,
     src: { currencyCode: src.code, details: withUpperCountry(body.src.details) },
     dest: { currencyCode: dest.code, details: withUpperCountry(body.dest.details) },
-    srcAmount,
+    srcAmount: body.srcAmount,
     rail,
     price,
   };
@@ -114,20 +113,16 @@ async function readQuote(
   return quote.isExpired ? rampError("QUOTE_EXPIRED") : quote;
 }
 
-/** The choice that the quote names, if the provider is still connected with the same address and credentials. */
-function quotedChoice(
+/** The candidate that the quote names, if the provider is still connected with the same address and credentials. */
+function quotedCandidate(
   candidates: readonly Candidate[],
   { connectionId, connectionVersion, rail, price }: HeldQuote,
-  pair: CurrencyPair,
-  body: IntentRequest,
-  srcAmount: string,
-): ProviderChoice | RampError {
+): Chosen | RampError {
   const quoted = candidates.find(
     ({ connection: { id, version }, rails }) =>
       id === connectionId && version === connectionVersion && rails[0].code === rail,
   );
-  if (!quoted) return rampError("INVALID_QUOTE");
-  return choiceOf({ connection: quoted.connection, rail, price }, pair, body, srcAmount);
+  return quoted ? { connection: quoted.connection, rail, price } : rampError("INVALID_QUOTE");
 }
 
 /** Rail and country are those of the bank account. */

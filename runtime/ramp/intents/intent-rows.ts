@@ -1,13 +1,11 @@
-import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
+import type { Instruction, Receipt, Refund } from "../providers/protocol.js";
 import {
   OF_PROJECT,
   ofProject,
   type PageRequest,
   type ProjectTransaction,
 } from "../database/ramp-database.js";
-import type { Price } from "../providers/quotes.js";
 import type {
-  Attention,
   Intent,
   RefundRequest,
   Requirement,
@@ -20,39 +18,17 @@ import type { PollingPolicy } from "./lease.js";
 import { onboardingOrderOf } from "./orders.js";
 import { recordIntentEvent } from "./transitions.js";
 
-interface IntentRow {
-  readonly id: string;
-  readonly customer_id: string;
-  readonly connection_id: string;
-  readonly connection_version: number;
-  readonly attention: Attention;
-  readonly acknowledged: Attention;
+/** An intent as `SELECT` reads it: the columns of its transaction begin with `t_`. */
+interface IntentRow extends Omit<
+  Intent,
+  "src" | "dest" | "balances" | "refundRequests" | "requirements" | "transaction"
+> {
+  readonly srcCurrency: string;
+  readonly srcDetails: Readonly<Record<string, unknown>>;
+  readonly destCurrency: string;
+  readonly destDetails: Readonly<Record<string, unknown>>;
   readonly balances: Balances | null;
-  readonly refund_requests: readonly RefundRequest[] | null;
-  readonly provider: string;
-  readonly type: "ONRAMP" | "OFFRAMP";
-  readonly status: IntentStatus;
-  readonly src_currency: string;
-  readonly src_details: Record<string, unknown>;
-  readonly dest_currency: string;
-  readonly dest_details: Record<string, unknown>;
-  readonly src_amount: string;
-  readonly rail: Rail;
-  readonly price: Price | null;
-  readonly auto_execute: boolean;
-  readonly onboarding_redirect_url: string | null;
-  readonly checkout_redirect_url: string | null;
-  readonly failure_reason: string | null;
-  readonly expires_at: Date;
-  readonly lease_owner: string | null;
-  readonly failed_attempts: number;
-  readonly sandbox: boolean;
-  readonly onboarding_order: string | null;
-  readonly created_at: Date;
-  readonly updated_at: Date;
-  readonly read_at: Date;
-  readonly metadata: Readonly<Record<string, unknown>> | null;
-  readonly cancel_requested_at: Date | null;
+  readonly refundRequests: readonly RefundRequest[] | null;
   readonly requirements: readonly Requirement[] | null;
   readonly t_id: string | null;
   readonly t_status: TransactionStatus;
@@ -72,12 +48,19 @@ const CUSTOMER_COLUMNS = `(SELECT reference FROM ramp.customers u WHERE u.projec
     ARRAY(SELECT w.subject FROM ramp.customer_identities w
       WHERE w.project_id = i.project_id AND w.customer_id = i.customer_id AND w.is_wallet) AS wallets`;
 
-const SELECT = `SELECT i.*, now() AS read_at, c.capabilities ->> 'name' AS provider,
+const SELECT = `SELECT i.id, i.customer_id AS "customerId", i.connection_id AS "connectionId", i.connection_version AS "connectionVersion",
+    i.type, i.status, i.src_currency AS "srcCurrency", i.src_details AS "srcDetails", i.dest_currency AS "destCurrency",
+    i.dest_details AS "destDetails", i.src_amount AS "srcAmount", i.rail, i.price, i.auto_execute AS "autoExecute",
+    i.onboarding_redirect_url AS "onboardingRedirectUrl", i.checkout_redirect_url AS "checkoutRedirectUrl",
+    i.failure_reason AS "failureReason", i.metadata, i.cancel_requested_at IS NOT NULL AS "isCancelRequested",
+    i.expires_at AS "expiresAt", i.lease_owner AS "leaseOwner", i.failed_attempts AS "failedAttempts", i.attention, i.acknowledged,
+    i.sandbox, i.onboarding_order AS "onboardingOrder", i.created_at AS "createdAt", i.updated_at AS "updatedAt", now() AS "readAt",
+    c.capabilities ->> 'name' AS provider,
     (SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form) ORDER BY r.position)
      FROM ramp.requirements r WHERE r.project_id = i.project_id AND r.intent_id = i.id) AS requirements,
     ${BALANCES} AS balances,
     (SELECT jsonb_agg(jsonb_build_object('id', q.id, 'amount', q.amount::text, 'reason', q.reason, 'state', q.state) ORDER BY q.created_at)
-     FROM ramp.refund_requests q WHERE q.project_id = i.project_id AND q.intent_id = i.id) AS refund_requests,
+     FROM ramp.refund_requests q WHERE q.project_id = i.project_id AND q.intent_id = i.id) AS "refundRequests",
     t.id AS t_id, t.status AS t_status, t.provider_reference AS t_provider_reference, t.instructions AS t_instructions,
     t.failure_reason AS t_failure_reason, t.receipt AS t_receipt, t.refunds AS t_refunds, t.order_body AS t_order_body, t.refusal_reason AS t_refusal_reason,
     t.created_at AS t_created_at, t.updated_at AS t_updated_at
@@ -170,37 +153,14 @@ export function requestCancel(tx: ProjectTransaction, intent: Intent): Intent {
  * move in between: an intent has expired only by both times.
  */
 function intentOf(row: IntentRow, now: Date): Intent {
+  const { srcCurrency, srcDetails, destCurrency, destDetails, readAt } = row;
   return {
-    id: row.id,
-    customerId: row.customer_id,
-    connectionId: row.connection_id,
-    connectionVersion: row.connection_version,
-    provider: row.provider,
-    type: row.type,
-    status: row.status,
-    src: { currencyCode: row.src_currency, details: row.src_details },
-    dest: { currencyCode: row.dest_currency, details: row.dest_details },
-    srcAmount: row.src_amount,
-    rail: row.rail,
-    price: row.price,
-    autoExecute: row.auto_execute,
-    onboardingRedirectUrl: row.onboarding_redirect_url,
-    checkoutRedirectUrl: row.checkout_redirect_url,
-    failureReason: row.failure_reason,
-    metadata: row.metadata,
-    isCancelRequested: row.cancel_requested_at !== null,
-    expiresAt: row.expires_at,
-    leaseOwner: row.lease_owner,
-    failedAttempts: row.failed_attempts,
-    attention: row.attention,
-    acknowledged: row.acknowledged,
+    ...row,
+    src: { currencyCode: srcCurrency, details: srcDetails },
+    dest: { currencyCode: destCurrency, details: destDetails },
     balances: row.balances ?? [],
-    refundRequests: row.refund_requests ?? [],
-    sandbox: row.sandbox,
-    onboardingOrder: row.onboarding_order,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    readAt: row.read_at < now ? row.read_at : now,
+    refundRequests: row.refundRequests ?? [],
+    readAt: readAt < now ? readAt : now,
     requirements: row.requirements ?? [],
     transaction: transactionOf(row),
   };
@@ -241,15 +201,17 @@ export type NewIntent = Pick<
   | "checkoutRedirectUrl"
   | "metadata"
   | "sandbox"
->;
+  | "leaseOwner"
+> & {
+  /** Address that the provider sends callbacks to. */
+  readonly callbackUrl: string;
+};
 
-/** Records an intent with its onboarding order, leased to `leaseOwner`, which onboards it next. */
+/** Records an intent with its onboarding order, leased to its creator, which onboards it next. */
 export async function recordIntent(
   tx: ProjectTransaction,
-  given: NewIntent,
-  leaseOwner: string,
+  { callbackUrl, ...given }: NewIntent,
   { leaseMs, intentLifetimeMs }: PollingPolicy,
-  callbackUrl: string,
 ): Promise<Intent> {
   const createdAt = tx.now;
   const intent: Intent = {
@@ -258,7 +220,6 @@ export async function recordIntent(
     failureReason: null,
     isCancelRequested: false,
     expiresAt: new Date(createdAt.getTime() + intentLifetimeMs),
-    leaseOwner,
     failedAttempts: 0,
     attention: {},
     acknowledged: {},
@@ -293,7 +254,7 @@ export async function recordIntent(
       intent.onboardingRedirectUrl,
       intent.checkoutRedirectUrl,
       intent.expiresAt,
-      leaseOwner,
+      intent.leaseOwner,
       new Date(createdAt.getTime() + leaseMs),
       createdAt,
       intent.connectionVersion,

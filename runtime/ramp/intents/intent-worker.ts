@@ -43,7 +43,9 @@ export function startIntentWorker(ramp: IntentContext): ClaimWorker<DueIntent> {
       async run({ projectId: project, id, connectionId, owner }) {
         try {
           const intent = await database.inProject(projectId(project), (tx) => readIntent(tx, id));
-          if (intent !== null) await processLeased(ramp, projectId(project), intent, owner, () => undefined);
+          // Unless another process has taken the lease meanwhile.
+          if (intent?.leaseOwner === owner)
+            await processLeased(ramp, projectId(project), intent, () => undefined);
         } finally {
           use(connectionId, -1);
         }

@@ -94,11 +94,14 @@ export function stealLease(
   );
 }
 
-/** Locks the intent for the transaction; the transaction fails when `owner` no longer holds the lease. */
-export function assertLease(tx: ProjectTransaction, id: string, owner: string): void {
+/** Locks the intent for the transaction; the transaction fails when another process has taken its lease. */
+export function assertLease(
+  tx: ProjectTransaction,
+  { id, leaseOwner }: Pick<Intent, "id" | "leaseOwner">,
+): void {
   tx.requireRow(`SELECT FROM ramp.intents WHERE ${OF_PROJECT} AND id = $1 AND lease_owner = $2 FOR UPDATE`, [
     id,
-    owner,
+    leaseOwner,
   ]);
 }
 

@@ -16,29 +16,40 @@ export type OnIdle<T> = (tx: ProjectTransaction, intent: Intent) => T | Promise<
 /**
  * Processes an intent until it can only wait: calls the provider with no transaction open and records the outcome, step by
  * step. Requests, callbacks, the scheduler and recovery after a crash all use this function: the recorded state decides where
- * to continue. The caller holds the lease as `owner`. When another process steals the lease, the outcome is dropped: that
+ * to continue. `leased.leaseOwner` is the caller. When another process steals the lease, the outcome is dropped: that
  * process gets the same answer from the provider.
  */
 export async function processLeased<T>(
   ramp: IntentContext,
   projectId: ProjectId,
   leased: Intent,
-  owner: string,
   onIdle: OnIdle<T>,
 ): Promise<T> {
+  const { database, polling } = ramp;
   let intent = leased;
   let progress: Progress = "fresh";
   for (;;) {
-    const step = nextStep(intent, progress);
-    const outcome = await performStep(ramp, projectId, intent, step);
-    progress = outcome.progress ?? progress;
-    const recorded = await ramp.database
-      .inProject(projectId, (tx) => {
+    const before = intent;
+    const step = nextStep(before, progress);
+    const outcome = await performStep(ramp, projectId, before, step);
+    const reached = (progress = outcome.progress ?? progress);
+    const recorded = await database
+      .inProject(projectId, async (tx) => {
         // Only the lease owner writes, so the intent in memory is the current one.
-        assertLease(tx, intent.id, owner);
-        return recordOutcome(ramp, tx, intent, step, outcome, progress, onIdle);
+        assertLease(tx, leased);
+        const after = recordOutcome(ramp, tx, before, { step, outcome });
+        if (nextStep(after, reached) === "wait") {
+          releaseLease(tx, after, polling);
+          return idle(tx, after, onIdle);
+        }
+        renewLease(tx, after.id, polling);
+        return { intent: after, idle: null };
       })
-      .catch((error: unknown) => afterLeaseLost(ramp, projectId, intent.id, onIdle, error));
+      .catch((error: unknown) => {
+        if (!(error instanceof PreconditionFailed)) throw error;
+        // Another process has the lease: the intent is as that process left it.
+        return database.inProject(projectId, async (tx) => idle(tx, await lockIntent(tx, leased.id), onIdle));
+      });
     await recordedFailpoint(step);
     if (recorded.idle) return recorded.idle.value;
     intent = recorded.intent;
@@ -51,39 +62,21 @@ interface Recorded<T> {
   readonly idle: { readonly value: T } | null;
 }
 
-async function recordOutcome<T>(
-  { polling, vault }: IntentContext,
-  tx: ProjectTransaction,
-  before: Intent,
-  step: Step,
-  outcome: StepOutcome,
-  progress: Progress,
-  onIdle: OnIdle<T>,
-): Promise<Recorded<T>> {
-  const intent = outcome.apply(tx, before);
-  if (outcome.reply && !isErased(intent)) recordAnswer(vault, tx, intent.id, step, outcome.reply);
-  if (!isDeepStrictEqual(intent.attention, before.attention)) recordAttention(tx, intent);
-  if (nextStep(intent, progress) !== "wait") {
-    renewLease(tx, intent.id, polling);
-    return { intent, idle: null };
-  }
-  releaseLease(tx, intent, polling);
+async function idle<T>(tx: ProjectTransaction, intent: Intent, onIdle: OnIdle<T>): Promise<Recorded<T>> {
   return { intent, idle: { value: await onIdle(tx, intent) } };
 }
 
-/** Another process has the lease: uses the intent as that process left it. Other errors are thrown on. */
-async function afterLeaseLost<T>(
-  { database }: IntentContext,
-  projectId: ProjectId,
-  id: string,
-  onIdle: OnIdle<T>,
-  error: unknown,
-): Promise<Recorded<T>> {
-  if (!(error instanceof PreconditionFailed)) throw error;
-  return database.inProject(projectId, async (tx) => {
-    const intent = await lockIntent(tx, id);
-    return { intent, idle: { value: await onIdle(tx, intent) } };
-  });
+function recordOutcome(
+  { vault }: IntentContext,
+  tx: ProjectTransaction,
+  before: Intent,
+  { step, outcome }: { readonly step: Step; readonly outcome: StepOutcome },
+): Intent {
+  const intent = outcome.apply(tx, before);
+  if (outcome.reply && !isErased(intent))
+    recordAnswer(tx, vault, { intentId: intent.id, operation: step, answer: outcome.reply });
+  if (!isDeepStrictEqual(intent.attention, before.attention)) recordAttention(tx, intent);
+  return intent;
 }
 
 async function performStep(
@@ -121,8 +114,7 @@ function recordedFailpoint(step: Step): Promise<void> | undefined {
 export async function processIfFree<T>(
   ramp: IntentContext,
   projectId: ProjectId,
-  id: string,
-  owner: string,
+  { id, owner }: { readonly id: string; readonly owner: string },
   onIdle: OnIdle<T>,
 ): Promise<T> {
   const leased = await ramp.database.inProject(projectId, async (tx) => {
@@ -131,5 +123,5 @@ export async function processIfFree<T>(
     if (intent === null) throw new Error(`The intent ${id} does not exist.`);
     return isLeased ? { intent } : { settled: await onIdle(tx, intent) };
   });
-  return "settled" in leased ? leased.settled : processLeased(ramp, projectId, leased.intent, owner, onIdle);
+  return "settled" in leased ? leased.settled : processLeased(ramp, projectId, leased.intent, onIdle);
 }

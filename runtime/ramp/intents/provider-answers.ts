@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ProjectId } from "../database/id.js";
-import type { OperatorTransaction, ProjectTransaction } from "../database/ramp-database.js";
+import type { DatabaseRow, OperatorTransaction, ProjectTransaction } from "../database/ramp-database.js";
 import type { Vault } from "../core/vault.js";
 
 function purposeOf(projectId: string, intentId: string): string {
@@ -9,11 +9,13 @@ function purposeOf(projectId: string, intentId: string): string {
 
 /** Records what a provider answered, for the history of the intent; a repeated answer is counted. */
 export function recordAnswer(
-  vault: Vault,
   tx: ProjectTransaction,
-  intentId: string,
-  operation: string,
-  answer: unknown,
+  vault: Vault,
+  {
+    intentId,
+    operation,
+    answer,
+  }: { readonly intentId: string; readonly operation: string; readonly answer: unknown },
 ): void {
   const text = JSON.stringify(answer);
   tx.write(
@@ -28,21 +30,13 @@ export function recordAnswer(
   );
 }
 
-export interface RecordedAnswer {
-  readonly operation: string;
-  readonly answer: unknown;
-  readonly count: number;
-  readonly firstAt: Date;
-  readonly lastAt: Date;
-}
-
 /** The answers about an intent, oldest first. */
 export async function readAnswers(
   tx: OperatorTransaction,
   vault: Vault,
   { projectId, intentId }: { readonly projectId: ProjectId | string; readonly intentId: string },
-): Promise<readonly RecordedAnswer[]> {
-  const rows = await tx.rows<Omit<RecordedAnswer, "answer"> & { readonly sealed: Buffer }>(
+): Promise<readonly DatabaseRow[]> {
+  const rows = await tx.rows<DatabaseRow & { readonly sealed: Buffer }>(
     `SELECT operation, answer AS sealed, count, first_at AS "firstAt", last_at AS "lastAt" FROM ramp.provider_answers
      WHERE project_id = $1 AND intent_id = $2 ORDER BY first_at, operation`,
     [projectId, intentId],

@@ -39,6 +39,13 @@ export interface StepOutcome {
 
 type ProviderStep = Exclude<Step, "wait" | "createPayment">;
 
+/** A step of an intent at its provider. */
+interface ProviderCall {
+  readonly intent: Intent;
+  readonly step: ProviderStep;
+  readonly connection: ProviderConnection;
+}
+
 /** Calls the provider for one step. No transaction is open. */
 export async function callProvider(
   ramp: IntentContext,
@@ -47,13 +54,13 @@ export async function callProvider(
   step: ProviderStep,
 ): Promise<StepOutcome> {
   const connection = await ramp.providers.get(projectId, intent);
+  const call = { intent, step, connection };
   switch (step) {
     case "fetchPrice":
-      return pricedOutcome(ramp, intent, step, connection, recordPrice);
+      return pricedOutcome(ramp, call, recordPrice);
     case "end": {
       const reply = await connection.provider.execution(orderIdOf(intent.id));
-      const outcome = await endOutcome(ramp, intent, connection, reply);
-      return { ...outcome, reply };
+      return { ...(await endOutcome(ramp, call, reply)), reply };
     }
     case "startOnboarding":
     case "checkOnboarding": {
@@ -61,23 +68,23 @@ export async function callProvider(
       const reply = await (isFirst
         ? startOnboarding(intent, connection)
         : connection.provider.onboarding(intent.id));
-      return { ...onboardingOutcome(ramp, intent, step, reply), reply };
+      return { ...onboardingOutcome(ramp, call, reply), reply };
     }
     case "withdrawOrder": {
       const reply = await withdraw(intent, connection);
-      return { ...withdrawalOutcome(ramp, intent, connection, reply), reply };
+      return { ...withdrawalOutcome(ramp, call, reply), reply };
     }
     case "refund": {
       const { id, amount, reason } = orderedRefund(intent);
       const reply = await connection.provider.refund(transactionId(intent), { id, amount, reason });
       await failpoint("refund.answered");
-      return { ...refundOutcome(ramp, intent, connection, reply), reply };
+      return { ...refundOutcome(ramp, call, reply), reply };
     }
     case "execute":
     case "checkExecution":
     case "cancelExecution": {
       const reply = await EXECUTION_CALLS[step](intent, connection);
-      return { ...executionOutcome(ramp, intent, step, connection, reply), reply };
+      return { ...executionOutcome(ramp, call, reply), reply };
     }
   }
 }
@@ -85,14 +92,12 @@ export async function callProvider(
 /** Goes on with the intent's price, or with one of now. */
 async function pricedOutcome(
   ramp: IntentContext,
-  intent: Intent,
-  step: ProviderStep,
-  connection: ProviderConnection,
+  call: ProviderCall,
   apply: (tx: ProjectTransaction, intent: Intent, price: Price) => Intent,
 ): Promise<StepOutcome> {
-  const price = intent.price ?? (await fetchPrice(ramp, connection, intent));
+  const price = call.intent.price ?? (await fetchPrice(ramp, call.connection, call.intent));
   return price === null
-    ? unanswered(ramp, intent, step, { kind: "unavailable", reason: "no valid quote" })
+    ? unanswered(ramp, call, { kind: "unavailable", reason: "no valid quote" })
     : { ...answered((tx, current) => apply(tx, current, price)), progress: null };
 }
 
@@ -102,13 +107,11 @@ async function pricedOutcome(
  */
 async function endOutcome(
   ramp: IntentContext,
-  intent: Intent,
-  connection: ProviderConnection,
+  call: ProviderCall,
   reply: ProviderReply<Execution>,
 ): Promise<StepOutcome> {
   if (reply.kind === "unknown") return answered(applyEnd);
-  if (reply.kind !== "answer") return unanswered(ramp, intent, "end", reply);
-  return pricedOutcome(ramp, intent, "end", connection, adoptOrder);
+  return reply.kind === "answer" ? pricedOutcome(ramp, call, adoptOrder) : unanswered(ramp, call, reply);
 }
 
 const EXECUTION_CALLS = {
@@ -187,27 +190,25 @@ function neverOrdered(intent: Intent): Execution {
 
 function onboardingOutcome(
   ramp: IntentContext,
-  intent: Intent,
-  step: ProviderStep,
+  call: ProviderCall,
   reply: Awaited<ReturnType<typeof startOnboarding>>,
 ): StepOutcome {
-  if (reply.kind !== "answer") return unanswered(ramp, intent, step, reply);
-  if (reply.value.id !== intent.id) return otherOrder(ramp, intent, step);
+  if (reply.kind !== "answer") return unanswered(ramp, call, reply);
+  if (reply.value.id !== call.intent.id) return otherOrder(ramp, call);
   return answered((tx, current) => applyOnboarding(tx, current, reply.value));
 }
 
 function executionOutcome(
   ramp: IntentContext,
-  intent: Intent,
-  step: ProviderStep,
-  connection: ProviderConnection,
+  call: ProviderCall,
   reply: ProviderReply<Execution>,
 ): StepOutcome {
+  const { intent, connection } = call;
   // An order that ended without money may be forgotten.
   if (reply.kind === "unknown" && endedWithoutMoney(intent)) return answered((_tx, current) => current);
   if (reply.kind === "unknown" && intent.transaction?.status !== "PENDING") return unknownOrder();
-  if (reply.kind !== "answer") return unanswered(ramp, intent, step, reply);
-  if (reply.value.id !== transactionId(intent)) return otherOrder(ramp, intent, step);
+  if (reply.kind !== "answer") return unanswered(ramp, call, reply);
+  if (reply.value.id !== transactionId(intent)) return otherOrder(ramp, call);
   const requested = {
     src: ramp.currencies.get(intent.src.currencyCode),
     dest: ramp.currencies.get(intent.dest.currencyCode),
@@ -225,18 +226,15 @@ function endedWithoutMoney({ status, transaction }: Intent): boolean {
 
 function withdrawalOutcome(
   ramp: IntentContext,
-  intent: Intent,
-  connection: ProviderConnection,
+  call: ProviderCall,
   reply: ProviderReply<Execution>,
 ): StepOutcome {
   const isWithdrawn =
     reply.kind === "unknown" ||
     (reply.kind === "answer" &&
-      reply.value.id === transactionId(intent) &&
+      reply.value.id === transactionId(call.intent) &&
       reply.value.status === "CANCELLED");
-  return isWithdrawn
-    ? answered(applyWithdrawal)
-    : executionOutcome(ramp, intent, "withdrawOrder", connection, reply);
+  return isWithdrawn ? answered(applyWithdrawal) : executionOutcome(ramp, call, reply);
 }
 
 /** An answer ends a series of failed attempts, and the operator's attention unless it contradicts what is recorded. */
@@ -272,17 +270,16 @@ function orderedRefund(intent: Intent): RefundRequest {
 /** A refund that the provider answers is sent; what it lists is posted. A refused one needs attention. */
 function refundOutcome(
   ramp: IntentContext,
-  intent: Intent,
-  connection: ProviderConnection,
+  call: ProviderCall,
   reply: ProviderReply<Execution>,
 ): StepOutcome {
-  const { id, amount } = orderedRefund(intent);
+  const { id, amount } = orderedRefund(call.intent);
   if (reply.kind === "refused")
     return answered((tx, current) => {
       const attention = { ...current.attention, REFUND_REFUSED: `${id} of ${amount}: ${reply.message}` };
       return { ...recordRefundAnswer(tx, current, id, "REFUSED"), attention };
     });
-  const outcome = executionOutcome(ramp, intent, "refund", connection, reply);
+  const outcome = executionOutcome(ramp, call, reply);
   if (outcome.progress !== "answered" || reply.kind !== "answer") return outcome;
   return {
     ...outcome,
@@ -290,16 +287,15 @@ function refundOutcome(
   };
 }
 
-function otherOrder(ramp: IntentContext, intent: Intent, step: ProviderStep): StepOutcome {
-  reporter(ramp, { intent: intent.id })("id", "the answer is about another order");
-  return unanswered(ramp, intent, step, { kind: "unavailable", reason: "answer about another order" });
+function otherOrder(ramp: IntentContext, call: ProviderCall): StepOutcome {
+  reporter(ramp, { intent: call.intent.id })("id", "the answer is about another order");
+  return unanswered(ramp, call, { kind: "unavailable", reason: "answer about another order" });
 }
 
 /** Only a refused order ends an intent. All other failures are tried again; after some attempts the intent needs attention. */
 function unanswered(
   { log, polling }: IntentContext,
-  { id, connectionId }: Intent,
-  step: ProviderStep,
+  { intent: { id, connectionId }, step }: ProviderCall,
   reply: Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>,
 ): StepOutcome {
   if (reply.kind === "refused" && (step === "startOnboarding" || step === "execute"))

@@ -213,7 +213,8 @@ function recordChange(
   change: Readonly<Record<string, unknown>>,
 ): void {
   const { id, customerId } = intent;
-  recordEvent(tx, type, id, { intentId: id, customerId, ...change, intent: eventIntent(intent) });
+  const data = { intentId: id, customerId, ...change, intent: eventIntent(intent) };
+  recordEvent(tx, { type, intentId: id, data });
 }
 
 function eventIntent(intent: Intent): object {

@@ -1,12 +1,11 @@
 import { projectId, isUuid } from "../database/id.js";
-import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+import type { DatabaseRow, OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 import { recentJumps, secondsAhead } from "../core/clock-jumps.js";
 import { listAttention, type StuckIntent } from "../intents/attention.js";
 import { Providers } from "../providers/provider-connections.js";
 import { type Vault, unreadableSecrets } from "../core/vault.js";
-import { type RecordedAnswer, readAnswers } from "../intents/provider-answers.js";
-import { type AuditEntry, listAudit } from "../core/audit.js";
-import type { Attention, IntentStatus } from "../intents/intent.js";
+import { readAnswers } from "../intents/provider-answers.js";
+import { listAudit } from "../core/audit.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 
 /** One check of `routewright ramp doctor` (runtime/ramp/docs/operations.md). */
@@ -48,7 +47,7 @@ async function checkMasterKey(database: RampDatabase, vault: Vault): Promise<Fin
 }
 
 async function checkProviders(database: RampDatabase, vault: Vault): Promise<readonly Finding[]> {
-  const providers = new Providers(database, vault, "");
+  const providers = new Providers({ database, vault, publicUrl: "" });
   const projects = await database.asOperator((tx) =>
     tx.rows<{ id: string }>("SELECT id FROM ramp.projects ORDER BY id"),
   );
@@ -126,23 +125,6 @@ export function listStuckIntents(database: RampDatabase): Promise<StuckIntent[]>
   return database.asOperator(listAttention);
 }
 
-/** An intent as `routewright ramp intent list` shows it. */
-interface IntentSummary {
-  readonly intentId: string;
-  readonly projectId: string;
-  readonly customerId: string;
-  readonly status: IntentStatus;
-  readonly type: string;
-  readonly srcAmount: string;
-  readonly srcCurrency: string;
-  readonly destCurrency: string;
-  readonly provider: string;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-  /** Why it needs attention, each reason with what it is about. */
-  readonly attention: Attention;
-}
-
 const SUMMARY = `SELECT i.id AS "intentId", i.project_id AS "projectId", i.customer_id AS "customerId", i.status, i.type,
     i.src_amount::text AS "srcAmount", i.src_currency AS "srcCurrency", i.dest_currency AS "destCurrency", c.code AS provider,
     i.created_at AS "createdAt", i.updated_at AS "updatedAt", i.attention
@@ -152,9 +134,9 @@ const SUMMARY = `SELECT i.id AS "intentId", i.project_id AS "projectId", i.custo
 export function listIntentSummaries(
   database: RampDatabase,
   filter: { readonly projectId: string | null; readonly status: string | null; readonly limit: number },
-): Promise<IntentSummary[]> {
+): Promise<DatabaseRow[]> {
   return database.asOperator((tx) =>
-    tx.rows<IntentSummary>(
+    tx.rows(
       `${SUMMARY} WHERE ($1::text IS NULL OR i.project_id::text = $1) AND ($2::text IS NULL OR i.status = $2)
        ORDER BY i.created_at DESC, i.id DESC LIMIT $3`,
       [filter.projectId, filter.status, filter.limit],
@@ -162,23 +144,14 @@ export function listIntentSummaries(
   );
 }
 
-/** What happened to an intent, oldest first: its events as receivers got them. */
-interface HistoryEntry {
-  readonly at: Date;
-  readonly event: string;
-  readonly data: unknown;
-  /** By status, of all receivers. */
-  readonly deliveries: Readonly<Record<string, number>>;
-}
-
 /** One intent and its history. */
 export async function showIntent(
   database: RampDatabase,
   vault: Vault,
   id: string,
-): Promise<Outcome<IntentDetails>> {
+): Promise<Outcome<DatabaseRow>> {
   const found = isUuid(id)
-    ? await database.asOperator((tx) => tx.row<IntentSummary>(`${SUMMARY} WHERE i.id = $1`, [id]))
+    ? await database.asOperator((tx) => tx.row<IntentIds>(`${SUMMARY} WHERE i.id = $1`, [id]))
     : null;
   if (found === null) return failed(`There is no intent ${id}.`);
   return succeeded({
@@ -191,16 +164,14 @@ export async function showIntent(
   });
 }
 
-interface IntentDetails extends IntentSummary {
-  readonly history: readonly HistoryEntry[];
-  /** What the provider answered. */
-  readonly answers: readonly RecordedAnswer[];
-  /** What operators did. */
-  readonly actions: readonly AuditEntry[];
+interface IntentIds {
+  readonly intentId: string;
+  readonly projectId: string;
 }
 
-function historyOf(tx: OperatorTransaction, { projectId, intentId }: IntentSummary): Promise<HistoryEntry[]> {
-  return tx.rows<HistoryEntry>(
+/** What happened to an intent, oldest first: its events as receivers got them, with the number of deliveries by status. */
+function historyOf(tx: OperatorTransaction, { projectId, intentId }: IntentIds): Promise<DatabaseRow[]> {
+  return tx.rows(
     `SELECT e.created_at AS at, e.type AS event, e.body::json -> 'data' AS data,
        COALESCE((SELECT json_object_agg(d.status, d.count) FROM (SELECT status, count(*) FROM ramp.webhook_deliveries
          WHERE project_id = e.project_id AND event_id = e.id GROUP BY status) d), '{}') AS deliveries

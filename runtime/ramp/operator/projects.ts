@@ -1,22 +1,17 @@
 import { isUuid, newId, type ProjectId, projectId } from "../database/id.js";
 import { randomBytes } from "node:crypto";
 import { secretHash } from "../sign-in/project-credentials.js";
-import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+import type { DatabaseRow, OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { type ProjectSettings, settingsProblem, writeSettings } from "./project-settings.js";
 import type { Vault } from "../core/vault.js";
 import { revokeTokens } from "../sign-in/revocations.js";
 import { rotateSigningKey } from "../sign-in/customer-token.js";
 
-export interface Organization {
-  readonly organizationId: string;
-  readonly name: string;
-}
-
 export async function createOrganization(
   database: RampDatabase,
   name: string,
-): Promise<Outcome<Organization>> {
+): Promise<Outcome<{ organizationId: string; name: string }>> {
   if (name.trim() === "") return failed("The name is empty.");
   const organizationId = newId();
   await database.asOperator((tx) =>
@@ -25,11 +20,9 @@ export async function createOrganization(
   return succeeded({ organizationId, name: name.trim() });
 }
 
-export function listOrganizations(database: RampDatabase): Promise<Organization[]> {
+export function listOrganizations(database: RampDatabase): Promise<DatabaseRow[]> {
   return database.asOperator((tx) =>
-    tx.rows<Organization>(
-      `SELECT id AS "organizationId", name FROM ramp.organizations ORDER BY created_at, id`,
-    ),
+    tx.rows(`SELECT id AS "organizationId", name FROM ramp.organizations ORDER BY created_at, id`),
   );
 }
 
@@ -84,15 +77,9 @@ async function insertSecret(
   return { secretId, clientSecret };
 }
 
-export interface ProjectSummary extends ProjectSettings {
-  readonly projectId: string;
-  readonly organizationId: string;
-  readonly clientId: string;
-}
-
-export function listProjects(database: RampDatabase): Promise<ProjectSummary[]> {
+export function listProjects(database: RampDatabase): Promise<DatabaseRow[]> {
   return database.asOperator((tx) =>
-    tx.rows<ProjectSummary>(
+    tx.rows(
       `SELECT id AS "projectId", organization_id AS "organizationId", name, client_id AS "clientId", token_ttl_seconds AS "tokenTtlSeconds",
          max_token_seconds AS "maxTokenSeconds", page_origins AS "pageOrigins", redirect_origins AS "redirectOrigins",
          wallet_domains AS "walletDomains", amount_tolerance AS "amountTolerance"
@@ -125,15 +112,9 @@ export async function addSecret(
   }
 }
 
-export interface SecretSummary {
-  readonly secretId: string;
-  readonly createdAt: Date;
-  readonly revokedAt: Date | null;
-}
-
-export function listSecrets(database: RampDatabase, id: ProjectId): Promise<SecretSummary[]> {
+export function listSecrets(database: RampDatabase, id: ProjectId): Promise<DatabaseRow[]> {
   return database.asOperator((tx) =>
-    tx.rows<SecretSummary>(
+    tx.rows(
       `SELECT id AS "secretId", created_at AS "createdAt", revoked_at AS "revokedAt" FROM ramp.client_secrets
        WHERE project_id = $1 ORDER BY created_at, id`,
       [id],
@@ -159,13 +140,6 @@ export async function revokeSecret(
     : failed(`The project has no valid secret ${secretId}. \`routewright ramp secret list\` shows all.`);
 }
 
-export interface SigningKeySummary {
-  readonly kid: string;
-  readonly createdAt: Date;
-  readonly retiredAt: Date | null;
-  readonly revokedAt: Date | null;
-}
-
 /** Creates a key that signs customer tokens from now on. Tokens of earlier keys stay valid. */
 export async function rotateKey(database: RampDatabase, vault: Vault): Promise<{ readonly kid: string }> {
   return { kid: await database.asOperator((tx) => rotateSigningKey(tx, vault)) };
@@ -189,9 +163,9 @@ export async function revokeKey(
   });
 }
 
-export function listKeys(database: RampDatabase): Promise<SigningKeySummary[]> {
+export function listKeys(database: RampDatabase): Promise<DatabaseRow[]> {
   return database.asOperator((tx) =>
-    tx.rows<SigningKeySummary>(
+    tx.rows(
       `SELECT kid, created_at AS "createdAt", retired_at AS "retiredAt", revoked_at AS "revokedAt" FROM ramp.signing_keys ORDER BY created_at, kid`,
     ),
   );

@@ -28,7 +28,7 @@ export async function compareOrders(
 ): Promise<
   readonly (RestoredOrder | { readonly check: "order"; readonly ok: true; readonly detail: string })[]
 > {
-  const providers = new Providers(database, vault, "");
+  const providers = new Providers({ database, vault, publicUrl: "" });
   const intents = await database.asOperator((tx) =>
     tx.rows<{ readonly projectId: string; readonly id: string }>(CANDIDATES),
   );

@@ -1,6 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { isUuid, newId, type ProjectId } from "../database/id.js";
-import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
+import {
+  type DatabaseRow,
+  OF_PROJECT,
+  type ProjectTransaction,
+  type RampDatabase,
+} from "../database/ramp-database.js";
 import { namesPrivateAddress } from "../../http/outbound-http.js";
 import type { Vault } from "../core/vault.js";
 import { EVENT_TYPES, recordEvent } from "../webhooks/record-event.js";
@@ -121,23 +126,9 @@ export async function rotateWebhookSecret(
   return row === null ? noWebhook(webhookId) : succeeded({ webhookId: id, secret });
 }
 
-export interface WebhookSummary {
-  readonly webhookId: string;
-  readonly url: string;
-  readonly enabled: boolean;
-  readonly concurrency: number;
-  /** Null: all. */
-  readonly eventTypes: readonly string[] | null;
-  /** Failed attempts in a row. */
-  readonly failures: number;
-  /** Number of pending deliveries. */
-  readonly pending: number;
-  readonly createdAt: Date;
-}
-
-export function listWebhooks(database: RampDatabase, projectId: ProjectId): Promise<WebhookSummary[]> {
+export function listWebhooks(database: RampDatabase, projectId: ProjectId): Promise<DatabaseRow[]> {
   return database.inProject(projectId, (tx) =>
-    tx.rows<WebhookSummary>(
+    tx.rows(
       `SELECT id AS "webhookId", url, enabled, concurrency, event_types AS "eventTypes", failures, created_at AS "createdAt", (SELECT count(*)::int FROM ramp.webhook_deliveries d
          WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING') AS pending
        FROM ramp.webhook_endpoints e WHERE deleted_at IS NULL ORDER BY created_at, id`,
@@ -196,7 +187,8 @@ export async function testWebhook(
     const endpoint = await tx.row("SELECT id FROM ramp.webhook_endpoints WHERE id::text = $1 AND enabled", [
       id,
     ]);
-    if (endpoint !== null) recordEvent(tx, "webhook.test", null, { webhookId: id }, { only: id });
+    if (endpoint !== null)
+      recordEvent(tx, { type: "webhook.test", intentId: null, data: { webhookId: id }, only: id });
     return endpoint;
   });
   return found === null ? noWebhook(webhookId) : succeeded({ webhookId: id });

@@ -4,18 +4,6 @@ import { REQUEST_HEADERS, SIGNATURE_TOLERANCE_SECONDS } from "./signature.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
-const SUMMARIES: Readonly<Record<OperationName, string>> = {
-  capabilities: "Currency pairs, limits and requirements of the provider",
-  quote: "An indicative quote; null for a path that is not offered",
-  startOnboarding: "Create the onboarding of an intent, or get the existing one",
-  onboarding: "State of an onboarding",
-  submit: "Submit the form of a requirement",
-  execute: "Create the execution of a transaction, or get the existing one",
-  execution: "State of an execution",
-  refund: "Refund a payment or a part of it; only where the capabilities say `refunds`",
-  cancel: "Cancel an execution whose money has not arrived; an unknown id is refused from then on",
-};
-
 const DESCRIPTION = `What the ramp requires of a provider server.
 
 Each request is signed: \`${REQUEST_HEADERS.signature}\` is \`v1=\` and the HMAC-SHA256, in hexadecimal, with the credential's secret over
@@ -51,11 +39,11 @@ export function protocolDocument(): Json {
 }
 
 function operationOf(name: OperationName): Json {
-  const { path, request, answer, keyed } = OPERATIONS[name];
+  const { path, request, answer, keyed, summary } = OPERATIONS[name];
   return {
     operationId: name,
-    summary: SUMMARIES[name],
-    parameters: [...pathParameters(path), ...signatureHeaders(keyed)],
+    summary,
+    parameters: [...pathParameters(path), ...signatureHeaders(keyed ? ["idempotency-key"] : [])],
     ...(request === null ? {} : { requestBody: { required: true, content: content(request) } }),
     responses: {
       "200": { description: "Current state.", content: content(answer) },
@@ -85,8 +73,8 @@ function pathParameters(path: string): readonly Json[] {
   }));
 }
 
-function signatureHeaders(keyed: boolean): readonly Json[] {
-  const names = [REQUEST_HEADERS.keyId, REQUEST_HEADERS.timestamp, ...(keyed ? ["idempotency-key"] : [])];
+function signatureHeaders(more: readonly string[]): readonly Json[] {
+  const names = [REQUEST_HEADERS.keyId, REQUEST_HEADERS.timestamp, ...more];
   return names.map((name) => ({ name, in: "header", required: true, schema: { type: "string" } }));
 }
 

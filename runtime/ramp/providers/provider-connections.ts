@@ -53,28 +53,23 @@ interface CachedConnections {
   readonly connections: Promise<readonly VersionedConnection[]>;
 }
 
+interface ProvidersOptions {
+  readonly database: RampDatabase;
+  readonly vault: Vault;
+  /** Address that providers send callbacks to. */
+  readonly publicUrl: string;
+  readonly calls?: CallPolicy | undefined;
+  readonly metrics?: RampMetrics;
+}
+
 /** The connections of projects. A provider's client, and its circuit breaker, live as long as its credentials. */
 export class Providers {
-  readonly #database: RampDatabase;
-  readonly #vault: Vault;
-  readonly #publicUrl: string;
-  readonly #calls: CallPolicy | undefined;
-  readonly #metrics: RampMetrics | undefined;
+  readonly #options: ProvidersOptions;
   readonly #cache = new Map<ProjectId, CachedConnections>();
   readonly #clients = new Map<string, Provider>();
 
-  constructor(
-    database: RampDatabase,
-    vault: Vault,
-    publicUrl: string,
-    calls?: CallPolicy,
-    metrics?: RampMetrics,
-  ) {
-    this.#metrics = metrics;
-    this.#database = database;
-    this.#vault = vault;
-    this.#publicUrl = publicUrl;
-    this.#calls = calls;
+  constructor(options: ProvidersOptions) {
+    this.#options = options;
   }
 
   /** The enabled connections, by code. */
@@ -106,7 +101,7 @@ export class Providers {
   #read(projectId: ProjectId, freshMs = FRESH_MS): CachedConnections["connections"] {
     const cached = this.#cache.get(projectId);
     if (cached && performance.now() - cached.readAt < freshMs) return cached.connections;
-    const connections = this.#database
+    const connections = this.#options.database
       .inProject(projectId, readConnections)
       .then((rows) => rows.map((row) => this.#connectionOf(projectId, row)));
     this.#cache.set(projectId, { readAt: performance.now(), connections });
@@ -120,14 +115,14 @@ export class Providers {
 
   #connectionOf(projectId: ProjectId, row: ConnectionRow): VersionedConnection {
     const { id, code, version, capabilities, enabled, is_current: isCurrent } = row;
-    const callbackUrl = `${this.#publicUrl}/v1/provider-callbacks/${projectId}/${id}`;
+    const callbackUrl = `${this.#options.publicUrl}/v1/provider-callbacks/${projectId}/${id}`;
     const { amount_tolerance: amountTolerance } = row;
     const provider = this.#client(projectId, row);
     return { id, code, version, capabilities, enabled, isCurrent, callbackUrl, provider, amountTolerance };
   }
 
   #observer(provider: string): { readonly observe?: CallObserver } {
-    const metrics = this.#metrics;
+    const { metrics } = this.#options;
     if (metrics === undefined) return {};
     metrics.countOpenBreakers(provider, 0);
     return {
@@ -143,12 +138,10 @@ export class Providers {
     const name = [projectId, code, url, keyId, sealed.toString("base64")].join(" ");
     let client = this.#clients.get(name);
     if (!client) {
-      const secret = this.#vault.open(credentialPurpose(projectId, code), sealed);
-      const calls = this.#calls === undefined ? {} : { calls: this.#calls };
-      this.#clients.set(
-        name,
-        (client = new HttpProvider({ url, keyId, secret, ...calls, ...this.#observer(code) })),
-      );
+      const secret = this.#options.vault.open(credentialPurpose(projectId, code), sealed);
+      const { calls } = this.#options;
+      client = new HttpProvider({ url, keyId, secret, calls, ...this.#observer(code) });
+      this.#clients.set(name, client);
     }
     return client;
   }

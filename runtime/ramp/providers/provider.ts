@@ -83,7 +83,7 @@ export interface HttpProviderOptions {
   readonly url: string;
   readonly keyId: string;
   readonly secret: string;
-  readonly calls?: CallPolicy;
+  readonly calls?: CallPolicy | undefined;
   readonly observe?: CallObserver;
 }
 

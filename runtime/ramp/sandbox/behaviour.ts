@@ -82,7 +82,7 @@ export class CallbackSender {
     if (mute) return;
     const sendAll = (): void => {
       const id = `cb_${randomUUID()}`;
-      for (let copy = 0; copy <= duplicates; copy++) void sendCallback(url, secret, id, callback, lateMs);
+      for (let copy = 0; copy <= duplicates; copy++) void sendCallback({ url, secret, id, callback }, lateMs);
     };
     if (outOfOrder) this.#hold(sendAll);
     else sendAll();
@@ -98,10 +98,7 @@ export class CallbackSender {
 }
 
 async function sendCallback(
-  url: string,
-  secret: string,
-  id: string,
-  callback: Callback,
+  { url, secret, id, callback }: { url: string; secret: string; id: string; callback: Callback },
   lateMs: number,
 ): Promise<void> {
   if (lateMs > 0) await sleep(lateMs, undefined, { ref: false });

@@ -181,7 +181,7 @@ function lastResultOf(result: OutboundResult): string {
   return (result.kind === "answered" ? String(result.status) : result.reason).slice(0, 200);
 }
 
-/** The other endpoints of the project hear that one is given up; an exhausted notice causes no further one. */
+/** Sends an event to the other endpoints of the project; an event of this type that is given up causes no further one. */
 async function notifyExhausted(
   { database, log }: DeliveryContext,
   { project_id, event_id: eventId, event_type, endpoint_id: webhookId }: Delivery,
@@ -194,7 +194,8 @@ async function notifyExhausted(
   );
   if (event_type === "webhook.exhausted") return;
   await database.inProject(projectId(project_id), (tx) => {
-    recordEvent(tx, "webhook.exhausted", null, { webhookId, eventId, lastResult }, { except: webhookId });
+    const data = { webhookId, eventId, lastResult };
+    recordEvent(tx, { type: "webhook.exhausted", intentId: null, data, except: webhookId });
     return Promise.resolve();
   });
 }

@@ -58,9 +58,13 @@ export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
 
 export type EventType = keyof typeof EVENTS;
 
-/** Which endpoints get an event. `only` gets it whatever types it has; `except` does not get it. */
-interface Receivers {
+interface NewEvent {
+  readonly type: EventType;
+  readonly intentId: string | null;
+  readonly data: Readonly<Record<string, unknown>>;
+  /** The endpoint that alone gets it, whatever types it has. */
   readonly only?: string;
+  /** An endpoint that does not get it. */
   readonly except?: string;
 }
 
@@ -68,13 +72,7 @@ interface Receivers {
  * Writes an event and its deliveries in the transaction of the state change that it reports: none is sent for a rollback, none
  * is lost for a commit. The database gives the sequence number within the body.
  */
-export function recordEvent(
-  tx: ProjectTransaction,
-  type: EventType,
-  intentId: string | null,
-  data: Readonly<Record<string, unknown>>,
-  { only, except }: Receivers = {},
-): void {
+export function recordEvent(tx: ProjectTransaction, { type, intentId, data, only, except }: NewEvent): void {
   const head = JSON.stringify({ type, timestamp: tx.now.toISOString() }).slice(0, -1);
   const tail = JSON.stringify({ projectId: tx.projectId, ...data });
   tx.write(

@@ -107,8 +107,9 @@ describe("routewright ramp intent", () => {
     ]);
     expect(await listIntentSummaries(world.database, { ...filter, status: "COMPLETED" })).toEqual([]);
     const { history } = made(await showIntent(world.database, world.vault, id));
-    const moves = history.filter(({ event }) => event === "intent.status_changed");
-    expect(moves.map(({ data }) => (data as { status: string }).status)).toEqual([
+    const events = history as { event: string; data: { status: string } }[];
+    const moves = events.filter(({ event }) => event === "intent.status_changed");
+    expect(moves.map(({ data }) => data.status)).toEqual([
       "PENDING",
       "COMPLIANCE_APPROVED",
       "PENDING_PAYMENT",

@@ -278,7 +278,7 @@ describe.concurrent("a running server follows commands", () => {
     );
     expect((await list(own.basic)).status).toBe(200);
     const [first] = await listSecrets(world.database, own.id);
-    made(await revokeSecret(world.database, own.id, first?.secretId ?? ""));
+    made(await revokeSecret(world.database, own.id, String(first?.["secretId"])));
     await eventually(
       () => list(own.basic),
       ({ status }) => status === 401,

@@ -134,13 +134,13 @@ export class Simulation {
       checkoutRedirectUrl: null,
       metadata: null,
       sandbox: false,
+      leaseOwner: newId(),
+      callbackUrl: "https://sim.example",
     } as const;
     this.provider.quotes = this.#random.chance(0.8);
     this.provider.refuses = this.#random.chance(0.05);
     this.provider.refusesRefunds = this.#random.chance(0.2);
-    await database.inProject(projectId, (tx) =>
-      recordIntent(tx, given, newId(), POLLING, "https://sim.example"),
-    );
+    await database.inProject(projectId, (tx) => recordIntent(tx, given, POLLING));
     await this.#advance(POLLING.leaseMs + 1);
   }
 
@@ -166,7 +166,12 @@ export class Simulation {
   /** The server works on the intent, as after a poll or a callback. */
   async #work(): Promise<string> {
     try {
-      await processIfFree(this.#ramp, this.#stage.projectId, this.#id, newId(), () => undefined);
+      await processIfFree(
+        this.#ramp,
+        this.#stage.projectId,
+        { id: this.#id, owner: newId() },
+        () => undefined,
+      );
       return "worked";
     } catch (error) {
       if (!(error instanceof Crash)) throw error;

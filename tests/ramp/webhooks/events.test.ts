@@ -45,7 +45,7 @@ describe("a poller of GET /v1/events?order=asc", () => {
     ).map(({ id }) => String(id));
   const record = (project: TestProject, until: Promise<void>): Promise<void> =>
     world.database.inProject(project.id, async (tx) => {
-      recordEvent(tx, "webhook.test", null, {});
+      recordEvent(tx, { type: "webhook.test", intentId: null, data: {} });
       await tx.row("SELECT 1");
       await until;
     });
