@@ -23,11 +23,7 @@ export async function handleRequest(
   route: Route,
   request: Request,
 ): Promise<RampResponse | RampError | "gone"> {
-  const caller: Partial<Project & Customer> | null | RampError = await authenticate(
-    authentication,
-    route.access,
-    request,
-  );
+  const caller = await authenticate(authentication, route.access, request);
   if (isRampError(caller)) return caller;
   const url = new URL(request.originalUrl, "http://localhost");
   const query = readQuery(url, route);
@@ -50,7 +46,8 @@ export async function handleRequest(
     case "direct":
       return body.invalid ?? countedFailure(authentication, request, await route.run.handle(call));
     case "once": {
-      const { customerId = null, projectId: project = projectId(caller?.id ?? "") } = caller ?? {};
+      const known: Partial<Project & Customer> = caller ?? {};
+      const { customerId = null, projectId: project = projectId(known.id ?? "") } = known;
       const key = readKey(request, { path: url.pathname, body: body.value, customerId });
       if (isRampError(key)) return key;
       return runIdempotent(ramp, project, key, checked(route.run.work(call), body.invalid));

@@ -114,8 +114,8 @@ class KeyedRun {
 
   async #begin(start: PreparedOperation): Promise<RampResponse | null | Rollback<RampError> | "claimed"> {
     try {
-      return await this.#ramp.database.inProject(this.#projectId, async (tx) => {
-        claimKey(tx, this.#key, this.#owner, start.resourceId);
+      return await this.#inProject(async (tx) => {
+        this.#claim(tx, start.resourceId);
         const begun = rollbackOnError(await start.begin(tx));
         if (begun !== null && !(begun instanceof Rollback)) await this.#store(tx, begun);
         return begun;
@@ -141,20 +141,32 @@ class KeyedRun {
   }
 
   async #readClaim(): Promise<ClaimState> {
-    const claim = await this.#ramp.database.inProject(this.#projectId, (tx) => readClaim(tx, this.#key.key));
+    const claim = await this.#inProject((tx) =>
+      tx.row<Claim>(
+        `SELECT fingerprint, owned_until <= now() AS "isAbandoned", response_status AS status, response_body AS sealed
+         FROM ramp.idempotency_claims WHERE ${OF_PROJECT} AND key = $1 AND expires_at > now()`,
+        [this.#key.key],
+      ),
+    );
     if (claim === null) return "none";
     if (!claim.fingerprint.equals(this.#key.fingerprint)) return rampError("IDEMPOTENCY_KEY_REUSED");
-    if (claim.response === null) return claim.isAbandoned ? "abandoned" : "in progress";
-    const body = this.#ramp.vault.open(this.#purpose, claim.response.body);
-    return { status: claim.response.status, body, headers: { "X-Idempotency-Replayed": "true" } };
+    const { status, sealed } = claim;
+    if (status === null || sealed === null) return claim.isAbandoned ? "abandoned" : "in progress";
+    const body = this.#ramp.vault.open(this.#purpose, sealed);
+    return { status, body, headers: { "X-Idempotency-Replayed": "true" } };
   }
 
+  /** Takes an abandoned claim over; null when another request did. */
   async #takeOver(): Promise<RampResponse | RampError | null> {
-    const resourceId = await this.#ramp.database.inProject(this.#projectId, async (tx) => {
-      const taken = await takeOverClaim(tx, this.#key.key, this.#owner);
-      return taken ? ((await readClaim(tx, this.#key.key))?.resourceId ?? null) : null;
-    });
-    return resourceId === null ? null : this.#finish(resourceId);
+    const taken = await this.#inProject((tx) =>
+      tx.row<{ resourceId: string }>(
+        `UPDATE ramp.idempotency_claims SET owner = $2, owned_until = now() + ${TAKE_OVER}
+         WHERE ${OF_PROJECT} AND key = $1 AND response_status IS NULL AND owned_until <= now() AND expires_at > now()
+         RETURNING resource_id AS "resourceId"`,
+        [this.#key.key, this.#owner],
+      ),
+    );
+    return taken && this.#finish(taken.resourceId);
   }
 
   async #finish(resourceId: string): Promise<RampResponse | RampError> {
@@ -173,18 +185,39 @@ class KeyedRun {
     }
   }
 
-  #store(tx: ProjectTransaction, { status, body }: RampResponse): Promise<boolean> {
-    return storeResponse(tx, this.#key.key, this.#owner, {
-      status,
-      body: this.#ramp.vault.seal(this.#purpose, body),
-    });
+  /** Claims the key with what the request is about to create; fails the transaction when the key is claimed already. */
+  #claim(tx: ProjectTransaction, resourceId: string): void {
+    tx.requireRow(
+      `INSERT INTO ramp.idempotency_claims AS c (key, fingerprint, resource_id, owner, owned_until, expires_at)
+       VALUES ($1, $2, $3, $4, now() + ${TAKE_OVER}, now() + ${LIFETIME})
+       ON CONFLICT (project_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, resource_id = excluded.resource_id,
+         owner = excluded.owner, owned_until = excluded.owned_until, expires_at = excluded.expires_at,
+         response_status = NULL, response_body = NULL
+       WHERE c.expires_at <= now()
+       RETURNING key`,
+      [this.#key.key, this.#key.fingerprint, resourceId, this.#owner],
+    );
   }
 
-  /** A claim that cannot be released is taken over once it has expired. */
-  #abandon(): Promise<void> {
-    return this.#ramp.database
-      .inProject(this.#projectId, (tx) => releaseClaim(tx, this.#key.key, this.#owner))
-      .catch(() => undefined);
+  /** Stores the response; false when the claim is no longer this request's. */
+  async #store(tx: ProjectTransaction, { status, body }: RampResponse): Promise<boolean> {
+    const stored = await tx.row(
+      `UPDATE ramp.idempotency_claims SET response_status = $3, response_body = $4
+       WHERE ${OF_PROJECT} AND key = $1 AND owner = $2 AND response_status IS NULL RETURNING key`,
+      [this.#key.key, this.#owner, status, this.#ramp.vault.seal(this.#purpose, body)],
+    );
+    return stored !== null;
+  }
+
+  /** Releases the claim, so that a repeated request continues at once; else it is taken over once it has expired. */
+  async #abandon(): Promise<void> {
+    const release = `UPDATE ramp.idempotency_claims SET owned_until = now()
+      WHERE ${OF_PROJECT} AND key = $1 AND owner = $2 AND response_status IS NULL`;
+    await this.#inProject((tx) => tx.rows(release, [this.#key.key, this.#owner])).catch(() => undefined);
+  }
+
+  #inProject<T>(work: (tx: ProjectTransaction) => Promise<T>): Promise<T> {
+    return this.#ramp.database.inProject(this.#projectId, work);
   }
 
   /** The purpose under which the response is sealed: stored responses open with this text only. */
@@ -193,11 +226,11 @@ class KeyedRun {
   }
 }
 
-/** How long a stored response is replayed, in seconds (runtime/ramp/docs/limits.md). */
-const LIFETIME_SECONDS = 24 * 60 * 60;
+/** How long a stored response is replayed (runtime/ramp/docs/limits.md). */
+const LIFETIME = "interval '24 h'";
 
-/** The owner of a claim without a response counts as crashed after this, in seconds (runtime/ramp/docs/limits.md). */
-const TAKE_OVER_SECONDS = 90;
+/** The owner of a claim without a response counts as crashed after this (runtime/ramp/docs/limits.md). */
+const TAKE_OVER = "interval '90 s'";
 
 /** The key of a request, and what it was sent with. */
 export interface IdempotencyKey {
@@ -206,87 +239,10 @@ export interface IdempotencyKey {
   readonly fingerprint: Buffer;
 }
 
-/** A stored claim of a key. */
-interface IdempotencyClaim {
+/** A stored claim of a key; without a response until the request is done. */
+interface Claim {
   readonly fingerprint: Buffer;
-  readonly resourceId: string;
   readonly isAbandoned: boolean;
-  /** The stored response, sealed; null until there is one. */
-  readonly response: { readonly status: number; readonly body: Buffer } | null;
-}
-
-/** Claims a key for an owner, with what the request is about to create; fails the transaction when the key is claimed already. */
-function claimKey(
-  tx: ProjectTransaction,
-  { key, fingerprint }: IdempotencyKey,
-  owner: string,
-  resourceId: string,
-): void {
-  tx.requireRow(
-    `INSERT INTO ramp.idempotency_claims AS c (key, fingerprint, resource_id, owner, owned_until, expires_at)
-     VALUES ($1, $2, $3, $4, now() + interval '${String(TAKE_OVER_SECONDS)} s', now() + interval '${String(LIFETIME_SECONDS)} s')
-     ON CONFLICT (project_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, resource_id = excluded.resource_id,
-       owner = excluded.owner, owned_until = excluded.owned_until, expires_at = excluded.expires_at,
-       response_status = NULL, response_body = NULL
-     WHERE c.expires_at <= now()
-     RETURNING key`,
-    [key, fingerprint, resourceId, owner],
-  );
-}
-
-interface ClaimRow {
-  readonly fingerprint: Buffer;
-  readonly resource_id: string;
-  readonly is_abandoned: boolean;
-  readonly response_status: number | null;
-  readonly response_body: Buffer | null;
-}
-
-async function readClaim(tx: ProjectTransaction, key: string): Promise<IdempotencyClaim | null> {
-  const row = await tx.row<ClaimRow>(
-    `SELECT fingerprint, resource_id, owned_until <= now() AS is_abandoned, response_status, response_body
-     FROM ramp.idempotency_claims WHERE ${OF_PROJECT} AND key = $1 AND expires_at > now()`,
-    [key],
-  );
-  if (row === null) return null;
-  const { response_status: status, response_body: body } = row;
-  return {
-    fingerprint: row.fingerprint,
-    resourceId: row.resource_id,
-    isAbandoned: row.is_abandoned,
-    response: status === null || body === null ? null : { status, body },
-  };
-}
-
-/** Takes an abandoned claim over; false when another request did. */
-async function takeOverClaim(tx: ProjectTransaction, key: string, owner: string): Promise<boolean> {
-  const taken = await tx.row(
-    `UPDATE ramp.idempotency_claims SET owner = $2, owned_until = now() + interval '${String(TAKE_OVER_SECONDS)} s'
-     WHERE ${OF_PROJECT} AND key = $1 AND response_status IS NULL AND owned_until <= now() AND expires_at > now() RETURNING key`,
-    [key, owner],
-  );
-  return taken !== null;
-}
-
-/** Stores the response of a claim. False when the claim is no longer the owner's. */
-async function storeResponse(
-  tx: ProjectTransaction,
-  key: string,
-  owner: string,
-  response: { readonly status: number; readonly body: Buffer },
-): Promise<boolean> {
-  const stored = await tx.row(
-    `UPDATE ramp.idempotency_claims SET response_status = $3, response_body = $4
-     WHERE ${OF_PROJECT} AND key = $1 AND owner = $2 AND response_status IS NULL RETURNING key`,
-    [key, owner, response.status, response.body],
-  );
-  return stored !== null;
-}
-
-/** Releases a claim after an exception, so that a repeated request continues at once. */
-async function releaseClaim(tx: ProjectTransaction, key: string, owner: string): Promise<void> {
-  await tx.rows(
-    `UPDATE ramp.idempotency_claims SET owned_until = now() WHERE ${OF_PROJECT} AND key = $1 AND owner = $2 AND response_status IS NULL`,
-    [key, owner],
-  );
+  readonly status: number | null;
+  readonly sealed: Buffer | null;
 }

@@ -32,6 +32,20 @@ function addressProblem({ url, allowPrivate, eventTypes = [] }: WebhookAddress):
   return null;
 }
 
+/** Changes an endpoint that is not deleted: `$1` of the assignments is its id. */
+async function changeWebhook(
+  tx: ProjectTransaction,
+  webhookId: string,
+  assignments: string,
+  values: readonly unknown[] = [],
+): Promise<Outcome<{ webhookId: string }>> {
+  const row = await tx.row<{ webhookId: string }>(
+    `UPDATE ramp.webhook_endpoints SET ${assignments} WHERE id::text = $1 AND deleted_at IS NULL RETURNING id AS "webhookId"`,
+    [webhookId.toLowerCase(), ...values],
+  );
+  return row === null ? noWebhook(webhookId) : succeeded(row);
+}
+
 function noWebhook(id: string): ReturnType<typeof failed> {
   return failed(`The project has no webhook ${id}: \`routewright ramp webhook list\` shows its webhooks.`);
 }
@@ -84,20 +98,16 @@ export async function setWebhook(
   if (webhookId === undefined) return addWebhook(database, vault, projectId, address);
   if (address.webhookId === undefined && ids.length > 1)
     return failed("The project has several endpoints: name one with --webhook.");
-  const row = await database.inProject(projectId, (tx) =>
-    tx.row(
-      `UPDATE ramp.webhook_endpoints SET url = $2, allow_private = $3, concurrency = COALESCE($4, concurrency), event_types = COALESCE($5, event_types), failures = 0, paused_until = NULL
-       WHERE id::text = $1 AND deleted_at IS NULL RETURNING id`,
-      [
-        webhookId.toLowerCase(),
-        address.url,
-        address.allowPrivate,
-        address.concurrency ?? null,
-        address.eventTypes ?? null,
-      ],
+  const { url, allowPrivate, concurrency = null, eventTypes = null } = address;
+  return database.inProject(projectId, (tx) =>
+    changeWebhook(
+      tx,
+      webhookId,
+      `url = $2, allow_private = $3, concurrency = COALESCE($4, concurrency), event_types = COALESCE($5, event_types),
+       failures = 0, paused_until = NULL`,
+      [url, allowPrivate, concurrency, eventTypes],
     ),
   );
-  return row === null ? noWebhook(webhookId) : succeeded({ webhookId });
 }
 
 async function enabledIds(tx: ProjectTransaction): Promise<readonly string[]> {
@@ -114,16 +124,17 @@ export async function rotateWebhookSecret(
   projectId: ProjectId,
   { webhookId, overlapHours }: { readonly webhookId: string; readonly overlapHours: number },
 ): Promise<Outcome<{ webhookId: string; secret: string }>> {
-  const id = webhookId.toLowerCase();
   const secret = newSecret();
-  const row = await database.inProject(projectId, (tx) =>
-    tx.row(
-      `UPDATE ramp.webhook_endpoints SET previous_secret = secret, previous_secret_until = now() + make_interval(hours => $3),
-         secret = $2 WHERE id::text = $1 AND deleted_at IS NULL RETURNING id`,
-      [id, vault.seal(webhookPurpose(projectId, id), secret), overlapHours],
+  const sealed = vault.seal(webhookPurpose(projectId, webhookId.toLowerCase()), secret);
+  const changed = await database.inProject(projectId, (tx) =>
+    changeWebhook(
+      tx,
+      webhookId,
+      "previous_secret = secret, previous_secret_until = now() + make_interval(hours => $3), secret = $2",
+      [sealed, overlapHours],
     ),
   );
-  return row === null ? noWebhook(webhookId) : succeeded({ webhookId: id, secret });
+  return changed.ok ? succeeded({ ...changed.value, secret }) : changed;
 }
 
 export function listWebhooks(database: RampDatabase, projectId: ProjectId): Promise<DatabaseRow[]> {
@@ -144,36 +155,27 @@ export async function enableWebhook(
   projectId: ProjectId,
   { webhookId, isEnabled }: { readonly webhookId: string; readonly isEnabled: boolean },
 ): Promise<Outcome<{ webhookId: string; enabled: boolean }>> {
-  const id = webhookId.toLowerCase();
-  const row = await database.inProject(projectId, (tx) =>
-    tx.row(
-      "UPDATE ramp.webhook_endpoints SET enabled = $2, failures = 0, paused_until = NULL WHERE id::text = $1 AND deleted_at IS NULL RETURNING id",
-      [id, isEnabled],
-    ),
+  const changed = await database.inProject(projectId, (tx) =>
+    changeWebhook(tx, webhookId, "enabled = $2, failures = 0, paused_until = NULL", [isEnabled]),
   );
-  return row === null ? noWebhook(webhookId) : succeeded({ webhookId: id, enabled: isEnabled });
+  return changed.ok ? succeeded({ ...changed.value, enabled: isEnabled }) : changed;
 }
 
 /** Deletes an endpoint: it gets nothing more, and what waits for it is dropped. */
-export async function deleteWebhook(
+export function deleteWebhook(
   database: RampDatabase,
   projectId: ProjectId,
   webhookId: string,
 ): Promise<Outcome<{ webhookId: string }>> {
-  const id = webhookId.toLowerCase();
-  const row = await database.inProject(projectId, async (tx) => {
-    const deleted = await tx.row(
-      "UPDATE ramp.webhook_endpoints SET deleted_at = now(), enabled = false WHERE id::text = $1 AND deleted_at IS NULL RETURNING id",
-      [id],
-    );
+  return database.inProject(projectId, (tx) => {
+    const deleted = changeWebhook(tx, webhookId, "deleted_at = now(), enabled = false");
     tx.write(
       `UPDATE ramp.webhook_deliveries SET status = 'EXHAUSTED', attempt_at = NULL, last_result = 'endpoint deleted', updated_at = now()
        WHERE ${OF_PROJECT} AND endpoint_id::text = $1 AND status = 'PENDING'`,
-      [id],
+      [webhookId.toLowerCase()],
     );
     return deleted;
   });
-  return row === null ? noWebhook(webhookId) : succeeded({ webhookId: id });
 }
 
 /** Sends a `webhook.test` event to one endpoint. */

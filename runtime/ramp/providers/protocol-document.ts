@@ -4,6 +4,18 @@ import { REQUEST_HEADERS, SIGNATURE_TOLERANCE_SECONDS } from "./signature.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
+const SUMMARIES: Readonly<Record<OperationName, string>> = {
+  capabilities: "Currency pairs, limits and requirements of the provider",
+  quote: "An indicative quote; null for a path that is not offered",
+  startOnboarding: "Create the onboarding of an intent, or get the existing one",
+  onboarding: "State of an onboarding",
+  submit: "Submit the form of a requirement",
+  execute: "Create the execution of a transaction, or get the existing one",
+  execution: "State of an execution",
+  refund: "Refund a payment or a part of it; only where the capabilities say `refunds`",
+  cancel: "Cancel an execution whose money has not arrived; an unknown id is refused from then on",
+};
+
 const DESCRIPTION = `What the ramp requires of a provider server.
 
 Each request is signed: \`${REQUEST_HEADERS.signature}\` is \`v1=\` and the HMAC-SHA256, in hexadecimal, with the credential's secret over
@@ -39,10 +51,10 @@ export function protocolDocument(): Json {
 }
 
 function operationOf(name: OperationName): Json {
-  const { path, request, answer, keyed, summary } = OPERATIONS[name];
+  const { path, request, answer, keyed } = OPERATIONS[name];
   return {
     operationId: name,
-    summary,
+    summary: SUMMARIES[name],
     parameters: [...pathParameters(path), ...signatureHeaders(keyed ? ["idempotency-key"] : [])],
     ...(request === null ? {} : { requestBody: { required: true, content: content(request) } }),
     responses: {

@@ -285,72 +285,27 @@ export const MESSAGES = {
 
 /** The operations: method, path, messages, and whether the request carries an `Idempotency-Key`. */
 export const OPERATIONS = {
-  capabilities: {
-    summary: "Currency pairs, limits and requirements of the provider",
-    method: "GET",
-    path: "/capabilities",
-    request: null,
-    answer: Capabilities,
-    keyed: false,
-  },
-  quote: {
-    summary: "An indicative quote; null for a path that is not offered",
-    method: "POST",
-    path: "/quotes",
-    request: QuoteRequest,
-    answer: QuoteAnswer,
-    keyed: false,
-  },
+  capabilities: { method: "GET", path: "/capabilities", request: null, answer: Capabilities, keyed: false },
+  quote: { method: "POST", path: "/quotes", request: QuoteRequest, answer: QuoteAnswer, keyed: false },
   startOnboarding: {
-    summary: "Create the onboarding of an intent, or get the existing one",
     method: "POST",
     path: "/onboardings",
     request: OnboardingOrder,
     answer: Onboarding,
     keyed: true,
   },
-  onboarding: {
-    summary: "State of an onboarding",
-    method: "GET",
-    path: "/onboardings/{id}",
-    request: null,
-    answer: Onboarding,
-    keyed: false,
-  },
+  onboarding: { method: "GET", path: "/onboardings/{id}", request: null, answer: Onboarding, keyed: false },
   submit: {
-    summary: "Submit the form of a requirement",
     method: "POST",
     path: "/onboardings/{id}/requirements/{code}",
     request: Submission,
     answer: Onboarding,
     keyed: false,
   },
-  execute: {
-    summary: "Create the execution of a transaction, or get the existing one",
-    method: "POST",
-    path: "/executions",
-    request: ExecutionOrder,
-    answer: Execution,
-    keyed: true,
-  },
-  execution: {
-    summary: "State of an execution",
-    method: "GET",
-    path: "/executions/{id}",
-    request: null,
-    answer: Execution,
-    keyed: false,
-  },
-  cancel: {
-    summary: "Cancel an execution whose money has not arrived; an unknown id is refused from then on",
-    method: "POST",
-    path: "/executions/{id}/cancel",
-    request: null,
-    answer: Execution,
-    keyed: false,
-  },
+  execute: { method: "POST", path: "/executions", request: ExecutionOrder, answer: Execution, keyed: true },
+  execution: { method: "GET", path: "/executions/{id}", request: null, answer: Execution, keyed: false },
+  cancel: { method: "POST", path: "/executions/{id}/cancel", request: null, answer: Execution, keyed: false },
   refund: {
-    summary: "Refund a payment or a part of it; only where the capabilities say `refunds`",
     method: "POST",
     path: "/executions/{id}/refunds",
     request: RefundOrder,
@@ -360,7 +315,6 @@ export const OPERATIONS = {
 } as const satisfies Readonly<Record<string, Operation>>;
 
 interface Operation {
-  readonly summary: string;
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly request: TSchema | null;

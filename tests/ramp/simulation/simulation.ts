@@ -110,12 +110,8 @@ export class Simulation {
   async #create(): Promise<void> {
     const { customerId, connectionId, projectId, database } = this.#stage;
     const isPriced = this.#random.chance(0.7);
-    const price = {
-      destAmount: PRICE,
-      exchangeRate: "1",
-      fees: FEES,
-      hasIndicativePrice: this.#random.chance(0.5),
-    };
+    const hasIndicativePrice = this.#random.chance(0.5);
+    const price = { destAmount: PRICE, exchangeRate: "1", fees: FEES, hasIndicativePrice };
     this.#id = newId();
     const given = {
       id: this.#id,
