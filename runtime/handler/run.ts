@@ -24,7 +24,7 @@ import type { Gateway } from "./gateway.js";
 import type { Resolved } from "./resolve.js";
 
 /** Who reads the rows, and how. */
-export interface RowReader extends Pick<QueryContext, "callerId" | "tier" | "isStillNeeded"> {
+export interface QueryCaller extends Pick<QueryContext, "callerId" | "tier" | "isStillNeeded"> {
   readonly requestId: string;
   /** Entity tags of the rows that the client has. */
   readonly ifNoneMatch?: string | undefined;
@@ -53,7 +53,7 @@ export async function run(
   gateway: Gateway,
   endpoint: Endpoint,
   resolved: Resolved,
-  reader: RowReader,
+  reader: QueryCaller,
 ): Promise<Result<Answer> | null> {
   try {
     const { cursor, query } = resolved;
@@ -83,7 +83,7 @@ export async function summarize(
   gateway: Gateway,
   endpoint: Endpoint,
   resolved: Resolved,
-  reader: RowReader,
+  reader: QueryCaller,
 ): Promise<Result<object> | null> {
   try {
     const known = gateway.versions.of(endpoint.upstreamNodes);
@@ -151,7 +151,7 @@ async function read(
   endpoint: Endpoint,
   resolved: Resolved,
   { query, build, version, storage, tag }: Prepared,
-  reader: RowReader,
+  reader: QueryCaller,
 ): Promise<Result<Answer>> {
   const context = contextOf(reader, build);
   const key = `${storage ?? ""}\0${resolved.key}`;
@@ -176,7 +176,7 @@ async function read(
   }
 }
 
-function contextOf({ callerId, tier, isStillNeeded }: RowReader, version: string | null): QueryContext {
+function contextOf({ callerId, tier, isStillNeeded }: QueryCaller, version: string | null): QueryContext {
   return { callerId, tier, version, isStillNeeded };
 }
 
@@ -253,7 +253,7 @@ export function errorOf(
   { log }: Gateway,
   endpoint: Endpoint,
   { query }: Resolved,
-  { tier, requestId }: RowReader,
+  { tier, requestId }: QueryCaller,
   error: unknown,
 ): HttpError | null {
   if (error instanceof QueryAbandoned) return null;

@@ -4,7 +4,7 @@ import { traceOf } from "../http/headers.js";
 import type { RouteContext } from "../handler/authorize-request.js";
 import { record, StepTimes } from "../handler/handle-request.js";
 import { resolve, type Resolved } from "../handler/resolve.js";
-import { errorOf, type RowReader, run, summarize } from "../handler/run.js";
+import { errorOf, type QueryCaller, run, summarize } from "../handler/run.js";
 import { requireAccess } from "../request/authorize.js";
 import type { RawFields, RawValue } from "../request/request-fields.js";
 import { NO_ROWS, type Sent } from "../response/respond.js";
@@ -62,7 +62,7 @@ async function readReply(
   isSummary: boolean,
 ): Promise<Result<QueryReply> | null> {
   const { callerId, tier } = caller;
-  const reader: RowReader = { callerId, tier, requestId, isStillNeeded: () => !response.destroyed };
+  const reader: QueryCaller = { callerId, tier, requestId, isStillNeeded: () => !response.destroyed };
   if (isSummary) {
     const summary = await summarize(gateway, endpoint, resolved, reader);
     if (summary === null || isHttpError(summary)) return summary;
