@@ -44,6 +44,8 @@ export class Metrics extends ServiceMetrics<"route" | "tier"> {
   });
   /** By route. Read at a scrape: as three more counters they took half of the 5 µs of a request. */
   readonly #totals = new Map<string, { rows: number; bytes: number; seconds: number }>();
+  /** By step of a request, in seconds. */
+  readonly #steps = { authorize: 0, resolve: 0, run: 0, respond: 0 };
   readonly #cached = new Counter({
     name: "routewright_cached_responses_total",
     help: "Responses with rows that ran no query: from the cache, or shared with another request.",
@@ -61,6 +63,12 @@ export class Metrics extends ServiceMetrics<"route" | "tier"> {
         values: () => [...this.#totals].map(([route, totals]) => [route, totals[field]] as const),
       });
     addMetric(this.registry, {
+      name: "routewright_step_seconds_total",
+      help: "Time of requests by their step: authorize, resolve, run, respond.",
+      label: "step",
+      values: () => Object.entries(this.#steps),
+    });
+    addMetric(this.registry, {
       name: "routewright_refreshes_total",
       help: "Reads of the manifest by result.",
       label: "result",
@@ -70,7 +78,7 @@ export class Metrics extends ServiceMetrics<"route" | "tier"> {
 
   /** Counts a response. */
   record(record: RequestRecord): void {
-    const { tier, rows, bytes, databaseMs } = record;
+    const { tier, rows, bytes, databaseMs, steps } = record;
     const name = record.route ?? NO_ROUTE;
     this.count({ route: name, tier }, record);
     const totals = this.#totals.get(name) ?? { rows: 0, bytes: 0, seconds: 0 };
@@ -78,6 +86,10 @@ export class Metrics extends ServiceMetrics<"route" | "tier"> {
     totals.rows += rows ?? 0;
     totals.bytes += bytes;
     totals.seconds += (databaseMs ?? 0) / 1000;
+    this.#steps.authorize += steps.authorize / 1000;
+    this.#steps.resolve += steps.resolve / 1000;
+    this.#steps.run += steps.run / 1000;
+    this.#steps.respond += steps.respond / 1000;
     if (databaseMs !== null) this.#database.observe({ tier }, databaseMs / 1000);
     else if (rows !== null) this.#cached.inc();
   }
