@@ -23,7 +23,7 @@ export interface Authorization extends CallerAccess {
 /** What authorization depends on. */
 export interface AccessControl {
   readonly keys: Keyring;
-  /** Whose tokens are accepted beside the keys; null: nobody's. */
+  /** The issuer whose tokens are accepted beside the keys; null: none. */
   readonly tokens: TokenIssuer | null;
   readonly rates: RateLimitStore;
   readonly addressOf: ClientAddress;

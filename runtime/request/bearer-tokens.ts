@@ -3,7 +3,7 @@ import { httpError, type HttpError, type Result } from "../model/errors.js";
 import { IssuerKeys, TOKEN_ALGORITHMS } from "../http/issuer-keys.js";
 import { hashOf, KEY_ID_DIGITS, type KeyOwner, readOwner } from "./keyring.js";
 
-/** Whose tokens are accepted, and what their claims mean (runtime/docs/keys.md, Tokens). */
+/** The issuer whose tokens are accepted, and what their claims mean (runtime/docs/keys.md, Tokens). */
 export interface TokenSettings {
   readonly issuer: string;
   readonly audience: string;

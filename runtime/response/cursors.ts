@@ -42,7 +42,7 @@ export class Cursors {
   read(text: string, scope: string): Position | null {
     if (text.length > MAX_CURSOR_LENGTH) return null;
     const bytes = Buffer.from(text, "base64url");
-    // Decoding skips what is no base64.
+    // Decoding skips invalid characters.
     if (bytes.length <= MAC_BYTES || bytes.toString("base64url") !== text) return null;
     const payload = bytes.toString("utf8", MAC_BYTES);
     if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), this.#mac(`${scope}\0${payload}`))) return null;

@@ -31,7 +31,7 @@ export class WholeResults {
     return result && { result, hasRunQuery: false };
   }
 
-  /** Reads a stream to its end. Too long a one stays a stream. */
+  /** Reads a stream to its end. A result over the size limit stays a stream. */
   async complete(key: string, { result, hasRunQuery }: QueryResult, hasMore: boolean): Promise<QueryResult> {
     if (result.kind === "buffered") return { result, hasRunQuery };
     const { frame, stream, nextCursor } = result;
