@@ -2,6 +2,7 @@
 export { TIERS, TIER_NAMES, isListed, isTier, type Tier } from "./model/tier.js";
 export * from "./model/endpoint.js";
 export * from "./model/column-filters.js";
+export { isDate } from "./model/calendar-date.js";
 export { messageOf } from "./model/error-message.js";
 export { ERRORS, type ErrorCode } from "./model/errors.js";
 export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./model/tier.js";

@@ -9,6 +9,7 @@ import {
   SEVERITIES,
   type Severity,
 } from "./change.js";
+import { isDate } from "@routewright/runtime/model";
 
 /** The default accept file: it need not exist. */
 export const ACCEPT_FILE = ".routewright-accept.json";
@@ -68,7 +69,7 @@ function problemsOf(item: unknown): readonly string[] {
   }
   if (typeof reason !== "string" || reason.trim() === "")
     problems.push(`\`reason\` is ${given(reason)}; say why consumers can live with the change.`);
-  if (expires !== undefined && !isDate(expires))
+  if (expires !== undefined && !(typeof expires === "string" && isDate(expires)))
     problems.push(`\`expires\` is ${formatValue(expires)}; give a date as YYYY-MM-DD, or leave it out.`);
   return problems;
 }
@@ -90,13 +91,6 @@ function unknownKind(kind: unknown): string {
   const near = typeof kind === "string" ? closest(kind, CHANGE_KINDS) : null;
   const hint = near === null ? `use one of ${CHANGE_KINDS.join(", ")}` : `did you mean ${formatValue(near)}?`;
   return `\`kind\` is ${given(kind)}; ${hint}`;
-}
-
-/** Whether it is a valid date as `YYYY-MM-DD`. `Date` accepts February 30 and makes it March. */
-function isDate(value: unknown): boolean {
-  if (typeof value !== "string" || !/^\d{4}-\d\d-\d\d$/.test(value)) return false;
-  const time = Date.parse(`${value}T00:00:00Z`);
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(value);
 }
 
 function entryOf({ kind, endpoint, subject, before, after, reason, expires }: JsonObject): AcceptEntry {
