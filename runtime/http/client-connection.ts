@@ -1,10 +1,34 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { ServerLimits } from "./limits.js";
-import { ReadProgress } from "./slow-readers.js";
+import type { ReadRate, ServerLimits } from "./limits.js";
 
 /** Writes the response, head and body, to what cannot become a request. The connection closes after it. */
 export type EarlyError = (status: number, socket: Socket) => Promise<string>;
+
+/** How fast the client of one connection takes what is sent to it. */
+class ReadProgress {
+  #taken = 0;
+  #since = performance.now();
+
+  /** Whether the client has taken less than the rate in the current window. */
+  isBelow({ bytes, windowMs }: ReadRate, socket: Socket, now: number): boolean {
+    const taken = takenBytes(socket);
+    if (socket.writableLength === 0 || taken - this.#taken >= bytes) {
+      this.#taken = taken;
+      this.#since = now;
+    }
+    return now - this.#since >= windowMs;
+  }
+}
+
+/**
+ * Bytes that the system has taken for the client. Of a body that is one write, `bytesWritten` and `writableLength` show no
+ * progress before its end; Node's own timeout of a socket reads the same two counters.
+ */
+function takenBytes(socket: Socket): number {
+  const { _handle: handle } = socket as { _handle?: { bytesWritten: number; writeQueueSize: number } | null };
+  return handle ? handle.bytesWritten - handle.writeQueueSize : socket.bytesWritten;
+}
 
 /** One client's connection: what node:http leaves open of it. */
 export class ClientConnection {

@@ -1,6 +1,11 @@
 import { readFileSync } from "node:fs";
 import type { Logger } from "./logger.js";
-import { MINIMUM_RATE, type ReadRate } from "./slow-readers.js";
+
+/** What a client must take of its responses, while more waits for it: so much in each window. */
+export interface ReadRate {
+  readonly bytes: number;
+  readonly windowMs: number;
+}
 
 /** Limits per client and per server; times are in milliseconds. */
 export interface ServerLimits {
@@ -30,6 +35,13 @@ const OTHER_FILES = 200;
 const SERVERS = 2;
 /** With fewer file descriptors the server warns at start. */
 const ENOUGH_FILES = 1024;
+
+/**
+ * About 9 kB/s, as an average that allows a pause of two minutes. What waits for a client takes memory, disk and a place of
+ * its caller's share (runtime/docs/limits.md): 100 clients that read nothing of 1.9 MB held it for 10 minutes, and
+ * clients that read a byte per minute for ever.
+ */
+const MINIMUM_RATE: ReadRate = { bytes: 1024 * 1024, windowMs: 120_000 };
 
 export const SERVER_LIMITS: ServerLimits = {
   headersMs: 10_000,
