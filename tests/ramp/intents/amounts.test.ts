@@ -2,7 +2,13 @@
 import { expect, it } from "vitest";
 import type { Attention, AttentionReason } from "../../../runtime/ramp/intents/intent.js";
 import { listStuckIntents } from "../../../runtime/ramp/operator/diagnostics.js";
-import { cardOnramp, type CardProvider, ownCardProvider } from "../support/card-provider.js";
+import { refundIntent } from "../../../runtime/ramp/operator/intent-actions.js";
+import {
+  CARD_CAPABILITIES,
+  cardOnramp,
+  type CardProvider,
+  ownCardProvider,
+} from "../support/card-provider.js";
 import { eventually, FAST, made, newCustomer, ownerRows, ownWorld, type Reply } from "../support/world.js";
 
 const world = await ownWorld({ polling: FAST });
@@ -166,6 +172,20 @@ it("refunds come in parts; more than was paid needs attention", async () => {
   expect(last.json.transaction.status).toBe("REFUNDED");
   setting.provider.execution = { receipt, refunds: [part, { id: "r3", amount: "170", reason: "too much" }] };
   await needsAttention(id, "REFUND_MISMATCH");
+});
+
+it("a refund that the provider accepts and does not list needs attention", async () => {
+  const execution = { receipt: { amountReceived: "99" } };
+  const setting = await ownSetting({
+    status: "SUCCESS",
+    execution,
+    capabilities: { ...CARD_CAPABILITIES, refunds: true },
+  });
+  const id = await created(setting);
+  await until(setting, id, hasStatus("COMPLETED"));
+  Object.defineProperty(setting.provider, "execution", { get: () => execution, set: () => undefined });
+  made(await refundIntent(world.database, id, { amount: "40.00", reason: "lost" }));
+  expect(await needsAttention(id, "REFUND_MISMATCH")).toBe("40 accepted, 0 listed");
 });
 
 it("instructions that do not fit need attention: the customer cannot pay", async () => {

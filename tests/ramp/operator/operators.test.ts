@@ -278,17 +278,6 @@ it("a refund whose answer is lost is sent again under its id; a refused one need
   expect(attention).toEqual({});
 });
 
-it("a refund that the provider accepts and does not list needs attention", async () => {
-  const paid = await paidIntent();
-  const { execution } = paid.provider;
-  Object.defineProperty(paid.provider, "execution", { get: () => execution, set: () => undefined });
-  expect((await refund(paid.id, "lost", "--amount", "40.00")).exit).toBe(0);
-  const { attention } = await needs(paid.id, "REFUND_MISMATCH");
-  expect(attention.REFUND_MISMATCH).toBe("40 accepted, 0 listed");
-  await json("intent", "resolve", "--intent", paid.id, "--as", "completed", ...note);
-  await shows(paid.id, (shown) => Object.keys(shown.attention).length === 0);
-});
-
 it("a failed end that an operator recorded does not hide what the provider reports later", async () => {
   const { id, provider } = await intentAt({ status: "PROCESSING" });
   provider.keyId = "rotated";
