@@ -30,9 +30,7 @@ compileValidators();
 async function bundleCommandLine(): Promise<void> {
   rmSync(`${GENERATOR}/chunks`, { recursive: true, force: true });
   await build({
-    entryPoints: ["cli.ts", "watch/render-worker.ts", "commands/verify-thread.ts"].map((file) =>
-      inRoot(`generator/${file}`),
-    ),
+    entryPoints: ["cli.ts", "watch/render-worker.ts"].map((file) => inRoot(`generator/${file}`)),
     outdir: GENERATOR,
     entryNames: "[name]",
     chunkNames: "chunks/[name]-[hash]",

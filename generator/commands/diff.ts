@@ -148,7 +148,7 @@ async function readAccept(
   const file = named ?? ACCEPT_FILE;
   if (!existsSync(file)) {
     if (named === undefined) return { ok: true, file, text: null, entries: [] };
-    return { ok: false, problems: [`There is no accept file ${file}.`] };
+    return { ok: false, problems: [`No accept file ${file}.`] };
   }
   const source = await readSource(file);
   if (!source.ok) return { ok: false, problems: [source.problem] };

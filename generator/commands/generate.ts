@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
@@ -8,17 +8,9 @@ import type { SchemaMap } from "../catalogue/served-schema.js";
 import type { Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readModels } from "../manifest/catalog.js";
-import { isObject, textsOf } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { updateFolder } from "../output/update.js";
-import {
-  type FileSet,
-  type Progress,
-  render,
-  type RenderCache,
-  renderCached,
-  type RenderedEndpoint,
-} from "../render/render.js";
+import { type FileSet, type Progress, render } from "../render/render.js";
 import { type GenerateReport, type MovedSchema, reportJson, reportText } from "../report/generate-report.js";
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, withManifest } from "./command.js";
 
@@ -70,7 +62,7 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   const reading = await readModels(options.manifest, options.catalog);
   if (!reading.ok) return { exit: EXIT.error, errors: [reading.problem] };
   const catalogue = catalogueOf(reading.manifest, options);
-  const files = rendered(options, catalogue);
+  const files = render(catalogue, options);
   const before = catalogueIn(options.out, files);
   const upgrade = upgradeChanges(before, catalogue);
   const schemas = movedSchemas(before, catalogue);
@@ -145,71 +137,10 @@ function textOf(file: string): string | null {
   }
 }
 
-/** `--check` uses no cache: its result depends on the manifest alone. */
-function rendered({ check, title, onProgress }: GenerateOptions, catalogue: Catalogue): FileSet {
-  if (check) return render(catalogue, { title, onProgress });
-  const before = readRenderCache();
-  const { files, cache } = renderCached(catalogue, { title, onProgress, cache: before });
-  writeRenderCache(before, cache);
-  return files;
-}
-
 function hasFindings({ check, strict }: GenerateOptions, { catalogue, drift }: GenerateReport): boolean {
   const { skipped, warnings } = catalogue;
   const isAsMeant =
     skipped.every(({ reason }) => reason === "excluded") &&
     !warnings.some(({ isUnknownKey }) => isUnknownKey);
   return (check && drift.length > 0) || (strict && !isAsMeant);
-}
-
-/** Name of the built file that holds this code: the build puts a hash of everything it imports into it. */
-const BUILD = /-[A-Z0-9]{8}(?=\.js$)/.exec(basename(import.meta.url))?.[0] ?? null;
-
-/**
- * Texts rendered by an earlier run of this build, from `node_modules/.cache/routewright`: rendering all of them takes many
- * times as long as reading a manifest. A missing or damaged file counts as empty.
- */
-export function readRenderCache(): RenderCache {
-  const file = cacheFile();
-  if (file === null || !existsSync(file)) return new Map();
-  try {
-    const texts: unknown = JSON.parse(readFileSync(file, "utf8"));
-    const entries = isObject(texts) ? Object.entries(texts) : [];
-    return new Map(entries.filter((entry): entry is [string, RenderedEndpoint] => isRendered(entry[1])));
-  } catch {
-    return new Map();
-  }
-}
-
-function isRendered(texts: unknown): boolean {
-  if (!isObject(texts) || !TEXTS.every((name) => typeof texts[name] === "string")) return false;
-  const { pathItems } = texts;
-  return Array.isArray(pathItems) && textsOf(pathItems).length === pathItems.length;
-}
-
-const TEXTS: readonly (keyof RenderedEndpoint)[] = ["module", "catalogueRecord", "rowSchema"];
-
-/** Stores the texts for the next run. A failure is ignored: it only makes that run slower. */
-export function writeRenderCache(before: RenderCache, after: RenderCache): void {
-  const file = cacheFile();
-  if (file === null || (before.size === after.size && [...after.keys()].every((key) => before.has(key))))
-    return;
-  try {
-    mkdirSync(dirname(file), { recursive: true });
-    const unfinished = `${file}.${String(process.pid)}`;
-    writeFileSync(unfinished, JSON.stringify(Object.fromEntries(after)));
-    renameSync(unfinished, file);
-  } catch {
-    return;
-  }
-}
-
-/** In the nearest `node_modules`; null where there is none, or where the sources run unbuilt. */
-function cacheFile(): string | null {
-  if (BUILD === null) return null;
-  for (let folder = resolve("."); ; folder = dirname(folder)) {
-    const modules = join(folder, "node_modules");
-    if (existsSync(modules)) return join(modules, `.cache/routewright/rendered${BUILD}.json`);
-    if (dirname(folder) === folder) return null;
-  }
 }

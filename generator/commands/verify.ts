@@ -1,19 +1,30 @@
 import { Option } from "commander";
-import { readEnvironment } from "@routewright/runtime/server";
+import { type createLogger, readEnvironment } from "@routewright/runtime/server";
 import type { Settings } from "../config.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
 import type { Progress } from "../render/render.js";
 import { redactedLocation } from "../manifest/source.js";
 import { renderReport, terminalOf } from "../report/render-report.js";
-import { type Format, FORMATS } from "../report/report.js";
+import {
+  counted,
+  type Format,
+  FORMATS,
+  grouped,
+  HEADINGS,
+  type Item,
+  plainText,
+  type Report,
+} from "../report/report.js";
 import type { Terminal } from "../report/text.js";
-import { verifyReport } from "../report/verify-report.js";
-import { FAIL_ON, type LintFailOn, shouldFail } from "../lint/finding.js";
+import { FAIL_ON, findingCounts, type LintFailOn, SEVERITIES, shouldFail } from "../lint/finding.js";
+import { plain } from "../manifest/strings.js";
 import { verifyQueries } from "../verify/indexes.js";
 import {
+  CHECKS,
   type Mismatch,
   type MismatchKind,
   postgresRelations,
+  type RatedMismatch,
   verifyRelations,
   type VerifySeverities,
   withSeverities,
@@ -22,6 +33,8 @@ import { type CliCommand, type CommandResult, EXIT, OPTIONS, withSettings } from
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { adapterProblem, type ClickhouseAddress, clickhouseAddress } from "@routewright/runtime/model";
 import { type DatabaseOutcome, queryDatabase, readClickhouse } from "./database.js";
+
+type Logger = ReturnType<typeof createLogger>;
 
 export interface VerifyOptions extends RevisionOptions {
   /** The catalogue, as `readRevision` takes it. */
@@ -136,3 +149,69 @@ const BREAKING: ReadonlySet<MismatchKind> = new Set([
   "unpopulated-relation",
   "missing-column",
 ]);
+
+/** Differences that the log of a server gets at most. */
+const MAX_LOGGED = 50;
+
+/** Logs where the database of a server that has started differs: relations and columns only, without the plans of filters. */
+export async function logDifferences(
+  options: Pick<RevisionOptions, "generated" | "defaultTier">,
+  databaseUrl: string,
+  log: Logger,
+): Promise<void> {
+  const revision = await readRevision(options.generated, { ...options, cwd: process.cwd() });
+  if (!revision.ok) return log.error({ detail: revision.problem }, "not verified");
+  const { catalogue } = revision;
+  const clickhouse = clickhouseAddress(databaseUrl);
+  const found =
+    clickhouse === null
+      ? await queryDatabase(databaseUrl, (query) => verifyRelations(catalogue, postgresRelations(query)))
+      : await readClickhouse(clickhouse, (read) => verifyRelations(catalogue, read));
+  if (!found.ok) return log.error({ detail: found.problem }, "not verified");
+  for (const { check, endpoint, message, hint } of found.value.slice(0, MAX_LOGGED))
+    log.warn({ check, endpoint, detail: plainText(message), hint: plainText(hint) }, "verify");
+  const left = found.value.length - MAX_LOGGED;
+  if (left > 0) log.warn({ left }, "verify: there are more, run `routewright verify`");
+}
+
+/** The differences between a catalogue of `endpoints` endpoints and the database. */
+function verifyReport(differences: readonly RatedMismatch[], endpoints: number, failed: boolean): Report {
+  const { error, warning } = findingCounts(differences);
+  const counts = `${counted(error, "error")}, ${counted(warning, "warning")}`;
+  return {
+    title: "API and database",
+    verdict: failed ? `fails, ${counted(differences.length, "difference")}` : "passes",
+    summary: plain(`${counts} in ${counted(endpoints, "endpoint")}`),
+    notes: [],
+    sections: SEVERITIES.map((severity) => ({
+      heading: HEADINGS[severity],
+      items: grouped(differences.filter((one) => one.severity === severity).map(itemOf)),
+      open: 20,
+    })),
+    blocks: [],
+    json: {
+      version: 2,
+      failed,
+      summary: { error, warning, endpoints },
+      differences: differences.map((one) => ({
+        ...one,
+        message: plainText(one.message),
+        hint: plainText(one.hint),
+      })),
+    },
+  };
+}
+
+function itemOf({ check, severity, endpoint, model, file, message, hint }: RatedMismatch): Item {
+  return {
+    level: severity,
+    label: severity,
+    id: check,
+    title: CHECKS[check].title,
+    endpoints: [endpoint],
+    difference: null,
+    location: [model, ...(file === null ? [] : [file])],
+    file,
+    details: [message, hint],
+  };
+}

@@ -43,7 +43,9 @@ export async function readRevision(argument: string, options: RevisionOptions): 
   if (found?.isDirectory()) return readFolder(argument);
   if (found !== undefined || isAddress(argument)) return readFromManifest(argument, options);
   return missing(
-    `There is no ${argument}. Name dbt's manifest.json (a file or an address), a generated folder, or git:<ref>.`,
+    argument === options.generated
+      ? `No folder ${argument}: run \`routewright generate\`, or name another catalogue: dbt's manifest.json, a generated folder, or git:<ref>.`
+      : `No file or folder ${argument}: name dbt's manifest.json (a file or an address), a generated folder, or git:<ref>.`,
   );
 }
 

@@ -5,8 +5,7 @@ import { type ColumnGuarantees, type ColumnTests, refOf } from "./columns.js";
 import { isPrivate, privateColumnsOf } from "./node-meta.js";
 import { fail, type Failure, readSource } from "./source.js";
 import { byText, visible } from "./strings.js";
-import { isBindingTest, testedKeysOf, testedModel } from "./tests.js";
-import { provenKeysOf } from "./unique-keys.js";
+import { isBindingTest, provenKeysOf, testedKeysOf, testedModel } from "./tests.js";
 
 /** Supported versions of dbt's manifest schema. */
 const KNOWN_VERSIONS = { first: 4, last: 12 };

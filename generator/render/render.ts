@@ -12,7 +12,7 @@ import { routeModule } from "./route-module.js";
 export type FileSet = ReadonlyMap<string, string>;
 
 /** The texts that depend on one endpoint alone. */
-export interface RenderedEndpoint {
+interface RenderedEndpoint {
   readonly module: string;
   /** The object of the endpoint in `catalogue.json`. */
   readonly catalogueRecord: string;

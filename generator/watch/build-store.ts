@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { BuildRecords, type NodeBuild, type TestRun } from "@routewright/runtime/server";
-import { isObject } from "../manifest/json.js";
 
 /**
  * Stores the last build of each node and the last result of each test in a file: `dbt test` overwrites the
@@ -62,45 +61,15 @@ interface StoredResults {
   readonly tests: readonly TestRun[];
 }
 
-/** A missing or damaged file counts as empty. */
+/** A missing, damaged or older file counts as empty. */
 function read(file: string, source: string): StoredResults {
-  const nothing = { hash: null, builds: [], tests: [] };
   try {
-    const json = JSON.parse(readFileSync(file, "utf8")) as unknown;
-    if (!isObject(json) || json["source"] !== source || !Array.isArray(json["builds"])) return nothing;
-    const { hash, builds, tests } = json;
-    // A file without tests comes from an earlier version: without the hash, the source is read again.
-    if (!Array.isArray(tests)) return { ...nothing, builds: builds.flatMap(buildOf) };
-    return {
-      hash: typeof hash === "string" ? hash : null,
-      builds: builds.flatMap(buildOf),
-      tests: tests.flatMap(testOf),
-    };
+    const stored = JSON.parse(readFileSync(file, "utf8")) as StoredResults & { readonly source: unknown };
+    const { hash, builds, tests } = stored;
+    if (stored.source === source && Array.isArray(builds) && Array.isArray(tests))
+      return { hash, builds, tests };
   } catch {
-    return nothing;
+    // Said above.
   }
-}
-
-function buildOf(json: unknown): readonly NodeBuild[] {
-  if (!isObject(json)) return [];
-  const { node, completedAt, failed, freshAt, rows = null } = json;
-  if (typeof node !== "string" || typeof completedAt !== "number") return [];
-  if (rows !== null && typeof rows !== "number") return [];
-  return [
-    {
-      node,
-      completedAt,
-      rows,
-      ...(failed === true && { failed }),
-      ...(typeof freshAt === "number" && { freshAt }),
-    },
-  ];
-}
-
-function testOf(json: unknown): readonly TestRun[] {
-  if (!isObject(json)) return [];
-  const { test, status, completedAt, failures } = json;
-  const known = (["pass", "warn", "fail", "error"] as const).find((each) => each === status);
-  if (typeof test !== "string" || known === undefined || typeof completedAt !== "number") return [];
-  return [{ test, status: known, completedAt, failures: typeof failures === "number" ? failures : null }];
+  return { hash: null, builds: [], tests: [] };
 }

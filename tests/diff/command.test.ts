@@ -82,7 +82,7 @@ describe("the command diff", () => {
     const { exit, notes } = await run({ base: "nowhere", failOn: "any", missingBase: "ignore" });
     expect({ exit, notes }).toEqual({
       exit: 0,
-      notes: [expect.stringMatching(/^warning: There is no nowhere\. .* Nothing was compared\.$/)],
+      notes: [expect.stringMatching(/^warning: No file or folder nowhere: .* Nothing was compared\.$/)],
     });
     expect((await run({ head: "nowhere", missingBase: "ignore" })).exit).toBe(2);
   });
@@ -115,7 +115,7 @@ describe("the command diff", () => {
     const { exit, errors = [], output } = await run({ base: "nowhere", head: "nowhere", accept });
     expect([exit, output]).toEqual([2, undefined]);
     expect(errors.map((error) => error.split(/[.:]/)[0])).toEqual([
-      "There is no nowhere",
+      "No file or folder nowhere",
       expect.stringContaining("accept-bad"),
       expect.stringContaining("accept-bad"),
     ]);
@@ -124,7 +124,7 @@ describe("the command diff", () => {
   it.each([
     ["a folder that is none of ours", "empty", "is not a generated folder"],
     ["a file that is no manifest", "other.json", "is not a dbt manifest"],
-    ["an accept file that is not there", undefined, "There is no accept file missing.json."],
+    ["an accept file that is not there", undefined, "No accept file missing.json."],
   ])("exits with 2 at %s", async (_, side, problem) => {
     mkdirSync(join(folder, "empty"), { recursive: true });
     writeFileSync(join(folder, "other.json"), "{}");

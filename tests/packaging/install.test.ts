@@ -181,7 +181,6 @@ describe("the packed packages in an empty repository", () => {
     const args = ["serve", "--only", "data", "--allow-edited"];
     const { answer, log } = await answerOf(bin, args, port, "/v1/bridges/volume/last_7d");
     expect(answer).toEqual({ status: 200, rows: [expect.objectContaining({ as_of_date: "2026-06-30" })] });
-    // The comparison runs in a thread, whose file must be found in the installed package.
     await expect.poll(log, { timeout: INSTALL_MS }).toMatch(/"check":"column-type"|"not verified"/);
     expect(log()).not.toContain("not verified");
     writeFileSync(catalogue, text);

@@ -334,7 +334,7 @@ describe("an error exits 2", () => {
   it("where there is no catalogue", async () => {
     expect(await run("nowhere")).toMatchObject({
       exit: 2,
-      errors: [expect.stringContaining("There is no nowhere.")],
+      errors: [expect.stringContaining("No file or folder nowhere")],
     });
   });
 });

@@ -1,7 +1,6 @@
 import nodeCluster from "node:cluster";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Worker } from "node:worker_threads";
 import type { Tier } from "@routewright/runtime/model";
 import {
   type Environment,
@@ -22,7 +21,6 @@ import { openRunResults, type RunResults } from "../../watch/poll-run-results.js
 import { startPolling } from "../../watch/poll.js";
 import { workerRenderer } from "../../watch/worker-renderer.js";
 import { type CommandResult, DATA_DIR, EXIT, stopSignal } from "../command.js";
-import type { ServedCatalogue, LoggedWarning } from "../verify-thread.js";
 
 export interface ServeOptions extends Pick<
   Settings,
@@ -131,8 +129,18 @@ async function serveData(
     ...(cluster && { cluster }),
   });
   if (cluster === undefined || nodeCluster.worker?.id === 1)
-    verifyInThread(generated, environment, service.databaseUrl);
+    void verifyServed(generated, environment, service.databaseUrl);
   return service;
+}
+
+async function verifyServed(
+  generated: string,
+  { defaultTier, logLevel }: Environment,
+  databaseUrl: string | null,
+): Promise<void> {
+  if (databaseUrl === null) return;
+  const { logDifferences } = await import("../verify.js");
+  await logDifferences({ generated, defaultTier }, databaseUrl, createLogger(logLevel));
 }
 
 async function serveRamp(environment: Environment): Promise<() => Promise<void>> {
@@ -239,26 +247,6 @@ async function runResultsOf(environment: Environment): Promise<RunResults | null
     storeFile: join(DATA_DIR, "builds.json"),
     onSaveFailed,
   });
-}
-
-/** The bundled thread in the package's `dist/`: from the sources, or from `dist/chunks/`. */
-const THREAD = new URL(
-  import.meta.url.endsWith(".ts") ? "../../dist/verify-thread.js" : "../verify-thread.js",
-  import.meta.url,
-);
-
-/**
- * Compares the relations with the database in use, in a thread of its own; each difference is logged. The thread must not
- * start the embedded database: it would outlive a server that stops meanwhile.
- */
-function verifyInThread(generated: string, environment: Environment, databaseUrl: string | null): void {
-  if (databaseUrl === null) return;
-  const served: ServedCatalogue = { generated, databaseUrl, defaultTier: environment.defaultTier };
-  const log = createLogger(environment.logLevel);
-  new Worker(THREAD, { workerData: served })
-    .on("message", ([fields, message]: LoggedWarning) => log.warn(fields, message))
-    .once("error", (error) => log.warn({ err: error }, "not verified"))
-    .unref();
 }
 
 /**

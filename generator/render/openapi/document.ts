@@ -2,17 +2,26 @@ import {
   RATE_LIMITS,
   RATE_WINDOW_SECONDS,
   servedPaths,
+  SYSTEM_ENDPOINTS,
   SYSTEM_SCHEMAS,
+  type SystemEndpoint,
   TIER_NAMES,
   TIERS,
 } from "@routewright/runtime/model";
 import type { Catalogue, CatalogueEntry } from "../../catalogue/catalogue.js";
 import { type Json, type JsonMap, type JsonRecord, jsonText } from "./json-text.js";
 import { rowNameOf } from "./names.js";
-import { dataPathItem } from "./operation.js";
-import { ERROR_SCHEMA, errorTable, errorComponents, HEADERS, NOT_MODIFIED } from "./responses.js";
+import { dataPathItem, securityOf } from "./operation.js";
+import {
+  ERROR_SCHEMA,
+  errorComponents,
+  errorReferences,
+  errorTable,
+  HEADERS,
+  NOT_MODIFIED,
+  response,
+} from "./responses.js";
 import { CURSOR_PAGINATION_SCHEMA, PAGINATION_SCHEMA, rowSchema } from "./rows.js";
-import { SYSTEM_TAG, systemPaths } from "./system.js";
 
 export interface OpenApiOptions {
   /** Title of the API (`API_TITLE`); null: the default. */
@@ -164,4 +173,43 @@ function descriptionOf(hasCursors: boolean): string {
       "`Accept: application/json; numbers=string` returns such columns as strings. Times are in UTC. " +
       "Years outside 0001 to 9999 have a sign and at least six digits, `-000043-03-15` in 44 BC; infinite dates and numbers are null.",
   ].join("\n");
+}
+
+/** Tag of the system endpoints; categories are in lower case and cannot equal it. */
+const SYSTEM_TAG = "System";
+
+/** The path items of the system endpoints. */
+function systemPaths(): JsonMap {
+  return new Map(
+    SYSTEM_ENDPOINTS.map((endpoint) => [endpoint.path, { [endpoint.method]: systemOperation(endpoint) }]),
+  );
+}
+
+/** A key must be valid even where none is required: public operations have the key errors too. */
+function systemOperation({
+  operationId,
+  summary,
+  description,
+  tier,
+  kind,
+  parameters,
+  responses,
+}: SystemEndpoint): JsonRecord {
+  const answers = Object.entries(responses).map(
+    ([status, { description, mediaType, schema }]): [string, Json] => [
+      status,
+      response(description, mediaType, { schema: schema as JsonRecord }),
+    ],
+  );
+  const all = [...answers, ...errorReferences(kind)];
+  return {
+    operationId,
+    tags: [SYSTEM_TAG],
+    summary,
+    description,
+    "x-tier": tier,
+    security: securityOf(kind === "limited" ? tier : "tier0"),
+    ...(parameters && { parameters: parameters as readonly JsonRecord[] }),
+    responses: new Map(all.sort(([a], [b]) => Number(a) - Number(b))),
+  };
 }
