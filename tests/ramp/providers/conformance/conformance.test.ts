@@ -23,7 +23,7 @@ import { withAtEnd } from "../../../support/at-end.js";
 import { freePort, startProcess } from "../../support/processes.js";
 import { ownReceiver } from "../../support/receiver.js";
 import { call, eventually, made, onramp, ownDatabase, type Reply, SECRETS_KEY } from "../../support/world.js";
-import { amountOf, type End, MODE_NAMES, MODES } from "./modes.js";
+import { amountOf, CRASH_MODES, type End, MODE_NAMES, MODES } from "./modes.js";
 
 /** How long the intents of a run may take to come to their ends: a bound of runs that hang. */
 const PATIENCE_MS = 150_000;
@@ -165,7 +165,11 @@ async function settledStates({ sql }: Stage): Promise<ReadonlyMap<string, Settle
 }
 
 /** Creates an intent of each mode, and stops those that are to be stopped; returns their ids by mode. */
-async function createIntents(stage: Stage, auth: string): Promise<ReadonlyMap<string, string>> {
+async function createIntents(
+  stage: Stage,
+  auth: string,
+  modes: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
   const create = (mode: string): Promise<Reply> =>
     call(stage.url, "POST", "/v1/intent", {
       auth,
@@ -178,7 +182,7 @@ async function createIntents(stage: Stage, auth: string): Promise<ReadonlyMap<st
     });
   return new Map(
     await Promise.all(
-      MODE_NAMES.map(async (mode) => {
+      modes.map(async (mode) => {
         const reply = await persistently(() => create(mode));
         expect(reply.status, `${mode}: ${reply.text}`).toBe(201);
         const id = String(reply.json.intent.id);
@@ -248,7 +252,7 @@ async function checkEnds(failpoint: string): Promise<void> {
       call(stage.url, "POST", "/v1/customers", { auth: stage.basic, body: { id: "payer" } }),
     );
     const auth = `Bearer ${String(customer.json.accessToken)}`;
-    const ids = await createIntents(stage, auth);
+    const ids = await createIntents(stage, auth, failpoint === "" ? MODE_NAMES : CRASH_MODES);
     await eventually(
       () => wrongIntents(stage, ids),
       (wrong) => Object.keys(wrong).length === 0,

@@ -108,6 +108,9 @@ export const MODES: Readonly<Record<string, Mode>> = {
 
 export const MODE_NAMES = Object.keys(MODES);
 
+/** For the runs with a crash, one status of each kind is enough: one that refuses, one of a gateway, one that knows no order. */
+export const CRASH_MODES = MODE_NAMES.filter((mode) => !/answer lost, then (400|401|409|410)$/.test(mode));
+
 /** The amount that stands for a mode. */
 export const amountOf = (mode: string): string => `${String(100 + MODE_NAMES.indexOf(mode))}.00`;
 
