@@ -2,7 +2,6 @@ import Big from "big.js";
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseJson } from "../core/json-schema.js";
 import { sendRequest } from "../../http/outbound-http.js";
 import { HttpProvider, type ProviderReply, reasonOf } from "./provider.js";
 import type { Capabilities, Execution, Movement, Pair } from "./protocol.js";
@@ -76,33 +75,28 @@ class ProtocolRun {
     this.#server.close();
   }
 
-  #check(check: string, ok: boolean, detail: string): void {
-    this.checks.push({ check, ok, detail: ok ? "ok" : detail });
+  /** @param problem what was expected and what came; false: the check passes */
+  #check(check: string, problem: string | false): void {
+    this.checks.push({ check, ok: problem === false, detail: problem || "ok" });
   }
 
   /** The answer; what comes after needs it. */
   #require<T>(check: string, reply: ProviderReply<T>): T {
-    this.#check(
-      check,
-      reply.kind === "answer",
-      `no valid answer: ${reply.kind === "answer" ? "" : reasonOf(reply)}`,
-    );
-    if (reply.kind !== "answer") throw new CheckFailed();
+    const isAnswer = reply.kind === "answer";
+    this.#check(check, !isAnswer && `no valid answer: ${reasonOf(reply)}`);
+    if (!isAnswer) throw new CheckFailed();
     return reply.value;
   }
 
   async all(): Promise<void> {
     const capabilities = this.#require("capabilities", await this.#provider.capabilities());
-    this.#check(
-      "sandbox",
-      capabilities.sandbox === true,
-      "capabilities do not say `sandbox: true`: nothing is ordered",
-    );
-    if (capabilities.sandbox !== true) throw new CheckFailed();
+    const isSandbox = capabilities.sandbox === true;
+    this.#check("sandbox", !isSandbox && "capabilities do not say `sandbox: true`: nothing is ordered");
+    if (!isSandbox) throw new CheckFailed();
     await this.#signatures();
     await this.#unknownOrders();
     const [pair] = capabilities.pairs;
-    this.#check("pairs", pair !== undefined, "there is no currency pair");
+    this.#check("pairs", !pair && "there is no currency pair");
     if (pair === undefined) throw new CheckFailed();
     await this.#quotes(pair);
     await this.#orders(capabilities, pair);
@@ -117,75 +111,51 @@ class ProtocolRun {
       timeoutMs: 8_000,
     });
     const status = unsigned.kind === "answered" ? unsigned.status : 0;
-    this.#check(
-      "unsigned requests are refused",
-      status === 401 || status === 403,
-      `status ${String(status)}, not 401`,
-    );
+    const isRefused = status === 401 || status === 403;
+    this.#check("unsigned requests are refused", !isRefused && `status ${String(status)}, not 401`);
     const wrong = new HttpProvider({ ...this.#subject, secret: `${this.#subject.secret}x` });
     const reply = await wrong.capabilities();
-    this.#check("a wrong signature is refused", reply.kind !== "answer", "the request was answered");
+    this.#check("a wrong signature is refused", reply.kind === "answer" && "the request was answered");
   }
 
   async #unknownOrders(): Promise<void> {
     const onboarding = await this.#provider.onboarding(randomUUID());
-    this.#check(
-      "an unknown onboarding is 404 UNKNOWN_ORDER",
-      onboarding.kind === "unknown",
-      describe(onboarding),
-    );
+    this.#check("an unknown onboarding is 404 UNKNOWN_ORDER", isOther(onboarding, "unknown"));
     const execution = await this.#provider.execution(randomUUID());
-    this.#check(
-      "an unknown execution is 404 UNKNOWN_ORDER",
-      execution.kind === "unknown",
-      describe(execution),
-    );
+    this.#check("an unknown execution is 404 UNKNOWN_ORDER", isOther(execution, "unknown"));
   }
 
   async #quotes(pair: Pair): Promise<void> {
     const { srcCurrencyCode, destCurrencyCode, rail, countries } = pair;
     const path = { srcCurrencyCode, destCurrencyCode, rail, countryCode: countries[0] ?? null };
     const quote = this.#require("quote", await this.#provider.quote({ ...path, srcAmount: amountOf(pair) }));
-    this.#check("a pair of the capabilities has a quote", quote !== null, "the quote is null");
-    const none = await this.#provider.quote({
-      ...path,
-      destCurrencyCode: "NONE_NOWHERE",
-      srcAmount: "100.00",
-    });
-    this.#check(
-      "an unknown pair has the quote null",
-      none.kind === "answer" && none.value === null,
-      `${describe(none)}, not null`,
-    );
+    this.#check("a pair of the capabilities has a quote", quote === null && "the quote is null");
+    const unknown = { ...path, destCurrencyCode: "NONE_NOWHERE", srcAmount: "100.00" };
+    const none = await this.#provider.quote(unknown);
+    const isNull = none.kind === "answer" && none.value === null;
+    this.#check("an unknown pair has the quote null", !isNull && `${describe(none)}, not null`);
   }
 
   async #orders({ refunds, rails }: Capabilities, pair: Pair): Promise<void> {
+    const { callbackUrl } = this.#subject;
     const account = rails.find(({ code }) => code === pair.rail);
-    const movement = movementOf(pair, account === undefined ? {} : account.properties);
     const intentId = randomUUID();
     const common = {
       customerReference: randomUUID(),
-      movement,
-      callbackUrl: this.#subject.callbackUrl ?? "http://127.0.0.1:9/",
+      movement: movementOf(pair, account === undefined ? {} : account.properties),
+      callbackUrl: callbackUrl ?? "http://127.0.0.1:9/",
     };
-    const onboarding = JSON.stringify({ id: intentId, wallets: [], ...common });
-    const first = this.#require("onboarding", await this.#provider.startOnboarding(intentId, onboarding));
-    const repeated = this.#require(
-      "a repeated onboarding",
-      await this.#provider.startOnboarding(intentId, onboarding),
-    );
-    this.#check(
-      "an onboarding keeps its id",
-      first.id === intentId && repeated.id === intentId,
-      `${first.id}, ${repeated.id}`,
-    );
+    const order = JSON.stringify({ id: intentId, wallets: [], ...common });
+    const first = this.#require("onboarding", await this.#provider.startOnboarding(intentId, order));
+    const again = await this.#provider.startOnboarding(intentId, order);
+    const repeated = this.#require("a repeated onboarding", again);
+    const isKept = first.id === intentId && repeated.id === intentId;
+    this.#check("an onboarding keeps its id", !isKept && `${first.id}, ${repeated.id}`);
     await this.#approve(intentId);
-    await this.#executions(intentId, common, refunds === true);
-    this.#check(
-      "callbacks are signed and arrive",
-      this.#subject.callbackUrl === null || this.#callbacks.length > 0,
-      "no callback with a valid signature came",
-    );
+    const paid = await this.#executions(intentId, common);
+    if (refunds === true && paid !== null) await this.#refund(paid, common.movement.srcAmount);
+    const isSilent = callbackUrl !== null && this.#callbacks.length === 0;
+    this.#check("callbacks are signed and arrive", isSilent && "no callback with a valid signature came");
   }
 
   /** Fills in the form of the requirements, as the sandbox's customers do. */
@@ -202,55 +172,59 @@ class ProtocolRun {
         reply.kind === "answer" && reply.value.requirements.every(({ status }) => status === "COMPLETED")
       );
     });
-    this.#check("the requirements are completed", isDone, `not within ${String(PATIENCE_MS / 1000)} s`);
+    this.#check("the requirements are completed", !isDone && `not within ${String(PATIENCE_MS / 1000)} s`);
     if (!isDone) throw new CheckFailed();
   }
 
+  /** The id of the paid execution; null when it is not paid. */
   async #executions(
     onboardingId: string,
     common: { readonly movement: Movement; readonly customerReference: string; readonly callbackUrl: string },
-    offersRefunds: boolean,
-  ): Promise<void> {
-    const order = (id: string): string => JSON.stringify({ id, onboardingId, ...common });
+  ): Promise<string | null> {
+    const order = (id: string, movement = common.movement): string =>
+      JSON.stringify({ id, onboardingId, ...common, movement });
     const never = randomUUID();
     const cancelled = this.#require("cancel of an order that never came", await this.#provider.cancel(never));
-    this.#check("it is CANCELLED", cancelled.status === "CANCELLED", cancelled.status);
+    this.#check("it is CANCELLED", cancelled.status !== "CANCELLED" && cancelled.status);
     const late = await this.#provider.execute(never, order(never));
+    const isCarriedOut = late.kind !== "answer" || late.value.status !== "CANCELLED";
     this.#check(
       "an order that comes after its cancel is not carried out",
-      late.kind === "refused" || (late.kind === "answer" && late.value.status === "CANCELLED"),
-      describe(late),
+      isCarriedOut && isOther(late, "refused"),
     );
     const id = randomUUID();
     const first = this.#require("execution", await this.#provider.execute(id, order(id)));
     const repeated = this.#require("a repeated execution", await this.#provider.execute(id, order(id)));
-    this.#check(
-      "it is the same",
-      first.id === id && repeated.reference === first.reference,
-      repeated.reference,
+    const isSame = first.id === id && repeated.reference === first.reference;
+    this.#check("it is the same", !isSame && repeated.reference);
+    const changed = await this.#provider.execute(
+      id,
+      order(id, { ...common.movement, srcAmount: "999999.00" }),
     );
-    const other = { ...common, movement: { ...common.movement, srcAmount: "999999.00" } };
-    const changed = await this.#provider.execute(id, JSON.stringify({ id, onboardingId, ...other }));
-    this.#check("the same id with another amount is refused", changed.kind === "refused", describe(changed));
+    this.#check("the same id with another amount is refused", isOther(changed, "refused"));
     let last: Execution = repeated;
     const isPaid = await until(async () => {
       const reply = await this.#provider.execution(id);
       if (reply.kind === "answer") last = reply.value;
       return last.status === "SUCCESS";
     });
-    this.#check("the payment is SUCCESS", isPaid, last.status);
-    this.#check(
-      "it has a receipt with the received amount",
-      last.receipt?.amountReceived !== undefined,
-      "there is none",
-    );
-    if (!offersRefunds || !isPaid) return;
-    const refund = { id: randomUUID(), amount: common.movement.srcAmount, reason: "test" };
+    this.#check("the payment is SUCCESS", !isPaid && last.status);
+    const isReceived = last.receipt?.amountReceived !== undefined;
+    this.#check("it has a receipt with the received amount", !isReceived && "there is none");
+    return isPaid ? id : null;
+  }
+
+  async #refund(id: string, amount: string): Promise<void> {
+    const refund = { id: randomUUID(), amount, reason: "test" };
     const refunded = this.#require("refund", await this.#provider.refund(id, refund));
     const again = this.#require("a repeated refund", await this.#provider.refund(id, refund));
-    this.#check("it is one refund", again.refunds?.length === 1, JSON.stringify(again.refunds));
-    this.#check("a full refund is REFUNDED", refunded.status === "REFUNDED", refunded.status);
+    this.#check("it is one refund", again.refunds?.length !== 1 && JSON.stringify(again.refunds ?? []));
+    this.#check("a full refund is REFUNDED", refunded.status !== "REFUNDED" && refunded.status);
   }
+}
+
+function isOther(reply: ProviderReply<unknown>, expected: ProviderReply<unknown>["kind"]): string | false {
+  return reply.kind !== expected && describe(reply);
 }
 
 function describe(reply: ProviderReply<unknown>): string {
@@ -280,9 +254,7 @@ function movementOf(pair: Pair, fields: Readonly<Record<string, unknown>>): Move
 function exampleFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, schema]) => {
-      const { examples } = (parseJson(JSON.stringify(schema)) ?? {}) as {
-        readonly examples?: readonly unknown[];
-      };
+      const { examples } = schema as { readonly examples?: readonly unknown[] };
       return examples?.[0] === undefined ? [] : [[name, examples[0]]];
     }),
   );

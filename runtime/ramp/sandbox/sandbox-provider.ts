@@ -104,7 +104,7 @@ export class SandboxProvider {
     };
     const made = { order, requirement };
     this.#onboardings.set(order.id, made);
-    if (!isKnown && onboarding !== "wait") this.#later(() => this.#decide(made, onboarding === "approve"));
+    if (!isKnown && onboarding !== "wait") this.#later(() => this.#decide(made, onboarding));
     return onboardingOf(made);
   }
 
@@ -128,11 +128,12 @@ export class SandboxProvider {
     if (stored.requirement.status !== "PENDING") return onboardingOf(stored);
     stored.requirement = { ...stored.requirement, status: "IN_PROGRESS", form: null };
     this.#notify(stored.order.callbackUrl, "onboarding.updated", id);
-    this.#later(() => this.#decide(stored, decision === "approve"));
+    this.#later(() => this.#decide(stored, decision));
     return onboardingOf(stored);
   }
 
-  #decide(stored: StoredOnboarding, isApproved: boolean): void {
+  #decide(stored: StoredOnboarding, decision: "approve" | "reject" | "refuse"): void {
+    const isApproved = decision === "approve";
     const { order, requirement } = stored;
     if (requirement.status === "COMPLETED" || requirement.status === "FAILED") return;
     if (isApproved) for (const name of [order.customerReference, ...order.wallets]) this.#known.add(name);
