@@ -111,7 +111,7 @@ export function applyExecution(tx: ProjectTransaction, intent: Intent, reported:
   const details = detailsOf(intent, intent.transaction, reported);
   let current = bookReport(tx, intent, reported);
   for (const status of EXECUTION_PATH[reported.status])
-    current = moveTransaction(tx, current, status, { ...details, status }, reported);
+    current = moveTransaction(tx, current, { ...details, status }, reported);
   if (current.transaction === intent.transaction) current = updateDetails(tx, current, details);
   if (current.status === "AMOUNT_MISMATCH" && isDelivered(current) && !isAmountWrong(current, reported))
     current = moveIntent(tx, current, "COMPLETED");
@@ -136,37 +136,27 @@ function detailsOf(intent: Intent, known: Transaction, reported: CheckedExecutio
 function moveTransaction(
   tx: ProjectTransaction,
   intent: Intent,
-  status: TransactionStatus,
-  change: TransactionChange,
+  change: TransactionChange & { readonly status: TransactionStatus },
   reported: CheckedExecution,
 ): Intent {
   const { transaction } = intent;
+  const { status } = change;
   if (transaction === null || !canMove(TRANSACTION_MOVES, transaction.status, status)) return intent;
   const failureReason =
     status === "FAILED" ? (reported.failureReason ?? "The provider gave no reason.") : null;
   const moved = updateTransaction(tx, intent, transaction, { ...change, failureReason });
-  return followTransaction(tx, moved, status, failureReason, isAmountWrong(moved, reported));
-}
-
-function followTransaction(
-  tx: ProjectTransaction,
-  intent: Intent,
-  status: TransactionStatus,
-  failureReason: string | null,
-  isMismatch: boolean,
-): Intent {
   switch (status) {
     case "IN_PROGRESS":
-      return moveIntent(tx, intent, "TRANSACTION_IN_PROGRESS");
+      return moveIntent(tx, moved, "TRANSACTION_IN_PROGRESS");
     case "SUCCESS":
-      return moveIntent(tx, intent, isMismatch ? "AMOUNT_MISMATCH" : "COMPLETED");
+      return moveIntent(tx, moved, isAmountWrong(moved, reported) ? "AMOUNT_MISMATCH" : "COMPLETED");
     case "FAILED":
-      return moveIntent(tx, intent, "TRANSACTION_FAILED", failureReason);
+      return moveIntent(tx, moved, "TRANSACTION_FAILED", failureReason);
     case "CANCELLED":
-      return moveIntent(tx, intent, endStatus(intent));
+      return moveIntent(tx, moved, endStatus(moved));
     case "PENDING":
     case "REFUNDED":
-      return intent;
+      return moved;
   }
 }
 

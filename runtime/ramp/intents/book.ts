@@ -6,7 +6,7 @@ import type { Intent } from "./intent.js";
 import {
   type About,
   type Account,
-  type Balances,
+  type Entry,
   post,
   type Posting,
   posting,
@@ -20,21 +20,22 @@ import {
 /** The order: the customer owes the source amount and is owed the price. */
 export function bookOrder(tx: ProjectTransaction, intent: Intent, price: Price): Intent {
   const { src, dest, srcAmount } = intent;
-  return booked(tx, intent, "order", "order", [
+  const postings = [
     ...posting("customer", src.currencyCode, new Big(srcAmount)),
     ...posting("exchange", src.currencyCode, new Big(srcAmount).neg()),
     ...posting("customer", dest.currencyCode, new Big(price.destAmount).neg()),
     ...posting("exchange", dest.currencyCode, new Big(price.destAmount)),
-  ]);
+  ];
+  return booked(tx, intent, { kind: "order", about: "order", postings });
 }
 
 /** The order has ended without money: nobody owes anything. */
 export function bookVoid(tx: ProjectTransaction, intent: Intent): Intent {
   const order = intent.balances.filter(({ about }) => about === "order");
-  const back = order.flatMap(({ account, currency, amount }) =>
+  const postings = order.flatMap(({ account, currency, amount }) =>
     posting(account, currency, new Big(amount).neg()),
   );
-  return booked(tx, intent, "void", "order", back);
+  return booked(tx, intent, { kind: "void", about: "order", postings });
 }
 
 /** Whether an order was placed, and not voided. */
@@ -192,18 +193,12 @@ function bookDifference(tx: ProjectTransaction, intent: Intent, reported: Report
   const posted = total(intent.balances, { account: "provider", about, currency });
   const difference = held.minus(posted);
   if (difference.eq(0)) return intent;
-  const postings =
+  const other =
     reason === null
       ? acceptance(intent, reported, difference)
       : posting("suspense", currency, difference.neg(), reason);
-  return booked(
-    tx,
-    intent,
-    kindOf(reported, posted),
-    about,
-    [...posting("provider", currency, difference), ...postings],
-    providerDate,
-  );
+  const postings = [...posting("provider", currency, difference), ...other];
+  return booked(tx, intent, { kind: kindOf(reported, posted), about, providerDate, postings });
 }
 
 function kindOf({ kind, held, about }: Reported, posted: Big): PostingKind {
@@ -247,14 +242,13 @@ function counterAccount(intent: Intent, about: About): Account {
 export function bookResolution(tx: ProjectTransaction, intent: Intent, as: "completed" | "failed"): Intent {
   const voided = as === "failed" ? bookVoid(tx, intent) : intent;
   const suspended = voided.balances.filter(({ account }) => account === "suspense");
-  const accepted = suspended.reduce(
-    (current, { about, currency, amount, reason }) =>
-      booked(tx, current, "resolution", about, [
-        ...posting("suspense", currency, new Big(amount).neg(), reason),
-        ...posting(counterAccount(current, about), currency, new Big(amount)),
-      ]),
-    voided,
-  );
+  const accepted = suspended.reduce((current, { about, currency, amount, reason }) => {
+    const postings = [
+      ...posting("suspense", currency, new Big(amount).neg(), reason),
+      ...posting(counterAccount(current, about), currency, new Big(amount)),
+    ];
+    return booked(tx, current, { kind: "resolution", about, postings });
+  }, voided);
   return as === "completed" ? writtenOff(tx, accepted) : accepted;
 }
 
@@ -263,10 +257,8 @@ function writtenOff(tx: ProjectTransaction, intent: Intent): Intent {
   const { src, dest } = intent;
   return [src.currencyCode, dest.currencyCode].reduce((current, currency) => {
     const owed = total(current.balances, { account: "customer", currency });
-    return booked(tx, current, "resolution", "order", [
-      ...posting("customer", currency, owed.neg()),
-      ...posting("write_off", currency, owed),
-    ]);
+    const postings = [...posting("customer", currency, owed.neg()), ...posting("write_off", currency, owed)];
+    return booked(tx, current, { kind: "resolution", about: "order", postings });
   }, intent);
 }
 
@@ -292,14 +284,6 @@ export function missingRefunds({ balances, refundRequests }: Intent): string | n
   return listed.lt(wanted) ? `${wanted.toFixed()} accepted, ${listed.toFixed()} listed` : null;
 }
 
-function booked(
-  tx: ProjectTransaction,
-  intent: Intent,
-  kind: PostingKind,
-  about: About,
-  postings: readonly Posting[],
-  providerDate: string | null = null,
-): Intent {
-  const balances: Balances = post(tx, intent.id, intent.balances, { kind, about, providerDate, postings });
-  return { ...intent, balances };
+function booked(tx: ProjectTransaction, intent: Intent, entry: Entry): Intent {
+  return { ...intent, balances: post(tx, intent.id, intent.balances, entry) };
 }

@@ -69,11 +69,11 @@ export interface Balance extends Posting {
 /** The postings of an intent, summed. */
 export type Balances = readonly Balance[];
 
-interface Entry {
+export interface Entry {
   readonly kind: PostingKind;
   readonly about: About;
-  /** The provider's own date; null: it named none. */
-  readonly providerDate: string | null;
+  /** The provider's own date, if it named one. */
+  readonly providerDate?: string | null;
   readonly postings: readonly Posting[];
 }
 
@@ -104,7 +104,7 @@ export function posting(
 
 /** Writes an entry, and returns the balances with it. */
 export function post(tx: ProjectTransaction, intentId: string, balances: Balances, entry: Entry): Balances {
-  const { kind, about, providerDate, postings } = entry;
+  const { kind, about, providerDate = null, postings } = entry;
   if (postings.length === 0) return balances;
   const column = (name: keyof Posting): readonly (string | null)[] => postings.map((item) => item[name]);
   tx.write(
