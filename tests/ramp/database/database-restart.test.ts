@@ -1,22 +1,10 @@
 import { afterAll, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
-import { Vault } from "../../../runtime/ramp/core/vault.js";
-import { addWebhook } from "../../../runtime/ramp/operator/webhooks.js";
-import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { startProcess } from "../support/processes.js";
 import { ownReceiver } from "../support/receiver.js";
-import {
-  call,
-  eventually,
-  made,
-  newProject,
-  onramp,
-  ownerRows,
-  ownSandbox,
-  type Reply,
-  SECRETS_KEY,
-} from "../support/world.js";
+import { deliveredEvents, expireClaims, insist, projectWithWebhook } from "../support/recovery.js";
+import { call, eventually, onramp, ownerRows, ownSandbox, type Reply } from "../support/world.js";
 import { readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -27,22 +15,13 @@ const postgres = await ownPostgres();
 await migrate(postgres.url);
 const sandbox = await ownSandbox();
 const receiver = await ownReceiver();
-const database = await openDatabase({ url: postgres.url, onIdleError: () => undefined, maxConnections: 2 });
-const vault = new Vault(SECRETS_KEY);
-const project = await newProject(database, vault, sandbox);
-made(await addWebhook(database, vault, project.id, { url: receiver.url, allowPrivate: true }));
-await database.close();
+const { project } = await projectWithWebhook(postgres.url, sandbox, receiver);
 const ramp = await startProcess("./ramp-process.ts", { RAMP_TEST_DATABASE: postgres.url });
 afterAll(() => ramp.kill());
 
-/** Asks with the same key until there is an answer, as clients do. */
-async function insist(path: string, options: Parameters<typeof call>[3]): Promise<Reply> {
-  return eventually(
-    () => call(ramp.said, "POST", path, options).catch(() => null),
-    (reply) => reply !== null && reply.status !== 409 && reply.status < 500,
-    100_000,
-  ) as Promise<Reply>;
-}
+/** Repeats the request until there is an answer, as clients do. */
+const persistently = (path: string, options: Parameters<typeof call>[3]): Promise<Reply> =>
+  insist(ramp.said, "POST", path, options, 100_000);
 
 const CLIENTS = 8;
 
@@ -59,7 +38,7 @@ it("comes back by itself when PostgreSQL is restarted and killed under load: no 
     for (let i = 0; !isOver; i++) {
       const key = `${String(name)}-${String(i)}`;
       keys.push(key);
-      const created = await insist("/v1/intent", { auth, key: `create-${key}`, body: onramp() });
+      const created = await persistently("/v1/intent", { auth, key: `create-${key}`, body: onramp() });
       expect(created.status, created.text).toBe(201);
       const intent = String(created.json.intent.id);
       // Created with the provider out of reach of the database, an intent is onboarded a moment later.
@@ -68,7 +47,10 @@ it("comes back by itself when PostgreSQL is restarted and killed under load: no 
         (reply) => reply?.json?.intent?.status === "PENDING_PAYMENT",
         100_000,
       );
-      const executed = await insist(`/v1/intent/${intent}/transaction`, { auth, key: `execute-${key}` });
+      const executed = await persistently(`/v1/intent/${intent}/transaction`, {
+        auth,
+        key: `execute-${key}`,
+      });
       expect(executed.status, executed.text).toBe(202);
       firsts.push({ key, intent, transaction: String(executed.json.id) });
     }
@@ -110,24 +92,15 @@ it("comes back by itself when PostgreSQL is restarted and killed under load: no 
   const executed = await sandbox.executed();
   expect(executed.toSorted()).toEqual(intents.map(({ transaction }) => String(transaction)).toSorted());
   for (const { key, intent, transaction } of firsts.slice(0, 20)) {
-    const again = await insist("/v1/intent", { auth, key: `create-${key}`, body: onramp() });
+    const again = await persistently("/v1/intent", { auth, key: `create-${key}`, body: onramp() });
     expect(again.json.intent.id).toBe(intent);
-    const executedAgain = await insist(`/v1/intent/${intent}/transaction`, { auth, key: `execute-${key}` });
+    const executedAgain = await persistently(`/v1/intent/${intent}/transaction`, {
+      auth,
+      key: `execute-${key}`,
+    });
     expect([executedAgain.status, executedAgain.json.id]).toEqual([202, transaction]);
   }
-  await ownerRows(
-    postgres.url,
-    "UPDATE ramp.webhook_deliveries SET attempt_at = now(), attempted_until = NULL WHERE status = 'PENDING'",
-  );
-  const events = await eventually(
-    () =>
-      ownerRows(
-        postgres.url,
-        "SELECT v.id, d.status FROM ramp.events v LEFT JOIN ramp.webhook_deliveries d ON d.event_id = v.id",
-      ),
-    (rows) => rows.every(({ status }) => status === "DELIVERED"),
-    60_000,
-  );
+  const events = await deliveredEvents(postgres.url, 60_000);
   expect(events).toHaveLength(11 * firsts.length);
   const received = new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
   expect(received).toEqual(new Set(events.map(({ id }) => id)));
@@ -136,11 +109,7 @@ it("comes back by itself when PostgreSQL is restarted and killed under load: no 
 /** Claims that could not be released while the database was down expire after ninety seconds: the test does not wait. */
 async function releaseClaims(): Promise<void> {
   await eventually(
-    () =>
-      ownerRows(
-        postgres.url,
-        "UPDATE ramp.idempotency_claims SET owned_until = now() WHERE response_status IS NULL",
-      ).catch(() => null),
+    () => expireClaims(postgres.url).catch(() => null),
     (rows) => rows !== null,
   );
 }

@@ -34,7 +34,7 @@ async function ownStage() {
   const sandbox = await ownSandbox();
   await sandbox.set({ settleMs: 50 });
   const receiver = await ownReceiver();
-  const { project, secret } = await projectWithWebhook(databaseUrl, sandbox, receiver.url);
+  const { project, secret } = await projectWithWebhook(databaseUrl, sandbox, receiver);
   const port = await freePort();
   let running: OwnProcess | null = null;
   return {

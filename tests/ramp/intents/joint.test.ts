@@ -10,24 +10,14 @@ import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { reconcile } from "../../../runtime/ramp/operator/finance.js";
 import { reportPostings } from "../../../runtime/ramp/operator/report.js";
-import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";
-import { addWebhook } from "../../../runtime/ramp/operator/webhooks.js";
-import { Vault } from "../../../runtime/ramp/core/vault.js";
+import type { NewConnection } from "../../../runtime/ramp/operator/integrations.js";
 import { amountOf } from "../providers/conformance/modes.js";
 import { ownBalancer } from "../support/balancer.js";
 import { cardOnramp, ownCardProvider } from "../support/card-provider.js";
 import { freePort, startProcess } from "../support/processes.js";
 import { ownReceiver } from "../support/receiver.js";
-import { deliveredEvents, expireClaims, insist } from "../support/recovery.js";
-import {
-  eventually,
-  made,
-  newProject,
-  onramp,
-  ownDatabase,
-  ownerRows,
-  SECRETS_KEY,
-} from "../support/world.js";
+import { deliveredEvents, expireClaims, insist, projectWithWebhook } from "../support/recovery.js";
+import { eventually, made, onramp, ownDatabase, ownerRows } from "../support/world.js";
 
 const INTENTS = Number(process.env["JOINT_INTENTS"] ?? 60);
 const KILLS = Number(process.env["JOINT_KILLS"] ?? 2);
@@ -56,7 +46,6 @@ const databaseUrl = await ownDatabase();
 await migrate(databaseUrl);
 const receiver = await ownReceiver();
 const database = await openDatabase({ url: databaseUrl, onIdleError: () => undefined, maxConnections: 4 });
-const vault = new Vault(SECRETS_KEY);
 const misbehaving = await startProcess("../providers/conformance/provider-process.ts");
 const balancer = await ownBalancer();
 const ramps = await Promise.all(
@@ -77,29 +66,14 @@ afterAll(async () => {
 });
 
 /** A project of a provider's, with a webhook and a customer. */
-async function tenant(connection: {
-  readonly provider: string;
-  readonly url: string;
-  readonly keyId: string;
-  readonly secret: string;
-}) {
-  const project = await newProject(
-    database,
-    vault,
-    { url: "", set: unused, executed: unused },
-    { providers: [] },
-  );
-  made(await connectProvider(database, vault, project.id, connection));
-  const { secret } = made(
-    await addWebhook(database, vault, project.id, { url: receiver.url, allowPrivate: true }),
-  );
+async function tenant(connection: NewConnection) {
+  const { project, secret } = await projectWithWebhook(databaseUrl, connection, receiver);
   const { json } = await persistently("/v1/customers", { auth: project.basic, body: { id: "customer" } });
   return { id: project.id, secret, auth: `Bearer ${String(json.accessToken)}` };
 }
 /** Two tenants of a provider. */
 const ofProvider = (connection: Parameters<typeof tenant>[0]) =>
   Promise.all([tenant(connection), tenant(connection)]);
-const unused = (): Promise<never> => Promise.reject(new Error("not used"));
 type Tenant = Awaited<ReturnType<typeof tenant>>;
 
 async function persistently(path: string, options: Parameters<typeof insist>[3]) {

@@ -18,7 +18,7 @@ const databaseUrl = await ownDatabase();
 await migrate(databaseUrl);
 const sandbox = await ownSandbox();
 const receiver = await ownReceiver();
-const { project, secret } = await projectWithWebhook(databaseUrl, sandbox, receiver.url);
+const { project, secret } = await projectWithWebhook(databaseUrl, sandbox, receiver);
 const balancer = await ownBalancer();
 const environment = { RAMP_TEST_DATABASE: databaseUrl, RAMP_TEST_PUBLIC_URL: balancer.url };
 const replicas = await Promise.all([1, 2].map(() => startProcess("./ramp-process.ts", environment)));

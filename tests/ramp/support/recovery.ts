@@ -1,7 +1,9 @@
 /** What tests of servers that crash, and of several servers on one database, share. */
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
+import { connectProvider, type NewConnection } from "../../../runtime/ramp/operator/integrations.js";
 import { addWebhook } from "../../../runtime/ramp/operator/webhooks.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
+import type { Receiver } from "./receiver.js";
 import {
   call,
   eventually,
@@ -14,18 +16,20 @@ import {
   type TestProject,
 } from "./world.js";
 
-/** A project with a webhook in a migrated database. */
+/** A project with a webhook at the receiver, connected to the sandbox or to the provider, in a migrated database. */
 export async function projectWithWebhook(
   databaseUrl: string,
-  sandbox: OwnSandbox,
-  address: string,
+  connectTo: OwnSandbox | NewConnection,
+  receiver: Pick<Receiver, "url">,
 ): Promise<{ readonly project: TestProject; readonly secret: string }> {
   const database = await openDatabase({ url: databaseUrl, onIdleError: () => undefined, maxConnections: 2 });
   const vault = new Vault(SECRETS_KEY);
-  const project = await newProject(database, vault, sandbox);
-  const { secret } = made(
-    await addWebhook(database, vault, project.id, { url: address, allowPrivate: true }),
-  );
+  const project = await ("provider" in connectTo
+    ? newProject(database, vault, null, { providers: [] })
+    : newProject(database, vault, connectTo));
+  if ("provider" in connectTo) made(await connectProvider(database, vault, project.id, connectTo));
+  const address = { url: receiver.url, allowPrivate: true };
+  const { secret } = made(await addWebhook(database, vault, project.id, address));
   await database.close();
   return { project, secret };
 }

@@ -205,7 +205,7 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
 export async function newProject(
   database: RampDatabase,
   vault: Vault,
-  sandbox: OwnSandbox,
+  sandbox: Pick<OwnSandbox, "url"> | null,
   { providers = SANDBOX_PROVIDERS.map(({ code }) => code), ttl = 0, ...settings }: ProjectOptions = {},
 ): Promise<TestProject> {
   const { organizationId } = made(await createOrganization(database, "Test"));
@@ -217,7 +217,12 @@ export async function newProject(
     providers.includes(code),
   ))
     made(
-      await connectProvider(database, vault, id, { provider: code, url: sandbox.url + path, keyId, secret }),
+      await connectProvider(database, vault, id, {
+        provider: code,
+        url: `${sandbox?.url ?? ""}${path}`,
+        keyId,
+        secret,
+      }),
     );
   const { clientId, clientSecret } = credentials;
   return {

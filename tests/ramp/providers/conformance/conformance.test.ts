@@ -8,21 +8,13 @@
  */
 import pg from "pg";
 import { afterAll, expect, it, vi } from "vitest";
-import { Vault } from "../../../../runtime/ramp/core/vault.js";
-import { openDatabase } from "../../../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../../../runtime/ramp/database/migrate.js";
 import { FAILPOINTS } from "../../../../runtime/ramp/core/failpoints.js";
-import { connectProvider } from "../../../../runtime/ramp/operator/integrations.js";
-import { addWebhook } from "../../../../runtime/ramp/operator/webhooks.js";
-import {
-  createOrganization,
-  createProject,
-  findProject,
-} from "../../../../runtime/ramp/operator/projects.js";
 import { withAtEnd } from "../../../support/at-end.js";
 import { freePort, startProcess } from "../../support/processes.js";
 import { ownReceiver } from "../../support/receiver.js";
-import { call, eventually, made, onramp, ownDatabase, type Reply, SECRETS_KEY } from "../../support/world.js";
+import { deliveredEvents, expireClaims, insist, projectWithWebhook } from "../../support/recovery.js";
+import { type call, eventually, onramp, ownDatabase, type Reply } from "../../support/world.js";
 import { amountOf, CRASH_MODES, type End, MODE_NAMES, MODES } from "./modes.js";
 
 /** How long the intents of a run may take to come to their ends: a bound of runs that hang. */
@@ -61,23 +53,16 @@ type Stage = Awaited<ReturnType<typeof ownStage>>;
 async function ownStage() {
   const databaseUrl = await ownDatabase(migrated);
   const receiver = await ownReceiver();
-  const database = await openDatabase({ url: databaseUrl, onIdleError: () => undefined, maxConnections: 2 });
-  const vault = new Vault(SECRETS_KEY);
-  const { organizationId } = made(await createOrganization(database, "Test"));
-  const { projectId, clientId, clientSecret } = made(
-    await createProject(database, { organizationId, name: "Test" }),
-  );
-  const id = made(await findProject(database, projectId));
-  made(await connectProvider(database, vault, id, { ...credentials, url: providerUrl }));
-  const { secret } = made(await addWebhook(database, vault, id, { url: receiver.url, allowPrivate: true }));
-  await database.close();
+  const connection = { ...credentials, url: providerUrl };
+  const { project, secret } = await projectWithWebhook(databaseUrl, connection, receiver);
   const port = await freePort();
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
   // The database is dropped while a connection ends.
   pool.on("error", () => undefined);
   return {
     url: `http://127.0.0.1:${String(port)}`,
-    basic: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`,
+    basic: project.basic,
+    databaseUrl,
     events: () => new Set(receiver.verified(secret).map((event) => event.id)),
     sql: async (text: string, values: unknown[] = []) =>
       (await pool.query<Record<string, string | null>>(text, values)).rows,
@@ -95,17 +80,14 @@ async function ownStage() {
 /** Runs the ramp until it is stopped; when the failpoint kills it, starts it again without one. */
 function keepRunning(stage: Stage, failpoint: string) {
   const run = { isStopped: false, kills: 0 };
-  // The owner of a claim is dead: nothing waits ninety seconds for it here.
-  const freeClaims = () =>
-    stage.sql("UPDATE ramp.idempotency_claims SET owned_until = now() WHERE response_status IS NULL");
   const loop = (async () => {
     let ramp = await stage.start(failpoint);
     while (!run.isStopped) {
       if (ramp.child.signalCode === "SIGKILL") {
         run.kills++;
-        await freeClaims();
+        await expireClaims(stage.databaseUrl);
         ramp = await stage.start("");
-        await freeClaims();
+        await expireClaims(stage.databaseUrl);
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
@@ -121,16 +103,8 @@ function keepRunning(stage: Stage, failpoint: string) {
 }
 
 /** Repeats a request until it is answered, as a client does whose server crashes. */
-async function persistently(ask: () => Promise<Reply>): Promise<Reply> {
-  const reply = await eventually(
-    () => ask().catch(() => null),
-    (answer) => answer !== null && answer.status !== 409 && answer.status < 500,
-    PATIENCE_MS,
-    PAUSE_MS,
-  );
-  if (reply === null) throw new Error("No answer.");
-  return reply;
-}
+const persistently = (stage: Stage, path: string, options: Parameters<typeof call>[3]): Promise<Reply> =>
+  insist(stage.url, "POST", path, options, PATIENCE_MS);
 
 /** What an intent has to come to, given what the provider really did. */
 function expected(end: End, truth: string | undefined): Partial<Settled> {
@@ -171,7 +145,7 @@ async function createIntents(
   modes: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const create = (mode: string): Promise<Reply> =>
-    call(stage.url, "POST", "/v1/intent", {
+    persistently(stage, "/v1/intent", {
       auth,
       key: `create ${mode}`,
       body: onramp({
@@ -183,7 +157,7 @@ async function createIntents(
   return new Map(
     await Promise.all(
       modes.map(async (mode) => {
-        const reply = await persistently(() => create(mode));
+        const reply = await create(mode);
         expect(reply.status, `${mode}: ${reply.text}`).toBe(201);
         const id = String(reply.json.intent.id);
         if (MODES[mode]?.stops !== undefined) await stopIntent(stage, auth, mode, id);
@@ -206,7 +180,7 @@ async function stopIntent(stage: Stage, auth: string, mode: string, id: string):
     return;
   }
   const path = `/v1/intent/${id}/cancel`;
-  const reply = await persistently(() => call(stage.url, "POST", path, { auth, key: `cancel ${mode}` }));
+  const reply = await persistently(stage, path, { auth, key: `cancel ${mode}` });
   expect(reply.status, `${mode}: ${reply.text}`).toBe(202);
 }
 
@@ -231,26 +205,15 @@ async function wrongIntents(
   );
 }
 
-async function undelivered({ sql }: Stage): Promise<unknown[]> {
-  await sql(
-    "UPDATE ramp.webhook_deliveries SET attempt_at = now(), attempted_until = NULL WHERE status = 'PENDING'",
-  );
-  return eventually(
-    () => sql("SELECT event_id FROM ramp.webhook_deliveries WHERE status <> 'DELIVERED'"),
-    (rows) => rows.length === 0,
-    PATIENCE_MS,
-    PAUSE_MS,
-  );
-}
-
 /** Runs intents of every mode, with the ramp killed once at the step, and checks how they end. */
 async function checkEnds(failpoint: string): Promise<void> {
   const stage = await ownStage();
   const ramp = keepRunning(stage, failpoint);
   try {
-    const customer = await persistently(() =>
-      call(stage.url, "POST", "/v1/customers", { auth: stage.basic, body: { id: "payer" } }),
-    );
+    const customer = await persistently(stage, "/v1/customers", {
+      auth: stage.basic,
+      body: { id: "payer" },
+    });
     const auth = `Bearer ${String(customer.json.accessToken)}`;
     const ids = await createIntents(stage, auth, failpoint === "" ? MODE_NAMES : CRASH_MODES);
     await eventually(
@@ -266,10 +229,9 @@ async function checkEnds(failpoint: string): Promise<void> {
     const { carriedOut } = await truthOf();
     const executed = carriedOut.map(({ onboardingId }) => onboardingId);
     expect(executed.length, "no order is carried out twice").toBe(new Set(executed).size);
-    expect(await undelivered(stage)).toEqual([]);
     const received = stage.events();
-    const events = await stage.sql("SELECT id FROM ramp.events");
-    expect(events.filter(({ id }) => !received.has(String(id)))).toEqual([]);
+    const events = await deliveredEvents(stage.databaseUrl, PATIENCE_MS);
+    expect(events.filter(({ id }) => !received.has(id))).toEqual([]);
   } finally {
     await ramp.stop();
     await stage.close();
