@@ -1,6 +1,6 @@
 import pg from "pg";
 import { DatabaseClock } from "./clock.js";
-import type { ProjectId } from "./id.js";
+import { isUuid, type ProjectId } from "./id.js";
 
 /** Connections of one process; a request holds one only while its short transaction runs. */
 const MAX_CONNECTIONS = 20;
@@ -127,7 +127,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<RampDataba
     const before = performance.now();
     const { above, at } = await readServer(pool);
     const clock = new DatabaseClock({ at: at.getTime(), before, after: performance.now() });
-    return new PooledDatabase(pool, above, clock);
+    return new PooledDatabase(pool, above ? `SET LOCAL ROLE ${PROJECT_ROLE}; ` : "", clock);
   } catch (error) {
     await pool.end();
     throw error;
@@ -147,24 +147,21 @@ async function readServer(pool: pg.Pool): Promise<Server> {
   return rows[0] as Server;
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 class PooledDatabase implements RampDatabase {
   readonly #pool: pg.Pool;
+  /** Sent before each transaction of a project; empty where the user is restricted itself. */
   readonly #role: string;
   readonly #names = new StatementNames();
   readonly clock: DatabaseClock;
 
-  constructor(pool: pg.Pool, mustSwitchRole: boolean, clock: DatabaseClock) {
+  constructor(pool: pg.Pool, role: string, clock: DatabaseClock) {
     this.#pool = pool;
     this.clock = clock;
-    this.#role = mustSwitchRole ? `SET LOCAL ROLE ${PROJECT_ROLE}; ` : "";
+    this.#role = role;
   }
 
   inProject<T>(projectId: ProjectId, work: (tx: ProjectTransaction) => Promise<T>): Promise<T> {
-    if (!UUID.test(projectId)) throw new Error("Not a project id.");
-    const begin = `BEGIN; ${this.#role}SET LOCAL ramp.project_id = '${projectId}'`;
-    return this.#run(begin, (tx) => work({ ...tx, projectId } as ProjectTransaction));
+    return this.#runIn(projectId, this.#role, work);
   }
 
   asOperator<T>(work: (tx: OperatorTransaction) => Promise<T>): Promise<T> {
@@ -172,8 +169,12 @@ class PooledDatabase implements RampDatabase {
   }
 
   asOperatorOf<T>(projectId: ProjectId, work: (tx: ProjectTransaction) => Promise<T>): Promise<T> {
-    if (!UUID.test(projectId)) throw new Error("Not a project id.");
-    const begin = `BEGIN; SET LOCAL ramp.operator = 'on'; SET LOCAL ramp.project_id = '${projectId}'`;
+    return this.#runIn(projectId, "SET LOCAL ramp.operator = 'on'; ", work);
+  }
+
+  #runIn<T>(projectId: ProjectId, rights: string, work: (tx: ProjectTransaction) => Promise<T>): Promise<T> {
+    if (!isUuid(projectId)) throw new Error("Not a project id.");
+    const begin = `BEGIN; ${rights}SET LOCAL ramp.project_id = '${projectId}'`;
     return this.#run(begin, (tx) => work({ ...tx, projectId } as ProjectTransaction));
   }
 

@@ -206,19 +206,18 @@ export type Progress = "fresh" | "answered" | "unanswered";
 
 export function nextStep(intent: Intent, progress: Progress): Step {
   if (progress === "unanswered") return "wait";
-  const isOver = intent.expiresAt <= intent.readAt || intent.isCancelRequested;
   switch (intent.status) {
     case "PENDING":
     case "COMPLIANCE_IN_PROGRESS":
-      if (isOver) return "end";
+      if (isOver(intent)) return "end";
       if (progress === "answered") return "wait";
       return intent.status === "PENDING" ? "startOnboarding" : "checkOnboarding";
     case "COMPLIANCE_APPROVED":
     case "PENDING_PAYMENT":
-      return paymentStep(intent, isOver);
+      return paymentStep(intent);
     case "TRANSACTION_IN_PROGRESS":
       if (progress === "answered") return "wait";
-      return isOver ? "cancelExecution" : "checkExecution";
+      return isOver(intent) ? "cancelExecution" : "checkExecution";
     case "AMOUNT_MISMATCH":
     case "COMPLETED":
     case "COMPLIANCE_FAILED":
@@ -231,10 +230,15 @@ export function nextStep(intent: Intent, progress: Progress): Step {
   }
 }
 
-function paymentStep({ transaction, autoExecute, price }: Intent, isOver: boolean): Step {
+function isOver({ expiresAt, readAt, isCancelRequested }: Intent): boolean {
+  return expiresAt <= readAt || isCancelRequested;
+}
+
+function paymentStep(intent: Intent): Step {
+  const { transaction, autoExecute, price } = intent;
   if (transaction !== null && transaction.refusalReason !== null) return "withdrawOrder";
-  if (transaction !== null) return isOver ? "cancelExecution" : "execute";
-  if (isOver) return "end";
+  if (transaction !== null) return isOver(intent) ? "cancelExecution" : "execute";
+  if (isOver(intent)) return "end";
   if (!autoExecute) return "wait";
   return price === null ? "fetchPrice" : "createPayment";
 }
