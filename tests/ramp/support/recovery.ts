@@ -34,6 +34,9 @@ export async function projectWithWebhook(
   return { project, secret };
 }
 
+/** More frequent requests keep the machine busy while the server starts. */
+const RETRY_MS = 200;
+
 /** As a client does whose server has crashed: repeats the request, under the same key, until there is an answer. */
 export async function insist(
   url: string,
@@ -46,6 +49,7 @@ export async function insist(
     () => call(url, method, path, options).catch(() => null),
     (reply) => reply !== null && reply.status !== 409 && reply.status < 500,
     limitMs,
+    RETRY_MS,
   ) as Promise<Reply>;
 }
 
