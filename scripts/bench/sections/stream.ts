@@ -8,7 +8,7 @@ import type { Setting } from "../section.js";
 const ROWS = 1_000_000;
 
 /** Limit of the memory above idle. */
-const MEMORY_MIB = 64;
+const MEMORY_MIB = 32;
 
 /** Milliseconds that a client pauses after each chunk. */
 const CLIENTS = { fast: 0, slow: 2 } as const;
