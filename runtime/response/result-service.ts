@@ -1,6 +1,7 @@
 import type { ResolvedQuery } from "../model/query.js";
 import {
   type BufferedRows,
+  framedRows,
   type IsStillNeeded,
   type QueryContext,
   QueryTimeout,
@@ -151,9 +152,7 @@ export class ResultService {
 
 function framed({ head, tail }: Frame, rows: BufferedRows): string | Buffer {
   const { text } = rows;
-  return typeof text === "string"
-    ? head + text + tail(rows)
-    : Buffer.concat([Buffer.from(head), text, Buffer.from(tail(rows))]);
+  return framedRows(text, head, tail(rows));
 }
 
 /**

@@ -41,10 +41,10 @@ export interface BufferedRows {
   readonly kind: "buffered";
   readonly columns: ResultColumns;
   /**
-   * The rows with the format's separator between them, as text or as its bytes in UTF-8; empty without rows. Of a binary
-   * table, all its bytes.
+   * The rows with the format's separator between them, as text or as its bytes in UTF-8, perhaps in parts; empty without
+   * rows. Of a binary table, all its bytes.
    */
-  readonly text: string | Buffer;
+  readonly text: string | Buffer | readonly Buffer[];
   readonly returned: number;
   /** Whether rows follow this page; false where the query did not look ahead. */
   readonly hasMore: boolean;
@@ -52,6 +52,13 @@ export interface BufferedRows {
   readonly next?: KeyValues | null;
   /** Time in the database, waiting for a connection included. */
   readonly milliseconds: number;
+}
+
+/** The rows of a buffered result, with text around them. */
+export function framedRows(text: BufferedRows["text"], head = "", tail = ""): string | Buffer {
+  if (typeof text === "string") return head + text + tail;
+  const parts = Buffer.isBuffer(text) ? [text] : text;
+  return Buffer.concat([Buffer.from(head), ...parts, Buffer.from(tail)]);
 }
 
 /** A result in chunks, in bounded memory. Read it to its end or call `return()`: it may hold a connection until then. */

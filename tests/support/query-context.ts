@@ -1,4 +1,4 @@
-import type { QueryContext, Rows } from "../../runtime/warehouse/warehouse.js";
+import { framedRows, type QueryContext, type Rows } from "../../runtime/warehouse/warehouse.js";
 
 /** The context of a query of a caller of the highest tier. */
 export function queryContext(context: Partial<QueryContext> = {}): QueryContext {
@@ -7,5 +7,7 @@ export function queryContext(context: Partial<QueryContext> = {}): QueryContext 
 
 /** A result whose rows are text. */
 export function asText(rows: Rows | "overloaded"): Rows | "overloaded" {
-  return rows === "overloaded" || rows.kind === "stream" ? rows : { ...rows, text: String(rows.text) };
+  return rows === "overloaded" || rows.kind === "stream"
+    ? rows
+    : { ...rows, text: framedRows(rows.text).toString() };
 }

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import type { RowFormat, Selection, TextFormat } from "../../runtime/model/query.js";
 import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
-import { ROW_SEPARATORS, type Rows } from "../../runtime/warehouse/warehouse.js";
+import { framedRows, ROW_SEPARATORS, type Rows } from "../../runtime/warehouse/warehouse.js";
 import { atEnd } from "../support/at-end.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { queryContext } from "../support/query-context.js";
@@ -102,7 +102,7 @@ async function read(
 
 async function textOf(rows: Rows | "overloaded"): Promise<string> {
   if (rows === "overloaded") throw new Error("The warehouse is overloaded.");
-  if (rows.kind === "buffered") return rows.text.toString();
+  if (rows.kind === "buffered") return framedRows(rows.text).toString();
   const chunks: string[] = [];
   for (;;) {
     const { done, value } = await rows.chunks.next();

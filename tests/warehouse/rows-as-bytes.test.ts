@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { Column } from "../../runtime/model/endpoint.js";
 import type { Condition, RowFormat, Selection } from "../../runtime/model/query.js";
 import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
-import type { Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
+import { framedRows, type Rows, type Warehouse } from "../../runtime/warehouse/warehouse.js";
 import { atEnd } from "../support/at-end.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { proxyOf } from "../support/database-proxy.js";
@@ -72,7 +72,7 @@ function ask(
 /** All bytes of a result. */
 async function bytesOf(rows: Rows | "overloaded"): Promise<Buffer> {
   if (rows === "overloaded") throw new Error(rows);
-  if (rows.kind === "buffered") return Buffer.from(rows.text);
+  if (rows.kind === "buffered") return Buffer.from(framedRows(rows.text));
   const parts: Buffer[] = [];
   try {
     for (let part = await rows.chunks.next(); !part.done; part = await rows.chunks.next())
@@ -166,7 +166,7 @@ it("columns may have any name: the rows are the caller's own, page after page", 
       const keyset = { scope: "", after };
       const all = await ask(warehouse, "hostile", { conditions, sort, page, keyset });
       if (all === "overloaded" || all.kind !== "buffered") throw new Error("It is not buffered.");
-      found.push(...(JSON.parse(`[${String(all.text)}]`) as unknown[]));
+      found.push(...(JSON.parse(`[${String(framedRows(all.text))}]`) as unknown[]));
       after = all.next ?? null;
       const one = JSON.parse(
         `[${String(await bytesOf(await ask(warehouse, "hostile", { columns, conditions, sort, page, keyset })))}]`,

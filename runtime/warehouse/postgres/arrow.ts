@@ -55,14 +55,14 @@ export class ArrowRows implements RowWriter {
     if (this.#batch.isFull) this.#writeBatch();
   }
 
-  take(): Buffer {
-    return this.#sink.take();
+  take(): readonly Buffer[] {
+    return [this.#sink.take()];
   }
 
-  end(): Buffer {
+  end(): readonly Buffer[] {
     if (this.#batch.rows > 0) this.#writeBatch();
     this.#writer.finish();
-    return this.#sink.take();
+    return this.take();
   }
 
   #writeBatch(): void {

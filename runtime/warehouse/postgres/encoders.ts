@@ -2,12 +2,12 @@ import { isTable, type RowFormat } from "../../model/query.js";
 import type { ResultColumns } from "../warehouse.js";
 import { type RowWriter, TextWriter } from "./rows.js";
 
-/** Makes the writer of one result. `expected`: its bytes, where they are known. */
-export type MakeWriter = (expected: number) => RowWriter;
+/** Makes the writer of one result. */
+export type MakeWriter = () => RowWriter;
 
 /** Null where the libraries of the format have to be loaded: `loadWriter` does so. */
 export function textWriter(columns: ResultColumns, format: RowFormat): MakeWriter | null {
-  return isTable(format) ? null : (expected) => new TextWriter(columns, format, expected);
+  return isTable(format) ? null : () => new TextWriter(columns, format);
 }
 
 /** The libraries of the binary formats are loaded with the first request for one. */

@@ -9,6 +9,7 @@ import type { Statement } from "../sql.js";
 import {
   type AggregateResult,
   DatabaseUnreachable,
+  framedRows,
   type HasStorage,
   QueryAbandoned,
   type QueryContext,
@@ -136,7 +137,7 @@ class PostgresWarehouse implements Warehouse {
         { statement, query: plain, columns: result, fields, context },
         textWriter(result, "json") as MakeWriter,
       );
-      const text = rows.kind === "buffered" ? rows.text.toString() : "{}";
+      const text = rows.kind === "buffered" ? framedRows(rows.text).toString() : "{}";
       return readAggregate(JSON.parse(text) as Readonly<Record<string, unknown>>, bounded);
     });
   }

@@ -73,7 +73,7 @@ export class PageReader implements Reader {
 
   begin(running: Running): void {
     this.#running = running;
-    this.#writer = this.#options.makeWriter(running.prepared?.expectedBytes ?? 0);
+    this.#writer = this.#options.makeWriter();
     this.#found = 0;
   }
 
@@ -85,7 +85,7 @@ export class PageReader implements Reader {
     this.#writer.row(frame, offset);
     if (position === this.#limit - 1) this.#key = this.#keyIn(frame, offset);
     if (this.#stream !== null) {
-      if (this.#writer.complete >= CHUNK_BYTES) this.#stream.push(this.#writer.take());
+      if (this.#writer.complete >= CHUNK_BYTES) this.#stream.push(joined(this.#writer.take()));
     } else if (position >= BUFFERED_ROWS || this.#writer.size > BUFFERED_BYTES) this.#overflow();
   }
 
@@ -139,7 +139,7 @@ export class PageReader implements Reader {
     }
     resources.open.add(running);
     this.#stream = new SpooledRows(running, this.partRows > 0, new Spool(resources.budget, keys !== null));
-    this.#stream.push((this.#writer as RowWriter).take());
+    this.#stream.push(joined((this.#writer as RowWriter).take()));
     // The key of the next page precedes the rows: such a page is in the spool before it is sent.
     if (keys === null || query.selection.page === null)
       resolve({ kind: "stream", columns, chunks: this.#stream });
@@ -152,7 +152,7 @@ export class PageReader implements Reader {
     const milliseconds = performance.now() - this.#startedAt - stream.pausedMs;
     const end = { returned: this.#returned, hasMore: this.#found > this.#limit, milliseconds };
     void stream
-      .finish(error, () => this.#writer?.end() ?? null, end)
+      .finish(error, () => joined(this.#writer?.end() ?? []), end)
       .then((failure) => {
         if (keys === null) return;
         if (failure === null) return resolve({ kind: "stream", columns, chunks: stream, next: this.#next });
@@ -162,16 +162,18 @@ export class PageReader implements Reader {
   }
 
   #buffered(): Rows {
-    const writer = this.#writer ?? this.#options.makeWriter(0);
+    const writer = this.#writer ?? this.#options.makeWriter();
     const { columns, keys } = this.#options;
-    const parts = [writer.take(), writer.end()];
-    const text = parts[1]?.length === 0 ? (parts[0] as Buffer) : Buffer.concat(parts);
-    if (this.#running?.prepared) this.#running.prepared.expectedBytes = text.length;
+    const text = writer.end();
     const hasMore = this.#found > this.#limit;
     const milliseconds = performance.now() - this.#startedAt;
     const next = keys === null ? {} : { next: this.#next };
     return { kind: "buffered", columns, text, returned: this.#returned, hasMore, milliseconds, ...next };
   }
+}
+
+function joined(parts: readonly Buffer[]): Buffer {
+  return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
 }
 
 /** Bytes of rows nobody wants that are read so that the connection stays open. */
@@ -232,7 +234,7 @@ class SpooledRows implements RowChunks {
   }
 
   /** All rows have been read, or the statement has failed. Resolves with the failure once what was read is stored. */
-  async finish(error: Error | null, rest: () => Buffer | null, end: StreamEnd): Promise<Error | null> {
+  async finish(error: Error | null, rest: () => Buffer, end: StreamEnd): Promise<Error | null> {
     try {
       await this.#storing;
       const last = error === null && !this.isClosed ? rest() : null;

@@ -21,10 +21,10 @@ export interface RowWriter {
   readonly complete: number;
   /** The frame's fields begin at `offset`; there may be more than columns. */
   row(frame: Buffer, offset: number): void;
-  /** The bytes that are complete; perhaps none. */
-  take(): Buffer;
+  /** The bytes that are complete, in parts; perhaps none. */
+  take(): readonly Buffer[];
   /** The last bytes. */
-  end(): Buffer;
+  end(): readonly Buffer[];
 }
 
 /** Length of the field at an offset, which begins 4 bytes behind it; -1 for null. */
@@ -50,8 +50,11 @@ export function fieldTexts(frame: Buffer, offset: number, count: number): (strin
 }
 
 const NOTHING = Buffer.alloc(0);
+
+/** Bytes of the first buffer, and of the longest: each next one is longer, and none is copied. */
 const FIRST_BYTES = 1024;
-const MOST_FIRST_BYTES = 72 * 1024;
+const LONGEST_BYTES = 72 * 1024;
+const GROWTH = 4;
 
 /** Spreadsheets take a text that begins so for a formula. */
 const FORMULA_BYTES: ReadonlySet<number | undefined> = new Set(Buffer.from("=+@\t\r-"));
@@ -70,30 +73,32 @@ const LONGEST_ESCAPE = 6;
  */
 export class TextWriter implements RowWriter {
   readonly #layout: TextLayout;
-  #out = NOTHING;
+  /** Buffers that are full, and their bytes. */
+  #full: Buffer[] = [];
+  #fullBytes = 0;
+  #out: Buffer = NOTHING;
   #at = 0;
   /** Bytes of the next buffer. */
-  #first = FIRST_BYTES;
+  #next = FIRST_BYTES;
   #hasRows = false;
 
-  /** `expected`: bytes of the result, to reserve them at once. */
-  constructor(columns: ResultColumns, format: TextFormat, expected = 0) {
+  constructor(columns: ResultColumns, format: TextFormat) {
     this.#layout = layoutOf(columns, format);
-    if (expected > 0) this.#grow(expected);
   }
 
   get size(): number {
-    return this.#at;
+    return this.#fullBytes + this.#at;
   }
 
   get complete(): number {
-    return this.#at;
+    return this.size;
   }
 
   row(frame: Buffer, offset: number): void {
     const { columns, separator, end } = this.#layout;
+    if (this.#out.length - this.#at < AROUND_BYTES) this.#grow(AROUND_BYTES);
+    let out = this.#out;
     let at = this.#at;
-    let out = this.#out.length - at < AROUND_BYTES ? this.#grow(AROUND_BYTES) : this.#out;
     if (this.#hasRows) at = copy(separator, 0, separator.length, out, at);
     this.#hasRows = true;
     let from = offset;
@@ -106,6 +111,7 @@ export class TextWriter implements RowWriter {
       if (out.length - at < around + most) {
         this.#at = at;
         out = this.#grow(around + most);
+        at = 0;
       }
       const start = at;
       if (length >= 0) at = copy(before, 0, before.length, out, at);
@@ -160,24 +166,28 @@ export class TextWriter implements RowWriter {
     this.#at = copy(end, 0, end.length, out, at);
   }
 
-  /** Its bytes. The next buffer is of their size: a stream takes its rows in parts. */
-  take(): Buffer {
-    const taken = this.#out.subarray(0, this.#at);
-    this.#first = Math.max(FIRST_BYTES, Math.min(MOST_FIRST_BYTES, this.#at));
+  /** The next buffer is of the size of these bytes: a stream takes its rows in parts. */
+  take(): readonly Buffer[] {
+    const parts = [...this.#full, this.#out.subarray(0, this.#at)];
+    this.#next = Math.max(FIRST_BYTES, Math.min(LONGEST_BYTES, this.size));
+    this.#full = [];
+    this.#fullBytes = this.#at = 0;
     this.#out = NOTHING;
-    this.#at = 0;
-    return taken;
+    return parts;
   }
 
-  end(): Buffer {
+  end(): readonly Buffer[] {
     return this.take();
   }
 
-  /** Makes room for so many bytes. */
+  /** Begins a buffer with room for so many bytes. */
   #grow(length: number): Buffer {
-    const wider = Buffer.allocUnsafe(Math.max(this.#first, 2 * this.#out.length, this.#at + length));
-    this.#out.copy(wider, 0, 0, this.#at);
-    return (this.#out = wider);
+    if (this.#at > 0) this.#full.push(this.#out.subarray(0, this.#at));
+    this.#fullBytes += this.#at;
+    this.#at = 0;
+    this.#out = Buffer.allocUnsafe(Math.max(this.#next, length));
+    this.#next = Math.min(LONGEST_BYTES, GROWTH * this.#next);
+    return this.#out;
   }
 
   get #place(): { out: Buffer; at: number } {

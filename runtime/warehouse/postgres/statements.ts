@@ -28,8 +28,6 @@ export class PreparedStatement {
   readonly name: string;
   /** The shortest time of the last runs: the others also waited for the event loop or for a processor. */
   #expectedMs = Infinity;
-  /** Bytes of its last result. */
-  expectedBytes = 0;
 
   constructor(text: string) {
     this.name = `rw_${hash("sha1", text).slice(0, 24)}`;
