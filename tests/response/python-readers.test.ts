@@ -18,7 +18,7 @@ const url = await serveManifest(
   manifestOf([
     ...["sales", "more"].map((name) => ({ ...published(name), name, columns })),
     ...["38,2", "38,0", "5,2"].map((digits) => ({
-      ...published(`totals.${digits.replace(",", "../data-api")}`),
+      ...published(`totals.${digits.replace(",", ".")}`),
       name: `totals_${digits}`,
       alias: "totals",
       columns: { shop: "text", total: `numeric(${digits})` },

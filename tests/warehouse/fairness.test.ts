@@ -75,10 +75,10 @@ describe("costly queries", () => {
   it("of one caller leave connections for others", async () => {
     const url = await serveManifest(manifest, { DATABASE_POOL_SIZE: "8" });
     for (let i = 0; i < 22; i++) void stall(`${url}/v1/shop/costly?id=1${"%25".repeat(i)}`).catch(() => null);
-    await expect.poll(() => running(`"${schema}"../faults"costly"`), { timeout: 20_000 }).toBe(4);
+    await expect.poll(() => running(`"${schema}"."costly"`), { timeout: 20_000 }).toBe(4);
     for (const key of [KEYS.tier1, KEYS.tier3])
       expect(await sendRequest(url, "/v1/shop/locked", { key })).toMatchObject({ status: 200 });
-    expect(await running(`"${schema}"../faults"costly"`)).toBe(4);
+    expect(await running(`"${schema}"."costly"`)).toBe(4);
   });
 
   it("whose client has left delay no stop of the server", async () => {
@@ -87,7 +87,7 @@ describe("costly queries", () => {
     const variables = { DATABASE_URL: databaseUrl, STATEMENT_TIMEOUT_MS: "120000", USAGE_ENABLED: "false" };
     const { url, stop } = await serve(folder, ["--only", "data"], variables);
     const request = get(`${url}/v1/shop/costly?id=1`, { agent: false }).on("error", () => undefined);
-    const queries = () => running(`"${schema}"../faults"costly"`);
+    const queries = () => running(`"${schema}"."costly"`);
     await expect.poll(queries).toBe(1);
     request.destroy();
     expect((await stop()).code).toBe(0);
