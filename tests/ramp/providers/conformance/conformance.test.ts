@@ -229,8 +229,8 @@ async function checkEnds(failpoint: string): Promise<void> {
     const { carriedOut } = await truthOf();
     const executed = carriedOut.map(({ onboardingId }) => onboardingId);
     expect(executed.length, "no order is carried out twice").toBe(new Set(executed).size);
-    const received = stage.events();
     const events = await deliveredEvents(stage.databaseUrl, PATIENCE_MS);
+    const received = stage.events();
     expect(events.filter(({ id }) => !received.has(id))).toEqual([]);
   } finally {
     await ramp.stop();
