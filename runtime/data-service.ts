@@ -226,7 +226,7 @@ interface DataApi {
 
 /** The data API as a listener. An endpoint runs the handler that its generated module exports. */
 function dataApiListener({ gateway, service, active, documents }: DataApi): RequestListener {
-  const docs = docsApp(service.title).use(explorerApp(service.title));
+  const docs = docsApp(service.title, true).use(explorerApp(service.title));
   const locals = { gateway };
   const endpointAt = (path: string): Endpoint | null => active.current.endpoints.get(path)?.spec ?? null;
   return (request, response) => {

@@ -30,17 +30,23 @@ export function isDocsPath(path: string): boolean {
 }
 
 /** An Express app with `/docs` (Swagger UI) and `/redoc`, without files of other hosts. */
-export function docsApp(title: string): Express {
+export function docsApp(title: string, hasExplorer = false): Express {
   const app = express();
   app.disable("x-powered-by");
   app.use(setPolicy);
-  app.get("/docs", (_request, response) => void response.type("html").send(swaggerPage(title)));
+  app.get(
+    "/docs",
+    (_request, response) => void response.type("html").send(swaggerPage({ title, hasExplorer })),
+  );
   app.get("/docs/start.js", sendAsset("reference.js"));
   app.get("/docs/start.css", sendAsset("swagger.css"));
   // Of the current release, and compressed.
   for (const file of ["swagger-ui-bundle.js", "swagger-ui.css"]) app.get(`/docs/${file}`, sendAsset(file));
   app.use("/docs", swaggerUi.serve);
-  app.get("/redoc", (_request, response) => void response.type("html").send(redocPage(title)));
+  app.get(
+    "/redoc",
+    (_request, response) => void response.type("html").send(redocPage({ title, hasExplorer })),
+  );
   app.get("/redoc/redoc.js", sendAsset("redoc.js"));
   app.get("/redoc/start.js", sendAsset("reference.js"));
   return app;
@@ -54,8 +60,8 @@ export function explorerApp(title: string): Express {
     response.setHeader("Content-Security-Policy", EXPLORER_POLICY);
     response.type("html").send(explorerPage(title));
   });
-  app.get("/explore/explore.js", sendAsset("explore.js"));
-  app.get("/explore/explore.css", sendAsset("explore.css"));
+  for (const file of ["explore.js", "explore-chart.js", "explore-chunk.js", "explore.css"])
+    app.get(`/explore/${file}`, sendAsset(file));
   return app;
 }
 
@@ -85,20 +91,42 @@ const setPolicy: RequestHandler = (_request, response, next) => {
   next();
 };
 
+/** The documents of a service. */
+const MENU = [
+  ["/explore", "Explore"],
+  ["/docs", "Swagger UI"],
+  ["/redoc", "Redoc"],
+  ["/openapi.json", "OpenAPI"],
+] as const;
+
+interface Reference {
+  readonly title: string;
+  /** The ramp has no explorer. */
+  readonly hasExplorer: boolean;
+}
+
 /** `head` and `scripts` are trusted HTML; the title is text. */
-function referencePage(title: string, id: string, head: string, scripts: readonly string[]): string {
+function referencePage(
+  { title, hasExplorer }: Reference,
+  id: string,
+  head: string,
+  scripts: readonly string[],
+): string {
+  const menu = MENU.filter(([path]) => hasExplorer || path !== "/explore")
+    .map(([path, name]) => `<a href="${path}">${name}</a>`)
+    .join(" ");
   const tags = scripts.map((src) => `<script src="${src}"></script>\n`).join("");
   return htmlDocument(
     title,
     `${head}\n${NAVIGATION_STYLE}`,
-    `<nav class="back" aria-label="Documentation"><a href="/explore">Explore</a> <a href="/docs">Reference</a> <a href="/redoc">Redoc</a> <a href="/openapi.json">OpenAPI</a></nav>
+    `<nav class="back" aria-label="Documentation">${menu}</nav>
 ${id === "redoc" ? `<main id="${id}"></main>` : `<div id="${id}"></div>`}
 ${tags}<script type="module" src="/${id === "redoc" ? "redoc" : "docs"}/start.js"></script>`,
   );
 }
 
 /** `head` and `body` are trusted HTML; the title is text. */
-export function htmlDocument(title: string, head: string, body: string): string {
+function htmlDocument(title: string, head: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -124,11 +152,11 @@ const NAVIGATION_STYLE = `<style>
 }
 </style>`;
 
-function swaggerPage(title: string): string {
+function swaggerPage(reference: Reference): string {
   const styles = ["swagger-ui.css", "start.css"].map(
     (file) => `<link rel="stylesheet" href="/docs/${file}">`,
   );
-  return referencePage(title, "swagger-ui", styles.join("\n"), ["/docs/swagger-ui-bundle.js"]);
+  return referencePage(reference, "swagger-ui", styles.join("\n"), ["/docs/swagger-ui-bundle.js"]);
 }
 
 /** Redoc's menu truncates badges longer than a method. */
@@ -142,8 +170,8 @@ body { margin: 0; }
 }
 </style>`;
 
-function redocPage(title: string): string {
-  return referencePage(title, "redoc", REDOC_STYLE, ["/redoc/redoc.js"]);
+function redocPage(reference: Reference): string {
+  return referencePage(reference, "redoc", REDOC_STYLE, ["/redoc/redoc.js"]);
 }
 
 function explorerPage(title: string): string {
@@ -160,11 +188,12 @@ function explorerPage(title: string): string {
 </head>
 <body>
 <a class="skip" href="#panel">Skip to the endpoint</a>
-<header>
+<header class="frame">
 <h1>${name}</h1>
 <nav aria-label="Documentation">
 <a href="/explore" aria-current="page">Explore</a>
-<a href="/docs">Reference</a>
+<a href="/docs">Swagger UI</a>
+<a href="/redoc">Redoc</a>
 <a href="/openapi.json">OpenAPI</a>
 </nav>
 <form id="key-form">
@@ -172,8 +201,8 @@ function explorerPage(title: string): string {
 <input id="key" type="password" aria-label="API key, kept in this tab only" placeholder="API key (this tab only)" autocomplete="off" spellcheck="false">
 <button>Use key</button>
 <button id="forget" type="button" hidden>Forget key</button>
-<button id="theme" type="button" aria-pressed="false">Dark</button>
 </form>
+<button id="theme" type="button" aria-pressed="false">Dark</button>
 </header>
 <div id="problem"></div>
 <main aria-busy="true">
@@ -188,6 +217,6 @@ function explorerPage(title: string): string {
 `;
 }
 
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${String(character.charCodeAt(0))};`);
 }

@@ -1,5 +1,7 @@
 import type { Method } from "../../model/endpoint.js";
 import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
+import { key } from "./storage.js";
+import { keepDigits, type Row } from "./values.js";
 
 /** Filters of a request by parameter name. */
 export type Parameters = Readonly<Record<string, readonly string[]>>;
@@ -21,29 +23,6 @@ export interface ApiRequest {
   readonly method: Method;
   readonly parameters: Parameters;
 }
-
-const KEY = "routewright.key";
-
-/** The browser's storage; in memory where the browser denies access. */
-export function storage(kind: "localStorage" | "sessionStorage"): Pick<Storage, "getItem" | "setItem"> {
-  try {
-    return window[kind];
-  } catch {
-    return FORGOTTEN;
-  }
-}
-
-const kept = new Map<string, string>();
-const FORGOTTEN = {
-  getItem: (name: string): string | null => kept.get(name) ?? null,
-  setItem: (name: string, value: string): void => void kept.set(name, value),
-};
-
-/** The API key, kept until the tab is closed. */
-export const key = {
-  get: (): string => storage("sessionStorage").getItem(KEY) ?? "",
-  set: (value: string): void => storage("sessionStorage").setItem(KEY, value),
-};
 
 /** An error response, with the service's message. */
 export class ServiceError extends Error {
@@ -131,31 +110,6 @@ function listsOf({ parameters }: CatalogueEndpoint): ReadonlySet<string> {
   return new Set((parameters ?? []).filter(({ type }) => type === "string_list").map(({ name }) => name));
 }
 
-/** A number that JavaScript would round, as text. */
-export class ExactNumber {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-
-  toString(): string {
-    return this.text;
-  }
-
-  toJSON(): number {
-    return Number(this.text);
-  }
-}
-
-/** The displayed text of a value. */
-export function textOf(value: unknown): string {
-  if (typeof value === "string") return value;
-  return value instanceof ExactNumber ? value.text : JSON.stringify(value);
-}
-
-export type Row = Readonly<Record<string, unknown>>;
-
 export interface QueryResponse {
   readonly rows: readonly Row[];
   /** What the API answered as JSON, of a list the first rows. */
@@ -171,10 +125,10 @@ export interface QueryResponse {
   readonly milliseconds: number;
 }
 
-/** Rows that the page reads at most; the CSV file has all of them. */
+/** Rows that the explorer reads at most; the CSV file has all of them. */
 export const MAX_ROWS = 5000;
 
-/** Rows that the page shows. */
+/** Rows that the explorer shows. */
 export const SHOWN = 500;
 
 /** Runs a request and reads its rows. */
@@ -183,12 +137,10 @@ export async function query(request: ApiRequest, signal: AbortSignal): Promise<Q
   const isEnvelope = request.endpoint.pagination?.response === "envelope";
   const response = await sendRequest(request, isEnvelope ? ".json" : ".ndjson", signal);
   const { rows, json, isCut } = await readable((isEnvelope ? readEnvelope : readList)(response));
-  const next = /<([^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
   return {
     rows,
     json,
-    hasNext: next !== undefined || isFullUnlinkedPage(request, rows.length),
-    cursor: next === undefined ? null : new URL(next, location.href).searchParams.get("cursor"),
+    ...nextOf(request, response, rows.length),
     isCut,
     asOf: response.headers.get("x-data-as-of"),
     limits: limitsOf(response),
@@ -196,20 +148,43 @@ export async function query(request: ApiRequest, signal: AbortSignal): Promise<Q
   };
 }
 
+/** Whether a page follows, and its cursor. */
+export function nextOf(
+  request: ApiRequest,
+  { headers }: Response,
+  rows: number,
+): Pick<QueryResponse, "hasNext" | "cursor"> {
+  const next = /<([^>]*)>; rel="next"/.exec(headers.get("link") ?? "")?.[1];
+  return {
+    hasNext: next !== undefined || isFullUnlinkedPage(request, rows),
+    cursor: next === undefined ? null : new URL(next, location.href).searchParams.get("cursor"),
+  };
+}
+
+/** The parameters of the page that follows `rows` rows. */
+export function nextPage(parameters: Parameters, cursor: string | null, rows: number): Parameters {
+  const others = withoutPage(parameters);
+  const offset = Number(valuesOf(parameters, "offset")[0] ?? 0);
+  return cursor === null ? { ...others, offset: [String(offset + rows)] } : { ...others, cursor: [cursor] };
+}
+
+/** The parameters without those that name a page. */
+export function withoutPage(parameters: Parameters): Parameters {
+  return Object.fromEntries(Object.entries(parameters).filter(([name]) => !/^(offset|cursor)$/.test(name)));
+}
+
+/** Rows of a page. */
+export function limitOf({ pagination }: CatalogueEndpoint, parameters: Parameters): number {
+  return Number(valuesOf(parameters, "limit")[0] ?? pagination?.default_limit);
+}
+
 /** The service links no next page where the values of a list hold commas, because the link is a GET. */
 function isFullUnlinkedPage({ endpoint, method, parameters }: ApiRequest, rows: number): boolean {
-  const limit = Number(valuesOf(parameters, "limit")[0] ?? endpoint.pagination?.default_limit);
+  const limit = limitOf(endpoint, parameters);
   const hasCommas = [...listsOf(endpoint)].some((name) =>
     valuesOf(parameters, name).some((value) => value.includes(",")),
   );
   return method === "POST" && hasCommas && rows === limit;
-}
-
-/** Keeps all digits of a number, in browsers whose `JSON.parse` passes the source text. */
-function keepDigits(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  const source = context?.source;
-  if (typeof value !== "number" || source === undefined) return value;
-  return String(value) === source || Number.isSafeInteger(value) ? value : new ExactNumber(source);
 }
 
 /** An incomplete body, or one of a proxy. */
@@ -235,36 +210,30 @@ async function readList(response: Response): ReadRows {
 }
 
 async function readLines(response: Response): Promise<{ texts: string[]; isCut: boolean }> {
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   const texts: string[] = [];
   let rest = "";
-  for (;;) {
-    const piece = await reader?.read();
-    if (piece === undefined || piece.done) break;
-    const lines = (rest + piece.value).split("\n");
+  await readText(response, (piece) => {
+    const lines = (rest + piece).split("\n");
     rest = lines.pop() ?? "";
     texts.push(...lines.filter((line) => line !== ""));
-    if (texts.length > MAX_ROWS) {
-      await reader?.cancel();
-      return { texts: texts.slice(0, MAX_ROWS), isCut: true };
-    }
-  }
+    return texts.length <= MAX_ROWS;
+  });
+  if (texts.length > MAX_ROWS) return { texts: texts.slice(0, MAX_ROWS), isCut: true };
   if (rest !== "") texts.push(rest);
   return { texts, isCut: false };
 }
 
-/** Downloads all rows as a CSV file. */
-export async function downloadCsv(request: ApiRequest): Promise<void> {
-  const response = await sendRequest(request, ".csv");
-  const address = URL.createObjectURL(await response.blob());
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = `${request.endpoint.path.slice(4).replaceAll("/", "-")}.csv`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+/** Reads a body in pieces, until `take` returns false. */
+export async function readText({ body }: Response, take: (piece: string) => boolean): Promise<void> {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const piece = await reader?.read();
+    if (piece === undefined || piece.done) return;
+    if (!take(piece.value)) return reader?.cancel();
+  }
 }
 
-function sendRequest(request: ApiRequest, format: string, signal?: AbortSignal): Promise<Response> {
+export function sendRequest(request: ApiRequest, format: string, signal?: AbortSignal): Promise<Response> {
   const { method } = request;
   const headers = { "Content-Type": "application/json" };
   const body = method === "POST" ? { headers, body: JSON.stringify(bodyOf(request)) } : {};

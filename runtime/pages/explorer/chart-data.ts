@@ -1,5 +1,5 @@
 import type { CatalogueEndpoint } from "../catalogue-body.js";
-import { ExactNumber, type Row, textOf } from "./api.js";
+import { ExactNumber, type Row, textOf } from "./values.js";
 import { type Aggregate, AGGREGATES, type ChartState } from "./state.js";
 
 /** Maximum number of series; with more, only the largest are drawn. */
@@ -17,7 +17,10 @@ export interface Choices {
 
 type Kind = "time" | "number" | "text" | "other";
 
-export function choicesOf({ columns }: Pick<CatalogueEndpoint, "columns">, rows: readonly Row[]): Choices {
+export function choicesOf(
+  { columns, resource }: Pick<CatalogueEndpoint, "columns" | "resource">,
+  rows: readonly Row[],
+): Choices {
   const kinds = columns.map(({ name, type }) => [name, kindOf(type, rows, name)] as const);
   const of = (kind: Kind): string[] => kinds.filter(([, each]) => each === kind).map(([name]) => name);
   const all = of("number");
@@ -25,12 +28,20 @@ export function choicesOf({ columns }: Pick<CatalogueEndpoint, "columns">, rows:
   const axis =
     of("time").length + of("text").length > 0 || all.length < 2 ? undefined : all.find(isUnique(rows));
   const numbers = all.filter((name) => name !== axis);
-  const isId = new Map(numbers.map((name) => [name, isIdentifier(name, rows)]));
+  const subject = resource.split("_");
+  // Identifiers come last, columns that the endpoint is named for first.
+  const ranks = new Map(
+    numbers.map((name) => [
+      name,
+      isIdentifier(name, rows) ? 1 : -name.split("_").filter((word) => subject.includes(word)).length,
+    ]),
+  );
+  const rank = (name: string): number => ranks.get(name) ?? 0;
   return {
     // A column of one value, such as the day of the data, shows nothing along an axis.
     times: [...of("time")].sort((a, b) => single(a, rows) - single(b, rows)),
     texts: axis === undefined ? of("text") : [axis],
-    numbers: numbers.sort((a, b) => Number(isId.get(a)) - Number(isId.get(b))),
+    numbers: numbers.sort((a, b) => rank(a) - rank(b)),
   };
 }
 
@@ -118,7 +129,8 @@ export function planOf(choices: Choices, rows: readonly Row[], state: ChartState
     series,
     splits,
     isTime,
-    kind: state.kind === "" ? (isTime ? "line" : "bar") : state.kind,
+    // One point is no line.
+    kind: state.kind === "" ? (isTime && distinct(x, rows) > 1 ? "line" : "bar") : state.kind,
     aggregate: AGGREGATES.find((each) => each === state.aggregate) ?? usualAggregate(y[0] ?? ""),
     isAggregated: hasDuplicates(rows, series === null ? [x] : [x, series]),
   };

@@ -1,6 +1,6 @@
 import uPlot from "uplot";
 import type { CatalogueEndpoint } from "../catalogue-body.js";
-import type { Row } from "./api.js";
+import type { Row } from "./values.js";
 import {
   type Choices,
   choicesOf,
@@ -124,7 +124,7 @@ function stacked(lines: Pivoted["lines"], kind: ChartPlan["kind"]): readonly (re
   return lines.map(({ values }) => values.map((value, i) => (sums[i] = (sums[i] ?? 0) + (value ?? 0))));
 }
 
-function draw(plot: HTMLElement, data: Pivoted, { kind, x, y }: ChartPlan): void {
+function draw(plot: HTMLElement, data: Pivoted, { kind, x }: ChartPlan): void {
   const style = getComputedStyle(document.documentElement);
   const color = (name: string): string => style.getPropertyValue(name).trim();
   const values = stacked(data.lines, kind);
@@ -167,10 +167,15 @@ function draw(plot: HTMLElement, data: Pivoted, { kind, x, y }: ChartPlan): void
       ...order.map((line) => seriesOf(data, line, kind, color)),
     ],
     legend: { live: true },
+    hooks: {
+      // Without a pointer the legend has the last values.
+      setCursor: [({ cursor }) => cursor.idx === null && showLast()],
+    },
   };
   const columns = [data.x, ...order.map((line) => values[line] ?? [])];
   const chart = new uPlot(options, columns as unknown as uPlot.AlignedData, plot);
-  chart.root.title = y.join(", ");
+  const showLast = (): void => chart.setLegend({ idx: data.x.length - 1 }, false);
+  showLast();
   new ResizeObserver(([entry]) => {
     const width = Math.floor(entry?.contentRect.width ?? 0);
     // In the next frame: a resize during a `ResizeObserver` callback is an error.

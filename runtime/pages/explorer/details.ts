@@ -1,17 +1,29 @@
 import type { Method } from "../../model/endpoint.js";
 import type { CatalogueEndpoint, LineageNode } from "../catalogue-body.js";
-import { type ApiRequest, key, query, type QueryResponse, ServiceError, withMethod } from "./api.js";
-import { button, type Child, copyButton, el, toggle } from "./dom.js";
+import {
+  type ApiRequest,
+  limitOf,
+  nextPage,
+  type Parameters,
+  query,
+  type QueryResponse,
+  ServiceError,
+  valuesOf,
+  withMethod,
+  withoutPage,
+} from "./api.js";
+import { button, type Child, copyable, el, toggle } from "./dom.js";
 import { markField, parameterForm, readForm } from "./parameter-form.js";
 import { lineageGraph } from "./lineage.js";
-import { columnsTable, facts, overview } from "./overview.js";
-import { resultView } from "./results.js";
+import { columnsTable, facts, overview, parametersTable } from "./overview.js";
+import { type Position, resultView } from "./results.js";
 import { highlighted, type Language, LANGUAGES, samplesOf } from "./samples.js";
 import type { State } from "./state.js";
+import { key } from "./storage.js";
 import { allows, type Tier, TIER_NAMES } from "../../model/tier.js";
 import { messageOf } from "../../model/error-message.js";
 
-/** The page of one endpoint: overview, request form, result, columns and lineage. */
+/** One endpoint: overview, request form, result, columns and lineage. */
 export class EndpointDetails {
   readonly element: HTMLElement;
   readonly #endpoint: CatalogueEndpoint;
@@ -23,6 +35,8 @@ export class EndpointDetails {
   #language: Language = "curl";
   #running: AbortController | null = null;
   #result: QueryResponse | null = null;
+  /** Pages reached by "Next page", by their parameters: the rows before each, and the page before. */
+  readonly #trail = new Map<string, Omit<Position, "next">>();
 
   constructor(
     endpoint: CatalogueEndpoint,
@@ -55,6 +69,7 @@ export class EndpointDetails {
               : `Needs ${TIER_NAMES[endpoint.tier]} (${endpoint.tier}): ${ASK_FOR_KEY}`,
           ),
       facts(endpoint),
+      !endpoint.callable && section("Parameters", parametersTable(endpoint)),
       section("Columns", columnsTable(endpoint)),
       graph !== null && section("Made from", graph),
     );
@@ -72,7 +87,7 @@ export class EndpointDetails {
     };
   }
 
-  /** Updates the page after its address has changed. */
+  /** Updates it after the address has changed. */
   update(state: State): void {
     if (!this.#endpoint.callable) return;
     const textOf = ({ method, parameters }: Pick<State, "method" | "parameters">): string =>
@@ -146,27 +161,45 @@ export class EndpointDetails {
   }
 
   #showResult(): void {
-    const [result, { parameters }] = [this.#result, this.#state];
+    const result = this.#result;
     if (result === null) return;
-    const next = (): void => {
-      const { offset, ...others } = parameters;
-      const skipped = Number(offset?.[0] ?? 0) + result.rows.length;
-      const place = result.cursor === null ? { offset: [String(skipped)] } : { cursor: [result.cursor] };
-      this.#change({ parameters: { ...others, ...place } });
+    const position = this.#position(result);
+    const go = (parameters: Parameters): void => {
+      const { skipped } = position;
+      if (parameters === position.next)
+        this.#trail.set(JSON.stringify(parameters), {
+          skipped: skipped === null ? null : skipped + result.rows.length,
+          previous: this.#state.parameters,
+        });
+      this.#change({ parameters });
     };
     this.#rows.replaceChildren(
-      resultView(this.#request, result, this.#state, {
+      resultView(this.#request, result, position, this.#state, {
         change: this.#change,
-        next,
+        go,
         fail: (error) => this.#fail(error),
       }),
     );
+  }
+
+  #position({ hasNext, cursor, rows }: QueryResponse): Position {
+    const { parameters } = this.#state;
+    const next = hasNext ? nextPage(parameters, cursor, rows.length) : null;
+    const known = this.#trail.get(JSON.stringify(parameters));
+    if (known !== undefined) return { ...known, next };
+    const first = withoutPage(parameters);
+    if (Object.hasOwn(parameters, "cursor")) return { skipped: null, previous: first, next };
+    const skipped = Number(valuesOf(parameters, "offset")[0] ?? 0);
+    const before = skipped - limitOf(this.#endpoint, parameters);
+    const previous = before > 0 ? { ...first, offset: [String(before)] } : first;
+    return { skipped, previous: skipped > 0 ? previous : null, next };
   }
 
   #fail(error: unknown): void {
     this.#result = null;
     const words = messageOf(error);
     const isKeyNeeded = error instanceof ServiceError && error.status === 403;
+    const isTransient = !(error instanceof ServiceError) || error.status % 429 === 0 || error.status >= 500;
     const requestId = error instanceof ServiceError ? error.requestId : null;
     markField(this.#form, words);
     this.#rows.replaceChildren(
@@ -175,7 +208,8 @@ export class EndpointDetails {
         { class: "problem", role: "alert" },
         el("strong", {}, words),
         requestId !== null && el("p", {}, "Request id: ", el("code", {}, requestId)),
-        button("Try again", () => void this.run()),
+        // The same request fails again where the request is the reason.
+        isTransient && button("Try again", () => void this.run()),
         isKeyNeeded && el("p", {}, `Next: ${ASK_FOR_KEY}`),
       ),
     );
@@ -198,14 +232,8 @@ export class EndpointDetails {
           this.#language,
           choose,
         ),
-        el("span", { class: "spring" }),
-        copyButton(() => samples[this.#language]),
       ),
-      el(
-        "pre",
-        { class: "code", tabindex: 0, role: "region", "aria-label": "Request as code" },
-        ...highlighted(samples[this.#language]),
-      ),
+      copyable("Request as code", samples[this.#language], ...highlighted(samples[this.#language])),
     );
   }
 }

@@ -36,6 +36,11 @@ export function prose(text: string): readonly Child[] {
   return text.split(/`([^`\n]+)`/).map((part, i) => (i % 2 === 1 ? el("code", {}, part) : part));
 }
 
+/** A path whose lines may break after a slash or an underscore. */
+export function breakable(path: string): readonly Child[] {
+  return path.split(/(?<=[/_])/).flatMap((part) => [part, el("wbr")]);
+}
+
 /** A button with a label. */
 export function button(label: string, click: () => void, attributes: Attributes = {}): HTMLButtonElement {
   return el("button", { type: "button", ...attributes, click }, label);
@@ -70,10 +75,15 @@ export function toggle(
   return el("div", { class: "toggle", role: "group", "aria-label": label }, ...buttons);
 }
 
-/** A button that copies a text and confirms it. */
-export function copyButton(text: () => string): HTMLButtonElement {
+/** A text with a button that copies it. */
+export function copyable(label: string, text: string, ...shown: readonly Child[]): HTMLElement {
+  const code = el("pre", { class: "code", tabindex: 0, role: "region", "aria-label": label }, ...shown);
+  return el("div", { class: "copyable" }, code, copyButton(text));
+}
+
+function copyButton(text: string): HTMLButtonElement {
   const made = button("Copy", () => {
-    void navigator.clipboard.writeText(text()).then(
+    void navigator.clipboard.writeText(text).then(
       () => say("Copied"),
       () => say("Copying is not allowed here"),
     );

@@ -1,16 +1,19 @@
 /** The explorer: search, read, call and chart the endpoints that the caller may use (runtime/docs/catalogue.md, Explorer). */
 import type { CatalogueBody, LineageNode } from "../catalogue-body.js";
 import { TIER_NAMES } from "../../model/tier.js";
-import { fetchCatalogue, key, ServiceError, storage } from "./api.js";
+import { fetchCatalogue, ServiceError } from "./api.js";
 import { EndpointDetails } from "./details.js";
-import { button, count, el, time } from "./dom.js";
+import { button, el } from "./dom.js";
 import { EndpointList } from "./list.js";
+import { startPanel } from "./start.js";
 import { NO_REQUEST, readState, type State, writeState } from "./state.js";
+import { key, startTheme } from "./storage.js";
 import { messageOf } from "../../model/error-message.js";
 
 const root = document.querySelector("main") ?? document.body;
 let state = readState(location.search);
 let catalogue: CatalogueBody | null = null;
+let lineage: ReadonlyMap<string, LineageNode> | null = null;
 let list: EndpointList | null = null;
 let details: EndpointDetails | null = null;
 
@@ -44,6 +47,8 @@ function change(changes: Partial<State>): void {
   history[isStep ? "pushState" : "replaceState"](null, "", writeState(state));
   render(state);
   if (state.endpoint !== before.endpoint) document.getElementById("endpoint-path")?.focus();
+  // The buttons of the start panel are made anew.
+  else if (document.activeElement === document.body) document.getElementById("start")?.focus();
 }
 
 /** Path of the endpoint in the panel. */
@@ -58,74 +63,18 @@ function render(next: State): void {
   const panel = root.querySelector(".panel");
   const endpoint = catalogue.endpoints.find(({ path }) => path === next.endpoint);
   details =
-    endpoint === undefined
-      ? null
-      : new EndpointDetails(endpoint, catalogue.tier, lineageOf(catalogue), next, change);
+    endpoint === undefined ? null : new EndpointDetails(endpoint, catalogue.tier, lineage, next, change);
   const back = button("All endpoints", () => change({ endpoint: "", ...NO_REQUEST }), { class: "back" });
   panel?.replaceChildren(
-    ...(next.endpoint === "" ? [welcome(catalogue)] : [back, details?.element ?? missing(next.endpoint)]),
+    ...(next.endpoint === ""
+      ? [startPanel(catalogue, list?.found ?? [], next, change)]
+      : [back, details?.element ?? missing(next.endpoint)]),
   );
   panel?.scrollTo(0, 0);
+  // On a phone the document scrolls.
+  scrollTo(0, 0);
   document.title = next.endpoint === "" ? catalogue.title : `${next.endpoint} · ${catalogue.title}`;
 }
-
-const lineages = new WeakMap<CatalogueBody, ReadonlyMap<string, LineageNode>>();
-
-function lineageOf(body: CatalogueBody): ReadonlyMap<string, LineageNode> | null {
-  if (body.lineage === null) return null;
-  const known = lineages.get(body) ?? new Map(body.lineage.map((node) => [node.id, node]));
-  lineages.set(body, known);
-  return known;
-}
-
-function welcome({ title, endpoints, categories }: CatalogueBody): HTMLElement {
-  const counts = new Map<string, number>();
-  for (const { category } of endpoints) counts.set(category, (counts.get(category) ?? 0) + 1);
-  const latest = new Map<string, string>();
-  const built = endpoints.flatMap(({ path, category, last_build }) =>
-    last_build === null ? [] : [{ path, category, at: last_build.completed_at }],
-  );
-  built.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
-  for (const { category, at } of built) if (!latest.has(category)) latest.set(category, at);
-  const changed = built
-    .slice(0, MAX_CHANGED)
-    .map(({ path, at }) =>
-      el("li", {}, el("a", { href: `?endpoint=${encodeURIComponent(path)}` }, path), " ", time(at)),
-    );
-  const cards = [...counts].map(([name, number]) =>
-    el(
-      "li",
-      {},
-      el(
-        "button",
-        { type: "button", click: () => change({ category: name }) },
-        el("strong", {}, name),
-        el(
-          "span",
-          {},
-          count(number, "endpoint"),
-          latest.has(name) && ", built ",
-          latest.has(name) && time(latest.get(name) ?? ""),
-        ),
-        Object.hasOwn(categories, name) && el("span", { class: "about" }, categories[name] ?? ""),
-      ),
-    ),
-  );
-  const locked = endpoints.filter(({ callable }) => !callable).length;
-  const more = locked === 0 ? "" : ` ${locked.toLocaleString("en")} of them need another key.`;
-  return el(
-    "div",
-    { class: "welcome" },
-    el("h2", {}, title),
-    el("p", {}, `${count(endpoints.length, "endpoint")}.${more} Choose one, or search: press / to begin.`),
-    el("ul", { class: "cards" }, ...cards),
-    changed.length > 0 && el("h3", {}, "Built last"),
-    changed.length > 0 && el("ul", { class: "changed" }, ...changed),
-  );
-}
-
-/** Endpoints that the home page lists by their last build. */
-const MAX_CHANGED = 6;
 
 function missing(path: string): HTMLElement {
   return el(
@@ -157,6 +106,7 @@ async function load(): Promise<void> {
     root.removeAttribute("aria-busy");
   }
   showCaller(catalogue);
+  lineage = catalogue.lineage && new Map(catalogue.lineage.map((node) => [node.id, node]));
   list = new EndpointList(catalogue, state, change);
   root.replaceChildren(list.element, el("div", { class: "panel", id: "panel", tabindex: -1 }));
   details = null;
@@ -190,22 +140,6 @@ function showCaller({ tier }: CatalogueBody): void {
   forget?.toggleAttribute("hidden", !hasKey);
 }
 
-const THEME = "routewright.theme";
-const themeButton = document.querySelector("#theme");
-
-function setTheme(theme: string): void {
-  document.documentElement.dataset["theme"] = theme;
-  themeButton?.setAttribute("aria-pressed", theme === "dark" ? "true" : "false");
-}
-setTheme(
-  storage("localStorage").getItem(THEME) ??
-    (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"),
-);
-themeButton?.addEventListener("click", () => {
-  const theme = document.documentElement.dataset["theme"] === "dark" ? "light" : "dark";
-  storage("localStorage").setItem(THEME, theme);
-  setTheme(theme);
-  render(state);
-});
+startTheme(() => render(state));
 
 void load();

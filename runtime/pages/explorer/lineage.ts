@@ -13,7 +13,11 @@ const MAX_NODES = 60;
 export function lineageGraph(model: string, all: ReadonlyMap<string, LineageNode>): HTMLElement | null {
   const { nodes, isCut } = nodesAbove(model, all);
   if (nodes.size < 2) return null;
-  const columns = columnsOf(model, nodes);
+  const depths = depthsOf(model, nodes);
+  const edges = [...nodes.values()].flatMap(({ id, parents }) =>
+    parents.filter((parent) => nodes.has(parent)).map((parent) => waypoints(parent, id, depths)),
+  );
+  const columns = columnsOf(depths, edges);
   const height = Math.max(...columns.map((column) => column.length)) * (HEIGHT + GAP_Y) - GAP_Y;
   const places = new Map(
     columns.flatMap((column, x) => {
@@ -23,10 +27,11 @@ export function lineageGraph(model: string, all: ReadonlyMap<string, LineageNode
   );
   const width = columns.length * (WIDTH + GAP_X) - GAP_X;
   const label = `What ${nameOf(model, nodes)} is made from: ${count(nodes.size - 1, "node")}.`;
-  const edges = [...nodes.values()].flatMap(({ id, parents }) =>
-    parents.flatMap((parent) => edge(places.get(parent), places.get(id))),
-  );
-  const boxes = [...places].map(([id, { x, y }]) => box(nodes.get(id), x, y, id === model));
+  const lines = edges.map((points) => edge(points.flatMap((id) => places.get(id) ?? [])));
+  const boxes = [...places].flatMap(([id, place]) => {
+    const node = nodes.get(id);
+    return node === undefined ? [] : [box(node, place, id === model)];
+  });
   const size = {
     width: width + 4,
     height: height + 4,
@@ -35,7 +40,7 @@ export function lineageGraph(model: string, all: ReadonlyMap<string, LineageNode
   const frame = el(
     "div",
     { class: "wide", tabindex: 0, role: "region", "aria-label": "Lineage graph" },
-    svg("svg", { role: "img", "aria-label": label, ...size }, ...edges, ...boxes),
+    svg("svg", { role: "img", "aria-label": label, ...size }, ...lines, ...boxes),
   );
   // The model is at the right end: a wide graph is scrolled there.
   requestAnimationFrame(() => (frame.scrollLeft = frame.scrollWidth));
@@ -61,8 +66,8 @@ function nodesAbove(model: string, all: ReadonlyMap<string, LineageNode>) {
   return { nodes, isCut: false };
 }
 
-/** Places each node left of the nodes that read it. At most one pass per node, so that a cycle ends too. */
-function columnsOf(model: string, nodes: ReadonlyMap<string, LineageNode>): readonly (readonly string[])[] {
+/** The longest way from each node to the model. At most one pass per node, so that a cycle ends too. */
+function depthsOf(model: string, nodes: ReadonlyMap<string, LineageNode>): ReadonlyMap<string, number> {
   const depths = new Map([[model, 0]]);
   for (let round = 0; round < nodes.size; round++) {
     let changed = false;
@@ -76,8 +81,28 @@ function columnsOf(model: string, nodes: ReadonlyMap<string, LineageNode>): read
     }
     if (!changed) break;
   }
+  return depths;
+}
+
+/** The ids from a parent to its reader. An edge takes a place of its own in each column between, so that it passes beside nodes. */
+function waypoints(parent: string, id: string, depths: ReadonlyMap<string, number>): readonly string[] {
+  const [from, to] = [depths.get(parent) ?? 0, depths.get(id) ?? 0];
+  const between = Array.from(
+    { length: Math.max(0, from - to - 1) },
+    (_, i) => `${parent} ${id} ${String(i)}`,
+  );
+  return [parent, ...between, id];
+}
+
+/** The ids of each column, from left to right. */
+function columnsOf(
+  depths: ReadonlyMap<string, number>,
+  edges: readonly (readonly string[])[],
+): readonly (readonly string[])[] {
   const columns: string[][] = [];
   for (const [id, depth] of depths) (columns[depth] ??= []).push(id);
+  for (const [parent = "", ...rest] of edges)
+    for (const [i, id] of rest.slice(0, -1).entries()) columns[(depths.get(parent) ?? 0) - 1 - i]?.push(id);
   return columns
     .filter((column) => column.length > 0)
     .map((column) => column.sort())
@@ -89,21 +114,20 @@ interface Place {
   readonly y: number;
 }
 
-function edge(from: Place | undefined, to: Place | undefined): SVGElement[] {
-  if (from === undefined || to === undefined) return [];
-  const [x1, y1] = [from.x + WIDTH, from.y + HEIGHT / 2];
-  const [x2, y2] = [to.x, to.y + HEIGHT / 2];
-  const middle = (x1 + x2) / 2;
-  const path = [
-    `M${String(x1)},${String(y1)}`,
-    `C${String(middle)},${String(y1)}`,
-    `${String(middle)},${String(y2)}`,
-  ];
-  return [svg("path", { class: "edge", d: `${path.join(" ")} ${String(x2)},${String(y2)}` })];
+function edge(places: readonly Place[]): SVGElement {
+  const parts = places.map(({ x, y }, i) => {
+    const middle = y + HEIGHT / 2;
+    if (i === 0) return `M${String(x + WIDTH)},${String(middle)}`;
+    const last = places[i - 1];
+    const before = (last?.y ?? 0) + HEIGHT / 2;
+    const turn = String(x - GAP_X / 2);
+    const curve = `C${turn},${String(before)} ${turn},${String(middle)} ${String(x)},${String(middle)}`;
+    return i === places.length - 1 ? curve : `${curve} h${String(WIDTH)}`;
+  });
+  return svg("path", { class: "edge", d: parts.join(" ") });
 }
 
-function box(node: LineageNode | undefined, x: number, y: number, isModel: boolean): SVGElement {
-  const { name = "", kind = "", tests = null } = node ?? {};
+function box({ name, kind, tests }: LineageNode, { x, y }: Place, isModel: boolean): SVGElement {
   const state = tests !== null && tests.failed > 0 ? " failed" : "";
   return svg(
     "g",

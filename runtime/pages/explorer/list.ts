@@ -1,14 +1,23 @@
 import { type CatalogueBody, type CatalogueEndpoint, lockOf } from "../catalogue-body.js";
 import { TIER_NAMES, TIERS, type Tier } from "../../model/tier.js";
 import { Search } from "../search.js";
-import { count, el, select } from "./dom.js";
+import { breakable, count, el, select } from "./dom.js";
 import { NO_REQUEST, type State } from "./state.js";
 
-/** Height of a row in pixels, as in the style sheet. */
+/** Heights in pixels, as in the style sheet. */
 const ROW = 58;
+const HEADING = 34;
 
-/** Rows rendered above and below the visible ones. */
-const SPARE = 6;
+/** Pixels rendered above and below the visible part. */
+const SPARE = 350;
+
+/** A row of the list: a category's name, or an endpoint. */
+interface Line {
+  readonly top: number;
+  readonly height: number;
+  /** Position among the endpoints; null for a category. */
+  readonly index: number | null;
+}
 
 const FRESHNESS = [
   ["", "Any time"],
@@ -34,20 +43,17 @@ export class EndpointList {
   readonly #scroller: HTMLElement;
   readonly #rows: HTMLUListElement;
   readonly #status: HTMLElement;
-  /** Where all endpoints have one tier, no row names it. */
-  readonly #hasTiers: boolean;
   #found: readonly CatalogueEndpoint[] = [];
   #state: State;
   #tabStop = 0;
-  /** In the order of the catalogue; a search ranks across categories. */
-  #isGrouped = true;
+  #lines: readonly Line[] = [];
+  #rowsOf: readonly Line[] = [];
 
   constructor(body: CatalogueBody, state: State, change: (change: Partial<State>) => void) {
     this.#body = body;
     this.#state = state;
     this.#change = change;
     this.#search = new Search(body.endpoints);
-    this.#hasTiers = new Set(body.endpoints.map(({ tier }) => tier)).size > 1;
     whenIdle(() => this.#search.prepare());
     this.#rows = el("ul", { class: "rows" });
     this.#scroller = el(
@@ -66,6 +72,11 @@ export class EndpointList {
     );
     new ResizeObserver(() => requestAnimationFrame(() => this.#draw())).observe(this.#scroller);
     this.update(state);
+  }
+
+  /** The endpoints that match the search and the filters. */
+  get found(): readonly CatalogueEndpoint[] {
+    return this.#found;
   }
 
   update(state: State): void {
@@ -89,8 +100,10 @@ export class EndpointList {
       0,
       this.#found.findIndex(({ path }) => path === state.endpoint),
     );
-    this.#isGrouped = state.search === "";
-    this.#rows.style.setProperty("height", `${String(this.#found.length * ROW)}px`);
+    this.#lines = linesOf(this.#found, state.search === "");
+    this.#rowsOf = this.#lines.filter(({ index }) => index !== null);
+    const { top, height } = this.#lines.at(-1) ?? { top: 0, height: 0 };
+    this.#rows.style.setProperty("height", `${String(top + height)}px`);
     this.#draw();
   }
 
@@ -98,8 +111,9 @@ export class EndpointList {
   reveal(): void {
     const index = this.#found.findIndex(({ path }) => path === this.#state.endpoint);
     const { scrollTop, clientHeight } = this.#scroller;
-    if (index >= 0 && (index * ROW < scrollTop || (index + 1) * ROW > scrollTop + clientHeight))
-      this.#scroller.scrollTop = Math.max(0, index * ROW - clientHeight / 2);
+    const top = this.#rowsOf[index]?.top ?? 0;
+    if (top < scrollTop || top + ROW > scrollTop + clientHeight)
+      this.#scroller.scrollTop = Math.max(0, top - clientHeight / 2);
   }
 
   focusSearch(): void {
@@ -163,22 +177,40 @@ export class EndpointList {
 
   #draw(): void {
     const { scrollTop, clientHeight } = this.#scroller;
-    const first = Math.max(0, Math.floor(scrollTop / ROW) - SPARE);
-    const end = Math.min(this.#found.length, Math.ceil((scrollTop + clientHeight) / ROW) + SPARE);
+    const [from, to] = [scrollTop - SPARE, scrollTop + clientHeight + SPARE];
     const focused = (document.activeElement as HTMLElement | null)?.dataset["index"];
-    const rows = this.#found.slice(first, end).map((endpoint, i) => this.#row(endpoint, first + i));
-    this.#rows.replaceChildren(...rows);
+    const lines = this.#lines.filter(({ top }) => top > from && top < to);
+    this.#rows.replaceChildren(...lines.flatMap((line, i) => this.#line(line, lines[i + 1])));
     if (focused !== undefined) this.#link(Number(focused))?.focus({ preventScroll: true });
   }
 
+  #line(line: Line, next: Line | undefined): readonly HTMLLIElement[] {
+    const endpoint = this.#found[line.index ?? next?.index ?? -1];
+    if (endpoint === undefined) return [];
+    const row =
+      line.index === null
+        ? el("li", { class: "category" }, endpoint.category)
+        : el(
+            "li",
+            { "aria-setsize": this.#found.length, "aria-posinset": line.index + 1 },
+            this.#row(endpoint, line.index),
+          );
+    row.style.setProperty("top", `${String(line.top)}px`);
+    return [row];
+  }
+
   #row(
-    { path, category, description, tier, callable, deprecation_date }: CatalogueEndpoint,
+    { path, description, tier, callable, deprecation_date }: CatalogueEndpoint,
     index: number,
-  ): HTMLLIElement {
-    const link = el(
+  ): HTMLAnchorElement {
+    const lock = lockOf({ callable, tier }, this.#body.tier);
+    // Below its category's name a path needs no category.
+    const name = path.split("/").slice(this.#state.search === "" ? 3 : 2);
+    return el(
       "a",
       {
         href: `?endpoint=${encodeURIComponent(path)}`,
+        title: path,
         "aria-current": path === this.#state.endpoint ? "true" : null,
         "data-index": index,
         // Tab reaches one row; arrow keys move from there.
@@ -189,28 +221,14 @@ export class EndpointList {
           this.#change({ endpoint: path, ...NO_REQUEST });
         },
       },
-      pathElement(path.replace(/^\/v1/, "")),
-      this.#hasTiers &&
-        el(
-          "span",
-          { class: `badge ${tier}` },
-          lockOf({ callable, tier }, this.#body.tier) ?? TIER_NAMES[tier],
-        ),
-      el("span", { class: "about" }, deprecation_date === null ? description : `Deprecated. ${description}`),
+      el("span", { class: "path" }, ...breakable(name.join("/"))),
+      el(
+        "span",
+        { class: "about" },
+        lock !== null && el("span", { class: `lock ${tier}` }, lock),
+        deprecation_date === null ? description : `Deprecated. ${description}`,
+      ),
     );
-    const isFirst = this.#isGrouped && this.#found[index - 1]?.category !== category;
-    const row = el(
-      "li",
-      {
-        "aria-setsize": this.#found.length,
-        "aria-posinset": index + 1,
-        class: isFirst ? "first" : null,
-        "data-category": isFirst ? category : null,
-      },
-      link,
-    );
-    row.style.setProperty("top", `${String(index * ROW)}px`);
-    return row;
   }
 
   #link(index: number): HTMLElement | null {
@@ -237,20 +255,26 @@ export class EndpointList {
   #focus(index: number): void {
     this.#tabStop = index;
     const { scrollTop, clientHeight } = this.#scroller;
-    if (index * ROW < scrollTop) this.#scroller.scrollTop = index * ROW;
-    else if ((index + 1) * ROW > scrollTop + clientHeight)
-      this.#scroller.scrollTop = (index + 1) * ROW - clientHeight;
+    const top = this.#rowsOf[index]?.top ?? 0;
+    // The first row of a category shows its name too.
+    if (top - HEADING < scrollTop) this.#scroller.scrollTop = top - HEADING;
+    else if (top + ROW > scrollTop + clientHeight) this.#scroller.scrollTop = top + ROW - clientHeight;
     this.#draw();
     this.#link(index)?.focus({ preventScroll: true });
   }
 }
 
-/** Characters at the end of a path that stay visible. */
-const TAIL = 20;
-
-/** A path that is too long loses its middle. */
-function pathElement(path: string): HTMLElement {
-  const cut = Math.max(0, path.length - TAIL);
-  const [head, tail] = [path.slice(0, cut), path.slice(cut)];
-  return el("span", { class: "path", title: path }, el("span", {}, head), el("span", {}, tail));
+/** Endpoints in the order of the catalogue stand below their category's name; a search ranks across categories. */
+function linesOf(found: readonly CatalogueEndpoint[], isGrouped: boolean): readonly Line[] {
+  const lines: Line[] = [];
+  let top = 0;
+  const add = (height: number, index: number | null): void => {
+    lines.push({ top, height, index });
+    top += height;
+  };
+  for (const [index, { category }] of found.entries()) {
+    if (isGrouped && found[index - 1]?.category !== category) add(HEADING, null);
+    add(ROW, index);
+  }
+  return lines;
 }

@@ -1,6 +1,6 @@
 import { TIER_NAMES } from "../../model/tier.js";
 import type { CatalogueEndpoint, TestSummary } from "../catalogue-body.js";
-import { type Child, count, el, prose, time } from "./dom.js";
+import { breakable, type Child, count, el, prose, time } from "./dom.js";
 
 /** Path, tier and description of an endpoint. */
 export function overview(endpoint: CatalogueEndpoint): readonly Child[] {
@@ -22,12 +22,7 @@ function heading({ path, methods, tier, model }: CatalogueEndpoint): HTMLElement
       ...methods.map((method) => el("span", { class: "badge method" }, method)),
       el("span", { class: `badge ${tier}` }, `${TIER_NAMES[tier]} (${tier})`),
     ),
-    // Lines may break after a slash or an underscore.
-    el(
-      "h2",
-      { id: "endpoint-path", tabindex: -1 },
-      ...path.split(/(?<=[/_])/).flatMap((part) => [part, el("wbr")]),
-    ),
+    el("h2", { id: "endpoint-path", tabindex: -1 }, ...breakable(path)),
     el("p", { class: "model" }, `dbt model ${model}`),
   );
 }
@@ -51,11 +46,12 @@ function formerPath({ path, sunset }: NonNullable<CatalogueEndpoint["former_path
 }
 
 /** Latest build, tests, page size and order. */
-export function facts({ last_build, data_as_of, tests, pagination, sort }: CatalogueEndpoint): HTMLElement {
+export function facts(endpoint: CatalogueEndpoint): HTMLElement {
+  const { callable, last_build, data_as_of, tests, pagination, sort } = endpoint;
   const rows: (readonly [string, readonly Child[]])[] = [
-    ["Last build", buildFact(last_build)],
+    ["Last build", callable ? buildFact(last_build) : [NOT_SHOWN]],
     ["Data as of", data_as_of === null ? [] : [time(data_as_of)]],
-    ["Tests", tests === null ? ["none"] : [testsFact(tests)]],
+    ["Tests", callable ? [tests === null ? "none" : testsFact(tests)] : [NOT_SHOWN]],
     [
       "Rows per page",
       pagination === null
@@ -74,6 +70,8 @@ export function facts({ last_build, data_as_of, tests, pagination, sort }: Catal
       .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, ...value))),
   );
 }
+
+const NOT_SHOWN = "not shown with this key";
 
 function buildFact(build: CatalogueEndpoint["last_build"]): readonly Child[] {
   if (build === null) return ["not known"];
@@ -103,35 +101,58 @@ function testsFact({ passed, warned, failed, unknown, problems }: TestSummary): 
 export function columnsTable({ columns }: CatalogueEndpoint): HTMLElement {
   if (columns.length === 0)
     return el("p", { class: "note" }, "The model declares no columns: all of the table's are served.");
+  const rows = columns.map(({ name, type, description, accepted_values }) => [
+    name,
+    type ?? "",
+    description + oneOf(accepted_values),
+  ]);
+  return definitions("Columns", ["Column", "Type", "Description"], rows);
+}
+
+/** What an endpoint takes, where there is no form. */
+export function parametersTable({ parameters, filters = [], pagination }: CatalogueEndpoint): HTMLElement {
+  const paging = pagination === null ? [] : ["limit", "offset"];
+  const rows = [
+    ...(parameters ?? []).map(({ name, column, operator, description, accepted_values }) => [
+      name,
+      `${column} ${operator}`,
+      description + oneOf(accepted_values),
+    ]),
+    ...filters.map(({ column, operators }) => [`${column}[…]`, operators.join(", "), ""]),
+    ...paging.map((name) => [name, "", "Paging."]),
+  ];
+  if (rows.length === 0) return el("p", { class: "note" }, NO_PARAMETERS);
+  return definitions("Parameters", ["Parameter", "Compares", "Description"], rows);
+}
+
+export const NO_PARAMETERS = "Takes no parameters: the whole table.";
+
+function oneOf(values: readonly string[] | undefined): string {
+  return values === undefined ? "" : ` One of: ${values.join(", ")}.`;
+}
+
+function definitions(
+  label: string,
+  headers: readonly string[],
+  rows: readonly (readonly string[])[],
+): HTMLElement {
+  const lines = rows.map(([name = "", type = "", description = ""]) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, name),
+      el("td", { class: "type" }, type),
+      el("td", {}, ...prose(description)),
+    ),
+  );
   return el(
     "div",
-    { class: "wide", tabindex: 0, role: "region", "aria-label": "Columns" },
+    { class: "wide", tabindex: 0, role: "region", "aria-label": label },
     el(
       "table",
       { class: "columns" },
-      el(
-        "thead",
-        {},
-        el("tr", {}, ...["Column", "Type", "Description"].map((name) => el("th", { scope: "col" }, name))),
-      ),
-      el(
-        "tbody",
-        {},
-        ...columns.map(({ name, type, description, accepted_values }) =>
-          el(
-            "tr",
-            {},
-            el("th", { scope: "row" }, name),
-            el("td", { class: "type" }, type ?? ""),
-            el(
-              "td",
-              {},
-              ...prose(description),
-              accepted_values !== undefined && ` One of: ${accepted_values.join(", ")}.`,
-            ),
-          ),
-        ),
-      ),
+      el("thead", {}, el("tr", {}, ...headers.map((name) => el("th", { scope: "col" }, name)))),
+      el("tbody", {}, ...lines),
     ),
   );
 }

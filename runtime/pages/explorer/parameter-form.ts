@@ -1,7 +1,9 @@
 import type { Method } from "../../model/endpoint.js";
-import type { CatalogueColumn, CatalogueEndpoint, CatalogueParameter } from "../catalogue-body.js";
-import { type ApiRequest, type Parameters, parametersOf, splitList, textOf, valuesOf } from "./api.js";
-import { el, prose } from "./dom.js";
+import type { CatalogueEndpoint, CatalogueParameter } from "../catalogue-body.js";
+import { type ApiRequest, type Parameters, parametersOf, splitList, valuesOf } from "./api.js";
+import { type Child, el, prose } from "./dom.js";
+import { NO_PARAMETERS } from "./overview.js";
+import { textOf } from "./values.js";
 
 /** A form with an input for each parameter. `send` is called with the values. */
 export function parameterForm(request: ApiRequest, send: (parameters: Parameters) => void): HTMLFormElement {
@@ -22,7 +24,7 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
       },
     },
     inputs.length === 0
-      ? el("p", { class: "note" }, "Takes no parameters: the whole table.")
+      ? el("p", { class: "note" }, NO_PARAMETERS)
       : el("div", { class: "inputs" }, ...inputs),
     endpoint.own_rows !== undefined &&
       el(
@@ -37,8 +39,6 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
       { class: "actions" },
       el("button", { type: "submit", class: "primary" }, "Run"),
       inputs.length > 0 && el("button", { type: "button", click: () => clear(form) }, "Clear"),
-      hasExamples(endpoint) &&
-        el("button", { type: "button", click: () => fillExamples(form, endpoint) }, "Fill in examples"),
     ),
   );
   return form;
@@ -56,18 +56,6 @@ function inputsOf(form: HTMLElement) {
 function exampleFor(endpoint: CatalogueEndpoint, column: string): string | null {
   const { example } = endpoint.columns.find(({ name }) => name === column) ?? {};
   return example === undefined || typeof example === "object" ? null : textOf(example);
-}
-
-function hasExamples(endpoint: CatalogueEndpoint): boolean {
-  return endpoint.parameters?.some(({ column }) => exampleFor(endpoint, column) !== null) ?? false;
-}
-
-function fillExamples(form: HTMLFormElement, endpoint: CatalogueEndpoint): void {
-  const columns = new Map(endpoint.parameters?.map(({ name, column }) => [name, column]));
-  for (const input of inputsOf(form)) {
-    const example = exampleFor(endpoint, columns.get(input.name) ?? "");
-    if (example !== null) input.value = example;
-  }
 }
 
 /** Shows an error of the service at the field that it names, if there is one. */
@@ -99,14 +87,14 @@ export function readForm(form: HTMLFormElement, { endpoint, method }: ApiRequest
   return parametersOf(pairs);
 }
 
-type Input = "choice" | "choices" | "date" | "text" | "commas" | "lines";
+type Input = "choice" | "choices" | "text" | "commas" | "lines";
 
 /** The values of a list are on lines for a POST, where a comma is part of a value. */
 function inputOf({ type, accepted_values }: CatalogueParameter, method: Method): Input {
   const isList = type === "string_list";
   if (accepted_values) return isList ? "choices" : "choice";
   if (isList) return method === "POST" ? "lines" : "commas";
-  return type === "date" ? "date" : "text";
+  return "text";
 }
 
 /** A short explanation of an operator. */
@@ -126,36 +114,42 @@ const LIST_HINTS: Readonly<Partial<Record<Input, string>>> = {
 function parameterInput(request: ApiRequest, parameter: CatalogueParameter): HTMLElement {
   const { name, column, operator, description } = parameter;
   const { require_any_of } = request.endpoint;
-  const id = `parameter-${name}`;
   const kind = inputOf(parameter, request.method);
-  const about = [
-    description === "" ? `${column} ${OPERATORS[operator]}.` : description,
-    LIST_HINTS[kind] ?? "",
-  ];
+  const about = description === "" ? `${column} ${OPERATORS[operator]}.` : description;
   const required = require_any_of.length === 1 && require_any_of[0] === name;
+  return labelled(
+    name,
+    "parameter",
+    `${about} ${LIST_HINTS[kind] ?? ""}`,
+    (attributes) => valueInput(request, parameter, kind, attributes),
+    required && el("span", { class: "needed" }, " required"),
+  );
+}
+
+type InputAttributes = Readonly<Record<"id" | "name" | "aria-describedby", string>>;
+
+/** An input with its label above and its description below. */
+function labelled(
+  name: string,
+  kind: "parameter" | "page",
+  about: string,
+  make: (attributes: InputAttributes) => HTMLElement,
+  mark: Child = null,
+): HTMLElement {
+  const id = `${kind}-${name}`;
   return el(
     "div",
     { class: "input" },
-    el("label", { for: id }, name, required && el("span", { class: "needed" }, " required")),
-    valueInput(request, parameter, kind, { id, name, "aria-describedby": `${id}-about` }),
-    el("p", { id: `${id}-about` }, ...prose(about.join(" ").trim())),
+    el("label", { for: id }, name, mark),
+    make({ id, name, "aria-describedby": `${id}-about` }),
+    el("p", { id: `${id}-about` }, ...prose(about.trim())),
   );
 }
 
 function fieldsInput(parameters: Parameters): HTMLElement {
   const value = valuesOf(parameters, "fields").join(",");
-  return el(
-    "div",
-    { class: "input" },
-    el("label", { for: "page-fields" }, "fields"),
-    el("input", {
-      id: "page-fields",
-      name: "fields",
-      type: "text",
-      value,
-      "aria-describedby": "page-fields-about",
-    }),
-    el("p", { id: "page-fields-about" }, "Columns, separated by commas. Default: all."),
+  return labelled("fields", "page", "Columns, separated by commas. Default: all.", (attributes) =>
+    el("input", { ...attributes, type: "text", value }),
   );
 }
 
@@ -185,20 +179,19 @@ function filterInputs(
 
 function valueInput(
   { endpoint, parameters }: ApiRequest,
-  { name, column, accepted_values = [] }: CatalogueParameter,
+  { name, column, type: accepts, accepted_values = [] }: CatalogueParameter,
   kind: Input,
-  attributes: Readonly<Record<string, string>>,
+  attributes: InputAttributes,
 ): HTMLElement {
   const values = valuesOf(parameters, name);
-  const { type, example }: Partial<CatalogueColumn> =
-    endpoint.columns.find((each) => each.name === column) ?? {};
-  const placeholder = example === undefined || typeof example === "object" ? null : `e.g. ${textOf(example)}`;
+  const type = endpoint.columns.find((each) => each.name === column)?.type;
+  const example = exampleFor(endpoint, column);
+  // The browser's own date field has the order of the reader's country.
+  const placeholder = accepts === "date" ? "YYYY-MM-DD" : example === null ? null : `e.g. ${example}`;
   switch (kind) {
     case "choice":
     case "choices":
       return choice(attributes, accepted_values, values, kind === "choices");
-    case "date":
-      return el("input", { ...attributes, type: "date", value: values[0] ?? "" });
     case "lines":
       return el("textarea", { ...attributes, placeholder, rows: 3, spellcheck: "false" }, values.join("\n"));
     case "text":
@@ -216,7 +209,7 @@ function valueInput(
 }
 
 function choice(
-  about: Readonly<Record<string, string>>,
+  about: InputAttributes,
   options: readonly string[],
   chosen: readonly string[],
   isMultiple: boolean,
@@ -225,7 +218,7 @@ function choice(
   return el(
     "select",
     { ...about, multiple: isMultiple, size: isMultiple ? Math.min(5, options.length) : 1 },
-    !isMultiple && el("option", { value: "" }, about["name"]?.startsWith("sort_") ? "(default)" : "(any)"),
+    !isMultiple && el("option", { value: "" }, about.name.startsWith("sort_") ? "(default)" : "(any)"),
     ...options.map((value) => el("option", { value, selected: picked.includes(value) }, value)),
   );
 }
@@ -234,51 +227,25 @@ function pageInputs(
   { pagination, sortable_fields }: CatalogueEndpoint,
   given: Parameters,
 ): readonly HTMLElement[] {
-  const number = (name: string, about: string, attributes: Readonly<Record<string, string | number>>) =>
-    el(
-      "div",
-      { class: "input" },
-      el("label", { for: `page-${name}` }, name),
-      el("input", {
-        id: `page-${name}`,
-        name,
-        type: "number",
-        value: valuesOf(given, name)[0] ?? "",
-        "aria-describedby": `page-${name}-about`,
-        ...attributes,
-      }),
-      el("p", { id: `page-${name}-about` }, about),
+  const number = (name: string, about: string, limits: Readonly<Record<string, number>>) =>
+    labelled(name, "page", about, (attributes) =>
+      el("input", { ...attributes, type: "number", value: valuesOf(given, name)[0] ?? "", ...limits }),
     );
-  const pages =
-    pagination === null
+  const options = (name: string, about: string, values: readonly string[]) =>
+    labelled(name, "page", about, (attributes) => choice(attributes, values, valuesOf(given, name), false));
+  const { max_limit: max = 0, default_limit: placeholder = 0 } = pagination ?? {};
+  return [
+    ...(pagination === null
       ? []
       : [
-          number("limit", `Rows, at most ${pagination.max_limit.toLocaleString("en")}.`, {
-            min: 1,
-            max: pagination.max_limit,
-            placeholder: pagination.default_limit,
-          }),
+          number("limit", `Rows, at most ${max.toLocaleString("en")}.`, { min: 1, max, placeholder }),
           number("offset", "Rows to skip.", { min: 0, placeholder: 0 }),
-        ];
-  const options = (name: string, about: string, values: readonly string[]) =>
-    el(
-      "div",
-      { class: "input" },
-      el("label", { for: `page-${name}` }, name),
-      choice(
-        { id: `page-${name}`, name, "aria-describedby": `page-${name}-about` },
-        values,
-        valuesOf(given, name),
-        false,
-      ),
-      el("p", { id: `page-${name}-about` }, about),
-    );
-  const sorts =
-    sortable_fields.length === 0
+        ]),
+    ...(sortable_fields.length === 0
       ? []
       : [
           options("sort_by", "Column to sort by.", sortable_fields),
           options("sort_direction", "Needs sort_by.", ["ASC", "DESC"]),
-        ];
-  return [...pages, ...sorts];
+        ]),
+  ];
 }

@@ -1,10 +1,11 @@
 import type { CatalogueEndpoint } from "../catalogue-body.js";
-import { ExactNumber, type Row, SHOWN, textOf } from "./api.js";
+import { SHOWN } from "./api.js";
 import { isIdentifier } from "./chart-data.js";
 import { button, count, el } from "./dom.js";
+import { ExactNumber, type Row, textOf } from "./values.js";
 
-/** Longer texts are shortened, and open on demand. */
-const MAX_TEXT = 80;
+/** Longer words, such as hashes and addresses, are cut in the middle; other texts by the style sheet. */
+const MAX_WORD = 24;
 
 /** How the numbers of a column are written. */
 interface NumberFormat {
@@ -19,7 +20,7 @@ interface Sort {
   readonly isDescending: boolean;
 }
 
-/** The rows as a table. A header sorts the rows of the page. */
+/** The rows as a table. A header sorts them; a click on a row shows its whole content. */
 export function tableOf(
   endpoint: CatalogueEndpoint,
   rows: readonly Row[],
@@ -46,19 +47,23 @@ export function tableOf(
       button(name + mark, () => choose(name)),
     );
   });
-  const lines = shown
-    .slice(0, SHOWN)
-    .map((row) => el("tr", {}, ...names.map((name) => cell(row[name], formats.get(name) ?? null))));
+  const lines = shown.slice(0, SHOWN).map((row) => line(row, names, formats));
   const element: HTMLElement = el(
     "div",
     {},
     el(
       "div",
       { class: "wide rowsview", tabindex: 0, role: "region", "aria-label": "Rows" },
-      el("table", {}, el("thead", {}, el("tr", {}, ...headers)), el("tbody", {}, ...lines)),
+      el(
+        "table",
+        {},
+        el("thead", {}, el("tr", {}, ...headers)),
+        el("tbody", { keydown: moveByArrow }, ...lines),
+      ),
     ),
-    sort !== null &&
-      el("p", { class: "note" }, "Sorted in this table only: other pages may hold other rows."),
+    names.length > 1 &&
+      el("p", { class: "note" }, `${count(names.length, "column")}. Choose a row to see all of it.`),
+    sort !== null && el("p", { class: "note" }, "Sorted within this page of the result only."),
     rows.length > SHOWN &&
       el("p", { class: "note" }, `The first ${String(SHOWN)} of ${count(rows.length, "row")}.`),
   );
@@ -76,6 +81,47 @@ function formatOf(name: string, rows: readonly Row[]): NumberFormat | null {
   return { isGrouped: !isIdentifier(name, rows), decimals };
 }
 
+/** A row whose first cell is a button that opens it. */
+function line(
+  row: Row,
+  names: readonly string[],
+  formats: ReadonlyMap<string, NumberFormat | null>,
+): HTMLTableRowElement {
+  const cells = names.map((name) => cell(row[name], formats.get(name) ?? null));
+  const opener = el("button", { type: "button", class: "opener", "aria-expanded": "false" });
+  opener.append(...(cells[0]?.childNodes ?? []));
+  cells[0]?.append(opener);
+  let whole: HTMLTableRowElement | null = null;
+  const toggle = (): void => {
+    // The end of a selection is no click.
+    if (getSelection()?.isCollapsed === false) return;
+    if (whole === null) made.after((whole = wholeRow(row, names)));
+    else {
+      whole.remove();
+      whole = null;
+    }
+    opener.setAttribute("aria-expanded", String(whole !== null));
+  };
+  const made = el("tr", { click: toggle }, ...cells);
+  return made;
+}
+
+function wholeRow(row: Row, names: readonly string[]): HTMLTableRowElement {
+  const values = names.map((name) =>
+    el("div", {}, el("dt", {}, name), el("dd", {}, textOf(row[name] ?? null))),
+  );
+  return el("tr", { class: "whole" }, el("td", { colspan: names.length }, el("dl", {}, ...values)));
+}
+
+/** Arrow keys go from row to row. */
+function moveByArrow(event: KeyboardEvent): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step === undefined || !(event.target instanceof HTMLButtonElement)) return;
+  event.preventDefault();
+  const openers = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>(".opener")];
+  openers[openers.indexOf(event.target) + step]?.focus();
+}
+
 function cell(value: unknown, format: NumberFormat | null): HTMLTableCellElement {
   if (value === null || value === undefined) return el("td", { class: "null" }, "null");
   const text = textOf(value);
@@ -89,9 +135,9 @@ function cell(value: unknown, format: NumberFormat | null): HTMLTableCellElement
     const isPadded = isPlain && missing > 0;
     return el("td", { class: "number" }, shown, isPadded && el("span", { class: "padding" }, padding));
   }
-  if (text.length <= MAX_TEXT) return el("td", {}, text);
-  const summary = el("summary", {}, `${text.slice(0, MAX_TEXT - 1)}…`);
-  return el("td", {}, el("details", {}, summary, el("p", {}, text)));
+  // Addresses and hashes differ at both ends.
+  const isWord = text.length > MAX_WORD && !/\s/.test(text);
+  return el("td", {}, isWord ? `${text.slice(0, 10)}…${text.slice(-8)}` : text);
 }
 
 /** Thousands apart, without a change of digits. */

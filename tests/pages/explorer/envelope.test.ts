@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ownSchema } from "../../support/database.js";
@@ -11,13 +12,14 @@ import { expectAccessible, visit } from "./page.js";
 const isThere = needs("chromium");
 const schema = isThere
   ? await ownSchema(`CREATE TABLE @.orders AS SELECT i AS id, (ARRAY['north', 'south'])[i % 2 + 1] AS region,
-      9007199254740993 + i AS amount FROM generate_series(1, 50) AS i`)
+      9007199254740993 + i AS amount FROM generate_series(1, 50) AS i;
+      CREATE TABLE @.events AS SELECT i AS id FROM generate_series(1, 102) AS i`)
   : "";
 const pagination = { enabled: true, default_limit: 5, max_limit: 20, response: "envelope" };
 const url = isThere
   ? await serveManifest(
-      manifestOf(
-        ["orders", "returns", "claims"].map((name) => ({
+      manifestOf([
+        ...["orders", "returns", "claims"].map((name) => ({
           name,
           schema,
           tags: ["production", "shop", `api:${name}`],
@@ -31,7 +33,19 @@ const url = isThere
           ...(name === "claims" && { alias: "orders", key: "id" }),
           routewright: { filters: ["region", "amount"], fields: true, cursor: name === "claims" },
         })),
-      ),
+        {
+          name: "events",
+          schema,
+          tags: ["production", "shop", "api:events"],
+          columns: { id: "int" },
+          api: {
+            allow_unfiltered: true,
+            pagination: { enabled: true, default_limit: 1, max_limit: 1 },
+            sort: [{ column: "id", direction: "ASC" }],
+          },
+        },
+      ]),
+      { RATE_LIMITS: "10000" },
     )
   : "";
 const ORDERS = "/explore?endpoint=/v1/shop/orders";
@@ -53,7 +67,9 @@ describe.skipIf(!isThere)("an endpoint with an envelope and column filters", () 
     const { page, problems } = await open(`${ORDERS}&view=json&p.limit=3&p.offset=48`);
     const shown = await page.getByRole("region", { name: "Rows as JSON" }).innerText();
     const answer = await (await fetch(`${url}/v1/shop/orders?limit=3&offset=48`)).text();
-    expect(shown).toBe(answer);
+    // In lines of their own, with every digit.
+    expect(shown.replace(/\s/g, "")).toBe(answer);
+    expect(shown).toContain('\n      "amount": 9007199254741042\n');
     expect(JSON.parse(answer)).toMatchObject({ pagination: { offset: 48, returned: 2, has_more: false } });
     expect(problems).toEqual([]);
   });
@@ -66,9 +82,30 @@ describe.skipIf(!isThere)("an endpoint with an envelope and column filters", () 
     await expect.poll(() => first.innerText()).toMatch(/^16\t/);
     const { searchParams } = new URL(page.url());
     expect([searchParams.has("p.cursor"), searchParams.has("p.offset")]).toEqual([true, false]);
+    expect(await page.locator(".answer .facts").innerText()).toMatch(/^Rows 8 to 12 /);
+    await page.getByRole("button", { name: "Previous page" }).click();
+    await expect.poll(() => first.innerText()).toMatch(/^6\t/);
+    await page.getByRole("button", { name: "Next page" }).click();
+    await expect.poll(() => first.innerText()).toMatch(/^16\t/);
     await page.getByLabel("limit", { exact: true }).fill("3");
     await page.getByRole("button", { name: "Run" }).click();
     await expect.poll(() => first.innerText()).toMatch(/^2\t/);
+    expect(problems).toEqual([]);
+  });
+
+  it.each([
+    ["orders", "shop-orders.csv", 50],
+    ["claims", "shop-claims.csv", 50],
+    // One download has at most 100 pages, and its name says what they hold.
+    ["events", "shop-events-first-100-rows.csv", 100],
+  ])("downloads all pages of %s as %s", async (name, file, count) => {
+    const { page, problems } = await open(`/explore?endpoint=/v1/shop/${name}&p.limit=1`);
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download CSV" }).click();
+    expect((await download).suggestedFilename()).toBe(file);
+    const lines = readFileSync(await (await download).path(), "utf8").split("\r\n");
+    expect(lines.filter((line) => line.includes("id"))).toHaveLength(1);
+    expect(lines.slice(1, -1).map(parseFloat)).toEqual(Array.from({ length: count }, (_, i) => i + 1));
     expect(problems).toEqual([]);
   });
 

@@ -61,6 +61,8 @@ describe.skipIf(!isThere)("/explore in trouble", () => {
   it("says in words what the service refuses", async () => {
     const { page } = await open(`${PLACES}&p.constructor=a&p.constructor=b`);
     await alert(page).getByText("Parameter 'constructor' expects a single value.").waitFor();
+    // The same request would fail again.
+    expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
     await page.getByLabel("API key").fill("sk_live_wrong");
     await page.getByRole("button", { name: "Use key" }).click();
     await alert(page).getByText("Invalid API Key. Correct the key, or remove it.").waitFor();

@@ -1,0 +1,87 @@
+import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
+import { button, type Child, copyable, count, el, time } from "./dom.js";
+import { highlighted, samplesOf } from "./samples.js";
+import type { State } from "./state.js";
+
+/** Endpoints that are listed by their last build. */
+const MAX_CHANGED = 6;
+
+/** What to do first, and the endpoints found, by category. Follows the search and the filters. */
+export function startPanel(
+  { title, categories, endpoints }: CatalogueBody,
+  found: readonly CatalogueEndpoint[],
+  { search, category }: State,
+  change: (change: Partial<State>) => void,
+): HTMLElement {
+  const isAll = found.length === endpoints.length;
+  const heading = category || (search ? `Found for “${search}”` : title);
+  const about = Object.hasOwn(categories, category) ? ` ${categories[category] ?? ""}` : "";
+  const counts = new Map<string, number>();
+  for (const each of found) counts.set(each.category, (counts.get(each.category) ?? 0) + 1);
+  const cards = [...counts].map(([name, number]) =>
+    el(
+      "li",
+      {},
+      el(
+        "button",
+        { type: "button", click: () => change({ category: name }) },
+        el("strong", {}, name),
+        el("span", {}, count(number, "endpoint")),
+        Object.hasOwn(categories, name) && el("span", { class: "about" }, categories[name] ?? ""),
+      ),
+    ),
+  );
+  return el(
+    "div",
+    { class: "welcome" },
+    el("h2", { id: "start", tabindex: -1 }, heading),
+    el("p", {}, `${count(found.length, "endpoint")}.${about}`),
+    ...firstCall(found),
+    category === "" && el("ul", { class: "cards" }, ...cards),
+    ...lastBuilt(found),
+    !isAll && button("Show all endpoints", () => change({ search: "", category: "", tier: "", fresh: "" })),
+  );
+}
+
+/** A call to copy that answers without a parameter, and what a key is for. */
+function firstCall(found: readonly CatalogueEndpoint[]): readonly Child[] {
+  const callable = found.filter((each) => each.callable && each.require_any_of.length === 0);
+  const endpoint = callable.find(({ tier }) => tier === "tier0") ?? callable[0];
+  const locked = found.filter((each) => !each.callable).length;
+  const parameters = endpoint?.pagination ? { limit: ["5"] } : {};
+  const call =
+    endpoint === undefined
+      ? null
+      : samplesOf({ endpoint, method: "GET", parameters }, location.origin, endpoint.tier !== "tier0").curl;
+  return [
+    el("h3", {}, "Base address"),
+    copyable("Base address", location.origin, location.origin),
+    call !== null && el("h3", {}, "First call"),
+    call !== null && copyable("First call", call, ...highlighted(call)),
+    el("h3", {}, "Key"),
+    el(
+      "p",
+      {},
+      locked === 0
+        ? "You may call all of these. "
+        : `${locked.toLocaleString("en")} of these need another key. `,
+      "Who runs this API gives out keys. Enter yours above, and send it in the header ",
+      el("code", {}, "X-API-Key"),
+      ".",
+    ),
+  ];
+}
+
+function lastBuilt(found: readonly CatalogueEndpoint[]): readonly Child[] {
+  const built = found.flatMap(({ path, last_build }) =>
+    last_build === null ? [] : [{ path, at: last_build.completed_at }],
+  );
+  if (built.length === 0) return [];
+  const items = built
+    .sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
+    .slice(0, MAX_CHANGED)
+    .map(({ path, at }) =>
+      el("li", {}, el("a", { href: `?endpoint=${encodeURIComponent(path)}` }, path), " ", time(at)),
+    );
+  return [el("h3", {}, "Built last"), el("ul", { class: "changed" }, ...items)];
+}

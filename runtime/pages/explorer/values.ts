@@ -1,0 +1,44 @@
+/** A number that JavaScript would round, as text. */
+export class ExactNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  toString(): string {
+    return this.text;
+  }
+
+  toJSON(): number {
+    return Number(this.text);
+  }
+}
+
+/** The displayed text of a value. */
+export function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value instanceof ExactNumber ? value.text : JSON.stringify(value);
+}
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Keeps all digits of a number, in browsers whose `JSON.parse` passes the source text. */
+export function keepDigits(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const source = context?.source;
+  if (typeof value !== "number" || source === undefined) return value;
+  return String(value) === source || Number.isSafeInteger(value) ? value : new ExactNumber(source);
+}
+
+/** A JSON text with line breaks and indents. Values stay as they are, so that no digit is lost. */
+export function formatted(json: string): string {
+  let depth = 0;
+  const line = (): string => `\n${"  ".repeat(depth)}`;
+  return json.replace(/"(?:[^"\\]|\\.)*"|[[{]\s*[\]}]|[[{]|[\]}]|[,:]|\s+/g, (token) => {
+    if (token === "{" || token === "[") return (depth++, token + line());
+    if (token === "}" || token === "]") return (depth--, line() + token);
+    if (token === ",") return token + line();
+    if (token === ":") return ": ";
+    return /^\s/.test(token) ? "" : token;
+  });
+}
