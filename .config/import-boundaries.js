@@ -31,7 +31,6 @@ export const BOUNDARIES = {
     "generator/diff",
     "generator/lint",
     "generator/output",
-    "generator/verify",
   ],
   "generator/watch": [
     "generator/manifest",

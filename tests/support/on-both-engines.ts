@@ -36,7 +36,10 @@ const QUEUE = "holds queries by a PostgreSQL lock; the queue stands above the en
 /** The other suites of those folders, each with its reason. */
 export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
   ...reason(CONNECTIONS, ["crowds", "file-descriptors", "framing", "graceful-shutdown", "nginx"].map(http)),
-  ...reason(CONNECTIONS, ["oversized", "pipelines", "slow-senders", "ten-thousand"].map(http)),
+  ...reason(
+    CONNECTIONS,
+    ["oversized", "pipelines", "slow-senders", "ten-thousand", "unfinished-bodies"].map(http),
+  ),
   [http("slow-readers")]: "memory of responses above the engines; streaming.test.ts reads slowly from both",
   ...reason(BEFORE_A_QUERY, ["accepted-values", "bearer-tokens", "key-file", "keyring", "keys"].map(request)),
   ...reason(BEFORE_A_QUERY, ["rate-limits", "running-server", "unknown-keys"].map(request)),

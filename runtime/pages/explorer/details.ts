@@ -16,7 +16,7 @@ import { button, type Child, copyable, el, toggle } from "./dom.js";
 import { markField, parameterForm, readForm } from "./parameter-form.js";
 import { lineageGraph } from "./lineage.js";
 import { columnsTable, facts, overview, parametersTable } from "./overview.js";
-import { type Position, resultView } from "./results.js";
+import { type PagePosition, resultView } from "./results.js";
 import { highlighted, type Language, LANGUAGES, samplesOf } from "./samples.js";
 import type { State } from "./state.js";
 import { key } from "./storage.js";
@@ -36,7 +36,7 @@ export class EndpointDetails {
   #running: AbortController | null = null;
   #result: QueryResponse | null = null;
   /** Pages reached by "Next page", by their parameters: the rows before each, and the page before. */
-  readonly #trail = new Map<string, Omit<Position, "next">>();
+  readonly #trail = new Map<string, Omit<PagePosition, "next">>();
 
   constructor(
     endpoint: CatalogueEndpoint,
@@ -182,7 +182,7 @@ export class EndpointDetails {
     );
   }
 
-  #position({ hasNext, cursor, rows }: QueryResponse): Position {
+  #position({ hasNext, cursor, rows }: QueryResponse): PagePosition {
     const { parameters } = this.#state;
     const next = hasNext ? nextPage(parameters, cursor, rows.length) : null;
     const known = this.#trail.get(JSON.stringify(parameters));

@@ -23,7 +23,7 @@ export interface ResultActions {
 }
 
 /** Where a page stands in the result. */
-export interface Position {
+export interface PagePosition {
   /** Rows before the page; null where it is not known, after a cursor. */
   readonly skipped: number | null;
   readonly previous: Parameters | null;
@@ -34,7 +34,7 @@ export interface Position {
 export function resultView(
   request: ApiRequest,
   result: QueryResponse,
-  position: Position,
+  position: PagePosition,
   { view, chart }: Pick<State, "view" | "chart">,
   actions: ResultActions,
 ): HTMLElement {
@@ -76,13 +76,16 @@ export function resultView(
   );
 }
 
-function placeOf(rows: number, { skipped, previous, next }: Position): string {
+function placeOf(rows: number, { skipped, previous, next }: PagePosition): string {
   if (skipped === null || rows === 0 || (previous === null && next === null)) return count(rows, "row");
   const [first, last] = [skipped + 1, skipped + rows].map((each) => each.toLocaleString("en"));
   return `Rows ${first ?? ""} to ${last ?? ""}`;
 }
 
-function pageButtons({ skipped, previous, next }: Position, { go }: ResultActions): readonly HTMLElement[] {
+function pageButtons(
+  { skipped, previous, next }: PagePosition,
+  { go }: ResultActions,
+): readonly HTMLElement[] {
   if (previous === null && next === null) return [];
   const step = (label: string, parameters: Parameters | null): HTMLElement =>
     button(label, () => parameters !== null && go(parameters), { disabled: parameters === null });
