@@ -63,7 +63,7 @@ export const COLUMNS: Readonly<Record<string, TestColumn>> = {
       ["'Infinity'", "null"],
       ["'-0'", "-0"],
       ["0.1", "0.1"],
-      ["1e300", "1e+300"],
+      ["1e300", "1e300"],
       NULL,
     ],
   },

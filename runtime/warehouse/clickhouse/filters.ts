@@ -1,6 +1,6 @@
 import type { Comparison, LetterCase } from "../../model/endpoint.js";
 import type { Condition } from "../../model/query.js";
-import { escapedIdentifier, join, sql, type Sql } from "../sql.js";
+import { constant, escapedIdentifier, join, sql, type Sql } from "../sql.js";
 import type { ResultColumns } from "../warehouse.js";
 import { escaped, MAX_PARAMETER_LENGTH, parameter } from "./parameters.js";
 import {
@@ -78,9 +78,14 @@ export function columnOf(name: string): Sql {
   return escapedIdentifier(name);
 }
 
-/** The column as text; `FixedString` without the zero bytes at its end. */
+/** The column as responses show it; `FixedString` without the zero bytes at its end. */
 function textOf(column: string, type: string): Sql {
-  return parseType(type).name === "String" ? columnOf(column) : sql`toString(${columnOf(column)})`;
+  const { name, arguments: sizes } = parseType(type);
+  if (name === "String") return columnOf(column);
+  // `toString` drops the zeros at the end of a decimal.
+  return name === "Decimal"
+    ? sql`toDecimalString(${columnOf(column)}, ${constant(Number(sizes[1]))})`
+    : sql`toString(${columnOf(column)})`;
 }
 
 function equals(

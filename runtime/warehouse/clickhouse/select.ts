@@ -57,7 +57,10 @@ export function selectAggregate(source: Source, bounded: ResultColumns, { condit
   const rows = filtered(source, { conditions, sort: [] });
   return written(source, [sql`count()`, ...bounds], rows, ([count = EMPTY, ...read]) => [
     ["count", sql`toString(ifNull(${count}, 0))`],
-    ...read.map((bound, i): [string, Sql] => [`${i % 2 === 0 ? "min" : "max"}${String(i >> 1)}`, bound]),
+    ...read.map((bound, i): [string, Sql] => [
+      `${i % 2 === 0 ? "min" : "max"}${String(i >> 1)}`,
+      writeJson(bounded[i >> 1]?.type ?? "String", bound),
+    ]),
   ]);
 }
 
@@ -141,7 +144,19 @@ function write({ type, wide }: ResultColumn, value: Sql, format: RowFormat): Sql
 
 /** `toString` removes the zero bytes at the end of a `FixedString`. */
 function writeJson(type: string, value: Sql): Sql {
-  return parseType(type).name === "FixedString" ? sql`toString(${value})` : value;
+  const { name } = parseType(type);
+  return name === "FixedString" ? sql`toString(${value})` : writeTime(type, value);
+}
+
+/**
+ * A time without the zeros at the end of its fraction, as PostgreSQL has it; no setting does this for RFC 3339. It takes 60 ns,
+ * twice what the time takes as it is.
+ */
+function writeTime(type: string, value: Sql): Sql {
+  const { name, arguments: sizes } = parseType(type);
+  if (name !== "DateTime64" || sizes[0] === "0") return value;
+  const text = sql`replaceOne(toString(toTimeZone(${value}, 'UTC')), ' ', 'T')`;
+  return sql`replaceRegexpOne(concat(${text}, 'Z'), '[.]?0*Z$', 'Z')`;
 }
 
 const NUMBERS = /^(U?Int\d+|Decimal)$/;
@@ -169,7 +184,7 @@ const SCALARS =
 /** Lists and objects are their JSON. */
 function writeCsv(type: string, value: Sql): Sql {
   const { name } = parseType(type);
-  if (SCALARS.test(name)) return value;
+  if (SCALARS.test(name)) return writeTime(type, value);
   if (TEXTS.test(name)) return validText(sql`toString(${value})`);
   if (/Float/.test(name)) return sql`if(isFinite(${value}), ${value}, NULL)`;
   return jsonText(value);

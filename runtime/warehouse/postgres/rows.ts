@@ -107,7 +107,7 @@ export class TextWriter implements RowWriter {
       const { kind, before, isQuoted, none, around } = column;
       const length = fieldLength(frame, from);
       from += 4;
-      const most = kind === TEXT ? LONGEST_ESCAPE * Math.min(length, PIECE_BYTES) : length;
+      const most = kind === TEXT ? LONGEST_ESCAPE * Math.min(length, PIECE_BYTES) : length + MORE_DIGITS;
       if (out.length - at < around + most) {
         this.#at = at;
         out = this.#grow(around + most);
@@ -122,6 +122,9 @@ export class TextWriter implements RowWriter {
           case NUMBER:
             // JSON has no NaN and no infinity: they are null. `NaN` and `Infinity` end with a letter.
             if ((frame[to - 1] as number) > DIGIT_9) isNull = true;
+            // An exponent has two or three digits behind its sign.
+            else if (frame[to - 4] === LETTER_E || frame[to - 5] === LETTER_E)
+              at += out.write(withoutPlus(frame.toString("latin1", from, to)), at, "latin1");
             else at = copy(frame, from, to, out, at);
             break;
           case TEXT:
@@ -242,6 +245,13 @@ function escape(escapes: Escapes, bytes: Buffer, from: number, to: number, out: 
 }
 
 const DIGIT_9 = 0x39;
+const LETTER_E = 0x65;
+
+/** How much longer a float becomes: `1e+20` has 21 digits. */
+const MORE_DIGITS = 16;
+
+/** A float in the form that ClickHouse has too: `1e-07` is `1e-7`, `1e+15` has all digits. */
+const withoutPlus = (digits: string): string => String(Number(digits)).replace("e+", "e");
 const HYPHEN = 0x2d;
 const LETTER_C = 0x43;
 const LETTER_T = 0x54;
