@@ -4,7 +4,7 @@ import { clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { sendRequest } from "../data-api/http-client.js";
+import { sendRequest } from "../support/http-client.js";
 
 /** The SQL of a value of the same meaning in both engines. */
 type Same = readonly [postgres: string, clickhouse: string];
