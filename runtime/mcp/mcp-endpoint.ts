@@ -42,9 +42,12 @@ function mcpCaller(
   endpointAt: (path: string) => Endpoint | null,
 ): McpCaller {
   const { caller } = context;
+  const { callable, locked } = documents.catalogue(caller);
   return {
-    catalogue: documents.catalogue(caller).callable,
+    catalogue: callable,
+    locked,
     search: () => documents.search(caller),
+    lockedSearch: () => documents.lockedSearch(caller),
     async query(path, fields, isSummary = false) {
       const endpoint = endpointAt(path);
       return endpoint === null ? unknownPath() : queryForTool(context, endpoint, fields, isSummary);

@@ -9,7 +9,7 @@ import type {
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
-import type { CatalogueBody, CatalogueEndpoint } from "../pages/catalogue-body.js";
+import { type CatalogueBody, type CatalogueEndpoint, lockOf } from "../pages/catalogue-body.js";
 import type { Found, Search } from "../pages/search.js";
 import type { RawFields } from "../request/request-fields.js";
 import { fieldsOf, linesOf, type QueryReply, rowOf, type ToolRow } from "./query.js";
@@ -27,8 +27,12 @@ import {
 export interface McpCaller {
   /** What the caller may call. */
   readonly catalogue: CatalogueBody;
+  /** What the caller may see, but not call. */
+  readonly locked: readonly CatalogueEndpoint[];
   /** Over the endpoints of `catalogue`. */
   search(): Promise<Search>;
+  /** Over `locked`. */
+  lockedSearch(): Promise<Search>;
   /** Queries an endpoint of the catalogue: its rows as NDJSON, or with `isSummary` one object about all of them. */
   query(path: string, fields: RawFields, isSummary?: boolean): Promise<QueryReply>;
 }
@@ -85,7 +89,7 @@ async function callTool(caller: McpCaller, name: string, given: unknown): Promis
   if (name === "list_categories") return listCategories(caller);
   if (name === "search_endpoints") return searchEndpoints(caller, args);
   const endpoint = caller.catalogue.endpoints.find(({ path }) => path === args.path);
-  if (endpoint === undefined) return unknownEndpoint(args.path);
+  if (endpoint === undefined) return unknownEndpoint(caller, args.path);
   if (name === "describe_endpoint") return success(withLimits(endpoint));
   return name === "query_endpoint"
     ? queryEndpoint(caller, endpoint, args)
@@ -139,12 +143,29 @@ async function searchEndpoints(caller: McpCaller, args: Arguments): Promise<Call
   }));
   const next = offset + endpoints.length;
   const hint = hintOf(caller.catalogue, result, found.length, args);
+  const locked = await lockedFor(caller, args);
   return success({
     found: found.length,
     endpoints,
+    ...(locked.length > 0 && { locked }),
     ...(next < found.length && { next_offset: next }),
     ...(hint !== null && { hint }),
   });
+}
+
+/** Locked endpoints named in a result. */
+const MAX_LOCKED = 3;
+
+/** Locked endpoints that have every word of the query: the answer may be there, and not in those of other words. */
+async function lockedFor(caller: McpCaller, { query = "", category }: Arguments) {
+  if (query === "" || caller.locked.length === 0) return [];
+  const { found, complete } = (await caller.lockedSearch()).find(query);
+  return found
+    .slice(0, complete)
+    .flatMap((i) => caller.locked[i] ?? [])
+    .filter((each) => category === undefined || each.category === category)
+    .slice(0, MAX_LOCKED)
+    .map((each) => ({ path: each.path, needs: lockOf(each, caller.catalogue.tier) ?? "" }));
 }
 
 /** What to try where nothing fits the query, or nothing fits all of it. */
@@ -286,9 +307,12 @@ async function summarizeEndpoint(
     : failure(failureText(reply, endpoint));
 }
 
-/** The same message for an endpoint of a higher tier: its existence is not disclosed. */
-function unknownEndpoint(path: string): CallToolResult {
-  return failure(`Your key can call no endpoint ${path}. Find one with search_endpoints.`);
+/** With `CATALOGUE=allowed` no locked endpoint is known: its existence is not disclosed. */
+function unknownEndpoint({ catalogue, locked }: McpCaller, path: string): CallToolResult {
+  const known = locked.find((each) => each.path === path);
+  const lock = known && lockOf(known, catalogue.tier);
+  const reason = lock ? ` (${lock})` : "";
+  return failure(`Your key can call no endpoint ${path}${reason}. Find one with search_endpoints.`);
 }
 
 function success(structuredContent: object, text = JSON.stringify(structuredContent)): CallToolResult {

@@ -80,6 +80,11 @@ export const TOOLS = [
             ["path", "columns"],
           ),
         },
+        locked: {
+          type: "array",
+          description: "Endpoints that fit the query and that this key may not call.",
+          items: object({ path: text, needs: text }, ["path", "needs"]),
+        },
         next_offset: count,
         hint: text,
       },

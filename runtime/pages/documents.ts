@@ -19,6 +19,8 @@ interface CachedDocument<T> {
 interface CatalogueDocument {
   /** The part that the caller may call. */
   readonly callable: CatalogueBody;
+  /** The others that the caller may see: none with `CATALOGUE=allowed`. */
+  readonly locked: readonly CatalogueEndpoint[];
   readonly result: BufferedResult;
   /** Text of `llms.txt`. */
   readonly llms: BufferedResult;
@@ -38,6 +40,7 @@ export class Documents {
   readonly #scope: CatalogueScope;
   readonly #openApi = cacheOf<BufferedResult>();
   readonly #searches = cacheOf<Promise<Search>>();
+  readonly #lockedSearches = cacheOf<Promise<Search>>();
   readonly #catalogues = cacheOf<CatalogueDocument>();
 
   constructor(
@@ -82,6 +85,7 @@ export class Documents {
       const body = catalogueFor(source, caller);
       return {
         callable: callablePart(body),
+        locked: body.endpoints.filter(({ callable }) => !callable),
         result: new BufferedResult(JSON.stringify(body), 0, 0),
         llms: new BufferedResult(llmsText(body), 0, 0),
       };
@@ -90,13 +94,14 @@ export class Documents {
 
   /** The search over the endpoints that a caller may call. Builds and tests do not change it. */
   search(caller: CallerAccess): Promise<Search> {
-    return this.#cached(this.#searches, caller, "", async () => {
-      const { callable } = this.catalogue(caller);
-      const search = new Search(callable.endpoints);
-      // Other requests run between the pieces.
-      while (search.prepare()) await setImmediate();
-      return search;
-    });
+    return this.#cached(this.#searches, caller, "", () =>
+      searchOf(this.catalogue(caller).callable.endpoints),
+    );
+  }
+
+  /** The search over those that a caller may see and not call. */
+  lockedSearch(caller: CallerAccess): Promise<Search> {
+    return this.#cached(this.#lockedSearches, caller, "", () => searchOf(this.catalogue(caller).locked));
   }
 
   #cached<T>(
@@ -113,6 +118,13 @@ export class Documents {
     cache.set(key, { release, results, value });
     return value;
   }
+}
+
+async function searchOf(endpoints: readonly CatalogueEndpoint[]): Promise<Search> {
+  const search = new Search(endpoints);
+  // Other requests run between the pieces.
+  while (search.prepare()) await setImmediate();
+  return search;
 }
 
 /** `llms.txt`: what language models read first (llmstxt.org). */

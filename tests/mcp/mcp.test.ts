@@ -111,6 +111,18 @@ describe("an MCP client", () => {
     );
   });
 
+  it("names a locked endpoint that fits, with what it needs and nothing of its rows", async () => {
+    const search = async (key: string | undefined, query: string) =>
+      JSON.parse((await call(await connect(key), "search_endpoints", { query })).text) as {
+        locked?: unknown;
+      };
+    expect((await search(undefined, "wages")).locked).toEqual([
+      { path: "/v1/staff/wages", needs: "needs Premium" },
+    ]);
+    expect((await search(undefined, "sales per day")).locked).toBeUndefined();
+    expect((await search(KEYS.tier2, "wages")).locked).toBeUndefined();
+  });
+
   it("gets the API's own refusals", async () => {
     const client = await connect();
     const query = (parameters: object) =>
@@ -242,8 +254,18 @@ describe("an MCP client", () => {
 describe("a key", () => {
   const SECRET = { path: "/v1/staff/wages" };
 
-  it.each(["tier0", "tier1"] as const)("of %s neither sees nor calls what is of tier2", async (tier) => {
+  it.each(["tier0", "tier1"] as const)("of %s neither describes nor queries what is of tier2", async (tier) => {
     const client = await connect(KEYS[tier]);
+    expect((await call(client, "search_endpoints")).text).not.toContain("wages");
+    for (const tool of ["describe_endpoint", "query_endpoint"])
+      expect(await call(client, tool, SECRET)).toEqual({
+        text: `Your key can call no endpoint ${SECRET.path} (needs Premium). Find one with search_endpoints.`,
+        isError: true,
+      });
+  });
+
+  it("sees nothing of what is locked with CATALOGUE=allowed", async () => {
+    const client = await connect(KEYS.tier1, await serveManifest(manifest, { CATALOGUE: "allowed" }));
     expect((await call(client, "search_endpoints")).text).not.toContain("wages");
     expect((await call(client, "search_endpoints", { query: "wages" })).text).toMatch(
       /^\{"found":0,"endpoints":\[\],"hint":"No endpoint has a word of 'wages'\./,
