@@ -1,5 +1,5 @@
 /** The browser's storage; in memory where the browser denies access. */
-export function storage(kind: "localStorage" | "sessionStorage"): Pick<Storage, "getItem" | "setItem"> {
+function storage(kind: "localStorage" | "sessionStorage"): Pick<Storage, "getItem" | "setItem"> {
   try {
     return window[kind];
   } catch {
