@@ -254,15 +254,18 @@ describe("an MCP client", () => {
 describe("a key", () => {
   const SECRET = { path: "/v1/staff/wages" };
 
-  it.each(["tier0", "tier1"] as const)("of %s neither describes nor queries what is of tier2", async (tier) => {
-    const client = await connect(KEYS[tier]);
-    expect((await call(client, "search_endpoints")).text).not.toContain("wages");
-    for (const tool of ["describe_endpoint", "query_endpoint"])
-      expect(await call(client, tool, SECRET)).toEqual({
-        text: `Your key can call no endpoint ${SECRET.path} (needs Premium). Find one with search_endpoints.`,
-        isError: true,
-      });
-  });
+  it.each(["tier0", "tier1"] as const)(
+    "of %s neither describes nor queries what is of tier2",
+    async (tier) => {
+      const client = await connect(KEYS[tier]);
+      expect((await call(client, "search_endpoints")).text).not.toContain("wages");
+      for (const tool of ["describe_endpoint", "query_endpoint"])
+        expect(await call(client, tool, SECRET)).toEqual({
+          text: `Your key can call no endpoint ${SECRET.path} (needs Premium). Find one with search_endpoints.`,
+          isError: true,
+        });
+    },
+  );
 
   it("sees nothing of what is locked with CATALOGUE=allowed", async () => {
     const client = await connect(KEYS.tier1, await serveManifest(manifest, { CATALOGUE: "allowed" }));

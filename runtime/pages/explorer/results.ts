@@ -120,10 +120,7 @@ const MAX_PAGES = 100;
  * Downloads the whole result as a CSV file, page by page; `progress` gets the characters read so far. The name of a file
  * that had to stop before the last page says how many rows it holds.
  */
-async function downloadCsv(
-  request: ApiRequest,
-  progress: (characters: number) => void,
-): Promise<void> {
+async function downloadCsv(request: ApiRequest, progress: (characters: number) => void): Promise<void> {
   const { endpoint } = request;
   const limit = endpoint.pagination?.max_limit;
   const filters = withoutPage(request.parameters);

@@ -157,7 +157,7 @@ async function textOf(running: RunningQuery): Promise<string> {
 }
 
 /** A server whose query has been silent for so long is pinged. Callers get 503 three seconds after their request at the latest. */
-export const SUSPICION_MS = 1000;
+const SUSPICION_MS = 1000;
 const PING_MS = 2000;
 
 /** A server that is down is pinged this long after its last ping, and serves again once it answers. */
@@ -199,10 +199,7 @@ export class ClickhouseServer {
 }
 
 /** The servers for a caller, its own first: they may be at different builds during a page walk. Those that are down are last. */
-export function serversFor(
-  callerId: string,
-  servers: readonly ClickhouseServer[],
-): readonly ClickhouseServer[] {
+function serversFor(callerId: string, servers: readonly ClickhouseServer[]): readonly ClickhouseServer[] {
   if (servers.length === 1) return servers;
   const first = parseInt(hash("sha1", callerId).slice(0, 8), 16) % servers.length;
   const ring = [...servers.slice(first), ...servers.slice(0, first)];

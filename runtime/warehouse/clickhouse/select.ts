@@ -208,7 +208,7 @@ const NATIVE = /^(U?Int(8|16|32|64)|Bool)$/;
 const TEXT = /^(FixedString|Enum\d+|UUID|IPv4|IPv6|Time|Time64)$/;
 
 /** A value of a binary table (runtime/docs/responses.md, Parquet and Arrow). Its type follows from the column's alone. */
-export function tableValue(value: Sql, type: string): Sql {
+function tableValue(value: Sql, type: string): Sql {
   const { name, arguments: sizes } = parseType(type);
   if (NATIVE.test(name)) return value;
   if (WIDE_INTEGER.test(name)) return sql`toString(${value})`;
@@ -238,12 +238,12 @@ export function tableValue(value: Sql, type: string): Sql {
  * The text with U+FFFD for bytes that are not UTF-8, as JSON has it. `toValidUTF8` drops what follows an incomplete character
  * at the end of a text: the spaces are there to be dropped.
  */
-export function validText(text: Sql): Sql {
+function validText(text: Sql): Sql {
   return sql`left(toValidUTF8(concat(${text}, '   ')), -3)`;
 }
 
 /** A list or an object as its JSON. What JSON has as null, such as NaN in a `Dynamic`, is null. */
-export function jsonText(value: Sql): Sql {
+function jsonText(value: Sql): Sql {
   return sql`nullIf(${validText(sql`toJSONString(${value})`)}, 'null')`;
 }
 

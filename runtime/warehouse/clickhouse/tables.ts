@@ -103,7 +103,7 @@ export interface RowCounter {
 const MAX_FOOTER_BYTES = 4 * 1024 * 1024;
 
 /** The rows are in the footer. A longer one than is kept counts as no rows. */
-export class ParquetCounter implements RowCounter {
+class ParquetCounter implements RowCounter {
   #tail: Buffer[] = [];
   #length = 0;
 
@@ -130,7 +130,7 @@ const FOOTER_END = 8;
 const PREFIX_BYTES = 8;
 
 /** The rows are in the messages before the record batches. */
-export class ArrowCounter implements RowCounter {
+class ArrowCounter implements RowCounter {
   #pending: Buffer = Buffer.alloc(0);
   /** Bytes up to the next message. */
   #skipped: number;
