@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { clickhouseRelations } from "../verify/clickhouse-relations.js";
+import { clickhouseQuery, clickhouseRelations } from "../verify/clickhouse-relations.js";
 import type { ReadRelations, RunQuery } from "../verify/relations.js";
 import { DATA_DIR } from "./command.js";
 import { type ClickhouseAddress, messageOf } from "@routewright/runtime/model";
@@ -41,13 +41,13 @@ export async function queryDatabase<Value>(
 const NO_DATABASE =
   "There is no database to compare with: set DATABASE_URL, or run `routewright serve` once.";
 
-/** Calls `work` with what reads the relations of a ClickHouse. A failure is a problem, not an exception. */
+/** Calls `work` with what reads the relations of a ClickHouse, and what queries it. A failure is a problem, not an exception. */
 export async function readClickhouse<Value>(
   address: ClickhouseAddress,
-  work: (read: ReadRelations) => Promise<Value>,
+  work: (read: ReadRelations, query: RunQuery) => Promise<Value>,
 ): Promise<DatabaseOutcome<Value>> {
   try {
-    return { ok: true, value: await work(clickhouseRelations(address)) };
+    return { ok: true, value: await work(clickhouseRelations(address), clickhouseQuery(address)) };
   } catch (error) {
     return { ok: false, problem: `Reading the database failed: ${messageOf(error)}. ${REMEDY}` };
   }

@@ -18,7 +18,9 @@ import {
 import type { Terminal } from "../report/text.js";
 import { FAIL_ON, findingCounts, type LintFailOn, SEVERITIES, shouldFail } from "../lint/finding.js";
 import { plain } from "../manifest/strings.js";
-import { verifyQueries } from "../verify/indexes.js";
+import { clickhouseIdentifier } from "../verify/clickhouse-relations.js";
+import { identifier, verifyQueries } from "../verify/indexes.js";
+import { verifyKeys } from "../verify/keys.js";
 import {
   CHECKS,
   type Mismatch,
@@ -30,7 +32,7 @@ import {
   withSeverities,
 } from "../verify/relations.js";
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, withSettings } from "./command.js";
-import type { Catalogue } from "../catalogue/catalogue.js";
+import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { adapterProblem, type ClickhouseAddress, clickhouseAddress } from "@routewright/runtime/model";
 import { type DatabaseOutcome, queryDatabase, readClickhouse } from "./database.js";
 
@@ -108,7 +110,7 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
   const found =
     clickhouse === null
       ? await verifyPostgres(catalogue, options)
-      : await readClickhouse(clickhouse, (read) => verifyRelations(catalogue, read));
+      : await verifyClickhouse(catalogue, clickhouse);
   if (!found.ok) return { exit: EXIT.error, errors: [found.problem] };
   const differences = withSeverities(found.value, options.severities);
   const failed = shouldFail(differences, options.failOn);
@@ -121,26 +123,42 @@ function nothingToVerify(revision: string): string {
   return `${redactedLocation(revision)} has no endpoint to verify: tag models with production and api:<resource>, then run \`routewright generate\`.`;
 }
 
-/** Relations, columns, and the plans of filters. */
+/** Relations, columns, and duplicates under keys. */
+function verifyClickhouse(
+  catalogue: Catalogue,
+  clickhouse: ClickhouseAddress,
+): Promise<DatabaseOutcome<readonly Mismatch[]>> {
+  return readClickhouse(clickhouse, async (read, query) => {
+    const mismatches = await verifyRelations(catalogue, read);
+    const isToCheck = hasNone(mismatches);
+    return [...mismatches, ...(await verifyKeys(catalogue, query, clickhouseIdentifier, isToCheck))];
+  });
+}
+
+/** Relations, columns, the plans of filters, and duplicates under keys. */
 function verifyPostgres(
   catalogue: Catalogue,
   options: VerifyOptions,
 ): Promise<DatabaseOutcome<readonly Mismatch[]>> {
   return queryDatabase(options.databaseUrl, async (query) => {
     const mismatches = await verifyRelations(catalogue, postgresRelations(query));
-    const broken = new Set(mismatches.filter(isBroken).map(({ endpoint }) => endpoint));
+    const isToCheck = hasNone(mismatches);
+    const duplicates = await verifyKeys(catalogue, query, identifier, isToCheck);
     let checked = 0;
-    const unindexed = await verifyQueries(catalogue, query, ({ endpoint }) => {
+    const unindexed = await verifyQueries(catalogue, query, (entry) => {
       options.onProgress?.(checked++, catalogue.entries.length);
-      return !broken.has(endpoint.path);
+      return isToCheck(entry);
     });
-    return [...mismatches, ...unindexed];
+    return [...mismatches, ...duplicates, ...unindexed];
   });
 }
 
-/** Whether a query of the endpoint would fail. */
-function isBroken({ check }: Mismatch): boolean {
-  return BREAKING.has(check);
+/** Tells entries whose queries work from those that have a breaking mismatch. */
+function hasNone(mismatches: readonly Mismatch[]): (entry: CatalogueEntry) => boolean {
+  const broken = new Set(
+    mismatches.filter(({ check }) => BREAKING.has(check)).map(({ endpoint }) => endpoint),
+  );
+  return ({ endpoint }) => !broken.has(endpoint.path);
 }
 
 const BREAKING: ReadonlySet<MismatchKind> = new Set([

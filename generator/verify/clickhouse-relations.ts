@@ -1,5 +1,5 @@
 import { type ClickhouseAddress, messageOf } from "@routewright/runtime/model";
-import type { LiveColumn, LiveRelation, ReadRelations } from "./relations.js";
+import type { LiveColumn, LiveRelation, ReadRelations, RunQuery } from "./relations.js";
 
 const TIMEOUT_MS = 30_000;
 
@@ -48,8 +48,8 @@ function unreadable(relation: LiveRelation): LiveRelation {
 
 /** A view may fail for another reason, which a request reports. */
 async function isReadable(address: ClickhouseAddress, { schema, name }: LiveRelation): Promise<boolean> {
-  const [database, table] = [schema, name].map((part) => `"${part.replace(/[\\"]/g, "\\$&")}"`);
-  return run(address, `EXPLAIN SELECT * FROM ${database ?? ""}.${table ?? ""}`).then(
+  const relation = [schema, name].map(clickhouseIdentifier).join(".");
+  return run(address, `EXPLAIN SELECT * FROM ${relation}`).then(
     () => true,
     (error: unknown) => !DENIED.test(messageOf(error)),
   );
@@ -63,6 +63,18 @@ function liveRelation([schema, name, view, columns]: Row): LiveRelation {
     readable: true,
   }));
   return { schema, name, kind: view === 1 ? "v" : "r", readable: true, columns: read };
+}
+
+export function clickhouseIdentifier(name: string): string {
+  return `"${name.replace(/[\\"]/g, "\\$&")}"`;
+}
+
+/** Runs a statement with the role's own settings. */
+export function clickhouseQuery(address: ClickhouseAddress): RunQuery {
+  return async (statement) => {
+    const text = await run(address, `${statement} FORMAT JSONEachRow`);
+    return text.split("\n").filter((line) => line !== "");
+  };
 }
 
 function quoted(name: string): string {

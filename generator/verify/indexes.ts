@@ -162,6 +162,6 @@ function relationOf({ endpoint }: CatalogueEntry): string {
   return endpoint.relation.map(identifier).join(".");
 }
 
-function identifier(name: string): string {
+export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

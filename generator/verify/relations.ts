@@ -16,6 +16,7 @@ export const CHECKS = {
   "missing-column": error("Column missing", "Rows come without it, and filters by it fail."),
   "column-type": error("Column of another type", "Clients that trust the documentation fail at its values."),
   "column-nullable": error("Column may be null", "Clients that rely on a value fail."),
+  "duplicate-key": error("Key with duplicates", "Pages by cursor miss rows or end with an error."),
   "unindexed-filter": warning("Filter without a usable index", "Each request reads the whole relation."),
 } as const;
 export type MismatchKind = keyof typeof CHECKS;

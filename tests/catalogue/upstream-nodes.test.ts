@@ -339,7 +339,7 @@ interface Counts {
 const CATALOGUES: readonly (readonly [name: string, text: string, counts: Counts])[] = [
   ["small", JSON.stringify(bikeShareManifest("spring")), { known: 21, all: 23, parsed: 21 }],
   ...(existsSync(CATALOGUE)
-    ? ([["real", readFileSync(CATALOGUE, "utf8"), { known: 309, all: 317, parsed: 19 }]] as const)
+    ? ([["real", readFileSync(CATALOGUE, "utf8"), { known: 309, all: 317, parsed: 0 }]] as const)
     : []),
 ];
 

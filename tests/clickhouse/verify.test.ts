@@ -10,6 +10,10 @@ import { ownFolder } from "../support/service.js";
 const database = await ownDatabase([
   "CREATE TABLE @.orders (id UInt64, label Nullable(String), at DateTime64(3, 'UTC')) ORDER BY id",
   "CREATE VIEW @.wrong AS SELECT id AS label FROM @.orders",
+  "CREATE TABLE @.replaced (id UInt64, version UInt8) ENGINE = ReplacingMergeTree(version) ORDER BY id",
+  "SYSTEM STOP MERGES @.replaced",
+  "INSERT INTO @.replaced SELECT number, 1 FROM numbers(10)",
+  "INSERT INTO @.replaced SELECT 7, 2",
 ]);
 
 const model = (schema: string, name: string, columns: Readonly<Record<string, string>>) => ({
@@ -19,13 +23,18 @@ const model = (schema: string, name: string, columns: Readonly<Record<string, st
   columns,
 });
 
-async function verifyModels(url: string, schema = database): Promise<{ exit: number; text: string }> {
+async function verifyModels(
+  url: string,
+  schema = database,
+  more: readonly Parameters<typeof manifestOf>[0][number][] = [],
+): Promise<{ exit: number; text: string }> {
   const folder = ownFolder();
   const manifest = manifestOf(
     [
       model(schema, "orders", { id: "UInt64", label: "Nullable(String)", at: "DateTime64(3, 'UTC')" }),
       model(schema, "wrong", { label: "String", gone: "Date" }),
       model(schema, "missing", { id: "UInt64" }),
+      ...more,
     ],
     { adapter_type: "clickhouse" },
   );
@@ -52,6 +61,18 @@ describe.skipIf(!hasClickhouse)("verify of a ClickHouse catalogue", () => {
     expect(text).toContain(`The column label is documented as String, and ${database}.wrong has UInt64.`);
     expect(text).toContain(`${database}.wrong has no column gone`);
     expect(text).not.toContain(`${database}.orders`);
+  });
+
+  it("names a key with duplicates, which pages by cursor rely on", async () => {
+    const columns = { id: "UInt64", version: "UInt8" };
+    const api = {
+      allow_unfiltered: true,
+      pagination: { enabled: true, default_limit: 10, max_limit: 10 },
+    };
+    const { text } = await verifyModels(clickhouseUrl(), database, [
+      { ...model(database, "replaced", columns), key: "id", api, routewright: { cursor: true } },
+    ]);
+    expect(text).toContain(`Rows of ${database}.replaced share a value of id, which tests call unique.`);
   });
 
   it("names a view whose tables the role may not read, and relations that it may not see", async () => {

@@ -38,6 +38,8 @@ interface TestModel {
   readonly notNull?: readonly string[];
   /** Columns with a not_null test. */
   readonly tested?: readonly string[];
+  /** A column that tests call unique; pages follow each other by it. */
+  readonly key?: string;
 }
 
 const equal = (name: string, more: object = {}) => ({
@@ -50,7 +52,7 @@ const equal = (name: string, more: object = {}) => ({
 
 /** A manifest file of these models. */
 function manifestOf(...models: readonly TestModel[]): string {
-  const nodes = models.map(({ name, columns, parameters = [], filters = [], notNull = [] }) => ({
+  const nodes = models.map(({ name, columns, parameters = [], filters = [], notNull = [], key }) => ({
     resource_type: "model",
     name,
     alias: name,
@@ -66,18 +68,33 @@ function manifestOf(...models: readonly TestModel[]): string {
     config: {
       materialized: "table",
       contract: { enforced: true },
-      meta: { api: { allow_unfiltered: true, parameters }, routewright: { filters } },
+      meta: {
+        api: {
+          allow_unfiltered: true,
+          parameters,
+          ...(key && { pagination: { enabled: true, default_limit: 10, max_limit: 10 } }),
+        },
+        routewright: { filters, ...(key && { cursor: true }) },
+      },
     },
   }));
   const tests = Object.fromEntries(
-    models.flatMap(({ name, tested = [] }) =>
-      tested.map((column) => [
-        `test.t.not_null_${name}_${column}`,
+    models.flatMap(({ name, tested = [], key }) =>
+      [
+        ...tested.map((column) => ["not_null", column]),
+        ...(key
+          ? [
+              ["not_null", key],
+              ["unique", key],
+            ]
+          : []),
+      ].map(([test = "", column]) => [
+        `test.t.${test}_${name}_${String(column)}`,
         {
           resource_type: "test",
           attached_node: `model.t.${name}`,
           column_name: column,
-          test_metadata: { name: "not_null" },
+          test_metadata: { name: test },
           config: {},
         },
       ]),
@@ -168,6 +185,14 @@ describe("a difference", () => {
     ["id", "int4"],
   ])("is not the column %s documented as %s, which holds all its values", async (column, documented) => {
     expect(await found({ name: "sales", columns: { [column]: documented } })).toEqual([]);
+  });
+
+  it("is a key with duplicates, which pages by cursor rely on", async () => {
+    const columns = { id: "integer", tenant: "text" };
+    expect(await found({ name: "visits", columns, key: "tenant" })).toEqual([
+      'duplicate-key: Rows of "visits" share a value of "tenant", which tests call unique.',
+    ]);
+    expect(await found({ name: "visits", columns, key: "id" })).toEqual([]);
   });
 
   it("is a not_null constraint that the table lacks", async () => {

@@ -25,7 +25,7 @@ const DATE_TIME: PostgresFilterType = {
   cast: "timestamptz",
   error: "valueNotDateTime",
   parse: parseDateTime,
-  beyond: infinity,
+  beyond: beyondTimes,
 };
 
 /** By PostgreSQL's type name. Other types compare as text. */
@@ -138,8 +138,24 @@ function parseDate(text: string): string | null | undefined {
 
 const TIME = /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-](0\d|1[0-4]):[0-5]\d)?$/i;
 
+/** Digits beyond microseconds, which no time of PostgreSQL has: such a value lies between two times and equals neither. */
+const BEYOND_MICROSECONDS = /(\.\d{6})(?=\d*[1-9])\d+/;
+
 /** RFC 3339; without an offset it is in UTC. */
 function parseDateTime(text: string): string | null | undefined {
+  const time = dateTimeText(text);
+  return time && BEYOND_MICROSECONDS.test(time) ? null : time;
+}
+
+/** Of a value between two times, the one that the operator compares with: PostgreSQL rounds. */
+function beyondTimes(text: string, operator: Comparison): string {
+  const time = dateTimeText(text);
+  if (!time || operator === "ne") return infinity(text);
+  const isUp = operator === "gte" || operator === "lt";
+  return time.replace(BEYOND_MICROSECONDS, (_, micros: string) => (isUp ? `${micros}9` : micros));
+}
+
+function dateTimeText(text: string): string | null | undefined {
   const [date = "", time = ""] = text.split(/[Tt ]/);
   if (!TIME.test(time)) return undefined;
   const isPastRange = date === LAST_DAY && secondsOf(time) >= DAY_SECONDS;
