@@ -13,7 +13,7 @@ const CopyButton = {
       label.value = "Copied";
       setTimeout(() => (label.value = "Copy as Markdown"), 2000);
     };
-    const style = "float: right; font-size: 13px; color: var(--vp-c-brand-1)";
+    const style = "display: block; margin-left: auto; font-size: 13px; color: var(--vp-c-brand-1)";
     return () => h("button", { type: "button", style, onClick: copy }, label.value);
   },
 };
