@@ -150,7 +150,8 @@ function parseDateTime(text: string): string | null | undefined {
 /** Of a value between two times, the one that the operator compares with: PostgreSQL rounds. */
 function beyondTimes(text: string, operator: Comparison): string {
   const time = dateTimeText(text);
-  if (!time || operator === "ne") return infinity(text);
+  if (!time || !BEYOND_MICROSECONDS.test(time) || time.startsWith(LAST_DAYS) || operator === "ne")
+    return infinity(text);
   const isUp = operator === "gte" || operator === "lt";
   return time.replace(BEYOND_MICROSECONDS, (_, micros: string) => (isUp ? `${micros}9` : micros));
 }
@@ -161,6 +162,9 @@ function dateTimeText(text: string): string | null | undefined {
   const isPastRange = date === LAST_DAY && secondsOf(time) >= DAY_SECONDS;
   return isPastRange ? null : dateText(date, MAX_YEAR.timestamp, ` ${time}`);
 }
+
+/** Of PostgreSQL's `timestamp`: in a zone of the column's own they may lie beyond its range. */
+export const LAST_DAYS = "294276-12-3";
 
 /** The last day of PostgreSQL's `timestamp`. */
 const LAST_DAY = "+294276-12-31";
