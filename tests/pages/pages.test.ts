@@ -163,10 +163,8 @@ describe.skipIf(!isThere)("in a browser", () => {
         name,
         tags: ["production", "shop", "tier1", `api:${name}`],
       }));
-      const { page } = await visitPage(browser.context, await serveManifest(manifestOf(models)), path);
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 844 });
-      await page.reload();
+      const address = await serveManifest(manifestOf(models));
+      const { page } = await visitPage(browser.context, address, path, { colorScheme, width });
       await page.locator(part).first().waitFor();
       await page.waitForLoadState("networkidle");
       // The page's script applies its fixes in the next frame.

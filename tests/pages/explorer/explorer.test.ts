@@ -20,7 +20,7 @@ describe.skipIf(!isThere)("/explore", () => {
     browser = await openBrowser();
   });
   afterAll(() => browser.close());
-  const open = (path: string, key?: string) => visit(browser.context, url, path, key);
+  const open = (path: string, key?: string) => visit(browser.context, url, path, { key });
   const rows = (page: Page) => page.locator(".rowsview tbody tr");
   const paths = async (page: Page): Promise<string[]> => page.locator(".rows .path").allTextContents();
 
@@ -44,8 +44,8 @@ describe.skipIf(!isThere)("/explore", () => {
     await page.getByLabel("Last build").selectOption("7");
     await page.getByText("No endpoint matches.").waitFor();
     service?.recordBuilds([{ node: "model.test.sales", completedAt: Date.now() - 60_000, rows: 300 }]);
-    await page.reload();
-    await expect.poll(() => paths(page)).toEqual(["sales/daily"]);
+    const { page: later } = await open(new URL(page.url()).pathname + new URL(page.url()).search);
+    await expect.poll(() => paths(later)).toEqual(["sales/daily"]);
     expect(problems).toEqual([]);
   });
 
@@ -310,7 +310,7 @@ describe.skipIf(!isThere)("/explore", () => {
       const { page } = await visit(browser.context, address, path);
       await page.locator(part).first().waitFor();
       expect(await page.content()).not.toContain("wages");
-      const { page: premium } = await visit(browser.context, address, path, KEYS.tier2);
+      const { page: premium } = await visit(browser.context, address, path, { key: KEYS.tier2 });
       await premium.locator(part).first().waitFor();
       expect(await premium.content()).toContain("wages");
     }

@@ -10,14 +10,23 @@ export interface Visit {
   readonly problems: readonly string[];
 }
 
-/** Opens an address of a service; `key` is kept in the tab as the page itself keeps it. */
+interface Visitor {
+  /** Kept in the tab as the page itself keeps it. */
+  readonly key?: string | undefined;
+  readonly colorScheme?: "light" | "dark";
+  readonly width?: number;
+}
+
+/** Opens an address of a service. */
 export async function visit(
   context: BrowserContext,
   url: string,
   path: string,
-  key?: string,
+  { key, colorScheme = "light", width = 1280 }: Visitor = {},
 ): Promise<Visit> {
   const page = await context.newPage();
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize({ width, height: 900 });
   const problems: string[] = [];
   page.on("request", (request) => {
     if (!request.url().startsWith(`${url}/`) && !/^(data|blob):/.test(request.url()))

@@ -37,7 +37,7 @@ describe.skipIf(!isThere)("/explore in trouble", () => {
     browser = await openBrowser();
   });
   afterAll(() => browser.close());
-  const open = (path: string, key?: string) => visit(browser.context, url, path, key);
+  const open = (path: string, key?: string) => visit(browser.context, url, path, { key });
   const alert = (page: Page) => page.getByRole("alert");
 
   it.each(["GET", "POST"])("takes names of an object's own members for names, by %s", async (method) => {
