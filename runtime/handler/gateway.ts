@@ -14,9 +14,17 @@ import { DataVersions, BuildRecords } from "../warehouse/data-versions.js";
 import { clientAddress, type ClientAddress } from "../http/headers.js";
 import { createLogger, type Logger } from "../http/logger.js";
 import { openRateLimitStore } from "../request/rate-limit/redis-store.js";
-import { clickhouseAddress } from "../model/clickhouse-address.js";
+import type { OpenEngine } from "../warehouse/base-engine.js";
 import { openClickhouse } from "../warehouse/clickhouse/engine.js";
-import { openPostgres, POOL_DEFAULTS } from "../warehouse/postgres/engine.js";
+import { openPostgres } from "../warehouse/postgres/engine.js";
+
+/** The engines, by the scheme of their addresses. */
+const ENGINES: Readonly<Record<string, OpenEngine>> = {
+  postgres: openPostgres,
+  postgresql: openPostgres,
+  clickhouse: openClickhouse,
+  clickhouses: openClickhouse,
+};
 
 /** Everything that the handlers of a process share: keys, rate limits, the database. */
 export interface Gateway extends AccessControl {
@@ -41,6 +49,8 @@ export interface Gateway extends AccessControl {
 export interface GatewayOptions {
   /** A `postgres://`, `clickhouse://` or `clickhouses://` address. */
   readonly databaseUrl: string;
+  /** Engines beside these, by the scheme of their addresses. */
+  readonly engines?: Readonly<Record<string, OpenEngine>>;
   /** A `redis://` or `rediss://` address for rate limits that all processes share. By default each process has its own. */
   readonly redisUrl?: string | null;
   /** Without keys only tier0 endpoints can be called. */
@@ -87,31 +97,19 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
   const timeouts = timeoutsOf(options.statementTimeoutMs ?? 30_000);
   const responseMemory = new ResponseMemory(options.answerMemoryMegabytes ?? 256);
   const streamTimeouts = timeoutsOf(options.streamTimeoutMs ?? 3_600_000);
-  const clickhouse = clickhouseAddress(options.databaseUrl);
-  const shared = {
+  const warehouse = engineOf(options)({
+    url: options.databaseUrl,
     statementTimeoutMs: longestOf(timeouts),
-    poolSize: options.databasePoolSize ?? POOL_DEFAULTS.poolSize,
-    streamPoolSize: options.databaseStreamPoolSize ?? POOL_DEFAULTS.streamPoolSize,
-    streamsPerCaller: options.streamsPerCaller ?? POOL_DEFAULTS.streamsPerCaller,
+    streamTimeoutMs: streamTimeouts,
+    maxRowsRead: options.maxRowsRead ?? timeoutsOf(0),
+    poolSize: options.databasePoolSize,
+    streamPoolSize: options.databaseStreamPoolSize,
+    streamsPerCaller: options.streamsPerCaller,
     memory: responseMemory.shares,
-    spoolMegabytes: options.streamSpoolMegabytes ?? POOL_DEFAULTS.spoolMegabytes,
-  };
-  const warehouse =
-    clickhouse === null
-      ? openPostgres({
-          ...shared,
-          url: options.databaseUrl,
-          onIdleError: (error) => log.warn({ err: error }, "database connection lost"),
-        })
-      : openClickhouse({
-          ...shared,
-          address: clickhouse,
-          maxRowsRead: options.maxRowsRead ?? timeoutsOf(0),
-          streamTimeoutMs: streamTimeouts,
-          warn: (error, message) => log.warn({ err: error }, message),
-        });
+    spoolMegabytes: options.streamSpoolMegabytes,
+    warn: (error, message) => log.warn({ err: error }, message),
+  });
   const cursors = new Cursors(options.cursorKey ?? randomBytes(32));
-  const hasReplicas = (clickhouse?.hosts.length ?? 1) > 1;
   return {
     keys: options.keys ?? new Keyring(new Map()),
     tokens: options.tokens ? new TokenIssuer(options.tokens) : null,
@@ -125,7 +123,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     results: new ResultService(warehouse, openCache(options), cursors),
     cursors,
     wholeResults: new WholeResults(),
-    versions: new DataVersions(options.builds ?? new BuildRecords(), hasReplicas),
+    versions: new DataVersions(options.builds ?? new BuildRecords(), warehouse.hasReplicas),
     csvFormat: options.csvEscapeFormulas === true ? "spreadsheet" : "csv",
     log,
     recordRequest: options.recordRequest ?? (() => undefined),
@@ -134,6 +132,13 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
       await warehouse.close();
     },
   };
+}
+
+function engineOf({ databaseUrl, engines }: GatewayOptions): OpenEngine {
+  const [scheme = ""] = databaseUrl.split(":");
+  const open = { ...ENGINES, ...engines }[scheme];
+  if (open === undefined) throw new Error(`No engine serves addresses of the scheme ${scheme}:.`);
+  return open;
 }
 
 /** Without a key of the installation cursors are refused by its other servers, and by this one after a restart. */

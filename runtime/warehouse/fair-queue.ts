@@ -104,6 +104,10 @@ export class FairQueue {
     this.#long = perCaller === undefined ? new SharedResource(capacity, LONG_SHARES) : null;
   }
 
+  get capacity(): number {
+    return this.#options.capacity;
+  }
+
   get load(): WarehouseLoad {
     const { length: waiting } = this.#entries;
     return { running: this.#leases.length, waiting, started: this.#started, waitedMs: this.#waitedMs };

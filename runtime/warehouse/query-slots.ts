@@ -1,27 +1,15 @@
 import {
   ACQUIRE_TIMEOUT_MS,
-  FairQueue,
+  type FairQueue,
   type Lease,
   Overloaded,
   type QueryTicket,
   type Waiter,
 } from "./fair-queue.js";
-import type { SharedResource } from "./shares.js";
-import type { IsStillNeeded, WarehouseLoad } from "./warehouse.js";
+import type { IsStillNeeded } from "./warehouse.js";
 
 /** Interval of the check for queries that wait too long, or whose caller may run one again. */
 const CHECK_MS = 100;
-
-interface QuerySlotsOptions {
-  /** Queries that run at a time. */
-  readonly capacity: number;
-  /** Queries that may wait. */
-  readonly maxWaiting: number;
-  /** Slots for one caller. Default: its share of them. */
-  readonly perCaller?: number;
-  /** Memory for responses. */
-  readonly memory?: SharedResource | undefined;
-}
 
 /** Limits the queries of a database whose connections need no pool, with the shares of a `FairQueue`. */
 export class QuerySlots {
@@ -30,14 +18,10 @@ export class QuerySlots {
   #free: number;
   #isClosed = false;
 
-  constructor(options: QuerySlotsOptions) {
-    this.#queue = new FairQueue(options);
-    this.#free = options.capacity;
+  constructor(queue: FairQueue) {
+    this.#queue = queue;
+    this.#free = queue.capacity;
     this.#timer = setInterval(() => this.#check(), CHECK_MS).unref();
-  }
-
-  get load(): WarehouseLoad {
-    return this.#queue.load;
   }
 
   /** Waits for a slot. Rejects with `Overloaded`. */

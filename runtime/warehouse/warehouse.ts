@@ -187,18 +187,6 @@ export interface WarehouseLoad {
   readonly waitedMs: number;
 }
 
-/** The load of several queues together. */
-export function sumOfLoads(loads: readonly WarehouseLoad[]): WarehouseLoad {
-  const sum = { running: 0, waiting: 0, started: 0, waitedMs: 0 };
-  for (const load of loads) {
-    sum.running += load.running;
-    sum.waiting += load.waiting;
-    sum.started += load.started;
-    sum.waitedMs += load.waitedMs;
-  }
-  return sum;
-}
-
 /** Whether columns have the storage of their relation, and how recent it is. */
 export type HasStorage = boolean | "now";
 
@@ -232,6 +220,8 @@ export interface Warehouse {
   checkRelations(relations: readonly Relation[]): Promise<void>;
   /** Relations, as `schema.name`, whose latest query failed because the database does not have them. */
   readonly missingRelations: readonly string[];
+  /** Whether queries may read different servers, which have a build at different times. */
+  readonly hasReplicas: boolean;
   /** Whether the database responds within a short time. */
   isReachable(): Promise<boolean>;
   /** Closes the connections after the running queries. */

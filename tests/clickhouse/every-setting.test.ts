@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { type ClickhouseAddress, clickhouseAddress } from "../../runtime/model/clickhouse-address.js";
 import type { Condition, ResolvedQuery, RowFormat, Selection } from "../../runtime/model/query.js";
 import { openClickhouse } from "../../runtime/warehouse/clickhouse/engine.js";
 import { framedRows } from "../../runtime/warehouse/warehouse.js";
@@ -70,15 +69,9 @@ const BOUNDED = ["amount", "day", "label"].map((name) => ({ name, type: "String"
 /** What a role gets: the rows of each query, or that it failed. */
 async function answersOf(address: string): Promise<readonly string[]> {
   const warehouse = openClickhouse({
-    address: clickhouseAddress(address) as ClickhouseAddress,
+    url: address,
     statementTimeoutMs: 20_000,
-    ...{
-      streamTimeoutMs: NO_LIMITS,
-      maxRowsRead: NO_LIMITS,
-      poolSize: 4,
-      streamPoolSize: 2,
-      streamsPerCaller: 2,
-    },
+    poolSize: 4,
     warn: () => undefined,
   });
   const query = ([name, format, selection]: (typeof QUERIES)[number]): ResolvedQuery => ({
@@ -104,7 +97,6 @@ async function answersOf(address: string): Promise<readonly string[]> {
   }
 }
 
-const NO_LIMITS = { tier0: 0, tier1: 0, tier2: 0, tier3: 0 };
 const FAILED = "failed";
 const failed = (): string => FAILED;
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { clickhouseAddress } from "../../runtime/model/clickhouse-address.js";
 import { openClickhouse } from "../../runtime/warehouse/clickhouse/engine.js";
 import { atEnd } from "../support/at-end.js";
 import {
@@ -25,15 +24,9 @@ const database = await ownDatabase([
 
 function open(url: string) {
   const warnings: string[] = [];
-  const limits = { tier0: 0, tier1: 0, tier2: 0, tier3: 0 };
   const warehouse = openClickhouse({
-    address: clickhouseAddress(url)!,
+    url,
     statementTimeoutMs: 30_000,
-    streamTimeoutMs: limits,
-    maxRowsRead: limits,
-    poolSize: 4,
-    streamPoolSize: 2,
-    streamsPerCaller: 2,
     warn: (_, message) => warnings.push(message),
   });
   atEnd(() => warehouse.close());

@@ -143,7 +143,7 @@ it("a caller that joins a shared query late does not share its elapsed time limi
   const warehouse = openPostgres({
     url: databaseUrl,
     statementTimeoutMs: 30_000,
-    onIdleError: () => undefined,
+    warn: () => undefined,
   });
   atEnd(() => warehouse.close());
   const results = new ResultService(warehouse, null, new Cursors(Buffer.alloc(32)));
@@ -163,7 +163,7 @@ it("callers share a query only within one version of the rows", async () => {
   const warehouse = openPostgres({
     url: databaseUrl,
     statementTimeoutMs: 30_000,
-    onIdleError: () => undefined,
+    warn: () => undefined,
   });
   atEnd(() => warehouse.close());
   const counted = new Proxy(warehouse, {

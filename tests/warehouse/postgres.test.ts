@@ -27,7 +27,7 @@ function open(url = databaseUrl, statementTimeoutMs = 30_000): { warehouse: Ware
   const warehouse = openPostgres({
     url,
     statementTimeoutMs,
-    onIdleError: (error) => void faults.push(error),
+    warn: (error) => void faults.push(error),
   });
   atEnd(() => warehouse.close());
   return { warehouse, faults };

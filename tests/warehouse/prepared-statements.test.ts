@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { FairQueue } from "../../runtime/warehouse/fair-queue.js";
 import { ConnectionPool } from "../../runtime/warehouse/postgres/pool.js";
 import { fieldTexts } from "../../runtime/warehouse/postgres/rows.js";
 import type { Reader } from "../../runtime/warehouse/postgres/run.js";
@@ -28,9 +29,8 @@ const ELEMENTS: Body = sql`SELECT pg_backend_pid(), array_to_json(${value}::text
 function openPool(statementTimeoutMs = 0): ConnectionPool {
   const pool = new ConnectionPool({
     url: databaseUrl,
-    size: 8,
-    maxWaiting: 100,
-    streams: { size: 1, maxWaiting: 1, perCaller: 1 },
+    queue: new FairQueue({ capacity: 8, maxWaiting: 100 }),
+    streams: new FairQueue({ capacity: 1, maxWaiting: 1, perCaller: 1 }),
     statementTimeoutMs,
     cancelBackend: (pid) => void query("SELECT pg_cancel_backend($1)", [pid]),
     onIdleError: () => undefined,

@@ -80,7 +80,7 @@ const schema = await ownSchema(
 const warehouse = openPostgres({
   url: databaseUrl,
   statementTimeoutMs: 60_000,
-  onIdleError: (error) => {
+  warn: (error) => {
     throw error;
   },
 });

@@ -51,7 +51,7 @@ const schema = await ownSchema(`
   INSERT INTO @.hostile SELECT ${HOSTILE.map((_, i) => (i % 3 === 0 ? `n * ${String(i + 1)}` : i % 3 === 1 ? `'${String(i)} ' || n` : `ARRAY[ROW(n, 'p${String(i)}', '2024-01-01')::@.pair]`)).join(", ")}, 'org' || n % 2 FROM generate_series(1, 6) n`);
 
 function open(url = databaseUrl, statementTimeoutMs = 30_000): Warehouse {
-  const warehouse = openPostgres({ url, statementTimeoutMs, onIdleError: () => undefined });
+  const warehouse = openPostgres({ url, statementTimeoutMs, warn: () => undefined });
   atEnd(() => warehouse.close());
   return warehouse;
 }

@@ -12,7 +12,7 @@ const schema = await ownSchema(
 );
 
 function open(url = databaseUrl): Warehouse {
-  const warehouse = openPostgres({ url, statementTimeoutMs: 30_000, onIdleError: () => undefined });
+  const warehouse = openPostgres({ url, statementTimeoutMs: 30_000, warn: () => undefined });
   atEnd(() => warehouse.close());
   return warehouse;
 }
@@ -92,7 +92,7 @@ it("forty callers share four connections where the role may have no more", async
   const url = new URL(databaseUrl);
   url.username = role;
   url.password = "secret";
-  const warehouse = openPostgres({ url: url.href, statementTimeoutMs: 30_000, onIdleError: () => undefined });
+  const warehouse = openPostgres({ url: url.href, statementTimeoutMs: 30_000, warn: () => undefined });
   const selection = { conditions: [], sort: [], page: null };
   const answers = await Promise.all(
     Array.from({ length: 40 }, (_, i) =>

@@ -1,183 +1,119 @@
 import { LRUCache } from "lru-cache";
 import type { Relation } from "../../model/endpoint.js";
-import { type HttpError, httpError } from "../../model/errors.js";
-import { type Condition, isTable, isTyped, queryKey, type ResolvedQuery } from "../../model/query.js";
+import { isTable, queryKey, type ResolvedQuery } from "../../model/query.js";
 import type { PerTier, Tier } from "../../model/tier.js";
-import { type Lease, Overloaded, type QueryTicket } from "../fair-queue.js";
-import { SpoolBudget } from "../spool.js";
+import { type ClickhouseAddress, clickhouseAddress } from "../../model/clickhouse-address.js";
+import { BaseEngine, type EngineOptions } from "../base-engine.js";
+import type { Lease, QueryTicket } from "../fair-queue.js";
 import { QuerySlots } from "../query-slots.js";
-import type { SharedResource } from "../shares.js";
-import { Relations, servedColumns } from "../relations.js";
+import { servedColumns } from "../relations.js";
+import type { Statement } from "../sql.js";
 import {
   BUFFERED_ROWS,
   type AggregateResult,
   readAggregate,
   type BufferedRows,
-  type HasStorage,
   type IsStillNeeded,
   type QueryContext,
+  type ResultColumn,
   type ResultColumns,
   type Rows,
   type RowStream,
-  sumOfLoads,
   TooManyRows,
   type Warehouse,
-  type WarehouseLoad,
 } from "../warehouse.js";
-import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
-import { ClickhouseConnection } from "./connect.js";
-import { isRefusal, isRelationChange, isTooManyRows, translated } from "./errors.js";
-import { limitSettings, requireAtMost } from "./settings.js";
-import { keyColumnsOf } from "./storage.js";
-import type { ClickhouseServer } from "./connect.js";
-import type { ReadRows } from "./views.js";
 import { RelationLookup } from "./columns.js";
+import { ClickhouseConnection, type ClickhouseServer } from "./connect.js";
+import { isRelationChange, isTooManyRows, translated } from "./errors.js";
+import { filterType, type FilterType, parseType } from "./filter-types.js";
 import { RoleHealth } from "./health.js";
 import { nextRow, selectKeyed, withoutLimit } from "./keyed-pages.js";
-import { LIST, RoleSettings } from "./settings.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
-import { filterType, parseType } from "./filter-types.js";
-import { bodyReader, lookAhead, openStream, readAll } from "./stream.js";
-import type { RunningQuery } from "./stream.js";
-import type { Statement } from "../sql.js";
+import { limitSettings, LIST, requireAtMost, RoleSettings } from "./settings.js";
+import { keyColumnsOf } from "./storage.js";
+import { bodyReader, lookAhead, openStream, readAll, type RunningQuery } from "./stream.js";
+import type { ReadRows } from "./views.js";
 
-/** Queue lengths for queries and for streams. */
-const MAX_WAITING = 1000;
-const MAX_WAITING_STREAMS = 100;
+/** What queries may use of the server. */
+type QueryLimits = Required<Pick<EngineOptions, "statementTimeoutMs" | "streamTimeoutMs" | "maxRowsRead">>;
 
 /** How many pages are remembered as too large for a buffered result, and for how long. */
 const MAX_LARGE_PAGES = 1000;
 const LARGE_PAGE_MS = 60_000;
 
-/** Memory for rows that streams have read ahead. */
-const SPOOL_MEMORY_BYTES = 32 * 1024 * 1024;
-
-export interface ClickhouseOptions {
-  readonly address: ClickhouseAddress;
-  /** Upper bound of every query's time limit; 0: none. */
-  readonly statementTimeoutMs: number;
-  /** Time limit of a stream; 0: none. */
-  readonly streamTimeoutMs: Readonly<PerTier<number>>;
-  /** Rows that a query may read; 0: no limit. */
-  readonly maxRowsRead: Readonly<PerTier<number>>;
-  /** Queries with buffered results that run at a time. */
-  readonly poolSize: number;
-  /** Streams that run at a time. */
-  readonly streamPoolSize: number;
-  /** Streams that one caller may read at a time. */
-  readonly streamsPerCaller: number;
-  /** Memory for responses. */
-  readonly memory?: SharedResource | undefined;
-  /** Disk space for rows that streams read ahead of slow clients. Default 1024. */
-  readonly spoolMegabytes?: number;
-  /** Receives what an operator should know although queries succeed. */
-  readonly warn: (error: Error, message: string) => void;
-}
+const NO_LIMITS: Readonly<PerTier<number>> = { tier0: 0, tier1: 0, tier2: 0, tier3: 0 };
 
 /** The ClickHouse warehouse. Rows go to the client as the bytes that ClickHouse prints. */
-export function openClickhouse(options: ClickhouseOptions): Warehouse {
-  return new ClickhouseWarehouse(options);
+export function openClickhouse(options: EngineOptions): Warehouse {
+  const address = clickhouseAddress(options.url);
+  if (address === null) throw new Error("Not the address of a ClickHouse database.");
+  return new ClickhouseEngine(address, options);
 }
 
-class ClickhouseWarehouse implements Warehouse {
-  readonly #options: ClickhouseOptions;
+class ClickhouseEngine extends BaseEngine {
+  readonly #limits: QueryLimits;
   readonly #connection: ClickhouseConnection;
-  readonly #queries: QuerySlots;
-  readonly #streams: QuerySlots;
-  readonly #relations: Relations;
-  readonly #budget: SpoolBudget;
+  readonly #querySlots: QuerySlots;
+  readonly #streamSlots: QuerySlots;
+  readonly #lookup: RelationLookup;
   readonly #settings: RoleSettings;
   readonly #health: RoleHealth;
   readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
 
-  constructor(options: ClickhouseOptions) {
-    const { address, warn, poolSize, memory, streamPoolSize, streamsPerCaller } = options;
-    this.#options = options;
+  constructor(address: ClickhouseAddress, options: EngineOptions) {
+    super(options);
+    const { statementTimeoutMs, streamTimeoutMs = NO_LIMITS, maxRowsRead = NO_LIMITS, warn } = options;
+    this.#limits = { statementTimeoutMs, streamTimeoutMs, maxRowsRead };
     this.#connection = new ClickhouseConnection(address, warn);
-    const limits = { timeoutMs: options.statementTimeoutMs, isStillNeeded: () => true };
+    const limits = { timeoutMs: statementTimeoutMs, isStillNeeded: () => true };
     this.#settings = new RoleSettings((query) =>
       this.#connection.text({ ...query, callerId: "settings", limits }),
     );
-    this.#budget = new SpoolBudget(SPOOL_MEMORY_BYTES, (options.spoolMegabytes ?? 1024) * 1024 * 1024);
-    this.#queries = new QuerySlots({ capacity: poolSize, maxWaiting: MAX_WAITING, memory });
-    this.#streams = new QuerySlots({
-      capacity: streamPoolSize,
-      maxWaiting: MAX_WAITING_STREAMS,
-      perCaller: streamsPerCaller,
-    });
-    const lookup = new RelationLookup(this.#connection, warn, (statement, server) =>
+    this.#querySlots = new QuerySlots(this.queries);
+    this.#streamSlots = new QuerySlots(this.streams);
+    this.#lookup = new RelationLookup(this.#connection, warn, (statement, server) =>
       this.#read(statement, server && { server }),
     );
-    const describe = (relation: Relation): Promise<ResultColumns> => lookup.columns(relation);
-    this.#health = new RoleHealth(this.#connection, this.#settings, options);
-    this.#relations = new Relations({ describe, isRelationChange });
+    this.#health = new RoleHealth(this.#connection, this.#settings, { ...this.#limits, warn });
   }
 
-  get load(): WarehouseLoad {
-    return sumOfLoads([this.#queries.load, this.#streams.load]);
+  protected describe(relation: Relation): Promise<ResultColumns> {
+    return this.#lookup.columns(relation);
   }
 
-  get missingRelations(): readonly string[] {
-    return this.#relations.missing;
+  protected isRelationChange(error: unknown): boolean {
+    return isRelationChange(error);
   }
 
-  rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
-    return this.#query(query, context, (source) => this.#select(query, source, context));
+  protected translated(error: unknown): Error {
+    return translated(error);
   }
 
-  aggregate(
+  protected filterValues({ type }: ResultColumn): FilterType | null {
+    return filterType(parseType(type));
+  }
+
+  protected async selectAggregate(
     query: ResolvedQuery,
+    columns: ResultColumns,
     context: QueryContext,
     bounded: ResultColumns,
-  ): Promise<AggregateResult | "overloaded"> {
-    return this.#query(query, context, async (source) => {
-      const select = selectAggregate(source, bounded, query.selection);
-      const read = this.#readerFor(query, context);
-      const [row = {}] = await this.#withinLimit(source, context.tier, () =>
-        read<Readonly<Record<string, unknown>>>(printed(select, "ndjson")),
-      );
-      return readAggregate(row, bounded);
-    });
+  ): Promise<AggregateResult> {
+    const source = await this.#source(query, columns);
+    const select = selectAggregate(source, bounded, query.selection);
+    const read = this.#readerFor(query, context);
+    const [row = {}] = await this.#withinLimit(source, context.tier, () =>
+      read<Readonly<Record<string, unknown>>>(printed(select, "ndjson")),
+    );
+    return readAggregate(row, bounded);
   }
 
-  async #query<T>(
-    query: ResolvedQuery,
-    context: QueryContext,
-    run: (source: Source) => Promise<T>,
-  ): Promise<T | "overloaded"> {
-    const { relation } = query;
-    try {
-      return await this.#relations.query(relation, context, async (columns) =>
-        run({ relation, columns, settings: await this.#settings.own }),
-      );
-    } catch (error) {
-      if (error instanceof Overloaded || isRefusal(error)) return "overloaded";
-      throw error;
-    }
-  }
-
-  columns(relation: Relation, version: string | null, hasStorage?: HasStorage): Promise<ResultColumns> {
-    return this.#relations.columns(relation, version, hasStorage);
-  }
-
-  checkRelations(relations: readonly Relation[]): Promise<void> {
-    return this.#relations.check(relations);
-  }
-
-  check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
-    for (const { name, column, operator, value } of conditions) {
-      if (!isTyped(operator)) continue;
-      const found = columns.find((each) => each.name === column);
-      const type = found ? filterType(parseType(found.type)) : null;
-      const values = typeof value === "string" ? [value] : value;
-      if (type !== null && values.some((text) => type.parse(text) === undefined))
-        return httpError(type.error, { name });
-    }
-    return null;
-  }
-
-  get degraded(): string | null {
+  override get degraded(): string | null {
     return this.#health.degraded;
+  }
+
+  override get hasReplicas(): boolean {
+    return this.#connection.up.of > 1;
   }
 
   isReachable(): Promise<boolean> {
@@ -185,14 +121,19 @@ class ClickhouseWarehouse implements Warehouse {
   }
 
   async close(): Promise<void> {
-    this.#queries.close();
-    this.#streams.close();
+    this.#querySlots.close();
+    this.#streamSlots.close();
     await this.#connection.close();
   }
 
+  async #source({ relation }: ResolvedQuery, columns: ResultColumns): Promise<Source> {
+    return { relation, columns, settings: await this.#settings.own };
+  }
+
   /** Buffers the result; streams it if it is too large. */
-  async #select(query: ResolvedQuery, source: Source, context: QueryContext): Promise<Rows> {
+  protected async select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
     const { keyset } = query.selection;
+    const source = await this.#source(query, columns);
     const select = (page: ResolvedQuery): Promise<Rows> => this.#selectPage(page, source, context);
     return this.#withinLimit(source, context.tier, () =>
       keyset === undefined
@@ -203,7 +144,7 @@ class ClickhouseWarehouse implements Warehouse {
 
   /** Runs a query that may read no more rows than its tier. Rejects with `TooManyRows`. */
   async #withinLimit<T>({ relation, columns }: Source, tier: Tier, run: () => Promise<T>): Promise<T> {
-    const limit = this.#options.maxRowsRead[tier];
+    const limit = this.#limits.maxRowsRead[tier];
     requireAtMost(limit, columns);
     try {
       return await run();
@@ -233,8 +174,8 @@ class ClickhouseWarehouse implements Warehouse {
     const limit = page?.limit ?? Infinity;
     const maxRows = Math.min(lookAhead(query), BUFFERED_ROWS + 1);
     const started = performance.now();
-    const lease = await this.#queries.acquire(ticketOf(query, context), context.isStillNeeded);
-    const rows = await this.#holding(lease, async (): Promise<BufferedRows | null> => {
+    const lease = await this.#querySlots.acquire(ticketOf(query, context), context.isStillNeeded);
+    const rows = await holding(lease, async (): Promise<BufferedRows | null> => {
       const running = await this.#run(query, source, context, maxRows, query.timeoutMs);
       const reader = await bodyReader(query.format, limit, running.exceptionTag);
       const text = await readAll(running, reader).catch((error: unknown) => {
@@ -256,55 +197,45 @@ class ClickhouseWarehouse implements Warehouse {
     const { columns: declared, keyset } = query.selection;
     const limited = keyset?.upTo === undefined ? query : withoutLimit(query);
     const limit = limited.selection.page?.limit ?? Infinity;
-    const lease = await this.#streams.acquire(ticketOf(query, context), context.isStillNeeded);
+    const lease = await this.#streamSlots.acquire(ticketOf(query, context), context.isStillNeeded);
     try {
-      const timeoutMs = this.#options.streamTimeoutMs[context.tier];
+      const timeoutMs = this.#limits.streamTimeoutMs[context.tier];
       const running = await this.#run(query, source, context, lookAhead(limited), timeoutMs);
       const reader = await bodyReader(query.format, limit, running.exceptionTag);
-      const chunks = await openStream({ running, reader, lease, budget: this.#budget });
+      const chunks = await openStream({ running, reader, lease, budget: this.budget });
       return { kind: "stream", columns: servedColumns(source.columns, declared), chunks };
     } catch (cause) {
       lease.release();
-      throw translated(cause);
+      throw cause;
     }
   }
 
   /** `timeoutMs`: for the server, which counts the time in which the client does not read too. */
   async #run(
-    { selection, format, timeoutMs: databaseMs }: ResolvedQuery,
+    query: ResolvedQuery,
     source: Source,
     { callerId, tier, isStillNeeded }: QueryContext,
     maxRows: number,
     timeoutMs: number,
   ): Promise<RunningQuery> {
+    const { selection, format } = query;
     const served = servedColumns(source.columns, selection.columns);
     const select = selectRows(source, selection, { served, format, maxRows });
     const statement = printed(select, format);
     const isList = format === "json" || format === "json-strings";
     const settings = {
       ...(await this.#settings.toSend()),
-      ...limitSettings({ tier, timeoutMs, maxRows: this.#options.maxRowsRead[tier] }),
+      ...limitSettings({ tier, timeoutMs, maxRows: this.#limits.maxRowsRead[tier] }),
       ...(isList && LIST),
     };
-    const limits = { timeoutMs: databaseMs || this.#options.statementTimeoutMs, isStillNeeded };
+    const limits = { timeoutMs: this.timeLimitOf(query), isStillNeeded };
     return this.#connection.run({ statement, settings, callerId, limits });
-  }
-
-  async #holding<T>(lease: Lease, run: () => Promise<T>): Promise<T> {
-    try {
-      const result = await run();
-      lease.release();
-      return result;
-    } catch (cause) {
-      lease.release();
-      throw translated(cause);
-    }
   }
 
   /** Reads the rows of statements on behalf of a query, within its time limit. */
   #readerFor(query: ResolvedQuery, context: QueryContext): ReadRows {
-    const maxRows = this.#options.maxRowsRead[context.tier];
-    const timeoutMs = query.timeoutMs || this.#options.statementTimeoutMs;
+    const maxRows = this.#limits.maxRowsRead[context.tier];
+    const timeoutMs = this.timeLimitOf(query);
     const { isStillNeeded } = context;
     const options = { ticket: ticketOf(query, context), isStillNeeded, timeoutMs, maxRows };
     return <Row>(statement: Statement): Promise<readonly Row[]> => this.#read<Row>(statement, options);
@@ -313,11 +244,11 @@ class ClickhouseWarehouse implements Warehouse {
   /** The rows of a statement in the format JSONEachRow. */
   async #read<Row>(statement: Statement, options: ReadOptions = {}): Promise<readonly Row[]> {
     const { ticket = LOOK_UP, isStillNeeded = () => true, maxRows = 0, server } = options;
-    const { timeoutMs = this.#options.statementTimeoutMs } = options;
+    const { timeoutMs = this.#limits.statementTimeoutMs } = options;
     const { tier, callerId } = ticket;
     const limits = { timeoutMs, isStillNeeded };
-    const lease = await this.#queries.acquire(ticket, isStillNeeded);
-    const text = await this.#holding(lease, async () => {
+    const lease = await this.#querySlots.acquire(ticket, isStillNeeded);
+    const text = await holding(lease, async () => {
       const settings = { ...(await this.#settings.toSend()), ...limitSettings({ tier, timeoutMs, maxRows }) };
       return this.#connection.text({ statement, settings, callerId, limits, ...(server && { server }) });
     });
@@ -334,6 +265,16 @@ interface ReadOptions {
   readonly maxRows?: number;
   /** Only this one is asked. */
   readonly server?: ClickhouseServer;
+}
+
+async function holding<T>(lease: Lease, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (cause) {
+    throw translated(cause);
+  } finally {
+    lease.release();
+  }
 }
 
 const LOOK_UP: QueryTicket = { callerId: "columns", tier: "tier3", relation: ["system", "columns"] };

@@ -1,3 +1,4 @@
+import { Overloaded } from "../fair-queue.js";
 import { DatabaseUnreachable, QueryTimeout, RelationMissing } from "../warehouse.js";
 
 /** An error that ClickHouse reports. Its message holds SQL and the server's version: it is for the log only. */
@@ -70,10 +71,10 @@ export const isRelationChange = (error: unknown): boolean =>
 /** TOO_MANY_ROWS */
 export const isTooManyRows = (error: unknown): boolean =>
   isOneOf(new Set([158]), error) && /\bto read\b|max_rows_to_read/.test((error as Error).message);
-export const isRefusal = (error: unknown): boolean => isOneOf(REFUSALS, error);
 
 /** The error as every engine reports it; others are as they were. */
 export function translated(error: unknown): Error {
+  if (isOneOf(REFUSALS, error)) return new Overloaded("refused");
   if (isOneOf(TIMEOUTS, error)) return new QueryTimeout(error);
   if (isOneOf(DEAD_SHARDS, error) || isConnectionFailure(error)) return new DatabaseUnreachable(error);
   return error as Error;

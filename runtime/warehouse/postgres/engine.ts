@@ -1,16 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Relation } from "../../model/endpoint.js";
-import type { HttpError } from "../../model/errors.js";
-import type { Condition, ResolvedQuery } from "../../model/query.js";
-import { Overloaded, type QueryTicket } from "../fair-queue.js";
-import { Relations, servedColumns } from "../relations.js";
-import type { SharedResource } from "../shares.js";
+import type { ResolvedQuery } from "../../model/query.js";
+import { BaseEngine, type EngineOptions } from "../base-engine.js";
+import type { QueryTicket } from "../fair-queue.js";
+import { servedColumns } from "../relations.js";
 import type { Statement } from "../sql.js";
 import {
   type AggregateResult,
   DatabaseUnreachable,
   framedRows,
-  type HasStorage,
   QueryAbandoned,
   type QueryContext,
   QueryTimeout,
@@ -19,16 +17,14 @@ import {
   type ResultColumn,
   type ResultColumns,
   type Rows,
-  sumOfLoads,
   type Warehouse,
-  type WarehouseLoad,
 } from "../warehouse.js";
 import { withoutClient } from "./connect.js";
 import { ConnectionPool } from "./pool.js";
 import { ControlConnection } from "./control.js";
 import { isConnectionFailure, isLockConflict, isRelationChange } from "./errors.js";
 import { loadWriter, type MakeWriter, textWriter } from "./encoders.js";
-import { checkConditions } from "./filter-types.js";
+import { filterType, type PostgresFilterType } from "./filter-types.js";
 import { LivenessCheck } from "./liveness-check.js";
 import { NoStreamPlace, PageReader, type StreamResources } from "./page-reader.js";
 import { describe } from "./columns.js";
@@ -36,142 +32,69 @@ import { aggregateColumns, rowFields, selectAggregate, selectRows } from "./sele
 import type { QueryLimits } from "./statements.js";
 import { fieldTexts } from "./rows.js";
 import type { Reader } from "./run.js";
-import { SpoolBudget } from "../spool.js";
-
-/** Queue lengths for queries and for streams. */
-const MAX_WAITING = 1000;
-const MAX_WAITING_STREAMS = 100;
-
-/** Memory for rows that streams have read ahead. */
-const SPOOL_MEMORY_BYTES = 32 * 1024 * 1024;
-
-export interface PostgresOptions {
-  readonly url: string;
-  /** Upper bound of every query's time limit; 0: none. */
-  readonly statementTimeoutMs: number;
-  /** Connections for buffered results. */
-  readonly poolSize?: number;
-  /** Connections for streams. */
-  readonly streamPoolSize?: number;
-  /** Streams that one caller may read at a time. */
-  readonly streamsPerCaller?: number;
-  /** Disk space for rows that streams have read ahead of their clients; 0: none. */
-  readonly spoolMegabytes?: number;
-  /** Memory for responses. */
-  readonly memory?: SharedResource | undefined;
-  /** Receives the error of a connection that broke while idle. */
-  readonly onIdleError: (error: Error) => void;
-}
-
-export const POOL_DEFAULTS = {
-  poolSize: 10,
-  streamPoolSize: 4,
-  streamsPerCaller: 2,
-  spoolMegabytes: 1024,
-};
 
 /** The PostgreSQL warehouse. Values are the database's own text, from which rows are written: no digit is lost. */
-export function openPostgres(options: PostgresOptions): Warehouse {
-  return new PostgresWarehouse({ ...POOL_DEFAULTS, ...options });
+export function openPostgres(options: EngineOptions): Warehouse {
+  return new PostgresEngine(options);
 }
 
-class PostgresWarehouse implements Warehouse {
-  readonly degraded = null;
+class PostgresEngine extends BaseEngine {
   readonly #pool: ConnectionPool;
-  readonly #streams: StreamResources;
+  readonly #resources: StreamResources = { budget: this.budget, open: new Set() };
   readonly #control: ControlConnection;
   readonly #liveness: LivenessCheck;
-  readonly #relations: Relations;
-  readonly #statementTimeoutMs: number;
 
-  constructor(options: PostgresOptions & typeof POOL_DEFAULTS) {
-    const { url, statementTimeoutMs, onIdleError } = options;
-    this.#statementTimeoutMs = statementTimeoutMs;
-    const describe = (relation: Relation): Promise<ResultColumns> => this.#describe(relation);
-    this.#relations = new Relations({ describe, isRelationChange });
-    const report = (error: Error): void => onIdleError(withoutClient(error));
+  constructor(options: EngineOptions) {
+    super(options);
+    const { url, statementTimeoutMs, warn } = options;
+    const onIdleError = (error: Error): void => warn(withoutClient(error), "database connection lost");
+    this.#control = new ControlConnection(url, this.#resources.open, onIdleError);
     this.#pool = new ConnectionPool({
       url,
       statementTimeoutMs,
-      size: options.poolSize,
-      maxWaiting: MAX_WAITING,
-      streams: {
-        size: options.streamPoolSize,
-        maxWaiting: MAX_WAITING_STREAMS,
-        perCaller: options.streamsPerCaller,
-      },
-      memory: options.memory,
+      queue: this.queries,
+      streams: this.streams,
       cancelBackend: (pid) => this.#control.cancel(pid),
-      onIdleError: report,
+      onIdleError,
     });
-    const budget = new SpoolBudget(SPOOL_MEMORY_BYTES, options.spoolMegabytes * 1024 * 1024);
-    this.#streams = { budget, open: new Set() };
-    this.#control = new ControlConnection(url, this.#streams.open, report);
     this.#liveness = new LivenessCheck(this.#pool, () => this.#control.ping());
   }
 
-  get load(): WarehouseLoad {
-    return sumOfLoads([this.#pool.queue.load, this.#pool.streams.load]);
+  protected isRelationChange(error: unknown): boolean {
+    return isRelationChange(error);
   }
 
-  get missingRelations(): readonly string[] {
-    return this.#relations.missing;
+  protected translated(error: unknown): Error {
+    return isConnectionFailure(error) ? new DatabaseUnreachable(error) : (error as Error);
   }
 
-  rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
-    return this.#query(query, context, (columns) => this.#select(query, columns, context));
+  protected filterValues({ type }: ResultColumn): PostgresFilterType | null {
+    return filterType(type);
   }
 
-  aggregate(
+  protected select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
+    return retryWhileLocked(this.timeLimitOf(query), context, () => this.#select(query, columns, context));
+  }
+
+  protected async selectAggregate(
     query: ResolvedQuery,
+    columns: ResultColumns,
     context: QueryContext,
     bounded: ResultColumns,
-  ): Promise<AggregateResult | "overloaded"> {
+  ): Promise<AggregateResult> {
     const { relation, selection } = query;
-    return this.#query(query, context, async (columns) => {
-      const statement = selectAggregate(relation, columns, bounded, selection);
-      const result = aggregateColumns(bounded);
-      const plain = { ...query, selection: { ...selection, page: null } };
-      const fields = { count: result.length, keys: null };
-      const rows = await this.#read(
-        { statement, query: plain, columns: result, fields, context },
-        textWriter(result, "json") as MakeWriter,
-      );
-      const text = rows.kind === "buffered" ? framedRows(rows.text).toString() : "{}";
-      return readAggregate(JSON.parse(text) as Readonly<Record<string, unknown>>, bounded);
-    });
-  }
-
-  async #query<T>(
-    query: ResolvedQuery,
-    context: QueryContext,
-    select: (columns: ResultColumns) => Promise<T>,
-  ): Promise<T | "overloaded"> {
-    try {
-      const run = (columns: ResultColumns): Promise<T> =>
-        retryWhileLocked(this.#timeLimit(query), context, () => select(columns));
-      return await this.#relations.query(query.relation, context, run);
-    } catch (error) {
-      if (error instanceof Overloaded) return "overloaded";
-      throw asUnreachable(error);
-    }
-  }
-
-  /** The shorter of the query's own time limit and that of every query. */
-  #timeLimit({ timeoutMs }: ResolvedQuery): number {
-    return Math.min(timeoutMs || Infinity, this.#statementTimeoutMs || Infinity);
-  }
-
-  columns(relation: Relation, version: string | null, hasStorage?: HasStorage): Promise<ResultColumns> {
-    return this.#relations.columns(relation, version, hasStorage);
-  }
-
-  checkRelations(relations: readonly Relation[]): Promise<void> {
-    return this.#relations.check(relations);
-  }
-
-  check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
-    return checkConditions(conditions, columns);
+    const result = aggregateColumns(bounded);
+    const page = {
+      statement: selectAggregate(relation, columns, bounded, selection),
+      query: { ...query, selection: { ...selection, page: null } },
+      columns: result,
+      fields: { count: result.length, keys: null },
+      context,
+    };
+    const makeWriter = textWriter(result, "json") as MakeWriter;
+    const rows = await retryWhileLocked(this.timeLimitOf(query), context, () => this.#read(page, makeWriter));
+    const text = rows.kind === "buffered" ? framedRows(rows.text).toString() : "{}";
+    return readAggregate(JSON.parse(text) as Readonly<Record<string, unknown>>, bounded);
   }
 
   /** Runs the query as a stream from its start if its rows are too many while no place for a stream is free. */
@@ -196,7 +119,7 @@ class PostgresWarehouse implements Warehouse {
     const { callerId, tier, isStillNeeded } = context;
     return new Promise((resolve, reject) => {
       const { count, keys } = fields;
-      const resources = this.#streams;
+      const resources = this.#resources;
       const reader = new PageReader({
         query,
         columns,
@@ -213,15 +136,14 @@ class PostgresWarehouse implements Warehouse {
     });
   }
 
-  async #describe(relation: Relation): Promise<ResultColumns> {
+  protected async describe(relation: Relation): Promise<ResultColumns> {
     const ticket: QueryTicket = {
       callerId: "columns",
       tier: "tier3",
       relation: ["pg_catalog", "pg_attribute"],
     };
     const limits: QueryLimits = { timeoutMs: 0, isStillNeeded: () => true };
-    const text = await new Promise<string | null>((resolve, fail) => {
-      const reject = (error: Error): void => fail(asUnreachable(error));
+    const text = await new Promise<string | null>((resolve, reject) => {
       this.#pool.run({ statement: describe(relation), ticket, limits, reader: new OneText(resolve, reject) });
     });
     if (text === null) throw new RelationMissing(relation.join("."));
@@ -254,7 +176,7 @@ async function retryWhileLocked<T>(
   { isStillNeeded }: QueryContext,
   run: () => Promise<T>,
 ): Promise<T> {
-  const until = performance.now() + timeLimitMs;
+  const until = performance.now() + (timeLimitMs || Infinity);
   for (let pauseMs = FIRST_LOCK_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_LOCK_PAUSE_MS)) {
     try {
       return await run();
@@ -265,10 +187,6 @@ async function retryWhileLocked<T>(
       await pause(pauseMs);
     }
   }
-}
-
-function asUnreachable(error: unknown): Error {
-  return isConnectionFailure(error) ? new DatabaseUnreachable(error) : (error as Error);
 }
 
 /** A page to read. */

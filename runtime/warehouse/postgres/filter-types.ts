@@ -1,9 +1,6 @@
 import { isIP } from "node:net";
 import { isDayOf } from "../../model/calendar-date.js";
 import type { Comparison } from "../../model/endpoint.js";
-import { httpError, type HttpError } from "../../model/errors.js";
-import { type Condition, isTyped } from "../../model/query.js";
-import type { ResultColumns } from "../warehouse.js";
 
 /** How a filter compares, by the type of its column (runtime/docs/requests.md). */
 export interface PostgresFilterType {
@@ -62,18 +59,6 @@ const FILTER_TYPES: Readonly<Record<string, PostgresFilterType>> = {
 /** Null where values compare as text. */
 export function filterType(type: string): PostgresFilterType | null {
   return (Object.hasOwn(FILTER_TYPES, type) ? FILTER_TYPES[type] : null) ?? null;
-}
-
-/** The first value that is not of its column's type, as an error. */
-export function checkConditions(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
-  for (const { name, column, operator, value } of conditions) {
-    if (!isTyped(operator)) continue;
-    const type = filterType(columns.find((each) => each.name === column)?.type ?? "text");
-    if (type === null) continue;
-    const values = typeof value === "string" ? [value] : value;
-    if (values.some((text) => type.parse(text) === undefined)) return httpError(type.error, { name });
-  }
-  return null;
 }
 
 /** A value outside the range of its type is above all others, or with a sign below them. */

@@ -1,10 +1,9 @@
 import pg from "pg";
-import type { SharedResource } from "../shares.js";
 import { Connection, type ConnectionOptions, connectionConfig, prepareSession } from "./connect.js";
 import { isConnectionRefusal } from "./errors.js";
 import {
   ACQUIRE_TIMEOUT_MS,
-  FairQueue,
+  type FairQueue,
   type Lease,
   Overloaded,
   type QueryTicket,
@@ -36,13 +35,9 @@ const BATCH_MS = 1;
 export interface ConnectionPoolOptions extends ConnectionOptions {
   /** A `postgres://` address. */
   readonly url: string;
-  /** Queries that run at a time, and how many may wait. */
-  readonly size: number;
-  readonly maxWaiting: number;
-  /** Streams that run at a time, also of one caller, and how many may wait. Each has a connection beside those of queries. */
-  readonly streams: { readonly size: number; readonly maxWaiting: number; readonly perCaller: number };
-  /** Memory for responses. */
-  readonly memory?: SharedResource | undefined;
+  readonly queue: FairQueue;
+  /** Each stream has a connection beside those of queries. */
+  readonly streams: FairQueue;
   /** Receives the error of a connection that broke while idle. */
   readonly onIdleError: (error: Error) => void;
 }
@@ -83,10 +78,9 @@ export class ConnectionPool {
 
   constructor(options: ConnectionPoolOptions) {
     this.#options = options;
-    const { size, maxWaiting, streams } = options;
-    this.queue = new FairQueue({ capacity: size, maxWaiting, memory: options.memory });
-    this.streams = new FairQueue({ ...streams, capacity: streams.size });
-    this.#size = size + streams.size;
+    this.queue = options.queue;
+    this.streams = options.streams;
+    this.#size = this.queue.capacity + this.streams.capacity;
     const config = { ...connectionConfig(options.url), max: this.#size, Client: WireClient };
     this.#pool = new pg.Pool(config);
     this.#pool.on("error", options.onIdleError);

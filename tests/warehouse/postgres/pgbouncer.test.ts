@@ -64,7 +64,7 @@ describeWith("pgbouncer", "behind a pooler in transaction mode", () => {
 
   beforeAll(async () => {
     const url = await startPgBouncer();
-    warehouse = openPostgres({ url, statementTimeoutMs: 12_345, onIdleError: () => undefined });
+    warehouse = openPostgres({ url, statementTimeoutMs: 12_345, warn: () => undefined });
     await vi.waitFor(() => expect(warehouse.isReachable()).resolves.toBe(true), { timeout: 10_000 });
   });
   afterAll(() => warehouse.close());

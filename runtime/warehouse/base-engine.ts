@@ -1,0 +1,192 @@
+import type { Relation } from "../model/endpoint.js";
+import { type HttpError, httpError } from "../model/errors.js";
+import { type Condition, isTyped, type ResolvedQuery } from "../model/query.js";
+import type { PerTier } from "../model/tier.js";
+import { FairQueue, Overloaded } from "./fair-queue.js";
+import { Relations } from "./relations.js";
+import type { SharedResource } from "./shares.js";
+import { SpoolBudget } from "./spool.js";
+import {
+  type AggregateResult,
+  type HasStorage,
+  type QueryContext,
+  type ResultColumn,
+  type ResultColumns,
+  type Rows,
+  type Warehouse,
+  type WarehouseLoad,
+} from "./warehouse.js";
+
+export interface EngineOptions {
+  /** Address of the database. */
+  readonly url: string;
+  /** Upper bound of every query's time limit; 0: none. */
+  readonly statementTimeoutMs: number;
+  /** Time limit of a stream in the database; 0: none. For engines that have one. */
+  readonly streamTimeoutMs?: Readonly<PerTier<number>>;
+  /** Rows that a query may read; 0: no limit. For engines that have one. */
+  readonly maxRowsRead?: Readonly<PerTier<number>>;
+  /** Queries with buffered results that run at a time. Default 10. */
+  readonly poolSize?: number | undefined;
+  /** Streams that run at a time. Default 4. */
+  readonly streamPoolSize?: number | undefined;
+  /** Streams that one caller may read at a time. Default 2. */
+  readonly streamsPerCaller?: number | undefined;
+  /** Disk space for rows that streams have read ahead of their clients; 0: none. Default 1024. */
+  readonly spoolMegabytes?: number | undefined;
+  /** Memory for responses. */
+  readonly memory?: SharedResource | undefined;
+  /** Receives what an operator should know although queries succeed. */
+  readonly warn: (error: Error, message: string) => void;
+}
+
+export type OpenEngine = (options: EngineOptions) => Warehouse;
+
+/** Queue lengths for queries and for streams. */
+const MAX_WAITING = 1000;
+const MAX_WAITING_STREAMS = 100;
+
+/** Memory for rows that streams have read ahead. */
+const SPOOL_MEMORY_BYTES = 32 * 1024 * 1024;
+
+/** How an engine reads the values of a filter on a column. */
+interface FilterValues {
+  /** The error for a value that is not of the type. */
+  readonly error: "notDate" | `valueNot${"Integer" | "Number" | "Boolean" | "Uuid" | "DateTime" | "Address"}`;
+  /** Undefined where the text is not a value of the type. */
+  readonly parse: (text: string) => unknown;
+}
+
+/**
+ * What every engine needs: relations and their columns, queues with the shares of callers, overload, room for streams.
+ * An engine extends it with what its database needs (runtime/warehouse/README.md).
+ */
+export abstract class BaseEngine implements Warehouse {
+  /** Queries with buffered results, and streams. */
+  protected readonly queries: FairQueue;
+  protected readonly streams: FairQueue;
+  protected readonly budget: SpoolBudget;
+  readonly #relations: Relations;
+  readonly #statementTimeoutMs: number;
+
+  constructor(options: EngineOptions) {
+    const {
+      poolSize = 10,
+      streamPoolSize = 4,
+      streamsPerCaller = 2,
+      spoolMegabytes = 1024,
+      memory,
+    } = options;
+    this.#statementTimeoutMs = options.statementTimeoutMs;
+    this.queries = new FairQueue({ capacity: poolSize, maxWaiting: MAX_WAITING, memory });
+    this.streams = new FairQueue({
+      capacity: streamPoolSize,
+      maxWaiting: MAX_WAITING_STREAMS,
+      perCaller: streamsPerCaller,
+    });
+    this.budget = new SpoolBudget(SPOOL_MEMORY_BYTES, spoolMegabytes * 1024 * 1024);
+    this.#relations = new Relations({
+      describe: (relation) =>
+        this.describe(relation).catch((error: unknown) => {
+          throw this.translated(error);
+        }),
+      isRelationChange: (error) => this.isRelationChange(error),
+    });
+  }
+
+  /** Looks the columns of a relation up. Rejects when it does not exist. */
+  protected abstract describe(relation: Relation): Promise<ResultColumns>;
+  /** Whether a query failed because its relation or columns have changed since its statement was built. */
+  protected abstract isRelationChange(error: unknown): boolean;
+  /** Rejects with `Overloaded` when it gets no connection. */
+  protected abstract select(
+    query: ResolvedQuery,
+    columns: ResultColumns,
+    context: QueryContext,
+  ): Promise<Rows>;
+  protected abstract selectAggregate(
+    query: ResolvedQuery,
+    columns: ResultColumns,
+    context: QueryContext,
+    bounded: ResultColumns,
+  ): Promise<AggregateResult>;
+  /** The error as every engine reports it (`warehouse.ts`); others are as they were. */
+  protected abstract translated(error: unknown): Error;
+  /** Null where values compare as text. */
+  protected abstract filterValues(column: ResultColumn): FilterValues | null;
+  abstract isReachable(): Promise<boolean>;
+  abstract close(): Promise<void>;
+
+  rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
+    return this.#query(query, context, (columns) => this.select(query, columns, context));
+  }
+
+  aggregate(
+    query: ResolvedQuery,
+    context: QueryContext,
+    bounded: ResultColumns,
+  ): Promise<AggregateResult | "overloaded"> {
+    return this.#query(query, context, (columns) => this.selectAggregate(query, columns, context, bounded));
+  }
+
+  async #query<T>(
+    { relation }: ResolvedQuery,
+    context: QueryContext,
+    run: (columns: ResultColumns) => Promise<T>,
+  ): Promise<T | "overloaded"> {
+    try {
+      return await this.#relations.query(relation, context, run);
+    } catch (error) {
+      const translated = this.translated(error);
+      if (translated instanceof Overloaded) return "overloaded";
+      throw translated;
+    }
+  }
+
+  /** The shorter of the query's own time limit and that of every query; 0: none. */
+  protected timeLimitOf({ timeoutMs }: ResolvedQuery): number {
+    const limits = [timeoutMs, this.#statementTimeoutMs].filter((limit) => limit > 0);
+    return limits.length === 0 ? 0 : Math.min(...limits);
+  }
+
+  columns(relation: Relation, version: string | null, hasStorage?: HasStorage): Promise<ResultColumns> {
+    return this.#relations.columns(relation, version, hasStorage);
+  }
+
+  check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
+    for (const { name, column, operator, value } of conditions) {
+      const found = isTyped(operator) ? columns.find((each) => each.name === column) : undefined;
+      const type = found === undefined ? null : this.filterValues(found);
+      const values = typeof value === "string" ? [value] : value;
+      if (type !== null && values.some((text) => type.parse(text) === undefined))
+        return httpError(type.error, { name });
+    }
+    return null;
+  }
+
+  checkRelations(relations: readonly Relation[]): Promise<void> {
+    return this.#relations.check(relations);
+  }
+
+  get missingRelations(): readonly string[] {
+    return this.#relations.missing;
+  }
+
+  get load(): WarehouseLoad {
+    const [queries, streams] = [this.queries.load, this.streams.load];
+    return {
+      running: queries.running + streams.running,
+      waiting: queries.waiting + streams.waiting,
+      started: queries.started + streams.started,
+      waitedMs: queries.waitedMs + streams.waitedMs,
+    };
+  }
+
+  get degraded(): string | null {
+    return null;
+  }
+
+  get hasReplicas(): boolean {
+    return false;
+  }
+}
