@@ -1,5 +1,8 @@
 import type { RequestRecord } from "./request-record.js";
 
+/** What is summed, in the order in which reports show it. */
+export const SUMS = ["requests", "refused", "errors", "rows", "bytes"] as const;
+
 /** Requests of one key to one route on one day. */
 export interface UsageRow {
   /** In UTC, as `2026-01-31`. */
@@ -42,7 +45,7 @@ export class UsageCounter {
   count({ owner, tier, route, status, rows, bytes }: RequestRecord, now = Date.now()): void {
     const isRefused = REFUSALS.has(status);
     this.add({
-      day: dayOf(now),
+      day: new Date(now).toISOString().slice(0, 10),
       key: owner?.id ?? "none",
       route: route ?? "none",
       user: owner?.user ?? "",
@@ -61,8 +64,11 @@ export class UsageCounter {
   add(row: UsageRow): void {
     const id = `${row.day} ${row.key} ${row.route}`;
     const known = this.#rows.get(id);
-    if (known) sum(known, row);
-    else if (this.#rows.size >= this.#maxRows && row.route !== "other") this.add({ ...row, route: "other" });
+    if (known) {
+      for (const sum of SUMS) known[sum] += row[sum];
+      known.lastSeen = Math.max(known.lastSeen, row.lastSeen);
+    } else if (this.#rows.size >= this.#maxRows && row.route !== "other")
+      this.add({ ...row, route: "other" });
     // Merging routes does not bound the number of keys and days.
     else if (this.#rows.size >= 2 * this.#maxRows && row.key !== "other")
       this.add({ ...row, key: "other", user: "", org: "", tier: "" });
@@ -72,27 +78,7 @@ export class UsageCounter {
   /** Returns the rows counted since the last call, and clears them. */
   take(): readonly UsageRow[] {
     const rows = [...this.#rows.values()];
-    this.#rows = new Map();
+    this.#rows.clear();
     return rows;
   }
-}
-
-function sum(known: UsageRow, { requests, refused, errors, rows, bytes, lastSeen }: UsageRow): void {
-  known.requests += requests;
-  known.refused += refused;
-  known.errors += errors;
-  known.rows += rows;
-  known.bytes += bytes;
-  known.lastSeen = Math.max(known.lastSeen, lastSeen);
-}
-
-let dayNumber = -1;
-let dayText = "";
-
-/** Cached: formatting a date for each request would cost as much as counting it. */
-function dayOf(now: number): string {
-  const number = Math.floor(now / 86_400_000);
-  if (number !== dayNumber) dayText = new Date(now).toISOString().slice(0, 10);
-  dayNumber = number;
-  return dayText;
 }

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { messageOf } from "../model/error-message.js";
-import type { UsageRow } from "./usage-counter.js";
 import { failed, type Outcome, succeeded } from "../model/outcome.js";
+import { SUMS, type UsageRow } from "./usage-counter.js";
 
 /** Short, so that an unresponsive database does not delay the shutdown for long. */
 const CONNECT_TIMEOUT_MS = 3000;
@@ -51,45 +51,57 @@ ON CONFLICT (day, key, route) DO UPDATE SET
   bytes = known.bytes + excluded.bytes,
   last_seen = greatest(known.last_seen, excluded.last_seen)`;
 
-/** Whether the table or its schema does not exist. */
-const isMissing = (error: unknown): boolean => /^(42P01|3F000)$/.test(codeOf(error));
+/** What a line of the report sums up. */
+export type Grouping = "key" | "route" | "day";
 
-/** Whether the role lacks a privilege, or the database is read-only: retrying does not help. */
-export const isDenied = (error: unknown): boolean => /^(42501|25006)$/.test(codeOf(error));
-
-const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code);
-
-/** Statements with which the database's owner lets the role of a `postgres://` address write usage. */
-export function writeGrantFor(url: string): string {
-  const role = roleOf(url);
-  return [
-    "CREATE SCHEMA IF NOT EXISTS routewright",
-    `GRANT ALL ON SCHEMA routewright TO ${role}`,
-    `GRANT ALL ON ALL TABLES IN SCHEMA routewright TO ${role}`,
-  ].join("; ");
+export interface UsageQuery {
+  readonly by: Grouping;
+  /** First day, in UTC, as `2026-01-31`; null: from the beginning. */
+  readonly since: string | null;
+  /** Id of a key, or a prefix of it, or `none` for callers without a key; null: all. */
+  readonly key: string | null;
 }
 
-/** Statements with which the database's owner lets the role read usage. */
-function readGrantFor(url: string): string {
-  const role = roleOf(url);
-  return `GRANT USAGE ON SCHEMA routewright TO ${role}; GRANT SELECT ON routewright.usage TO ${role}`;
+/** One key, route or day with its sums, in the order in which the columns are shown. */
+export type UsageLine = Readonly<Record<string, string | number>>;
+
+/** The columns that describe a line, and the order of lines. All callers without a key count as one. */
+const REPORTS: Readonly<Record<Grouping, readonly [columns: string, order: string]>> = {
+  key: [
+    `key, ${latest("user_name")} AS "user", ${latest("org")} AS org, ${latest("tier")} AS tier`,
+    "requests DESC, usage.key",
+  ],
+  route: ["route, count(DISTINCT key)::float8 AS keys", "requests DESC, usage.route"],
+  day: ["to_char(day, 'YYYY-MM-DD') AS day, count(DISTINCT key)::float8 AS keys", "usage.day"],
+};
+
+/** The latest value: a key's owner may have changed. */
+function latest(column: string): string {
+  return `(array_agg(${column} ORDER BY last_seen DESC))[1]`;
 }
 
-function roleOf(url: string): string {
-  const name = decodeURIComponent(new URL(url).username);
-  return name === "" ? "<role>" : `"${name.replaceAll('"', '""')}"`;
+function statement(by: Grouping): string {
+  const [columns, order] = REPORTS[by];
+  const sums = SUMS.map((column) => `sum(${column})::float8 AS ${column}`).join(", ");
+  return `SELECT ${columns}, ${sums},
+    to_char(max(last_seen) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS "lastSeen"
+  FROM routewright.usage
+  WHERE day >= coalesce($1::date, '-infinity') AND starts_with(key, $2)
+  GROUP BY usage.${by}
+  ORDER BY ${order}`;
 }
 
 /** The table `routewright.usage`. Has its own connection, so that it and the queries do not wait for each other. */
 export class UsageTable {
   readonly #pool: pg.Pool;
 
-  constructor(url: string) {
+  /** `queryTimeoutMs`: 0 for none. */
+  constructor(url: string, queryTimeoutMs = QUERY_TIMEOUT_MS) {
     this.#pool = new pg.Pool({
       connectionString: url,
       max: 1,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      query_timeout: QUERY_TIMEOUT_MS,
+      query_timeout: queryTimeoutMs,
       idleTimeoutMillis: 60_000,
       application_name: "routewright usage",
     });
@@ -109,15 +121,14 @@ export class UsageTable {
     }
   }
 
-  /** Sums by day of one key, or of callers without one. No lines where the table does not exist yet. */
-  async daysOf(key: string, since: string): Promise<readonly UsageLine[]> {
-    const found = await this.#pool
-      .query<UsageLine>(statement("day"), [since, key])
-      .catch((error: unknown) => {
-        if (!isMissing(error)) throw error;
-        return { rows: [] };
-      });
-    return found.rows;
+  /** Sums of what the servers have written. No lines where the table does not exist yet. */
+  async read({ by, since, key }: UsageQuery): Promise<readonly UsageLine[]> {
+    try {
+      return (await this.#pool.query<UsageLine>(statement(by), [since, key ?? ""])).rows;
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw error;
+    }
   }
 
   close(): Promise<void> {
@@ -125,85 +136,50 @@ export class UsageTable {
   }
 }
 
-/** PostgreSQL stores neither U+0000 nor lone surrogates. */
+/** PostgreSQL stores neither U+0000 nor lone surrogates: one such name would refuse all rows. */
 function storable(row: UsageRow): UsageRow {
+  const plain = (text: string): string => text.replaceAll("\0", "").toWellFormed();
   return { ...row, user: plain(row.user), org: plain(row.org) };
 }
 
-function plain(text: string): string {
-  return text.replaceAll("\0", "").toWellFormed();
+/** Whether the table or its schema does not exist. */
+const isMissing = (error: unknown): boolean => /^(42P01|3F000)$/.test(codeOf(error));
+
+/** Whether the role lacks a privilege, or the database is read-only. */
+export const isDenied = (error: unknown): boolean => /^(42501|25006)$/.test(codeOf(error));
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code);
+
+/** Statements with which the database's owner lets the role of a `postgres://` address write usage. */
+export function writeGrantFor(url: string): string {
+  const role = roleOf(url);
+  return [
+    "CREATE SCHEMA IF NOT EXISTS routewright",
+    `GRANT ALL ON SCHEMA routewright TO ${role}`,
+    `GRANT ALL ON ALL TABLES IN SCHEMA routewright TO ${role}`,
+  ].join("; ");
 }
 
-/** What a line of the report sums up. */
-export type Grouping = "key" | "route" | "day";
-
-export interface UsageQuery {
-  readonly by: Grouping;
-  /** First day, in UTC, as `2026-01-31`; null: from the beginning. */
-  readonly since: string | null;
-  /** Id of a key, or a prefix of it, or `none` for callers without a key; null: all. */
-  readonly key: string | null;
+function roleOf(url: string): string {
+  const name = decodeURIComponent(new URL(url).username);
+  return name === "" ? "<role>" : `"${name.replaceAll('"', '""')}"`;
 }
 
-/** One key, route or day with its sums, in the order in which the columns are shown. */
-export type UsageLine = Readonly<Record<string, string | number>>;
-
-/** Columns that identify a line and describe it. All callers without a key count as one. */
-const SUBJECTS: Readonly<Record<Grouping, string>> = {
-  key: `key, ${latest("user_name")} AS "user", ${latest("org")} AS org, ${latest("tier")} AS tier`,
-  route: "route, count(DISTINCT key)::float8 AS keys",
-  day: "to_char(day, 'YYYY-MM-DD') AS day, count(DISTINCT key)::float8 AS keys",
-};
-
-/** The latest value: a key's owner may have changed. */
-function latest(column: string): string {
-  return `(array_agg(${column} ORDER BY last_seen DESC))[1]`;
-}
-
-const ORDERS: Readonly<Record<Grouping, string>> = {
-  key: "requests DESC, usage.key",
-  route: "requests DESC, usage.route",
-  day: "usage.day",
-};
-
-const SUMS = ["requests", "refused", "errors", "rows", "bytes"].map(
-  (column) => `sum(${column})::float8 AS ${column}`,
-);
-
-function statement(by: Grouping): string {
-  return `SELECT ${SUBJECTS[by]}, ${SUMS.join(", ")},
-    to_char(max(last_seen) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS "lastSeen"
-  FROM routewright.usage
-  WHERE day >= coalesce($1::date, '-infinity') AND starts_with(key, $2)
-  GROUP BY usage.${by}
-  ORDER BY ${ORDERS[by]}`;
-}
-
-/** Reads the usage that the servers have written. No lines where the table does not exist yet. */
-export async function readUsage(
-  url: string,
-  { by, since, key }: UsageQuery,
-): Promise<Outcome<readonly UsageLine[]>> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: 10_000,
-    application_name: "routewright usage report",
-  });
-  // A lost connection rejects the query; without a listener the process would end.
-  client.on("error", () => undefined);
+/** Reads the usage that the servers have written, for a report. */
+export async function readUsage(url: string, query: UsageQuery): Promise<Outcome<readonly UsageLine[]>> {
+  const table = new UsageTable(url, 0);
   try {
-    await client.connect();
-    const { rows } = await client.query<UsageLine>(statement(by), [since, key ?? ""]);
-    return succeeded(rows);
+    return succeeded(await table.read(query));
   } catch (error) {
-    return isMissing(error) ? succeeded([]) : failed(problemOf(error, url));
+    return failed(problemOf(error, url));
   } finally {
-    await client.end().catch(() => undefined);
+    await table.close();
   }
 }
 
 function problemOf(error: unknown, url: string): string {
-  if (isDenied(error))
-    return `The role of DATABASE_URL may not read usage: let the database's owner run ${readGrantFor(url)}.`;
-  return `Usage cannot be read from the database: ${messageOf(error)}.`;
+  if (!isDenied(error)) return `Usage cannot be read from the database: ${messageOf(error)}.`;
+  const role = roleOf(url);
+  const grant = `GRANT USAGE ON SCHEMA routewright TO ${role}; GRANT SELECT ON routewright.usage TO ${role}`;
+  return `The role of DATABASE_URL may not read usage: let the database's owner run ${grant}.`;
 }

@@ -8,9 +8,6 @@ import { isDenied, type UsageLine, UsageTable, writeGrantFor } from "./usage-tab
  */
 const INTERVAL_MS = 10_000;
 
-/** Pause after the database denied the write. */
-const DENIED_MS = 5 * 60_000;
-
 const DENIED =
   "usage is not recorded: this role may not write it. Let the database's owner run the grant, or set USAGE_ENABLED=false";
 
@@ -33,20 +30,17 @@ export class Usage {
   readonly #timer: NodeJS.Timeout;
   #running: Promise<void> | null = null;
   #loggedFailure: "denied" | "failed" | null = null;
-  #deniedUntil = 0;
 
   constructor(options: UsageOptions) {
     this.#options = options;
     this.#table = new UsageTable(options.databaseUrl);
-    this.#timer = setInterval(() => {
-      if (Date.now() >= this.#deniedUntil) void this.#flush();
-    }, options.intervalMs ?? INTERVAL_MS).unref();
+    this.#timer = setInterval(() => void this.#flush(), options.intervalMs ?? INTERVAL_MS).unref();
   }
 
   /** What a key has used, by day in UTC. The counts of the last seconds are missing. */
   daysOf(keyId: string): Promise<readonly UsageLine[]> {
     const since = new Date(Date.now() - SHOWN_MS).toISOString().slice(0, 10);
-    return this.#table.daysOf(keyId, since);
+    return this.#table.read({ by: "day", since, key: keyId });
   }
 
   /** Writes the remaining counts, logs how many it could not write, and closes the connection. */
@@ -81,7 +75,6 @@ export class Usage {
   #logFailure(error: unknown): void {
     const { databaseUrl, log } = this.#options;
     const denied = isDenied(error);
-    if (denied) this.#deniedUntil = Date.now() + DENIED_MS;
     const failure = denied ? "denied" : "failed";
     if (this.#loggedFailure === failure) return;
     this.#loggedFailure = failure;
