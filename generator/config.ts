@@ -1,53 +1,18 @@
 import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
 import { resolve } from "node:path";
-import {
-  messageOf,
-  readGenerationEnvironment,
-  type GenerationEnvironment,
-  type Tier,
-} from "@routewright/runtime/model";
-import type { ErrorObject, ValidateFunction } from "ajv";
+import { messageOf, readGenerationEnvironment, type GenerationEnvironment } from "@routewright/runtime/model";
 import type { SchemaMap } from "./catalogue/served-schema.js";
-import { closest, formatValue } from "./manifest/strings.js";
+import type { Config } from "./config-schema.js";
 import { ACCEPT_FILE } from "./diff/accepted-changes.js";
 import type { SeverityOverrides } from "./diff/compare-catalogues.js";
 import type { RuleSeverities } from "./lint/finding.js";
 import type { VerifySeverities } from "./verify/relations.js";
 import { isObject } from "./manifest/json.js";
+import { schemaErrorOf, validatorOf } from "./manifest/json-schema.js";
 import { parseJson } from "./manifest/manifest.js";
 import { fail, type Failure, isAddress, readSource } from "./manifest/source.js";
 
-/** What all commands of a repository agree on (generator/docs/configuration.md, Config file). Paths are relative to the file. */
-export interface Config {
-  readonly $schema?: string;
-  /** dbt's `manifest.json`: a file or an http(s) address. */
-  readonly manifest?: string;
-  /** dbt's `catalog.json`, for columns and types that no `schema.yml` lists. */
-  readonly catalog?: string;
-  /** dbt's `run_results.json`, from which a server reads build times. */
-  readonly runResults?: string;
-  /** The generated folder. */
-  readonly out?: string;
-  /** Title of the API. */
-  readonly title?: string;
-  /** Tier of endpoints without a tier tag. */
-  readonly defaultTier?: Tier;
-  /** The schemas that serve in place of the manifest's. */
-  readonly schemas?: SchemaMap;
-  /** Severities of lint rules. */
-  readonly lint?: RuleSeverities;
-  /** Severities of the checks of `verify`. */
-  readonly verify?: VerifySeverities;
-  readonly diff?: {
-    /** Severities of kinds of change. */
-    readonly severity?: SeverityOverrides;
-    /** File of accepted changes. */
-    readonly accept?: string;
-  };
-  /** Shortest time between the announcement of a sunset and the sunset. */
-  readonly minimumNoticeDays?: number;
-}
+export type { Config };
 
 export const DEFAULTS = {
   out: "generated",
@@ -250,31 +215,12 @@ async function parsed(file: string, value: () => unknown): Promise<Parsed> {
   }
 }
 
-/** Compiled by the build from `CONFIG_SCHEMA`. */
-const validate = createRequire(import.meta.url)(
-  "routewright/validators/config.cjs",
-) as ValidateFunction<Config>;
+const errorsOf = validatorOf("config");
 
 /** Every problem of a config file's value; each names its key. */
 export function configProblems(value: unknown): readonly string[] {
   if (!isObject(value)) return ["it is not an object of settings."];
-  return validate(value) ? [] : (validate.errors ?? []).map(problemOf);
-}
-
-function problemOf({ instancePath, keyword, params, parentSchema, data }: ErrorObject): string {
-  const key = instancePath.slice(1).replaceAll("/", ".");
-  if (keyword === "additionalProperties") {
-    const unknown = String(params["additionalProperty"]);
-    const near = closest(unknown, Object.keys((parentSchema?.["properties"] ?? {}) as object));
-    const where = key === "" ? "" : ` in \`${key}\``;
-    return `unknown key ${formatValue(unknown)}${where}${near === null ? "." : `; did you mean ${formatValue(near)}?`}`;
-  }
-  return `\`${key}\` is ${formatValue(data)}; give ${expectation(keyword, params, parentSchema?.["type"])}.`;
-}
-
-function expectation(keyword: string, params: ErrorObject["params"], type: unknown): string {
-  if (keyword === "enum") return `one of ${(params["allowedValues"] as readonly string[]).join(", ")}`;
-  if (Array.isArray(type)) return "a text that is not empty, or an object";
-  if (type === "object") return "an object";
-  return type === "integer" ? "a whole number, 0 or more" : "a text that is not empty";
+  return errorsOf(value)
+    .map(schemaErrorOf)
+    .map(({ at, message, hint }) => `${at === "" ? "" : `\`${at}\`: `}${message} ${hint}`);
 }

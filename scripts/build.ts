@@ -11,7 +11,9 @@ import standalone from "ajv/dist/standalone/index.js";
 import { build, type BuildOptions } from "esbuild";
 import { CATALOGUE_SCHEMA } from "../generator/catalogue/catalogue-schema.js";
 import { META_API_SCHEMA } from "../generator/catalogue/meta-api/schema.js";
+import { ACCEPT_SCHEMA } from "../generator/diff/accepted-changes.js";
 import { CONFIG_SCHEMA } from "../generator/config-schema.js";
+import { HINT } from "../generator/manifest/json-schema.js";
 
 const inRoot = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const GENERATOR = inRoot("generator/dist");
@@ -50,13 +52,14 @@ async function bundleCommandLine(): Promise<void> {
 
 /**
  * Compiles JSON Schemas into plain code, exported by the package as `routewright/validators/*`: of `meta.api`,
- * `catalogue.json` and the config file. Editors read the last one's schema itself.
+ * `catalogue.json`, the accept file and the config file. Editors read the last one's schema itself.
  */
 function compileValidators(): void {
   mkdirSync(`${GENERATOR}/validators`, { recursive: true });
   const everyError = { allErrors: true, verbose: true, code: { source: true } } as const;
   const validators = [
-    ["meta-api", new Ajv(everyError), META_API_SCHEMA],
+    ["meta-api", new Ajv({ ...everyError, keywords: [HINT] }), META_API_SCHEMA],
+    ["accept-file", new Ajv({ ...everyError, allowUnionTypes: true, keywords: [HINT] }), ACCEPT_SCHEMA],
     ["catalogue", new Ajv({ allowUnionTypes: true, code: { source: true } }), CATALOGUE_SCHEMA],
     ["config", new Ajv({ ...everyError, allowUnionTypes: true }), CONFIG_SCHEMA],
   ] as const;

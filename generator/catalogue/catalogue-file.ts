@@ -1,19 +1,17 @@
-import { createRequire } from "node:module";
 import {
-  type Column,
-  type Endpoint,
   digestOf,
   GENERATED_SCHEMA_VERSION,
   type Parameter,
-  type Tier,
-  withOwnDigest,
   servedPaths,
+  withOwnDigest,
 } from "@routewright/runtime/model";
-import type { ErrorObject, ValidateFunction } from "ajv";
+import type { ErrorObject } from "ajv";
 import { JsonText, objectOr } from "../manifest/json.js";
+import { validatorOf } from "../manifest/json-schema.js";
 import { visible, visibleJson, byText } from "../manifest/strings.js";
 import { parseJson } from "../manifest/manifest.js";
-import type { Catalogue, CatalogueEntry, ColumnFacts, Example, Skipped } from "./catalogue.js";
+import type { CatalogueRecord, ColumnRecord, EndpointRecord } from "./catalogue-schema.js";
+import type { Catalogue, CatalogueEntry, ColumnFacts } from "./catalogue.js";
 
 const MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
@@ -22,55 +20,6 @@ export interface CatalogueDocument {
   readonly catalogue: Catalogue;
   /** Title of the API at generation; null for the default one. */
   readonly title: string | null;
-}
-
-/** An endpoint in the file, ordered for reviewers; each description is next to its subject. */
-interface EndpointRecord extends Omit<Endpoint, "columns" | "parameters"> {
-  readonly uniqueId: string;
-  readonly file: string;
-  readonly category: string;
-  readonly resource: string;
-  readonly granularity: string | null;
-  readonly window: string | null;
-  readonly hasTierTag: boolean;
-  readonly private: boolean;
-  readonly description: string;
-  /** Absent where there are none. */
-  readonly synonyms?: readonly string[];
-  readonly columns: readonly ColumnRecord[];
-  readonly parameters: readonly (Parameter & { readonly description?: string })[];
-}
-
-interface ColumnRecord extends Column {
-  readonly description?: string;
-  readonly notNull?: "constraint" | "test";
-  readonly acceptedValues?: readonly string[];
-  readonly private?: boolean;
-  readonly unique?: true;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly exclusive?: true;
-  readonly references?: string;
-  readonly example?: Example;
-}
-
-interface CatalogueRecord {
-  readonly "x-generated-by": string;
-  readonly schemaVersion: number;
-  /** Of this file, for a server that reads it; absent in files of earlier versions, as `files` is. */
-  readonly digest?: string;
-  readonly title: string | null;
-  readonly defaultTier: Tier;
-  /** Name of dbt's adapter; absent where the manifest does not name it. */
-  readonly adapter?: string;
-  /** Absent where no category has a description. */
-  readonly categories?: Readonly<Record<string, string>>;
-  readonly endpoints: readonly EndpointRecord[];
-  /** Digest of each model's declarations, by `unique_id`: an endpoint that changes without it was changed by an upgrade. */
-  readonly sources?: Readonly<Record<string, string>>;
-  readonly skipped: readonly Skipped[];
-  /** Digest of each other file of the folder: a server refuses a folder with others. */
-  readonly files?: Readonly<Record<string, string>>;
 }
 
 /** The catalogue as `catalogue.json`: one line per column and per parameter, so that a diff shows one line per change. `files`: the other files of the folder. */
@@ -148,26 +97,26 @@ function recordOf({ endpoint, facts, documentation, ...entry }: CatalogueEntry):
     relation,
     columns: columns.map((column) => ({
       ...column,
-      ...descriptionRecord(documentation.columns.get(column.name)),
+      ...optional("description", documentation.columns.get(column.name)),
       ...factsRecord(facts.columns.get(column.name)),
-      ...exampleRecord(documentation.examples.get(column.name)),
+      ...optional("example", documentation.examples.get(column.name)),
     })),
     methods,
     legacy,
     parameters: parameters.map((parameter) => ({
       ...parameter,
-      ...descriptionRecord(documentation.parameters.get(parameter.name)),
+      ...optional("description", documentation.parameters.get(parameter.name)),
     })),
     ...settings,
   };
 }
 
-function descriptionRecord(description: string | undefined) {
-  return description === undefined ? {} : { description };
-}
-
-function exampleRecord(example: Example | undefined) {
-  return example === undefined ? {} : { example };
+/** A member that is absent where there is no value. */
+function optional<Key extends string, Value>(
+  key: Key,
+  value: Value | undefined,
+): Partial<Record<Key, Value>> {
+  return value === undefined ? {} : ({ [key]: value } as Record<Key, Value>);
 }
 
 function factsRecord(facts: ColumnFacts | undefined): Partial<ColumnRecord> {
@@ -194,9 +143,9 @@ export function readCatalogue(text: string, location = "catalogue.json"): Catalo
   if (typeof schemaVersion !== "number")
     return failed(`${location} is not a catalogue of Routewright: it has no schemaVersion. ${REGENERATE}`);
   if (schemaVersion !== GENERATED_SCHEMA_VERSION) return failed(versionProblem(location, schemaVersion));
-  if (!validate(json.value))
-    return failed(`${location} is damaged: ${schemaProblem(validate.errors ?? [])}. ${REGENERATE}`);
-  const record = json.value;
+  const [error] = errorsIn(json.value);
+  if (error !== undefined) return failed(`${location} is damaged: ${schemaProblem(error)}. ${REGENERATE}`);
+  const record = json.value as CatalogueRecord;
   const repeated = firstRepeated(record.endpoints.flatMap(servedPaths));
   if (repeated !== undefined)
     return failed(
@@ -228,17 +177,12 @@ function versionProblem(location: string, version: number): string {
     : `${location} has catalogue schema ${String(version)}, of an earlier Routewright; this one reads ${known}. ${REGENERATE}`;
 }
 
-/** Compiled by the build: loading Ajv takes longer than rendering a catalogue. */
-const validate = createRequire(import.meta.url)(
-  "routewright/validators/catalogue.cjs",
-) as ValidateFunction<CatalogueRecord>;
+const errorsIn = validatorOf("catalogue");
 
-function schemaProblem(errors: readonly ErrorObject[]): string {
-  const [error] = errors;
-  const where = error?.instancePath.slice(1) || "the document";
-  const property: unknown = error?.params["additionalProperty"];
+function schemaProblem({ instancePath, params, message = "is not as expected" }: ErrorObject): string {
+  const property: unknown = params["additionalProperty"];
   const which = typeof property === "string" ? ` (${visible(JSON.stringify(property))})` : "";
-  return `${visible(where)} ${error?.message ?? "is not as expected"}${which}`;
+  return `${visible(instancePath.slice(1) || "the document")} ${message}${which}`;
 }
 
 function firstRepeated(texts: readonly string[]): string | undefined {
@@ -256,8 +200,8 @@ function entryOf(record: EndpointRecord): Omit<CatalogueEntry, "source"> {
       columns: columns.map(({ name, type, timezone, wide }) => ({
         name,
         type,
-        ...(timezone !== undefined && { timezone }),
-        ...(wide && { wide }),
+        ...optional("timezone", timezone),
+        ...optional("wide", wide),
       })),
       parameters: parameters.map(withoutDescription),
     },
@@ -285,15 +229,16 @@ function withoutDescription(parameter: EndpointRecord["parameters"][number]): Pa
   return bare;
 }
 
-function columnFacts({ name, ...column }: ColumnRecord): [string, ColumnFacts][] {
-  const { notNull = null, acceptedValues = null, private: isPrivate = false } = column;
+/** The facts of a column that has any. */
+function columnFacts(column: ColumnRecord): [string, ColumnFacts][] {
+  const { name, notNull = null, acceptedValues = null, private: isPrivate = false } = column;
   const { unique, minimum, maximum, exclusive, references } = column;
   const guarantees = {
-    ...(unique && { unique }),
-    ...(minimum !== undefined && { minimum }),
-    ...(maximum !== undefined && { maximum }),
-    ...(exclusive && { exclusive }),
-    ...(references !== undefined && { references }),
+    ...optional("unique", unique),
+    ...optional("minimum", minimum),
+    ...optional("maximum", maximum),
+    ...optional("exclusive", exclusive),
+    ...optional("references", references),
   };
   const isKnown = notNull ?? acceptedValues ?? (isPrivate || Object.keys(guarantees).length > 0);
   return isKnown ? [[name, { notNull, acceptedValues, isPrivate, ...guarantees }]] : [];

@@ -1,68 +1,73 @@
-import { COLUMN_FILTER_TYPES, TIERS } from "@routewright/runtime/model";
+import {
+  COLUMN_FILTER_TYPES,
+  type Filter,
+  type FormerPath,
+  type Relation,
+  type SortKey,
+  TIERS,
+} from "@routewright/runtime/model";
+import {
+  flag,
+  listOf,
+  mapOf,
+  number,
+  oneOf,
+  orNull,
+  record,
+  type Schema,
+  text,
+  textOrNull,
+  type ValueOf,
+  wholeNumber,
+  yes,
+} from "../manifest/json-schema.js";
+import type { Example } from "./catalogue.js";
 
-const text = { type: "string" } as const;
-const textOrNull = { type: ["string", "null"] } as const;
-const flag = { type: "boolean" } as const;
-const texts = { type: "array", items: text } as const;
-const count = { type: "integer", minimum: 1 } as const;
-const tier = { enum: TIERS } as const;
+const texts = listOf(text);
+const count = wholeNumber(1);
+const path = { ...text, pattern: "^/v1/" };
+const pair = { ...texts, minItems: 2, maxItems: 2 } as Schema;
 
-/** An object of exactly these properties; those in `optional` may be missing. */
-function record<Properties extends Record<string, object>>(
-  properties: Properties,
-  optional: readonly (keyof Properties)[] = [],
-) {
-  const required = Object.keys(properties).filter((key) => !optional.includes(key));
-  return { type: "object", properties, required, additionalProperties: false } as const;
-}
+const example: Schema<Example> = {};
 
 const column = record(
+  { name: text, type: textOrNull },
   {
-    name: text,
-    type: textOrNull,
     timezone: text,
+    wide: yes,
     description: text,
-    notNull: { enum: ["constraint", "test"] },
+    notNull: oneOf(["constraint", "test"]),
     acceptedValues: texts,
-    private: flag,
-    wide: flag,
-    unique: flag,
-    minimum: { type: "number" },
-    maximum: { type: "number" },
-    exclusive: flag,
+    unique: yes,
+    minimum: number,
+    maximum: number,
+    exclusive: yes,
     references: text,
-    example: {},
+    private: flag,
+    example,
   },
-  [
-    ...["timezone", "description", "notNull", "acceptedValues", "private"],
-    ...["wide", "unique", "minimum", "maximum", "exclusive", "references", "example"],
-  ] as never,
 );
 
 const parameter = record(
   {
     name: text,
     column: text,
-    operator: { enum: ["=", "ILIKE", ">=", "<=", "IN"] },
-    type: { enum: ["string", "date", "string_list"] },
-    case: { enum: ["lower", "upper"] },
+    operator: oneOf(["=", "ILIKE", ">=", "<=", "IN"]),
+    type: oneOf(["string", "date", "string_list"]),
+  },
+  {
+    case: oneOf(["lower", "upper"]),
     maxItems: count,
     maxLength: count,
     values: texts,
     description: text,
   },
-  ["case", "maxItems", "maxLength", "values", "description"],
-);
+) as Schema<Filter & { readonly name: string; readonly column: string; readonly description?: string }>;
 
-const pagination = record({
-  defaultLimit: count,
-  maxLimit: count,
-  response: { enum: ["list", "envelope"] },
-});
-
+/** An endpoint in the file; each description is next to its subject. */
 const endpoint = record(
   {
-    path: { type: "string", pattern: "^/v1/" },
+    path,
     model: text,
     uniqueId: text,
     file: text,
@@ -70,61 +75,67 @@ const endpoint = record(
     resource: text,
     granularity: textOrNull,
     window: textOrNull,
-    tier,
+    tier: oneOf(TIERS),
     hasTierTag: flag,
     private: flag,
     description: text,
-    synonyms: texts,
-    relation: { type: "array", items: text, minItems: 2, maxItems: 2 },
-    columns: { type: "array", items: column },
-    numbers: { enum: ["string"] },
-    methods: { type: "array", items: { enum: ["GET", "POST"] }, minItems: 1 },
+    relation: pair as Schema<Relation>,
+    columns: listOf(column),
+    methods: { ...listOf(oneOf(["GET", "POST"])), minItems: 1 },
     legacy: flag,
-    parameters: { type: "array", items: parameter },
-    filters: { type: "array", items: record({ column: text, type: { enum: COLUMN_FILTER_TYPES } }) },
-    fields: { const: true },
-    cursor: texts,
-    rows: record({ column: text, equals: { const: "org" } }),
+    parameters: listOf(parameter),
     allowUnfiltered: flag,
     requireAnyOf: texts,
-    pagination: { anyOf: [pagination, { type: "null" }] },
-    sort: {
-      type: "array",
-      items: { type: "array", items: text, minItems: 2, maxItems: 2 },
-    },
+    pagination: orNull(
+      record({ defaultLimit: count, maxLimit: count, response: oneOf(["list", "envelope"]) }),
+    ),
+    sort: listOf(pair as Schema<SortKey>),
     sortableFields: texts,
     deprecationDate: textOrNull,
     successor: textOrNull,
-    formerPaths: {
-      type: "array",
-      items: record({ path: { type: "string", pattern: "^/v1/" }, sunset: textOrNull }),
-    },
-    upstreamNodes: { anyOf: [texts, { type: "null" }] },
+    upstreamNodes: orNull(texts),
   },
-  ["numbers", "filters", "fields", "cursor", "rows", "formerPaths", "synonyms"],
+  {
+    synonyms: texts,
+    numbers: oneOf(["string"]),
+    filters: listOf(record({ column: text, type: oneOf(COLUMN_FILTER_TYPES) })),
+    fields: yes,
+    cursor: texts,
+    rows: record({ column: text, equals: oneOf(["org"]) }),
+    formerPaths: listOf(record({ path, sunset: textOrNull }) as Schema<FormerPath>),
+  },
 );
 
 const skipped = record({
   model: text,
   file: text,
-  reason: { enum: ["invalid", "path-taken", "excluded"] },
-  problems: { type: "array", items: record({ model: text, path: text, message: text, hint: text }) },
+  reason: oneOf(["invalid", "path-taken", "excluded"]),
+  problems: listOf(record({ model: text, path: text, message: text, hint: text })),
 });
 
-/** Shape of `catalogue.json`; `npm run build` compiles it. */
+/** The content of `catalogue.json`. What is optional is absent where there is none, or in files of earlier versions. */
 export const CATALOGUE_SCHEMA = record(
   {
     "x-generated-by": text,
     schemaVersion: { type: "integer" },
-    digest: text,
     title: textOrNull,
-    defaultTier: tier,
-    adapter: text,
-    endpoints: { type: "array", items: endpoint },
-    skipped: { type: "array", items: skipped },
-    categories: { type: "object", additionalProperties: text },
-    sources: { type: "object", additionalProperties: text },
-    files: { type: "object", additionalProperties: text },
+    defaultTier: oneOf(TIERS),
+    endpoints: listOf(endpoint),
+    skipped: listOf(skipped),
   },
-  ["adapter", "categories", "sources", "digest", "files"],
+  {
+    /** Of this file, for a server that reads it. */
+    digest: text,
+    /** Name of dbt's adapter. */
+    adapter: text,
+    categories: mapOf(text),
+    /** Digest of each model's declarations, by `unique_id`: an endpoint that changes without it was changed by an upgrade. */
+    sources: mapOf(text),
+    /** Digest of each other file of the folder: a server refuses a folder with others. */
+    files: mapOf(text),
+  },
 );
+
+export type CatalogueRecord = ValueOf<typeof CATALOGUE_SCHEMA>;
+export type EndpointRecord = ValueOf<typeof endpoint>;
+export type ColumnRecord = ValueOf<typeof column>;

@@ -1,31 +1,56 @@
-import { isObject, type JsonObject, textOr } from "../manifest/json.js";
+import { isDate } from "@routewright/runtime/model";
+import {
+  HINT,
+  listOf,
+  oneOf,
+  record,
+  type SchemaError,
+  schemaErrorOf,
+  text,
+  textOrNull,
+  validatorOf,
+  type ValueOf,
+} from "../manifest/json-schema.js";
 import { parseJson } from "../manifest/manifest.js";
 import { closest, formatValue } from "../manifest/strings.js";
-import {
-  type Change,
-  CHANGE_KINDS,
-  type ChangeKind,
-  isChangeKind,
-  SEVERITIES,
-  type Severity,
-} from "./change.js";
-import { isDate } from "@routewright/runtime/model";
+import { type Change, CHANGE_KINDS, SEVERITIES, type Severity } from "./change.js";
 
 /** The default accept file: it need not exist. */
 export const ACCEPT_FILE = ".routewright-accept.json";
 
+const DATE_HINT = "Give a date as YYYY-MM-DD, or leave it out.";
+
+const value = { ...textOrNull, [HINT]: "Give the text that `diff` shows." };
+
+/** The text of an accept file, as `diff` offers it. */
+export const ACCEPT_SCHEMA = listOf(
+  record(
+    {
+      kind: oneOf(CHANGE_KINDS),
+      /** The path as the change names it. */
+      endpoint: { ...text, pattern: "^/v1/", [HINT]: "Give the path of the endpoint, `/v1/…`." },
+      reason: { ...text, pattern: "\\S", [HINT]: "Say why consumers can live with the change." },
+    },
+    {
+      /** The change's subject; null accepts a change that has none. */
+      subject: { ...textOrNull, [HINT]: "Give the column, parameter or field as text." },
+      /** The change's values: what was accepted once is not accepted for another value. */
+      before: value,
+      after: value,
+      /** The last day on which it holds. */
+      expires: { ...text, pattern: "^\\d{4}-\\d\\d-\\d\\d$", [HINT]: DATE_HINT },
+    },
+  ),
+);
+
+type AcceptRecord = ValueOf<typeof ACCEPT_SCHEMA>[number];
+
 /** A change that its owner accepts: it is reported and does not fail the run. */
-export interface AcceptEntry {
-  readonly kind: ChangeKind;
-  /** The path as the change names it. */
-  readonly endpoint: string;
-  /** The change's subject; null accepts a change that has none. */
+export interface AcceptEntry extends Pick<AcceptRecord, "kind" | "endpoint" | "reason"> {
   readonly subject: string | null;
-  /** The change's values: what was accepted once is not accepted for another value. */
   readonly before: string | null;
   readonly after: string | null;
-  readonly reason: string;
-  /** The last day on which it holds, `YYYY-MM-DD`; null for no limit. */
+  /** Null for no limit. */
   readonly expires: string | null;
 }
 
@@ -33,84 +58,36 @@ export type ParsedAcceptFile =
   | { readonly ok: true; readonly entries: readonly AcceptEntry[] }
   | { readonly ok: false; readonly problems: readonly string[] };
 
+const errorsIn = validatorOf("accept-file");
+
 /** Reads the text of an accept file and reports every problem. `location` is only for messages. */
-export function parseAcceptFile(text: string, location: string): ParsedAcceptFile {
-  const json = parseJson(text, location);
+export function parseAcceptFile(content: string, location: string): ParsedAcceptFile {
+  const json = parseJson(content, location);
   if (!json.ok) return { ok: false, problems: [json.problem] };
-  if (!Array.isArray(json.value)) return { ok: false, problems: [`${location} is not a list. ${EXAMPLE}`] };
-  const items: readonly unknown[] = json.value;
-  const problems = items.flatMap((item, i) =>
-    problemsOf(item).map((problem) => `${location}, [${String(i)}]: ${problem}`),
+  const errors = errorsIn(json.value).map(schemaErrorOf);
+  const records = errors.length === 0 ? (json.value as readonly AcceptRecord[]) : [];
+  const problems = [...errors, ...records.flatMap(notADay), ...records.flatMap(duplicate)].map(
+    ({ at, message, hint }) => `${location}${at && `, ${at}`}: ${message} ${hint}`,
   );
-  if (problems.length > 0) return { ok: false, problems };
-  const entries = items.filter(isObject).map(entryOf);
-  const duplicates = duplicatesOf(entries).map((problem) => `${location}, ${problem}`);
-  return duplicates.length > 0 ? { ok: false, problems: duplicates } : { ok: true, entries };
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, entries: records.map(entryOf) };
 }
 
-const EXAMPLE =
-  'Write `[{"kind": "column-removed", "endpoint": "/v1/…", "subject": "…", "before": "…", "reason": "…", "expires": "2030-12-31"}]` as `diff` offers it; `expires` is optional.';
-
-const KEYS = ["kind", "endpoint", "subject", "before", "after", "reason", "expires"] as const;
-
-function problemsOf(item: unknown): readonly string[] {
-  if (!isObject(item)) return [`${formatValue(item)} is not an object. ${EXAMPLE}`];
-  const { kind, endpoint, subject = null, reason, expires } = item;
-  const problems = unknownKeys(item);
-  if (!isChangeKind(kind)) problems.push(unknownKind(kind));
-  if (typeof endpoint !== "string" || !endpoint.startsWith("/v1/"))
-    problems.push(`\`endpoint\` is ${given(endpoint)}; give the path of the endpoint, \`/v1/…\`.`);
-  if (subject !== null && typeof subject !== "string")
-    problems.push(`\`subject\` is ${formatValue(subject)}; give the column, parameter or field as text.`);
-  for (const key of ["before", "after"] as const) {
-    const value = item[key] ?? null;
-    if (value !== null && typeof value !== "string")
-      problems.push(`\`${key}\` is ${formatValue(value)}; give the text that \`diff\` shows.`);
-  }
-  if (typeof reason !== "string" || reason.trim() === "")
-    problems.push(`\`reason\` is ${given(reason)}; say why consumers can live with the change.`);
-  if (expires !== undefined && !(typeof expires === "string" && isDate(expires)))
-    problems.push(`\`expires\` is ${formatValue(expires)}; give a date as YYYY-MM-DD, or leave it out.`);
-  return problems;
+function notADay({ expires }: AcceptRecord, i: number): readonly SchemaError[] {
+  if (expires === undefined || isDate(expires)) return [];
+  const message = `${formatValue(expires)} is not a day.`;
+  return [{ at: `[${String(i)}].expires`, message, hint: DATE_HINT }];
 }
 
-function given(value: unknown): string {
-  return value === undefined ? "missing" : formatValue(value);
+function duplicate(one: AcceptRecord, i: number, all: readonly AcceptRecord[]): readonly SchemaError[] {
+  const first = all.findIndex((other) => changeKey(entryOf(other)) === changeKey(entryOf(one)));
+  return first === i
+    ? []
+    : [{ at: `[${String(i)}]`, message: `Duplicate of [${String(first)}].`, hint: "Remove one." }];
 }
 
-function unknownKeys(item: JsonObject): string[] {
-  const unknown = Object.keys(item).filter((key) => !(KEYS as readonly string[]).includes(key));
-  return unknown.map((key) => {
-    const near = closest(key, KEYS);
-    const hint = near === null ? `known are ${KEYS.join(", ")}.` : `did you mean ${formatValue(near)}?`;
-    return `unknown key ${formatValue(key)}; ${hint}`;
-  });
-}
-
-function unknownKind(kind: unknown): string {
-  const near = typeof kind === "string" ? closest(kind, CHANGE_KINDS) : null;
-  const hint = near === null ? `use one of ${CHANGE_KINDS.join(", ")}` : `did you mean ${formatValue(near)}?`;
-  return `\`kind\` is ${given(kind)}; ${hint}`;
-}
-
-function entryOf({ kind, endpoint, subject, before, after, reason, expires }: JsonObject): AcceptEntry {
-  return {
-    kind: kind as ChangeKind,
-    endpoint: endpoint as string,
-    subject: (subject as string | null | undefined) ?? null,
-    before: (before as string | null | undefined) ?? null,
-    after: (after as string | null | undefined) ?? null,
-    reason: textOr(reason, "").trim(),
-    expires: (expires as string | undefined) ?? null,
-  };
-}
-
-function duplicatesOf(entries: readonly AcceptEntry[]): readonly string[] {
-  const keys = entries.map(changeKey);
-  return keys.flatMap((key, i) => {
-    const first = keys.indexOf(key);
-    return first === i ? [] : [`[${String(i)}]: duplicate of [${String(first)}]: remove one.`];
-  });
+function entryOf(record: AcceptRecord): AcceptEntry {
+  const { kind, endpoint, subject = null, before = null, after = null, reason, expires = null } = record;
+  return { kind, endpoint, subject, before, after, reason: reason.trim(), expires };
 }
 
 /** Identity of a change across runs. */
@@ -144,9 +121,11 @@ export function nearMiss(entry: AcceptEntry, unaccepted: readonly Change[]): str
 }
 
 /** The text of an accept file without its unused entries; the others keep their keys. */
-export function prunedText(text: string, unused: readonly AcceptEntry[]): string {
+export function prunedText(content: string, unused: readonly AcceptEntry[]): string {
   const removed = new Set(unused.map(changeKey));
-  const kept = (JSON.parse(text) as JsonObject[]).filter((item) => !removed.has(changeKey(entryOf(item))));
+  const kept = (JSON.parse(content) as AcceptRecord[]).filter(
+    (item) => !removed.has(changeKey(entryOf(item))),
+  );
   return `${JSON.stringify(kept, null, 2)}\n`;
 }
 

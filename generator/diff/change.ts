@@ -262,7 +262,3 @@ export type ChangeKind = keyof typeof KINDS;
 
 /** All kinds, in the order of the table. */
 export const CHANGE_KINDS = Object.keys(KINDS) as readonly ChangeKind[];
-
-export function isChangeKind(text: unknown): text is ChangeKind {
-  return typeof text === "string" && Object.hasOwn(KINDS, text);
-}

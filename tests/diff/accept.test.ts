@@ -36,34 +36,46 @@ describe("an accept file", () => {
 
   it("reports every problem of every entry at once", () => {
     const entries = [
-      { kind: "column-remove", endpoint: "v1/a", reason: " ", expires: "2027-02-29", expiry: 1, why: 1 },
+      { kind: "column-remove", endpoint: "v1/a", reason: " ", expiry: 1, why: 1 },
       "everything",
       {},
       { ...entry, subject: 1, expires: null },
     ];
     const reading = read(entries);
-    expect(reading.ok ? [] : reading.problems.map((problem) => problem.slice(0, 52))).toEqual([
-      'accept.json, [0]: unknown key "expiry"; did you mean',
-      'accept.json, [0]: unknown key "why"; known are kind,',
-      'accept.json, [0]: `kind` is "column-remove"; did you',
-      'accept.json, [0]: `endpoint` is "v1/a"; give the pat',
-      'accept.json, [0]: `reason` is " "; say why consumers',
-      'accept.json, [0]: `expires` is "2027-02-29"; give a ',
-      'accept.json, [1]: "everything" is not an object. Wri',
-      "accept.json, [2]: `kind` is missing; use one of tier",
-      "accept.json, [2]: `endpoint` is missing; give the pa",
-      "accept.json, [2]: `reason` is missing; say why consu",
-      "accept.json, [3]: `subject` is 1; give the column, p",
-      "accept.json, [3]: `expires` is null; give a date as ",
-    ]);
+    expect(reading.ok ? [] : reading.problems.map((problem) => problem.slice(0, 76)).toSorted()).toEqual(
+      [
+        'accept.json, [0]: Unknown key "expiry". Did you mean `expires`?',
+        'accept.json, [0]: Unknown key "why". Known keys: kind, endpoint, reason, sub',
+        'accept.json, [0].kind: "column-remove" is not allowed here. Write "column-re',
+        'accept.json, [0].endpoint: "v1/a" is not allowed here. Give the path of the ',
+        'accept.json, [0].reason: " " is not allowed here. Say why consumers can live',
+        'accept.json, [1]: "everything" is not of type object. Write an object.',
+        "accept.json, [2]: Missing required key `kind`. Write one of tier-lowered, co",
+        "accept.json, [2]: Missing required key `endpoint`. Give the path of the endp",
+        "accept.json, [2]: Missing required key `reason`. Say why consumers can live ",
+        "accept.json, [3].subject: 1 is not of type string,null. Give the column, par",
+        "accept.json, [3].expires: null is not of type string. Give a date as YYYY-MM",
+      ].toSorted(),
+    );
+    const late = read([{ ...entry, subject: null, expires: "2027-02-29" }]);
+    expect(late).toEqual({
+      ok: false,
+      problems: [
+        'accept.json, [0].expires: "2027-02-29" is not a day. Give a date as YYYY-MM-DD, or leave it out.',
+      ],
+    });
   });
 
   it.each([
     ["is not JSON", "[{]", "accept.json is not JSON"],
     ["is empty", "", "accept.json is not JSON: it is empty."],
-    ["is not a list", { entries: [] }, "accept.json is not a list."],
-    ["has an entry twice", [entry, { ...entry, reason: "Again." }], "[1]: duplicate of [0]: remove one."],
-    ["has a name of every object for a kind", [{ ...entry, kind: "toString" }], '`kind` is "toString"'],
+    ["is not a list", { entries: [] }, "accept.json: {…} is not of type array. Write a list."],
+    ["has an entry twice", [entry, { ...entry, reason: "Again." }], "[1]: Duplicate of [0]. Remove one."],
+    [
+      "has a name of every object for a kind",
+      [{ ...entry, kind: "toString" }],
+      '[0].kind: "toString" is not allowed here.',
+    ],
   ])("is refused where it %s", (_, value, problem) => {
     const reading = read(value);
     expect(reading.ok ? "" : reading.problems.join("\n")).toContain(problem);

@@ -1,90 +1,76 @@
-/** A valid `meta.api`. rules.ts checks what depends on several values. */
-export interface MetaApi {
-  readonly exclude_from_api?: boolean;
-  readonly methods?: readonly ("GET" | "POST")[];
-  readonly allow_unfiltered?: boolean;
-  readonly require_any_of?: readonly string[];
-  readonly parameters?: readonly MetaParameter[];
-  readonly pagination?: MetaPagination;
-  readonly sort?: readonly { readonly column: string; readonly direction: "ASC" | "DESC" }[];
-  readonly sortable_fields?: readonly string[];
-}
-
-export interface MetaParameter {
-  readonly name: string;
-  readonly column: string;
-  readonly operator: "=" | ">=" | "<=" | "ILIKE" | "IN";
-  readonly type: "string" | "date" | "string_list";
-  readonly description?: string;
-  readonly case?: "lower" | "upper";
-  readonly max_items?: number;
-  readonly max_length?: number;
-}
-
-export interface MetaPagination {
-  readonly enabled: boolean;
-  readonly default_limit?: number;
-  readonly max_limit?: number;
-  readonly response?: "list" | "envelope";
-}
+import {
+  flag,
+  HINT,
+  listOf,
+  name,
+  oneOf,
+  openRecord,
+  text,
+  type ValueOf,
+  wholeNumber,
+} from "../../manifest/json-schema.js";
 
 /** From 1 to the maximum of a PostgreSQL `integer`. */
-const positiveInteger = { type: "integer", minimum: 1, maximum: 2_147_483_647 } as const;
-const name = { type: "string", minLength: 1 } as const;
-const names = { type: "array", items: name } as const;
+const positive = wholeNumber(1, 2_147_483_647);
+const column = { ...name, [HINT]: "Name a column of the model." };
 
-const parameter = {
-  type: "object",
-  required: ["name", "column", "operator", "type"],
-  properties: {
-    name,
-    column: name,
-    operator: { enum: ["=", ">=", "<=", "ILIKE", "IN"] },
-    type: { enum: ["string", "date", "string_list"] },
-    description: { type: "string" },
-    case: { enum: ["lower", "upper"] },
-    max_items: positiveInteger,
-    max_length: positiveInteger,
+const parameter = openRecord(
+  {
+    name: { ...name, [HINT]: "Name the query parameter." },
+    column,
+    operator: oneOf(["=", ">=", "<=", "ILIKE", "IN"]),
+    type: oneOf(["string", "date", "string_list"]),
   },
-} as const;
+  {
+    description: text,
+    case: oneOf(["lower", "upper"]),
+    max_items: positive,
+    max_length: positive,
+  },
+);
+
+const limits = {
+  default_limit: { [HINT]: "Give the number of rows on a page without `limit`." },
+  max_limit: { [HINT]: "Give the largest `limit` that a request may send." },
+};
 
 const pagination = {
-  type: "object",
-  required: ["enabled"],
-  properties: {
-    enabled: { type: "boolean" },
-    default_limit: positiveInteger,
-    max_limit: positiveInteger,
-    response: { enum: ["list", "envelope"] },
-  },
+  ...openRecord(
+    { enabled: flag },
+    { default_limit: positive, max_limit: positive, response: oneOf(["list", "envelope"]) },
+  ),
   if: { properties: { enabled: { const: true } }, required: ["enabled"] },
-  then: { required: ["default_limit", "max_limit"] },
-} as const;
+  then: { required: Object.keys(limits), properties: limits },
+};
 
-const sortKey = {
-  type: "object",
-  required: ["column", "direction"],
-  properties: { column: name, direction: { enum: ["ASC", "DESC"] } },
-} as const;
+const sortKey = openRecord({ column, direction: oneOf(["ASC", "DESC"]) });
 
-export const META_API_SCHEMA = {
-  type: "object",
-  properties: {
-    exclude_from_api: { type: "boolean" },
-    methods: { type: "array", minItems: 1, items: { enum: ["GET", "POST"] } },
-    allow_unfiltered: { type: "boolean" },
-    require_any_of: names,
-    parameters: { type: "array", items: parameter },
+/** The shape of `meta.api`; rules.ts checks what depends on several values. */
+export const META_API_SCHEMA = openRecord(
+  {},
+  {
+    exclude_from_api: flag,
+    methods: { ...listOf(oneOf(["GET", "POST"])), minItems: 1 },
+    allow_unfiltered: flag,
+    require_any_of: listOf(name),
+    parameters: listOf(parameter),
     pagination,
-    sort: { type: "array", items: sortKey },
-    sortable_fields: names,
+    sort: listOf(sortKey),
+    sortable_fields: listOf(name),
   },
-} as const;
+);
+
+export type MetaApi = ValueOf<typeof META_API_SCHEMA>;
+export type MetaParameter = ValueOf<typeof parameter>;
+export type MetaPagination = ValueOf<typeof pagination>;
+
+const keysOf = ({ properties }: { readonly [keyword: string]: unknown }): readonly string[] =>
+  Object.keys(properties as object);
 
 /** The known keys of each object. Any other key is probably misspelled. */
 export const KNOWN_KEYS = {
-  api: Object.keys(META_API_SCHEMA.properties),
-  parameter: Object.keys(parameter.properties),
-  pagination: Object.keys(pagination.properties),
-  sort: Object.keys(sortKey.properties),
+  api: keysOf(META_API_SCHEMA),
+  parameter: keysOf(parameter),
+  pagination: keysOf(pagination),
+  sort: keysOf(sortKey),
 } as const;

@@ -1,0 +1,172 @@
+import { createRequire } from "node:module";
+import type { ErrorObject, ValidateFunction } from "ajv";
+import { closest, formatValue } from "./strings.js";
+
+/** A JSON Schema whose valid values have the type `Value`: the one description of a document, for the compiler too. */
+export interface Schema<Value = unknown> {
+  readonly [keyword: string]: unknown;
+  /** Known to the compiler alone: no schema has it. */
+  readonly "~value"?: Value;
+}
+
+export type ValueOf<S> = S extends Schema<infer Value> ? Value : never;
+
+type Properties = Readonly<Record<string, Schema>>;
+const NONE = {} satisfies Properties;
+type Values<P extends Properties> = { readonly [Key in keyof P]: ValueOf<P[Key]> };
+
+export const text: Schema<string> = { type: "string" };
+export const name: Schema<string> = { type: "string", minLength: 1 };
+export const textOrNull: Schema<string | null> = { type: ["string", "null"] };
+export const flag: Schema<boolean> = { type: "boolean" };
+export const yes: Schema<true> = { const: true };
+export const number: Schema<number> = { type: "number" };
+
+export function wholeNumber(minimum: number, maximum?: number): Schema<number> {
+  return { type: "integer", minimum, ...(maximum !== undefined && { maximum }) };
+}
+
+export function oneOf<const Text extends string>(values: readonly Text[]): Schema<Text> {
+  return { enum: values };
+}
+
+export function listOf<Value>(items: Schema<Value>): Schema<readonly Value[]> {
+  return { type: "array", items };
+}
+
+export function mapOf<Value>(values: Schema<Value>): Schema<Readonly<Record<string, Value>>> {
+  return { type: "object", additionalProperties: values };
+}
+
+export function orNull<Value>(schema: Schema<Value>): Schema<Value | null> {
+  return { anyOf: [schema, { type: "null" }] };
+}
+
+/** An object with these properties and no others. */
+export function record<Required extends Properties, Optional extends Properties = typeof NONE>(
+  required: Required,
+  optional: Optional = NONE as Optional,
+): Schema<Values<Required> & Partial<Values<Optional>>> {
+  return { ...openRecord(required, optional), additionalProperties: false };
+}
+
+/** An object with these properties, and maybe others. */
+export function openRecord<Required extends Properties, Optional extends Properties = typeof NONE>(
+  required: Required,
+  optional: Optional = NONE as Optional,
+): Schema<Values<Required> & Partial<Values<Optional>>> {
+  return { type: "object", required: Object.keys(required), properties: { ...required, ...optional } };
+}
+
+/**
+ * Gives the errors of a value, by a schema that the build has compiled: loading Ajv takes longer than rendering a whole
+ * catalogue.
+ */
+export function validatorOf(file: string): (value: unknown) => readonly ErrorObject[] {
+  let validate: ValidateFunction | undefined;
+  return (value) => {
+    validate ??= createRequire(import.meta.url)(`routewright/validators/${file}.cjs`) as ValidateFunction;
+    return validate(value) ? [] : (validate.errors ?? []);
+  };
+}
+
+/** What is wrong in a document; `at` is its path there: `parameters[0].column`. */
+export interface SchemaError {
+  readonly at: string;
+  readonly message: string;
+  /** How to fix it: the `hint` of the value's schema, or by the failed keyword. */
+  readonly hint: string;
+}
+
+/** A keyword of ours: what to write. */
+export const HINT = "hint";
+
+export function schemaErrorOf({ instancePath, ...error }: ErrorObject): SchemaError {
+  return { at: jsonPath(instancePath), ...messageOf(error) };
+}
+
+type Message = Omit<SchemaError, "at">;
+
+function messageOf({
+  keyword,
+  data,
+  params,
+  message = "",
+  parentSchema = {},
+}: Omit<ErrorObject, "instancePath">): Message {
+  const properties = (parentSchema["properties"] ?? {}) as Readonly<Record<string, Schema>>;
+  switch (keyword) {
+    case "required":
+      return missingKey(String(params["missingProperty"]), properties);
+    case "additionalProperties":
+      return unknownKey(String(params["additionalProperty"]), Object.keys(properties));
+    case "enum":
+      return notAllowed(data, params["allowedValues"] as readonly string[]);
+    case "minItems":
+      return { message: "The list is empty.", hint: "List at least one, or leave the key out." };
+    case "minLength":
+      return { message: "The text is empty.", hint: hintOf({ ...parentSchema, type: "text" }) };
+    case "minimum":
+    case "maximum":
+      return { message: `${formatValue(data)} is out of range.`, hint: `It ${message}.` };
+    case "type":
+      return {
+        message: `${formatValue(data)} is not of type ${String(params["type"])}.`,
+        hint: hintOf(parentSchema),
+      };
+    default:
+      return { message: `${formatValue(data)} is not allowed here.`, hint: hintOf(parentSchema) };
+  }
+}
+
+function missingKey(key: string, { [key]: schema = {} }: Readonly<Record<string, Schema>>): Message {
+  return { message: `Missing required key \`${key}\`.`, hint: hintOf(schema) };
+}
+
+/** What to write: as the schema says, one of its values, or by its type. */
+function hintOf({ hint, enum: values, type }: Schema): string {
+  if (typeof hint === "string") return hint;
+  if (Array.isArray(values)) return `Write one of ${listed(values)}.`;
+  return `Write ${EXPECTED[String(type)] ?? "another value"}.`;
+}
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  array: "a list",
+  object: "an object",
+  string: "a text",
+  integer: "a whole number",
+  boolean: "true or false",
+  text: "at least one character",
+  "string,object": "a text or an object",
+};
+
+/** A key that a document may not have, or that nothing reads. */
+export function unknownKey(key: string, known: readonly string[]): Message {
+  const near = closest(key, known);
+  const hint = near ? `Did you mean \`${near}\`?` : `Known keys: ${listed(known)}.`;
+  return { message: `Unknown key ${formatValue(key)}.`, hint };
+}
+
+/** More names than this are not listed in a message. */
+const MANY = 12;
+
+function listed(names: readonly string[]): string {
+  return [...names.slice(0, MANY), ...(names.length > MANY ? ["…"] : [])].join(", ");
+}
+
+function notAllowed(data: unknown, allowed: readonly string[]): Message {
+  const given = typeof data === "string" ? data : "";
+  const same = allowed.find((value) => value.toLowerCase() === given.toLowerCase());
+  const near = same ?? (allowed.length > MANY ? closest(given, allowed) : null);
+  const hint = near ? `Write ${formatValue(near)}.` : `Use one of ${listed(allowed.map(formatValue))}.`;
+  return { message: `${formatValue(data)} is not allowed here.`, hint };
+}
+
+/** `/parameters/0/column` → `parameters[0].column`. */
+function jsonPath(pointer: string): string {
+  const parts = pointer.split("/").slice(1);
+  return parts
+    .map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`))
+    .join("")
+    .replace(/^\./, "");
+}
