@@ -9,7 +9,7 @@ import type { Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readModels } from "../manifest/catalog.js";
 import type { Manifest } from "../manifest/manifest.js";
-import { updateFolder } from "../output/update.js";
+import { updateFolder } from "../output/folder.js";
 import { type FileSet, type Progress, render } from "../render/render.js";
 import { type GenerateReport, type MovedSchema, reportJson, reportText } from "../report/generate-report.js";
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, withManifest } from "./command.js";

@@ -4,7 +4,7 @@ import { catalogueOf } from "../catalogue/build.js";
 import type { SchemaMap } from "../catalogue/served-schema.js";
 import { parseModels } from "../manifest/catalog.js";
 import { redactedLocation } from "../manifest/source.js";
-import { updateFolder } from "../output/update.js";
+import { updateFolder } from "../output/folder.js";
 import { type RenderCache, renderCached } from "../render/render.js";
 import { reportText } from "../report/generate-report.js";
 import { PolledSource, startPolling } from "../watch/poll.js";

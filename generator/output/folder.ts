@@ -1,96 +1,186 @@
 import { randomBytes } from "node:crypto";
-import { type Dirent, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import * as fs from "node:fs";
+import { dirname, join } from "node:path";
 import { byText } from "../manifest/strings.js";
 import type { FileSet } from "../render/render.js";
-
-/** The content of a folder that Routewright writes to: entries with its names, and everything below `routes/`. */
-export interface Folder {
-  readonly path: string;
-  /** Entries that Routewright writes into the folder. */
-  readonly names: ReadonlySet<string>;
-  readonly files: FileSet;
-  readonly folders: ReadonlySet<string>;
-  /**
-   * Symbolic links, sockets and so on. Never read or written: a link could lead out of the folder, a pipe would block.
-   */
-  readonly others: ReadonlySet<string>;
-}
 
 /** A difference between a folder and the rendered files. */
 export interface Drift {
   readonly file: string;
-  /** `stale`: generated earlier, not rendered any more. `blocked`: a file that Routewright did not write has the path. */
+  /** `stale`: generated earlier, not rendered any more. `blocked`: something that Routewright did not write has the path. */
   readonly kind: "missing" | "changed" | "stale" | "blocked";
 }
 
-/** Reads a generated folder; a missing one counts as empty. */
-export function readFolder(path: string, names: ReadonlySet<string> = GENERATED_NAMES): Folder {
-  const found = { files: new Map<string, string>(), folders: new Set<string>(), others: new Set<string>() };
-  const visit = (name: string, entry: Dirent): void => {
-    if (entry.isDirectory()) {
-      found.folders.add(name);
-      for (const child of entriesOf(join(path, name))) visit(`${name}/${child.name}`, child);
-    } else if (entry.isFile()) found.files.set(name, readFileSync(join(path, name), "utf8"));
-    else found.others.add(name);
-  };
-  for (const entry of entriesOf(path)) {
-    if (names.has(entry.name) || TEMPORARY.test(entry.name)) visit(entry.name, entry);
-  }
-  return { path, names, ...found };
+interface UpdateOptions {
+  readonly out: string;
+  /** Compare only. */
+  readonly check?: boolean;
+  /** Write a folder without endpoints although the present one has some. */
+  readonly allowEmpty?: boolean;
 }
 
-/** The entries of a generated folder. */
-const GENERATED_NAMES: ReadonlySet<string> = new Set([
-  "catalogue.json",
-  "index.ts",
-  "lineage.json",
-  "openapi.json",
-  "routes",
+/** What differed from the rendered files, or why nothing was written. */
+type Update =
+  | { readonly ok: true; readonly drift: readonly Drift[] }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Writes rendered files to a folder, or with `check` only compares them: the one writer of all commands. */
+export function updateFolder(fresh: FileSet, { out, check, allowEmpty }: UpdateOptions): Update {
+  try {
+    const drift = compare(entriesOf(out), fresh);
+    const blocked = drift.filter(({ kind }) => kind === "blocked");
+    if (blocked.length > 0) return failed(...blocked.map(({ file }) => `${out}/${file} ${IN_THE_WAY}`));
+    if (check || drift.length === 0) return { ok: true, drift };
+    const removed = removesAll(fresh, drift);
+    if (removed > 0 && !allowEmpty)
+      return failed(
+        `The manifest publishes no endpoint, and all ${String(removed)} of the folder would be removed. Nothing was changed. Check the manifest, or run \`routewright generate --allow-empty\`.`,
+      );
+    write(out, fresh, drift);
+    // Each file is renamed on its own: another writer's files may be among them.
+    return compare(entriesOf(out), fresh).length === 0
+      ? { ok: true, drift }
+      : failed(`Another process wrote ${out} ${MIXED}`);
+  } catch (error) {
+    const { code = "", syscall, message } = error as NodeJS.ErrnoException;
+    if (syscall === undefined) throw error;
+    const reason = REASONS.get(code) ?? `${message}.`;
+    return failed(`Cannot ${check ? "read" : "write"} the folder ${out}: ${reason} Nothing was changed.`);
+  }
+}
+
+function failed(...problems: readonly string[]): Update {
+  return { ok: false, problems };
+}
+
+const IN_THE_WAY =
+  "was not written by Routewright, or is a link. Move it away, or choose another folder with --out.";
+const MIXED = "at the same time, and its files may be mixed with these. Run `routewright generate` again.";
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ["ENOENT", "one of its parents cannot have folders."],
+  ["ENOTDIR", "the path or one of its parents is a file. Name a folder with --out."],
+  ["EEXIST", "a file has this name already. Name a folder with --out."],
+  ["EACCES", "permission denied."],
+  ["EPERM", "permission denied."],
+  ["EROFS", "its file system is read-only."],
+  ["ENOSPC", "the disk is full."],
+  ["EDQUOT", "the disk quota is used up."],
 ]);
 
-/** Name of a file during writing; it is renamed when complete. Only a killed process leaves one. */
-export const temporaryName = (): string => `.${randomBytes(8).toString("hex")}.tmp`;
+/** How many endpoints would go, where none is left, as with a wrong manifest. */
+function removesAll(fresh: FileSet, drift: readonly Drift[]): number {
+  const isRoute = (file: string): boolean => file.startsWith("routes/");
+  if ([...fresh.keys()].some(isRoute)) return 0;
+  return drift.filter(({ file, kind }) => kind === "stale" && isRoute(file)).length;
+}
+
+/** A file with its text, a folder, or a link, a socket and so on: a link could lead out of the folder, a pipe would block. */
+type Entry = { readonly kind: "file"; readonly text: string } | { readonly kind: "folder" | "other" };
+
+/** What a generated folder holds of Routewright's names, by its path; nothing where there is no folder. */
+function entriesOf(out: string): ReadonlyMap<string, Entry> {
+  const found = new Map<string, Entry>();
+  const visit = (name: string, entry: fs.Dirent): void => {
+    if (entry.isFile()) found.set(name, { kind: "file", text: fs.readFileSync(join(out, name), "utf8") });
+    else found.set(name, { kind: entry.isDirectory() ? "folder" : "other" });
+    if (entry.isDirectory())
+      for (const child of childrenOf(join(out, name))) visit(`${name}/${child.name}`, child);
+  };
+  for (const entry of childrenOf(out))
+    if (NAMES.has(entry.name) || TEMPORARY.test(entry.name)) visit(entry.name, entry);
+  return found;
+}
+
+const NAMES = new Set(["catalogue.json", "index.ts", "lineage.json", "openapi.json", "routes"]);
+
+/** Name of a file during writing. Only a killed process leaves one. */
 const TEMPORARY = /^\.[0-9a-f]{16}\.tmp$/;
 
-function entriesOf(path: string): Dirent[] {
-  try {
-    return readdirSync(path, { withFileTypes: true });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
+function childrenOf(path: string): readonly fs.Dirent[] {
+  return fs.existsSync(path) ? fs.readdirSync(path, { withFileTypes: true }) : [];
 }
 
 /**
  * Finds drift both ways: missing or changed files, and stale ones. Line ends count: a checkout that converts them to CRLF
  * needs `generated/** text eol=lf` in its `.gitattributes`.
  */
-export function compare(folder: Folder, fresh: FileSet): Drift[] {
-  const drift: Drift[] = [];
-  for (const [file, text] of fresh) {
-    const present = folder.files.get(file);
-    if (isBlocked(folder, file, present)) drift.push({ file, kind: "blocked" });
-    else if (present === undefined) drift.push({ file, kind: "missing" });
-    else if (present !== text) drift.push({ file, kind: "changed" });
-  }
-  for (const [file, text] of folder.files) {
-    if (!fresh.has(file) && isGenerated(text)) drift.push({ file, kind: "stale" });
-  }
-  return drift.sort((a, b) => byText(a.file, b.file));
+function compare(found: ReadonlyMap<string, Entry>, fresh: FileSet): readonly Drift[] {
+  const drift = [...fresh].flatMap(([file, text]): Drift[] => {
+    const entry = found.get(file);
+    if (isBlocked(found, file)) return [{ file, kind: "blocked" }];
+    if (entry?.kind !== "file") return [{ file, kind: "missing" }];
+    return entry.text === text ? [] : [{ file, kind: "changed" }];
+  });
+  const stale = [...found].flatMap(([file, entry]): Drift[] =>
+    fresh.has(file) || !isGenerated(entry) ? [] : [{ file, kind: "stale" }],
+  );
+  return [...drift, ...stale].sort((a, b) => byText(a.file, b.file));
 }
 
-function isBlocked({ files, folders, others }: Folder, file: string, present: string | undefined): boolean {
-  const parents = file.split("/").map((_, i, parts) => parts.slice(0, i + 1).join("/"));
-  if (parents.some((parent) => others.has(parent))) return true;
-  if (folders.has(file) || parents.slice(0, -1).some((parent) => files.has(parent))) return true;
-  return present !== undefined && !isGenerated(present);
+function isBlocked(found: ReadonlyMap<string, Entry>, file: string): boolean {
+  const parts = file.split("/");
+  const parents = parts.slice(1).map((_, i) => found.get(parts.slice(0, i + 1).join("/")));
+  const entry = found.get(file);
+  return (
+    (entry !== undefined && !isGenerated(entry)) ||
+    parents.some((parent) => (parent?.kind ?? "folder") !== "folder")
+  );
 }
 
 /** Whether a file bears the generator's marker: only such files are ever overwritten or deleted. */
-function isGenerated(text: string): boolean {
+function isGenerated(entry: Entry): boolean {
   return (
-    /^(?:\/\/ |""")Generated by Routewright/.test(text) ||
-    /^\{\s*(?:"openapi": "[^"]*",\s*)?"x-generated-by": "Routewright/.test(text)
+    entry.kind === "file" &&
+    /^(?:\/\/ Generated by |\{\s*(?:"openapi": "[^"]*",\s*)?"x-generated-by": ")Routewright/.test(entry.text)
   );
+}
+
+/**
+ * Writes missing and changed files and deletes stale ones. Before the first file changes, all new text is on disk under
+ * temporary names and all folders are known to be writable: a full disk or a missing permission changes nothing and is
+ * thrown. A reader finds a mixture by the digests of `catalogue.json`.
+ */
+function write(out: string, fresh: FileSet, drift: readonly Drift[]): void {
+  const stale = drift.filter(({ kind }) => kind === "stale").map(({ file }) => file);
+  const written = drift.filter(({ kind }) => kind !== "stale").map(({ file }) => file);
+  const staged = new Map<string, string>();
+  try {
+    makeFolder(out);
+    for (const folder of foldersOf([...stale, ...written])) {
+      makeFolder(join(out, folder));
+      fs.accessSync(join(out, folder), fs.constants.W_OK);
+    }
+    for (const file of written) {
+      const temporary = join(out, dirname(file), `.${randomBytes(8).toString("hex")}.tmp`);
+      staged.set(temporary, join(out, file));
+      fs.writeFileSync(temporary, fresh.get(file) ?? "", { flag: "wx" });
+    }
+  } catch (error) {
+    for (const temporary of staged.keys()) fs.rmSync(temporary, { force: true });
+    removeEmpty(out, written);
+    throw error;
+  }
+  for (const [temporary, file] of staged) fs.renameSync(temporary, file);
+  for (const file of stale) fs.rmSync(join(out, file), { force: true });
+  removeEmpty(out, stale);
+}
+
+/** Step by step: Node's `recursive` never returns where a parent refuses to have children, as `/proc` does. */
+function makeFolder(path: string): void {
+  if (fs.statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+  if (dirname(path) !== path) makeFolder(dirname(path));
+  fs.mkdirSync(path);
+}
+
+function foldersOf(files: readonly string[]): readonly string[] {
+  return [...new Set(files.map((file) => dirname(file)))];
+}
+
+/** Removes the folders of files and their parents where nothing is left; never the generated folder itself. */
+function removeEmpty(out: string, files: readonly string[]): void {
+  const isEmpty = (folder: string): boolean => fs.existsSync(folder) && fs.readdirSync(folder).length === 0;
+  for (let folder of foldersOf(files))
+    for (; folder !== "." && isEmpty(join(out, folder)); folder = dirname(folder))
+      fs.rmdirSync(join(out, folder));
 }

@@ -39,7 +39,7 @@ describe("import boundaries", () => {
     ["runtime/response/x.ts", `import "../request/authorize.js";`],
     ["generator/manifest/x.ts", `import "../catalogue/build.js";`],
     ["generator/catalogue/x.ts", `import "../render/render.js";`],
-    ["generator/render/x.ts", `import "../output/write.js";`],
+    ["generator/render/x.ts", `import "../output/folder.js";`],
     ["generator/render/x.ts", `import "../commands/generate.js";`],
     ["generator/render/x.ts", `import "../../runtime/model/endpoint.js";`],
   ])("stop %s from %s", async (file, code) => {

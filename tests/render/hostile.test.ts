@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { compare, readFolder } from "../../generator/output/folder.js";
-import { writeDrift } from "../../generator/output/write.js";
+import { updateFolder } from "../../generator/output/folder.js";
 import { render } from "../../generator/render/render.js";
 import { catalogueOfText } from "../catalogue/catalogues.js";
+import { filesIn } from "../support/files.js";
 import { ownFolder } from "../support/service.js";
 import { complaintsOf } from "./compiler.js";
 import { inObjectOrder, loadedEndpoints } from "./round-trip.js";
@@ -90,9 +90,9 @@ describe("a manifest of hostile words", () => {
 
   it("is the same once read back from disk, so that a second run finds nothing to do", () => {
     const folder = join(ownFolder(), "generated");
-    writeDrift(folder, files, compare(readFolder(folder), files));
-    expect(readFolder(folder).files).toEqual(files);
-    expect(compare(readFolder(folder), render(catalogue))).toEqual([]);
+    updateFolder(files, { out: folder });
+    expect(filesIn(folder)).toEqual(Object.fromEntries(files));
+    expect(updateFolder(render(catalogue), { out: folder, check: true })).toEqual({ ok: true, drift: [] });
   });
 });
 

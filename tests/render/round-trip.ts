@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import type { Endpoint } from "@routewright/runtime/model";
-import { compare, readFolder } from "../../generator/output/folder.js";
+import { updateFolder } from "../../generator/output/folder.js";
 import type { FileSet } from "../../generator/render/render.js";
-import { writeDrift } from "../../generator/output/write.js";
 import { evaluateModule, readGenerated } from "../../runtime/release/generated-folder.js";
 
 /** The endpoints of a rendered folder once it is written to disk and loaded, as the server does, by path. */
@@ -11,7 +10,7 @@ export async function loadedEndpoints(
   files: FileSet,
 ): Promise<ReadonlyMap<string, Endpoint>> {
   const generated = join(folder, "generated");
-  writeDrift(generated, files, compare(readFolder(generated), files));
+  updateFolder(files, { out: generated });
   const { modules } = await readGenerated(generated, join(folder, "cache"));
   return new Map(modules.map(evaluateModule).map(({ spec }) => [spec.path, inObjectOrder(spec)]));
 }

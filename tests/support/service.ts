@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CatalogueOptions, catalogueOf } from "../../generator/catalogue/build.js";
-import { compare, readFolder } from "../../generator/output/folder.js";
+import { updateFolder } from "../../generator/output/folder.js";
 import { render } from "../../generator/render/render.js";
-import { writeDrift } from "../../generator/output/write.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
 import { readEnvironment } from "../../runtime/operations/environment.js";
 import { type RunningService, startService } from "../../runtime/server.js";
@@ -31,7 +30,7 @@ export function generateInto(folder: string, manifest: unknown, options: Catalog
   const reading = parseManifest(JSON.stringify(manifest), "manifest.json");
   if (!reading.ok) throw new Error(reading.problem);
   const files = render(catalogueOf(reading.manifest, options));
-  writeDrift(folder, files, compare(readFolder(folder), files));
+  updateFolder(files, { out: folder, allowEmpty: true });
 }
 
 /**
