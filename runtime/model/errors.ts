@@ -159,7 +159,7 @@ export const ERRORS = {
   valueNotAddress: {
     status: 400,
     detail: "Parameter '{name}' must be an IP address.",
-    when: "the value filters an `inet` column and is no address, with or without the bits of a network",
+    when: "the value filters a column of addresses and is no address, with or without the bits of a network",
   },
   valueNotDateTime: {
     status: 400,

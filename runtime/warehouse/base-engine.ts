@@ -3,6 +3,7 @@ import { type HttpError, httpError } from "../model/errors.js";
 import { type Condition, isTyped, type ResolvedQuery } from "../model/query.js";
 import type { PerTier } from "../model/tier.js";
 import { FairQueue, Overloaded } from "./fair-queue.js";
+import type { FilterType } from "./filter-values.js";
 import { Relations } from "./relations.js";
 import type { SharedResource } from "./shares.js";
 import { SpoolBudget } from "./spool.js";
@@ -48,14 +49,6 @@ const MAX_WAITING_STREAMS = 100;
 
 /** Memory for rows that streams have read ahead. */
 const SPOOL_MEMORY_BYTES = 32 * 1024 * 1024;
-
-/** How an engine reads the values of a filter on a column. */
-interface FilterValues {
-  /** The error for a value that is not of the type. */
-  readonly error: "notDate" | `valueNot${"Integer" | "Number" | "Boolean" | "Uuid" | "DateTime" | "Address"}`;
-  /** Undefined where the text is not a value of the type. */
-  readonly parse: (text: string) => unknown;
-}
 
 /**
  * What every engine needs: relations and their columns, queues with the shares of callers, overload, room for streams.
@@ -113,7 +106,7 @@ export abstract class BaseEngine implements Warehouse {
   /** The error as every engine reports it (`warehouse.ts`); others are as they were. */
   protected abstract translated(error: unknown): Error;
   /** Null where values compare as text. */
-  protected abstract filterValues(column: ResultColumn): FilterValues | null;
+  protected abstract filterTypeOf(column: ResultColumn): FilterType | null;
   abstract isReachable(): Promise<boolean>;
   abstract close(): Promise<void>;
 
@@ -156,7 +149,7 @@ export abstract class BaseEngine implements Warehouse {
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
     for (const { name, column, operator, value } of conditions) {
       const found = isTyped(operator) ? columns.find((each) => each.name === column) : undefined;
-      const type = found === undefined ? null : this.filterValues(found);
+      const type = found === undefined ? null : this.filterTypeOf(found);
       const values = typeof value === "string" ? [value] : value;
       if (type !== null && values.some((text) => type.parse(text) === undefined))
         return httpError(type.error, { name });

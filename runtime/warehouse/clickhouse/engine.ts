@@ -5,6 +5,7 @@ import type { PerTier, Tier } from "../../model/tier.js";
 import { type ClickhouseAddress, clickhouseAddress } from "../../model/clickhouse-address.js";
 import { BaseEngine, type EngineOptions } from "../base-engine.js";
 import type { Lease, QueryTicket } from "../fair-queue.js";
+import type { FilterType } from "../filter-values.js";
 import { QuerySlots } from "../query-slots.js";
 import { servedColumns } from "../relations.js";
 import type { Statement } from "../sql.js";
@@ -25,7 +26,7 @@ import {
 import { RelationLookup } from "./columns.js";
 import { ClickhouseConnection, type ClickhouseServer } from "./connect.js";
 import { isRelationChange, isTooManyRows, translated } from "./errors.js";
-import { filterType, type FilterType, parseType } from "./filter-types.js";
+import { filterType, parseType } from "./filter-types.js";
 import { RoleHealth } from "./health.js";
 import { nextRow, selectKeyed, withoutLimit } from "./keyed-pages.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
@@ -89,7 +90,7 @@ class ClickhouseEngine extends BaseEngine {
     return translated(error);
   }
 
-  protected filterValues({ type }: ResultColumn): FilterType | null {
+  protected filterTypeOf({ type }: ResultColumn): FilterType | null {
     return filterType(parseType(type));
   }
 

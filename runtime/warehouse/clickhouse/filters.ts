@@ -1,6 +1,7 @@
 import type { Comparison, LetterCase } from "../../model/endpoint.js";
 import type { Condition } from "../../model/query.js";
 import { constant, escapedIdentifier, join, sql, type Sql } from "../sql.js";
+import type { FilterType } from "../filter-values.js";
 import type { ResultColumns } from "../warehouse.js";
 import { escaped, MAX_PARAMETER_LENGTH, parameter } from "./parameters.js";
 import {
@@ -11,7 +12,6 @@ import {
   parseType,
   timeRange,
   timeText,
-  type FilterType,
 } from "./filter-types.js";
 
 const NO_ROW = sql`0`;
@@ -58,7 +58,7 @@ function compares(operator: Comparison, column: string, type: string, text: stri
   }
   if (operator === "ne") return hasValue;
   const isLower = operator === "gt" || operator === "gte";
-  const floor = filter.floor?.(text) ?? null;
+  const floor = filter.bound(text, operator);
   if (floor === null) return isLower ? hasValue : NO_ROW;
   const sign = COMPARISONS[isLower ? "gt" : "lte"];
   return sql`${columnOf(column)} ${sign} ${parameter(floor, filter.cast)} AND ${hasValue}`;
@@ -102,7 +102,7 @@ function equals(
 }
 
 /** Parameters whose texts stand in quotes inside of an array. */
-const QUOTED = /^(UUID|Date.*)$/;
+const QUOTED = /^(UUID|IPv[46]|Date.*)$/;
 
 function isAnyOf(column: Sql, type: FilterType | null, values: readonly string[]): Sql {
   const read = values.map((text) => (type === null ? text : (type.parse(text) ?? null)));

@@ -3,6 +3,7 @@ import type { Relation } from "../../model/endpoint.js";
 import type { ResolvedQuery } from "../../model/query.js";
 import { BaseEngine, type EngineOptions } from "../base-engine.js";
 import type { QueryTicket } from "../fair-queue.js";
+import type { FilterType } from "../filter-values.js";
 import { servedColumns } from "../relations.js";
 import type { Statement } from "../sql.js";
 import {
@@ -24,7 +25,7 @@ import { ConnectionPool } from "./pool.js";
 import { ControlConnection } from "./control.js";
 import { isConnectionFailure, isLockConflict, isRelationChange } from "./errors.js";
 import { loadWriter, type MakeWriter, textWriter } from "./encoders.js";
-import { filterType, type PostgresFilterType } from "./filter-types.js";
+import { filterType } from "./filter-types.js";
 import { LivenessCheck } from "./liveness-check.js";
 import { NoStreamPlace, PageReader, type StreamResources } from "./page-reader.js";
 import { describe } from "./columns.js";
@@ -68,7 +69,7 @@ class PostgresEngine extends BaseEngine {
     return isConnectionFailure(error) ? new DatabaseUnreachable(error) : (error as Error);
   }
 
-  protected filterValues({ type }: ResultColumn): PostgresFilterType | null {
+  protected filterTypeOf({ type }: ResultColumn): FilterType | null {
     return filterType(type);
   }
 

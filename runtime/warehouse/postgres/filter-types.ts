@@ -1,63 +1,66 @@
-import { isIP } from "node:net";
-import { isDayOf } from "../../model/calendar-date.js";
 import type { Comparison } from "../../model/endpoint.js";
+import {
+  type FilterDate,
+  type FilterNumber,
+  type FilterTime,
+  type FilterType,
+  filterType as typeOf,
+  isFloat,
+} from "../filter-values.js";
 
-/** How a filter compares, by the type of its column (runtime/docs/requests.md). */
-export interface PostgresFilterType {
-  /** Type that a value is cast to, so that PostgreSQL can use an index on the column. */
-  readonly cast: string;
-  /** The error for a value that is not of the type. */
-  readonly error: "notDate" | `valueNot${"Integer" | "Number" | "Boolean" | "Uuid" | "DateTime" | "Address"}`;
-  /**
-   * The value in PostgreSQL's syntax. Undefined: not a value of the type. Null: outside the type's range, so no row can
-   * match.
-   */
-  readonly parse: (text: string) => string | null | undefined;
-  /** What a value outside the range is compared as. */
-  readonly beyond?: (text: string, operator: Comparison) => string;
+const MAX_BIGINT = 2n ** 63n - 1n;
+
+/** Null where no row can match. */
+function integerBound(value: bigint, operator: Comparison): string | null {
+  if (operator === "ne") return null;
+  const integer = value + (operator === "gt" ? 1n : operator === "lt" ? -1n : 0n);
+  const isLower = operator === "gt" || operator === "gte";
+  if (integer > MAX_BIGINT) return isLower ? null : String(MAX_BIGINT);
+  if (integer < -MAX_BIGINT - 1n) return isLower ? String(-MAX_BIGINT - 1n) : null;
+  return String(integer);
 }
 
-export const INTEGER: PostgresFilterType = { cast: "bigint", error: "valueNotInteger", parse: parseInteger };
-const DATE_TIME: PostgresFilterType = {
-  cast: "timestamptz",
-  error: "valueNotDateTime",
-  parse: parseDateTime,
-  beyond: beyondTimes,
-};
+/** Compared with the next integer by `>=` and `<=`: the smallest one has no integer below it to be compared with. */
+export const INTEGER = typeOf("integer", {
+  cast: "bigint",
+  write: (value) => (value > MAX_BIGINT || value < -MAX_BIGINT - 1n ? null : String(value)),
+  bound: integerBound,
+});
+
+function floats(cast: string, round: (number: number) => number, smallest: string): FilterType {
+  const write = (value: FilterNumber): string | null =>
+    !value.isExtreme && isFloat(value, round) ? value.text : null;
+  return typeOf("number", { cast, write, bound: boundOfNumbers(smallest) });
+}
+
+const DATE_TIME = typeOf("time", { cast: "timestamptz", write: timeText, bound: boundOfTime });
 
 /** By PostgreSQL's type name. Other types compare as text. */
-const FILTER_TYPES: Readonly<Record<string, PostgresFilterType>> = {
+const FILTER_TYPES: Readonly<Record<string, FilterType>> = {
   int2: INTEGER,
   int4: INTEGER,
   int8: INTEGER,
-  numeric: {
+  numeric: typeOf("number", {
     cast: "numeric",
-    error: "valueNotNumber",
-    parse: parseNumeric,
-    beyond: beyondNumbers("1e-1000"),
-  },
-  float4: {
-    cast: "real",
-    error: "valueNotNumber",
-    parse: (text) => parseFloat(text, Math.fround),
-    beyond: beyondNumbers("1e-45"),
-  },
-  float8: {
-    cast: "double precision",
-    error: "valueNotNumber",
-    parse: (text) => parseFloat(text, Number),
-    beyond: beyondNumbers("5e-324"),
-  },
-  bool: { cast: "boolean", error: "valueNotBoolean", parse: parseBoolean },
-  uuid: { cast: "uuid", error: "valueNotUuid", parse: parseUuid },
-  date: { cast: "date", error: "notDate", parse: parseDate, beyond: infinity },
+    write: ({ isExtreme, text }) => (isExtreme ? null : text),
+    bound: boundOfNumbers("1e-1000"),
+  }),
+  float4: floats("real", Math.fround, "1e-45"),
+  float8: floats("double precision", Number, "5e-324"),
+  bool: typeOf("boolean", { cast: "boolean", write: String }),
+  uuid: typeOf("uuid", { cast: "uuid", write: (text) => text }),
+  date: typeOf("date", {
+    cast: "date",
+    write: (date) => dateText(date, MAX_YEAR.date, ""),
+    bound: ({ text }) => infinity(text),
+  }),
   timestamp: DATE_TIME,
   timestamptz: DATE_TIME,
-  inet: { cast: "inet", error: "valueNotAddress", parse: parseAddress },
+  inet: typeOf("address", { cast: "inet", write: ({ text }) => text }),
 };
 
 /** Null where values compare as text. */
-export function filterType(type: string): PostgresFilterType | null {
+export function filterType(type: string): FilterType | null {
   return (Object.hasOwn(FILTER_TYPES, type) ? FILTER_TYPES[type] : null) ?? null;
 }
 
@@ -67,85 +70,22 @@ function infinity(text: string): string {
 }
 
 /** A number too close to zero lies between zero and the smallest of its type, and equals neither. */
-function beyondNumbers(smallest: string) {
-  return (text: string, operator: Comparison): string => {
+function boundOfNumbers(smallest: string) {
+  return ({ text, isNegative }: FilterNumber, operator: Comparison): string => {
     if (Math.abs(Number(text)) > 1 || operator === "ne") return infinity(text);
-    const isNegative = text.startsWith("-");
     const isAbove = operator === "gt" || operator === "lte";
     return isAbove !== isNegative ? "0" : isNegative ? `-${smallest}` : smallest;
   };
 }
 
-export const MAX_BIGINT = 2n ** 63n - 1n;
-
-function parseInteger(text: string): string | null | undefined {
-  if (!/^[+-]?\d+$/.test(text)) return undefined;
-  const integer = BigInt(text.replace("+", ""));
-  return integer > MAX_BIGINT || integer < -MAX_BIGINT - 1n ? null : String(integer);
-}
-
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(?:e([+-]?\d+))?$/i;
-
-/** Numbers with larger exponents are outside the range of `numeric`. */
-const MAX_EXPONENT = 1000;
-
-function parseNumeric(text: string): string | null | undefined {
-  const [, digits, exponent = "0"] = NUMBER.exec(text) ?? [];
-  if (digits === undefined || !/[1-9]/.test(digits)) return digits && "0";
-  return Math.abs(Number(exponent)) > MAX_EXPONENT ? null : text;
-}
-
-/** PostgreSQL rejects a number that rounds to infinity or to zero. */
-function parseFloat(text: string, round: (number: number) => number): string | null | undefined {
-  const number = parseNumeric(text);
-  const rounded = round(Number(number ?? 0));
-  return number === "0" || (Number.isFinite(rounded) && rounded !== 0) ? number : number && null;
-}
-
-function parseBoolean(text: string): string | undefined {
-  return /^(true|false|t|f|yes|no|on|off|1|0)$/i.test(text) ? text : undefined;
-}
-
-function parseUuid(text: string): string | undefined {
-  return /^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i.test(text) ? text : undefined;
-}
-
-/** A date of the four-digit years, or of an expanded year as the API prints it (`-000043-03-15` is in 44 BC). */
-const DATE = /^(\d{4}|[+-]\d{6,7})-(\d{2})-(\d{2})$/;
-
 /** Range of PostgreSQL's `date` and `timestamp`; the first year is 4713 BC. */
 const MAX_YEAR = { date: 5_874_897, timestamp: 294_276 };
 const MIN_YEAR = -4712;
 
-function parseDate(text: string): string | null | undefined {
-  return dateText(text, MAX_YEAR.date, "");
-}
-
-const TIME = /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-](0\d|1[0-4]):[0-5]\d)?$/i;
-
-/** Digits beyond microseconds, which no time of PostgreSQL has: such a value lies between two times and equals neither. */
-const BEYOND_MICROSECONDS = /(\.\d{6})(?=\d*[1-9])\d+/;
-
-/** RFC 3339; without an offset it is in UTC. */
-function parseDateTime(text: string): string | null | undefined {
-  const time = dateTimeText(text);
-  return time && BEYOND_MICROSECONDS.test(time) ? null : time;
-}
-
-/** Of a value between two times, the one that the operator compares with: PostgreSQL rounds. */
-function beyondTimes(text: string, operator: Comparison): string {
-  const time = dateTimeText(text);
-  if (!time || !BEYOND_MICROSECONDS.test(time) || time.startsWith(LAST_DAYS) || operator === "ne")
-    return infinity(text);
-  const isUp = operator === "gte" || operator === "lt";
-  return time.replace(BEYOND_MICROSECONDS, (_, micros: string) => (isUp ? `${micros}9` : micros));
-}
-
-function dateTimeText(text: string): string | null | undefined {
-  const [date = "", time = ""] = text.split(/[Tt ]/);
-  if (!TIME.test(time)) return undefined;
-  const isPastRange = date === LAST_DAY && secondsOf(time) >= DAY_SECONDS;
-  return isPastRange ? null : dateText(date, MAX_YEAR.timestamp, ` ${time}`);
+function dateText({ year, monthAndDay }: FilterDate, maxYear: number, clock: string): string | null {
+  if (year < MIN_YEAR || year > maxYear) return null;
+  const written = String(year > 0 ? year : 1 - year).padStart(4, "0");
+  return `${written}${monthAndDay}${clock}${year > 0 ? "" : " BC"}`;
 }
 
 /** Of PostgreSQL's `timestamp`: in a zone of the column's own they may lie beyond its range. */
@@ -155,26 +95,23 @@ export const LAST_DAYS = "294276-12-3";
 const LAST_DAY = "+294276-12-31";
 const DAY_SECONDS = 86_400;
 
-/** Seconds from the start of the day in UTC, rounded to microseconds as PostgreSQL does. */
-function secondsOf(time: string): number {
-  const [, hours, minutes, seconds, sign, zoneHours = "0", zoneMinutes = "0"] =
-    /^(\d+):(\d+):([\d.]+)(?:([+-])(\d+):(\d+))?/.exec(time) ?? [];
-  const offset = (Number(zoneHours) * 60 + Number(zoneMinutes)) * (sign === "-" ? 60 : -60);
-  return Number(hours) * 3600 + Number(minutes) * 60 + Number(Number(seconds).toFixed(6)) + offset;
+/** With the digits of microseconds: PostgreSQL rounds others. */
+function microsecondsText({ date, clock, seconds }: FilterTime, ending = ""): string | null {
+  if (date.text === LAST_DAY && seconds >= DAY_SECONDS) return null;
+  const exact = clock.replace(/(\.\d{6})\d+/, `$1${ending}`);
+  return dateText(date, MAX_YEAR.timestamp, ` ${exact}`);
 }
 
-function parseAddress(text: string): string | undefined {
-  const [, address = "", bits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const family = isIP(address);
-  return family === 0 || Number(bits ?? 0) > (family === 4 ? 32 : 128) ? undefined : text;
+/** A value with more digits than microseconds lies between two times of PostgreSQL, and equals neither. */
+const isBetween = ({ fraction }: FilterTime): boolean => fraction.length > 6;
+
+function timeText(time: FilterTime): string | null {
+  return isBetween(time) ? null : microsecondsText(time);
 }
 
-function dateText(text: string, maxYear: number, time: string): string | null | undefined {
-  const [whole, year = "", month = "", day = ""] = DATE.exec(text) ?? [];
-  if (whole === undefined || year === "-000000" || !isDayOf(Number(year), Number(month), Number(day)))
-    return undefined;
-  const number = Number(year);
-  if (number < MIN_YEAR || number > maxYear) return null;
-  const written = String(number > 0 ? number : 1 - number).padStart(4, "0");
-  return `${written}-${month}-${day}${time}${number > 0 ? "" : " BC"}`;
+/** Of a value between two times, the one that the operator compares with. */
+function boundOfTime(time: FilterTime, operator: Comparison): string {
+  const isUp = operator === "gte" || operator === "lt";
+  const near = isBetween(time) && operator !== "ne" ? microsecondsText(time, isUp ? "9" : "") : null;
+  return near === null || near.startsWith(LAST_DAYS) ? infinity(time.date.text) : near;
 }

@@ -2,7 +2,8 @@ import type { Comparison, LetterCase } from "../../model/endpoint.js";
 import { bind, identifier, literal, sql, typeName, type BindValue, type Sql } from "../sql.js";
 import type { Condition, Selection } from "../../model/query.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
-import { filterType, type PostgresFilterType, INTEGER, LAST_DAYS, MAX_BIGINT } from "./filter-types.js";
+import type { FilterType } from "../filter-values.js";
+import { filterType, INTEGER, LAST_DAYS } from "./filter-types.js";
 
 /** One filter (runtime/docs/requests.md). Casts the value to the column's type, so that PostgreSQL can use an index. */
 export function where(condition: Condition, position: number, columns: ResultColumns): Sql<Selection> {
@@ -76,23 +77,14 @@ function isNull(value: Sql<Selection>, column: ResultColumn, isWanted: boolean):
 
 /** The value to compare with. Outside the type's range it is an infinity, or null where the type has none and no row can match. */
 const boundOf =
-  (operator: Comparison, position: number, type: PostgresFilterType | null) =>
+  (operator: Comparison, position: number, type: FilterType | null) =>
   ({ conditions }: Selection): BindValue => {
     const { value, timezone } = conditions[position] ?? {};
     const text = String(value);
     if (type === null) return text;
-    if (type === INTEGER && operator !== "ne") return integerBound(text, operator);
-    return parsed(text, type, timezone) ?? type.beyond?.(text, operator) ?? null;
+    if (type === INTEGER && operator !== "ne") return type.bound(text, operator);
+    return parsed(text, type, timezone) ?? type.bound(text, operator);
   };
-
-/** Null where no row can match. */
-function integerBound(text: string, operator: Comparison): string | null {
-  const integer = BigInt(text.replace("+", "")) + (operator === "gt" ? 1n : operator === "lt" ? -1n : 0n);
-  const isLower = operator === "gt" || operator === "gte";
-  if (integer > MAX_BIGINT) return isLower ? null : String(MAX_BIGINT);
-  if (integer < -MAX_BIGINT - 1n) return isLower ? String(-MAX_BIGINT - 1n) : null;
-  return String(integer);
-}
 
 /** The value as responses show it: a cast of `inet` would add the `/32` of a host. */
 function textOf(name: Sql<Selection>, { type }: ResultColumn): Sql<Selection> {
@@ -108,7 +100,7 @@ function columnOf({ column, timezone }: Condition, columns: ResultColumns): Resu
 
 /** The value of a condition, parsed for its column's type; null matches nothing. */
 const valueOf =
-  (position: number, type: PostgresFilterType | null) =>
+  (position: number, type: FilterType | null) =>
   ({ conditions }: Selection): BindValue => {
     const { value = "", timezone } = conditions[position] ?? {};
     const read = (text: string): string | null => (type === null ? text : parsed(text, type, timezone));
@@ -116,7 +108,7 @@ const valueOf =
   };
 
 /** In a zone of the column's own the last days may lie beyond PostgreSQL's range: responses show them as null. */
-function parsed(text: string, type: PostgresFilterType, timezone: string | undefined): string | null {
+function parsed(text: string, type: FilterType, timezone: string | undefined): string | null {
   const value = type.parse(text) ?? null;
   return timezone !== undefined && value?.startsWith(LAST_DAYS) ? null : value;
 }
@@ -142,15 +134,11 @@ function foldedList(values: Sql<Selection>, letterCase: LetterCase | undefined):
     : sql`ARRAY(SELECT ${folded(sql`v`, letterCase)} FROM unnest(${list}) AS v)`;
 }
 
-function typed(value: Sql<Selection>, { cast }: PostgresFilterType, column: ResultColumn): Sql<Selection> {
+function typed(value: Sql<Selection>, { cast }: FilterType, column: ResultColumn): Sql<Selection> {
   return withoutZone(sql`${value}::${typeName(cast)}`, column);
 }
 
-function typedList(
-  values: Sql<Selection>,
-  { cast }: PostgresFilterType,
-  column: ResultColumn,
-): Sql<Selection> {
+function typedList(values: Sql<Selection>, { cast }: FilterType, column: ResultColumn): Sql<Selection> {
   const list = sql`${values}::${typeName(cast)}[]`;
   return column.type === "timestamp"
     ? sql`ARRAY(SELECT ${withoutZone(sql`v`, column)} FROM unnest(${list}) AS v)`
