@@ -30,8 +30,8 @@ function configured(file: string, text: string): string {
 }
 
 /** What `routewright config` says: value and origin by key. */
-function inForce(folder: string, variables: Readonly<Record<string, string>> = {}) {
-  const { exit, out, err } = routewright(folder, ["config", "--json"], variables);
+async function inForce(folder: string, variables: Readonly<Record<string, string>> = {}) {
+  const { exit, out, err } = await routewright(folder, ["config", "--json"], variables);
   expect({ exit, err }).toEqual({ exit: 0, err: "" });
   return JSON.parse(out) as Record<string, { value: unknown; origin: string }>;
 }
@@ -47,9 +47,9 @@ describe("a config file", () => {
       "routewright.config.ts",
       `const out: string = "api";\nexport default ${JSON.stringify({ ...CONFIG, out: undefined }).replace("{", "{ out, ")} as const;\n`,
     ],
-  ])("is read: %s", (file, text) => {
+  ])("is read: %s", async (file, text) => {
     const origin = file;
-    expect(inForce(configured(file, text))).toEqual({
+    expect(await inForce(configured(file, text))).toEqual({
       manifest: { value: CONFIG.manifest, origin },
       catalog: { value: null, origin: "default" },
       runResults: { value: null, origin: "default" },
@@ -65,42 +65,42 @@ describe("a config file", () => {
     });
   });
 
-  it("gives way to the environment, which gives way to a flag", () => {
+  it("gives way to the environment, which gives way to a flag", async () => {
     const folder = configured("routewright.config.json", JSON.stringify(CONFIG));
     const variables = {
       DBT_MANIFEST_URL: "https://me:hush@example.org/manifest.json",
       DEFAULT_ENDPOINT_TIER: "tier3",
     };
-    expect(inForce(folder, variables)).toMatchObject({
+    expect(await inForce(folder, variables)).toMatchObject({
       manifest: { value: "https://example.org/manifest.json", origin: "DBT_MANIFEST_URL" },
       defaultTier: { value: "tier3", origin: "DEFAULT_ENDPOINT_TIER" },
       title: { origin: "routewright.config.json" },
     });
-    routewright(folder, ["generate", "--manifest", "target/manifest.json", "--out", "flag"], variables);
+    await routewright(folder, ["generate", "--manifest", "target/manifest.json", "--out", "flag"], variables);
     expect(JSON.parse(filesIn(join(folder, "flag"))["catalogue.json"] ?? "")).toMatchObject({
       title: "Shop",
       defaultTier: "tier3",
     });
   });
 
-  it("is what every command goes by", () => {
+  it("is what every command goes by", async () => {
     const folder = configured("routewright.config.json", JSON.stringify(CONFIG));
-    expect(routewright(folder, ["generate"]).out).toContain("1 endpoint; 5 files changed");
-    expect(routewright(folder, ["generate", "--check"]).exit).toBe(0);
+    expect((await routewright(folder, ["generate"])).out).toContain("1 endpoint; 5 files changed");
+    expect((await routewright(folder, ["generate", "--check"])).exit).toBe(0);
     expect(JSON.parse(filesIn(join(folder, "api"))["openapi.json"] ?? "")).toMatchObject({
       info: { title: "Shop" },
     });
-    expect(routewright(folder, ["lint", "--fail-on", "none"]).out).not.toContain("missing-tier-tag");
+    expect((await routewright(folder, ["lint", "--fail-on", "none"])).out).not.toContain("missing-tier-tag");
     const changed = { ...GOOD, description: "New words." };
     writeFileSync(join(folder, "head.json"), JSON.stringify(manifestOf([changed])));
     writeFileSync(join(folder, "accepted.json"), "[]");
-    expect(routewright(folder, ["diff", "api", "head.json"])).toMatchObject({
+    expect(await routewright(folder, ["diff", "api", "head.json"])).toMatchObject({
       exit: 1,
       out: expect.stringMatching(/^breaking +description-changed/m),
     });
   });
 
-  it("is checked as a whole: each problem is one line that names the key", () => {
+  it("is checked as a whole: each problem is one line that names the key", async () => {
     const text = JSON.stringify({
       manifst: "x",
       out: 3,
@@ -111,7 +111,7 @@ describe("a config file", () => {
       minimumNoticeDays: -1,
     });
     const folder = configured("routewright.config.json", text);
-    const { exit, out, err } = routewright(folder, ["generate"]);
+    const { exit, out, err } = await routewright(folder, ["generate"]);
     expect({ exit, out }).toEqual({ exit: 2, out: "" });
     expect(err.trimEnd().split("\n").sort()).toEqual(
       [
@@ -138,30 +138,30 @@ describe("a config file", () => {
     ["routewright.config.yml", "a: [", /routewright\.config\.yml cannot be read: /],
     ["routewright.config.ts", "export default {", /routewright\.config\.ts cannot be read: /],
     ["routewright.config.ts", "throw new Error('No luck.');", /cannot be read: No luck\.$/m],
-  ])("that cannot be read is one error: %s %s", (file, text, message) => {
-    const { exit, err } = routewright(configured(file, text), ["config"]);
+  ])("that cannot be read is one error: %s %s", async (file, text, message) => {
+    const { exit, err } = await routewright(configured(file, text), ["config"]);
     expect({ exit, lines: err.trim().split("\n").length }).toEqual({ exit: 2, lines: 1 });
     expect(err).toMatch(message);
   });
 
-  it("is one file: two are an error that names both", () => {
+  it("is one file: two are an error that names both", async () => {
     const folder = configured("routewright.config.json", "{}");
     writeFileSync(join(folder, "routewright.config.yml"), "");
-    expect(routewright(folder, ["config"]).err).toBe(
+    expect((await routewright(folder, ["config"])).err).toBe(
       "error: There are two config files, routewright.config.json and routewright.config.yml: keep one.\n",
     );
   });
 });
 
-it("an error about a file names the key or variable that it is from", () => {
+it("an error about a file names the key or variable that it is from", async () => {
   const missing = configured("routewright.config.json", '{"manifest": "gone.json"}');
-  expect(routewright(missing, ["generate"]).err).toMatch(
+  expect((await routewright(missing, ["generate"])).err).toMatch(
     /^error: Cannot read gone\.json: .* \(from `manifest` of routewright\.config\.json\)$/m,
   );
-  expect(routewright(project(GOOD), ["generate"], { DBT_MANIFEST_PATH: "gone.json" }).err).toMatch(
+  expect((await routewright(project(GOOD), ["generate"], { DBT_MANIFEST_PATH: "gone.json" })).err).toMatch(
     /^error: Cannot read gone\.json: .* \(from DBT_MANIFEST_PATH\)$/m,
   );
-  expect(routewright(project(GOOD), ["generate"]).err).toBe(
+  expect((await routewright(project(GOOD), ["generate"])).err).toBe(
     "error: Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` in routewright.config.json.\n",
   );
 });

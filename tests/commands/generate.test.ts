@@ -9,9 +9,9 @@ import { ownFolder } from "../support/service.js";
 import { BAD, CLI, GENERATE, GOOD, project, routewright } from "./run.js";
 
 describe("routewright generate", () => {
-  it("writes the folder and lists each file, then reports that nothing changed", () => {
+  it("writes the folder and lists each file, then reports that nothing changed", async () => {
     const folder = project(GOOD);
-    expect(routewright(folder, GENERATE)).toEqual({
+    expect(await routewright(folder, GENERATE)).toEqual({
       exit: 0,
       out: [
         "added    generated/catalogue.json",
@@ -23,11 +23,11 @@ describe("routewright generate", () => {
       ].join("\n"),
       err: "",
     });
-    expect(routewright(folder, GENERATE).out).toBe("1 endpoint; no file changed; no model skipped\n");
+    expect((await routewright(folder, GENERATE)).out).toBe("1 endpoint; no file changed; no model skipped\n");
   });
 
-  it("reports each skipped model with every problem, and still exits 0", () => {
-    const { exit, out } = routewright(project(GOOD, BAD), GENERATE);
+  it("reports each skipped model with every problem, and still exits 0", async () => {
+    const { exit, out } = await routewright(project(GOOD, BAD), GENERATE);
     expect(exit).toBe(0);
     expect(out).toContain("skipped  model.test.bad (models/bad.sql): invalid\n");
     expect(out).toContain(
@@ -36,56 +36,59 @@ describe("routewright generate", () => {
     expect(out).toContain("$.config.meta.api.allow_unfiltered: It is false");
   });
 
-  it("exits 1 with --strict where a model is invalid or its path is taken, not where it is excluded", () => {
+  it("exits 1 with --strict where a model is invalid or its path is taken, not where it is excluded", async () => {
     const strict = [...GENERATE, "--strict"];
     const excluded = { ...BAD, api: { exclude_from_api: true } };
-    expect(routewright(project(GOOD, excluded), strict).exit).toBe(0);
-    expect(routewright(project(GOOD, { ...GOOD, name: "twin" }), strict).exit).toBe(1);
+    expect((await routewright(project(GOOD, excluded), strict)).exit).toBe(0);
+    expect((await routewright(project(GOOD, { ...GOOD, name: "twin" }), strict)).exit).toBe(1);
     const folder = project(GOOD, BAD);
-    expect(routewright(folder, strict).exit).toBe(1);
+    expect((await routewright(folder, strict)).exit).toBe(1);
     expect(Object.keys(filesIn(join(folder, "generated")))).toHaveLength(5);
   });
 
-  it.skipIf(!needs("git"))("resolves the merge conflicts of the folder, which other commands name", () => {
-    const folder = project(GOOD);
-    const git = (...args: readonly string[]): string =>
-      execFileSync("git", ["-c", "user.name=T", "-c", "user.email=t@example.org", ...args], {
-        cwd: folder,
-        encoding: "utf8",
+  it.skipIf(!needs("git"))(
+    "resolves the merge conflicts of the folder, which other commands name",
+    async () => {
+      const folder = project(GOOD);
+      const git = (...args: readonly string[]): string =>
+        execFileSync("git", ["-c", "user.name=T", "-c", "user.email=t@example.org", ...args], {
+          cwd: folder,
+          encoding: "utf8",
+        });
+      const generate = async (description: string): Promise<void> => {
+        writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifestOf([{ ...GOOD, description }])));
+        expect((await routewright(folder, GENERATE)).exit).toBe(0);
+        git("add", "generated");
+        git("commit", "-q", "--allow-empty", "-m", description);
+      };
+      git("init", "-q", "-b", "main");
+      await generate("Before.");
+      git("checkout", "-q", "-b", "other");
+      await generate("Theirs.");
+      git("checkout", "-q", "main");
+      await generate("Ours.");
+      const merged = filesIn(join(folder, "generated"));
+      expect(() => git("merge", "-q", "other")).toThrow();
+      expect(git("diff", "--name-only", "--diff-filter=U")).toContain("generated/catalogue.json\n");
+      expect(await routewright(folder, ["diff", "git:other", "generated"])).toEqual({
+        exit: 2,
+        out: "",
+        err: "error: generated/catalogue.json has a merge conflict. Run `routewright generate`, which resolves it.\n",
       });
-    const generate = (description: string): void => {
-      writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifestOf([{ ...GOOD, description }])));
-      expect(routewright(folder, GENERATE).exit).toBe(0);
-      git("add", "generated");
-      git("commit", "-q", "--allow-empty", "-m", description);
-    };
-    git("init", "-q", "-b", "main");
-    generate("Before.");
-    git("checkout", "-q", "-b", "other");
-    generate("Theirs.");
-    git("checkout", "-q", "main");
-    generate("Ours.");
-    const merged = filesIn(join(folder, "generated"));
-    expect(() => git("merge", "-q", "other")).toThrow();
-    expect(git("diff", "--name-only", "--diff-filter=U")).toContain("generated/catalogue.json\n");
-    expect(routewright(folder, ["diff", "git:other", "generated"])).toEqual({
-      exit: 2,
-      out: "",
-      err: "error: generated/catalogue.json has a merge conflict. Run `routewright generate`, which resolves it.\n",
-    });
-    expect(routewright(folder, [...GENERATE, "--check"]).exit).toBe(1);
-    expect(routewright(folder, GENERATE).exit).toBe(0);
-    expect(filesIn(join(folder, "generated"))).toEqual(merged);
-  });
+      expect((await routewright(folder, [...GENERATE, "--check"])).exit).toBe(1);
+      expect((await routewright(folder, GENERATE)).exit).toBe(0);
+      expect(filesIn(join(folder, "generated"))).toEqual(merged);
+    },
+  );
 
-  it("reports as JSON", () => {
+  it("reports as JSON", async () => {
     const folder = project(GOOD, BAD, {
       ...GOOD,
       name: "warned",
       tags: ["production", "c", "api:w"],
       api: { allow_unfiltered: true, sorted: 1 },
     });
-    const { exit, out } = routewright(folder, [...GENERATE, "--json"]);
+    const { exit, out } = await routewright(folder, [...GENERATE, "--json"]);
     expect(exit).toBe(0);
     expect(JSON.parse(out)).toEqual({
       endpoints: 2,
@@ -126,7 +129,7 @@ describe("routewright generate", () => {
     });
   });
 
-  it("takes columns and types from dbt's catalog", () => {
+  it("takes columns and types from dbt's catalog", async () => {
     const api = { allow_unfiltered: true, sort: [{ column: "day", direction: "ASC" }] };
     const folder = project({ ...GOOD, columns: {}, api });
     const catalog = {
@@ -136,12 +139,12 @@ describe("routewright generate", () => {
       },
     };
     writeFileSync(join(folder, "catalog.json"), JSON.stringify(catalog));
-    expect(routewright(folder, [...GENERATE, "--strict"]).exit).toBe(1);
-    expect(routewright(folder, [...GENERATE, "--strict", "--catalog", "catalog.json"]).exit).toBe(0);
+    expect((await routewright(folder, [...GENERATE, "--strict"])).exit).toBe(1);
+    expect((await routewright(folder, [...GENERATE, "--strict", "--catalog", "catalog.json"])).exit).toBe(0);
     expect(filesIn(join(folder, "generated"))["routes/bridges/volume.ts"]).toContain(
       "  /** Day (date null). */\n  day: string | null;\n",
     );
-    expect(routewright(folder, [...GENERATE, "--catalog", "manifest.json"])).toMatchObject({
+    expect(await routewright(folder, [...GENERATE, "--catalog", "manifest.json"])).toMatchObject({
       exit: 2,
       err: expect.stringMatching(/^error: manifest\.json is not a dbt catalog\./),
     });
@@ -149,18 +152,18 @@ describe("routewright generate", () => {
 });
 
 describe("a manifest that publishes nothing any more", () => {
-  it("removes no endpoint without --allow-empty", () => {
+  it("removes no endpoint without --allow-empty", async () => {
     const folder = project(GOOD);
-    routewright(folder, GENERATE);
+    await routewright(folder, GENERATE);
     const before = filesIn(join(folder, "generated"));
     writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifestOf([])));
-    expect(routewright(folder, GENERATE)).toEqual({
+    expect(await routewright(folder, GENERATE)).toEqual({
       exit: 2,
       out: "",
       err: "error: The manifest publishes no endpoint, and all 1 of the folder would be removed. Nothing was changed. Check the manifest, or run `routewright generate --allow-empty`.\n",
     });
     expect(filesIn(join(folder, "generated"))).toEqual(before);
-    expect(routewright(folder, [...GENERATE, "--allow-empty"]).exit).toBe(0);
+    expect((await routewright(folder, [...GENERATE, "--allow-empty"])).exit).toBe(0);
     expect(Object.keys(filesIn(join(folder, "generated")))).toEqual([
       "catalogue.json",
       "index.ts",
@@ -171,23 +174,23 @@ describe("a manifest that publishes nothing any more", () => {
 });
 
 describe("routewright generate --check", () => {
-  it("exits 0 where the folder is up to date", () => {
+  it("exits 0 where the folder is up to date", async () => {
     const folder = project(GOOD);
-    routewright(folder, GENERATE);
-    expect(routewright(folder, [...GENERATE, "--check"])).toEqual({
+    await routewright(folder, GENERATE);
+    expect(await routewright(folder, [...GENERATE, "--check"])).toEqual({
       exit: 0,
       out: "1 endpoint; the folder is up to date; no model skipped\n",
       err: "",
     });
   });
 
-  it("exits 1, names each file with what is wrong with it, and writes nothing", () => {
+  it("exits 1, names each file with what is wrong with it, and writes nothing", async () => {
     const folder = project(GOOD, { ...GOOD, name: "gone", tags: ["production", "c", "api:gone"] });
-    routewright(folder, GENERATE);
+    await routewright(folder, GENERATE);
     writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifestOf([GOOD])));
     rmSync(join(folder, "generated/routes/bridges/volume.ts"));
     const before = filesIn(folder);
-    const { exit, out } = routewright(folder, [...GENERATE, "--check"]);
+    const { exit, out } = await routewright(folder, [...GENERATE, "--check"]);
     expect(exit).toBe(1);
     expect(out).toBe(
       [
@@ -202,14 +205,14 @@ describe("routewright generate --check", () => {
     expect(filesIn(folder)).toEqual(before);
   });
 
-  it("exits 1 where there is no folder yet, and makes none", () => {
+  it("exits 1 where there is no folder yet, and makes none", async () => {
     const folder = project(GOOD);
-    expect(routewright(folder, [...GENERATE, "--check", "--out", "a/b"]).exit).toBe(1);
+    expect((await routewright(folder, [...GENERATE, "--check", "--out", "a/b"])).exit).toBe(1);
     expect(Object.keys(filesIn(folder))).toEqual(["manifest.json"]);
   });
 });
 
-it("--check says that dbt parse does not know what macros of a view expand to", () => {
+it("--check says that dbt parse does not know what macros of a view expand to", async () => {
   const folder = project();
   const write = (sql: object): void => {
     const { nodes, ...manifest } = manifestOf([GOOD, { name: "facts", tags: [], materialized: "table" }]) as {
@@ -220,9 +223,9 @@ it("--check says that dbt parse does not know what macros of a view expand to", 
     writeFileSync(join(folder, "manifest.json"), JSON.stringify({ ...manifest, nodes }));
   };
   write({ compiled_code: "select v / 100" });
-  routewright(folder, GENERATE);
+  await routewright(folder, GENERATE);
   write({});
-  const { exit, out } = routewright(folder, [...GENERATE, "--check"]);
+  const { exit, out } = await routewright(folder, [...GENERATE, "--check"]);
   expect(exit).toBe(1);
   expect(out).toContain("warning: 1 endpoint has no data version any more: the SQL of views calls macros");
 });
@@ -230,34 +233,34 @@ it("--check says that dbt parse does not know what macros of a view expand to", 
 describe("where the manifest is", () => {
   const name = { DBT_MANIFEST_PATH: "manifest.json" };
 
-  it("is taken from a flag, then from DBT_MANIFEST_PATH, then from DBT_MANIFEST_URL", () => {
+  it("is taken from a flag, then from DBT_MANIFEST_PATH, then from DBT_MANIFEST_URL", async () => {
     const folder = project(GOOD);
     const nowhere = { DBT_MANIFEST_PATH: "none.json", DBT_MANIFEST_URL: "http://127.0.0.1:1/m.json" };
-    expect(routewright(folder, GENERATE, nowhere).exit).toBe(0);
-    expect(routewright(folder, ["generate"], { ...nowhere, ...name }).exit).toBe(0);
+    expect((await routewright(folder, GENERATE, nowhere)).exit).toBe(0);
+    expect((await routewright(folder, ["generate"], { ...nowhere, ...name })).exit).toBe(0);
     const { DBT_MANIFEST_URL } = nowhere;
-    expect(routewright(folder, ["generate"], { DBT_MANIFEST_URL })).toMatchObject({
+    expect(await routewright(folder, ["generate"], { DBT_MANIFEST_URL })).toMatchObject({
       exit: 2,
       err: expect.stringMatching(/^error: Cannot fetch http:\/\/127\.0\.0\.1:1\/m\.json: .+\n$/),
     });
   });
 
-  it("is required", () => {
-    expect(routewright(ownFolder(), ["generate"])).toEqual({
+  it("is required", async () => {
+    expect(await routewright(ownFolder(), ["generate"])).toEqual({
       exit: 2,
       out: "",
       err: "error: Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` in routewright.config.json.\n",
     });
   });
 
-  it("has to be one", () => {
+  it("has to be one", async () => {
     const folder = ownFolder();
-    expect(routewright(folder, GENERATE)).toMatchObject({
+    expect(await routewright(folder, GENERATE)).toMatchObject({
       exit: 2,
       err: "error: Cannot read manifest.json: there is no such file. `dbt parse` or `dbt build` writes it to target/.\n",
     });
     writeFileSync(join(folder, "manifest.json"), "{");
-    expect(routewright(folder, GENERATE)).toMatchObject({
+    expect(await routewright(folder, GENERATE)).toMatchObject({
       exit: 2,
       err: expect.stringMatching(/^error: .+\n$/),
     });
@@ -269,27 +272,27 @@ describe("where the manifest is", () => {
       { ...name, DEFAULT_ENDPOINT_TIER: "tier9" },
       /^error: DEFAULT_ENDPOINT_TIER must be one of tier0, tier1, tier2, tier3\.\n$/,
     ],
-  ])("and the rest of the environment have to be sound: %j", (variables, complaint) => {
-    const { exit, err } = routewright(project(GOOD), ["generate"], variables);
+  ])("and the rest of the environment have to be sound: %j", async (variables, complaint) => {
+    const { exit, err } = await routewright(project(GOOD), ["generate"], variables);
     expect(exit).toBe(2);
     expect(err).toMatch(complaint);
     expect(err).not.toContain("hidden");
   });
 
-  it("DEFAULT_ENDPOINT_TIER is the tier of a model without one", () => {
+  it("DEFAULT_ENDPOINT_TIER is the tier of a model without one", async () => {
     const folder = project(GOOD);
-    routewright(folder, GENERATE, { DEFAULT_ENDPOINT_TIER: "tier2" });
+    await routewright(folder, GENERATE, { DEFAULT_ENDPOINT_TIER: "tier2" });
     expect(filesIn(join(folder, "generated"))["routes/bridges/volume.ts"]).toContain('tier: "tier2"');
   });
 
-  it("API_TITLE is the title of the document", () => {
+  it("API_TITLE is the title of the document", async () => {
     const folder = project(GOOD);
     const title = 'Shop <b>"& figures';
-    routewright(folder, GENERATE, { API_TITLE: title });
+    await routewright(folder, GENERATE, { API_TITLE: title });
     const document = filesIn(join(folder, "generated"))["openapi.json"] ?? "";
     expect(JSON.parse(document)).toMatchObject({ info: { title } });
-    expect(routewright(folder, [...GENERATE, "--check"], { API_TITLE: title }).exit).toBe(0);
-    expect(routewright(folder, [...GENERATE, "--check"]).exit).toBe(1);
+    expect((await routewright(folder, [...GENERATE, "--check"], { API_TITLE: title })).exit).toBe(0);
+    expect((await routewright(folder, [...GENERATE, "--check"])).exit).toBe(1);
   });
 });
 
@@ -300,16 +303,19 @@ describe("bad usage", () => {
     [["generate", "extra"], /too many arguments/],
     [["generat"], /unknown command 'generat'/],
     [["--nonsense"], /unknown option '--nonsense'/],
-  ])("%j exits 2 and says what is wrong", (args, complaint) => {
-    const { exit, out, err } = routewright(ownFolder(), args);
+  ])("%j exits 2 and says what is wrong", async (args, complaint) => {
+    const { exit, out, err } = await routewright(ownFolder(), args);
     expect(exit).toBe(2);
     expect(out).toBe("");
     expect(err).toMatch(complaint);
   });
 
-  it("no command exits 2 with the help; asking for help exits 0", () => {
-    expect(routewright(ownFolder(), [])).toMatchObject({ exit: 2, err: expect.stringContaining("generate") });
-    expect(routewright(ownFolder(), ["generate", "--help"])).toMatchObject({
+  it("no command exits 2 with the help; asking for help exits 0", async () => {
+    expect(await routewright(ownFolder(), [])).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining("generate"),
+    });
+    expect(await routewright(ownFolder(), ["generate", "--help"])).toMatchObject({
       exit: 0,
       out: expect.stringContaining("--manifest"),
     });

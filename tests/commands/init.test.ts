@@ -30,9 +30,15 @@ function ownFiles(repo: string): Record<string, string> {
 }
 
 describe("routewright init", () => {
-  it("sets up a repository in which its next commands work", () => {
+  it("sets up a repository in which its next commands work", async () => {
     const repo = repository();
-    const { exit, out, err } = routewright(repo, ["init", "--title", "Shop", "--default-tier", "tier1"]);
+    const { exit, out, err } = await routewright(repo, [
+      "init",
+      "--title",
+      "Shop",
+      "--default-tier",
+      "tier1",
+    ]);
     expect({ exit, err, out }).toEqual({
       exit: 0,
       err: "The manifest's target builds in analytics. If that is not production, set `schemas` in routewright.config.json, or run init with --schema.\n",
@@ -65,22 +71,22 @@ Variables:
     expect(JSON.parse(filesIn(repo)["generated/openapi.json"] ?? "").info.title).toBe("Shop");
   });
 
-  it("changes nothing when it runs again", () => {
+  it("changes nothing when it runs again", async () => {
     const repo = repository();
     const flags = ["init", "--yes", "--ci", "github", "--docker"];
-    routewright(repo, flags);
+    await routewright(repo, flags);
     const before = ownFiles(repo);
-    const { exit, out } = routewright(repo, flags);
+    const { exit, out } = await routewright(repo, flags);
     expect(exit).toBe(0);
     expect(out).not.toMatch(/created|added/);
     expect(ownFiles(repo)).toEqual(before);
   });
 
-  it("writes the templates of the pipelines and containers as they are, with the script executable", () => {
+  it("writes the templates of the pipelines and containers as they are, with the script executable", async () => {
     const repo = repository();
-    for (const ci of ["github", "gitlab"]) routewright(repo, ["init", "--yes", "--ci", ci, "--docker"]);
+    for (const ci of ["github", "gitlab"]) await routewright(repo, ["init", "--yes", "--ci", ci, "--docker"]);
     expect(Object.keys(ownFiles(repo)).filter((file) => file.includes("ramp"))).toEqual([]);
-    routewright(repo, ["init", "--yes", "--docker", "ramp"]);
+    await routewright(repo, ["init", "--yes", "--docker", "ramp"]);
     const files = ownFiles(repo);
     const template = (name: string): string => readFileSync(join(root, "templates", name), "utf8");
     expect(files[".github/workflows/regenerate-api.yml"]).toBe(template("ci/github-actions.yml"));
@@ -97,7 +103,7 @@ Variables:
     for (const file of shipped) expect(files, file).toHaveProperty([`deploy/${file}`]);
   });
 
-  it("keeps what is there: it adds to files line by line and overwrites none", () => {
+  it("keeps what is there: it adds to files line by line and overwrites none", async () => {
     const repo = repository();
     const scripts = { "api:generate": "make api", test: "true" };
     writeFileSync(
@@ -108,7 +114,7 @@ Variables:
     writeFileSync(join(repo, ".prettierignore"), "dist/\n");
     mkdirSync(join(repo, "deploy"));
     writeFileSync(join(repo, "deploy/Dockerfile"), "FROM mine\n");
-    const { out } = routewright(repo, ["init", "--yes", "--docker"]);
+    const { out } = await routewright(repo, ["init", "--yes", "--docker"]);
     expect(out).toContain("kept     deploy/Dockerfile (differs from the template)\n");
     const files = ownFiles(repo);
     expect(files["deploy/Dockerfile"]).toBe("FROM mine\n");
@@ -123,10 +129,10 @@ Variables:
     });
   });
 
-  it("keeps a config file of any form, and goes by its folder", () => {
+  it("keeps a config file of any form, and goes by its folder", async () => {
     const repo = repository();
     writeFileSync(join(repo, "routewright.config.yml"), "manifest: target/manifest.json\nout: api\n");
-    const { out } = routewright(repo, ["init", "--yes", "--out", "other"]);
+    const { out } = await routewright(repo, ["init", "--yes", "--out", "other"]);
     expect(out).toContain("kept     routewright.config.yml (as it is)\n");
     expect(ownFiles(repo)[".gitattributes"]).toBe("api/** text eol=lf\n");
   });
@@ -140,30 +146,32 @@ Variables:
       "target-path: \"{{ env_var('T') }}\"\n",
       "target/manifest.json",
     ],
-  ])("finds a dbt project %s", (_, folder, project, manifest) => {
+  ])("finds a dbt project %s", async (_, folder, project, manifest) => {
     const repo = repository(folder, project);
-    routewright(repo, ["init", "--yes"]);
+    await routewright(repo, ["init", "--yes"]);
     expect(JSON.parse(ownFiles(repo)["routewright.config.json"] ?? "")).toMatchObject({ manifest });
   });
 });
 
 describe("routewright init that cannot", () => {
   /** One error, exit 2, and nothing written. */
-  function fails(repo: string, ...flags: readonly string[]): string {
+  async function fails(repo: string, ...flags: readonly string[]): Promise<string> {
     const before = ownFiles(repo);
-    const { exit, out, err } = routewright(repo, ["init", "--yes", ...flags]);
+    const { exit, out, err } = await routewright(repo, ["init", "--yes", ...flags]);
     expect({ exit, out }).toEqual({ exit: 2, out: "" });
     expect(ownFiles(repo)).toEqual(before);
     return err;
   }
 
-  it("says so for every wrong input", () => {
-    expect(fails(ownFolder())).toMatch(/There is no dbt_project\.yml in this folder .* --manifest\.$/m);
+  it("says so for every wrong input", async () => {
+    expect(await fails(ownFolder())).toMatch(/There is no dbt_project\.yml in this folder .* --manifest\.$/m);
     const repo = repository();
-    expect(fails(repo, "--manifest", "gone.json")).toMatch(/Cannot read gone\.json: there is no such file/);
-    expect(fails(repo, "--manifest", "dbt_project.yml")).toMatch(/dbt_project\.yml is not JSON/);
-    expect(fails(repo, "--ci", "jenkins")).toMatch(/Allowed choices are github, gitlab, none/);
-    expect(fails(repo, "--default-tier", "tier9")).toMatch(/Allowed choices are tier0/);
+    expect(await fails(repo, "--manifest", "gone.json")).toMatch(
+      /Cannot read gone\.json: there is no such file/,
+    );
+    expect(await fails(repo, "--manifest", "dbt_project.yml")).toMatch(/dbt_project\.yml is not JSON/);
+    expect(await fails(repo, "--ci", "jenkins")).toMatch(/Allowed choices are github, gitlab, none/);
+    expect(await fails(repo, "--default-tier", "tier9")).toMatch(/Allowed choices are tier0/);
     mkdirSync(join(repo, "b"));
     mkdirSync(join(repo, "a"));
     const several = ownFolder();
@@ -171,17 +179,17 @@ describe("routewright init that cannot", () => {
       mkdirSync(join(several, name));
       writeFileSync(join(several, name, "dbt_project.yml"), "name: x\n");
     }
-    expect(fails(several)).toMatch(
+    expect(await fails(several)).toMatch(
       /several dbt projects: .* a\/target\/manifest\.json, b\/target\/manifest\.json/,
     );
     writeFileSync(join(repo, "package.json"), "{");
-    expect(fails(repo)).toMatch(/package\.json is not a JSON object/);
+    expect(await fails(repo)).toMatch(/package\.json is not a JSON object/);
   });
 
-  it("because a folder is where a file belongs says so", () => {
+  it("because a folder is where a file belongs says so", async () => {
     const repo = repository();
     mkdirSync(join(repo, ".gitignore/x"), { recursive: true });
-    expect(fails(repo)).toMatch(/\.gitignore is not a plain file: move it away/);
+    expect(await fails(repo)).toMatch(/\.gitignore is not a plain file: move it away/);
   });
 });
 

@@ -64,16 +64,16 @@ describe("a model that is added to the starter", () => {
     },
   );
 
-  it("leaves every byte on disk as it was once it is removed again", () => {
+  it("leaves every byte on disk as it was once it is removed again", async () => {
     const folder = ownFolder();
-    const generate = (nodes: Readonly<Record<string, object>>): Record<string, string> => {
+    const generate = async (nodes: Readonly<Record<string, object>>): Promise<Record<string, string>> => {
       writeFileSync(join(folder, "manifest.json"), starterManifest(nodes));
-      expect(routewright(folder, GENERATE)).toMatchObject({ exit: 0, err: "" });
+      expect(await routewright(folder, GENERATE)).toMatchObject({ exit: 0, err: "" });
       return filesIn(join(folder, "generated"));
     };
-    const first = generate({});
-    const second = generate({ "model.starter.api_bridges_fees_daily": ADDED });
+    const first = await generate({});
+    const second = await generate({ "model.starter.api_bridges_fees_daily": ADDED });
     expect(Object.keys(second)).toContain("routes/bridges/fees.daily.ts");
-    expect(generate({})).toEqual(first);
+    expect(await generate({})).toEqual(first);
   });
 });

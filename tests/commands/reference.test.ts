@@ -17,33 +17,33 @@ it("the table of meta.api lists every key and no other", () => {
   expect(namesIn("generator/docs/meta-api.md")).toEqual(keys.sort());
 });
 
-it("the table of options lists every option of generate and watch, and no other", () => {
+it("the table of options lists every option of generate and watch, and no other", async () => {
   const listed = namesIn("generator/docs/commands.md", "Options").map((option) => option.split(" ")[0]);
-  const help = ["generate", "watch"]
-    .map((command) => routewright(ownFolder(), [command, "--help"]).out)
-    .join("");
+  const help =
+    (await routewright(ownFolder(), ["generate", "--help"])).out +
+    (await routewright(ownFolder(), ["watch", "--help"])).out;
   const options = new Set([...help.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, option]) => option));
   for (const global of ["--help", "--version", "--quiet", "--no-color"]) options.delete(global);
   expect(listed.toSorted()).toEqual([...options].sort());
 });
 
-it("the table of the config file lists every key, with its flag and variables, as the command has them", () => {
+it("the table of the config file lists every key, with its flag and variables, as the command has them", async () => {
   const folder = ownFolder();
-  const settings = JSON.parse(routewright(folder, ["config", "--json"]).out) as object;
+  const settings = JSON.parse((await routewright(folder, ["config", "--json"])).out) as object;
   expect(rowsOf(CONFIGURATION, "Config file").map(([name]) => name)).toEqual(Object.keys(settings));
   const text = pageText(CONFIGURATION, "Config file");
   for (const [, key = "", names = ""] of text.matchAll(/^\| `([^`]+)`(?:[^|]*\|){3}([^|]*)\|/gm)) {
     for (const [, name = ""] of names.matchAll(/`(\w+)`/g)) {
       const value = key === "defaultTier" ? "tier2" : "https://example.org/x";
-      const { out } = routewright(folder, ["config", "--json"], { [name]: value });
+      const { out } = await routewright(folder, ["config", "--json"], { [name]: value });
       expect(JSON.parse(out)).toMatchObject({ [key]: { value, origin: name } });
     }
   }
 });
 
-it("the table of commands lists every command", () => {
+it("the table of commands lists every command", async () => {
   const listed = new Set(namesIn("generator/docs/commands.md", "Commands").map((cell) => cell.split(" ")[0]));
-  const { out } = routewright(ownFolder(), ["--help"]);
+  const { out } = await routewright(ownFolder(), ["--help"]);
   const commands = [...(out.split("Commands:\n")[1] ?? "").matchAll(/^ {2}(\w+)/gm)].map(
     ([, name = ""]) => name,
   );

@@ -2,7 +2,8 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
+import { run } from "../../generator/cli.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
 
@@ -24,23 +25,49 @@ export interface Run {
   readonly err: string;
 }
 
-/** Runs `routewright` in a folder. Whatever it says, it never shows a stack trace. */
-export function routewright(
+type Variables = Readonly<Record<string, string>>;
+
+/** Runs `routewright` in this process, in a folder. Whatever it says, it never shows a stack trace. */
+export async function routewright(
   cwd: string,
   args: readonly string[],
-  variables: Readonly<Record<string, string>> = {},
+  variables: Variables = {},
+): Promise<Run> {
+  const { cwd: before, env } = { cwd: process.cwd(), env: process.env };
+  const printed = { out: "", err: "" };
+  const capture = (stream: "stdout" | "stderr", to: keyof typeof printed) =>
+    vi.spyOn(process[stream], "write").mockImplementation((text) => {
+      printed[to] += String(text);
+      return true;
+    });
+  const captured = [capture("stdout", "out"), capture("stderr", "err")];
+  process.env = { PATH: env["PATH"], ...variables };
+  process.chdir(cwd);
+  try {
+    return withoutTrace({ exit: await run(args), ...printed });
+  } finally {
+    process.chdir(before);
+    process.env = env;
+    for (const stream of captured) stream.mockRestore();
+  }
+}
+
+/** The same in a process of its own, of another user if need be. */
+export function routewrightProcess(
+  cwd: string,
+  args: readonly string[],
+  variables: Variables = {},
   uid?: number,
 ): Run {
-  const { PATH = "" } = process.env;
-  const options = {
-    cwd,
-    env: { PATH, ...variables },
-    encoding: "utf8",
-    ...(uid !== undefined && { uid }),
-  } as const;
+  const env = { PATH: process.env["PATH"], ...variables };
+  const options = { cwd, env, encoding: "utf8", ...(uid !== undefined && { uid }) } as const;
   const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], options);
-  expect(stdout + stderr).not.toMatch(/\n\s+at |node:internal|Error:|\[object/);
-  return { exit: status, out: stdout, err: stderr };
+  return withoutTrace({ exit: status, out: stdout, err: stderr });
+}
+
+function withoutTrace(finished: Run): Run {
+  expect(finished.out + finished.err).not.toMatch(/\n\s+at |node:internal|Error:|\[object/);
+  return finished;
 }
 
 /** A folder with the manifest of these models in it. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { filesIn } from "../support/files.js";
 import { manifestOf } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
-import { GENERATE, GOOD, project, routewright } from "./run.js";
+import { GENERATE, GOOD, project, routewrightProcess as routewright } from "./run.js";
 
 /** Root may read and write anything: then the command runs as a user who may not. */
 const OTHER_USER = 65_534;

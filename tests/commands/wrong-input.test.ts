@@ -46,12 +46,12 @@ it.each([
     ["serve", "--ramp-port", "65536"],
     "option '--ramp-port <number>' argument '65536' is invalid. It must be a whole number from 0 to 65535.",
   ],
-])("%j ends with 2 and names the flag", (args, message) => {
-  expect(routewright(folder, args)).toEqual({ exit: 2, out: "", err: `error: ${message}\n` });
+])("%j ends with 2 and names the flag", async (args, message) => {
+  expect(await routewright(folder, args)).toEqual({ exit: 2, out: "", err: `error: ${message}\n` });
 });
 
-it("a file that is no JSON sends nothing to the terminal that moves its cursor", () => {
-  const { exit, err } = routewright(folder, ["generate", "--manifest", "escape.json"]);
+it("a file that is no JSON sends nothing to the terminal that moves its cursor", async () => {
+  const { exit, err } = await routewright(folder, ["generate", "--manifest", "escape.json"]);
   expect(exit).toBe(2);
   expect(err).toContain("escape.json is not JSON");
   expect(err).not.toContain("\u001b");

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { routewright } from "../commands/run.js";
+import { routewrightProcess as routewright } from "../commands/run.js";
 import { ownFolder } from "../support/service.js";
 import { field, manifestWith } from "./feature-model.js";
 

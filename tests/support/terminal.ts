@@ -2,12 +2,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { CLI } from "../commands/run.js";
 
-/** A pseudo-terminal around a command, of these columns: Python has one in its standard library. */
-const PTY = `import fcntl, os, pty, struct, sys, termios
+/** A pseudo-terminal around a command: Python has one in its standard library. */
+const PTY = `import os, pty, sys
 pid, fd = pty.fork()
 if pid == 0:
-    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, int(sys.argv[1]), 0, 0))
-    os.execvp(sys.argv[2], sys.argv[2:])
+    os.execvp(sys.argv[1], sys.argv[1:])
 while True:
     try:
         data = os.read(fd, 65536)
@@ -23,11 +22,10 @@ export async function atTerminal(
   cwd: string,
   args: readonly string[],
   variables: Readonly<Record<string, string>> = {},
-  columns = 100,
 ): Promise<{ readonly exit: number; readonly shown: string }> {
   const { PATH = "" } = process.env;
   const env = { PATH, TERM: "xterm", ...variables };
-  const child = spawn("python3", ["-c", PTY, String(columns), process.execPath, CLI, ...args], { cwd, env });
+  const child = spawn("python3", ["-c", PTY, process.execPath, CLI, ...args], { cwd, env });
   let shown = "";
   child.stdout.on("data", (chunk: Buffer) => (shown += chunk.toString()));
   const [exit] = (await once(child, "close")) as [number];

@@ -42,7 +42,7 @@ function put(folder: string, description: string): void {
 }
 
 /** A repository with a config file, and its generated folder. */
-function repository(): string {
+async function repository(): Promise<string> {
   const folder = ownFolder();
   put(folder, "First.");
   writeFileSync(join(folder, "catalog.json"), JSON.stringify(CATALOG));
@@ -54,12 +54,12 @@ function repository(): string {
     out: "api",
   };
   writeFileSync(join(folder, "routewright.config.json"), JSON.stringify(config));
-  expect(routewright(folder, ["generate", "--strict"]).exit).toBe(0);
+  expect((await routewright(folder, ["generate", "--strict"])).exit).toBe(0);
   return folder;
 }
 
 it("`watch` goes by the config file: manifest, catalog, folder, title and default tier", async () => {
-  const folder = repository();
+  const folder = await repository();
   const before = filesIn(join(folder, "api"));
   const command = start(folder, ["watch"]);
   await command.until(/no file changed/);
@@ -67,11 +67,11 @@ it("`watch` goes by the config file: manifest, catalog, folder, title and defaul
   await command.until(/changed +api\/openapi\.json/);
   await command.stop();
   expect(Object.keys(filesIn(join(folder, "api")))).toEqual(Object.keys(before));
-  expect(routewright(folder, ["generate", "--check"]).exit).toBe(0);
+  expect((await routewright(folder, ["generate", "--check"])).exit).toBe(0);
 });
 
 it("`serve --watch` refreshes to what `generate` writes with the config file", async () => {
-  const folder = repository();
+  const folder = await repository();
   const keys = JSON.stringify({ sk_live_test: "tier1" });
   const served = await serve(folder, ["--only", "data", "--watch"], {
     DATABASE_URL: databaseUrl,
