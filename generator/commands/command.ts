@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { styleText } from "node:util";
 import { Command, Option } from "commander";
 import {
   type ConfigFlags,
@@ -13,6 +12,7 @@ import {
 import { MISSING_BASE } from "../diff/revision.js";
 import { redactedLocation } from "../manifest/source.js";
 import type { Progress } from "../render/render.js";
+import { styled } from "../report/text.js";
 
 /** Exit codes of all commands. */
 export const EXIT = { ok: 0, findings: 1, error: 2 } as const;
@@ -123,11 +123,6 @@ export function print(
   if (output !== "" && isShown) process.stdout.write(output);
   for (const line of quiet ? [] : notes) process.stderr.write(`${line}\n`);
   for (const line of errors) process.stderr.write(`${styled("red", "error:", process.stderr)} ${line}\n`);
-}
-
-/** Colours a word where the stream is a terminal that shows colours. */
-function styled(color: "red", word: string, stream: NodeJS.WriteStream): string {
-  return stream.isTTY && !process.env["NO_COLOR"] ? styleText(color, word) : word;
 }
 
 /** `--manifest`, `--catalog` and `--out`: the same for all commands that have them. */

@@ -7,7 +7,6 @@ import {
   applyAcceptFile,
   FAIL_ON,
   type FailOn,
-  nearMiss,
   parseAcceptFile,
   prunedText,
   shouldFail,
@@ -15,11 +14,9 @@ import {
 import { compareCatalogues, type SeverityOverrides } from "../diff/compare-catalogues.js";
 import { type MissingBase, readRevision, type RevisionOptions } from "../diff/revision.js";
 import { projectInRepository, readSource, redactedLocation } from "../manifest/source.js";
-import { visible } from "../manifest/strings.js";
 import { diffReport } from "../report/diff-report.js";
-import { renderReport, terminalOf } from "../report/render-report.js";
+import { renderReport } from "../report/render-report.js";
 import { type Format, FORMATS } from "../report/report.js";
-import type { Terminal } from "../report/text.js";
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, withSettings } from "./command.js";
 
 export interface DiffOptions extends RevisionOptions {
@@ -40,7 +37,6 @@ export interface DiffOptions extends RevisionOptions {
   readonly minimumNoticeDays?: number;
   /** `YYYY-MM-DD`: sunsets and accept entries are judged by it. */
   readonly today: string;
-  readonly terminal?: Terminal;
 }
 
 interface Flags {
@@ -77,7 +73,6 @@ export function configureDiff(command: CliCommand): void {
           generated: settings.out,
           today: new Date().toISOString().slice(0, 10),
           cwd: process.cwd(),
-          terminal: terminalOf(process.stdout, process.env),
         }),
       ),
     )
@@ -117,20 +112,10 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
   const project = projectInRepository(options.manifest ?? null);
   const report = { ...diffReport({ ...result, ...names, failed }), project };
   const pruned = options.prune ? prune(accept, result.unused) : [];
-  const misspelled = result.unused.flatMap((entry) => {
-    const hint = nearMiss(entry, result.unaccepted);
-    const subject = entry.subject === null ? "" : ` of ${visible(entry.subject)}`;
-    return hint === null
-      ? []
-      : [`${accept.file}: there is no ${entry.kind}${subject} at ${visible(entry.endpoint)}; ${hint}`];
-  });
   return {
     exit: failed ? EXIT.findings : EXIT.ok,
-    output: renderReport(report, options.format, options.terminal),
-    notes: [
-      ...[...base.warnings, ...head.warnings, ...misspelled].map((warning) => `warning: ${warning}`),
-      ...pruned,
-    ],
+    output: renderReport(report, options.format),
+    notes: [...[...base.warnings, ...head.warnings].map((warning) => `warning: ${warning}`), ...pruned],
   };
 }
 

@@ -23,9 +23,8 @@ import { PRIVATE_KEYS } from "../manifest/node-meta.js";
 import { projectInRepository, readSource } from "../manifest/source.js";
 import type { Failure } from "../manifest/source.js";
 import { lintReport } from "../report/lint-report.js";
-import { renderReport, terminalOf } from "../report/render-report.js";
+import { renderReport } from "../report/render-report.js";
 import { type Format, FORMATS } from "../report/report.js";
-import type { Terminal } from "../report/text.js";
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, withManifest } from "./command.js";
 
 export interface LintOptions {
@@ -49,7 +48,6 @@ export interface LintOptions {
   /** The generated folder that a base `git:<ref>` means. */
   readonly generated?: string;
   readonly cwd?: string;
-  readonly terminal?: Terminal;
 }
 
 interface Flags {
@@ -86,7 +84,6 @@ export function configureLint(command: CliCommand): void {
           severities: settings.lint,
           generated: settings.out,
           today: new Date().toISOString().slice(0, 10),
-          terminal: terminalOf(process.stdout, process.env),
         }),
       ),
     )
@@ -117,7 +114,6 @@ export async function lint(options: LintOptions): Promise<CommandResult> {
     output: renderReport(
       { ...lintReport(outcome), project: projectInRepository(options.manifest) },
       options.format,
-      options.terminal,
     ),
     notes: [...project.manifest.warnings, ...(known?.warnings ?? [])].map((warning) => `warning: ${warning}`),
   };

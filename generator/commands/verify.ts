@@ -4,7 +4,7 @@ import type { Settings } from "../config.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
 import type { Progress } from "../render/render.js";
 import { redactedLocation } from "../manifest/source.js";
-import { renderReport, terminalOf } from "../report/render-report.js";
+import { renderReport } from "../report/render-report.js";
 import {
   counted,
   type Format,
@@ -15,7 +15,6 @@ import {
   plainText,
   type Report,
 } from "../report/report.js";
-import type { Terminal } from "../report/text.js";
 import { FAIL_ON, findingCounts, type LintFailOn, SEVERITIES, shouldFail } from "../lint/finding.js";
 import { plain } from "../manifest/strings.js";
 import { clickhouseIdentifier } from "../verify/clickhouse-relations.js";
@@ -48,7 +47,6 @@ export interface VerifyOptions extends RevisionOptions {
   readonly format: Format;
   readonly failOn: LintFailOn;
   readonly severities?: VerifySeverities;
-  readonly terminal?: Terminal;
   readonly onProgress?: Progress;
 }
 
@@ -84,7 +82,6 @@ function start(
   const reading = readEnvironment(settings.variables);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
   const { databaseUrl, clickhouseUrl } = reading.environment;
-  const terminal = terminalOf(process.stdout, process.env);
   return verify({
     ...settings,
     generated: settings.out,
@@ -93,7 +90,6 @@ function start(
     databaseUrl,
     clickhouse: clickhouseUrl === null ? null : clickhouseAddress(clickhouseUrl),
     cwd: process.cwd(),
-    terminal,
   });
 }
 
@@ -115,7 +111,7 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
   const differences = withSeverities(found.value, options.severities);
   const failed = shouldFail(differences, options.failOn);
   const report = verifyReport(differences, catalogue.entries.length, failed);
-  const output = renderReport(report, options.format, options.terminal);
+  const output = renderReport(report, options.format);
   return { exit: failed ? EXIT.findings : EXIT.ok, output };
 }
 

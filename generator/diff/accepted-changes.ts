@@ -12,7 +12,7 @@ import {
   type ValueOf,
 } from "../manifest/json-schema.js";
 import { parseJson } from "../manifest/manifest.js";
-import { closest, formatValue } from "../manifest/strings.js";
+import { formatValue } from "../manifest/strings.js";
 import { type Change, CHANGE_KINDS, SEVERITIES, type Severity } from "./change.js";
 
 /** The default accept file: it need not exist. */
@@ -99,25 +99,6 @@ function changeKey({
   after,
 }: Pick<Change, "kind" | "endpoint" | "subject" | "before" | "after">): string {
   return JSON.stringify([kind, endpoint, subject, before, after]);
-}
-
-/** For an unused entry: a question that names the change it probably means, of the same kind; null if there is none. */
-export function nearMiss(entry: AcceptEntry, unaccepted: readonly Change[]): string | null {
-  const sameKind = unaccepted.filter(({ kind }) => kind === entry.kind);
-  const endpoint = closest(
-    entry.endpoint,
-    sameKind.map((change) => change.endpoint),
-  );
-  if (endpoint === null) return null;
-  if (endpoint !== entry.endpoint) return `did you mean the endpoint ${formatValue(endpoint)}?`;
-  const subjects = sameKind.flatMap((change) => (change.endpoint === endpoint ? (change.subject ?? []) : []));
-  const subject = entry.subject === null ? subjects[0] : closest(entry.subject, subjects);
-  if (subject != null && subject !== entry.subject)
-    return `did you mean the subject ${formatValue(subject)}?`;
-  const [same] = sameKind.filter(
-    (change) => change.endpoint === endpoint && change.subject === entry.subject,
-  );
-  return same === undefined ? null : `the change is now ${acceptEntryFor(same)}`;
 }
 
 /** The text of an accept file without its unused entries; the others keep their keys. */

@@ -13,7 +13,6 @@ import {
   SEVERITIES,
   type Severity,
 } from "../diff/change.js";
-import { rowPreviews } from "../diff/preview.js";
 import { joined, list, plain, sentence, type Sentence, visible } from "../manifest/strings.js";
 import {
   type Block,
@@ -211,21 +210,14 @@ function isFailing({ severity }: Change): boolean {
 /** At most this many accept entries are offered. */
 const MAX_ENTRIES = 30;
 
+/** The entries that accept what fails the run. */
 function blocksOf({ unaccepted, acceptFile }: DiffResult): readonly Block[] {
-  const previews = rowPreviews(unaccepted).map(({ endpoints, lines }): Block => {
-    const subject = endpoints.length === 1 ? (endpoints[0] ?? "") : counted(endpoints.length, "endpoint");
-    return {
-      heading: `What consumers of ${subject} see`,
-      language: "diff",
-      text: lines.map(visible).join("\n"),
-    };
-  });
   const failing = unaccepted.filter(isFailing);
-  if (failing.length === 0) return previews;
+  if (failing.length === 0) return [];
   const entries = failing.slice(0, MAX_ENTRIES).map((change) => `  ${visible(acceptEntryFor(change))}`);
   const left = failing.length - entries.length;
   const heading = `To accept, add to ${acceptFile} with a reason${left > 0 ? ` (the first ${String(entries.length)} of ${String(failing.length)})` : ""}`;
-  return [...previews, { heading, language: "json", text: `[\n${entries.join(",\n")}\n]` }];
+  return [{ heading, language: "json", text: `[\n${entries.join(",\n")}\n]` }];
 }
 
 function jsonOf(result: DiffResult): unknown {

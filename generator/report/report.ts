@@ -1,6 +1,6 @@
 import { type Sentence, sentenceText, visible } from "../manifest/strings.js";
 /** The formats of a report. */
-export const FORMATS = ["text", "markdown", "json", "github", "sarif"] as const;
+export const FORMATS = ["text", "markdown", "json", "github"] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** Headings of findings, by severity. */
@@ -37,7 +37,7 @@ export interface Section {
 /** A text block under its own heading, for comments on pull requests. */
 export interface Block {
   readonly heading: string;
-  readonly language: "diff" | "json";
+  readonly language: "json";
   readonly text: string;
 }
 

@@ -30,33 +30,6 @@ describe("text of a manifest that would break out of a report", () => {
   });
 });
 
-it("names rule, level, file and reason of each finding in SARIF", () => {
-  const model = { tags: DAILY, columns: ["day"], more: { original_file_path: "models/sales of a day.sql" } };
-  const log = JSON.parse(reported(lintJson(project({ sales: model })), "sarif")) as { runs: unknown[] };
-  expect(log).toMatchObject({
-    version: "2.1.0",
-    runs: [{ tool: { driver: { name: "Routewright" } } }],
-  });
-  expect(log.runs).toMatchObject([
-    {
-      results: expect.arrayContaining([
-        {
-          ruleId: "unlimited-response",
-          level: "warning",
-          message: { text: expect.stringMatching(/^Whole table in one response: \/v1\/\S+\n.+/) },
-          locations: [
-            {
-              physicalLocation: {
-                artifactLocation: { uri: "models/sales%20of%20a%20day.sql", uriBaseId: "ROOT" },
-              },
-            },
-          ],
-        },
-      ]),
-    },
-  ]);
-});
-
 it("keeps a comment within GitHub's limit, and says what it leaves out", () => {
   const names = Array.from({ length: 400 }, (_, i) => `sales_${String(i)}`);
   const nodes = names.map((name) => {
