@@ -5,6 +5,9 @@ import sonicBoom from "sonic-boom";
 
 export type { Logger };
 
+/** Length of a write. With 4 KiB writes took 4.5 % of the processor time of requests for one row. */
+const WRITE_BYTES = 16 * 1024;
+
 /** Longest time that a line is buffered. */
 const FLUSH_MS = 50;
 
@@ -20,12 +23,12 @@ function standardOutput(): NonNullable<typeof output> {
   // Accessing `process.stdout` makes a pipe or a socket non-blocking: a blocking write would delay the process's exit.
   const { fd = 1 } = process.stdout as { readonly fd?: number };
   // A blocked output (full disk, stopped reader) costs lines beyond 1 MiB, which are counted. The next flush retries.
-  const limits = { maxWrite: 16 * 1024, maxLength: 1024 * 1024, retryEAGAIN: () => false };
+  const limits = { maxWrite: 2 * WRITE_BYTES, maxLength: 1024 * 1024, retryEAGAIN: () => false };
   output = new sonicBoom.SonicBoom({
     ...limits,
     fd,
     sync: false,
-    minLength: 4096,
+    minLength: WRITE_BYTES,
     periodicFlush: FLUSH_MS,
   });
   output.on("drop", (text: string) => (droppedCount += text.split("\n").length - 1));

@@ -16,7 +16,7 @@ export const SCHEMA = "bench";
 /** Types of the columns, as a manifest declares them, and their values in row `i`: different in each row, the same in every run. */
 type Columns = Readonly<Record<string, readonly [type: string, sql: string]>>;
 
-const ORDINARY: Columns = {
+const ORDINARY = {
   day: ["date", "date '2025-01-01' + i % 365"],
   observed_at: ["timestamptz", "timestamptz '2025-01-01 00:00:00Z' + i * interval '37 minutes 0.25 seconds'"],
   region: ["text", "'region-' || i % 7"],
@@ -25,6 +25,33 @@ const ORDINARY: Columns = {
   amount_raw: ["numeric(20,0)", "(i * 18446744073709551.0)::numeric(20,0)"],
   amount_usd: ["double precision", "i * 1234.5678::double precision / 7"],
   change_pct: ["double precision", "sin(i)"],
+} as const satisfies Columns;
+
+/** Thirty columns of six types. */
+const WIDE: Columns = Object.assign(
+  { day: ORDINARY.day, amount_usd: ORDINARY.amount_usd },
+  ...Array.from({ length: 7 }, (_, n) => wideColumns(String(n))),
+) as Columns;
+
+function wideColumns(n: string): Columns {
+  return {
+    [`at_${n}`]: ["timestamp", `timestamp '2025-01-01 00:00:00.5' + i * interval '${n} minutes'`],
+    [`name_${n}`]: ["text", `'name ' || i % 1${n}`],
+    [`count_${n}`]: ["bigint", `i * 10000${n}::bigint`],
+    [`is_${n}`]: ["boolean", `i % 2 = ${n} % 2`],
+  };
+}
+
+/** Each text has quotes, a line break, a backslash and letters of two bytes. */
+const ESCAPES: Columns = {
+  day: ORDINARY.day,
+  amount_usd: ORDINARY.amount_usd,
+  ...Object.fromEntries(
+    ["title", "body", "note"].map((name) => [
+      name,
+      ["text", `'"${name} ' || i || '"' || chr(10) || 'größer \\ ' || md5(i::text)`] as const,
+    ]),
+  ),
 };
 
 /** Tables behind the endpoints, in turn. Each has `day` and `amount_usd`, by which requests filter and sort. */
@@ -32,6 +59,9 @@ export const TABLES = {
   "1 row": { rows: 1, columns: ORDINARY },
   "100 rows": { rows: 100, columns: ORDINARY },
   "1,000 rows": { rows: 1000, columns: ORDINARY },
+  "5,000 rows": { rows: 5000, columns: ORDINARY },
+  "100 wide rows": { rows: 100, columns: WIDE },
+  "1,000 rows with escapes": { rows: 1000, columns: ESCAPES },
 } as const satisfies Readonly<Record<string, { rows: number; columns: Columns }>>;
 export type TableName = keyof typeof TABLES;
 
