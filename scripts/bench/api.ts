@@ -27,9 +27,9 @@ const ORDINARY = {
   change_pct: ["double precision", "sin(i)"],
 } as const satisfies Columns;
 
-/** Thirty columns of six types. */
+/** Thirty-one columns of six types. */
 const WIDE: Columns = Object.assign(
-  { day: ORDINARY.day, amount_usd: ORDINARY.amount_usd },
+  { day: ORDINARY.day, region: ORDINARY.region, amount_usd: ORDINARY.amount_usd },
   ...Array.from({ length: 7 }, (_, n) => wideColumns(String(n))),
 ) as Columns;
 
@@ -45,6 +45,7 @@ function wideColumns(n: string): Columns {
 /** Each text has quotes, a line break, a backslash and letters of two bytes. */
 const ESCAPES: Columns = {
   day: ORDINARY.day,
+  region: ORDINARY.region,
   amount_usd: ORDINARY.amount_usd,
   ...Object.fromEntries(
     ["title", "body", "note"].map((name) => [

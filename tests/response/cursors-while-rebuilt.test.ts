@@ -91,7 +91,7 @@ async function whileExchanged(run: () => Promise<void>): Promise<number> {
   while (!state.isDone) {
     await exchange();
     exchanges++;
-    await Promise.race([running.catch(() => undefined), sleep(100)]);
+    await Promise.race([running.catch(() => undefined), sleep(20)]);
   }
   await running;
   return exchanges;

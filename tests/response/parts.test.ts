@@ -13,10 +13,10 @@ const rows = (count: number, width = 10) =>
     clickhouse: `ORDER BY id AS SELECT toInt32(number + 1) AS id, repeat('x', ${String(width)}) AS filling FROM numbers(${String(count)})`,
   });
 const statements = [
-  `CREATE TABLE @.long ${rows(5000)}`,
+  `CREATE TABLE @.long ${rows(5000, 1000)}`,
   `CREATE TABLE @.huge ${rows(40_000, 1000)}`,
-  `CREATE TABLE @.changing ${rows(3000)}`,
-  `CREATE TABLE @.next ${rows(4000)}`,
+  `CREATE TABLE @.changing ${rows(3000, 1000)}`,
+  `CREATE TABLE @.next ${rows(4000, 1000)}`,
 ];
 const schema = await ownTables({ postgres: statements.join(";"), clickhouse: statements });
 const api = {
@@ -47,7 +47,7 @@ const lengthOf = async (target: string): Promise<string | undefined> => {
   return headers["content-length"];
 };
 
-describe("a result of more than 1,000 rows", () => {
+describe("a result of more than 2 MiB", () => {
   it.each(["long.csv", "long.ndjson", "long.parquet", "long.arrow", "pages.csv?limit=3000", "pages.parquet"])(
     "has a length for HEAD, and its parts make the whole: %s",
     async (target) => {

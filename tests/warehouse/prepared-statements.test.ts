@@ -54,7 +54,6 @@ function ask(
     let rows: Texts[] = [];
     const reader: Reader = {
       partRows: 0,
-      nextPartRows: 0,
       begin: () => (rows = []),
       row: (frame, offset) => rows.push(fieldTexts(frame, offset, 2)),
       wantsMore: () => false,

@@ -203,7 +203,6 @@ interface PageQuery {
 /** Reads a statement of one row with one field; null without a row. */
 class OneText implements Reader {
   readonly partRows = 0;
-  readonly nextPartRows = 0;
   readonly #resolve: (text: string | null) => void;
   readonly #reject: (error: Error) => void;
   #text: string | null = null;

@@ -1,7 +1,6 @@
 import type { KeyValues, ResolvedQuery } from "../../model/query.js";
 import {
   BUFFERED_BYTES,
-  BUFFERED_ROWS,
   QueryAbandoned,
   type ResultColumns,
   type RowChunks,
@@ -11,6 +10,7 @@ import {
 import type { Reader, Running } from "./run.js";
 import type { MakeWriter } from "./encoders.js";
 import { fieldTexts, type RowWriter } from "./rows.js";
+import { rowBytes } from "./wire.js";
 import { Spool, type SpoolBudget } from "../spool.js";
 
 /** What all streams of a warehouse share. */
@@ -43,17 +43,18 @@ interface PageOptions {
 /** Bytes of a stream that are passed on together. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Rows between which a stream can be ended without closing its connection. */
+/** Rows between which a statement can be ended without closing its connection. A page of fewer is read at once. */
 const PART_ROWS = 5000;
+
+/** Bytes of rows nobody wants that are read so that the connection stays open. */
+const DISCARDED_BYTES = 1024 * 1024;
 
 /**
  * Reads the rows of a statement into a buffer. If it ends within the limits of a buffered result that is the result, else the
  * same statement goes on as a stream.
  */
 export class PageReader implements Reader {
-  /** A page within the rows of a buffered result is read at once: parts cost a round trip. */
   readonly partRows: number;
-  readonly nextPartRows = PART_ROWS;
   readonly #options: PageOptions;
   readonly #limit: number;
   readonly #startedAt = performance.now();
@@ -63,12 +64,13 @@ export class PageReader implements Reader {
   #key: KeyValues | null = null;
   #stream: SpooledRows | null = null;
   #isRefused = false;
+  #discardedBytes = 0;
 
   constructor(options: PageOptions) {
     this.#options = options;
     const { page } = options.query.selection;
     this.#limit = page?.limit ?? Infinity;
-    this.partRows = this.#limit <= BUFFERED_ROWS ? 0 : BUFFERED_ROWS + 1;
+    this.partRows = this.#limit <= PART_ROWS ? 0 : PART_ROWS;
   }
 
   begin(running: Running): void {
@@ -80,17 +82,17 @@ export class PageReader implements Reader {
   row(frame: Buffer, offset: number): void {
     const position = this.#found++;
     if (position === 0) this.#checkFields(frame, offset);
-    if (position >= this.#limit || this.#writer === null) return;
-    if (this.#stream?.isClosed === true) return this.#stream.drain(frame.length);
+    if (this.#writer === null || this.#stream?.isClosed === true) return this.#discard(frame, offset);
+    if (position >= this.#limit) return;
     this.#writer.row(frame, offset);
     if (position === this.#limit - 1) this.#key = this.#keyIn(frame, offset);
     if (this.#stream !== null) {
       if (this.#writer.complete >= CHUNK_BYTES) this.#stream.push(joined(this.#writer.take()));
-    } else if (position >= BUFFERED_ROWS || this.#writer.size > BUFFERED_BYTES) this.#overflow();
+    } else if (this.#writer.size > BUFFERED_BYTES) this.#overflow();
   }
 
   wantsMore(): boolean {
-    return this.#stream?.isClosed === false;
+    return !this.#isRefused && this.#stream?.isClosed !== true;
   }
 
   end(error: Error | null): void {
@@ -110,6 +112,12 @@ export class PageReader implements Reader {
   #checkFields(frame: Buffer, offset: number): void {
     if (frame.readInt16BE(offset - 2) !== this.#options.fields)
       throw new Error("PostgreSQL sent a row with other fields than were asked for.");
+  }
+
+  #discard(frame: Buffer, offset: number): void {
+    this.#discardedBytes += rowBytes(frame, offset);
+    if (this.#discardedBytes > DISCARDED_BYTES)
+      this.#running?.cancel(this.#isRefused ? new NoStreamPlace() : new QueryAbandoned());
   }
 
   #keyIn(frame: Buffer, offset: number): KeyValues | null {
@@ -134,7 +142,6 @@ export class PageReader implements Reader {
     if (!running.becomeStream()) {
       this.#isRefused = true;
       this.#writer = null;
-      if (this.partRows === 0 || this.#found <= BUFFERED_ROWS) running.cancel(new NoStreamPlace());
       return;
     }
     resources.open.add(running);
@@ -176,9 +183,6 @@ function joined(parts: readonly Buffer[]): Buffer {
   return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
 }
 
-/** Bytes of rows nobody wants that are read so that the connection stays open. */
-const DRAINED_BYTES = 1024 * 1024;
-
 /** Keeps rows at the database's pace in a spool, and returns them at the client's pace. */
 class SpooledRows implements RowChunks {
   readonly #running: Running;
@@ -188,7 +192,6 @@ class SpooledRows implements RowChunks {
   #storing: Promise<void> = Promise.resolve();
   #stored = 0;
   #pausedAt = 0;
-  #drainedBytes = 0;
   #end: StreamEnd | null = null;
   #error: Error | null = null;
   /** Time for which reading was paused. */
@@ -225,12 +228,6 @@ class SpooledRows implements RowChunks {
     if (--this.#stored > 0) return;
     this.pausedMs += performance.now() - this.#pausedAt;
     if (this.#end === null) this.#running.resume();
-  }
-
-  /** Rows that nobody wants. */
-  drain(bytes: number): void {
-    this.#drainedBytes += bytes;
-    if (this.#drainedBytes > DRAINED_BYTES) this.#running.cancel(new QueryAbandoned());
   }
 
   /** All rows have been read, or the statement has failed. Resolves with the failure once what was read is stored. */

@@ -59,9 +59,8 @@ export function preparedStatement(text: string): PreparedStatement | null {
 
 /** Takes the rows of a statement, all at once or in parts. */
 export interface PartedSink extends RowSink {
-  /** Rows of the first part, and of each later one; 0: all at once. Between two parts the reader decides to go on. */
+  /** Rows of a part; 0: all at once. Between two parts the reader decides to go on. */
   readonly partRows: number;
-  readonly nextPartRows: number;
   /** A part has ended and rows follow: whether to read them. Later parts have no `statement_timeout`: readers are slow. */
   wantsMore(): boolean;
 }
@@ -174,7 +173,7 @@ export class StatementBatch implements pg.Submittable {
       wire.bind({ portal: "unlimited", statement: "", values: [] });
       wire.execute({ portal: "unlimited" });
     }
-    wire.execute({ rows: query.sink.nextPartRows });
+    wire.execute({ rows: query.sink.partRows });
     wire.flush();
     wire.stream.uncork();
   }
@@ -229,7 +228,6 @@ export class StatementBatch implements pg.Submittable {
 
 const IGNORE: PartedSink = {
   partRows: 0,
-  nextPartRows: 0,
   row: () => undefined,
   wantsMore: () => false,
 };

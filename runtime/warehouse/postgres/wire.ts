@@ -1,4 +1,5 @@
 import { EventEmitter } from "node:events";
+import { Socket, type SocketConstructorOpts } from "node:net";
 import type { Duplex } from "node:stream";
 import pg from "pg";
 
@@ -107,6 +108,28 @@ function frameBytes(chunk: Buffer, at: number): number {
   return bytes;
 }
 
+/** Bytes of the frame of the row whose fields begin at an offset. */
+export function rowBytes(frame: Buffer, offset: number): number {
+  return frameBytes(frame, offset - ROW_HEAD_BYTES);
+}
+
+/** Bytes that a socket reads at a time. */
+const READ_BYTES = 64 * 1024;
+
+/**
+ * A socket that reads into one buffer: listeners must use the bytes at once, as the tap does. With a new buffer of 64 KiB for
+ * each read, Node took 955 µs of processor time instead of 713 for a page of 1,000 rows.
+ */
+function openSocket(): Socket {
+  const read = (length: number, buffer: Uint8Array): boolean => {
+    socket.emit("data", (buffer as Buffer).subarray(0, length));
+    return true;
+  };
+  const onread = { buffer: Buffer.allocUnsafeSlow(READ_BYTES), callback: read };
+  const socket: Socket = new Socket({ onread } as SocketConstructorOpts);
+  return socket;
+}
+
 /** What this file needs of pg's connection: `attachListeners` gives a socket to its parser, again once it has TLS. */
 interface PgConnection {
   attachListeners(stream: Duplex | Tap): void;
@@ -118,8 +141,8 @@ interface PgConnection {
 export class WireClient extends pg.Client {
   #tap: Tap | null = null;
 
-  constructor(config?: string | pg.ClientConfig) {
-    super(config);
+  constructor(config?: pg.ClientConfig) {
+    super({ ...config, stream: openSocket });
     const connection = this.#pg as PgConnection | undefined;
     if (typeof connection?.attachListeners !== "function" || typeof connection.parsedStatements !== "object")
       throw new Error(NO_HOOK);

@@ -14,7 +14,7 @@ import { asText, queryContext } from "../../support/query-context.js";
 import { ownFolder } from "../../support/service.js";
 
 const schema = await ownSchema(`
-  CREATE TABLE @.numbers AS SELECT i FROM generate_series(1, 20000) i;
+  CREATE TABLE @.numbers AS SELECT i FROM generate_series(1, 200000) i;
   CREATE TABLE @.written (id int);
   CREATE FUNCTION @.write() RETURNS int LANGUAGE sql AS 'INSERT INTO @.written VALUES (1) RETURNING id';
   CREATE VIEW @.writing AS SELECT @.write() AS id;
@@ -105,7 +105,7 @@ describeWith("pgbouncer", "behind a pooler in transaction mode", () => {
     for (let piece = await rows.chunks.next(); !piece.done; piece = await rows.chunks.next())
       texts.push(String(piece.value));
     expect((JSON.parse(`[${texts.join("")}]`) as { i: number }[]).map(({ i }) => i)).toEqual(
-      Array.from({ length: 20_000 }, (_, i) => i + 1),
+      Array.from({ length: 200_000 }, (_, i) => i + 1),
     );
   });
 
