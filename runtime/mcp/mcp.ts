@@ -8,12 +8,12 @@ import type {
   CallToolResult,
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { type CatalogueBody, type CatalogueEndpoint, lockOf } from "../pages/catalogue-body.js";
 import type { Found, Search } from "../pages/search.js";
 import type { RawFields } from "../request/request-fields.js";
 import { fieldsOf, linesOf, type QueryReply, rowOf, type ToolRow } from "./query.js";
 import {
+  argumentProblem,
   type Arguments,
   DEFAULT_FOUND,
   DEFAULT_ROWS,
@@ -86,7 +86,7 @@ async function callTool(caller: McpCaller, name: string, given: unknown): Promis
   const problem = argumentProblem(name, given);
   if (problem !== null) return failure(problem);
   const args = given as Arguments;
-  if (name === "list_categories") return listCategories(caller);
+  if (name === "list_categories") return success({ categories: categoriesOf(caller.catalogue) });
   if (name === "search_endpoints") return searchEndpoints(caller, args);
   const endpoint = caller.catalogue.endpoints.find(({ path }) => path === args.path);
   if (endpoint === undefined) return unknownEndpoint(caller, args.path);
@@ -94,30 +94,6 @@ async function callTool(caller: McpCaller, name: string, given: unknown): Promis
   return name === "query_endpoint"
     ? queryEndpoint(caller, endpoint, args)
     : summarizeEndpoint(caller, endpoint, args);
-}
-
-const validators = new Map<string, ValidateFunction>();
-
-/** Why a tool cannot take these arguments; null when it can. */
-function argumentProblem(name: string, given: unknown): string | null {
-  const tool = TOOLS.find((each) => each.name === name);
-  if (tool === undefined) return `Unknown tool. There are: ${TOOLS.map((each) => each.name).join(", ")}.`;
-  const validate = validators.get(name) ?? new Ajv({ allowUnionTypes: true }).compile(tool.inputSchema);
-  validators.set(name, validate);
-  if (validate(given)) return null;
-  const [error] = validate.errors ?? [];
-  return `Invalid arguments: ${problemOf(error, Object.keys(tool.inputSchema.properties))}.`;
-}
-
-function problemOf(error: ErrorObject | undefined, known: readonly string[]): string {
-  const unknown: unknown = error?.params["additionalProperty"];
-  if (typeof unknown === "string")
-    return `unknown argument '${unknown}'; the tool takes ${known.join(", ") || "none"}`;
-  return `${error?.instancePath.slice(1) || "they"} ${error?.message ?? "do not match"}`;
-}
-
-function listCategories({ catalogue }: McpCaller): CallToolResult {
-  return success({ categories: categoriesOf(catalogue) });
 }
 
 function categoriesOf({ endpoints, categories }: CatalogueBody) {

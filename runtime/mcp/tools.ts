@@ -1,3 +1,5 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+
 /** Rows per call, by default and at most: more would fill a model's context. */
 export const DEFAULT_ROWS = 20;
 export const MAX_ROWS = 100;
@@ -154,3 +156,23 @@ export interface Arguments {
 export type ToolParameters = Readonly<Record<string, Value | readonly Value[]>>;
 
 export type Value = string | number | boolean;
+
+const validators = new Map<string, ValidateFunction>();
+
+/** Why a tool cannot take these arguments; null when it can. */
+export function argumentProblem(name: string, given: unknown): string | null {
+  const tool = TOOLS.find((each) => each.name === name);
+  if (tool === undefined) return `Unknown tool. There are: ${TOOLS.map((each) => each.name).join(", ")}.`;
+  const validate = validators.get(name) ?? new Ajv({ allowUnionTypes: true }).compile(tool.inputSchema);
+  validators.set(name, validate);
+  if (validate(given)) return null;
+  const [error] = validate.errors ?? [];
+  return `Invalid arguments: ${problemOf(error, Object.keys(tool.inputSchema.properties))}.`;
+}
+
+function problemOf(error: ErrorObject | undefined, known: readonly string[]): string {
+  const unknown: unknown = error?.params["additionalProperty"];
+  if (typeof unknown === "string")
+    return `unknown argument '${unknown}'; the tool takes ${known.join(", ") || "none"}`;
+  return `${error?.instancePath.slice(1) || "they"} ${error?.message ?? "do not match"}`;
+}

@@ -14,13 +14,7 @@ import type { Assignment, PrimaryFunctions, Role } from "./messages.js";
 import { WorkerMetrics } from "./worker-metrics.js";
 import { WorkerProcess } from "./worker-process.js";
 
-/** A worker that takes longer to activate a release is stuck. */
-const CHANGE_MS = 15_000;
-/** A worker that takes longer to send its metrics is shown with its last known ones. */
-const METRICS_MS = 1000;
-/** Rendering a manifest takes seconds. Pings find out sooner whether the worker is stuck. */
-const REFRESH_MS = 5 * 60_000;
-/** A worker that ended sooner after its start is replaced after this pause, which doubles with each failed start. */
+/** A worker that ended sooner after its start is replaced after a pause, which doubles with each failed start. */
 const STABLE_MS = 5000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
@@ -51,8 +45,6 @@ export class WorkerCluster {
   readonly #stopping = new AbortController();
   #ports: Readonly<Record<Role, number>> = { data: 0, ramp: 0 };
   #release: Release | null = null;
-  /** The worker whose replacement is starting: if it dies, it is not replaced a second time. */
-  #beingReplaced: WorkerProcess | null = null;
   #failedStarts = 0;
   #giveUp: (reason: string) => void = () => undefined;
 
@@ -80,7 +72,7 @@ export class WorkerCluster {
   /** Re-reads the manifest and activates what changed in all workers. One worker at a time renders it. Never rejects. */
   async refresh(): Promise<RefreshResult> {
     const [first] = this.#serving("data");
-    const refreshed = first?.call(REFRESH_MS, "refresh") ?? Promise.reject(new Error("No worker serves."));
+    const refreshed = first?.call("refresh") ?? Promise.reject(new Error("No worker serves."));
     return refreshed.catch((error: unknown) => {
       const { manifest = null, modules = [] } = this.#release ?? {};
       return failed({ manifest, endpoints: modules.length }, messageOf(error));
@@ -90,7 +82,7 @@ export class WorkerCluster {
   /** Records what dbt has built, for present and future workers. */
   recordBuilds(builds: readonly NodeBuild[], tests: readonly TestRun[]): void {
     this.#builds.record(builds, tests);
-    for (const worker of this.#of("data")) void worker.change(CHANGE_MS, "recordBuilds", builds, tests);
+    for (const worker of this.#of("data")) void worker.change("recordBuilds", builds, tests);
   }
 
   /** Replaces all workers, one at a time. Never rejects: what is invalid is logged, and the old workers keep serving. */
@@ -118,7 +110,6 @@ export class WorkerCluster {
     const up = await Promise.all(workers.map(({ ready }) => ready));
     const [first] = workers;
     if (first && !up.includes(true)) throw new Error(`No worker process starts: ${await first.ended}.`);
-    for (const isUp of up) if (!isUp) void this.#fill(role, FIRST_PAUSE_MS);
   }
 
   #launch(role: Role): WorkerProcess {
@@ -147,7 +138,7 @@ export class WorkerCluster {
       share: async (release) => {
         this.#release = release;
         const others = this.#of("data").filter((worker) => worker !== self());
-        await Promise.all(others.map((worker) => worker.change(CHANGE_MS, "activate", release)));
+        await Promise.all(others.map((worker) => worker.change("activate", release)));
       },
       refresh: () => this.refresh(),
       metricsText: () => this.#metricsText(),
@@ -173,21 +164,19 @@ export class WorkerCluster {
     if (role === "data") void this.#metrics.retire(metrics, !isStopRequested);
     if (isStopRequested) return log.info(fields, "worker ended");
     log.error({ ...fields, detail: reason }, hasServed ? "worker died" : "worker did not start");
-    if (hasServed && worker !== this.#beingReplaced)
-      void this.#fill(role, servedMs < STABLE_MS ? FIRST_PAUSE_MS : 0);
+    if (!hasServed) this.#failedStarts++;
+    const isServed = [...this.#members].some(({ isServing }) => isServing);
+    if (this.#failedStarts >= MAX_FAILED_STARTS && !isServed) return this.#giveUp(reason);
+    const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failedStarts);
+    void this.#fill(role, hasServed && servedMs >= STABLE_MS ? 0 : pause);
   }
 
-  /** Starts processes until one serves. */
-  async #fill(role: Role, firstPauseMs: number): Promise<void> {
+  /** Starts a process, unless there are enough: the one that ended may have had its replacement already. */
+  async #fill(role: Role, pauseMs: number): Promise<void> {
     const { signal } = this.#stopping;
-    for (let pause = firstPauseMs; ; pause = Math.min(LONGEST_PAUSE_MS, 2 * (pause || FIRST_PAUSE_MS))) {
-      await sleep(pause, null, { signal }).catch(() => null);
-      if (signal.aborted) return;
-      const worker = this.#launch(role);
-      if (await worker.ready) return;
-      const isServed = [...this.#members].some(({ isServing }) => isServing);
-      if (++this.#failedStarts >= MAX_FAILED_STARTS && !isServed) return this.#giveUp(await worker.ended);
-    }
+    await sleep(pauseMs, null, { signal }).catch(() => null);
+    const staying = this.#of(role).filter(({ isStopRequested }) => !isStopRequested);
+    if (!signal.aborted && staying.length < this.#options.sizes[role]) this.#launch(role);
   }
 
   async #reload(): Promise<void> {
@@ -206,18 +195,15 @@ export class WorkerCluster {
   /** Null, or why no new worker started; then the old one keeps serving. */
   async #replace(old: WorkerProcess): Promise<string | null> {
     if (this.#stopping.signal.aborted) return "the server is stopping";
-    this.#beingReplaced = old;
     const fresh = this.#launch(old.role);
-    const isUp = await fresh.ready;
-    this.#beingReplaced = null;
-    if (isUp) await old.stop();
-    else if (!this.#members.has(old)) void this.#fill(old.role, 0);
-    return isUp ? null : fresh.ended;
+    if (!(await fresh.ready)) return fresh.ended;
+    await old.stop();
+    return null;
   }
 
   async #metricsText(): Promise<string> {
     const read = async (worker: WorkerProcess): Promise<void> => {
-      worker.metrics = await worker.call(METRICS_MS, "metrics").catch(() => worker.metrics);
+      worker.metrics = await worker.call("metrics").catch(() => worker.metrics);
     };
     await Promise.all(this.#serving("data").map(read));
     return this.#metrics.text(this.#of("data").map(({ metrics }) => metrics));

@@ -1,4 +1,5 @@
 import type { Worker } from "node:cluster";
+import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../model/error-message.js";
 import {
   type Message,
@@ -83,29 +84,22 @@ export class WorkerProcess {
     return { worker: this.#worker.id, pid: this.pid, role: this.role };
   }
 
-  /** Calls a function of the worker. Also rejects when the process ends first, or takes longer than `withinMs`. */
-  async call<K extends keyof WorkerFunctions>(
-    withinMs: number,
+  /** Calls a function of the worker. Also rejects when the process ends first; pings end one that does not respond. */
+  call<K extends keyof WorkerFunctions>(
     name: K,
     ...args: Parameters<WorkerFunctions[K]>
   ): Promise<Awaited<ReturnType<WorkerFunctions[K]>>> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`it did not respond within ${withinMs / 1000} s`)), withinMs);
-    });
-    const gone = this.ended.then((reason) => Promise.reject(new Error(reason)));
     const called = this.#channel.call(name, ...(args as never)) as ReturnType<WorkerFunctions[K]>;
-    return Promise.race([called, late, gone]).finally(() => clearTimeout(timer));
+    return Promise.race([called, this.ended.then((reason) => Promise.reject(new Error(reason)))]);
   }
 
   /** Changes it once it has started. One that cannot change is killed: it would serve another release than the rest. */
   async change<K extends "activate" | "recordBuilds">(
-    withinMs: number,
     name: K,
     ...args: Parameters<WorkerFunctions[K]>
   ): Promise<void> {
     if (!(await this.ready) || !this.isServing) return;
-    await this.call(withinMs, name, ...args).catch((error: unknown) =>
+    await this.call(name, ...args).catch((error: unknown) =>
       this.kill(`${name} failed: ${messageOf(error)}`),
     );
   }
@@ -113,13 +107,11 @@ export class WorkerProcess {
   /** Stops it gracefully. Resolves once it has ended. */
   async stop(): Promise<void> {
     this.isStopRequested = true;
-    try {
-      this.metrics = await this.call(STOP_MS, "stop");
-      void this.#channel.call("exit");
-    } catch (error) {
-      this.kill(messageOf(error));
-    }
+    const timer = setTimeout(() => this.kill("it did not stop in time"), STOP_MS);
+    this.metrics = await this.call("stop").catch(() => this.metrics);
+    void this.#channel.call("exit");
     await this.ended;
+    clearTimeout(timer);
   }
 
   kill(reason: string): void {
@@ -147,14 +139,12 @@ export class WorkerProcess {
   /** Kills it when it does not respond. */
   async #watch(): Promise<void> {
     this.#servingSince = performance.now();
-    const responds = (): Promise<boolean> =>
-      this.call(PONG_MS, "ping").then(
-        () => true,
-        () => false,
-      );
+    const responds = async (): Promise<boolean> => {
+      const pong = this.call("ping").then(() => true);
+      return Promise.race([pong, sleep(PONG_MS, false, { ref: false })]).catch(() => false);
+    };
     // Twice: after a pause of this process the first timer may fire before the response is read.
-    while ((await responds()) || (await responds()))
-      await new Promise((resolve) => setTimeout(resolve, PING_MS).unref());
+    while ((await responds()) || (await responds())) await sleep(PING_MS, null, { ref: false });
     this.kill("it did not respond to two pings and was killed");
   }
 }

@@ -179,7 +179,7 @@ describe("routewright serve --workers", () => {
     });
     expect(await statuses(served, "/v1/flows/one")).toEqual(new Set([404]));
     expect(await statuses(served, "/v1/flows/two")).toEqual(new Set([200]));
-    expect(countOf(served, "manifest refreshed")).toBe(1);
+    await expect.poll(() => countOf(served, "manifest refreshed")).toBe(1);
     const TWO = 'routewright_requests_total{route="/v1/flows/two"';
     for (let i = 0; i < 4; i++) expect(await total(served, TWO)).toBe(8);
     expect(await total(served, "routewright_workers")).toBe(3);
