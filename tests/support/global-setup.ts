@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import pg from "pg";
 import { buildDemoRelations } from "../../scripts/demo/relations.js";
 import { clickhouseLibrary, ClickhouseServer, freePort } from "../../scripts/clickhouse/start-clickhouse.js";
 import { startEmbeddedPostgres } from "../../runtime/embedded/embedded-postgres.js";
@@ -18,6 +19,7 @@ export default async function setup(): Promise<() => Promise<void>> {
   const embedded =
     named === undefined ? await startEmbeddedPostgres({ dataDir: inRoot(".data/test") }) : null;
   const url = named ?? embedded?.url ?? "";
+  if (embedded !== null) await withoutSync(url);
   process.env["TEST_DATABASE_URL"] = url;
   await buildDemoRelations(url, inRoot("templates/starter"));
   const clickhouse = await startClickhouse();
@@ -25,6 +27,19 @@ export default async function setup(): Promise<() => Promise<void>> {
     await clickhouse?.stop();
     await embedded?.stop();
   };
+}
+
+/**
+ * Nothing here must survive a crash of the machine, and the tests create and drop some 200 databases: with fsync dropping
+ * one takes 2.7 s and 100 commits 0.9 to 1.4 s, without it 0.1 to 0.3 s and 0.03 s.
+ */
+async function withoutSync(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  for (const setting of ["fsync", "full_page_writes"])
+    await client.query(`ALTER SYSTEM SET ${setting} = off`);
+  await client.query("SELECT pg_reload_conf()");
+  await client.end();
 }
 
 async function startClickhouse(): Promise<{ stop(): Promise<void> } | null> {
