@@ -15,7 +15,7 @@ import type { Logger } from "./http/logger.js";
 import { listen, type RunningServer, type EarlyErrorHeaders } from "./http/listen.js";
 import { Usage } from "./operations/usage.js";
 import type { RequestListener } from "node:http";
-import { docsApp, explorerApp, isDocsPath } from "./pages/pages.js";
+import { docsApp, isDocsPath } from "./pages/pages.js";
 import { callerHeaders, peek } from "./request/authorize.js";
 import type { Endpoint } from "./model/endpoint.js";
 import { serveDocs } from "./system/documents.js";
@@ -226,7 +226,7 @@ interface DataApi {
 
 /** The data API as a listener. An endpoint runs the handler that its generated module exports. */
 function dataApiListener({ gateway, service, active, documents }: DataApi): RequestListener {
-  const docs = docsApp(service.title, true).use(explorerApp(service.title));
+  const docs = docsApp(service.title, true);
   const locals = { gateway };
   const endpointAt = (path: string): Endpoint | null => active.current.endpoints.get(path)?.spec ?? null;
   return (request, response) => {

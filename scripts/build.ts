@@ -142,8 +142,15 @@ async function bundlePages(): Promise<void> {
     ...scripts,
     entryPoints: {
       reference: inRoot("runtime/pages/reference/reference-page.ts"),
-      swagger: inRoot("runtime/pages/reference/swagger.css"),
+      "reference-style": inRoot("runtime/pages/reference/reference.css"),
+      frame: inRoot("runtime/pages/frame.css"),
     },
+  });
+  // Not a module: it runs before the page is drawn.
+  await build({
+    ...scripts,
+    entryPoints: { theme: inRoot("runtime/pages/explorer/theme.ts") },
+    format: "iife",
   });
   await build({
     stdin: {

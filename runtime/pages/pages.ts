@@ -7,8 +7,8 @@ import swaggerUi from "swagger-ui-express";
 
 const require = createRequire(import.meta.url);
 
-/** Both pages load scripts and styles from this server only, and send requests to no other host. */
-const PAGE_POLICY = [
+/** Documents load scripts and styles from this server only, and send requests to no other host. */
+const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",
@@ -22,74 +22,87 @@ const PAGE_POLICY = [
 ].join("; ");
 
 /** The explorer has no inline styles. */
-const EXPLORER_POLICY = PAGE_POLICY.replace(" 'unsafe-inline'", "");
+const EXPLORER_POLICY = POLICY.replace(" 'unsafe-inline'", "");
 
-/** Whether `docsApp` or `explorerApp` serves a path. */
+/** Whether `docsApp` serves a path. */
 export function isDocsPath(path: string): boolean {
   return /^\/(docs|redoc|explore)(\/|$)/.test(path);
 }
 
-/** An Express app with `/docs` (Swagger UI) and `/redoc`, without files of other hosts. */
+/** The files of the package's assets that are served, by path. */
+const ASSETS = {
+  "/docs/frame.css": "frame.css",
+  "/docs/theme.js": "theme.js",
+  "/docs/start.js": "reference.js",
+  "/docs/start.css": "reference-style.css",
+  // Of the current release, and compressed.
+  "/docs/swagger-ui-bundle.js": "swagger-ui-bundle.js",
+  "/docs/swagger-ui.css": "swagger-ui.css",
+  "/redoc/redoc.js": "redoc.js",
+};
+
+const EXPLORER_ASSETS = {
+  "/explore/explore.js": "explore.js",
+  "/explore/explore-chart.js": "explore-chart.js",
+  "/explore/explore-chunk.js": "explore-chunk.js",
+  "/explore/explore.css": "explore.css",
+};
+
+/**
+ * An Express app with `/docs` (Swagger UI) and `/redoc`, without files of other hosts; of the data API also with `/explore`
+ * (runtime/docs/catalogue.md, Explorer).
+ */
 export function docsApp(title: string, hasExplorer = false): Express {
   const app = express();
   app.disable("x-powered-by");
-  app.use(setPolicy);
-  app.get(
-    "/docs",
-    (_request, response) => void response.type("html").send(swaggerPage({ title, hasExplorer })),
-  );
-  app.get("/docs/start.js", sendAsset("reference.js"));
-  app.get("/docs/start.css", sendAsset("swagger.css"));
-  // Of the current release, and compressed.
-  for (const file of ["swagger-ui-bundle.js", "swagger-ui.css"]) app.get(`/docs/${file}`, sendAsset(file));
+  app.use(setHeaders);
+  for (const [path, file] of Object.entries({ ...ASSETS, ...(hasExplorer && EXPLORER_ASSETS) }))
+    app.get(path, sendAsset(file));
+  for (const [path, parts] of Object.entries({ ...REFERENCES, ...(hasExplorer && { "/explore": EXPLORER }) }))
+    app.get(path, sendDocument(documentOf(title, path, hasExplorer, parts), parts));
   app.use("/docs", swaggerUi.serve);
-  app.get(
-    "/redoc",
-    (_request, response) => void response.type("html").send(redocPage({ title, hasExplorer })),
-  );
-  app.get("/redoc/redoc.js", sendAsset("redoc.js"));
-  app.get("/redoc/start.js", sendAsset("reference.js"));
   return app;
 }
 
-/** An Express app with `/explore` (runtime/docs/catalogue.md, Explorer). */
-export function explorerApp(title: string): Express {
-  const app = express();
-  app.disable("x-powered-by");
-  app.get("/explore", (_request, response) => {
-    response.setHeader("Content-Security-Policy", EXPLORER_POLICY);
-    response.type("html").send(explorerPage(title));
-  });
-  for (const file of ["explore.js", "explore-chart.js", "explore-chunk.js", "explore.css"])
-    app.get(`/explore/${file}`, sendAsset(file));
-  return app;
-}
+/** A shared cache would give a document to others with the rate limit of its first reader. */
+const setHeaders: RequestHandler = (_request, response, next) => {
+  response.setHeader("Cache-Control", "private, no-cache");
+  response.setHeader("Content-Security-Policy", POLICY);
+  response.setHeader("Referrer-Policy", "no-referrer");
+  next();
+};
 
 /** Sends a file of the package's assets. */
 function sendAsset(file: string): RequestHandler {
-  return sendFile(require.resolve(`@routewright/runtime/assets/${file}`));
+  const send = sendCompressed(extname(file), () =>
+    readFileSync(require.resolve(`@routewright/runtime/assets/${file}`)),
+  );
+  return (request, response, next) => {
+    response.setHeader("Cache-Control", "private, max-age=3600");
+    send(request, response, next);
+  };
 }
 
-/** Sends a file, read and compressed at its first request. */
-function sendFile(file: string): RequestHandler {
+function sendDocument(text: string, { policy }: Parts): RequestHandler {
+  const send = sendCompressed("html", () => Buffer.from(text));
+  return (request, response, next) => {
+    response.setHeader("Content-Security-Policy", policy);
+    send(request, response, next);
+  };
+}
+
+/** Sends what is read and compressed at its first request. */
+function sendCompressed(type: string, read: () => Buffer): RequestHandler {
   let plain: Buffer | null = null;
   let compressed: Buffer | null = null;
   return (request, response) => {
-    plain ??= readFileSync(file);
-    response.set({ "Cache-Control": "private, max-age=3600", Vary: "Accept-Encoding" }).type(extname(file));
+    plain ??= read();
+    response.set({ Vary: "Accept-Encoding" }).type(type);
     if (request.acceptsEncodings("gzip") === false) return void response.send(plain);
     compressed ??= gzipSync(plain);
     response.set("Content-Encoding", "gzip").send(compressed);
   };
 }
-
-/** A shared cache would give a page to others with the rate limit of its first reader. */
-const setPolicy: RequestHandler = (_request, response, next) => {
-  response.setHeader("Cache-Control", "private, no-cache");
-  response.setHeader("Content-Security-Policy", PAGE_POLICY);
-  response.setHeader("Referrer-Policy", "no-referrer");
-  next();
-};
 
 /** The documents of a service. */
 const MENU = [
@@ -99,83 +112,28 @@ const MENU = [
   ["/openapi.json", "OpenAPI"],
 ] as const;
 
-interface Reference {
-  readonly title: string;
-  /** The ramp has no explorer. */
-  readonly hasExplorer: boolean;
+/** Trusted HTML of a document. */
+interface Parts {
+  readonly policy: string;
+  readonly head: string;
+  /** Before the header. */
+  readonly skip?: string;
+  /** In the header, before the button of the theme. */
+  readonly tools?: string;
+  readonly main: string;
 }
 
-/** `head` and `scripts` are trusted HTML; the title is text. */
-function referencePage(
-  { title, hasExplorer }: Reference,
-  id: string,
-  head: string,
-  scripts: readonly string[],
+/** A document in the common frame, with the menu of all of them. The title is text. */
+function documentOf(
+  title: string,
+  path: string,
+  hasExplorer: boolean,
+  { head, skip = "", tools = "", main }: Parts,
 ): string {
-  const menu = MENU.filter(([path]) => hasExplorer || path !== "/explore")
-    .map(([path, name]) => `<a href="${path}">${name}</a>`)
-    .join(" ");
-  const tags = scripts.map((src) => `<script src="${src}"></script>\n`).join("");
-  return htmlDocument(
-    title,
-    `${head}\n${NAVIGATION_STYLE}`,
-    `<nav class="back" aria-label="Documentation">${menu}</nav>
-${id === "redoc" ? `<main id="${id}"></main>` : `<div id="${id}"></div>`}
-${tags}<script type="module" src="/${id === "redoc" ? "redoc" : "docs"}/start.js"></script>`,
-  );
-}
-
-/** `head` and `body` are trusted HTML; the title is text. */
-function htmlDocument(title: string, head: string, body: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
-<link rel="icon" href="data:,">
-${head}
-</head>
-<body>
-${body}
-</body>
-</html>
-`;
-}
-
-/** Both libraries draw light pages only: in dark mode their colours are inverted. */
-const NAVIGATION_STYLE = `<style>
-.back { display: flex; gap: 16px; padding: 10px 20px; font: 15px/1.4 system-ui, sans-serif; background: #fff; }
-.back a { color: #1456b8; }
-@media (prefers-color-scheme: dark) {
-  html { background: #fff; filter: invert(0.92) hue-rotate(180deg); }
-}
-</style>`;
-
-function swaggerPage(reference: Reference): string {
-  const styles = ["swagger-ui.css", "start.css"].map(
-    (file) => `<link rel="stylesheet" href="/docs/${file}">`,
-  );
-  return referencePage(reference, "swagger-ui", styles.join("\n"), ["/docs/swagger-ui-bundle.js"]);
-}
-
-/** Redoc's menu truncates badges longer than a method. */
-const REDOC_STYLE = `<style>
-body { margin: 0; }
-.menu-content .operation-type.badge { width: auto; padding: 0 4px; }
-@media (prefers-color-scheme: dark) {
-  .redoc-json, .redoc-json *, [role="tabpanel"] button, [role="tab"] { color: #1b2733 !important; }
-  [role="tab"][aria-selected="true"] { background: #fff !important; }
-  .redoc-json .token.string { color: #0b5a35 !important; }
-}
-</style>`;
-
-function redocPage(reference: Reference): string {
-  return referencePage(reference, "redoc", REDOC_STYLE, ["/redoc/redoc.js"]);
-}
-
-function explorerPage(title: string): string {
   const name = escapeHtml(title);
+  const links = MENU.filter(([target]) => hasExplorer || target !== "/explore").map(
+    ([target, label]) => `<a href="${target}"${target === path ? ' aria-current="page"' : ""}>${label}</a>`,
+  );
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -183,39 +141,69 @@ function explorerPage(title: string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${name}</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="/explore/explore.css">
-<script type="module" src="/explore/explore.js"></script>
+<script src="/docs/theme.js"></script>
+${head}
 </head>
 <body>
-<a class="skip" href="#panel">Skip to the endpoint</a>
+${skip}
 <header class="frame">
 <h1>${name}</h1>
 <nav aria-label="Documentation">
-<a href="/explore" aria-current="page">Explore</a>
-<a href="/docs">Swagger UI</a>
-<a href="/redoc">Redoc</a>
-<a href="/openapi.json">OpenAPI</a>
+${links.join("\n")}
 </nav>
-<form id="key-form">
+${tools}
+<button id="theme" type="button" aria-pressed="false">Dark</button>
+</header>
+${main}
+</body>
+</html>
+`;
+}
+
+const FRAME_STYLE = '<link rel="stylesheet" href="/docs/frame.css">';
+
+/** The frame's style comes after Swagger UI's, whose ground it replaces. */
+const REFERENCES: Readonly<Record<string, Parts>> = {
+  "/docs": {
+    policy: POLICY,
+    head: `<link rel="stylesheet" href="/docs/swagger-ui.css">
+${FRAME_STYLE}
+<link rel="stylesheet" href="/docs/start.css">
+<script src="/docs/swagger-ui-bundle.js" defer></script>
+<script type="module" src="/docs/start.js"></script>`,
+    main: '<div id="swagger-ui"></div>',
+  },
+  "/redoc": {
+    policy: POLICY,
+    head: `${FRAME_STYLE}
+<link rel="stylesheet" href="/docs/start.css">
+<script src="/redoc/redoc.js" defer></script>
+<script type="module" src="/docs/start.js"></script>`,
+    main: '<main id="redoc"></main>',
+  },
+};
+
+const EXPLORER: Parts = {
+  policy: EXPLORER_POLICY,
+  head: `${FRAME_STYLE}
+<link rel="stylesheet" href="/explore/explore.css">
+<script type="module" src="/explore/explore.js"></script>`,
+  skip: '<a class="skip" href="#panel">Skip to the endpoint</a>',
+  tools: `<form id="key-form">
 <output id="caller"></output>
 <input id="key" type="password" aria-label="API key, kept in this tab only" placeholder="API key (this tab only)" autocomplete="off" spellcheck="false">
 <button>Use key</button>
 <button id="forget" type="button" hidden>Forget key</button>
-</form>
-<button id="theme" type="button" aria-pressed="false">Dark</button>
-</header>
-<div id="problem"></div>
+</form>`,
+  main: `<div id="problem"></div>
 <main aria-busy="true">
 <div class="waiting">
 <p>Loading the catalogue …</p>
 <p class="late">This takes long. If nothing appears, reload the page.</p>
 </div>
 <noscript><p class="waiting">This page needs JavaScript. The same is described at <a href="/openapi.json">/openapi.json</a>.</p></noscript>
-</main>
-</body>
-</html>
-`;
-}
+</main>`,
+};
 
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${String(character.charCodeAt(0))};`);

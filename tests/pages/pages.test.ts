@@ -9,6 +9,27 @@ import { openBrowser } from "./browser.js";
 const isThere = needs("chromium");
 const url = isThere ? await serveManifest(starterManifest()) : "";
 
+/** Few operations: axe looks at every pair of colours, and a large page takes it a minute. */
+const shop = isThere
+  ? await serveManifest(
+      manifestOf(
+        ["one", "two"].map((name) => ({
+          name,
+          tags: ["production", "shop", "tier1", `api:${name}`],
+          columns: { day: "date", n: "int" },
+          description: "Words with `code`.",
+          api: {
+            methods: ["GET", "POST"],
+            allow_unfiltered: true,
+            parameters: [
+              { name: "start", column: "day", operator: ">=", type: "date", description: "The first `day`." },
+            ],
+          },
+        })),
+      ),
+    )
+  : "";
+
 describe.skipIf(!isThere)("in a browser", () => {
   let browser: Awaited<ReturnType<typeof openBrowser>>;
 
@@ -149,29 +170,57 @@ describe.skipIf(!isThere)("in a browser", () => {
   });
 
   it.each([
-    ["/docs", ".opblock", "light", 1280],
-    ["/docs", ".opblock", "dark", 390],
-    ["/redoc", "#redoc h1", "light", 1280],
-    ["/redoc", "#redoc h1", "dark", 390],
-    // The third column stands only on wide pages.
-    ["/redoc", "[role=tab]", "dark", 1280],
+    ["/docs", ".opblock-get .opblock-summary-control", "light"],
+    ["/docs", ".opblock-post .opblock-summary-control", "dark"],
+    ["/redoc", "#redoc h1", "light"],
+    ["/redoc", "#redoc h1", "dark"],
   ] as const)(
-    "%s has no accessibility violation: %s, %s, %d wide",
-    async (path, part, colorScheme, width) => {
-      // Axe looks at every pair of colours: a large page takes it a minute.
-      const models = ["one", "two"].map((name) => ({
-        name,
-        tags: ["production", "shop", "tier1", `api:${name}`],
-      }));
-      const address = await serveManifest(manifestOf(models));
-      const { page } = await visitPage(browser.context, address, path, { colorScheme, width });
-      await page.locator(part).first().waitFor();
+    "%s has no accessibility violation: %s, %s, wide and narrow",
+    async (path, part, colorScheme) => {
+      const { page, problems } = await visitPage(browser.context, shop, path, { colorScheme });
+      await page.locator(part).first().click();
       await page.waitForLoadState("networkidle");
-      // The page's script applies its fixes in the next frame.
-      await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
-      await expectAccessible(page);
+      for (const width of [1280, 390]) {
+        await page.setViewportSize({ width, height: 844 });
+        // The page's script applies its fixes in the next frame.
+        await page.evaluate(
+          "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
+        );
+        await expectAccessible(page);
+        expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+      }
+      expect(problems).toEqual([]);
     },
   );
+
+  it("all documents have one header and one theme, the system's until the button chooses", async () => {
+    const headers = [];
+    for (const path of ["/explore", "/docs", "/redoc"]) {
+      const { page } = await visitPage(browser.context, shop, path, { colorScheme: "dark" });
+      const ground = () =>
+        page.evaluate<string>("getComputedStyle(document.querySelector('body')).backgroundColor");
+      const [dark, light] = ["rgb(15, 20, 27)", "rgb(246, 247, 249)"];
+      await expect.poll(ground).toBe(dark);
+      headers.push(
+        await page.locator("header.frame h1, header.frame nav, header.frame #theme").allInnerTexts(),
+        await page.locator("nav [aria-current]").getAttribute("href"),
+      );
+      await page.emulateMedia({ colorScheme: "light" });
+      await expect.poll(ground).toBe(light);
+      const button = page.getByRole("button", { name: "Dark" });
+      await button.click();
+      await expect.poll(ground).toBe(dark);
+      const { page: later } = await visitPage(browser.context, shop, path);
+      expect(await later.evaluate("document.documentElement.className")).toBe("dark-mode");
+      await button.click();
+      await expect.poll(ground).toBe(light);
+      // The page follows the system again.
+      await page.emulateMedia({ colorScheme: "dark" });
+      await expect.poll(ground).toBe(dark);
+    }
+    const header = ["Routewright Data API", "Explore\nSwagger UI\nRedoc\nOpenAPI", "Dark"];
+    expect(headers).toEqual([header, "/explore", header, "/docs", header, "/redoc"]);
+  });
 });
 
 describe.skipIf(!isThere)("/llms.txt", () => {

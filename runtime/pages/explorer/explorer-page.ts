@@ -7,7 +7,7 @@ import { button, el } from "./dom.js";
 import { EndpointList } from "./list.js";
 import { startPanel } from "./start.js";
 import { NO_REQUEST, readState, type State, writeState } from "./state.js";
-import { key, startTheme } from "./storage.js";
+import { key } from "./storage.js";
 import { messageOf } from "../../model/error-message.js";
 
 const root = document.querySelector("main") ?? document.body;
@@ -140,6 +140,7 @@ function showCaller({ tier }: CatalogueBody): void {
   forget?.toggleAttribute("hidden", !hasKey);
 }
 
-startTheme(() => render(state));
+// Charts are drawn in the colours of the theme.
+document.addEventListener("theme", () => render(state));
 
 void load();

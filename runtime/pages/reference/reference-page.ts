@@ -1,5 +1,6 @@
 /** Starts Swagger UI (`/docs`) or Redoc (`/redoc`), whichever the page has loaded. */
 import { isTier, TIER_NAMES } from "../../model/tier.js";
+import { key } from "../explorer/storage.js";
 
 declare const SwaggerUIBundle: {
   (options: object): unknown;
@@ -28,9 +29,8 @@ const METHODS = ["get", "put", "post", "delete", "patch"];
 async function fetchDescription(): Promise<Description | null> {
   try {
     // With `CATALOGUE=allowed` the document holds what the key may call.
-    const key = sessionStorage.getItem("routewright.key") ?? "";
-    const isSendable = /^[\x21-\x7e]+$/.test(key);
-    const response = await fetch("/openapi.json", isSendable ? { headers: { "X-API-Key": key } } : {});
+    const isSendable = /^[\x21-\x7e]+$/.test(key.get());
+    const response = await fetch("/openapi.json", isSendable ? { headers: { "X-API-Key": key.get() } } : {});
     if (!response.ok) throw new Error(`The service answered ${String(response.status)}.`);
     return (await response.json()) as Description;
   } catch (error) {
@@ -82,11 +82,16 @@ function setLevel(selector: string, level: number): void {
 /** With more operations all tags are collapsed, which shortens the page. */
 const OPEN_UP_TO = 60;
 
-/** Parts outside Swagger UI's main element. */
-const LANDMARKS = [
-  [".information-container", "About this API"],
-  [".scheme-container", "Server and key"],
-  [".filter-container", "Filter"],
+/** Parts of Swagger UI without a name; the first three stand outside its main element. */
+const NAMES = [
+  [".information-container", "About this API", "region"],
+  [".scheme-container", "Server and key", "region"],
+  [".filter-container", "Filter", "region"],
+  ["#servers", "Server"],
+  [".operation-filter-input", "Filter by tag"],
+  [".body-param__text", "Request body"],
+  [".close-modal", "Close"],
+  [".modal-ux [aria-label='Apply credentials']", "Authorize"],
 ] as const;
 
 /** Collapses tags, shows the tier of operations, and fixes accessibility faults of Swagger UI. */
@@ -116,21 +121,47 @@ function startSwagger(description: Description, root: Element): void {
       badge.textContent = name;
       block.querySelector(".opblock-summary-path-description-wrapper")?.append(badge);
     }
-    for (const [selector, label] of LANDMARKS) {
-      const part = root.querySelector(selector);
-      part?.setAttribute("role", "region");
-      part?.setAttribute("aria-label", label);
-    }
-    root.querySelector("#servers")?.setAttribute("aria-label", "Server");
-    root.querySelector(".operation-filter-input")?.setAttribute("aria-label", "Filter by tag");
+    for (const [selector, label, role] of NAMES)
+      for (const part of root.querySelectorAll(selector)) {
+        part.setAttribute("aria-label", label);
+        if (role !== undefined) part.setAttribute("role", role);
+      }
+    for (const sample of root.querySelectorAll<HTMLElement>("pre.microlight")) sample.tabIndex = 0;
     // A link inside a button is unreachable by keyboard; the button itself opens the operation.
     for (const link of root.querySelectorAll("button a[href]")) link.removeAttribute("href");
-    setLevel(".opblock-tag", 2);
-    setLevel(".opblock h4, .webhooks h4, .opblock h5", 3);
+    setLevel(".opblock-tag, .modal-ux h3", 2);
+    setLevel(".modal-ux h4, .opblock h4, .webhooks h4, .opblock h5", 3);
   });
 }
 
-const LIGHT = { backgroundColor: "#f0f2f5", textColor: "#1b2733" };
+/** Redoc's theme from the frame's colours. Redoc computes further colours from these, and so takes no `var()`. */
+function redocTheme(): object {
+  const style = getComputedStyle(document.documentElement);
+  const color = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+  const [text, soft, line, accent] = [color("text"), color("soft"), color("line"), color("accent")];
+  const [panel, code, good, bad] = [color("panel"), color("code"), color("good"), color("bad")];
+  return {
+    colors: {
+      primary: { main: accent },
+      success: { main: good },
+      warning: { main: color("odd"), dark: color("odd") },
+      error: { main: bad },
+      text: { primary: text, secondary: soft },
+      border: { dark: line, light: panel },
+      gray: { 50: panel, 100: code },
+    },
+    schema: { nestedBackground: code, linesColor: line },
+    typography: {
+      fontFamily: "inherit",
+      headings: { fontFamily: "inherit", fontWeight: "600" },
+      code: { fontFamily: color("mono"), color: text, backgroundColor: code },
+    },
+    sidebar: { backgroundColor: panel, textColor: text, activeTextColor: accent },
+    rightPanel: { backgroundColor: color("column"), textColor: "#e7ecf3" },
+    fab: { backgroundColor: panel, color: accent },
+    codeBlock: { backgroundColor: "rgba(255, 255, 255, 0.06)" },
+  };
+}
 
 /** Shows the tier of operations and fixes accessibility faults of Redoc. */
 function startRedoc(description: Description, root: Element): void {
@@ -138,8 +169,8 @@ function startRedoc(description: Description, root: Element): void {
     const name = tierName(operation);
     if (name !== null) operation["x-badges"] = [{ name, color: "#3b4754" }];
   }
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  dark.addEventListener("change", () => location.reload());
+  // Redoc takes its colours when it starts.
+  document.addEventListener("theme", () => location.reload());
   Redoc.init(
     description,
     {
@@ -148,8 +179,7 @@ function startRedoc(description: Description, root: Element): void {
       requiredPropsFirst: true,
       hideDownloadButton: false,
       jsonSamplesExpandLevel: 3,
-      // The page inverts its colours in dark mode: a dark column would be the bright one.
-      ...(dark.matches && { theme: { rightPanel: LIGHT, codeBlock: LIGHT } }),
+      theme: redocTheme(),
     },
     root,
   );

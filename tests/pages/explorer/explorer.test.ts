@@ -338,7 +338,7 @@ describe.skipIf(!isThere)("/explore", () => {
     // Colours change over some frames.
     await page.waitForTimeout(300);
     await expectAccessible(page);
-    expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("dark");
+    expect(await page.evaluate("document.documentElement.className")).toBe("dark-mode");
     // All tests share the browser's profile.
     await page.evaluate("localStorage.clear()");
     await page.setViewportSize({ width: 390, height: 844 });

@@ -107,7 +107,7 @@ describe.skipIf(!isThere)("/explore in trouble", () => {
     await page.goto(url + PLACES);
     await page.locator(".rowsview").getByText("Rome").waitFor();
     await page.getByRole("button", { name: "Dark" }).click();
-    expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("dark");
+    expect(await page.evaluate("document.documentElement.className")).toBe("dark-mode");
   });
 
   it("says what to do where its script cannot be loaded", async () => {
