@@ -1,4 +1,4 @@
-import { type Graph, type GraphNode, isBuilt, isEphemeral, isView } from "../manifest/graph.js";
+import { type Graph, type GraphNode, isEphemeral, isView } from "../manifest/graph.js";
 
 /**
  * For each model, the nodes whose builds change its rows (`Endpoint.upstreamNodes`). For a table that is the table alone:
@@ -44,7 +44,7 @@ function nondeterministicNodes(models: readonly string[], graph: Graph): Readonl
  * code is not compiled and calls macros, which are unknown, and for a view without parents, as it reads relations unknown to dbt.
  */
 function isDeterministic(node: GraphNode): boolean {
-  if (!isView(node)) return isBuilt(node);
+  if (!isView(node)) return node.isBuilt;
   return node.parents.length > 0 && node.isComplete && !node.code.some(isNondeterministic);
 }
 

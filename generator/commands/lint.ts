@@ -8,19 +8,17 @@ import { type MissingBase, readRevision } from "../diff/revision.js";
 import {
   FAIL_ON,
   type Finding,
-  type LintContext,
   type LintFailOn,
   type RuleId,
   type RuleSeverities,
   shouldFail,
 } from "../lint/finding.js";
 import { lint as lintManifest } from "../lint/linter.js";
-import { projectOf } from "../lint/project.js";
-import { readCatalog, type WarehouseColumns, withWarehouseColumns } from "../manifest/catalog.js";
+import { readModels } from "../manifest/catalog.js";
 import type { SchemaMap } from "../catalogue/served-schema.js";
-import { type Manifest, manifestOfJson, parseJson } from "../manifest/manifest.js";
+import { type Manifest, readManifest } from "../manifest/manifest.js";
 import { PRIVATE_KEYS } from "../manifest/node-meta.js";
-import { projectInRepository, readSource } from "../manifest/source.js";
+import { projectInRepository } from "../manifest/source.js";
 import type { Failure } from "../manifest/source.js";
 import { lintReport } from "../report/lint-report.js";
 import { renderReport } from "../report/render-report.js";
@@ -98,12 +96,11 @@ function collect(value: string, earlier: readonly string[]): readonly string[] {
 
 /** `routewright lint`: what in a manifest will trouble consumers or operators of its API. */
 export async function lint(options: LintOptions): Promise<CommandResult> {
-  const found = await readCatalog(options.catalog);
-  if (!found.ok) return failure(found);
-  const project = await readProject(options.manifest, found.columns);
-  if (!project.ok) return failure(project);
-  const result = lintManifest(project.manifest, contextOf(project, options));
-  const known = options.base === undefined ? null : await knownIn(options.base, project, options);
+  const reading = await readModels(options.manifest, options.catalog);
+  if (!reading.ok) return failure(reading);
+  const { manifest } = reading;
+  const result = lintManifest(manifest, settingsOf(options));
+  const known = options.base === undefined ? null : await knownIn(options.base, manifest, options);
   if (known?.ok === false) return failure(known);
   const findings =
     known === null ? result.findings : result.findings.filter((finding) => !known.isKnown(finding));
@@ -115,7 +112,7 @@ export async function lint(options: LintOptions): Promise<CommandResult> {
       { ...lintReport(outcome), project: projectInRepository(options.manifest) },
       options.format,
     ),
-    notes: [...project.manifest.warnings, ...(known?.warnings ?? [])].map((warning) => `warning: ${warning}`),
+    notes: [...manifest.warnings, ...(known?.warnings ?? [])].map((warning) => `warning: ${warning}`),
   };
 }
 
@@ -123,28 +120,9 @@ function failure({ problem }: Failure): CommandResult {
   return { exit: EXIT.error, errors: [problem] };
 }
 
-interface ReadProject {
-  readonly ok: true;
-  readonly manifest: Manifest;
-  readonly project: LintContext["project"];
-}
-
-async function readProject(location: string, columns: WarehouseColumns): Promise<ReadProject | Failure> {
-  const source = await readSource(location);
-  if (!source.ok) return source;
-  const json = parseJson(source.text, source.location);
-  if (!json.ok) return json;
-  const reading = manifestOfJson(json.value, source.location);
-  if (!reading.ok) return reading;
-  const manifest = withWarehouseColumns(reading.manifest, columns);
-  return { ok: true, manifest, project: projectOf(json.value, columns) };
-}
-
-function contextOf(
-  { project }: ReadProject,
-  { defaultTier, schemas = {}, privateKey, severities = {}, today }: LintOptions,
-): LintContext {
-  return { project, defaultTier, schemas, privateKeys: [...PRIVATE_KEYS, ...privateKey], severities, today };
+function settingsOf(options: LintOptions) {
+  const { defaultTier, schemas = {}, privateKey, severities = {}, today } = options;
+  return { defaultTier, schemas, privateKeys: [...PRIVATE_KEYS, ...privateKey], severities, today };
 }
 
 type Known =
@@ -160,13 +138,11 @@ type Known =
  * skipped models only: a finding counts as known at an endpoint that has not changed since, or if the model was skipped
  * for the same problem, and a forgotten tag unless the model had an endpoint.
  */
-async function knownIn(base: string, head: ReadProject, options: LintOptions): Promise<Known> {
+async function knownIn(base: string, head: Manifest, options: LintOptions): Promise<Known> {
   const { defaultTier, schemas = {}, generated = "generated", cwd = process.cwd() } = options;
-  const project = base.startsWith("git:") ? null : await readProject(base, new Map());
-  if (project?.ok) {
-    const known = new Set(
-      lintManifest(project.manifest, contextOf(project, options)).findings.map(identityOf),
-    );
+  const reading = base.startsWith("git:") ? null : await readManifest(base);
+  if (reading?.ok) {
+    const known = new Set(lintManifest(reading.manifest, settingsOf(options)).findings.map(identityOf));
     return { ok: true, isKnown: (finding) => known.has(identityOf(finding)) };
   }
   const revision = await readRevision(base, { defaultTier, schemas, generated, cwd });
@@ -175,7 +151,7 @@ async function knownIn(base: string, head: ReadProject, options: LintOptions): P
       ? { ok: true, isKnown: () => true, warnings: [`${revision.problem} Every finding counts as known.`] }
       : revision;
   const sunsetPolicy = { today: "1970-01-01", minimumNoticeDays: DEFAULTS.minimumNoticeDays };
-  const catalogue = catalogueOf(head.manifest, { defaultTier, schemas });
+  const catalogue = catalogueOf(head, { defaultTier, schemas });
   const changes = compareCatalogues(revision.catalogue, catalogue, sunsetPolicy);
   const isNew = ({ rule, endpoint: path }: Finding): boolean =>
     changes.some((change) => (change.endpoint === path || change.after === path) && mayCause(change, rule));

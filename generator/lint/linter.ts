@@ -17,7 +17,7 @@ import {
   RULES,
   type Violation,
 } from "./finding.js";
-import { ancestorsOf, member, type Meta, type Node } from "./project.js";
+import { ancestorsOf, member, type Meta, type Node, projectOf } from "./project.js";
 import {
   floatMoney,
   missingDescription,
@@ -72,7 +72,8 @@ export interface LintResult {
 }
 
 /** Checks every endpoint of a manifest. Pure: same manifest and day, same result. */
-export function lint(manifest: Manifest, context: LintContext): LintResult {
+export function lint(manifest: Manifest, settings: Omit<LintContext, "project">): LintResult {
+  const context = { ...settings, project: projectOf(manifest) };
   const { entries, skipped, warnings } = catalogueOf(manifest, context);
   const published = new Map(entries.map((entry) => [entry.uniqueId, entry]));
   const without = new Set(skipped.map(({ model }) => model));

@@ -1,8 +1,8 @@
-import type { WarehouseColumns } from "../manifest/catalog.js";
-import { type GraphNode, graphNodeOf, type NodeKind } from "../manifest/graph.js";
+import type { GraphNode, NodeKind } from "../manifest/graph.js";
 import { isObject, type JsonObject, objectOr, objectsOf, textOr, textsOf } from "../manifest/json.js";
+import type { Manifest } from "../manifest/manifest.js";
 import { fileOf } from "../manifest/model.js";
-import { testedKeysOf } from "../manifest/tests.js";
+import { tagsOf } from "../manifest/node-meta.js";
 
 /** Databases whose indexes and sorting keys lint knows. */
 export type Engine = "postgres" | "clickhouse";
@@ -17,42 +17,21 @@ export interface Project {
   readonly testedKeys: ReadonlyMap<string, readonly (readonly string[])[]>;
 }
 
-/** Reads the graph of a manifest's JSON; columns that only the warehouse knows come from `found`. */
-export function projectOf(json: unknown, found: WarehouseColumns): Project {
-  const { metadata, nodes, sources } = objectOr(json);
-  const nodesAndSources = { ...objectOr(nodes), ...objectOr(sources) };
-  const read = Object.entries(nodesAndSources).map(([id, node]) => nodeOf(id, objectOr(node)));
-  const known = read
-    .filter((node) => node !== null)
-    .map((node) => withColumns(node, found.get(node.uniqueId) ?? []));
-  return {
-    nodes: new Map(known.map((node) => [node.uniqueId, node])),
-    engine: engineOf(objectOr(metadata)["adapter_type"]),
-    testedKeys: testedKeysOf(objectOr(nodes)),
-  };
-}
-
-function withColumns(node: Node, found: readonly { readonly name: string }[]): Node {
-  if (found.length === 0) return node;
-  const columns = new Map<string, NodeColumn>(node.columns);
-  for (const { name } of found) {
-    if (!columns.has(name))
-      columns.set(name, { name, path: "$.columns", tags: [], metas: [], constraints: [] });
-  }
-  return { ...node, columns };
+/** The graph of a manifest; columns that only the warehouse knows come from dbt's catalog. */
+export function projectOf({ graph, adapter, testedKeys, warehouseColumns }: Manifest): Project {
+  const nodes = [...graph].map(([id, node]) => {
+    return [id, nodeOf(id, node, warehouseColumns.get(id) ?? [])] as const;
+  });
+  return { nodes: new Map(nodes), engine: engineOf(adapter), testedKeys };
 }
 
 /** A manifest that does not name its adapter is served from PostgreSQL, as all are. */
-function engineOf(adapter: unknown): Engine | null {
-  switch (textOr(adapter, "")) {
-    case "":
-    case "postgres":
-      return "postgres";
-    case "clickhouse":
-      return "clickhouse";
-    default:
-      return null;
-  }
+function engineOf(adapter: string | null): Engine | null {
+  return adapter === null || adapter === "postgres"
+    ? "postgres"
+    : adapter === "clickhouse"
+      ? "clickhouse"
+      : null;
 }
 
 /** A `meta` with its location in the node: dbt keeps it in `config` too, and some versions only there. */
@@ -85,24 +64,25 @@ export interface Node extends GraphNode {
   readonly access: string;
 }
 
-/** Reads a node; null for what feeds no endpoint, such as a test. */
-function nodeOf(uniqueId: string, json: JsonObject): Node | null {
-  const node = graphNodeOf(json);
-  if (node === null) return null;
-  const config = objectOr(json["config"]);
-  const tags = textsOf(json["tags"]);
+function nodeOf(uniqueId: string, node: GraphNode, found: readonly { readonly name: string }[]): Node {
+  const { kind, json } = node;
   return {
     ...node,
     uniqueId,
-    name: nameOf(node.kind, json) || uniqueId,
+    name: nameOf(kind, json) || uniqueId,
     file: fileOf(json) || null,
-    tags: tags.length > 0 ? tags : textsOf(config["tags"]),
-    columns: columnsOf(json),
+    tags: tagsOf(json),
+    columns: new Map([...found.map(undeclared), ...declaredColumns(json)]),
     constraints: objectsOf(json["constraints"]),
     metas: metasOf(json, "$"),
-    config,
+    config: objectOr(json["config"]),
     access: textOr(json["access"], ""),
   };
+}
+
+/** A column that only the warehouse has. */
+function undeclared({ name }: { readonly name: string }): readonly [string, NodeColumn] {
+  return [name, { name, path: "$.columns", tags: [], metas: [], constraints: [] }];
 }
 
 function nameOf(kind: NodeKind, json: JsonObject): string {
@@ -110,16 +90,15 @@ function nameOf(kind: NodeKind, json: JsonObject): string {
   return kind === "source" ? `${textOr(json["source_name"], "")}.${name}` : name;
 }
 
-function columnsOf(json: JsonObject): ReadonlyMap<string, NodeColumn> {
-  const columns = Object.entries(objectOr(json["columns"])).map(([key, value]) => {
+function declaredColumns(json: JsonObject): readonly (readonly [string, NodeColumn])[] {
+  return Object.entries(objectOr(json["columns"])).map(([key, value]) => {
     const column = objectOr(value);
     const name = textOr(column["name"], "") || key;
     const path = `$.columns${member(key)}`;
     const tags = [...textsOf(column["tags"]), ...textsOf(objectOr(column["config"])["tags"])];
     const constraints = objectsOf(column["constraints"]);
-    return [name, { name, path, tags, metas: metasOf(column, path), constraints }] as const;
+    return [name, { name, path, tags, metas: metasOf(column, path), constraints }];
   });
-  return new Map(columns);
 }
 
 function metasOf(json: JsonObject, at: string): readonly Meta[] {

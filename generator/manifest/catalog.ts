@@ -5,12 +5,12 @@ import { firstOfEachName, type ModelColumn, NO_GUARANTEES } from "./columns.js";
 import { fail, type Failure, readSource } from "./source.js";
 
 /** Columns of the real relations by `unique_id`, as dbt found them in the warehouse. */
-export type WarehouseColumns = ReadonlyMap<string, readonly ModelColumn[]>;
+type WarehouseColumns = Manifest["warehouseColumns"];
 
 type CatalogReading = { readonly ok: true; readonly columns: WarehouseColumns } | Failure;
 
 /** Reads dbt's `catalog.json` from a file or an http(s) address; without one there are no columns. */
-export async function readCatalog(location: string | undefined): Promise<CatalogReading> {
+async function readCatalog(location: string | undefined): Promise<CatalogReading> {
   if (location === undefined) return { ok: true, columns: new Map() };
   const source = await readSource(location, { writer: CATALOG_WRITER });
   return source.ok ? parseCatalog(source.text, source.location) : source;
@@ -76,6 +76,7 @@ export function withWarehouseColumns(manifest: Manifest, found: WarehouseColumns
   if (found.size === 0) return manifest;
   return {
     ...manifest,
+    warehouseColumns: found,
     models: manifest.models.map((model) => mergeColumns(model, found.get(model.uniqueId) ?? [])),
   };
 }

@@ -15,12 +15,16 @@ export interface GraphNode {
   readonly code: readonly string[];
   /** Whether `code` holds all words of the SQL that runs: after `dbt parse` it is the raw one, with unexpanded macros. */
   readonly isComplete: boolean;
+  /** Whether it stores rows that change only when dbt builds it. */
+  readonly isBuilt: boolean;
+  /** As dbt writes it: lint rules read more of it. */
+  readonly json: JsonObject;
 }
 
 /** dbt's graph by `unique_id`. */
 export type Graph = ReadonlyMap<string, GraphNode>;
 
-/** Reads the graph of a manifest's `nodes`, without disabled ones. */
+/** Reads the graph of a manifest's nodes and sources, without disabled ones. */
 export function graphOf(nodes: JsonObject, adapter: string): Graph {
   const graph = new Map<string, GraphNode>();
   for (const [id, value] of Object.entries(nodes)) {
@@ -32,7 +36,7 @@ export function graphOf(nodes: JsonObject, adapter: string): Graph {
 }
 
 /** Reads a node; null for one without rows, such as a test. */
-export function graphNodeOf(json: JsonObject, adapter = ""): GraphNode | null {
+function graphNodeOf(json: JsonObject, adapter: string): GraphNode | null {
   const kind = KINDS.find((known) => known === json["resource_type"]);
   if (kind === undefined) return null;
   // `*_sql` up to manifest v6, `*_code` since v7.
@@ -40,11 +44,12 @@ export function graphNodeOf(json: JsonObject, adapter = ""): GraphNode | null {
   const materialized = textOr(objectOr(json["config"])["materialized"], "") || "view";
   return {
     kind,
-    materialized:
-      materialized === MATERIALIZED_VIEW && adapter === "postgres" ? REFRESHED_BY_DBT : materialized,
+    materialized,
     parents: [...new Set(textsOf(objectOr(json["depends_on"])["nodes"]))].sort(),
     code: textsOf([compiled_code ?? compiled_sql, raw_code ?? raw_sql]),
     isComplete: textOr(compiled_code ?? compiled_sql, "") !== "" || isPlain(textOr(raw_code ?? raw_sql, "")),
+    isBuilt: kind === "seed" || kind === "snapshot" || (kind === "model" && isBuiltAs(materialized, adapter)),
+    json,
   };
 }
 
@@ -58,22 +63,12 @@ function isPlain(sql: string): boolean {
   return sql !== "" && calls.every((name) => PLAIN_CALLS.has(name));
 }
 
-/** In PostgreSQL only `dbt run` refreshes a materialized view; other engines may refresh it at any time. */
-const MATERIALIZED_VIEW = "materialized_view";
-const REFRESHED_BY_DBT = "materialized_view refreshed by dbt";
-
 /** Materializations with stored rows that only dbt writes. */
-const BUILT: ReadonlySet<string> = new Set([
-  "table",
-  "incremental",
-  "distributed_table",
-  "distributed_incremental",
-  REFRESHED_BY_DBT,
-]);
+const BUILT = new Set(["table", "incremental", "distributed_table", "distributed_incremental"]);
 
-/** Whether a node stores rows that change only when dbt builds it. */
-export function isBuilt({ kind, materialized }: GraphNode): boolean {
-  return kind === "seed" || kind === "snapshot" || (kind === "model" && BUILT.has(materialized));
+/** In PostgreSQL only `dbt run` refreshes a materialized view; other engines may refresh it at any time. */
+function isBuiltAs(materialized: string, adapter: string): boolean {
+  return BUILT.has(materialized) || (materialized === "materialized_view" && adapter === "postgres");
 }
 
 /** Whether a node stores no rows of its own. */

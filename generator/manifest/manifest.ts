@@ -1,7 +1,7 @@
 import { type Graph, graphOf } from "./graph.js";
 import { isObject, type JsonObject, objectOr, textOr, textsOf } from "./json.js";
 import { fileOf, type Model, modelOf } from "./model.js";
-import { type ColumnGuarantees, type ColumnTests, refOf } from "./columns.js";
+import { type ColumnGuarantees, type ColumnTests, type ModelColumn, refOf } from "./columns.js";
 import { isPrivate, privateColumnsOf } from "./node-meta.js";
 import { fail, type Failure, readSource } from "./source.js";
 import { byText, visible } from "./strings.js";
@@ -21,6 +21,10 @@ export interface Manifest {
   readonly tests: ReadonlyMap<string, readonly string[]>;
   /** Descriptions of categories (generator/docs/tags.md, Paths). */
   readonly categories: ReadonlyMap<string, string>;
+  /** Columns that a test of the project finds unique together, by the tested node's `unique_id`. */
+  readonly testedKeys: ReadonlyMap<string, readonly (readonly string[])[]>;
+  /** The real columns of nodes, from `catalog.json`; empty without one. */
+  readonly warehouseColumns: ReadonlyMap<string, readonly ModelColumn[]>;
   /** Name of dbt's adapter, such as `postgres`; null where the manifest does not name it. */
   readonly adapter: string | null;
   readonly warnings: readonly string[];
@@ -54,8 +58,7 @@ export function parseManifest(text: string, location: string): ManifestReading {
   return json.ok ? manifestOfJson(json.value, location) : json;
 }
 
-/** As `parseManifest`, for callers that also read parts of the JSON that a `Manifest` does not hold. */
-export function manifestOfJson(value: unknown, location: string): ManifestReading {
+function manifestOfJson(value: unknown, location: string): ManifestReading {
   const { metadata, nodes, sources, disabled, docs } = objectOr(value);
   const schema = textOr(objectOr(metadata)["dbt_schema_version"], "");
   const version = /\/manifest\/(?:v(\d+)|[\w.-]+)(?:\.json)?$/.exec(schema);
@@ -79,8 +82,10 @@ export function manifestOfJson(value: unknown, location: string): ManifestReadin
     manifest: {
       models,
       others,
-      graph: graphOf(nodes, adapter),
+      graph: graphOf({ ...nodes, ...objectOr(sources) }, adapter),
       tests: testsByNode(nodes),
+      testedKeys: keys,
+      warehouseColumns: new Map(),
       categories: categoriesOf(models, objectOr(docs)),
       adapter: adapter || null,
       warnings,

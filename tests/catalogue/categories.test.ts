@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { catalogueOf } from "../../generator/catalogue/build.js";
 import { catalogueText, readCatalogue } from "../../generator/catalogue/catalogue-file.js";
-import { manifestOfJson } from "../../generator/manifest/manifest.js";
+import { parseManifest } from "../../generator/manifest/manifest.js";
 import { openApiOf } from "../../generator/render/openapi/document.js";
 import { manifestOf } from "../support/manifest.js";
 
@@ -26,7 +26,7 @@ function catalogue() {
     "doc.test.category_staff": block("category_staff", "From the block."),
     "doc.test.other": block("other", "Not of a category."),
   };
-  const reading = manifestOfJson({ ...json, docs }, "manifest.json");
+  const reading = parseManifest(JSON.stringify({ ...json, docs }), "manifest.json");
   if (!reading.ok) throw new Error(reading.problem);
   return catalogueOf(reading.manifest);
 }

@@ -245,6 +245,12 @@ describe("of any graph", () => {
     return all;
   }
 
+  function drawn(materialized: string, parents: readonly string[]): GraphNode {
+    const kind = materialized === "seed" ? "seed" : "model";
+    const isBuilt = kind === "seed" || materialized === "table" || materialized === "incremental";
+    return { kind, materialized, parents, code: [], isComplete: true, isBuilt, json: {} };
+  }
+
   interface Drawn {
     readonly materialized: string;
     readonly parents: readonly number[];
@@ -255,11 +261,7 @@ describe("of any graph", () => {
     const check = (nodes: readonly Drawn[]): void => {
       const graph = new Map(
         nodes.map(({ materialized, parents }, i) => {
-          const kind = materialized === "seed" ? "seed" : "model";
-          return [
-            String(i),
-            { kind, materialized, parents: parents.map(String), code: [], isComplete: true },
-          ] as const;
+          return [String(i), drawn(materialized, parents.map(String))] as const;
         }),
       );
       const found = upstreamNodesOf([...graph.keys()], graph);
@@ -277,14 +279,7 @@ describe("of any graph", () => {
   it("takes no square of the time: ten thousand models in one chain of views, on a source", () => {
     const graph = new Map(
       Array.from({ length: 10_000 }, (_, i) => {
-        const node = {
-          kind: "model",
-          materialized: "view",
-          parents: [String(i + 1)],
-          code: [],
-          isComplete: true,
-        } as const;
-        return [String(i), node] as const;
+        return [String(i), drawn("view", [String(i + 1)])] as const;
       }),
     );
     expect(upstreamNodesOf([...graph.keys()], graph).size).toBe(0);
@@ -292,27 +287,14 @@ describe("of any graph", () => {
 
   it("ten thousand models, each a view on views that they share", () => {
     const shared = Array.from({ length: 100 }, (_, i) => {
-      const node = {
-        kind: "model",
-        materialized: "view",
-        parents: [`t${String(i % 7)}`],
-        code: [],
-        isComplete: true,
-      } as const;
-      return [`s${String(i)}`, node] as const;
+      return [`s${String(i)}`, drawn("view", [`t${String(i % 7)}`])] as const;
     });
     const tables = Array.from({ length: 7 }, (_, i) => {
-      return [
-        `t${String(i)}`,
-        { kind: "model", materialized: "table", parents: [], code: [], isComplete: true },
-      ] as const;
+      return [`t${String(i)}`, drawn("table", [])] as const;
     });
     const models = Array.from({ length: 10_000 }, (_, i) => {
       const parents = [`s${String(i % 100)}`, `s${String((i + 1) % 100)}`];
-      return [
-        `m${String(i)}`,
-        { kind: "model", materialized: "view", parents, code: [], isComplete: true },
-      ] as const;
+      return [`m${String(i)}`, drawn("view", parents)] as const;
     });
     const ids = models.map(([id]) => id);
     const found = upstreamNodesOf(ids, new Map<string, GraphNode>([...models, ...shared, ...tables]));

@@ -1,12 +1,11 @@
 import type { Tier } from "../../runtime/generator-api.js";
 import type { LintOptions } from "../../generator/commands/lint.js";
 import { lint, type LintResult } from "../../generator/lint/linter.js";
-import { projectOf } from "../../generator/lint/project.js";
 import { PRIVATE_KEYS } from "../../generator/manifest/node-meta.js";
 import { lintReport } from "../../generator/report/lint-report.js";
 import { renderReport } from "../../generator/report/render-report.js";
 import type { Format } from "../../generator/report/report.js";
-import { manifestOfJson } from "../../generator/manifest/manifest.js";
+import { parseManifest } from "../../generator/manifest/manifest.js";
 
 /** The options of `routewright lint` as the command line gives them without flags. */
 export function lintOptions(options: Partial<LintOptions> & { readonly manifest: string }): LintOptions {
@@ -16,10 +15,9 @@ export function lintOptions(options: Partial<LintOptions> & { readonly manifest:
 
 /** Lints a manifest's JSON. */
 export function lintJson(json: unknown, defaultTier: Tier = "tier0"): LintResult {
-  const reading = manifestOfJson(json, "manifest.json");
+  const reading = parseManifest(JSON.stringify(json), "manifest.json");
   if (!reading.ok) throw new Error(reading.problem);
-  const project = projectOf(json, new Map());
-  return lint(reading.manifest, { project, defaultTier, privateKeys: PRIVATE_KEYS, today: "2026-01-31" });
+  return lint(reading.manifest, { defaultTier, privateKeys: PRIVATE_KEYS, today: "2026-01-31" });
 }
 
 /** Rule and JSON path of everything that is found in a manifest. */

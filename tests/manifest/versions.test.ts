@@ -69,6 +69,8 @@ const MADE = {
   parents: ["model.shop.ages", "model.shop.days"],
   code: [compiled_sql, raw_sql],
   isComplete: true,
+  isBuilt: true,
+  json: expect.any(Object) as object,
 };
 
 const VERSIONS: readonly (readonly [version: number, model: object, test: object])[] = [
@@ -160,6 +162,8 @@ describe("a manifest of schema", () => {
         { uniqueId: "seed.shop.colours", kind: "seed", ...OTHER, privateColumns: [] },
         { uniqueId: "snapshot.shop.past", kind: "snapshot", ...OTHER, privateColumns: [] },
       ],
+      testedKeys: new Map(),
+      warehouseColumns: new Map(),
       graph: new Map([
         ["model.shop.api_volume", { kind: "model", ...MADE }],
         ["seed.shop.colours", { kind: "seed", ...MADE }],
