@@ -38,8 +38,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "kubectl create": "no cluster",
   "kubectl apply": "no cluster",
   "dbt build --profiles-dir .": "builds 90 nodes; the manifest that it gives is committed",
-  "DATABASE_URL=postgres://postgres@127.0.0.1:5432/postgres npx tsx scripts/starter/manifest.ts":
-    "installs dbt from a registry",
+  "dbt compile --full-refresh": "like the build before it",
+  "npx tsx ../../scripts/starter/manifest.ts": "reads what that build has written",
 };
 
 const canRun = (command: string): boolean => !Object.keys(NOT_RUN).some((start) => command.startsWith(start));
