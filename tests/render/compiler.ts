@@ -93,15 +93,3 @@ export function oddities(text: string): string[] {
     ...(checkJsDirective ? ["a directive in front"] : []),
   ];
 }
-
-/** The comments of a source, as they stand in it. */
-export function commentsOf(text: string): string[] {
-  const scanner = ts.createScanner(ts.ScriptTarget.ES2023, false, ts.LanguageVariant.Standard, text);
-  const comments: string[] = [];
-  for (let token = scanner.scan(); token !== ts.SyntaxKind.EndOfFileToken; token = scanner.scan()) {
-    const isComment =
-      token === ts.SyntaxKind.SingleLineCommentTrivia || token === ts.SyntaxKind.MultiLineCommentTrivia;
-    if (isComment) comments.push(scanner.getTokenText());
-  }
-  return comments;
-}
