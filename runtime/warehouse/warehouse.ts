@@ -190,7 +190,7 @@ export interface WarehouseLoad {
 /** Whether columns have the storage of their relation, and how recent it is. */
 export type HasStorage = boolean | "now";
 
-/** A database that runs queries. Every engine passes the same contract suite (tests/warehouse/). */
+/** A database that runs queries. Every engine passes tests/warehouse/contract.test.ts. */
 export interface Warehouse {
   /**
    * The selected rows, or "overloaded" when the queue, or the caller's share of it, is full. Rejects when the database

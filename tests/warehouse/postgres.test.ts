@@ -15,7 +15,6 @@ import { asText, queryContext } from "../support/query-context.js";
 
 const schema = await ownSchema(`
   CREATE TABLE @.numbers AS SELECT i, i % 3 AS rest FROM generate_series(1, 10) i;
-  CREATE TABLE @.empty (id int);
   CREATE VIEW @.prepared AS SELECT count(*) FROM pg_prepared_statements;
   CREATE TABLE @.slow AS SELECT 1 AS id;
   CREATE TABLE @.many AS SELECT i, repeat(md5(i::text), 3) AS label FROM generate_series(1, 50000) i;
@@ -52,38 +51,6 @@ const page = (limit: number, offset: number, lookAhead: boolean): Selection => (
 
 describe("the PostgreSQL warehouse", () => {
   const { warehouse } = open();
-
-  it("returns the rows as JSON objects separated by commas", async () => {
-    expect(await ask(warehouse, "numbers", page(2, 0, false))).toMatchObject({
-      text: '{"i":1,"rest":1},{"i":2,"rest":2}',
-      returned: 2,
-      hasMore: false,
-    });
-  });
-
-  it.each([
-    [2, 0, { returned: 2, hasMore: true }],
-    [9, 0, { returned: 9, hasMore: true }],
-    [10, 0, { returned: 10, hasMore: false }],
-    [5, 8, { returned: 2, hasMore: false }],
-    [5, 10, { returned: 0, hasMore: false, text: "" }],
-  ])("looks one row ahead where it is asked to: limit %i, offset %i", async (limit, offset, expected) => {
-    expect(await ask(warehouse, "numbers", page(limit, offset, true))).toMatchObject(expected);
-  });
-
-  it("returns no rows of an empty relation", async () => {
-    expect(await ask(warehouse, "empty", WHOLE)).toMatchObject({
-      text: "",
-      returned: 0,
-      hasMore: false,
-    });
-  });
-
-  it("rejects for a relation that is missing, naming it", async () => {
-    await expect(ask(warehouse, "none", EVERYTHING)).rejects.toThrow(
-      `The relation ${schema}.none does not exist in the database, or has no columns.`,
-    );
-  });
 
   it("prepares a statement once per connection", async () => {
     const { warehouse: own } = open();
@@ -169,36 +136,11 @@ describe("a result that is too large to buffer", () => {
   const { warehouse } = open();
   const sorted: Selection = { ...WHOLE, sort: [["i", "ASC"]] };
 
-  it("is streamed, complete and in order", async () => {
-    const { texts, returned, hasMore } = await readAll(await stream(warehouse, "many", sorted));
-    expect(numbersIn(texts.join(""))).toEqual(upTo(50_000));
-    expect({ returned, hasMore }).toEqual({ returned: 50_000, hasMore: false });
-    expect(texts.length).toBeGreaterThan(5);
-  });
-
   it("has chunks of moderate size, whatever the rows are", async () => {
     await readAll(await stream(warehouse, "wide", sorted));
     const { texts } = await readAll(await stream(warehouse, "wide", sorted));
     expect(numbersIn(texts.join(""))).toEqual(upTo(100));
     expect(Math.max(...texts.slice(1).map(({ length }) => length))).toBeLessThan(500_000);
-  });
-
-  it.each([
-    [1000, "buffered", true],
-    [15_000, "buffered", true],
-    [30_000, "stream", true],
-    [50_000, "stream", false],
-    [60_000, "stream", false],
-  ])("stops at a page's limit of %i", async (limit, kind, hasMore) => {
-    const rows = await ask(warehouse, "many", { ...sorted, page: { limit, offset: 0, lookAhead: true } });
-    if (rows === "overloaded") throw new Error(rows);
-    expect(rows.kind).toBe(kind);
-    const { text, ...end } =
-      rows.kind === "buffered"
-        ? rows
-        : await readAll(rows).then((read) => ({ text: read.texts.join(""), ...read }));
-    expect(numbersIn(String(text))).toEqual(upTo(Math.min(limit, 50_000)));
-    expect(end).toMatchObject({ returned: Math.min(limit, 50_000), hasMore });
   });
 
   it("is buffered up to 2 MiB, however many rows it has", async () => {

@@ -1,0 +1,72 @@
+import express from "express";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+import { expect, it } from "vitest";
+import { openGateway, withGateway } from "../../runtime/index.js";
+import { evaluateModule, readGenerated } from "../../runtime/release/generated-folder.js";
+import { atEnd } from "../support/at-end.js";
+import { sendRequest } from "../support/http-client.js";
+import { manifestOf } from "../support/manifest.js";
+import { openMemory } from "../support/memory-engine.js";
+import { generateInto, ownFolder } from "../support/service.js";
+
+const tables = {
+  "shop.orders": {
+    columns: { id: "integer", item: "text" },
+    rows: ["pear", "plum", "apple"].map((item, i) => ({ id: i + 1, item })),
+  },
+} as const;
+
+/** Serves a generated endpoint from an engine that only this file and the gateway's option name. */
+async function serveFromMemory(): Promise<string> {
+  const folder = ownFolder();
+  generateInto(
+    folder,
+    manifestOf([
+      {
+        name: "orders",
+        schema: "shop",
+        tags: ["production", "shop", "api:orders"],
+        columns: { id: "bigint", item: "text" },
+        api: {
+          allow_unfiltered: true,
+          pagination: { enabled: true, default_limit: 2, max_limit: 10, response: "envelope" },
+          sort: [{ column: "id", direction: "ASC" }],
+          parameters: [{ name: "id", column: "id", operator: "=", type: "string" }],
+        },
+        routewright: { filters: ["item"] },
+      },
+    ]),
+  );
+  const { modules } = await readGenerated(folder, ownFolder());
+  const log = pino({ level: "silent" });
+  const gateway = openGateway({ databaseUrl: "memory://", engines: { memory: openMemory(tables) }, log });
+  atEnd(() => gateway.close());
+  const app = express();
+  app.use(withGateway(gateway));
+  for (const { spec, get } of modules.map(evaluateModule))
+    app.get(spec.path, (request, response, next) => get(request as never, response as never, next));
+  const server = app.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  atEnd(() => void server.close());
+  return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+}
+
+const url = await serveFromMemory();
+
+it.each([
+  ["", 200, { items: [{ id: 1 }, { id: 2 }], pagination: { limit: 2, has_more: true } }],
+  ["?offset=2", 200, { items: [{ id: 3, item: "apple" }], pagination: { has_more: false } }],
+  ["?item[gt]=pear", 200, { items: [{ item: "plum" }] }],
+  ["?id=x", 400, { detail: "Parameter 'id' must be an integer." }],
+])("an engine that the gateway is given serves a generated endpoint: %s", async (query, status, body) => {
+  const reply = await sendRequest(url, `/v1/shop/orders${query}`);
+  expect([reply.status, JSON.parse(reply.text)]).toMatchObject([status, body]);
+});
+
+it("an address of another scheme has no engine", () => {
+  expect(() => openGateway({ databaseUrl: "mysql://127.0.0.1/shop" })).toThrow(
+    "No engine serves addresses of the scheme mysql:.",
+  );
+});
