@@ -258,7 +258,7 @@ describe.each(Object.entries(engines))("the engine of %s", (_, { open: openEngin
     const { text, ...result } = await read(await ask(name, page(limit)));
     expect(idsIn(text)).toEqual(upTo(returned));
     expect(result).toMatchObject({ kind, returned, hasMore });
-    expect(Math.max(0, ...result.lengths)).toBeLessThan(500_000);
+    expect(Math.max(0, ...result.lengths.slice(1))).toBeLessThan(500_000);
   });
 
   it("fails in the middle of a stream when the query fails", async () => {
