@@ -161,7 +161,8 @@ export function writeGrantFor(url: string): string {
 }
 
 function roleOf(url: string): string {
-  const name = decodeURIComponent(new URL(url).username);
+  // The address of a Unix socket may have no host, which a URL must have.
+  const name = URL.canParse(url) ? decodeURIComponent(new URL(url).username) : "";
   return name === "" ? "<role>" : `"${name.replaceAll('"', '""')}"`;
 }
 

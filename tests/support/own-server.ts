@@ -15,9 +15,6 @@ import { type Cluster, createCluster, dataArguments, SUPERUSER } from "../../run
 /** Signals of PostgreSQL's first process that ask it to end. */
 const STOP = { fast: "SIGINT", immediate: "SIGQUIT" } as const;
 
-/** Settings for servers that are there to be broken: what they hold is never worth keeping. */
-const SETTINGS = ["fsync=off"];
-
 /**
  * A PostgreSQL server of a test file's own, to be treated badly: a child of this process, so that no signal can meet
  * another's. Linux only, where `/proc` lists its processes.
@@ -68,6 +65,11 @@ export class OwnServer {
     }
   }
 
+  /** Also the folder of its Unix socket. */
+  get dataFolder(): string {
+    return join(this.#cluster.directory, "data");
+  }
+
   get #log(): string {
     return join(this.#cluster.directory, "postgres.log");
   }
@@ -80,12 +82,15 @@ export class OwnServer {
   /** Starts it unless it runs, and waits until it answers. */
   async start(): Promise<void> {
     if (this.#process !== null) return;
-    const { directory, binaries } = this.#cluster;
+    const { binaries } = this.#cluster;
     const output = await open(this.#log, "a");
-    const settings = [`port=${String(this.port)}`, ...SETTINGS].flatMap((setting) => ["-c", setting]);
+    // What a server that is there to be broken holds is never worth keeping.
+    const settings = [`port=${String(this.port)}`, "fsync=off", "unix_socket_directories=."].flatMap(
+      (setting) => ["-c", setting],
+    );
     const child = spawn(program(binaries, "postgres"), [...dataArguments(this.#cluster), ...settings], {
       ...binaries.account,
-      cwd: join(directory, "data"),
+      cwd: this.dataFolder,
       env: { LC_ALL: "C", TZ: "UTC" },
       stdio: ["ignore", output.fd, output.fd],
       detached: true,

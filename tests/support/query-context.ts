@@ -11,3 +11,17 @@ export function asText(rows: Rows | "overloaded"): Rows | "overloaded" {
     ? rows
     : { ...rows, text: framedRows(rows.text).toString() };
 }
+
+/** All bytes of a result. */
+export async function bytesOf(rows: Rows | "overloaded"): Promise<Buffer> {
+  if (rows === "overloaded") throw new Error(rows);
+  if (rows.kind === "buffered") return Buffer.from(framedRows(rows.text));
+  const parts: Buffer[] = [];
+  try {
+    for (let part = await rows.chunks.next(); !part.done; part = await rows.chunks.next())
+      parts.push(Buffer.from(part.value));
+  } finally {
+    await rows.chunks.return();
+  }
+  return Buffer.concat(parts);
+}

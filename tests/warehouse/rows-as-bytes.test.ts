@@ -3,18 +3,22 @@ import { expect, it } from "vitest";
 import type { Column } from "../../runtime/model/endpoint.js";
 import type { Condition, RowFormat, Selection } from "../../runtime/model/query.js";
 import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
-import { framedRows, type Rows, type Warehouse } from "../../runtime/warehouse/warehouse.js";
+import { framedRows, type Warehouse } from "../../runtime/warehouse/warehouse.js";
 import { atEnd } from "../support/at-end.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { proxyOf } from "../support/database-proxy.js";
-import { queryContext } from "../support/query-context.js";
+import { bytesOf, queryContext } from "../support/query-context.js";
 
-/** Rows of each caller of the fault test; some callers' rows are a stream. */
+/** Rows of each caller of the fault test; those of every fourth have 1,000 characters, and are a stream. */
 const OWN_ROWS = 40;
-const LONG_ROWS = 3000;
+const LONG_ROWS = 2300;
 
-/** Faults of a run; `FAULTS=1000` for a long one. */
-const FAULTS = Number(process.env["FAULTS"] ?? 60);
+/** A connection that is cut in the middle of a frame, a killed backend, a client that leaves, a time limit between rows. */
+const KINDS = ["cut", "kill", "leave", "timeout"] as const;
+type Fault = (typeof KINDS)[number];
+
+/** Faults of a run, a quarter of each kind. */
+const FAULTS = Number(process.env["FAULTS"] ?? 120);
 
 /** Names that our statements have, and names that look like parts of them. */
 const HOSTILE = [
@@ -45,8 +49,9 @@ const schema = await ownSchema(`
       '2024-02-29'::date + i AS day, '2024-02-29 12:00+02'::timestamptz + i * interval '1 hour' AS at, md5(i::text)::uuid AS uuid,
       jsonb_build_object('i', i, 'list', ARRAY[i, i + 1]) AS document, ARRAY['a', NULL, i::text] AS list,
       ROW(i, 's', '2024-01-01')::@.pair AS pair FROM generate_series(1, 60) i;
-  CREATE TABLE @.owned AS SELECT owner, i, md5(owner::text || ' ' || i) AS label FROM generate_series(1, 20) owner,
+  CREATE TABLE @.owned AS SELECT owner, i, repeat(md5(owner::text || ' ' || i), CASE WHEN owner % 4 = 0 THEN 31 ELSE 1 END) AS label FROM generate_series(1, 20) owner,
       generate_series(1, CASE WHEN owner % 4 = 0 THEN ${String(LONG_ROWS)} ELSE ${String(OWN_ROWS)} END) i;
+  CREATE VIEW @.slow AS SELECT * FROM @.owned WHERE i < 20 OR pg_sleep(0.1) IS NULL;
   CREATE TABLE @.hostile (${HOSTILE.map((name, i) => `${quoted(name)} ${i % 3 === 0 ? "int" : i % 3 === 1 ? "text" : "@.pair[]"}`).join(", ")}, own text);
   INSERT INTO @.hostile SELECT ${HOSTILE.map((_, i) => (i % 3 === 0 ? `n * ${String(i + 1)}` : i % 3 === 1 ? `'${String(i)} ' || n` : `ARRAY[ROW(n, 'p${String(i)}', '2024-01-01')::@.pair]`)).join(", ")}, 'org' || n % 2 FROM generate_series(1, 6) n`);
 
@@ -63,24 +68,10 @@ function ask(
   name: string,
   selection: Selection,
   format: RowFormat = "json",
-  callerId = "key:test",
+  { callerId = "key:test", timeoutMs = 0 } = {},
 ) {
-  const asked = { relation: [schema, name], selection, format, timeoutMs: 0 } as const;
+  const asked = { relation: [schema, name], selection, format, timeoutMs } as const;
   return warehouse.rows(asked, queryContext({ callerId }));
-}
-
-/** All bytes of a result. */
-async function bytesOf(rows: Rows | "overloaded"): Promise<Buffer> {
-  if (rows === "overloaded") throw new Error(rows);
-  if (rows.kind === "buffered") return Buffer.from(framedRows(rows.text));
-  const parts: Buffer[] = [];
-  try {
-    for (let part = await rows.chunks.next(); !part.done; part = await rows.chunks.next())
-      parts.push(Buffer.from(part.value));
-  } finally {
-    await rows.chunks.return();
-  }
-  return Buffer.concat(parts);
 }
 
 /** Passes on what the database sends in pieces of so many bytes. */
@@ -103,14 +94,14 @@ function passInPieces(database: Socket, client: Socket, size: () => number): voi
   });
 }
 
-it.each([1, 3, 64])("rows are the same in pieces of %i bytes, in every format", async (size) => {
+it.each([1, 2, 3, 5, 7])("rows are the same in pieces of %i bytes, in every format", async (size) => {
   const proxy = await proxyOf(databaseUrl, (client, connect) => passInPieces(connect(), client, () => size));
   const [whole, cut] = [open(), open(proxy.url)];
   const sort = [["id", "ASC"]] as const;
   const selection: Selection = {
     ...ALL,
     sort,
-    page: { limit: size < 5 ? 12 : 60, offset: 0, lookAhead: true },
+    page: { limit: size < 3 ? 12 : 60, offset: 0, lookAhead: true },
   };
   for (const format of [
     "json",
@@ -188,7 +179,7 @@ it(
     const proxy = await proxyOf(databaseUrl, (client, connect) => {
       const database = connect();
       let passed = 0;
-      passInPieces(database, client, () => 20_000);
+      passInPieces(database, client, () => 100_000);
       database.on("data", (bytes: Buffer) => {
         passed += bytes.length;
         if (passed > cutAfter) client.resetAndDestroy();
@@ -196,7 +187,7 @@ it(
     });
     const warehouse = open(proxy.url, 5000);
     const counts = { whole: 0, failed: 0, left: 0 };
-    const one = async (owner: number, leaves: boolean): Promise<void> => {
+    const one = async (owner: number, kind: Fault | null): Promise<void> => {
       const condition: Condition = {
         name: "owner",
         column: "owner",
@@ -206,10 +197,12 @@ it(
       };
       const isLong = owner % 4 === 0;
       const page = isLong ? null : { limit: 100, offset: 0, lookAhead: true };
-      const selection: Selection = { conditions: [condition], sort: [["i", "ASC"]], page };
+      const isSlow = kind === "timeout" && !isLong;
+      const selection: Selection = { conditions: [condition], sort: isSlow ? [] : [["i", "ASC"]], page };
+      const limits = { callerId: `key:${String(owner)}`, timeoutMs: isSlow ? 50 : 0 };
       try {
-        const rows = await ask(warehouse, "owned", selection, "json", `key:${String(owner)}`);
-        if (leaves && rows !== "overloaded" && rows.kind === "stream") {
+        const rows = await ask(warehouse, isSlow ? "slow" : "owned", selection, "json", limits);
+        if (kind === "leave" && rows !== "overloaded" && rows.kind === "stream") {
           await rows.chunks.next();
           await rows.chunks.return();
           counts.left++;
@@ -225,10 +218,10 @@ it(
       }
     };
     for (let fault = 0; fault < FAULTS; fault++) {
-      const kind = fault % 3;
-      cutAfter = kind === 0 ? Math.floor(Math.random() * 60_000) : Infinity;
-      const asked = Array.from({ length: 8 }, () => one(1 + Math.floor(Math.random() * 20), kind === 2));
-      if (kind === 1)
+      const kind = KINDS[fault % KINDS.length] as Fault;
+      cutAfter = kind === "cut" ? Math.random() * (Math.random() < 0.5 ? 60_000 : 3_000_000) : Infinity;
+      const asked = Array.from({ length: 8 }, () => one(1 + Math.floor(Math.random() * 20), kind));
+      if (kind === "kill")
         await query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'routewright' AND random() < 0.5
         AND query LIKE '%${schema}%'`);
       await Promise.all(asked);
@@ -240,7 +233,7 @@ it(
     await expect.poll(() => warehouse.load).toMatchObject({ running: 0, waiting: 0 });
     const before = { ...counts };
     for (let round = 0; round < 3; round++)
-      await Promise.all(Array.from({ length: 20 }, (_, i) => one(i + 1, false)));
+      await Promise.all(Array.from({ length: 20 }, (_, i) => one(i + 1, null)));
     expect(counts.whole - before.whole).toBeGreaterThanOrEqual(58);
   },
 );

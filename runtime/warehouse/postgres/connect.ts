@@ -221,10 +221,8 @@ interface Session {
 
 /** Removes `query_timeout` from the address: each query has its own time limit. */
 export function connectionConfig(url: string): pg.PoolConfig {
-  const address = new URL(url);
-  address.searchParams.delete("query_timeout");
   return {
-    connectionString: address.href,
+    connectionString: url.replace(/(?<=[?&])query_timeout=[^&]*&?/g, ""),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     application_name: "routewright",

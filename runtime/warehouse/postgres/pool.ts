@@ -82,6 +82,8 @@ export class ConnectionPool {
     this.streams = options.streams;
     this.#size = this.queue.capacity + this.streams.capacity;
     const config = { ...connectionConfig(options.url), max: this.#size, Client: WireClient };
+    // Here rather than at the first query: a server whose pg cannot give rows as bytes does not start.
+    new WireClient();
     this.#pool = new pg.Pool(config);
     this.#pool.on("error", options.onIdleError);
     // A connection that is lost while it is set up rejects the attempt; without a listener the process would end.

@@ -66,7 +66,22 @@ const setup = entries.map(([name, type, [a, b]]) => {
     CREATE TABLE @.${name} AS SELECT ${one} AS one, ${two} AS two, ARRAY[${one}, ${two}] AS flat,
       ${m1} AS nested, ARRAY[${m1}, ${m2}] AS many;`;
 });
-const schema = await ownSchema(`${setup.join("\n")}
+
+/** More than all combinations of two values and null in six places: 202,800 rows of all types. */
+const ROWS = 5200;
+
+/** Which of the three stands in a place of row `n`. */
+const pick = (n: number, place: number): number => Math.floor(n / 3 ** place) % 3;
+
+const combinations = entries.map(([name, type, [a, b]]) => {
+  const value = (place: number): string =>
+    `(ARRAY[${quote(a)}, ${quote(b)}, NULL]::${type}[])[1 + n / ${String(3 ** place)} % 3]`;
+  const list = (...places: readonly number[]): string => `ARRAY[${places.map(value).join(", ")}]::${type}[]`;
+  return `CREATE TABLE @.${name}_all AS SELECT n AS id, ${value(0)} AS one,
+    ROW(ROW(${value(1)}, ${list(2, 3)})::@.${name}_1, ARRAY[ROW(${value(4)}, ${list(5)})::@.${name}_1, NULL], n)::@.${name}_2 AS nested
+    FROM generate_series(0, ${String(ROWS - 1)}) n;`;
+});
+const schema = await ownSchema(`${setup.join("\n")}${combinations.join("\n")}
   CREATE TYPE @.d1 AS (at timestamptz, f float8); CREATE TYPE @.d2 AS (c @.d1); CREATE TYPE @.d3 AS (c @.d2);
   CREATE TYPE @.d4 AS (c @.d3); CREATE TYPE @.d5 AS (c @.d4);
   CREATE TABLE @.deep AS SELECT ROW(ROW(ROW(ROW(ROW('2026-01-01'::timestamptz, 'NaN'::float8)::@.d1)::@.d2)::@.d3)::@.d4)::@.d5 AS deep;
@@ -97,6 +112,7 @@ const manifest = manifestOf([
     i % 2 === 0
       ? model(name, {})
       : model(name, { one: type, two: type, flat: `${type}[]`, nested: `${name}_2`, many: `${name}_2[]` }),
+    model(`${name}_all`, {}),
   ]),
   model("deep", {}),
   model("bare", {}),
@@ -127,7 +143,10 @@ async function scalar(name: string, type: string, column: "one" | "two"): Promis
 }
 
 /** JSON without white space between its tokens. */
-const compact = (json: string): string => JSON.stringify(JSON.parse(json, (_, value: unknown) => value));
+const compact = (json: string): string => JSON.stringify(JSON.parse(json));
+
+/** As `compact`, with all digits of long numbers. */
+const exact = (json: string): string => compact(json.replace(/\d{17,}(\.\d+)?/g, '"$&"'));
 
 describe("each of PostgreSQL's types", () => {
   it.each(entries)("%s is the same alone, in arrays and in composites three deep: %s", async (name, type) => {
@@ -140,16 +159,31 @@ describe("each of PostgreSQL's types", () => {
     const expected = `{${Object.entries(fields)
       .map(([field, json]) => `"${field}":${json}`)
       .join(",")}}`;
-    const digits = (text: string): string => compact(text.replace(/\d{17,}(\.\d+)?/g, '"$&"'));
     const json = await sendRequest(url, `/v1/types/${name}`);
-    expect([json.status, digits(json.text)]).toEqual([200, digits(`[${expected}]`)]);
+    expect([json.status, exact(json.text)]).toEqual([200, exact(`[${expected}]`)]);
     const ndjson = await sendRequest(url, `/v1/types/${name}.ndjson`);
     expect(ndjson.text.trimEnd()).not.toContain("\n");
-    expect(digits(ndjson.text)).toBe(digits(expected));
+    expect(exact(ndjson.text)).toBe(exact(expected));
     const csv = await sendRequest(url, `/v1/types/${name}.csv`);
     const cells = csv.text.slice(csv.text.indexOf("\n") + 1).trimEnd();
     const cell = (value: string): string => value.replaceAll('"', '""');
     expect(cells.replaceAll(/\s/g, "")).toContain(`"${cell(m1)}"`.replaceAll(/\s/g, ""));
+  });
+
+  it.each(entries)("%s has the same text in all combinations with null: %s", async (name, type) => {
+    const texts = [await scalar(name, type, "one"), await scalar(name, type, "two"), "null"];
+    const expected = Array.from({ length: ROWS }, (_, n) => {
+      const [one, v, i0, i1, v1, i2] = [0, 1, 2, 3, 4, 5].map((place) => String(texts[pick(n, place)]));
+      const leaf = `{"v":${String(v1)},"i":[${String(i2)}]}`;
+      return `{"id":${String(n)},"one":${String(one)},"nested":{"c":{"v":${String(v)},"i":[${String(i0)},${String(i1)}]},"i":[${leaf},null],"i0":${String(n)}}}`;
+    });
+    const [json, ndjson] = await Promise.all(
+      ["", ".ndjson"].map((suffix) => sendRequest(url, `/v1/types/${name}_all${suffix}`)),
+    );
+    expect(exact(String(json?.text)) === exact(`[${expected.join(",")}]`)).toBe(true);
+    const lines = String(ndjson?.text).trimEnd().split("\n");
+    expect(lines.findIndex((line, n) => exact(line) !== exact(String(expected[n])))).toBe(-1);
+    expect(lines).toHaveLength(ROWS);
   });
 
   it("has composites five deep", async () => {
