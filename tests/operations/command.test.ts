@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { run } from "../../generator/cli.js";
+import { routewright } from "../commands/run.js";
 import { UsageTable } from "../../runtime/operations/usage-table.js";
 import type { UsageRow } from "../../runtime/operations/usage-counter.js";
 import { databaseUrl } from "../support/database.js";
@@ -26,35 +26,15 @@ await table.add([
 ]);
 await table.close();
 
-interface Printed {
-  readonly exit: number;
-  readonly out: string;
-  readonly error: string;
-}
-
-/** Runs the command in this process and takes what it prints. */
-async function usage(address: string, ...argv: readonly string[]): Promise<Printed> {
-  const taken = { out: "", error: "" };
-  const streams = { out: process.stdout, error: process.stderr };
-  const writes = { out: streams.out.write.bind(streams.out), error: streams.error.write.bind(streams.error) };
-  for (const name of ["out", "error"] as const)
-    streams[name].write = (text: string | Uint8Array) => ((taken[name] += String(text)), true);
-  const before = process.env["DATABASE_URL"];
-  process.env["DATABASE_URL"] = address;
-  try {
-    return { exit: await run(["usage", ...argv]), ...taken };
-  } finally {
-    if (before === undefined) delete process.env["DATABASE_URL"];
-    else process.env["DATABASE_URL"] = before;
-    for (const name of ["out", "error"] as const) streams[name].write = writes[name];
-  }
-}
+const folder = ownFolder();
+const usage = (address: string, ...argv: readonly string[]) =>
+  routewright(folder, ["usage", ...argv], { DATABASE_URL: address });
 
 describe("routewright usage", () => {
   it("lists the owner, the sums and the last request of each key, the busiest first", async () => {
     expect(await usage(url)).toEqual({
       exit: 0,
-      error: "",
+      err: "",
       out: [
         "key           user          org   tier   requests  refused  errors              rows  bytes  last seen",
         "aabb00000000  bob\\u001b[2J        tier1      1234        1       2                30    400  2026-01-31T10:11:12Z",
@@ -126,21 +106,21 @@ describe("routewright usage", () => {
 
   it("reports that there is no usage yet, or none that matches", async () => {
     const nothing = "A server writes it within ten seconds, unless USAGE_ENABLED is false.\n";
-    expect(await usage(await ownDatabase())).toEqual({ exit: 0, out: "", error: `No usage yet. ${nothing}` });
+    expect(await usage(await ownDatabase())).toEqual({ exit: 0, out: "", err: `No usage yet. ${nothing}` });
     expect(await usage(url, "--key", "ffff", "--since", "2026-01-01", "--json")).toEqual({
       exit: 0,
       out: "[]\n",
-      error: `No usage of the key ffff since 2026-01-01 yet. ${nothing}`,
+      err: `No usage of the key ffff since 2026-01-01 yet. ${nothing}`,
     });
   });
 
   it("says where usage is stored when DATABASE_URL is ClickHouse", async () => {
-    const { exit, error } = await usage("clickhouse://api:hush@127.0.0.1:1/default");
-    expect({ exit, error }).toEqual({
+    const { exit, err } = await usage("clickhouse://api:hush@127.0.0.1:1/default");
+    expect({ exit, err }).toEqual({
       exit: 2,
-      error: expect.stringContaining("set DATABASE_URL to PostgreSQL"),
+      err: expect.stringContaining("set DATABASE_URL to PostgreSQL"),
     });
-    expect(error).not.toContain("hush");
+    expect(err).not.toContain("hush");
   });
 
   it("names the missing database, and creates none", async () => {
@@ -169,15 +149,15 @@ describe("routewright usage", () => {
       "hour",
       "error: option '--by <subject>' argument 'hour' is invalid. Allowed choices are key, route, day.\n",
     ],
-  ])("refuses %s %s", async (flag, value, error) => {
-    expect(await usage(url, flag, value)).toEqual({ exit: 2, out: "", error });
+  ])("refuses %s %s", async (flag, value, err) => {
+    expect(await usage(url, flag, value)).toEqual({ exit: 2, out: "", err });
   });
 
   it("reports in one line why a database cannot be read, without its password", async () => {
     const away = await usage("postgres://ann:hush-Password@127.0.0.1:1/none");
     expect([away.exit, away.out]).toEqual([2, ""]);
-    expect(away.error).toMatch(/^error: Usage cannot be read from the database: .*ECONNREFUSED.*\n$/);
-    expect(away.error).not.toContain("hush");
+    expect(away.err).toMatch(/^error: Usage cannot be read from the database: .*ECONNREFUSED.*\n$/);
+    expect(away.err).not.toContain("hush");
   });
 
   it("prints the grant for a role that may not read", async () => {
@@ -189,7 +169,7 @@ describe("routewright usage", () => {
     try {
       const refused = await usage(address.href);
       expect([refused.exit, refused.out]).toEqual([2, ""]);
-      const [, grants = ""] = /let the database's owner run (.*)\.\n$/.exec(refused.error) ?? [];
+      const [, grants = ""] = /let the database's owner run (.*)\.\n$/.exec(refused.err) ?? [];
       await inDatabase(url, grants);
       expect((await usage(address.href)).exit).toBe(0);
     } finally {

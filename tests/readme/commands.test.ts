@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { routewright } from "../commands/run.js";
 import { ownDatabase } from "../ramp/support/world.js";
 import { atEnd } from "../support/at-end.js";
 import {
@@ -178,7 +179,7 @@ describe("commands in the text", () => {
   /** The help of a command; undefined where there is none. */
   async function helpOf(words: readonly string[]): Promise<string> {
     const key = words.join(" ");
-    const known = help.get(key) ?? (await shell(`node generator/bin/routewright.js ${key} --help`, root));
+    const known = help.get(key) ?? (await routewright(root, [...words, "--help"])).out;
     help.set(key, known);
     return known;
   }

@@ -23,7 +23,9 @@ import {
   type TestProject,
 } from "../support/world.js";
 
-const world = await ownWorld({ polling: { ...FAST, attentionAfter: 3 } });
+/** Most of a test is waiting for the next poll. */
+const QUICK = { ...FAST, compliancePollMs: 100, executionPollMs: 100, maxPollMs: 150, maxBackoffMs: 150 };
+const world = await ownWorld({ polling: { ...QUICK, attentionAfter: 3 } });
 process.env["DATABASE_URL"] = world.databaseUrl;
 process.env["RAMP_SECRETS_KEY"] = SECRETS_KEY.toString("hex");
 process.env["RAMP_OPERATOR"] = "ada";
@@ -62,7 +64,7 @@ interface Shown {
 const show = async (id: string): Promise<Shown> =>
   (await json("intent", "show", "--intent", id)) as unknown as Shown;
 const shows = (id: string, isExpected: (shown: Shown) => boolean) =>
-  eventually(() => show(id), isExpected, 40_000, 200);
+  eventually(() => show(id), isExpected, 40_000, 50);
 const needs = (id: string, code: string) => shows(id, ({ attention }) => code in attention);
 const note = ["--note", "ticket 4711"];
 
