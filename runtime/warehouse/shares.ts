@@ -37,24 +37,31 @@ export interface Part {
 
 /** What callers share: places in the queue, connections, streams, memory for responses (runtime/docs/limits.md). */
 export class SharedResource {
-  readonly #total: number;
-  readonly #shares: Shares;
+  /** The parts in the resource's own unit. */
+  readonly #parts: Shares;
   /** Taken by each caller, table and tier. */
   readonly #taken = new Map<string, number>();
 
   constructor(total: number, shares: Partial<Shares> = {}) {
-    this.#total = total;
-    this.#shares = { ...SHARES, ...shares };
+    const { caller, table, tiers } = { ...SHARES, ...shares };
+    // At least one: small pools too serve every tier.
+    const part = (share: number): number => Math.max(1, Math.floor(total * share));
+    const { tier0, tier1, tier2, tier3 } = tiers;
+    this.#parts = {
+      caller: part(caller),
+      table: part(table),
+      tiers: { tier0: part(tier0), tier1: part(tier1), tier2: part(tier2), tier3: part(tier3) },
+    };
   }
 
   /** Whether the shares of the caller, its tier and the table are not used up. */
   hasRoom({ callerId, tier, relation }: Holder): boolean {
-    const { caller, table } = this.#shares;
-    if (this.#takenBy(callerId) >= this.#part(caller)) return false;
-    if (relation && this.#takenBy(nameOf(relation)) >= this.#part(table)) return false;
+    const { caller, table, tiers } = this.#parts;
+    if (this.#takenBy(callerId) >= caller) return false;
+    if (relation && this.#takenBy(nameOf(relation)) >= table) return false;
     let taken = 0;
     for (const each of TIERS) {
-      const share = this.#part(this.#shares.tiers[each]);
+      const share = tiers[each];
       // Where lower tiers have taken more than their share, they have taken none of the others'.
       taken = Math.min(share, taken + this.#takenBy(each));
       if (each === tier) return taken < share;
@@ -83,11 +90,6 @@ export class SharedResource {
     if (relation) this.#add(nameOf(relation), amount);
   }
 
-  /** At least one: small pools too serve every tier. */
-  #part(share: number): number {
-    return Math.max(1, Math.floor(this.#total * share));
-  }
-
   #takenBy(name: string): number {
     return this.#taken.get(name) ?? 0;
   }
@@ -99,6 +101,13 @@ export class SharedResource {
   }
 }
 
-function nameOf([schema, table]: Relation): string {
-  return `table ${schema}\0${table}`;
+const names = new WeakMap<Relation, string>();
+
+/** Kept: making it takes longer than the rest of a request for a share. */
+function nameOf(relation: Relation): string {
+  const known = names.get(relation);
+  if (known !== undefined) return known;
+  const name = `table ${relation.join("\0")}`;
+  names.set(relation, name);
+  return name;
 }
