@@ -29,24 +29,12 @@ export function isDocsPath(path: string): boolean {
   return /^\/(docs|redoc|explore)(\/|$)/.test(path);
 }
 
-/** The files of the package's assets that are served, by path. */
-const ASSETS = {
-  "/docs/frame.css": "frame.css",
-  "/docs/theme.js": "theme.js",
-  "/docs/start.js": "reference.js",
-  "/docs/start.css": "reference-style.css",
-  // Of the current release, and compressed.
-  "/docs/swagger-ui-bundle.js": "swagger-ui-bundle.js",
-  "/docs/swagger-ui.css": "swagger-ui.css",
-  "/redoc/redoc.js": "redoc.js",
-};
-
-const EXPLORER_ASSETS = {
-  "/explore/explore.js": "explore.js",
-  "/explore/explore-chart.js": "explore-chart.js",
-  "/explore/explore-chunk.js": "explore-chunk.js",
-  "/explore/explore.css": "explore.css",
-};
+/** The files of the documents, of the package's assets. Swagger UI's are those of the current release. */
+const FILES = [
+  ...["frame.css", "theme.js", "reference.js", "reference-style.css", "redoc.js"],
+  ...["swagger-ui-bundle.js", "swagger-ui.css"],
+  ...["explore.js", "explore-chart.js", "explore-chunk.js", "explore.css"],
+];
 
 /**
  * An Express app with `/docs` (Swagger UI) and `/redoc`, without files of other hosts; of the data API also with `/explore`
@@ -56,10 +44,17 @@ export function docsApp(title: string, hasExplorer = false): Express {
   const app = express();
   app.disable("x-powered-by");
   app.use(setHeaders);
-  for (const [path, file] of Object.entries({ ...ASSETS, ...(hasExplorer && EXPLORER_ASSETS) }))
-    app.get(path, sendAsset(file));
-  for (const [path, parts] of Object.entries({ ...REFERENCES, ...(hasExplorer && { "/explore": EXPLORER }) }))
-    app.get(path, sendDocument(documentOf(title, path, hasExplorer, parts), parts));
+  for (const file of FILES) {
+    const read = () => readFileSync(require.resolve(`@routewright/runtime/assets/${file}`));
+    app.get(`/docs/${file}`, send(extname(file), { "Cache-Control": "private, max-age=3600" }, read));
+  }
+  const documents = { ...(hasExplorer && { "/explore": EXPLORER }), "/docs": SWAGGER, "/redoc": REDOC };
+  const menu = [...Object.entries(documents), ["/openapi.json", { name: "OpenAPI" }] as const];
+  for (const [path, parts] of Object.entries(documents)) {
+    const links = menu.map(([target, { name }]) => linkTo(target, name, target === path));
+    const read = () => Buffer.from(documentOf(title, links, parts));
+    app.get(path, send("html", { "Content-Security-Policy": parts.policy }, read));
+  }
   app.use("/docs", swaggerUi.serve);
   return app;
 }
@@ -72,68 +67,44 @@ const setHeaders: RequestHandler = (_request, response, next) => {
   next();
 };
 
-/** Sends a file of the package's assets. */
-function sendAsset(file: string): RequestHandler {
-  const send = sendCompressed(extname(file), () =>
-    readFileSync(require.resolve(`@routewright/runtime/assets/${file}`)),
-  );
-  return (request, response, next) => {
-    response.setHeader("Cache-Control", "private, max-age=3600");
-    send(request, response, next);
-  };
-}
-
-function sendDocument(text: string, { policy }: Parts): RequestHandler {
-  const send = sendCompressed("html", () => Buffer.from(text));
-  return (request, response, next) => {
-    response.setHeader("Content-Security-Policy", policy);
-    send(request, response, next);
-  };
-}
-
 /** Sends what is read and compressed at its first request. */
-function sendCompressed(type: string, read: () => Buffer): RequestHandler {
+function send(type: string, headers: Readonly<Record<string, string>>, read: () => Buffer): RequestHandler {
   let plain: Buffer | null = null;
   let compressed: Buffer | null = null;
   return (request, response) => {
     plain ??= read();
-    response.set({ Vary: "Accept-Encoding" }).type(type);
+    response.set({ ...headers, Vary: "Accept-Encoding" }).type(type);
     if (request.acceptsEncodings("gzip") === false) return void response.send(plain);
     compressed ??= gzipSync(plain);
     response.set("Content-Encoding", "gzip").send(compressed);
   };
 }
 
-/** The documents of a service. */
-const MENU = [
-  ["/explore", "Explore"],
-  ["/docs", "Swagger UI"],
-  ["/redoc", "Redoc"],
-  ["/openapi.json", "OpenAPI"],
-] as const;
-
 /** Trusted HTML of a document. */
 interface Parts {
+  /** In the menu. */
+  readonly name: string;
   readonly policy: string;
-  readonly head: string;
-  /** Before the header. */
-  readonly skip?: string;
+  readonly styles: readonly string[];
+  /** Of another maker, which is no module. */
+  readonly library?: string;
+  readonly script: string;
   /** In the header, before the button of the theme. */
   readonly tools?: string;
   readonly main: string;
+  /** The id of its content. */
+  readonly content: string;
+}
+
+function linkTo(path: string, name: string, isCurrent: boolean): string {
+  return `<a href="${path}"${isCurrent ? ' aria-current="page"' : ""}>${name}</a>`;
 }
 
 /** A document in the common frame, with the menu of all of them. The title is text. */
-function documentOf(
-  title: string,
-  path: string,
-  hasExplorer: boolean,
-  { head, skip = "", tools = "", main }: Parts,
-): string {
+function documentOf(title: string, links: readonly string[], parts: Parts): string {
   const name = escapeHtml(title);
-  const links = MENU.filter(([target]) => hasExplorer || target !== "/explore").map(
-    ([target, label]) => `<a href="${target}"${target === path ? ' aria-current="page"' : ""}>${label}</a>`,
-  );
+  const styles = parts.styles.map((file) => `<link rel="stylesheet" href="/docs/${file}">`);
+  const library = parts.library && `<script src="/docs/${parts.library}" defer></script>`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -142,53 +113,51 @@ function documentOf(
 <title>${name}</title>
 <link rel="icon" href="data:,">
 <script src="/docs/theme.js"></script>
-${head}
+${[...styles, library ?? ""].join("\n")}
+<script type="module" src="/docs/${parts.script}"></script>
 </head>
 <body>
-${skip}
+<a class="skip" href="#${parts.content}">Skip to the content</a>
 <header class="frame">
 <h1>${name}</h1>
 <nav aria-label="Documentation">
 ${links.join("\n")}
 </nav>
-${tools}
+${parts.tools ?? ""}
 <button id="theme" type="button" aria-pressed="false">Dark</button>
 </header>
-${main}
+${parts.main}
 </body>
 </html>
 `;
 }
 
-const FRAME_STYLE = '<link rel="stylesheet" href="/docs/frame.css">';
-
 /** The frame's style comes after Swagger UI's, whose ground it replaces. */
-const REFERENCES: Readonly<Record<string, Parts>> = {
-  "/docs": {
-    policy: POLICY,
-    head: `<link rel="stylesheet" href="/docs/swagger-ui.css">
-${FRAME_STYLE}
-<link rel="stylesheet" href="/docs/start.css">
-<script src="/docs/swagger-ui-bundle.js" defer></script>
-<script type="module" src="/docs/start.js"></script>`,
-    main: '<div id="swagger-ui"></div>',
-  },
-  "/redoc": {
-    policy: POLICY,
-    head: `${FRAME_STYLE}
-<link rel="stylesheet" href="/docs/start.css">
-<script src="/redoc/redoc.js" defer></script>
-<script type="module" src="/docs/start.js"></script>`,
-    main: '<main id="redoc"></main>',
-  },
+const SWAGGER: Parts = {
+  name: "Swagger UI",
+  policy: POLICY,
+  styles: ["swagger-ui.css", "frame.css", "reference-style.css"],
+  library: "swagger-ui-bundle.js",
+  script: "reference.js",
+  main: '<div id="swagger-ui"></div>',
+  content: "swagger-ui",
+};
+
+const REDOC: Parts = {
+  name: "Redoc",
+  policy: POLICY,
+  styles: ["frame.css", "reference-style.css"],
+  library: "redoc.js",
+  script: "reference.js",
+  main: '<main id="redoc"></main>',
+  content: "redoc",
 };
 
 const EXPLORER: Parts = {
+  name: "Explore",
   policy: EXPLORER_POLICY,
-  head: `${FRAME_STYLE}
-<link rel="stylesheet" href="/explore/explore.css">
-<script type="module" src="/explore/explore.js"></script>`,
-  skip: '<a class="skip" href="#panel">Skip to the endpoint</a>',
+  styles: ["frame.css", "explore.css"],
+  script: "explore.js",
   tools: `<form id="key-form">
 <output id="caller"></output>
 <input id="key" type="password" aria-label="API key, kept in this tab only" placeholder="API key (this tab only)" autocomplete="off" spellcheck="false">
@@ -203,6 +172,7 @@ const EXPLORER: Parts = {
 </div>
 <noscript><p class="waiting">This page needs JavaScript. The same is described at <a href="/openapi.json">/openapi.json</a>.</p></noscript>
 </main>`,
+  content: "panel",
 };
 
 function escapeHtml(text: string): string {

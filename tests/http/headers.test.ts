@@ -14,7 +14,7 @@ const EVERYWHERE = [
   "/openapi.json",
   "/docs",
   "/redoc",
-  "/redoc/redoc.js",
+  "/docs/redoc.js",
   "/docs/none",
   "/metrics",
 ];

@@ -3,7 +3,7 @@ import { starterManifest } from "../end-to-end/starter.js";
 import { KEYS, serveManifest } from "../support/service.js";
 import { manifestOf } from "../support/manifest.js";
 import { needs } from "../support/needs.js";
-import { expectAccessible, visit as visitPage } from "./explorer/page.js";
+import { expectAccessible, type Visit, visit } from "./explorer/page.js";
 import { openBrowser } from "./browser.js";
 
 const isThere = needs("chromium");
@@ -33,15 +33,31 @@ const shop = isThere
 describe.skipIf(!isThere)("in a browser", () => {
   let browser: Awaited<ReturnType<typeof openBrowser>>;
 
+  /** `/docs` and `/redoc` of the starter, opened once. */
+  let docs: Visit, redoc: Visit;
+
   beforeAll(async () => {
     browser = await openBrowser();
+    docs = await visit(browser.context, url, "/docs");
+    redoc = await visit(browser.context, url, "/redoc");
   });
   afterAll(() => browser.close());
 
-  const visit = (path: string) => visitPage(browser.context, url, path);
+  const operation = (id: string) => docs.page.locator(`#operations-${id}`);
+
+  /** Tries an operation out, which answers 200; the table of its response. */
+  async function execute(id: string) {
+    await operation(id).locator(".opblock-summary-control").click();
+    await operation(id).getByRole("button", { name: "Try it out" }).click();
+    await operation(id).getByRole("button", { name: "Execute" }).click();
+    const answer = operation(id).locator(".live-responses-table");
+    await answer.waitFor();
+    expect(await answer.locator(".response-col_status").last().innerText()).toContain("200");
+    return answer;
+  }
 
   it("/docs shows every operation and asks no other host for anything", async () => {
-    const { page, problems } = await visit("/docs");
+    const { page, problems } = docs;
     await page.locator(".opblock-tag").first().waitFor();
     for (const tag of ["bridges", "cards", "altchain"])
       expect(await page.locator(`#operations-tag-${tag}`).count()).toBe(1);
@@ -52,41 +68,34 @@ describe.skipIf(!isThere)("in a browser", () => {
   });
 
   it("/docs tries a public endpoint out and shows its rows", async () => {
-    const { page, problems } = await visit("/docs");
-    const operation = page.locator("#operations-bridges-get_bridges_volume_last_7d");
-    await operation.locator(".opblock-summary-control").click();
-    await operation.getByRole("button", { name: "Try it out" }).click();
-    await operation.getByRole("button", { name: "Execute" }).click();
-    const answer = operation.locator(".live-responses-table");
-    await answer.waitFor();
-    expect(await answer.locator(".response-col_status").last().innerText()).toContain("200");
+    const answer = await execute("bridges-get_bridges_volume_last_7d");
     expect(await answer.innerText()).toMatch(/"prev_value": -?\d/);
     expect(await answer.innerText()).toContain("x-ratelimit-remaining");
-    expect(problems).toEqual([]);
+    expect(docs.problems).toEqual([]);
   });
 
   it("/docs takes a key and sends it", async () => {
-    const { page } = await visit("/docs");
+    const { page } = docs;
     await page.locator("button.authorize").click();
     await page.locator(".modal-ux input[type=text]").fill(KEYS.tier3);
     await page.locator(".modal-ux button.authorize").click();
     await page.locator(".modal-ux .btn-done").click();
-    const operation = page.locator("#operations-altchain-get_altchain_altchain_card_active_users_last_7d");
-    await operation.locator(".opblock-summary-control").click();
-    await operation.getByRole("button", { name: "Try it out" }).click();
-    await operation.getByRole("button", { name: "Execute" }).click();
-    const answer = operation.locator(".live-responses-table");
-    await answer.waitFor();
-    expect(await answer.locator(".response-col_status").last().innerText()).toContain("200");
+    const answer = await execute("altchain-get_altchain_altchain_card_active_users_last_7d");
     expect(await answer.innerText()).toContain("as_of_date");
   });
 
-  it("/redoc shows every operation and asks no other host for anything", async () => {
-    const { page, problems } = await visit("/redoc");
+  it("/redoc shows every operation with its tier, finds what is searched for, and asks no other host for anything", async () => {
+    const { page, problems } = redoc;
     await page.locator("#redoc h1").first().waitFor();
     const text = await page.locator("#redoc").innerText();
     expect(text).toContain("/v1/bridges/volume/last_7d");
     expect(text).toContain("/v1/altchain/altchain_card_activity_by_action/daily");
+    expect(await page.locator("[id='tag/cards/operation/get_cards_merchants']").innerText()).toContain(
+      "Partner",
+    );
+    await page.locator("input[type=text]").fill("merchants");
+    await page.locator("[data-role='search:results'] li").first().waitFor();
+    expect(await page.locator("[data-role='search:results']").innerText()).toMatch(/merchants/i);
     await page.waitForLoadState("networkidle");
     expect(problems).toEqual([]);
   });
@@ -98,26 +107,15 @@ describe.skipIf(!isThere)("in a browser", () => {
   ])("%s shows descriptions without elements that lead away", async (path, part) => {
     const away = `<meta http-equiv="refresh" content="0; url=/away"><script src="/away"></script><b>bold</b>`;
     const model = { name: "one", tags: ["production", "shop", "api:one"], description: `Words. ${away}` };
-    const { page } = await visitPage(browser.context, await serveManifest(manifestOf([model])), path);
+    const { page } = await visit(browser.context, await serveManifest(manifestOf([model])), path);
     await page.locator(part).first().waitFor();
     await page.waitForLoadState("networkidle");
     expect(new URL(page.url()).pathname).toBe(path);
     expect(await page.locator("body meta, body script[src='/away']").count()).toBe(0);
   });
 
-  it("/redoc finds what is searched for", async () => {
-    const { page, problems } = await visit("/redoc");
-    await page.locator("input[type=text]").fill("merchants");
-    await page.locator("[role=search] ul li, [data-role='search:results'] li").first().waitFor();
-    expect(await page.locator("[data-role='search:results']").innerText()).toMatch(/merchants/i);
-    expect(problems).toEqual([]);
-  });
-
   it("/docs shows the tier of each operation, and a padlock on those that need a key alone", async () => {
-    const { page } = await visit("/docs");
-    const operation = (id: string) => page.locator(`#operations-${id}`);
     const open = operation("bridges-get_bridges_volume_last_7d");
-    await open.locator(".tier").waitFor();
     expect(await open.locator(".tier").innerText()).toBe("Public");
     expect(await open.locator(".authorization__btn").isVisible()).toBe(false);
     const closed = operation("cards-get_cards_merchants");
@@ -125,48 +123,36 @@ describe.skipIf(!isThere)("in a browser", () => {
     expect(await closed.locator(".authorization__btn").isVisible()).toBe(true);
   });
 
-  it("/redoc shows the tier of each operation", async () => {
-    const { page } = await visit("/redoc");
-    const operation = page.locator(
-      "[id='tag/cards/operation/get_cards_merchants'], [id='operation/get_cards_merchants']",
-    );
-    await operation.first().waitFor();
-    expect(await operation.first().innerText()).toContain("Partner");
+  it("both documents are sent compressed", async () => {
+    for (const [{ page }, most] of [
+      [docs, 650_000],
+      [redoc, 450_000],
+    ] as const) {
+      await page.waitForLoadState("networkidle");
+      const bytes = await page.evaluate<number>(
+        `performance.getEntriesByType("resource").reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
+      );
+      expect(bytes).toBeGreaterThan(100_000);
+      expect(bytes).toBeLessThan(most);
+    }
   });
 
-  it.each([
-    ["/docs", 650_000],
-    ["/redoc", 450_000],
-  ])("%s is sent compressed, less than %d bytes", async (path, most) => {
-    const { page } = await visit(path);
-    await page.waitForLoadState("networkidle");
-    const bytes = await page.evaluate<number>(
-      `performance.getEntriesByType("resource").reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
-    );
-    expect(bytes).toBeGreaterThan(100_000);
-    expect(bytes).toBeLessThan(most);
-  });
-
-  it.each([
-    ["/docs", "#operations-bridges-get_bridges_volume_daily"],
-    ["/redoc", "[id='tag/bridges/operation/get_bridges_volume_daily']"],
-  ])("%s shows the example of each column in the sample of a response", async (path, operation) => {
-    const { page } = await visit(path);
-    const block = page.locator(operation);
-    await block.waitFor();
-    if (path === "/docs") await block.locator(".opblock-summary-control").click();
-    await expect.poll(() => block.innerText()).toMatch(/"?volume_usd"?:\s*5793503\.44/);
+  it("both documents show the example of each column in the sample of a response", async () => {
+    const block = operation("bridges-get_bridges_volume_daily");
+    await block.locator(".opblock-summary-control").click();
+    const other = redoc.page.locator("[id='tag/bridges/operation/get_bridges_volume_daily']");
+    for (const each of [block, other])
+      await expect.poll(() => each.innerText()).toMatch(/"?volume_usd"?:\s*5793503\.44/);
   });
 
   it("/docs names the errors of an operation, and shows their common body and headers nowhere but at the top", async () => {
-    const { page } = await visit("/docs");
-    const block = page.locator("#operations-bridges-get_bridges_volume_daily");
+    const block = operation("bridges-get_bridges_volume_weekly");
     await block.locator(".opblock-summary-control").click();
     const response = (status: string) => block.locator(`.responses-table .response[data-code="${status}"]`);
     await response("404").waitFor();
     expect(await response("404").innerText()).toMatch(/^404\s+The path no longer exists\.$/);
     expect(await response("200").locator("pre").isVisible()).toBe(true);
-    expect(await page.locator(".info").innerText()).toContain("The path no longer exists.");
+    expect(await docs.page.locator(".info").innerText()).toContain("The path no longer exists.");
   });
 
   it.each([
@@ -177,7 +163,7 @@ describe.skipIf(!isThere)("in a browser", () => {
   ] as const)(
     "%s has no accessibility violation: %s, %s, wide and narrow",
     async (path, part, colorScheme) => {
-      const { page, problems } = await visitPage(browser.context, shop, path, { colorScheme });
+      const { page, problems } = await visit(browser.context, shop, path, { colorScheme });
       await page.locator(part).first().click();
       await page.waitForLoadState("networkidle");
       for (const width of [1280, 390]) {
@@ -196,7 +182,7 @@ describe.skipIf(!isThere)("in a browser", () => {
   it("all documents have one header and one theme, the system's until the button chooses", async () => {
     const headers = [];
     for (const path of ["/explore", "/docs", "/redoc"]) {
-      const { page } = await visitPage(browser.context, shop, path, { colorScheme: "dark" });
+      const { page } = await visit(browser.context, shop, path, { colorScheme: "dark" });
       const ground = () =>
         page.evaluate<string>("getComputedStyle(document.querySelector('body')).backgroundColor");
       const [dark, light] = ["rgb(15, 20, 27)", "rgb(246, 247, 249)"];
@@ -210,7 +196,7 @@ describe.skipIf(!isThere)("in a browser", () => {
       const button = page.getByRole("button", { name: "Dark" });
       await button.click();
       await expect.poll(ground).toBe(dark);
-      const { page: later } = await visitPage(browser.context, shop, path);
+      const { page: later } = await visit(browser.context, shop, path);
       expect(await later.evaluate("document.documentElement.className")).toBe("dark-mode");
       await button.click();
       await expect.poll(ground).toBe(light);
@@ -236,19 +222,14 @@ describe.skipIf(!isThere)("/llms.txt", () => {
 });
 
 describe.skipIf(!isThere)("the files of the pages", () => {
-  it.each([
-    "/docs",
-    "/docs/start.js",
-    "/docs/swagger-ui.css",
-    "/redoc",
-    "/redoc/redoc.js",
-    "/explore",
-    "/explore/explore.js",
-  ])("%s is in no shared cache, since it carries its reader's rate limit", async (path) => {
-    const { status, headers } = await fetch(url + path);
-    expect([status, headers.get("x-ratelimit-limit")]).toEqual([200, "100"]);
-    expect(headers.get("cache-control")).toMatch(/^private, /);
-    const policy = headers.get("content-security-policy") ?? "";
-    expect(policy).toContain("form-action 'self'");
-  });
+  it.each(["/docs", "/docs/reference.js", "/docs/swagger-ui.css", "/redoc", "/explore", "/docs/explore.js"])(
+    "%s is in no shared cache, since it carries its reader's rate limit",
+    async (path) => {
+      const { status, headers } = await fetch(url + path);
+      expect([status, headers.get("x-ratelimit-limit")]).toEqual([200, "100"]);
+      expect(headers.get("cache-control")).toMatch(/^private, /);
+      const policy = headers.get("content-security-policy") ?? "";
+      expect(policy).toContain("form-action 'self'");
+    },
+  );
 });

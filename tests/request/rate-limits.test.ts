@@ -56,7 +56,7 @@ describe("the headers of the window", () => {
     "/health",
     "/docs",
     "/redoc",
-    "/redoc/start.js",
+    "/docs/reference.js",
     "/docs/none",
     "/openapi.json",
     "/llms.txt",

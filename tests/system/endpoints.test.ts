@@ -112,10 +112,10 @@ describe("the documentation pages", () => {
     ["/docs", "text/html; charset=utf-8"],
     ["/docs/swagger-ui-bundle.js", "text/javascript; charset=utf-8"],
     ["/docs/swagger-ui.css", "text/css; charset=utf-8"],
-    ["/docs/start.js", "text/javascript; charset=utf-8"],
+    ["/docs/reference.js", "text/javascript; charset=utf-8"],
     ["/redoc", "text/html; charset=utf-8"],
-    ["/redoc/redoc.js", "text/javascript; charset=utf-8"],
-    ["/redoc/start.js", "text/javascript; charset=utf-8"],
+    ["/docs/redoc.js", "text/javascript; charset=utf-8"],
+    ["/docs/frame.css", "text/css; charset=utf-8"],
   ])("bring what they need themselves: %s", async (target, type) => {
     const { status, headers } = await sendRequest(url, target);
     expect([status, headers["content-type"]]).toEqual([200, type]);

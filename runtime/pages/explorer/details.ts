@@ -17,7 +17,7 @@ import { markField, parameterForm, readForm } from "./parameter-form.js";
 import { lineageGraph } from "./lineage.js";
 import { columnsTable, facts, overview, parametersTable } from "./overview.js";
 import { type PagePosition, resultView } from "./results.js";
-import { highlighted, type Language, LANGUAGES, samplesOf } from "./samples.js";
+import { type Language, LANGUAGES, samplesOf } from "./samples.js";
 import type { State } from "./state.js";
 import { key } from "./storage.js";
 import { allows, type Tier, TIER_NAMES } from "../../model/tier.js";
@@ -233,7 +233,7 @@ export class EndpointDetails {
           choose,
         ),
       ),
-      copyable("Request as code", samples[this.#language], ...highlighted(samples[this.#language])),
+      copyable("Request as code", samples[this.#language]),
     );
   }
 }

@@ -75,24 +75,20 @@ export function toggle(
   return el("div", { class: "toggle", role: "group", "aria-label": label }, ...buttons);
 }
 
-/** A text with a button that copies it. */
-export function copyable(label: string, text: string, ...shown: readonly Child[]): HTMLElement {
-  const code = el("pre", { class: "code", tabindex: 0, role: "region", "aria-label": label }, ...shown);
-  return el("div", { class: "copyable" }, code, copyButton(text));
-}
-
-function copyButton(text: string): HTMLButtonElement {
-  const made = button("Copy", () => {
+/** A text, as `shown`, with a button that copies it. */
+export function copyable(label: string, text: string, shown = text): HTMLElement {
+  const code = el("pre", { class: "code", tabindex: 0, role: "region", "aria-label": label }, shown);
+  const copy = button("Copy", () => {
     void navigator.clipboard.writeText(text).then(
       () => say("Copied"),
       () => say("Copying is not allowed here"),
     );
   });
   const say = (words: string): void => {
-    made.textContent = words;
-    setTimeout(() => (made.textContent = "Copy"), 1500);
+    copy.textContent = words;
+    setTimeout(() => (copy.textContent = "Copy"), 1500);
   };
-  return made;
+  return el("div", { class: "copyable" }, code, copy);
 }
 
 const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });

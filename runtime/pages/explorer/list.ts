@@ -4,20 +4,8 @@ import { Search } from "../search.js";
 import { breakable, count, el, select } from "./dom.js";
 import { NO_REQUEST, type State } from "./state.js";
 
-/** Heights in pixels, as in the style sheet. */
-const ROW = 58;
-const HEADING = 34;
-
-/** Pixels rendered above and below the visible part. */
-const SPARE = 350;
-
-/** A row of the list: a category's name, or an endpoint. */
-interface Line {
-  readonly top: number;
-  readonly height: number;
-  /** Position among the endpoints; null for a category. */
-  readonly index: number | null;
-}
+/** Endpoints that are listed; a search or a filter finds the others. */
+const MAX_LISTED = 500;
 
 const FRESHNESS = [
   ["", "Any time"],
@@ -26,51 +14,37 @@ const FRESHNESS = [
   ["30", "Last 30 days"],
 ] as const;
 
-/** Calls a task between other events, until it returns false. */
-function whenIdle(task: () => boolean): void {
-  const run = (): void => {
-    if (task()) setTimeout(run);
-  };
-  setTimeout(run);
-}
-
-/** The list of endpoints with its search and filters. Only visible rows are in the document. */
+/** The list of endpoints with its search and filters. */
 export class EndpointList {
   readonly element: HTMLElement;
   readonly #body: CatalogueBody;
   readonly #search: Search;
   readonly #change: (change: Partial<State>) => void;
-  readonly #scroller: HTMLElement;
   readonly #rows: HTMLUListElement;
   readonly #status: HTMLElement;
   #found: readonly CatalogueEndpoint[] = [];
   #state: State;
-  #tabStop = 0;
-  #lines: readonly Line[] = [];
-  #rowsOf: readonly Line[] = [];
 
   constructor(body: CatalogueBody, state: State, change: (change: Partial<State>) => void) {
     this.#body = body;
     this.#state = state;
     this.#change = change;
     this.#search = new Search(body.endpoints);
-    whenIdle(() => this.#search.prepare());
-    this.#rows = el("ul", { class: "rows" });
-    this.#scroller = el(
-      "div",
-      { class: "scroller", scroll: () => this.#draw(), keydown: (event: KeyboardEvent) => this.#move(event) },
-      this.#rows,
-    );
+    // Between other events, so that the first search need not wait.
+    const prepare = (): void => {
+      if (this.#search.prepare()) setTimeout(prepare);
+    };
+    setTimeout(prepare);
+    this.#rows = el("ul", { class: "rows", keydown: (event: KeyboardEvent) => this.#move(event) });
     this.#status = el("p", { class: "status", role: "status" });
     this.element = el(
       "nav",
       { class: "list", "aria-label": "Endpoints" },
       this.#filters(),
       this.#status,
-      this.#scroller,
+      this.#rows,
       this.#locked(),
     );
-    new ResizeObserver(() => requestAnimationFrame(() => this.#draw())).observe(this.#scroller);
     this.update(state);
   }
 
@@ -93,27 +67,20 @@ export class EndpointList {
           (state.tier === "" || tier === state.tier) &&
           (oldest === null || (last_build !== null && Date.parse(last_build.completed_at) >= oldest)),
       );
-    const status = complete > 0 ? "" : ": none has every word";
-    this.#status.textContent =
-      this.#found.length === 0 ? "No endpoint matches." : `${count(this.#found.length, "endpoint")}${status}`;
-    this.#tabStop = Math.max(
-      0,
-      this.#found.findIndex(({ path }) => path === state.endpoint),
-    );
-    this.#lines = linesOf(this.#found, state.search === "");
-    this.#rowsOf = this.#lines.filter(({ index }) => index !== null);
-    const { top, height } = this.#lines.at(-1) ?? { top: 0, height: 0 };
-    this.#rows.style.setProperty("height", `${String(top + height)}px`);
-    this.#draw();
+    const notes = [
+      count(this.#found.length, "endpoint"),
+      complete === 0 && "none has every word",
+      this.#found.length > MAX_LISTED && `the first ${String(MAX_LISTED)} are listed`,
+    ].filter((note) => note !== false);
+    this.#status.textContent = this.#found.length === 0 ? "No endpoint matches." : notes.join(": ");
+    const listed = this.#found.slice(0, MAX_LISTED);
+    this.#rows.replaceChildren(...listed.flatMap((endpoint, i) => this.#lines(endpoint, listed[i - 1])));
+    this.#makeTabStop(this.#rows.querySelector("[aria-current]") ?? this.#rows.querySelector("a"));
   }
 
   /** Scrolls to the row of the open endpoint. */
   reveal(): void {
-    const index = this.#found.findIndex(({ path }) => path === this.#state.endpoint);
-    const { scrollTop, clientHeight } = this.#scroller;
-    const top = this.#rowsOf[index]?.top ?? 0;
-    if (top < scrollTop || top + ROW > scrollTop + clientHeight)
-      this.#scroller.scrollTop = Math.max(0, top - clientHeight / 2);
+    this.#rows.querySelector("[aria-current]")?.scrollIntoView({ block: "center" });
   }
 
   focusSearch(): void {
@@ -133,7 +100,7 @@ export class EndpointList {
       keydown: (event: KeyboardEvent) => {
         if (event.key !== "ArrowDown") return;
         event.preventDefault();
-        this.#focus(0);
+        this.#focus(this.#rows.querySelector("a"));
       },
     });
     const categories = [...new Set(this.#body.endpoints.map((endpoint) => endpoint.category))];
@@ -163,8 +130,8 @@ export class EndpointList {
   }
 
   #filter(change: Partial<State>): void {
-    this.#scroller.scrollTop = 0;
     this.#change(change);
+    this.#rows.scrollTop = 0;
   }
 
   /** How many endpoints keys of higher tiers add. */
@@ -175,34 +142,14 @@ export class EndpointList {
     return el("p", { class: "locked" }, `With a key of a higher tier: ${parts.join(", ")}.`);
   }
 
-  #draw(): void {
-    const { scrollTop, clientHeight } = this.#scroller;
-    const [from, to] = [scrollTop - SPARE, scrollTop + clientHeight + SPARE];
-    const focused = (document.activeElement as HTMLElement | null)?.dataset["index"];
-    const lines = this.#lines.filter(({ top }) => top > from && top < to);
-    this.#rows.replaceChildren(...lines.flatMap((line, i) => this.#line(line, lines[i + 1])));
-    if (focused !== undefined) this.#link(Number(focused))?.focus({ preventScroll: true });
+  /** The row of an endpoint; of a category's first endpoint also the category's name. A search ranks across categories. */
+  #lines(endpoint: CatalogueEndpoint, before: CatalogueEndpoint | undefined): readonly HTMLLIElement[] {
+    const isFirst = this.#state.search === "" && endpoint.category !== before?.category;
+    const row = el("li", {}, this.#row(endpoint));
+    return isFirst ? [el("li", { class: "category" }, endpoint.category), row] : [row];
   }
 
-  #line(line: Line, next: Line | undefined): readonly HTMLLIElement[] {
-    const endpoint = this.#found[line.index ?? next?.index ?? -1];
-    if (endpoint === undefined) return [];
-    const row =
-      line.index === null
-        ? el("li", { class: "category" }, endpoint.category)
-        : el(
-            "li",
-            { "aria-setsize": this.#found.length, "aria-posinset": line.index + 1 },
-            this.#row(endpoint, line.index),
-          );
-    row.style.setProperty("top", `${String(line.top)}px`);
-    return [row];
-  }
-
-  #row(
-    { path, description, tier, callable, deprecation_date }: CatalogueEndpoint,
-    index: number,
-  ): HTMLAnchorElement {
+  #row({ path, description, tier, callable, deprecation_date }: CatalogueEndpoint): HTMLAnchorElement {
     const lock = lockOf({ callable, tier }, this.#body.tier);
     // Below its category's name a path needs no category.
     const name = path.split("/").slice(this.#state.search === "" ? 3 : 2);
@@ -212,9 +159,7 @@ export class EndpointList {
         href: `?endpoint=${encodeURIComponent(path)}`,
         title: path,
         "aria-current": path === this.#state.endpoint ? "true" : null,
-        "data-index": index,
-        // Tab reaches one row; arrow keys move from there.
-        tabindex: index === this.#tabStop ? 0 : -1,
+        tabindex: -1,
         click: (event: MouseEvent) => {
           if (event.ctrlKey || event.metaKey || event.shiftKey) return;
           event.preventDefault();
@@ -231,50 +176,25 @@ export class EndpointList {
     );
   }
 
-  #link(index: number): HTMLElement | null {
-    return this.#rows.querySelector(`[data-index="${String(index)}"]`);
-  }
-
-  /** Arrow keys, Home and End move through all rows, also through those that are not rendered. */
+  /** Arrow keys, Home and End. */
   #move(event: KeyboardEvent): void {
-    const at = Number((event.target as HTMLElement).dataset["index"]);
-    if (Number.isNaN(at)) return;
-    const last = this.#found.length - 1;
-    const to = new Map([
-      ["ArrowDown", at + 1],
-      ["ArrowUp", at - 1],
-      ["Home", 0],
-      ["End", last],
-    ]).get(event.key);
-    if (to === undefined) return;
+    const links = [...this.#rows.querySelectorAll("a")];
+    const at = links.indexOf(event.target as HTMLAnchorElement);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: links.length - 1 }[event.key];
+    if (at < 0 || to === undefined) return;
     event.preventDefault();
     if (to < 0) this.focusSearch();
-    else this.#focus(Math.min(to, last));
+    else this.#focus(links[to] ?? null);
   }
 
-  #focus(index: number): void {
-    this.#tabStop = index;
-    const { scrollTop, clientHeight } = this.#scroller;
-    const top = this.#rowsOf[index]?.top ?? 0;
-    // The first row of a category shows its name too.
-    if (top - HEADING < scrollTop) this.#scroller.scrollTop = top - HEADING;
-    else if (top + ROW > scrollTop + clientHeight) this.#scroller.scrollTop = top + ROW - clientHeight;
-    this.#draw();
-    this.#link(index)?.focus({ preventScroll: true });
+  #focus(link: HTMLElement | null): void {
+    this.#makeTabStop(link);
+    link?.focus();
   }
-}
 
-/** Endpoints in the order of the catalogue stand below their category's name; a search ranks across categories. */
-function linesOf(found: readonly CatalogueEndpoint[], isGrouped: boolean): readonly Line[] {
-  const lines: Line[] = [];
-  let top = 0;
-  const add = (height: number, index: number | null): void => {
-    lines.push({ top, height, index });
-    top += height;
-  };
-  for (const [index, { category }] of found.entries()) {
-    if (isGrouped && found[index - 1]?.category !== category) add(HEADING, null);
-    add(ROW, index);
+  /** Tab reaches one row; arrow keys move from there. */
+  #makeTabStop(link: Element | null): void {
+    this.#rows.querySelector("[tabindex='0']")?.setAttribute("tabindex", "-1");
+    link?.setAttribute("tabindex", "0");
   }
-  return lines;
 }

@@ -99,14 +99,13 @@ function testsFact({ passed, warned, failed, unknown, problems }: TestSummary): 
 }
 
 export function columnsTable({ columns }: CatalogueEndpoint): HTMLElement {
-  if (columns.length === 0)
-    return el("p", { class: "note" }, "The model declares no columns: all of the table's are served.");
   const rows = columns.map(({ name, type, description, accepted_values }) => [
     name,
     type ?? "",
     description + oneOf(accepted_values),
   ]);
-  return definitions("Columns", ["Column", "Type", "Description"], rows);
+  const none = "The model declares no columns: all of the table's are served.";
+  return definitions("Columns", ["Column", "Type", "Description"], rows, none);
 }
 
 /** What an endpoint takes, where there is no form. */
@@ -121,8 +120,7 @@ export function parametersTable({ parameters, filters = [], pagination }: Catalo
     ...filters.map(({ column, operators }) => [`${column}[…]`, operators.join(", "), ""]),
     ...paging.map((name) => [name, "", "Paging."]),
   ];
-  if (rows.length === 0) return el("p", { class: "note" }, NO_PARAMETERS);
-  return definitions("Parameters", ["Parameter", "Compares", "Description"], rows);
+  return definitions("Parameters", ["Parameter", "Compares", "Description"], rows, NO_PARAMETERS);
 }
 
 export const NO_PARAMETERS = "Takes no parameters: the whole table.";
@@ -135,7 +133,9 @@ function definitions(
   label: string,
   headers: readonly string[],
   rows: readonly (readonly string[])[],
+  none: string,
 ): HTMLElement {
+  if (rows.length === 0) return el("p", { class: "note" }, none);
   const lines = rows.map(([name = "", type = "", description = ""]) =>
     el(
       "tr",

@@ -12,7 +12,7 @@ import {
 } from "./api.js";
 import { button, copyable, count, el, time, toggle } from "./dom.js";
 import { tableOf } from "./table.js";
-import type { ChartState, State } from "./state.js";
+import type { State } from "./state.js";
 import { formatted } from "./values.js";
 
 export interface ResultActions {
@@ -35,7 +35,7 @@ export function resultView(
   request: ApiRequest,
   result: QueryResponse,
   position: PagePosition,
-  { view, chart }: Pick<State, "view" | "chart">,
+  state: Pick<State, "view" | "chart">,
   actions: ResultActions,
 ): HTMLElement {
   const { rows, isCut, asOf, limits, milliseconds } = result;
@@ -57,7 +57,7 @@ export function resultView(
           ["chart", "Chart"],
           ["json", "JSON"],
         ],
-        view,
+        state.view,
         (value) => change({ view: value as State["view"] }),
       ),
       el(
@@ -71,7 +71,7 @@ export function resultView(
       ...pageButtons(position, actions),
       csvButton(request, actions),
     ),
-    content(request, result, view, chart, (next) => change({ chart: next })),
+    content(request, result, state, actions),
     limits !== null && el("p", { class: "note" }, limitsText(limits)),
   );
 }
@@ -163,32 +163,19 @@ function save(file: Blob, name: string): void {
 }
 
 function content(
-  request: ApiRequest,
-  result: QueryResponse,
-  view: State["view"],
-  chart: ChartState,
-  changeChart: (chart: ChartState) => void,
+  { endpoint }: ApiRequest,
+  { rows, json }: QueryResponse,
+  { view, chart }: Pick<State, "view" | "chart">,
+  { change }: ResultActions,
 ): HTMLElement {
-  const [{ endpoint }, { rows, json }] = [request, result];
-  switch (view) {
-    case "table":
-      return tableOf(endpoint, rows);
-    case "json":
-      return copyable("Rows as JSON", json, formatted(json));
-    case "chart":
-      return loaded(
-        import("./chart.js").then(
-          ({ chartOf }) =>
-            chartOf(endpoint, rows, chart, changeChart) ?? el("p", { class: "note" }, NO_CHART),
-        ),
-      );
-  }
-}
-
-/** The code of charts is loaded with the first one. */
-function loaded(chart: Promise<HTMLElement>): HTMLElement {
+  if (view === "table") return tableOf(endpoint, rows);
+  if (view === "json") return copyable("Rows as JSON", json, formatted(json));
   const box = el("div", {}, el("p", { class: "note" }, "Loading the chart …"));
-  void chart.then((element) => box.replaceChildren(element));
+  // The code of charts is loaded with the first one.
+  void import("./chart.js").then(({ chartOf }) => {
+    const made = chartOf(endpoint, rows, chart, (next) => change({ chart: next }));
+    box.replaceChildren(made ?? el("p", { class: "note" }, NO_CHART));
+  });
   return box;
 }
 

@@ -1,4 +1,3 @@
-import { type Child, el } from "./dom.js";
 import { addressOf, type ApiRequest, bodyOf } from "./api.js";
 
 export const LANGUAGES = ["curl", "JavaScript", "Python"] as const;
@@ -71,20 +70,4 @@ function indented(text: string, indent: string): string {
 
 function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-/** Texts, comments, words of the languages: for the colours of code. */
-const TOKENS =
-  /("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\b(const|await|if|throw|new|import|curl|requests|fetch)\b/g;
-
-/** Code with its texts and keywords marked. */
-export function highlighted(code: string): readonly Child[] {
-  const parts: Child[] = [];
-  let end = 0;
-  for (const match of code.matchAll(TOKENS)) {
-    parts.push(code.slice(end, match.index));
-    parts.push(el("span", { class: match[1] === undefined ? "keyword" : "string" }, match[0]));
-    end = match.index + match[0].length;
-  }
-  return [...parts, code.slice(end)];
 }

@@ -1,10 +1,7 @@
 import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
-import { button, type Child, copyable, count, el, time } from "./dom.js";
-import { highlighted, samplesOf } from "./samples.js";
+import { button, type Child, copyable, count, el } from "./dom.js";
+import { samplesOf } from "./samples.js";
 import type { State } from "./state.js";
-
-/** Endpoints that are listed by their last build. */
-const MAX_CHANGED = 6;
 
 /** What to do first, and the endpoints found, by category. Follows the search and the filters. */
 export function startPanel(
@@ -38,7 +35,6 @@ export function startPanel(
     el("p", {}, `${count(found.length, "endpoint")}.${about}`),
     ...firstCall(found),
     category === "" && el("ul", { class: "cards" }, ...cards),
-    ...lastBuilt(found),
     !isAll && button("Show all endpoints", () => change({ search: "", category: "", tier: "", fresh: "" })),
   );
 }
@@ -55,9 +51,9 @@ function firstCall(found: readonly CatalogueEndpoint[]): readonly Child[] {
       : samplesOf({ endpoint, method: "GET", parameters }, location.origin, endpoint.tier !== "tier0").curl;
   return [
     el("h3", {}, "Base address"),
-    copyable("Base address", location.origin, location.origin),
+    copyable("Base address", location.origin),
     call !== null && el("h3", {}, "First call"),
-    call !== null && copyable("First call", call, ...highlighted(call)),
+    call !== null && copyable("First call", call),
     el("h3", {}, "Key"),
     el(
       "p",
@@ -70,18 +66,4 @@ function firstCall(found: readonly CatalogueEndpoint[]): readonly Child[] {
       ".",
     ),
   ];
-}
-
-function lastBuilt(found: readonly CatalogueEndpoint[]): readonly Child[] {
-  const built = found.flatMap(({ path, last_build }) =>
-    last_build === null ? [] : [{ path, at: last_build.completed_at }],
-  );
-  if (built.length === 0) return [];
-  const items = built
-    .sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
-    .slice(0, MAX_CHANGED)
-    .map(({ path, at }) =>
-      el("li", {}, el("a", { href: `?endpoint=${encodeURIComponent(path)}` }, path), " ", time(at)),
-    );
-  return [el("h3", {}, "Built last"), el("ul", { class: "changed" }, ...items)];
 }

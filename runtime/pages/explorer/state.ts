@@ -39,6 +39,7 @@ export const NO_REQUEST = {
   chart: { kind: "", x: "", y: "", aggregate: "", series: "" },
 } as const;
 
+/** Texts in the address. */
 const NAMES = {
   search: "q",
   category: "category",
@@ -47,54 +48,47 @@ const NAMES = {
   endpoint: "endpoint",
 } as const;
 
+const CHART_NAMES = { kind: "chart", x: "x", y: "y", aggregate: "aggregate", series: "series" } as const;
+
 /** Parameters of an endpoint, apart from the page's own. */
 const PREFIX = "p.";
 
 export function readState(query: string): State {
   const fields = new URLSearchParams(query);
   const text = (name: string): string => fields.get(name) ?? "";
+  const texts = <Name extends string>(names: Readonly<Record<Name, string>>) =>
+    Object.fromEntries(Object.entries<string>(names).map(([key, name]) => [key, text(name)])) as Readonly<
+      Record<Name, string>
+    >;
   const parameters = [...fields].flatMap(([name, value]) =>
     name.startsWith(PREFIX) ? [[name.slice(PREFIX.length), value] as const] : [],
   );
   return {
-    search: text(NAMES.search),
-    category: text(NAMES.category),
-    tier: text(NAMES.tier),
-    fresh: text(NAMES.fresh),
-    endpoint: text(NAMES.endpoint),
+    ...texts(NAMES),
     method: oneOf(text("method"), ["GET", "POST"]),
     parameters: parametersOf(parameters),
     view: oneOf(text("view"), ["table", "chart", "json"]),
     chart: {
+      ...texts(CHART_NAMES),
       kind: oneOf(text("chart"), ["", "line", "bar", "area"]),
       aggregate: oneOf(text("aggregate"), ["", ...AGGREGATES]),
-      x: text("x"),
-      y: text("y"),
-      series: text("series"),
     },
   };
 }
 
-export function writeState({ method, parameters, view, chart, ...plain }: State): string {
+export function writeState(state: State): string {
+  const { method, parameters, view, chart } = state;
   const fields = new URLSearchParams();
-  for (const [key, name] of Object.entries(NAMES)) {
-    const value = plain[key as keyof typeof NAMES];
-    if (value !== "") fields.set(name, value);
-  }
-  if (method !== "GET") fields.set("method", method);
+  const set = (name: string, value: string): void => {
+    if (value !== "") fields.append(name, value);
+  };
+  for (const [key, name] of Object.entries(NAMES)) set(name, state[key as keyof typeof NAMES]);
+  if (method !== "GET") set("method", method);
   for (const [name, values] of Object.entries(parameters))
-    for (const value of values) if (value !== "") fields.append(PREFIX + name, value);
-  if (view !== "table") fields.set("view", view);
-  if (view === "chart") {
-    for (const [name, value] of Object.entries({
-      chart: chart.kind,
-      x: chart.x,
-      y: chart.y,
-      aggregate: chart.aggregate,
-      series: chart.series,
-    }))
-      if (value !== "") fields.set(name, value);
-  }
+    for (const value of values) set(PREFIX + name, value);
+  if (view !== "table") set("view", view);
+  if (view === "chart")
+    for (const [key, name] of Object.entries(CHART_NAMES)) set(name, chart[key as keyof typeof CHART_NAMES]);
   const text = fields.toString();
   return text === "" ? location.pathname : `?${text}`;
 }

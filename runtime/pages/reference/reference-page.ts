@@ -14,7 +14,7 @@ declare const Redoc: {
 /** The parts of an OpenAPI document that the pages read. */
 interface Description {
   readonly info: { readonly title: string };
-  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
 interface Operation {
@@ -22,8 +22,6 @@ interface Operation {
   readonly "x-tier"?: string;
   "x-badges"?: readonly { readonly name: string; readonly color: string }[];
 }
-
-const METHODS = ["get", "put", "post", "delete", "patch"];
 
 /** Fetches the OpenAPI document; shows an error message on failure. */
 async function fetchDescription(): Promise<Description | null> {
@@ -45,9 +43,7 @@ async function fetchDescription(): Promise<Description | null> {
 }
 
 function operationsOf({ paths }: Description): readonly Operation[] {
-  return Object.values(paths).flatMap((item) =>
-    METHODS.flatMap((method) => (method in item ? [item[method] as Operation] : [])),
-  );
+  return Object.values(paths).flatMap((item) => Object.values(item));
 }
 
 /** The display name of an operation's tier; null without one. */

@@ -22,6 +22,7 @@ const TABLES = {
   cohorts: `SELECT g AS cohort_age, 100 - g * 3 AS retained FROM generate_series(0, 20) g`,
   transfers: `SELECT timestamptz '2026-01-01Z' + g * g * interval '1 minute' AS at, md5(g::text) AS transaction_hash, g AS id,
     (g * 7919) % 1000 / 10.0 AS amount FROM generate_series(1, 200) g`,
+  volume: `SELECT date '2026-01-01' + g AS date, g * 2 AS inflow_usd, g * 3 AS volume_usd FROM generate_series(0, 59) g`,
   one: `SELECT 42 AS value, 1.5 AS change_pct`,
 } as const;
 type Table = keyof typeof TABLES;
@@ -41,6 +42,7 @@ const COLUMNS: Readonly<Record<Table, Readonly<Record<string, string>>>> = {
   quantiles: { date: "date", q05: "int", q50: "int", q95: "int" },
   cohorts: { cohort_age: "int", retained: "int" },
   transfers: { at: "timestamptz", transaction_hash: "text", id: "bigint", amount: NUMBER },
+  volume: { date: "date", inflow_usd: "int", volume_usd: "int" },
   one: { value: "int", change_pct: NUMBER },
 };
 const url = isThere
@@ -72,6 +74,8 @@ describe.skipIf(!isThere)("a chart", () => {
     ["wallets", /^bar chart of balance by wallet_address: 40 points/, ""],
     ["wei", /^line chart of value by date: 60 points/, ""],
     ["quantiles&y=q05,q50,q95", /^line chart of q05, q50, q95 by date: 90 points/, ""],
+    // Of the column that the endpoint is named for, although another stands first.
+    ["volume", /^line chart of volume_usd by date: 60 points/, ""],
     ["cohorts", /^bar chart of retained by cohort_age: 21 points from 0 to 20/, ""],
     ["transfers", /^line chart of amount by at: 200 points/, ""],
   ] as const)("of %s shows what the rows say", async (query, name, note) => {

@@ -1,13 +1,11 @@
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { needs } from "../../support/needs.js";
 import { serveManifest } from "../../support/service.js";
 import { openBrowser } from "../browser.js";
-import { expectAccessible, visit } from "./page.js";
+import { expectAccessible, output, visit } from "./page.js";
 
 const isThere = needs("chromium");
 const schema = isThere
@@ -49,11 +47,6 @@ const url = isThere
     )
   : "";
 const ORDERS = "/explore?endpoint=/v1/shop/orders";
-
-/** What a program prints. The service runs in this process, which must not wait for it. */
-async function output(file: string, ...args: readonly string[]): Promise<string> {
-  return (await promisify(execFile)(file, args)).stdout;
-}
 
 describe.skipIf(!isThere)("an endpoint with an envelope and column filters", () => {
   let browser: Awaited<ReturnType<typeof openBrowser>>;
@@ -150,7 +143,7 @@ describe.skipIf(!isThere)("an endpoint with an envelope and column filters", () 
     await page.getByRole("heading", { name: "/v1/shop/orders" }).waitFor();
     const focused = (on = page) =>
       on.evaluate<string>(
-        `(({ id, className, dataset }) => dataset.index === undefined ? id || className : "list")(document.activeElement)`,
+        `((element) => element.closest(".rows") === null ? element.id || element.className : "list")(document.activeElement)`,
       );
     await page.keyboard.press("Tab");
     expect(await focused()).toBe("skip");

@@ -1,17 +1,11 @@
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../browser.js";
 import { KEYS, serveManifest } from "../../support/service.js";
-import { expectAccessible, visit } from "./page.js";
+import { expectAccessible, measureLineage, output, visit } from "./page.js";
 import { HOSTILE, isThere, MANIFEST, service, url } from "./shop.js";
 
-/** What a program prints. The service runs in this process, which must not wait for it. */
-async function output(file: string, ...args: readonly string[]): Promise<string> {
-  return (await promisify(execFile)(file, args)).stdout;
-}
 const SALES = "/explore?endpoint=%2Fv1%2Fshop%2Fsales%2Fdaily";
 
 describe.skipIf(!isThere)("/explore", () => {
@@ -67,6 +61,12 @@ describe.skipIf(!isThere)("/explore", () => {
     await page.goBack();
     await page.getByRole("heading", { name: "Routewright Data API" }).last().waitFor();
     expect(problems).toEqual([]);
+  });
+
+  it("draws lineage whose edges pass by the nodes between", async () => {
+    const { page } = await open("/explore?endpoint=/v1/geo/places");
+    await page.getByRole("img", { name: /What places is made from: 3 nodes/ }).waitFor();
+    expect(await measureLineage(page)).toEqual({ nodes: 4, edges: 6, pointsInNodes: 0 });
   });
 
   it("opens a row to show its whole content, by click and by keyboard", async () => {

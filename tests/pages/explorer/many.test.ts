@@ -8,7 +8,7 @@ import { visit } from "./page.js";
 const isThere = needs("chromium");
 
 describe.skipIf(!isThere)("/explore with 2,000 endpoints", () => {
-  it("keeps few rows in the document, and finds any of them", async () => {
+  it("lists the first 500, and finds any of them", async () => {
     const names = Array.from({ length: 2000 }, (_, i) => `metric_${String(i)}`);
     const many = manifestOf(
       names.map((name) => ({
@@ -23,14 +23,14 @@ describe.skipIf(!isThere)("/explore with 2,000 endpoints", () => {
     try {
       const { page, problems } = await visit(browser.context, address, "/explore");
       await page.getByText("2,000 endpoints").first().waitFor();
-      expect(await page.locator(".rows li").count()).toBeLessThan(60);
+      await page.getByText("2,000 endpoints: the first 500 are listed").waitFor();
+      expect(await page.locator(".rows a").count()).toBe(500);
       await page.getByRole("searchbox").fill("metric_1999");
       await expect.poll(() => page.locator(".rows .path").allTextContents()).toEqual(["many/metric_1999"]);
       await page.getByRole("searchbox").fill("");
       await page.getByRole("searchbox").press("ArrowDown");
       await page.keyboard.press("End");
-      await expect.poll(() => page.evaluate("document.activeElement.innerText")).toContain("metric_999");
-      expect(await page.locator(".rows li").count()).toBeLessThan(60);
+      await expect.poll(() => page.evaluate("document.activeElement.innerText")).toContain("metric_1447");
       expect(problems).toEqual([]);
     } finally {
       await browser.close();

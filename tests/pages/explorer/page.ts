@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { promisify } from "node:util";
 import type { BrowserContext, Page } from "playwright-core";
 import { expect } from "vitest";
 
@@ -66,4 +68,23 @@ export async function expectAccessible(page: Page): Promise<void> {
         `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join("; ")}`,
     ),
   ).toEqual([]);
+}
+
+/** Counts the nodes and edges of a lineage graph, and the points of edges that lie in a node. */
+export function measureLineage(page: Page): Promise<unknown> {
+  return page.evaluate(`(() => {
+    const boxes = [...document.querySelectorAll(".lineage rect")].map((each) => each.getBoundingClientRect());
+    const edges = [...document.querySelectorAll(".lineage .edge")];
+    const pointsOf = (edge) => Array.from({ length: Math.ceil(edge.getTotalLength()) }, (_, i) =>
+      edge.getPointAtLength(i).matrixTransform(edge.getScreenCTM()));
+    const isIn = ({ x, y }) => ({ left, right, top, bottom }) =>
+      x > left + 3 && x < right - 3 && y > top + 3 && y < bottom - 3;
+    const pointsInNodes = edges.flatMap(pointsOf).filter((point) => boxes.some(isIn(point))).length;
+    return { nodes: boxes.length, edges: edges.length, pointsInNodes };
+  })()`);
+}
+
+/** What a program prints. The service runs in this process, which must not wait for it. */
+export async function output(file: string, ...args: readonly string[]): Promise<string> {
+  return (await promisify(execFile)(file, args)).stdout;
 }

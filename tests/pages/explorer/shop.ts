@@ -89,7 +89,7 @@ function manifest(): unknown {
         ],
       },
     },
-    { name: HOSTILE, schema, tags: [] },
+    ...["late", "early", HOSTILE].map((name) => ({ name, schema, tags: [] })),
   ]) as { nodes: Record<string, Record<string, unknown>> };
   // A binding dbt test lists the regions.
   json.nodes["test.test.accepted_values_wages_region.1"] = {
@@ -107,6 +107,11 @@ function manifest(): unknown {
     city: { name: "city", data_type: "text", meta: { routewright: { example: "Rome" } } },
     n: { name: "n", data_type: "int" },
   };
+  // Two edges pass by the nodes between.
+  const raw = "source.test.shop.raw";
+  json.nodes["model.test.places"]!["depends_on"] = { nodes: ["model.test.late", "model.test.early", raw] };
+  json.nodes["model.test.late"]!["depends_on"] = { nodes: ["model.test.early", raw] };
+  json.nodes["model.test.early"]!["depends_on"] = { nodes: [raw] };
   json.nodes["model.test.hostile"]!["depends_on"] = { nodes: [`model.test.${HOSTILE}`] };
   json.nodes["model.test.hostile"]!["columns"] = {
     name: { name: "name", data_type: "text", description: HOSTILE },

@@ -114,6 +114,11 @@ describe.skipIf(!isThere)("/explore in trouble", () => {
     const page = await browser.context.newPage();
     await page.route("**/explore.js", (route) => route.abort());
     await page.goto(`${url}/explore`);
-    await page.getByText("If nothing appears, reload the page.").waitFor();
+    const hint = page.getByText("If nothing appears, reload the page.");
+    await hint.waitFor({ state: "attached" });
+    expect(await hint.isVisible()).toBe(false);
+    // Ten seconds later.
+    await page.evaluate("document.getAnimations().forEach((each) => (each.currentTime = 10_000))");
+    await hint.waitFor();
   });
 });
