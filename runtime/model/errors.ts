@@ -17,12 +17,12 @@ export const ERRORS = {
   invalidToken: {
     status: 401,
     detail: "Invalid token: {reason}",
-    when: "a JWT is sent that is expired, of another issuer or audience, or without a tier",
+    when: "the JWT is expired, has another issuer or audience, or has no tier",
   },
   issuerUnreachable: {
     status: 503,
     detail: "The keys of the token's issuer cannot be read. Try again in {n} seconds.",
-    when: "a JWT is sent and its issuer does not respond; `Retry-After` has the seconds",
+    when: "the issuer of the JWT does not respond; `Retry-After` has the seconds",
   },
   notListed: {
     status: 403,
@@ -42,12 +42,12 @@ export const ERRORS = {
   organizationRequired: {
     status: 403,
     detail: "This endpoint serves each organization its own rows. Send the key of an organization.",
-    when: "the endpoint has `meta.routewright.rows`, and the request no key with an `org` that its column can hold",
+    when: "the endpoint has `meta.routewright.rows`, and no key with an `org` is sent, or the column's type cannot hold that `org`",
   },
   metricsForbidden: {
     status: 403,
     detail: "Metrics are open to loopback callers and tier3 keys only.",
-    when: "another caller requests /metrics and METRICS_PUBLIC is not set",
+    when: "the caller has neither a loopback address nor a tier3 key, and METRICS_PUBLIC is not set",
   },
   unsupportedQuery: {
     status: 400,
@@ -63,29 +63,29 @@ export const ERRORS = {
     status: 400,
     detail:
       "Filter '{name}' needs one of the operators {operators}: '{name}[eq]' in a query string, an object in a body.",
-    when: "a column of `meta.routewright.filters` is sent without an operator, or with one that its type does not have",
+    when: "a column of `meta.routewright.filters` is sent without an operator, or with one that its type does not support",
   },
   unknownField: {
     status: 400,
     detail: "'fields' must be among: {names}.",
-    when: "`fields` names what is no column of the endpoint",
+    when: "`fields` names a column that the endpoint does not have",
   },
   invalidCursor: {
     status: 400,
     detail:
       "'cursor' is not a cursor of this endpoint with these filters and this sort. Ask for the first page without it.",
-    when: "`cursor` was not made by this installation, or for another endpoint, caller, filter or sort, or its columns have changed since",
+    when: "`cursor` is of another installation, endpoint, caller, filter or sort, or the endpoint's columns have changed",
   },
   sortKeyTooLong: {
     status: 400,
     detail:
       "The sort key of the page's last row does not fit into a cursor. Sort by other columns, or page by offset.",
-    when: "a row's values of the sort columns are longer than a cursor may be (8 KiB)",
+    when: "the last row's sort columns are too long for a cursor (8 KiB)",
   },
   sortKeyShared: {
     status: 400,
     detail: "More rows than 'limit' share one sort key, so the page cannot end. Ask for a larger 'limit'.",
-    when: "ClickHouse has more rows with one sort key than a page by cursor has, although it was declared unique",
+    when: "ClickHouse only: more rows share one sort key than fit on a page, although the key is declared unique",
   },
   cursorWithOffset: {
     status: 400,
@@ -96,17 +96,17 @@ export const ERRORS = {
     status: 409,
     detail:
       "The rows have changed since the first page, or their version is unknown. Ask for the first page again, or leave 'consistent' out.",
-    when: "`consistent=true` and the rows were built again since the cursor was made, or no build of them is known",
+    when: "`consistent=true` is sent, and the rows were built again since the first page, or the server knows no build of them",
   },
   filterRequired: {
     status: 400,
     detail: "At least one business filter is required for this endpoint.",
-    when: "no declared parameter is present and the endpoint does not allow that",
+    when: "the request has no parameter or column filter that narrows the rows, and the model does not set `allow_unfiltered: true`",
   },
   anyOfRequired: {
     status: 400,
     detail: "At least one of [{names}] is required for this endpoint.",
-    when: "none of the listed parameters is present",
+    when: "the request has none of the listed parameters",
   },
   legacyParameters: {
     status: 400,
@@ -129,47 +129,47 @@ export const ERRORS = {
   notSingle: {
     status: 400,
     detail: "Parameter '{name}' expects a single value.",
-    when: "a list or an object is given where one value is asked for",
+    when: "a list or an object is sent for a parameter that takes one value",
   },
   notDate: {
     status: 400,
     detail: "Parameter '{name}' must be a date in YYYY-MM-DD format.",
-    when: "a date is not a real calendar date",
+    when: "the value is not a calendar date",
   },
   valueNotInteger: {
     status: 400,
     detail: "Parameter '{name}' must be an integer.",
-    when: "the filtered column holds integers and the value is none",
+    when: "the column holds integers, and the value is not one",
   },
   valueNotNumber: {
     status: 400,
     detail: "Parameter '{name}' must be a number.",
-    when: "the filtered column holds numbers and the value is none",
+    when: "the column holds numbers, and the value is not one",
   },
   valueNotBoolean: {
     status: 400,
     detail: "Parameter '{name}' must be a boolean.",
-    when: "the filtered column holds booleans and the value is none",
+    when: "the column holds booleans, and the value is not one",
   },
   valueNotUuid: {
     status: 400,
     detail: "Parameter '{name}' must be a UUID.",
-    when: "the filtered column holds UUIDs and the value is none",
+    when: "the column holds UUIDs, and the value is not one",
   },
   valueNotAddress: {
     status: 400,
     detail: "Parameter '{name}' must be an IP address.",
-    when: "the value filters a column of addresses and is no address, with or without the bits of a network",
+    when: "the column holds IP addresses, and the value is neither an address nor a network such as `10.0.0.0/8`",
   },
   valueNotDateTime: {
     status: 400,
     detail: "Parameter '{name}' must be a date-time.",
-    when: "the filtered column holds times and the value is not an RFC 3339 date-time",
+    when: "the column holds times, and the value is not an RFC 3339 date-time",
   },
   valueNotAccepted: {
     status: 400,
     detail: "Parameter '{name}' must be one of: {values}.",
-    when: "the column holds only the listed values and the value is none of them",
+    when: "the column accepts only the listed values, and the value is not one of them",
   },
   valueTooLong: {
     status: 400,
@@ -179,7 +179,7 @@ export const ERRORS = {
   nulCharacter: {
     status: 400,
     detail: "Parameter '{name}' must not contain the character U+0000.",
-    when: "a value holds the one character that no PostgreSQL text can hold",
+    when: "a value contains U+0000, which PostgreSQL texts cannot hold",
   },
   notSortable: {
     status: 400,
@@ -199,12 +199,12 @@ export const ERRORS = {
   sortDirection: {
     status: 400,
     detail: "'sort_direction' must be ASC or DESC.",
-    when: "sort_direction is something else, in any letter case",
+    when: "sort_direction is neither ASC nor DESC; upper and lower case are the same",
   },
   tooManyRows: {
     status: 400,
     detail: "This request would read more than {max} rows of the database, the limit of {tier}. {advice}",
-    when: "a ClickHouse query would read more rows than MAX_ROWS_READ; the advice names the filters that read fewer rows",
+    when: "the ClickHouse query would read more rows than MAX_ROWS_READ; the advice names filters that read fewer",
   },
   queryOnPost: {
     status: 400,
@@ -225,7 +225,7 @@ export const ERRORS = {
   batchTooLong: {
     status: 400,
     detail: "A batch of MCP messages must not hold more than {max}.",
-    when: "the body of `POST /mcp` is a list of more messages",
+    when: "the body of `POST /mcp` is a list with more messages",
   },
   bodyTooLarge: {
     status: 413,
@@ -241,7 +241,7 @@ export const ERRORS = {
   methodNotAllowed: {
     status: 405,
     detail: "Method Not Allowed",
-    when: "the path exists, but not with this method; `Allow` lists those it has",
+    when: "the path exists, but not with this method; `Allow` lists its methods",
   },
   rateLimited: {
     status: 429,
@@ -257,7 +257,7 @@ export const ERRORS = {
     status: 500,
     detail:
       "A value of '{name}' has more digits than its documented type. Ask for another format than Parquet or Arrow.",
-    when: "a value of a Parquet or Arrow file does not fit the digits that the model declares",
+    when: "a value for Parquet or Arrow has more digits than the model declares",
   },
   unexpected: {
     status: 500,
