@@ -10,198 +10,81 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
+/** Words of a text. */
+const list = ([text]) => text.split(/\s+/).filter((word) => word !== "");
+
 /** `part: what it may import besides itself`, in the order of the arrows. Packages are free, except our own. */
 export const BOUNDARIES = {
   "generator/manifest": [],
-  "generator/catalogue": ["generator/manifest", "runtime (package)"],
-  "generator/render": ["generator/manifest", "generator/catalogue", "runtime (package)"],
-  "generator/output": ["generator/manifest", "generator/render"],
-  "generator/diff": ["generator/manifest", "generator/catalogue", "runtime (package)"],
-  "generator/lint": ["generator/manifest", "generator/catalogue", "runtime (package)"],
-  "generator/verify": [
-    "generator/manifest",
-    "generator/catalogue",
-    "generator/diff",
-    "generator/lint",
-    "runtime (package)",
-  ],
-  "generator/report": [
-    "generator/manifest",
-    "generator/catalogue",
-    "generator/diff",
-    "generator/lint",
-    "generator/output",
-  ],
-  "generator/watch": [
-    "generator/manifest",
-    "generator/catalogue",
-    "generator/render",
-    "generator/diff",
-    "runtime (package)",
-  ],
-  "generator/commands": [
-    "generator",
-    "generator/manifest",
-    "generator/catalogue",
-    "generator/render",
-    "generator/output",
-    "generator/diff",
-    "generator/lint",
-    "generator/verify",
-    "generator/report",
-    "generator/watch",
-    "runtime (package)",
-  ],
-  generator: [
-    "generator/manifest",
-    "generator/catalogue",
-    "generator/diff",
-    "generator/lint",
-    "generator/verify",
-    "generator/commands",
-    "runtime (package)",
-  ],
+  "generator/catalogue": list`generator/manifest @routewright/runtime`,
+  "generator/render": list`generator/manifest generator/catalogue @routewright/runtime`,
+  "generator/output": list`generator/manifest generator/render`,
+  "generator/diff": list`generator/manifest generator/catalogue @routewright/runtime`,
+  "generator/lint": list`generator/manifest generator/catalogue @routewright/runtime`,
+  "generator/verify": list`
+    generator/manifest generator/catalogue generator/diff generator/lint @routewright/runtime`,
+  "generator/report": list`
+    generator/manifest generator/catalogue generator/diff generator/lint generator/output`,
+  "generator/watch": list`
+    generator/manifest generator/catalogue generator/render generator/diff @routewright/runtime`,
+  "generator/commands": list`
+    generator generator/manifest generator/catalogue generator/render generator/output generator/diff
+    generator/lint generator/verify generator/report generator/watch @routewright/runtime`,
+  generator: list`
+    generator/manifest generator/catalogue generator/diff generator/lint generator/verify
+    generator/commands @routewright/runtime`,
   "runtime/model": [],
   "runtime/http": [],
-  "runtime/request": ["runtime/model", "runtime/http", "runtime/request/rate-limit"],
-  "runtime/request/rate-limit": ["runtime/model"],
-  "runtime/warehouse": ["runtime/model"],
-  "runtime/warehouse/postgres": ["runtime/model", "runtime/warehouse"],
-  "runtime/warehouse/clickhouse": ["runtime/model", "runtime/warehouse"],
-  "runtime/response": ["runtime/model", "runtime/http", "runtime/warehouse"],
-  "runtime/operations": ["runtime/model", "runtime/http", "runtime/request", "runtime/warehouse"],
-  "runtime/handler": [
-    "runtime/model",
-    "runtime/http",
-    "runtime/request",
-    "runtime/request/rate-limit",
-    "runtime/warehouse",
-    "runtime/warehouse/postgres",
-    "runtime/warehouse/clickhouse",
-    "runtime/response",
-    "runtime/operations",
-  ],
-  "runtime/release": ["runtime/model", "runtime/http", "runtime/warehouse", "runtime/handler"],
-  "runtime/system": [
-    "runtime/model",
-    "runtime/http",
-    "runtime/request",
-    "runtime/response",
-    "runtime/handler",
-    "runtime/release",
-    "runtime/operations",
-  ],
-  "runtime/pages": ["runtime/model", "runtime/warehouse", "runtime/response", "runtime/release"],
-  "runtime/mcp": [
-    "runtime/model",
-    "runtime/http",
-    "runtime/request",
-    "runtime/response",
-    "runtime/handler",
-    "runtime/pages",
-  ],
-  "runtime/operations/workers": [
-    "runtime/model",
-    "runtime/http",
-    "runtime/warehouse",
-    "runtime/release",
-    "runtime/operations",
-  ],
+  "runtime/request": list`runtime/model runtime/http runtime/request/rate-limit`,
+  "runtime/request/rate-limit": list`runtime/model`,
+  "runtime/warehouse": list`runtime/model`,
+  "runtime/warehouse/postgres": list`runtime/model runtime/warehouse`,
+  "runtime/warehouse/clickhouse": list`runtime/model runtime/warehouse`,
+  "runtime/response": list`runtime/model runtime/http runtime/warehouse`,
+  "runtime/operations": list`runtime/model runtime/http runtime/request runtime/warehouse`,
+  "runtime/handler": list`
+    runtime/model runtime/http runtime/request runtime/request/rate-limit runtime/warehouse
+    runtime/warehouse/postgres runtime/warehouse/clickhouse runtime/response runtime/operations`,
+  "runtime/release": list`runtime/model runtime/http runtime/warehouse runtime/handler`,
+  "runtime/system": list`
+    runtime/model runtime/http runtime/request runtime/response runtime/handler runtime/release
+    runtime/operations`,
+  "runtime/pages": list`runtime/model runtime/warehouse runtime/response runtime/release`,
+  "runtime/mcp": list`
+    runtime/model runtime/http runtime/request runtime/response runtime/handler runtime/pages`,
+  "runtime/operations/workers": list`
+    runtime/model runtime/http runtime/warehouse runtime/release runtime/operations`,
   "runtime/embedded": [],
   "runtime/ramp/database": [],
-  "runtime/ramp/accounts": ["runtime/model", "runtime/ramp/database"],
-  "runtime/ramp/core": ["runtime/http", "runtime/ramp/database", "runtime/ramp/accounts"],
-  "runtime/ramp/sign-in": [
-    "runtime/http",
-    "runtime/ramp/database",
-    "runtime/ramp/accounts",
-    "runtime/ramp/core",
-  ],
-  "runtime/ramp/providers": [
-    "runtime/http",
-    "runtime/ramp/database",
-    "runtime/ramp/accounts",
-    "runtime/ramp/core",
-  ],
-  "runtime/ramp/webhooks": [
-    "runtime/http",
-    "runtime/ramp/database",
-    "runtime/ramp/core",
-    "runtime/ramp/providers",
-  ],
-  "runtime/ramp/intents": [
-    "runtime/ramp/database",
-    "runtime/ramp/accounts",
-    "runtime/ramp/core",
-    "runtime/ramp/providers",
-    "runtime/ramp/webhooks",
-  ],
-  "runtime/ramp/hosted-pages": [
-    "runtime/ramp/database",
-    "runtime/ramp/accounts",
-    "runtime/ramp/core",
-    "runtime/ramp/providers",
-    "runtime/ramp/intents",
-  ],
-  "runtime/ramp/api": [
-    "runtime/http",
-    "runtime/request/rate-limit",
-    "runtime/ramp/database",
-    "runtime/ramp/accounts",
-    "runtime/ramp/core",
-    "runtime/ramp/sign-in",
-    "runtime/ramp/providers",
-    "runtime/ramp/webhooks",
-    "runtime/ramp/intents",
-    "runtime/ramp/hosted-pages",
-  ],
-  "runtime/ramp/operator": [
-    "runtime/model",
-    "runtime/http",
-    "runtime/ramp/database",
-    "runtime/ramp/accounts",
-    "runtime/ramp/core",
-    "runtime/ramp/sign-in",
-    "runtime/ramp/providers",
-    "runtime/ramp/webhooks",
-    "runtime/ramp/intents",
-  ],
-  "runtime/ramp/sandbox": ["runtime/http", "runtime/ramp/core", "runtime/ramp/providers"],
-  "runtime/ramp": [
-    "runtime/http",
-    "runtime/request/rate-limit",
-    "runtime/ramp/database",
-    "runtime/ramp/accounts",
-    "runtime/ramp/core",
-    "runtime/ramp/sign-in",
-    "runtime/ramp/providers",
-    "runtime/ramp/webhooks",
-    "runtime/ramp/intents",
-    "runtime/ramp/api",
-  ],
-  runtime: [
-    "runtime/model",
-    "runtime/http",
-    "runtime/request",
-    "runtime/warehouse",
-    "runtime/response",
-    "runtime/handler",
-    "runtime/release",
-    "runtime/system",
-    "runtime/pages",
-    "runtime/mcp",
-    "runtime/operations",
-    "runtime/operations/workers",
-    "runtime/embedded",
-    "runtime/ramp",
-    "runtime/ramp/database",
-    "runtime/ramp/core",
-    "runtime/ramp/providers",
-    "runtime/ramp/intents",
-    "runtime/ramp/api",
-    "runtime/ramp/operator",
-    "runtime/ramp/sandbox",
-  ],
+  "runtime/ramp/accounts": list`runtime/model runtime/ramp/database`,
+  "runtime/ramp/core": list`runtime/http runtime/ramp/database runtime/ramp/accounts`,
+  "runtime/ramp/sign-in": list`runtime/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core`,
+  "runtime/ramp/providers": list`runtime/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core`,
+  "runtime/ramp/webhooks": list`runtime/http runtime/ramp/database runtime/ramp/core runtime/ramp/providers`,
+  "runtime/ramp/intents": list`
+    runtime/ramp/database runtime/ramp/accounts runtime/ramp/core runtime/ramp/providers
+    runtime/ramp/webhooks`,
+  "runtime/ramp/hosted-pages": list`
+    runtime/ramp/database runtime/ramp/accounts runtime/ramp/core runtime/ramp/providers
+    runtime/ramp/intents`,
+  "runtime/ramp/api": list`
+    runtime/http runtime/request/rate-limit runtime/ramp/database runtime/ramp/accounts
+    runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks
+    runtime/ramp/intents runtime/ramp/hosted-pages`,
+  "runtime/ramp/operator": list`
+    runtime/model runtime/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core
+    runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks runtime/ramp/intents`,
+  "runtime/ramp/sandbox": list`runtime/http runtime/ramp/core runtime/ramp/providers`,
+  "runtime/ramp": list`
+    runtime/http runtime/request/rate-limit runtime/ramp/database runtime/ramp/accounts
+    runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks
+    runtime/ramp/intents runtime/ramp/api`,
+  runtime: list`
+    runtime/model runtime/http runtime/request runtime/warehouse runtime/response runtime/handler
+    runtime/release runtime/system runtime/pages runtime/mcp runtime/operations
+    runtime/operations/workers runtime/embedded runtime/ramp runtime/ramp/database runtime/ramp/core
+    runtime/ramp/providers runtime/ramp/intents runtime/ramp/api runtime/ramp/operator
+    runtime/ramp/sandbox`,
 };
 
 const PARTS = Object.keys(BOUNDARIES).sort((a, b) => b.length - a.length);
@@ -213,7 +96,7 @@ function partOf(file) {
 }
 
 function targetOf(from, specifier) {
-  if (/^@routewright\/runtime(\/|$)/.test(specifier)) return "runtime (package)";
+  if (/^@routewright\/runtime(\/|$)/.test(specifier)) return "@routewright/runtime";
   if (specifier === "routewright") return "generator";
   return specifier.startsWith(".") ? partOf(resolve(dirname(from), specifier)) : undefined;
 }
@@ -270,7 +153,7 @@ export function unusedPermissions(boundaries = BOUNDARIES) {
   const used = new Set(
     [...importGraph()].flatMap(([file, imports]) => [
       ...imports.map((target) => `${partOf(file)} → ${partOf(target)}`),
-      ...(importsRuntimePackage(file) ? [`${partOf(file)} → runtime (package)`] : []),
+      ...(importsRuntimePackage(file) ? [`${partOf(file)} → @routewright/runtime`] : []),
     ]),
   );
   return Object.entries(boundaries)
