@@ -29,7 +29,10 @@ const LONGEST_BACKOFF_MS = 1000;
  */
 const MAX_PREPARED_LENGTH = 600_000;
 
-/** Expected time of the queries that are sent together: each waits for those before it. */
+/**
+ * Expected time of the queries that are sent together: each waits for those before it. Sent one by one, requests for a row took
+ * 46 µs of PostgreSQL's processor time instead of 25 and 96 of Node's instead of 71: 8,000 a second instead of 11,000.
+ */
 const BATCH_MS = 1;
 
 export interface ConnectionPoolOptions extends ConnectionOptions {
@@ -92,19 +95,15 @@ export class ConnectionPool {
     this.#timer = setInterval(() => setImmediate(() => this.#check()), CHECK_MS).unref();
   }
 
-  /** Runs a statement. Its reader's `end` gets `Overloaded`, or the reason why no connection can be made. */
-  run(query: PoolQuery): void {
-    this.submit(query, false);
-  }
-
-  /** `isAdmitted`: the limits of the queue do not apply. */
-  submit(query: PoolQuery, isAdmitted: boolean): void {
+  /**
+   * Runs a statement. Its reader's `end` gets `Overloaded`, or the reason why no connection can be made. `isAdmitted`: the
+   * limits of the queue do not apply.
+   */
+  run(query: PoolQuery, isAdmitted = false): void {
     const { ticket, limits, reader, isStream = false } = query;
-    const { callerId, tier, relation } = ticket;
-    const { isStillNeeded } = limits;
     const start = (lease: Lease): void => this.#start(new Run(query, lease, this));
     const fail = (error: Error): void => reader.end(error);
-    const waiter = { callerId, tier, relation, isStillNeeded, start, fail };
+    const waiter = { ...ticket, isStillNeeded: limits.isStillNeeded, start, fail };
     if (this.#isClosed) return fail(new Error("The database connections are closed."));
     if (this.#suspension !== null) return fail(this.#suspension);
     if (!(isStream ? this.streams : this.queue).add(waiter, isAdmitted))
@@ -208,7 +207,7 @@ export class ConnectionPool {
     for (const queue of [this.queue, this.streams])
       for (let next; this.#free.length > 0 && (next = queue.next()) !== null;) next.waiter.start(next.lease);
     this.#sendBatch();
-    while (this.#needsConnection()) this.#open();
+    while (this.#needsConnection()) void this.#open();
   }
 
   get #waiting(): number {
@@ -221,21 +220,16 @@ export class ConnectionPool {
     return this.queue.hasEligible() || this.streams.hasEligible();
   }
 
-  #open(): void {
+  async #open(): Promise<void> {
     if (this.#opening++ === 0) this.#openingSince = performance.now();
-    this.#connect().then(
-      (connection) => {
-        this.#opening--;
-        this.#backoffMs = 0;
-        this.#free.push(connection);
-        if (this.#isClosed) return this.#discard(connection);
-        this.#dispatch();
-      },
-      (error: unknown) => {
-        this.#opening--;
-        this.#failedToConnect(error as Error);
-      },
-    );
+    const opened = await this.#connect()
+      .catch((error: unknown) => error as Error)
+      .finally(() => this.#opening--);
+    if (opened instanceof Error) return this.#failedToConnect(opened);
+    this.#backoffMs = 0;
+    this.#free.push(opened);
+    if (this.#isClosed) this.#discard(opened);
+    else this.#dispatch();
   }
 
   async #connect(): Promise<Connection> {

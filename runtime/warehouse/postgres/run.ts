@@ -87,7 +87,7 @@ export class Run implements WireQuery, Running {
 
   retry(): void {
     this.#lease.release();
-    this.#pool.submit(this.#query, true);
+    this.#pool.run(this.#query, true);
   }
 
   becomeStream(): boolean {
@@ -119,6 +119,6 @@ export class Run implements WireQuery, Running {
 
 /** What a run needs of its pool. */
 interface RunPool {
-  submit(query: PoolQuery, isAdmitted: boolean): void;
+  run(query: PoolQuery, isAdmitted: boolean): void;
   takeStreamPlace(ticket: QueryTicket): Lease | null;
 }

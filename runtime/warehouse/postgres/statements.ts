@@ -97,8 +97,7 @@ type Wire = pg.Connection & {
 
 /**
  * Sends statements to a connection, in one write: one, or several that are prepared there. Each is a transaction of its own,
- * so that it holds no lock while the next one waits. With several in a write PostgreSQL takes 24 µs of processor time for a
- * row, with one in each 35. `pg` calls its methods (`pg.Submittable`), as it calls those of `pg-cursor`.
+ * so that it holds no lock while the next one waits. `pg` calls its methods (`pg.Submittable`), as it calls those of `pg-cursor`.
  */
 export class StatementBatch implements pg.Submittable {
   /** Of a statement to prepare: `pg` notes it once PostgreSQL has. */
