@@ -50,6 +50,16 @@ const MAX_WAITING_STREAMS = 100;
 /** Memory for rows that streams have read ahead. */
 const SPOOL_MEMORY_BYTES = 32 * 1024 * 1024;
 
+/** What an engine knows of its database's errors and types. */
+export interface DatabaseTraits {
+  /** Whether a query failed because its relation or columns have changed since its statement was built. */
+  readonly isRelationChange: (error: unknown) => boolean;
+  /** The error as every engine reports it (`warehouse.ts`); others are as they were. */
+  readonly translated: (error: unknown) => Error;
+  /** How a filter compares with a column; null where values compare as text. */
+  readonly filterTypeOf: (column: ResultColumn) => FilterType | null;
+}
+
 /**
  * What every engine needs: relations and their columns, queues with the shares of callers, overload, room for streams.
  * An engine extends it with what its database needs (runtime/warehouse/README.md).
@@ -61,8 +71,9 @@ export abstract class BaseEngine implements Warehouse {
   protected readonly budget: SpoolBudget;
   readonly #relations: Relations;
   readonly #statementTimeoutMs: number;
+  readonly #database: DatabaseTraits;
 
-  constructor(options: EngineOptions) {
+  constructor(options: EngineOptions, database: DatabaseTraits) {
     const {
       poolSize = 10,
       streamPoolSize = 4,
@@ -71,6 +82,7 @@ export abstract class BaseEngine implements Warehouse {
       memory,
     } = options;
     this.#statementTimeoutMs = options.statementTimeoutMs;
+    this.#database = database;
     this.queries = new FairQueue({ capacity: poolSize, maxWaiting: MAX_WAITING, memory });
     this.streams = new FairQueue({
       capacity: streamPoolSize,
@@ -81,16 +93,14 @@ export abstract class BaseEngine implements Warehouse {
     this.#relations = new Relations({
       describe: (relation) =>
         this.describe(relation).catch((error: unknown) => {
-          throw this.translated(error);
+          throw database.translated(error);
         }),
-      isRelationChange: (error) => this.isRelationChange(error),
+      isRelationChange: database.isRelationChange,
     });
   }
 
   /** Looks the columns of a relation up. Rejects when it does not exist. */
   protected abstract describe(relation: Relation): Promise<ResultColumns>;
-  /** Whether a query failed because its relation or columns have changed since its statement was built. */
-  protected abstract isRelationChange(error: unknown): boolean;
   /** Rejects with `Overloaded` when it gets no connection. */
   protected abstract select(
     query: ResolvedQuery,
@@ -103,10 +113,6 @@ export abstract class BaseEngine implements Warehouse {
     context: QueryContext,
     bounded: ResultColumns,
   ): Promise<AggregateResult>;
-  /** The error as every engine reports it (`warehouse.ts`); others are as they were. */
-  protected abstract translated(error: unknown): Error;
-  /** Null where values compare as text. */
-  protected abstract filterTypeOf(column: ResultColumn): FilterType | null;
   abstract isReachable(): Promise<boolean>;
   abstract close(): Promise<void>;
 
@@ -130,7 +136,7 @@ export abstract class BaseEngine implements Warehouse {
     try {
       return await this.#relations.query(relation, context, run);
     } catch (error) {
-      const translated = this.translated(error);
+      const translated = this.#database.translated(error);
       if (translated instanceof Overloaded) return "overloaded";
       throw translated;
     }
@@ -149,7 +155,7 @@ export abstract class BaseEngine implements Warehouse {
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
     for (const { name, column, operator, value } of conditions) {
       const found = isTyped(operator) ? columns.find((each) => each.name === column) : undefined;
-      const type = found === undefined ? null : this.filterTypeOf(found);
+      const type = found === undefined ? null : this.#database.filterTypeOf(found);
       const values = typeof value === "string" ? [value] : value;
       if (type !== null && values.some((text) => type.parse(text) === undefined))
         return httpError(type.error, { name });

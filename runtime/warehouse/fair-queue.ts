@@ -92,6 +92,8 @@ export class FairQueue {
    */
   readonly #entries: Entry[] = [];
   readonly #leases: QueueLease[] = [];
+  /** Called when a part of the connections is free again. */
+  onFree: () => void = () => undefined;
   readonly #callers = new LRUCache<string, Caller>({ max: MAX_CALLERS });
   #started = 0;
   #waitedMs = 0;
@@ -156,6 +158,7 @@ export class FairQueue {
   }
 
   #best(): Entry | null {
+    if (this.#leases.length >= this.capacity) return null;
     const now = performance.now();
     for (const lease of this.#leases) lease.noteLong(now);
     let best: Entry | null = null;
@@ -187,7 +190,8 @@ export class FairQueue {
     caller.servedAt = now;
     const part = this.#connections.take(waiter);
     const ended = (lease: QueueLease): void => remove(this.#leases, lease);
-    const lease = new QueueLease({ holder: waiter, caller, part, long: this.#long, ended }, now);
+    const freed = (): void => this.onFree();
+    const lease = new QueueLease({ holder: waiter, caller, part, long: this.#long, ended, freed }, now);
     this.#leases.push(lease);
     return lease;
   }
@@ -204,6 +208,7 @@ interface Leased {
   readonly part: Part;
   readonly long: SharedResource | null;
   readonly ended: (lease: QueueLease) => void;
+  readonly freed: () => void;
 }
 
 class QueueLease implements Lease {
@@ -230,6 +235,7 @@ class QueueLease implements Lease {
   release(): void {
     this.releaseConnection();
     this.#leased.part.release();
+    this.#leased.freed();
   }
 
   releaseConnection(): void {
@@ -239,6 +245,7 @@ class QueueLease implements Lease {
     this.#longPart?.release();
     this.#leased.part.releaseToOthers();
     this.#leased.ended(this);
+    this.#leased.freed();
   }
 
   #countLong(): void {

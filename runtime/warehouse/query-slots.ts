@@ -11,25 +11,23 @@ import type { IsStillNeeded } from "./warehouse.js";
 /** Interval of the check for queries that wait too long, or whose caller may run one again. */
 const CHECK_MS = 100;
 
-/** Limits the queries of a database whose connections need no pool, with the shares of a `FairQueue`. */
+/** Gives the queries of a database that needs no pool their turn in a `FairQueue`. */
 export class QuerySlots {
   readonly #queue: FairQueue;
   readonly #timer: NodeJS.Timeout;
-  #free: number;
   #isClosed = false;
 
   constructor(queue: FairQueue) {
     this.#queue = queue;
-    this.#free = queue.capacity;
+    queue.onFree = () => this.#assign();
     this.#timer = setInterval(() => this.#check(), CHECK_MS).unref();
   }
 
-  /** Waits for a slot. Rejects with `Overloaded`. */
+  /** Waits for a turn. Rejects with `Overloaded`. */
   acquire(ticket: QueryTicket, isStillNeeded: IsStillNeeded): Promise<Lease> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(CLOSED());
-      const start = (lease: Lease): void => resolve(this.#take(lease));
-      const waiter: Waiter = { ...ticket, isStillNeeded, start, fail: reject };
+      const waiter: Waiter = { ...ticket, isStillNeeded, start: resolve, fail: reject };
       if (!this.#queue.add(waiter)) return reject(new Overloaded("queueFull"));
       this.#assign();
     });
@@ -41,31 +39,8 @@ export class QuerySlots {
     for (const waiter of this.#queue.drain()) waiter.fail(CLOSED());
   }
 
-  #take(lease: Lease): Lease {
-    let isHeld = true;
-    const free = (): void => {
-      if (isHeld) this.#free++;
-      isHeld = false;
-      this.#assign();
-    };
-    return {
-      isExpectedLong: lease.isExpectedLong,
-      release: () => {
-        lease.release();
-        free();
-      },
-      releaseConnection: () => {
-        lease.releaseConnection();
-        free();
-      },
-    };
-  }
-
   #assign(): void {
-    for (let next; this.#free > 0 && (next = this.#queue.next()) !== null;) {
-      this.#free--;
-      next.waiter.start(next.lease);
-    }
+    for (let next; (next = this.#queue.next()) !== null;) next.waiter.start(next.lease);
   }
 
   #check(): void {

@@ -1,7 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Relation, SortKey } from "../../runtime/model/endpoint.js";
 import { type Condition, isTable, type ResolvedQuery, type TextFormat } from "../../runtime/model/query.js";
-import { BaseEngine, type EngineOptions, type OpenEngine } from "../../runtime/warehouse/base-engine.js";
+import {
+  BaseEngine,
+  type DatabaseTraits,
+  type EngineOptions,
+  type OpenEngine,
+} from "../../runtime/warehouse/base-engine.js";
 import type { Lease } from "../../runtime/warehouse/fair-queue.js";
 import { type FilterType, filterType } from "../../runtime/warehouse/filter-values.js";
 import { QuerySlots } from "../../runtime/warehouse/query-slots.js";
@@ -13,7 +18,6 @@ import {
   type QueryContext,
   QueryTimeout,
   RelationMissing,
-  type ResultColumn,
   type ResultColumns,
   ROW_SEPARATORS,
   type RowChunks,
@@ -48,13 +52,19 @@ const FILTER_TYPES: Readonly<Record<string, FilterType>> = {
 
 const ROWS_OF_CHUNK = 1000;
 
+const TRAITS: DatabaseTraits = {
+  isRelationChange: (error) => error instanceof RelationMissing,
+  translated: (error) => error as Error,
+  filterTypeOf: ({ type }) => FILTER_TYPES[type] ?? null,
+};
+
 class MemoryEngine extends BaseEngine {
   readonly #tables: MemoryTables;
   readonly #querySlots = new QuerySlots(this.queries);
   readonly #streamSlots = new QuerySlots(this.streams);
 
   constructor(tables: MemoryTables, options: EngineOptions) {
-    super(options);
+    super(options, TRAITS);
     this.#tables = tables;
   }
 
@@ -63,18 +73,6 @@ class MemoryEngine extends BaseEngine {
     return columns.length === 0
       ? Promise.reject(new RelationMissing(relation.join(".")))
       : Promise.resolve(columns.map(([name, type]) => ({ name, type })));
-  }
-
-  protected isRelationChange(error: unknown): boolean {
-    return error instanceof RelationMissing;
-  }
-
-  protected translated(error: unknown): Error {
-    return error as Error;
-  }
-
-  protected filterTypeOf({ type }: ResultColumn): FilterType | null {
-    return FILTER_TYPES[type] ?? null;
   }
 
   isReachable(): Promise<boolean> {
@@ -159,7 +157,7 @@ class MemoryEngine extends BaseEngine {
 
   #matches(row: Row, condition: Condition, columns: ResultColumns): boolean {
     const { column, operator } = condition;
-    const type = this.filterTypeOf(
+    const type = TRAITS.filterTypeOf(
       columns.find(({ name }) => name === column) ?? { name: column, type: "text" },
     );
     const letters = "case" in condition ? condition.case : undefined;

@@ -3,9 +3,8 @@ import type { Relation } from "../../model/endpoint.js";
 import { isTable, queryKey, type ResolvedQuery } from "../../model/query.js";
 import type { PerTier, Tier } from "../../model/tier.js";
 import { type ClickhouseAddress, clickhouseAddress } from "../../model/clickhouse-address.js";
-import { BaseEngine, type EngineOptions } from "../base-engine.js";
+import { BaseEngine, type DatabaseTraits, type EngineOptions } from "../base-engine.js";
 import type { Lease, QueryTicket } from "../fair-queue.js";
-import type { FilterType } from "../filter-values.js";
 import { QuerySlots } from "../query-slots.js";
 import { servedColumns } from "../relations.js";
 import type { Statement } from "../sql.js";
@@ -16,7 +15,6 @@ import {
   type BufferedRows,
   type IsStillNeeded,
   type QueryContext,
-  type ResultColumn,
   type ResultColumns,
   type Rows,
   type RowStream,
@@ -51,6 +49,12 @@ export function openClickhouse(options: EngineOptions): Warehouse {
   return new ClickhouseEngine(address, options);
 }
 
+const TRAITS: DatabaseTraits = {
+  isRelationChange,
+  translated,
+  filterTypeOf: ({ type }) => filterType(parseType(type)),
+};
+
 class ClickhouseEngine extends BaseEngine {
   readonly #limits: QueryLimits;
   readonly #connection: ClickhouseConnection;
@@ -62,7 +66,7 @@ class ClickhouseEngine extends BaseEngine {
   readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
 
   constructor(address: ClickhouseAddress, options: EngineOptions) {
-    super(options);
+    super(options, TRAITS);
     const { statementTimeoutMs, streamTimeoutMs = NO_LIMITS, maxRowsRead = NO_LIMITS, warn } = options;
     this.#limits = { statementTimeoutMs, streamTimeoutMs, maxRowsRead };
     this.#connection = new ClickhouseConnection(address, warn);
@@ -80,18 +84,6 @@ class ClickhouseEngine extends BaseEngine {
 
   protected describe(relation: Relation): Promise<ResultColumns> {
     return this.#lookup.columns(relation);
-  }
-
-  protected isRelationChange(error: unknown): boolean {
-    return isRelationChange(error);
-  }
-
-  protected translated(error: unknown): Error {
-    return translated(error);
-  }
-
-  protected filterTypeOf({ type }: ResultColumn): FilterType | null {
-    return filterType(parseType(type));
   }
 
   protected async selectAggregate(

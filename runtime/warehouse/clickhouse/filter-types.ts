@@ -147,7 +147,7 @@ function addressType(cast: string, family: 4 | 6, allBits: number): FilterType {
 }
 
 /** First and last day of the types. */
-export const DATES = {
+const DATES = {
   Date: ["1970-01-01", "2149-06-06"],
   Date32: ["1900-01-01", "2299-12-31"],
 } as const;
@@ -177,7 +177,7 @@ interface TimeRange {
 export function timeRange(name: "DateTime" | "DateTime64", size: number): TimeRange {
   if (name === "DateTime") return { cast: "DateTime('UTC')", scale: 0, min: 0n, max: 2n ** 32n - 1n };
   const unit = 10n ** BigInt(size);
-  const last = nextDaySeconds("2299-12-31") * unit - 1n;
+  const last = epochSeconds("2300-01-01") * unit - 1n;
   const longest = 2n ** 63n - 1n;
   const max = last > longest ? longest : last;
   return {
@@ -189,13 +189,8 @@ export function timeRange(name: "DateTime" | "DateTime64", size: number): TimeRa
 }
 
 /** Midnight in UTC of a four-digit year's day, in seconds since 1970. */
-export function epochSeconds(date: string): bigint {
+function epochSeconds(date: string): bigint {
   return BigInt(Date.parse(`${date}T00:00:00Z`) / 1000);
-}
-
-/** Midnight in UTC after the day. */
-export function nextDaySeconds(date: string): bigint {
-  return epochSeconds(date) + 86_400n;
 }
 
 function timeType({ cast, scale, min, max }: TimeRange): FilterType {
@@ -219,7 +214,7 @@ function timeType({ cast, scale, min, max }: TimeRange): FilterType {
 }
 
 /** A time in UTC from units of `10^-scale` seconds since 1970. As a number ClickHouse reads `-0.5` as 0.5. */
-export function timeText(ticks: bigint, scale: number): string {
+function timeText(ticks: bigint, scale: number): string {
   const unit = 10n ** BigInt(scale);
   const fraction = ((ticks % unit) + unit) % unit;
   const date = new Date(Number((ticks - fraction) / unit) * 1000).toISOString();

@@ -4,15 +4,7 @@ import { constant, escapedIdentifier, join, sql, type Sql } from "../sql.js";
 import type { FilterType } from "../filter-values.js";
 import type { ResultColumns } from "../warehouse.js";
 import { escaped, MAX_PARAMETER_LENGTH, parameter } from "./parameters.js";
-import {
-  DATES,
-  epochSeconds,
-  filterType,
-  nextDaySeconds,
-  parseType,
-  timeRange,
-  timeText,
-} from "./filter-types.js";
+import { filterType, parseType } from "./filter-types.js";
 
 const NO_ROW = sql`0`;
 
@@ -29,9 +21,8 @@ export function where(condition: Condition, columns: ResultColumns): Sql {
     case "ILIKE":
       return sql`lowerUTF8(${textOf(column, type)}) LIKE lowerUTF8(${parameter(values[0] ?? "", "String")})`;
     case ">=":
-      return fromDay(column, type, values[0] ?? "");
     case "<=":
-      return upToDay(column, type, values[0] ?? "");
+      return comparesDay(operator, column, type, values[0] ?? "");
     case "null":
       return isNull(column, type, value === "true");
     case "ne":
@@ -162,46 +153,24 @@ function lists(values: readonly string[]): readonly (readonly string[])[] {
   return parts;
 }
 
-/** Days before the first of the type become its first day: ClickHouse would wrap them around. */
-function fromDay(column: string, type: string, day: string): Sql {
-  const { name, arguments: sizes } = parseType(type);
-  switch (name) {
+/** Days are in UTC; the last one is included whole, also for columns with a time of day. */
+function comparesDay(operator: ">=" | "<=", column: string, type: string, day: string): Sql {
+  switch (parseType(type).name) {
     case "Date":
-    case "Date32": {
-      const [first, last] = DATES[name];
-      if (day > last) return NO_ROW;
-      return sql`${columnOf(column)} >= ${parameter(day < first ? first : day, name)}`;
-    }
+    case "Date32":
+      return compares(operator === ">=" ? "gte" : "lte", column, type, day);
     case "DateTime":
-    case "DateTime64": {
-      const { cast, scale, min, max } = timeRange(name, Number(sizes[0]));
-      const from = epochSeconds(day) * 10n ** BigInt(scale);
-      if (from > max) return NO_ROW;
-      return sql`${columnOf(column)} >= ${parameter(timeText(from < min ? min : from, scale), cast)}`;
-    }
+    case "DateTime64":
+      return operator === ">="
+        ? compares("gte", column, type, `${day}T00:00:00Z`)
+        : compares("lt", column, type, `${dayAfter(day)}T00:00:00Z`);
     default:
-      return sql`${textOf(column, type)} >= ${parameter(day, "String")}`;
+      return sql`${textOf(column, type)} ${operator === ">=" ? COMPARISONS.gte : COMPARISONS.lte} ${parameter(day, "String")}`;
   }
 }
 
-/** Includes the whole last day, also for columns with a time of day. */
-function upToDay(column: string, type: string, day: string): Sql {
-  const { name, arguments: sizes } = parseType(type);
-  switch (name) {
-    case "Date":
-    case "Date32": {
-      const [first, last] = DATES[name];
-      if (day < first) return NO_ROW;
-      return sql`${columnOf(column)} <= ${parameter(day > last ? last : day, name)}`;
-    }
-    case "DateTime":
-    case "DateTime64": {
-      const { cast, scale, min, max } = timeRange(name, Number(sizes[0]));
-      const last = nextDaySeconds(day) * 10n ** BigInt(scale) - 1n;
-      if (last < min) return NO_ROW;
-      return sql`${columnOf(column)} <= ${parameter(timeText(last > max ? max : last, scale), cast)}`;
-    }
-    default:
-      return sql`${textOf(column, type)} <= ${parameter(day, "String")}`;
-  }
+/** Behind 9999-12-31 it has an expanded year. */
+function dayAfter(day: string): string {
+  const [next = ""] = new Date(Date.parse(day) + 86_400_000).toISOString().split("T");
+  return next;
 }

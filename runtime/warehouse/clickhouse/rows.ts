@@ -23,9 +23,6 @@ const LAYOUTS: Readonly<Record<TextFormat, Layout>> = {
 /** Bytes held back: more than the mark of an error, which may arrive in parts, and than any suffix. */
 const HELD_BYTES = 64;
 
-/** Bytes of an error's text that are kept for the log. */
-const MAX_ERROR_BYTES = 16 * 1024;
-
 const [NEWLINE, QUOTE, BRACE, BRACKET] = [0x0a, 0x22, 0x7b, 0x5d];
 
 /** First bytes of a record: ClickHouse quotes all texts, so that a letter of an error's text is none of them. */
@@ -45,31 +42,87 @@ export interface BodyReader {
   end(): Buffer;
 }
 
+/** Bytes of an error's text that are kept for the log. */
+const MAX_ERROR_BYTES = 16 * 1024;
+
+/** Of the text `Code: 159. `. */
+const CODE_BYTES = 15;
+
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * Finds the error that ClickHouse writes into a body when a query fails in the middle: SQL and the server's version must not
+ * reach a client. Servers from 25.11 on mark it with a tag.
+ */
+export abstract class BodyBytes implements BodyReader {
+  protected held: Buffer = NOTHING;
+  readonly #mark: string | null;
+  readonly #heldBytes: number;
+  /** Of an unmarked error, its code precedes what is searched for. */
+  readonly #codeBytes: number;
+  #error: Buffer | null = null;
+  abstract readonly returned: number;
+  abstract readonly hasMore: boolean;
+
+  /** `tag`: of the header `X-ClickHouse-Exception-Tag`. `unmarked`: what is in an error without one. `heldBytes`: held back at the end. */
+  constructor(tag: string | null, unmarked: string | null, heldBytes: number) {
+    this.#mark = tag === null ? unmarked : `\r\n__exception__\r\n${tag}`;
+    this.#heldBytes = heldBytes;
+    this.#codeBytes = tag === null ? CODE_BYTES : 0;
+  }
+
+  get error(): ClickhouseError | null {
+    return this.#error === null ? null : new ClickhouseError(this.#error.toString());
+  }
+
+  push(chunk: Buffer): Buffer {
+    if (this.#error !== null) return this.collectError(chunk);
+    const scanned = this.held.length;
+    const data = scanned === 0 ? chunk : Buffer.concat([this.held, chunk]);
+    const found = this.#mark === null ? -1 : data.indexOf(this.#mark);
+    return found >= 0
+      ? this.collectError(data.subarray(Math.max(0, found - this.#codeBytes)))
+      : this.pass(data, scanned);
+  }
+
+  abstract end(): Buffer;
+  /** The bytes of `data` that may be sent. The first `scanned` ones were passed before, and held. */
+  protected abstract pass(data: Buffer, scanned: number): Buffer;
+
+  /** Holds the last bytes; returns those before them. */
+  protected hold(data: Buffer): Buffer {
+    const safe = Math.max(0, data.length - this.#heldBytes);
+    this.held = data.subarray(safe);
+    return data.subarray(0, safe);
+  }
+
+  protected collectError(text: Buffer): Buffer {
+    const known = this.#error ?? NOTHING;
+    if (known.length < MAX_ERROR_BYTES) this.#error = Buffer.concat([known, text]);
+    return NOTHING;
+  }
+}
+
 /**
  * Passes the bytes of the rows on as ClickHouse writes them, without its frame. Counts the rows, cuts what follows the
- * page, and finds the error that ClickHouse writes into a body when a query fails in the middle: SQL and the server's
- * version must not reach a client. Servers from 25.11 on mark it with a tag; the text of older ones begins a line that
- * cannot be a row.
+ * page, and finds an unmarked error: its text begins a line that cannot be a row.
  */
-export class RowReader implements BodyReader {
+export class RowReader extends BodyBytes {
   readonly #layout: Layout;
   readonly #isCsv: boolean;
   readonly #limit: number;
-  readonly #mark: string | null;
-  #held: Buffer = Buffer.alloc(0);
-  #error: Buffer | null = null;
   #returned = 0;
   #hasStarted = false;
   #isCut = false;
   #isAtRow = true;
   #isQuoted = false;
 
-  /** `limit`: rows to pass on. `tag`: of the header `X-ClickHouse-Exception-Tag`. */
+  /** `limit`: rows to pass on. */
   constructor(format: TextFormat, limit: number, tag: string | null) {
+    super(tag, null, HELD_BYTES);
     this.#layout = LAYOUTS[format];
     this.#isCsv = this.#layout === CSV;
     this.#limit = limit;
-    this.#mark = tag === null ? null : `\r\n__exception__\r\n${tag}`;
   }
 
   get returned(): number {
@@ -80,48 +133,38 @@ export class RowReader implements BodyReader {
     return this.#isCut;
   }
 
-  get error(): ClickhouseError | null {
-    return this.#error === null ? null : new ClickhouseError(this.#error.toString());
-  }
-
-  push(chunk: Buffer): Buffer {
-    if (this.#error !== null) return this.#collectError(chunk);
-    if (this.#isCut) return NOTHING;
-    const scanned = this.#held.length;
-    const data = scanned === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    const found = this.#mark === null ? -1 : data.indexOf(this.#mark);
-    if (found >= 0) return this.#collectError(data.subarray(found));
-    if (!this.#hasStarted) return this.#start(data);
-    return this.#pass(data, scanned);
+  override push(chunk: Buffer): Buffer {
+    return this.#isCut ? NOTHING : super.push(chunk);
   }
 
   end(): Buffer {
     if (this.error !== null) throw this.error;
     if (this.#isCut) return NOTHING;
-    if (!this.#hasStarted && this.#layout !== ARRAY && this.#held.length === 0) return NOTHING;
+    if (!this.#hasStarted && this.#layout !== ARRAY && this.held.length === 0) return NOTHING;
     const { suffix } = this.#layout;
-    if (!this.#hasStarted || !this.#held.subarray(-suffix.length).equals(Buffer.from(suffix)))
+    if (!this.#hasStarted || !this.held.subarray(-suffix.length).equals(Buffer.from(suffix)))
       throw new ClickhouseError("The response of ClickHouse is incomplete.");
-    return this.#held.subarray(0, -suffix.length);
+    return this.held.subarray(0, -suffix.length);
+  }
+
+  protected pass(data: Buffer, scanned: number): Buffer {
+    return this.#hasStarted ? this.#rows(data, scanned) : this.#start(data);
   }
 
   /** Removes the prefix once it is there. */
   #start(data: Buffer): Buffer {
     const { prefix } = this.#layout;
-    this.#held = data;
+    this.held = data;
     if (data.length < Math.max(1, prefix.length)) return NOTHING;
-    if (data.toString("latin1", 0, prefix.length) !== prefix) return this.#collectError(data);
+    if (data.toString("latin1", 0, prefix.length) !== prefix) return this.collectError(data);
     this.#hasStarted = true;
-    return this.#pass(data.subarray(prefix.length), 0);
+    return this.#rows(data.subarray(prefix.length), 0);
   }
 
-  #pass(data: Buffer, scanned: number): Buffer {
+  #rows(data: Buffer, scanned: number): Buffer {
     const end = this.#isCsv ? this.#scanCsv(data, scanned) : this.#scanJson(data, scanned);
-    if (this.#error !== null) return NOTHING;
-    if (this.#isCut) return data.subarray(0, end);
-    const safe = Math.max(0, data.length - HELD_BYTES);
-    this.#held = data.subarray(safe);
-    return data.subarray(0, safe);
+    if (this.error !== null) return NOTHING;
+    return this.#isCut ? data.subarray(0, end) : this.hold(data);
   }
 
   /** Returns where to cut. JSON escapes line breaks: each one ends a row. */
@@ -152,7 +195,7 @@ export class RowReader implements BodyReader {
     const byte = data[at];
     if (!isRow) {
       if (this.#layout === ARRAY && (byte === BRACKET || byte === NEWLINE)) return true;
-      this.#collectError(data.subarray(at));
+      this.collectError(data.subarray(at));
       return false;
     }
     if (this.#returned === this.#limit) {
@@ -166,12 +209,4 @@ export class RowReader implements BodyReader {
   #cutAt(row: number): number {
     return Math.max(0, row - this.#layout.separator.length);
   }
-
-  #collectError(text: Buffer): Buffer {
-    const known = this.#error ?? NOTHING;
-    if (known.length < MAX_ERROR_BYTES) this.#error = Buffer.concat([known, text]);
-    return NOTHING;
-  }
 }
-
-const NOTHING = Buffer.alloc(0);

@@ -2,7 +2,7 @@ import { Message } from "apache-arrow";
 import { parquetMetadata } from "hyparquet";
 import type { TableFormat } from "../../model/query.js";
 import { ClickhouseError } from "./errors.js";
-import type { BodyReader } from "./rows.js";
+import { BodyBytes } from "./rows.js";
 
 /** Servers before 25.11 do not mark an error in a body. A text of the data that contains this looks like one there. */
 const UNMARKED_ERROR = "DB::Exception: ";
@@ -21,21 +21,17 @@ const ENDS: Readonly<Record<TableFormat, Buffer>> = {
 };
 
 /**
- * Passes the bytes of a table on as ClickHouse writes them, except for the error that it writes behind them when a query
- * fails in the middle: SQL and the server's version must not reach a client.
+ * Passes the bytes of a table on as ClickHouse writes them, except for the error behind them and the server's version.
  */
-export class TableReader implements BodyReader {
+export class TableReader extends BodyBytes {
   /** A table is not cut: its query has the page's own limit. */
   readonly hasMore = false;
   readonly #format: TableFormat;
-  readonly #mark: string;
   readonly #counter: RowCounter;
-  #held: Buffer = Buffer.alloc(0);
-  #error: Buffer | null = null;
 
   constructor(format: TableFormat, tag: string | null) {
+    super(tag, UNMARKED_ERROR, HELD_BYTES);
     this.#format = format;
-    this.#mark = tag === null ? UNMARKED_ERROR : `\r\n__exception__\r\n${tag}`;
     this.#counter = format === "parquet" ? new ParquetCounter() : new ArrowCounter(format);
   }
 
@@ -44,37 +40,21 @@ export class TableReader implements BodyReader {
     return this.#counter.rows;
   }
 
-  get error(): ClickhouseError | null {
-    return this.#error === null ? null : new ClickhouseError(this.#error.toString());
-  }
-
-  push(chunk: Buffer): Buffer {
-    if (this.#error !== null) return this.#collectError(chunk);
-    const data = Buffer.concat([this.#held, chunk]);
-    const found = data.indexOf(this.#mark);
-    if (found >= 0) return this.#collectError(data.subarray(Math.max(0, found - UNMARKED_ERROR.length)));
-    const safe = Math.max(0, data.length - HELD_BYTES);
-    this.#held = data.subarray(safe);
-    return this.#passed(data.subarray(0, safe));
-  }
-
   end(): Buffer {
     if (this.error !== null) throw this.error;
     const end = ENDS[this.#format];
-    if (!this.#held.subarray(-end.length).equals(end))
+    if (!this.held.subarray(-end.length).equals(end))
       throw new ClickhouseError("The response of ClickHouse is incomplete.");
-    return this.#passed(this.#format === "parquet" ? withoutVersion(this.#held) : this.#held);
+    return this.#passed(this.#format === "parquet" ? withoutVersion(this.held) : this.held);
+  }
+
+  protected pass(data: Buffer): Buffer {
+    return this.#passed(this.hold(data));
   }
 
   #passed(bytes: Buffer): Buffer {
     this.#counter.push(bytes);
     return bytes;
-  }
-
-  #collectError(text: Buffer): Buffer {
-    const known = this.#error ?? NOTHING;
-    if (known.length < MAX_ERROR_BYTES) this.#error = Buffer.concat([known, text]);
-    return NOTHING;
   }
 }
 
@@ -87,11 +67,6 @@ function withoutVersion(end: Buffer): Buffer {
   const last = match.index + program.length;
   return Buffer.from(end).fill(" ", last - version.length, last);
 }
-
-const NOTHING = Buffer.alloc(0);
-
-/** Bytes of an error's text that are kept for the log. */
-const MAX_ERROR_BYTES = 16 * 1024;
 
 /** Counts the rows of a table from its bytes. */
 export interface RowCounter {

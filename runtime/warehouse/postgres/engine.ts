@@ -1,9 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Relation } from "../../model/endpoint.js";
 import type { ResolvedQuery } from "../../model/query.js";
-import { BaseEngine, type EngineOptions } from "../base-engine.js";
+import { BaseEngine, type DatabaseTraits, type EngineOptions } from "../base-engine.js";
 import type { QueryTicket } from "../fair-queue.js";
-import type { FilterType } from "../filter-values.js";
 import { servedColumns } from "../relations.js";
 import type { Statement } from "../sql.js";
 import {
@@ -15,7 +14,6 @@ import {
   QueryTimeout,
   readAggregate,
   RelationMissing,
-  type ResultColumn,
   type ResultColumns,
   type Rows,
   type Warehouse,
@@ -39,6 +37,12 @@ export function openPostgres(options: EngineOptions): Warehouse {
   return new PostgresEngine(options);
 }
 
+const TRAITS: DatabaseTraits = {
+  isRelationChange,
+  translated: (error) => (isConnectionFailure(error) ? new DatabaseUnreachable(error) : (error as Error)),
+  filterTypeOf: ({ type }) => filterType(type),
+};
+
 class PostgresEngine extends BaseEngine {
   readonly #pool: ConnectionPool;
   readonly #resources: StreamResources = { budget: this.budget, open: new Set() };
@@ -46,7 +50,7 @@ class PostgresEngine extends BaseEngine {
   readonly #liveness: LivenessCheck;
 
   constructor(options: EngineOptions) {
-    super(options);
+    super(options, TRAITS);
     const { url, statementTimeoutMs, warn } = options;
     const onIdleError = (error: Error): void => warn(withoutClient(error), "database connection lost");
     this.#control = new ControlConnection(url, this.#resources.open, onIdleError);
@@ -59,18 +63,6 @@ class PostgresEngine extends BaseEngine {
       onIdleError,
     });
     this.#liveness = new LivenessCheck(this.#pool, () => this.#control.ping());
-  }
-
-  protected isRelationChange(error: unknown): boolean {
-    return isRelationChange(error);
-  }
-
-  protected translated(error: unknown): Error {
-    return isConnectionFailure(error) ? new DatabaseUnreachable(error) : (error as Error);
-  }
-
-  protected filterTypeOf({ type }: ResultColumn): FilterType | null {
-    return filterType(type);
   }
 
   protected select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
@@ -148,7 +140,7 @@ class PostgresEngine extends BaseEngine {
       this.#pool.run({ statement: describe(relation), ticket, limits, reader: new OneText(resolve, reject) });
     });
     if (text === null) throw new RelationMissing(relation.join("."));
-    return JSON.parse(text) as ResultColumn[];
+    return JSON.parse(text) as ResultColumns;
   }
 
   isReachable(): Promise<boolean> {
