@@ -1,82 +1,123 @@
 import fc from "fast-check";
 import pg from "pg";
-import { afterAll, expect, it } from "vitest";
-import { databaseUrl, ownSchema } from "../../support/database.js";
-import { manifestOf } from "../../support/manifest.js";
-import { KEYS, serveManifest } from "../../support/service.js";
-import { filteredRequests, filteredWhere, sendFiltered } from "../filtered-requests.js";
-import { COLUMN_FILTERS, FILTERS, LISTS, shownValue, typedLiteral, typeOf } from "../reference-filters.js";
-import { COLUMNS, NAMES, ROWS, valueOf } from "../special-values.js";
+import { afterAll, describe, expect, it } from "vitest";
+import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
+import { databaseUrl, ownSchema } from "../support/database.js";
+import { compact } from "../support/http-client.js";
+import { manifestOf } from "../support/manifest.js";
+import { KEYS, serveManifest } from "../support/service.js";
+import { CLICKHOUSE } from "./clickhouse-reference.js";
+import { POSTGRES } from "./postgres-reference.js";
+import {
+  filteredRequests,
+  filteredWhere,
+  type Reference,
+  ROWS,
+  sendFiltered,
+  type TestFilter,
+  valueOf,
+} from "./reference.js";
 
-/** Requests with valid parameters, each compared with what PostgreSQL says by SQL of this test's own. */
+/** Requests with valid parameters, each compared with what the database says by SQL of this test's own. */
 const REQUESTS = 2000;
 
 /** The same with column filters and chosen columns. */
-const FILTERED_REQUESTS = 3000;
+const FILTERED_REQUESTS = 2000;
 
-const ids = Array.from({ length: ROWS }, (_, i) => i + 1);
-const definition = Object.entries(COLUMNS).map(([name, { type }]) => `"${name}" ${type}`);
-const schema = await ownSchema(
-  `CREATE TABLE @.rows (id int, ${definition.join(", ")});
-   INSERT INTO @.rows VALUES ${ids.map((id) => `(${NAMES.map((name) => valueOf(name, id)[0]).join(", ")})`).join(", ")}`,
-);
-
-const SORTABLE = ["id", "label", "amount", "day", "at", "wide", "ratio"];
 const MAX_LIMIT = 250;
 
-const api = (response: string): object => ({
-  methods: ["GET", "POST"],
-  allow_unfiltered: true,
-  parameters: Object.entries(FILTERS).map(([name, { column, operator, case: letterCase }]) => ({
-    name,
-    column,
-    operator,
-    type: typeOf(operator),
-    ...(letterCase && { case: letterCase }),
-  })),
-  pagination: { enabled: true, default_limit: 10, max_limit: MAX_LIMIT, response },
-  sort: [{ column: "id", direction: "DESC" }],
-  sortable_fields: SORTABLE,
-});
+const rowsOf = (reference: Reference): string =>
+  Array.from({ length: ROWS }, (_, i) => i + 1)
+    .map(
+      (id) =>
+        `(${namesOf(reference)
+          .map((name) => valueOf(reference, name, id)[0])
+          .join(", ")})`,
+    )
+    .join(", ");
+const namesOf = ({ columns }: Reference): readonly string[] => ["id", ...Object.keys(columns)];
+const definitionOf = ({ idType, columns }: Reference): string =>
+  [`id ${idType}`, ...Object.entries(columns).map(([name, { type }]) => `${name} ${type}`)].join(", ");
 
-const columns = Object.fromEntries(NAMES.map((name) => [name, COLUMNS[name]?.type ?? "int"]));
-const models = ["list", "envelope"].map((name) => ({
-  name,
-  schema,
-  columns,
-  tags: ["production", "law", `api:${name}`],
-  api: api(name),
-}));
-models.push({
-  name: "filtered",
-  schema,
-  columns,
-  tags: ["production", "law", "api:filtered"],
-  api: { ...api("list"), parameters: [] },
-});
-
-/** All models are of one table; its times without a zone are of Vienna. */
-function manifest(): unknown {
-  const base = manifestOf(models) as {
-    nodes: Record<string, { config: { meta: Record<string, unknown> } }>;
-  };
-  const routewright = { timezone: "Europe/Vienna" };
-  const filtered = { ...routewright, fields: true, filters: Object.keys(COLUMN_FILTERS) };
-  const nodes = Object.entries(base.nodes).map(([id, { config, ...node }]) => {
-    const own = id.endsWith("filtered") ? filtered : routewright;
-    return [
-      id,
-      { ...node, alias: "rows", config: { ...config, meta: { ...config.meta, routewright: own } } },
-    ];
-  });
-  return { ...base, nodes: Object.fromEntries(nodes) as unknown };
+interface Database {
+  readonly reference: Reference;
+  readonly adapter: string;
+  readonly url: string;
+  readonly schema: string;
+  /** The ids that a query of the table selects. */
+  readonly ids: (rest: string) => Promise<readonly number[]>;
 }
 
-const url = await serveManifest(manifest(), { RATE_LIMITS: "tier3=10000000" });
-const client = new pg.Client({ connectionString: databaseUrl });
-await client.connect();
-await client.query("SET timezone = 'Asia/Kolkata'");
-afterAll(() => client.end());
+async function postgres(): Promise<Database> {
+  const schema = await ownSchema(
+    `CREATE TABLE @.rows (${definitionOf(POSTGRES)}); INSERT INTO @.rows VALUES ${rowsOf(POSTGRES)}`,
+  );
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 4, options: "-c timezone=Asia/Kolkata" });
+  afterAll(() => pool.end());
+  const ids = async (rest: string): Promise<readonly number[]> => {
+    const { rows } = await pool.query<{ id: number }>(`SELECT id FROM "${schema}".rows ${rest}`);
+    return rows.map(({ id }) => id);
+  };
+  return { reference: POSTGRES, adapter: "postgres", url: databaseUrl, schema, ids };
+}
+
+/** From so many alternatives ClickHouse makes a list, which tells 0 from -0 and cuts fractions of seconds. */
+const NO_LISTS = "SETTINGS optimize_min_equality_disjunction_chain_length = 1000";
+
+async function clickhouseDatabase(): Promise<Database> {
+  const schema = await ownDatabase([
+    `CREATE TABLE @.rows (${definitionOf(CLICKHOUSE)}) ORDER BY id`,
+    `INSERT INTO @.rows VALUES ${rowsOf(CLICKHOUSE)}`,
+  ]);
+  const ids = async (rest: string): Promise<readonly number[]> => {
+    const lines = await clickhouse(`SELECT id FROM ${schema}.rows ${rest} ${NO_LISTS} FORMAT TSV`);
+    return lines
+      .split("\n")
+      .filter((line) => line !== "")
+      .map(Number);
+  };
+  return { reference: CLICKHOUSE, adapter: "clickhouse", url: clickhouseUrl(), schema, ids };
+}
+
+const typeOf = ({ operator }: TestFilter): string =>
+  operator === "IN" ? "string_list" : operator === ">=" || operator === "<=" ? "date" : "string";
+
+/** Serves the table as a list, in an envelope, and with column filters. */
+function serve({ reference, adapter, url, schema }: Database): Promise<string> {
+  const parameters = Object.entries(reference.filters).map(([name, filter]) => ({
+    ...{ name, column: filter.column, operator: filter.operator, type: typeOf(filter) },
+    ...(filter.case && { case: filter.case }),
+  }));
+  const models = (["list", "envelope", "filtered"] as const).map((name) => ({
+    name,
+    schema,
+    columns: {
+      id: reference.idType,
+      ...Object.fromEntries(Object.entries(reference.columns).map(([column, { type }]) => [column, type])),
+    },
+    tags: ["production", "law", `api:${name}`],
+    api: {
+      methods: ["GET", "POST"],
+      allow_unfiltered: true,
+      parameters: name === "filtered" ? [] : parameters,
+      pagination: {
+        ...{ enabled: true, default_limit: 10, max_limit: MAX_LIMIT },
+        response: name === "envelope" ? name : "list",
+      },
+      sort: [{ column: "id", direction: "DESC" }],
+      sortable_fields: reference.sortable,
+    },
+    routewright: {
+      ...reference.settings,
+      ...(name === "filtered" && { fields: true, filters: Object.keys(reference.columnFilters) }),
+    },
+  }));
+  const manifest = manifestOf(models, { adapter_type: adapter }) as {
+    nodes: Record<string, { alias: string }>;
+  };
+  for (const node of Object.values(manifest.nodes)) node.alias = "rows";
+  return serveManifest(manifest, { DATABASE_URL: url, RATE_LIMITS: "tier3=10000000" });
+}
 
 interface Request {
   readonly endpoint: "list" | "envelope";
@@ -93,53 +134,42 @@ interface Request {
   readonly encoding: "identity" | "gzip" | "br";
 }
 
-const filter = fc
-  .constantFrom(...Object.entries(FILTERS))
-  .chain(([name, { operator, values }]) =>
-    fc.tuple(
-      fc.constant(name),
-      fc.array(fc.constantFrom(...values), { minLength: 1, maxLength: LISTS.has(operator) ? 4 : 1 }),
-    ),
-  );
-
-const request: fc.Arbitrary<Request> = fc.record({
-  endpoint: fc.constantFrom("list", "envelope"),
-  filters: fc.uniqueArray(filter, { maxLength: 2, selector: ([name]) => name }),
-  sort: fc.option(fc.tuple(fc.constantFrom(...SORTABLE), fc.constantFrom("ASC", "DESC", "desc", null))),
-  limit: fc.option(fc.oneof(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: MAX_LIMIT }))),
-  offset: fc.option(fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: ROWS + 10 }))),
-  format: fc.constantFrom("json", "json", "csv", "ndjson"),
-  by: fc.constantFrom("accept", "suffix"),
-  method: fc.constantFrom("GET", "GET", "POST"),
-  joined: fc.boolean(),
-  encoding: fc.constantFrom("identity", "gzip", "br"),
-});
-
-/** What PostgreSQL says: the ids of the page in their order, and whether rows follow. */
-async function expected({ filters, sort, limit, offset }: Request) {
-  const wheres = filters.map(
-    ([name, values]) => `(${values.map((v) => FILTERS[name]?.sql(v)).join(" OR ")})`,
-  );
-  const orders = [
-    ...(sort === null ? [] : [`"${sort[0]}" ${sort[1] ?? "ASC"}`]),
-    ...(sort?.[0] === "id" ? [] : ["id DESC"]),
-  ];
-  const where = wheres.length === 0 ? "" : `WHERE ${wheres.join(" AND ")}`;
-  const statement = `SELECT id FROM "${schema}".rows ${where} ORDER BY ${orders.join(", ")}`;
-  const { rows } = await client.query<{ id: number }>(statement);
-  const [from, count] = [offset ?? 0, limit ?? 10];
-  const page = rows.slice(from, from + count).map(({ id }) => id);
-  return { page, hasMore: rows.length > from + count };
+function requestsTo({ filters, sortable }: Reference): fc.Arbitrary<Request> {
+  const filter = fc
+    .constantFrom(...Object.entries(filters))
+    .chain(([name, { operator, values }]) =>
+      fc.tuple(
+        fc.constant(name),
+        fc.array(fc.constantFrom(...values), { minLength: 1, maxLength: operator === "IN" ? 4 : 1 }),
+      ),
+    );
+  return fc.record({
+    endpoint: fc.constantFrom("list", "envelope"),
+    filters: fc.uniqueArray(filter, { maxLength: 2, selector: ([name]) => name }),
+    sort: fc.option(fc.tuple(fc.constantFrom(...sortable), fc.constantFrom("ASC", "DESC", "desc", null))),
+    limit: fc.option(fc.oneof(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: MAX_LIMIT }))),
+    offset: fc.option(fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: ROWS + 10 }))),
+    format: fc.constantFrom("json", "json", "csv", "ndjson"),
+    by: fc.constantFrom("accept", "suffix"),
+    method: fc.constantFrom("GET", "GET", "POST"),
+    joined: fc.boolean(),
+    encoding: fc.constantFrom("identity", "gzip", "br"),
+  });
 }
 
 const MEDIA = { json: "application/json", csv: "text/csv", ndjson: "application/x-ndjson" } as const;
 
-function send(sent: Request, tag: string | null): Promise<Response> {
+function send(
+  url: string,
+  { filters: tested }: Reference,
+  sent: Request,
+  tag: string | null,
+): Promise<Response> {
   const { endpoint, filters, sort, limit, offset, format, by, method, joined, encoding } = sent;
   const fields: [string, string | readonly string[] | number][] = [
     ...filters.map(([name, values]): [string, string | readonly string[]] => [
       name,
-      LISTS.has(FILTERS[name]?.operator ?? "") && !joined ? values : values.join(","),
+      tested[name]?.operator === "IN" && !joined ? values : values.join(","),
     ]),
     ...(sort === null ? [] : [["sort_by", sort[0]] as [string, string]]),
     ...(sort?.[1] == null ? [] : [["sort_direction", sort[1]] as [string, string]]),
@@ -166,33 +196,41 @@ function send(sent: Request, tag: string | null): Promise<Response> {
 }
 
 /** `fields`: the chosen columns; none: all. */
-const jsonRow = (id: number, fields: readonly string[] = []): string =>
-  `{${(fields.length === 0 ? NAMES : fields).map((name) => `${JSON.stringify(name)}:${valueOf(name, id)[1]}`).join(",")}}`;
+function jsonRow(reference: Reference, id: number, fields: readonly string[] = []): string {
+  const names = fields.length === 0 ? namesOf(reference) : fields;
+  return `{${names.map((name) => `${JSON.stringify(name)}:${valueOf(reference, name, id)[1]}`).join(",")}}`;
+}
 
-const csvRow = (id: number): string =>
-  NAMES.map((name) => csvField(COLUMNS[name]?.type ?? "int", valueOf(name, id)[1])).join(",");
-
-const QUOTED: ReadonlySet<string> = new Set(["text", "json", "jsonb", "float8[]"]);
-
-/** RFC 4180: null is empty, texts and documents are quoted; a string is its own text. */
-function csvField(type: string, json: string): string {
+/** RFC 4180: null is empty; a string is its own text. */
+function csvField(json: string, isQuoted: boolean): string {
   if (json === "null") return "";
   const value = json.startsWith('"') && !json.includes("\\u0000") ? (JSON.parse(json) as string) : json;
-  return QUOTED.has(type) ? `"${value.replaceAll('"', '""')}"` : value;
+  return isQuoted ? `"${value.replaceAll('"', '""')}"` : value;
+}
+
+function csvRow(reference: Reference, id: number): string {
+  const fields = namesOf(reference).map((name) => {
+    const json = valueOf(reference, name, id)[1];
+    return csvField(json, reference.isQuoted(name, json));
+  });
+  return fields.join(",");
 }
 
 function bodyOf(
+  reference: Reference,
   { endpoint, format, limit, offset }: Request,
   page: readonly number[],
   hasMore: boolean,
 ): string {
   switch (format) {
-    case "csv":
-      return [NAMES.join(","), ...page.map(csvRow)].map((line) => `${line}\r\n`).join("");
+    case "csv": {
+      const lines = [namesOf(reference).join(","), ...page.map((id) => csvRow(reference, id))];
+      return lines.map((line) => `${line}\r\n`).join("");
+    }
     case "ndjson":
-      return page.map((id) => `${jsonRow(id)}\n`).join("");
+      return page.map((id) => `${jsonRow(reference, id)}\n`).join("");
     case "json": {
-      const rows = `[${page.map((id) => jsonRow(id)).join(",")}]`;
+      const rows = `[${page.map((id) => jsonRow(reference, id)).join(",")}]`;
       const pagination = {
         limit: limit ?? 10,
         offset: offset ?? 0,
@@ -204,56 +242,78 @@ function bodyOf(
   }
 }
 
-it(`answers ${String(REQUESTS)} valid requests as PostgreSQL does`, async () => {
-  let [filled, notModified] = [0, 0];
-  await fc.assert(
-    fc.asyncProperty(request, async (sent) => {
-      const [response, { page, hasMore }] = await Promise.all([send(sent, null), expected(sent)]);
-      const body = await response.text();
-      expect([response.status, body]).toEqual([200, bodyOf(sent, page, hasMore)]);
+/** Of both engines a request at a time would take longest: some are under way together. */
+async function forEach<T>(requests: T[], run: (sent: T, left: number) => Promise<void>): Promise<void> {
+  const work = async (): Promise<void> => {
+    for (let sent; (sent = requests.pop()) !== undefined;) await run(sent, requests.length);
+  };
+  await Promise.all(Array.from({ length: 4 }, work));
+}
+
+const databases = { PostgreSQL: postgres, ...(hasClickhouse && { ClickHouse: clickhouseDatabase }) };
+
+describe.each(Object.entries(databases))("the API answers as %s does", async (_, open) => {
+  const database = await open();
+  const { reference, ids } = database;
+  const url = await serve(database);
+  const ordered = (sort: readonly [string, string | null] | null): string =>
+    `ORDER BY ${[
+      ...(sort === null
+        ? []
+        : [reference.order(sort[0], sort[1]?.toUpperCase() === "DESC" ? "DESC" : "ASC")]),
+      ...(sort?.[0] === "id" ? [] : ["id DESC"]),
+    ].join(", ")}`;
+
+  it(`to ${String(REQUESTS)} valid requests`, async () => {
+    let [filled, notModified] = [0, 0];
+    await forEach(fc.sample(requestsTo(reference), REQUESTS), async (sent, left) => {
+      const { filters, sort, limit, offset } = sent;
+      const wheres = filters.map(
+        ([name, values]) => `(${values.map((v) => reference.filters[name]?.sql(v)).join(" OR ")})`,
+      );
+      const where = wheres.length === 0 ? "" : `WHERE ${wheres.join(" AND ")}`;
+      const [response, rows] = await Promise.all([
+        send(url, reference, sent, null),
+        ids(`${where} ${ordered(sort)}`),
+      ]);
+      const [from, count] = [offset ?? 0, limit ?? 10];
+      const page = rows.slice(from, from + count);
+      const hasMore = rows.length > from + count;
+      const body = compact(await response.text());
+      expect([sent, response.status, body]).toEqual([sent, 200, bodyOf(reference, sent, page, hasMore)]);
       expect(response.headers.get("link")?.includes('rel="next"') ?? false).toBe(hasMore);
       if (page.length > 0) filled++;
       const tag = response.headers.get("etag");
-      if (tag === null || sent.method === "POST") return;
-      const again = await send(sent, tag);
+      // One in eight is asked again.
+      if (tag === null || sent.method === "POST" || left % 8 > 0) return;
+      const again = await send(url, reference, sent, tag);
       expect([again.status, await again.text()]).toEqual([304, ""]);
       notModified++;
-    }),
-    { numRuns: REQUESTS },
-  );
-  // The requests are not of the kind that finds nothing.
-  expect(filled).toBeGreaterThan(REQUESTS / 3);
-  expect(notModified).toBeGreaterThan(REQUESTS / 3);
-});
+    });
+    // The requests are not of the kind that finds nothing.
+    expect(filled).toBeGreaterThan(REQUESTS / 3);
+    expect(notModified).toBeGreaterThan(REQUESTS / 24);
+  });
 
-const filteredRequest = filteredRequests({
-  filters: COLUMN_FILTERS,
-  names: NAMES,
-  sortable: SORTABLE,
-  maxLimit: MAX_LIMIT,
-});
-
-it(`answers ${String(FILTERED_REQUESTS)} requests with column filters and fields as PostgreSQL does`, async () => {
-  let filled = 0;
-  await fc.assert(
-    fc.asyncProperty(filteredRequest, async (sent) => {
+  it(`to ${String(FILTERED_REQUESTS)} requests with column filters and fields`, async () => {
+    const table = {
+      ...{ filters: reference.columnFilters, names: namesOf(reference) },
+      ...{ sortable: reference.sortable, maxLimit: MAX_LIMIT },
+    };
+    let filled = 0;
+    await forEach(fc.sample(filteredRequests(table), FILTERED_REQUESTS), async (sent) => {
       const { fields, sort, limit, offset } = sent;
-      const orders = [
-        ...(sort === null ? [] : [`"${sort[0]}" ${sort[1]}`]),
-        ...(sort?.[0] === "id" ? [] : ["id DESC"]),
-      ];
-      const where = filteredWhere(sent, shownValue, typedLiteral);
-      const statement = `SELECT id FROM "${schema}".rows ${where} ORDER BY ${orders.join(", ")}`;
-      const [response, { rows }] = await Promise.all([
+      const where = filteredWhere(sent, reference.shown, reference.literal);
+      const [response, rows] = await Promise.all([
         sendFiltered(`${url}/v1/law/filtered`, sent),
-        client.query<{ id: number }>(statement),
+        ids(`${where} ${ordered(sort)}`),
       ]);
-      const page = rows.slice(offset, offset + limit).map(({ id }) => jsonRow(id, fields));
-      expect([response.status, await response.text()]).toEqual([200, `[${page.join(",")}]`]);
-      expect(response.headers.get("x-total-count")).toBe(String(rows.length));
+      const page = rows.slice(offset, offset + limit).map((id) => jsonRow(reference, id, fields));
+      const body = compact(await response.text());
+      expect([sent, response.status, body]).toEqual([sent, 200, `[${page.join(",")}]`]);
+      expect([sent, response.headers.get("x-total-count")]).toEqual([sent, String(rows.length)]);
       if (page.length > 0) filled++;
-    }),
-    { numRuns: FILTERED_REQUESTS },
-  );
-  expect(filled).toBeGreaterThan(FILTERED_REQUESTS / 3);
+    });
+    expect(filled).toBeGreaterThan(FILTERED_REQUESTS / 3);
+  });
 });

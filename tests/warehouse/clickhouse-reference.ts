@@ -1,20 +1,18 @@
-import type { FilteredColumn } from "../warehouse/filtered-requests.js";
-
-export const ROWS = 300;
-
-type Value = readonly [sql: string, json: string];
-interface TestColumn {
-  readonly type: string;
-  readonly values: readonly Value[];
-}
+import {
+  type FilteredColumn,
+  NULL,
+  type Reference,
+  type TestColumn,
+  type TestFilter,
+  type Value,
+} from "./reference.js";
 
 const quote = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 const text = (value: string): Value => [quote(value), JSON.stringify(value)];
-const NULL: Value = ["NULL", "null"];
 const number = (digits: string): Value => [`'${digits}'`, digits];
 
 /** Special values; lengths that have no common divisor combine them differently in each row. */
-export const COLUMNS: Readonly<Record<string, TestColumn>> = {
+const COLUMNS: Readonly<Record<string, TestColumn>> = {
   label: {
     type: "Nullable(String)",
     values: [
@@ -104,21 +102,6 @@ export const COLUMNS: Readonly<Record<string, TestColumn>> = {
     ],
   },
 };
-export const NAMES = ["id", ...Object.keys(COLUMNS)];
-
-export function valueOf(name: string, id: number): Value {
-  if (name === "id") return [String(id), String(id)];
-  const { values } = COLUMNS[name] ?? { values: [] };
-  return values[(id + Math.floor(id / values.length)) % values.length] ?? NULL;
-}
-
-export interface TestFilter {
-  readonly column: string;
-  readonly operator: "=" | "IN" | "ILIKE" | ">=" | "<=";
-  readonly case?: "lower" | "upper";
-  readonly sql: (value: string) => string;
-  readonly values: readonly string[];
-}
 
 const LABELS = [
   "Straße",
@@ -139,7 +122,7 @@ const pattern = (value: string): string => {
   return quote(literal.includes("%") ? literal : `%${literal}%`);
 };
 
-export const FILTERS: Readonly<Record<string, TestFilter>> = {
+const FILTERS: Readonly<Record<string, TestFilter>> = {
   id: {
     column: "id",
     operator: "=",
@@ -286,50 +269,49 @@ export const FILTERS: Readonly<Record<string, TestFilter>> = {
 };
 
 /** Columns that requests filter by with operators; `sql`: a value of the type. */
-export const COLUMN_FILTERS: Readonly<
-  Record<string, FilteredColumn & { readonly sql: (value: string) => string }>
-> = {
-  id: {
-    type: "UInt32",
-    values: ["1", "150", "-3", "299", "99999999999"],
-    sql: (v) => `toInt128(${quote(v)})`,
-  },
-  amount: {
-    type: "Decimal",
-    values: ["12.3", "12.300", "0", "-7.0", "1.23e1", "18446744073709551614.5"],
-    sql: (v) => `toDecimal256(${quote(v)}, 10)`,
-  },
-  wide: {
-    type: "UInt64",
-    values: ["9007199254740993", "0", "18446744073709551615", "18446744073709551616", "-1"],
-    sql: (v) => `toInt128(${quote(v)})`,
-  },
-  ratio: {
-    type: "Float64",
-    values: ["0", "0.1", "-1e300", "1.5"],
-    sql: (v) => `toFloat64(${quote(v)})`,
-  },
-  day: {
-    type: "Date32",
-    values: ["2024-02-29", "1970-01-01", "2299-12-31"],
-    sql: (v) => `toDate32(${quote(v)})`,
-  },
-  at: {
-    type: "DateTime64",
-    values: [
-      "2024-02-29T23:59:59.999Z",
-      "2024-02-29T23:59:59.999999Z",
-      "2024-03-01T02:00:00+02:00",
-      "1970-01-01T00:00:00Z",
-    ],
-    sql: (v) => `parseDateTime64BestEffort(${quote(v)}, 6, 'UTC')`,
-  },
-  label: { type: "String", values: LABELS, sql: quote },
-  flag: { type: "Bool", values: ["true", "false"], sql: (v) => v },
-};
+const COLUMN_FILTERS: Readonly<Record<string, FilteredColumn & { readonly sql: (value: string) => string }>> =
+  {
+    id: {
+      type: "UInt32",
+      values: ["1", "150", "-3", "299", "99999999999"],
+      sql: (v) => `toInt128(${quote(v)})`,
+    },
+    amount: {
+      type: "Decimal",
+      values: ["12.3", "12.300", "0", "-7.0", "1.23e1", "18446744073709551614.5"],
+      sql: (v) => `toDecimal256(${quote(v)}, 10)`,
+    },
+    wide: {
+      type: "UInt64",
+      values: ["9007199254740993", "0", "18446744073709551615", "18446744073709551616", "-1"],
+      sql: (v) => `toInt128(${quote(v)})`,
+    },
+    ratio: {
+      type: "Float64",
+      values: ["0", "0.1", "-1e300", "1.5"],
+      sql: (v) => `toFloat64(${quote(v)})`,
+    },
+    day: {
+      type: "Date32",
+      values: ["2024-02-29", "1970-01-01", "2299-12-31"],
+      sql: (v) => `toDate32(${quote(v)})`,
+    },
+    at: {
+      type: "DateTime64",
+      values: [
+        "2024-02-29T23:59:59.999Z",
+        "2024-02-29T23:59:59.999999Z",
+        "2024-03-01T02:00:00+02:00",
+        "1970-01-01T00:00:00Z",
+      ],
+      sql: (v) => `parseDateTime64BestEffort(${quote(v)}, 6, 'UTC')`,
+    },
+    label: { type: "String", values: LABELS, sql: quote },
+    flag: { type: "Bool", values: ["true", "false"], sql: (v) => v },
+  };
 
 /** What responses show of a column, of a type that compares without loss. */
-export function shownValue(column: string): string {
+function shownValue(column: string): string {
   switch (column) {
     case "id":
     case "wide":
@@ -342,3 +324,16 @@ export function shownValue(column: string): string {
       return column;
   }
 }
+
+export const CLICKHOUSE: Reference = {
+  idType: "UInt32",
+  columns: COLUMNS,
+  filters: FILTERS,
+  columnFilters: COLUMN_FILTERS,
+  sortable: ["id", "label", "amount", "day", "at", "wide", "ratio", "mood"],
+  settings: {},
+  isQuoted: (_, json) => /^["[]/.test(json),
+  shown: shownValue,
+  literal: (column, value) => COLUMN_FILTERS[column]?.sql(value) ?? "",
+  order: (column, direction) => `${column} ${direction} NULLS ${direction === "DESC" ? "FIRST" : "LAST"}`,
+};

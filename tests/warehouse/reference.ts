@@ -1,10 +1,58 @@
 import fc from "fast-check";
 import { KEYS } from "../support/service.js";
 
+/** A value as SQL and as the JSON that the API documents for it. */
+export type Value = readonly [sql: string, json: string];
+
+export const NULL: Value = ["NULL", "null"];
+
+export interface TestColumn {
+  readonly type: string;
+  readonly values: readonly Value[];
+}
+
+/** A filter: the operator of its parameter, SQL for a value, and values to ask for. */
+export interface TestFilter {
+  readonly column: string;
+  readonly operator: "=" | "IN" | "ILIKE" | ">=" | "<=";
+  readonly case?: "lower" | "upper";
+  readonly sql: (value: string) => string;
+  readonly values: readonly string[];
+}
+
 /** A column that requests filter by with operators, and values to ask for. */
 export interface FilteredColumn {
   readonly type: string;
   readonly values: readonly string[];
+}
+
+/** A table of special values, and how its engine selects them by SQL that is not the product's. */
+export interface Reference {
+  /** Of the column `id`. */
+  readonly idType: string;
+  readonly columns: Readonly<Record<string, TestColumn>>;
+  readonly filters: Readonly<Record<string, TestFilter>>;
+  readonly columnFilters: Readonly<Record<string, FilteredColumn>>;
+  readonly sortable: readonly string[];
+  /** Of the models' `meta.routewright`. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Whether CSV has the value of a column in quotes. */
+  readonly isQuoted: (column: string, json: string) => boolean;
+  /** What responses show of a column, of a type that compares without loss. */
+  readonly shown: (column: string) => string;
+  /** A value of the column's type. */
+  readonly literal: (column: string, value: string) => string;
+  /** `ORDER BY` of a sort by one column. */
+  readonly order: (column: string, direction: "ASC" | "DESC") => string;
+}
+
+export const ROWS = 300;
+
+/** Value of a column in row `id`. */
+export function valueOf({ columns }: Pick<Reference, "columns">, name: string, id: number): Value {
+  if (name === "id") return [String(id), String(id)];
+  const { values } = columns[name] ?? { values: [] };
+  return values[(id + Math.floor(id / values.length)) % values.length] ?? NULL;
 }
 
 /** A request with column filters and chosen columns. */
