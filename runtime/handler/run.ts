@@ -11,7 +11,6 @@ import type { DataVersion } from "../warehouse/data-versions.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
 import { servedColumns } from "../warehouse/relations.js";
 import {
-  type AggregateResult,
   DatabaseUnreachable,
   QueryAbandoned,
   type QueryContext,
@@ -92,7 +91,7 @@ export async function summarize(
     if (isHttpError(prepared)) return prepared;
     const { query, build } = prepared;
     const dates = servedColumns(columns, query.selection.columns).filter(({ type }) => DATES.test(type));
-    const { count, bounds } = await aggregateOf(gateway, query, contextOf(reader, build), dates);
+    const { count, bounds } = await gateway.warehouse.aggregate(query, contextOf(reader, build), dates);
     const entries = dates.map(({ name }, i) => [name, bounds[i]] as const);
     return { count, dates: Object.fromEntries(entries.filter(([, bound]) => bound?.min != null)) };
   } catch (error) {
@@ -158,7 +157,6 @@ async function read(
   const wholeKey = reader.isWhole === true ? `${version?.id ?? ""}\0${key}` : null;
   const whole = wholeKey === null ? undefined : gateway.wholeResults.get(wholeKey);
   const result = whole ?? (await gateway.results.get(key, query, context, storage !== null));
-  if (result === "overloaded") throw new Overloaded("queueFull");
   try {
     if (resolved.cursor?.isConsistent && !(await isUnchanged(gateway, endpoint, version, storage))) {
       await endOf(result);
@@ -213,7 +211,6 @@ async function hasNextPage(
   const { offset = 0, limit = 0 } = given ?? {};
   const page = { limit: 1, offset: offset + limit, lookAhead: false };
   const rows = await warehouse.rows({ ...query, selection: { ...selection, page } }, context);
-  if (rows === "overloaded") return false;
   if (rows.kind === "buffered") return rows.returned > 0;
   // A row too large for a buffer.
   await rows.chunks.return();
@@ -222,7 +219,7 @@ async function hasNextPage(
 
 /** The number of rows on all pages: known where the last one of them is in memory, otherwise counted. */
 async function totalOf(
-  gateway: Gateway,
+  { warehouse }: Gateway,
   { result }: QueryResult,
   query: ResolvedQuery,
   context: QueryContext,
@@ -231,18 +228,7 @@ async function totalOf(
   const offset = page?.offset ?? 0;
   if (result.kind === "buffered" && !result.hasMore && !keyset?.after && (offset === 0 || result.rows > 0))
     return offset + result.rows;
-  return (await aggregateOf(gateway, query, context, [])).count;
-}
-
-async function aggregateOf(
-  { warehouse }: Gateway,
-  query: ResolvedQuery,
-  context: QueryContext,
-  columns: ResultColumns,
-): Promise<AggregateResult> {
-  const aggregate = await warehouse.aggregate(query, context, columns);
-  if (aggregate === "overloaded") throw new Overloaded("queueFull");
-  return aggregate;
+  return (await warehouse.aggregate(query, context, [])).count;
 }
 
 /** `Retry-After` of an overloaded server, or of one without its database, in seconds. */

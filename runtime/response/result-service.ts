@@ -29,7 +29,7 @@ export interface QueryResult {
   readonly hasRunQuery: boolean;
 }
 
-type RunResult = BufferedResult | StreamedResult | "overloaded";
+type RunResult = BufferedResult | StreamedResult;
 
 /** An in-flight query and the callers that wait for it. */
 interface InFlightQuery {
@@ -65,12 +65,7 @@ export class ResultService {
    * `key`: `queryKey(query)` with the storage of the rows. `isCached`: false where nothing tells when the rows change. Rejects
    * when the database fails.
    */
-  get(
-    key: string,
-    query: ResolvedQuery,
-    context: QueryContext,
-    isCached = true,
-  ): Promise<QueryResult | "overloaded"> {
+  get(key: string, query: ResolvedQuery, context: QueryContext, isCached = true): Promise<QueryResult> {
     const cached = isCached ? this.#cache?.get(key, context.version) : undefined;
     if (cached) return Promise.resolve({ result: cached, hasRunQuery: false });
     // Callers share a query only within one version of the rows.
@@ -89,20 +84,18 @@ export class ResultService {
     promise: Promise<RunResult>,
     query: ResolvedQuery,
     context: QueryContext,
-    getAgain: () => Promise<QueryResult | "overloaded">,
-  ): Promise<QueryResult | "overloaded"> {
+    getAgain: () => Promise<QueryResult>,
+  ): Promise<QueryResult> {
     const started = performance.now();
     try {
       const result = await promise;
-      if (result === "overloaded") return result;
       if (result.kind === "buffered") return { result, hasRunQuery: false };
     } catch (error) {
       const waitedMs = performance.now() - started;
       if (!(error instanceof QueryTimeout) || waitedMs > WAITED_SHARE * query.timeoutMs) throw error;
       return getAgain();
     }
-    const result = await this.#run(query, context);
-    return result === "overloaded" ? result : { result, hasRunQuery: true };
+    return { result: await this.#run(query, context), hasRunQuery: true };
   }
 
   async #runFirst(
@@ -110,7 +103,7 @@ export class ResultService {
     key: string | null,
     query: ResolvedQuery,
     context: QueryContext,
-  ): Promise<QueryResult | "overloaded"> {
+  ): Promise<QueryResult> {
     // A stream needs the callers after `inFlight` is cleared.
     const callers = [context.isStillNeeded];
     const inFlight: InFlightQuery = { promise: null, callers };
@@ -119,7 +112,6 @@ export class ResultService {
       const isStillNeeded = (): boolean => !abandonIfUnneeded(inFlight, callers);
       inFlight.promise = this.#run(query, { ...context, isStillNeeded });
       const result = await inFlight.promise;
-      if (result === "overloaded") return result;
       if (key !== null && result.kind === "buffered") this.#cache?.set(key, result, context.version);
       return { result, hasRunQuery: true };
     } finally {
@@ -131,7 +123,6 @@ export class ResultService {
 
   async #run(query: ResolvedQuery, context: QueryContext): Promise<RunResult> {
     const rows = await this.#warehouse.rows(query, context);
-    if (rows === "overloaded") return rows;
     const nextCursor = await this.#nextCursor(rows, query);
     const frame = frameOf(query, rows.columns, nextCursor);
     if (rows.kind === "stream") return { kind: "stream", frame, stream: rows, nextCursor };

@@ -2,7 +2,7 @@ import type { Relation } from "../model/endpoint.js";
 import { type HttpError, httpError } from "../model/errors.js";
 import { type Condition, isTyped, type ResolvedQuery } from "../model/query.js";
 import type { PerTier } from "../model/tier.js";
-import { FairQueue, Overloaded } from "./fair-queue.js";
+import { FairQueue } from "./fair-queue.js";
 import type { FilterType } from "./filter-values.js";
 import { Relations } from "./relations.js";
 import type { SharedResource } from "./shares.js";
@@ -116,15 +116,11 @@ export abstract class BaseEngine implements Warehouse {
   abstract isReachable(): Promise<boolean>;
   abstract close(): Promise<void>;
 
-  rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
+  rows(query: ResolvedQuery, context: QueryContext): Promise<Rows> {
     return this.#query(query, context, (columns) => this.select(query, columns, context));
   }
 
-  aggregate(
-    query: ResolvedQuery,
-    context: QueryContext,
-    bounded: ResultColumns,
-  ): Promise<AggregateResult | "overloaded"> {
+  aggregate(query: ResolvedQuery, context: QueryContext, bounded: ResultColumns): Promise<AggregateResult> {
     return this.#query(query, context, (columns) => this.selectAggregate(query, columns, context, bounded));
   }
 
@@ -132,13 +128,11 @@ export abstract class BaseEngine implements Warehouse {
     { relation }: ResolvedQuery,
     context: QueryContext,
     run: (columns: ResultColumns) => Promise<T>,
-  ): Promise<T | "overloaded"> {
+  ): Promise<T> {
     try {
       return await this.#relations.query(relation, context, run);
     } catch (error) {
-      const translated = this.#database.translated(error);
-      if (translated instanceof Overloaded) return "overloaded";
-      throw translated;
+      throw this.#database.translated(error);
     }
   }
 

@@ -193,19 +193,12 @@ export type HasStorage = boolean | "now";
 /** A database that runs queries. Every engine passes tests/warehouse/contract.test.ts. */
 export interface Warehouse {
   /**
-   * The selected rows, or "overloaded" when the queue, or the caller's share of it, is full. Rejects when the database
+   * The selected rows. Rejects with `Overloaded` when the queue, or the caller's share of it, is full, when the database
    * fails, and when the result is no longer needed.
    */
-  rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded">;
-  /**
-   * The number of rows that the query's filters select on all pages, and the bounds of these columns, within its time limit;
-   * "overloaded" as for `rows`.
-   */
-  aggregate(
-    query: ResolvedQuery,
-    context: QueryContext,
-    columns: ResultColumns,
-  ): Promise<AggregateResult | "overloaded">;
+  rows(query: ResolvedQuery, context: QueryContext): Promise<Rows>;
+  /** The number of rows that the query's filters select on all pages, and the bounds of these columns; rejects as `rows`. */
+  aggregate(query: ResolvedQuery, context: QueryContext, columns: ResultColumns): Promise<AggregateResult>;
   /**
    * The columns of a relation, cached by version. Rejects when the relation does not exist or the database fails.
    * `hasStorage`: with the storage of the last second, or as it is now; by default where there is a version.

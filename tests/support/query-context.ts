@@ -6,15 +6,12 @@ export function queryContext(context: Partial<QueryContext> = {}): QueryContext 
 }
 
 /** A result whose rows are text. */
-export function asText(rows: Rows | "overloaded"): Rows | "overloaded" {
-  return rows === "overloaded" || rows.kind === "stream"
-    ? rows
-    : { ...rows, text: framedRows(rows.text).toString() };
+export function asText(rows: Rows): Rows {
+  return rows.kind === "stream" ? rows : { ...rows, text: framedRows(rows.text).toString() };
 }
 
 /** All bytes of a result. */
-export async function bytesOf(rows: Rows | "overloaded"): Promise<Buffer> {
-  if (rows === "overloaded") throw new Error(rows);
+export async function bytesOf(rows: Rows): Promise<Buffer> {
   if (rows.kind === "buffered") return Buffer.from(framedRows(rows.text));
   const parts: Buffer[] = [];
   try {

@@ -100,8 +100,7 @@ async function read(
   return textOf(await warehouse.rows({ relation, selection, format, timeoutMs: 0 }, queryContext()));
 }
 
-async function textOf(rows: Rows | "overloaded"): Promise<string> {
-  if (rows === "overloaded") throw new Error("The warehouse is overloaded.");
+async function textOf(rows: Rows): Promise<string> {
   if (rows.kind === "buffered") return framedRows(rows.text).toString();
   const chunks: string[] = [];
   for (;;) {

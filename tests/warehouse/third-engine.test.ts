@@ -3,6 +3,8 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { expect, it } from "vitest";
+import type { OpenEngine } from "../../runtime/warehouse/base-engine.js";
+import { Overloaded } from "../../runtime/warehouse/fair-queue.js";
 import { openGateway, withGateway } from "../../runtime/index.js";
 import { evaluateModule, readGenerated } from "../../runtime/release/generated-folder.js";
 import { atEnd } from "../support/at-end.js";
@@ -16,18 +18,22 @@ const tables = {
     columns: { id: "integer", item: "text" },
     rows: ["pear", "plum", "apple"].map((item, i) => ({ id: i + 1, item })),
   },
+  "shop.long": {
+    columns: { id: "integer", item: "text" },
+    rows: Array.from({ length: 4 }, (_, i) => ({ id: i + 1, item: "x".repeat(1_500_000) })),
+  },
 } as const;
 
-/** Serves a generated endpoint from an engine that only this file and the gateway's option name. */
-async function serveFromMemory(): Promise<string> {
+/** Serves generated endpoints from an engine that only this file and the gateway's option name. */
+async function serveFromMemory(memory: OpenEngine): Promise<string> {
   const folder = ownFolder();
   generateInto(
     folder,
-    manifestOf([
-      {
-        name: "orders",
+    manifestOf(
+      ["orders", "long"].map((name) => ({
+        name,
         schema: "shop",
-        tags: ["production", "shop", "api:orders"],
+        tags: ["production", "shop", `api:${name}`],
         columns: { id: "bigint", item: "text" },
         api: {
           allow_unfiltered: true,
@@ -36,12 +42,12 @@ async function serveFromMemory(): Promise<string> {
           parameters: [{ name: "id", column: "id", operator: "=", type: "string" }],
         },
         routewright: { filters: ["item"] },
-      },
-    ]),
+      })),
+    ),
   );
   const { modules } = await readGenerated(folder, ownFolder());
   const log = pino({ level: "silent" });
-  const gateway = openGateway({ databaseUrl: "memory://", engines: { memory: openMemory(tables) }, log });
+  const gateway = openGateway({ databaseUrl: "memory://", engines: { memory }, log });
   atEnd(() => gateway.close());
   const app = express();
   app.use(withGateway(gateway));
@@ -53,7 +59,7 @@ async function serveFromMemory(): Promise<string> {
   return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
 }
 
-const url = await serveFromMemory();
+const url = await serveFromMemory(openMemory(tables));
 
 it.each([
   ["", 200, { items: [{ id: 1 }, { id: 2 }], pagination: { limit: 2, has_more: true } }],
@@ -63,6 +69,18 @@ it.each([
 ])("an engine that the gateway is given serves a generated endpoint: %s", async (query, status, body) => {
   const reply = await sendRequest(url, `/v1/shop/orders${query}`);
   expect([reply.status, JSON.parse(reply.text)]).toMatchObject([status, body]);
+});
+
+it("a page whose next one cannot be looked up is a 503: without a link its reader would stop", async () => {
+  const overloaded = await serveFromMemory((options) => {
+    const engine = openMemory(tables)(options);
+    const rows = engine.rows.bind(engine);
+    engine.rows = (query, context) =>
+      query.selection.page?.limit === 1 ? Promise.reject(new Overloaded("queueFull")) : rows(query, context);
+    return engine;
+  });
+  expect((await sendRequest(url, "/v1/shop/long")).headers["link"]).toContain("offset=2");
+  expect((await sendRequest(overloaded, "/v1/shop/long")).status).toBe(503);
 });
 
 it("an address of another scheme has no engine", () => {

@@ -17,11 +17,7 @@ function open(url = databaseUrl): Warehouse {
   return warehouse;
 }
 
-async function ask(
-  warehouse: Warehouse,
-  name: string,
-  version: string | null = null,
-): Promise<Rows | "overloaded"> {
+async function ask(warehouse: Warehouse, name: string, version: string | null = null): Promise<Rows> {
   const selection = { conditions: [], sort: [], page: null };
   const context = queryContext({ version });
   const query = { relation: [schema, name], selection, format: "json", timeoutMs: 0 } as const;
