@@ -1,59 +1,27 @@
-import { describe, expect, it } from "vitest";
+import { nullable } from "../../generator/catalogue/column-types/column-type.js";
 import {
-  type ColumnType,
-  nullable,
-  parseColumnType,
-} from "../../generator/catalogue/column-types/column-type.js";
-
-const integer = (min: bigint, max: bigint): ColumnType => ({
-  kind: "integer",
-  min: `${min}`,
-  max: `${max}`,
-  nullable: false,
-});
-const signed = (bits: bigint) => integer(-(2n ** (bits - 1n)), 2n ** (bits - 1n) - 1n);
-const unsigned = (bits: bigint) => integer(0n, 2n ** bits - 1n);
-const digits = (count: bigint) => integer(1n - 10n ** count, 10n ** count - 1n);
-const decimal = (precision: number, scale: number): ColumnType => ({
-  kind: "decimal",
-  precision,
-  scale,
-  nullable: false,
-});
-const array = (of: ColumnType): ColumnType => ({ kind: "array", of, nullable: false });
-const map = (value: ColumnType): ColumnType => ({ kind: "map", value, nullable: false });
-const tuple = (...of: ColumnType[]): ColumnType => ({ kind: "tuple", of, nullable: false });
-const record = (fields: Record<string, ColumnType>): ColumnType => ({
-  kind: "record",
-  fields: Object.entries(fields).map(([name, type]) => ({ name, type })),
-  nullable: false,
-});
-const enumeration = (...values: string[]): ColumnType => ({ kind: "enum", values, nullable: false });
-const sized = (maxLength: number): ColumnType => ({ kind: "string", maxLength, nullable: false });
-const formatted = (format: "uuid" | "ipv4" | "ipv6"): ColumnType => ({
-  kind: "string",
-  format,
-  nullable: false,
-});
-const string: ColumnType = { kind: "string", nullable: false };
-const double: ColumnType = { kind: "float", bits: 64, nullable: false };
-const single: ColumnType = { kind: "float", bits: 32, nullable: false };
-const boolean: ColumnType = { kind: "boolean", nullable: false };
-const date: ColumnType = { kind: "date", nullable: false };
-const dateTime: ColumnType = { kind: "dateTime", nullable: false };
-const openDecimal: ColumnType = { kind: "decimal", nullable: false };
-const json: ColumnType = { kind: "json" };
-const unknown: ColumnType = { kind: "unknown" };
-
-type Cases = readonly (readonly [text: string, type: ColumnType])[];
-
-function reads(behaviour: string, cases: Cases): void {
-  describe(behaviour, () => {
-    it.each(cases)("%s", (text, type) => {
-      expect(parseColumnType(text)).toEqual(type);
-    });
-  });
-}
+  array,
+  boolean,
+  date,
+  dateTime,
+  decimal,
+  digits,
+  double,
+  enumeration,
+  formatted,
+  json,
+  map,
+  openDecimal,
+  reads,
+  record,
+  signed,
+  single,
+  sized,
+  string,
+  tuple,
+  unknown,
+  unsigned,
+} from "./column-types.js";
 
 reads("reads the types that ClickHouse catalogues hold", [
   ["String", string],

@@ -1,42 +1,22 @@
 import { describe, expect, it } from "vitest";
 import {
-  type ColumnType,
   MAX_TYPE_TEXT,
   nullable,
   parseColumnType,
 } from "../../generator/catalogue/column-types/column-type.js";
-
-const integer = (min: bigint, max: bigint): ColumnType => ({
-  kind: "integer",
-  min: `${min}`,
-  max: `${max}`,
-  nullable: false,
-});
-const signed = (bits: bigint) => integer(-(2n ** (bits - 1n)), 2n ** (bits - 1n) - 1n);
-const unsigned = (bits: bigint) => integer(0n, 2n ** bits - 1n);
-const decimal = (precision: number, scale: number): ColumnType => ({
-  kind: "decimal",
-  precision,
-  scale,
-  nullable: false,
-});
-const array = (of: ColumnType): ColumnType => ({ kind: "array", of, nullable: false });
-const sized = (maxLength: number): ColumnType => ({ kind: "string", maxLength, nullable: false });
-const string: ColumnType = { kind: "string", nullable: false };
-const double: ColumnType = { kind: "float", bits: 64, nullable: false };
-const dateTime: ColumnType = { kind: "dateTime", nullable: false };
-const json: ColumnType = { kind: "json" };
-const unknown: ColumnType = { kind: "unknown" };
-
-type Cases = readonly (readonly [text: string, type: ColumnType])[];
-
-function reads(behaviour: string, cases: Cases): void {
-  describe(behaviour, () => {
-    it.each(cases)("%s", (text, type) => {
-      expect(parseColumnType(text)).toEqual(type);
-    });
-  });
-}
+import {
+  array,
+  dateTime,
+  decimal,
+  double,
+  json,
+  reads,
+  signed,
+  sized,
+  string,
+  unknown,
+  unsigned,
+} from "./column-types.js";
 
 reads("reads a type however it is spelled", [
   ["  uint64\t", unsigned(64n)],
