@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, vi } from "vitest";
-import { run } from "../../generator/cli.js";
+import { expect } from "vitest";
+import { inProcess } from "../support/in-process.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
 
@@ -33,22 +33,16 @@ export async function routewright(
   args: readonly string[],
   variables: Variables = {},
 ): Promise<Run> {
-  const { cwd: before, env } = { cwd: process.cwd(), env: process.env };
-  const printed = { out: "", err: "" };
-  const capture = (stream: "stdout" | "stderr", to: keyof typeof printed) =>
-    vi.spyOn(process[stream], "write").mockImplementation((text) => {
-      printed[to] += String(text);
-      return true;
-    });
-  const captured = [capture("stdout", "out"), capture("stderr", "err")];
+  const { env } = process;
+  const before = process.cwd();
   process.env = { PATH: env["PATH"], ...variables };
   process.chdir(cwd);
   try {
-    return withoutTrace({ exit: await run(args), ...printed });
+    const { exit, out, error } = await inProcess(args);
+    return withoutTrace({ exit, out, err: error });
   } finally {
     process.chdir(before);
     process.env = env;
-    for (const stream of captured) stream.mockRestore();
   }
 }
 
