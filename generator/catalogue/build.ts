@@ -249,7 +249,7 @@ function factsOf({ file, isPrivate, columns }: Model, { tier }: ModelTags): Mode
   return { file, hasTierTag: tier !== null, isPrivate, columns: new Map(facts) };
 }
 
-/** A column of which nothing proves that it is served without null says so as in SQL: `text null`. */
+/** The declared type; `text null`, as in SQL, for a column that may be served as null. */
 function typeOf(column: ModelColumn, { nullableByDefault }: Context): string | null {
   const { type, notNull } = column;
   if (type === null) return null;

@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import {
   digestOf,
   GENERATED_SCHEMA_VERSION,
@@ -132,6 +134,12 @@ function factsRecord(facts: ColumnFacts | undefined): Partial<ColumnRecord> {
 
 type CatalogueFileResult =
   ({ readonly ok: true } & CatalogueDocument) | { readonly ok: false; readonly problem: string };
+
+/** Reads the catalogue of a generated folder; null where it has none. */
+export function readCatalogueIn(folder: string): CatalogueFileResult | null {
+  const file = join(folder, "catalogue.json");
+  return existsSync(file) ? readCatalogue(readFileSync(file, "utf8"), file) : null;
+}
 
 /** Reads a `catalogue.json`, which may come from an unreviewed branch; `location` is only for messages. */
 export function readCatalogue(text: string, location = "catalogue.json"): CatalogueFileResult {

@@ -62,7 +62,10 @@ export interface Problem {
   readonly hint: string;
 }
 
-/** A problem that is no reason to skip its model. */
+/** A problem without its model. */
+export type Complaint = Omit<Problem, "model">;
+
+/** A problem that does not skip its model. */
 export interface Warning extends Problem {
   /** A key that nothing reads, probably misspelt: the setting that was meant is not in force. */
   readonly isUnknownKey?: true;
@@ -101,7 +104,7 @@ export interface Catalogue {
   readonly defaultTier: Tier;
   /** Name of dbt's adapter, such as `clickhouse`; null where the manifest, or a file of before, does not name it. */
   readonly adapter: string | null;
-  /** Problems that are no reason to skip a model. */
+  /** Problems that do not skip a model. */
   readonly warnings: readonly Warning[];
   /** Descriptions of categories, by name. */
   readonly categories: ReadonlyMap<string, string>;

@@ -3,7 +3,7 @@ import { isObject, textsOf } from "../manifest/json.js";
 import type { Model } from "../manifest/model.js";
 import type { ModelColumn } from "../manifest/columns.js";
 import { formatValue } from "../manifest/strings.js";
-import type { Problem, Warning } from "./catalogue.js";
+import type { Complaint, Problem, Warning } from "./catalogue.js";
 import { validateRules } from "./meta-api/rules.js";
 import type { MetaApi } from "./meta-api/schema.js";
 import { unknownKeys, unknownKeysOf, validateShape, type ValidationError } from "./meta-api/validate.js";
@@ -35,8 +35,9 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
   const { api, errors } = checkApi(model);
   const settings = api === null ? (model.api === null ? LEGACY : null) : settingsOf(api);
   const pathErrors = pathProblems(tags);
-  const problems: Problem[] = [
-    ...pathErrors.map((problem) => ({ model: model.uniqueId, path: "$.tags", ...problem })),
+  const of = <Each extends Complaint>(complaint: Each) => ({ model: model.uniqueId, ...complaint });
+  const problems: readonly Problem[] = [
+    ...pathErrors.map((problem) => ({ path: "$.tags", ...problem })),
     ...malformedTags(model),
     ...nearTiers(model),
     ...differingTiers(model),
@@ -47,7 +48,7 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
     ...querySettingsProblems(model, settings),
     ...formerPathsProblems(model, pathErrors.length > 0 ? null : pathOf(tags)),
     ...errors.map((error) => problemOf(model, error)),
-  ];
+  ].map(of);
   return {
     path: pathErrors.length > 0 ? null : pathOf(tags),
     settings: problems.length > 0 ? null : settings,
@@ -62,7 +63,7 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
       ...synonymProblems(model),
       ...severalTiers(model),
       ...(problems.length === 0 ? withoutColumns(model) : []),
-    ],
+    ].map(of),
   };
 }
 
@@ -81,18 +82,16 @@ const SETTINGS = [
   "timezone",
 ] as const;
 
-function unknownSettings({ uniqueId, routewright }: Model): Warning[] {
-  return unknownKeysOf(routewright, "$.meta.routewright", SETTINGS).map(({ at, message, hint }) => ({
-    model: uniqueId,
+function unknownSettings({ routewright }: Model): Omit<Warning, "model">[] {
+  return unknownKeysOf(routewright, "$.meta.routewright", SETTINGS).map(({ at, ...rest }) => ({
     path: at,
-    message,
-    hint,
+    ...rest,
     isUnknownKey: true,
   }));
 }
 
 /** `meta.routewright.synonyms` of the model and its columns (generator/docs/meta-routewright.md, Synonyms). */
-function synonymProblems({ uniqueId, routewright, columns }: Model): Problem[] {
+function synonymProblems({ routewright, columns }: Model): Complaint[] {
   const given = [
     { path: "$.meta.routewright.synonyms", value: routewright["synonyms"] },
     ...columns.map(({ name, synonyms }) => ({
@@ -104,17 +103,15 @@ function synonymProblems({ uniqueId, routewright, columns }: Model): Problem[] {
   return given
     .filter(({ value }) => value !== undefined && !isList(value))
     .map(({ path, value }) => ({
-      model: uniqueId,
       path,
       message: `${formatValue(value)} is not a list of words.`,
       hint: 'Write synonyms as a list: ["revenue", "turnover"].',
     }));
 }
 
-/** A tag that is no text could have been a tier: the model is skipped rather than served to everybody. */
-function malformedTags({ uniqueId, malformedTags: malformed }: Model): Problem[] {
+/** A tag that is not a text could be a tier: the model is skipped, as it could be served to all callers. */
+function malformedTags({ malformedTags: malformed }: Model): Complaint[] {
   return malformed.map(({ path, value }) => ({
-    model: uniqueId,
     path,
     message: `${formatValue(value)} is not ${path.endsWith("]") ? "a tag" : "a list of tags"}.`,
     hint: "Write each tag as a text, and build the manifest again.",
@@ -122,12 +119,11 @@ function malformedTags({ uniqueId, malformedTags: malformed }: Model): Problem[]
 }
 
 /** dbt writes the tags of a model twice: if only one of them is right, the tier is unknown. */
-function differingTiers({ uniqueId, tags, configTags }: Model): Problem[] {
+function differingTiers({ tags, configTags }: Model): Complaint[] {
   const [named, configured] = [tags, configTags].map((list) => tierTags(list).join(", ") || "no tier");
   if (configTags.length === 0 || named === configured) return [];
   return [
     {
-      model: uniqueId,
       path: "$.config.tags",
       message: `The tags name ${named ?? ""}, config.tags name ${configured ?? ""}.`,
       hint: "Build the manifest again: dbt writes the same tags to both.",
@@ -135,29 +131,27 @@ function differingTiers({ uniqueId, tags, configTags }: Model): Problem[] {
   ];
 }
 
-/** Tags that are probably misspelled tiers: the model is skipped rather than served to everybody. */
-function nearTiers({ uniqueId, tags, configTags }: Model): Problem[] {
+/** Tags that are probably misspelled tiers: the model is skipped, as it could be served to all callers. */
+function nearTiers({ tags, configTags }: Model): Complaint[] {
   return [...new Set([...tags, ...configTags])].filter(isMisspelledTier).map((tag) => ({
-    model: uniqueId,
     path: "$.tags",
     message: `The tag ${formatValue(tag)} is not a tier, but looks like one.`,
     hint: `Write one of ${TIERS.join(", ")}, or rename the tag.`,
   }));
 }
 
-function severalTiers({ uniqueId, tags }: Model): Problem[] {
+function severalTiers({ tags }: Model): Complaint[] {
   const tiers = tierTags(tags);
   if (tiers.length < 2) return [];
   const message = `The tags name several tiers (${tiers.join(", ")}). The most restrictive counts: ${tiers.at(-1) ?? ""}.`;
   const hint = "Keep one tier tag. dbt adds the tags of a model's folders to its own.";
-  return [{ model: uniqueId, path: "$.tags", message, hint }];
+  return [{ path: "$.tags", message, hint }];
 }
 
-function ephemeral({ uniqueId, materialized }: Model): Problem[] {
+function ephemeral({ materialized }: Model): Complaint[] {
   if (materialized !== "ephemeral") return [];
   return [
     {
-      model: uniqueId,
       path: "$.config.materialized",
       message: "An ephemeral model has no relation to serve.",
       hint: "Materialize it as a view or a table, or remove its api: tag.",
@@ -165,12 +159,10 @@ function ephemeral({ uniqueId, materialized }: Model): Problem[] {
   ];
 }
 
-function withoutColumns({ uniqueId, columns }: Model): Problem[] {
+function withoutColumns({ columns }: Model): Complaint[] {
   if (columns.length > 0) return [];
   const message = "The model declares no columns: every column of its relation is served.";
-  return [
-    { model: uniqueId, path: "$.columns", message, hint: "List the columns in the model's schema.yml." },
-  ];
+  return [{ path: "$.columns", message, hint: "List the columns in the model's schema.yml." }];
 }
 
 /** A column's time zone: its own, else the model's, else UTC. */
@@ -178,7 +170,7 @@ export function timezoneOf(model: Model, column: ModelColumn): unknown {
   return column.timezone ?? model.routewright["timezone"] ?? "UTC";
 }
 
-function timezoneProblems(model: Model): Problem[] {
+function timezoneProblems(model: Model): Complaint[] {
   const named = [
     { path: "$.meta.routewright.timezone", timezone: model.routewright["timezone"] ?? "UTC" },
     ...model.columns.map(({ name, timezone = "UTC" }) => ({
@@ -189,19 +181,17 @@ function timezoneProblems(model: Model): Problem[] {
   return named
     .filter(({ timezone }) => !isTimezone(timezone))
     .map(({ path, timezone }) => ({
-      model: model.uniqueId,
       path,
       message: `${formatValue(timezone)} is not a time zone.`,
       hint: "Use a name of the IANA database, such as `Europe/Berlin` or `UTC`.",
     }));
 }
 
-function numbersProblems(model: Model): Problem[] {
+function numbersProblems(model: Model): Complaint[] {
   const { numbers = "number" } = model.routewright;
   if (numbers === "number" || numbers === "string") return [];
   return [
     {
-      model: model.uniqueId,
       path: "$.meta.routewright.numbers",
       message: `${formatValue(numbers)} is not a form of numbers.`,
       hint: "Write `string` for wide integers and decimals as JSON strings, or `number`, the default.",
@@ -242,29 +232,20 @@ function descriptionsOf(api: MetaApi | null): ReadonlyMap<string, string> {
   return new Map(described.map(({ name, description = "" }) => [name, description]));
 }
 
-function problemOf(model: Model, { at, message, hint }: ValidationError): Problem {
+function problemOf(model: Model, { at, message, hint }: ValidationError): Complaint {
   const base = model.api?.path ?? "$";
   const path = at === "" ? base : at.startsWith("[") ? base + at : `${base}.${at}`;
-  return { model: model.uniqueId, path, message, hint };
+  return { path, message, hint };
 }
 
-function relationProblems(model: Model): Problem[] {
+function relationProblems(model: Model): Complaint[] {
   const names = [
     { path: "$.schema", name: model.schema },
     { path: "$.alias", name: model.alias },
   ];
   return names.flatMap(({ path, name }) => {
     const message = identifierError(name);
-    return message
-      ? [
-          {
-            model: model.uniqueId,
-            path,
-            message,
-            hint: "Give the name that the relation has in the warehouse.",
-          },
-        ]
-      : [];
+    return message ? [{ path, message, hint: "Give the name that the relation has in the warehouse." }] : [];
   });
 }
 

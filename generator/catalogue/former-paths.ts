@@ -1,38 +1,28 @@
 import type { FormerPath } from "@routewright/runtime/model";
-import { isObject } from "../manifest/json.js";
+import { isObject, listOr } from "../manifest/json.js";
 import { type Model, timestampOf } from "../manifest/model.js";
 import { formatValue } from "../manifest/strings.js";
-import type { CatalogueEntry, Problem, Skipped } from "./catalogue.js";
+import type { CatalogueEntry, Complaint, Problem, Skipped } from "./catalogue.js";
 import { formerPathProblem } from "./path.js";
 
 const AT = "$.meta.routewright.former_paths";
 
 /** `meta.routewright.former_paths` of a model without problems (generator/docs/how-to/moved-paths.md). */
 export function formerPathsOf({ routewright }: Model): readonly FormerPath[] {
-  return listOf(routewright["former_paths"]).flatMap((item) =>
+  return listOr(routewright["former_paths"]).flatMap((item) =>
     isObject(item) && typeof item["path"] === "string"
       ? [{ path: item["path"], sunset: timestampOf(item["sunset"]) }]
       : [],
   );
 }
 
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
 /** What is wrong with the list; `own`: the path of the model, null where its tags give none. */
-export function formerPathsProblems(model: Model, own: string | null): readonly Problem[] {
-  const { uniqueId, routewright } = model;
-  const { former_paths: list = [] } = routewright;
-  const complain = (path: string, message: string, hint = EXAMPLE): Problem => ({
-    model: uniqueId,
-    path,
-    message,
-    hint,
-  });
+export function formerPathsProblems(model: Model, own: string | null): readonly Complaint[] {
+  const { former_paths: list = [] } = model.routewright;
+  const complain = (path: string, message: string, hint = EXAMPLE): Complaint => ({ path, message, hint });
   if (!Array.isArray(list)) return [complain(AT, `${formatValue(list)} is not a list of paths.`)];
   const paths = formerPathsOf(model).map(({ path }) => path);
-  return list.flatMap((item: unknown, i): readonly Problem[] => {
+  return list.flatMap((item: unknown, i): readonly Complaint[] => {
     const at = `${AT}[${String(i)}]`;
     const { path, sunset = null, ...others } = isObject(item) ? item : {};
     if (typeof path !== "string" || Object.keys(others).length > 0)

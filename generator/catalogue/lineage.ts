@@ -78,7 +78,7 @@ function markedModel({ uniqueId, isPrivate, columns, schema, alias }: Model) {
   return { uniqueId, isPrivate, privateColumns, relation: [schema, alias] as const };
 }
 
-/** The upstream nodes of a model that a column may come from: beyond a node that passes on a hash of it there are none. */
+/** The upstream nodes of a model that a column may come from: not beyond a node that passes on only its hash. */
 function ancestorsOf(model: string, column: string, { graph }: Manifest): readonly string[] {
   const reached = new Set([model]);
   for (const id of reached) {

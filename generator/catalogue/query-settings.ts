@@ -6,12 +6,13 @@ import {
   PAGE_FIELDS,
   SORT_FIELDS,
 } from "@routewright/runtime/model";
-import { isObject, objectOr } from "../manifest/json.js";
+import { isObject, objectOr, textsOf } from "../manifest/json.js";
 import type { Model } from "../manifest/model.js";
 import type { ModelColumn } from "../manifest/columns.js";
-import { closest, formatValue } from "../manifest/strings.js";
-import type { Problem } from "./catalogue.js";
+import { formatValue } from "../manifest/strings.js";
+import type { Complaint } from "./catalogue.js";
 import { type ColumnType, parseColumnType } from "./column-types/column-type.js";
+import { noColumn } from "./meta-api/rules.js";
 import type { ApiSettings } from "./settings.js";
 
 /** What `meta.routewright` lets callers ask for (generator/docs/meta-routewright.md, Queries). */
@@ -20,7 +21,7 @@ export type QuerySettings = Pick<Endpoint, "cursor" | "fields" | "filters" | "ro
 /** The settings of a model without problems. */
 export function querySettingsOf(model: Model, settings: ApiSettings | null): QuerySettings {
   const { routewright, columns } = model;
-  const filters = [...new Set(namesOf(routewright["filters"]))].map((name): ColumnFilter => {
+  const filters = [...new Set(textsOf(routewright["filters"]))].map((name): ColumnFilter => {
     const type = columns.find((column) => column.name === name)?.type ?? null;
     return { column: name, type: filterTypeOf(type) ?? "text" };
   });
@@ -34,21 +35,16 @@ export function querySettingsOf(model: Model, settings: ApiSettings | null): Que
   };
 }
 
-function namesOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
-}
-
-type Complaint = Omit<Problem, "model">;
+const namesIn = (columns: readonly ModelColumn[]): readonly string[] => columns.map(({ name }) => name);
 
 /** Problems of the settings; `settings` is null where `meta.api` has problems of its own. */
-export function querySettingsProblems(model: Model, settings: ApiSettings | null): readonly Problem[] {
-  const complaints = [
+export function querySettingsProblems(model: Model, settings: ApiSettings | null): readonly Complaint[] {
+  return [
     ...filterProblems(model, settings),
     ...fieldsProblems(model, settings),
     ...rowsProblems(model),
     ...cursorProblems(model, settings),
   ];
-  return complaints.map((complaint) => ({ model: model.uniqueId, ...complaint }));
 }
 
 function fieldsProblems({ routewright, columns }: Model, settings: ApiSettings | null): readonly Complaint[] {
@@ -132,7 +128,7 @@ function inexactSort({ columns }: Model, { sort, sortableFields }: ApiSettings):
 const isNested = ({ kind }: ColumnType): boolean =>
   ["array", "map", "tuple", "record", "json"].includes(kind);
 
-/** A mistake skips the model: without the setting everybody would read the rows of all organizations. */
+/** A mistake skips the model: without the setting every caller would read the rows of all organizations. */
 function rowsProblems({ routewright, columns }: Model): readonly Complaint[] {
   const { rows = null } = routewright;
   if (rows === null) return [];
@@ -148,7 +144,7 @@ function rowsProblems({ routewright, columns }: Model): readonly Complaint[] {
     ];
   return columns.some(({ name }) => name === column)
     ? []
-    : [unknownColumn(column, `${path}.column`, columns)];
+    : [{ path: `${path}.column`, ...noColumn(column, namesIn(columns)) }];
 }
 
 const FILTERS = "$.meta.routewright.filters";
@@ -183,7 +179,7 @@ function filterProblem(
   isTaken: (name: string) => boolean,
 ): readonly Complaint[] {
   const column = columns.find((each) => each.name === name);
-  if (column === undefined) return [unknownColumn(name, path, columns)];
+  if (column === undefined) return [{ path, ...noColumn(name, namesIn(columns)) }];
   if (isTaken(name)) {
     const message = `Operators of ${formatValue(name)} would have the name of another parameter, or the name holds a bracket.`;
     return [{ path, message, hint: "Leave the column out, or rename that parameter." }];
@@ -195,17 +191,6 @@ function filterProblem(
       : `The column ${formatValue(name)} is ${formatValue(column.type)}, which has no operators.`;
   const hint = "Filter columns of numbers, dates, times, texts, booleans or UUIDs, with their `data_type`.";
   return [{ path, message, hint }];
-}
-
-/** A column that the model does not list. */
-function unknownColumn(name: string, path: string, columns: readonly ModelColumn[]): Complaint {
-  const near = closest(
-    name,
-    columns.map((column) => column.name),
-  );
-  const message = `The model has no column ${formatValue(name)}.`;
-  const list = "List the column in the model's schema.yml, or pass --catalog with dbt's catalog.json.";
-  return { path, message, hint: near ? `Did you mean ${formatValue(near)}? ${list}` : list };
 }
 
 /** Null for a type whose values are not compared. */

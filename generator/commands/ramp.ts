@@ -1,17 +1,8 @@
-import { type CliCommand, EXIT, type CommandResult } from "./command.js";
-import {
-  collect,
-  EXAMPLE_ID,
-  type Flags,
-  type Group,
-  groupOf,
-  secretOf,
-  text,
-  integerBetween,
-} from "./ramp/group.js";
+import type { CliCommand } from "./command.js";
+import { collect, EXAMPLE_ID, type Flags, type Group, groupOf, text, integerBetween } from "./ramp/group.js";
 import { addFinance } from "./ramp/finance.js";
 import { addAudit, addIntentActions } from "./ramp/intent-actions.js";
-import { addSandbox } from "./ramp/sandbox.js";
+import { addProviders, addProviderTest, addSandbox } from "./ramp/providers.js";
 import {
   addIdentityProviders,
   addOrganizations,
@@ -50,89 +41,6 @@ export function configureRamp(command: CliCommand): void {
     ["ramp org create --name acme", "ramp project list --json", "ramp doctor", "ramp intents --stuck"],
     { 1: "doctor: a check failed" },
   );
-}
-
-/** Environment variable of a provider credential's secret. */
-const PROVIDER_SECRET = "RAMP_PROVIDER_SECRET";
-
-function addProviders({ addForProject }: Group): void {
-  addForProject(
-    "connect",
-    "connect a provider, or change its credentials",
-    "--provider coinway --url https://api.coinway.example --key-id key_1 --secret - < secret.txt",
-    async ({ ramp, database, vault }, id, flags) => {
-      const secret = secretOf(flags, "secret", PROVIDER_SECRET);
-      if (secret === null)
-        return { ok: false, problem: `Give the secret in ${PROVIDER_SECRET} or with --secret.` };
-      const [provider, url, keyId] = [text(flags, "provider"), text(flags, "url"), text(flags, "keyId")];
-      return ramp.connectProvider(database, vault, id, { provider, url, keyId, secret });
-    },
-  )
-    .requiredOption("--provider <code>", "the provider's code")
-    .requiredOption("--url <url>", "address of its server")
-    .requiredOption("--key-id <id>", "the credential's id")
-    .option(
-      "--secret <secret>",
-      `the credential's secret, stored encrypted; - reads it from standard input, without the flag ${PROVIDER_SECRET} is used`,
-    );
-  addForProject("list", "list connections", "", ({ ramp, database }, id) =>
-    ramp.listConnections(database, id),
-  );
-  addForProject(
-    "disconnect",
-    "send no new intents to a provider",
-    "--provider coinway",
-    ({ ramp, database }, id, flags) => ramp.disconnectProvider(database, id, text(flags, "provider")),
-  ).requiredOption("--provider <code>", "the provider's code");
-}
-
-/** `routewright ramp provider test`: for authors of a provider; needs no database. */
-function addProviderTest(parent: CliCommand): void {
-  const host = "http://127.0.0.1:8003";
-  parent
-    .command("test")
-    .description("run the provider protocol against a provider's sandbox; exit 1 when a check fails")
-    .requiredOption("--url <url>", "address of its server")
-    .requiredOption("--key-id <id>", "the credential's id")
-    .option(
-      "--secret <secret>",
-      `the credential's secret; - reads it from standard input, else ${PROVIDER_SECRET}`,
-    )
-    .option("--callback-url <url>", `address under which the provider reaches this machine, such as ${host}`)
-    .option(
-      "--callback-port <number>",
-      "port that callbacks are received on",
-      integerBetween(1, 65_535),
-      8003,
-    )
-    .option("--json", "print JSON", false)
-    .runs(runProviderTest)
-    .helpEnd(
-      [`ramp provider test --url http://127.0.0.1:8002/sandbox-south --key-id key_1 --callback-url ${host}`],
-      {
-        1: "a check failed",
-      },
-    );
-}
-
-async function runProviderTest(flags: Flags): Promise<CommandResult> {
-  const secret = secretOf(flags, "secret", PROVIDER_SECRET);
-  if (secret === null)
-    return { exit: EXIT.error, errors: [`Give the secret in ${PROVIDER_SECRET} or with --secret.`] };
-  if (!URL.canParse(text(flags, "url"))) return { exit: EXIT.error, errors: ["--url is not an address."] };
-  const { testProvider } = await import("@routewright/runtime/ramp");
-  const checks = await testProvider({
-    url: text(flags, "url"),
-    keyId: text(flags, "keyId"),
-    secret,
-    callbackUrl: text(flags, "callbackUrl") || null,
-    callbackPort: Number(flags["callbackPort"]),
-  });
-  const lines = checks.map(({ check, ok, detail }) => (ok ? `ok    ${check}` : `FAIL  ${check}: ${detail}`));
-  return {
-    exit: checks.every(({ ok }) => ok) ? EXIT.ok : EXIT.findings,
-    output: flags.json ? `${JSON.stringify(checks, null, 2)}\n` : `${lines.join("\n")}\n`,
-  };
 }
 
 function addWebhooks({ addForProject }: Group): void {

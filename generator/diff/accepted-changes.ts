@@ -134,7 +134,7 @@ export interface AcceptedChange {
   readonly entry: AcceptEntry;
 }
 
-/** What an accept file makes of the changes of a run. */
+/** The changes of a run by an accept file. */
 export interface AcceptFileResult {
   /** Changes that no valid entry accepts, in order. */
   readonly unaccepted: readonly Change[];

@@ -74,7 +74,7 @@ function compareColumn(
   const kinds = [
     KIND_OF[compareServedTypes({ ...base, text: base.type }, { ...head, text: head.type })],
     zoneKind(base, head),
-    // In ClickHouse the type decides, whatever is tested; elsewhere a type that is not null says so at its end.
+    // In ClickHouse the type alone decides; elsewhere a nullable type ends with `null`.
     nullKind(
       base.declared,
       head.declared,

@@ -1,9 +1,8 @@
 import { servedPaths } from "@routewright/runtime/model";
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { HeldBackEndpoint } from "@routewright/runtime/server";
 import { inDocumentedOrder } from "../catalogue/build.js";
-import { contentKey, readCatalogue } from "../catalogue/catalogue-file.js";
+import { contentKey, readCatalogueIn } from "../catalogue/catalogue-file.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, parseAcceptFile } from "./accepted-changes.js";
 import { type Change, KINDS } from "./change.js";
@@ -59,10 +58,11 @@ export class Guard {
 
 /** @throws when the generated folder has no readable catalogue */
 function readReviewed(generated: string): Catalogue {
-  const file = join(generated, "catalogue.json");
-  if (!existsSync(file))
-    throw new Error(`--guard compares with ${file}, which is missing: run \`routewright generate\`.`);
-  const reading = readCatalogue(readFileSync(file, "utf8"), file);
+  const reading = readCatalogueIn(generated);
+  if (reading === null)
+    throw new Error(
+      `--guard compares with ${generated}/catalogue.json, which is missing: run \`routewright generate\`.`,
+    );
   if (!reading.ok) throw new Error(reading.problem);
   return reading.catalogue;
 }
@@ -106,7 +106,7 @@ function holdBack(
   return { catalogue: { ...head, entries }, heldBack };
 }
 
-/** The rows of another relation may be anybody's, whatever the severity of such a change in reports. */
+/** Another relation may hold rows that callers must not see: its change is held back at any severity. */
 function isHeld({ severity, kind }: Change): boolean {
   return (
     severity === "exposing" ||

@@ -13,7 +13,7 @@ export function splitList(value: unknown): readonly string[] {
   return texts.flatMap((text) => splitText(inTuple(text.trim()))).filter((text) => text !== "");
 }
 
-/** What stands in the parentheses around the whole text, if there are any. */
+/** The text without parentheses around the whole of it. */
 function inTuple(text: string): string {
   const inner = /^(?:tuple\s*)?\((.*)\)$/is.exec(text)?.[1];
   return inner !== undefined && isBalanced(inner) ? inner : text;

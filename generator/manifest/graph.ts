@@ -53,7 +53,7 @@ function graphNodeOf(json: JsonObject, adapter: string): GraphNode | null {
   };
 }
 
-/** Calls in Jinja that bring no SQL from elsewhere. */
+/** Jinja calls that insert no SQL of other files. */
 const PLAIN_CALLS: ReadonlySet<string> = new Set(["config", "ref", "source", "range"]);
 
 /** Whether raw SQL has its words in itself: `dbt parse`, as in the check of a pull request, then gives what `dbt build` gives. */

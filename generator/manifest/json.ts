@@ -13,14 +13,19 @@ export function textOr(value: unknown, fallback: string): string {
   return typeof value === "string" ? value : fallback;
 }
 
+/** The value if it is a list, otherwise an empty list. */
+export function listOr(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
 /** The strings of a list; other items are ignored. */
 export function textsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+  return listOr(value).filter((item) => typeof item === "string");
 }
 
 /** The objects of a list; other items are ignored. */
 export function objectsOf(value: unknown): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
+  return listOr(value).filter(isObject);
 }
 
 /** JSON that is serialized already, indented for its place in a larger text. */

@@ -233,7 +233,7 @@ function isFromPackage(test: JsonObject, namespace: string): boolean {
 }
 
 /**
- * Intersects two ranges. If only one of them excludes its bounds, the result includes them: that holds for both. A bound
+ * Intersects two ranges. If only one of them excludes its bounds, the result includes them. A bound
  * that is an SQL expression is ignored, as it has no JSON Schema keyword.
  */
 function withRange(

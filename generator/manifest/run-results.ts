@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOr, textOr } from "./json.js";
+import { isObject, type JsonObject, objectOr, objectsOf, textOr } from "./json.js";
 import { parseJson } from "./manifest.js";
 import { fail, type Failure } from "./source.js";
 
@@ -89,7 +89,7 @@ function buildOf(result: JsonObject, generatedAt: number): readonly NodeBuild[] 
   ];
 }
 
-/** dbt 2 reports a clone, which replaces the relation, as `reused` too: its message says so. */
+/** dbt 2 reports a clone, which replaces the relation, as `reused` too; only its message tells them apart. */
 function isUntouched({ status, message }: JsonObject): boolean {
   return status === "reused" && typeof message === "string" && !/clon(e|ing)/i.test(message);
 }
@@ -112,7 +112,7 @@ function isCount(value: unknown): value is number {
 }
 
 function phasesOf({ timing }: JsonObject): readonly JsonObject[] {
-  return Array.isArray(timing) ? timing.filter(isObject) : [];
+  return objectsOf(timing);
 }
 
 function executionOf(result: JsonObject): JsonObject | undefined {

@@ -74,7 +74,7 @@ async function readText(file: string, { maxBytes, writer }: SourceLimits): Promi
   }
 }
 
-/** Bytes that are no UTF-8 would be replaced: a tag would lose its tier without a word. */
+/** Decoding would replace bytes that are not UTF-8: a tag could lose its tier without an error. */
 function decodedSource(bytes: Buffer, location: string): Source {
   if (!isUtf8(bytes))
     return fail(`${location} is not in UTF-8: dbt writes UTF-8. Copy the file again, byte by byte.`);
@@ -183,7 +183,7 @@ function requestOf(address: string): Request | null {
   };
 }
 
-/** A `%` that escapes nothing stands for itself. */
+/** A `%` without two hexadecimal digits is kept. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -51,7 +51,7 @@ export function stringLiteral(text: string): string {
 }
 
 /** The key of an object literal. `__proto__: …` would set the prototype; a computed key defines a property. */
-export function propertyKey(name: string): string {
+function propertyKey(name: string): string {
   return name === "__proto__" ? '["__proto__"]' : memberName(name);
 }
 

@@ -2,6 +2,7 @@ import { type Catalogue, problemText, type Skipped } from "../catalogue/catalogu
 import type { Change } from "../diff/change.js";
 import { visible } from "../manifest/strings.js";
 import type { Drift } from "../output/folder.js";
+import { counted } from "./report.js";
 
 /** Endpoints whose relation the folder has in another schema. */
 export interface MovedSchema {
@@ -37,7 +38,6 @@ const REASONS = {
 /** The report for people: files first, then every skipped model with every problem; nothing in it moves a terminal's cursor. */
 export function reportText(report: GenerateReport): string {
   const { out, check, catalogue, drift, warnings, schemas = [] } = report;
-  const count = catalogue.entries.length;
   const lines = [
     ...warnings.map((warning) => `warning: ${warning}`),
     ...catalogue.warnings.map((problem) => `warning: ${problem.model} ${problemText(problem)}`),
@@ -45,7 +45,7 @@ export function reportText(report: GenerateReport): string {
     ...schemas.map((move) => `warning: ${schemaText(move, out)}`),
     ...upgradeLines(report.upgrade ?? []),
     ...catalogue.skipped.flatMap(skippedLines),
-    `${String(count)} ${count === 1 ? "endpoint" : "endpoints"}; ${driftSummary(report)}; ${skippedSummary(catalogue.skipped)}`,
+    `${counted(catalogue.entries.length, "endpoint")}; ${driftSummary(report)}; ${skippedSummary(catalogue.skipped)}`,
   ];
   return `${lines.map(visible).join("\n")}\n`;
 }
@@ -56,10 +56,9 @@ function upgradeLines(changes: readonly Change[]): readonly string[] {
   const lines = changes.map(({ severity, kind, endpoint, subject }) =>
     ["upgrade ", severity, kind, endpoint, ...(subject === null ? [] : [subject])].join(" "),
   );
-  const count = changes.length === 1 ? "1 change" : `${String(changes.length)} changes`;
   return [
     ...lines,
-    `${count} of the API without a changed model: this version of Routewright reads the models differently`,
+    `${counted(changes.length, "change")} of the API without a changed model: this version of Routewright reads the models differently`,
   ];
 }
 
@@ -77,20 +76,16 @@ function skippedLines({ model, file, reason, problems }: Skipped): string[] {
 }
 
 function schemaText({ from, to, endpoints }: MovedSchema, out: string): string {
-  const count = endpoints === 1 ? "1 endpoint has" : `${String(endpoints)} endpoints have`;
+  const count = `${counted(endpoints, "endpoint")} ${endpoints === 1 ? "has" : "have"}`;
   return `${count} the schema ${to} in the manifest and ${from} in ${out}: parse with the production target, or map schemas with \`schemas\` in routewright.config.json.`;
 }
 
 function driftSummary({ check, drift, schemas = [] }: GenerateReport): string {
   if (drift.length === 0) return check ? "the folder is up to date" : "no file changed";
-  if (!check) return `${files(drift.length)} changed`;
+  if (!check) return `${counted(drift.length, "file")} changed`;
   // Generating from another target would write its schemas into the folder.
   const remedy = schemas.length > 0 ? "the schemas differ" : "run `routewright generate`";
-  return `${files(drift.length)} not up to date: ${remedy}`;
-}
-
-function files(count: number): string {
-  return count === 1 ? "1 file" : `${String(count)} files`;
+  return `${counted(drift.length, "file")} not up to date: ${remedy}`;
 }
 
 function skippedSummary(skipped: readonly Skipped[]): string {

@@ -12,7 +12,7 @@ export type Level = "error" | "warning" | "notice";
 /** One change or finding, or several that differ in nothing but their endpoint. */
 export interface Item {
   readonly level: Level;
-  /** The word in front: the severity, or what became of the item. */
+  /** The first word of a line: the severity, `accepted`, `expired` or `suppressed`. */
   readonly label: string;
   /** Id of the kind or rule. */
   readonly id: string;

@@ -134,12 +134,19 @@ function unknownColumn(
   at: string,
   columns: readonly string[],
 ): ValidationError[] {
-  if (column === undefined || columns.includes(column)) return [];
-  const near = closest(column, columns);
+  return column === undefined || columns.includes(column) ? [] : [{ at, ...noColumn(column, columns) }];
+}
+
+/** A column that the model does not list. */
+export function noColumn(
+  name: string,
+  columns: readonly string[],
+): Pick<ValidationError, "message" | "hint"> {
+  const near = closest(name, columns);
   const hint = near
     ? `Did you mean ${formatValue(near)}? Otherwise list the column in the model's schema.yml, or pass --catalog.`
     : "List the column in the model's schema.yml, or pass --catalog with dbt's catalog.json.";
-  return [{ at, message: `The model has no column ${formatValue(column)}.`, hint }];
+  return { message: `The model has no column ${formatValue(name)}.`, hint };
 }
 
 function duplicates(parameters: readonly ValidParameter[]): ValidationError[] {

@@ -1,4 +1,4 @@
-import { isObject } from "../../manifest/json.js";
+import { isObject, listOr } from "../../manifest/json.js";
 import { type SchemaError, schemaErrorOf, unknownKey, validatorOf } from "../../manifest/json-schema.js";
 import { KNOWN_KEYS, type MetaApi } from "./schema.js";
 
@@ -48,14 +48,10 @@ export function unknownKeys(value: unknown): ValidationError[] {
   const { parameters, sort, pagination } = value;
   return [
     ...unknownKeysOf(value, "", KNOWN_KEYS.api),
-    ...listOf(parameters).flatMap((item, i) => unknownKeysOf(item, `parameters[${i}]`, KNOWN_KEYS.parameter)),
-    ...listOf(sort).flatMap((item, i) => unknownKeysOf(item, `sort[${i}]`, KNOWN_KEYS.sort)),
+    ...listOr(parameters).flatMap((item, i) => unknownKeysOf(item, `parameters[${i}]`, KNOWN_KEYS.parameter)),
+    ...listOr(sort).flatMap((item, i) => unknownKeysOf(item, `sort[${i}]`, KNOWN_KEYS.sort)),
     ...unknownKeysOf(pagination, "pagination", KNOWN_KEYS.pagination),
   ];
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /** Warnings about the keys of an object that are not `known`. */

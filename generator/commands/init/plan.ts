@@ -71,7 +71,7 @@ const SCRIPTS = {
   "api:serve": "routewright serve --only data",
 } as const;
 
-/** Every file that `init` looks after in the current folder, in the order of the report. Writes nothing. */
+/** Every file that `init` creates or extends in the current folder, in the order of the report. Writes nothing. */
 export function planOf({ config, out, ci, docker }: Choices, configFile: string | null): readonly Step[] {
   const schema = "./node_modules/routewright/dist/config.schema.json";
   const configText = `${JSON.stringify({ $schema: schema, ...config }, null, 2)}\n`;

@@ -1,7 +1,5 @@
 import nodeCluster from "node:cluster";
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Tier } from "@routewright/runtime/model";
 import {
   type Environment,
   createLogger,
@@ -15,7 +13,7 @@ import {
   WorkerCluster,
   type WorkerLink,
 } from "@routewright/runtime/server";
-import { readCatalogue } from "../../catalogue/catalogue-file.js";
+import { readCatalogueIn } from "../../catalogue/catalogue-file.js";
 import type { Settings } from "../../config.js";
 import { openRunResults, type RunResults } from "../../watch/poll-run-results.js";
 import { startPolling } from "../../watch/poll.js";
@@ -144,7 +142,7 @@ async function verifyServed(
 }
 
 async function serveRamp(environment: Environment): Promise<() => Promise<void>> {
-  // Loaded only where it is served: it brings a queue, signatures and more.
+  // Loaded only where it is served: it has many modules.
   const { startRampService } = await import("@routewright/runtime/ramp");
   const log = createLogger(environment.logLevel);
   const server = await startRampService({ environment, dataDir: DATA_DIR, log });
@@ -205,22 +203,16 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
   const { generated, allowEdited, catalog, severities, accept, minimumNoticeDays, schemas } = options;
   const { manifest, apiTitle, defaultTier, logLevel, refreshGuard } = environment;
   if (manifest === null) return null;
-  const recorded = recordedTier(generated);
-  if (recorded !== null && recorded !== defaultTier)
+  const reading = readCatalogueIn(generated);
+  // The server refuses a folder that cannot be read.
+  const recorded = reading?.ok ? reading.catalogue.defaultTier : defaultTier;
+  if (recorded !== defaultTier)
     createLogger(logLevel).warn(
       { recorded, environment: defaultTier },
       "DEFAULT_ENDPOINT_TIER differs from that of the generated folder: refreshes keep the recorded one; run `routewright generate` to change it",
     );
   const guard = refreshGuard ? { generated, severities, accept, minimumNoticeDays } : null;
   return workerRenderer({ manifest, catalog, title: apiTitle, generated, allowEdited, schemas, guard });
-}
-
-/** For the warning alone; null where the server will refuse the folder. */
-function recordedTier(generated: string): Tier | null {
-  const file = join(generated, "catalogue.json");
-  if (!existsSync(file)) return null;
-  const reading = readCatalogue(readFileSync(file, "utf8"), file);
-  return reading.ok ? reading.catalogue.defaultTier : null;
 }
 
 /** Refreshes the service when the manifest changes, if the options enable it. Returns the function that stops this. */

@@ -114,7 +114,7 @@ export const numericWithoutDigits: Check = {
   },
 };
 
-/** An endpoint, or a former path of one, whose announced end has passed. */
+/** An endpoint, or a former path of one, whose sunset has passed. */
 export const pastSunset: Check = {
   find({ entry: { endpoint } }, { today }) {
     const isPast = (sunset: string | null): sunset is string =>
@@ -145,7 +145,7 @@ export const pastSunset: Check = {
   },
 };
 
-/** A former path that nobody has said the end of. */
+/** A former path without a sunset. */
 export const missingSunset: Check = {
   find({ entry: { endpoint } }) {
     return (endpoint.formerPaths ?? []).flatMap(({ path, sunset }, i) =>
