@@ -86,7 +86,7 @@ async function serveFromClickhouse(
   return { url, generated };
 }
 
-/** A port that the environment names is used or reported; the default ones give way to what else runs here. */
+/** A port that the environment names is used or reported; a default one that is taken is replaced by a free one. */
 async function withFreePorts(environment: Environment): Promise<Environment> {
   const { host, port, rampPort } = environment;
   return {

@@ -1,7 +1,7 @@
 import { newId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 
-/** A change that somebody makes (runtime/ramp/docs/operations.md). */
+/** A change, for the audit log (runtime/ramp/docs/operations.md). */
 export interface AuditedAction {
   /** Who. */
   readonly actor: string;

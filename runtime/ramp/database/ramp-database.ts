@@ -94,7 +94,7 @@ export interface RampDatabase {
   asOperator<T>(work: (tx: OperatorTransaction) => Promise<T>): Promise<T>;
   /** The operator's work on one project, which may record moves that others may not (`ramp.may_resolve`). */
   asOperatorOf<T>(projectId: ProjectId, work: (tx: ProjectTransaction) => Promise<T>): Promise<T>;
-  /** What polls and expiry go by: the clocks of servers differ, and jump. */
+  /** Polls and expiry use it: the clocks of servers differ, and jump. */
   readonly clock: DatabaseClock;
   /** A standby, or a database that is read-only, is connected but not writable. */
   reach(): Promise<{ readonly isConnected: boolean; readonly isWritable: boolean }>;

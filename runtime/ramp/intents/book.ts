@@ -29,7 +29,7 @@ export function bookOrder(tx: ProjectTransaction, intent: Intent, price: Price):
   return booked(tx, intent, { kind: "order", about: "order", postings });
 }
 
-/** The order has ended without money: nobody owes anything. */
+/** The order has ended without money: no balance is left. */
 export function bookVoid(tx: ProjectTransaction, intent: Intent): Intent {
   const order = intent.balances.filter(({ about }) => about === "order");
   const postings = order.flatMap(({ account, currency, amount }) =>

@@ -28,7 +28,7 @@ export interface Transaction {
   readonly updatedAt: Date;
 }
 
-/** A refund that the operator wants, recorded before it is sent. */
+/** A refund that an operator ordered, recorded before it is sent. */
 export interface RefundRequest {
   readonly id: string;
   readonly amount: string;

@@ -4,7 +4,7 @@ import { type Intent, isTerminal, needsAttention, openRefund } from "./intent.js
 
 /**
  * One process at a time talks to a provider about an intent: it holds the intent's lease. A crashed owner's lease expires;
- * its work is repeated under the same ids and idempotency keys. Leases and polls go by the database's clock.
+ * its work is repeated under the same ids and idempotency keys. Leases and polls use the database's clock.
  */
 
 /** When intents are polled, in milliseconds. */

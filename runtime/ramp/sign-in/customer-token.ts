@@ -159,7 +159,7 @@ export class SigningKeys {
     this.#vault = vault;
   }
 
-  /** The database's time in milliseconds since 1970: issuing and verifying go by one clock. */
+  /** The database's time in milliseconds since 1970: issuing and verifying use one clock. */
   now(): number {
     return this.#database.clock.now().getTime();
   }
