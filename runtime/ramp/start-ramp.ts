@@ -12,7 +12,7 @@ import { readCurrencies } from "./accounts/currency.js";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "./intents/lease.js";
 import { ProjectSignIn } from "./sign-in/project-credentials.js";
 import { Providers } from "./providers/provider-connections.js";
-import type { CallPolicy } from "./providers/provider.js";
+import type { CallPolicy } from "./providers/call-policy.js";
 import type { RampContext } from "./api/route.js";
 import { assertMasterKey, Vault } from "./core/vault.js";
 import { type DatabaseOptions, openDatabase, type RampDatabase } from "./database/ramp-database.js";

@@ -6,7 +6,7 @@ import {
 } from "../accounts/account-details.js";
 import { readAmount } from "../accounts/currency.js";
 import type { IsReplay } from "../core/idempotency.js";
-import type { NewIntent } from "./intent-rows.js";
+import type { ProviderChoice } from "./intent-rows.js";
 import type { ProjectId } from "../database/id.js";
 import {
   findQuote,
@@ -37,22 +37,6 @@ interface IntentRequest extends AccountSides {
   readonly providerId?: string | null;
   readonly quoteId?: string;
 }
-
-/** The part of an intent that names the provider, the rail and both accounts. */
-type ProviderChoice = Pick<
-  NewIntent,
-  | "connectionId"
-  | "connectionVersion"
-  | "provider"
-  | "type"
-  | "src"
-  | "dest"
-  | "srcAmount"
-  | "rail"
-  | "price"
-  | "sandbox"
-  | "callbackUrl"
->;
 
 /** Validates the payment and chooses the provider and rail, by quotes where several could carry it out. Changes nothing. */
 export async function chooseProvider(

@@ -183,10 +183,9 @@ function transactionOf(row: IntentRow): Transaction | null {
   };
 }
 
-export type NewIntent = Pick<
+/** The part of an intent that names the provider, the rail and both accounts. */
+export type ProviderChoice = Pick<
   Intent,
-  | "id"
-  | "customerId"
   | "connectionId"
   | "connectionVersion"
   | "provider"
@@ -196,16 +195,23 @@ export type NewIntent = Pick<
   | "srcAmount"
   | "rail"
   | "price"
-  | "autoExecute"
-  | "onboardingRedirectUrl"
-  | "checkoutRedirectUrl"
-  | "metadata"
   | "sandbox"
-  | "leaseOwner"
 > & {
   /** Address that the provider sends callbacks to. */
   readonly callbackUrl: string;
 };
+
+export type NewIntent = ProviderChoice &
+  Pick<
+    Intent,
+    | "id"
+    | "customerId"
+    | "autoExecute"
+    | "onboardingRedirectUrl"
+    | "checkoutRedirectUrl"
+    | "metadata"
+    | "leaseOwner"
+  >;
 
 /** Records an intent with its onboarding order, leased to its creator, which onboards it next. */
 export async function recordIntent(

@@ -2,6 +2,7 @@ import type { IntentContext } from "./lease.js";
 import { orderIdOf, type ProjectId } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../core/failpoints.js";
+import { EXECUTION_CALLS, startOnboarding, transactionId, withdraw } from "./provider-calls.js";
 import { checkedExecution, reporter } from "../providers/check-reply.js";
 import type { Execution } from "../providers/protocol.js";
 import { fetchPrice, type Price } from "../providers/quotes.js";
@@ -112,80 +113,6 @@ async function endOutcome(
 ): Promise<StepOutcome> {
   if (reply.kind === "unknown") return answered(applyEnd);
   return reply.kind === "answer" ? pricedOutcome(ramp, call, adoptOrder) : unanswered(ramp, call, reply);
-}
-
-const EXECUTION_CALLS = {
-  execute,
-  checkExecution: (intent: Intent, { provider }: ProviderConnection) =>
-    provider.execution(transactionId(intent)),
-  cancelExecution: cancel,
-} as const;
-
-async function startOnboarding({ id, onboardingOrder }: Intent, { provider }: ProviderConnection) {
-  if (onboardingOrder === null) throw new Error("The intent has no onboarding order.");
-  const reply = await provider.startOnboarding(id, onboardingOrder);
-  await failpoint("onboarding.answered");
-  if (reply.kind === "answer") return reply;
-  return confirmed(reply, await provider.onboarding(id));
-}
-
-async function execute({ transaction }: Intent, { provider }: ProviderConnection) {
-  if (!transaction?.orderBody) throw new Error("The intent has no order.");
-  const { id, orderBody } = transaction;
-  const reply = await provider.execute(id, orderBody);
-  await failpoint("execution.answered");
-  if (reply.kind === "answer") return reply;
-  const final = confirmed(reply, await provider.execution(id));
-  await failpoint("execution.confirmed");
-  return final;
-}
-
-/**
- * Cancels a refused order, so that an earlier copy of it that is still on its way is never carried out. `unknown`: the provider
- * has no such order. A provider that refuses to cancel has carried it out: its state counts.
- */
-async function withdraw(intent: Intent, { provider }: ProviderConnection): Promise<ProviderReply<Execution>> {
-  const id = transactionId(intent);
-  const reply = await provider.cancel(id);
-  await failpoint("execution.withdrawn");
-  if (reply.kind === "answer" || reply.kind === "unknown") return reply;
-  const found = await provider.execution(id);
-  return found.kind === "answer" ? found : unavailable(reply);
-}
-
-/**
- * The reply to an order, settled by a look-up: an order counts as refused only when the provider has none of this id
- * (runtime/ramp/docs/provider-protocol.md).
- */
-function confirmed<T>(
-  order: Exclude<ProviderReply<T>, { readonly kind: "answer" }>,
-  found: ProviderReply<T>,
-): ProviderReply<T> {
-  if (found.kind === "answer") return found;
-  return found.kind === "unknown" && order.kind === "refused" ? order : unavailable(order);
-}
-
-function unavailable(reply: Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>) {
-  return { kind: "unavailable", reason: reasonOf(reply) } as const;
-}
-
-/** Cancels an expired payment. A provider that refuses is carrying it out: its state is followed to the end. */
-async function cancel(intent: Intent, { provider }: ProviderConnection): Promise<ProviderReply<Execution>> {
-  const id = transactionId(intent);
-  const reply = await provider.cancel(id);
-  await failpoint("cancel.answered");
-  if (reply.kind === "answer") return reply;
-  const found = await provider.execution(id);
-  if (found.kind === "answer") return found;
-  if (reply.kind !== "unknown" || found.kind !== "unknown") return unavailable(reply);
-  // An order that the provider had and no longer knows has not ended: somebody has to look.
-  return intent.transaction?.status === "PENDING" ? { kind: "answer", value: neverOrdered(intent) } : found;
-}
-
-function neverOrdered(intent: Intent): Execution {
-  const { id, providerReference } = intent.transaction ?? { id: "", providerReference: null };
-  const reference = providerReference ?? id;
-  return { id, reference, status: "CANCELLED", failureReason: null, instructions: [] };
 }
 
 function onboardingOutcome(
@@ -313,9 +240,4 @@ function unanswered(
     },
     progress: "unanswered",
   };
-}
-
-function transactionId({ transaction }: Intent): string {
-  if (transaction === null) throw new Error("The intent has no transaction.");
-  return transaction.id;
 }

@@ -1,5 +1,6 @@
 import type { TSchema } from "@sinclair/typebox";
-import { Callback, OPERATIONS, type OperationName, ProviderError } from "./protocol.js";
+import { OPERATIONS, type OperationName } from "./operations.js";
+import { Callback, ProviderError } from "./protocol.js";
 import { REQUEST_HEADERS, SIGNATURE_TOLERANCE_SECONDS } from "./signature.js";
 
 type Json = Readonly<Record<string, unknown>>;

@@ -104,7 +104,7 @@ export const ProviderQuote = Type.Object({
 });
 export type ProviderQuote = Static<typeof ProviderQuote>;
 
-const QuoteAnswer = Type.Object({
+export const QuoteAnswer = Type.Object({
   quote: Type.Union([ProviderQuote, Type.Null()], {
     description: "null when the provider does not offer the path",
   }),
@@ -258,72 +258,3 @@ export const ProviderError = Type.Object({
   error: Code("code of the error; `UNKNOWN_ORDER`: there is no order of this id"),
   message: Text("for the log, and the failure reason of a refused order"),
 });
-
-/** The messages by name; each has a table in the reference. */
-export const MESSAGES = {
-  Capabilities,
-  RailDescription,
-  Pair,
-  QuoteRequest,
-  QuoteAnswer,
-  ProviderQuote,
-  Fees,
-  OnboardingOrder,
-  Movement,
-  Onboarding,
-  ProviderRequirement,
-  Submission,
-  ExecutionOrder,
-  Execution,
-  Instruction,
-  Receipt,
-  Refund,
-  RefundOrder,
-  Callback,
-  ProviderError,
-} as const;
-
-/** The operations: method, path, messages, and whether the request carries an `Idempotency-Key`. */
-export const OPERATIONS = {
-  capabilities: { method: "GET", path: "/capabilities", request: null, answer: Capabilities, keyed: false },
-  quote: { method: "POST", path: "/quotes", request: QuoteRequest, answer: QuoteAnswer, keyed: false },
-  startOnboarding: {
-    method: "POST",
-    path: "/onboardings",
-    request: OnboardingOrder,
-    answer: Onboarding,
-    keyed: true,
-  },
-  onboarding: { method: "GET", path: "/onboardings/{id}", request: null, answer: Onboarding, keyed: false },
-  submit: {
-    method: "POST",
-    path: "/onboardings/{id}/requirements/{code}",
-    request: Submission,
-    answer: Onboarding,
-    keyed: false,
-  },
-  execute: { method: "POST", path: "/executions", request: ExecutionOrder, answer: Execution, keyed: true },
-  execution: { method: "GET", path: "/executions/{id}", request: null, answer: Execution, keyed: false },
-  cancel: { method: "POST", path: "/executions/{id}/cancel", request: null, answer: Execution, keyed: false },
-  refund: {
-    method: "POST",
-    path: "/executions/{id}/refunds",
-    request: RefundOrder,
-    answer: Execution,
-    keyed: true,
-  },
-} as const satisfies Readonly<Record<string, Operation>>;
-
-interface Operation {
-  readonly method: "GET" | "POST";
-  readonly path: string;
-  readonly request: TSchema | null;
-  readonly answer: TSchema;
-  readonly keyed: boolean;
-}
-
-export type OperationName = keyof typeof OPERATIONS;
-export type ResponseOf<N extends OperationName> = Static<(typeof OPERATIONS)[N]["answer"]>;
-
-/** Error code of a provider that has no order of this id. */
-export const UNKNOWN_ORDER = "UNKNOWN_ORDER";

@@ -7,7 +7,8 @@ import {
   type ProjectTransaction,
   type RampDatabase,
 } from "../database/ramp-database.js";
-import { type CallObserver, type CallPolicy, HttpProvider, type Provider, reasonOf } from "./provider.js";
+import type { CallObserver, CallPolicy } from "./call-policy.js";
+import { HttpProvider, type Provider, reasonOf } from "./provider.js";
 import type { RampMetrics } from "../core/ramp-metrics.js";
 import type { Capabilities } from "./protocol.js";
 
@@ -129,7 +130,7 @@ export class Providers {
       observe: {
         attempt: (operation, outcome, milliseconds) =>
           metrics.countProviderCall({ provider, operation, outcome, milliseconds }),
-        breaker: (isOpen) => metrics.countOpenBreakers(provider, isOpen ? 1 : -1),
+        breaker: (state) => metrics.countOpenBreakers(provider, state === "open" ? 1 : -1),
       },
     };
   }

@@ -1,27 +1,14 @@
-import {
-  BrokenCircuitError,
-  circuitBreaker,
-  ConsecutiveBreaker,
-  handleWhenResult,
-  type IBackoff,
-  type IBackoffFactory,
-  type IPolicy,
-  IterableBackoff,
-  retry,
-  wrap,
-} from "cockatiel";
+import { BrokenCircuitError } from "cockatiel";
 import { sendRequest } from "../../http/outbound-http.js";
 import { check, isSchema, parseJson } from "../core/json-schema.js";
+import { type CallObserver, type CallPolicy, DEFAULT_CALL_POLICY, policiesOf } from "./call-policy.js";
+import { OPERATIONS, type OperationName, type ResponseOf, UNKNOWN_ORDER } from "./operations.js";
 import {
-  type ResponseOf,
   Callback,
   type Capabilities,
-  OPERATIONS,
-  type OperationName,
-  ProviderError,
-  UNKNOWN_ORDER,
   type Execution,
   type Onboarding,
+  ProviderError,
   type ProviderQuote,
   type QuoteRequest,
   type RefundOrder,
@@ -87,27 +74,6 @@ export interface HttpProviderOptions {
   readonly observe?: CallObserver;
 }
 
-/** Observes each attempt of a call, and the circuit breaker. */
-export interface CallObserver {
-  attempt(operation: OperationName, outcome: ProviderReply<unknown>["kind"], milliseconds: number): void;
-  breaker(isOpen: boolean): void;
-}
-
-/** How providers are called (runtime/ramp/docs/provider-protocol.md). */
-export interface CallPolicy {
-  /** Time limit of one attempt. */
-  readonly timeoutMs: number;
-  /** How long a provider is not called after `BREAKER_FAILURES` failed attempts in a row. */
-  readonly breakerPauseMs: number;
-}
-
-/** The time limit is short enough for a client that waits for the call. */
-export const DEFAULT_CALL_POLICY: CallPolicy = { timeoutMs: 8_000, breakerPauseMs: 5_000 };
-
-/** Pauses before the second and the third attempt; background processing repeats what still fails. */
-const RETRY_PAUSES_MS = [100, 400];
-const BREAKER_FAILURES = 8;
-
 interface Call {
   readonly target: string;
   /** Empty without one. */
@@ -119,34 +85,15 @@ interface Call {
 /** Speaks the provider protocol to a server (protocol.ts): signed requests, time limit, retries and a circuit breaker. */
 export class HttpProvider implements Provider {
   readonly #options: HttpProviderOptions;
-  readonly #policy: CallPolicy;
-  readonly #breaker: IPolicy;
-  readonly #retries: IPolicy;
+  readonly #policies: ReturnType<typeof policiesOf>;
+  readonly #timeoutMs: number;
   #lastFailure = "";
 
   constructor(options: HttpProviderOptions) {
+    const { calls = DEFAULT_CALL_POLICY, observe } = options;
     this.#options = options;
-    this.#policy = options.calls ?? DEFAULT_CALL_POLICY;
-    const unavailable = handleWhenResult((reply) => (reply as ProviderReply<unknown>).kind === "unavailable");
-    const breaker = circuitBreaker(unavailable, {
-      halfOpenAfter: monotonicPause(this.#policy.breakerPauseMs),
-      breaker: new ConsecutiveBreaker(BREAKER_FAILURES),
-    });
-    const { observe } = options;
-    if (observe) {
-      let isOpen = false;
-      // It breaks again after each trial that fails.
-      breaker.onBreak(() => {
-        if (!isOpen) observe.breaker((isOpen = true));
-      });
-      breaker.onReset(() => observe.breaker((isOpen = false)));
-    }
-    this.#breaker = breaker;
-    const retries = retry(unavailable, {
-      maxAttempts: RETRY_PAUSES_MS.length,
-      backoff: new IterableBackoff(RETRY_PAUSES_MS),
-    });
-    this.#retries = wrap(retries, this.#breaker);
+    this.#timeoutMs = calls.timeoutMs;
+    this.#policies = policiesOf(calls, observe);
   }
 
   capabilities: Provider["capabilities"] = async () => {
@@ -199,10 +146,11 @@ export class HttpProvider implements Provider {
       target: OPERATIONS[name].path,
       body: "",
       idempotencyKey: "",
-      timeoutMs: this.#policy.timeoutMs,
+      timeoutMs: this.#timeoutMs,
       ...overrides,
     };
-    const policy = overrides.timeoutMs === undefined ? this.#retries : this.#breaker;
+    const { retries, breaker } = this.#policies;
+    const policy = overrides.timeoutMs === undefined ? retries : breaker;
     try {
       const reply = await policy.execute(() => this.#attempt(name, call));
       if (reply.kind === "unavailable") this.#lastFailure = reply.reason;
@@ -264,20 +212,6 @@ export class HttpProvider implements Provider {
 
 /** Statuses that refuse an order. 403 and 404 are not among them: a gateway sends them too. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 409, 410, 422]);
-
-/** The breaker compares times of the machine's clock: one that jumps back a day would keep it open for the day. */
-function monotonicPause(milliseconds: number): IBackoffFactory<unknown> {
-  const next = (): IBackoff<unknown> => {
-    const until = performance.now() + milliseconds;
-    return {
-      get duration() {
-        return performance.now() < until ? Infinity : -Infinity;
-      },
-      next,
-    };
-  };
-  return { next };
-}
 
 function errorReply(status: number, value: unknown): ProviderReply<never> {
   const isError = check(ProviderError, value);

@@ -1,11 +1,14 @@
 import Big from "big.js";
 import type {
+  Capabilities,
+  ExecutionOrder,
+  Instruction,
   Pair,
   ProviderQuote,
   QuoteRequest,
-  Capabilities,
   RailDescription,
 } from "../providers/protocol.js";
+
 /** Invented, fixed prices in dollars. */
 const DOLLAR_PRICES: Readonly<Record<string, string>> = {
   USD: "1",
@@ -232,3 +235,39 @@ export const PROFILES: readonly Profile[] = [
     holdMs: 60_000,
   },
 ];
+
+/** The sandbox's own accounts, by rail. */
+const OWN_ACCOUNTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  ACH: { routingNumber: "021000021", accountNumber: "000123456789" },
+  SEPA: { iban: "DE89370400440532013000", bic: "COBADEFFXXX" },
+  PIX: { key: "5a4d0000-0000-4000-8000-000000000001" },
+};
+
+/** Where the customer sends the money. */
+export function instructionOf(
+  { bankName, capabilities }: Profile,
+  { movement }: ExecutionOrder,
+  reference: string,
+): Instruction {
+  const { type, rail, srcAmount, src } = movement;
+  if (type === "OFFRAMP") {
+    const [currency = "", chain = ""] = src.currencyCode.split("_");
+    const details = {
+      address: "0x00000000000000000000000000000000005a4d00",
+      chain,
+      amount: srcAmount,
+      currency,
+    };
+    return { encoding: "DISPLAY", type: "CRYPTO", details };
+  }
+  const details = {
+    beneficiary: capabilities.name,
+    bankName,
+    ...OWN_ACCOUNTS[rail],
+    reference,
+    rail,
+    amount: srcAmount,
+    currency: src.currencyCode,
+  };
+  return { encoding: "DISPLAY", type: "BANK", details };
+}

@@ -4,7 +4,6 @@ import { isDeepStrictEqual } from "node:util";
 import type {
   Execution,
   ExecutionOrder,
-  Instruction,
   Onboarding,
   OnboardingOrder,
   ProviderQuote,
@@ -14,7 +13,7 @@ import type {
   RefundOrder,
 } from "../providers/protocol.js";
 import type { CallbackSender, Switches } from "./behaviour.js";
-import { type Profile, quoteFor } from "./profiles.js";
+import { instructionOf, type Profile, quoteFor } from "./profiles.js";
 
 /** Why an order is refused. */
 export interface Rejection {
@@ -262,40 +261,4 @@ const NEVER_MADE = (id: string): Execution => ({
 
 function onboardingOf({ order, requirement }: StoredOnboarding): Onboarding {
   return { id: order.id, requirements: [requirement] };
-}
-
-/** The sandbox's own accounts, by rail. */
-const OWN_ACCOUNTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  ACH: { routingNumber: "021000021", accountNumber: "000123456789" },
-  SEPA: { iban: "DE89370400440532013000", bic: "COBADEFFXXX" },
-  PIX: { key: "5a4d0000-0000-4000-8000-000000000001" },
-};
-
-/** Where the customer sends the money. */
-function instructionOf(
-  { bankName, capabilities }: Profile,
-  { movement }: ExecutionOrder,
-  reference: string,
-): Instruction {
-  const { type, rail, srcAmount, src } = movement;
-  if (type === "OFFRAMP") {
-    const [currency = "", chain = ""] = src.currencyCode.split("_");
-    const details = {
-      address: "0x00000000000000000000000000000000005a4d00",
-      chain,
-      amount: srcAmount,
-      currency,
-    };
-    return { encoding: "DISPLAY", type: "CRYPTO", details };
-  }
-  const details = {
-    beneficiary: capabilities.name,
-    bankName,
-    ...OWN_ACCOUNTS[rail],
-    reference,
-    rail,
-    amount: srcAmount,
-    currency: src.currencyCode,
-  };
-  return { encoding: "DISPLAY", type: "BANK", details };
 }

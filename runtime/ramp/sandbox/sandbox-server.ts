@@ -6,12 +6,11 @@ import { listen, type RunningServer } from "../../http/listen.js";
 import {
   ExecutionOrder,
   OnboardingOrder,
-  OPERATIONS,
-  type OperationName,
   QuoteRequest,
   RefundOrder,
   Submission,
 } from "../providers/protocol.js";
+import { OPERATIONS, type OperationName } from "../providers/operations.js";
 import { protocolDocument } from "../providers/protocol-document.js";
 import { isSigned, REQUEST_HEADERS } from "../providers/signature.js";
 import { check, parseJson } from "../core/json-schema.js";

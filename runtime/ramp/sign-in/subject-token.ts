@@ -60,7 +60,7 @@ export class SubjectTokens {
       const { azp } = payload;
       if (azp !== undefined && !provider.audiences.some((audience) => audience === azp))
         return rampError("SUBJECT_TOKEN_REJECTED");
-      return subjectOf(issuer, payload, false);
+      return subjectOf(payload, { issuer, isWallet: false });
     } catch (error) {
       return verificationError(error);
     }
@@ -76,7 +76,7 @@ export class SubjectTokens {
     const isForOther = claims["pid"] !== undefined && claims["pid"] !== projectId;
     if (isForOther || typeof claims.aud !== "string" || !domains.includes(claims.aud))
       return rampError("SUBJECT_TOKEN_REJECTED");
-    return subjectOf(issuer, claims, true);
+    return subjectOf(claims, { issuer, isWallet: true });
   }
 }
 
@@ -90,14 +90,13 @@ function issuerOf(token: string): string | null {
 }
 
 function subjectOf(
-  issuer: string,
   { sub, exp }: { readonly sub?: string | undefined; readonly exp?: number | undefined },
-  isWallet: boolean,
+  from: Pick<Subject, "issuer" | "isWallet">,
 ): Subject | RampError {
   const isUsable =
     sub !== undefined && sub !== "" && sub.length <= 256 && !sub.includes("\0") && exp !== undefined;
   return isUsable
-    ? { issuer, subject: sub, isWallet, expiresAt: Math.floor(exp) }
+    ? { ...from, subject: sub, expiresAt: Math.floor(exp) }
     : rampError("INVALID_SUBJECT_TOKEN");
 }
 

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { INTENT_MOVES, isTerminal, type IntentStatus } from "../../../runtime/ramp/intents/intent.js";
 import { RAMP_ERRORS } from "../../../runtime/ramp/core/ramp-errors.js";
-import { MESSAGES, OPERATIONS } from "../../../runtime/ramp/providers/protocol.js";
+import { MESSAGES, OPERATIONS } from "../../../runtime/ramp/providers/operations.js";
 import { rowsOf } from "../../support/pages.js";
 import { EVENT_TYPES } from "../../../runtime/ramp/webhooks/record-event.js";
 

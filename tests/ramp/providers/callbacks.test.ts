@@ -3,7 +3,7 @@ import pino from "pino";
 import { Webhook } from "standardwebhooks";
 import { expect, it } from "vitest";
 import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";
-import { DEFAULT_CALL_POLICY } from "../../../runtime/ramp/providers/provider.js";
+import { DEFAULT_CALL_POLICY } from "../../../runtime/ramp/providers/call-policy.js";
 import { callbackHeaders } from "../../../runtime/ramp/providers/signature.js";
 import { cardOnramp, ownCardProvider } from "../support/card-provider.js";
 import { eventually, FAST, made, newCustomer, ownerRows, ownWorld, type Reply } from "../support/world.js";

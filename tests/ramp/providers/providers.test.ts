@@ -2,7 +2,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterEach, describe, expect, it } from "vitest";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import { DEFAULT_SWITCHES } from "../../../runtime/ramp/sandbox/behaviour.js";
-import { OPERATIONS } from "../../../runtime/ramp/providers/protocol.js";
+import { OPERATIONS } from "../../../runtime/ramp/providers/operations.js";
 import { callbackHeaders, requestSignature } from "../../../runtime/ramp/providers/signature.js";
 import { eventually, newCustomer, onramp, ownerRows, ownWorld, type Reply } from "../support/world.js";
 

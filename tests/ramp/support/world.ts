@@ -21,7 +21,7 @@ import {
   type ProjectCredentials,
 } from "../../../runtime/ramp/operator/projects.js";
 import type { ProjectId } from "../../../runtime/ramp/database/id.js";
-import { DEFAULT_CALL_POLICY } from "../../../runtime/ramp/providers/provider.js";
+import { DEFAULT_CALL_POLICY } from "../../../runtime/ramp/providers/call-policy.js";
 import { openDatabase, type RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { type RampOptions, startRamp } from "../../../runtime/ramp/start-ramp.js";

@@ -1,0 +1,73 @@
+import {
+  circuitBreaker,
+  ConsecutiveBreaker,
+  handleWhenResult,
+  type IBackoff,
+  type IBackoffFactory,
+  type IPolicy,
+  IterableBackoff,
+  retry,
+  wrap,
+} from "cockatiel";
+import type { OperationName } from "./operations.js";
+
+/** How providers are called (runtime/ramp/docs/provider-protocol.md). */
+export interface CallPolicy {
+  /** Time limit of one attempt. */
+  readonly timeoutMs: number;
+  /** How long a provider is not called after `BREAKER_FAILURES` failed attempts in a row. */
+  readonly breakerPauseMs: number;
+}
+
+/** The time limit is short enough for a client that waits for the call. */
+export const DEFAULT_CALL_POLICY: CallPolicy = { timeoutMs: 8_000, breakerPauseMs: 5_000 };
+
+/** Pauses before the second and the third attempt; background processing repeats what still fails. */
+const RETRY_PAUSES_MS = [100, 400];
+const BREAKER_FAILURES = 8;
+
+/** How a call of a provider ends. */
+type ReplyKind = "answer" | "refused" | "unknown" | "unavailable";
+
+/** Observes each attempt of a call, and the circuit breaker. */
+export interface CallObserver {
+  attempt(operation: OperationName, outcome: ReplyKind, milliseconds: number): void;
+  breaker(state: "open" | "closed"): void;
+}
+
+/** The circuit breaker of a provider, alone and with retries in front of it. */
+export function policiesOf(
+  { breakerPauseMs }: CallPolicy,
+  observe: CallObserver | undefined,
+): { readonly breaker: IPolicy; readonly retries: IPolicy } {
+  const unavailable = handleWhenResult(
+    (reply) => (reply as { readonly kind: ReplyKind }).kind === "unavailable",
+  );
+  const breaker = circuitBreaker(unavailable, {
+    halfOpenAfter: monotonicPause(breakerPauseMs),
+    breaker: new ConsecutiveBreaker(BREAKER_FAILURES),
+  });
+  let state = "closed";
+  // It breaks again after each trial that fails.
+  breaker.onBreak(() => {
+    if (state !== "open") observe?.breaker((state = "open"));
+  });
+  breaker.onReset(() => observe?.breaker((state = "closed")));
+  const backoff = new IterableBackoff(RETRY_PAUSES_MS);
+  const retries = retry(unavailable, { maxAttempts: RETRY_PAUSES_MS.length, backoff });
+  return { breaker, retries: wrap(retries, breaker) };
+}
+
+/** The breaker compares times of the machine's clock: one that jumps back a day would keep it open for the day. */
+function monotonicPause(milliseconds: number): IBackoffFactory<unknown> {
+  const next = (): IBackoff<unknown> => {
+    const until = performance.now() + milliseconds;
+    return {
+      get duration() {
+        return performance.now() < until ? Infinity : -Infinity;
+      },
+      next,
+    };
+  };
+  return { next };
+}
