@@ -4,7 +4,7 @@ export * from "./model/endpoint.js";
 export * from "./model/column-filters.js";
 export { isDate } from "./model/calendar-date.js";
 export { messageOf } from "./model/error-message.js";
-export { ERRORS, type ErrorCode } from "./model/errors.js";
+export { ERRORS, type ErrorCode } from "./model/error-table.js";
 export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./model/tier.js";
 export { readGenerationEnvironment, type GenerationEnvironment } from "./operations/variables.js";
 export { digestOf, withOwnDigest } from "./model/digest.js";
