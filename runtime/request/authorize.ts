@@ -1,6 +1,6 @@
 import { type CallerAccess, allows, isListed, type PerTier, type Tier } from "../model/tier.js";
 import { type ClientAddress, type Origin, networkOf } from "../http/headers.js";
-import type { RateLimitStore, RateWindow } from "./rate-limit/memory-store.js";
+import { type RateLimitStore, type RateWindow, secondsLeft } from "./rate-limit/memory-store.js";
 import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
 import type { TokenIssuer } from "./bearer-tokens.js";
 import type { Keyring, KeyOwner } from "./keyring.js";
@@ -113,11 +113,6 @@ export function callerHeaders({ limit, window }: Authorization, requestId: strin
     "X-Request-Id",
     requestId,
   ];
-}
-
-/** Whole seconds until a window ends, at least one. */
-function secondsLeft({ resetAt }: RateWindow): number {
-  return Math.max(1, Math.ceil((resetAt - Date.now()) / 1000));
 }
 
 /** Why a caller may not call the endpoint of tier `required` at `path`; null when it may. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { type ClientAddress, networkOf } from "../../http/headers.js";
-import type { RateLimitStore } from "../../request/rate-limit/memory-store.js";
+import { type RateLimitStore, secondsLeft } from "../../request/rate-limit/memory-store.js";
 import type { ProjectSignIn, Project } from "../sign-in/project-credentials.js";
 import type { Customer, CustomerTokens } from "../sign-in/customer-token.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
@@ -81,9 +81,5 @@ async function exceeded(
   limit: number,
 ): Promise<RampError | null> {
   const window = await rates.hit(name);
-  return window.count > limit ? rateLimited(window.resetAt) : null;
-}
-
-function rateLimited(resetAt: number): RampError {
-  return rampError("RATE_LIMITED", { retryAfter: Math.max(1, Math.ceil((resetAt - Date.now()) / 1000)) });
+  return window.count > limit ? rampError("RATE_LIMITED", { retryAfter: secondsLeft(window) }) : null;
 }

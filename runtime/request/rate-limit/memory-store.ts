@@ -9,6 +9,11 @@ export interface RateWindow {
   readonly resetAt: number;
 }
 
+/** Whole seconds until a window ends, at least one: the `Retry-After` of a 429. */
+export function secondsLeft({ resetAt }: RateWindow): number {
+  return Math.max(1, Math.ceil((resetAt - Date.now()) / 1000));
+}
+
 /** Counts requests in fixed windows. A store in memory returns the window itself: a promise costs more than counting. */
 export interface RateLimitStore {
   /** Counts one request of the caller `name`, opening a window if none is open. */
