@@ -51,7 +51,8 @@ export function docsApp(title: string, hasExplorer = false): Express {
   const documents = { ...(hasExplorer && { "/explore": EXPLORER }), "/docs": SWAGGER, "/redoc": REDOC };
   const menu = [...Object.entries(documents), ["/openapi.json", { name: "OpenAPI" }] as const];
   for (const [path, parts] of Object.entries(documents)) {
-    const links = menu.map(([target, { name }]) => linkTo(target, name, target === path));
+    const current = (target: string): string => (target === path ? ' aria-current="page"' : "");
+    const links = menu.map(([target, { name }]) => `<a href="${target}"${current(target)}>${name}</a>`);
     const read = () => Buffer.from(documentOf(title, links, parts));
     app.get(path, send("html", { "Content-Security-Policy": parts.policy }, read));
   }
@@ -82,7 +83,6 @@ function send(type: string, headers: Readonly<Record<string, string>>, read: () 
 
 /** Trusted HTML of a document. */
 interface Parts {
-  /** In the menu. */
   readonly name: string;
   readonly policy: string;
   readonly styles: readonly string[];
@@ -94,10 +94,6 @@ interface Parts {
   readonly main: string;
   /** The id of its content. */
   readonly content: string;
-}
-
-function linkTo(path: string, name: string, isCurrent: boolean): string {
-  return `<a href="${path}"${isCurrent ? ' aria-current="page"' : ""}>${name}</a>`;
 }
 
 /** A document in the common frame, with the menu of all of them. The title is text. */

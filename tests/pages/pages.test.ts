@@ -20,10 +20,12 @@ const shop = isThere
           description: "Words with `code`.",
           api: {
             methods: ["GET", "POST"],
-            allow_unfiltered: true,
             parameters: [
               { name: "start", column: "day", operator: ">=", type: "date", description: "The first `day`." },
+              { name: "end", column: "day", operator: "<=", type: "date" },
             ],
+            // The body is one of several alternatives.
+            require_any_of: ["start", "end"],
           },
         })),
       ),

@@ -13,7 +13,6 @@ declare const Redoc: {
 
 /** The parts of an OpenAPI document that the pages read. */
 interface Description {
-  readonly info: { readonly title: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
@@ -183,6 +182,13 @@ function startRedoc(description: Description, root: Element): void {
     // Its label lacks the text below it.
     for (const item of root.querySelectorAll("li[role=menuitem][aria-label]"))
       item.removeAttribute("aria-label");
+    // The buttons of alternatives, the only ones with a ground, show by colours alone which is chosen.
+    for (const button of root.querySelectorAll("button:not(:has(*))")) {
+      button.removeAttribute("aria-pressed");
+      const { color, backgroundColor } = getComputedStyle(button);
+      if (!backgroundColor.startsWith("rgb(")) continue;
+      button.setAttribute("aria-pressed", String(color === "rgb(255, 255, 255)"));
+    }
     setLevel(".api-content h5, .api-content h3", 3);
   });
 }
