@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  isZoneless,
   MAX_TYPE_TEXT,
   nullable,
   parseColumnType,
@@ -122,6 +123,18 @@ describe("nullable", () => {
     expect(nullable(json)).toBe(json);
     expect(nullable(unknown)).toBe(unknown);
   });
+});
+
+it("only a timestamp of PostgreSQL has no zone, not a field of that name", () => {
+  const types = ["timestamp", "timestamp(3) without time zone null", "pg_catalog.timestamp[]"];
+  expect(types.filter(isZoneless)).toEqual(types);
+  const others = [
+    "timestamptz",
+    "timestamp with time zone",
+    "DateTime",
+    "Tuple(at Date, timestamp DateTime)",
+  ];
+  expect(others.filter(isZoneless)).toEqual([]);
 });
 
 it("a column type is plain data, also as JSON", () => {

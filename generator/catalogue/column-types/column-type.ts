@@ -1,10 +1,12 @@
 import { type ColumnType, nullable, UNKNOWN } from "./json-type.js";
 import { tokensOf, expressionOf, type Expression, type BracketGroup, type ExpressionItem } from "./parse.js";
+import { isNumeric } from "./type-facts.js";
 import { isWideNumber } from "./typescript.js";
 import { BOTH, CLICKHOUSE, CLICKHOUSE_EXACT_CASE, POSTGRES } from "./type-names.js";
 import type { TypeConstructor } from "./type-constructors.js";
 export { type ColumnType, nullable } from "./json-type.js";
 export { type JsonSchema, jsonSchemaOf } from "./json-schema.js";
+export { isZoneless } from "./type-facts.js";
 export { isWide, isWideNumber, typeScriptOf } from "./typescript.js";
 
 /** Longest type text: enough for an Enum16 with thousands of members. */
@@ -47,10 +49,8 @@ export function canBeNaN(text: string, isPostgres: boolean): boolean {
   const type = parseColumnType(text);
   if (!("nullable" in type) || type.nullable) return false;
   const isNumber = type.kind === "decimal" || type.kind === "integer";
-  return type.kind === "float" || (isPostgres && isNumber && NUMERIC.test(text));
+  return type.kind === "float" || (isPostgres && isNumber && isNumeric(text));
 }
-
-const NUMERIC = /^(?:pg_catalog\s*\.\s*)?(?:numeric|decimal|dec)\b/i;
 
 /** The string type for a wide number type; other types are unchanged. */
 export function asString(type: ColumnType): ColumnType {
@@ -162,9 +162,4 @@ function isGroup(item: ExpressionItem | undefined): item is BracketGroup {
 function wordOf(item: ExpressionItem): string | undefined {
   if (item.kind === "word") return item.text;
   return item.kind === "sign" && item.sign === "." ? "." : undefined;
-}
-
-/** A PostgreSQL timestamp without a zone is served as if it were UTC; all other date-times are instants. */
-export function isZoneless(type: string | null): boolean {
-  return /\btimestamp\b(?!.*\bwith time zone)/i.test(type ?? "");
 }

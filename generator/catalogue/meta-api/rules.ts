@@ -2,6 +2,7 @@ import { PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
 import type { ModelColumn } from "../../manifest/columns.js";
 import { closest, formatValue } from "../../manifest/strings.js";
 import { type ColumnType, parseColumnType } from "../column-types/column-type.js";
+import { isUnordered } from "../column-types/type-facts.js";
 import type { MetaApi, MetaPagination, MetaParameter } from "./schema.js";
 import type { ValidationError, ValidPart } from "./validate.js";
 
@@ -79,17 +80,6 @@ function unorderedColumn(
   if (type === null || !isUnordered(type)) return [];
   const message = `The column ${formatValue(column)} is ${formatValue(type)}: values of this type have no order.`;
   return [{ at, message, hint: "Sort by another column." }];
-}
-
-/** PostgreSQL types without an ordering operator, and arrays of them. */
-const UNORDERED =
-  /^(?:pg_catalog\s*\.\s*)?"?(?:json|xml|point|line|lseg|box|path|polygon|circle|jsonpath|aclitem|pg_snapshot|txid_snapshot|refcursor)"?\s*(?:\[\s*\d*\s*\]\s*)*(?:(?:not\s+)?null)?$/i;
-
-/** ClickHouse types that it does not sort by, also within others; a label of an enum may have such a name. */
-const UNORDERED_IN_CLICKHOUSE = /^(?:[^']|'(?:[^'\\]|\\.)*')*\b(?:Variant|Dynamic|AggregateFunction|QBit)\b/;
-
-function isUnordered(type: string): boolean {
-  return UNORDERED.test(type.trim()) || UNORDERED_IN_CLICKHOUSE.test(type);
 }
 
 const TYPE_OF_OPERATOR = {

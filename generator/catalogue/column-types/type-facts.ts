@@ -1,0 +1,86 @@
+/**
+ * What the text of a type says beside the JSON type of its values (`type-names.ts`): how a database writes them, whether a
+ * time has a zone, whether values have an order.
+ */
+
+/** Name in lower case and first argument of a type: an array counts as its elements, null is left out. */
+function partsOf(type: string | null): { readonly name: string; readonly argument: number | null } {
+  const text = (type ?? "")
+    .toLowerCase()
+    .trim()
+    .replaceAll('"', "")
+    .replace(/\s(?:not\s+)?null$/, "")
+    .replace(/^(?:nullable|lowcardinality)\((.*)\)$/, "$1")
+    .replace(/^pg_catalog\s*\.\s*/, "")
+    .replace(/(?:\s*\[\s*\d*\s*\])+$/, "");
+  const name = text
+    .replace(/\(.*?\)/, "")
+    .replace(/\s+/g, " ")
+    .trim();
+  const argument = /\((\d+)/.exec(text)?.[1];
+  return { name, argument: argument === undefined ? null : Number(argument) };
+}
+
+/** How a database writes the values of a type that is a string in JSON. */
+interface TextForm {
+  /** Types of one family write a value alike; `text` for those that keep it as it is. */
+  readonly family: string;
+  /** Digits of a fraction of a second, or the length to which values are padded. */
+  readonly digits: number | null;
+}
+
+export function textFormOf(type: string | null): TextForm {
+  const { name, argument } = partsOf(type);
+  const found = FAMILIES.find(([names]) => names.test(name));
+  if (found === undefined) return { family: "text", digits: null };
+  return { family: found[1] || name, digits: argument ?? DEFAULT_DIGITS.get(name) ?? null };
+}
+
+/** Families of types whose values have a text of their own, by name. Their JSON format distinguishes dates and UUIDs. */
+const FAMILIES: readonly (readonly [names: RegExp, family: string])[] = [
+  [/^(?:timetz|time with time zone)$/, "time with time zone"],
+  [/^(?:time|time without time zone|time64)$/, "time"],
+  [/^(?:char|character|bpchar|nchar)$/, "padded text"],
+  [/^fixedstring$/, "zero-padded text"],
+  [/^interval\b/, "interval"],
+  [/^(?:inet|cidr|macaddr8?|money|bytea|xml|oid|tsvector|tsquery|jsonpath|citext)$/, ""],
+  [/range$/, "range"],
+  [/^(?:bit|varbit|bit varying)$/, "bits"],
+  [/^(?:timestamp|timestamptz|timestamp with(?:out)? time zone|datetime(?:32|64)?)$/, "timestamp"],
+];
+
+/** Digits where the type names none: PostgreSQL's times have microseconds, `DateTime` of ClickHouse has seconds. */
+const DEFAULT_DIGITS: ReadonlyMap<string, number> = new Map([
+  ...["time", "timetz", "time with time zone", "time without time zone"].map((name) => [name, 6] as const),
+  ...["timestamp", "timestamptz", "timestamp with time zone", "timestamp without time zone"].map(
+    (name) => [name, 6] as const,
+  ),
+  ...["datetime", "datetime32"].map((name) => [name, 0] as const),
+  ["datetime64", 3],
+  ["time64", 3],
+  ...["char", "character", "nchar"].map((name) => [name, 1] as const),
+]);
+
+/** A PostgreSQL timestamp without a zone is served as if it were UTC; all other date-times are instants. */
+export function isZoneless(type: string | null): boolean {
+  return /^timestamp(?: without time zone)?$/.test(partsOf(type).name);
+}
+
+/** Whether the type is PostgreSQL's exact number, which can hold NaN and infinities. */
+export function isNumeric(type: string): boolean {
+  return ["numeric", "decimal", "dec"].includes(partsOf(type).name);
+}
+
+/** Whether a database has no order of the type's values. */
+export function isUnordered(type: string): boolean {
+  return UNORDERED.has(partsOf(type).name) || UNORDERED_IN_CLICKHOUSE.test(type);
+}
+
+/** PostgreSQL types without an ordering operator. */
+const UNORDERED: ReadonlySet<string> = new Set([
+  ...["json", "jsonpath", "xml", "point", "line", "lseg", "box", "path", "polygon", "circle"],
+  ...["aclitem", "pg_snapshot", "txid_snapshot", "refcursor"],
+]);
+
+/** ClickHouse types that it does not sort by, also within others; a label of an enum may have such a name. */
+const UNORDERED_IN_CLICKHOUSE = /^(?:[^']|'(?:[^'\\]|\\.)*')*\b(?:Variant|Dynamic|AggregateFunction|QBit)\b/;
