@@ -210,7 +210,7 @@ interface IntentWork {
   readonly begun: Intent | null;
 }
 
-/** The answer once the intent is idle; after `answerWithinMs` the one for the recorded state, while the processing goes on. */
+/** The answer once the intent is idle; after `answerWithinMs` the one for the recorded state, while the processing continues. */
 async function answerInTime<T>(
   ramp: RampContext,
   projectId: ProjectId,

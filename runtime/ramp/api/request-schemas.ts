@@ -8,7 +8,7 @@ import { literals, Nullable } from "../core/json-schema.js";
 /** Schemas of all bodies and queries: they check, they type, and they are the OpenAPI document's. */
 
 const CurrencyCode = Type.String({ minLength: 2, maxLength: 20, pattern: "^[A-Za-z0-9_]+$" });
-/** Longer ones are no amount of anything; the pattern is the specification's. */
+/** Longer texts are not amounts; the pattern is the specification's. */
 const DecimalAmount = Type.String({
   maxLength: 80,
   pattern: "^[0-9]+(\\.[0-9]+)?$",

@@ -16,13 +16,13 @@ export interface RampContext extends IntentContext {
   readonly walletTokens: WalletTokenContext;
   /** `due`: an intent has become due. */
   readonly signals: EventEmitter<{ due: [] }>;
-  /** Processing that goes on behind an answered request. */
+  /** Processing that continues after the response. */
   readonly continued: Set<Promise<unknown>>;
 }
 
 /**
  * Who may call: `project` with HTTP Basic, `customer` with a bearer token, `provider` with a signature that the handler checks,
- * or anybody (runtime/ramp/docs/limits.md).
+ * `public` without credentials (runtime/ramp/docs/limits.md).
  */
 export type Access = "project" | "customer" | "provider" | "public";
 

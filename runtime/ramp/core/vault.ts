@@ -172,7 +172,7 @@ async function resealBatch(
 }
 
 /**
- * Throws when the master key is that of another database: what it sealed could be read by nobody else. The first signing key is the
+ * Throws when the master key is that of another database: the right key could not read what it sealed. The first signing key is the
  * check value: each database has it from its first start on, rotations seal it again, and nothing deletes it.
  */
 export async function assertMasterKey(rows: RunStatement, vault: Vault): Promise<void> {

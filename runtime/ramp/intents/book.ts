@@ -128,7 +128,7 @@ function receiptReason(intent: Intent, about: About): SuspenseReason | null {
 }
 
 const REFUND = "refund ";
-/** What is gone after REFUNDED and is in no list of refunds. */
+/** The part of a REFUNDED payment that no listed refund covers. */
 const UNLISTED = `${REFUND}unlisted`;
 
 /** A list names all refunds so far: one that it no longer names did not happen, or has another id now. */

@@ -5,7 +5,7 @@ import type { OperatorTransaction } from "../database/ramp-database.js";
 import { readIntent } from "./intent-rows.js";
 import { processLeased } from "./process-intent.js";
 
-/** How often due intents are looked for; a callback to this process looks at once. */
+/** How often due intents are looked for; a callback to this process starts a look-up at once. */
 const POLL_MS = 500;
 
 interface DueIntent {

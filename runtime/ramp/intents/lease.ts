@@ -32,7 +32,7 @@ export interface PollingPolicy {
   /** Intents of one connection that a process works on at a time, and intents of all. */
   readonly perConnection: number;
   readonly maxInFlight: number;
-  /** A request that waits for a provider is answered with the recorded state after this; the work goes on. */
+  /** A request that waits for a provider is answered with the recorded state after this; the work continues. */
   readonly answerWithinMs: number;
 }
 

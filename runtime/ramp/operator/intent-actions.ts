@@ -79,7 +79,7 @@ export function resolveIntent(
   });
 }
 
-/** What the provider goes on reporting is known: an order that had not ended as open, a payment as paid. */
+/** What the provider keeps reporting is known: an order that had not ended as open, a payment as paid. */
 function stillReported({ transaction, balances }: Intent): Attention {
   const isOpen = transaction?.status === "PENDING" || transaction?.status === "IN_PROGRESS";
   if (isOpen) return { CONTRADICTION: REPORTED_OPEN };

@@ -13,7 +13,7 @@ export interface CurrencyPair {
   readonly type: "ONRAMP" | "OFFRAMP";
 }
 
-/** Reads the codes of a path. Bank money to bank money, or token to token, is no ramp. */
+/** Reads the codes of a path. A path between two bank currencies or two assets is not a ramp. */
 export function readPair(
   { currencies }: CoreContext,
   srcCode: string,
