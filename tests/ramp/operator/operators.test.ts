@@ -202,8 +202,9 @@ describe.each(KINDS)("an intent that needs attention for %s", (code, first, then
 
 it("an intent is cancelled", async () => {
   const { id, provider } = await intentAt({ status: "AWAITING_FUNDS" });
-  provider.status = "CANCELLED";
   await json("intent", "cancel", "--intent", id, ...note);
+  // Not before: a look-up could end the intent before the command does.
+  provider.status = "CANCELLED";
   await shows(id, ({ status }) => status === "CANCELLED");
   const none = await routewright("intent", "refund", "--intent", id, ...note);
   expect(none).toMatchObject({ exit: 2, error: expect.stringContaining("Only a payment that is SUCCESS") });
