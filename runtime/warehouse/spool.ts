@@ -3,6 +3,7 @@ import { open, type FileHandle, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Overloaded } from "./fair-queue.js";
+import type { RowChunks, StreamEnd } from "./warehouse.js";
 
 /** Memory and disk, in bytes, for rows that clients of all streams have not read yet. */
 export class SpoolBudget {
@@ -176,6 +177,81 @@ export class Spool {
     const changed = this.#changed;
     this.#changed = null;
     changed?.();
+  }
+}
+
+/** What fills a spool. */
+interface RowSource {
+  /** Nobody wants further rows: `finish` follows. */
+  readonly stop: () => void;
+  /** Nobody reads any more. */
+  readonly release: () => void;
+}
+
+/** Rows that are stored at the database's pace, and returned at the client's. */
+export class SpooledRows implements RowChunks {
+  readonly #spool: Spool;
+  readonly #source: RowSource;
+  #end: StreamEnd | null = null;
+  #error: Error | null = null;
+  isClosed = false;
+  /** Resolves the pauses of `next` and `return`, which wait for rows or for the end. */
+  #wake: () => void = () => undefined;
+
+  constructor(spool: Spool, source: RowSource) {
+    this.#spool = spool;
+    this.#source = source;
+  }
+
+  /** Resolves once the bytes are stored. */
+  async push(bytes: Buffer): Promise<void> {
+    if (bytes.length === 0) return;
+    await this.#spool.push(bytes);
+    this.#signal();
+  }
+
+  /** All rows are stored, or reading them has failed. */
+  finish(end: StreamEnd, error: Error | null): void {
+    this.#error = error;
+    this.#end = end;
+    this.#signal();
+  }
+
+  async next(): Promise<IteratorResult<Buffer, StreamEnd>> {
+    for (;;) {
+      const value = await this.#spool.shift();
+      if (value !== null) return { done: false, value };
+      if (this.#error !== null) throw this.#error;
+      if (this.#end !== null) return this.return();
+      await this.#change();
+    }
+  }
+
+  async return(): Promise<IteratorReturnResult<StreamEnd>> {
+    if (!this.isClosed) {
+      this.isClosed = true;
+      await this.#spool.close();
+      if (this.#end === null) this.#source.stop();
+    }
+    while (this.#end === null) await this.#change();
+    this.#source.release();
+    return { done: true, value: this.#end };
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      const before = this.#wake;
+      this.#wake = () => {
+        before();
+        resolve();
+      };
+    });
+  }
+
+  #signal(): void {
+    const wake = this.#wake;
+    this.#wake = () => undefined;
+    wake();
   }
 }
 

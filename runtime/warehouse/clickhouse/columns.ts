@@ -4,9 +4,8 @@ import { DatabaseUnreachable, RelationMissing, type ResultColumn, type ResultCol
 import type { ClickhouseConnection } from "./connect.js";
 import { ClickhouseError } from "./errors.js";
 import { finished, parameter } from "./parameters.js";
-import { type Storage, storageOf } from "./storage.js";
+import { type Functions, readFunctions, type Storage, storageOf } from "./storage.js";
 import type { ClickhouseServer } from "./connect.js";
-import { type Functions, readFunctions } from "./views.js";
 
 /** Runs a statement, on any server or on this one, and parses its rows. */
 type ReadOn = <Row>(statement: Statement, server?: ClickhouseServer) => Promise<readonly Row[]>;

@@ -29,9 +29,8 @@ import { RoleHealth } from "./health.js";
 import { nextRow, selectKeyed, withoutLimit } from "./keyed-pages.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
 import { limitSettings, LIST, requireAtMost, RoleSettings } from "./settings.js";
-import { keyColumnsOf } from "./storage.js";
+import { keyColumnsOf, type ReadRows } from "./storage.js";
 import { bodyReader, lookAhead, openStream, readAll, type RunningQuery } from "./stream.js";
-import type { ReadRows } from "./views.js";
 
 /** What queries may use of the server. */
 type QueryLimits = Required<Pick<EngineOptions, "statementTimeoutMs" | "streamTimeoutMs" | "maxRowsRead">>;

@@ -1,14 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import { isTable, type ResolvedQuery, type RowFormat } from "../../model/query.js";
 import type { Lease } from "../fair-queue.js";
-import { Spool, type SpoolBudget } from "../spool.js";
+import { Spool, type SpoolBudget, SpooledRows } from "../spool.js";
 import {
   BUFFERED_BYTES,
   type IsStillNeeded,
   QueryAbandoned,
   QueryTimeout,
   type RowChunks,
-  type StreamEnd,
 } from "../warehouse.js";
 import { ClickhouseError, translated } from "./errors.js";
 import { type BodyReader, RowReader } from "./rows.js";
@@ -137,10 +136,39 @@ interface StreamOptions {
   readonly budget: SpoolBudget;
 }
 
-/** Resolves with the first rows there, so that a query that fails before them fails before anything is sent. */
-export async function openStream({ running, reader, lease, budget }: StreamOptions): Promise<RowChunks> {
+/**
+ * Resolves with the first rows there, so that a query that fails before them fails before anything is sent. The others are
+ * spooled: ClickHouse ends a query whose client has not read for 30 s (`http_send_timeout`), and a slow client would hold a
+ * place of its table and tier.
+ */
+export async function openStream(options: StreamOptions): Promise<RowChunks> {
+  const { running, reader, lease, budget } = options;
   const first = await readRows(running, reader);
-  return new SpooledRows({ running, reader, lease, budget }, first);
+  const stop = (): void => running.cancel();
+  const rows = new SpooledRows(new Spool(budget), { stop, release: () => lease.release() });
+  void store(rows, first, options);
+  return rows;
+}
+
+async function store(
+  rows: SpooledRows,
+  first: Buffer | null,
+  { running, reader, lease }: StreamOptions,
+): Promise<void> {
+  let failure: Error | null = null;
+  try {
+    for (let bytes = first; bytes !== null && !rows.isClosed; bytes = await readRows(running, reader)) {
+      await rows.push(bytes);
+      if (reader.hasMore) break;
+    }
+    if (!rows.isClosed) await rows.push(reader.end());
+  } catch (error) {
+    failure = error as Error;
+  }
+  running.cancel();
+  lease.releaseConnection();
+  const { returned, hasMore } = reader;
+  rows.finish({ returned, hasMore, milliseconds: running.milliseconds }, failure);
 }
 
 /** The next bytes that are not empty; null at the end. */
@@ -154,72 +182,6 @@ async function readRows(running: RunningQuery, reader: BodyReader): Promise<Buff
     throw translated(reader.error ?? cause);
   }
   return null;
-}
-
-/**
- * Reads a query at the pace of the database into a spool, and returns the rows at the client's: ClickHouse ends a query whose
- * client has not read for 30 s (`http_send_timeout`), and a slow client would hold a place of its table and tier.
- */
-class SpooledRows implements RowChunks {
-  readonly #options: StreamOptions;
-  readonly #spool: Spool;
-  readonly #reading: Promise<void>;
-  #isReading = true;
-  #isClosed = false;
-  #error: Error | null = null;
-  /** Resolves the pause of `next`, which waits for rows. */
-  #wake: () => void = () => undefined;
-
-  constructor(options: StreamOptions, first: Buffer | null) {
-    this.#options = options;
-    this.#spool = new Spool(options.budget);
-    this.#reading = this.#read(first);
-  }
-
-  async next(): Promise<IteratorResult<Buffer, StreamEnd>> {
-    for (;;) {
-      const value = await this.#spool.shift();
-      if (value !== null) return { done: false, value };
-      if (this.#error !== null) throw this.#error;
-      if (!this.#isReading) return this.return();
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-    }
-  }
-
-  async return(): Promise<IteratorReturnResult<StreamEnd>> {
-    const { running, reader, lease } = this.#options;
-    this.#isClosed = true;
-    await this.#spool.close();
-    running.cancel();
-    await this.#reading;
-    lease.release();
-    const { returned, hasMore } = reader;
-    return { done: true, value: { returned, hasMore, milliseconds: running.milliseconds } };
-  }
-
-  async #read(first: Buffer | null): Promise<void> {
-    const { running, reader, lease } = this.#options;
-    try {
-      for (let bytes = first; bytes !== null && !this.#isClosed; bytes = await readRows(running, reader)) {
-        await this.#push(bytes);
-        if (reader.hasMore) break;
-      }
-      if (!this.#isClosed) await this.#push(reader.end());
-    } catch (error) {
-      this.#error = error as Error;
-    } finally {
-      running.cancel();
-      lease.releaseConnection();
-      this.#isReading = false;
-      this.#wake();
-    }
-  }
-
-  async #push(bytes: Buffer): Promise<void> {
-    if (bytes.length === 0) return;
-    await this.#spool.push(bytes);
-    this.#wake();
-  }
 }
 
 /** Null when the rows are too large for a buffer. */

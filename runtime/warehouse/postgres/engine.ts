@@ -22,10 +22,9 @@ import { withoutClient } from "./connect.js";
 import { ConnectionPool } from "./pool.js";
 import { ControlConnection } from "./control.js";
 import { isConnectionFailure, isLockConflict, isRelationChange } from "./errors.js";
-import { loadWriter, type MakeWriter, textWriter } from "./encoders.js";
 import { filterType } from "./filter-types.js";
 import { LivenessCheck } from "./liveness-check.js";
-import { NoStreamPlace, PageReader, type StreamResources } from "./page-reader.js";
+import { type MakeWriter, NoStreamPlace, PageReader, type StreamResources, writerOf } from "./page-reader.js";
 import { describe } from "./columns.js";
 import { aggregateColumns, rowFields, selectAggregate, selectRows } from "./select.js";
 import type { QueryLimits } from "./statements.js";
@@ -84,7 +83,7 @@ class PostgresEngine extends BaseEngine {
       fields: { count: result.length, keys: null },
       context,
     };
-    const makeWriter = textWriter(result, "json") as MakeWriter;
+    const makeWriter = await writerOf(result, "json");
     const rows = await retryWhileLocked(this.timeLimitOf(query), context, () => this.#read(page, makeWriter));
     const text = rows.kind === "buffered" ? framedRows(rows.text).toString() : "{}";
     return readAggregate(JSON.parse(text) as Readonly<Record<string, unknown>>, bounded);
@@ -96,7 +95,7 @@ class PostgresEngine extends BaseEngine {
     const served = servedColumns(columns, selection.columns);
     const statement = selectRows(relation, columns, selection);
     const page = { statement, query, columns: served, fields: rowFields(columns, selection), context };
-    const makeWriter = textWriter(served, format) ?? (await loadWriter(served, format));
+    const makeWriter = await writerOf(served, format);
     try {
       return await this.#read(page, makeWriter);
     } catch (error) {

@@ -1,17 +1,29 @@
-import type { KeyValues, ResolvedQuery } from "../../model/query.js";
+import { isTable, type KeyValues, type ResolvedQuery, type RowFormat } from "../../model/query.js";
 import {
   BUFFERED_BYTES,
   QueryAbandoned,
   type ResultColumns,
-  type RowChunks,
   type Rows,
   type StreamEnd,
 } from "../warehouse.js";
 import type { Reader, Running } from "./run.js";
-import type { MakeWriter } from "./encoders.js";
-import { fieldTexts, type RowWriter } from "./rows.js";
+import { fieldTexts, type RowWriter, TextWriter } from "./rows.js";
 import { rowBytes } from "./wire.js";
-import { Spool, type SpoolBudget } from "../spool.js";
+import { Spool, type SpoolBudget, SpooledRows } from "../spool.js";
+
+/** Makes the writer of one result. */
+export type MakeWriter = () => RowWriter;
+
+/** The libraries of the binary formats are loaded with the first request for one. */
+export async function writerOf(columns: ResultColumns, format: RowFormat): Promise<MakeWriter> {
+  if (!isTable(format)) return () => new TextWriter(columns, format);
+  if (format === "parquet") {
+    const { ParquetRows } = await import("./parquet.js");
+    return () => new ParquetRows(columns);
+  }
+  const { ArrowRows } = await import("./arrow.js");
+  return () => new ArrowRows(columns, format);
+}
 
 /** What all streams of a warehouse share. */
 export interface StreamResources {
@@ -62,7 +74,7 @@ export class PageReader implements Reader {
   #writer: RowWriter | null = null;
   #found = 0;
   #key: KeyValues | null = null;
-  #stream: SpooledRows | null = null;
+  #stream: PausingRows | null = null;
   #isRefused = false;
   #discardedBytes = 0;
 
@@ -87,7 +99,7 @@ export class PageReader implements Reader {
     this.#writer.row(frame, offset);
     if (position === this.#limit - 1) this.#key = this.#keyIn(frame, offset);
     if (this.#stream !== null) {
-      if (this.#writer.complete >= CHUNK_BYTES) this.#stream.push(joined(this.#writer.take()));
+      if (this.#writer.complete >= CHUNK_BYTES) this.#stream.store(joined(this.#writer.take()));
     } else if (this.#writer.size > BUFFERED_BYTES) this.#overflow();
   }
 
@@ -145,21 +157,21 @@ export class PageReader implements Reader {
       return;
     }
     resources.open.add(running);
-    this.#stream = new SpooledRows(running, this.partRows > 0, new Spool(resources.budget, keys !== null));
-    this.#stream.push(joined((this.#writer as RowWriter).take()));
+    this.#stream = new PausingRows(running, this.partRows > 0, new Spool(resources.budget, keys !== null));
+    this.#stream.store(joined((this.#writer as RowWriter).take()));
     // The key of the next page precedes the rows: such a page is in the spool before it is sent.
     if (keys === null || query.selection.page === null)
       resolve({ kind: "stream", columns, chunks: this.#stream });
   }
 
-  #endStream(stream: SpooledRows, error: Error | null): void {
+  #endStream(stream: PausingRows, error: Error | null): void {
     const { columns, keys, resources, resolve, reject } = this.#options;
     const running = this.#running as Running;
     resources.open.delete(running);
     const milliseconds = performance.now() - this.#startedAt - stream.pausedMs;
     const end = { returned: this.#returned, hasMore: this.#found > this.#limit, milliseconds };
     void stream
-      .finish(error, () => joined(this.#writer?.end() ?? []), end)
+      .end(error, () => joined(this.#writer?.end() ?? []), end)
       .then((failure) => {
         if (keys === null) return;
         if (failure === null) return resolve({ kind: "stream", columns, chunks: stream, next: this.#next });
@@ -183,102 +195,53 @@ function joined(parts: readonly Buffer[]): Buffer {
   return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
 }
 
-/** Keeps rows at the database's pace in a spool, and returns them at the client's pace. */
-class SpooledRows implements RowChunks {
+/** Pauses the connection while rows are stored: the rest waits in PostgreSQL. */
+class PausingRows extends SpooledRows {
   readonly #running: Running;
-  readonly #hasParts: boolean;
-  readonly #spool: Spool;
   /** The rows that are being stored. */
   #storing: Promise<void> = Promise.resolve();
   #stored = 0;
   #pausedAt = 0;
-  #end: StreamEnd | null = null;
-  #error: Error | null = null;
   /** Time for which reading was paused. */
   pausedMs = 0;
-  isClosed = false;
-  /** Resolves the pause of `next`, which waits for rows; null when it does not wait. */
-  #wake: (() => void) | null = null;
 
   constructor(running: Running, hasParts: boolean, spool: Spool) {
+    const stop = (): void => {
+      if (!hasParts) running.cancel(new QueryAbandoned());
+    };
+    super(spool, { stop, release: () => running.release() });
     this.#running = running;
-    this.#hasParts = hasParts;
-    this.#spool = spool;
   }
 
-  /** Stores rows. The connection is paused until they are: the rest waits in PostgreSQL. */
-  push(bytes: Buffer): void {
+  store(bytes: Buffer): void {
     if (bytes.length === 0) return;
     if (this.#stored++ === 0) {
       this.#running.pause();
       this.#pausedAt = performance.now();
     }
-    this.#store(bytes).then(
+    this.#storing = this.#storing.then(() => this.push(bytes));
+    this.#storing.then(
       () => this.#resume(),
       (error: unknown) => this.#running.cancel(error as Error),
     );
   }
 
-  #store(bytes: Buffer): Promise<void> {
-    this.#storing = this.#storing.then(() => this.#spool.push(bytes)).then(() => this.#signal());
-    return this.#storing;
-  }
-
   #resume(): void {
     if (--this.#stored > 0) return;
     this.pausedMs += performance.now() - this.#pausedAt;
-    if (this.#end === null) this.#running.resume();
+    this.#running.resume();
   }
 
   /** All rows have been read, or the statement has failed. Resolves with the failure once what was read is stored. */
-  async finish(error: Error | null, rest: () => Buffer, end: StreamEnd): Promise<Error | null> {
+  async end(error: Error | null, rest: () => Buffer, end: StreamEnd): Promise<Error | null> {
+    let failure = error;
     try {
       await this.#storing;
-      const last = error === null && !this.isClosed ? rest() : null;
-      if (last !== null && last.length > 0) await this.#store(last);
-      this.#error = error;
-    } catch (failure) {
-      this.#error = failure as Error;
+      if (error === null && !this.isClosed) await this.push(rest());
+    } catch (cause) {
+      failure = cause as Error;
     }
-    this.#end = end;
-    this.#signal();
-    return this.#error;
-  }
-
-  async next(): Promise<IteratorResult<Buffer, StreamEnd>> {
-    for (;;) {
-      const bytes = await this.#spool.shift();
-      if (bytes !== null) return { done: false, value: bytes };
-      if (this.#error !== null) throw this.#error;
-      if (this.#end !== null) return this.return();
-      await this.#change();
-    }
-  }
-
-  async return(): Promise<IteratorReturnResult<StreamEnd>> {
-    if (!this.isClosed) {
-      this.isClosed = true;
-      await this.#spool.close();
-      if (this.#end === null && !this.#hasParts) this.#running.cancel(new QueryAbandoned());
-    }
-    while (this.#end === null) await this.#change();
-    this.#running.release();
-    return { done: true, value: this.#end };
-  }
-
-  #change(): Promise<void> {
-    return new Promise((resolve) => {
-      const before = this.#wake;
-      this.#wake = () => {
-        before?.();
-        resolve();
-      };
-    });
-  }
-
-  #signal(): void {
-    const wake = this.#wake;
-    this.#wake = null;
-    wake?.();
+    this.finish(end, failure);
+    return failure;
   }
 }
