@@ -53,10 +53,13 @@ async function droppedLines(url: string): Promise<number> {
   return Number(/^routewright_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
 }
 
+/** The log has the paths that no endpoint has. */
+const LONG = "n".repeat(4000);
+
 /** Sends requests, each of which is logged, until lines are dropped. */
 async function requestUntilDropped(url: string): Promise<void> {
   for (let rounds = 0; rounds < 1000; rounds++) {
-    await Promise.all(Array.from({ length: 50 }, () => statusOf(`${url}/v1/nothing`)));
+    await Promise.all(Array.from({ length: 50 }, () => statusOf(`${url}/v1/${LONG}`)));
     if (rounds % 20 === 0 && (await droppedLines(url)) > 0) return;
   }
   throw new Error("No line was dropped.");
