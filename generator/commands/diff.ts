@@ -39,15 +39,10 @@ export interface DiffOptions extends RevisionOptions {
   readonly today: string;
 }
 
-interface Flags {
-  readonly format: Format;
-  readonly failOn: FailOn;
+type Flags = Pick<DiffOptions, "format" | "failOn" | "accept" | "prune" | "catalog"> & {
   readonly missingBase: MissingBase;
   readonly generated?: string;
-  readonly accept?: string;
-  readonly prune?: boolean;
-  readonly catalog?: string;
-}
+};
 
 export function configureDiff(command: CliCommand): void {
   command

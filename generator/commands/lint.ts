@@ -48,16 +48,10 @@ export interface LintOptions {
   readonly cwd?: string;
 }
 
-interface Flags {
-  readonly manifest?: string;
-  readonly catalog?: string;
-  readonly format: Format;
-  readonly failOn: LintFailOn;
-  readonly privateKey: readonly string[];
-  readonly base?: string;
-  readonly missingBase: MissingBase;
-  readonly generated?: string;
-}
+type Flags = Pick<LintOptions, "format" | "failOn" | "privateKey"> &
+  Partial<Pick<LintOptions, "manifest" | "catalog" | "base" | "generated">> & {
+    readonly missingBase: MissingBase;
+  };
 
 export function configureLint(command: CliCommand): void {
   command

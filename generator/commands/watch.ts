@@ -27,12 +27,7 @@ export interface WatchOptions {
   readonly stopped: Promise<void>;
 }
 
-interface Flags {
-  readonly manifest?: string;
-  readonly catalog?: string;
-  readonly out?: string;
-  readonly interval?: number;
-}
+type Flags = Partial<Pick<WatchOptions, "manifest" | "catalog" | "out">> & { readonly interval?: number };
 
 export function configureWatch(command: CliCommand): void {
   command
