@@ -173,11 +173,7 @@ export interface LintContext {
   readonly today: string;
 }
 
-export interface Check {
-  readonly find: (linted: LintedEndpoint, context: LintContext) => readonly Violation[];
-  /** Why the check does not apply to this project; null or absent where it does. */
-  readonly skipReason?: (project: Project) => string | null;
-}
+export type Check = (linted: LintedEndpoint, context: LintContext) => readonly Violation[];
 
 /** Errors first; each by rule, endpoint and model. Findings of one rule and model keep their order. */
 export function inOrder(a: Finding, b: Finding): number {

@@ -42,6 +42,7 @@ import {
 } from "./rules/exposure.js";
 import {
   deleteInsert,
+  uncheckedIndexes,
   unexpectedSchema,
   unindexedColumn,
   unlimitedResponse,
@@ -113,7 +114,7 @@ interface Run {
 function activeChecks({ project, severities }: LintContext): Pick<Run, "active" | "unchecked"> {
   const on = CHECK_IDS.filter((rule) => severities?.[rule] !== "off");
   const unchecked = on.flatMap((rule) => {
-    const why = CHECK_CODE[rule].skipReason?.(project) ?? null;
+    const why = rule === "unindexed-column" ? uncheckedIndexes(project) : null;
     return why === null ? [] : [{ rule, why }];
   });
   return { active: on.filter((id) => !unchecked.some(({ rule }) => rule === id)), unchecked };
@@ -177,7 +178,7 @@ function violationsIn({ model, entry, node }: Published, run: Run): readonly Rul
   const { categories, schemas } = run;
   const linted: LintedEndpoint = { entry, node, ancestors, apiPath, warnings, categories, schemas };
   return run.active.flatMap((rule) =>
-    CHECK_CODE[rule].find(linted, run.context).map((violation) => [rule, violation] as const),
+    CHECK_CODE[rule](linted, run.context).map((violation) => [rule, violation] as const),
   );
 }
 
@@ -265,7 +266,7 @@ const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
   "unknown-key": unknownKey,
   "reserved-parameter": reservedParameter,
   // It is about models without an endpoint.
-  "forgotten-tag": { find: () => [] },
+  "forgotten-tag": () => [],
   "missing-tier-tag": missingTierTag,
   "unexpected-schema": unexpectedSchema,
   "category-typo": categoryTypo,

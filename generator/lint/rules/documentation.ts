@@ -1,74 +1,72 @@
 import { isZoneless, parseColumnType } from "../../catalogue/column-types/column-type.js";
 import { isPlainText } from "../../catalogue/meta-api/rules.js";
-import { PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
+import { type Column, PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
 import { objectOr } from "../../manifest/json.js";
-import { list, plain, sentence } from "../../manifest/strings.js";
-import type { Check } from "../finding.js";
+import { list, plain, sentence, type Sentence } from "../../manifest/strings.js";
+import type { Check, Violation } from "../finding.js";
 import type { Meta } from "../project.js";
 
+/** One violation for all columns that a rule finds. */
+function onColumns(
+  columns: readonly Column[],
+  messageOf: (names: ReturnType<typeof list>) => Sentence,
+  hint: string,
+): readonly Violation[] {
+  if (columns.length === 0) return [];
+  const names = list(columns.map(({ name }) => name));
+  return [{ path: "$.columns", message: messageOf(names), hint: plain(hint) }];
+}
+
 /** A key of `meta.api` or `meta.routewright` that nothing reads. */
-export const unknownKey: Check = {
-  find({ warnings }) {
-    return warnings
-      .filter(({ isUnknownKey }) => isUnknownKey)
-      .map(({ path, message, hint }) => ({
-        path,
-        message: sentence`${message}`,
-        hint: sentence`${hint}`,
-      }));
-  },
-};
+export const unknownKey: Check = ({ warnings }) =>
+  warnings
+    .filter(({ isUnknownKey }) => isUnknownKey)
+    .map(({ path, message, hint }) => ({
+      path,
+      message: sentence`${message}`,
+      hint: sentence`${hint}`,
+    }));
 
 /** A parameter without a description. */
-export const undescribedParameter: Check = {
-  find({ entry: { endpoint, documentation }, apiPath }) {
-    return endpoint.parameters.flatMap(({ name, column }, i) => {
-      if (documentation.parameters.has(name)) return [];
-      return [
-        {
-          path: `${apiPath}.parameters[${String(i)}]`,
-          message: sentence`The parameter ${name} has no description: callers see its name and type, and must guess what values of ${column} look like.`,
-          hint: plain("Add a `description` with an example value."),
-        },
-      ];
-    });
-  },
-};
+export const undescribedParameter: Check = ({ entry: { endpoint, documentation }, apiPath }) =>
+  endpoint.parameters.flatMap(({ name, column }, i) => {
+    if (documentation.parameters.has(name)) return [];
+    return [
+      {
+        path: `${apiPath}.parameters[${String(i)}]`,
+        message: sentence`The parameter ${name} has no description: callers see its name and type, and must guess what values of ${column} look like.`,
+        hint: plain("Add a `description` with an example value."),
+      },
+    ];
+  });
 
 /** Names that mean paging, sorting or a choice of fields; where the endpoint has it, the model is invalid. */
 const RESERVED_NAMES: readonly string[] = [...PAGE_FIELDS, ...SORT_FIELDS, "cursor", "fields"];
 
 /** A parameter that callers cannot use, or would misuse. */
-export const reservedParameter: Check = {
-  find({ entry: { endpoint }, apiPath }) {
-    return endpoint.parameters.flatMap(({ name }, i) => {
-      if (!RESERVED_NAMES.includes(name)) return [];
-      const message = (SORT_FIELDS as readonly string[]).includes(name)
-        ? sentence`The parameter ${name} cannot be used: an endpoint without \`sortable_fields\` answers 400 to it.`
-        : sentence`The parameter ${name} filters here, and means paging or a choice of fields elsewhere.`;
-      return [
-        { path: `${apiPath}.parameters[${String(i)}].name`, message, hint: plain("Choose another name.") },
-      ];
-    });
-  },
-};
+export const reservedParameter: Check = ({ entry: { endpoint }, apiPath }) =>
+  endpoint.parameters.flatMap(({ name }, i) => {
+    if (!RESERVED_NAMES.includes(name)) return [];
+    const message = (SORT_FIELDS as readonly string[]).includes(name)
+      ? sentence`The parameter ${name} cannot be used: an endpoint without \`sortable_fields\` answers 400 to it.`
+      : sentence`The parameter ${name} filters here, and means paging or a choice of fields elsewhere.`;
+    return [
+      { path: `${apiPath}.parameters[${String(i)}].name`, message, hint: plain("Choose another name.") },
+    ];
+  });
 
 /** A model without a description, and columns without one. */
-export const missingDescription: Check = {
-  find({ entry: { endpoint, documentation } }) {
-    const columns = endpoint.columns
-      .map(({ name }) => name)
-      .filter((name) => !documentation.columns.has(name));
-    const hint = plain("Write it in the model's schema.yml.");
-    return [
-      ...(documentation.description.trim() === ""
-        ? [{ path: "$.description", message: plain("The model has no description."), hint }]
-        : []),
-      ...(columns.length === 0
-        ? []
-        : [{ path: "$.columns", message: sentence`Columns have no description: ${list(columns)}.`, hint }]),
-    ];
-  },
+export const missingDescription: Check = ({ entry: { endpoint, documentation } }) => {
+  const columns = endpoint.columns.map(({ name }) => name).filter((name) => !documentation.columns.has(name));
+  const hint = plain("Write it in the model's schema.yml.");
+  return [
+    ...(documentation.description.trim() === ""
+      ? [{ path: "$.description", message: plain("The model has no description."), hint }]
+      : []),
+    ...(columns.length === 0
+      ? []
+      : [{ path: "$.columns", message: sentence`Columns have no description: ${list(columns)}.`, hint }]),
+  ];
 };
 
 /** Words in the name of a column that holds money. */
@@ -76,148 +74,111 @@ const MONEY =
   /(?:^|_)(?:amount|price|cost|fees?|revenue|turnover|balance|salary|payments?|usd|eur|gbp|chf|jpy)(?:_|$)/i;
 
 /** A column whose name says money and whose type is binary floating point. */
-export const floatMoney: Check = {
-  find({ entry: { endpoint } }) {
-    const names = endpoint.columns
-      .filter(({ name, type }) => MONEY.test(name) && parseColumnType(type ?? undefined).kind === "float")
-      .map(({ name }) => name);
-    if (names.length === 0) return [];
-    return [
-      {
-        path: "$.columns",
-        message: sentence`Money as floating point: ${list(names)}. Sums and comparisons are wrong by fractions of a cent.`,
-        hint: plain("Cast to `numeric` or `Decimal` in the model's SQL."),
-      },
-    ];
-  },
-};
+export const floatMoney: Check = ({ entry: { endpoint } }) =>
+  onColumns(
+    endpoint.columns.filter(
+      ({ name, type }) => MONEY.test(name) && parseColumnType(type ?? undefined).kind === "float",
+    ),
+    (names) =>
+      sentence`Money as floating point: ${names}. Sums and comparisons are wrong by fractions of a cent.`,
+    "Cast to `numeric` or `Decimal` in the model's SQL.",
+  );
 
 /** PostgreSQL's `numeric` without digits, the type of each `sum()`: no decimal type of a binary table holds all its values. */
-export const numericWithoutDigits: Check = {
-  find({ entry: { endpoint } }) {
-    const names = endpoint.columns
-      .filter(({ type }) => {
-        const parsed = parseColumnType(type ?? undefined);
-        return parsed.kind === "decimal" && parsed.precision === undefined;
-      })
-      .map(({ name }) => name);
-    if (names.length === 0) return [];
-    return [
-      {
-        path: "$.columns",
-        message: sentence`Decimal columns without digits are texts in Parquet and Arrow: ${list(names)}.`,
-        hint: plain(
-          "Declare the digits as `data_type`, such as `numeric(38,2)`, or cast to it in the model's SQL.",
-        ),
-      },
-    ];
-  },
-};
+export const numericWithoutDigits: Check = ({ entry: { endpoint } }) =>
+  onColumns(
+    endpoint.columns.filter(({ type }) => {
+      const parsed = parseColumnType(type ?? undefined);
+      return parsed.kind === "decimal" && parsed.precision === undefined;
+    }),
+    (names) => sentence`Decimal columns without digits are texts in Parquet and Arrow: ${names}.`,
+    "Declare the digits as `data_type`, such as `numeric(38,2)`, or cast to it in the model's SQL.",
+  );
 
 /** An endpoint, or a former path of one, whose sunset has passed. */
-export const pastSunset: Check = {
-  find({ entry: { endpoint } }, { today }) {
-    const isPast = (sunset: string | null): sunset is string =>
-      sunset !== null && sunset.slice(0, 10) < today;
-    const own = endpoint.deprecationDate;
-    return [
-      ...(isPast(own)
+export const pastSunset: Check = ({ entry: { endpoint } }, { today }) => {
+  const isPast = (sunset: string | null): sunset is string => sunset !== null && sunset.slice(0, 10) < today;
+  const own = endpoint.deprecationDate;
+  return [
+    ...(isPast(own)
+      ? [
+          {
+            path: "$.deprecation_date",
+            message: sentence`The sunset was on ${own.slice(0, 10)}, and the endpoint still answers.`,
+            hint: plain("Remove the model's `api:` tag, or set a later `deprecation_date`."),
+          },
+        ]
+      : []),
+    ...(endpoint.formerPaths ?? []).flatMap(({ path, sunset }, i) =>
+      isPast(sunset)
         ? [
             {
-              path: "$.deprecation_date",
-              message: sentence`The sunset was on ${own.slice(0, 10)}, and the endpoint still answers.`,
-              hint: plain("Remove the model's `api:` tag, or set a later `deprecation_date`."),
-            },
-          ]
-        : []),
-      ...(endpoint.formerPaths ?? []).flatMap(({ path, sunset }, i) =>
-        isPast(sunset)
-          ? [
-              {
-                path: `$.meta.routewright.former_paths[${String(i)}].sunset`,
-                message: sentence`The sunset of the former path ${path} was on ${sunset.slice(0, 10)}, and it still answers.`,
-                hint: plain("Remove it from `former_paths`, or set a later `sunset`."),
-              },
-            ]
-          : [],
-      ),
-    ];
-  },
-};
-
-/** A former path without a sunset. */
-export const missingSunset: Check = {
-  find({ entry: { endpoint } }) {
-    return (endpoint.formerPaths ?? []).flatMap(({ path, sunset }, i) =>
-      sunset === null
-        ? [
-            {
-              path: `$.meta.routewright.former_paths[${String(i)}]`,
-              message: sentence`The former path ${path} has no sunset: responses do not tell callers how long it answers.`,
-              hint: plain('Add `sunset: "YYYY-MM-DD"`.'),
+              path: `$.meta.routewright.former_paths[${String(i)}].sunset`,
+              message: sentence`The sunset of the former path ${path} was on ${sunset.slice(0, 10)}, and it still answers.`,
+              hint: plain("Remove it from `former_paths`, or set a later `sunset`."),
             },
           ]
         : [],
-    );
-  },
+    ),
+  ];
 };
 
-const TYPE_HINT = plain(
-  "Give `data_type` in the model's schema.yml, or pass --catalog with dbt's catalog.json.",
-);
+/** A former path without a sunset. */
+export const missingSunset: Check = ({ entry: { endpoint } }) =>
+  (endpoint.formerPaths ?? []).flatMap(({ path, sunset }, i) =>
+    sunset === null
+      ? [
+          {
+            path: `$.meta.routewright.former_paths[${String(i)}]`,
+            message: sentence`The former path ${path} has no sunset: responses do not tell callers how long it answers.`,
+            hint: plain('Add `sunset: "YYYY-MM-DD"`.'),
+          },
+        ]
+      : [],
+  );
+
+const TYPE_HINT = "Give `data_type` in the model's schema.yml, or pass --catalog with dbt's catalog.json.";
 
 /** Columns whose schema in OpenAPI allows any value. */
-export const untypedColumn: Check = {
-  find({ entry: { endpoint } }) {
-    const untyped = endpoint.columns.filter(({ type }) => type === null).map(({ name }) => name);
-    if (endpoint.columns.length === 0) {
-      const message = plain(
-        "The model declares no columns: all columns of the relation are served, and typed clients get no fields.",
-      );
-      return [{ path: "$.columns", message, hint: TYPE_HINT }];
-    }
-    if (untyped.length === 0) return [];
-    const message = sentence`Columns have no type: ${list(untyped)}. OpenAPI allows any value there, and typed clients get \`unknown\`.`;
-    return [{ path: "$.columns", message, hint: TYPE_HINT }];
-  },
+export const untypedColumn: Check = ({ entry: { endpoint } }) => {
+  if (endpoint.columns.length > 0)
+    return onColumns(
+      endpoint.columns.filter(({ type }) => type === null),
+      (names) =>
+        sentence`Columns have no type: ${names}. OpenAPI allows any value there, and typed clients get \`unknown\`.`,
+      TYPE_HINT,
+    );
+  const message = plain(
+    "The model declares no columns: all columns of the relation are served, and typed clients get no fields.",
+  );
+  return [{ path: "$.columns", message, hint: plain(TYPE_HINT) }];
 };
 
 /** A date filter on a text column, which compares texts: `2026-1-5` sorts behind `2026-01-31`. */
-export const textDateFilter: Check = {
-  find({ entry: { endpoint }, apiPath }) {
-    return endpoint.parameters.flatMap(({ name, column, type }, i) => {
-      const stored = endpoint.columns.find((each) => each.name === column)?.type ?? null;
-      if (type !== "date" || stored === null || !isPlainText(parseColumnType(stored))) return [];
-      return [
-        {
-          path: `${apiPath}.parameters[${String(i)}].column`,
-          message: sentence`The parameter ${name} compares dates with the text in ${column}: only texts that are ISO dates compare as dates.`,
-          hint: plain("Make the column a date in the model's SQL, and declare it so."),
-        },
-      ];
-    });
-  },
-};
-
-/** A PostgreSQL timestamp without a time zone, where the project does not name the zone. */
-export const zonelessTimestamp: Check = {
-  find({ entry: { endpoint }, node }) {
-    if (node.metas.some(namesTimezone)) return [];
-    const zoneless = endpoint.columns
-      .filter(({ type }) => isZoneless(type))
-      .filter(({ name }) => !node.columns.get(name)?.metas.some(namesTimezone))
-      .map(({ name }) => name);
-    if (zoneless.length === 0) return [];
+export const textDateFilter: Check = ({ entry: { endpoint }, apiPath }) =>
+  endpoint.parameters.flatMap(({ name, column, type }, i) => {
+    const stored = endpoint.columns.find((each) => each.name === column)?.type ?? null;
+    if (type !== "date" || stored === null || !isPlainText(parseColumnType(stored))) return [];
     return [
       {
-        path: "$.columns",
-        message: sentence`Timestamps without a time zone are served as UTC: ${list(zoneless)}. If they are local times, every value is wrong by the offset.`,
-        hint: plain(
-          'Store them as `timestamptz`, or name their zone: `meta: {routewright: {timezone: "UTC"}}` on the column or the model.',
-        ),
+        path: `${apiPath}.parameters[${String(i)}].column`,
+        message: sentence`The parameter ${name} compares dates with the text in ${column}: only texts that are ISO dates compare as dates.`,
+        hint: plain("Make the column a date in the model's SQL, and declare it so."),
       },
     ];
-  },
+  });
+
+/** A PostgreSQL timestamp without a time zone, where the project does not name the zone. */
+export const zonelessTimestamp: Check = ({ entry: { endpoint }, node }) => {
+  if (node.metas.some(namesTimezone)) return [];
+  return onColumns(
+    endpoint.columns.filter(
+      ({ name, type }) => isZoneless(type) && !node.columns.get(name)?.metas.some(namesTimezone),
+    ),
+    (names) =>
+      sentence`Timestamps without a time zone are served as UTC: ${names}. If they are local times, every value is wrong by the offset.`,
+    'Store them as `timestamptz`, or name their zone: `meta: {routewright: {timezone: "UTC"}}` on the column or the model.',
+  );
 };
 
 function namesTimezone({ value }: Meta): boolean {

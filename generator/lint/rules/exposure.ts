@@ -10,40 +10,38 @@ import type { Check, LintedEndpoint, Violation } from "../finding.js";
 import { ancestorsOf, member, type Node, type NodeColumn } from "../project.js";
 
 /** An endpoint that serves data marked as private below the tier that the mark requires. */
-export const privateData: Check = {
-  find(linted, { privateKeys, project }) {
-    const { node, ancestors } = linted;
-    const self = { node, lineage: [node.name] };
-    const all = [self, ...ancestors];
-    const inModels = all.flatMap((source) =>
-      marksOf(source.node, "$", privateKeys).map((mark) => ({ ...source, mark })),
-    );
-    const names = privateColumnNames(
-      all.map((source) => source.node),
-      privateKeys,
-    );
-    const byColumn = names
-      .filter((column) => isServed(column, linted))
-      .map((column) => {
-        const carriers = showsOnlyHash(node, column)
-          ? []
-          : ancestorsOf(
-              node,
-              project,
-              (child) => !showsOnlyHash(child, column),
-              (parent) => carries(parent, column),
-            );
-        return [self, ...carriers].flatMap((source) => {
-          const found = columnOf(source.node, column);
-          return (found ? marksOf(found, found.path, privateKeys) : []).map((mark) => ({ ...source, mark }));
-        });
+export const privateData: Check = (linted, { privateKeys, project }) => {
+  const { node, ancestors } = linted;
+  const self = { node, lineage: [node.name] };
+  const all = [self, ...ancestors];
+  const inModels = all.flatMap((source) =>
+    marksOf(source.node, "$", privateKeys).map((mark) => ({ ...source, mark })),
+  );
+  const names = privateColumnNames(
+    all.map((source) => source.node),
+    privateKeys,
+  );
+  const byColumn = names
+    .filter((column) => isServed(column, linted))
+    .map((column) => {
+      const carriers = showsOnlyHash(node, column)
+        ? []
+        : ancestorsOf(
+            node,
+            project,
+            (child) => !showsOnlyHash(child, column),
+            (parent) => carries(parent, column),
+          );
+      return [self, ...carriers].flatMap((source) => {
+        const found = columnOf(source.node, column);
+        return (found ? marksOf(found, found.path, privateKeys) : []).map((mark) => ({ ...source, mark }));
       });
-    // One finding for the model and one for each column, whatever the number of nodes above that mark it.
-    const sources = [inModels, ...byColumn].flatMap((found) => strictest(found, linted));
-    return [
-      ...new Map(sources.map((source) => [source.mark.path + source.node.uniqueId, source])).values(),
-    ].map((source) => privateDataViolation(linted, source));
-  },
+    });
+  // One finding for the model and one for each column, whatever the number of nodes above that mark it.
+  const sources = [inModels, ...byColumn].flatMap((found) => strictest(found, linted));
+  return [
+    ...new Map(sources.map((source) => [source.mark.path + source.node.uniqueId, source])).values(),
+  ].map((source) => privateDataViolation(linted, source));
 };
 
 /** The nearest of the strictest marks above the endpoint's tier. */
@@ -137,21 +135,18 @@ function privateDataViolation(
 }
 
 /** An endpoint over a model that is tagged with a higher tier. */
-export const higherTierData: Check = {
-  find({ entry: { endpoint }, ancestors }, { defaultTier }) {
-    return ancestors.flatMap(({ node, lineage }) => {
-      const tier = tierOf(node, defaultTier);
-      if (tier === null || TIERS.indexOf(tier) <= TIERS.indexOf(endpoint.tier)) return [];
-      return [
-        {
-          path: "$.tags",
-          message: sentence`Callers of ${endpoint.tier} get data of ${node.name}, which is tagged ${tier}: ${chain(lineage)}. Lower-tier callers can read data of a higher tier.`,
-          hint: sentence`Tag this model ${tier}, or build it from data of its own tier. If it exposes nothing, as sums and counts may, turn the rule off with that reason.`,
-        },
-      ];
-    });
-  },
-};
+export const higherTierData: Check = ({ entry: { endpoint }, ancestors }, { defaultTier }) =>
+  ancestors.flatMap(({ node, lineage }) => {
+    const tier = tierOf(node, defaultTier);
+    if (tier === null || TIERS.indexOf(tier) <= TIERS.indexOf(endpoint.tier)) return [];
+    return [
+      {
+        path: "$.tags",
+        message: sentence`Callers of ${endpoint.tier} get data of ${node.name}, which is tagged ${tier}: ${chain(lineage)}. Lower-tier callers can read data of a higher tier.`,
+        hint: sentence`Tag this model ${tier}, or build it from data of its own tier. If it exposes nothing, as sums and counts may, turn the rule off with that reason.`,
+      },
+    ];
+  });
 
 /** The tier of a node by its tags; an API model without a tier tag has the default. */
 function tierOf({ kind, tags }: Node, defaultTier: Tier): Tier | null {
@@ -161,21 +156,19 @@ function tierOf({ kind, tags }: Node, defaultTier: Tier): Tier | null {
 }
 
 /** An endpoint without `rows` over a node that has it. */
-export const unfilteredRows: Check = {
-  find({ entry: { endpoint }, ancestors }) {
-    if (endpoint.rows !== undefined) return [];
-    const source = ancestors.find(({ node }) => node.metas.some(({ value }) => keepsRowsApart(value)));
-    if (source === undefined) return [];
-    return [
-      {
-        path: "$.config.meta",
-        message: sentence`The model reads ${chain(source.lineage)}, whose rows belong to organizations: every caller gets those of all.`,
-        hint: plain(
-          "Set `meta.routewright.rows` here too. Where no row tells of an organization, suppress the rule with the reason.",
-        ),
-      },
-    ];
-  },
+export const unfilteredRows: Check = ({ entry: { endpoint }, ancestors }) => {
+  if (endpoint.rows !== undefined) return [];
+  const source = ancestors.find(({ node }) => node.metas.some(({ value }) => keepsRowsApart(value)));
+  if (source === undefined) return [];
+  return [
+    {
+      path: "$.config.meta",
+      message: sentence`The model reads ${chain(source.lineage)}, whose rows belong to organizations: every caller gets those of all.`,
+      hint: plain(
+        "Set `meta.routewright.rows` here too. Where no row tells of an organization, suppress the rule with the reason.",
+      ),
+    },
+  ];
 };
 
 function keepsRowsApart(meta: JsonObject): boolean {
@@ -183,17 +176,15 @@ function keepsRowsApart(meta: JsonObject): boolean {
 }
 
 /** An endpoint with the default tier. */
-export const missingTierTag: Check = {
-  find({ node, entry: { endpoint } }) {
-    if (node.tags.some(isTier)) return [];
-    return [
-      {
-        path: "$.tags",
-        message: sentence`No tag names a tier, so the endpoint has the default, ${endpoint.tier}.`,
-        hint: sentence`Tag the model with one of ${{ names: TIERS, separator: ", " }}; \`tier0\` opens it to everybody on purpose.`,
-      },
-    ];
-  },
+export const missingTierTag: Check = ({ node, entry: { endpoint } }) => {
+  if (node.tags.some(isTier)) return [];
+  return [
+    {
+      path: "$.tags",
+      message: sentence`No tag names a tier, so the endpoint has the default, ${endpoint.tier}.`,
+      hint: sentence`Tag the model with one of ${{ names: TIERS, separator: ", " }}; \`tier0\` opens it to everybody on purpose.`,
+    },
+  ];
 };
 
 /** Tags of a model that is not in production on purpose. */
@@ -235,36 +226,32 @@ export function forgottenTags(model: Model): readonly Violation[] {
 }
 
 /** A published model with `access: private`, which dbt keeps within its group. */
-export const privateAccess: Check = {
-  find({ node }) {
-    if (textOr(node.config["access"], node.access) !== "private") return [];
-    return [
-      {
-        path: "$.config.access",
-        message: plain(
-          "The model has `access: private`, so no model outside its group may use it, but it has an endpoint.",
-        ),
-        hint: plain("Give it `access: protected` or `public`, or remove its `production` or `api:` tag."),
-      },
-    ];
-  },
+export const privateAccess: Check = ({ node }) => {
+  if (textOr(node.config["access"], node.access) !== "private") return [];
+  return [
+    {
+      path: "$.config.access",
+      message: plain(
+        "The model has `access: private`, so no model outside its group may use it, but it has an endpoint.",
+      ),
+      hint: plain("Give it `access: protected` or `public`, or remove its `production` or `api:` tag."),
+    },
+  ];
 };
 
 /** A category that differs by one letter from one with more endpoints. */
-export const categoryTypo: Check = {
-  find({ entry: { category }, categories }) {
-    const own = categories.get(category) ?? 0;
-    const similar = [...categories].filter(([other, count]) => count > own && isTypoOf(category, other));
-    const [[meant] = []] = similar.toSorted(([, a], [, b]) => b - a);
-    if (meant === undefined) return [];
-    return [
-      {
-        path: "$.tags",
-        message: sentence`The category ${category} is one letter away from ${meant}, which has more endpoints.`,
-        hint: sentence`If it is a typo, write ${meant} before consumers use the path; if not, turn the rule off with that reason.`,
-      },
-    ];
-  },
+export const categoryTypo: Check = ({ entry: { category }, categories }) => {
+  const own = categories.get(category) ?? 0;
+  const similar = [...categories].filter(([other, count]) => count > own && isTypoOf(category, other));
+  const [[meant] = []] = similar.toSorted(([, a], [, b]) => b - a);
+  if (meant === undefined) return [];
+  return [
+    {
+      path: "$.tags",
+      message: sentence`The category ${category} is one letter away from ${meant}, which has more endpoints.`,
+      hint: sentence`If it is a typo, write ${meant} before consumers use the path; if not, turn the rule off with that reason.`,
+    },
+  ];
 };
 
 /** Whether two words of four letters or more differ by one letter that is added, left out, replaced or swapped. */

@@ -25,21 +25,19 @@ const HUGE_PAGE = 100_000;
 const USUAL = { share: 0.8, endpoints: 5 } as const;
 
 /** A schema that the config file's mapping does not lead to; without one, another than that of most endpoints. */
-export const unexpectedSchema: Check = {
-  find({ entry, schemas }, context) {
-    const [schema] = entry.endpoint.relation;
-    const expected = mappedSchemas(context.schemas ?? {}) ?? usualSchema(schemas);
-    if (expected.length === 0 || expected.includes(schema)) return [];
-    return [
-      {
-        path: "$.schema",
-        message: sentence`The relation is in the schema ${schema}, not in ${list(expected)}.`,
-        hint: plain(
-          "Parse with the production target, or map the schema with `schemas` in the config file. If it is meant, turn the rule off with that reason.",
-        ),
-      },
-    ];
-  },
+export const unexpectedSchema: Check = ({ entry, schemas }, context) => {
+  const [schema] = entry.endpoint.relation;
+  const expected = mappedSchemas(context.schemas ?? {}) ?? usualSchema(schemas);
+  if (expected.length === 0 || expected.includes(schema)) return [];
+  return [
+    {
+      path: "$.schema",
+      message: sentence`The relation is in the schema ${schema}, not in ${list(expected)}.`,
+      hint: plain(
+        "Parse with the production target, or map the schema with `schemas` in the config file. If it is meant, turn the rule off with that reason.",
+      ),
+    },
+  ];
 };
 
 function usualSchema(schemas: ReadonlyMap<string, number>): readonly string[] {
@@ -52,49 +50,45 @@ function usualSchema(schemas: ReadonlyMap<string, number>): readonly string[] {
  * A legacy endpoint that returns its whole table, or pages without a sensible limit. In a `meta.api`, leaving out
  * pagination is the author's choice; a legacy model has no `meta.api`.
  */
-export const unlimitedResponse: Check = {
-  find({ entry, apiPath }) {
-    const { legacy, pagination } = entry.endpoint;
-    if (pagination !== null && pagination.maxLimit > HUGE_PAGE) {
-      const message = sentence`\`max_limit\` is ${String(pagination.maxLimit)}: one call can ask for the whole table.`;
-      const hint = sentence`Write at most ${String(HUGE_PAGE)}; callers page through more.`;
-      return [{ path: `${apiPath}.pagination.max_limit`, message, hint }];
-    }
-    if (!legacy || isBounded(entry)) return [];
-    return [
-      {
-        path: "$.config.meta",
-        message: plain(
-          "Every call gets the whole table: without `meta.api` there is no `limit` and no filter. The response grows with the table until clients time out.",
-        ),
-        hint: plain(
-          "Add `meta.api` with `allow_unfiltered: true`, `pagination` and a `sort`. Callers then get pages: announce it.",
-        ),
-      },
-    ];
-  },
+export const unlimitedResponse: Check = ({ entry, apiPath }) => {
+  const { legacy, pagination } = entry.endpoint;
+  if (pagination !== null && pagination.maxLimit > HUGE_PAGE) {
+    const message = sentence`\`max_limit\` is ${String(pagination.maxLimit)}: one call can ask for the whole table.`;
+    const hint = sentence`Write at most ${String(HUGE_PAGE)}; callers page through more.`;
+    return [{ path: `${apiPath}.pagination.max_limit`, message, hint }];
+  }
+  if (!legacy || isBounded(entry)) return [];
+  return [
+    {
+      path: "$.config.meta",
+      message: plain(
+        "Every call gets the whole table: without `meta.api` there is no `limit` and no filter. The response grows with the table until clients time out.",
+      ),
+      hint: plain(
+        "Add `meta.api` with `allow_unfiltered: true`, `pagination` and a `sort`. Callers then get pages: announce it.",
+      ),
+    },
+  ];
 };
 
 /**
  * A published view over a table that dbt replaces: dbt-postgres builds a new table, swaps the names and drops the old
  * table with all views on it.
  */
-export const viewOnTable: Check = {
-  find({ node }, { project }) {
-    if (project.engine !== "postgres" || !isView(node) || isEphemeral(node)) return [];
-    const throughViews = ancestorsOf(node, project, (child) => isView(child));
-    const [table] = throughViews.filter((ancestor) => isReplaced(ancestor.node));
-    if (table === undefined) return [];
-    return [
-      {
-        path: "$.config.materialized",
-        message: sentence`A view on the table ${table.node.name}: ${chain(table.lineage)}. dbt replaces that table and drops the view with the old one; requests fail until dbt builds the view again.`,
-        hint: plain(
-          "Materialize this model as `table` or `incremental`, or always build both: `dbt run --select <table>+`.",
-        ),
-      },
-    ];
-  },
+export const viewOnTable: Check = ({ node }, { project }) => {
+  if (project.engine !== "postgres" || !isView(node) || isEphemeral(node)) return [];
+  const throughViews = ancestorsOf(node, project, (child) => isView(child));
+  const [table] = throughViews.filter((ancestor) => isReplaced(ancestor.node));
+  if (table === undefined) return [];
+  return [
+    {
+      path: "$.config.materialized",
+      message: sentence`A view on the table ${table.node.name}: ${chain(table.lineage)}. dbt replaces that table and drops the view with the old one; requests fail until dbt builds the view again.`,
+      hint: plain(
+        "Materialize this model as `table` or `incremental`, or always build both: `dbt run --select <table>+`.",
+      ),
+    },
+  ];
 };
 
 function isReplaced({ kind, materialized }: Node): boolean {
@@ -104,21 +98,19 @@ function isReplaced({ kind, materialized }: Node): boolean {
 const DELETES_FIRST = /^(?:delete[+_]insert|microbatch)$/;
 
 /** Rows that an incremental model replaces in two steps. PostgreSQL takes both in one transaction, ClickHouse has none. */
-export const deleteInsert: Check = {
-  find({ node }, { project }) {
-    if (project.engine !== "clickhouse") return [];
-    const throughViews = ancestorsOf(node, project, (child) => isView(child));
-    const read = [{ node, lineage: [node.name] }, ...throughViews];
-    return read
-      .filter((each) => deletesFirst(each.node))
-      .map(({ node: table, lineage }): Violation => ({
-        path: table === node ? "$.config.incremental_strategy" : "$.depends_on",
-        message: sentence`In ${chain(lineage)} dbt deletes rows before it inserts the new ones: a request in between gets the other rows only.`,
-        hint: plain(
-          "Set `incremental_strategy: insert_overwrite` with `partition_by`, or materialize the model as `table`: dbt exchanges both atomically.",
-        ),
-      }));
-  },
+export const deleteInsert: Check = ({ node }, { project }) => {
+  if (project.engine !== "clickhouse") return [];
+  const throughViews = ancestorsOf(node, project, (child) => isView(child));
+  const read = [{ node, lineage: [node.name] }, ...throughViews];
+  return read
+    .filter((each) => deletesFirst(each.node))
+    .map(({ node: table, lineage }): Violation => ({
+      path: table === node ? "$.config.incremental_strategy" : "$.depends_on",
+      message: sentence`In ${chain(lineage)} dbt deletes rows before it inserts the new ones: a request in between gets the other rows only.`,
+      hint: plain(
+        "Set `incremental_strategy: insert_overwrite` with `partition_by`, or materialize the model as `table`: dbt exchanges both atomically.",
+      ),
+    }));
 };
 
 function deletesFirst({ materialized, config }: Node): boolean {
@@ -136,26 +128,26 @@ interface ColumnUse {
 }
 
 /** A column to filter or sort by, for which the tables beneath declare no index or sorting key. */
-export const unindexedColumn: Check = {
-  find(linted, { project }) {
-    if (SMALL.has(linted.entry.granularity) || project.engine === null) return [];
-    const uses = usesOf(linted);
-    const columns = [...new Set(uses.map(({ column }) => column))];
-    return columns.flatMap((column) =>
-      violationsOf(
-        linted,
-        uses.filter((use) => use.column === column),
-        project,
-        column,
-      ),
-    );
-  },
-  skipReason({ engine, nodes }) {
-    if (engine === null) return "indexes of this database are not known to Routewright";
-    const isDeclared = engine === "postgres" || [...nodes.values()].some(declaresStorage);
-    return isDeclared ? null : "no model declares an `order_by`, `engine` or index";
-  },
+export const unindexedColumn: Check = (linted, { project }) => {
+  if (SMALL.has(linted.entry.granularity) || project.engine === null) return [];
+  const uses = usesOf(linted);
+  const columns = [...new Set(uses.map(({ column }) => column))];
+  return columns.flatMap((column) =>
+    violationsOf(
+      linted,
+      uses.filter((use) => use.column === column),
+      project,
+      column,
+    ),
+  );
 };
+
+/** Why filters and sorts cannot be checked in this project; null where they can. */
+export function uncheckedIndexes({ engine, nodes }: Project): string | null {
+  if (engine === null) return "indexes of this database are not known to Routewright";
+  const isDeclared = engine === "postgres" || [...nodes.values()].some(declaresStorage);
+  return isDeclared ? null : "no model declares an `order_by`, `engine` or index";
+}
 
 /** Of the fixed sort only the first key counts: the others order its ties. */
 function usesOf({ entry: { endpoint }, apiPath }: LintedEndpoint): readonly ColumnUse[] {

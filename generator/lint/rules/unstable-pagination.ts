@@ -6,18 +6,16 @@ import type { Check, LintedEndpoint } from "../finding.js";
 import type { Node, Project } from "../project.js";
 
 /** A paginated endpoint whose sort keys are not unique: the database may order tied rows differently for each page. */
-export const unstablePagination: Check = {
-  find(linted, { project }) {
-    const { endpoint } = linted.entry;
-    if (endpoint.pagination === null) return [];
-    // With cursors every sort ends with a proven key.
-    if (endpoint.cursor !== undefined) return [];
-    const sorted = endpoint.sort.map(([column]) => column);
-    const keys = uniqueKeysOf(linted.node, project);
-    if (keys.some((key) => key.every((column) => sorted.includes(column)))) return [];
-    const path = sorted.length === 0 ? `${linted.apiPath}.pagination` : `${linted.apiPath}.sort`;
-    return [{ path, message: messageFor(sorted), hint: hintFor(linted, keys, project) }];
-  },
+export const unstablePagination: Check = (linted, { project }) => {
+  const { endpoint } = linted.entry;
+  if (endpoint.pagination === null) return [];
+  // With cursors every sort ends with a proven key.
+  if (endpoint.cursor !== undefined) return [];
+  const sorted = endpoint.sort.map(([column]) => column);
+  const keys = uniqueKeysOf(linted.node, project);
+  if (keys.some((key) => key.every((column) => sorted.includes(column)))) return [];
+  const path = sorted.length === 0 ? `${linted.apiPath}.pagination` : `${linted.apiPath}.sort`;
+  return [{ path, message: messageFor(sorted), hint: hintFor(linted, keys, project) }];
 };
 
 function messageFor(sorted: readonly string[]): Sentence {
