@@ -25,8 +25,8 @@ const HEAVY = { rows: 250, characters: 640_000 };
 
 const schema = await ownSchema(`
   CREATE TABLE @.heavy AS SELECT i AS id, repeat('x', ${String(HEAVY.characters)}) AS filling FROM generate_series(1, ${String(HEAVY.rows)}) i;
-  CREATE TABLE @.many AS SELECT i AS id FROM generate_series(1, 50000) i;
-  CREATE VIEW @.failing AS SELECT id, 1 / (id - 40000) AS v FROM @.many;
+  CREATE TABLE @.many AS SELECT i AS id, repeat('x', 500) AS filling FROM generate_series(1, 50000) i;
+  CREATE VIEW @.failing AS SELECT id, filling, 1 / (id - 40000) AS v FROM @.many;
   CREATE TABLE @.small AS SELECT 1 AS id`);
 
 const paged = {
@@ -43,8 +43,8 @@ const model = (name: string, columns: Record<string, string>, api?: unknown) => 
 });
 const manifest = manifestOf([
   model("heavy", { id: "integer", filling: "text" }),
-  model("many", { id: "integer" }, paged),
-  model("failing", { id: "integer", v: "integer" }),
+  model("many", { id: "integer", filling: "text" }, paged),
+  model("failing", { id: "integer", filling: "text", v: "integer" }),
   model("small", { id: "integer" }),
   model("gone", { id: "integer" }),
 ]);
