@@ -76,6 +76,7 @@ describe.skipIf(!isThere)("an endpoint with an envelope and column filters", () 
     const { searchParams } = new URL(page.url());
     expect([searchParams.has("p.cursor"), searchParams.has("p.offset")]).toEqual([true, false]);
     expect(await page.locator(".answer .facts").innerText()).toMatch(/^Rows 8 to 12 /);
+    await expectAccessible(page);
     await page.getByRole("button", { name: "Previous page" }).click();
     await expect.poll(() => first.innerText()).toMatch(/^6\t/);
     await page.getByRole("button", { name: "Next page" }).click();

@@ -97,6 +97,7 @@ describe.skipIf(!isThere)("/explore", () => {
     await start.getByRole("button", { name: "shop" }).click();
     await expect.poll(() => start.innerText()).toContain(`curl '${url}/v1/shop/sales/daily?limit=5'`);
     expect(await start.getByRole("heading", { level: 2 }).innerText()).toBe("shop");
+    await expectAccessible(page);
     await start.getByRole("button", { name: "Show all endpoints" }).click();
     await page.getByRole("searchbox").fill("wages");
     await expect.poll(() => start.innerText()).toMatch(/1 endpoint\.[^]*1 of these need another key/);

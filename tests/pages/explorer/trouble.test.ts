@@ -5,7 +5,7 @@ import { ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { needs } from "../../support/needs.js";
 import { serveManifest } from "../../support/service.js";
-import { visit } from "./page.js";
+import { expectAccessible, visit } from "./page.js";
 
 const isThere = needs("chromium");
 const schema = isThere ? await ownSchema("CREATE TABLE @.places AS SELECT 'Rome' AS city") : "";
@@ -61,6 +61,7 @@ describe.skipIf(!isThere)("/explore in trouble", () => {
   it("says in words what the service refuses", async () => {
     const { page } = await open(`${PLACES}&p.constructor=a&p.constructor=b`);
     await alert(page).getByText("Parameter 'constructor' expects a single value.").waitFor();
+    await expectAccessible(page);
     // The same request would fail again.
     expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
     await page.getByLabel("API key").fill("sk_live_wrong");
@@ -96,6 +97,12 @@ describe.skipIf(!isThere)("/explore in trouble", () => {
     await page.unroute("**/places.ndjson");
     await page.getByRole("button", { name: "Run" }).click();
     await page.locator(".rowsview").getByText("Rome").waitFor();
+  });
+
+  it("says that there is no such endpoint", async () => {
+    const { page } = await open("/explore?endpoint=/v1/constructor/none");
+    await page.getByText("There is no such endpoint, or it needs a key of a higher tier.").waitFor();
+    await expectAccessible(page);
   });
 
   it("works where the browser forbids storage", async () => {
