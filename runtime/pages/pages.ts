@@ -46,7 +46,7 @@ export function docsApp(title: string, hasExplorer = false): Express {
   app.use(setHeaders);
   for (const file of FILES) {
     const read = () => readFileSync(require.resolve(`@routewright/runtime/assets/${file}`));
-    app.get(`/docs/${file}`, send(extname(file), { "Cache-Control": "private, max-age=3600" }, read));
+    app.get(`/docs/${file}`, send(extname(file), {}, read));
   }
   const documents = { ...(hasExplorer && { "/explore": EXPLORER }), "/docs": SWAGGER, "/redoc": REDOC };
   const menu = [...Object.entries(documents), ["/openapi.json", { name: "OpenAPI" }] as const];
@@ -60,7 +60,7 @@ export function docsApp(title: string, hasExplorer = false): Express {
   return app;
 }
 
-/** A shared cache would give a document to others with the rate limit of its first reader. */
+/** Shared caches would repeat the rate limit of one reader. Browsers ask again, so that files of two versions never mix. */
 const setHeaders: RequestHandler = (_request, response, next) => {
   response.setHeader("Cache-Control", "private, no-cache");
   response.setHeader("Content-Security-Policy", POLICY);
