@@ -3,7 +3,7 @@ import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import type { Difference } from "./change.js";
 import { compareColumns } from "./compare-columns.js";
 import { formerPathsLine, type ServedEntry } from "./former-paths.js";
-import { compareParameters, renamedParameters } from "./compare-parameters.js";
+import { compareMaximum, compareParameters, renamedParameters } from "./compare-parameters.js";
 
 /** Decides whether a removal or a sunset date leaves consumers enough time. */
 export interface SunsetPolicy {
@@ -27,10 +27,10 @@ export function compareEndpoints(
     ...compareSource(...endpoints, sunsetPolicy),
     ...compareTiers(base, head),
     ...compareNames("method", base.endpoint.methods, head.endpoint.methods),
-    ...compareOwnRows(...endpoints),
+    ...compareSetting("own-rows", base.endpoint.rows?.column, head.endpoint.rows?.column),
     ...compareParameters(...endpoints),
     ...compareFieldsSetting(...endpoints),
-    ...compareCursor(...endpoints),
+    ...compareSetting("cursor", base.endpoint.cursor?.join(", "), head.endpoint.cursor?.join(", ")),
     ...comparePagination(...endpoints),
     ...compareColumns(base, head),
     ...compareFixedSort(...endpoints),
@@ -84,25 +84,17 @@ export function tierDetails({ facts }: CatalogueEntry): readonly string[] {
   return facts.hasTierTag ? [] : ["No tag of the model names a tier: the default tier applies."];
 }
 
-function compareOwnRows({ rows: base }: Endpoint, { rows: head }: Endpoint): readonly Difference[] {
-  const [before, after] = [base?.column, head?.column];
+/** A setting of the endpoint, as text; undefined without it. */
+function compareSetting(what: "own-rows" | "cursor", before?: string, after?: string): readonly Difference[] {
   if (before === after) return [];
-  if (before === undefined) return [{ kind: "own-rows-added", ...(after !== undefined && { after }) }];
-  if (after === undefined) return [{ kind: "own-rows-removed", before }];
-  return [{ kind: "own-rows-changed", before, after }];
+  if (before === undefined) return [{ kind: `${what}-added`, ...(after !== undefined && { after }) }];
+  return after === undefined
+    ? [{ kind: `${what}-removed`, before }]
+    : [{ kind: `${what}-changed`, before, after }];
 }
 
 function compareFieldsSetting({ fields: base }: Endpoint, { fields: head }: Endpoint): readonly Difference[] {
   return base === head ? [] : [{ kind: head ? "fields-added" : "fields-removed" }];
-}
-
-function compareCursor({ cursor: base }: Endpoint, { cursor: head }: Endpoint): readonly Difference[] {
-  const [before, after] = [base?.join(", "), head?.join(", ")];
-  if (before === after) return [];
-  if (before === undefined) return [{ kind: "cursor-added", ...(after !== undefined && { after }) }];
-  return after === undefined
-    ? [{ kind: "cursor-removed", before }]
-    : [{ kind: "cursor-changed", before, after }];
 }
 
 function compareNames(
@@ -126,16 +118,10 @@ function comparePagination(
   if (head === null) return [{ kind: "pagination-disabled", before: pagesText(base) }];
   const [before, after] = [base.response, head.response];
   return [
-    ...compareLimit("default", base.defaultLimit, head.defaultLimit),
-    ...compareLimit("max", base.maxLimit, head.maxLimit),
+    ...compareMaximum("default-limit", base.defaultLimit, head.defaultLimit),
+    ...compareMaximum("max-limit", base.maxLimit, head.maxLimit),
     ...(before === after ? [] : [{ kind: "response-mode-changed", before, after } as const]),
   ];
-}
-
-function compareLimit(limit: "default" | "max", base: number, head: number): readonly Difference[] {
-  if (base === head) return [];
-  const kind = `${limit}-limit-${head < base ? "lowered" : "raised"}` as const;
-  return [{ kind, before: String(base), after: String(head) }];
 }
 
 function pagesText({ defaultLimit, maxLimit, response }: NonNullable<Endpoint["pagination"]>): string {

@@ -100,18 +100,27 @@ const DEFAULT_MAXIMUM = 1_000;
 function compareMaxItems(base: Parameter, head: Parameter): readonly Difference[] {
   if (base.type !== "string_list" || head.type !== "string_list") return [];
   const [before, after] = [base.maxItems ?? DEFAULT_MAXIMUM, head.maxItems ?? DEFAULT_MAXIMUM];
-  if (before === after) return [];
-  const kind = after < before ? "max-items-lowered" : "max-items-raised";
-  return [{ kind, subject: base.name, before: String(before), after: String(after) }];
+  return compareMaximum("max-items", before, after, { subject: base.name });
 }
 
 function compareMaxLength(base: Parameter, head: Parameter): readonly Difference[] {
   const [before, after] = [base, head].map(
     (one) => ("maxLength" in one && one.maxLength) || DEFAULT_MAXIMUM,
   ) as [number, number];
+  return compareMaximum("max-length", before, after, { subject: base.name });
+}
+
+type Maximum = "max-items" | "max-length" | "default-limit" | "max-limit";
+
+export function compareMaximum(
+  what: Maximum,
+  before: number,
+  after: number,
+  of: Pick<Difference, "subject"> = {},
+): readonly Difference[] {
   if (before === after) return [];
-  const kind = after < before ? "max-length-lowered" : "max-length-raised";
-  return [{ kind, subject: base.name, before: String(before), after: String(after) }];
+  const kind = `${what}-${after < before ? "lowered" : "raised"}` as const;
+  return [{ kind, ...of, before: String(before), after: String(after) }];
 }
 
 /** Values that a filter accepted and now rejects: its column's type decides, and an `accepted_values` test. */
