@@ -93,7 +93,7 @@ describe.skipIf(!isThere)("/explore", () => {
     const call = await start.getByRole("region", { name: "First call" }).innerText();
     expect(call).toBe(`curl '${url}/v1/geo/places?limit=5'`);
     expect(JSON.parse(await output("sh", "-c", `${call} -s`))).toHaveLength(4);
-    expect(await start.innerText()).toContain("Enter yours above, and send it in the header X-API-Key.");
+    expect(await start.innerText()).toContain("Enter it above, and send it in the header X-API-Key.");
     await start.getByRole("button", { name: "shop" }).click();
     await expect.poll(() => start.innerText()).toContain(`curl '${url}/v1/shop/sales/daily?limit=5'`);
     expect(await start.getByRole("heading", { level: 2 }).innerText()).toBe("shop");
