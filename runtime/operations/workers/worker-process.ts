@@ -107,6 +107,8 @@ export class WorkerProcess {
   /** Stops it gracefully. Resolves once it has ended. */
   async stop(): Promise<void> {
     this.isStopRequested = true;
+    // It has no request to finish, and a message that comes before it listens is lost: Ctrl-C took 30 s.
+    if (!this.hasServed) this.kill("it was stopped during its start");
     const timer = setTimeout(() => this.kill("it did not stop in time"), STOP_MS);
     this.metrics = await this.call("stop").catch(() => this.metrics);
     void this.#channel.call("exit");
