@@ -33,7 +33,7 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
-    // On two cores the tests took 959 s with two, 829 to 919 with three, 922 with four.
+    // On two cores the tests take 769 s with three and 733 with four, whose load makes single tests a quarter slower.
     maxWorkers: 3,
     // Loading the modules again for each file took most of the time. No file may leave global state behind.
     isolate: false,
