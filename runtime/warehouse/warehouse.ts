@@ -221,7 +221,5 @@ export interface Warehouse {
   close(): Promise<void>;
 }
 
-/** Maximum rows of a buffered result where a larger one is another query. */
-export const BUFFERED_ROWS = 1000;
 /** Maximum bytes of a buffered result; larger results are streamed. */
 export const BUFFERED_BYTES = 2 * 1024 * 1024;

@@ -61,7 +61,7 @@ function firstCall(found: readonly CatalogueEndpoint[]): readonly Child[] {
       locked === 0
         ? "You may call all of these. "
         : `${locked.toLocaleString("en")} of these need another key. `,
-      "Ask whoever runs this API for a key. Enter it above, and send it in the header ",
+      "Ask the operator of this API for a key. Enter it above, and send it in the header ",
       el("code", {}, "X-API-Key"),
       ".",
     ),

@@ -9,7 +9,6 @@ import { QuerySlots } from "../query-slots.js";
 import { servedColumns } from "../relations.js";
 import type { Statement } from "../sql.js";
 import {
-  BUFFERED_ROWS,
   type AggregateResult,
   readAggregate,
   type BufferedRows,
@@ -34,6 +33,9 @@ import { bodyReader, lookAhead, openStream, readAll, type RunningQuery } from ".
 
 /** What queries may use of the server. */
 type QueryLimits = Required<Pick<EngineOptions, "statementTimeoutMs" | "streamTimeoutMs" | "maxRowsRead">>;
+
+/** Rows of a buffered result: a larger one is another query, as a stream, whose time limit differs. */
+const BUFFERED_ROWS = 1000;
 
 /** How many pages are remembered as too large for a buffered result, and for how long. */
 const MAX_LARGE_PAGES = 1000;
