@@ -82,7 +82,7 @@ function quoted(name: string): string {
 }
 
 async function run(
-  { hosts: [{ hostname, port }], isTls, user, password }: ClickhouseAddress,
+  { hostname, port, isTls, user, password }: ClickhouseAddress,
   statement: string,
   parameters: Readonly<Record<string, string>> = {},
 ): Promise<string> {

@@ -123,7 +123,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     results: new ResultService(warehouse, openCache(options), cursors),
     cursors,
     wholeResults: new WholeResults(),
-    versions: new DataVersions(options.builds ?? new BuildRecords(), warehouse.hasReplicas),
+    versions: new DataVersions(options.builds ?? new BuildRecords()),
     csvFormat: options.csvEscapeFormulas === true ? "spreadsheet" : "csv",
     log,
     recordRequest: options.recordRequest ?? (() => undefined),

@@ -1,49 +1,32 @@
-/** A server of a `clickhouse://` address. */
-export interface ClickhouseHost {
-  readonly hostname: string;
-  readonly port: number;
-}
-
-/** A parsed address: `clickhouse://user:password@host:8123,host2:8123/database`; `clickhouses://` is TLS. */
+/** A parsed address: `clickhouse://user:password@host:8123/database`; `clickhouses://` is TLS. */
 export interface ClickhouseAddress {
   readonly isTls: boolean;
   readonly user: string;
   readonly password: string;
-  readonly hosts: readonly [ClickhouseHost, ...ClickhouseHost[]];
+  readonly hostname: string;
+  readonly port: number;
   readonly database: string;
 }
 
-const ADDRESS = /^clickhouse(s?):\/\/(?:([^@/]*)@)?([^@/]+)(?:\/([^/?#]*))?$/;
-
 /** Null when the text is not such an address. */
 export function clickhouseAddress(text: string): ClickhouseAddress | null {
-  const [whole, secure, credentials = "", hosts = "", database = ""] = ADDRESS.exec(text) ?? [];
-  if (whole === undefined) return null;
-  const colon = credentials.indexOf(":");
-  const [user, password] =
-    colon === -1 ? [credentials, ""] : [credentials.slice(0, colon), credentials.slice(colon + 1)];
-  const isTls = secure === "s";
-  const parsed = hosts.split(",").map((host) => parseHost(host, isTls ? 8443 : 8123));
-  const [first, ...others] = parsed.filter((host) => host !== null);
-  if (first === undefined || others.length + 1 < parsed.length) return null;
+  if (!/^clickhouses?:\/\/[^?#]+$/.test(text) || !URL.canParse(text)) return null;
+  const { protocol, username, password, hostname, port, pathname } = new URL(text);
+  const [database = "", ...more] = pathname.split("/").slice(1);
+  if (hostname === "" || hostname.includes(",") || more.length > 0) return null;
+  const isTls = protocol === "clickhouses:";
   try {
     return {
       isTls,
-      user: decodeURIComponent(user) || "default",
+      user: decodeURIComponent(username) || "default",
       password: decodeURIComponent(password),
-      hosts: [first, ...others],
+      hostname: hostname.replace(/^\[|\]$/g, ""),
+      port: port === "" ? (isTls ? 8443 : 8123) : Number(port),
       database: decodeURIComponent(database) || "default",
     };
   } catch {
     return null;
   }
-}
-
-function parseHost(text: string, defaultPort: number): ClickhouseHost | null {
-  if (!URL.canParse(`http://${text}`)) return null;
-  const { hostname, port, username, pathname, search } = new URL(`http://${text}`);
-  if (hostname === "" || username !== "" || pathname !== "/" || search !== "") return null;
-  return { hostname: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? defaultPort : Number(port) };
 }
 
 /** Why a database cannot serve the models of dbt's `adapter`; null where it can, or the adapter is not known. */

@@ -171,7 +171,7 @@ function noneOr(tier: Tier | "none"): Tier | null {
 }
 
 const DATABASE_EXPECTED =
-  "a postgres://, clickhouse:// or clickhouses:// address; a password with special characters must be percent-encoded";
+  "a postgres://, clickhouse:// or clickhouses:// address of one server; a password with special characters must be percent-encoded";
 
 /** `DATABASE_URL` is the database of the models; `CLICKHOUSE_URL` is theirs where `DATABASE_URL` is PostgreSQL for the rest. */
 function databaseUrls(variables: Variables): Pick<Environment, "databaseUrl" | "clickhouseUrl"> {
@@ -180,7 +180,7 @@ function databaseUrls(variables: Variables): Pick<Environment, "databaseUrl" | "
   const own = variables.parsed(
     "CLICKHOUSE_URL",
     null,
-    "a clickhouse:// or clickhouses:// address",
+    "a clickhouse:// or clickhouses:// address of one server",
     clickhouseUrl,
   );
   if (url === null || postgresAddress(url) !== null) return { databaseUrl: url, clickhouseUrl: own };

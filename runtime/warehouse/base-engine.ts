@@ -178,8 +178,4 @@ export abstract class BaseEngine implements Warehouse {
   get degraded(): string | null {
     return null;
   }
-
-  get hasReplicas(): boolean {
-    return false;
-  }
 }

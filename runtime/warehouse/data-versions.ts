@@ -8,9 +8,6 @@ export interface DataVersion {
   readonly asOf: string;
 }
 
-/** Maximum lag of a database of several servers: for this time after a build one may still return the earlier rows. */
-const REPLICA_LAG_MS = 60_000;
-
 interface CachedVersion {
   readonly changes: number;
   readonly version: DataVersion | null;
@@ -19,18 +16,15 @@ interface CachedVersion {
 /** Derives the data versions of endpoints from dbt's builds. */
 export class DataVersions {
   readonly #builds: BuildRecords;
-  readonly #hasReplicas: boolean;
   readonly #known = new WeakMap<readonly string[], CachedVersion>();
 
-  constructor(builds: BuildRecords, hasReplicas = false) {
+  constructor(builds: BuildRecords) {
     this.#builds = builds;
-    this.#hasReplicas = hasReplicas;
   }
 
   /** The version of an endpoint with these upstream nodes. Null if something else may change the rows, or a build is unknown. */
   of(upstreamNodes: readonly string[] | null): DataVersion | null {
     if (upstreamNodes === null || this.#builds.changes === 0) return null;
-    if (this.#hasReplicas && Date.now() < this.#builds.changedAt + REPLICA_LAG_MS) return null;
     const known = this.#known.get(upstreamNodes);
     if (known?.changes === this.#builds.changes) return known.version;
     const version = this.#derive(upstreamNodes, known?.version ?? null);
@@ -83,7 +77,6 @@ export class BuildRecords {
   readonly #tests = new Map<string, TestRun>();
   #changes = 0;
   #testChanges = 0;
-  #changedAt = -Infinity;
 
   /** Records results; one that is not newer than the known one is ignored. */
   record(builds: readonly NodeBuild[], tests: readonly TestRun[] = []): void {
@@ -95,7 +88,6 @@ export class BuildRecords {
       const isFresh = build.reused && known !== undefined && !known.failed;
       this.#builds.set(build.node, isFresh ? { ...known, freshAt: build.completedAt } : build);
       this.#changes++;
-      this.#changedAt = Date.now();
     }
     for (const run of tests) {
       if (run.completedAt <= (this.#tests.get(run.test)?.completedAt ?? -Infinity)) continue;
@@ -144,11 +136,6 @@ export class BuildRecords {
     return times.length === 0 || times.length < builds.length
       ? null
       : new Date(Math.max(...times)).toISOString();
-  }
-
-  /** When a build was last recorded, in milliseconds since 1970. */
-  get changedAt(): number {
-    return this.#changedAt;
   }
 
   /** Number of recorded builds: changes with each new one. */

@@ -213,8 +213,6 @@ export interface Warehouse {
   checkRelations(relations: readonly Relation[]): Promise<void>;
   /** Relations, as `schema.name`, whose latest query failed because the database does not have them. */
   readonly missingRelations: readonly string[];
-  /** Whether queries may read different servers, which have a build at different times. */
-  readonly hasReplicas: boolean;
   /** Whether the database responds within a short time. */
   isReachable(): Promise<boolean>;
   /** Closes the connections after the running queries. */

@@ -1,25 +1,18 @@
 import type { Relation } from "../../model/endpoint.js";
 import { sql, type Statement } from "../sql.js";
-import { DatabaseUnreachable, RelationMissing, type ResultColumn, type ResultColumns } from "../warehouse.js";
-import type { ClickhouseConnection } from "./connect.js";
+import { RelationMissing, type ResultColumn, type ResultColumns } from "../warehouse.js";
 import { ClickhouseError } from "./errors.js";
 import { finished, parameter } from "./parameters.js";
-import { type Functions, readFunctions, type Storage, storageOf } from "./storage.js";
-import type { ClickhouseServer } from "./connect.js";
-
-/** Runs a statement, on any server or on this one, and parses its rows. */
-type ReadOn = <Row>(statement: Statement, server?: ClickhouseServer) => Promise<readonly Row[]>;
+import { type Functions, readFunctions, type ReadRows, type Storage, storageOf } from "./storage.js";
 
 /** Looks relations up: their columns, and what identifies their rows. */
 export class RelationLookup {
-  readonly #connection: ClickhouseConnection;
   readonly #warn: (error: Error, message: string) => void;
-  readonly #read: ReadOn;
+  readonly #read: ReadRows;
   #functions: Promise<Functions> | null = null;
   #hasWarned = false;
 
-  constructor(connection: ClickhouseConnection, warn: (error: Error, message: string) => void, read: ReadOn) {
-    this.#connection = connection;
+  constructor(warn: (error: Error, message: string) => void, read: ReadRows) {
     this.#warn = warn;
     this.#read = read;
   }
@@ -33,21 +26,12 @@ export class RelationLookup {
     return columns.map((column) => ({ ...column, storage: id, scannedRows }));
   }
 
-  /** Several servers have a storage only while all of them have the same: a caller reads any of them. */
   async #storageOf(relation: Relation): Promise<Storage> {
-    const servers = this.#connection.likelyServers;
-    const isReplicated = this.#connection.up.of > 1;
     try {
-      const functions = await (this.#functions ??= readFunctions((statement) => this.#read(statement)));
-      const [first, ...others] = await Promise.all(
-        servers.map((server) =>
-          storageOf(relation, (statement) => this.#read(statement, server), { functions, isReplicated }),
-        ),
-      );
-      return first !== undefined && others.every(({ id }) => id === first.id) ? first : UNPROVEN;
+      const functions = await (this.#functions ??= readFunctions(this.#read));
+      return await storageOf(relation, this.#read, functions);
     } catch (error) {
       this.#functions = null;
-      if (error instanceof DatabaseUnreachable && servers.length > 1) return UNPROVEN;
       if (!(error instanceof ClickhouseError)) throw error;
       if (!this.#hasWarned) this.#warn(error, NO_VERSIONS);
       this.#hasWarned = true;

@@ -1,7 +1,7 @@
-import { hash, randomUUID } from "node:crypto";
-import type { ClickhouseAddress, ClickhouseHost } from "../../model/clickhouse-address.js";
+import { randomUUID } from "node:crypto";
+import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
 import type { Statement } from "../sql.js";
-import { DatabaseUnreachable, QueryAbandoned, QueryTimeout } from "../warehouse.js";
+import { QueryAbandoned, QueryTimeout } from "../warehouse.js";
 import { ClickhouseError, isConnectionFailure, ServerUnresponsive } from "./errors.js";
 import { ClickhouseHttp } from "./http.js";
 import { QueryClock, RunningQuery, type TimeLimits } from "./stream.js";
@@ -12,30 +12,35 @@ const CHECK_MS = 100;
 
 const KILL_MS = 3000;
 
+/** A server whose query has been silent for so long is pinged. Callers get 503 three seconds after their request at the latest. */
+const SUSPICION_MS = 1000;
+const PING_MS = 2000;
+
+/** A server that is down is pinged this long after its last ping, and serves again once it answers. */
+const RETRY_MS = 1000;
+
 export interface ClickhouseRequest {
   readonly statement: Statement;
   readonly settings: Readonly<Record<string, string>>;
-  readonly callerId?: string;
   readonly limits: TimeLimits;
-  /** Only this one is asked. */
-  readonly server?: ClickhouseServer;
 }
 
-/** Queries on the servers of an address. */
+/**
+ * Queries on a server: it is up until it leaves a ping unanswered, then down until it answers one. Without this a frozen server
+ * costs every caller its whole time limit.
+ */
 export class ClickhouseConnection {
   readonly #http: ClickhouseHttp;
-  readonly #servers: readonly ClickhouseServer[];
-  readonly #running = new Map<QueryClock, ClickhouseServer>();
+  readonly #running = new Set<QueryClock>();
   readonly #kills = new Set<Promise<void>>();
   readonly #timer: NodeJS.Timeout;
   readonly #warn: (error: Error, message: string) => void;
+  #isUp = true;
+  #pinging: Promise<boolean> | null = null;
+  #pingedAt = -Infinity;
 
   constructor(address: ClickhouseAddress, warn: (error: Error, message: string) => void) {
-    const connections = new ClickhouseHttp(address);
-    this.#http = connections;
-    this.#servers = address.hosts.map(
-      (host) => new ClickhouseServer(host, (each, timeoutMs) => connections.ping(each, timeoutMs)),
-    );
+    this.#http = new ClickhouseHttp(address);
     this.#warn = warn;
     // Results that arrived while the event loop was blocked are read before time limits are checked.
     this.#timer = setInterval(() => setImmediate(() => this.#check()), CHECK_MS).unref();
@@ -43,20 +48,13 @@ export class ClickhouseConnection {
 
   /** Runs a query. Resolves with its first bytes; rejects with a `ClickhouseError` when it fails before them. */
   async run(request: ClickhouseRequest): Promise<RunningQuery> {
-    const { callerId = "", server: only } = request;
-    let failure: unknown;
-    for (const server of only ? [only] : serversFor(callerId, this.#servers)) {
-      if (!server.isUp && !(await server.check())) continue;
-      try {
-        return await this.#runOn(server, request);
-      } catch (error) {
-        // Queries change nothing: another server may run them.
-        if (!isConnectionFailure(error)) throw error;
-        void server.check();
-        failure = error;
-      }
+    if (!this.#isUp && !(await this.isUp())) throw new ServerUnresponsive();
+    try {
+      return await this.#run(request);
+    } catch (error) {
+      if (isConnectionFailure(error)) void this.isUp();
+      throw error;
     }
-    throw new DatabaseUnreachable(failure);
   }
 
   /** The text of a small result. */
@@ -64,62 +62,57 @@ export class ClickhouseConnection {
     return textOf(await this.run(request));
   }
 
-  /** The servers that answer a ping. */
-  async respondingServers(): Promise<readonly ClickhouseServer[]> {
-    const up = await Promise.all(this.#servers.map((server) => server.check()));
-    return this.#servers.filter((_, i) => up[i]);
+  /** Pings the server, unless the last answer is a moment old; concurrent callers share a ping. Resolves with whether it is up. */
+  isUp(): Promise<boolean> {
+    if (this.#pinging === null && performance.now() < this.#pingedAt + RETRY_MS)
+      return Promise.resolve(this.#isUp);
+    return (this.#pinging ??= this.#ping());
   }
 
-  /** The servers that are up as far as is known; all if none is. */
-  get likelyServers(): readonly ClickhouseServer[] {
-    const up = this.#servers.filter(({ isUp }) => isUp);
-    return up.length > 0 ? up : this.#servers;
-  }
-
-  /** How many of the servers respond, as far as is known. */
-  get up(): { readonly servers: number; readonly of: number } {
-    return { servers: this.#servers.filter(({ isUp }) => isUp).length, of: this.#servers.length };
+  async #ping(): Promise<boolean> {
+    this.#isUp = await this.#http.ping(PING_MS);
+    this.#pingedAt = performance.now();
+    this.#pinging = null;
+    return this.#isUp;
   }
 
   /** Cancels what still runs and closes the connections. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    for (const clock of this.#running.keys()) clock.cancel(new QueryAbandoned());
+    for (const clock of this.#running) clock.cancel(new QueryAbandoned());
     await Promise.all(this.#kills);
     this.#http.close();
   }
 
   #check(): void {
-    for (const [clock, server] of this.#running) {
+    let isSilent = false;
+    for (const clock of this.#running) {
       clock.check();
-      if (clock.waitingMs > SUSPICION_MS) void this.#checkSilent(server);
+      isSilent ||= clock.waitingMs > SUSPICION_MS;
     }
-    for (const server of this.#servers) if (!server.isUp) void server.check();
+    if (isSilent) void this.#checkSilent();
+    else if (!this.#isUp) void this.isUp();
   }
 
-  async #checkSilent(server: ClickhouseServer): Promise<void> {
-    if (await server.check()) return;
-    for (const [clock, on] of this.#running)
-      if (on === server && clock.waitingMs > 0) clock.cancel(new ServerUnresponsive());
+  async #checkSilent(): Promise<void> {
+    if (await this.isUp()) return;
+    for (const clock of this.#running) if (clock.waitingMs > 0) clock.cancel(new ServerUnresponsive());
   }
 
-  async #runOn(
-    server: ClickhouseServer,
-    { statement, settings, limits }: ClickhouseRequest,
-  ): Promise<RunningQuery> {
+  async #run({ statement, settings, limits }: ClickhouseRequest): Promise<RunningQuery> {
     const id = randomUUID();
     const abort = new AbortController();
     const cancel = (reason: Error): void => {
       // Between the last bytes of a response and its end nobody handles the error of an abort: it would end the process.
       setImmediate(() => abort.abort(reason));
-      if (!(reason instanceof ServerUnresponsive)) this.#kill(server, id);
-      if (reason instanceof QueryTimeout) void server.check();
+      if (!(reason instanceof ServerUnresponsive)) this.#kill(id);
+      if (reason instanceof QueryTimeout) void this.isUp();
     };
     const clock = new QueryClock(limits, cancel, () => this.#running.delete(clock));
-    this.#running.set(clock, server);
+    this.#running.add(clock);
     try {
       const sent = { statement, settings: { ...settings, query_id: id }, signal: abort.signal };
-      return new RunningQuery(await this.#http.query(server.host, sent), clock);
+      return new RunningQuery(await this.#http.query(sent), clock);
     } catch (error) {
       clock.end();
       throw clock.reason ?? error;
@@ -129,9 +122,9 @@ export class ClickhouseConnection {
   }
 
   /** A closed connection alone does not end every query. */
-  #kill({ host }: ClickhouseServer, id: string): void {
+  #kill(id: string): void {
     const signal = AbortSignal.timeout(KILL_MS);
-    const kill = this.#http.query(host, { statement: killQuery(id), settings: {}, signal }).then(
+    const kill = this.#http.query({ statement: killQuery(id), settings: {}, signal }).then(
       (response) => void response.resume(),
       (error: unknown) => this.#warn(error as Error, NOT_CANCELLED),
     );
@@ -154,54 +147,4 @@ async function textOf(running: RunningQuery): Promise<string> {
   }
   if (hasFailed()) throw new ClickhouseError(textSoFar());
   return textSoFar();
-}
-
-/** A server whose query has been silent for so long is pinged. Callers get 503 three seconds after their request at the latest. */
-const SUSPICION_MS = 1000;
-const PING_MS = 2000;
-
-/** A server that is down is pinged this long after its last ping, and serves again once it answers. */
-const RETRY_MS = 1000;
-
-/**
- * A server of the address: up until it leaves a ping unanswered, then down until it answers one. Without this a frozen server
- * costs every caller its whole time limit: with one of two servers frozen, 7 of 12 callers waited 30 s for a 500.
- */
-export class ClickhouseServer {
-  readonly host: ClickhouseHost;
-  readonly #ping: (timeoutMs: number) => Promise<boolean>;
-  #isUp = true;
-  #pinging: Promise<boolean> | null = null;
-  #pingedAt = -Infinity;
-
-  constructor(host: ClickhouseHost, ping: (host: ClickhouseHost, timeoutMs: number) => Promise<boolean>) {
-    this.host = host;
-    this.#ping = (timeoutMs) => ping(host, timeoutMs);
-  }
-
-  get isUp(): boolean {
-    return this.#isUp;
-  }
-
-  /** Pings it, unless the last answer is a moment old; concurrent callers share a ping. Resolves with whether it is up. */
-  check(): Promise<boolean> {
-    if (this.#pinging === null && performance.now() < this.#pingedAt + RETRY_MS)
-      return Promise.resolve(this.#isUp);
-    return (this.#pinging ??= this.#check());
-  }
-
-  async #check(): Promise<boolean> {
-    this.#isUp = await this.#ping(PING_MS);
-    this.#pingedAt = performance.now();
-    this.#pinging = null;
-    return this.#isUp;
-  }
-}
-
-/** The servers for a caller, its own first: they may be at different builds during a page walk. Those that are down are last. */
-function serversFor(callerId: string, servers: readonly ClickhouseServer[]): readonly ClickhouseServer[] {
-  if (servers.length === 1) return servers;
-  const first = parseInt(hash("sha1", callerId).slice(0, 8), 16) % servers.length;
-  const ring = [...servers.slice(first), ...servers.slice(0, first)];
-  return [...ring.filter(({ isUp }) => isUp), ...ring.filter(({ isUp }) => !isUp)];
 }

@@ -21,7 +21,7 @@ import {
   type Warehouse,
 } from "../warehouse.js";
 import { RelationLookup } from "./columns.js";
-import { ClickhouseConnection, type ClickhouseServer } from "./connect.js";
+import { ClickhouseConnection } from "./connect.js";
 import { isRelationChange, isTooManyRows, translated } from "./errors.js";
 import { filterType, parseType } from "./filter-types.js";
 import { RoleHealth } from "./health.js";
@@ -72,14 +72,10 @@ class ClickhouseEngine extends BaseEngine {
     this.#limits = { statementTimeoutMs, streamTimeoutMs, maxRowsRead };
     this.#connection = new ClickhouseConnection(address, warn);
     const limits = { timeoutMs: statementTimeoutMs, isStillNeeded: () => true };
-    this.#settings = new RoleSettings((query) =>
-      this.#connection.text({ ...query, callerId: "settings", limits }),
-    );
+    this.#settings = new RoleSettings((query) => this.#connection.text({ ...query, limits }));
     this.#querySlots = new QuerySlots(this.queries);
     this.#streamSlots = new QuerySlots(this.streams);
-    this.#lookup = new RelationLookup(this.#connection, warn, (statement, server) =>
-      this.#read(statement, server && { server }),
-    );
+    this.#lookup = new RelationLookup(warn, (statement) => this.#read(statement));
     this.#health = new RoleHealth(this.#connection, this.#settings, { ...this.#limits, warn });
   }
 
@@ -104,10 +100,6 @@ class ClickhouseEngine extends BaseEngine {
 
   override get degraded(): string | null {
     return this.#health.degraded;
-  }
-
-  override get hasReplicas(): boolean {
-    return this.#connection.up.of > 1;
   }
 
   isReachable(): Promise<boolean> {
@@ -208,7 +200,7 @@ class ClickhouseEngine extends BaseEngine {
   async #run(
     query: ResolvedQuery,
     source: Source,
-    { callerId, tier, isStillNeeded }: QueryContext,
+    { tier, isStillNeeded }: QueryContext,
     maxRows: number,
     timeoutMs: number,
   ): Promise<RunningQuery> {
@@ -223,7 +215,7 @@ class ClickhouseEngine extends BaseEngine {
       ...(isList && LIST),
     };
     const limits = { timeoutMs: this.timeLimitOf(query), isStillNeeded };
-    return this.#connection.run({ statement, settings, callerId, limits });
+    return this.#connection.run({ statement, settings, limits });
   }
 
   /** Reads the rows of statements on behalf of a query, within its time limit. */
@@ -237,14 +229,14 @@ class ClickhouseEngine extends BaseEngine {
 
   /** The rows of a statement in the format JSONEachRow. */
   async #read<Row>(statement: Statement, options: ReadOptions = {}): Promise<readonly Row[]> {
-    const { ticket = LOOK_UP, isStillNeeded = () => true, maxRows = 0, server } = options;
+    const { ticket = LOOK_UP, isStillNeeded = () => true, maxRows = 0 } = options;
     const { timeoutMs = this.#limits.statementTimeoutMs } = options;
-    const { tier, callerId } = ticket;
+    const { tier } = ticket;
     const limits = { timeoutMs, isStillNeeded };
     const lease = await this.#querySlots.acquire(ticket, isStillNeeded);
     const text = await holding(lease, async () => {
       const settings = { ...(await this.#settings.toSend()), ...limitSettings({ tier, timeoutMs, maxRows }) };
-      return this.#connection.text({ statement, settings, callerId, limits, ...(server && { server }) });
+      return this.#connection.text({ statement, settings, limits });
     });
     const lines = text.split("\n").filter((line) => line !== "");
     return lines.map((line) => JSON.parse(line) as Row);
@@ -257,8 +249,6 @@ interface ReadOptions {
   readonly isStillNeeded?: IsStillNeeded;
   readonly timeoutMs?: number;
   readonly maxRows?: number;
-  /** Only this one is asked. */
-  readonly server?: ClickhouseServer;
 }
 
 async function holding<T>(lease: Lease, run: () => Promise<T>): Promise<T> {

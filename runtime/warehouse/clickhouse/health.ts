@@ -1,8 +1,7 @@
 import type { PerTier, Tier } from "../../model/tier.js";
 import type { ClickhouseConnection } from "./connect.js";
-import { ClickhouseError } from "./errors.js";
+import { ClickhouseError, ServerUnresponsive } from "./errors.js";
 import { checkLimits, type ClickhouseLimits } from "./settings.js";
-import type { ClickhouseServer } from "./connect.js";
 import type { RoleSettings } from "./settings.js";
 
 interface HealthOptions {
@@ -15,7 +14,7 @@ interface HealthOptions {
 /** A health check waits so long for its query. */
 const CHECK_LIMITS = { timeoutMs: 3000, isStillNeeded: () => true };
 
-/** Whether the servers respond, and run the queries of the role. */
+/** Whether the server responds, and runs the queries of the role. */
 export class RoleHealth {
   readonly #connection: ClickhouseConnection;
   readonly #settings: RoleSettings;
@@ -29,30 +28,25 @@ export class RoleHealth {
   }
 
   get degraded(): string | null {
-    const { servers, of } = this.#connection.up;
-    if (this.#isRefused) return "The database refuses the queries of the role; the log has the reason.";
-    return servers === of
-      ? null
-      : `${String(of - servers)} of ${String(of)} ClickHouse servers do not respond.`;
+    return this.#isRefused ? "The database refuses the queries of the role; the log has the reason." : null;
   }
 
-  /** Whether a server responds, and runs queries of the role with the limits of each tier. */
+  /** Whether the server responds, and runs queries of the role with the limits of each tier. */
   async check(): Promise<boolean> {
-    const servers = await this.#connection.respondingServers();
-    const answers = await Promise.allSettled(servers.map((server) => this.#checkRole(server)));
-    const refusal = answers
-      .map((answer) => (answer.status === "rejected" ? (answer.reason as unknown) : null))
-      .find((reason) => reason instanceof ClickhouseError);
-    if (refusal !== undefined && !this.#isRefused)
-      this.#options.warn(refusal, "ClickHouse refuses the queries of the role");
-    this.#isRefused = refusal !== undefined;
-    return answers.some(({ status }) => status === "fulfilled");
+    const failure = (await this.#connection.isUp())
+      ? await this.#checkRole().catch((error: unknown) => error as Error)
+      : new ServerUnresponsive();
+    const isRefused = failure instanceof ClickhouseError;
+    if (isRefused && !this.#isRefused)
+      this.#options.warn(failure, "ClickHouse refuses the queries of the role");
+    this.#isRefused = isRefused;
+    return failure === undefined;
   }
 
-  async #checkRole(server: ClickhouseServer): Promise<void> {
+  async #checkRole(): Promise<undefined> {
     const statement = checkLimits((tier) => this.#limitsOf(tier));
     const settings = await this.#settings.toSend();
-    await this.#connection.text({ statement, settings, limits: CHECK_LIMITS, server });
+    await this.#connection.text({ statement, settings, limits: CHECK_LIMITS });
   }
 
   #limitsOf(tier: Tier): readonly ClickhouseLimits[] {

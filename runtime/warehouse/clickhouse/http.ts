@@ -3,7 +3,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { text as readText } from "node:stream/consumers";
 import type { Statement } from "../sql.js";
-import type { ClickhouseAddress, ClickhouseHost } from "../../model/clickhouse-address.js";
+import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
 import { ClickhouseError, GatewayError } from "./errors.js";
 
 /** An idle connection is closed before the server does it: the default of `keep_alive_timeout` was 3 s until 2024. */
@@ -22,7 +22,7 @@ export interface HttpQuery {
 }
 
 /**
- * Requests to the servers of an address, with Node's own client. `exec` of `@clickhouse/client` (1.23), which alone gives bytes, sends
+ * Requests to the server of an address, with Node's own client. `exec` of `@clickhouse/client` (1.23), which alone gives bytes, sends
  * parameters in the address only, and no longer listens to its abort signal once a response has begun.
  */
 export class ClickhouseHttp {
@@ -38,16 +38,17 @@ export class ClickhouseHttp {
   }
 
   /** Resolves with the head of a successful response; rejects with a `ClickhouseError` for another. */
-  async query(host: ClickhouseHost, query: HttpQuery): Promise<http.IncomingMessage> {
-    const response = await this.#sendAgain(host, query);
+  async query(query: HttpQuery): Promise<http.IncomingMessage> {
+    const response = await this.#sendAgain(query);
     if (response.statusCode === 200) return response;
     throw await errorOf(response);
   }
 
   /** Whether the server answers at all: with any role, on a connection of its own, as busy as it may be. */
-  ping({ hostname, port }: ClickhouseHost, timeoutMs: number): Promise<boolean> {
+  ping(timeoutMs: number): Promise<boolean> {
+    const { hostname: host, port } = this.#address;
     return new Promise((resolve) => {
-      const request = this.#request({ agent: false, host: hostname, port, path: "/ping" });
+      const request = this.#request({ agent: false, host, port, path: "/ping" });
       // An answer that arrived while the event loop was blocked counts.
       const timer = setTimeout(() => setImmediate(() => request.destroy()), timeoutMs);
       request.on("response", (response) => {
@@ -68,22 +69,22 @@ export class ClickhouseHttp {
   }
 
   /** Sends again on a new connection when the server has closed an idle one at the same moment. */
-  async #sendAgain(host: ClickhouseHost, query: HttpQuery): Promise<http.IncomingMessage> {
+  async #sendAgain(query: HttpQuery): Promise<http.IncomingMessage> {
     try {
-      return await this.#send(host, query);
+      return await this.#send(query);
     } catch (error) {
       if (!(error as { isReused?: boolean }).isReused || query.signal.aborted) throw error;
-      return this.#send(host, query);
+      return this.#send(query);
     }
   }
 
-  #send({ hostname, port }: ClickhouseHost, query: HttpQuery): Promise<http.IncomingMessage> {
-    const { user, password, database } = this.#address;
+  #send(query: HttpQuery): Promise<http.IncomingMessage> {
+    const { hostname: host, port, user, password, database } = this.#address;
     const { search, type, bytes } = encoded(query, database);
     return new Promise((resolve, reject) => {
       const request = this.#request({
         agent: this.#agent,
-        host: hostname,
+        host,
         port,
         method: "POST",
         path: `/?${search}`,

@@ -53,27 +53,16 @@ const VIEWS: ReadonlySet<string> = new Set(["View", "MaterializedView"]);
 
 const NO_UUID = "00000000-0000-0000-0000-000000000000";
 
-export interface StorageOptions {
-  readonly functions: Functions;
-  /** Whether other servers must have the same rows. */
-  readonly isReplicated: boolean;
-}
-
 /**
  * The storage of a relation: definition and parts of each table beneath its views. It has an id where each name in a view is
  * a table that is found, each function gives the same for the same rows, and each table has parts.
  */
-export async function storageOf(
-  relation: Relation,
-  read: ReadRows,
-  { functions, isReplicated }: StorageOptions,
-): Promise<Storage> {
+export async function storageOf(relation: Relation, read: ReadRows, functions: Functions): Promise<Storage> {
   const { tables, isComplete } = await tablesOf(relation, read);
   const stored = tables.filter(({ engine }) => !VIEWS.has(engine));
   const isProven =
     isComplete &&
     stored.every(({ engine, uuid }) => HAS_PARTS.test(engine) && uuid !== NO_UUID) &&
-    stored.every(({ engine }) => !isReplicated || /^(Replicated|Shared)/.test(engine)) &&
     tables.every((table) => calls(expressionsOf(table)).every((name) => functions.isDeterministic(name)));
   const isCounted = !tables.some((table) =>
     calls(expressionsOf(table)).some((name) => functions.isUnlimited(name)),
