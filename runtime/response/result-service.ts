@@ -142,8 +142,9 @@ export class ResultService {
 }
 
 function framed({ head, tail }: Frame, rows: BufferedRows): string | Buffer {
-  const { text } = rows;
-  return framedRows(text, head, tail(rows));
+  const body = framedRows(rows.text, head, tail(rows));
+  rows.release?.();
+  return body;
 }
 
 /**

@@ -41,10 +41,12 @@ export interface BufferedRows {
   readonly kind: "buffered";
   readonly columns: ResultColumns;
   /**
-   * The rows with the format's separator between them, as text or as its bytes in UTF-8, perhaps in parts; empty without
-   * rows. Of a binary table, all its bytes.
+   * The rows with the format's separator between them, as text or as its bytes in UTF-8; empty without rows. Of a binary
+   * table, all its bytes.
    */
-  readonly text: string | Buffer | readonly Buffer[];
+  readonly text: string | Buffer;
+  /** Gives the memory of `text` back, which is not read any more. */
+  readonly release?: () => void;
   readonly returned: number;
   /** Whether rows follow this page; false where the query did not look ahead. */
   readonly hasMore: boolean;
@@ -57,8 +59,7 @@ export interface BufferedRows {
 /** The rows of a buffered result, with text around them. */
 export function framedRows(text: BufferedRows["text"], head = "", tail = ""): string | Buffer {
   if (typeof text === "string") return head + text + tail;
-  const parts = Buffer.isBuffer(text) ? [text] : text;
-  return Buffer.concat([Buffer.from(head), ...parts, Buffer.from(tail)]);
+  return Buffer.concat([Buffer.from(head), text, Buffer.from(tail)]);
 }
 
 /** A result in chunks, in bounded memory. Read it to its end or call `return()`: it may hold a connection until then. */

@@ -55,11 +55,11 @@ export class ArrowRows implements RowWriter {
     if (this.#batch.isFull) this.#writeBatch();
   }
 
-  take(): readonly Buffer[] {
-    return [this.#sink.take()];
+  take(): Buffer {
+    return this.#sink.take();
   }
 
-  end(): readonly Buffer[] {
+  end(): Buffer {
     if (this.#batch.rows > 0) this.#writeBatch();
     this.#writer.finish();
     return this.take();

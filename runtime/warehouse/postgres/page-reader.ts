@@ -99,7 +99,7 @@ export class PageReader implements Reader {
     this.#writer.row(frame, offset);
     if (position === this.#limit - 1) this.#key = this.#keyIn(frame, offset);
     if (this.#stream !== null) {
-      if (this.#writer.complete >= CHUNK_BYTES) this.#stream.store(joined(this.#writer.take()));
+      if (this.#writer.complete >= CHUNK_BYTES) this.#stream.store(Buffer.from(this.#writer.take()));
     } else if (this.#writer.size > BUFFERED_BYTES) this.#overflow();
   }
 
@@ -158,7 +158,9 @@ export class PageReader implements Reader {
     }
     resources.open.add(running);
     this.#stream = new PausingRows(running, this.partRows > 0, new Spool(resources.budget, keys !== null));
-    this.#stream.store(joined((this.#writer as RowWriter).take()));
+    const writer = this.#writer as RowWriter;
+    this.#stream.store(Buffer.from(writer.take()));
+    writer.release?.();
     // The key of the next page precedes the rows: such a page is in the spool before it is sent.
     if (keys === null || query.selection.page === null)
       resolve({ kind: "stream", columns, chunks: this.#stream });
@@ -171,13 +173,20 @@ export class PageReader implements Reader {
     const milliseconds = performance.now() - this.#startedAt - stream.pausedMs;
     const end = { returned: this.#returned, hasMore: this.#found > this.#limit, milliseconds };
     void stream
-      .end(error, () => joined(this.#writer?.end() ?? []), end)
+      .end(error, () => this.#rest(), end)
       .then((failure) => {
         if (keys === null) return;
         if (failure === null) return resolve({ kind: "stream", columns, chunks: stream, next: this.#next });
         void stream.return();
         reject(failure);
       });
+  }
+
+  #rest(): Buffer {
+    const writer = this.#writer as RowWriter;
+    const bytes = Buffer.from(writer.end());
+    writer.release?.();
+    return bytes;
   }
 
   #buffered(): Rows {
@@ -187,12 +196,18 @@ export class PageReader implements Reader {
     const hasMore = this.#found > this.#limit;
     const milliseconds = performance.now() - this.#startedAt;
     const next = keys === null ? {} : { next: this.#next };
-    return { kind: "buffered", columns, text, returned: this.#returned, hasMore, milliseconds, ...next };
+    const release = (): void => writer.release?.();
+    return {
+      kind: "buffered",
+      columns,
+      text,
+      release,
+      returned: this.#returned,
+      hasMore,
+      milliseconds,
+      ...next,
+    };
   }
-}
-
-function joined(parts: readonly Buffer[]): Buffer {
-  return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
 }
 
 /** Pauses the connection while rows are stored: the rest waits in PostgreSQL. */

@@ -29,7 +29,7 @@ export class ParquetRows implements RowWriter {
     if (this.#batch.isFull) this.#writeGroup();
   }
 
-  end(): readonly Buffer[] {
+  end(): Buffer {
     if (this.#batch.rows > 0) this.#writeGroup();
     void this.#writer.finish();
     return this.take();
@@ -44,10 +44,10 @@ export class ParquetRows implements RowWriter {
     void this.#writer.write({ columnData, rowGroupSize });
   }
 
-  take(): readonly Buffer[] {
+  take(): Buffer {
     const bytes = Buffer.from(this.#bytes.getBytes());
     this.#bytes.index = 0;
-    return [bytes];
+    return bytes;
   }
 }
 

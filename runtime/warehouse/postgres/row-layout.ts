@@ -12,13 +12,27 @@ export const TEXT = 5;
 /** JSON in a field of CSV. */
 export const DOCUMENT = 6;
 
+/** A text as its bytes in words of four, which are written at once; behind its length are zeros. */
+export interface Words {
+  readonly words: Int32Array;
+  readonly length: number;
+}
+
+export function wordsOf(text: string): Words {
+  const bytes = Buffer.from(text);
+  const words = new Int32Array(Math.ceil(bytes.length / 4));
+  const view = new DataView(words.buffer);
+  bytes.forEach((byte, i) => view.setUint8(i, byte));
+  return { words: words.map((_, i) => view.getInt32(4 * i, true)), length: bytes.length };
+}
+
 export interface ColumnWriter {
   readonly kind: number;
   /** Before a value, with what separates it from the column before. */
-  readonly before: Buffer;
+  readonly before: Words;
   readonly isQuoted: boolean;
   /** Instead of a value that is null. */
-  readonly none: Buffer;
+  readonly none: Words;
   /** More bytes than are written beside the value's own. */
   readonly around: number;
   /** Length of the zone in PostgreSQL's text. */
@@ -31,13 +45,13 @@ export interface ColumnWriter {
 export interface TextLayout {
   readonly columns: readonly ColumnWriter[];
   /** Between two rows. */
-  readonly separator: Buffer;
+  readonly separator: Words;
   /** At the end of each row. */
-  readonly end: Buffer;
+  readonly end: Words;
 }
 
-/** Bytes by which a date grows: the sign and six digits of its year. */
-export const AROUND_BYTES = 16;
+/** Bytes by which a date grows, with the sign and six digits of its year, and the rest of a word. */
+export const AROUND_BYTES = 20;
 
 /** Length of `+00`. */
 const ZONE_BYTES = 3;
@@ -85,8 +99,8 @@ function makeLayout(columns: ResultColumns, format: TextFormat): TextLayout {
     columns: columns.map((column, i) =>
       isCsv ? csvColumn(column, format, i) : jsonColumn(column, format, i),
     ),
-    separator: Buffer.from(ROW_SEPARATORS[format]),
-    end: Buffer.from(end),
+    separator: wordsOf(ROW_SEPARATORS[format]),
+    end: wordsOf(end),
   };
 }
 
@@ -145,7 +159,7 @@ interface ColumnText {
 }
 
 function columnWriter(kind: Kind, { before, none, isQuoted, ...text }: ColumnText): ColumnWriter {
-  const texts = { before: Buffer.from(isQuoted ? `${before}"` : before), none: Buffer.from(none) };
+  const texts = { before: wordsOf(isQuoted ? `${before}"` : before), none: wordsOf(none) };
   return {
     kind: text.kind ?? WRITTEN_AS[kind],
     ...texts,
