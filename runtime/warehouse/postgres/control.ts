@@ -1,12 +1,16 @@
 import pg from "pg";
 import { connectionConfig } from "./connect.js";
+import type { ConnectionPool } from "./pool.js";
 import type { Running } from "./run.js";
 
 /** How long a health check waits for the database. */
 const TIMEOUT_MS = 2000;
 
-/** Interval of the check for sessions that wait for a stream's locks. Two checks in a row end the stream. */
-const LOCK_CHECK_MS = 500;
+/** Interval of the checks. Two in a row that find a session waiting for a stream's locks end the stream. */
+const CHECK_MS = 500;
+
+/** A query that runs for so long raises the question whether the database responds at all. */
+const SUSPICION_MS = 3000;
 
 const BLOCKING_PIDS = `SELECT DISTINCT blocking.pid FROM pg_catalog.pg_locks waiting,
   unnest(pg_catalog.pg_blocking_pids(waiting.pid)) AS blocking(pid)
@@ -23,15 +27,18 @@ class StreamBlocksLock extends Error {
 }
 
 /**
- * A connection for what must not queue behind queries: health checks, cancellation, and the check that a stream does not
- * block a table swap of dbt (runtime/docs/limits.md, Streams).
+ * A connection for what must not queue behind queries: health checks, cancellation, and two checks. A stream may not block a
+ * table swap of dbt (runtime/docs/limits.md, Streams). While the database does not respond, such as on a frozen host, whose
+ * connections stay open, queries fail at once: each would wait for its own time limit.
  */
 export class ControlConnection {
   readonly #pool: pg.Pool;
   readonly #cursors: ReadonlySet<Running>;
   /** Cursors that another session waited for at the last check. */
   #blocking: ReadonlySet<Running> = new Set();
-  readonly #lockCheck: NodeJS.Timeout;
+  #isResponding = true;
+  #isChecking = false;
+  #timer: NodeJS.Timeout | undefined;
 
   /** `cursors`: those whose transactions are open. */
   constructor(url: string, cursors: ReadonlySet<Running>, onIdleError: (error: Error) => void) {
@@ -46,7 +53,15 @@ export class ControlConnection {
       application_name: "routewright health",
     });
     this.#pool.on("error", onIdleError);
-    this.#lockCheck = setInterval(() => void this.#endBlockingStreams(), LOCK_CHECK_MS).unref();
+  }
+
+  /** Begins the checks. */
+  watch(queries: ConnectionPool): void {
+    const check = (): void => {
+      void this.#endBlockingStreams();
+      void this.#checkResponding(queries);
+    };
+    this.#timer = setInterval(check, CHECK_MS).unref();
   }
 
   /** Whether the database responds in time. */
@@ -65,7 +80,7 @@ export class ControlConnection {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#lockCheck);
+    clearInterval(this.#timer);
     await this.#pool.end();
   }
 
@@ -79,5 +94,15 @@ export class ControlConnection {
     const blocking = new Set(cursors.filter(({ backendPid }) => pids.has(backendPid)));
     for (const cursor of blocking) if (this.#blocking.has(cursor)) cursor.cancel(new StreamBlocksLock());
     this.#blocking = blocking;
+  }
+
+  async #checkResponding(queries: ConnectionPool): Promise<void> {
+    const isSuspicious = queries.longestSilenceMs >= SUSPICION_MS;
+    if (this.#isChecking || (this.#isResponding && !isSuspicious)) return;
+    this.#isChecking = true;
+    this.#isResponding = await this.ping();
+    this.#isChecking = false;
+    if (this.#isResponding) queries.resume();
+    else queries.suspend(SUSPICION_MS);
   }
 }

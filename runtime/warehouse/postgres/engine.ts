@@ -23,7 +23,6 @@ import { ConnectionPool } from "./pool.js";
 import { ControlConnection } from "./control.js";
 import { isConnectionFailure, isLockConflict, isRelationChange } from "./errors.js";
 import { filterType } from "./filter-types.js";
-import { LivenessCheck } from "./liveness-check.js";
 import { type MakeWriter, NoStreamPlace, PageReader, type StreamResources, writerOf } from "./page-reader.js";
 import { describe } from "./columns.js";
 import { aggregateColumns, rowFields, selectAggregate, selectRows } from "./select.js";
@@ -46,7 +45,6 @@ class PostgresEngine extends BaseEngine {
   readonly #pool: ConnectionPool;
   readonly #resources: StreamResources = { budget: this.budget, open: new Set() };
   readonly #control: ControlConnection;
-  readonly #liveness: LivenessCheck;
 
   constructor(options: EngineOptions) {
     super(options, TRAITS);
@@ -61,7 +59,7 @@ class PostgresEngine extends BaseEngine {
       cancelBackend: (pid) => this.#control.cancel(pid),
       onIdleError,
     });
-    this.#liveness = new LivenessCheck(this.#pool, () => this.#control.ping());
+    this.#control.watch(this.#pool);
   }
 
   protected select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
@@ -147,7 +145,6 @@ class PostgresEngine extends BaseEngine {
   }
 
   async close(): Promise<void> {
-    this.#liveness.close();
     await this.#pool.close();
     // Until then it cancels their queries.
     await this.#control.close();
