@@ -97,23 +97,6 @@ describe("costly queries", () => {
   });
 });
 
-describe("a lock on one table", () => {
-  it("delays no other table, and its own queries finish after it", async () => {
-    const url = await serveManifest(manifest, { DATABASE_POOL_SIZE: "8" });
-    await sendRequest(url, "/v1/shop/locked");
-    const client = await locker();
-    await client.query(`BEGIN; LOCK TABLE "${schema}".locked IN ACCESS EXCLUSIVE MODE`);
-    // Each differs, or they would share one execution.
-    const formats = ["application/json", "text/csv", "application/x-ndjson"];
-    const waiting = Object.values(KEYS).flatMap((key) =>
-      formats.map((accept) => sendRequest(url, "/v1/shop/locked", { key, headers: { accept } })),
-    );
-    for (let i = 0; i < 5; i++) expect((await sendRequest(url, "/v1/shop/quick")).status).toBe(200);
-    await client.query("COMMIT");
-    for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
-  });
-});
-
 describe("callers whose queries wait for a lock", () => {
   it("get their other tables meanwhile", async () => {
     const keys = Array.from({ length: 12 }, (_, i) => `sk_live_locked_${String(i)}`);

@@ -36,43 +36,11 @@ const FORMULAS = [
   [`'"+x"'::json`, `"'+x"`],
 ] as const;
 
-const JSON_VALUES = [
-  ["date '0001-01-01'", '"0001-01-01"'],
-  ["date '9999-12-31'", '"9999-12-31"'],
-  ["date '10000-01-01'", '"+010000-01-01"'],
-  ["date '5874897-12-31'", '"+5874897-12-31"'],
-  ["date '0001-12-31 BC'", '"0000-12-31"'],
-  ["date '0044-03-15 BC'", '"-000043-03-15"'],
-  ["date '4713-01-01 BC'", '"-004712-01-01"'],
-  ["date '-infinity'", "null"],
-  ["timestamp 'infinity'", "null"],
-  ["timestamp '12026-01-01 00:00:00'", '"+012026-01-01T00:00:00Z"'],
-  ["timestamp '0044-03-15 12:00:00.5 BC'", '"-000043-03-15T12:00:00.5Z"'],
-  ["timestamptz '-infinity'", "null"],
-  ["timestamptz '0044-03-15 12:00:00.5+00 BC'", '"-000043-03-15T12:00:00.5Z"'],
-  ["timestamptz '0001-01-01 00:00:00+01'", '"0000-12-31T23:00:00Z"'],
-  ["timestamptz '294276-12-31 23:59:59.999999+00'", '"+294276-12-31T23:59:59.999999Z"'],
-  ["timestamptz '2026-02-28 23:59:59.5-07'", '"2026-03-01T06:59:59.5Z"'],
-  ["'-Infinity'::float4", "null"],
-  ["'NaN'::numeric", "null"],
-  ["-1.5e-300::float8", "-1.5e-300"],
-  ["123456789012345678901234567890.000", "123456789012345678901234567890.000"],
-] as const;
-
-const MARKS = [
-  [String.raw`E'a\x1fb'::text`, "a\u001fb"],
-  [String.raw`E'\x1e'::text`, "\u001e"],
-  [String.raw`E'\x1f'::text`, "\u001f"],
-  [String.raw`E'\x1e\x1f"'::text`, '\u001e\u001f"'],
-] as const;
-
 /** Line breaks between the tokens of a document. */
 const BROKEN = `E'{\\r\\n "a":\\t"x\\\\n"}'::json`;
 
 /** A relation for each of them. */
-const EXPRESSIONS: readonly string[] = [...CSV, ...FORMULAS, ...JSON_VALUES, ...MARKS, [BROKEN]].map(
-  ([sql]) => sql,
-);
+const EXPRESSIONS: readonly string[] = [...CSV, ...FORMULAS, [BROKEN]].map(([sql]) => sql);
 
 const schema = await ownSchema(
   EXPRESSIONS.map((sql, i) => `CREATE VIEW @.one_${String(i)} AS SELECT ${sql} AS v`).join("; "),
@@ -86,13 +54,10 @@ const warehouse = openPostgres({
 });
 atEnd(() => warehouse.close());
 
-/** The limits choose how a page is read: rows, one text per column, and a stream. */
-const WAYS = { rows: 10, columns: 1000, stream: 200_000 } as const;
-
 async function read(
   name: string,
   format: RowFormat,
-  { limit = 1000, offset = 0, sort = [] }: { limit?: number; offset?: number; sort?: Selection["sort"] } = {},
+  { limit = 10, offset = 0, sort = [] }: { limit?: number; offset?: number; sort?: Selection["sort"] } = {},
 ): Promise<string> {
   const page = { limit, offset, lookAhead: true };
   const selection: Selection = { conditions: [], sort, page };
@@ -110,37 +75,21 @@ async function textOf(rows: Rows): Promise<string> {
   }
 }
 
-function valueOf(expression: string, format: RowFormat, limit: number): Promise<string> {
-  return read(`one_${String(EXPRESSIONS.indexOf(expression))}`, format, { limit });
-}
+const valueOf = (expression: string, format: RowFormat): Promise<string> =>
+  read(`one_${String(EXPRESSIONS.indexOf(expression))}`, format);
 
-describe.each([
-  ["rows", WAYS.rows],
-  ["one text per column", WAYS.columns],
-])("a row read as %s", (_, limit) => {
-  it.each(CSV)("of CSV has %s as RFC 4180 asks for it", async (expression, field) => {
-    expect(await valueOf(expression, "csv", limit)).toBe(field);
-  });
+it.each(CSV)("CSV has %s as RFC 4180 asks for it", async (expression, field) => {
+  expect(await valueOf(expression, "csv")).toBe(field);
+});
 
-  it.each(FORMULAS)("of CSV for spreadsheets has %s as %s, not as a formula", async (expression, field) => {
-    expect(await valueOf(expression, "spreadsheet", limit)).toBe(field);
-  });
+it.each(FORMULAS)("CSV for spreadsheets has %s as %s, not as a formula", async (expression, field) => {
+  expect(await valueOf(expression, "spreadsheet")).toBe(field);
+});
 
-  it("of NDJSON is one line, whatever white space a column of type json holds", async () => {
-    const line = await valueOf(BROKEN, "ndjson", limit);
-    expect(line).not.toMatch(/[\r\n]/);
-    expect(JSON.parse(line)).toEqual({ v: { a: "x\n" } });
-  });
-
-  it.each(JSON_VALUES)("of JSON has %s as %s", async (expression, json) => {
-    expect(await valueOf(expression, "json", limit)).toBe(`{"v":${json}}`);
-  });
-
-  it.each(MARKS)("has the separator and the mark of null as values: %s", async (expression, value) => {
-    const json = await valueOf(expression, "json", limit);
-    expect(json).toBe(`{"v":${JSON.stringify(value)}}`);
-    expect(JSON.parse(json)).toEqual({ v: value });
-  });
+it("a row of NDJSON is one line, whatever white space a column of type json holds", async () => {
+  const line = await valueOf(BROKEN, "ndjson");
+  expect(line).not.toMatch(/[\r\n]/);
+  expect(JSON.parse(line)).toEqual({ v: { a: "x\n" } });
 });
 
 /** PostgreSQL's own JSON for the values of the API: NaN and infinities are null, times in UTC with `Z`. */
@@ -192,7 +141,7 @@ const NAMES = Object.keys(TYPES);
 
 const RANDOM_ROWS = 100_000;
 
-/** Each column is null in some rows. One in 7 values is a special one. `clean` is without the separator. */
+/** Each column is null in some rows. One in 7 values is a special one. */
 async function createRandomRows(): Promise<void> {
   await query(`
     SET search_path = "${schema}";
@@ -203,9 +152,7 @@ async function createRandomRows(): Promise<void> {
       const [type, random] = TYPES[name] ?? [];
       return `CASE WHEN i % ${String(n + 5)} > 0 THEN (${String(random)})::${String(type)} END AS "${name}"`;
     }).join(", ")} FROM generate_series(1, ${String(RANDOM_ROWS)}) i;
-    CREATE UNIQUE INDEX ON random (id);
-    CREATE VIEW first AS SELECT * FROM random WHERE id <= 1100;
-    CREATE VIEW clean AS SELECT id, ${NAMES.map((name) => (name === "label" ? String.raw`translate(label, E'\x1e\x1f', '') AS label` : `"${name}"`)).join(", ")} FROM random;`);
+    CREATE UNIQUE INDEX ON random (id)`);
 }
 
 /** What psql prints for these rows. */
@@ -232,37 +179,31 @@ describe("random rows of every type", async () => {
   const sort = [["id", "ASC"]] as const;
 
   it(`are those of psql, all ${String(RANDOM_ROWS)} of them in a stream`, async () => {
-    const text = await read("random", "ndjson", { limit: WAYS.stream, sort });
+    const text = await read("random", "ndjson", { limit: 2 * RANDOM_ROWS, sort });
     expect(text === fromPsql("random", 0, RANDOM_ROWS)).toBe(true);
   }, 60_000);
 
-  it("are those of psql in pages of one text, and of rows where a value has the separator", async () => {
+  it("are those of psql in pages", async () => {
     for (let offset = 0; offset < RANDOM_ROWS; offset += 25_000) {
-      for (const name of ["clean", "random"]) {
-        const expected = fromPsql(name, offset, offset + 1000);
-        expect(await read(name, "ndjson", { limit: WAYS.columns, offset, sort })).toBe(expected);
-        const rows = expected.split("\n");
-        expect(await read(name, "json", { limit: WAYS.columns, offset, sort })).toBe(rows.join(","));
-        expect(await read(name, "json", { limit: WAYS.rows, offset, sort })).toBe(
-          rows.slice(0, 10).join(","),
-        );
-      }
+      const expected = fromPsql("random", offset, offset + 1000);
+      expect(await read("random", "ndjson", { limit: 1000, offset, sort })).toBe(expected);
+      expect(await read("random", "json", { limit: 1000, offset, sort })).toBe(
+        expected.replaceAll("\n", ","),
+      );
     }
   }, 60_000);
 
   it.each(Object.keys(ROW_SEPARATORS) as TextFormat[])(
-    "are the same in each way of reading: %s",
+    "are the same in pages and in a stream: %s",
     async (format) => {
       const separator = ROW_SEPARATORS[format];
-      const limit = WAYS.rows;
       const pages: string[] = [];
-      for (let offset = 0; offset < 200; offset += limit)
-        pages.push(await read("first", format, { limit, offset, sort }));
+      for (let offset = 0; offset < 200; offset += 10)
+        pages.push(await read("random", format, { offset, sort }));
       const rows = pages.join(separator);
-      expect(await read("first", format, { limit: 200, sort })).toBe(rows);
-      expect((await read("first", format, { limit: WAYS.stream, sort })).startsWith(rows + separator)).toBe(
-        true,
-      );
+      expect(await read("random", format, { limit: 200, sort })).toBe(rows);
+      const stream = await read("random", format, { limit: 2 * RANDOM_ROWS, sort });
+      expect(stream.startsWith(rows + separator)).toBe(true);
     },
   );
 });
