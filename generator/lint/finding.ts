@@ -68,7 +68,6 @@ export const CHECKS = {
     "Whole table in one response",
     "The response grows with the table until clients time out.",
   ),
-  "unindexed-column": warning("Filter or sort without an index", "Each request reads the whole table."),
   "zoneless-timestamp": warning(
     "Timestamp without a time zone",
     "It is served as UTC, which may not be what it means.",

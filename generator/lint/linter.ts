@@ -40,14 +40,7 @@ import {
   privateData,
   unfilteredRows,
 } from "./rules/exposure.js";
-import {
-  deleteInsert,
-  uncheckedIndexes,
-  unexpectedSchema,
-  unindexedColumn,
-  unlimitedResponse,
-  viewOnTable,
-} from "./rules/operations.js";
+import { deleteInsert, unexpectedSchema, unlimitedResponse, viewOnTable } from "./rules/operations.js";
 import { unstablePagination } from "./rules/unstable-pagination.js";
 
 /** A finding whose rule its model turns off. */
@@ -55,17 +48,10 @@ export interface SuppressedFinding extends Finding {
   readonly reason: string;
 }
 
-/** A check that does not apply to this project, and why. */
-export interface Unchecked {
-  readonly rule: CheckId;
-  readonly why: string;
-}
-
 /** What a run found, everything in order. */
 export interface LintResult {
   readonly findings: readonly Finding[];
   readonly suppressed: readonly SuppressedFinding[];
-  readonly unchecked: readonly Unchecked[];
   /** How many endpoints were checked. */
   readonly endpoints: number;
   /** How many models are tagged for the API and have no endpoint, through a problem (`skipped-model`). */
@@ -81,7 +67,7 @@ export function lint(manifest: Manifest, settings: Omit<LintContext, "project">)
   const withProblem = skipped.filter(({ reason }) => reason !== "excluded");
   const run = {
     context,
-    ...activeChecks(context),
+    active: CHECK_IDS.filter((rule) => settings.severities?.[rule] !== "off"),
     warnings,
     categories: countsOf(entries.map(({ category }) => category)),
     schemas: countsOf(entries.map(({ endpoint }) => endpoint.relation[0])),
@@ -95,7 +81,6 @@ export function lint(manifest: Manifest, settings: Omit<LintContext, "project">)
       ...withProblem.flatMap((model) => skippedFindings(model, context)),
     ].sort(inOrder),
     suppressed: results.flatMap(({ suppressed }) => suppressed).sort(inOrder),
-    unchecked: run.unchecked,
     endpoints: entries.length,
     skipped: withProblem.length,
   };
@@ -105,19 +90,9 @@ export function lint(manifest: Manifest, settings: Omit<LintContext, "project">)
 interface Run {
   readonly context: LintContext;
   readonly active: readonly CheckId[];
-  readonly unchecked: readonly Unchecked[];
   readonly warnings: readonly Warning[];
   readonly categories: LintedEndpoint["categories"];
   readonly schemas: LintedEndpoint["schemas"];
-}
-
-function activeChecks({ project, severities }: LintContext): Pick<Run, "active" | "unchecked"> {
-  const on = CHECK_IDS.filter((rule) => severities?.[rule] !== "off");
-  const unchecked = on.flatMap((rule) => {
-    const why = rule === "unindexed-column" ? uncheckedIndexes(project) : null;
-    return why === null ? [] : [{ rule, why }];
-  });
-  return { active: on.filter((id) => !unchecked.some(({ rule }) => rule === id)), unchecked };
 }
 
 function countsOf(names: readonly string[]): ReadonlyMap<string, number> {
@@ -275,7 +250,6 @@ const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
   "delete-insert": deleteInsert,
   "unstable-pagination": unstablePagination,
   "unlimited-response": unlimitedResponse,
-  "unindexed-column": unindexedColumn,
   "zoneless-timestamp": zonelessTimestamp,
   "float-money": floatMoney,
   "numeric-without-digits": numericWithoutDigits,

@@ -4,7 +4,7 @@ import type { Manifest } from "../manifest/manifest.js";
 import { fileOf } from "../manifest/model.js";
 import { tagsOf } from "../manifest/node-meta.js";
 
-/** Databases whose indexes and sorting keys lint knows. */
+/** Databases whose ways of building tables lint knows. */
 export type Engine = "postgres" | "clickhouse";
 
 /** dbt's graph, as far as it feeds endpoints. */

@@ -24,7 +24,7 @@ export function lintReport(result: LintOutcome): Report {
     title: "API lint",
     verdict: failed ? `fails, ${causes.join(", ")}` : findings.length === 0 ? "passes, no finding" : "passes",
     summary: plain(summaryText(result)),
-    notes: result.unchecked.map(({ rule, why }) => plain(`${rule} was not checked: ${why}.`)),
+    notes: [],
     sections: [
       ...SEVERITIES.map((severity): Section => {
         const items = findings.filter((finding) => finding.severity === severity).map(findingItem);
@@ -68,15 +68,7 @@ function suppressedItem(finding: SuppressedFinding): Item {
   return { ...item, level: "notice", label: "suppressed", details: [sentence`Reason: ${finding.reason}`] };
 }
 
-function jsonOf({
-  findings,
-  suppressed,
-  unchecked,
-  endpoints,
-  skipped,
-  failed,
-  known,
-}: LintOutcome): unknown {
+function jsonOf({ findings, suppressed, endpoints, skipped, failed, known }: LintOutcome): unknown {
   const counts = RULE_IDS.map((id) => [id, findings.filter(({ rule }) => rule === id).length] as const);
   return {
     version: 2,
@@ -85,7 +77,6 @@ function jsonOf({
     rules: Object.fromEntries(counts.filter(([, count]) => count > 0)),
     findings: findings.map(findingJson),
     suppressed: suppressed.map((finding) => ({ ...findingJson(finding), reason: finding.reason })),
-    unchecked,
   };
 }
 

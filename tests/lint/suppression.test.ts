@@ -34,15 +34,6 @@ describe("a rule turned off without a reason stays on", () => {
   });
 });
 
-it("no suppression is unused of a rule that could not be checked", () => {
-  const meta = off({ ...REASON, "unindexed-column": "A full scan takes a second." });
-  const sales = { ...LEGACY, meta };
-  expect(found(project({ sales }, "clickhouse"))).toEqual([]);
-  expect(found(project({ sales }, "postgres"))).toEqual([
-    'unused-suppression $.config.meta.routewright.lint["unindexed-column"]',
-  ]);
-});
-
 it("nothing is reported of a model that is kept out of the API", () => {
   const api = { exclude_from_api: true };
   expect(found(project({ sales: { ...LEGACY, api, meta: off(REASON) } }))).toEqual([]);

@@ -1,6 +1,6 @@
 import { TIERS } from "@routewright/runtime/model";
 import { CHANGE_KINDS, SEVERITIES as CHANGE_SEVERITIES } from "../../generator/diff/change.js";
-import { CHECK_IDS, RULE_IDS, SEVERITIES as FINDING_SEVERITIES } from "../../generator/lint/finding.js";
+import { RULE_IDS, SEVERITIES as FINDING_SEVERITIES } from "../../generator/lint/finding.js";
 
 const count = { type: "integer", minimum: 0 } as const;
 const countOrNull = { type: ["integer", "null"], minimum: 0 } as const;
@@ -56,11 +56,6 @@ const CHANGE = {
 
 const ACCEPTANCE = {
   reason: { type: "string", minLength: 1, description: "Why consumers can live with it." },
-  expires: {
-    ...textOrNull,
-    pattern: "^\\d{4}-\\d{2}-\\d{2}$",
-    description: "The last day of the entry; null without one.",
-  },
 } as const;
 const { before: BEFORE, after: AFTER } = CHANGE;
 const ENTRY = closed({
@@ -87,14 +82,12 @@ export const DIFF_SCHEMA = {
       warning: count,
       compatible: count,
       accepted: count,
-      expired: count,
       merged: count,
     }),
     kinds: countsBy(CHANGE_KINDS, "Open changes by kind."),
     changes: listOf(closed(CHANGE), "Not accepted: by severity, endpoint, kind and subject."),
     accepted: listOf(closed({ ...CHANGE, ...ACCEPTANCE }), "In the same order."),
-    expired: listOf(ENTRY, "Accept entries past their last day whose change is still there."),
-    merged: listOf(ENTRY, "Accept entries without such a change: `--prune` removes them."),
+    merged: listOf(ENTRY, "Accept entries without such a change."),
   }),
 } as const;
 
@@ -135,10 +128,6 @@ export const LINT_SCHEMA = {
     suppressed: listOf(
       closed({ ...FINDING, reason: { type: "string", minLength: 1 } }),
       "Findings that their models suppress, in the same order.",
-    ),
-    unchecked: listOf(
-      closed({ rule: { enum: CHECK_IDS }, why: text }),
-      "Rules that cannot judge this project, and why.",
     ),
   }),
 } as const;

@@ -1,11 +1,9 @@
-import { type LetterCase, operatorsOf, type Parameter } from "@routewright/runtime/model";
 import { mappedSchemas } from "../../catalogue/served-schema.js";
 import { isEphemeral, isView } from "../../manifest/graph.js";
 import { textOr } from "../../manifest/json.js";
-import { chain, joined, list, plain, sentence, type Sentence } from "../../manifest/strings.js";
-import { accessPathsOf, declaresStorage, type Lookup, serves, tablesOf } from "../access-path.js";
+import { chain, list, plain, sentence } from "../../manifest/strings.js";
 import type { Check, LintedEndpoint, Violation } from "../finding.js";
-import { ancestorsOf, type Engine, type Node, type Project } from "../project.js";
+import { ancestorsOf, type Node } from "../project.js";
 
 /** Granularities and windows whose tables do not grow with time: one value, or the rows of one fixed window. */
 const BOUNDED =
@@ -14,9 +12,6 @@ const BOUNDED =
 function isBounded({ granularity, window }: LintedEndpoint["entry"]): boolean {
   return [granularity, window].some((period) => period !== null && BOUNDED.test(period));
 }
-
-/** Granularities whose tables are too small for an index. */
-const SMALL: ReadonlySet<string | null> = new Set(["latest", "last_7d", "last_30d", "in_ranges", "all_time"]);
 
 /** Rows on a page that no client needs and few hold. */
 const HUGE_PAGE = 100_000;
@@ -115,133 +110,4 @@ export const deleteInsert: Check = ({ node }, { project }) => {
 
 function deletesFirst({ materialized, config }: Node): boolean {
   return /incremental$/.test(materialized) && DELETES_FIRST.test(textOr(config["incremental_strategy"], ""));
-}
-
-/** A filter or sort key of `meta.api`, with the column that it uses. */
-interface ColumnUse {
-  readonly column: string;
-  readonly lookup: Lookup;
-  readonly letterCase: LetterCase | null;
-  /** The query parameter, or `sort` for the fixed sort. */
-  readonly name: string;
-  readonly path: string;
-}
-
-/** A column to filter or sort by, for which the tables beneath declare no index or sorting key. */
-export const unindexedColumn: Check = (linted, { project }) => {
-  if (SMALL.has(linted.entry.granularity) || project.engine === null) return [];
-  const uses = usesOf(linted);
-  const columns = [...new Set(uses.map(({ column }) => column))];
-  return columns.flatMap((column) =>
-    violationsOf(
-      linted,
-      uses.filter((use) => use.column === column),
-      project,
-      column,
-    ),
-  );
-};
-
-/** Why filters and sorts cannot be checked in this project; null where they can. */
-export function uncheckedIndexes({ engine, nodes }: Project): string | null {
-  if (engine === null) return "indexes of this database are not known to Routewright";
-  const isDeclared = engine === "postgres" || [...nodes.values()].some(declaresStorage);
-  return isDeclared ? null : "no model declares an `order_by`, `engine` or index";
-}
-
-/** Of the fixed sort only the first key counts: the others order its ties. */
-function usesOf({ entry: { endpoint }, apiPath }: LintedEndpoint): readonly ColumnUse[] {
-  const { parameters, filters = [], sort, sortableFields } = endpoint;
-  const inOrder = { lookup: "order", letterCase: null } as const;
-  return [
-    ...parameters.map((parameter, i) => ({
-      ...filterUse(parameter),
-      path: `${apiPath}.parameters[${String(i)}].column`,
-    })),
-    ...filters.map(({ column, type }, i) => ({
-      column,
-      lookup: operatorsOf(type).includes("gte") ? ("range" as const) : ("equal" as const),
-      letterCase: null,
-      name: `${column}[…]`,
-      path: `$.meta.routewright.filters[${String(i)}]`,
-    })),
-    ...sort
-      .slice(0, 1)
-      .map(([column]) => ({ ...inOrder, column, name: "sort", path: `${apiPath}.sort[0].column` })),
-    ...sortableFields.map((column, i) => {
-      return { ...inOrder, column, name: "sort_by", path: `${apiPath}.sortable_fields[${String(i)}]` };
-    }),
-  ];
-}
-
-function filterUse(parameter: Parameter): Omit<ColumnUse, "path"> {
-  const { name, column } = parameter;
-  const letterCase = ("case" in parameter && parameter.case) || null;
-  switch (parameter.operator) {
-    case "=":
-    case "IN":
-      return { name, column, letterCase, lookup: "equal" };
-    case ">=":
-    case "<=":
-      return { name, column, letterCase, lookup: "range" };
-    case "ILIKE":
-      return { name, column, letterCase, lookup: "pattern" };
-  }
-}
-
-function violationsOf(
-  linted: LintedEndpoint,
-  uses: readonly ColumnUse[],
-  project: Project,
-  column: string,
-): Violation[] {
-  const { engine } = project;
-  const tables = tablesOf(linted.node, column, project);
-  if (tables === null || engine === null) return [];
-  const paths = tables.map((table) => accessPathsOf(table, engine));
-  if (paths.includes(null)) return [];
-  const all = paths.flatMap((declared) => declared ?? []);
-  const unserved = uses.filter(
-    ({ lookup, letterCase }) => !all.some((path) => serves(path, column, lookup, letterCase)),
-  );
-  const [first] = unserved;
-  if (first === undefined) return [];
-  const names = list([...new Set(unserved.map(({ name }) => name))]);
-  const isOwn = tables.length === 1 && tables[0] === linted.node;
-  const owner = isOwn ? plain("the model") : sentence`${list(tables.map(({ name }) => name))}`;
-  return [
-    {
-      path: first.path,
-      message: joined(
-        plain("No index of "),
-        owner,
-        sentence` serves the column ${column}. Each request that filters or sorts by it (${names}) reads the whole table.`,
-      ),
-      hint: hintFor(unserved, engine),
-    },
-  ];
-}
-
-function hintFor(uses: readonly ColumnUse[], engine: Engine): Sentence {
-  const hints = new Set(uses.map((use) => adviceFor(use, engine)));
-  return plain([...hints].join(" "));
-}
-
-function adviceFor({ lookup, letterCase }: ColumnUse, engine: Engine): string {
-  switch (engine) {
-    case "postgres":
-      if (lookup === "pattern")
-        return "A search within text needs a trigram index: `type: gin` with `gin_trgm_ops`.";
-      if (letterCase === null)
-        return "Add an entry to that model's `config.indexes` with the column in first place.";
-      return `\`case: ${letterCase}\` compares \`${letterCase}(…)\` of the column: the index must be on that expression.`;
-    case "clickhouse":
-      if (lookup === "pattern")
-        return "A search within text needs a data skipping index, in `config.indexes`.";
-      if (lookup === "order")
-        return "Put the column in first place of `order_by`, or add a projection in its order.";
-      if (letterCase === null)
-        return "Put the column in first place of `order_by`, or give it a data skipping index.";
-      return `\`case: ${letterCase}\` compares \`${letterCase}(…)\` of the column: index that expression.`;
-  }
 }

@@ -1,7 +1,6 @@
 import { isView } from "../../manifest/graph.js";
 import { textsOf } from "../../manifest/json.js";
 import { list, plain, sentence, type Sentence } from "../../manifest/strings.js";
-import { splitList } from "../expression.js";
 import type { Check, LintedEndpoint } from "../finding.js";
 import type { Node, Project } from "../project.js";
 
@@ -99,4 +98,40 @@ const KEEP_DUPLICATES: readonly unknown[] = ["append", "insert_overwrite", "micr
 function uniqueKeyOf({ kind, config }: Node): UniqueKey {
   if (kind !== "model" || KEEP_DUPLICATES.includes(config["incremental_strategy"])) return [];
   return splitList(config["unique_key"]);
+}
+
+/** The expressions of a setting: of a list, or of text such as `(date, lower(name))`; `tuple()` has none. */
+function splitList(value: unknown): readonly string[] {
+  const texts = typeof value === "string" ? [value] : textsOf(value);
+  return texts.flatMap((text) => splitText(inTuple(text.trim()))).filter((text) => text !== "");
+}
+
+/** The text without parentheses around the whole of it. */
+function inTuple(text: string): string {
+  const inner = /^(?:tuple\s*)?\((.*)\)$/is.exec(text)?.[1];
+  return inner !== undefined && isBalanced(inner) ? inner : text;
+}
+
+function isBalanced(text: string): boolean {
+  let depth = 0;
+  for (const character of text) {
+    depth += DEPTHS[character] ?? 0;
+    if (depth < 0) return false;
+  }
+  return true;
+}
+
+const DEPTHS: Readonly<Record<string, number>> = { "(": 1, ")": -1, "[": 1, "]": -1 };
+
+/** Splits at the commas that stand outside all parentheses. */
+function splitText(text: string): readonly string[] {
+  const ends: number[] = [];
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const character = text.charAt(i);
+    depth += DEPTHS[character] ?? 0;
+    if (character === "," && depth === 0) ends.push(i);
+  }
+  const starts = [0, ...ends.map((end) => end + 1)];
+  return starts.map((start, i) => text.slice(start, ends[i]).trim());
 }
