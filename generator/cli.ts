@@ -46,7 +46,7 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
     async () => (await import("./commands/ramp.js")).configureRamp,
   ],
   config: [
-    "print each setting and where its value comes from",
+    "print the value in force of each setting",
     async () => (await import("./commands/print-config.js")).configureConfig,
   ],
 };
@@ -70,14 +70,9 @@ export async function programFor(called: string | undefined): Promise<CliCommand
     .description("Turns a dbt manifest into a typed, tier-gated HTTP API.")
     .version(versionOf(), "-V, --version", "print the version")
     .option("--quiet", "print results, findings and errors only")
-    .option("--no-color", "print without colours, as NO_COLOR does")
     .exitOverride()
     .showSuggestionAfterError()
-    .configureHelp({ showGlobalOptions: true, optionDescription })
-    .hook("preAction", () => {
-      if (program.opts<{ color: boolean }>().color) return;
-      process.env["NO_COLOR"] = "1";
-    });
+    .configureHelp({ showGlobalOptions: true, optionDescription });
   for (const [name, [summary, load]] of Object.entries(COMMANDS)) {
     const command = program.command(name);
     command.description(summary);

@@ -34,13 +34,6 @@ export interface ConfigFlags {
   readonly accept?: string | undefined;
 }
 
-/** A value in force, and where it comes from: a flag, a variable, the config file or `default`. */
-export interface Setting {
-  readonly key: string;
-  readonly value: unknown;
-  readonly origin: string;
-}
-
 /** What is in force for a command: flags win over the environment, the environment over the config file. */
 export interface Settings extends GenerationEnvironment {
   readonly catalog: string | undefined;
@@ -54,8 +47,8 @@ export interface Settings extends GenerationEnvironment {
   readonly minimumNoticeDays: number;
   /** The environment, completed with the config file's values: what servers read. */
   readonly variables: NodeJS.ProcessEnv;
-  /** Every key of the config file, in its order. */
-  readonly all: readonly Setting[];
+  /** The value of every key of the config file. */
+  readonly inForce: Readonly<Record<string, unknown>>;
 }
 
 export type SettingsReading =
@@ -73,7 +66,7 @@ export async function readSettings(
 ): Promise<SettingsReading> {
   const reading = await readConfig();
   if (!reading.ok) return reading;
-  const { config, file } = reading;
+  const { config } = reading;
   const variables = completed(environment, config);
   const problems = check(variables);
   const { environment: generation } = readGenerationEnvironment(variables);
@@ -91,8 +84,23 @@ export async function readSettings(
     minimumNoticeDays: config.minimumNoticeDays ?? DEFAULTS.minimumNoticeDays,
     variables,
   };
-  const originOf = origins(flags, environment, config, file);
-  return { ok: true, settings: { ...settings, all: settingsOf(settings, originOf) } };
+  const { apiTitle: title, defaultTier } = generation;
+  const { manifest, catalog = null, out, schemas, lint, verify, severities, minimumNoticeDays } = settings;
+  const inForce = {
+    manifest,
+    catalog,
+    runResults: firstSet(variables, VARIABLES.runResults) ?? null,
+    out,
+    title,
+    defaultTier,
+    schemas,
+    lint,
+    verify,
+    "diff.severity": severities,
+    "diff.accept": settings.accept ?? ACCEPT_FILE,
+    minimumNoticeDays,
+  };
+  return { ok: true, settings: { ...settings, inForce } };
 }
 
 /** Variables that say the same as a key of the config file; an address goes to the last. */
@@ -121,55 +129,6 @@ function isSet(variables: NodeJS.ProcessEnv, name: string): boolean {
 function firstSet(variables: NodeJS.ProcessEnv, names: readonly string[]): string | undefined {
   const name = names.find((one) => isSet(variables, one));
   return name === undefined ? undefined : variables[name]?.trim();
-}
-
-/** Where the value of a key comes from. */
-function origins(
-  flags: ConfigFlags,
-  variables: NodeJS.ProcessEnv,
-  config: Config,
-  file: string | null,
-): (key: string) => string {
-  const inFile = { ...config, "diff.severity": config.diff?.severity, "diff.accept": config.diff?.accept };
-  return (key) => {
-    const flag = key.replace("diff.", "");
-    if (flags[flag as keyof ConfigFlags] !== undefined) return `--${flag}`;
-    const names = VARIABLES[key as keyof typeof VARIABLES] as readonly string[] | undefined;
-    const variable = names?.find((name) => isSet(variables, name));
-    if (variable !== undefined) return variable;
-    return file !== null && inFile[key as keyof typeof inFile] !== undefined ? file : "default";
-  };
-}
-
-function settingsOf(settings: Omit<Settings, "all">, originOf: (key: string) => string): readonly Setting[] {
-  const {
-    manifest,
-    catalog,
-    out,
-    apiTitle,
-    defaultTier,
-    schemas,
-    lint,
-    verify,
-    severities,
-    accept,
-    variables,
-  } = settings;
-  const values = {
-    manifest,
-    catalog: catalog ?? null,
-    runResults: firstSet(variables, VARIABLES.runResults) ?? null,
-    out,
-    title: apiTitle,
-    defaultTier,
-    schemas,
-    lint,
-    verify,
-    "diff.severity": severities,
-    "diff.accept": accept ?? ACCEPT_FILE,
-    minimumNoticeDays: settings.minimumNoticeDays,
-  };
-  return Object.entries(values).map(([key, value]) => ({ key, value, origin: originOf(key) }));
 }
 
 type ConfigReading =

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type { Endpoint, Parameter, Tier } from "@routewright/runtime/model";
 import type { Manifest, OtherNode } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
@@ -125,7 +124,6 @@ function readModel(model: Model, context: Context): Outcome {
   const entry = {
     ...segmentsOf(tags),
     uniqueId: model.uniqueId,
-    source: hash("sha256", `${model.schema}\n${model.digest}`).slice(0, 16),
     facts: factsOf(model, tags),
     documentation: documentationOf(model, descriptions),
   };

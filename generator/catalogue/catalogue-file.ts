@@ -10,7 +10,7 @@ import {
 import type { ErrorObject } from "ajv";
 import { JsonText, objectOr } from "../manifest/json.js";
 import { validatorOf } from "../manifest/json-schema.js";
-import { visible, visibleJson, byText } from "../manifest/strings.js";
+import { visible, visibleJson } from "../manifest/strings.js";
 import { parseJson } from "../manifest/manifest.js";
 import type { CatalogueRecord, ColumnRecord, EndpointRecord } from "./catalogue-schema.js";
 import type { Catalogue, CatalogueEntry, ColumnFacts } from "./catalogue.js";
@@ -40,7 +40,6 @@ export function catalogueText(
     ...(catalogue.adapter !== null && { adapter: catalogue.adapter }),
     ...(catalogue.categories.size > 0 && { categories: Object.fromEntries(catalogue.categories) }),
     endpoints: records.map((record) => new JsonText(record)),
-    sources: sourcesOf(catalogue),
     skipped: catalogue.skipped,
     files: Object.fromEntries([...files].map(([file, text]) => [file, digestOf(text)])),
   };
@@ -50,13 +49,6 @@ export function catalogueText(
 /** The object of an endpoint in `catalogue.json`, indented as there. */
 export function catalogueRecordText(entry: CatalogueEntry): string {
   return jsonOf(recordOf(entry), 1, "\n    ");
-}
-
-function sourcesOf({ entries }: Catalogue): Readonly<Record<string, string>> {
-  const pairs = entries.flatMap(({ uniqueId, source }) =>
-    source === null ? [] : [[uniqueId, source] as const],
-  );
-  return Object.fromEntries(pairs.sort(([a], [b]) => byText(a, b)));
 }
 
 /** JSON with one line per member down to `depth`; deeper values are on one line. */
@@ -159,12 +151,9 @@ export function readCatalogue(text: string, location = "catalogue.json"): Catalo
     return failed(
       `${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`,
     );
-  const { title, defaultTier, adapter = null, skipped, sources } = record;
+  const { title, defaultTier, adapter = null, skipped } = record;
   const categories = new Map(Object.entries(record.categories ?? {}));
-  const entries = record.endpoints.map((one) => ({
-    ...entryOf(one),
-    source: sources?.[one.uniqueId] ?? null,
-  }));
+  const entries = record.endpoints.map(entryOf);
   return {
     ok: true,
     title,
@@ -198,7 +187,7 @@ function firstRepeated(texts: readonly string[]): string | undefined {
   return texts.find((text) => seen.has(text) || !seen.add(text));
 }
 
-function entryOf(record: EndpointRecord): Omit<CatalogueEntry, "source"> {
+function entryOf(record: EndpointRecord): CatalogueEntry {
   const { uniqueId, file, category, resource, granularity, window, hasTierTag, description, ...rest } =
     record;
   const { private: isPrivate, synonyms = [], columns, parameters, ...endpoint } = rest;

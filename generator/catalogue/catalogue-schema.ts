@@ -129,7 +129,7 @@ export const CATALOGUE_SCHEMA = record(
     /** Name of dbt's adapter. */
     adapter: text,
     categories: mapOf(text),
-    /** Digest of each model's declarations, by `unique_id`: an endpoint that changes without it was changed by an upgrade. */
+    /** In files of earlier versions. */
     sources: mapOf(text),
     /** Digest of each other file of the folder: a server refuses a folder with others. */
     files: mapOf(text),

@@ -36,13 +36,11 @@ export interface ModelFacts {
   readonly columns: ReadonlyMap<string, ColumnFacts>;
 }
 
-/** An endpoint with its source and its documentation. */
+/** An endpoint with its model and its documentation. */
 export interface CatalogueEntry {
   readonly endpoint: Endpoint;
   /** dbt's `unique_id` of the model. */
   readonly uniqueId: string;
-  /** Digest of everything that the project declares for the model; null in a catalogue of an earlier version. */
-  readonly source: string | null;
   readonly facts: ModelFacts;
   readonly category: string;
   readonly resource: string;

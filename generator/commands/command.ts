@@ -2,16 +2,8 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { Command, Option } from "commander";
-import {
-  type ConfigFlags,
-  CONFIG_FILES,
-  readSettings,
-  type Settings,
-  type VariableCheck,
-} from "../config.js";
+import { type ConfigFlags, readSettings, type Settings, type VariableCheck } from "../config.js";
 import { MISSING_BASE } from "../diff/revision.js";
-import { redactedLocation } from "../manifest/source.js";
-import type { Progress } from "../render/render.js";
 import { styled } from "../report/text.js";
 
 /** Exit codes of all commands. */
@@ -60,23 +52,6 @@ export class CliCommand extends Command {
     });
   }
 
-  /** Shows on a terminal how far work is that takes longer than a second; nowhere else, and not with `--quiet`. */
-  progress(label: string): Progress {
-    const { stderr } = process;
-    if (!stderr.isTTY || this.optsWithGlobals<{ quiet?: boolean }>().quiet) return () => undefined;
-    const count = (number: number): string => number.toLocaleString("en");
-    let next = Date.now() + 1_000;
-    let isShown = false;
-    return (done, total) => {
-      const isLast = done === total - 1;
-      if (isLast && isShown) stderr.write(ERASE_LINE);
-      if (isLast || Date.now() < next) return;
-      next = Date.now() + 100;
-      isShown = true;
-      stderr.write(`${ERASE_LINE}${label}: ${count(done)} of ${count(total)}`);
-    };
-  }
-
   /** Examples of the help text: its own, or those of its subcommands. */
   get examples(): readonly string[] {
     if (this.ownExamples.length > 0) return this.ownExamples;
@@ -102,9 +77,6 @@ export class CliCommand extends Command {
     ].join("\n");
   }
 }
-
-/** Moves to the start of a terminal's line and empties it. */
-const ERASE_LINE = "\r\u001b[K";
 
 /** An action takes its command's arguments and flags: commander types neither. */
 type Action = (...args: never[]) => CommandResult | Promise<CommandResult>;
@@ -158,27 +130,8 @@ export async function withSettings(
 ): Promise<CommandResult> {
   const reading = await readSettings({ ...flags, out: flags.out ?? flags.generated }, check);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
-  const outcome = await action(reading.settings);
-  return { ...outcome, errors: withOrigins(outcome.errors ?? [], reading.settings) };
+  return action(reading.settings);
 }
-
-/** Says of a file or address in an error where it was named, unless it was a flag. */
-function withOrigins(errors: readonly string[], { all }: Settings): readonly string[] {
-  const named = all.filter(
-    ({ key, origin }) => NAMED_ELSEWHERE.has(key) && !origin.startsWith("--") && origin !== "default",
-  );
-  return errors.map((error) => {
-    const setting = named.find(
-      ({ value }) => typeof value === "string" && error.includes(redactedLocation(value)),
-    );
-    if (setting === undefined) return error;
-    const { key, origin } = setting;
-    const isFile = (CONFIG_FILES as readonly string[]).includes(origin);
-    return `${error} (from ${isFile ? `\`${key}\` of ${origin}` : origin})`;
-  });
-}
-
-const NAMED_ELSEWHERE: ReadonlySet<string> = new Set(["manifest", "catalog", "diff.accept"]);
 
 /** As `withSettings`, for a command that cannot do without a manifest. */
 export function withManifest(

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { Option } from "commander";
 import { DEFAULTS } from "../config.js";
 import {
@@ -8,7 +8,6 @@ import {
   FAIL_ON,
   type FailOn,
   parseAcceptFile,
-  prunedText,
   shouldFail,
 } from "../diff/accepted-changes.js";
 import { compareCatalogues, type SeverityOverrides } from "../diff/compare-catalogues.js";
@@ -31,15 +30,13 @@ export interface DiffOptions extends RevisionOptions {
   readonly missingBase?: MissingBase;
   /** The accept file; it must exist when it is named. */
   readonly accept?: string | undefined;
-  /** Whether to remove the entries of the accept file that match no change. */
-  readonly prune?: boolean;
   readonly severities?: SeverityOverrides;
   readonly minimumNoticeDays?: number;
-  /** `YYYY-MM-DD`: sunsets and accept entries are judged by it. */
+  /** `YYYY-MM-DD`: sunsets are judged by it. */
   readonly today: string;
 }
 
-type Flags = Pick<DiffOptions, "format" | "failOn" | "accept" | "prune" | "catalog"> & {
+type Flags = Pick<DiffOptions, "format" | "failOn" | "accept" | "catalog"> & {
   readonly missingBase: MissingBase;
   readonly generated?: string;
 };
@@ -56,7 +53,6 @@ export function configureDiff(command: CliCommand): void {
       "--accept <file>",
       `accepted changes (default: \`diff.accept\` of the config file, or ${ACCEPT_FILE} if there is one)`,
     )
-    .option("--prune", "remove entries from the accept file that match no change")
     .addOption(OPTIONS.catalog())
     .runs((base: string, head: string, flags: Flags) =>
       withSettings(flags, (settings) =>
@@ -97,7 +93,7 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
     { today, minimumNoticeDays },
     options.severities,
   );
-  const result = applyAcceptFile(changes, accept.entries, today);
+  const result = applyAcceptFile(changes, accept.entries);
   const failed = shouldFail(result, failOn);
   const names = {
     base: redactedLocation(options.base),
@@ -106,19 +102,16 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
   };
   const project = projectInRepository(options.manifest ?? null);
   const report = { ...diffReport({ ...result, ...names, failed }), project };
-  const pruned = options.prune ? prune(accept, result.unused) : [];
   return {
     exit: failed ? EXIT.findings : EXIT.ok,
     output: renderReport(report, options.format),
-    notes: [...[...base.warnings, ...head.warnings].map((warning) => `warning: ${warning}`), ...pruned],
+    notes: [...base.warnings, ...head.warnings].map((warning) => `warning: ${warning}`),
   };
 }
 
 interface AcceptFile {
   readonly ok: true;
   readonly file: string;
-  /** Null where there is no file. */
-  readonly text: string | null;
   readonly entries: readonly AcceptEntry[];
 }
 
@@ -127,17 +120,11 @@ async function readAccept(
 ): Promise<AcceptFile | { readonly ok: false; readonly problems: readonly string[] }> {
   const file = named ?? ACCEPT_FILE;
   if (!existsSync(file)) {
-    if (named === undefined) return { ok: true, file, text: null, entries: [] };
+    if (named === undefined) return { ok: true, file, entries: [] };
     return { ok: false, problems: [`No accept file ${file}.`] };
   }
   const source = await readSource(file);
   if (!source.ok) return { ok: false, problems: [source.problem] };
   const reading = parseAcceptFile(source.text, file);
-  return reading.ok ? { ok: true, file, text: source.text, entries: reading.entries } : reading;
-}
-
-function prune({ file, text }: AcceptFile, unused: readonly AcceptEntry[]): readonly string[] {
-  if (text === null || unused.length === 0) return [`${file}: nothing to prune`];
-  writeFileSync(file, prunedText(text, unused));
-  return [`${file}: removed ${String(unused.length)} ${unused.length === 1 ? "entry" : "entries"}`];
+  return reading.ok ? { ok: true, file, entries: reading.entries } : reading;
 }

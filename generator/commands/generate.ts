@@ -5,12 +5,10 @@ import { catalogueOf } from "../catalogue/build.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import type { SchemaMap } from "../catalogue/served-schema.js";
-import type { Change } from "../diff/change.js";
-import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readModels } from "../manifest/catalog.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { updateFolder } from "../output/folder.js";
-import { type FileSet, type Progress, render } from "../render/render.js";
+import { type FileSet, render } from "../render/render.js";
 import { type GenerateReport, type MovedSchema, reportJson, reportText } from "../report/generate-report.js";
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, withManifest } from "./command.js";
 
@@ -31,7 +29,6 @@ export interface GenerateOptions {
   readonly schemas?: SchemaMap;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
-  readonly onProgress?: Progress;
 }
 
 type Flags = Omit<GenerateOptions, "manifest" | "out" | "defaultTier" | "title"> &
@@ -46,11 +43,8 @@ export function configureGenerate(command: CliCommand): void {
     .option("--strict", "exit 1 when a model is skipped with a problem or has an unknown key", false)
     .option("--json", "report as JSON", false)
     .option("--allow-empty", "write even if the manifest publishes no endpoint any more", false)
-    .runs((flags: Flags, self: CliCommand) =>
-      withManifest(flags, (settings) => {
-        const onProgress = self.progress("Rendering");
-        return generate({ ...flags, ...settings, title: settings.apiTitle, onProgress });
-      }),
+    .runs((flags: Flags) =>
+      withManifest(flags, (settings) => generate({ ...flags, ...settings, title: settings.apiTitle })),
     )
     .helpEnd(["generate --manifest target/manifest.json", "generate --check --strict   # in CI"], {
       1: "--check and the folder is not up to date, or --strict and a model was skipped as invalid or has an unknown key",
@@ -64,12 +58,11 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   const catalogue = catalogueOf(reading.manifest, options);
   const files = render(catalogue, options);
   const before = catalogueIn(options.out, files);
-  const upgrade = upgradeChanges(before, catalogue);
   const schemas = movedSchemas(before, catalogue);
   const update = updateFolder(files, options);
   if (!update.ok) return { exit: EXIT.error, errors: update.problems };
   const warnings = [...reading.manifest.warnings, ...lostVersions(before, catalogue, reading.manifest)];
-  const report = { ...options, warnings, catalogue, drift: update.drift, upgrade, schemas };
+  const report = { ...options, warnings, catalogue, drift: update.drift, schemas };
   const output = options.json ? reportJson(report) : reportText(report);
   const exit = hasFindings(options, report) ? EXIT.findings : EXIT.ok;
   return { exit, output, isStatus: !options.json };
@@ -110,22 +103,6 @@ function lostVersions(before: Catalogue | null, head: Catalogue, { graph }: Mani
   return [
     `${count} no data version any more: the SQL of views calls macros, and this manifest is not compiled. Generate and check from manifests of the same command, \`dbt parse\` or \`dbt compile\`.`,
   ];
-}
-
-/** Changes of the API without a change of the models since the folder was written: effects of an upgrade of Routewright. */
-function upgradeChanges(before: Catalogue | null, head: Catalogue): readonly Change[] {
-  if (before?.defaultTier !== head.defaultTier) return [];
-  const sources = new Map(head.entries.map(({ uniqueId, source }) => [uniqueId, source]));
-  const unchanged = before.entries.filter(
-    ({ uniqueId, source }) => source !== null && source === sources.get(uniqueId),
-  );
-  const ids = new Set(unchanged.map(({ uniqueId }) => uniqueId));
-  const entries = head.entries.filter(({ uniqueId }) => ids.has(uniqueId));
-  const sunsetPolicy = { today: "1970-01-01", minimumNoticeDays: 0 };
-  return compareCatalogues({ ...head, entries: unchanged }, { ...head, entries }, sunsetPolicy).filter(
-    // Another model's path decides it.
-    ({ kind }) => kind !== "successor-changed",
-  );
 }
 
 /** Null if the file cannot be read: the comparison with the folder reports that. */

@@ -1,7 +1,7 @@
-import type { Setting, Settings } from "../config.js";
-import { visible } from "../manifest/strings.js";
+import type { Settings } from "../config.js";
 import { redactedLocation } from "../manifest/source.js";
-import { type CliCommand, EXIT, type CommandResult, withSettings } from "./command.js";
+import { visible } from "../manifest/strings.js";
+import { type CliCommand, type CommandResult, EXIT, withSettings } from "./command.js";
 
 export function configureConfig(command: CliCommand): void {
   command
@@ -10,12 +10,12 @@ export function configureConfig(command: CliCommand): void {
     .helpEnd(["config", "config --json"], { 2: "the config file or a variable is invalid" });
 }
 
-/** `routewright config`: every setting with its value and where that comes from. */
-function config({ all }: Settings, json: boolean): CommandResult {
-  const settings = all.map(({ key, value, origin }) => ({ key, value: withoutSecrets(value), origin }));
+/** `routewright config`: the value in force of every key of the config file. The pipelines read the generated folder's name. */
+function config({ inForce }: Settings, json: boolean): CommandResult {
+  const settings = Object.entries(inForce).map(([key, value]) => [key, withoutSecrets(value)] as const);
   const output = json
-    ? JSON.stringify(Object.fromEntries(settings.map(({ key, ...rest }) => [key, rest])), null, 2)
-    : settings.map(lineOf).join("\n");
+    ? JSON.stringify(Object.fromEntries(settings.map(([key, value]) => [key, { value }])), null, 2)
+    : settings.map(([key, value]) => visible(`${key.padEnd(18)} ${textOf(value)}`)).join("\n");
   return { exit: EXIT.ok, output: `${output}\n` };
 }
 
@@ -24,7 +24,6 @@ function withoutSecrets(value: unknown): unknown {
   return typeof value === "string" ? redactedLocation(value) : value;
 }
 
-function lineOf({ key, value, origin }: Setting): string {
-  const text = value === null ? "-" : typeof value === "string" ? value : JSON.stringify(value);
-  return visible(`${key.padEnd(18)} ${text}  (${origin})`);
+function textOf(value: unknown): string {
+  return value === null ? "-" : typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -2,7 +2,6 @@ import { Option } from "commander";
 import { type createLogger, readEnvironment } from "@routewright/runtime/server";
 import type { Settings } from "../config.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
-import type { Progress } from "../render/render.js";
 import { redactedLocation } from "../manifest/source.js";
 import { renderReport } from "../report/render-report.js";
 import {
@@ -47,7 +46,6 @@ export interface VerifyOptions extends RevisionOptions {
   readonly format: Format;
   readonly failOn: LintFailOn;
   readonly severities?: VerifySeverities;
-  readonly onProgress?: Progress;
 }
 
 export function configureVerify(command: CliCommand): void {
@@ -59,14 +57,8 @@ export function configureVerify(command: CliCommand): void {
     .addOption(new Option("--format <format>", "output format").choices(FORMATS).default("text"))
     .addOption(new Option("--fail-on <differences>", "exit 1 at these").choices(FAIL_ON).default("warning"))
     .addOption(OPTIONS.generated())
-    .runs((revision: string | undefined, flags: Flags, self: CliCommand) =>
-      withSettings(flags, (settings) =>
-        start(revision ?? settings.out, {
-          ...settings,
-          ...flags,
-          onProgress: self.progress("Checking indexes"),
-        }),
-      ),
+    .runs((revision: string | undefined, flags: Flags) =>
+      withSettings(flags, (settings) => start(revision ?? settings.out, { ...settings, ...flags })),
     )
     .helpEnd(["verify", "verify target/manifest.json --format json"], {
       1: "differences of --fail-on",
@@ -77,7 +69,7 @@ type Flags = Pick<VerifyOptions, "format" | "failOn"> & { readonly generated?: s
 
 function start(
   revision: string,
-  settings: Settings & Pick<VerifyOptions, "format" | "failOn" | "onProgress">,
+  settings: Settings & Pick<VerifyOptions, "format" | "failOn">,
 ): CommandResult | Promise<CommandResult> {
   const reading = readEnvironment(settings.variables);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
@@ -140,11 +132,7 @@ function verifyPostgres(
     const mismatches = await verifyRelations(catalogue, postgresRelations(query));
     const isToCheck = hasNone(mismatches);
     const duplicates = await verifyKeys(catalogue, query, identifier, isToCheck);
-    let checked = 0;
-    const unindexed = await verifyQueries(catalogue, query, (entry) => {
-      options.onProgress?.(checked++, catalogue.entries.length);
-      return isToCheck(entry);
-    });
+    const unindexed = await verifyQueries(catalogue, query, isToCheck);
     return [...mismatches, ...duplicates, ...unindexed];
   });
 }

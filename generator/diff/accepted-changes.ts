@@ -1,4 +1,3 @@
-import { isDate } from "@routewright/runtime/model";
 import {
   HINT,
   listOf,
@@ -12,13 +11,10 @@ import {
   type ValueOf,
 } from "../manifest/json-schema.js";
 import { parseJson } from "../manifest/manifest.js";
-import { formatValue } from "../manifest/strings.js";
 import { type Change, CHANGE_KINDS, SEVERITIES, type Severity } from "./change.js";
 
 /** The default accept file: it need not exist. */
 export const ACCEPT_FILE = ".routewright-accept.json";
-
-const DATE_HINT = "Give a date as YYYY-MM-DD, or leave it out.";
 
 const value = { ...textOrNull, [HINT]: "Give the text that `diff` shows." };
 
@@ -37,8 +33,6 @@ export const ACCEPT_SCHEMA = listOf(
       /** The change's values: what was accepted once is not accepted for another value. */
       before: value,
       after: value,
-      /** The last day on which it holds. */
-      expires: { ...text, pattern: "^\\d{4}-\\d\\d-\\d\\d$", [HINT]: DATE_HINT },
     },
   ),
 );
@@ -50,8 +44,6 @@ export interface AcceptEntry extends Pick<AcceptRecord, "kind" | "endpoint" | "r
   readonly subject: string | null;
   readonly before: string | null;
   readonly after: string | null;
-  /** Null for no limit. */
-  readonly expires: string | null;
 }
 
 export type ParsedAcceptFile =
@@ -66,16 +58,10 @@ export function parseAcceptFile(content: string, location: string): ParsedAccept
   if (!json.ok) return { ok: false, problems: [json.problem] };
   const errors = errorsIn(json.value).map(schemaErrorOf);
   const records = errors.length === 0 ? (json.value as readonly AcceptRecord[]) : [];
-  const problems = [...errors, ...records.flatMap(notADay), ...records.flatMap(duplicate)].map(
+  const problems = [...errors, ...records.flatMap(duplicate)].map(
     ({ at, message, hint }) => `${location}${at && `, ${at}`}: ${message} ${hint}`,
   );
   return problems.length > 0 ? { ok: false, problems } : { ok: true, entries: records.map(entryOf) };
-}
-
-function notADay({ expires }: AcceptRecord, i: number): readonly SchemaError[] {
-  if (expires === undefined || isDate(expires)) return [];
-  const message = `${formatValue(expires)} is not a day.`;
-  return [{ at: `[${String(i)}].expires`, message, hint: DATE_HINT }];
 }
 
 function duplicate(one: AcceptRecord, i: number, all: readonly AcceptRecord[]): readonly SchemaError[] {
@@ -86,8 +72,8 @@ function duplicate(one: AcceptRecord, i: number, all: readonly AcceptRecord[]): 
 }
 
 function entryOf(record: AcceptRecord): AcceptEntry {
-  const { kind, endpoint, subject = null, before = null, after = null, reason, expires = null } = record;
-  return { kind, endpoint, subject, before, after, reason: reason.trim(), expires };
+  const { kind, endpoint, subject = null, before = null, after = null, reason } = record;
+  return { kind, endpoint, subject, before, after, reason: reason.trim() };
 }
 
 /** Identity of a change across runs. */
@@ -99,15 +85,6 @@ function changeKey({
   after,
 }: Pick<Change, "kind" | "endpoint" | "subject" | "before" | "after">): string {
   return JSON.stringify([kind, endpoint, subject, before, after]);
-}
-
-/** The text of an accept file without its unused entries; the others keep their keys. */
-export function prunedText(content: string, unused: readonly AcceptEntry[]): string {
-  const removed = new Set(unused.map(changeKey));
-  const kept = (JSON.parse(content) as AcceptRecord[]).filter(
-    (item) => !removed.has(changeKey(entryOf(item))),
-  );
-  return `${JSON.stringify(kept, null, 2)}\n`;
 }
 
 /** The entry that accepts a change, as one line of JSON with an empty reason to fill in. */
@@ -136,48 +113,37 @@ export interface AcceptedChange {
 
 /** The changes of a run by an accept file. */
 export interface AcceptFileResult {
-  /** Changes that no valid entry accepts, in order. */
+  /** Changes that no entry accepts, in order. */
   readonly unaccepted: readonly Change[];
   readonly accepted: readonly AcceptedChange[];
   /** Stale entries, which match no change: it is already in the base, was reverted, or has other values now. */
   readonly unused: readonly AcceptEntry[];
-  /** Entries past their last day that match a change. */
-  readonly expired: readonly AcceptEntry[];
 }
 
-/** Applies an accept file. `today` is `YYYY-MM-DD`; an entry holds through its last day. */
+/** Applies an accept file. */
 export function applyAcceptFile(
   changes: readonly Change[],
   entries: readonly AcceptEntry[],
-  today: string,
 ): AcceptFileResult {
-  const isExpired = ({ expires }: AcceptEntry): boolean => expires !== null && expires < today;
   const found = new Set(changes.map(changeKey));
-  const matching = entries.filter((entry) => found.has(changeKey(entry)));
-  const valid = new Map(
-    matching.filter((entry) => !isExpired(entry)).map((entry) => [changeKey(entry), entry]),
-  );
+  const byKey = new Map(entries.map((entry) => [changeKey(entry), entry]));
   return {
-    unaccepted: changes.filter((change) => !valid.has(changeKey(change))),
+    unaccepted: changes.filter((change) => !byKey.has(changeKey(change))),
     accepted: changes.flatMap((change) => {
-      const entry = valid.get(changeKey(change));
+      const entry = byKey.get(changeKey(change));
       return entry === undefined ? [] : [{ change, entry }];
     }),
     unused: entries.filter((entry) => !found.has(changeKey(entry))),
-    expired: matching.filter(isExpired),
   };
 }
 
 /** Whether the run fails. Unused entries never fail it: the default branch passes after an accepted change is merged. */
-export function shouldFail({ unaccepted, expired }: AcceptFileResult, failOn: FailOn): boolean {
+export function shouldFail({ unaccepted }: AcceptFileResult, failOn: FailOn): boolean {
   switch (failOn) {
     case "breaking":
-      return (
-        expired.length > 0 ||
-        unaccepted.some(({ severity }) => severity === "exposing" || severity === "breaking")
-      );
+      return unaccepted.some(({ severity }) => severity === "exposing" || severity === "breaking");
     case "any":
-      return expired.length > 0 || unaccepted.length > 0;
+      return unaccepted.length > 0;
     case "none":
       return false;
   }

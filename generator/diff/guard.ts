@@ -90,7 +90,7 @@ function holdBack(
 ): Guarded {
   const changes = compareCatalogues(base, head, sunsetPolicy, severities);
   const isReviewed = reviewedIn(reviewed, head);
-  const { unaccepted } = applyAcceptFile(changes, accepted, sunsetPolicy.today);
+  const { unaccepted } = applyAcceptFile(changes, accepted);
   const failing = unaccepted.filter((change) => isHeld(change) && !isReviewed(change.endpoint));
   const byPath = new Map<string, readonly Change[]>();
   for (const change of failing) byPath.set(change.endpoint, [...(byPath.get(change.endpoint) ?? []), change]);

@@ -92,8 +92,7 @@ function mergeColumns(model: Model, found: readonly ModelColumn[]): Model {
   }));
   const taken = new Set(pairs.map(([, real]) => real));
   const columns = [...declared, ...found.filter((column) => !taken.has(column))];
-  const facts = found.map(({ name, type }) => `${name} ${type ?? ""}`);
-  return { ...model, columns, digest: model.digest && [model.digest, ...facts].join("\n") };
+  return { ...model, columns };
 }
 
 /**

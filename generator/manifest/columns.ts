@@ -82,7 +82,7 @@ export function enforcesConstraints(node: JsonObject): boolean {
   return isContracted(node) && CONSTRAINED.has(objectOr(node["config"])["materialized"]);
 }
 
-export function isContracted({ config, contract }: JsonObject): boolean {
+function isContracted({ config, contract }: JsonObject): boolean {
   return (objectOr(objectOr(config)["contract"])["enforced"] ?? objectOr(contract)["enforced"]) === true;
 }
 

@@ -1,8 +1,6 @@
-import { hash } from "node:crypto";
-import { type ColumnTests, columnsOf, isContracted, type ModelColumn } from "./columns.js";
-import { isObject, type JsonObject, objectOr, objectsOf, textOr, textsOf } from "./json.js";
-import { apiOf, columnEntries, isPrivate, metaOf, routewrightOf, tagsOf } from "./node-meta.js";
-import { byText } from "./strings.js";
+import { type ColumnTests, columnsOf, type ModelColumn } from "./columns.js";
+import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
+import { apiOf, isPrivate, routewrightOf } from "./node-meta.js";
 
 /** The parts of a dbt model that its endpoint is made from. */
 export interface Model {
@@ -34,8 +32,6 @@ export interface Model {
   readonly successor: string | null;
   /** `meta.api` as written and its path in the node; null for a legacy model. */
   readonly api: { readonly value: unknown; readonly path: string } | null;
-  /** Digest of everything that the project declares for a model with an `api:` tag; empty for others. */
-  readonly digest: string;
 }
 
 /** The node's file in its dbt project, with `/` on every system; empty where the manifest does not name it. */
@@ -53,8 +49,6 @@ export function modelOf(
   const name = textOr(node["name"], "");
   const tags = textsOf(node["tags"]);
   const configTags = tagList(config["tags"]);
-  const deprecationDate = timestampOf(node["deprecation_date"]);
-  const testsOfColumn = (column: string): ColumnTests | undefined => testsOf(uniqueId, column);
   return {
     uniqueId,
     name,
@@ -68,16 +62,13 @@ export function modelOf(
     ],
     schema: textOr(node["schema"], ""),
     alias: textOr(node["alias"], "") || name,
-    deprecationDate,
+    deprecationDate: timestampOf(node["deprecation_date"]),
     successor: successorOf(uniqueId, node),
-    columns: columnsOf(node, testsOfColumn),
+    columns: columnsOf(node, (column) => testsOf(uniqueId, column)),
     isPrivate: isPrivate(node),
     materialized: textOr(config["materialized"], "") || "view",
     routewright: routewrightOf(node),
     api: apiOf(node, config),
-    digest: [...tags, ...configTags].some((tag) => tag.startsWith("api:"))
-      ? digestOf(node, deprecationDate, testsOfColumn)
-      : "",
   };
 }
 
@@ -111,60 +102,4 @@ function successorOf(uniqueId: string, { version, latest_version: latest }: Json
 
 function versionEnding(version: unknown): string | null {
   return typeof version === "string" || typeof version === "number" ? `.v${version}` : null;
-}
-
-/**
- * Digest of what the project declares of a model, without its schema, which a target decides: it changes neither with an upstream model nor with the version of dbt,
- * which adds keys, moves `meta` and `tags` into `config`, and writes empty values or leaves them out.
- */
-function digestOf(
-  node: JsonObject,
-  deprecationDate: string | null,
-  testsOf: (column: string) => ColumnTests | undefined,
-): string {
-  const columns = columnEntries(node).map(([key, { data_type, constraints, ...column }]) => {
-    return [key, data_type, declaredBy(column), constraintsOf(constraints), testsOf(key)];
-  });
-  const { name, alias, constraints } = node;
-  const { materialized } = objectOr(node["config"]);
-  const storage = [materialized, isContracted(node), constraintsOf(constraints)];
-  const facts = [name, textOr(alias, "") || name, declaredBy(node), columns, storage, deprecationDate];
-  return hash("sha256", jsonOrEmpty(facts)).slice(0, 16);
-}
-
-/** Description, tags and `meta` of a node or a column, wherever dbt writes them. */
-function declaredBy(json: JsonObject): JsonObject {
-  const { description, classifiers } = json;
-  return { description, classifiers, tags: tagsOf(json), meta: metaOf(json) };
-}
-
-function constraintsOf(constraints: unknown): readonly JsonObject[] {
-  return objectsOf(constraints).map(({ type, columns, expression, to, to_columns }) => ({
-    type,
-    columns,
-    expression,
-    to,
-    to_columns,
-  }));
-}
-
-/** Keys sorted, and without empty values: `null`, `""`, `[]` and `{}`. */
-function compact(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(compact);
-  if (!isObject(value)) return value ?? null;
-  const members = Object.entries(value).map(([key, item]) => [key, compact(item)] as const);
-  return Object.fromEntries(
-    members.filter(([, item]) => !EMPTY.has(JSON.stringify(item))).sort(([a], [b]) => byText(a, b)),
-  );
-}
-
-const EMPTY: ReadonlySet<string> = new Set(["null", '""', "[]", "{}"]);
-
-/** Empty if the nesting overflows the stack, as in a hostile manifest. */
-function jsonOrEmpty(facts: unknown): string {
-  try {
-    return JSON.stringify(compact(facts));
-  } catch {
-    return "";
-  }
 }

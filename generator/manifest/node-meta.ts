@@ -69,7 +69,7 @@ export function columnEntries(node: JsonObject): readonly (readonly [key: string
 }
 
 /** `meta` and `config.meta`, merged; the latter wins. */
-export function metaOf(node: JsonObject): JsonObject {
+function metaOf(node: JsonObject): JsonObject {
   return { ...objectOr(node["meta"]), ...objectOr(objectOr(node["config"])["meta"]) };
 }
 

@@ -27,11 +27,7 @@ export type RenderCache = ReadonlyMap<string, RenderedEndpoint>;
 interface RenderOptions extends OpenApiOptions {
   /** Of an earlier rendering by this build of Routewright: unchanged endpoints are not rendered again. */
   readonly cache?: RenderCache;
-  readonly onProgress?: Progress | undefined;
 }
-
-/** Called before each of `total` items with the number of items done: from 0 to `total - 1`. */
-export type Progress = (done: number, total: number) => void;
 
 export interface RenderedFiles {
   readonly files: FileSet;
@@ -45,12 +41,8 @@ export function render(catalogue: Catalogue, options: RenderOptions = {}): FileS
 }
 
 /** As `render`, with the cache for the next rendering. */
-export function renderCached(
-  catalogue: Catalogue,
-  { cache, onProgress, ...options }: RenderOptions = {},
-): RenderedFiles {
-  const rendered = catalogue.entries.map((entry, i) => {
-    onProgress?.(i, catalogue.entries.length);
+export function renderCached(catalogue: Catalogue, { cache, ...options }: RenderOptions = {}): RenderedFiles {
+  const rendered = catalogue.entries.map((entry) => {
     const digest = hash("sha256", contentKey(entry), "base64");
     return { file: routeFile(entry), digest, texts: cache?.get(digest) ?? renderEndpoint(entry) };
   });

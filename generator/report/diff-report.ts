@@ -39,7 +39,7 @@ export interface DiffResult extends AcceptFileResult {
 const OPEN_ITEMS = 10;
 
 export function diffReport(result: DiffResult): Report {
-  const { unaccepted, accepted, expired, unused, base, head } = result;
+  const { unaccepted, accepted, unused, base, head } = result;
   return {
     title: "API changes",
     verdict: verdictText(result),
@@ -64,11 +64,6 @@ export function diffReport(result: DiffResult): Report {
         };
       }),
       { heading: "Accepted", items: accepted.map(acceptedItem), open: 0 },
-      {
-        heading: "Expired accept entries",
-        items: expired.map((entry) => expiredItem(entry, result.acceptFile)),
-        open: OPEN_ITEMS,
-      },
     ],
     blocks: blocksOf(result),
     json: jsonOf(result),
@@ -101,25 +96,19 @@ function verdictText(result: DiffResult): string {
   const causes = [
     ...(exposing === 0 ? [] : [counted(exposing, "exposing change")]),
     ...(breaking === 0 ? [] : [counted(breaking, "breaking change")]),
-    ...(result.expired.length === 0
-      ? []
-      : [
-          `${String(result.expired.length)} expired accept ${result.expired.length === 1 ? "entry" : "entries"}`,
-        ]),
   ];
   return `fails, ${causes.length === 0 ? counted(all, "change") : causes.join(", ")}`;
 }
 
 function summaryText(result: DiffResult): string {
   const { exposing, breaking, warning, compatible } = changeCounts(result);
-  const { accepted, expired } = result;
+  const { accepted } = result;
   return [
     `${String(exposing)} exposing`,
     `${String(breaking)} breaking`,
     counted(warning, "warning"),
     `${String(compatible)} compatible`,
     ...(accepted.length === 0 ? [] : [`${String(accepted.length)} accepted`]),
-    ...(expired.length === 0 ? [] : [`${String(expired.length)} expired in the accept file`]),
   ].join(", ");
 }
 
@@ -127,7 +116,7 @@ function unusedNote(unused: readonly AcceptEntry[], file: string): Sentence {
   const names = unused.map(({ kind, endpoint, subject }) =>
     [kind, endpoint, ...(subject === null ? [] : [subject])].join(" "),
   );
-  return sentence`${file} has stale entries, which match no change: ${list(names)}. \`routewright diff --prune\` removes them.`;
+  return sentence`${file} has stale entries, which match no change: ${list(names)}. Remove them.`;
 }
 
 function changeItem(change: Change, label: string = change.severity): Item {
@@ -150,29 +139,7 @@ function changeItem(change: Change, label: string = change.severity): Item {
 
 function acceptedItem({ change, entry }: AcceptedChange): Item {
   const item = changeItem(change, "accepted");
-  return { ...item, level: "notice", details: [...item.details, reasonOf(entry)] };
-}
-
-function reasonOf({ reason, expires }: AcceptEntry): Sentence {
-  return expires === null ? sentence`Accepted: ${reason}` : sentence`Accepted until ${expires}: ${reason}`;
-}
-
-function expiredItem(entry: AcceptEntry, acceptFile: string): Item {
-  const { kind, endpoint, subject, expires } = entry;
-  return {
-    level: "error",
-    label: "expired",
-    id: kind,
-    title: "Accept entry expired",
-    endpoints: [endpoint],
-    difference: subject === null ? null : sentence`${subject}`,
-    location: [acceptFile],
-    file: acceptFile,
-    details: [
-      sentence`The entry expired on ${expires ?? ""} and its change is still there: undo the change, or set a new date.`,
-      reasonOf(entry),
-    ],
-  };
+  return { ...item, level: "notice", details: [...item.details, sentence`Accepted: ${entry.reason}`] };
 }
 
 /** `value: UInt32 → UInt64`, `value: was UInt64`, `value: now UInt64`; null where kind and endpoint say it all. */
@@ -221,7 +188,7 @@ function blocksOf({ unaccepted, acceptFile }: DiffResult): readonly Block[] {
 }
 
 function jsonOf(result: DiffResult): unknown {
-  const { base, head, unaccepted, accepted, expired, unused, failed } = result;
+  const { base, head, unaccepted, accepted, unused, failed } = result;
   const counts = CHANGE_KINDS.map(
     (kind) => [kind, unaccepted.filter((change) => change.kind === kind).length] as const,
   );
@@ -233,17 +200,11 @@ function jsonOf(result: DiffResult): unknown {
     summary: {
       ...changeCounts(result),
       accepted: accepted.length,
-      expired: expired.length,
       merged: unused.length,
     },
     kinds: Object.fromEntries(counts.filter(([, count]) => count > 0)),
     changes: unaccepted,
-    accepted: accepted.map(({ change, entry }) => ({
-      ...change,
-      reason: entry.reason,
-      expires: entry.expires,
-    })),
-    expired,
+    accepted: accepted.map(({ change, entry }) => ({ ...change, reason: entry.reason })),
     merged: unused,
   };
 }

@@ -1,5 +1,4 @@
 import { type Catalogue, problemText, type Skipped } from "../catalogue/catalogue.js";
-import type { Change } from "../diff/change.js";
 import { visible } from "../manifest/strings.js";
 import type { Drift } from "../output/folder.js";
 import { counted } from "./report.js";
@@ -19,8 +18,6 @@ export interface GenerateReport {
   readonly catalogue: Catalogue;
   readonly drift: readonly Drift[];
   readonly schemas?: readonly MovedSchema[];
-  /** Changes of the API whose models have not changed. */
-  readonly upgrade?: readonly Change[];
 }
 
 /** What a run did to the files, or, with `--check`, what is wrong with them. */
@@ -43,23 +40,10 @@ export function reportText(report: GenerateReport): string {
     ...catalogue.warnings.map((problem) => `warning: ${problem.model} ${problemText(problem)}`),
     ...driftLines(out, check, drift),
     ...schemas.map((move) => `warning: ${schemaText(move, out)}`),
-    ...upgradeLines(report.upgrade ?? []),
     ...catalogue.skipped.flatMap(skippedLines),
     `${counted(catalogue.entries.length, "endpoint")}; ${driftSummary(report)}; ${skippedSummary(catalogue.skipped)}`,
   ];
   return `${lines.map(visible).join("\n")}\n`;
-}
-
-/** What consumers notice although no model has changed. */
-function upgradeLines(changes: readonly Change[]): readonly string[] {
-  if (changes.length === 0) return [];
-  const lines = changes.map(({ severity, kind, endpoint, subject }) =>
-    ["upgrade ", severity, kind, endpoint, ...(subject === null ? [] : [subject])].join(" "),
-  );
-  return [
-    ...lines,
-    `${counted(changes.length, "change")} of the API without a changed model: this version of Routewright reads the models differently`,
-  ];
 }
 
 /** A line per file: what happened to it, or with `check` what is wrong with it. */
@@ -98,13 +82,7 @@ function skippedSummary(skipped: readonly Skipped[]): string {
 }
 
 /** The same for programs. */
-export function reportJson({
-  catalogue,
-  drift,
-  warnings,
-  upgrade = [],
-  schemas = [],
-}: GenerateReport): string {
+export function reportJson({ catalogue, drift, warnings, schemas = [] }: GenerateReport): string {
   const filesOf = (kind: Drift["kind"]): string[] =>
     drift.filter((item) => item.kind === kind).map(({ file }) => file);
   const report = {
@@ -112,7 +90,6 @@ export function reportJson({
     added: filesOf("missing"),
     changed: filesOf("changed"),
     removed: filesOf("stale"),
-    upgrade: upgrade.map(({ kind, severity, endpoint, subject }) => ({ kind, severity, endpoint, subject })),
     skipped: catalogue.skipped,
     schemas,
     warnings: [

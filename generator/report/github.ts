@@ -1,14 +1,14 @@
 import { sentenceText } from "../manifest/strings.js";
-import { counted, fileInRepository, type Item, oneLine, plainText, type Report } from "./report.js";
+import { counted, type Item, oneLine, plainText, type Report } from "./report.js";
 
 /**
  * The report as commands of GitHub's workflows, which show each item at its model's file. GitHub keeps ten of each
  * level per step: the most serious come first, and the last lines, for the log, sum up.
  */
 export function githubReport(report: Report): string {
-  const { sections, notes, summary, verdict } = report;
+  const { sections, notes, summary, verdict, project = "" } = report;
   const commands = sections.flatMap(({ items }) =>
-    items.map((item) => annotation({ ...item, file: fileInRepository(item, report) })),
+    items.map((item) => annotation({ ...item, file: item.file === null ? null : project + item.file })),
   );
   return `${[...commands, ...notes.map(plainText), sentenceText(summary, oneLine), verdict].join("\n")}\n`;
 }

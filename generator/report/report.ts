@@ -12,7 +12,7 @@ export type Level = "error" | "warning" | "notice";
 /** One change or finding, or several that differ in nothing but their endpoint. */
 export interface Item {
   readonly level: Level;
-  /** The first word of a line: the severity, `accepted`, `expired` or `suppressed`. */
+  /** The first word of a line: the severity, `accepted` or `suppressed`. */
   readonly label: string;
   /** Id of the kind or rule. */
   readonly id: string;
@@ -56,11 +56,6 @@ export interface Report {
   readonly project?: string;
   /** The document of the JSON format. */
   readonly json: unknown;
-}
-
-/** The item's file, named from the root of the repository. The accept file of an expired entry is not in the dbt project. */
-export function fileInRepository({ file, label }: Item, { project = "" }: Report): string | null {
-  return file === null || label === "expired" ? file : project + file;
 }
 
 /** Joins items that differ in nothing but their endpoint, in the order of the first of each. */

@@ -103,7 +103,6 @@ describe("routewright generate", () => {
       changed: [],
       removed: [],
       schemas: [],
-      upgrade: [],
       skipped: [
         {
           model: "model.test.bad",

@@ -1,35 +1,38 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { manifestOf } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
-import { atTerminal } from "../support/terminal.js";
-import { GENERATE, GOOD, project, routewright } from "./run.js";
+import { CLI, GENERATE, GOOD, project, routewright } from "./run.js";
 
-describe("progress", () => {
-  const folder = ownFolder();
-  // Progress shows after a second: rendering these takes several.
-  const models = Array.from({ length: 4_000 }, (_, i) => ({
-    ...GOOD,
-    name: `m${i}`,
-    tags: ["production", "c", `api:r${i}`],
-  }));
-  writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifestOf(models)));
+/** A pseudo-terminal around a command: Python has one in its standard library. */
+const PTY = `import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+while True:
+    try:
+        data = os.read(fd, 65536)
+    except OSError:
+        break
+    if not data:
+        break
+    os.write(1, data)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
 
-  it("of generating 4,000 endpoints is shown on a terminal, and erased", async () => {
-    const { exit, shown } = await atTerminal(folder, [...GENERATE, "--check"]);
-    expect(exit).toBe(1);
-    expect(shown).toMatch(/\r\u001b\[KRendering: [\d,]+ of 4,000/);
-    expect(shown.slice(shown.lastIndexOf("Rendering: "))).toMatch(
-      /^Rendering: [\d,]+ of 4,000\r\u001b\[Kmissing /,
-    );
-  });
-
-  it("is not shown with --quiet, nor in a file", async () => {
-    expect((await atTerminal(folder, [...GENERATE, "--check", "--quiet"])).shown).not.toContain("Rendering");
-    expect((await routewright(folder, [...GENERATE, "--check"])).err).toBe("");
-  });
-});
+/** Runs `routewright` at a terminal and returns all that it shows, escape sequences too. */
+async function atTerminal(
+  cwd: string,
+  args: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<{ readonly exit: number; readonly shown: string }> {
+  const { PATH = "" } = process.env;
+  const env = { PATH, TERM: "xterm", ...variables };
+  const child = spawn("python3", ["-c", PTY, process.execPath, CLI, ...args], { cwd, env });
+  let shown = "";
+  child.stdout.on("data", (chunk: Buffer) => (shown += chunk.toString()));
+  const [exit] = (await once(child, "close")) as [number];
+  return { exit, shown: shown.replaceAll("\r\n", "\n") };
+}
 
 describe("a text report at a terminal", () => {
   const folder = project(GOOD);
@@ -40,11 +43,10 @@ describe("a text report at a terminal", () => {
   });
 
   it.each([
-    ["--no-color", ["--no-color"], {}],
-    ["NO_COLOR", [], { NO_COLOR: "1" }],
-    ["TERM=dumb", [], { TERM: "dumb" }],
-  ])("has no colours with %s", async (_, flags, variables) => {
-    const { shown } = await atTerminal(folder, ["lint", "--manifest", "manifest.json", ...flags], variables);
+    ["NO_COLOR", { NO_COLOR: "1" }],
+    ["TERM=dumb", { TERM: "dumb" }],
+  ])("has no colours with %s", async (_, variables) => {
+    const { shown } = await atTerminal(folder, ["lint", "--manifest", "manifest.json"], variables);
     expect(shown).toContain("missing-tier-tag");
     expect(shown).not.toContain("\u001b");
   });

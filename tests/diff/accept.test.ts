@@ -1,4 +1,4 @@
-import { writeFileSync, readFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { diff, type DiffOptions } from "../../generator/commands/diff.js";
@@ -22,29 +22,26 @@ const entry = {
 } as const;
 
 describe("an accept file", () => {
-  it("is read, with subject and expiry and without", () => {
-    const dated = { kind: "tier-raised", endpoint: "/v1/a/b", reason: "Agreed.", expires: "2028-02-29" };
-    expect(read([entry, dated])).toEqual({
+  it("is read, with subject and without", () => {
+    const whole = { kind: "tier-raised", endpoint: "/v1/a/b", reason: "Agreed." };
+    expect(read([entry, whole])).toEqual({
       ok: true,
-      entries: [
-        { ...entry, expires: null },
-        { ...dated, subject: null, before: null, after: null },
-      ],
+      entries: [entry, { ...whole, subject: null, before: null, after: null }],
     });
     expect(read([])).toEqual({ ok: true, entries: [] });
   });
 
   it("reports every problem of every entry at once", () => {
     const entries = [
-      { kind: "column-remove", endpoint: "v1/a", reason: " ", expiry: 1, why: 1 },
+      { kind: "column-remove", endpoint: "v1/a", reason: " ", befor: 1, why: 1 },
       "everything",
       {},
-      { ...entry, subject: 1, expires: null },
+      { ...entry, subject: 1 },
     ];
     const reading = read(entries);
     expect(reading.ok ? [] : reading.problems.map((problem) => problem.slice(0, 76)).toSorted()).toEqual(
       [
-        'accept.json, [0]: Unknown key "expiry". Did you mean `expires`?',
+        'accept.json, [0]: Unknown key "befor". Did you mean `before`?',
         'accept.json, [0]: Unknown key "why". Known keys: kind, endpoint, reason, sub',
         'accept.json, [0].kind: "column-remove" is not allowed here. Write "column-re',
         'accept.json, [0].endpoint: "v1/a" is not allowed here. Give the path of the ',
@@ -54,16 +51,8 @@ describe("an accept file", () => {
         "accept.json, [2]: Missing required key `endpoint`. Give the path of the endp",
         "accept.json, [2]: Missing required key `reason`. Say why consumers can live ",
         "accept.json, [3].subject: 1 is not of type string,null. Give the column, par",
-        "accept.json, [3].expires: null is not of type string. Give a date as YYYY-MM",
       ].toSorted(),
     );
-    const late = read([{ ...entry, subject: null, expires: "2027-02-29" }]);
-    expect(late).toEqual({
-      ok: false,
-      problems: [
-        'accept.json, [0].expires: "2027-02-29" is not a day. Give a date as YYYY-MM-DD, or leave it out.',
-      ],
-    });
   });
 
   it.each([
@@ -92,7 +81,6 @@ const removed: Change = {
 };
 const added: Change = { ...removed, severity: "compatible", kind: "column-added" };
 const exposed: Change = { ...removed, severity: "exposing", kind: "column-exposed" };
-const accepting = (expires: string | null) => [{ ...entry, expires }];
 
 describe("judging changes", () => {
   it("accepts one change by kind, endpoint, subject, before and after, and no other", () => {
@@ -104,46 +92,27 @@ describe("judging changes", () => {
       { ...removed, after: "text" },
       { ...removed, endpoint: "/v1/a/c" },
     ];
-    const verdict = applyAcceptFile([removed, ...others], accepting(null), "2030-01-01");
+    const verdict = applyAcceptFile([removed, ...others], [entry]);
     expect(verdict.unaccepted).toEqual(others);
     expect(verdict.accepted.map(({ change }) => change)).toEqual([removed]);
   });
 
-  it("accepts through the last day and not a day longer", () => {
-    expect(applyAcceptFile([removed], accepting("2030-01-31"), "2030-01-31").unaccepted).toEqual([]);
-    const late = applyAcceptFile([removed], accepting("2030-01-31"), "2030-02-01");
-    expect(late.unaccepted).toEqual([removed]);
-    expect(late.expired).toEqual(accepting("2030-01-31"));
-  });
-
-  it("calls an entry unused that matches no change, past its last day or not", () => {
-    for (const expires of [null, "2020-01-01"]) {
-      const { unused, expired } = applyAcceptFile([added], accepting(expires), "2030-01-01");
-      expect({ unused, expired }).toEqual({ unused: accepting(expires), expired: [] });
-    }
+  it("calls an entry unused that matches no change", () => {
+    expect(applyAcceptFile([added], [entry]).unused).toEqual([entry]);
   });
 
   it.each([
     ["breaking", [exposed], [], true],
     ["breaking", [removed], [], true],
     ["breaking", [added], [], false],
-    ["breaking", [removed], accepting(null), false],
-    ["breaking", [], accepting(null), false],
-    ["any", [], accepting("2020-01-01"), false],
+    ["breaking", [removed], [entry], false],
+    ["breaking", [], [entry], false],
     ["any", [added], [], true],
     ["any", [], [], false],
-    ["any", [removed], accepting(null), false],
+    ["any", [removed], [entry], false],
     ["none", [exposed], [], false],
-    ["none", [removed], accepting("2020-01-01"), false],
   ] as const)("fails as `%s` says", (failOn, changes, entries, expected) => {
-    expect(shouldFail(applyAcceptFile(changes, entries, "2030-01-01"), failOn)).toBe(expected);
-  });
-
-  it("fails for an expired entry although its change alone would not", () => {
-    const warning: Change = { ...removed, severity: "warning" };
-    expect(shouldFail(applyAcceptFile([warning], accepting("2020-01-01"), "2030-01-01"), "breaking")).toBe(
-      true,
-    );
+    expect(shouldFail(applyAcceptFile(changes, entries), failOn)).toBe(expected);
   });
 });
 
@@ -207,18 +176,14 @@ describe("the accept file of a run", () => {
     ]);
   });
 
-  it("passes once the change has merged, says so, and prunes what is not needed", async () => {
+  it("passes once the change has merged, and says what is not needed", async () => {
     const accept = write("merged.json", [accepted("b"), accepted("z"), accepted("c")]);
     const { exit, output = "" } = await run({ accept });
     expect(exit).toBe(0);
     expect(output).toContain(
       'merged.json" has stale entries, which match no change: "column-removed /v1/bridges/volume z".',
     );
-    const { notes } = await run({ accept, prune: true });
-    expect(notes).toEqual([`${accept}: removed 1 entry`]);
-    expect(JSON.parse(readFileSync(accept, "utf8"))).toEqual([accepted("b"), accepted("c")]);
-    expect((await run({ base, head: base, accept, prune: true })).exit).toBe(0);
-    expect(readFileSync(accept, "utf8")).toBe("[]\n");
+    expect((await run({ base, head: base, accept })).exit).toBe(0);
   });
 
   it("does not accept a further step of what was accepted once", async () => {
@@ -237,13 +202,6 @@ describe("the accept file of a run", () => {
     });
     const withoutValues = write("any-step.json", [lowered]);
     expect((await run({ base: tier3, head: tier2, accept: withoutValues })).exit).toBe(1);
-  });
-
-  it("fails at an entry past its last day that is still needed", async () => {
-    const entries = [accepted("b"), { ...accepted("c"), expires: "2029-12-31" }];
-    const { exit, output = "" } = await run({ accept: write("late.json", entries) });
-    expect(exit).toBe(1);
-    expect(output).toContain("expired     column-removed  /v1/bridges/volume  c");
   });
 });
 

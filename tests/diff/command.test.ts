@@ -175,7 +175,6 @@ describe("on the command line", () => {
         subject: "b",
         before: "int8 null",
         reason: "Known.",
-        expires: "2999-12-31",
       },
     ];
     writeFileSync(join(project, ".routewright-accept.json"), JSON.stringify(accepted));

@@ -1,9 +1,7 @@
-import { writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { SEVERITIES, type Severity } from "../../../generator/diff/change.js";
 import { changesBetween } from "../catalogues.js";
 import { TABLE } from "../table.js";
-import type { Change } from "../../../generator/diff/change.js";
 import { clientDifferences } from "./client-types.js";
 import type { Difference } from "./compare.js";
 import { EXPLAINED, EXPLAINED_ON_CLICKHOUSE } from "./explained.js";
@@ -12,7 +10,6 @@ import { type Case, casesOf } from "./cases.js";
 import { CLICKHOUSE_TYPES, translated } from "./clickhouse.js";
 import { byEngine, engine } from "../../support/engines.js";
 import { row, type } from "../feature-model.js";
-import { dbtBreaking, dbtOpinion, oasdiffBreaking, oasdiffOpinion, type Reported } from "./other-tools.js";
 
 /** One change in one direction: what `diff` says, and what callers notice. */
 interface Judged {
@@ -20,14 +17,12 @@ interface Judged {
   readonly verdict: Severity | "none";
   readonly noticed: readonly Difference[];
   readonly agrees: boolean;
-  readonly reported: Reported;
 }
 
-const table = process.env["ORACLE_TABLE"];
 const all = byEngine({ postgres: () => casesOf(TABLE), clickhouse: clickhouseCases })();
-/** ClickHouse takes six milliseconds per request: outside of `npm run oracle` every eighth case, from `ORACLE_SEED` on. */
+/** ClickHouse takes six milliseconds per request: every eighth case, from `ORACLE_SEED` on. */
 const seed = Number(process.env["ORACLE_SEED"] ?? 0) % 8;
-const cases = engine === "postgres" || table !== undefined ? all : all.filter((_, i) => i % 8 === seed);
+const cases = engine === "postgres" ? all : all.filter((_, i) => i % 8 === seed);
 const own = byEngine({ postgres: EXPLAINED, clickhouse: EXPLAINED_ON_CLICKHOUSE });
 const explained = { ...EXPLAINED, ...own };
 
@@ -48,44 +43,14 @@ const judged = cases.map(({ change, base, head }, i): Judged => {
   const noticed = [...(served.noticed[i] ?? []), ...(clients.get(i) ?? [])];
   const found = changesBetween(base, head);
   const verdict = SEVERITIES.find((severity) => found.some((one) => one.severity === severity)) ?? "none";
-  return { change, verdict, noticed, agrees: agrees(verdict, noticed), reported: reportedIn(found) };
+  return { change, verdict, noticed, agrees: agrees(verdict, noticed) };
 });
-
-function reportedIn(found: readonly Change[]): Reported {
-  const failing = found.filter(({ severity }) => severity === "exposing" || severity === "breaking");
-  return { kinds: found.map(({ kind }) => kind), failing: failing.map(({ kind }) => kind) };
-}
 
 /** Rows that open need `exposing` or `breaking`, failing clients `breaking`, other differences a warning; none is no reason to fail. */
 function agrees(verdict: Judged["verdict"], noticed: readonly Difference[]): boolean {
   const isFailing = verdict === "exposing" || verdict === "breaking";
   if (noticed.some(({ needs }) => needs !== "warning")) return isFailing;
   return noticed.length > 0 ? isFailing || verdict === "warning" : !isFailing;
-}
-
-/** The columns of the other tools: in `npm run oracle` only. */
-const [byOasdiff, byDbt] =
-  table === undefined
-    ? [null, null]
-    : [oasdiffBreaking(served.base, served.head), dbtBreaking(served.base, served.head)];
-const opinions = judged.map(({ reported }, i) => ({
-  oasdiff: byOasdiff && oasdiffOpinion(byOasdiff.has(i), reported),
-  dbt: byDbt && dbtOpinion(byDbt.has(i), reported),
-}));
-
-if (table !== undefined) writeFileSync(table.replace(/(?=\.md$)/, `.${engine}`), tableText());
-
-function tableText(): string {
-  const head = ["change", "diff", "callers notice", "disagreement", "oasdiff", "dbt contract"];
-  const lines = judged.map((one, i) => {
-    const columns = [opinions[i]?.oasdiff, opinions[i]?.dbt].map((opinion) =>
-      opinion == null
-        ? "not installed"
-        : `${opinion.breaks ? "breaking" : "-"} ${opinion.reason ?? "UNEXPLAINED"}`,
-    );
-    return [...cellsOf(one), ...columns];
-  });
-  return [head, head.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
 }
 
 function cellsOf({ change, verdict, noticed, agrees: isAgreed }: Judged): readonly string[] {
@@ -110,10 +75,4 @@ it("calls no change compatible that a caller notices, and every disagreement is 
   expect(unused.map(({ change }) => change)).toEqual([]);
   const known = new Set(all.map(({ change }) => change));
   expect(Object.keys(explained).filter((change) => !known.has(change))).toEqual([]);
-});
-
-it.runIf(table !== undefined)("knows why oasdiff and dbt's contracts differ from `diff`", () => {
-  const unknown = (tool: "oasdiff" | "dbt") =>
-    judged.filter((_, i) => opinions[i]?.[tool]?.reason === null).map(({ change }) => change);
-  expect({ oasdiff: unknown("oasdiff"), dbt: unknown("dbt") }).toEqual({ oasdiff: [], dbt: [] });
 });

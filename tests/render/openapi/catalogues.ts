@@ -21,7 +21,6 @@ export function entry(sketch: Sketch = {}): CatalogueEntry {
   const model = endpoint.model ?? `api_${resource}`;
   return {
     endpoint: { ...PLAIN, model, path: segments.join("/"), relation: ["dbt", model], ...endpoint },
-    source: null,
     uniqueId: `model.project.${model}`,
     facts: { file: `models/${model}.sql`, hasTierTag: false, isPrivate: false, columns: new Map() },
     category,
