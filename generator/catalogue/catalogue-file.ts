@@ -8,7 +8,7 @@ import {
   withOwnDigest,
 } from "@routewright/runtime/model";
 import type { ErrorObject } from "ajv";
-import { JsonText, objectOr } from "../manifest/json.js";
+import { objectOr } from "../manifest/json.js";
 import { validatorOf } from "../manifest/json-schema.js";
 import { visible, visibleJson } from "../manifest/strings.js";
 import { parseJson } from "../manifest/manifest.js";
@@ -28,10 +28,9 @@ export interface CatalogueDocument {
 export function catalogueText(
   catalogue: Catalogue,
   title: string | null,
-  records: readonly string[] = catalogue.entries.map(catalogueRecordText),
   files: ReadonlyMap<string, string> = new Map(),
 ): string {
-  const record: Omit<CatalogueRecord, "endpoints"> & { readonly endpoints: readonly JsonText[] } = {
+  const record: CatalogueRecord = {
     "x-generated-by": MARKER,
     schemaVersion: GENERATED_SCHEMA_VERSION,
     digest: "",
@@ -39,21 +38,15 @@ export function catalogueText(
     defaultTier: catalogue.defaultTier,
     ...(catalogue.adapter !== null && { adapter: catalogue.adapter }),
     ...(catalogue.categories.size > 0 && { categories: Object.fromEntries(catalogue.categories) }),
-    endpoints: records.map((record) => new JsonText(record)),
+    endpoints: catalogue.entries.map(recordOf),
     skipped: catalogue.skipped,
     files: Object.fromEntries([...files].map(([file, text]) => [file, digestOf(text)])),
   };
   return withOwnDigest(`${jsonOf(record, 2)}\n`);
 }
 
-/** The object of an endpoint in `catalogue.json`, indented as there. */
-export function catalogueRecordText(entry: CatalogueEntry): string {
-  return jsonOf(recordOf(entry), 1, "\n    ");
-}
-
 /** JSON with one line per member down to `depth`; deeper values are on one line. */
 function jsonOf(value: unknown, depth: number, margin = "\n"): string {
-  if (value instanceof JsonText) return value.text;
   if (depth === 0 || typeof value !== "object" || value === null) return visibleJson(value);
   const inner = `${margin}  `;
   if (Array.isArray(value)) {
@@ -66,7 +59,7 @@ function jsonOf(value: unknown, depth: number, margin = "\n"): string {
   return `{${inner}${members.join(`,${inner}`)}${margin}}`;
 }
 
-/** Everything that an endpoint's rendered texts depend on: equal keys render to equal texts. */
+/** Everything that an endpoint's generated files depend on. */
 export function contentKey(entry: CatalogueEntry): string {
   return JSON.stringify(recordOf(entry));
 }

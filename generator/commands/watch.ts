@@ -5,7 +5,7 @@ import type { SchemaMap } from "../catalogue/served-schema.js";
 import { parseModels } from "../manifest/catalog.js";
 import { redactedLocation } from "../manifest/source.js";
 import { updateFolder } from "../output/folder.js";
-import { type RenderCache, renderCached } from "../render/render.js";
+import { render } from "../render/render.js";
 import { reportText } from "../report/generate-report.js";
 import { PolledSource, startPolling } from "../watch/poll.js";
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, stopSignal, withManifest } from "./command.js";
@@ -92,7 +92,6 @@ class Watcher {
   readonly #source: PolledSource;
   /** Hash of the manifest that the folder was last brought up to date with. */
   #writtenHash: string | null = null;
-  #renderCache: RenderCache = new Map();
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -118,9 +117,7 @@ class Watcher {
     const reading = await parseModels(text, location, catalog);
     if (!reading.ok) return failed(reading.problem);
     const catalogue = catalogueOf(reading.manifest, this.#options);
-    const { files, cache } = renderCached(catalogue, { title, cache: this.#renderCache });
-    this.#renderCache = cache;
-    const update = updateFolder(files, { out });
+    const update = updateFolder(render(catalogue, { title }), { out });
     if (!update.ok) return failed(...update.problems);
     const report = { out, check: false, warnings: reading.manifest.warnings, catalogue, drift: update.drift };
     return { report: reportText(report) };

@@ -27,8 +27,3 @@ export function textsOf(value: unknown): readonly string[] {
 export function objectsOf(value: unknown): readonly JsonObject[] {
   return listOr(value).filter(isObject);
 }
-
-/** JSON that is serialized already, indented for its place in a larger text. */
-export class JsonText {
-  constructor(readonly text: string) {}
-}

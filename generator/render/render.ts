@@ -1,79 +1,28 @@
-import { hash } from "node:crypto";
-import { JsonText } from "../manifest/json.js";
 import { byText } from "../manifest/strings.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { catalogueRecordText, catalogueText, contentKey } from "../catalogue/catalogue-file.js";
+import { catalogueText } from "../catalogue/catalogue-file.js";
 import { lineageText } from "../catalogue/lineage.js";
-import { type OpenApiOptions, openApiPartTexts, openApiText } from "./openapi/document.js";
+import { type OpenApiOptions, openApiText } from "./openapi/document.js";
 import { stringLiteral } from "./code.js";
 import { routeModule } from "./route-module.js";
 
 /** Generated files: path within the folder (with `/`) → text. */
 export type FileSet = ReadonlyMap<string, string>;
 
-/** The texts that depend on one endpoint alone. */
-interface RenderedEndpoint {
-  readonly module: string;
-  /** The object of the endpoint in `catalogue.json`. */
-  readonly catalogueRecord: string;
-  /** The path items and the schema of a row in `openapi.json`. */
-  readonly pathItems: readonly string[];
-  readonly rowSchema: string;
-}
-
-/** Rendered endpoints by the SHA-256 digest of their `contentKey`. */
-export type RenderCache = ReadonlyMap<string, RenderedEndpoint>;
-
-interface RenderOptions extends OpenApiOptions {
-  /** Of an earlier rendering by this build of Routewright: unchanged endpoints are not rendered again. */
-  readonly cache?: RenderCache;
-}
-
-export interface RenderedFiles {
-  readonly files: FileSet;
-  /** For the next rendering. */
-  readonly cache: RenderCache;
-}
-
-/** Renders a catalogue. Pure: same catalogue, same bytes, on every machine, with and without a cache. */
-export function render(catalogue: Catalogue, options: RenderOptions = {}): FileSet {
-  return renderCached(catalogue, options).files;
-}
-
-/** As `render`, with the cache for the next rendering. */
-export function renderCached(catalogue: Catalogue, { cache, ...options }: RenderOptions = {}): RenderedFiles {
-  const rendered = catalogue.entries.map((entry) => {
-    const digest = hash("sha256", contentKey(entry), "base64");
-    return { file: routeFile(entry), digest, texts: cache?.get(digest) ?? renderEndpoint(entry) };
-  });
-  const records = rendered.map(({ texts }) => texts.catalogueRecord);
-  const parts = rendered.map(({ texts: { pathItems, rowSchema } }) => ({
-    pathItems: pathItems.map((item) => new JsonText(item)),
-    rowSchema: new JsonText(rowSchema),
-  }));
+/** Renders a catalogue. Pure: same catalogue, same bytes, on every machine. */
+export function render(catalogue: Catalogue, options: OpenApiOptions = {}): FileSet {
   const described = sorted([
-    ...rendered.map(({ file, texts }) => [file, texts.module] as const),
+    ...catalogue.entries.map((entry) => [routeFile(entry), routeModule(entry)] as const),
     ["lineage.json", lineageText(catalogue.lineage)],
     ["index.ts", indexModule(catalogue.entries)],
-    ["openapi.json", openApiText(catalogue, options, parts)],
+    ["openapi.json", openApiText(catalogue, options)],
   ]);
-  const index = catalogueText(catalogue, options.title ?? null, records, described);
-  return {
-    files: sorted([...described, ["catalogue.json", index]]),
-    cache: new Map(rendered.map(({ digest, texts }) => [digest, texts])),
-  };
+  const index = catalogueText(catalogue, options.title ?? null, described);
+  return sorted([...described, ["catalogue.json", index]]);
 }
 
 function sorted(files: readonly (readonly [string, string])[]): FileSet {
   return new Map([...files].sort(([a], [b]) => byText(a, b)));
-}
-
-function renderEndpoint(entry: CatalogueEntry): RenderedEndpoint {
-  return {
-    module: routeModule(entry),
-    catalogueRecord: catalogueRecordText(entry),
-    ...openApiPartTexts(entry),
-  };
 }
 
 /** `index.ts`: imports all modules and lists them in the documented order. */

@@ -14,7 +14,7 @@ import { problemText, type Skipped } from "../catalogue/catalogue.js";
 import type { SchemaMap } from "../catalogue/served-schema.js";
 import { Guard, type GuardOptions } from "../diff/guard.js";
 import { parseModels } from "../manifest/catalog.js";
-import { type RenderCache, renderCached } from "../render/render.js";
+import { render } from "../render/render.js";
 import { PolledSource } from "./poll.js";
 
 export interface RenderJobOptions {
@@ -34,13 +34,12 @@ export interface RenderJobOptions {
   readonly guard: GuardOptions | null;
 }
 
-/** Renders a manifest at each refresh; modules that did not change are neither rendered nor compiled again. */
+/** Renders a manifest at each refresh; modules that did not change are not compiled again. */
 class RenderJob {
   readonly #options: RenderJobOptions;
   readonly #source: PolledSource;
   readonly #guard: Guard | null;
   #scripts: ScriptCache = new Map();
-  #rendered: RenderCache = new Map();
 
   constructor(options: RenderJobOptions) {
     this.#options = options;
@@ -66,8 +65,7 @@ class RenderJob {
       this.#guard && published.entries.length > 0
         ? this.#guard.check(published, hash, active?.hash ?? null)
         : { catalogue: published, heldBack: [] };
-    const { files, cache } = renderCached(catalogue, { title, cache: this.#rendered });
-    this.#rendered = cache;
+    const files = render(catalogue, { title });
     const routes = new Map([...files].filter(([file]) => file.startsWith("routes/")));
     const modules = await compileModules(routes, this.#scripts);
     this.#scripts = new Map(modules.map(({ digest, script }) => [digest, script]));

@@ -65,7 +65,6 @@ const HELD_BACK = [
 ];
 
 describe.each([
-  ["--guard", ["--guard"], {}],
   ["REFRESH_GUARD=true", [], { REFRESH_GUARD: "true" }],
   ["--guard with workers", ["--guard", "--workers", "2"], {}],
 ])("serve %s", (_, args, variables) => {

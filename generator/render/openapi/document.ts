@@ -1,14 +1,13 @@
 import {
   RATE_LIMITS,
   RATE_WINDOW_SECONDS,
-  servedPaths,
   SYSTEM_ENDPOINTS,
   SYSTEM_SCHEMAS,
   type SystemEndpoint,
   TIER_NAMES,
   TIERS,
 } from "@routewright/runtime/model";
-import type { Catalogue, CatalogueEntry } from "../../catalogue/catalogue.js";
+import type { Catalogue } from "../../catalogue/catalogue.js";
 import { type Json, type JsonMap, type JsonRecord, jsonText } from "./json-text.js";
 import { rowNameOf } from "./names.js";
 import { dataPathItem, securityOf } from "./operation.js";
@@ -41,20 +40,11 @@ type OpenApiDocument = Readonly<
 /** Marks the file as generated: the writer overwrites only files with this marker. */
 export const OPENAPI_MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
-/**
- * The OpenAPI document of a catalogue: its entries in their order, then the system endpoints. `parts`: those of the
- * entries, where they are rendered already.
- */
-export function openApiOf(
-  catalogue: Catalogue,
-  options: OpenApiOptions = {},
-  parts: readonly OpenApiParts[] = catalogue.entries.map(partsOf),
-): OpenApiDocument {
+/** The OpenAPI document of a catalogue: its entries in their order, then the system endpoints. */
+export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}): OpenApiDocument {
   const { entries } = catalogue;
   const hasCursors = entries.some(({ endpoint }) => endpoint.cursor !== undefined);
   const categories = [...new Set(entries.map(({ category }) => category))];
-  const paths = entries.map(({ endpoint }) => servedPaths(endpoint));
-  const endpoints = parts.map((part, i) => ({ paths: paths[i] ?? [], ...part }));
   return {
     openapi: "3.1.0",
     "x-generated-by": OPENAPI_MARKER,
@@ -63,46 +53,22 @@ export function openApiOf(
     tags: tagsOf(categories, catalogue.categories),
     "x-tagGroups": tagGroupsOf(categories),
     paths: new Map([
-      ...endpoints.flatMap(({ paths, pathItems }) =>
-        paths.map((path, i): [string, Json] => [path, pathItems[i] ?? {}]),
-      ),
+      ...entries.flatMap((entry): (readonly [string, Json])[] => [
+        [entry.endpoint.path, dataPathItem(entry)],
+        ...(entry.endpoint.formerPaths ?? []).map((each) => [each.path, dataPathItem(entry, each)] as const),
+      ]),
       ...systemPaths(),
     ]),
     components: componentsOf(
-      endpoints.map(({ paths: [path = ""], ...part }) => [rowNameOf(path), part.rowSchema] as const),
+      entries.map((entry) => [rowNameOf(entry.endpoint.path), rowSchema(entry)] as const),
       hasCursors,
     ),
   };
 }
 
 /** The document as the text of `openapi.json`. */
-export function openApiText(
-  catalogue: Catalogue,
-  options: OpenApiOptions = {},
-  parts?: readonly OpenApiParts[],
-): string {
-  return `${jsonText(openApiOf(catalogue, options, parts))}\n`;
-}
-
-/** The parts of the document that depend on one endpoint alone. */
-interface OpenApiParts<T = Json> {
-  /** Of its own path, then of its former ones. */
-  readonly pathItems: readonly T[];
-  readonly rowSchema: T;
-}
-
-function partsOf(entry: CatalogueEntry): OpenApiParts {
-  const former = (entry.endpoint.formerPaths ?? []).map((each) => dataPathItem(entry, each));
-  return { pathItems: [dataPathItem(entry), ...former], rowSchema: rowSchema(entry) };
-}
-
-/** The parts as text, indented as in the document. */
-export function openApiPartTexts(entry: CatalogueEntry): OpenApiParts<string> {
-  const parts = partsOf(entry);
-  return {
-    pathItems: parts.pathItems.map((item) => jsonText(item, "\n    ")),
-    rowSchema: jsonText(parts.rowSchema, "\n      "),
-  };
+export function openApiText(catalogue: Catalogue, options: OpenApiOptions = {}): string {
+  return `${jsonText(openApiOf(catalogue, options))}\n`;
 }
 
 function tagsOf(categories: readonly string[], descriptions: ReadonlyMap<string, string>): readonly Json[] {

@@ -6,7 +6,7 @@ import {
   TIER_NAMES,
 } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
-import { type Json, type JsonMap, type JsonRecord, shared } from "./json-text.js";
+import { type Json, type JsonMap, type JsonRecord } from "./json-text.js";
 import { operationIdOf } from "./names.js";
 import { codeList, requiredFilters, paragraphs, queryParameters, requestBody } from "./parameters.js";
 import { errorReferences, ref } from "./responses.js";
@@ -40,15 +40,15 @@ function dataOperation(entry: CatalogueEntry, method: Method, former?: FormerPat
   };
 }
 
-const NOT_MODIFIED_REF = shared(ref("responses", "NotModified"));
+const NOT_MODIFIED_REF = ref("responses", "NotModified");
 
 /** Of endpoints with pages. In full: programs that read parameters by name seldom follow references. */
-const PREFER = shared({
+const PREFER = {
   name: "Prefer",
   in: "header",
   description: "`count=exact` adds `X-Total-Count`.",
   schema: { type: "string" },
-});
+};
 
 function inputOf(entry: CatalogueEntry, method: Method): JsonRecord {
   const headers = entry.endpoint.pagination === null ? [] : [PREFER];
@@ -65,8 +65,8 @@ export function securityOf(tier: Tier): Json {
   return tier === "tier0" ? KEY_OR_NONE : KEY;
 }
 
-const KEY = shared([{ ApiKeyAuth: [] }]);
-const KEY_OR_NONE = shared([{}, { ApiKeyAuth: [] }]);
+const KEY = [{ ApiKeyAuth: [] }];
+const KEY_OR_NONE = [{}, { ApiKeyAuth: [] }];
 
 /** A readable title: `Netflow per token, last 7d`. */
 function titleOf({ resource, granularity, window }: CatalogueEntry): string {

@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode, RATE_WINDOW_SECONDS } from "@routewright/runtime/model";
-import { type Json, type JsonMap, type JsonRecord, shared } from "./json-text.js";
+import { type Json, type JsonMap, type JsonRecord } from "./json-text.js";
 
 /** Headers of the data API (runtime/docs/requests.md). */
 export const HEADERS = {
@@ -40,9 +40,6 @@ const ON_EVERY_RESPONSE: readonly HeaderName[] = [
   "X-Request-Id",
 ];
 
-/** Header objects by their names: each is created and printed once, though every operation has one. */
-const headersByName = new Map<string, JsonRecord>();
-
 /** A response with a body and the headers of every response. */
 export function response(
   description: string,
@@ -64,13 +61,7 @@ export const NOT_MODIFIED: JsonRecord = {
 };
 
 function headersOf(more: readonly HeaderName[]): JsonRecord {
-  const key = more.join();
-  const known = headersByName.get(key);
-  if (known) return known;
-  const names = [...ON_EVERY_RESPONSE, ...more];
-  const headers = shared(Object.fromEntries(names.map((name) => [name, ref("headers", name)])));
-  headersByName.set(key, headers);
-  return headers;
+  return Object.fromEntries([...ON_EVERY_RESPONSE, ...more].map((name) => [name, ref("headers", name)]));
 }
 
 type Status = (typeof ERRORS)[ErrorCode]["status"];
@@ -157,7 +148,7 @@ export function errorReferences(...kinds: readonly OperationKind[]): readonly (r
 const REFERENCES = Object.entries(ERROR_RESPONSES).map(([status, { name, of }]) => ({
   status,
   of,
-  reference: shared(ref("responses", name)),
+  reference: ref("responses", name),
 }));
 
 /** The components of all error responses: the meaning of the status, and an example per cause. */
