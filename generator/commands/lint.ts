@@ -2,21 +2,13 @@ import { Option } from "commander";
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import { DEFAULTS } from "../config.js";
-import type { Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { type MissingBase, readRevision } from "../diff/revision.js";
-import {
-  FAIL_ON,
-  type Finding,
-  type LintFailOn,
-  type RuleId,
-  type RuleSeverities,
-  shouldFail,
-} from "../lint/finding.js";
+import { FAIL_ON, type Finding, type LintFailOn, type RuleSeverities, shouldFail } from "../lint/finding.js";
 import { lint as lintManifest } from "../lint/linter.js";
 import { readModels } from "../manifest/catalog.js";
 import type { SchemaMap } from "../catalogue/served-schema.js";
-import { type Manifest, readManifest } from "../manifest/manifest.js";
+import type { Manifest } from "../manifest/manifest.js";
 import { PRIVATE_KEYS } from "../manifest/node-meta.js";
 import { projectInRepository } from "../manifest/source.js";
 import type { Failure } from "../manifest/source.js";
@@ -128,57 +120,34 @@ type Known =
   | Failure;
 
 /**
- * Which findings the base has too. A manifest is linted itself. A generated folder or git revision holds endpoints and
- * skipped models only: a finding counts as known at an endpoint that has not changed since, or if the model was skipped
- * for the same problem, and a forgotten tag unless the model had an endpoint.
+ * Which findings the base has too: those at endpoints without a change since, of models that were skipped for the same
+ * problem, and forgotten tags unless the model had an endpoint.
  */
 async function knownIn(base: string, head: Manifest, options: LintOptions): Promise<Known> {
   const { defaultTier, schemas = {}, generated = "generated", cwd = process.cwd() } = options;
-  const reading = base.startsWith("git:") ? null : await readManifest(base);
-  if (reading?.ok) {
-    const known = new Set(lintManifest(reading.manifest, settingsOf(options)).findings.map(identityOf));
-    return { ok: true, isKnown: (finding) => known.has(identityOf(finding)) };
-  }
   const revision = await readRevision(base, { defaultTier, schemas, generated, cwd });
   if (!revision.ok)
     return revision.isMissing && options.missingBase === "ignore"
       ? { ok: true, isKnown: () => true, warnings: [`${revision.problem} Every finding counts as known.`] }
       : revision;
+  const { entries, skipped } = revision.catalogue;
   const sunsetPolicy = { today: "1970-01-01", minimumNoticeDays: DEFAULTS.minimumNoticeDays };
-  const catalogue = catalogueOf(head, { defaultTier, schemas });
-  const changes = compareCatalogues(revision.catalogue, catalogue, sunsetPolicy);
-  const isNew = ({ rule, endpoint: path }: Finding): boolean =>
-    changes.some((change) => (change.endpoint === path || change.after === path) && mayCause(change, rule));
-  const models = new Set(revision.catalogue.entries.map(({ uniqueId }) => uniqueId));
-  const skipped = new Set(
-    revision.catalogue.skipped.flatMap(({ problems }) =>
-      problems.map((problem) => identityOf({ rule: "skipped-model", ...problem })),
-    ),
+  const changes = compareCatalogues(
+    revision.catalogue,
+    catalogueOf(head, { defaultTier, schemas }),
+    sunsetPolicy,
   );
+  const changed = new Set(changes.flatMap(({ endpoint, after }) => [endpoint, after]));
+  const models = new Set(entries.map(({ uniqueId }) => uniqueId));
+  const problems = skipped.flatMap((one) => one.problems);
+  const known = new Set(problems.map((problem) => identityOf({ rule: "skipped-model", ...problem })));
   return {
     ok: true,
     isKnown: (finding) => {
       if (finding.rule === "forgotten-tag") return !models.has(finding.model);
-      return finding.endpoint === null ? skipped.has(identityOf(finding)) : !isNew(finding);
+      return finding.endpoint === null ? known.has(identityOf(finding)) : !changed.has(finding.endpoint);
     },
   };
-}
-
-/** Whether a change can be the reason of a rule's finding. */
-function mayCause({ kind, after }: Change, rule: RuleId): boolean {
-  switch (kind) {
-    case "description-changed":
-      return after === null && (rule === "missing-description" || rule === "undescribed-parameter");
-    case "endpoint-deprecated":
-    case "sunset-brought-forward":
-      return rule === "past-sunset";
-    case "successor-changed":
-    case "sunset-put-off":
-    case "deprecation-lifted":
-      return false;
-    default:
-      return true;
-  }
 }
 
 /** What makes two findings of two runs the same: a message may count something that has grown. */

@@ -50,7 +50,6 @@ export const CHECKS = {
     "Relation in another schema",
     "The manifest may come from a developer's or CI target: the server would read tables that are not production's.",
   ),
-  "category-typo": warning("Category looks misspelt", "Correcting a path later breaks consumers."),
   "higher-tier-data": warning("Data of a higher tier", "Lower-tier callers can read data of a higher tier."),
   "view-on-table": warning(
     "View on a table that dbt replaces",
@@ -107,7 +106,6 @@ export const RULES = {
   ),
   ...CHECKS,
   "invalid-suppression": error("Invalid suppression", "The rule stays on, against what the model says."),
-  "unused-suppression": warning("Unused suppression", "It would hide the next finding of the rule."),
 } as const;
 
 export type RuleId = keyof typeof RULES;
@@ -152,8 +150,6 @@ export interface LintedEndpoint {
   readonly apiPath: string;
   /** What the catalogue warns of in the model. */
   readonly warnings: readonly Warning[];
-  /** How many endpoints each category of the catalogue has. */
-  readonly categories: ReadonlyMap<string, number>;
   /** How many endpoints read from each schema. */
   readonly schemas: ReadonlyMap<string, number>;
 }

@@ -32,7 +32,6 @@ import {
   zonelessTimestamp,
 } from "./rules/documentation.js";
 import {
-  categoryTypo,
   forgottenTags,
   higherTierData,
   missingTierTag,
@@ -69,7 +68,6 @@ export function lint(manifest: Manifest, settings: Omit<LintContext, "project">)
     context,
     active: CHECK_IDS.filter((rule) => settings.severities?.[rule] !== "off"),
     warnings,
-    categories: countsOf(entries.map(({ category }) => category)),
     schemas: countsOf(entries.map(({ endpoint }) => endpoint.relation[0])),
   };
   const results = manifest.models
@@ -91,7 +89,6 @@ interface Run {
   readonly context: LintContext;
   readonly active: readonly CheckId[];
   readonly warnings: readonly Warning[];
-  readonly categories: LintedEndpoint["categories"];
   readonly schemas: LintedEndpoint["schemas"];
 }
 
@@ -116,14 +113,10 @@ function lintModel(
   const found = violations.flatMap(([rule, violation]) => report(rule, violation));
   const { valid, invalid } = suppressionsOf(node);
   const reasons = new Map<RuleId, string>(valid.map(({ rule, reason }) => [rule, reason]));
-  const unused = valid.filter(
-    ({ rule }) => run.active.includes(rule) && !found.some((one) => one.rule === rule),
-  );
   return {
     findings: [
       ...found.filter(({ rule }) => !reasons.has(rule)),
       ...invalid.flatMap((violation) => report("invalid-suppression", violation)),
-      ...unused.flatMap((suppression) => report("unused-suppression", unusedSuppression(suppression, entry))),
     ],
     suppressed: found.flatMap((finding) => {
       const reason = reasons.get(finding.rule);
@@ -150,8 +143,8 @@ function violationsIn({ model, entry, node }: Published, run: Run): readonly Rul
   const ancestors = ancestorsOf(node, run.context.project);
   const apiPath = model.api?.path ?? "$.meta.api";
   const warnings = run.warnings.filter((warning) => warning.model === model.uniqueId);
-  const { categories, schemas } = run;
-  const linted: LintedEndpoint = { entry, node, ancestors, apiPath, warnings, categories, schemas };
+  const { schemas } = run;
+  const linted: LintedEndpoint = { entry, node, ancestors, apiPath, warnings, schemas };
   return run.active.flatMap((rule) =>
     CHECK_CODE[rule](linted, run.context).map((violation) => [rule, violation] as const),
   );
@@ -176,20 +169,10 @@ function skippedFindings({ model, file, problems }: Skipped, context: LintContex
   });
 }
 
-function unusedSuppression({ rule, path }: Suppression, entry: CatalogueEntry | null): Violation {
-  const message =
-    entry === null
-      ? sentence`Unused suppression: ${rule} is turned off in a model without an endpoint.`
-      : sentence`Unused suppression: ${rule} finds nothing here, and would hide the next finding.`;
-  return { path, message, hint: plain("Delete the line.") };
-}
-
 /** A rule that a model suppresses, and why. */
 interface Suppression {
   readonly rule: CheckId;
   readonly reason: string;
-  /** Location in the model's node, as a JSON path. */
-  readonly path: string;
 }
 
 /** The suppressions of a model in `meta.routewright.lint`, and the problems of its entries. */
@@ -225,7 +208,7 @@ function readOne(rule: string, reason: unknown, path: string): Suppression | Vio
     const hint = near ? sentence`Did you mean ${near}?` : sentence`Use one of ${list(CHECK_IDS)}.`;
     return { path, message, hint };
   }
-  if (typeof reason === "string" && reason.trim() !== "") return { rule, reason: reason.trim(), path };
+  if (typeof reason === "string" && reason.trim() !== "") return { rule, reason: reason.trim() };
   return {
     path,
     message: sentence`The suppression of ${rule} has no reason, so the rule stays on.`,
@@ -244,7 +227,6 @@ const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
   "forgotten-tag": () => [],
   "missing-tier-tag": missingTierTag,
   "unexpected-schema": unexpectedSchema,
-  "category-typo": categoryTypo,
   "higher-tier-data": higherTierData,
   "view-on-table": viewOnTable,
   "delete-insert": deleteInsert,

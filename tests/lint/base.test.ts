@@ -59,14 +59,7 @@ describe("lint --base", async () => {
     expect(await findings(folder)).toEqual({ exit: 1, found: all });
   });
 
-  it("that is a manifest: reports what that one has not, finding by finding", async () => {
-    expect(await findings(folder, "--base", "manifest.json")).toEqual({
-      exit: 1,
-      found: ["/v1/shop/visits"],
-    });
-  });
-
-  it.each([["generated"], ["git:main"]])(
+  it.each(["generated", "git:main", "manifest.json"])(
     "that is %s: reports findings at endpoints that are new or changed",
     async (base) => {
       expect(await findings(folder, "--base", base)).toEqual({
@@ -103,26 +96,6 @@ describe("lint --base", async () => {
       expect(new Set(found.map(({ model }) => model))).toEqual(new Set(["model.test.visits"]));
     },
   );
-
-  it("knows old findings at an endpoint whose words or sunset have changed, and sees those that the change makes", async () => {
-    const rules = async (...models: readonly TestModel[]) => {
-      writeFileSync(join(folder, "changed.json"), JSON.stringify(manifestOf(models)));
-      const args = ["lint", "--manifest", "changed.json", "--base", "generated", "--format", "json"];
-      const { findings: found } = JSON.parse((await routewright(folder, args)).out) as LintReport;
-      return found.map(({ rule, endpoint: path }) => `${rule} ${path}`);
-    };
-    const [orders, refunds] = BASE as [TestModel, TestModel];
-    expect(await rules({ ...orders, description: "Other words." }, refunds)).toEqual([]);
-    expect(await rules(orders, { ...refunds, description: "" })).toEqual([
-      "missing-description /v1/shop/refunds",
-      "missing-description /v1/shop/refunds",
-    ]);
-    const later = new Date(Date.now() + 90 * 86_400_000).toISOString();
-    expect(await rules({ ...orders, sunset: later }, refunds)).toEqual([]);
-    expect(await rules({ ...orders, sunset: "2020-01-01" }, refunds)).toEqual([
-      "past-sunset /v1/shop/orders",
-    ]);
-  });
 
   it("reports a forgotten tag where the base had an endpoint", async () => {
     const untagged = (name: string): TestModel => endpoint(name, { tags: ["shop", `api:${name}`] });

@@ -238,23 +238,3 @@ export const privateAccess: Check = ({ node }) => {
     },
   ];
 };
-
-/** A category that differs by one letter from one with more endpoints. */
-export const categoryTypo: Check = ({ entry: { category }, categories }) => {
-  const own = categories.get(category) ?? 0;
-  const similar = [...categories].filter(([other, count]) => count > own && isTypoOf(category, other));
-  const [[meant] = []] = similar.toSorted(([, a], [, b]) => b - a);
-  if (meant === undefined) return [];
-  return [
-    {
-      path: "$.tags",
-      message: sentence`The category ${category} is one letter away from ${meant}, which has more endpoints.`,
-      hint: sentence`If it is a typo, write ${meant} before consumers use the path; if not, turn the rule off with that reason.`,
-    },
-  ];
-};
-
-/** Whether two words of four letters or more differ by one letter that is added, left out, replaced or swapped. */
-function isTypoOf(a: string, b: string): boolean {
-  return a !== b && Math.min(a.length, b.length) >= 4 && isWithinOneEdit(a, b);
-}
