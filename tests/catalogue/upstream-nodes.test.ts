@@ -1,11 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isNondeterministic, upstreamNodesOf } from "../../generator/catalogue/upstream-nodes.js";
 import type { GraphNode } from "../../generator/manifest/graph.js";
 import { catalogueOfText } from "./catalogues.js";
-import { bikeShareManifest } from "../support/bike-share.js";
 
 /** A node by its materialisation, then what it reads; `seed`, `snapshot` and `source` say their kind as well. */
 type Nodes = Readonly<Record<string, string>>;
@@ -284,61 +281,4 @@ describe("of any graph", () => {
     );
     expect(upstreamNodesOf([...graph.keys()], graph).size).toBe(0);
   });
-
-  it("ten thousand models, each a view on views that they share", () => {
-    const shared = Array.from({ length: 100 }, (_, i) => {
-      return [`s${String(i)}`, drawn("view", [`t${String(i % 7)}`])] as const;
-    });
-    const tables = Array.from({ length: 7 }, (_, i) => {
-      return [`t${String(i)}`, drawn("table", [])] as const;
-    });
-    const models = Array.from({ length: 10_000 }, (_, i) => {
-      const parents = [`s${String(i % 100)}`, `s${String((i + 1) % 100)}`];
-      return [`m${String(i)}`, drawn("view", parents)] as const;
-    });
-    const ids = models.map(([id]) => id);
-    const found = upstreamNodesOf(ids, new Map<string, GraphNode>([...models, ...shared, ...tables]));
-    expect(found.size).toBe(10_000);
-    expect(found.get("m6")).toEqual(["m6", "s6", "s7", "t0", "t6"]);
-  });
 });
-
-const CATALOGUE = fileURLToPath(
-  new URL("../../../shared/catalogue/manifest-2026-05-21.json", import.meta.url),
-);
-
-interface ManifestJson {
-  readonly nodes: Readonly<Record<string, { readonly raw_code?: string; compiled_code?: string }>>;
-}
-
-interface Counts {
-  readonly known: number;
-  readonly all: number;
-  /** Without compiled SQL; the real one has no SQL at all. */
-  readonly parsed: number;
-}
-
-const CATALOGUES: readonly (readonly [name: string, text: string, counts: Counts])[] = [
-  ["small", JSON.stringify(bikeShareManifest("spring")), { known: 21, all: 23, parsed: 21 }],
-  ...(existsSync(CATALOGUE)
-    ? ([["real", readFileSync(CATALOGUE, "utf8"), { known: 309, all: 317, parsed: 0 }]] as const)
-    : []),
-];
-
-it.each(CATALOGUES)(
-  "is known of nearly all endpoints of a %s catalogue of views, once compiled",
-  (_, text, counts) => {
-    const manifest = JSON.parse(text) as ManifestJson;
-    const listsOf = () =>
-      catalogueOfText(JSON.stringify(manifest)).entries.map(({ endpoint }) => endpoint.upstreamNodes);
-    const parsed = listsOf().filter((list) => list !== null);
-    for (const node of Object.values(manifest.nodes)) {
-      node.compiled_code = node.raw_code ?? "select 1";
-    }
-    const compiled = listsOf();
-    const known = compiled.filter((list) => list !== null);
-    expect([known.length, compiled.length]).toEqual([counts.known, counts.all]);
-    expect(parsed).toHaveLength(counts.parsed);
-    expect(Math.max(...known.map((list) => list.length))).toBeLessThan(20);
-  },
-);

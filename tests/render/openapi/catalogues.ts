@@ -109,8 +109,3 @@ export type Parsed = any;
 export function documentOf(...entries: readonly CatalogueEntry[]): Parsed {
   return JSON.parse(openApiText(catalogue(...entries)));
 }
-
-/** One operation of the document of one entry. */
-export function operationOf(one: CatalogueEntry, method: "get" | "post" = "get"): Parsed {
-  return documentOf(one).paths[one.endpoint.path][method];
-}
