@@ -222,13 +222,11 @@ function withoutDescription(parameter: EndpointRecord["parameters"][number]): Pa
 /** The facts of a column that has any. */
 function columnFacts(column: ColumnRecord): [string, ColumnFacts][] {
   const { name, notNull = null, acceptedValues = null, private: isPrivate = false } = column;
-  const { unique, minimum, maximum, exclusive, references } = column;
+  const { minimum, maximum, exclusive } = column;
   const guarantees = {
-    ...optional("unique", unique),
     ...optional("minimum", minimum),
     ...optional("maximum", maximum),
     ...optional("exclusive", exclusive),
-    ...optional("references", references),
   };
   const isKnown = notNull ?? acceptedValues ?? (isPrivate || Object.keys(guarantees).length > 0);
   return isKnown ? [[name, { notNull, acceptedValues, isPrivate, ...guarantees }]] : [];

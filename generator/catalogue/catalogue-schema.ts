@@ -38,13 +38,14 @@ const column = record(
     description: text,
     notNull: oneOf(["constraint", "test"]),
     acceptedValues: texts,
-    unique: yes,
     minimum: number,
     maximum: number,
     exclusive: yes,
-    references: text,
     private: flag,
     example,
+    // In files of earlier versions.
+    unique: yes,
+    references: text,
   },
 );
 

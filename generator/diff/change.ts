@@ -232,16 +232,6 @@ export const KINDS = {
     "Clients can meet a number outside of the documented bounds.",
   ),
   "range-narrowed": compatible("Range of values narrowed", "Every value lies within the documented bounds."),
-  "unique-test-removed": warning(
-    "Uniqueness no longer tested",
-    "Clients that use the column as a key can meet a value twice.",
-  ),
-  "unique-test-added": compatible("Uniqueness tested", "No client relies on values that occur twice."),
-  "reference-changed": warning(
-    "Reference no longer tested",
-    "Clients that look values up elsewhere may not find them.",
-  ),
-  "reference-added": compatible("Reference tested", "Each value can now be looked up elsewhere, too."),
   "sort-changed": breaking("Fixed sort changed", "Rows come in another order, and pages hold other rows."),
   "sort-extended": compatible("Fixed sort extended", "Only the order of ties is decided."),
   "sortable-field-removed": breaking("Sortable field removed", "Calls that sort by it get 400."),

@@ -142,9 +142,7 @@ function compareGuarantees(base: CatalogueEntry, head: CatalogueEntry): readonly
   );
   return kept.flatMap(({ name: subject }) => {
     const columnFacts = [base, head].map(({ facts }) => facts.columns.get(subject) ?? {}) as [Facts, Facts];
-    const found = [compareAcceptedValues, compareRanges, compareUnique, compareReferences].flatMap(
-      (compare) => compare(...columnFacts),
-    );
+    const found = [...compareAcceptedValues(...columnFacts), ...compareRanges(...columnFacts)];
     return found.map((difference) => ({ subject, ...difference }));
   });
 }
@@ -199,20 +197,4 @@ function rangeText({ minimum, maximum, exclusive }: Facts): string {
   const lower = minimum === undefined ? "" : `${exclusive ? "more than" : "at least"} ${String(minimum)}`;
   const upper = maximum === undefined ? "" : `${exclusive ? "less than" : "at most"} ${String(maximum)}`;
   return [lower, upper].filter((text) => text !== "").join(", ");
-}
-
-function compareUnique(base: Facts, head: Facts): readonly Difference[] {
-  if (base.unique === head.unique) return [];
-  const text = (isUnique: true | undefined) => (isUnique ? "unique" : "not known to be unique");
-  const kind = head.unique ? "unique-test-added" : "unique-test-removed";
-  return [{ kind, before: text(base.unique), after: text(head.unique) }];
-}
-
-function compareReferences(
-  { references: before }: Facts,
-  { references: after }: Facts,
-): readonly Difference[] {
-  if (before === after) return [];
-  const kind = before === undefined ? "reference-added" : "reference-changed";
-  return [{ kind, before: before ?? "any value", after: after ?? "any value" }];
 }

@@ -25,13 +25,10 @@ export interface ModelColumn {
 
 /** What tests other than `not_null` and `accepted_values` guarantee; a key without such a test is absent. */
 export interface ColumnGuarantees {
-  readonly unique?: true;
   readonly minimum?: number;
   readonly maximum?: number;
   /** Whether the range excludes `minimum` and `maximum` themselves. */
   readonly exclusive?: true;
-  /** `model.column` that has each value (a `relationships` test). */
-  readonly references?: string;
 }
 
 /** What the tests of a column guarantee. */
@@ -53,14 +50,13 @@ export function columnsOf(
     const tests = testsOf(name);
     const own = isEnforced ? objectsOf(column["constraints"]) : NO_CONSTRAINTS;
     const constraints = [...own, ...ofModel.filter(({ columns }) => textsOf(columns).includes(name))];
-    const guarantees = constraintGuarantees(constraints);
     return {
       name,
       type: textOr(column["data_type"], "").trim() || null,
       notNull: constraints.some(forbidsNull) ? "constraint" : tests?.notNull ? "test" : null,
       // Tests that have no value in common document none.
       acceptedValues: tests?.acceptedValues?.length === 0 ? null : (tests?.acceptedValues ?? null),
-      guarantees: { ...guarantees, ...tests?.guarantees },
+      guarantees: tests?.guarantees ?? NO_GUARANTEES,
       isPrivate: isPrivate(column),
       ...columnSettings(column),
       description: textOr(column["description"], ""),
@@ -88,23 +84,6 @@ function isContracted({ config, contract }: JsonObject): boolean {
 
 function forbidsNull({ type }: JsonObject): boolean {
   return type === "not_null" || type === "primary_key";
-}
-
-/** What the constraints of a column guarantee, besides that its values are not null. */
-function constraintGuarantees(constraints: readonly JsonObject[]): ColumnGuarantees {
-  // A constraint on several columns says nothing of one of them.
-  const single = constraints.filter(({ columns }) => textsOf(columns).length <= 1);
-  const isUnique = single.some(({ type }) => type === "unique" || type === "primary_key");
-  const [references] = single.filter(({ type }) => type === "foreign_key").flatMap(referenceOf);
-  return { ...(isUnique && { unique: true as const }), ...(references !== undefined && { references }) };
-}
-
-/** `customers.id` of `{to: "ref('customers')", to_columns: [id]}`, where dbt may write the relation's name for the `ref`. */
-function referenceOf({ to, to_columns }: JsonObject): readonly string[] {
-  const target = textOr(to, "");
-  const model = refOf(target) ?? /"?([^".]+)"?\s*$/.exec(target)?.[1];
-  const [column] = textsOf(to_columns);
-  return model === undefined || column === undefined ? [] : [`${model}.${column}`];
 }
 
 /** The model that `ref('model')`, `ref('package', 'model')` or `ref('model', v=1)` names. */

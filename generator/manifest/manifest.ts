@@ -1,7 +1,7 @@
 import { type Graph, graphOf } from "./graph.js";
 import { isObject, type JsonObject, objectOr, textOr, textsOf } from "./json.js";
 import { fileOf, type Model, modelOf } from "./model.js";
-import { type ColumnGuarantees, type ColumnTests, type ModelColumn, refOf } from "./columns.js";
+import { type ColumnGuarantees, type ColumnTests, type ModelColumn } from "./columns.js";
 import { isPrivate, privateColumnsOf } from "./node-meta.js";
 import { fail, type Failure, readSource } from "./source.js";
 import { byText, visible } from "./strings.js";
@@ -189,7 +189,7 @@ function testsByNode(nodes: JsonObject): ReadonlyMap<string, readonly string[]> 
 /** What the binding tests (`isBindingTest`) guarantee, by `<model>\n<column>`. */
 function columnTests(nodes: JsonObject): ReadonlyMap<string, ColumnTests> {
   const found = new Map<string, ColumnTests>();
-  // In one order, whatever the order of the file: of two references the first counts.
+  // In one order, whatever the order of the file: it is that of accepted values.
   for (const [, value] of Object.entries(nodes).sort(([a], [b]) => byText(a, b))) {
     const node = objectOr(value);
     if (node["resource_type"] !== "test") continue;
@@ -205,20 +205,13 @@ function columnTests(nodes: JsonObject): ReadonlyMap<string, ColumnTests> {
 
 type ReadGuarantee = (kwargs: JsonObject, known: ColumnTests, node: JsonObject) => Partial<ColumnTests>;
 
-/** By the name of the test: dbt's own four, and the range tests of two packages. */
+/** By the name of the test: two of dbt's own, and the range tests of two packages. */
 const GUARANTEES: Readonly<Record<string, ReadGuarantee | undefined>> = {
   not_null: () => ({ notNull: true }),
-  unique: (_, { guarantees }) => ({ guarantees: { ...guarantees, unique: true } }),
   accepted_values: ({ values }, { acceptedValues: known }) => {
     if (!Array.isArray(values)) return {};
     const accepted = values.map(String);
     return { acceptedValues: known === null ? accepted : known.filter((value) => accepted.includes(value)) };
-  },
-  relationships: ({ to, field }, { guarantees }) => {
-    const model = refOf(textOr(to, ""));
-    return model === null
-      ? {}
-      : { guarantees: { references: `${model}.${textOr(field, "")}`, ...guarantees } };
   },
   accepted_range: ({ inclusive, ...range }, { guarantees }, node) =>
     isFromPackage(node, "dbt_utils") ? { guarantees: withRange(guarantees, range, inclusive === false) } : {},

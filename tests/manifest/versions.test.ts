@@ -221,7 +221,6 @@ describe("a relationships test without `attached_node`", () => {
         },
       }),
     );
-    expect(manifest.models[0]?.columns[0]?.guarantees).toEqual({ references: "days.day" });
     expect([...manifest.tests]).toEqual([["model.shop.api_volume", ["test.shop.r"]]]);
   });
 });

@@ -76,12 +76,11 @@ function columnSchema(
 ): JsonRecord {
   const stored = withAcceptedValues(parseColumnType(type ?? undefined), facts?.acceptedValues);
   const columnType = numbers === "string" ? asString(stored) : stored;
-  const text = paragraphs(description, facts === undefined ? "" : guaranteesText(facts));
   return {
     ...(jsonSchemaOf(columnType) as JsonRecord),
     ...(columnType !== stored && { pattern: "^-?\\d+(\\.\\d+)?$" }),
     ...(facts !== undefined && numberKeywords(columnType, facts)),
-    ...(text !== "" && { description: text }),
+    ...(description.trim() !== "" && { description: paragraphs(description) }),
   };
 }
 
@@ -97,14 +96,6 @@ function numberKeywords({ kind, ...type }: ColumnType, facts: ColumnFacts): Json
     ...(minimum !== undefined && { [exclusive ? "exclusiveMinimum" : "minimum"]: minimum }),
     ...(maximum !== undefined && { [exclusive ? "exclusiveMaximum" : "maximum"]: maximum }),
   };
-}
-
-/** Guarantees that JSON Schema has no keyword for. */
-function guaranteesText({ unique, references }: ColumnFacts): string {
-  return [
-    ...(unique ? ["No two rows have the same value."] : []),
-    ...(references === undefined ? [] : [`Each value is in \`${references}\`.`]),
-  ].join(" ");
 }
 
 /** The 200 response: an array of rows, or a page in an envelope. */

@@ -51,18 +51,15 @@ function promisesOf(name: string, ...entries: readonly CatalogueEntry[]): Promis
   const accepted = facts.flatMap(({ acceptedValues }) => (acceptedValues == null ? [] : [acceptedValues]));
   const bounds = (key: "minimum" | "maximum"): number[] => facts.flatMap((one) => one[key] ?? []);
   const [minimum, maximum] = [Math.max(...bounds("minimum")), Math.min(...bounds("maximum"))];
-  const references = facts.find((one) => one.references !== undefined)?.references;
   return {
     nullable: types.every((type) => type == null || type.endsWith(" null") || type.includes("Nullable(")),
     acceptedValues: accepted.reduce<readonly string[] | null>(
       (all, one) => (all === null ? one : all.filter((value) => one.includes(value))),
       null,
     ),
-    ...(facts.some(({ unique }) => unique) && { unique: true }),
     ...(Number.isFinite(minimum) && { minimum }),
     ...(Number.isFinite(maximum) && { maximum }),
     ...(facts.some(({ exclusive }) => exclusive) && { exclusive: true }),
-    ...(references !== undefined && { references }),
   };
 }
 
@@ -99,10 +96,10 @@ function valueOf(
   if (isNullable && r === 3 && !["payload", "day"].includes(name)) return null;
   switch (name) {
     case "id":
-      return String(r === ROWS - 1 && !facts.unique ? n : n + 1);
+      return String(n + 1);
     case "shop":
       if (facts.acceptedValues != null) return facts.acceptedValues[n % facts.acceptedValues.length] ?? "";
-      return facts.references === undefined && r === 6 ? "nowhere" : `shop ${String((n % 3) + 1)}`;
+      return `shop ${String((n % 3) + 1)}`;
     case "status":
       return facts.acceptedValues == null
         ? (["paid", "open", "void"][r % 3] ?? "")
@@ -110,7 +107,7 @@ function valueOf(
     case "ratio":
       return ratioOf(r, facts);
     case "code":
-      return textOf(type, r, facts);
+      return textOf(type, r);
     default:
       return (VALUES[name] ?? ((row: number) => `${name} ${String(row)}`))(n);
   }
@@ -125,9 +122,9 @@ function ratioOf(r: number, { minimum, maximum, exclusive }: Promises): string {
   return String(lower + (upper - lower) * (0.1 + r * 0.0687654321));
 }
 
-function textOf(type: string | null, r: number, facts: Promises): string {
+function textOf(type: string | null, r: number): string {
   if (/^(?:time|interval)/.test(type ?? "")) return `10:00:${day(r)}.25`;
-  return facts.references === undefined && r === 6 ? "Unknown-code" : `Code-${String(r)}-abcdefgh`;
+  return `Code-${String(r)}-abcdefgh`;
 }
 
 const VALUES: Readonly<Record<string, (n: number) => string>> = {
