@@ -7,9 +7,8 @@ import { type Mismatch, mismatchAt, type RunQuery } from "./relations.js";
 const SMALL_ROWS = 1_000;
 
 /**
- * Checks whether an index serves each filter, by PostgreSQL's planner, through views too, and whether a view has nulls
- * where none are documented. The relations must exist, and `query` must use a single connection, as sequential scans are
- * disabled for its session.
+ * Checks whether an index serves each filter, by PostgreSQL's planner, through views too. The relations must exist, and
+ * `query` must use a single connection, as sequential scans are disabled for its session.
  */
 export async function verifyQueries(
   { entries }: Catalogue,
@@ -24,7 +23,6 @@ export async function verifyQueries(
     try {
       if ((await estimatedRows(entry, query)) >= SMALL_ROWS)
         differences.push(...(await verifyFilters(entry, query)));
-      differences.push(...(await verifyNulls(entry, query)));
     } catch (error) {
       // Such as a `security_invoker` view whose tables the role may not read.
       if (!(error instanceof Error) || !("code" in error)) throw error;
@@ -58,36 +56,6 @@ async function verifyFilters(entry: CatalogueEntry, query: RunQuery): Promise<re
     );
     return mismatchAt(entry, "unindexed-filter", message, hint);
   });
-}
-
-/** Rows of a view that are read for nulls. */
-const SAMPLED_ROWS = 10_000;
-
-/** Columns that the project documents as non-null and the database does not: in views nothing enforces it. */
-async function verifyNulls(entry: CatalogueEntry, query: RunQuery): Promise<readonly Mismatch[]> {
-  const { relation, columns } = entry.endpoint;
-  const promised = columns.map(({ name }) => name).filter((name) => entry.facts.columns.get(name)?.notNull);
-  if (promised.length === 0) return [];
-  const [view] = await query(
-    "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass($1) AND relkind IN ('v', 'm')",
-    [relationOf(entry)],
-  );
-  if (view === undefined) return [];
-  const names = promised.map(identifier);
-  const [found] = (await query(
-    `SELECT ${names.map((name) => `bool_or(${name} IS NULL) AS ${name}`).join(", ")}
-     FROM (SELECT ${names.join(", ")} FROM ${relationOf(entry)} LIMIT ${String(SAMPLED_ROWS)}) AS sample`,
-  )) as readonly Readonly<Record<string, boolean | null>>[];
-  return promised
-    .filter((name) => found?.[name] === true)
-    .map((name) =>
-      mismatchAt(
-        entry,
-        "column-nullable",
-        sentence`The column ${name} is documented as never null, and the view ${relation.join(".")} has rows where it is.`,
-        plain("Leave such rows out in the model's SQL, or remove the test or constraint."),
-      ),
-    );
 }
 
 interface Plan {

@@ -1,6 +1,7 @@
 import type { NodeBuild, TestRun } from "@routewright/runtime/server";
 import { parseRunResults } from "../manifest/run-results.js";
 import { isAddress } from "../manifest/source.js";
+import { BuildStore } from "./build-store.js";
 import { PolledSource, startPolling } from "./poll.js";
 
 interface RunResultsOptions {
@@ -9,6 +10,10 @@ interface RunResultsOptions {
   readonly intervalSeconds: number;
   /** Receives one line that says why nothing was read; a lasting problem is reported once. */
   readonly onProblem: (problem: string) => void;
+  /** File that stores the builds for the next start. */
+  readonly storeFile: string;
+  /** Receives one line that says why they cannot be stored. */
+  readonly onSaveFailed: (problem: string) => void;
 }
 
 /** Receives the new results of an invocation, which may be of a part of the project: earlier ones of other nodes hold. */
@@ -52,27 +57,51 @@ const NOTHING: Results = { builds: [], tests: [] };
 class Reader {
   readonly #options: RunResultsOptions;
   readonly #source: PolledSource;
-  /** Of the results that were read last. */
-  #hash: string | null = null;
-  #hasBuild = false;
+  readonly #store: BuildStore;
+  /** Results of earlier runs of the server, until the first poll reports them. */
+  #stored: Results;
   #lastProblem: string | null = null;
+  #isSaved = true;
 
   constructor(options: RunResultsOptions) {
     this.#options = options;
     this.#source = new PolledSource(options.source, "`dbt build`");
+    this.#store = new BuildStore(options.storeFile, options.source);
+    const { builds, tests } = this.#store;
+    this.#stored = { builds, tests };
   }
 
   /** The results that were not reported yet. */
   async poll(): Promise<Results> {
-    const polled = await this.#source.poll(this.#hash);
+    const polled = await this.#source.poll(this.#store.hash);
     if (polled.kind === "error") return this.#report(polled.detail);
-    if (polled.kind === "unchanged") return this.#report(null);
+    if (polled.kind === "unchanged") {
+      this.#report(null);
+      return this.#takeStored();
+    }
     const reading = parseRunResults(polled.text, polled.location);
     if (!reading.ok) return this.#report(reading.problem);
-    this.#hash = polled.hash;
-    this.#hasBuild ||= reading.builds.some(({ failed }) => !failed);
-    this.#report(this.#hasBuild ? null : noBuild(reading, polled.location));
-    return reading;
+    this.#record(polled.hash, reading);
+    const hasBuild = this.#store.builds.some(({ failed }) => !failed);
+    this.#report(hasBuild ? null : noBuild(reading, polled.location));
+    const { builds, tests } = this.#takeStored();
+    return { builds: [...builds, ...reading.builds], tests: [...tests, ...reading.tests] };
+  }
+
+  #takeStored(): Results {
+    const stored = this.#stored;
+    this.#stored = NOTHING;
+    return stored;
+  }
+
+  #record(hash: string, { builds, tests }: Results): void {
+    try {
+      this.#store.record(hash, builds, tests);
+      this.#isSaved = true;
+    } catch (error) {
+      if (this.#isSaved) this.#options.onSaveFailed(`${(error as Error).message}. ${NOT_SAVED}`);
+      this.#isSaved = false;
+    }
   }
 
   #report(problem: string | null): Results {
@@ -81,6 +110,8 @@ class Reader {
     return NOTHING;
   }
 }
+
+const NOT_SAVED = "After a restart, versions are known from the builds in run_results.json alone.";
 
 /** Reported only while no build is known: later a file may come from `dbt test`, or from a failed run. */
 function noBuild({ command }: { readonly command: string | null }, location: string): string {

@@ -142,6 +142,8 @@ async function recordBuilds(folder: string, server: Awaited<ReturnType<typeof st
     source: join(folder, "run_results.json"),
     intervalSeconds: 3600,
     onProblem: (problem) => problems.push(problem),
+    storeFile: join(folder, "builds.json"),
+    onSaveFailed: (problem) => problems.push(problem),
   });
   await reading.follow((builds, tests) => server.recordBuilds(builds, tests))();
   return problems;

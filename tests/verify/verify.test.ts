@@ -36,8 +36,6 @@ interface TestModel {
   readonly filters?: readonly string[];
   /** Columns with a not_null constraint. */
   readonly notNull?: readonly string[];
-  /** Columns with a not_null test. */
-  readonly tested?: readonly string[];
   /** A column that tests call unique; pages follow each other by it. */
   readonly key?: string;
 }
@@ -79,21 +77,13 @@ function manifestOf(...models: readonly TestModel[]): string {
     },
   }));
   const tests = Object.fromEntries(
-    models.flatMap(({ name, tested = [], key }) =>
-      [
-        ...tested.map((column) => ["not_null", column]),
-        ...(key
-          ? [
-              ["not_null", key],
-              ["unique", key],
-            ]
-          : []),
-      ].map(([test = "", column]) => [
-        `test.t.${test}_${name}_${String(column)}`,
+    models.flatMap(({ name, key }) =>
+      (key === undefined ? [] : ["not_null", "unique"]).map((test) => [
+        `test.t.${test}_${name}_${String(key)}`,
         {
           resource_type: "test",
           attached_node: `model.t.${name}`,
-          column_name: column,
+          column_name: key,
           test_metadata: { name: test },
           config: {},
         },
@@ -242,18 +232,6 @@ describe("a difference", () => {
     const columns = { id: "integer" };
     expect(await found({ name: "empty", columns }, { name: "filled", columns })).toEqual([
       'unpopulated-relation: The materialized view "empty" was created `WITH NO DATA` and never refreshed.',
-    ]);
-  });
-
-  it("is a null in a view, where a test documents none", async () => {
-    const columns = { id: "integer", shop: "text" };
-    const models = ["filled", "active", "view_of_sales"].map((name) => ({
-      name,
-      columns,
-      tested: ["id", "shop"],
-    }));
-    expect(await found(...models)).toEqual([
-      'column-nullable: The column "shop" is documented as never null, and the view "filled" has rows where it is.',
     ]);
   });
 

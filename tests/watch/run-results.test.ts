@@ -32,13 +32,20 @@ function put(file: string, content: unknown): void {
 }
 
 /** Follows a source and keeps what it has reported; stopped with the test. */
-async function following(source: string, intervalSeconds = 60) {
+async function following(
+  source: string,
+  intervalSeconds = 60,
+  memory = join(ownFolder(), ".data/builds.json"),
+) {
   const builds = new BuildRecords();
   const problems: string[] = [];
+  const notKept: string[] = [];
   const runResults = await openRunResults({
     source,
     intervalSeconds,
     onProblem: (problem) => problems.push(problem),
+    storeFile: memory,
+    onSaveFailed: (problem) => notKept.push(problem),
   });
   const end = runResults.follow((news) => builds.record(news));
   atEnd(end);
@@ -46,7 +53,7 @@ async function following(source: string, intervalSeconds = 60) {
     const time = builds.completedAt(`model.shop.${name}`);
     return time === null ? null : new Date(time).getUTCSeconds();
   };
-  return { builds, problems, secondOf, end };
+  return { builds, problems, notKept, secondOf, end };
 }
 
 describe("a run_results.json on this machine", () => {
@@ -103,6 +110,45 @@ describe("a run_results.json on this machine", () => {
     put(file, runResults({ a: 3, b: 3 }, "generate"));
     await sleep(500);
     expect([secondOf("a"), secondOf("b"), problems.length]).toEqual([2, null, 1]);
+  });
+
+  it("is remembered by the next server, after a test has overwritten it and whatever it says", async () => {
+    const [file, memory] = [join(ownFolder(), "run_results.json"), join(ownFolder(), "new/builds.json")];
+    put(file, runResults({ a: 1, b: 1 }));
+    await (await following(file, 60, memory)).end();
+    put(file, runResults({ a: 9 }, "test"));
+    const second = await following(file, 60, memory);
+    expect([second.secondOf("a"), second.secondOf("b"), second.problems]).toEqual([1, 1, []]);
+    await second.end();
+    put(file, runResults({ b: 12 }));
+    const third = await following(file, 60, memory);
+    expect([third.secondOf("a"), third.secondOf("b")]).toEqual([1, 12]);
+    await third.end();
+    // Run results of another project say nothing of these.
+    const other = join(ownFolder(), "run_results.json");
+    put(other, runResults({ c: 1 }));
+    const fourth = await following(other, 60, memory);
+    expect([fourth.secondOf("a"), fourth.secondOf("c")]).toEqual([null, 1]);
+  });
+
+  it("is read as without a memory where that cannot be written or is damaged; one line says so", async () => {
+    const [file, folder] = [join(ownFolder(), "run_results.json"), ownFolder()];
+    put(file, runResults({ a: 1 }));
+    writeFileSync(join(folder, "file"), "");
+    const { secondOf, notKept } = await following(file, 60, join(folder, "file/builds.json"));
+    expect([secondOf("a"), notKept]).toEqual([
+      1,
+      [expect.stringMatching(/^E(NOTDIR|EXIST).*After a restart/)],
+    ]);
+    put(file, runResults({ a: 2 }));
+    await expect.poll(() => secondOf("a")).toBe(2);
+    expect(notKept).toHaveLength(1);
+    for (const text of ["", "{", "7", '{"builds":7}', '{"source":"x","hash":7,"builds":[{}]}']) {
+      writeFileSync(join(folder, "damaged.json"), text);
+      const { end, secondOf: again } = await following(file, 60, join(folder, "damaged.json"));
+      expect(again("a")).toBe(2);
+      await end();
+    }
   });
 
   it("is left alone once the following has ended", async () => {

@@ -1,4 +1,5 @@
 import nodeCluster from "node:cluster";
+import { join } from "node:path";
 import {
   type Environment,
   createLogger,
@@ -230,7 +231,14 @@ async function runResultsOf(environment: Environment): Promise<RunResults | null
   if (source === null) return null;
   const log = createLogger(logLevel);
   const onProblem = (detail: string): void => log.warn({ detail }, "run results not read");
-  return openRunResults({ source, intervalSeconds, onProblem });
+  const onSaveFailed = (detail: string): void => log.warn({ detail }, "builds not stored for the next start");
+  return openRunResults({
+    source,
+    intervalSeconds,
+    onProblem,
+    storeFile: join(DATA_DIR, "builds.json"),
+    onSaveFailed,
+  });
 }
 
 /**
