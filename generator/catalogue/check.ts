@@ -5,8 +5,13 @@ import type { ModelColumn } from "../manifest/columns.js";
 import { formatValue } from "../manifest/strings.js";
 import type { Complaint, Problem, Warning } from "./catalogue.js";
 import { validateRules } from "./meta-api/rules.js";
-import type { MetaApi } from "./meta-api/schema.js";
-import { unknownKeys, unknownKeysOf, validateShape, type ValidationError } from "./meta-api/validate.js";
+import {
+  type MetaApi,
+  unknownKeys,
+  unknownKeysOf,
+  validateShape,
+  type ValidationError,
+} from "./meta-api/schema.js";
 import { formerPathsProblems } from "./former-paths.js";
 import { pathOf, pathProblems } from "./path.js";
 import { querySettingsOf, querySettingsProblems } from "./query-settings.js";

@@ -39,8 +39,13 @@ import {
   privateData,
   unfilteredRows,
 } from "./rules/exposure.js";
-import { deleteInsert, unexpectedSchema, unlimitedResponse, viewOnTable } from "./rules/operations.js";
-import { unstablePagination } from "./rules/unstable-pagination.js";
+import {
+  deleteInsert,
+  unexpectedSchema,
+  unlimitedResponse,
+  unstablePagination,
+  viewOnTable,
+} from "./rules/operations.js";
 
 /** A finding whose rule its model turns off. */
 export interface SuppressedFinding extends Finding {

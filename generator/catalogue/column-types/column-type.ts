@@ -2,10 +2,8 @@ import { type ColumnType, nullable, UNKNOWN } from "./json-type.js";
 import { tokensOf, expressionOf, type Expression, type BracketGroup, type ExpressionItem } from "./parse.js";
 import { isNumeric } from "./type-facts.js";
 import { isWideNumber } from "./typescript.js";
-import { BOTH, CLICKHOUSE, CLICKHOUSE_EXACT_CASE, POSTGRES } from "./type-names.js";
-import type { TypeConstructor } from "./type-constructors.js";
-export { type ColumnType, nullable } from "./json-type.js";
-export { type JsonSchema, jsonSchemaOf } from "./json-schema.js";
+import { BOTH, CLICKHOUSE, CLICKHOUSE_EXACT_CASE, POSTGRES, type TypeConstructor } from "./type-names.js";
+export { type ColumnType, type JsonSchema, jsonSchemaOf, nullable } from "./json-type.js";
 export { isZoneless } from "./type-facts.js";
 export { isWide, isWideNumber, typeScriptOf } from "./typescript.js";
 

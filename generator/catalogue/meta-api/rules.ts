@@ -3,8 +3,7 @@ import type { ModelColumn } from "../../manifest/columns.js";
 import { closest, formatValue } from "../../manifest/strings.js";
 import { type ColumnType, parseColumnType } from "../column-types/column-type.js";
 import { isUnordered } from "../column-types/type-facts.js";
-import type { MetaApi, MetaPagination, MetaParameter } from "./schema.js";
-import type { ValidationError, ValidPart } from "./validate.js";
+import type { MetaApi, MetaPagination, MetaParameter, ValidationError, ValidPart } from "./schema.js";
 
 type ValidParameter = ValidPart<MetaParameter>;
 

@@ -38,7 +38,7 @@ type OpenApiDocument = Readonly<
 >;
 
 /** Marks the file as generated: the writer overwrites only files with this marker. */
-export const OPENAPI_MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
+const OPENAPI_MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
 /** The OpenAPI document of a catalogue: its entries in their order, then the system endpoints. */
 export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}): OpenApiDocument {
