@@ -69,6 +69,7 @@ export class ResponseMemory {
   /** Reserves the bytes until the response is closed. */
   reserve(response: ServerResponse, { callerId, tier }: Holder, bytes: number): void {
     if (bytes < RESERVED_FROM_BYTES || response.destroyed) return;
-    response.once("close", this.shares.take({ callerId, tier }, bytes).release);
+    this.shares.take({ callerId, tier }, bytes);
+    response.once("close", () => this.shares.take({ callerId, tier }, -bytes));
   }
 }

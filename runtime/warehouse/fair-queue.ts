@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Relation } from "../model/endpoint.js";
-import { type Holder, type Part, SharedResource } from "./shares.js";
+import { type Holder, SharedResource } from "./shares.js";
 import { QueryAbandoned, type WarehouseLoad } from "./warehouse.js";
 
 /** How long a query may wait for a connection. */
@@ -34,15 +34,6 @@ export interface Waiter extends QueryTicket {
   fail(error: Error): void;
 }
 
-/** Counts a connection against the shares of its caller, tier and table. */
-export interface Lease {
-  /** Whether the query counts as long from its start, since its caller sent long queries before. */
-  readonly isExpectedLong: boolean;
-  release(): void;
-  /** Releases all but the caller's share: for a stream whose rows are in the spool. */
-  releaseConnection(): void;
-}
-
 /**
  * Of the connections, for long queries: each may occupy a processor of the database. Without these, costly queries of three
  * anonymous addresses left a light caller 2 of 834 requests (tests/warehouse/fair-queue.test.ts).
@@ -67,7 +58,6 @@ interface Entry {
   readonly waiter: Waiter;
   readonly caller: Caller;
   readonly since: number;
-  readonly place: Part;
 }
 
 interface QueueOptions {
@@ -87,17 +77,13 @@ interface QueueOptions {
 export class FairQueue {
   readonly #options: QueueOptions;
   readonly #places: SharedResource;
-  readonly #connections: SharedResource;
-  readonly #long: SharedResource | null;
+  readonly #leased: Leased;
   /**
    * Arrays: a `Set` leaves its former tables to the garbage collector in a chain, of which V8's young generation keeps every
    * one and what it holds once the first has become old. A quarter of all that requests allocated survived so, and a
    * collection took 5 to 50 ms instead of 0.5.
    */
   readonly #entries: Entry[] = [];
-  readonly #leases: QueueLease[] = [];
-  /** Called when a part of the connections is free again. */
-  onFree: () => void = () => undefined;
   readonly #callers = new LRUCache<string, Caller>({ max: MAX_CALLERS });
   #started = 0;
   #waitedMs = 0;
@@ -106,8 +92,17 @@ export class FairQueue {
     const { capacity, maxWaiting, perCaller } = options;
     this.#options = options;
     this.#places = new SharedResource(maxWaiting);
-    this.#connections = new SharedResource(capacity, perCaller ? { caller: perCaller / capacity } : {});
-    this.#long = perCaller === undefined ? new SharedResource(capacity, LONG_SHARES) : null;
+    this.#leased = {
+      leases: [],
+      connections: new SharedResource(capacity, perCaller ? { caller: perCaller / capacity } : {}),
+      long: perCaller === undefined ? new SharedResource(capacity, LONG_SHARES) : null,
+      onFree: () => undefined,
+    };
+  }
+
+  /** Called when a part of the connections is free again. */
+  set onFree(listener: () => void) {
+    this.#leased.onFree = listener;
   }
 
   get capacity(): number {
@@ -116,7 +111,7 @@ export class FairQueue {
 
   get load(): WarehouseLoad {
     const { length: waiting } = this.#entries;
-    return { running: this.#leases.length, waiting, started: this.#started, waitedMs: this.#waitedMs };
+    return { running: this.#leased.leases.length, waiting, started: this.#started, waitedMs: this.#waitedMs };
   }
 
   get waitingCount(): number {
@@ -128,7 +123,8 @@ export class FairQueue {
     if (!isAdmitted && !this.#places.hasRoom(waiter)) return false;
     const caller = this.#callers.get(waiter.callerId) ?? { servedAt: -Infinity, longUntil: -Infinity };
     this.#callers.set(waiter.callerId, caller);
-    this.#entries.push({ waiter, caller, since: performance.now(), place: this.#places.take(waiter) });
+    this.#places.take(waiter, 1);
+    this.#entries.push({ waiter, caller, since: performance.now() });
     return true;
   }
 
@@ -147,6 +143,16 @@ export class FairQueue {
     return null;
   }
 
+  /** A lease without waiting; null where the query has to wait. */
+  tryAcquire(ticket: QueryTicket): Lease | null {
+    if (this.#entries.length > 0) return null;
+    const nothing = (): void => undefined;
+    this.add({ ...ticket, isStillNeeded: () => true, start: nothing, fail: nothing }, true);
+    const next = this.next();
+    if (next === null) this.drain();
+    return next?.lease ?? null;
+  }
+
   /** Dequeues all queries. */
   drain(): Waiter[] {
     return [...this.#entries].map((entry) => this.#remove(entry).waiter);
@@ -162,9 +168,10 @@ export class FairQueue {
   }
 
   #best(): Entry | null {
-    if (this.#leases.length >= this.capacity) return null;
+    const { leases } = this.#leased;
+    if (leases.length >= this.capacity) return null;
     const now = performance.now();
-    for (const lease of this.#leases) lease.noteLong(now);
+    for (const lease of leases) lease.noteLong(now);
     let best: Entry | null = null;
     let bestTime = Infinity;
     for (const entry of this.#entries) {
@@ -177,13 +184,14 @@ export class FairQueue {
   }
 
   #hasRoom({ waiter, caller }: Entry, now: number): boolean {
-    if (!this.#connections.hasRoom(waiter) || this.#options.memory?.hasRoom(waiter) === false) return false;
-    return caller.longUntil <= now || this.#long?.hasRoom(waiter) !== false;
+    const { connections, long } = this.#leased;
+    if (!connections.hasRoom(waiter) || this.#options.memory?.hasRoom(waiter) === false) return false;
+    return caller.longUntil <= now || long?.hasRoom(waiter) !== false;
   }
 
   #remove(entry: Entry): Entry {
     remove(this.#entries, entry);
-    entry.place.release();
+    this.#places.take(entry.waiter, -1);
     return entry;
   }
 
@@ -192,12 +200,7 @@ export class FairQueue {
     this.#started++;
     this.#waitedMs += now - since;
     caller.servedAt = now;
-    const part = this.#connections.take(waiter);
-    const ended = (lease: QueueLease): void => remove(this.#leases, lease);
-    const freed = (): void => this.onFree();
-    const lease = new QueueLease({ holder: waiter, caller, part, long: this.#long, ended, freed }, now);
-    this.#leases.push(lease);
-    return lease;
+    return new Lease(waiter, caller, this.#leased, now);
   }
 }
 
@@ -206,54 +209,66 @@ function remove<T>(list: T[], item: T): void {
   if (index >= 0) list.splice(index, 1);
 }
 
+/** The connections of a queue that are in use. */
 interface Leased {
-  readonly holder: Holder;
-  readonly caller: Caller;
-  readonly part: Part;
+  readonly leases: Lease[];
+  readonly connections: SharedResource;
   readonly long: SharedResource | null;
-  readonly ended: (lease: QueueLease) => void;
-  readonly freed: () => void;
+  onFree: () => void;
 }
 
-class QueueLease implements Lease {
+/** Counts a connection against the shares of its caller, tier and table until it is released. */
+export class Lease {
+  /** Whether the query counts as long from its start, since its caller sent long queries before. */
   readonly isExpectedLong: boolean;
+  readonly #holder: Holder;
+  readonly #caller: Caller;
   readonly #leased: Leased;
   readonly #startedAt: number;
-  #longPart: Part | null = null;
+  #isLong = false;
   #holdsConnection = true;
+  #isHeld = true;
 
-  constructor(leased: Leased, now: number) {
+  constructor(holder: Holder, caller: Caller, leased: Leased, now: number) {
+    this.#holder = holder;
+    this.#caller = caller;
     this.#leased = leased;
     this.#startedAt = now;
-    this.isExpectedLong = leased.caller.longUntil > now;
+    leased.leases.push(this);
+    leased.connections.take(holder, 1);
+    this.isExpectedLong = caller.longUntil > now;
     if (this.isExpectedLong) this.#countLong();
   }
 
   /** Counts the query as long once it is, and its caller's next ones. */
   noteLong(now: number): void {
     if (now - this.#startedAt <= LONG_QUERY_MS) return;
-    this.#leased.caller.longUntil = now + LONG_CALLER_MS;
+    this.#caller.longUntil = now + LONG_CALLER_MS;
     this.#countLong();
   }
 
   release(): void {
     this.releaseConnection();
-    this.#leased.part.release();
-    this.#leased.freed();
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.#leased.connections.takeFromCaller(this.#holder, -1);
+    this.#leased.onFree();
   }
 
+  /** Releases all but the caller's share: for a stream whose rows are in the spool. */
   releaseConnection(): void {
     if (!this.#holdsConnection) return;
     this.#holdsConnection = false;
     this.noteLong(performance.now());
-    this.#longPart?.release();
-    this.#leased.part.releaseToOthers();
-    this.#leased.ended(this);
-    this.#leased.freed();
+    const { leases, connections, long, onFree } = this.#leased;
+    if (this.#isLong) long?.take(this.#holder, -1);
+    connections.takeFromOthers(this.#holder, -1);
+    remove(leases, this);
+    onFree();
   }
 
   #countLong(): void {
-    const { long, holder } = this.#leased;
-    this.#longPart ??= long?.take(holder) ?? null;
+    if (!this.#isLong) this.#leased.long?.take(this.#holder, 1);
+    this.#isLong = true;
   }
 }

@@ -28,13 +28,6 @@ const SHARES: Shares = {
   tiers: { tier0: 5 / 8, tier1: 6 / 8, tier2: 7 / 8, tier3: 1 },
 };
 
-/** A part that a caller holds. Both functions may be called again. */
-export interface Part {
-  /** Gives it back to the other callers; of the caller's own share it stays in use. */
-  readonly releaseToOthers: () => void;
-  readonly release: () => void;
-}
-
 /** What callers share: places in the queue, connections, streams, memory for responses (runtime/docs/limits.md). */
 export class SharedResource {
   /** The parts in the resource's own unit. */
@@ -69,25 +62,20 @@ export class SharedResource {
     return false;
   }
 
-  take(holder: Holder, amount = 1): Part {
-    this.#addForOthers(holder, amount);
-    this.#add(holder.callerId, amount);
-    let [isShared, isHeld] = [true, true];
-    const releaseToOthers = (): void => {
-      if (isShared) this.#addForOthers(holder, -amount);
-      isShared = false;
-    };
-    const release = (): void => {
-      releaseToOthers();
-      if (isHeld) this.#add(holder.callerId, -amount);
-      isHeld = false;
-    };
-    return { releaseToOthers, release };
+  /** Takes a part, or gives one back: then the amount is negative. */
+  take(holder: Holder, amount: number): void {
+    this.takeFromOthers(holder, amount);
+    this.takeFromCaller(holder, amount);
   }
 
-  #addForOthers({ tier, relation }: Holder, amount: number): void {
+  /** As `take`, but for the caller's own share: with a negative amount that stays in use. */
+  takeFromOthers({ tier, relation }: Holder, amount: number): void {
     this.#add(tier, amount);
     if (relation) this.#add(nameOf(relation), amount);
+  }
+
+  takeFromCaller({ callerId }: Holder, amount: number): void {
+    this.#add(callerId, amount);
   }
 
   #takenBy(name: string): number {

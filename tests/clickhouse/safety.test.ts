@@ -151,7 +151,7 @@ describe.skipIf(!hasClickhouse)("settings", () => {
   }
 
   it("are sent with every query, by the tier of the caller", async () => {
-    const url = await serve({ STATEMENT_TIMEOUT_MS: "tier0=5000,tier3=60000" });
+    const url = await serve({ STREAM_TIMEOUT_MS: "tier0=5000,tier3=60000" });
     await ask(url, "secret");
     // ClickHouse logs a query after its last byte.
     await expect

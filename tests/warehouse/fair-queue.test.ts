@@ -184,12 +184,12 @@ it("a lease without its connection still counts against its caller", () => {
 it("a caller whose responses take its share of the memory gets no connection, others do", () => {
   const memory = new SharedResource(100);
   const queue = new FairQueue({ capacity: 4, maxWaiting: 10, memory });
-  const { release } = memory.take(KEY_ONE, 60);
+  memory.take(KEY_ONE, 60);
   queue.add(waiting());
   expect(queue.next()).toBeNull();
   queue.add({ ...waiting(), callerId: "key:other", tier: "tier3" });
   expect(queue.next()?.waiter.callerId).toBe("key:other");
-  release();
+  memory.take(KEY_ONE, -60);
   expect(queue.next()?.waiter.callerId).toBe("key:one");
 });
 

@@ -1,6 +1,5 @@
-import { LRUCache } from "lru-cache";
 import type { Relation } from "../../model/endpoint.js";
-import { isTable, queryKey, type ResolvedQuery } from "../../model/query.js";
+import { isTable, type ResolvedQuery } from "../../model/query.js";
 import type { PerTier, Tier } from "../../model/tier.js";
 import { type ClickhouseAddress, clickhouseAddress } from "../../model/clickhouse-address.js";
 import { BaseEngine, type DatabaseTraits, type EngineOptions } from "../base-engine.js";
@@ -11,12 +10,10 @@ import type { Statement } from "../sql.js";
 import {
   type AggregateResult,
   readAggregate,
-  type BufferedRows,
   type IsStillNeeded,
   type QueryContext,
   type ResultColumns,
   type Rows,
-  type RowStream,
   TooManyRows,
   type Warehouse,
 } from "../warehouse.js";
@@ -25,21 +22,14 @@ import { ClickhouseConnection } from "./connect.js";
 import { isRelationChange, isTooManyRows, translated } from "./errors.js";
 import { filterType, parseType } from "./filter-types.js";
 import { RoleHealth } from "./health.js";
-import { nextRow, selectKeyed, withoutLimit } from "./keyed-pages.js";
+import { nextRow, selectKeyed } from "./keyed-pages.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
 import { limitSettings, LIST, requireAtMost, RoleSettings } from "./settings.js";
 import { keyColumnsOf, type ReadRows } from "./storage.js";
-import { bodyReader, lookAhead, openStream, readAll, type RunningQuery } from "./stream.js";
+import { bodyReader, lookAhead, openStream, readFirst, type RunningQuery } from "./stream.js";
 
 /** What queries may use of the server. */
 type QueryLimits = Required<Pick<EngineOptions, "statementTimeoutMs" | "streamTimeoutMs" | "maxRowsRead">>;
-
-/** Rows of a buffered result: a larger one is another query, as a stream, whose time limit differs. */
-const BUFFERED_ROWS = 1000;
-
-/** How many pages are remembered as too large for a buffered result, and for how long. */
-const MAX_LARGE_PAGES = 1000;
-const LARGE_PAGE_MS = 60_000;
 
 const NO_LIMITS: Readonly<PerTier<number>> = { tier0: 0, tier1: 0, tier2: 0, tier3: 0 };
 
@@ -64,7 +54,6 @@ class ClickhouseEngine extends BaseEngine {
   readonly #lookup: RelationLookup;
   readonly #settings: RoleSettings;
   readonly #health: RoleHealth;
-  readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
 
   constructor(address: ClickhouseAddress, options: EngineOptions) {
     super(options, TRAITS);
@@ -116,11 +105,16 @@ class ClickhouseEngine extends BaseEngine {
     return { relation, columns, settings: await this.#settings.own };
   }
 
-  /** Buffers the result; streams it if it is too large. */
   protected async select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
     const { keyset } = query.selection;
     const source = await this.#source(query, columns);
-    const select = (page: ResolvedQuery): Promise<Rows> => this.#selectPage(page, source, context);
+    const select = async (page: ResolvedQuery): Promise<Rows> => {
+      const rows = await this.#selectPage(page, source, context);
+      if (rows.kind === "stream" || !isTable(page.format)) return rows;
+      const next = nextRow(page, rows.returned, source);
+      const following = next === null ? [] : await this.#readerFor(page, context)(next);
+      return { ...rows, hasMore: following.length > 0 };
+    };
     return this.#withinLimit(source, context.tier, () =>
       keyset === undefined
         ? select(query)
@@ -140,82 +134,64 @@ class ClickhouseEngine extends BaseEngine {
     }
   }
 
-  async #selectPage(query: ResolvedQuery, source: Source, context: QueryContext): Promise<Rows> {
-    const key = this.#largePages.size > 0 ? queryKey(query) : null;
-    if (key === null || !this.#largePages.has(key)) {
-      const rows = await this.#selectBuffered(query, source, context);
-      if (rows !== null) return rows;
-      this.#largePages.set(key ?? queryKey(query), true);
-    }
-    return this.#selectStream(query, source, context);
-  }
-
-  /** Null when the rows exceed the limits of a buffered result. */
-  async #selectBuffered(
+  /** Buffers a page. The rows of a larger one go on as a stream: from its start again where no place for a stream is free. */
+  async #selectPage(
     query: ResolvedQuery,
     source: Source,
     context: QueryContext,
-  ): Promise<BufferedRows | null> {
-    const { page } = query.selection;
-    const limit = page?.limit ?? Infinity;
-    const maxRows = Math.min(lookAhead(query), BUFFERED_ROWS + 1);
+    isStream = false,
+  ): Promise<Rows> {
+    const ticket = ticketOf(query, context);
     const started = performance.now();
-    const lease = await this.#querySlots.acquire(ticketOf(query, context), context.isStillNeeded);
-    const rows = await holding(lease, async (): Promise<BufferedRows | null> => {
-      const running = await this.#run(query, source, context, maxRows, query.timeoutMs);
-      const reader = await bodyReader(query.format, limit, running.exceptionTag);
-      const text = await readAll(running, reader).catch((error: unknown) => {
-        throw reader.error ?? error;
-      });
-      if (text === null || reader.returned > BUFFERED_ROWS) return null;
-      const { returned, hasMore } = reader;
-      const served = servedColumns(source.columns, query.selection.columns);
-      const milliseconds = performance.now() - started;
-      return { kind: "buffered", columns: served, text, returned, hasMore, milliseconds };
-    });
-    if (rows === null || !isTable(query.format)) return rows;
-    const next = nextRow(query, rows.returned, source);
-    const following = next === null ? [] : await this.#readerFor(query, context)(next);
-    return { ...rows, hasMore: following.length > 0 };
-  }
-
-  async #selectStream(query: ResolvedQuery, source: Source, context: QueryContext): Promise<RowStream> {
-    const { columns: declared, keyset } = query.selection;
-    const limited = keyset?.upTo === undefined ? query : withoutLimit(query);
-    const limit = limited.selection.page?.limit ?? Infinity;
-    const lease = await this.#streamSlots.acquire(ticketOf(query, context), context.isStillNeeded);
+    const slots = isStream ? this.#streamSlots : this.#querySlots;
+    const lease = await slots.acquire(ticket, context.isStillNeeded);
+    let place: Lease | null = null;
+    let running: RunningQuery | null = null;
     try {
-      const timeoutMs = this.#limits.streamTimeoutMs[context.tier];
-      const running = await this.#run(query, source, context, lookAhead(limited), timeoutMs);
+      running = await this.#run(query, source, context);
+      const limit = query.selection.page?.limit ?? Infinity;
       const reader = await bodyReader(query.format, limit, running.exceptionTag);
-      const chunks = await openStream({ running, reader, lease, budget: this.budget });
-      return { kind: "stream", columns: servedColumns(source.columns, declared), chunks };
+      const { bytes, isWhole } = await readFirst(running, reader);
+      const columns = servedColumns(source.columns, query.selection.columns);
+      if (isWhole) {
+        const milliseconds = performance.now() - started;
+        const { returned, hasMore } = reader;
+        return { kind: "buffered", columns, text: bytes, returned, hasMore, milliseconds };
+      }
+      place = isStream ? lease : this.streams.tryAcquire(ticket);
+      if (place !== null) {
+        const chunks = openStream({ running, reader, lease: place, budget: this.budget }, bytes);
+        return { kind: "stream", columns, chunks };
+      }
+      running.cancel();
     } catch (cause) {
-      lease.release();
-      throw cause;
+      running?.cancel();
+      throw translated(cause);
+    } finally {
+      if (place !== lease) lease.release();
     }
+    return this.#selectPage(query, source, context, true);
   }
 
-  /** `timeoutMs`: for the server, which counts the time in which the client does not read too. */
-  async #run(
-    query: ResolvedQuery,
-    source: Source,
-    { tier, isStillNeeded }: QueryContext,
-    maxRows: number,
-    timeoutMs: number,
-  ): Promise<RunningQuery> {
+  /** Its time limit on the server is that of a stream, as it may become one; its own is kept here. */
+  async #run(query: ResolvedQuery, source: Source, context: QueryContext): Promise<RunningQuery> {
     const { selection, format } = query;
+    const { tier, isStillNeeded } = context;
     const served = servedColumns(source.columns, selection.columns);
-    const select = selectRows(source, selection, { served, format, maxRows });
+    const select = selectRows(source, selection, { served, format, maxRows: lookAhead(query) });
     const statement = printed(select, format);
     const isList = format === "json" || format === "json-strings";
+    const { streamTimeoutMs, maxRowsRead } = this.#limits;
     const settings = {
       ...(await this.#settings.toSend()),
-      ...limitSettings({ tier, timeoutMs, maxRows: this.#limits.maxRowsRead[tier] }),
+      ...limitSettings({ tier, timeoutMs: streamTimeoutMs[tier], maxRows: maxRowsRead[tier] }),
       ...(isList && LIST),
     };
-    const limits = { timeoutMs: this.timeLimitOf(query), isStillNeeded };
-    return this.#connection.run({ statement, settings, limits });
+    return this.#connection.run({
+      statement,
+      settings,
+      limits: { timeoutMs: this.timeLimitOf(query), isStillNeeded },
+    });
   }
 
   /** Reads the rows of statements on behalf of a query, within its time limit. */

@@ -26,7 +26,7 @@ interface PageReader {
 /**
  * Looks up the key of the page's last row, then selects the rows up to it: in one query its bytes would not pass through.
  * Between the two dbt may replace the table: the page still has all rows between its two keys. If these are more than its
- * limit, it is asked for again; a stream sends them.
+ * limit, it is asked for again; a stream fails.
  */
 export async function selectKeyed(
   query: ResolvedQuery,
@@ -94,7 +94,7 @@ export function nextRow({ selection }: ResolvedQuery, returned: number, source: 
 }
 
 /** Without the limit of its page: a range of keys is sent whole, as the next page begins behind it. */
-export function withoutLimit(query: ResolvedQuery): ResolvedQuery {
+function withoutLimit(query: ResolvedQuery): ResolvedQuery {
   const { page } = query.selection;
   const selection = { ...query.selection, page: page && { ...page, limit: Infinity } };
   return { ...query, selection };

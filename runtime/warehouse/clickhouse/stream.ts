@@ -137,13 +137,12 @@ interface StreamOptions {
 }
 
 /**
- * Resolves with the first rows there, so that a query that fails before them fails before anything is sent. The others are
- * spooled: ClickHouse ends a query whose client has not read for 30 s (`http_send_timeout`), and a slow client would hold a
- * place of its table and tier.
+ * The rows of a result that is too large for a buffer, of which `first` have been read. The others are spooled: ClickHouse
+ * ends a query whose client has not read for 30 s (`http_send_timeout`), and a slow client would hold a place of its table
+ * and tier.
  */
-export async function openStream(options: StreamOptions): Promise<RowChunks> {
-  const { running, reader, lease, budget } = options;
-  const first = await readRows(running, reader);
+export function openStream(options: StreamOptions, first: Buffer): RowChunks {
+  const { running, lease, budget } = options;
   const stop = (): void => running.cancel();
   const rows = new SpooledRows(new Spool(budget), { stop, release: () => lease.release() });
   void store(rows, first, options);
@@ -152,12 +151,16 @@ export async function openStream(options: StreamOptions): Promise<RowChunks> {
 
 async function store(
   rows: SpooledRows,
-  first: Buffer | null,
+  first: Buffer,
   { running, reader, lease }: StreamOptions,
 ): Promise<void> {
   let failure: Error | null = null;
   try {
-    for (let bytes = first; bytes !== null && !rows.isClosed; bytes = await readRows(running, reader)) {
+    for (
+      let bytes: Buffer | null = first;
+      bytes !== null && !rows.isClosed;
+      bytes = await readRows(running, reader)
+    ) {
       await rows.push(bytes);
       if (reader.hasMore) break;
     }
@@ -184,18 +187,18 @@ async function readRows(running: RunningQuery, reader: BodyReader): Promise<Buff
   return null;
 }
 
-/** Null when the rows are too large for a buffer. */
-export async function readAll(running: RunningQuery, reader: BodyReader): Promise<Buffer | null> {
+/** The bytes of a result, or of its beginning if it is too large for a buffer. */
+export async function readFirst(
+  running: RunningQuery,
+  reader: BodyReader,
+): Promise<{ readonly bytes: Buffer; readonly isWhole: boolean }> {
   const parts: Buffer[] = [];
-  let bytes = 0;
-  for (let chunk; (chunk = await running.next()) !== null;) {
-    const part = reader.push(chunk);
+  let length = 0;
+  for (let part; (part = await readRows(running, reader)) !== null;) {
     parts.push(part);
-    bytes += part.length;
-    if (bytes <= BUFFERED_BYTES) continue;
-    running.cancel();
-    return null;
+    length += part.length;
+    if (length > BUFFERED_BYTES) return { bytes: Buffer.concat(parts), isWhole: false };
   }
   parts.push(reader.end());
-  return Buffer.concat(parts);
+  return { bytes: Buffer.concat(parts), isWhole: true };
 }

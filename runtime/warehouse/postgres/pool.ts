@@ -113,14 +113,10 @@ export class ConnectionPool {
 
   /** The place of a stream; null where the query has to wait for one. */
   takeStreamPlace(ticket: QueryTicket): Lease | null {
-    if (this.streams.waitingCount > 0) return null;
-    const nothing = (): void => undefined;
-    this.streams.add({ ...ticket, isStillNeeded: () => true, start: nothing, fail: nothing }, true);
-    const next = this.streams.next();
-    if (next === null) this.streams.drain();
+    const lease = this.streams.tryAcquire(ticket);
     // The query's place is free again.
-    else this.#dispatch();
-    return next?.lease ?? null;
+    if (lease !== null) this.#dispatch();
+    return lease;
   }
 
   #start(run: Run): void {
