@@ -52,10 +52,9 @@ function ask(
   return new Promise((resolve, reject) => {
     let rows: Texts[] = [];
     const reader: Reader = {
-      partRows: 0,
+      mayBeLong: false,
       begin: () => (rows = []),
       row: (frame, offset) => rows.push(fieldTexts(frame, offset, 2)),
-      wantsMore: () => false,
       end: (error) => (error ? reject(error) : resolve(rows)),
     };
     pool.run({ statement: statement(text, given), ticket, limits: { timeoutMs: 0, isStillNeeded }, reader });

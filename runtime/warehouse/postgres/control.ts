@@ -1,7 +1,7 @@
 import pg from "pg";
 import { connectionConfig } from "./connect.js";
 import type { ConnectionPool } from "./pool.js";
-import type { Running } from "./run.js";
+import type { Run } from "./run.js";
 
 /** How long a health check waits for the database. */
 const TIMEOUT_MS = 2000;
@@ -33,15 +33,15 @@ class StreamBlocksLock extends Error {
  */
 export class ControlConnection {
   readonly #pool: pg.Pool;
-  readonly #cursors: ReadonlySet<Running>;
+  readonly #cursors: ReadonlySet<Run>;
   /** Cursors that another session waited for at the last check. */
-  #blocking: ReadonlySet<Running> = new Set();
+  #blocking: ReadonlySet<Run> = new Set();
   #isResponding = true;
   #isChecking = false;
   #timer: NodeJS.Timeout | undefined;
 
   /** `cursors`: those whose transactions are open. */
-  constructor(url: string, cursors: ReadonlySet<Running>, onIdleError: (error: Error) => void) {
+  constructor(url: string, cursors: ReadonlySet<Run>, onIdleError: (error: Error) => void) {
     this.#cursors = cursors;
     this.#pool = new pg.Pool({
       ...connectionConfig(url),

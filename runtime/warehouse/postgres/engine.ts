@@ -190,7 +190,7 @@ interface PageQuery {
 
 /** Reads a statement of one row with one field; null without a row. */
 class OneText implements Reader {
-  readonly partRows = 0;
+  readonly mayBeLong = false;
   readonly #resolve: (text: string | null) => void;
   readonly #reject: (error: Error) => void;
   #text: string | null = null;
@@ -206,10 +206,6 @@ class OneText implements Reader {
 
   row(frame: Buffer, offset: number): void {
     this.#text = fieldTexts(frame, offset, 1)[0] ?? null;
-  }
-
-  wantsMore(): boolean {
-    return false;
   }
 
   end(error: Error | null): void {

@@ -6,9 +6,8 @@ import {
   type Rows,
   type StreamEnd,
 } from "../warehouse.js";
-import type { Reader, Running } from "./run.js";
+import type { Reader, Run } from "./run.js";
 import { fieldTexts, type RowWriter, TextWriter } from "./rows.js";
-import { rowBytes } from "./wire.js";
 import { Spool, type SpoolBudget, SpooledRows } from "../spool.js";
 
 /** Makes the writer of one result. */
@@ -29,7 +28,7 @@ export async function writerOf(columns: ResultColumns, format: RowFormat): Promi
 export interface StreamResources {
   readonly budget: SpoolBudget;
   /** Statements whose transactions are open while their clients read. */
-  readonly open: Set<Running>;
+  readonly open: Set<Run>;
 }
 
 /** The rows are more than a buffered result may have, and no place for a stream is free: the query has to wait for one. */
@@ -55,37 +54,33 @@ interface PageOptions {
 /** Bytes of a stream that are passed on together. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Rows between which a statement can be ended without closing its connection. A page of fewer is read at once. */
-const PART_ROWS = 5000;
-
-/** Bytes of rows nobody wants that are read so that the connection stays open. */
-const DISCARDED_BYTES = 1024 * 1024;
+/** Pages of at most so many rows have a `statement_timeout`. */
+const SHORT_ROWS = 5000;
 
 /**
  * Reads the rows of a statement into a buffer. If it ends within the limits of a buffered result that is the result, else the
  * same statement goes on as a stream.
  */
 export class PageReader implements Reader {
-  readonly partRows: number;
+  readonly mayBeLong: boolean;
   readonly #options: PageOptions;
   readonly #limit: number;
   readonly #startedAt = performance.now();
-  #running: Running | null = null;
+  #running: Run | null = null;
   #writer: RowWriter | null = null;
   #found = 0;
   #key: KeyValues | null = null;
   #stream: PausingRows | null = null;
   #isRefused = false;
-  #discardedBytes = 0;
 
   constructor(options: PageOptions) {
     this.#options = options;
     const { page } = options.query.selection;
     this.#limit = page?.limit ?? Infinity;
-    this.partRows = this.#limit <= PART_ROWS ? 0 : PART_ROWS;
+    this.mayBeLong = this.#limit > SHORT_ROWS;
   }
 
-  begin(running: Running): void {
+  begin(running: Run): void {
     this.#running = running;
     this.#writer = this.#options.makeWriter();
     this.#found = 0;
@@ -94,17 +89,12 @@ export class PageReader implements Reader {
   row(frame: Buffer, offset: number): void {
     const position = this.#found++;
     if (position === 0) this.#checkFields(frame, offset);
-    if (this.#writer === null || this.#stream?.isClosed === true) return this.#discard(frame, offset);
-    if (position >= this.#limit) return;
+    if (this.#writer === null || this.#stream?.isClosed === true || position >= this.#limit) return;
     this.#writer.row(frame, offset);
     if (position === this.#limit - 1) this.#key = this.#keyIn(frame, offset);
     if (this.#stream !== null) {
       if (this.#writer.complete >= CHUNK_BYTES) this.#stream.store(Buffer.from(this.#writer.take()));
     } else if (this.#writer.size > BUFFERED_BYTES) this.#overflow();
-  }
-
-  wantsMore(): boolean {
-    return !this.#isRefused && this.#stream?.isClosed !== true;
   }
 
   end(error: Error | null): void {
@@ -126,12 +116,6 @@ export class PageReader implements Reader {
       throw new Error("PostgreSQL sent a row with other fields than were asked for.");
   }
 
-  #discard(frame: Buffer, offset: number): void {
-    this.#discardedBytes += rowBytes(frame, offset);
-    if (this.#discardedBytes > DISCARDED_BYTES)
-      this.#running?.cancel(this.#isRefused ? new NoStreamPlace() : new QueryAbandoned());
-  }
-
   #keyIn(frame: Buffer, offset: number): KeyValues | null {
     const { keys, fields } = this.#options;
     if (keys === null) return null;
@@ -150,14 +134,15 @@ export class PageReader implements Reader {
 
   #overflow(): void {
     const { query, columns, keys, resources, resolve } = this.#options;
-    const running = this.#running as Running;
+    const running = this.#running as Run;
     if (!running.becomeStream()) {
       this.#isRefused = true;
       this.#writer = null;
+      running.cancel(new NoStreamPlace());
       return;
     }
     resources.open.add(running);
-    this.#stream = new PausingRows(running, this.partRows > 0, new Spool(resources.budget, keys !== null));
+    this.#stream = new PausingRows(running, new Spool(resources.budget, keys !== null));
     const writer = this.#writer as RowWriter;
     this.#stream.store(Buffer.from(writer.take()));
     writer.release?.();
@@ -168,7 +153,7 @@ export class PageReader implements Reader {
 
   #endStream(stream: PausingRows, error: Error | null): void {
     const { columns, keys, resources, resolve, reject } = this.#options;
-    const running = this.#running as Running;
+    const running = this.#running as Run;
     resources.open.delete(running);
     const milliseconds = performance.now() - this.#startedAt - stream.pausedMs;
     const end = { returned: this.#returned, hasMore: this.#found > this.#limit, milliseconds };
@@ -212,7 +197,7 @@ export class PageReader implements Reader {
 
 /** Pauses the connection while rows are stored: the rest waits in PostgreSQL. */
 class PausingRows extends SpooledRows {
-  readonly #running: Running;
+  readonly #running: Run;
   /** The rows that are being stored. */
   #storing: Promise<void> = Promise.resolve();
   #stored = 0;
@@ -220,10 +205,8 @@ class PausingRows extends SpooledRows {
   /** Time for which reading was paused. */
   pausedMs = 0;
 
-  constructor(running: Running, hasParts: boolean, spool: Spool) {
-    const stop = (): void => {
-      if (!hasParts) running.cancel(new QueryAbandoned());
-    };
+  constructor(running: Run, spool: Spool) {
+    const stop = (): void => running.cancel(new QueryAbandoned());
     super(spool, { stop, release: () => running.release() });
     this.#running = running;
   }

@@ -2,35 +2,19 @@ import type { Lease, QueryTicket } from "../fair-queue.js";
 import type { Statement } from "../sql.js";
 import type { Connection } from "./connect.js";
 import {
-  type PartedSink,
   type PreparedStatement,
   preparedStatement,
   type QueryLimits,
+  type StatementSink,
   type WireQuery,
 } from "./statements.js";
 
 /** Reads the rows of a statement. */
-export interface Reader extends PartedSink {
+export interface Reader extends StatementSink {
   /** The statement starts; perhaps again, on another connection. */
-  begin(running: Running): void;
+  begin(run: Run): void;
   /** All rows have been read, or the statement has failed. */
   end(error: Error | null): void;
-}
-
-/** A running statement, as its reader sees it. */
-export interface Running {
-  /** Process id of its backend. */
-  readonly backendPid: number;
-  /** Whether its statement is prepared, and what is known of it. */
-  readonly prepared: PreparedStatement | null;
-  /** Makes it a stream, whose time limit is that between two rows. False where no place for a stream is free. */
-  becomeStream(): boolean;
-  pause(): void;
-  resume(): void;
-  /** Ends the statement with its connection; the reader's `end` gets the reason. */
-  cancel(reason: Error): void;
-  /** Releases the caller's share of a stream, whose connection is released at the end of its rows. */
-  release(): void;
 }
 
 /** A statement that waits for a connection, or runs. */
@@ -44,10 +28,11 @@ export interface PoolQuery {
 }
 
 /** A run of a query on a connection. */
-export class Run implements WireQuery, Running {
+export class Run implements WireQuery {
   readonly statement: Statement;
   readonly limits: QueryLimits;
   readonly sink: Reader;
+  /** Whether its statement is prepared, and what is known of it. */
   readonly prepared: PreparedStatement | null;
   readonly #query: PoolQuery;
   readonly #pool: RunPool;
@@ -66,11 +51,12 @@ export class Run implements WireQuery, Running {
     this.#isStream = query.isStream === true;
   }
 
-  /** Whether it may be sent together with others: statements that are read in parts may not. */
+  /** Whether it may be sent together with others. */
   get mayShare(): boolean {
-    return this.sink.partRows === 0 && !this.#isStream && !this.#lease.isExpectedLong;
+    return !this.sink.mayBeLong && !this.#isStream && !this.#lease.isExpectedLong;
   }
 
+  /** Process id of its backend. */
   get backendPid(): number {
     return this.connection?.backendPid ?? 0;
   }
@@ -90,6 +76,7 @@ export class Run implements WireQuery, Running {
     this.#pool.run(this.#query, true);
   }
 
+  /** Makes it a stream, whose time limit is that between two rows. False where no place for a stream is free. */
   becomeStream(): boolean {
     this.connection?.unblock();
     if (this.#isStream) return true;
@@ -108,10 +95,12 @@ export class Run implements WireQuery, Running {
     this.connection?.resume();
   }
 
+  /** Ends the statement with its connection; the reader's `end` gets the reason. */
   cancel(reason: Error): void {
     this.connection?.cancel(reason);
   }
 
+  /** Releases the caller's share of a stream, whose connection is released at the end of its rows. */
   release(): void {
     this.#lease.release();
   }

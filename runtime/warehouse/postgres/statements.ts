@@ -57,20 +57,20 @@ export function preparedStatement(text: string): PreparedStatement | null {
   return known ?? null;
 }
 
-/** Takes the rows of a statement, all at once or in parts. */
-export interface PartedSink extends RowSink {
-  /** Rows of a part; 0: all at once. Between two parts the reader decides to go on. */
-  readonly partRows: number;
-  /** A part has ended and rows follow: whether to read them. Later parts have no `statement_timeout`: readers are slow. */
-  wantsMore(): boolean;
+/** Takes the rows of a statement. */
+export interface StatementSink extends RowSink {
+  /** Whether a slow client may read them: then there is no `statement_timeout`, which would include its time. */
+  readonly mayBeLong: boolean;
 }
+
+const WITHOUT_TIMEOUT = "DO $$ BEGIN PERFORM set_config('statement_timeout', '0', true); END $$";
 
 /** A statement on its connection. */
 export interface WireQuery {
   readonly statement: Statement;
   readonly prepared: PreparedStatement | null;
   readonly limits: QueryLimits;
-  readonly sink: PartedSink;
+  readonly sink: StatementSink;
   /** It starts. */
   begin(): void;
   done: Done;
@@ -92,7 +92,7 @@ interface BatchOptions {
 type Wire = pg.Connection & {
   parse(query: { name: string; text: string }): void;
   bind(config: { portal?: string; statement: string; values: readonly (string | null)[] }): void;
-  execute(config: { portal?: string; rows?: number }): void;
+  execute(config: { portal?: string }): void;
 };
 
 /**
@@ -110,9 +110,6 @@ export class StatementBatch implements pg.Submittable {
   readonly #sentAt = performance.now();
   #isSent = false;
   #isEnding = false;
-  /** Whether the running statement is a part of what its text would return: the transaction ends with `sync`. */
-  #isOpen = false;
-  #hasMoreParts = false;
 
   constructor(queries: readonly WireQuery[], options: BatchOptions) {
     this.#queries = queries;
@@ -143,10 +140,13 @@ export class StatementBatch implements pg.Submittable {
       if (prepared === null || !this.#options.client.hasPrepared(name))
         wire.parse({ name, text: statement.text });
       wire.bind({ statement: name, values: statement.values.map(textOf) });
-      wire.execute({ rows: sink.partRows });
-      this.#isOpen = sink.partRows > 0;
-      if (this.#isOpen) wire.flush();
-      else wire.sync();
+      if (sink.mayBeLong) {
+        wire.parse({ name: "", text: WITHOUT_TIMEOUT });
+        wire.bind({ portal: "unlimited", statement: "", values: [] });
+        wire.execute({ portal: "unlimited" });
+      }
+      wire.execute({});
+      wire.sync();
     }
     wire.stream.uncork();
   }
@@ -156,30 +156,8 @@ export class StatementBatch implements pg.Submittable {
     // Ignored.
   }
 
-  handleCommandComplete({ text }: { readonly text: string }, connection: pg.Connection): void {
+  handleCommandComplete(): void {
     // The rows are complete once the connection is ready for the next query.
-    if (this.#isOpen && text.startsWith("SELECT")) this.#close(connection);
-  }
-
-  handlePortalSuspended(connection: pg.Connection): void {
-    const [query] = this.#pending;
-    if (!query?.sink.wantsMore()) return this.#close(connection);
-    const wire = connection as Wire;
-    wire.stream.cork();
-    if (!this.#hasMoreParts) {
-      this.#hasMoreParts = true;
-      wire.parse({ name: "", text: "SET LOCAL statement_timeout = 0" });
-      wire.bind({ portal: "unlimited", statement: "", values: [] });
-      wire.execute({ portal: "unlimited" });
-    }
-    wire.execute({ rows: query.sink.partRows });
-    wire.flush();
-    wire.stream.uncork();
-  }
-
-  #close(connection: pg.Connection): void {
-    this.#isOpen = false;
-    connection.sync();
   }
 
   handleReadyForQuery(): void {
@@ -189,13 +167,11 @@ export class StatementBatch implements pg.Submittable {
     query?.done(null);
   }
 
-  handleError(cause: Error, connection: pg.Connection): void {
+  handleError(cause: Error): void {
     const query = this.#pending.shift();
     const error = this.#options.errorOf(cause);
-    if (isStatementError(error) && !this.#isEnding) {
-      if (this.#isOpen) this.#close(connection);
-      this.awaitNext();
-    } else this.#abort();
+    if (isStatementError(error) && !this.#isEnding) this.awaitNext();
+    else this.#abort();
     query?.done(error);
   }
 
@@ -225,10 +201,9 @@ export class StatementBatch implements pg.Submittable {
   }
 }
 
-const IGNORE: PartedSink = {
-  partRows: 0,
+const IGNORE: StatementSink = {
+  mayBeLong: false,
   row: () => undefined,
-  wantsMore: () => false,
 };
 
 function withoutResult({ statement, prepared, limits: { timeoutMs } }: WireQuery): WireQuery {

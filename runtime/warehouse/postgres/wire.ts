@@ -108,11 +108,6 @@ function frameBytes(chunk: Buffer, at: number): number {
   return bytes;
 }
 
-/** Bytes of the frame of the row whose fields begin at an offset. */
-export function rowBytes(frame: Buffer, offset: number): number {
-  return frameBytes(frame, offset - ROW_HEAD_BYTES);
-}
-
 /** Bytes that a socket reads at a time. */
 const READ_BYTES = 64 * 1024;
 
