@@ -144,7 +144,7 @@ describe.skipIf(!hasClickhouse)("settings", () => {
   async function settingsOf(name: string): Promise<Readonly<Record<string, string>>> {
     await clickhouse("SYSTEM FLUSH LOGS");
     const text = await clickhouse(
-      `SELECT Settings FROM system.query_log WHERE type = 'QueryFinish' AND query LIKE '%"${database}"."${name}"%'
+      `SELECT Settings FROM system.query_log WHERE type = 'QueryFinish' AND user = 'api' AND query LIKE '%"${database}"."${name}"%'
        ORDER BY event_time_microseconds DESC LIMIT 1 FORMAT JSONCompactEachRow`,
     );
     return (JSON.parse(text) as [Record<string, string>])[0];

@@ -24,7 +24,7 @@ export async function bigTables() {
         .filter((statement) => statement.trim() !== "")
         .map((statement) => statement.replace(" AS", " ORDER BY id AS")),
       // Throws in the middle of a stream: not in the first block.
-      `CREATE VIEW @.late AS SELECT id, toInt32(throwIf(id = ${failing})) AS v FROM @.long SETTINGS max_block_size = 1000`,
+      `CREATE VIEW @.late AS SELECT id, label, toInt32(throwIf(id = ${failing})) AS v FROM @.long SETTINGS max_block_size = 1000`,
     ],
   });
   const model = (name: string, api?: unknown) => ({

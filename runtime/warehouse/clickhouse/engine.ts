@@ -19,17 +19,19 @@ import {
 } from "../warehouse.js";
 import { RelationLookup } from "./columns.js";
 import { ClickhouseConnection } from "./connect.js";
-import { isRelationChange, isTooManyRows, translated } from "./errors.js";
+import { ClickhouseError, isRelationChange, isTooManyRows, translated } from "./errors.js";
 import { filterType, parseType } from "./filter-types.js";
-import { RoleHealth } from "./health.js";
 import { nextRow, selectKeyed } from "./keyed-pages.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
-import { limitSettings, LIST, requireAtMost, RoleSettings } from "./settings.js";
+import { checkLimits, limitSettings, LIST, requireAtMost, RoleSettings } from "./settings.js";
 import { keyColumnsOf, type ReadRows } from "./storage.js";
 import { bodyReader, lookAhead, openStream, readFirst, type RunningQuery } from "./stream.js";
 
 /** What queries may use of the server. */
 type QueryLimits = Required<Pick<EngineOptions, "statementTimeoutMs" | "streamTimeoutMs" | "maxRowsRead">>;
+
+/** A health check waits so long for its query. */
+const CHECK_MS = 3000;
 
 const NO_LIMITS: Readonly<PerTier<number>> = { tier0: 0, tier1: 0, tier2: 0, tier3: 0 };
 
@@ -53,7 +55,8 @@ class ClickhouseEngine extends BaseEngine {
   readonly #streamSlots: QuerySlots;
   readonly #lookup: RelationLookup;
   readonly #settings: RoleSettings;
-  readonly #health: RoleHealth;
+  readonly #warn: EngineOptions["warn"];
+  #isRefused = false;
 
   constructor(address: ClickhouseAddress, options: EngineOptions) {
     super(options, TRAITS);
@@ -65,7 +68,7 @@ class ClickhouseEngine extends BaseEngine {
     this.#querySlots = new QuerySlots(this.queries);
     this.#streamSlots = new QuerySlots(this.streams);
     this.#lookup = new RelationLookup(warn, (statement) => this.#read(statement));
-    this.#health = new RoleHealth(this.#connection, this.#settings, { ...this.#limits, warn });
+    this.#warn = warn;
   }
 
   protected describe(relation: Relation): Promise<ResultColumns> {
@@ -88,11 +91,33 @@ class ClickhouseEngine extends BaseEngine {
   }
 
   override get degraded(): string | null {
-    return this.#health.degraded;
+    return this.#isRefused ? "The database refuses the queries of the role; the log has the reason." : null;
   }
 
-  isReachable(): Promise<boolean> {
-    return this.#health.check();
+  /** Whether the server responds, and runs queries of the role with the limits of each tier. */
+  async isReachable(): Promise<boolean> {
+    if (!(await this.#connection.isUp())) return false;
+    const failure = await this.#checkRole().then(
+      () => null,
+      (error: unknown) => error as Error,
+    );
+    const isRefused = failure instanceof ClickhouseError;
+    if (isRefused && !this.#isRefused) this.#warn(failure, "ClickHouse refuses the queries of the role");
+    this.#isRefused = isRefused;
+    return failure === null;
+  }
+
+  async #checkRole(): Promise<void> {
+    const { statementTimeoutMs, streamTimeoutMs, maxRowsRead } = this.#limits;
+    const statement = checkLimits((tier) =>
+      [statementTimeoutMs, streamTimeoutMs[tier]].map((timeoutMs) => ({
+        tier,
+        timeoutMs,
+        maxRows: maxRowsRead[tier],
+      })),
+    );
+    const limits = { timeoutMs: CHECK_MS, isStillNeeded: () => true };
+    await this.#connection.text({ statement, settings: await this.#settings.toSend(), limits });
   }
 
   async close(): Promise<void> {
