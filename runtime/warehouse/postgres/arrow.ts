@@ -94,27 +94,19 @@ class Sink extends AsyncByteQueue {
   }
 }
 
+const TYPES: Readonly<Record<Exclude<TableType, object>, () => DataType>> = {
+  boolean: () => new Bool(),
+  int32: () => new Int32(),
+  int64: () => new Int64(),
+  float32: () => new Float32(),
+  float64: () => new Float64(),
+  date: () => new DateDay(),
+  timestamp: () => new TimestampMicrosecond("UTC"),
+  string: () => new Utf8(),
+};
+
 function arrowType(type: TableType): DataType {
-  switch (type) {
-    case "boolean":
-      return new Bool();
-    case "int32":
-      return new Int32();
-    case "int64":
-      return new Int64();
-    case "float32":
-      return new Float32();
-    case "float64":
-      return new Float64();
-    case "date":
-      return new DateDay();
-    case "timestamp":
-      return new TimestampMicrosecond("UTC");
-    case "string":
-      return new Utf8();
-    default:
-      return new Decimal(type.scale, type.precision, 128);
-  }
+  return typeof type === "object" ? new Decimal(type.scale, type.precision, 128) : TYPES[type]();
 }
 
 function columnData(type: DataType, values: ColumnValues): Data {

@@ -1,6 +1,5 @@
 import type pg from "pg";
 import { QueryAbandoned, QueryTimeout } from "../warehouse.js";
-import type { Statement } from "../sql.js";
 import { type PreparedStatement, type QueryLimits, StatementBatch, type WireQuery } from "./statements.js";
 import type { WireClient } from "./wire.js";
 
@@ -32,8 +31,6 @@ export class Connection {
   readonly #session: Session;
   readonly #options: ConnectionOptions;
   readonly #release: (isBroken: boolean) => void;
-  /** Names of the statements that were sent to be prepared, and the length of their texts. */
-  readonly #prepared = new Set<string>();
   #preparedLength = 0;
   #batch: StatementBatch | null = null;
   #limits: QueryLimits | null = null;
@@ -75,14 +72,9 @@ export class Connection {
   run(queries: readonly WireQuery[]): void {
     const [first] = queries;
     if (first && this.#session.isPooled) return void this.#runPooled(first);
-    for (const { statement, prepared } of queries) if (prepared) this.#notePrepared(prepared, statement);
+    for (const { statement, prepared } of queries)
+      if (prepared !== null && !this.hasPrepared(prepared)) this.#preparedLength += statement.text.length;
     this.#send(queries, (isBroken) => this.#release(isBroken || this.#canceled !== null));
-  }
-
-  #notePrepared({ name }: PreparedStatement, { text }: Statement): void {
-    if (this.#prepared.has(name)) return;
-    this.#prepared.add(name);
-    this.#preparedLength += text.length;
   }
 
   #send(queries: readonly WireQuery[], onEnd: (isBroken: boolean) => void): void {

@@ -28,9 +28,8 @@ export function where(condition: Condition, position: number, columns: ResultCol
     case "ILIKE":
       return sql`${folded(text, letterCase)} ILIKE ${folded(bind(valueOf(position, null)), letterCase)}`;
     case ">=":
-      return fromDay(text, column, bind(valueOf(position, null)));
     case "<=":
-      return upToDay(text, column, bind(valueOf(position, null)));
+      return comparesDay(condition.operator, text, column, position);
     case "null":
       return isNull(name, column, condition.value === "true");
     case "ne":
@@ -117,14 +116,8 @@ const TEXT_TYPES: ReadonlySet<string> = new Set(["text", "varchar", "bpchar", "c
 
 /** PostgreSQL folds both sides: its case rules differ from JavaScript's (`Straße`, `ΣΑΣ`). */
 function folded(value: Sql<Selection>, letterCase: LetterCase | undefined): Sql<Selection> {
-  switch (letterCase) {
-    case undefined:
-      return value;
-    case "lower":
-      return sql`lower(${value})`;
-    case "upper":
-      return sql`upper(${value})`;
-  }
+  if (letterCase === undefined) return value;
+  return letterCase === "lower" ? sql`lower(${value})` : sql`upper(${value})`;
 }
 
 function foldedList(values: Sql<Selection>, letterCase: LetterCase | undefined): Sql<Selection> {
@@ -150,37 +143,24 @@ function withoutZone(time: Sql<Selection>, { type, timezone = "UTC" }: ResultCol
   return type === "timestamp" ? sql`(${time} AT TIME ZONE ${literal(timezone)})` : time;
 }
 
-function fromDay(text: Sql<Selection>, column: ResultColumn, day: Sql<Selection>): Sql<Selection> {
+/** Days are in UTC, like the times that the API writes; the last one is included whole, also for columns with a time of day. */
+function comparesDay(
+  operator: ">=" | "<=",
+  text: Sql<Selection>,
+  column: ResultColumn,
+  position: number,
+): Sql<Selection> {
+  const day = bind(valueOf(position, null));
   const name = sql`s.${identifier(column.name)}`;
-  switch (column.type) {
-    case "date":
-    case "timestamptz":
-      return sql`${name} >= ${day}::date`;
-    case "timestamp":
-      return sql`${name} >= ${startOfDay(sql`${day}::date`, column)}`;
-    default:
-      return sql`${text} >= ${day}`;
-  }
+  const isTime = column.type === "timestamp" || column.type === "timestamptz";
+  const isFrom = operator === ">=";
+  if (!isTime && column.type !== "date") return isFrom ? sql`${text} >= ${day}` : sql`${text} <= ${day}`;
+  if (isFrom) return sql`${name} >= ${startOfDay(sql`${day}::date`, column)}`;
+  return isTime ? sql`${name} < ${startOfDay(sql`${day}::date + 1`, column)}` : sql`${name} <= ${day}::date`;
 }
 
-/** Includes the whole last day, also for columns with a time of day. */
-function upToDay(text: Sql<Selection>, column: ResultColumn, day: Sql<Selection>): Sql<Selection> {
-  const name = sql`s.${identifier(column.name)}`;
-  switch (column.type) {
-    case "date":
-      return sql`${name} <= ${day}::date`;
-    case "timestamptz":
-      return sql`${name} < ${day}::date + 1`;
-    case "timestamp":
-      return sql`${name} < ${startOfDay(sql`${day}::date + 1`, column)}`;
-    default:
-      return sql`${text} <= ${day}`;
-  }
-}
-
-/** Days are in UTC, like the times that the API writes. */
 function startOfDay(day: Sql<Selection>, column: ResultColumn): Sql<Selection> {
-  return column.timezone === undefined
+  return column.type !== "timestamp" || column.timezone === undefined
     ? day
     : withoutZone(sql`((${day})::timestamp AT TIME ZONE 'UTC')`, column);
 }

@@ -51,49 +51,33 @@ export class ParquetRows implements RowWriter {
   }
 }
 
+type PhysicalType = Omit<SchemaElement, "name">;
+
+const TYPES: Readonly<Record<Exclude<TableType, object>, PhysicalType>> = {
+  boolean: { type: "BOOLEAN" },
+  int32: { type: "INT32" },
+  int64: { type: "INT64" },
+  float32: { type: "FLOAT" },
+  float64: { type: "DOUBLE" },
+  date: { type: "INT32", converted_type: "DATE", logical_type: { type: "DATE" } },
+  timestamp: {
+    type: "INT64",
+    converted_type: "TIMESTAMP_MICROS",
+    logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
+  },
+  string: { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } },
+};
+
 function schemaElement({ name, type }: TableColumn): SchemaElement {
-  return { name, repetition_type: "OPTIONAL", ...physicalType(type) };
+  const physical = typeof type === "object" ? decimalType(type) : TYPES[type];
+  return { name, repetition_type: "OPTIONAL", ...physical };
 }
 
-function physicalType(type: TableType): Omit<SchemaElement, "name"> {
-  switch (type) {
-    case "boolean":
-      return { type: "BOOLEAN" };
-    case "int32":
-      return { type: "INT32" };
-    case "int64":
-      return { type: "INT64" };
-    case "float32":
-      return { type: "FLOAT" };
-    case "float64":
-      return { type: "DOUBLE" };
-    case "date":
-      return { type: "INT32", converted_type: "DATE", logical_type: { type: "DATE" } };
-    case "timestamp":
-      return {
-        type: "INT64",
-        converted_type: "TIMESTAMP_MICROS",
-        logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
-      };
-    case "string":
-      return { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } };
-    default:
-      return decimalElement(type);
-  }
-}
-
-function decimalElement({
-  precision,
-  scale,
-}: {
-  precision: number;
-  scale: number;
-}): Omit<SchemaElement, "name"> {
+function decimalType(digits: { readonly precision: number; readonly scale: number }): PhysicalType {
   return {
-    ...(precision <= 18 ? { type: "INT64" } : { type: "FIXED_LEN_BYTE_ARRAY", type_length: 16 }),
+    ...(digits.precision <= 18 ? { type: "INT64" } : { type: "FIXED_LEN_BYTE_ARRAY", type_length: 16 }),
     converted_type: "DECIMAL",
-    logical_type: { type: "DECIMAL", precision, scale },
-    precision,
-    scale,
+    logical_type: { type: "DECIMAL", ...digits },
+    ...digits,
   };
 }
