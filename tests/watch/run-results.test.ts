@@ -6,7 +6,7 @@ import { atEnd } from "../support/at-end.js";
 import { openRunResults } from "../../generator/watch/poll-run-results.js";
 import { BuildRecords } from "../../runtime/warehouse/data-versions.js";
 import { ownFolder } from "../support/service.js";
-import { type Behaviour, manifestServer, serving } from "./manifest-server.js";
+import { manifestServer, serving } from "./manifest-server.js";
 
 /** What dbt writes after having built these nodes, each at a second of one minute. */
 function runResults(seconds: Readonly<Record<string, number>>, which = "build"): object {
@@ -174,20 +174,15 @@ describe("a run_results.json at an address", () => {
     expect(problems).toEqual([]);
   });
 
-  it.each<[string, Behaviour, RegExp]>([
-    ["answers 500", (_, response) => void response.writeHead(500).end(), /answered 500/],
-    ["sends HTML", (_, response) => void response.end("<!doctype html>"), /HTML page/],
-    ["sends half of it", half, /connection ended|terminated/],
-    ["sends a manifest", (_, response) => void response.end('{"nodes": {}}'), /is not a dbt run_results/],
-  ])("keeps what is known while the server %s, and tells it once", async (_, fault, complaint) => {
+  it("keeps what is known while the server fails, and tells it once", async () => {
     const server = await manifestServer(serving(runResults({ a: 1 }), '"1"'));
     const { secondOf, problems } = await following(server.url, 0.05);
     await expect.poll(() => secondOf("a")).toBe(1);
-    server.behave(fault);
+    server.behave((_, response) => void response.writeHead(500).end());
     const asked = server.conditions.length;
     await expect.poll(() => server.conditions.length).toBeGreaterThan(asked + 3);
     expect(secondOf("a")).toBe(1);
-    expect(problems).toEqual([expect.stringMatching(complaint)]);
+    expect(problems).toEqual([expect.stringContaining("answered 500")]);
     server.behave(serving(runResults({ a: 11 }), '"2"'));
     await expect.poll(() => secondOf("a")).toBe(11);
   });
@@ -202,19 +197,4 @@ describe("a run_results.json at an address", () => {
     expect(server.conditions).toHaveLength(1);
     await expect.poll(() => secondOf("a")).toBe(1);
   });
-
-  it("never shows a password or a signature", async () => {
-    const server = await manifestServer((_, response) => void response.writeHead(403).end());
-    const secret = `${server.url.replace("//", "//me:hush@")}?signature=hush`;
-    const { problems } = await following(secret);
-    await expect.poll(() => problems).toHaveLength(1);
-    expect(problems[0]).toContain("answered 403");
-    expect(problems[0]).not.toContain("hush");
-  });
 });
-
-function half(_: unknown, response: Parameters<Behaviour>[1]): void {
-  response.writeHead(200, { "Content-Length": "100000" });
-  response.write('{"metadata":');
-  setTimeout(() => response.destroy(), 20);
-}

@@ -7,7 +7,6 @@ import { readGeneratedFiles } from "../../runtime/release/generated-files.js";
 import { start } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
-import { manifestServer } from "./manifest-server.js";
 
 /** Two catalogues of some hundred endpoints that share hardly a file. */
 const MANIFESTS = ["a", "b"].map((name) =>
@@ -89,16 +88,6 @@ describe("routewright watch", () => {
     const document = filesIn(join(folder, "generated"))["openapi.json"] ?? "";
     expect(JSON.parse(document)).toMatchObject({ info: { title: "Shop" } });
     await command.stop();
-  });
-
-  it("never shows the password or the signature of an address", async () => {
-    const server = await manifestServer((_, response) => void response.writeHead(403).end());
-    const address = `${server.url.replace("//", "//me:hush@")}?signature=hush`;
-    const command = start(ownFolder(), ["watch", "--manifest", address]);
-    await command.until(/answered 403/);
-    const { stdout, stderr } = await command.stop();
-    expect(stdout).toContain(`Watching ${server.url}, every 300 s.`);
-    expect(stdout + stderr).not.toContain("hush");
   });
 
   it("leaves a folder that the digests report as mixed and the next run repairs, wherever it is killed", async () => {
