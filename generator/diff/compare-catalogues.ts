@@ -1,8 +1,14 @@
 import { TIERS } from "@routewright/runtime/model";
 import { type Catalogue, type CatalogueEntry, problemText, type Skipped } from "../catalogue/catalogue.js";
 import { type Change, type ChangeKind, type Difference, inOrder, KINDS, type Severity } from "./change.js";
-import { type SunsetPolicy, compareEndpoints, tierDetails } from "./compare-endpoints.js";
-import { atAllPaths, formerPathsLine, type ServedEntry } from "./former-paths.js";
+import {
+  atAllPaths,
+  compareEndpoints,
+  formerPathsLine,
+  type ServedEntry,
+  type SunsetPolicy,
+  tierDetails,
+} from "./compare-endpoints.js";
 
 /** Severities that a repository chooses; `off` leaves a kind out of every report. */
 export type SeverityOverrides = Readonly<Partial<Record<ChangeKind, Severity | "off">>>;

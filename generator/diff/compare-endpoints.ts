@@ -1,8 +1,7 @@
-import { type Endpoint, TIERS } from "@routewright/runtime/model";
+import { atFormerPath, type Endpoint, type FormerPath, TIERS } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import type { Difference } from "./change.js";
 import { compareColumns } from "./compare-columns.js";
-import { formerPathsLine, type ServedEntry } from "./former-paths.js";
 import { compareMaximum, compareParameters, renamedParameters } from "./compare-parameters.js";
 
 /** Decides whether a removal or a sunset date leaves consumers enough time. */
@@ -230,4 +229,34 @@ function compareText(subject: string | undefined, base = "", head = ""): readonl
       ...(after !== "" && { after }),
     },
   ];
+}
+
+/** An entry at one of the paths that it answers at. */
+export interface ServedEntry extends CatalogueEntry {
+  /** The path is a former one. */
+  readonly isFormer?: true;
+}
+
+/** The entries, each at its own path and at its former ones: callers of those notice changes too. */
+export function atAllPaths(entries: readonly CatalogueEntry[]): readonly ServedEntry[] {
+  return entries.flatMap((entry): ServedEntry[] => {
+    const { formerPaths = [] } = entry.endpoint;
+    const former = formerPaths.map((path) => atFormerPath(entry.endpoint, path));
+    return [entry, ...former.map((endpoint) => ({ ...entry, endpoint, isFormer: true as const }))];
+  });
+}
+
+/** The line of a model's `meta.routewright` that keeps a path alive, until there has been enough notice. */
+export function formerPathsLine(
+  path: string,
+  { formerPaths = [] }: Endpoint,
+  { today, minimumNoticeDays }: SunsetPolicy,
+): string {
+  const sunset = new Date(Date.parse(today) + minimumNoticeDays * DAY_MS).toISOString();
+  const items = [...formerPaths, { path, sunset }].map(itemText);
+  return `To keep the old path alive, add to the model's \`meta.routewright\`: former_paths: [${items.join(", ")}]`;
+}
+
+function itemText({ path, sunset }: FormerPath): string {
+  return sunset === null ? `{path: ${path}}` : `{path: ${path}, sunset: "${sunset.slice(0, 10)}"}`;
 }

@@ -1,5 +1,4 @@
 /** What decides at load time whether, where and to whom a model is served. Each rule fails closed. */
-import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { render } from "../../generator/render/render.js";
 import { manifestText } from "../render/manifests.js";
@@ -287,25 +286,6 @@ describe("the time zone of a timestamp without zone", () => {
     expect(text).toContain('columns: { at: { type: "timestamp null", timezone: "Europe/Berlin" } },');
   });
 });
-
-it("a deprecation date without a zone is in UTC, on every machine", () => {
-  const script = `
-    import { catalogueOfText } from "./tests/catalogue/catalogues.ts";
-    import { manifestText } from "./tests/render/manifests.ts";
-    const model = { resource_type: "model", name: "x", schema: "s", tags: ["production", "api:x"], deprecation_date: "2026-03-01T00:00:00" };
-    console.log(catalogueOfText(manifestText({ "model.t.x": model })).entries[0].endpoint.deprecationDate);`;
-  for (const TZ of ["Asia/Tokyo", "America/New_York"]) {
-    const { stdout, stderr } = spawnSync(
-      process.execPath,
-      ["--import", "tsx", "--input-type=module", "-e", script],
-      {
-        env: { ...process.env, TZ },
-        encoding: "utf8",
-      },
-    );
-    expect({ stdout, stderr }).toEqual({ stdout: "2026-03-01T00:00:00Z\n", stderr: "" });
-  }
-}, 60_000);
 
 describe("two versions of a model on one path", () => {
   it("say that each needs a tag of its own", () => {

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { catalogueFrom, catalogueOfText, onlySkipped, pathsOf, told } from "./catalogues.js";
 
@@ -96,15 +95,6 @@ describe("meta.api", () => {
     });
   const allowed = { api: { allow_unfiltered: true } };
 
-  it("absent makes a legacy endpoint", () => {
-    expect(catalogueFrom([{ name: "a", tags: tags("r") }]).entries[0]?.endpoint).toMatchObject({
-      legacy: true,
-      allowUnfiltered: true,
-      methods: ["GET"],
-      parameters: [],
-    });
-  });
-
   it.each([[null], [{}]])("%j is metadata-driven, and invalid", (api) => {
     const { problems } = onlySkipped(catalogueFrom([{ name: "a", tags: tags("r"), api }]));
     expect(told(problems)).toEqual([
@@ -172,11 +162,5 @@ describe("the order of endpoints", () => {
       "/v1/c/r/hourly",
       "/v1/c/r/zeta",
     ]);
-    fc.assert(
-      fc.property(fc.shuffledSubarray(models, { minLength: models.length }), (shuffled) => {
-        expect(catalogueFrom(shuffled)).toEqual(catalogueFrom(models));
-      }),
-      { numRuns: 20 },
-    );
   });
 });

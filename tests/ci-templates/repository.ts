@@ -1,10 +1,10 @@
 /** A user's repository on a platform, with a template in it. */
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
@@ -31,21 +31,16 @@ export interface Repository {
 
 /**
  * A repository whose main branch has the generated folder of `manifest`. Gone at the end of the test. Routewright is a link
- * to this clone, which installs at once, or with `packed` (see `packInto`) the packages as they are published.
+ * to this clone, which installs at once.
  */
-export async function repositoryOn(
-  kind: Kind,
-  manifest: unknown,
-  packed: string | null = null,
-): Promise<Repository> {
+export async function repositoryOn(kind: Kind, manifest: unknown): Promise<Repository> {
   const root = mkdtempSync(join(tmpdir(), "routewright-test-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const bare = join(root, "group/project.git");
   const author = join(root, "author");
   command(root, "git", "init", "-q", "--bare", "-b", "main", bare);
   command(root, "git", "clone", "-q", bare, author);
-  if (packed !== null) cpSync(packed, author, { recursive: true });
-  else writePackage(root, author);
+  writePackage(root, author);
   generateInto(join(author, "generated"), manifest);
   mkdirSync(join(author, "ci"));
   for (const file of ["regenerate.sh", "review-request.mjs"])
@@ -73,7 +68,7 @@ export async function repositoryOn(
       writeFileSync(join(author, file), text);
       commitAll();
     },
-    run: () => runPipeline(kind, root, platform.url, manifestUrl, packed !== null ? registryVariables() : {}),
+    run: () => runPipeline(kind, root, platform.url, manifestUrl),
   });
 }
 
@@ -101,31 +96,6 @@ export function writePackage(root: string, folder: string): void {
     JSON.stringify({ name: "project", lockfileVersion: 3, requires: true, packages }),
   );
   writeFileSync(join(folder, ".gitignore"), "node_modules/\n");
-}
-
-/** Makes a project of the packed packages, with a lock file that names them: `npm ci` installs them as any other. */
-export function packInto(folder: string): void {
-  const env = { ...bareEnvironment(folder), ...registryVariables() };
-  const npm = (cwd: string, ...args: readonly string[]): string =>
-    execFileSync("npm", [...args], { cwd, env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-  const target = join(folder, "packages");
-  mkdirSync(target);
-  npm(ROOT, "pack", "--workspaces", "--pack-destination", target);
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "project", private: true }));
-  writeFileSync(join(folder, ".gitignore"), "node_modules/\n");
-  const files = readdirSync(target).map((file) => `./packages/${file}`);
-  npm(folder, "install", "--package-lock-only", "--ignore-scripts", ...files);
-}
-
-/** npm with this machine's registry and cache. */
-function registryVariables(): Readonly<Record<string, string>> {
-  const cache = execFileSync("npm", ["config", "get", "cache"], { encoding: "utf8" }).trim();
-  return {
-    npm_config_offline: "false",
-    npm_config_prefer_offline: "true",
-    npm_config_cache: cache,
-    npm_config_userconfig: join(homedir(), ".npmrc"),
-  };
 }
 
 /** Where dbt's job puts the manifest: for those with the signed address only. */

@@ -22,14 +22,13 @@ export async function runPipeline(
   root: string,
   url: string,
   manifestUrl: string,
-  more: Readonly<Record<string, string>> = {},
 ): Promise<PipelineRun> {
   const checkout = mkdtempSync(join(root, "checkout-"));
   const { steps, variables } =
     kind === "github"
       ? await onGithub(checkout, url, manifestUrl)
       : await onGitlab(checkout, url, manifestUrl);
-  const run = await runSteps(checkout, steps, { ...more, ...variables });
+  const run = await runSteps(checkout, steps, variables);
   for (const secret of [TOKEN, Buffer.from(`oauth2:${TOKEN}`).toString("base64"), MANIFEST_SECRET])
     expect(run.output).not.toContain(secret);
   return run;

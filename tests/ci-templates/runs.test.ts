@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { manifestOf, type TestModel } from "../support/manifest.js";
 import type { Kind, ReviewRequest } from "./platform.js";
-import { packInto, repositoryOn } from "./repository.js";
+import { repositoryOn } from "./repository.js";
 import { needs } from "../support/needs.js";
-import { ownFolder } from "../support/service.js";
 
 /** A run installs, generates, compares, lints, and talks to git and the platform: several processes each. */
 const TIMEOUT_MS = 240_000;
@@ -143,21 +142,3 @@ describe.skipIf(!needs("git"))("a pipeline", { timeout: TIMEOUT_MS }, () => {
     expect(repository.platform.requests).toEqual([]);
   });
 });
-
-// The script is the same on both platforms, and so are the packages that it calls.
-it.skipIf(!needs("git"))(
-  "works with the packages as they are published",
-  { timeout: TIMEOUT_MS },
-  async () => {
-    const packed = ownFolder();
-    packInto(packed);
-    const repository = await repositoryOn("github", BASE, packed);
-    repository.manifest = NARROWED;
-    const { status, output } = await repository.run();
-    expect(status, output).toBe(1);
-    expect(output).toMatch(/added \d+ packages/);
-    const [request] = repository.platform.requests;
-    expect(reportsOn(request!)["diff"]).toContain("### API changes: fails");
-    expect(repository.git("diff", "--name-only", "main", REVIEW)).toContain("generated/catalogue.json");
-  },
-);

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { diff, type DiffOptions } from "../../generator/commands/diff.js";
+import { routewright } from "../commands/run.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
 import { modelWith } from "./catalogues.js";
@@ -124,19 +125,7 @@ describe("the command diff", () => {
 
 describe("on the command line", () => {
   const project = join(folder, "project");
-  const entry = new URL("../../generator/cli.ts", import.meta.url).href;
-  const script = `import { run } from ${JSON.stringify(entry)}; process.exitCode = await run(process.argv.slice(1));`;
-
-  /** Runs the real command in a process and a folder of its own. */
-  function routewright(...args: readonly string[]) {
-    const tsx = new URL("../../node_modules/tsx/dist/loader.mjs", import.meta.url).href;
-    const node = ["--import", tsx, "--input-type=module", "--eval", script, "--"];
-    const env = {
-      ...process.env,
-      TSX_TSCONFIG_PATH: new URL("../../tsconfig.json", import.meta.url).pathname,
-    };
-    return spawnSync(process.execPath, [...node, ...args], { cwd: project, encoding: "utf8", env });
-  }
+  const diffed = (...args: readonly string[]) => routewright(project, ["diff", ...args]);
 
   beforeAll(() => {
     mkdirSync(project, { recursive: true });
@@ -151,23 +140,15 @@ describe("on the command line", () => {
     generateInto(join(project, "api"), head);
   });
 
-  it("a branch is compared with the work tree's folder, in the requested format", () => {
-    const { status, stdout } = routewright(
-      "diff",
-      "git:main",
-      "api",
-      "--generated",
-      "api",
-      "--format",
-      "github",
-    );
-    expect(stdout.split("\n")[0]).toBe(
+  it("a branch is compared with the work tree's folder, in the requested format", async () => {
+    const { exit, out } = await diffed("git:main", "api", "--generated", "api", "--format", "github");
+    expect(out.split("\n")[0]).toBe(
       "::error file=models/api_volume.sql,title=Column removed%3A /v1/bridges/volume::b: was int8 null (tier0, api_volume, models/api_volume.sql)%0AClients that read the field fail.",
     );
-    expect(status).toBe(1);
+    expect(exit).toBe(1);
   });
 
-  it("the accept file of the current folder lets a known break through", () => {
+  it("the accept file of the current folder lets a known break through", async () => {
     const accepted = [
       {
         kind: "column-removed",
@@ -178,19 +159,19 @@ describe("on the command line", () => {
       },
     ];
     writeFileSync(join(project, ".routewright-accept.json"), JSON.stringify(accepted));
-    const { status, stdout } = routewright("diff", "git:main", "api", "--generated", "api");
-    expect(stdout).toContain("0 exposing, 0 breaking, 0 warnings, 1 compatible, 1 accepted");
-    expect(status).toBe(0);
+    const { exit, out } = await diffed("git:main", "api", "--generated", "api");
+    expect(out).toContain("0 exposing, 0 breaking, 0 warnings, 1 compatible, 1 accepted");
+    expect(exit).toBe(0);
   });
 
   it.each([
-    [["diff", "git:main"], "missing required argument 'head'"],
-    [["diff", "git:main", "api", "--format", "xml"], "Allowed choices are text, markdown, json, github"],
-    [["diff", "git:main", "api", "--fail-on", "all"], "Allowed choices are breaking, any, none"],
-    [["diff", "git:main", "api"], "git:main has no generated/catalogue.json"],
-  ])("`%s` exits with 2", (args, problem) => {
-    const { status, stderr } = routewright(...args);
-    expect(stderr).toContain(problem);
-    expect(status).toBe(2);
+    [["git:main"], "missing required argument 'head'"],
+    [["git:main", "api", "--format", "xml"], "Allowed choices are text, markdown, json, github"],
+    [["git:main", "api", "--fail-on", "all"], "Allowed choices are breaking, any, none"],
+    [["git:main", "api"], "git:main has no generated/catalogue.json"],
+  ])("`diff %s` exits with 2", async (args, problem) => {
+    const { exit, err } = await diffed(...args);
+    expect(err).toContain(problem);
+    expect(exit).toBe(2);
   });
 });

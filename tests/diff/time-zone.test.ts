@@ -16,4 +16,5 @@ it("a report is the same in every time zone, with sunsets that name none", () =>
   );
   expect(new Set(reports.map(({ out }) => out)).size).toBe(1);
   expect(reports[0]?.out).toContain("sunset-brought-forward");
+  expect(reports[0]?.out).toContain("2100-03-01T00:30:00Z");
 });
