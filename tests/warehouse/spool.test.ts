@@ -1,11 +1,37 @@
-import { readdirSync, readlinkSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import { Spool, SpoolBudget } from "../../runtime/warehouse/spool.js";
-import { smallDisk } from "./postgres/small-disk.js";
+import { atEnd } from "../support/at-end.js";
 
-const disk = smallDisk(8);
-if (typeof disk === "string")
-  console.warn(`NOT TESTED: a spool on a full disk. A small file system could not be mounted here: ${disk}`);
+/**
+ * A folder with a file system of 8 MB in memory, which takes root or a `sudo` that does not ask, as on the usual CI runners;
+ * null where it cannot be mounted.
+ */
+function smallDisk(): string | null {
+  const folder = mkdtempSync(join(tmpdir(), "small-disk-"));
+  const asRoot = process.geteuid?.() === 0 ? [] : ["sudo", "-n"];
+  const run = (...command: readonly string[]): void => {
+    const [file = "", ...args] = [...asRoot, ...command];
+    execFileSync(file, args, { stdio: "pipe" });
+  };
+  try {
+    run("mount", "-t", "tmpfs", "-o", `size=8m,mode=755,uid=${String(process.geteuid?.())}`, "tmpfs", folder);
+  } catch (error) {
+    rmSync(folder, { recursive: true });
+    console.warn("NOT TESTED: a spool on a full disk. A small file system could not be mounted here:", error);
+    return null;
+  }
+  atEnd(() => {
+    run("umount", "-l", folder);
+    rmSync(folder, { recursive: true });
+  });
+  return folder;
+}
+
+const disk = smallDisk();
 
 afterEach(() => void vi.unstubAllEnvs());
 
@@ -36,11 +62,10 @@ it.skipIf(process.platform !== "linux")(
   },
 );
 
-it.skipIf(typeof disk === "string")(
+it.skipIf(disk === null)(
   "waits for its reader while the disk is full, and returns exactly what it stored",
   async () => {
-    if (typeof disk === "string") return;
-    vi.stubEnv("TMPDIR", disk.folder);
+    vi.stubEnv("TMPDIR", disk ?? "");
     const spool = new Spool(new SpoolBudget(0, 100_000_000));
     let count = 0;
     const fill = async (): Promise<void> => {
