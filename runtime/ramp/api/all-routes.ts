@@ -1,4 +1,4 @@
-import type { Route } from "./route.js";
+import type { Route, RampContext } from "./route.js";
 import { getProviders, getQuote, getRequirements, getSupportedCurrencies } from "./routes/payment-options.js";
 import { createCustomer, deleteCustomer, getCustomers } from "./routes/customers.js";
 import {
@@ -18,6 +18,14 @@ import {
   removeExternalAccount,
 } from "./routes/external-accounts.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
+import type { Request, RequestHandler } from "express";
+import { isLocalCaller } from "../../http/headers.js";
+import { jsonResponse, type RampError, rampError, type RampResponse } from "../core/ramp-errors.js";
+import type { Backlog } from "../core/ramp-metrics.js";
+import type { OperatorTransaction } from "../database/ramp-database.js";
+import { countAttention } from "../intents/attention.js";
+import type { AuthenticationContext } from "./authenticate.js";
+import { openApiDocument, TITLE } from "./openapi.js";
 
 /** All endpoints, in the order of the documentation; the app, the OpenAPI document and the tests go through this list. */
 export const ROUTES: readonly Route[] = [
@@ -45,3 +53,74 @@ export const ROUTES: readonly Route[] = [
   getDeliveries,
   receiveCallback,
 ];
+
+export interface ApiServices {
+  readonly ramp: RampContext;
+  readonly authentication: AuthenticationContext;
+  readonly metricsPublic: boolean;
+  /** Serves the documentation; without it there is none. */
+  readonly docs?: RequestHandler | undefined;
+}
+
+/** A public path of the service itself, as on the data API. */
+export interface SystemPath {
+  readonly path: string;
+  readonly handle: (service: ApiServices, request: Request) => Promise<RampResponse | RampError>;
+}
+
+export const SYSTEM_PATHS: readonly SystemPath[] = [
+  {
+    path: "/",
+    handle: () => Promise.resolve(jsonResponse(200, { status: "online", service: TITLE, docs: "/docs" })),
+  },
+  { path: "/health", handle: health },
+  {
+    path: "/openapi.json",
+    handle: ({ ramp }) => Promise.resolve(jsonResponse(200, openApiDocument(ramp.publicUrl, ROUTES))),
+  },
+  { path: "/metrics", handle: metrics },
+];
+
+async function health({ ramp, authentication }: ApiServices): Promise<RampResponse> {
+  const { isConnected, isWritable } = await ramp.database.reach();
+  const detail = authentication.rates.degraded;
+  return jsonResponse(isWritable ? 200 : 503, {
+    status: isWritable ? (detail === null ? "ok" : "degraded") : "unavailable",
+    database_connected: isConnected,
+    ...(isConnected && !isWritable && { database_writable: false }),
+    ...(detail !== null && { detail }),
+  });
+}
+
+/** Open to this machine only, unless METRICS_PUBLIC is set; a forwarded request counts as remote. */
+async function metrics(
+  { ramp, authentication, metricsPublic }: ApiServices,
+  request: Request,
+): Promise<RampResponse | RampError> {
+  const isLocal = isLocalCaller(authentication.addressOf, request);
+  if (!metricsPublic && !isLocal) return rampError("METRICS_FORBIDDEN");
+  const body = await ramp.metrics.text(await ramp.database.asOperator(readBacklog));
+  return { status: 200, body, headers: { "Content-Type": ramp.metrics.registry.contentType } };
+}
+
+/** Reads what waits, for the metrics: all by partial indexes of open rows. */
+async function readBacklog(tx: OperatorTransaction): Promise<Backlog> {
+  const queues = await tx.rows<Backlog["queues"][number]>(
+    `SELECT 'intents' AS queue, count(*)::int AS due, COALESCE(extract(epoch FROM now() - min(next_poll_at)), 0)::float AS age
+     FROM ramp.intents WHERE next_poll_at IS NOT NULL AND next_poll_at <= now()
+     UNION ALL SELECT 'deliveries', count(*)::int, COALESCE(extract(epoch FROM now() - min(d.attempt_at)), 0)::float
+     FROM ramp.webhook_deliveries d JOIN ramp.webhook_endpoints e ON e.project_id = d.project_id AND e.id = d.endpoint_id
+     WHERE d.status = 'PENDING' AND d.attempt_at <= now() AND e.enabled`,
+  );
+  const statuses = await tx.rows<Backlog["statuses"][number]>(
+    `SELECT status, count(*)::int AS count FROM ramp.intents WHERE next_poll_at IS NOT NULL
+       AND NOT is_ended
+     GROUP BY status`,
+  );
+  const row = await tx.row<{ exhausted: number }>(
+    `SELECT count(*)::int AS exhausted FROM ramp.webhook_deliveries d
+     JOIN ramp.webhook_endpoints e ON e.project_id = d.project_id AND e.id = d.endpoint_id
+     WHERE d.status = 'EXHAUSTED' AND d.updated_at > now() - interval '7 days' AND e.enabled`,
+  );
+  return { attention: await countAttention(tx), exhausted: row?.exhausted ?? 0, queues, statuses };
+}

@@ -10,7 +10,7 @@ import {
 } from "../core/ramp-errors.js";
 import { ROUTES } from "./all-routes.js";
 import { addPages } from "./page-routes.js";
-import { type ApiServices, SYSTEM_PATHS, type SystemPath } from "./system-paths.js";
+import { type ApiServices, SYSTEM_PATHS, type SystemPath } from "./all-routes.js";
 import type { Route } from "./route.js";
 import { handleRequest } from "./handle-request.js";
 

@@ -3,7 +3,7 @@ import { readBodyText } from "./handle-request.js";
 import type { PageKind } from "../hosted-pages/link.js";
 import { type PageResponse, problemPage } from "../hosted-pages/layout.js";
 import { actOnPage, leavePage, pageStatus, showPage } from "../hosted-pages/hosted-page.js";
-import { SCRIPT, STYLE } from "../hosted-pages/assets.js";
+import { SCRIPT, STYLE } from "../hosted-pages/layout.js";
 import { authenticate } from "./authenticate.js";
 import {
   type RampResponse,
@@ -12,7 +12,7 @@ import {
   rampError,
   type RampError,
 } from "../core/ramp-errors.js";
-import type { ApiServices } from "./system-paths.js";
+import type { ApiServices } from "./all-routes.js";
 
 /** A path of the hosted pages, for browsers: errors are HTML. */
 interface PagePath {

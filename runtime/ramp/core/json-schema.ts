@@ -3,7 +3,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.
 import addFormats from "ajv-formats";
 import { isValidIBAN } from "ibantools";
 import { LRUCache } from "lru-cache";
-import { checksumAddress, isBitcoinAddress } from "../accounts/addresses.js";
+import { checksumAddress, isBitcoinAddress } from "../accounts/account-details.js";
 
 export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 /** A string that is one of these. */

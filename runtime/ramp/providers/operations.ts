@@ -21,6 +21,7 @@ import {
   RefundOrder,
   Submission,
 } from "./protocol.js";
+import { REQUEST_HEADERS, SIGNATURE_TOLERANCE_SECONDS } from "./signature.js";
 
 /** The messages by name; each has a table in the reference. */
 export const MESSAGES = {
@@ -90,3 +91,95 @@ export type ResponseOf<N extends OperationName> = Static<(typeof OPERATIONS)[N][
 
 /** Error code of a provider that has no order of this id. */
 export const UNKNOWN_ORDER = "UNKNOWN_ORDER";
+
+type Json = Readonly<Record<string, unknown>>;
+
+const SUMMARIES: Readonly<Record<OperationName, string>> = {
+  capabilities: "Currency pairs, limits and requirements of the provider",
+  quote: "An indicative quote; null for a path that is not offered",
+  startOnboarding: "Create the onboarding of an intent, or get the existing one",
+  onboarding: "State of an onboarding",
+  submit: "Submit the form of a requirement",
+  execute: "Create the execution of a transaction, or get the existing one",
+  execution: "State of an execution",
+  refund: "Refund a payment or a part of it; only where the capabilities say `refunds`",
+  cancel: "Cancel an execution whose money has not arrived; an unknown id is refused from then on",
+};
+
+const DESCRIPTION = `What the ramp requires of a provider server.
+
+Each request is signed: \`${REQUEST_HEADERS.signature}\` is \`v1=\` and the HMAC-SHA256, in hexadecimal, with the credential's secret over
+the lines \`${REQUEST_HEADERS.timestamp}\` (seconds since 1970), method, path with query, \`Idempotency-Key\` (empty without one) and SHA-256 of the
+body in hexadecimal, joined by line feeds. A request more than ${String(SIGNATURE_TOLERANCE_SECONDS)} seconds off is refused.
+
+Repeating an order changes nothing: orders carry ids of the ramp's, and an \`Idempotency-Key\` derived from them. 400, 409, 410 and 422 with
+an error body refuse an order, provided that a look-up then answers 404 with the error \`UNKNOWN_ORDER\`. All other answers, 403 and 404 of a
+gateway included, decide nothing: the ramp looks the order up and tries again.
+
+A cancelled execution that never arrived must be refused for good, so that a delayed order cannot be carried out afterwards. After SUCCESS
+the ramp keeps looking for 60 days, and as well after FAILED and CANCELLED. Returns and refunds are listed in \`refunds\`; REFUNDED means that nothing is left.
+
+A POST to the order's \`callbackUrl\`, signed like Standard Webhooks with the same secret, makes the ramp look the order up at once.`;
+
+/** The provider protocol as an OpenAPI 3.1 document, for authors of a provider server. */
+export function protocolDocument(): Json {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const name of Object.keys(OPERATIONS) as OperationName[]) {
+    const { method, path } = OPERATIONS[name];
+    (paths[path] ??= {})[method.toLowerCase()] = operationOf(name);
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "Routewright Ramp: provider protocol", version: "1.0.0", description: DESCRIPTION },
+    paths,
+    webhooks: { orderUpdated: { post: callbackOperation() } },
+    components: {
+      securitySchemes: { signature: { type: "apiKey", in: "header", name: REQUEST_HEADERS.signature } },
+    },
+    security: [{ signature: [] }],
+  };
+}
+
+function operationOf(name: OperationName): Json {
+  const { path, request, answer, keyed } = OPERATIONS[name];
+  return {
+    operationId: name,
+    summary: SUMMARIES[name],
+    parameters: [...pathParameters(path), ...signatureHeaders(keyed ? ["idempotency-key"] : [])],
+    ...(request === null ? {} : { requestBody: { required: true, content: content(request) } }),
+    responses: {
+      "200": { description: "Current state.", content: content(answer) },
+      "4XX": { description: "Refused.", content: content(ProviderError) },
+    },
+  };
+}
+
+function callbackOperation(): Json {
+  return {
+    operationId: "orderUpdated",
+    summary: "An order has changed: the ramp looks it up. Order and number of callbacks do not matter",
+    requestBody: { required: true, content: content(Callback) },
+    responses: {
+      "200": { description: "Received." },
+      "401": { description: "Not signed, or too old." },
+    },
+  };
+}
+
+function pathParameters(path: string): readonly Json[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+}
+
+function signatureHeaders(more: readonly string[]): readonly Json[] {
+  const names = [REQUEST_HEADERS.keyId, REQUEST_HEADERS.timestamp, ...more];
+  return names.map((name) => ({ name, in: "header", required: true, schema: { type: "string" } }));
+}
+
+function content(schema: TSchema): Json {
+  return { "application/json": { schema: JSON.parse(JSON.stringify(schema)) as Json } };
+}

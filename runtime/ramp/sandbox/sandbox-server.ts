@@ -10,8 +10,7 @@ import {
   RefundOrder,
   Submission,
 } from "../providers/protocol.js";
-import { OPERATIONS, type OperationName } from "../providers/operations.js";
-import { protocolDocument } from "../providers/protocol-document.js";
+import { OPERATIONS, type OperationName, protocolDocument } from "../providers/operations.js";
 import { isSigned, REQUEST_HEADERS } from "../providers/signature.js";
 import { check, parseJson } from "../core/json-schema.js";
 import { CallbackSender, DEFAULT_SWITCHES, SwitchChange, type Switches } from "./behaviour.js";

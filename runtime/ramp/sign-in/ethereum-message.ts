@@ -1,6 +1,6 @@
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
-import { type Address, checksumAddress } from "../accounts/addresses.js";
+import { type Address, checksumAddress } from "../accounts/account-details.js";
 
 /** The hash that a wallet signs for a text (EIP-191, version 0x45, `personal_sign`). */
 export function hashMessage(message: string): Uint8Array {

@@ -4,7 +4,7 @@ import { newId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 import { SIGNING_ALGORITHM, type SigningKeys } from "./customer-token.js";
-import type { Address } from "../accounts/addresses.js";
+import type { Address } from "../accounts/account-details.js";
 import { hashMessage, parseSignInMessage, recoverAddress, type SignInMessage } from "./ethereum-message.js";
 import type { Vault } from "../core/vault.js";
 import { parseJson } from "../core/json-schema.js";

@@ -3,7 +3,7 @@ import { atEnd } from "../../support/at-end.js";
 import { createLogger } from "../../../runtime/http/logger.js";
 import { clientAddress } from "../../../runtime/http/headers.js";
 import { rotateVault, SEALED_COLUMNS, unreadableSecrets, Vault } from "../../../runtime/ramp/core/vault.js";
-import { updateProject } from "../../../runtime/ramp/operator/project-settings.js";
+import { updateProject } from "../../../runtime/ramp/operator/projects.js";
 import { startRamp } from "../../../runtime/ramp/start-ramp.js";
 import { startProcess } from "../support/processes.js";
 import { ownReceiver } from "../support/receiver.js";

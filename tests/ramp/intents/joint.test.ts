@@ -9,7 +9,7 @@ import { afterAll, expect, it } from "vitest";
 import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { reconcile } from "../../../runtime/ramp/operator/finance.js";
-import { reportPostings } from "../../../runtime/ramp/operator/report.js";
+import { reportPostings } from "../../../runtime/ramp/operator/finance.js";
 import type { NewConnection } from "../../../runtime/ramp/operator/integrations.js";
 import { amountOf } from "../providers/conformance/modes.js";
 import { ownBalancer } from "../support/balancer.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { updateProject } from "../../../runtime/ramp/operator/project-settings.js";
+import { updateProject } from "../../../runtime/ramp/operator/projects.js";
 import { made, newCustomer, onramp, ownWorld, type Reply } from "../support/world.js";
 
 const world = await ownWorld();

@@ -3,7 +3,7 @@ import { getAddress, hashMessage as viemHash, recoverMessageAddress, toHex } fro
 import { privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage } from "viem/siwe";
 import { describe, expect, it } from "vitest";
-import { checksumAddress } from "../../../runtime/ramp/accounts/addresses.js";
+import { checksumAddress } from "../../../runtime/ramp/accounts/account-details.js";
 import {
   hashMessage,
   recoverAddress,

@@ -3,7 +3,7 @@ import { getAddress } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage } from "viem/siwe";
 import { afterAll, describe, expect, it } from "vitest";
-import { updateProject } from "../../../runtime/ramp/operator/project-settings.js";
+import { updateProject } from "../../../runtime/ramp/operator/projects.js";
 import { startProcess } from "../support/processes.js";
 import { eventually, made, onramp, ownWorld, type Reply, type TestProject } from "../support/world.js";
 

@@ -15,7 +15,7 @@ import {
   refundIntent,
   resolveIntent,
 } from "../../../runtime/ramp/operator/intent-actions.js";
-import { difference } from "../../../runtime/ramp/operator/restored.js";
+import { difference } from "../../../runtime/ramp/operator/diagnostics.js";
 import { Crash, FEES, type Fault, PRICE, SimProvider, SRC_AMOUNT } from "./sim-provider.js";
 import { Random } from "./random.js";
 

@@ -12,7 +12,7 @@ import { TITLE } from "../../../runtime/ramp/api/openapi.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { addIdentityProvider, connectProvider } from "../../../runtime/ramp/operator/integrations.js";
 import { addWebhook } from "../../../runtime/ramp/operator/webhooks.js";
-import type { ProjectSettings } from "../../../runtime/ramp/operator/project-settings.js";
+import type { ProjectSettings } from "../../../runtime/ramp/operator/projects.js";
 import type { Outcome } from "../../../runtime/model/outcome.js";
 import {
   createOrganization,

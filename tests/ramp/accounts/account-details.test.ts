@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isBitcoinAddress } from "../../../runtime/ramp/accounts/addresses.js";
+import { isBitcoinAddress } from "../../../runtime/ramp/accounts/account-details.js";
 
 // From the test vectors of BIP 173 and BIP 350, and two well-known Base58Check addresses.
 it.each([
