@@ -1,10 +1,8 @@
 import { EVENT_TYPES, EVENTS } from "../webhooks/record-event.js";
 import type { TSchema } from "@sinclair/typebox";
-import type { Violation } from "../core/json-schema.js";
-import { errorBody, RAMP_ERRORS, rampError, type RampErrorCode } from "../core/ramp-errors.js";
+import { RAMP_ERRORS, type RampErrorCode } from "../core/ramp-errors.js";
 import type { Access, Route } from "./route.js";
 import * as schemas from "./response-schemas.js";
-import { exampleOf, parameterExample } from "./examples.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -74,13 +72,7 @@ function webhooksOf(): Json {
           data: plain(EVENTS[type]),
         },
       };
-      const example = {
-        type,
-        timestamp: "2026-03-02T09:31:12.000Z",
-        sequence: 4711,
-        data: exampleOf(EVENTS[type]),
-      };
-      const requestBody = { required: true, content: { "application/json": { schema, example } } };
+      const requestBody = { required: true, content: { "application/json": { schema } } };
       const responses = { "2XX": { description: "Received; anything else is delivered again." } };
       return [type, { post: { operationId: type, summary: type, requestBody, responses } }];
     }),
@@ -159,7 +151,6 @@ function parametersOf({ path, query, run }: Route): readonly Json[] {
     in: "path",
     required: true,
     schema: { type: "string" },
-    example: parameterExample(name ?? ""),
   }));
   const properties = (query?.["properties"] ?? {}) as Record<string, TSchema>;
   const required = (query?.["required"] ?? []) as readonly string[];
@@ -168,14 +159,12 @@ function parametersOf({ path, query, run }: Route): readonly Json[] {
     in: "query",
     required: required.includes(name),
     schema: plain(schema),
-    example: exampleOf(schema, name),
   }));
   const key = {
     name: "Idempotency-Key",
     in: "header",
     required: false,
     schema: { type: "string", minLength: 1, maxLength: 256 },
-    example: parameterExample("Idempotency-Key"),
   };
   return [...inPath, ...inQuery, ...(run.kind === "once" ? [key] : [])];
 }
@@ -204,7 +193,7 @@ function responsesOf(route: Route): Json {
 
 function contentOf(route: Route, schema: TSchema): Json {
   return route.response.description.includes("text/plain")
-    ? { "text/plain": { schema: plain(schema), example: exampleOf(schema) } }
+    ? { "text/plain": { schema: plain(schema) } }
     : jsonContent(schema);
 }
 
@@ -221,36 +210,13 @@ function errorResponse(codes: readonly RampErrorCode[]): Json {
   };
   return {
     description: codes.map((code) => `\`${code}\`: ${RAMP_ERRORS[code].when}.`).join(" "),
-    content: { "application/json": { schema, examples: errorExamples(codes) } },
+    content: { "application/json": { schema } },
   };
-}
-
-/** `details` of the errors that name fields. */
-const ERROR_DETAILS: { readonly [C in RampErrorCode]?: readonly Violation[] } = {
-  INVALID_REQUEST: [{ path: "/srcAmount", message: 'must match pattern "^[0-9]+(\\.[0-9]+)?$"' }],
-  UNKNOWN_CURRENCY: [{ path: "/src/currencyCode", message: "is not a known currency code" }],
-  UNKNOWN_COUNTRY: [
-    { path: "/src/details/countryCode", message: "is not a country code of ISO 3166-1 alpha-2" },
-  ],
-  INVALID_ACCOUNT_DETAILS: [
-    { path: "/src/details/routingNumber", message: "must be a routing number with its check digit" },
-  ],
-};
-
-function errorExamples(codes: readonly RampErrorCode[]): Json {
-  const example = (code: RampErrorCode): unknown =>
-    JSON.parse(errorBody(rampError(code, { details: ERROR_DETAILS[code] ?? [] })));
-  return Object.fromEntries(codes.map((code) => [code, { value: example(code) }]));
 }
 
 function jsonContent(schema: TSchema): Json {
   const reference = { $ref: `#/components/schemas/${schema.$id ?? ""}` };
-  return {
-    "application/json": {
-      schema: schema.$id === undefined ? plain(schema) : reference,
-      example: exampleOf(schema),
-    },
-  };
+  return { "application/json": { schema: schema.$id === undefined ? plain(schema) : reference } };
 }
 
 function componentSchemas(): Json {
