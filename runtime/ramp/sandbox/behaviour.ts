@@ -1,8 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sendRequest } from "../../http/outbound-http.js";
-import type { Callback } from "../providers/protocol.js";
 import { callbackHeaders } from "../providers/signature.js";
 
 const Milliseconds = Type.Integer({ minimum: 0, maximum: 600_000 });
@@ -34,10 +32,6 @@ export const Switches = Type.Object(
     ]),
     /** Extra copies of every callback. */
     duplicates: Type.Integer({ minimum: 0, maximum: 20 }),
-    /** Callbacks are sent this much later. */
-    lateMs: Milliseconds,
-    /** The callbacks of an order are sent last first. */
-    outOfOrder: Type.Boolean(),
     /** No callbacks at all. */
     mute: Type.Boolean(),
   },
@@ -56,8 +50,6 @@ export const DEFAULT_SWITCHES: Switches = {
   execution: "settle",
   onboarding: "wait",
   duplicates: 0,
-  lateMs: 0,
-  outOfOrder: false,
   mute: false,
 };
 
@@ -65,44 +57,9 @@ export const DEFAULT_SWITCHES: Switches = {
 const TRIES = 4;
 const PAUSE_MS = 250;
 const TIMEOUT_MS = 5_000;
-/** Callbacks within this time are sent in reverse order when `outOfOrder` is on. */
-const SHUFFLE_MS = 400;
 
-/** Sends callbacks to the ramp, with the faults that are switched on. */
-export class CallbackSender {
-  readonly #switches: () => Switches;
-  readonly #held: (() => void)[] = [];
-
-  constructor(switches: () => Switches) {
-    this.#switches = switches;
-  }
-
-  send(url: string, secret: string, callback: Callback): void {
-    const { mute, outOfOrder, duplicates, lateMs } = this.#switches();
-    if (mute) return;
-    const sendAll = (): void => {
-      const id = `cb_${randomUUID()}`;
-      for (let copy = 0; copy <= duplicates; copy++) void sendCallback({ url, secret, id, callback }, lateMs);
-    };
-    if (outOfOrder) this.#hold(sendAll);
-    else sendAll();
-  }
-
-  #hold(sendAll: () => void): void {
-    this.#held.push(sendAll);
-    if (this.#held.length > 1) return;
-    setTimeout(() => {
-      for (const send of this.#held.splice(0).reverse()) send();
-    }, SHUFFLE_MS).unref();
-  }
-}
-
-async function sendCallback(
-  { url, secret, id, callback }: { url: string; secret: string; id: string; callback: Callback },
-  lateMs: number,
-): Promise<void> {
-  if (lateMs > 0) await sleep(lateMs, undefined, { ref: false });
-  const body = JSON.stringify(callback);
+/** Sends a callback to the ramp, again while it is not taken. */
+export async function sendCallback(url: string, secret: string, body: string, id: string): Promise<void> {
   for (let tries = 0; tries < TRIES; tries++) {
     if (tries > 0) await sleep(PAUSE_MS * 2 ** tries, undefined, { ref: false });
     const headers = { "content-type": "application/json", ...callbackHeaders(secret, id, new Date(), body) };

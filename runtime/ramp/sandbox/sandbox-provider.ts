@@ -2,6 +2,7 @@ import Big from "big.js";
 import { createHash, randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type {
+  Callback,
   Execution,
   ExecutionOrder,
   Onboarding,
@@ -12,7 +13,7 @@ import type {
   Receipt,
   RefundOrder,
 } from "../providers/protocol.js";
-import type { CallbackSender, Switches } from "./behaviour.js";
+import { sendCallback, type Switches } from "./behaviour.js";
 import { instructionOf, type Profile, quoteFor } from "./profiles.js";
 
 /** Why an order is refused. */
@@ -51,7 +52,6 @@ const FORM = {
 export class SandboxProvider {
   readonly #profile: Profile;
   readonly #switches: () => Switches;
-  readonly #callbacks: CallbackSender;
   readonly #onboardings = new Map<string, StoredOnboarding>();
   readonly #executions = new Map<string, StoredExecution>();
   /** Quotes that are held, by id; `until` in milliseconds since 1970. */
@@ -59,10 +59,9 @@ export class SandboxProvider {
   /** Customers and wallets whose identity is known. */
   readonly #known = new Set<string>();
 
-  constructor(profile: Profile, switches: () => Switches, callbacks: CallbackSender) {
+  constructor(profile: Profile, switches: () => Switches) {
     this.#profile = profile;
     this.#switches = switches;
-    this.#callbacks = callbacks;
   }
 
   /** Ids of the executions that were carried out; a repeated order is not carried out again. */
@@ -244,7 +243,11 @@ export class SandboxProvider {
   }
 
   #notify(url: string, type: "onboarding.updated" | "execution.updated", onboardingId: string): void {
-    this.#callbacks.send(url, this.#profile.secret, { type, onboardingId });
+    const { mute, duplicates } = this.#switches();
+    if (mute) return;
+    const body = JSON.stringify({ type, onboardingId } satisfies Callback);
+    const id = `cb_${randomUUID()}`;
+    for (let copy = 0; copy <= duplicates; copy++) void sendCallback(url, this.#profile.secret, body, id);
   }
 }
 

@@ -13,7 +13,7 @@ import {
 import { OPERATIONS, type OperationName, protocolDocument } from "../providers/operations.js";
 import { isSigned, REQUEST_HEADERS } from "../providers/signature.js";
 import { check, parseJson } from "../core/json-schema.js";
-import { CallbackSender, DEFAULT_SWITCHES, SwitchChange, type Switches } from "./behaviour.js";
+import { DEFAULT_SWITCHES, SwitchChange, type Switches } from "./behaviour.js";
 import { SandboxProvider, isRejection } from "./sandbox-provider.js";
 import { type Profile, PROFILES } from "./profiles.js";
 
@@ -55,10 +55,9 @@ interface Sandbox {
 function sandboxApp(initial: Switches): Express {
   const sandbox: Sandbox = { switches: initial };
   const switches = (): Switches => sandbox.switches;
-  const callbacks = new CallbackSender(switches);
   const providers = PROFILES.map((profile) => ({
     profile,
-    provider: new SandboxProvider(profile, switches, callbacks),
+    provider: new SandboxProvider(profile, switches),
   }));
   const app = express();
   app.disable("x-powered-by");

@@ -28,7 +28,7 @@ balancer.targets = replicas.map(({ said }) => said);
 const INTENTS = 40;
 
 it("two servers on one database do each thing once, though both get requests and callbacks at the same time", async () => {
-  await sandbox.set({ duplicates: 2, outOfOrder: true });
+  await sandbox.set({ duplicates: 2 });
   const customer = await call(balancer.url, "POST", "/v1/customers", {
     auth: project.basic,
     body: { id: "of both" },

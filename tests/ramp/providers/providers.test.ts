@@ -48,14 +48,8 @@ const WHOLE_WAY = [
 ];
 
 describe("callbacks", () => {
-  it.each([
-    ["come many times", { duplicates: 10 }],
-    ["come in the wrong order", { outOfOrder: true }],
-    ["come late", { lateMs: 800 }],
-    ["come late, many times and in the wrong order", { lateMs: 300, duplicates: 5, outOfOrder: true }],
-    ["do not come at all", { mute: true }],
-  ])("that %s lead to the right state, each step once", async (_, switches) => {
-    await world.sandbox.set(switches);
+  it("that do not come at all lead to the right state, each step once", async () => {
+    await world.sandbox.set({ mute: true });
     const intent = await started();
     await reaches(intent, "COMPLETED");
     expect(await history(intent.id)).toEqual(WHOLE_WAY);
