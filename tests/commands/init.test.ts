@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { filesIn } from "../support/files.js";
 import { manifestOf } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
@@ -100,7 +101,17 @@ Variables:
     const shipped = Object.keys(filesIn(join(root, "templates/docker"))).filter(
       (file) => file !== "README.md",
     );
-    for (const file of shipped) expect(files, file).toHaveProperty([`deploy/${file}`]);
+    for (const file of shipped) expect(files[`deploy/${file}`], file).toMatch(/\S/);
+  });
+
+  it("writes a Prometheus that scrapes each server behind the proxy, and has the alerts", () => {
+    const read = (name: string): string => readFileSync(join(root, "templates/docker", name), "utf8");
+    const servers = [...read("nginx.conf").matchAll(/server (api-\d:\d+);/g)].map(([, server]) => server);
+    expect(parse(read("prometheus.yml"))).toMatchObject({
+      rule_files: ["alerts.yml"],
+      scrape_configs: [{ job_name: "data-api", static_configs: [{ targets: servers }] }],
+    });
+    expect(read("alerts.yml")).toContain('up{job="data-api"}');
   });
 
   it("keeps what is there: it adds to files line by line and overwrites none", async () => {
