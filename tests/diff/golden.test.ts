@@ -1,8 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { diff } from "../../generator/commands/diff.js";
-import { DIFF_SCHEMA } from "../support/report-schemas.js";
 import { type Format, FORMATS } from "../../generator/report/report.js";
 import { TODAY } from "./catalogues.js";
 
@@ -31,12 +29,6 @@ async function reportOf(name: string, format: Format): Promise<string> {
 describe.each(cases)("golden-diff/%s", (name) => {
   it.each(FORMATS)("as %s", async (format) => {
     await expect(await reportOf(name, format)).toMatchFileSnapshot(`../golden-diff/${name}/${format}.txt`);
-  });
-
-  it("as JSON that the schema describes", async () => {
-    const isReport = new Ajv2020({ allowUnionTypes: true }).compile(DIFF_SCHEMA);
-    const text = (await reportOf(name, "json")).replace(/exit \d\n$/, "");
-    expect(isReport(JSON.parse(text)), JSON.stringify(isReport.errors)).toBe(true);
   });
 
   it("hides nothing", () => {
