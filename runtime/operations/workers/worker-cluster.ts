@@ -14,10 +14,8 @@ import type { Assignment, PrimaryFunctions, Role } from "./messages.js";
 import { WorkerMetrics } from "./worker-metrics.js";
 import { WorkerProcess } from "./worker-process.js";
 
-/** A worker that ended sooner after its start is replaced after a pause, which doubles with each failed start. */
-const STABLE_MS = 5000;
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 5000;
+/** After a failed start: what is invalid, such as a key file, stays so for a while. A start takes a second of processor time. */
+const PAUSE_MS = 2000;
 /** Failed starts in a row after which the command ends, where no worker serves. */
 const MAX_FAILED_STARTS = 5;
 
@@ -159,7 +157,7 @@ export class WorkerCluster {
 
   #onEnded(worker: WorkerProcess, reason: string): void {
     const { log } = this.#options;
-    const { role, fields, isStopRequested, hasServed, servedMs, metrics } = worker;
+    const { role, fields, isStopRequested, hasServed, metrics } = worker;
     this.#members.delete(worker);
     if (role === "data") void this.#metrics.retire(metrics, !isStopRequested);
     if (isStopRequested) return log.info(fields, "worker ended");
@@ -167,8 +165,7 @@ export class WorkerCluster {
     if (!hasServed) this.#failedStarts++;
     const isServed = [...this.#members].some(({ isServing }) => isServing);
     if (this.#failedStarts >= MAX_FAILED_STARTS && !isServed) return this.#giveUp(reason);
-    const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failedStarts);
-    void this.#fill(role, hasServed && servedMs >= STABLE_MS ? 0 : pause);
+    void this.#fill(role, hasServed ? 0 : PAUSE_MS);
   }
 
   /** Starts a process, unless there are enough: the one that ended may have had its replacement already. */

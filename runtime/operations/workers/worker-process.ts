@@ -33,9 +33,9 @@ export class WorkerProcess {
   /** What it said of itself when it began to serve. */
   facts: object = {};
   isStopRequested = false;
+  hasServed = false;
   readonly #worker: Worker;
   readonly #channel: MessageChannel<PrimaryFunctions, WorkerFunctions>;
-  #servingSince = Infinity;
   #hasEnded = false;
   #detail: string | null = null;
 
@@ -68,15 +68,6 @@ export class WorkerProcess {
   /** Whether it accepts connections. */
   get isServing(): boolean {
     return this.hasServed && !this.#hasEnded && !this.isStopRequested;
-  }
-
-  get hasServed(): boolean {
-    return this.#servingSince < Infinity;
-  }
-
-  /** Since it started to serve. */
-  get servedMs(): number {
-    return performance.now() - this.#servingSince;
   }
 
   /** For the log. */
@@ -140,7 +131,7 @@ export class WorkerProcess {
 
   /** Kills it when it does not respond. */
   async #watch(): Promise<void> {
-    this.#servingSince = performance.now();
+    this.hasServed = true;
     const responds = async (): Promise<boolean> => {
       const pong = this.call("ping").then(() => true);
       return Promise.race([pong, sleep(PONG_MS, false, { ref: false })]).catch(() => false);
