@@ -65,7 +65,7 @@ async function urlOf({ directory }: Cluster, port: number, database: string): Pr
 
 /** A start can fail because another process takes the port, or sessions of a killed server have not ended yet. */
 const MAX_STARTS = 5;
-const RETRY_MS = 200;
+const RETRY_MS = 100;
 /** Crash recovery can take minutes: it replays the write-ahead log. */
 const START_TIMEOUT_MS = 5 * 60_000;
 /** SQLSTATE: shutting down, crashed, starting up; too many connections. */
@@ -74,15 +74,16 @@ const NOT_READY = /^(57P0[123]|53300)$/;
 async function startOrJoin(cluster: Cluster): Promise<Session> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   let problem = "it does not become ready, or a program holds the port of the start lock";
-  for (let failed = 0; failed < MAX_STARTS && Date.now() < deadline;) {
+  for (let failed = 0; Date.now() < deadline;) {
     const joined = await joinServer(cluster).catch((error: unknown) => error as Error & { code?: string });
     if (joined !== null && !(joined instanceof Error)) return joined;
     const started = NOT_READY.test(joined?.code ?? "") ? "wait" : await startAlone(cluster);
     if (started === "started") continue;
+    if (started !== "wait") {
+      problem = `${joined?.message ?? "no server ran"}; ${started}`;
+      if (++failed === MAX_STARTS) break;
+    }
     await sleep(RETRY_MS * 2 ** failed);
-    if (started === "wait") continue;
-    problem = `${joined?.message ?? "no server ran"}; ${started}`;
-    failed++;
   }
   throw new EmbeddedPostgresUnavailable(problem);
 }
