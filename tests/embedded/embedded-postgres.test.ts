@@ -137,21 +137,6 @@ describe("the embedded PostgreSQL", () => {
     expect(await isGone()).toBe(true);
   });
 
-  it("starts one server for simultaneous starts", async () => {
-    const servers = await Promise.all([start(), start(), start()]);
-    expect(new Set(servers.map((server) => server.url)).size).toBe(1);
-    await Promise.all(servers.map((server) => server.stop()));
-    expect(await isGone()).toBe(true);
-  });
-
-  it("recovers after the server was killed", async () => {
-    const first = await start();
-    await ask(first, "CREATE TABLE survives AS SELECT 7 AS lucky");
-    process.kill(await serverPid(), "SIGKILL");
-    expect(await ask(await start(), "SELECT lucky FROM survives")).toEqual({ lucky: 7 });
-    await first.stop();
-  });
-
   it("starts although another process has the killed server's id", async () => {
     const server = await start();
     const text = await readFile(inData("postmaster.pid"), "utf8");
