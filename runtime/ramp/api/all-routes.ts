@@ -11,7 +11,7 @@ import {
   executeTransaction,
   getTransaction,
 } from "./routes/intents.js";
-import { getDeliveries, getEvents } from "./routes/events.js";
+import { getEvents } from "./routes/events.js";
 import {
   createExternalAccounts,
   getExternalAccounts,
@@ -50,7 +50,6 @@ export const ROUTES: readonly Route[] = [
   getWalletNonce,
   createWalletToken,
   getEvents,
-  getDeliveries,
   receiveCallback,
 ];
 

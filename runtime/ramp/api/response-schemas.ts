@@ -200,18 +200,6 @@ export const EventView = Type.Object(
   { $id: "Event" },
 );
 
-export const DeliveryView = Type.Object({
-  webhookId: Uuid,
-  url: Type.String(),
-  status: literals(["PENDING", "DELIVERED", "EXHAUSTED"]),
-  attempts: Type.Integer(),
-  lastResult: Type.Optional(
-    Type.String({ description: "Status of the last answer, or why there was none." }),
-  ),
-  nextAttemptAt: Type.Optional(DateTime),
-  updatedAt: DateTime,
-});
-
 export type IntentView = Static<typeof IntentView>;
 export type TransactionView = Static<typeof TransactionView>;
 export type IntentEnvelope = Static<typeof IntentEnvelope>;

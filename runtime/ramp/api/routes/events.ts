@@ -1,17 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { isUuid } from "../../database/id.js";
-import {
-  OF_PROJECT,
-  ofProject,
-  type PageRequest,
-  type ProjectTransaction,
-} from "../../database/ramp-database.js";
-import { jsonResponse, rampError } from "../../core/ramp-errors.js";
+import { OF_PROJECT, type PageRequest, type ProjectTransaction } from "../../database/ramp-database.js";
 import { giveEventPositions } from "../../webhooks/record-event.js";
 import { listResponse } from "../intent-view.js";
 import { route } from "../route.js";
 import { EventsQuery } from "../request-schemas.js";
-import { DeliveryView, EventView } from "../response-schemas.js";
+import { EventView } from "../response-schemas.js";
 
 interface EventRow {
   readonly id: string;
@@ -60,45 +53,3 @@ export const getEvents = route("project", {
       ({ id, body }) => ({ id, ...(JSON.parse(body) as Record<string, unknown>) }),
     ),
 });
-
-interface DeliveryRow {
-  readonly webhookId: string;
-  readonly url: string;
-  readonly status: string;
-  readonly attempts: number;
-  readonly lastResult: string | null;
-  readonly nextAttemptAt: Date | null;
-  readonly updatedAt: Date;
-}
-
-export const getDeliveries = route("project", {
-  method: "GET",
-  path: "/v1/events/{id}/deliveries",
-  summary: "List the deliveries of an event: one for each webhook",
-  response: { status: 200, schema: Type.Array(DeliveryView), description: "Deliveries." },
-  errors: ["NOT_FOUND"],
-  async handle({ ramp, caller, parameters }) {
-    const id = parameters["id"] ?? "";
-    if (!isUuid(id)) return rampError("NOT_FOUND");
-    const rows = await ramp.database.inProject(caller.id, async (tx) => {
-      const event = await tx.row(`SELECT FROM ramp.events WHERE ${OF_PROJECT} AND id = $1`, [id]);
-      if (event === null) return null;
-      return tx.rows<DeliveryRow>(
-        `SELECT d.endpoint_id AS "webhookId", e.url, d.status, d.attempts, d.last_result AS "lastResult",
-           d.attempt_at AS "nextAttemptAt", d.updated_at AS "updatedAt"
-         FROM ramp.webhook_deliveries d JOIN ramp.webhook_endpoints e ON e.project_id = d.project_id AND e.id = d.endpoint_id
-         WHERE ${ofProject("d")} AND d.event_id = $1 ORDER BY e.created_at, e.id`,
-        [id],
-      );
-    });
-    return rows === null ? rampError("NOT_FOUND") : jsonResponse(200, rows.map(deliveryView));
-  },
-});
-
-function deliveryView({ lastResult, nextAttemptAt, ...row }: DeliveryRow): object {
-  return {
-    ...row,
-    ...(lastResult === null ? {} : { lastResult }),
-    ...(nextAttemptAt === null ? {} : { nextAttemptAt }),
-  };
-}
