@@ -112,21 +112,6 @@ describe("cancelling", () => {
     expect((await cancel(id, auth)).json.intent.status).toBe("CANCELLED");
   });
 
-  it("cancels an order at the provider that waits for the money; nothing is executed", async () => {
-    await world.sandbox.set({ execution: "stall" });
-    const auth = await newCustomer(world, project);
-    const id = await create(auth, { autoExecute: true });
-    expect(await statusOf(id, auth)).toBe("TRANSACTION_IN_PROGRESS");
-    const reply = await cancel(id, auth);
-    expect(reply.status, reply.text).toBe(202);
-    const { json } = await eventually(
-      () => get(`/v1/intent/${id}`, auth),
-      ({ json: { intent } }) => intent.status === "CANCELLED",
-    );
-    expect(json.transaction.status).toBe("CANCELLED");
-    await world.sandbox.set({ execution: "settle" });
-  });
-
   it("is not possible for an intent that has ended, or is another customer's", async () => {
     const auth = await newCustomer(world, project);
     const id = await create(auth, { autoExecute: true });

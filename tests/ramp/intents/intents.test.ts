@@ -82,18 +82,6 @@ describe("an intent", () => {
     );
   });
 
-  it("executes automatically once the identity check is passed and autoExecute is set", async () => {
-    const auth = await newCustomer(world, project);
-    await world.sandbox.set({ onboarding: "approve" });
-    const { json } = await world.call("POST", "/v1/intent", { auth, body: north({ autoExecute: true }) });
-    expect(json.transaction).toBeUndefined();
-    await eventually(
-      () => world.call("GET", `/v1/intent/${json.intent.id}`, { auth }),
-      statusIs("COMPLETED"),
-    );
-    await world.sandbox.set({ onboarding: "wait" });
-  });
-
   it("waits for the customer when that is not wanted, and cannot be executed before the check is passed", async () => {
     const auth = await newCustomer(world, project);
     const { json } = await world.call("POST", "/v1/intent", { auth, body: north() });
@@ -200,32 +188,6 @@ describe("expiry", () => {
         statusIs("EXPIRED"),
       );
     }
-  });
-
-  it("ends an intent whose deposit never came, and cancels its transaction at the provider", async () => {
-    const auth = await newCustomer(world, project);
-    await world.sandbox.set({ execution: "stall" });
-    const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
-    await makeOld(json.intent.id);
-    const ended = await eventually(
-      () => world.call("GET", `/v1/intent/${json.intent.id}`, { auth }),
-      statusIs("EXPIRED"),
-    );
-    expect(ended.json.transaction.status).toBe("CANCELLED");
-    await world.sandbox.set({ execution: "settle" });
-  });
-
-  it("does not end an intent whose money has arrived", async () => {
-    const auth = await newCustomer(world, project);
-    await world.sandbox.set({ settleMs: 700 });
-    const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
-    await new Promise((resolve) => setTimeout(resolve, 900));
-    await makeOld(json.intent.id);
-    await eventually(
-      () => world.call("GET", `/v1/intent/${json.intent.id}`, { auth }),
-      statusIs("COMPLETED"),
-    );
-    await world.sandbox.set({ settleMs: 50 });
   });
 });
 

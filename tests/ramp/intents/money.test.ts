@@ -58,13 +58,6 @@ const events = async (id: string): Promise<readonly Record<string, unknown>[]> =
   return rows.map(({ type, data }) => ({ type, ...(data as object) }));
 };
 
-it.concurrent("follows an expired payment to its end when the provider refuses to cancel it", async () => {
-  const intent = await started("refuses to cancel");
-  await expire(intent.id);
-  const done = await until(intent, ({ intent: { status } }) => status === "COMPLETED");
-  expect(done.json.transaction.status).toBe("SUCCESS");
-});
-
 it.concurrent(
   "records a refund after SUCCESS with amount, reason and an event; the intent stays COMPLETED",
   async () => {

@@ -8,58 +8,30 @@ process.env["DATABASE_URL"] = await ownDatabase();
 process.env["RAMP_SECRETS_KEY"] = "ab".repeat(32);
 const sandbox = await ownSandbox();
 
+async function newShop(...settings: readonly string[]): Promise<Record<string, string>> {
+  const { organizationId = "" } = await json("org", "create", "--name", "Acme");
+  return json("project", "create", "--org", organizationId, "--name", "Shop", ...settings);
+}
+
 describe("routewright ramp", () => {
   it("sets a project up from nothing, showing each secret once", async () => {
-    const { organizationId = "" } = await json("org", "create", "--name", "Acme");
-    const project = await json(
-      "project",
-      "create",
-      "--org",
-      organizationId,
-      "--name",
-      "Shop",
-      "--ttl-seconds",
-      "60",
-    );
+    const project = await newShop("--ttl-seconds", "60");
     expect(Object.keys(project)).toEqual(["projectId", "clientId", "clientSecret"]);
     const { projectId = "", clientSecret = "" } = project;
-    await json(
-      "idp",
-      "add",
-      "--project",
-      projectId,
-      "--issuer",
-      "https://id.example.com",
-      "--audience",
-      "a",
-      "--audience",
-      "b",
-    );
+    const own = ["--project", projectId];
+    const idp = ["--issuer", "https://id.example.com", "--audience", "a", "--audience", "b"];
+    await json("idp", "add", ...own, ...idp);
     const [north] = SANDBOX_PROVIDERS;
-    const connect = [
-      "provider",
-      "connect",
-      "--project",
-      projectId,
-      "--provider",
-      north?.code ?? "",
-      "--url",
-      sandbox.url + (north?.path ?? ""),
-    ];
+    const target = ["--provider", north?.code ?? "", "--url", sandbox.url + (north?.path ?? "")];
+    const connect = ["provider", "connect", ...own, ...target];
     await json(...connect, "--key-id", north?.keyId ?? "", "--secret", north?.secret ?? "");
-    const { secret = "" } = await json(
-      "webhook",
-      "set",
-      "--project",
-      projectId,
-      "--url",
-      "https://shop.example.com/hook",
-    );
+    const hook = ["--url", "https://shop.example.com/hook"];
+    const { secret = "" } = await json("webhook", "set", ...own, ...hook);
     expect(secret).toMatch(/^whsec_/);
     for (const list of [
       ["project", "list"],
-      ["secret", "list", "--project", projectId],
-      ["provider", "list", "--project", projectId],
+      ["secret", "list", ...own],
+      ["provider", "list", ...own],
       ["key", "list"],
     ]) {
       const { out } = await routewright(...list, "--json");
@@ -71,8 +43,7 @@ describe("routewright ramp", () => {
   });
 
   it("takes a provider's secret from the environment or standard input, where no list of processes shows it", async () => {
-    const { organizationId = "" } = await json("org", "create", "--name", "Acme");
-    const { projectId = "" } = await json("project", "create", "--org", organizationId, "--name", "Shop");
+    const { projectId = "" } = await newShop();
     const [north] = SANDBOX_PROVIDERS;
     const { code = "", path = "", keyId = "", secret = "" } = north ?? {};
     const url = sandbox.url + path;
@@ -90,17 +61,7 @@ describe("routewright ramp", () => {
   });
 
   it("changes a project's settings, revokes tokens and removes identity providers", async () => {
-    const { organizationId = "" } = await json("org", "create", "--name", "Acme");
-    const { projectId = "" } = await json(
-      "project",
-      "create",
-      "--org",
-      organizationId,
-      "--name",
-      "Shop",
-      "--wallet-domain",
-      "a.example.com",
-    );
+    const { projectId = "" } = await newShop("--wallet-domain", "a.example.com");
     const project = ["--project", projectId];
     const read = async (): Promise<unknown> =>
       (JSON.parse((await routewright("project", "list", "--json")).out) as { projectId: string }[]).find(
@@ -125,8 +86,7 @@ describe("routewright ramp", () => {
   });
 
   it("lists, disables and enables webhooks", async () => {
-    const { organizationId = "" } = await json("org", "create", "--name", "Acme");
-    const { projectId = "" } = await json("project", "create", "--org", organizationId, "--name", "Shop");
+    const { projectId = "" } = await newShop();
     const project = ["--project", projectId];
     const url = "https://shop.example.com/hook";
     const { webhookId = "", secret = "" } = await json("webhook", "add", ...project, "--url", url);
@@ -188,8 +148,7 @@ describe("routewright ramp", () => {
   });
 
   it("rotates client secrets and signing keys", async () => {
-    const { organizationId = "" } = await json("org", "create", "--name", "Acme");
-    const { projectId = "" } = await json("project", "create", "--org", organizationId, "--name", "Shop");
+    const { projectId = "" } = await newShop();
     const { secretId = "" } = await json("secret", "add", "--project", projectId);
     expect(await routewright("secret", "add", "--project", projectId)).toMatchObject({ exit: 2, out: "" });
     await json("secret", "revoke", "--project", projectId, "--secret", secretId);

@@ -111,15 +111,6 @@ describe("a provider", () => {
     expect(await history(intent.id)).toEqual(WHOLE_WAY);
   });
 
-  it("whose answers are lost carries each order out once", async () => {
-    const before = await world.sandbox.executed();
-    await world.sandbox.set({ loseNextAnswers: 4 });
-    const intent = await started();
-    await reaches(intent, "COMPLETED");
-    expect((await world.sandbox.executed()).length - before.length).toBe(1);
-    expect(await history(intent.id)).toEqual(WHOLE_WAY);
-  });
-
   it("is called with no database transaction open", async () => {
     await world.sandbox.set({ slowMs: 800 });
     const creation = started();
