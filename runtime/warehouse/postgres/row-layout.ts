@@ -1,5 +1,6 @@
 import type { TextFormat } from "../../model/query.js";
 import { type ResultColumn, type ResultColumns, ROW_SEPARATORS } from "../warehouse.js";
+import { type Escapes, escapesOf, type Words, wordsOf } from "./bytes.js";
 import { type Kind, kindOf } from "./columns.js";
 
 /** How the values of a column are written: numbers, so that one loop switches on them. */
@@ -11,20 +12,6 @@ export const TIMESTAMP = 4;
 export const TEXT = 5;
 /** JSON in a field of CSV. */
 export const DOCUMENT = 6;
-
-/** A text as its bytes in words of four, which are written at once; behind its length are zeros. */
-export interface Words {
-  readonly words: Int32Array;
-  readonly length: number;
-}
-
-export function wordsOf(text: string): Words {
-  const bytes = Buffer.from(text);
-  const words = new Int32Array(Math.ceil(bytes.length / 4));
-  const view = new DataView(words.buffer);
-  bytes.forEach((byte, i) => view.setUint8(i, byte));
-  return { words: words.map((_, i) => view.getInt32(4 * i, true)), length: bytes.length };
-}
 
 export interface ColumnWriter {
   readonly kind: number;
@@ -55,17 +42,6 @@ export const AROUND_BYTES = 20;
 
 /** Length of `+00`. */
 const ZONE_BYTES = 3;
-
-/** What bytes become inside quotes; most stay as they are. */
-export interface Escapes {
-  readonly isEscaped: Uint8Array;
-  readonly texts: readonly Buffer[];
-}
-
-function escapesOf(texts: Readonly<Record<number, string>>): Escapes {
-  const bytes = Array.from({ length: 256 }, (_, byte) => Buffer.from(texts[byte] ?? ""));
-  return { isEscaped: Uint8Array.from(bytes, ({ length }) => Math.min(1, length)), texts: bytes };
-}
 
 /** Quotes, backslashes and control characters, as `JSON.stringify` writes them. */
 const JSON_ESCAPES = escapesOf(

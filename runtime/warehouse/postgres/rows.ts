@@ -1,19 +1,17 @@
 import type { TextFormat } from "../../model/query.js";
 import type { ResultColumns } from "../warehouse.js";
+import { copy, escape, framesIn, NO_MEMORY, Memory, put, putText, textOf, wordsOf } from "./bytes.js";
 import {
   AROUND_BYTES,
   BOOLEAN,
   type ColumnWriter,
   DATE,
   DOCUMENT,
-  type Escapes,
   layoutOf,
   NUMBER,
   TEXT,
   type TextLayout,
   TIMESTAMP,
-  type Words,
-  wordsOf,
 } from "./row-layout.js";
 
 /** Writes rows in a format from PostgreSQL's frames. The bytes of a result are those of `take`, in order, and of `end`. */
@@ -41,55 +39,6 @@ export function fieldTexts(frame: Buffer, offset: number, count: number): (strin
     at += Math.max(0, length);
   }
   return texts;
-}
-
-/**
- * Memory in which results are written, used again. With new memory for each, 100 rows took twice their bytes outside of V8's
- * heap: at half load it collected all garbage for every 16 requests, and Node took 209 µs a request instead of 132.
- */
-class Memory {
-  static readonly #free: Memory[] = [];
-  readonly bytes: Buffer;
-  readonly view: DataView;
-  /** Not the view's: V8 does not compile `byteLength` into its callers. */
-  readonly length: number;
-
-  constructor(length: number) {
-    this.length = length;
-    this.bytes = Buffer.allocUnsafeSlow(length);
-    this.view = new DataView(this.bytes.buffer);
-  }
-
-  /** With room for so many bytes at least. */
-  static take(length: number): Memory {
-    const free = Memory.#free.pop();
-    return free !== undefined && free.length >= length ? free : new Memory(Math.max(FIRST_BYTES, length));
-  }
-
-  release(): void {
-    if (this.length > 0 && this.length <= LONGEST_KEPT && Memory.#free.length < MOST_KEPT)
-      Memory.#free.push(this);
-  }
-}
-
-/** Bytes of new memory; what is kept has at most 4 MiB together. */
-const FIRST_BYTES = 64 * 1024;
-const LONGEST_KEPT = 512 * 1024;
-const MOST_KEPT = 8;
-
-const NO_MEMORY = new Memory(0);
-
-/** The view of the memory of frames that was used last: a socket reads into one memory. */
-let frames = {
-  memory: new ArrayBuffer(0) as ArrayBufferLike,
-  view: new DataView(new ArrayBuffer(0)),
-  length: 0,
-};
-
-function framesIn(memory: ArrayBufferLike): typeof frames {
-  if (frames.memory !== memory)
-    frames = { memory, view: new DataView(memory as ArrayBuffer), length: memory.byteLength };
-  return frames;
 }
 
 /** Spreadsheets take a text that begins so for a formula. */
@@ -250,78 +199,6 @@ export class TextWriter implements RowWriter {
     this.#addText(column, new DataView(buffer), byteOffset, byteOffset + length);
     return true;
   }
-}
-
-/** Writes a text and perhaps zeros behind it, and returns where it ends. */
-function put({ words, length }: Words, out: DataView, at: number): number {
-  for (let i = 0; i < words.length; i++) out.setInt32(at + 4 * i, words[i] as number, true);
-  return at + length;
-}
-
-/** Writes a text of ASCII. */
-function putText(text: string, out: DataView, at: number): number {
-  for (let i = 0; i < text.length; i++) out.setUint8(at + i, text.charCodeAt(i));
-  return at + text.length;
-}
-
-function textOf({ buffer }: DataView, from: number, to: number): string {
-  return Buffer.from(buffer, from, to - from).toString();
-}
-
-function copy(source: DataView, from: number, to: number, out: DataView, at: number): void {
-  new Uint8Array(out.buffer).set(new Uint8Array(source.buffer, from, to - from), at);
-}
-
-/** Copies bytes with escapes, and returns where they end. */
-function escape(
-  escapes: Escapes,
-  source: DataView,
-  from: number,
-  to: number,
-  out: DataView,
-  at: number,
-): number {
-  let end = at;
-  let i = from;
-  for (; i + 4 <= to; i += 4) {
-    const word = source.getInt32(i, true);
-    if (isPlain(word)) {
-      out.setInt32(end, word, true);
-      end += 4;
-    } else end = escapeBytes(escapes, source, i, i + 4, out, end);
-  }
-  return escapeBytes(escapes, source, i, to, out, end);
-}
-
-/** Whether none of four bytes is a control character, a quote or a backslash: no format escapes another. */
-function isPlain(word: number): boolean {
-  const quotes = word ^ 0x22222222;
-  const backslashes = word ^ 0x5c5c5c5c;
-  const found =
-    ((word - 0x20202020) & ~word) |
-    ((quotes - 0x01010101) & ~quotes) |
-    ((backslashes - 0x01010101) & ~backslashes);
-  return (found & 0x80808080) === 0;
-}
-
-function escapeBytes(
-  { isEscaped, texts }: Escapes,
-  source: DataView,
-  from: number,
-  to: number,
-  out: DataView,
-  at: number,
-): number {
-  let end = at;
-  for (let i = from; i < to; i++) {
-    const byte = source.getUint8(i);
-    if (isEscaped[byte] === 0) out.setUint8(end++, byte);
-    else {
-      const text = texts[byte] as Buffer;
-      for (let j = 0; j < text.length; j++) out.setUint8(end++, text[j] as number);
-    }
-  }
-  return end;
 }
 
 const DIGIT_9 = 0x39;
