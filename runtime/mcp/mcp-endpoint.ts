@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Endpoint } from "../model/endpoint.js";
-import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
+import { httpError, isHttpError, type Result } from "../model/errors.js";
 import { COMMON_HEADERS, NO_STORE, setHeaders } from "../http/headers.js";
 import { type ServedPath, type RouteContext, serveRoute } from "../handler/authorize-request.js";
 import type { Gateway } from "../handler/gateway.js";
 import type { Documents } from "../pages/documents.js";
-import { authorize, callerHeaders } from "../request/authorize.js";
+import { callerHeaders } from "../request/authorize.js";
 import { complexityError } from "../request/request-fields.js";
 import { readBodyText } from "../response/send.js";
 import { answerMcp, type McpCaller } from "./mcp.js";
@@ -27,8 +27,8 @@ export function serveMcp(
   return serveRoute(gateway, ROUTE, request, response, async (context) => {
     const message = await messageOf(context);
     if (message === null || isHttpError(message)) return message;
-    const error = await countBatch(gateway, request, message.json);
-    if (error) return error;
+    // Each message counts as one request. MCP has had no batches since 2025-06-18; its TypeScript client sends none.
+    if (Array.isArray(message.json) && message.json.length > 1) return httpError("batchTooLong", { max: 1 });
     const { caller, requestId } = context;
     setHeaders(response, [...callerHeaders(caller, requestId), ...COMMON_HEADERS, ...NO_STORE]);
     await answerMcp(mcpCaller(context, documents, endpointAt), request, response, message.json);
@@ -53,24 +53,6 @@ function mcpCaller(
       return endpoint === null ? unknownPath() : queryForTool(context, endpoint, fields, isSummary);
     },
   };
-}
-
-/** Messages of one body at most. */
-const MAX_BATCH = 20;
-
-/** Counts the further messages of a batch; the error of one that is too long or over the limit. */
-async function countBatch(
-  gateway: Gateway,
-  request: IncomingMessage,
-  json: unknown,
-): Promise<HttpError | null> {
-  const messages = Array.isArray(json) ? json.length : 1;
-  if (messages > MAX_BATCH) return httpError("batchTooLong", { max: MAX_BATCH });
-  for (let i = 1; i < messages; i++) {
-    const { error } = await authorize(gateway, request);
-    if (error) return error;
-  }
-  return null;
 }
 
 /** The JSON message of the body; null when the client has disconnected. */
