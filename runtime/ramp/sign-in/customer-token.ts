@@ -1,11 +1,5 @@
 import jwt from "jsonwebtoken";
-import {
-  createHash,
-  type KeyObject,
-  createPrivateKey,
-  generateKeyPairSync,
-  createPublicKey,
-} from "node:crypto";
+import { type KeyObject, createPrivateKey, generateKeyPairSync, createPublicKey } from "node:crypto";
 import { type ProjectId, projectId, newId } from "../database/id.js";
 import type { Vault } from "../core/vault.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
@@ -44,14 +38,7 @@ export interface Customer {
 interface Verified extends Customer {
   /** Revocations of the customer's tokens before this one was issued. */
   readonly generation: number;
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number;
 }
-
-/** Tokens that verified lately: a customer sends the same one with every call. */
-const MAX_HELD = 5_000;
-/** Lifetime of a cached verification: a removed key takes effect after it. */
-const CACHED_MS = 10_000;
 
 /** Signs a token of a customer and a generation; `expiresAt` in seconds since 1970. */
 type SignToken = (customer: Customer, generation: number, expiresAt: number) => string;
@@ -61,7 +48,6 @@ export class CustomerTokens {
   readonly #keys: SigningKeys;
   readonly #issuer: string;
   readonly #revocations: TokenRevocations;
-  readonly #held = new Map<string, Verified>();
 
   constructor(keys: SigningKeys, issuer: string, revocations: TokenRevocations) {
     this.#keys = keys;
@@ -88,32 +74,16 @@ export class CustomerTokens {
   async customerOf(authorization: string | undefined): Promise<Customer | null> {
     const token = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization ?? "")?.[1];
     if (token === undefined || token.length > 8_000) return null;
-    const digest = createHash("sha256").update(token).digest("base64");
-    const customer = this.#cached(digest) ?? (await this.#verify(token));
+    const customer = await this.#verify(token);
     if (customer === null) return null;
-    this.#remember(digest, customer);
     return (await this.#revocations.isRevoked(customer, customer.generation)) ? null : customer;
   }
 
-  #cached(digest: string): Verified | null {
-    const held = this.#held.get(digest);
-    if (held && held.expiresAt > this.#keys.now()) return held;
-    this.#held.delete(digest);
-    return null;
-  }
-
   async #verify(token: string): Promise<Verified | null> {
-    const { sub, pid, gen = 0, exp, aud } = (await this.#keys.verify(token, this.#issuer)) ?? {};
+    const { sub, pid, gen = 0, aud } = (await this.#keys.verify(token, this.#issuer)) ?? {};
     if (aud !== AUDIENCE) return null;
     if (typeof sub !== "string" || typeof pid !== "string") return null;
-    if (typeof gen !== "number" || typeof exp !== "number") return null;
-    const expiresAt = Math.min(exp * 1000, this.#keys.now() + CACHED_MS);
-    return { projectId: projectId(pid), customerId: sub, generation: gen, expiresAt };
-  }
-
-  #remember(digest: string, customer: Verified): void {
-    if (this.#held.size >= MAX_HELD && !this.#held.has(digest)) this.#held.clear();
-    this.#held.set(digest, customer);
+    return typeof gen === "number" ? { projectId: projectId(pid), customerId: sub, generation: gen } : null;
   }
 }
 
