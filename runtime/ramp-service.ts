@@ -17,14 +17,17 @@ export { readEnvironment } from "./operations/environment.js";
 export { createLogger } from "./http/logger.js";
 export { SANDBOX_PROVIDERS, startSandbox } from "./ramp/sandbox/sandbox-server.js";
 export * from "./ramp/operator/integrations.js";
-export { type ProjectSettings, updateProject } from "./ramp/operator/projects.js";
 export * from "./ramp/operator/projects.js";
-export { compareOrders } from "./ramp/operator/diagnostics.js";
-export { diagnose, listIntentSummaries, listStuckIntents, showIntent } from "./ramp/operator/diagnostics.js";
+export {
+  compareOrders,
+  diagnose,
+  listIntentSummaries,
+  listStuckIntents,
+  showIntent,
+} from "./ramp/operator/diagnostics.js";
 export * from "./ramp/core/audit.js";
 export { testProvider } from "./ramp/providers/provider-test.js";
-export { csvOf, reconcile } from "./ramp/operator/finance.js";
-export { listBalances, reportPostings } from "./ramp/operator/finance.js";
+export { csvOf, listBalances, reconcile, reportPostings } from "./ramp/operator/finance.js";
 export * from "./ramp/operator/intent-actions.js";
 export * from "./ramp/operator/webhooks.js";
 export { rotateVault } from "./ramp/core/vault.js";
