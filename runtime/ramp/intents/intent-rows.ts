@@ -1,4 +1,4 @@
-import type { Instruction, Receipt, Refund } from "../providers/protocol.js";
+import type { Instruction, OnboardingOrder, Receipt, Refund } from "../providers/protocol.js";
 import {
   OF_PROJECT,
   ofProject,
@@ -15,7 +15,6 @@ import type {
 } from "./intent.js";
 import { BALANCES, type Balances } from "./journal.js";
 import type { PollingPolicy } from "./lease.js";
-import { onboardingOrderOf } from "./orders.js";
 import { recordIntentEvent } from "./transitions.js";
 
 /** An intent as `SELECT` reads it: the columns of its transaction begin with `t_`. */
@@ -281,4 +280,18 @@ export async function recordIntent(
     onboardingOrder,
   ]);
   return { ...intent, onboardingOrder };
+}
+
+/**
+ * Orders are stored as the bytes that are sent, before they are: a provider that compares repeats of an idempotency key gets the
+ * same bytes, whatever has changed since.
+ */
+function onboardingOrderOf(
+  { id, type, src, dest, srcAmount, rail, price }: Intent,
+  customer: Pick<OnboardingOrder, "customerReference" | "wallets" | "callbackUrl">,
+): string {
+  const quoteId = price?.providerQuoteId;
+  const movement = { type, src, dest, srcAmount, rail, ...(quoteId === undefined ? {} : { quoteId }) };
+  const { customerReference, wallets, callbackUrl } = customer;
+  return JSON.stringify({ id, customerReference, wallets, movement, callbackUrl } satisfies OnboardingOrder);
 }

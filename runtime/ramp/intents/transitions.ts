@@ -2,7 +2,7 @@ import { type EventType, recordEvent } from "../webhooks/record-event.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
 import { orderIdOf } from "../database/id.js";
 import { bookOrder, bookVoid } from "./book.js";
-import { executionOrderOf } from "./orders.js";
+import type { ExecutionOrder, OnboardingOrder } from "../providers/protocol.js";
 import type { Price } from "../providers/quotes.js";
 import {
   type Intent,
@@ -245,4 +245,18 @@ function eventTransaction({ id, status, providerReference, receipt, refunds }: T
     ...(receipt && { receipt }),
     ...(refunds.length > 0 && { refunds }),
   };
+}
+
+/** The order of an intent's transaction: for the movement that was onboarded. */
+function executionOrderOf({ id: onboardingId, onboardingOrder }: Intent, id: string): string {
+  const order = JSON.parse(onboardingOrder ?? "null") as OnboardingOrder | null;
+  if (order === null) throw new Error("The customer's data is deleted: nothing more can be ordered.");
+  const { customerReference, movement, callbackUrl } = order;
+  return JSON.stringify({
+    id,
+    onboardingId,
+    customerReference,
+    movement,
+    callbackUrl,
+  } satisfies ExecutionOrder);
 }
