@@ -1,6 +1,6 @@
 import type { TextFormat } from "../../model/query.js";
 import type { ResultColumns } from "../warehouse.js";
-import { copy, escape, framesIn, NO_MEMORY, Memory, put, putText, textOf, wordsOf } from "./bytes.js";
+import { copy, escape, framesIn, type Memory, NO_MEMORY, put, putText, textOf, wordsOf } from "./bytes.js";
 import {
   AROUND_BYTES,
   BOOLEAN,
@@ -162,15 +162,8 @@ export class TextWriter implements RowWriter {
 
   /** The memory, with room for so many bytes. */
   #room(length: number): Memory {
-    if (this.#memory.length - this.#at < length) this.#grow(length);
+    if (this.#memory.length - this.#at < length) this.#memory = this.#memory.grown(this.#at, length);
     return this.#memory;
-  }
-
-  #grow(length: number): void {
-    const before = this.#memory;
-    this.#memory = Memory.take(Math.max(2 * before.length, this.#at + length));
-    before.bytes.copy(this.#memory.bytes, 0, 0, this.#at);
-    before.release();
   }
 
   get #place(): { out: DataView; outBytes: number; at: number } {
