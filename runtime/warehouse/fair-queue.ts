@@ -121,11 +121,15 @@ export class FairQueue {
   /** False when the queue, or the caller's, table's or tier's share of it, is full; `isAdmitted` skips these limits. */
   add(waiter: Waiter, isAdmitted = false): boolean {
     if (!isAdmitted && !this.#places.hasRoom(waiter)) return false;
-    const caller = this.#callers.get(waiter.callerId) ?? { servedAt: -Infinity, longUntil: -Infinity };
-    this.#callers.set(waiter.callerId, caller);
     this.#places.take(waiter, 1);
-    this.#entries.push({ waiter, caller, since: performance.now() });
+    this.#entries.push({ waiter, caller: this.#callerOf(waiter), since: performance.now() });
     return true;
+  }
+
+  #callerOf({ callerId }: Holder): Caller {
+    const caller = this.#callers.get(callerId) ?? { servedAt: -Infinity, longUntil: -Infinity };
+    this.#callers.set(callerId, caller);
+    return caller;
   }
 
   /** Whether a waiting query may use a connection now. */
@@ -137,7 +141,7 @@ export class FairQueue {
   next(): { waiter: Waiter; lease: Lease } | null {
     for (let best; (best = this.#best()) !== null;) {
       const { waiter } = this.#remove(best);
-      if (waiter.isStillNeeded()) return { waiter, lease: this.#lease(best) };
+      if (waiter.isStillNeeded()) return { waiter, lease: this.#lease(waiter, best.caller, best.since) };
       waiter.fail(new QueryAbandoned());
     }
     return null;
@@ -145,12 +149,10 @@ export class FairQueue {
 
   /** A lease without waiting; null where the query has to wait. */
   tryAcquire(ticket: QueryTicket): Lease | null {
-    if (this.#entries.length > 0) return null;
-    const nothing = (): void => undefined;
-    this.add({ ...ticket, isStillNeeded: () => true, start: nothing, fail: nothing }, true);
-    const next = this.next();
-    if (next === null) this.drain();
-    return next?.lease ?? null;
+    const now = performance.now();
+    if (this.#entries.length > 0 || !this.#isFree(now)) return null;
+    const caller = this.#callerOf(ticket);
+    return this.#hasRoom(ticket, caller, now) ? this.#lease(ticket, caller, now) : null;
   }
 
   /** Dequeues all queries. */
@@ -168,25 +170,31 @@ export class FairQueue {
   }
 
   #best(): Entry | null {
-    const { leases } = this.#leased;
-    if (leases.length >= this.capacity) return null;
     const now = performance.now();
-    for (const lease of leases) lease.noteLong(now);
+    if (!this.#isFree(now)) return null;
     let best: Entry | null = null;
     let bestTime = Infinity;
     for (const entry of this.#entries) {
       const time = Math.max(entry.since, entry.caller.servedAt);
-      if (time >= bestTime || !this.#hasRoom(entry, now)) continue;
+      if (time >= bestTime || !this.#hasRoom(entry.waiter, entry.caller, now)) continue;
       best = entry;
       bestTime = time;
     }
     return best;
   }
 
-  #hasRoom({ waiter, caller }: Entry, now: number): boolean {
+  /** Whether a connection is free. Running queries may have become long. */
+  #isFree(now: number): boolean {
+    const { leases } = this.#leased;
+    if (leases.length >= this.capacity) return false;
+    for (const lease of leases) lease.noteLong(now);
+    return true;
+  }
+
+  #hasRoom(holder: Holder, caller: Caller, now: number): boolean {
     const { connections, long } = this.#leased;
-    if (!connections.hasRoom(waiter) || this.#options.memory?.hasRoom(waiter) === false) return false;
-    return caller.longUntil <= now || long?.hasRoom(waiter) !== false;
+    if (!connections.hasRoom(holder) || this.#options.memory?.hasRoom(holder) === false) return false;
+    return caller.longUntil <= now || long?.hasRoom(holder) !== false;
   }
 
   #remove(entry: Entry): Entry {
@@ -195,12 +203,12 @@ export class FairQueue {
     return entry;
   }
 
-  #lease({ caller, waiter, since }: Entry): Lease {
+  #lease(holder: Holder, caller: Caller, since: number): Lease {
     const now = performance.now();
     this.#started++;
     this.#waitedMs += now - since;
     caller.servedAt = now;
-    return new Lease(waiter, caller, this.#leased, now);
+    return new Lease(holder, caller, this.#leased, now);
   }
 }
 
