@@ -28,7 +28,7 @@ export function serveMcp(
     const message = await messageOf(context);
     if (message === null || isHttpError(message)) return message;
     // Each message counts as one request. MCP has had no batches since 2025-06-18; its TypeScript client sends none.
-    if (Array.isArray(message.json) && message.json.length > 1) return httpError("batchTooLong", { max: 1 });
+    if (Array.isArray(message.json) && message.json.length > 1) return httpError("batchTooLong");
     const { caller, requestId } = context;
     setHeaders(response, [...callerHeaders(caller, requestId), ...COMMON_HEADERS, ...NO_STORE]);
     await answerMcp(mcpCaller(context, documents, endpointAt), request, response, message.json);

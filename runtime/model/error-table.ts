@@ -224,8 +224,8 @@ export const ERRORS = {
   },
   batchTooLong: {
     status: 400,
-    detail: "A batch of MCP messages must not hold more than {max}.",
-    when: "the body of `POST /mcp` is a list with more messages",
+    detail: "Request body must hold one MCP message.",
+    when: "the body of `POST /mcp` is a list of several messages",
   },
   bodyTooLarge: {
     status: 413,

@@ -321,7 +321,7 @@ describe("a batch", () => {
     expect((await send(limited, batch(1)))[0]).toBe(200);
     expect(await send(limited, batch(2))).toEqual([
       400,
-      '{"detail":"A batch of MCP messages must not hold more than 1."}',
+      '{"detail":"Request body must hold one MCP message."}',
       "1",
     ]);
     expect((await send(limited, message(1)))[0]).toBe(200);
