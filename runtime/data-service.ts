@@ -64,7 +64,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     load: gateway.warehouse.load,
     degraded: {
       rate_limits: gateway.rates.degraded !== null,
-      replicas: gateway.warehouse.degraded !== null,
+      database: gateway.warehouse.degraded !== null,
     },
     dataAges: dataAgesOf(active.current, builds),
   });

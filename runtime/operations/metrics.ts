@@ -22,7 +22,7 @@ export interface ServedRelease {
   readonly missingRelations: readonly string[];
   readonly load: WarehouseLoad;
   /** What works less well than it should, while queries still succeed. */
-  readonly degraded: Readonly<Record<"rate_limits" | "replicas", boolean>>;
+  readonly degraded: Readonly<Record<"rate_limits" | "database", boolean>>;
   /** By category: seconds since the data of its oldest endpoint was built. Without endpoints whose builds are unknown. */
   readonly dataAges: ReadonlyMap<string, number>;
 }
@@ -138,7 +138,7 @@ function ofRelease(served: () => ServedRelease): readonly CollectedMetric[] {
     ],
     [
       "degraded",
-      "1 while rate limits are counted per process as Redis is unreachable, or a server of several is out of service.",
+      "1 while rate limits are counted per process as Redis is unreachable, or the database refuses the queries of the role.",
       () =>
         Object.entries(served().degraded).map(([part, isDegraded]) => [part, Number(isDegraded)] as const),
       "part",

@@ -208,7 +208,7 @@ export interface Warehouse {
   /** The first value that is not of its column's type, as an error. */
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null;
   readonly load: WarehouseLoad;
-  /** Why the warehouse is degraded while queries still succeed; null while it is not. */
+  /** Why queries fail although the database responds, as a sentence for `/health`; null while they do not. */
   readonly degraded: string | null;
   /** Looks up which relations exist, so that `missingRelations` names the others. Never rejects. */
   checkRelations(relations: readonly Relation[]): Promise<void>;

@@ -39,7 +39,7 @@ export const IDLE_RELEASE: ServedRelease = {
   manifest: null,
   skippedModels: 0,
   load: { running: 0, waiting: 0, started: 0, waitedMs: 0 },
-  degraded: { rate_limits: false, replicas: false },
+  degraded: { rate_limits: false, database: false },
   dataAges: new Map(),
   missingRelations: [],
 };
