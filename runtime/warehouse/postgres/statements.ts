@@ -63,6 +63,7 @@ export interface StatementSink extends RowSink {
   readonly mayBeLong: boolean;
 }
 
+/** To the end of the transaction. `SET LOCAL` logs a warning in an implicit one; the row of a `SELECT` would be one of the result. */
 const WITHOUT_TIMEOUT = "DO $$ BEGIN PERFORM set_config('statement_timeout', '0', true); END $$";
 
 /** A statement on its connection. */
