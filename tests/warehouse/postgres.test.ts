@@ -50,7 +50,7 @@ describe("a query whose result is no longer needed", () => {
   const sleeping = async (): Promise<number> => {
     const [row] = await query(
       `SELECT count(*)::int AS n FROM pg_stat_activity
-       WHERE application_name = 'routewright' AND state = 'active' AND wait_event = 'PgSleep'`,
+       WHERE application_name = 'routewright' AND state = 'active' AND wait_event = 'PgSleep' AND query LIKE '%${schema}%'`,
     );
     return Number(row?.["n"]);
   };
