@@ -134,8 +134,9 @@ describe.skipIf(servers === null)("a cluster of two ClickHouse servers", () => {
   it("never gives half of the rows where a server of the cluster is dead", async () => {
     const url = await serve(second.url("shop", "api:secret"));
     await first.kill();
+    expect((await ask(url)).status).toBe(200);
+    // The last one: on a busy machine the engine of the tests ends itself (SIGABRT) after one in eight of these queries.
     expect(statusAndBody(await ask(url, "both"))).toEqual(UNREACHABLE);
-    await expect.poll(async () => (await ask(url)).status).toBe(200);
   });
 
   it("answers 503 where the server itself is dead, and its health too", async () => {
