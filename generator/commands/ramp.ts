@@ -1,3 +1,4 @@
+import type { ReplayFilter } from "@routewright/runtime/ramp";
 import type { CliCommand } from "./command.js";
 import { collect, EXAMPLE_ID, type Flags, type Group, groupOf, text, integerBetween } from "./ramp/group.js";
 import { addFinance } from "./ramp/finance.js";
@@ -57,15 +58,12 @@ function addWebhooks({ addForProject }: Group): void {
   addForProject(
     "set",
     "change a receiver's address; pending events go to the new one",
-    "--url https://shop.example/events",
-    ({ ramp, database, vault }, id, flags) =>
-      ramp.setWebhook(database, vault, id, {
-        ...addressOf(flags),
-        ...givenFlags(flags, { webhook: "webhookId" }),
-      }),
+    `--webhook ${EXAMPLE_ID} --url https://shop.example/events`,
+    ({ ramp, database }, id, flags) =>
+      ramp.setWebhook(database, id, { ...addressOf(flags), webhookId: text(flags, "webhook") }),
   )
     .requiredOption("--url <url>", "the receiver's address")
-    .option("--webhook <id>", "the webhook's id; default: the project's only one, added if there is none")
+    .requiredOption("--webhook <id>", "the webhook's id")
     .option("--allow-private", "allow private addresses", false)
     .option(...CONCURRENCY)
     .option(...EVENTS);
@@ -76,16 +74,6 @@ function addWebhooks({ addForProject }: Group): void {
   addForProject("ping", "send a test event", `--webhook ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
     ramp.testWebhook(database, id, text(flags, "webhook")),
   ).requiredOption("--webhook <id>", "the webhook's id");
-  for (const [usage, description] of [
-    ["enable", "deliver events to a receiver again, pending ones first"],
-    ["disable", "deliver nothing to a receiver; its pending events wait"],
-  ] as const)
-    addForProject(usage, description, `--webhook ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
-      ramp.enableWebhook(database, id, {
-        webhookId: text(flags, "webhook"),
-        isEnabled: usage === "enable",
-      }),
-    ).requiredOption("--webhook <id>", "the webhook's id");
   addForProject(
     "rotate-secret",
     "print a new signing secret once; both secrets sign until the overlap ends",
@@ -103,11 +91,7 @@ function addWebhooks({ addForProject }: Group): void {
     "deliver events again; default: the exhausted ones",
     "--since 2026-06-01T00:00:00Z --status EXHAUSTED",
     ({ ramp, database }, id, flags) =>
-      ramp.replayWebhooks(
-        database,
-        id,
-        givenFlags(flags, { event: "event", since: "since", until: "until", status: "status" }),
-      ),
+      ramp.replayWebhooks(database, id, flags as ReplayFilter),
   )
     .option("--event <id>", "one event")
     .option("--since <time>", "events from this time on")
@@ -133,15 +117,6 @@ const EVENTS = [
   "a type of events that it gets; repeatable, default: all",
   collect,
 ] as const;
-
-/** The flags that were given, under the names that the set-up uses. */
-function givenFlags(flags: Flags, names: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(names).flatMap(([flag, name]) =>
-      typeof flags[flag] === "string" ? [[name, flags[flag]]] : [],
-    ),
-  );
-}
 
 function addIntents({ add }: Group): void {
   add("intents", "list intents that need attention, with the reason", "--stuck", ({ ramp, database }) =>

@@ -1,7 +1,6 @@
 import { IntervalJob } from "./core/claim-worker.js";
 import { projectId } from "./database/id.js";
 import type { RampDatabase } from "./database/ramp-database.js";
-import { giveEventPositions } from "./webhooks/record-event.js";
 import { type ProviderContext, refreshCapabilities } from "./providers/provider-connections.js";
 
 /** Interval of housekeeping. Each process does it; no row is deleted twice. */
@@ -15,21 +14,12 @@ export function startHousekeeping(ramp: ProviderContext, retentionDays: number):
 /** Deletes expired rows and refreshes the capabilities of providers. */
 async function housekeep(ramp: ProviderContext, retentionDays: number): Promise<void> {
   await deleteExpired(ramp.database, retentionDays);
-  await giveAllPositions(ramp.database);
   const projects = await ramp.database.asOperator((tx) =>
     tx.rows<{ project_id: string }>(
       "SELECT DISTINCT project_id FROM ramp.provider_connections WHERE enabled AND capabilities_at < now() - interval '5 min'",
     ),
   );
   for (const { project_id } of projects) await refreshCapabilities(ramp, projectId(project_id));
-}
-
-/** So that the first poller of a project does not wait for the positions of months. */
-async function giveAllPositions(database: RampDatabase): Promise<void> {
-  const projects = await database.asOperator((tx) =>
-    tx.rows<{ project_id: string }>("SELECT DISTINCT project_id FROM ramp.events WHERE position IS NULL"),
-  );
-  for (const { project_id } of projects) await database.inProject(projectId(project_id), giveEventPositions);
 }
 
 /** Rows deleted in one transaction: a large backlog must not hold locks or fill the write-ahead log at once. */

@@ -11,7 +11,6 @@ import {
   executeTransaction,
   getTransaction,
 } from "./routes/intents.js";
-import { getEvents } from "./routes/events.js";
 import {
   createExternalAccounts,
   getExternalAccounts,
@@ -49,7 +48,6 @@ export const ROUTES: readonly Route[] = [
   removeExternalAccount,
   getWalletNonce,
   createWalletToken,
-  getEvents,
   receiveCallback,
 ];
 

@@ -125,7 +125,6 @@ const TAGS = [
     description: "Create, execute, cancel and read a customer's intents.",
   },
   { name: "Wallet sign-in", paths: /^\/v1\/auth\/wallet/, description: "Sign in with Ethereum (EIP-4361)." },
-  { name: "Events", paths: /^\/v1\/events/, description: "A project's events." },
   { name: "Providers", paths: /^\/v1\/provider-callbacks/, description: "Called by providers." },
 ] as const;
 

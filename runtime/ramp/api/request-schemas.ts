@@ -1,6 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { INTENT_STATUSES } from "../intents/intent.js";
-import { EVENT_TYPES } from "../webhooks/record-event.js";
 import { Rail } from "../providers/protocol.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
 import { literals, Nullable } from "../core/json-schema.js";
@@ -163,17 +162,6 @@ export const ProjectIntentsQuery = Type.Object(
   { additionalProperties: false },
 );
 export type ProjectIntentsQuery = Static<typeof ProjectIntentsQuery>;
-
-export const EventsQuery = Type.Object(
-  {
-    type: Type.Optional(literals(EVENT_TYPES)),
-    order: Type.Optional(
-      Type.String({ enum: ["asc", "desc"], description: "desc, newest first, unless set." }),
-    ),
-    ...PageQuery.properties,
-  },
-  { additionalProperties: false },
-);
 
 export const QuoteQuery = Type.Object(
   {

@@ -1,7 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { literals, Nullable } from "../core/json-schema.js";
 import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
-import { EVENT_TYPES } from "../webhooks/record-event.js";
 import { Fees, Instruction, Receipt, Refund } from "../providers/protocol.js";
 
 /** Schemas of all answers: they type the views, and they are the OpenAPI document's. */
@@ -188,17 +187,6 @@ export const ExternalAccountView = Type.Object(
 
 const AccountRef = Type.Unsafe<Static<typeof ExternalAccountView>>(Type.Ref("ExternalAccount"));
 export const ExternalAccountsView = Type.Object({ source: AccountRef, destination: AccountRef });
-
-export const EventView = Type.Object(
-  {
-    id: Uuid,
-    type: literals(EVENT_TYPES),
-    timestamp: DateTime,
-    sequence: Type.Integer({ description: "Grows with each event; numbers may be missing." }),
-    data: Type.Record(Type.String(), Type.Unknown()),
-  },
-  { $id: "Event" },
-);
 
 export type IntentView = Static<typeof IntentView>;
 export type TransactionView = Static<typeof TransactionView>;

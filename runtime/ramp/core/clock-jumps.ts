@@ -16,7 +16,6 @@ const DEADLINES = [
   "UPDATE ramp.quotes SET expires_at = expires_at + $1",
   `UPDATE ramp.webhook_deliveries SET attempt_at = attempt_at + $1, attempted_until = attempted_until + $1
      WHERE status = 'PENDING'`,
-  "UPDATE ramp.webhook_endpoints SET paused_until = paused_until + $1 WHERE paused_until IS NOT NULL",
 ] as const;
 
 /**

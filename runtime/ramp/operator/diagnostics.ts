@@ -21,7 +21,6 @@ interface Finding {
 /** A due row that no server has taken up for this long means that none runs or that all are stuck. */
 const OVERDUE = "interval '1 minute'";
 const RECENT = "interval '7 days'";
-/** Deliveries to a disabled endpoint wait on purpose. */
 const TO_ENABLED =
   "EXISTS (SELECT FROM ramp.webhook_endpoints e WHERE e.project_id = d.project_id AND e.id = d.endpoint_id AND e.enabled)";
 

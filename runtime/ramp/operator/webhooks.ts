@@ -81,40 +81,23 @@ export async function addWebhook(
   return succeeded({ webhookId, secret });
 }
 
-/**
- * Changes the address of an endpoint; pending deliveries go to the new one, and the secret stays. Without an id: the project's
- * only enabled endpoint, which is added when there is none.
- */
+/** Changes the address of an endpoint; pending deliveries go to the new one, and the secret stays. */
 export async function setWebhook(
   database: RampDatabase,
-  vault: Vault,
   projectId: ProjectId,
-  address: WebhookAddress & { readonly webhookId?: string },
-): Promise<Outcome<{ webhookId: string; secret?: string }>> {
+  { webhookId, ...address }: WebhookAddress & { readonly webhookId: string },
+): Promise<Outcome<{ webhookId: string }>> {
   const problem = addressProblem(address);
   if (problem !== null) return failed(problem);
-  const ids = await database.inProject(projectId, enabledIds);
-  const { webhookId = ids[0] } = address;
-  if (webhookId === undefined) return addWebhook(database, vault, projectId, address);
-  if (address.webhookId === undefined && ids.length > 1)
-    return failed("The project has several endpoints: name one with --webhook.");
   const { url, allowPrivate, concurrency = null, eventTypes = null } = address;
   return database.inProject(projectId, (tx) =>
     changeWebhook(
       tx,
       webhookId,
-      `url = $2, allow_private = $3, concurrency = COALESCE($4, concurrency), event_types = COALESCE($5, event_types),
-       failures = 0, paused_until = NULL`,
+      `url = $2, allow_private = $3, concurrency = COALESCE($4, concurrency), event_types = COALESCE($5, event_types)`,
       [url, allowPrivate, concurrency, eventTypes],
     ),
   );
-}
-
-async function enabledIds(tx: ProjectTransaction): Promise<readonly string[]> {
-  const rows = await tx.rows<{ id: string }>(
-    "SELECT id FROM ramp.webhook_endpoints WHERE enabled ORDER BY id",
-  );
-  return rows.map(({ id }) => id);
 }
 
 /** Gives an endpoint a new secret, shown once. Until the overlap ends, deliveries carry a signature of each secret. */
@@ -140,25 +123,11 @@ export async function rotateWebhookSecret(
 export function listWebhooks(database: RampDatabase, projectId: ProjectId): Promise<DatabaseRow[]> {
   return database.inProject(projectId, (tx) =>
     tx.rows(
-      `SELECT id AS "webhookId", url, enabled, concurrency, event_types AS "eventTypes", failures, created_at AS "createdAt", (SELECT count(*)::int FROM ramp.webhook_deliveries d
+      `SELECT id AS "webhookId", url, concurrency, event_types AS "eventTypes", created_at AS "createdAt", (SELECT count(*)::int FROM ramp.webhook_deliveries d
          WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING') AS pending
        FROM ramp.webhook_endpoints e WHERE deleted_at IS NULL ORDER BY created_at, id`,
     ),
   );
-}
-
-/**
- * Disables or enables an endpoint. Disabled, it gets no new events and its pending deliveries wait; enabling resets its failures.
- */
-export async function enableWebhook(
-  database: RampDatabase,
-  projectId: ProjectId,
-  { webhookId, isEnabled }: { readonly webhookId: string; readonly isEnabled: boolean },
-): Promise<Outcome<{ webhookId: string; enabled: boolean }>> {
-  const changed = await database.inProject(projectId, (tx) =>
-    changeWebhook(tx, webhookId, "enabled = $2, failures = 0, paused_until = NULL", [isEnabled]),
-  );
-  return changed.ok ? succeeded({ ...changed.value, enabled: isEnabled }) : changed;
 }
 
 /** Deletes an endpoint: it gets nothing more, and what waits for it is dropped. */

@@ -17,17 +17,9 @@ export interface DeliveryPolicy {
   readonly timeoutMs: number;
   /** Deliveries of this process at a time. */
   readonly maxInFlight: number;
-  /** After this many failed attempts in a row an endpoint is paused for `breakerPauseMs`, then gets one attempt at a time. */
-  readonly breakerFailures: number;
-  readonly breakerPauseMs: number;
 }
 
-export const DEFAULT_DELIVERY_POLICY: DeliveryPolicy = {
-  timeoutMs: 10_000,
-  maxInFlight: 500,
-  breakerFailures: 5,
-  breakerPauseMs: 30_000,
-};
+export const DEFAULT_DELIVERY_POLICY: DeliveryPolicy = { timeoutMs: 10_000, maxInFlight: 500 };
 
 /** How often due deliveries are looked for. */
 const POLL_MS = 250;
@@ -72,7 +64,7 @@ export function startDeliveryWorker(ramp: DeliveryContext, policy: DeliveryPolic
         const result = await send(ramp, policy, delivery);
         // After a crash here the attempt is repeated: an event is delivered at least once.
         await failpoint("delivery.answered");
-        const status = await database.asOperator((tx) => recordAttempt(tx, policy, delivery, result));
+        const status = await database.asOperator((tx) => recordAttempt(tx, delivery, result));
         if (status === "EXHAUSTED") await notifyExhausted(ramp, delivery, result);
       },
     },
@@ -87,12 +79,12 @@ export function startDeliveryWorker(ramp: DeliveryContext, policy: DeliveryPolic
  */
 async function claimDue(
   tx: OperatorTransaction,
-  { breakerFailures, timeoutMs }: DeliveryPolicy,
+  { timeoutMs }: DeliveryPolicy,
   capacity: number,
 ): Promise<readonly Delivery[]> {
   const endpoints = await tx.rows<{ id: string }>(
-    `SELECT e.id FROM ramp.webhook_endpoints e WHERE e.enabled AND (e.paused_until IS NULL OR e.paused_until <= now())
-       AND EXISTS (SELECT FROM ramp.webhook_deliveries d WHERE d.project_id = e.project_id AND d.endpoint_id = e.id
+    `SELECT e.id FROM ramp.webhook_endpoints e WHERE e.enabled AND EXISTS (
+       SELECT FROM ramp.webhook_deliveries d WHERE d.project_id = e.project_id AND d.endpoint_id = e.id
          AND d.status = 'PENDING' AND d.attempt_at <= now())
      FOR NO KEY UPDATE OF e SKIP LOCKED`,
   );
@@ -100,7 +92,7 @@ async function claimDue(
   const until = `now() + interval '${String(Math.ceil(timeoutMs / 1000) + CLAIM_GRACE_SECONDS)} s'`;
   return tx.rows<Delivery>(
     `WITH endpoint AS (
-       SELECT e.*, CASE WHEN e.failures >= $2 THEN 1 ELSE e.concurrency END - (
+       SELECT e.*, e.concurrency - (
          SELECT count(*) FROM ramp.webhook_deliveries b
          WHERE b.project_id = e.project_id AND b.endpoint_id = e.id AND b.attempted_until > now()) AS free
        FROM ramp.webhook_endpoints e WHERE e.id = ANY($1::uuid[])),
@@ -109,14 +101,14 @@ async function claimDue(
          SELECT d.project_id, d.id, d.attempt_at FROM ramp.webhook_deliveries d
          WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING' AND d.attempt_at <= now()
          ORDER BY d.attempt_at, d.event_id LIMIT GREATEST(e.free, 0) FOR NO KEY UPDATE SKIP LOCKED) d
-       ORDER BY d.attempt_at LIMIT $3)
+       ORDER BY d.attempt_at LIMIT $2)
      UPDATE ramp.webhook_deliveries d SET attempts = attempts + 1, attempted_until = ${until}, attempt_at = ${until}, updated_at = now()
      FROM due, ramp.events v, endpoint e
      WHERE d.project_id = due.project_id AND d.id = due.id AND v.project_id = d.project_id AND v.id = d.event_id
        AND e.project_id = d.project_id AND e.id = d.endpoint_id
      RETURNING d.project_id, d.id, d.attempts, d.event_id, v.type AS event_type, v.body, d.endpoint_id, e.url, e.secret, e.allow_private,
        CASE WHEN e.previous_secret_until > now() THEN e.previous_secret END AS previous_secret`,
-    [endpoints.map(({ id }) => id), breakerFailures, capacity],
+    [endpoints.map(({ id }) => id), capacity],
   );
 }
 
@@ -152,21 +144,12 @@ async function send(
 
 async function recordAttempt(
   tx: OperatorTransaction,
-  { breakerFailures, breakerPauseMs }: DeliveryPolicy,
-  { project_id, id, attempts, endpoint_id }: Delivery,
+  { project_id, id, attempts }: Delivery,
   result: OutboundResult,
 ): Promise<string> {
   const isDelivered = result.kind === "answered" && result.status >= 200 && result.status < 300;
   const pause = RETRY_SECONDS[attempts - 1];
   const status = isDelivered ? "DELIVERED" : pause === undefined ? "EXHAUSTED" : "PENDING";
-  // Locks the endpoint before the delivery, as claims do: another order could deadlock. `write` does not wait, but the
-  // statements of a transaction run in the order in which they are sent.
-  tx.write(
-    `UPDATE ramp.webhook_endpoints SET failures = CASE WHEN $3 THEN 0 ELSE failures + 1 END,
-       paused_until = CASE WHEN NOT $3 AND failures + 1 >= $4 THEN now() + make_interval(secs => $5) END
-     WHERE project_id = $1 AND id = $2 AND NOT ($3 AND failures = 0)`,
-    [project_id, endpoint_id, isDelivered, breakerFailures, breakerPauseMs / 1000],
-  );
   // Writes nothing if the claim has expired and another process has begun the next attempt.
   await tx.rows(
     `UPDATE ramp.webhook_deliveries SET status = $3, last_result = $4, attempted_until = NULL, updated_at = now(),

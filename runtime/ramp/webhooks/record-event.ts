@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Fees, Receipt, Refund } from "../providers/protocol.js";
-import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/ramp-database.js";
+import { ofProject, type ProjectTransaction } from "../database/ramp-database.js";
 import { newId } from "../database/id.js";
 
 const Id = Type.String({ format: "uuid" });
@@ -85,28 +85,4 @@ export function recordEvent(tx: ProjectTransaction, { type, intentId, data, only
        AND ($7::uuid IS NULL OR e.id <> $7)`,
     [newId(), type, `${head},"sequence":`, `,"data":${tail}}`, intentId, only ?? null, except ?? null],
   );
-}
-
-/** Events that get their positions in one statement. */
-const POSITION_BATCH = 10_000;
-
-/**
- * Gives the committed events of the project their positions, after all that have one. One transaction at a time does it, so what
- * commits later gets a later position, whatever its sequence number. A horizon of transaction ids would wait for the longest
- * transaction of the whole server, such as a dbt build, and does not survive a restore into another one.
- */
-export async function giveEventPositions(tx: ProjectTransaction): Promise<void> {
-  // Each statement sees what is committed when it starts: the lock comes first.
-  tx.write("SELECT pg_advisory_xact_lock(hashtextextended('ramp.events ' || ramp.current_project(), 0))");
-  for (let given = POSITION_BATCH; given === POSITION_BATCH;)
-    given = (
-      await tx.rows(
-        `WITH next AS (
-           SELECT id, row_number() OVER (ORDER BY sequence) AS n FROM ramp.events WHERE ${OF_PROJECT} AND position IS NULL
-           ORDER BY sequence LIMIT $1)
-         UPDATE ramp.events e SET position = n + COALESCE((SELECT max(position) FROM ramp.events WHERE ${OF_PROJECT}), 0)
-         FROM next WHERE ${ofProject("e")} AND e.id = next.id RETURNING e.id`,
-        [POSITION_BATCH],
-      )
-    ).length;
 }

@@ -3,7 +3,6 @@ import { clientAddress } from "../../../runtime/http/headers.js";
 import { createLogger } from "../../../runtime/http/logger.js";
 import { armFailpoint, type Failpoint } from "../../../runtime/ramp/core/failpoints.js";
 import { DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
-import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/deliver.js";
 import { startRamp } from "../../../runtime/ramp/start-ramp.js";
 
 const {
@@ -35,7 +34,6 @@ const ramp = await startRamp({
     followUpPollMs: 500,
   },
   providerCalls: { timeoutMs: 700, breakerPauseMs: 500 },
-  deliveries: { ...DEFAULT_DELIVERY_POLICY, breakerPauseMs: 50 },
   limits: {
     perCustomer: 1_000_000,
     perProject: 1_000_000,

@@ -1,5 +1,4 @@
 import { atEnd } from "../../support/at-end.js";
-import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/deliver.js";
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { createLogger } from "../../../runtime/http/logger.js";
@@ -166,7 +165,6 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
     log: createLogger(process.env["RAMP_TEST_LOG"] ?? "silent"),
     polling: FAST,
     providerCalls: { ...DEFAULT_CALL_POLICY, breakerPauseMs: 500 },
-    deliveries: { ...DEFAULT_DELIVERY_POLICY, breakerPauseMs: 50 },
     limits: {
       perCustomer: 1_000_000,
       perProject: 1_000_000,

@@ -2,7 +2,6 @@ import { customerIdOf } from "../../../runtime/ramp/database/id.js";
 import { describe, expect, it } from "vitest";
 import { RETRY_SECONDS } from "../../../runtime/ramp/webhooks/deliver.js";
 import { isPublicAddress } from "../../../runtime/http/outbound-http.js";
-import { recordEvent } from "../../../runtime/ramp/webhooks/record-event.js";
 import { replayWebhooks, addWebhook } from "../../../runtime/ramp/operator/webhooks.js";
 import { ownReceiver } from "../support/receiver.js";
 import {
@@ -23,68 +22,6 @@ const deliveries = (project: TestProject): Promise<Record<string, unknown>[]> =>
     "SELECT d.*, extract(epoch FROM d.attempt_at - d.updated_at)::int AS pause FROM ramp.webhook_deliveries d WHERE project_id = $1 ORDER BY created_at, id",
     [project.id],
   );
-
-/** All that a poller gets that goes on from the last event it has, `limit` at a time. */
-async function pollAll(project: TestProject, from: string | null): Promise<string[]> {
-  const ids: string[] = [];
-  for (let last = from; ; last = ids.at(-1) ?? null) {
-    const after = last === null ? "" : `&starting_after=${last}`;
-    const { json } = await world.call("GET", `/v1/events?order=asc&limit=100${after}`, {
-      auth: project.basic,
-    });
-    const page = (json as { id: string }[]).map(({ id }) => id);
-    if (page.length === 0) return ids;
-    ids.push(...page);
-  }
-}
-
-describe("a poller of GET /v1/events?order=asc", () => {
-  const written = async (project: TestProject): Promise<string[]> =>
-    (
-      await ownerRows(world.databaseUrl, "SELECT id FROM ramp.events WHERE project_id = $1", [project.id])
-    ).map(({ id }) => String(id));
-  const record = (project: TestProject, until: Promise<void>): Promise<void> =>
-    world.database.inProject(project.id, async (tx) => {
-      recordEvent(tx, { type: "webhook.test", intentId: null, data: {} });
-      await tx.row("SELECT 1");
-      await until;
-    });
-
-  it("gets an event that commits after a later one", async () => {
-    const project = await world.project();
-    let commit = (): void => undefined;
-    const slow = record(project, new Promise<void>((resolve) => (commit = resolve)));
-    await record(project, Promise.resolve());
-    const first = await pollAll(project, null);
-    commit();
-    await slow;
-    const rest = await pollAll(project, first.at(-1) ?? null);
-    expect([first.length, rest.length]).toEqual([1, 1]);
-    expect(await pollAll(project, rest[0] ?? null)).toEqual([]);
-  });
-
-  it("misses none of 40 concurrent writers and gets none twice, beside another poller", async () => {
-    const project = await world.project();
-    let writing = true;
-    const poll = async (): Promise<string[]> => {
-      const ids: string[] = [];
-      for (let isLast = false; !isLast;) {
-        isLast = !writing;
-        ids.push(...(await pollAll(project, ids.at(-1) ?? null)));
-      }
-      return ids;
-    };
-    const pollers = [poll(), poll()];
-    const writer = async (): Promise<void> => {
-      for (let n = 0; n < 15; n++) await record(project, Promise.resolve());
-    };
-    await Promise.all(Array.from({ length: 40 }, writer));
-    writing = false;
-    const all = (await written(project)).toSorted();
-    expect(all).toHaveLength(600);
-    for (const polled of await Promise.all(pollers)) expect(polled.toSorted()).toEqual(all);
-  });
-});
 
 describe("events", () => {
   it("report every move of an intent and its transaction, signed as Standard Webhooks are", async () => {

@@ -5,7 +5,6 @@ import { expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
 import {
   addWebhook,
-  enableWebhook,
   replayWebhooks,
   rotateWebhookSecret,
   deleteWebhook,
@@ -29,16 +28,16 @@ const world = await ownWorld();
 const deliveries = (project: TestProject, { databaseUrl } = world) =>
   ownerRows(databaseUrl, "SELECT * FROM ramp.webhook_deliveries WHERE project_id = $1", [project.id]);
 
-/** Deliveries that are due, to every endpoint of the project. */
-const insertDeliveries = (databaseUrl: string, project: TestProject, count: number) =>
+/** Deliveries to every endpoint of the project, due after a pause. */
+const insertDeliveries = (databaseUrl: string, project: TestProject, count: number, pause = "0 s") =>
   ownerRows(
     databaseUrl,
     `WITH event AS (INSERT INTO ramp.events (project_id, id, type, sequence, body)
        SELECT $1, gen_random_uuid(), 'intent.status_changed', nextval('ramp.event_sequence'), '{}' FROM generate_series(1, $2)
        RETURNING project_id, id)
      INSERT INTO ramp.webhook_deliveries (project_id, event_id, endpoint_id, attempt_at)
-     SELECT event.project_id, event.id, e.id, now() FROM event, ramp.webhook_endpoints e WHERE e.project_id = $1`,
-    [project.id, count],
+     SELECT event.project_id, event.id, e.id, now() + $3::interval FROM event, ramp.webhook_endpoints e WHERE e.project_id = $1`,
+    [project.id, count, pause],
   );
 
 const allDelivered = (project: TestProject, at = world) =>
@@ -108,11 +107,8 @@ it("delivers the others while a transaction keeps one delivery locked", async ()
   const project = await world.project();
   const receiver = await ownReceiver();
   const target = { url: receiver.url, allowPrivate: true };
-  const { webhookId } = made(await addWebhook(world.database, world.vault, project.id, target));
-  const setEnabled = (isEnabled: boolean) =>
-    enableWebhook(world.database, project.id, { webhookId, isEnabled });
-  made(await setEnabled(false));
-  await insertDeliveries(world.databaseUrl, project, 4);
+  made(await addWebhook(world.database, world.vault, project.id, target));
+  await insertDeliveries(world.databaseUrl, project, 4, "2 s");
   const client = new Client({ connectionString: world.databaseUrl });
   await client.connect();
   try {
@@ -121,7 +117,6 @@ it("delivers the others while a transaction keeps one delivery locked", async ()
       "SELECT FROM ramp.webhook_deliveries WHERE id = (SELECT max(id::text)::uuid FROM ramp.webhook_deliveries WHERE project_id = $1) FOR UPDATE",
       [project.id],
     );
-    made(await setEnabled(true));
     await eventually(
       () => Promise.resolve(receiver.received.length),
       (count) => count === 3,
@@ -144,17 +139,15 @@ it("sends to every endpoint of a project, with a sequence number that grows", as
   await allDelivered(project);
   const [first = [], second = []] = receivers.map((receiver, at) => receiver.verified(secrets[at] ?? ""));
   expect(new Set(first.map(({ id }) => id))).toEqual(new Set(second.map(({ id }) => id)));
-  const listed = await world.call("GET", "/v1/events?limit=100", { auth: project.basic });
-  const sequences = listed.json.map(({ sequence }: { sequence: number }) => sequence);
-  expect(sequences).toEqual([...sequences].sort((left: number, right: number) => right - left));
-  expect(listed.json.at(0)).toMatchObject({ type: "intent.status_changed", data: { status: "COMPLETED" } });
+  expect(first.at(0)).toMatchObject({ type: "intent.status_changed", data: { status: "PENDING" } });
+  expect(first.at(-1)).toMatchObject({ type: "intent.status_changed", data: { status: "COMPLETED" } });
 });
 
 it("sends pending deliveries to the new address after it has changed, with the same secret", async () => {
   const project = await world.project();
   const [old, next] = [await ownReceiver(), await ownReceiver()];
   old.status = 500;
-  const { secret } = made(
+  const { webhookId, secret } = made(
     await addWebhook(world.database, world.vault, project.id, { url: old.url, allowPrivate: true }),
   );
   await completed(await intentOf(project));
@@ -162,7 +155,7 @@ it("sends pending deliveries to the new address after it has changed, with the s
     () => deliveries(project),
     (rows) => rows.every(({ attempts }) => Number(attempts) > 0),
   );
-  made(await setWebhook(world.database, world.vault, project.id, { url: next.url, allowPrivate: true }));
+  made(await setWebhook(world.database, project.id, { webhookId, url: next.url, allowPrivate: true }));
   made(await replayWebhooks(world.database, project.id, { status: "PENDING" }));
   await allDelivered(project);
   expect(next.verified(secret)).toHaveLength((await deliveries(project)).length);
@@ -196,7 +189,6 @@ it("signs with both secrets while a rotation overlaps, and replays by event and 
 
 it("an endpoint gets the types of events that it wants, and a test event; deleted, it gets nothing", async () => {
   const project = await world.project();
-  const auth = project.basic;
   const receiver = await ownReceiver();
   const { webhookId, secret } = made(
     await addWebhook(world.database, world.vault, project.id, {
@@ -214,15 +206,6 @@ it("an endpoint gets the types of events that it wants, and a test event; delete
   expect(new Set(types)).toEqual(new Set(["transaction.updated", "webhook.test"]));
   made(await deleteWebhook(world.database, project.id, webhookId));
   expect(await deleteWebhook(world.database, project.id, webhookId)).toMatchObject({ ok: false });
-
-  const forwards = await world.call("GET", "/v1/events?order=asc&type=transaction.updated&limit=2", { auth });
-  expect(forwards.json.map(({ data }: { data: { status: string } }) => data.status)).toEqual([
-    "PENDING",
-    "IN_PROGRESS",
-  ]);
-  const next = /<(.*)>/.exec(forwards.headers.get("link") ?? "")?.[1] ?? "";
-  const rest = await world.call("GET", next, { auth });
-  expect(rest.json.map(({ data }: { data: { status: string } }) => data.status)).toEqual(["SUCCESS"]);
 });
 
 it("an exhausted delivery is reported to the other endpoints, once", async () => {
@@ -237,11 +220,6 @@ it("an exhausted delivery is reported to the other endpoints, once", async () =>
       await ownerRows(
         world.databaseUrl,
         "UPDATE ramp.webhook_deliveries SET attempt_at = now() WHERE status = 'PENDING' AND attempted_until IS NULL AND project_id = $1",
-        [project.id],
-      );
-      await ownerRows(
-        world.databaseUrl,
-        "UPDATE ramp.webhook_endpoints SET paused_until = NULL WHERE project_id = $1",
         [project.id],
       );
       return other.received.filter(({ body }) => body.includes("webhook.exhausted")).length;

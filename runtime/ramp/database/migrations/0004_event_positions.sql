@@ -1,11 +1,5 @@
 -- Up Migration
 
--- `sequence` is taken before an event commits, so events become visible out of its order. The position is given to committed
--- events alone (webhooks/record-event.ts, giveEventPositions): whoever has read up to one has missed none below it.
-ALTER TABLE ramp.events ADD COLUMN position bigint;
-CREATE UNIQUE INDEX ON ramp.events (project_id, position);
-CREATE INDEX ON ramp.events (project_id, sequence) WHERE position IS NULL;
-
 -- Callbacks that were received, for as long as their signatures are accepted: a repeated one causes no look-up.
 CREATE TABLE ramp.provider_callbacks (
   project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
