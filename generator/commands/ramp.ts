@@ -90,8 +90,7 @@ function addWebhooks({ addForProject }: Group): void {
     "replay",
     "deliver events again; default: the exhausted ones",
     "--since 2026-06-01T00:00:00Z --status EXHAUSTED",
-    ({ ramp, database }, id, flags) =>
-      ramp.replayWebhooks(database, id, flags as ReplayFilter),
+    ({ ramp, database }, id, flags) => ramp.replayWebhooks(database, id, flags as ReplayFilter),
   )
     .option("--event <id>", "one event")
     .option("--since <time>", "events from this time on")

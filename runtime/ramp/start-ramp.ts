@@ -10,7 +10,6 @@ import { EventEmitter } from "node:events";
 import { RampMetrics } from "./core/ramp-metrics.js";
 import { readCurrencies } from "./accounts/currency.js";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "./intents/lease.js";
-import { ProjectSignIn } from "./sign-in/project-credentials.js";
 import { Providers } from "./providers/provider-connections.js";
 import type { CallPolicy } from "./providers/call-policy.js";
 import type { RampContext } from "./api/route.js";
@@ -18,7 +17,6 @@ import { assertMasterKey, Vault } from "./core/vault.js";
 import { type DatabaseOptions, openDatabase, type RampDatabase } from "./database/ramp-database.js";
 import { migrate } from "./database/migrate.js";
 import { CustomerTokens, ensureSigningKey, SigningKeys } from "./sign-in/customer-token.js";
-import { TokenRevocations } from "./sign-in/revocations.js";
 import { SubjectTokens } from "./sign-in/subject-token.js";
 import { walletIssuer } from "./sign-in/wallet-token.js";
 import { watchClock } from "./core/clock-jumps.js";
@@ -99,7 +97,7 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
   try {
     const ramp = await openRamp(options, { database, vault, publicUrl: options.publicUrl ?? server.url });
     const authentication = {
-      signIn: new ProjectSignIn(database),
+      database,
       customerTokens: ramp.customerTokens,
       rates,
       addressOf,
@@ -141,7 +139,7 @@ async function openRamp(
     database,
     currencies: await database.asOperator(readCurrencies),
     providers: new Providers({ database, vault, publicUrl, calls: providerCalls, metrics }),
-    customerTokens: new CustomerTokens(keys, publicUrl, new TokenRevocations(database)),
+    customerTokens: new CustomerTokens(keys, publicUrl),
     subjectTokens: new SubjectTokens(database, { issuer, keys }),
     walletTokens: { database, keys, vault, issuer },
     vault,

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { type ClientAddress, networkOf } from "../../http/headers.js";
 import { type RateLimitStore, secondsLeft } from "../../request/rate-limit/memory-store.js";
-import type { ProjectSignIn, Project } from "../sign-in/project-credentials.js";
+import { projectOf, type Project } from "../sign-in/project-credentials.js";
+import type { RampDatabase } from "../database/ramp-database.js";
 import type { Customer, CustomerTokens } from "../sign-in/customer-token.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
 import type { Access } from "./route.js";
@@ -24,7 +25,7 @@ export const RAMP_LIMITS: RampLimits = {
 };
 
 export interface AuthenticationContext {
-  readonly signIn: ProjectSignIn;
+  readonly database: RampDatabase;
   readonly customerTokens: CustomerTokens;
   readonly rates: RateLimitStore;
   readonly addressOf: ClientAddress;
@@ -71,7 +72,7 @@ function callerOf(
   authorization: string | undefined,
 ): Promise<Project | Customer | null> {
   return access === "project"
-    ? context.signIn.projectOf(authorization)
+    ? projectOf(context.database, authorization)
     : context.customerTokens.customerOf(authorization);
 }
 

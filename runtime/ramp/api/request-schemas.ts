@@ -27,8 +27,6 @@ const RedirectUrl = Nullable(
   }),
 );
 
-const EXAMPLE_ADDRESS = "0x52908400098527886E0F7030069857D2E4169EE7";
-
 /** Lists hold up to a hundred intents or customers with their metadata. */
 const MAX_METADATA_LENGTH = 16_384;
 
@@ -129,18 +127,7 @@ export const CreateIntentBody = Type.Object(
       }),
     ),
   },
-  {
-    additionalProperties: false,
-    examples: [
-      {
-        src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } },
-        dest: { currencyCode: "USDC_POLYGON", details: { address: EXAMPLE_ADDRESS } },
-        srcAmount: "100.00",
-        onboardingRedirectUrl: "https://shop.example/onboarded",
-        metadata: { order: "A-1001" },
-      },
-    ],
-  },
+  { additionalProperties: false },
 );
 export type CreateIntentBody = Static<typeof CreateIntentBody>;
 
@@ -192,17 +179,7 @@ export const ExternalAccountsBody = Type.Object(
     source: Type.Record(Type.String(), Type.Unknown(), { maxProperties: 30 }),
     destination: Type.Record(Type.String(), Type.Unknown(), { maxProperties: 30 }),
   },
-  {
-    additionalProperties: false,
-    examples: [
-      {
-        src: "USD",
-        dest: "USDC_POLYGON",
-        source: { countryCode: "US", rail: "ACH", routingNumber: "021000021", accountNumber: "123456789" },
-        destination: { address: EXAMPLE_ADDRESS },
-      },
-    ],
-  },
+  { additionalProperties: false },
 );
 export type ExternalAccountsBody = Static<typeof ExternalAccountsBody>;
 

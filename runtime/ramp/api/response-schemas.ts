@@ -39,15 +39,7 @@ export const IntentView = Type.Object(
   {
     id: Uuid,
     src: AccountView,
-    dest: Type.Object(AccountView.properties, {
-      examples: [
-        {
-          type: "CRYPTO_ADDRESS",
-          currency: { ticker: "USDC", name: "USD Coin", code: "USDC_POLYGON", type: "CRYPTO" },
-          details: { address: "0x52908400098527886E0F7030069857D2E4169EE7" },
-        },
-      ],
-    }),
+    dest: AccountView,
     status: literals(INTENT_STATUSES),
     createdAt: DateTime,
     updatedAt: DateTime,
@@ -135,12 +127,7 @@ export const QuotesView = Type.Object({
 
 const SideRequirements = Type.Object({
   currencyCode: Type.String(),
-  schema: Type.Record(Type.String(), Type.Unknown(), {
-    description: "JSON Schema, draft 2020-12.",
-    examples: [
-      { type: "object", properties: { countryCode: { type: "string" } }, required: ["countryCode"] },
-    ],
-  }),
+  schema: Type.Record(Type.String(), Type.Unknown(), { description: "JSON Schema, draft 2020-12." }),
 });
 export const RequirementsView = Type.Object({ src: SideRequirements, dest: SideRequirements });
 

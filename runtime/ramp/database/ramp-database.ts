@@ -151,7 +151,6 @@ class PooledDatabase implements RampDatabase {
   readonly #pool: pg.Pool;
   /** Sent before each transaction of a project; empty where the user is restricted itself. */
   readonly #role: string;
-  readonly #names = new StatementNames();
   readonly clock: DatabaseClock;
 
   constructor(pool: pg.Pool, role: string, clock: DatabaseClock) {
@@ -180,7 +179,7 @@ class PooledDatabase implements RampDatabase {
 
   async #run<T>(begin: string, work: (tx: DbTransaction) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
-    const session = new DbSession(client, this.#names);
+    const session = new DbSession(client);
     let broken: Error | undefined;
     try {
       void session.send(begin);
@@ -217,22 +216,16 @@ const RECORDED_JUMPS = "SELECT COALESCE(sum(milliseconds), 0)::float8 AS recorde
 /** One transaction on its connection. */
 class DbSession {
   readonly #client: pg.PoolClient;
-  readonly #names: StatementNames;
   /** The first failure; later statements fail because of it. */
   failure: Error | undefined;
 
-  constructor(client: pg.PoolClient, names: StatementNames) {
+  constructor(client: pg.PoolClient) {
     this.#client = client;
-    this.#names = names;
   }
 
   send<R extends object>(text: string, values?: readonly unknown[]): Promise<pg.QueryResult<R>> {
-    const name = values === undefined ? null : this.#names.of(text);
-    const result = this.#client.query<R>({
-      text,
-      ...(name === null ? {} : { name }),
-      ...(values === undefined ? {} : { values: [...values] }),
-    });
+    const prepared = values && { name: statementName(text), values: [...values] };
+    const result = this.#client.query<R>({ text, ...prepared });
     result.catch((error: unknown) => (this.failure ??= failureOf(error as pg.DatabaseError)));
     return result;
   }
@@ -266,22 +259,11 @@ function failureOf(error: pg.DatabaseError): Error {
   return error.code === PRECONDITION_FAILED ? new PreconditionFailed() : error;
 }
 
-/** Prepared statements held per connection at most: each keeps its plan in the database's memory. */
-const MAX_NAMES = 1000;
+/** Names of prepared statements, by text: a named statement is parsed once per connection. All texts are constants of the code. */
+const statementNames = new Map<string, string>();
 
-/**
- * Names for prepared statements, by text. A named statement is parsed once per connection; past the bound a text gets
- * no name and is parsed each time.
- */
-class StatementNames {
-  readonly #names = new Map<string, string>();
-
-  of(text: string): string | null {
-    const known = this.#names.get(text);
-    if (known !== undefined) return known;
-    if (this.#names.size >= MAX_NAMES) return null;
-    const name = `rw${this.#names.size}`;
-    this.#names.set(text, name);
-    return name;
-  }
+function statementName(text: string): string {
+  const name = statementNames.get(text) ?? `rw${String(statementNames.size)}`;
+  statementNames.set(text, name);
+  return name;
 }

@@ -127,7 +127,7 @@ export function candidatesFor(
   });
 }
 
-function offers(
+export function offers(
   pair: Pair,
   { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail }: PaymentPath,
 ): boolean {

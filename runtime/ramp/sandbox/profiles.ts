@@ -1,4 +1,5 @@
 import Big from "big.js";
+import { offers } from "../providers/quotes.js";
 import type {
   Capabilities,
   ExecutionOrder,
@@ -29,25 +30,10 @@ function decimalsOf(code: string): number {
   return code.includes("_") ? TOKEN_DECIMALS : FIAT_DECIMALS;
 }
 
-function pairFor({ capabilities }: Profile, request: QuoteRequest): Pair | null {
-  const { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail } = request;
-  const amount = new Big(srcAmount);
-  const found = capabilities.pairs.find(
-    (pair) =>
-      pair.srcCurrencyCode === srcCurrencyCode &&
-      pair.destCurrencyCode === destCurrencyCode &&
-      (rail === null || pair.rail === rail) &&
-      (countryCode === null || pair.countries.includes(countryCode)) &&
-      amount.gte(pair.minSrcAmount) &&
-      amount.lte(pair.maxSrcAmount),
-  );
-  return found ?? null;
-}
-
 /** The quote for a path; null when the provider does not offer it, or the fees would eat the amount. */
 export function quoteFor(profile: Profile, request: QuoteRequest): ProviderQuote | null {
-  const pair = pairFor(profile, request);
-  if (pair === null) return null;
+  const pair = profile.capabilities.pairs.find((offered) => offers(offered, request));
+  if (pair === undefined) return null;
   const { srcCurrencyCode, destCurrencyCode } = request;
   const decimals = decimalsOf(srcCurrencyCode);
   const processing = new Big(request.srcAmount)

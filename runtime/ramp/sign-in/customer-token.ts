@@ -3,7 +3,7 @@ import { type KeyObject, createPrivateKey, generateKeyPairSync, createPublicKey 
 import { type ProjectId, projectId, newId } from "../database/id.js";
 import type { Vault } from "../core/vault.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
-import type { TokenRevocations } from "./revocations.js";
+import { tokenGeneration } from "./revocations.js";
 
 /** Lifetime of a token without a subject token, in seconds (runtime/ramp/docs/customers.md, Customer tokens). */
 const PLAIN_LIFETIME_SECONDS = 60 * 60;
@@ -35,11 +35,6 @@ export interface Customer {
   readonly customerId: string;
 }
 
-interface Verified extends Customer {
-  /** Revocations of the customer's tokens before this one was issued. */
-  readonly generation: number;
-}
-
 /** Signs a token of a customer and a generation; `expiresAt` in seconds since 1970. */
 type SignToken = (customer: Customer, generation: number, expiresAt: number) => string;
 
@@ -47,12 +42,10 @@ type SignToken = (customer: Customer, generation: number, expiresAt: number) => 
 export class CustomerTokens {
   readonly #keys: SigningKeys;
   readonly #issuer: string;
-  readonly #revocations: TokenRevocations;
 
-  constructor(keys: SigningKeys, issuer: string, revocations: TokenRevocations) {
+  constructor(keys: SigningKeys, issuer: string) {
     this.#keys = keys;
     this.#issuer = issuer;
-    this.#revocations = revocations;
   }
 
   /** Signs with the current key, which may have to be read. */
@@ -74,16 +67,11 @@ export class CustomerTokens {
   async customerOf(authorization: string | undefined): Promise<Customer | null> {
     const token = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization ?? "")?.[1];
     if (token === undefined || token.length > 8_000) return null;
-    const customer = await this.#verify(token);
-    if (customer === null) return null;
-    return (await this.#revocations.isRevoked(customer, customer.generation)) ? null : customer;
-  }
-
-  async #verify(token: string): Promise<Verified | null> {
     const { sub, pid, gen = 0, aud } = (await this.#keys.verify(token, this.#issuer)) ?? {};
-    if (aud !== AUDIENCE) return null;
-    if (typeof sub !== "string" || typeof pid !== "string") return null;
-    return typeof gen === "number" ? { projectId: projectId(pid), customerId: sub, generation: gen } : null;
+    if (aud !== AUDIENCE || typeof sub !== "string" || typeof pid !== "string") return null;
+    const project = projectId(pid);
+    const current = await this.#keys.database.inProject(project, (tx) => tokenGeneration(tx, sub));
+    return typeof gen === "number" && gen >= current ? { projectId: project, customerId: sub } : null;
   }
 }
 
@@ -119,19 +107,19 @@ const UNKNOWN_KID_MS = 1_000;
 
 /** The keys that sign customer tokens, newest first. Retired ones verify what they have signed until it expires. */
 export class SigningKeys {
-  readonly #database: RampDatabase;
+  readonly database: RampDatabase;
   readonly #vault: Vault;
   #keys: Promise<readonly SigningKey[]> | null = null;
   #readAt = 0;
 
   constructor(database: RampDatabase, vault: Vault) {
-    this.#database = database;
+    this.database = database;
     this.#vault = vault;
   }
 
   /** The database's time in milliseconds since 1970: issuing and verifying use one clock. */
   now(): number {
-    return this.#database.clock.now().getTime();
+    return this.database.clock.now().getTime();
   }
 
   async current(): Promise<SigningKey> {
@@ -169,7 +157,7 @@ export class SigningKeys {
   #read(freshMs: number): Promise<readonly SigningKey[]> {
     if (this.#keys && performance.now() - this.#readAt < freshMs) return this.#keys;
     this.#readAt = performance.now();
-    const keys = this.#database
+    const keys = this.database
       .asOperator((tx) => readKeys(tx))
       .then((rows) => rows.map((row) => this.#keyOf(row)));
     keys.catch(() => (this.#keys = null));

@@ -1,64 +1,10 @@
 import { customerIdOf } from "../database/id.js";
 import type { ProjectId } from "../database/id.js";
-import {
-  OF_PROJECT,
-  type OperatorTransaction,
-  type ProjectTransaction,
-  type RampDatabase,
-} from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
 
-/** A revocation reaches a running server after this. */
-const FRESH_MS = 5_000;
-
-/** A customer of a project. */
-interface Owner {
-  readonly projectId: ProjectId;
-  readonly customerId: string;
-}
-
-/** How often each customer's tokens were revoked (runtime/ramp/docs/customers.md, Customer tokens). */
-export class TokenRevocations {
-  readonly #database: RampDatabase;
-  /** Of customers whose earlier tokens may live still, by project and customer. */
-  #generations: Promise<ReadonlyMap<string, number>> | null = null;
-  #readAt = 0;
-
-  constructor(database: RampDatabase) {
-    this.#database = database;
-  }
-
-  /** @param generation revocations of the customer's tokens before this one was issued */
-  async isRevoked({ projectId, customerId }: Owner, generation: number): Promise<boolean> {
-    const current = (await this.#read()).get(`${projectId} ${customerId}`) ?? 0;
-    return generation < current;
-  }
-
-  #read(): Promise<ReadonlyMap<string, number>> {
-    if (this.#generations && performance.now() - this.#readAt < FRESH_MS) return this.#generations;
-    this.#readAt = performance.now();
-    const generations = this.#database.asOperator(readGenerations);
-    generations.catch(() => (this.#generations = null));
-    return (this.#generations = generations);
-  }
-}
-
-interface GenerationRow {
-  readonly project_id: string;
-  readonly customer_id: string;
-  readonly generation: number;
-}
-
-/** A token lives for at most 30 days (`max_token_seconds`). */
-async function readGenerations(tx: OperatorTransaction): Promise<ReadonlyMap<string, number>> {
-  const rows = await tx.rows<GenerationRow>(
-    "SELECT project_id, customer_id, generation FROM ramp.token_revocations WHERE revoked_at > now() - interval '31 days'",
-  );
-  return new Map(rows.map((row) => [`${row.project_id} ${row.customer_id}`, row.generation]));
-}
-
-/** The generation of a token that is issued now. */
+/** How often the customer's tokens were revoked: a token of an earlier generation is refused (runtime/ramp/docs/customers.md, Customer tokens). */
 export async function tokenGeneration(tx: ProjectTransaction, customerId: string): Promise<number> {
-  const revoked = await tx.row<GenerationRow>(
+  const revoked = await tx.row<{ readonly generation: number }>(
     `SELECT generation FROM ramp.token_revocations WHERE ${OF_PROJECT} AND customer_id = $1`,
     [customerId],
   );

@@ -26,7 +26,7 @@ describe("routewright ramp", () => {
     const connect = ["provider", "connect", ...own, ...target];
     await json(...connect, "--key-id", north?.keyId ?? "", "--secret", north?.secret ?? "");
     const hook = ["--url", "https://shop.example.com/hook"];
-    const { secret = "" } = await json("webhook", "set", ...own, ...hook);
+    const { secret = "" } = await json("webhook", "add", ...own, ...hook);
     expect(secret).toMatch(/^whsec_/);
     for (const list of [
       ["project", "list"],

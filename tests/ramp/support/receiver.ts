@@ -13,9 +13,12 @@ export interface Receiver {
   /** Status of the next answers. */
   status: number;
   /** Events that verify with the secret, by the order in which they came. */
-  verified(
-    secret: string,
-  ): { readonly id: string; readonly type: string; readonly data: Record<string, unknown> }[];
+  verified(secret: string): {
+    readonly id: string;
+    readonly type: string;
+    readonly sequence: number;
+    readonly data: Record<string, unknown>;
+  }[];
 }
 
 /** A webhook receiver of a test file's own. */
@@ -40,6 +43,7 @@ export async function ownReceiver(): Promise<Receiver> {
       received.map(({ headers, body }) => {
         const event = new Webhook(secret).verify(body, headers as Record<string, string>) as {
           type: string;
+          sequence: number;
           data: Record<string, unknown>;
         };
         return { id: String(headers["webhook-id"]), ...event };

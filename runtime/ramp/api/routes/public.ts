@@ -26,23 +26,7 @@ const WalletChallengeBody = Type.Object(
       }),
     ),
   },
-  {
-    additionalProperties: false,
-    examples: [
-      {
-        message: [
-          "shop.example wants you to sign in with your Ethereum account:",
-          "0x52908400098527886E0F7030069857D2E4169EE7",
-          "\n\nURI: https://shop.example/sign-in",
-          "Version: 1",
-          "Chain ID: 137",
-          "Nonce: Xk3vR8pQ2mW7sT1z",
-          "Issued At: 2026-03-02T09:30:00.000Z",
-        ].join("\n"),
-        signature: `0x${"5c".repeat(65)}`,
-      },
-    ],
-  },
+  { additionalProperties: false },
 );
 const WalletTokenView = Type.Object({ token: Type.String() });
 
@@ -112,7 +96,7 @@ export const getWalletNonce = route("public", {
   description: "For one sign-in, within ten minutes.",
   response: {
     status: 200,
-    schema: Type.String({ examples: ["Xk3vR8pQ2mW7sT1z"] }),
+    schema: Type.String(),
     description: "The nonce, as text/plain.",
   },
   errors: [],
