@@ -33,7 +33,7 @@ function onboardingUrl(
   { id, status, expiresAt }: Intent,
 ): string | null {
   if (isTerminal(status) || !awaitsCompliance(status)) return null;
-  return pageUrl(ramp.publicUrl, ramp.vault, { kind: "onboarding", projectId, intentId: id, expiresAt });
+  return pageUrl(ramp.publicUrl, ramp.vault, { projectId, intentId: id, expiresAt });
 }
 
 function intentView({ currencies }: RampContext, intent: Intent): IntentView {

@@ -1,8 +1,7 @@
 import type { Express, Request } from "express";
 import { readBodyText } from "./handle-request.js";
-import type { PageKind } from "../hosted-pages/link.js";
 import { type PageResponse, problemPage } from "../hosted-pages/layout.js";
-import { actOnPage, leavePage, pageStatus, showPage } from "../hosted-pages/hosted-page.js";
+import { actOnPage, pageStatus, showPage } from "../hosted-pages/hosted-page.js";
 import { SCRIPT, STYLE } from "../hosted-pages/layout.js";
 import { authenticate } from "./authenticate.js";
 import {
@@ -23,34 +22,13 @@ interface PagePath {
 
 const token = (request: Request): string => String(request.params["token"]);
 
-function pagesOf(kind: PageKind): readonly PagePath[] {
-  const path = `/${kind}/:token`;
-  return [
-    {
-      method: "GET",
-      path,
-      handle: ({ ramp }, request) => {
-        const isLeaving = new URL(request.url, "http://localhost").searchParams.has("leave");
-        return (isLeaving ? leavePage : showPage)(ramp, kind, token(request));
-      },
-    },
-    { method: "POST", path, handle: (service, request) => act(service, kind, request) },
-    {
-      method: "GET",
-      path: `${path}/status`,
-      handle: ({ ramp }, request) => pageStatus(ramp, kind, token(request)),
-    },
-  ];
-}
-
 async function act(
   { ramp, authentication }: ApiServices,
-  kind: PageKind,
   request: Request,
 ): Promise<PageResponse | RampError | "gone"> {
   const body = await readBodyText(authentication, request, null);
   if (body === "gone" || isRampError(body)) return body;
-  return actOnPage(ramp, kind, token(request), {
+  return actOnPage(ramp, token(request), {
     text: body.text,
     contentType: request.get("content-type") ?? "",
     site: request.get("sec-fetch-site"),
@@ -68,8 +46,17 @@ const file = (path: string, type: string, body: string): PagePath => ({
 });
 
 const PAGE_PATHS: readonly PagePath[] = [
-  ...pagesOf("onboarding"),
-  ...pagesOf("checkout"),
+  {
+    method: "GET",
+    path: "/onboarding/:token",
+    handle: ({ ramp }, request) => showPage(ramp, token(request), request.query["leave"] !== undefined),
+  },
+  { method: "POST", path: "/onboarding/:token", handle: act },
+  {
+    method: "GET",
+    path: "/onboarding/:token/status",
+    handle: ({ ramp }, request) => pageStatus(ramp, token(request)),
+  },
   file("/pages/page.js", "text/javascript; charset=utf-8", SCRIPT),
   file("/pages/page.css", "text/css; charset=utf-8", STYLE),
 ];

@@ -1,18 +1,10 @@
 import { errorBody, RAMP_ERRORS, rampError } from "../core/ramp-errors.js";
 import { reasonOf } from "../providers/provider.js";
 import type { IntentContext } from "../intents/lease.js";
-import {
-  exitOf,
-  hasCheckout,
-  isPastOnboarding,
-  type Stage,
-  stageOf,
-  versionOf,
-  type FormRequirement,
-} from "./stage.js";
+import { exitOf, type Stage, stageOf, versionOf, type FormRequirement } from "./stage.js";
 import { FIELD_PREFIX, type FormState, UNTOUCHED } from "./form-view.js";
 import { page, type PageResponse, pageHeaders, problemPage } from "./layout.js";
-import { equalsInConstantTime, type OpenedPage, openLink, type PageKind, pageUrl } from "./link.js";
+import { equalsInConstantTime, type OpenedPage, openLink } from "./link.js";
 import { confirmView, endView, formView, payView, type PageView, waitingView } from "./page-views.js";
 import { stealLease } from "../intents/lease.js";
 import { processLeased } from "../intents/process-intent.js";
@@ -23,31 +15,23 @@ import { lockIntent } from "../intents/intent-rows.js";
 import { type ProjectId, newId } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import { errorsOf, fieldsOf, type FormErrors, type FormInput, valuesOf } from "./requirement-form.js";
-/** A checkout link stays valid after its intent expires: the money can still be on its way, and the page shows the result. */
-const CHECKOUT_GRACE_MS = 24 * 60 * 60_000;
 
-/** `GET /{kind}/{token}?leave`: the last page, for a customer who leaves. */
-export async function leavePage(ramp: IntentContext, kind: PageKind, token: string): Promise<PageResponse> {
-  const opened = await openLink(ramp, kind, token);
+/** `GET /onboarding/{token}`, with `?leave` the last page for a customer who leaves. */
+export async function showPage(
+  ramp: IntentContext,
+  token: string,
+  isLeaving: boolean,
+): Promise<PageResponse> {
+  const opened = await openLink(ramp, token);
   if ("status" in opened) return opened;
   const stage = stageOf(opened.intent);
-  return stagePage(opened, stage.kind === "end" ? stage : { kind: "end", outcome: "DISMISSED" });
+  return stagePage(opened, isLeaving && stage.kind !== "end" ? { kind: "end", outcome: "DISMISSED" } : stage);
 }
 
-/** `GET /{kind}/{token}` */
-export async function showPage(ramp: IntentContext, kind: PageKind, token: string): Promise<PageResponse> {
-  const opened = await openLink(ramp, kind, token);
-  if ("status" in opened) return opened;
-  const stage = stageOf(opened.intent);
-  if (kind === "onboarding" && isPastOnboarding(opened.intent) && hasCheckout(opened.intent))
-    return redirect(checkoutPath(ramp, opened));
-  return stagePage(opened, stage);
-}
-
-/** `GET /{kind}/{token}/status`: JSON with a version that changes when the page does. */
-export async function pageStatus(ramp: IntentContext, kind: PageKind, token: string): Promise<PageResponse> {
+/** `GET /onboarding/{token}/status`: JSON with a version that changes when the page does. */
+export async function pageStatus(ramp: IntentContext, token: string): Promise<PageResponse> {
   const headers = { "Content-Type": "application/json; charset=utf-8", "Referrer-Policy": "no-referrer" };
-  const opened = await openLink(ramp, kind, token);
+  const opened = await openLink(ramp, token);
   if ("status" in opened) {
     const error = opened.status === RAMP_ERRORS.LINK_EXPIRED.status ? "LINK_EXPIRED" : "NOT_FOUND";
     return { status: opened.status, headers, body: errorBody(rampError(error)) };
@@ -65,16 +49,11 @@ interface SentForm {
   readonly origin: string | undefined;
 }
 
-/** `POST /{kind}/{token}` */
-export async function actOnPage(
-  ramp: IntentContext,
-  kind: PageKind,
-  token: string,
-  form: SentForm,
-): Promise<PageResponse> {
-  const opened = await openLink(ramp, kind, token);
+/** `POST /onboarding/{token}` */
+export async function actOnPage(ramp: IntentContext, token: string, form: SentForm): Promise<PageResponse> {
+  const opened = await openLink(ramp, token);
   if ("status" in opened) return opened;
-  const { pageOrigins, formToken, intent, target } = opened;
+  const { pageOrigins, formToken, intent, projectId } = opened;
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(form.contentType))
     return problemPage(415, "That did not work", "The form was not sent as a form.", pageOrigins);
   const sent = new URLSearchParams(form.text);
@@ -92,7 +71,7 @@ export async function actOnPage(
   const action = sent.get("action");
   const isAsked = stage.kind === "form" && stage.requirement.code === sent.get("requirement");
   if (action === "submit" && isAsked) return submit(ramp, opened, stage, sent);
-  if (action === "execute") await execute(ramp, target.projectId, intent.id);
+  if (action === "execute") await execute(ramp, projectId, intent.id);
   // The state has changed meanwhile: the page shows the current one.
   return redirect(token);
 }
@@ -131,12 +110,6 @@ async function submit(
       return stagePage(opened, stage, { typed, errors }, 503);
     }
   }
-}
-
-/** Relative, as all addresses of the pages. */
-function checkoutPath(ramp: IntentContext, { target, intent }: OpenedPage): string {
-  const expiresAt = new Date(intent.expiresAt.getTime() + CHECKOUT_GRACE_MS);
-  return pageUrl("..", ramp.vault, { ...target, kind: "checkout", expiresAt });
 }
 
 function redirect(location: string): PageResponse {
@@ -183,7 +156,7 @@ type Submitted =
 /** Submits the form to the provider and processes the intent. The ramp stores none of the values. */
 async function submitForm(
   ramp: IntentContext,
-  { target: { projectId }, intent }: OpenedPage,
+  { projectId, intent }: OpenedPage,
   { code, form }: FormRequirement,
   typed: FormInput,
 ): Promise<Submitted> {

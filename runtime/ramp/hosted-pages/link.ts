@@ -8,44 +8,45 @@ import { RAMP_ERRORS } from "../core/ramp-errors.js";
 import { type PageResponse, problemPage } from "./layout.js";
 import type { PageContext } from "./page-views.js";
 
-/** The hosted pages of an intent. */
-export type PageKind = "onboarding" | "checkout";
-
 interface PageTarget {
-  readonly kind: PageKind;
   readonly projectId: ProjectId;
   readonly intentId: string;
+  /** When the intent expires. */
   readonly expiresAt: Date;
 }
 
+/** The link outlives its intent: the money can still be on its way, and the page shows the result. */
+const GRACE_MS = 24 * 60 * 60_000;
 const LINK_PURPOSE = "page-links";
 
-/** Address of a hosted page. It names its purpose and expiry and is signed: its bearer may act for the customer. */
+/** Address of an intent's hosted page. It names its expiry and is signed: its bearer may act for the customer. */
 export function pageUrl(publicUrl: string, vault: Vault, target: PageTarget): string {
-  const seconds = Math.floor(target.expiresAt.getTime() / 1000);
-  const claims = [target.kind, target.projectId, target.intentId, String(seconds)].join("|");
+  const seconds = Math.floor((target.expiresAt.getTime() + GRACE_MS) / 1000);
+  const claims = ["onboarding", target.projectId, target.intentId, String(seconds)].join("|");
   const payload = Buffer.from(claims).toString("base64url");
-  return `${publicUrl}/${target.kind}/${payload}.${signature(vault, payload)}`;
+  return `${publicUrl}/onboarding/${payload}.${signature(vault, payload)}`;
 }
 
 /** The last part of a page's address, verified. */
 type PageLink =
-  | { readonly kind: "valid"; readonly target: PageTarget; readonly formToken: string }
+  | {
+      readonly kind: "valid";
+      readonly projectId: ProjectId;
+      readonly intentId: string;
+      readonly formToken: string;
+    }
   | { readonly kind: "expired" }
-  /** The signature is wrong, or it is for another kind of page. */
   | { readonly kind: "unknown" };
 
-function readPageLink(vault: Vault, kind: PageKind, token: string, now: Date): PageLink {
+function readPageLink(vault: Vault, token: string, now: Date): PageLink {
   const [payload = "", signed = "", ...rest] = token.split(".");
   if (rest.length > 0 || !isSigned(vault, payload, signed)) return { kind: "unknown" };
-  const [linkKind, project = "", intentId = "", seconds = ""] = Buffer.from(payload, "base64url")
+  const [, project = "", intentId = "", seconds = ""] = Buffer.from(payload, "base64url")
     .toString()
     .split("|");
-  if (linkKind !== kind) return { kind: "unknown" };
-  const expiresAt = new Date(Number(seconds) * 1000);
-  if (expiresAt <= now) return { kind: "expired" };
-  const target: PageTarget = { kind, projectId: projectId(project), intentId, expiresAt };
-  return { kind: "valid", target, formToken: hmac(vault.derive("page-forms"), payload) };
+  if (Number(seconds) * 1000 <= now.getTime()) return { kind: "expired" };
+  const formToken = hmac(vault.derive("page-forms"), payload);
+  return { kind: "valid", projectId: projectId(project), intentId, formToken };
 }
 
 /** Compares in constant time. */
@@ -69,28 +70,24 @@ function hmac(key: Buffer, text: string): string {
 
 /** A page's target and all that it shows. */
 export interface OpenedPage extends PageContext {
-  readonly target: PageTarget;
+  readonly projectId: ProjectId;
   readonly token: string;
   readonly pageOrigins: readonly string[];
 }
 
 /** The target of a link, or the page with its error. */
-export async function openLink(
-  ramp: IntentContext,
-  kind: PageKind,
-  token: string,
-): Promise<OpenedPage | PageResponse> {
-  const link = readPageLink(ramp.vault, kind, token, ramp.now());
+export async function openLink(ramp: IntentContext, token: string): Promise<OpenedPage | PageResponse> {
+  const link = readPageLink(ramp.vault, token, ramp.now());
   switch (link.kind) {
     case "unknown":
       return UNKNOWN;
     case "expired":
       return EXPIRED;
     case "valid": {
-      const { target, formToken } = link;
-      const [intent, project] = await ramp.database.inProject(target.projectId, (tx) =>
+      const { projectId, intentId, formToken } = link;
+      const [intent, project] = await ramp.database.inProject(projectId, (tx) =>
         Promise.all([
-          readIntent(tx, target.intentId),
+          readIntent(tx, intentId),
           tx.row<{ name: string; page_origins: string[] }>(
             "SELECT name, page_origins FROM ramp.projects WHERE id = ramp.current_project()",
           ),
@@ -100,7 +97,7 @@ export async function openLink(
       const currencyOf = ramp.currencies.get.bind(ramp.currencies);
       const { name: projectName, page_origins } = project;
       const pageOrigins = page_origins.filter(isOrigin);
-      return { target, token, formToken, intent, currencyOf, pageOrigins, projectName };
+      return { projectId, token, formToken, intent, currencyOf, pageOrigins, projectName };
     }
   }
 }

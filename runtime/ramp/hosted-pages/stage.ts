@@ -66,12 +66,12 @@ function paymentStage({ status, transaction, autoExecute }: Intent): Stage {
  * Whether the payment is made on these pages too. It is not when the customer returns to the caller's site after onboarding and
  * no address after checkout is given.
  */
-export function hasCheckout({ onboardingRedirectUrl, checkoutRedirectUrl }: Intent): boolean {
+function hasCheckout({ onboardingRedirectUrl, checkoutRedirectUrl }: Intent): boolean {
   return checkoutRedirectUrl !== null || onboardingRedirectUrl === null;
 }
 
 /** Whether the customer has completed onboarding. */
-export function isPastOnboarding({ status, requirements, transaction }: Intent): boolean {
+function isPastOnboarding({ status, requirements, transaction }: Intent): boolean {
   if (transaction !== null) return true;
   if (status === "PENDING" || status === "COMPLIANCE_FAILED") return false;
   return requirements.every((requirement) => requirement.status === "COMPLETED");

@@ -208,7 +208,6 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await titled(page, "Checking your details");
     await inspect(page, "2-checking");
     await titled(page, "Ready to pay");
-    expect(new URL(page.url()).pathname).toMatch(/^\/checkout\//);
     await inspect(page, "3-ready");
     await ramp.sandbox.set({ settleMs: 50, execution: "stall" });
     await page.getByRole("button", { name: "Continue to payment" }).click();
