@@ -17,6 +17,7 @@ export { readEnvironment } from "./operations/environment.js";
 export { createLogger } from "./http/logger.js";
 export { SANDBOX_PROVIDERS, startSandbox } from "./ramp/sandbox/sandbox-server.js";
 export * from "./ramp/operator/integrations.js";
+export { listRecords } from "./ramp/operator/lists.js";
 export * from "./ramp/operator/projects.js";
 export {
   compareOrders,

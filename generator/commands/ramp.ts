@@ -67,7 +67,9 @@ function addWebhooks({ addForProject }: Group): void {
     .option("--allow-private", "allow private addresses", false)
     .option(...CONCURRENCY)
     .option(...EVENTS);
-  addForProject("list", "list receivers", "", ({ ramp, database }, id) => ramp.listWebhooks(database, id));
+  addForProject("list", "list receivers", "", ({ ramp, database }, id) =>
+    ramp.listRecords(database, "webhooks", id),
+  );
   addForProject("delete", "delete a receiver", `--webhook ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
     ramp.deleteWebhook(database, id, text(flags, "webhook")),
   ).requiredOption("--webhook <id>", "the webhook's id");
@@ -168,7 +170,9 @@ function addKeys({ add }: Group): void {
     `--kid ${EXAMPLE_ID}`,
     ({ ramp, database, vault }, flags) => ramp.revokeKey(database, vault, text(flags, "kid")),
   ).requiredOption("--kid <id>", "the key's id");
-  add("list", "list signing keys by id", "--json", ({ ramp, database }) => ramp.listKeys(database));
+  add("list", "list signing keys by id", "--json", ({ ramp, database }) =>
+    ramp.listRecords(database, "keys"),
+  );
 }
 
 function addVault({ add }: Group): void {

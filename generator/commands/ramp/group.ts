@@ -7,7 +7,7 @@ import { type CliCommand, DATA_DIR, EXIT, type CommandResult } from "../command.
 
 const SHOWN_ONCE = "The secret is shown once: store it now.";
 
-export type ProjectId = Parameters<typeof RampModule.listSecrets>[1];
+export type ProjectId = Parameters<typeof RampModule.addSecret>[1];
 
 /** What a command prints: a record, or a list of records. */
 type Printed = object | readonly object[];

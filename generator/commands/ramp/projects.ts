@@ -6,7 +6,9 @@ export function addOrganizations({ add }: Group): void {
   add("create", "create an organization", "--name Acme", ({ ramp, database }, flags) =>
     ramp.createOrganization(database, text(flags, "name")),
   ).requiredOption("--name <name>", "its name");
-  add("list", "list organizations", "--json", ({ ramp, database }) => ramp.listOrganizations(database));
+  add("list", "list organizations", "--json", ({ ramp, database }) =>
+    ramp.listRecords(database, "organizations"),
+  );
 }
 
 /** The settings that `project create` and `project update` share. */
@@ -80,7 +82,7 @@ export function addProjects({ add, addForProject }: Group): void {
       collect,
     );
   withSettings(update);
-  add("list", "list projects", "--json", ({ ramp, database }) => ramp.listProjects(database));
+  add("list", "list projects", "--json", ({ ramp, database }) => ramp.listRecords(database, "projects"));
 }
 
 export function addTokens({ addForProject }: Group): void {
@@ -96,7 +98,9 @@ export function addSecrets({ addForProject }: Group): void {
   addForProject("add", "create a second secret and print it once", "", ({ ramp, database }, id) =>
     ramp.addSecret(database, id),
   );
-  addForProject("list", "list secrets by id", "", ({ ramp, database }, id) => ramp.listSecrets(database, id));
+  addForProject("list", "list secrets by id", "", ({ ramp, database }, id) =>
+    ramp.listRecords(database, "secrets", id),
+  );
   addForProject("revoke", "revoke a secret", `--secret ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
     ramp.revokeSecret(database, id, text(flags, "secret")),
   ).requiredOption("--secret <id>", "the secret's id");
@@ -124,6 +128,6 @@ export function addIdentityProviders({ addForProject }: Group): void {
     ({ ramp, database }, id, flags) => ramp.removeIdentityProvider(database, id, text(flags, "issuer")),
   ).requiredOption("--issuer <url>", "the issuer");
   addForProject("list", "list identity providers", "", ({ ramp, database }, id) =>
-    ramp.listIdentityProviders(database, id),
+    ramp.listRecords(database, "identityProviders", id),
   );
 }

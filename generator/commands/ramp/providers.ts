@@ -25,7 +25,7 @@ export function addProviders({ addForProject }: Group): void {
       `the credential's secret, stored encrypted; - reads it from standard input, without the flag ${PROVIDER_SECRET} is used`,
     );
   addForProject("list", "list connections", "", ({ ramp, database }, id) =>
-    ramp.listConnections(database, id),
+    ramp.listRecords(database, "connections", id),
   );
   addForProject(
     "disconnect",
@@ -37,7 +37,6 @@ export function addProviders({ addForProject }: Group): void {
 
 /** `routewright ramp provider test`: for authors of a provider; needs no database. */
 export function addProviderTest(parent: CliCommand): void {
-  const host = "http://127.0.0.1:8003";
   parent
     .command("test")
     .description("run the provider protocol against a provider's sandbox; exit 1 when a check fails")
@@ -47,21 +46,11 @@ export function addProviderTest(parent: CliCommand): void {
       "--secret <secret>",
       `the credential's secret; - reads it from standard input, else ${PROVIDER_SECRET}`,
     )
-    .option("--callback-url <url>", `address under which the provider reaches this machine, such as ${host}`)
-    .option(
-      "--callback-port <number>",
-      "port that callbacks are received on",
-      integerBetween(1, 65_535),
-      8003,
-    )
     .option("--json", "print JSON", false)
     .runs(runProviderTest)
-    .helpEnd(
-      [`ramp provider test --url http://127.0.0.1:8002/sandbox-south --key-id key_1 --callback-url ${host}`],
-      {
-        1: "a check failed",
-      },
-    );
+    .helpEnd(["ramp provider test --url http://127.0.0.1:8002/sandbox-south --key-id key_1"], {
+      1: "a check failed",
+    });
 }
 
 async function runProviderTest(flags: Flags): Promise<CommandResult> {
@@ -74,8 +63,6 @@ async function runProviderTest(flags: Flags): Promise<CommandResult> {
     url: text(flags, "url"),
     keyId: text(flags, "keyId"),
     secret,
-    callbackUrl: text(flags, "callbackUrl") || null,
-    callbackPort: Number(flags["callbackPort"]),
   });
   const lines = checks.map(({ check, ok, detail }) => (ok ? `ok    ${check}` : `FAIL  ${check}: ${detail}`));
   return {

@@ -67,10 +67,7 @@ function countedFailure(
 
 /** A key that was used with another body is reported before an invalid body. */
 function checked(work: IdempotentOperation, invalid: RampError | null): IdempotentOperation {
-  return {
-    prepare: (isReplay) => (invalid === null ? work.prepare(isReplay) : Promise.resolve(invalid)),
-    finish: (resourceId, store) => work.finish(resourceId, store),
-  };
+  return invalid === null ? work : { prepare: () => Promise.resolve(invalid) };
 }
 
 /** Longest `Idempotency-Key`, in characters (runtime/ramp/docs/limits.md). */

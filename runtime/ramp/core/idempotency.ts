@@ -44,9 +44,9 @@ export interface IdempotentOperation {
   prepare(isReplay: IsReplay): Promise<PreparedOperation | RampError | "replay">;
   /**
    * Executes what is recorded, with calls to other servers, and ends by storing the response. It can be repeated at any time,
-   * by another process too, and continues from the recorded state.
+   * by another process too, and continues from the recorded state. Absent where `begin` always has the response.
    */
-  finish(resourceId: string, store: StoreResponse): Promise<RampResponse>;
+  finish?(resourceId: string, store: StoreResponse): Promise<RampResponse>;
 }
 
 /** Executes a request at most once per key; without a key, once per request. */
@@ -74,7 +74,12 @@ async function runUnkeyed(
   if (begun instanceof Rollback) return begun.value;
   if (begun !== null) return begun;
   await failpoint("request.recorded");
-  return work.finish(start.resourceId, (_tx, response) => Promise.resolve(response));
+  return finished(work)(start.resourceId, (_tx, response) => Promise.resolve(response));
+}
+
+function finished(work: IdempotentOperation): NonNullable<IdempotentOperation["finish"]> {
+  if (!work.finish) throw new Error("The claim holds its response from the start.");
+  return work.finish.bind(work);
 }
 
 function rollbackOnError(begun: RampResponse | RampError | null): RampResponse | null | Rollback<RampError> {
@@ -172,9 +177,9 @@ class KeyedRun {
   async #finish(resourceId: string): Promise<RampResponse | RampError> {
     let isStored = false as boolean;
     try {
-      const response = await this.#work.finish(resourceId, async (tx, finished) => {
-        isStored = await this.#store(tx, finished);
-        return finished;
+      const response = await finished(this.#work)(resourceId, async (tx, last) => {
+        isStored = await this.#store(tx, last);
+        return last;
       });
       await failpoint("response.stored");
       // If another request has taken the claim over, its response is the only one.

@@ -1,45 +1,23 @@
-import type { Instruction, OnboardingOrder, Receipt, Refund } from "../providers/protocol.js";
+import type { OnboardingOrder } from "../providers/protocol.js";
 import {
   OF_PROJECT,
   ofProject,
   type PageRequest,
   type ProjectTransaction,
 } from "../database/ramp-database.js";
-import type {
-  Intent,
-  RefundRequest,
-  Requirement,
-  Transaction,
-  IntentStatus,
-  TransactionStatus,
-} from "./intent.js";
-import { BALANCES, type Balances } from "./journal.js";
+import type { Intent, Transaction, IntentStatus } from "./intent.js";
+import { BALANCES } from "./journal.js";
 import type { PollingPolicy } from "./lease.js";
 import { recordIntentEvent } from "./transitions.js";
 
-/** An intent as `SELECT` reads it: the columns of its transaction begin with `t_`. */
-interface IntentRow extends Omit<
-  Intent,
-  "src" | "dest" | "balances" | "refundRequests" | "requirements" | "transaction"
-> {
-  readonly srcCurrency: string;
-  readonly srcDetails: Readonly<Record<string, unknown>>;
-  readonly destCurrency: string;
-  readonly destDetails: Readonly<Record<string, unknown>>;
-  readonly balances: Balances | null;
-  readonly refundRequests: readonly RefundRequest[] | null;
-  readonly requirements: readonly Requirement[] | null;
-  readonly t_id: string | null;
-  readonly t_status: TransactionStatus;
-  readonly t_provider_reference: string | null;
-  readonly t_instructions: readonly Instruction[];
-  readonly t_failure_reason: string | null;
-  readonly t_receipt: Receipt | null;
-  readonly t_refunds: readonly Refund[];
-  readonly t_order_body: string | null;
-  readonly t_refusal_reason: string | null;
-  readonly t_created_at: Date;
-  readonly t_updated_at: Date;
+/** An intent as `SELECT` reads it: times within JSON are texts. */
+interface IntentRow extends Omit<Intent, "transaction"> {
+  readonly transaction:
+    | (Omit<Transaction, "createdAt" | "updatedAt"> & {
+        readonly createdAt: string;
+        readonly updatedAt: string;
+      })
+    | null;
 }
 
 /** What providers receive about the customer of `i`: wallets as CAIP-10 accounts. */
@@ -48,21 +26,22 @@ const CUSTOMER_COLUMNS = `(SELECT reference FROM ramp.customers u WHERE u.projec
       WHERE w.project_id = i.project_id AND w.customer_id = i.customer_id AND w.is_wallet) AS wallets`;
 
 const SELECT = `SELECT i.id, i.customer_id AS "customerId", i.connection_id AS "connectionId", i.connection_version AS "connectionVersion",
-    i.type, i.status, i.src_currency AS "srcCurrency", i.src_details AS "srcDetails", i.dest_currency AS "destCurrency",
-    i.dest_details AS "destDetails", i.src_amount AS "srcAmount", i.rail, i.price, i.auto_execute AS "autoExecute",
+    i.type, i.status, json_build_object('currencyCode', i.src_currency, 'details', i.src_details) AS src,
+    json_build_object('currencyCode', i.dest_currency, 'details', i.dest_details) AS dest,
+    i.src_amount AS "srcAmount", i.rail, i.price, i.auto_execute AS "autoExecute",
     i.onboarding_redirect_url AS "onboardingRedirectUrl", i.checkout_redirect_url AS "checkoutRedirectUrl",
     i.failure_reason AS "failureReason", i.metadata, i.cancel_requested_at IS NOT NULL AS "isCancelRequested",
     i.expires_at AS "expiresAt", i.lease_owner AS "leaseOwner", i.failed_attempts AS "failedAttempts", i.attention, i.acknowledged,
     i.sandbox, i.onboarding_order AS "onboardingOrder", i.created_at AS "createdAt", i.updated_at AS "updatedAt", now() AS "readAt",
     c.capabilities ->> 'name' AS provider,
-    (SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form) ORDER BY r.position)
-     FROM ramp.requirements r WHERE r.project_id = i.project_id AND r.intent_id = i.id) AS requirements,
-    ${BALANCES} AS balances,
-    (SELECT jsonb_agg(jsonb_build_object('id', q.id, 'amount', q.amount::text, 'reason', q.reason, 'state', q.state) ORDER BY q.created_at)
-     FROM ramp.refund_requests q WHERE q.project_id = i.project_id AND q.intent_id = i.id) AS "refundRequests",
-    t.id AS t_id, t.status AS t_status, t.provider_reference AS t_provider_reference, t.instructions AS t_instructions,
-    t.failure_reason AS t_failure_reason, t.receipt AS t_receipt, t.refunds AS t_refunds, t.order_body AS t_order_body, t.refusal_reason AS t_refusal_reason,
-    t.created_at AS t_created_at, t.updated_at AS t_updated_at
+    COALESCE((SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form) ORDER BY r.position)
+     FROM ramp.requirements r WHERE r.project_id = i.project_id AND r.intent_id = i.id), '[]') AS requirements,
+    COALESCE(${BALANCES}, '[]') AS balances,
+    COALESCE((SELECT jsonb_agg(jsonb_build_object('id', q.id, 'amount', q.amount::text, 'reason', q.reason, 'state', q.state) ORDER BY q.created_at)
+     FROM ramp.refund_requests q WHERE q.project_id = i.project_id AND q.intent_id = i.id), '[]') AS "refundRequests",
+    CASE WHEN t.id IS NOT NULL THEN json_build_object('id', t.id, 'status', t.status, 'providerReference', t.provider_reference,
+      'instructions', t.instructions, 'failureReason', t.failure_reason, 'receipt', t.receipt, 'refunds', t.refunds, 'orderBody', t.order_body,
+      'refusalReason', t.refusal_reason, 'createdAt', t.created_at, 'updatedAt', t.updated_at) END AS transaction
   FROM ramp.intents i JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id
   LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id`;
 
@@ -151,34 +130,16 @@ export function requestCancel(tx: ProjectTransaction, intent: Intent): Intent {
  * @param now the transaction's time. When the database's clock jumps, a server learns of it a moment later, and the deadlines
  * move in between: an intent has expired only by both times.
  */
-function intentOf(row: IntentRow, now: Date): Intent {
-  const { srcCurrency, srcDetails, destCurrency, destDetails, readAt } = row;
+function intentOf({ transaction, readAt, ...row }: IntentRow, now: Date): Intent {
+  const { createdAt = "", updatedAt = "" } = transaction ?? {};
   return {
     ...row,
-    src: { currencyCode: srcCurrency, details: srcDetails },
-    dest: { currencyCode: destCurrency, details: destDetails },
-    balances: row.balances ?? [],
-    refundRequests: row.refundRequests ?? [],
     readAt: readAt < now ? readAt : now,
-    requirements: row.requirements ?? [],
-    transaction: transactionOf(row),
-  };
-}
-
-function transactionOf(row: IntentRow): Transaction | null {
-  if (row.t_id === null) return null;
-  return {
-    id: row.t_id,
-    status: row.t_status,
-    providerReference: row.t_provider_reference,
-    instructions: row.t_instructions,
-    failureReason: row.t_failure_reason,
-    receipt: row.t_receipt,
-    refunds: row.t_refunds,
-    orderBody: row.t_order_body,
-    refusalReason: row.t_refusal_reason,
-    createdAt: row.t_created_at,
-    updatedAt: row.t_updated_at,
+    transaction: transaction && {
+      ...transaction,
+      createdAt: new Date(createdAt),
+      updatedAt: new Date(updatedAt),
+    },
   };
 }
 

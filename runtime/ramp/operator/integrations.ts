@@ -2,7 +2,7 @@ import { type ProjectId, newId } from "../database/id.js";
 import { credentialPurpose } from "../providers/provider-connections.js";
 import { HttpProvider, reasonOf } from "../providers/provider.js";
 import type { Vault } from "../core/vault.js";
-import { type DatabaseRow, OF_PROJECT, type RampDatabase } from "../database/ramp-database.js";
+import { OF_PROJECT, type RampDatabase } from "../database/ramp-database.js";
 import { isFetchable } from "../../http/issuer-keys.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { urlProblem } from "../core/json-schema.js";
@@ -96,16 +96,6 @@ async function knowsOrders(
   );
 }
 
-export function listConnections(database: RampDatabase, projectId: ProjectId): Promise<DatabaseRow[]> {
-  return database.inProject(projectId, (tx) =>
-    tx.rows(
-      `SELECT c.id AS "providerId", c.code, v.url, v.key_id AS "keyId", c.enabled FROM ramp.provider_connections c
-       JOIN ramp.provider_credentials v ON v.project_id = c.project_id AND v.connection_id = c.id AND v.version = c.version
-       ORDER BY c.code`,
-    ),
-  );
-}
-
 /** Sends no new intents to the provider; existing ones are processed to their end. */
 export async function disconnectProvider(
   database: RampDatabase,
@@ -162,13 +152,4 @@ export async function removeIdentityProvider(
   return rows.length === 0
     ? failed(`The project has no identity provider ${issuer}.`)
     : succeeded({ issuer });
-}
-
-export function listIdentityProviders(database: RampDatabase, projectId: ProjectId): Promise<DatabaseRow[]> {
-  return database.inProject(projectId, (tx) =>
-    tx.rows(
-      `SELECT id AS "identityProviderId", issuer, audiences, clock_skew_seconds AS "clockSkewSeconds"
-       FROM ramp.identity_providers ORDER BY created_at, id`,
-    ),
-  );
 }

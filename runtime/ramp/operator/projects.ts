@@ -1,7 +1,7 @@
 import { isUuid, newId, type ProjectId, projectId } from "../database/id.js";
 import { randomBytes } from "node:crypto";
 import { secretHash } from "../sign-in/project-credentials.js";
-import type { DatabaseRow, OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import type { Vault } from "../core/vault.js";
 import { revokeTokens } from "../sign-in/revocations.js";
@@ -19,12 +19,6 @@ export async function createOrganization(
     tx.rows("INSERT INTO ramp.organizations (id, name) VALUES ($1, $2)", [organizationId, name.trim()]),
   );
   return succeeded({ organizationId, name: name.trim() });
-}
-
-export function listOrganizations(database: RampDatabase): Promise<DatabaseRow[]> {
-  return database.asOperator((tx) =>
-    tx.rows(`SELECT id AS "organizationId", name FROM ramp.organizations ORDER BY created_at, id`),
-  );
 }
 
 export interface NewProject extends Partial<ProjectSettings> {
@@ -78,17 +72,6 @@ async function insertSecret(
   return { secretId, clientSecret };
 }
 
-export function listProjects(database: RampDatabase): Promise<DatabaseRow[]> {
-  return database.asOperator((tx) =>
-    tx.rows(
-      `SELECT id AS "projectId", organization_id AS "organizationId", name, client_id AS "clientId", token_ttl_seconds AS "tokenTtlSeconds",
-         max_token_seconds AS "maxTokenSeconds", page_origins AS "pageOrigins", redirect_origins AS "redirectOrigins",
-         wallet_domains AS "walletDomains", amount_tolerance AS "amountTolerance"
-       FROM ramp.projects ORDER BY created_at, id`,
-    ),
-  );
-}
-
 /** The id of a project that exists. */
 export async function findProject(database: RampDatabase, id: string): Promise<Outcome<ProjectId>> {
   const found =
@@ -111,16 +94,6 @@ export async function addSecret(
     if ((error as { code?: string }).code === "RW002") return failed((error as Error).message);
     throw error;
   }
-}
-
-export function listSecrets(database: RampDatabase, id: ProjectId): Promise<DatabaseRow[]> {
-  return database.asOperator((tx) =>
-    tx.rows(
-      `SELECT id AS "secretId", created_at AS "createdAt", revoked_at AS "revokedAt" FROM ramp.client_secrets
-       WHERE project_id = $1 ORDER BY created_at, id`,
-      [id],
-    ),
-  );
 }
 
 export async function revokeSecret(
@@ -162,14 +135,6 @@ export async function revokeKey(
     if (row.retired_at === null) await rotateSigningKey(tx, vault);
     return succeeded({ kid });
   });
-}
-
-export function listKeys(database: RampDatabase): Promise<DatabaseRow[]> {
-  return database.asOperator((tx) =>
-    tx.rows(
-      `SELECT kid, created_at AS "createdAt", retired_at AS "retiredAt", revoked_at AS "revokedAt" FROM ramp.signing_keys ORDER BY created_at, kid`,
-    ),
-  );
 }
 
 /** Revokes all tokens that a customer has now; `POST /v1/customers` issues a new one. */

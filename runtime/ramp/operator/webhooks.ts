@@ -1,11 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { isUuid, newId, type ProjectId } from "../database/id.js";
-import {
-  type DatabaseRow,
-  OF_PROJECT,
-  type ProjectTransaction,
-  type RampDatabase,
-} from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
 import { namesPrivateAddress } from "../../http/outbound-http.js";
 import type { Vault } from "../core/vault.js";
 import { EVENT_TYPES, recordEvent } from "../webhooks/record-event.js";
@@ -118,16 +113,6 @@ export async function rotateWebhookSecret(
     ),
   );
   return changed.ok ? succeeded({ ...changed.value, secret }) : changed;
-}
-
-export function listWebhooks(database: RampDatabase, projectId: ProjectId): Promise<DatabaseRow[]> {
-  return database.inProject(projectId, (tx) =>
-    tx.rows(
-      `SELECT id AS "webhookId", url, concurrency, event_types AS "eventTypes", created_at AS "createdAt", (SELECT count(*)::int FROM ramp.webhook_deliveries d
-         WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING') AS pending
-       FROM ramp.webhook_endpoints e WHERE deleted_at IS NULL ORDER BY created_at, id`,
-    ),
-  );
 }
 
 /** Deletes an endpoint: it gets nothing more, and what waits for it is dropped. */

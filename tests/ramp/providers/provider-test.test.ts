@@ -2,7 +2,6 @@ import { expect, it } from "vitest";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import { CARD_CAPABILITIES, ownCardProvider } from "../support/card-provider.js";
 import { routewright } from "../support/command-line.js";
-import { freePort } from "../support/processes.js";
 import { ownSandbox } from "../support/world.js";
 
 const sandbox = await ownSandbox();
@@ -11,13 +10,11 @@ await sandbox.set({ settleMs: 50 });
 it.each(SANDBOX_PROVIDERS)(
   "the provider $code passes the protocol's test",
   async ({ path, keyId, secret }) => {
-    const port = String(await freePort());
     const { exit, out, error } = await routewright(
       ...["provider", "test", "--url", sandbox.url + path, "--key-id", keyId, "--secret", secret],
-      ...["--callback-url", `http://127.0.0.1:${port}`, "--callback-port", port],
     );
     expect(out, error).not.toContain("FAIL");
-    expect(out).toContain("callbacks are signed and arrive");
+    expect(out).toContain("a full refund is REFUNDED");
     expect(exit).toBe(0);
   },
 );

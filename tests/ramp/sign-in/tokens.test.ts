@@ -1,3 +1,4 @@
+import { listRecords } from "../../../runtime/ramp/operator/lists.js";
 import { customerIdOf } from "../../../runtime/ramp/database/id.js";
 import jwt from "jsonwebtoken";
 import { afterAll, describe, expect, it } from "vitest";
@@ -5,7 +6,6 @@ import { generateKeyPairSync } from "node:crypto";
 import { removeIdentityProvider } from "../../../runtime/ramp/operator/integrations.js";
 import {
   addSecret,
-  listSecrets,
   revokeCustomerTokens,
   revokeKey,
   revokeSecret,
@@ -277,7 +277,7 @@ describe.concurrent("a running server follows commands", () => {
       ({ status }) => status === 200,
     );
     expect((await list(own.basic)).status).toBe(200);
-    const [first] = await listSecrets(world.database, own.id);
+    const [first] = await listRecords(world.database, "secrets", own.id);
     made(await revokeSecret(world.database, own.id, String(first?.["secretId"])));
     await eventually(
       () => list(own.basic),

@@ -1,6 +1,6 @@
 import type { Project } from "../../sign-in/project-credentials.js";
 import { Type } from "@sinclair/typebox";
-import type { IdempotentOperation, IsReplay, PreparedOperation } from "../../core/idempotency.js";
+import type { IsReplay, PreparedOperation } from "../../core/idempotency.js";
 import {
   OF_PROJECT,
   ofProject,
@@ -89,50 +89,32 @@ export const createCustomer = idempotentRoute("project", {
   body: CreateCustomerBody,
   response: { status: 201, schema: CustomerView, description: "The customer and an access token." },
   errors: ["INVALID_SUBJECT_TOKEN", "SUBJECT_TOKEN_REJECTED", "IDENTITY_CONFLICT"],
-  work: (call) => new CustomerCreation(call),
+  work: (call) => ({ prepare: (isReplay) => prepareCustomer(call, isReplay) }),
 });
 
-/** The customer, its binding and the answer with the token are one transaction: there is nothing to finish later. */
-class CustomerCreation implements IdempotentOperation {
-  readonly #call: ProjectRequest<CreateCustomerBody>;
-
-  constructor(call: ProjectRequest<CreateCustomerBody>) {
-    this.#call = call;
-  }
-
-  async prepare(isReplay: IsReplay): Promise<PreparedOperation | RampError | "replay"> {
-    const { ramp, caller, body } = this.#call;
-    const tooLarge = metadataError(body.metadata);
-    if (tooLarge) return tooLarge;
-    const token = body.subject_token;
-    if (token !== undefined && (await isReplay())) return "replay";
-    const subject = token === undefined ? null : await ramp.subjectTokens.verify(caller.id, token);
-    if (isRampError(subject)) return subject;
-    const expiresAt = tokenExpiry(subject, caller, ramp.now());
-    const customerId = customerIdOf(caller.id, body.id);
-    // Here, where no connection is held: the key may have to be read.
-    const sign = await ramp.customerTokens.signer();
-    const tokenOf = (generation: number): string =>
-      sign({ projectId: caller.id, customerId }, generation, expiresAt);
-    return { resourceId: customerId, begin: (tx) => this.#begin(tx, customerId, subject, tokenOf) };
-  }
-
-  async #begin(
-    tx: ProjectTransaction,
-    id: string,
-    subject: Subject | null,
-    tokenOf: (generation: number) => string,
-  ): Promise<RampResponse | RampError> {
-    const { body, caller } = this.#call;
-    const customer = await createOrGet(tx, { id, externalId: body.id, metadata: body.metadata ?? null });
+/** The customer, its binding and the answer with the token are one transaction. */
+async function prepareCustomer(
+  { ramp, caller, body }: ProjectRequest<CreateCustomerBody>,
+  isReplay: IsReplay,
+): Promise<PreparedOperation | RampError | "replay"> {
+  const tooLarge = metadataError(body.metadata);
+  if (tooLarge) return tooLarge;
+  const { id: externalId, subject_token: token, metadata = null } = body;
+  if (token !== undefined && (await isReplay())) return "replay";
+  const subject = token === undefined ? null : await ramp.subjectTokens.verify(caller.id, token);
+  if (isRampError(subject)) return subject;
+  const expiresAt = tokenExpiry(subject, caller, ramp.now());
+  const id = customerIdOf(caller.id, externalId);
+  // Here, where no connection is held: the key may have to be read.
+  const sign = await ramp.customerTokens.signer();
+  const begin = async (tx: ProjectTransaction): Promise<RampResponse | RampError> => {
+    const customer = await createOrGet(tx, { id, externalId, metadata });
     if (subject !== null && !(await bind(tx, id, subject))) return rampError("IDENTITY_CONFLICT");
-    const accessToken = tokenOf(await tokenGeneration(tx, id));
+    const generation = await tokenGeneration(tx, id);
+    const accessToken = sign({ projectId: caller.id, customerId: id }, generation, expiresAt);
     return jsonResponse(201, { ...customerView(customer, caller), accessToken });
-  }
-
-  finish(): Promise<RampResponse> {
-    return Promise.reject(new Error("A customer's claim holds its answer from the start."));
-  }
+  };
+  return { resourceId: id, begin };
 }
 
 export const getCustomers = route("project", {

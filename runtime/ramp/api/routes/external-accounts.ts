@@ -9,7 +9,7 @@ import {
 } from "../../accounts/external-account.js";
 import { isUuid, newId } from "../../database/id.js";
 import type { ProjectTransaction } from "../../database/ramp-database.js";
-import type { IdempotentOperation, PreparedOperation } from "../../core/idempotency.js";
+import type { PreparedOperation } from "../../core/idempotency.js";
 import { type Violation, violations } from "../../core/json-schema.js";
 import {
   isRampError,
@@ -22,7 +22,7 @@ import { accountType, listResponse } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute, route } from "../route.js";
 import { ExternalAccountsBody, PageQuery } from "../request-schemas.js";
 import { type ExternalAccountView, ExternalAccountsView } from "../response-schemas.js";
-import { type CurrencyPair, readPair, requirementsOf } from "../../providers/payment-path.js";
+import { readPair, requirementsOf } from "../../providers/payment-path.js";
 
 export const createExternalAccounts = idempotentRoute("customer", {
   method: "POST",
@@ -32,46 +32,34 @@ export const createExternalAccounts = idempotentRoute("customer", {
   body: ExternalAccountsBody,
   response: { status: 201, schema: ExternalAccountsView, description: "Both accounts." },
   errors: ["UNKNOWN_CURRENCY", "UNSUPPORTED_PATH", "INVALID_ACCOUNT_DETAILS"],
-  work: (call) => new AccountRegistration(call),
+  work: (call) => ({ prepare: () => registerAccounts(call) }),
 });
 
-/** Both accounts and the answer are one transaction: there is nothing to finish later. */
-class AccountRegistration implements IdempotentOperation {
-  readonly #call: CustomerRequest<ExternalAccountsBody>;
-
-  constructor(call: CustomerRequest<ExternalAccountsBody>) {
-    this.#call = call;
-  }
-
-  async prepare(): Promise<PreparedOperation | RampError> {
-    const { ramp, caller, body } = this.#call;
-    const pair = readPair(ramp, body.src, body.dest, ["/src", "/dest"]);
-    if (isRampError(pair)) return pair;
-    const requirements = requirementsOf(await ramp.providers.list(caller.projectId), pair, {});
-    if (isRampError(requirements)) return requirements;
-    const details = [
-      ...under("/source", violations(requirements.src.schema, body.source)),
-      ...under("/destination", violations(requirements.dest.schema, body.destination)),
-    ];
-    if (details.length > 0) return rampError("INVALID_ACCOUNT_DETAILS", { details });
-    return { resourceId: newId(), begin: (tx) => Promise.resolve(this.#begin(tx, pair)) };
-  }
-
-  #begin(tx: ProjectTransaction, { src, dest }: CurrencyPair): RampResponse {
-    const { caller, body } = this.#call;
-    const add = (currency: Currency, details: Readonly<Record<string, unknown>>): ExternalAccountView => {
-      const account = { customerId: caller.customerId, currencyCode: currency.code };
-      return externalAccountView(
-        addExternalAccount(tx, { ...account, metadata: withUpperCountry(details) }),
-        currency,
-      );
-    };
-    return jsonResponse(201, { source: add(src, body.source), destination: add(dest, body.destination) });
-  }
-
-  finish(): Promise<RampResponse> {
-    return Promise.reject(new Error("The claim of external accounts holds its answer from the start."));
-  }
+/** Both accounts and the answer are one transaction. */
+async function registerAccounts({
+  ramp,
+  caller,
+  body,
+}: CustomerRequest<ExternalAccountsBody>): Promise<PreparedOperation | RampError> {
+  const pair = readPair(ramp, body.src, body.dest, ["/src", "/dest"]);
+  if (isRampError(pair)) return pair;
+  const requirements = requirementsOf(await ramp.providers.list(caller.projectId), pair, {});
+  if (isRampError(requirements)) return requirements;
+  const details = [
+    ...under("/source", violations(requirements.src.schema, body.source)),
+    ...under("/destination", violations(requirements.dest.schema, body.destination)),
+  ];
+  if (details.length > 0) return rampError("INVALID_ACCOUNT_DETAILS", { details });
+  const add = (tx: ProjectTransaction, currency: Currency, given: ExternalAccount["metadata"]) => {
+    const account = { customerId: caller.customerId, currencyCode: currency.code };
+    const added = addExternalAccount(tx, { ...account, metadata: withUpperCountry(given) });
+    return externalAccountView(added, currency);
+  };
+  const begin = (tx: ProjectTransaction): Promise<RampResponse> => {
+    const source = add(tx, pair.src, body.source);
+    return Promise.resolve(jsonResponse(201, { source, destination: add(tx, pair.dest, body.destination) }));
+  };
+  return { resourceId: newId(), begin };
 }
 
 function under(prefix: string, found: readonly Violation[]): readonly Violation[] {
