@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { IdempotentOperation, IsReplay, PreparedOperation, StoreResponse } from "../core/idempotency.js";
+import type { IdempotentOperation } from "../core/idempotency.js";
 import {
   type NewIntent,
   recordIntent,
@@ -30,50 +30,49 @@ import type { RampContext } from "./route.js";
 import { stealLease } from "../intents/lease.js";
 
 /** Records the intent, onboards it and, with `autoExecute` and no outstanding requirement, executes it. */
-export class IntentCreation implements IdempotentOperation {
-  readonly #call: CustomerRequest<CreateIntentBody>;
-  readonly #leaseOwner = newId();
-  #begun: Intent | null = null;
-
-  constructor(call: CustomerRequest<CreateIntentBody>) {
-    this.#call = call;
-  }
-
-  async prepare(isReplay: IsReplay): Promise<PreparedOperation | RampError | "replay"> {
-    const { ramp, caller, body } = this.#call;
-    const error = metadataError(body.metadata) ?? (await checkRedirectOrigins(ramp, caller.projectId, body));
-    if (error) return error;
-    const sides = await readSides(ramp, caller, body);
-    if (isRampError(sides)) return sides;
-    const choice = await chooseProvider(ramp, caller.projectId, { ...body, ...sides }, isReplay);
-    if (choice === "replay" || isRampError(choice)) return choice;
-    const intent: NewIntent = {
-      id: newId(),
-      customerId: caller.customerId,
-      leaseOwner: this.#leaseOwner,
-      ...choice,
-      autoExecute: body.autoExecute ?? false,
-      onboardingRedirectUrl: body.onboardingRedirectUrl ?? null,
-      checkoutRedirectUrl: body.checkoutRedirectUrl ?? null,
-      metadata: body.metadata ?? null,
-    };
-    return { resourceId: intent.id, begin: (tx) => this.#begin(tx, intent) };
-  }
-
-  async #begin(tx: ProjectTransaction, given: NewIntent): Promise<RampError | null> {
-    const quoteId = given.price?.quoteId;
-    if (quoteId !== undefined && !(await useQuote(tx, quoteId, given.id))) return rampError("QUOTE_USED");
-    this.#begun = await recordIntent(tx, given, this.#call.ramp.polling);
-    return null;
-  }
-
-  async finish(id: string, store: StoreResponse): Promise<RampResponse> {
-    const { ramp, caller } = this.#call;
-    const settle: OnIdle<RampResponse> = (tx, intent) =>
-      store(tx, jsonResponse(201, intentEnvelope(ramp, caller.projectId, intent)));
-    const begun = this.#begun?.id === id ? this.#begun : null;
-    return answerInTime(ramp, caller.projectId, { id, owner: this.#leaseOwner, begun }, settle);
-  }
+export function intentCreation({
+  ramp,
+  caller,
+  body,
+}: CustomerRequest<CreateIntentBody>): IdempotentOperation {
+  const leaseOwner = newId();
+  let begun: Intent | null = null;
+  return {
+    async prepare(isReplay) {
+      const error =
+        metadataError(body.metadata) ?? (await checkRedirectOrigins(ramp, caller.projectId, body));
+      if (error) return error;
+      const sides = await readSides(ramp, caller, body);
+      if (isRampError(sides)) return sides;
+      const choice = await chooseProvider(ramp, caller.projectId, { ...body, ...sides }, isReplay);
+      if (choice === "replay" || isRampError(choice)) return choice;
+      const intent: NewIntent = {
+        id: newId(),
+        customerId: caller.customerId,
+        leaseOwner,
+        ...choice,
+        autoExecute: body.autoExecute ?? false,
+        onboardingRedirectUrl: body.onboardingRedirectUrl ?? null,
+        checkoutRedirectUrl: body.checkoutRedirectUrl ?? null,
+        metadata: body.metadata ?? null,
+      };
+      const begin = async (tx: ProjectTransaction): Promise<RampError | null> => {
+        const quoteId = intent.price?.quoteId;
+        if (quoteId !== undefined && !(await useQuote(tx, quoteId, intent.id)))
+          return rampError("QUOTE_USED");
+        begun = await recordIntent(tx, intent, ramp.polling);
+        return null;
+      };
+      return { resourceId: intent.id, begin };
+    },
+    finish(id, store) {
+      // A claim that was taken over is of another request's intent.
+      const work = { id, owner: leaseOwner, begun: begun?.id === id ? begun : null };
+      return answerInTime(ramp, caller.projectId, work, (tx, intent) =>
+        store(tx, jsonResponse(201, intentEnvelope(ramp, caller.projectId, intent))),
+      );
+    },
+  };
 }
 
 /** Resolves `externalAccountId`: the account's details, and what the request adds to them. */
@@ -152,46 +151,36 @@ interface IntentChange {
 }
 
 /** A change of a customer's own intent: recorded first, then carried out at the provider. */
-export class IntentAction implements IdempotentOperation {
-  readonly #call: CustomerRequest<unknown>;
-  readonly #change: IntentChange;
-  readonly #leaseOwner = newId();
-  #begun: Intent | null = null;
-
-  constructor(call: CustomerRequest<unknown>, change: IntentChange) {
-    this.#call = call;
-    this.#change = change;
-  }
-
-  async prepare(isReplay: IsReplay): Promise<PreparedOperation | RampError | "replay"> {
-    const id = this.#call.parameters["id"] ?? "";
-    if (!isUuid(id)) return rampError("NOT_FOUND");
-    const unpriced = this.#change.needsPrice ? await readUnpriced(this.#call, id) : null;
-    if (unpriced && (await isReplay())) return "replay";
-    const { ramp, caller } = this.#call;
-    const price =
-      unpriced && (await fetchPrice(ramp, await ramp.providers.get(caller.projectId, unpriced), unpriced));
-    return { resourceId: id, begin: (tx) => this.#begin(tx, id, price) };
-  }
-
-  async #begin(tx: ProjectTransaction, id: string, price: Price | null): Promise<RampError | null> {
-    const { caller, ramp } = this.#call;
-    if ((await readOwnIntent(tx, caller.customerId, id)) === null) return rampError("NOT_FOUND");
-    const changed = this.#change.record(tx, await lockIntent(tx, id), price);
-    if (isRampError(changed)) return changed;
-    // The lease owner has not seen this change: this request carries it out.
-    stealLease(tx, id, this.#leaseOwner, ramp.polling);
-    this.#begun = { ...changed, leaseOwner: this.#leaseOwner };
-    return null;
-  }
-
-  async finish(id: string, store: StoreResponse): Promise<RampResponse> {
-    const { ramp, caller } = this.#call;
-    const settle: OnIdle<RampResponse> = (tx, intent) => store(tx, this.#change.answer(intent));
-    await this.#change.recorded?.();
-    const work = { id, owner: this.#leaseOwner, begun: this.#begun };
-    return answerInTime(ramp, caller.projectId, work, settle);
-  }
+export function intentAction(call: CustomerRequest<unknown>, change: IntentChange): IdempotentOperation {
+  const { ramp, caller, parameters } = call;
+  const { id = "" } = parameters;
+  const leaseOwner = newId();
+  let begun: Intent | null = null;
+  return {
+    async prepare(isReplay) {
+      if (!isUuid(id)) return rampError("NOT_FOUND");
+      const unpriced = change.needsPrice ? await readUnpriced(call, id) : null;
+      if (unpriced && (await isReplay())) return "replay";
+      const price =
+        unpriced && (await fetchPrice(ramp, await ramp.providers.get(caller.projectId, unpriced), unpriced));
+      const begin = async (tx: ProjectTransaction): Promise<RampError | null> => {
+        if ((await readOwnIntent(tx, caller.customerId, id)) === null) return rampError("NOT_FOUND");
+        const changed = change.record(tx, await lockIntent(tx, id), price);
+        if (isRampError(changed)) return changed;
+        // The lease owner has not seen this change: this request carries it out.
+        stealLease(tx, id, leaseOwner, ramp.polling);
+        begun = { ...changed, leaseOwner };
+        return null;
+      };
+      return { resourceId: id, begin };
+    },
+    async finish(_id, store) {
+      await change.recorded?.();
+      return answerInTime(ramp, caller.projectId, { id, owner: leaseOwner, begun }, (tx, intent) =>
+        store(tx, change.answer(intent)),
+      );
+    },
+  };
 }
 
 /** The customer's intent if its payment can be ordered but has no price. */

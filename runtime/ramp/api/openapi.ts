@@ -1,4 +1,3 @@
-import { EVENT_TYPES, EVENTS } from "../webhooks/record-event.js";
 import type { TSchema } from "@sinclair/typebox";
 import { RAMP_ERRORS, type RampErrorCode } from "../core/ramp-errors.js";
 import type { Access, Route } from "./route.js";
@@ -41,7 +40,6 @@ export function openApiDocument(publicUrl: string, routes: readonly Route[]): Js
     },
     servers: [{ url: publicUrl }],
     paths: pathsOf(routes),
-    webhooks: webhooksOf(),
     components: {
       schemas: componentSchemas(),
       securitySchemes: {
@@ -55,27 +53,6 @@ export function openApiDocument(publicUrl: string, routes: readonly Route[]): Js
       },
     },
   };
-}
-
-/** Events as a project's endpoints receive them, signed like Standard Webhooks. */
-function webhooksOf(): Json {
-  return Object.fromEntries(
-    EVENT_TYPES.map((type) => {
-      const schema = {
-        type: "object",
-        required: ["type", "timestamp", "sequence", "data"],
-        properties: {
-          type: { const: type },
-          timestamp: { type: "string", format: "date-time" },
-          sequence: { type: "integer" },
-          data: plain(EVENTS[type]),
-        },
-      };
-      const requestBody = { required: true, content: { "application/json": { schema } } };
-      const responses = { "2XX": { description: "Received; anything else is delivered again." } };
-      return [type, { post: { operationId: type, summary: type, requestBody, responses } }];
-    }),
-  );
 }
 
 function pathsOf(routes: readonly Route[]): Json {

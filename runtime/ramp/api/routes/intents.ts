@@ -3,7 +3,7 @@ import { listIntents, readOwnIntent, requestCancel, readIntent } from "../../int
 import { type Intent, awaitsCompliance, isTerminal } from "../../intents/intent.js";
 import { isUuid, type ProjectId } from "../../database/id.js";
 import { jsonResponse, rampError } from "../../core/ramp-errors.js";
-import { IntentAction, IntentCreation } from "../intent-operations.js";
+import { intentAction, intentCreation } from "../intent-operations.js";
 import { listResponse, intentEnvelope, transactionView } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute, type RampContext, route } from "../route.js";
 import { CreateIntentBody, PageQuery, EmptyBody, ProjectIntentsQuery } from "../request-schemas.js";
@@ -32,7 +32,7 @@ export const createIntent = idempotentRoute("customer", {
     "QUOTE_USED",
     "PROVIDER_UNAVAILABLE",
   ],
-  work: (call) => new IntentCreation(call),
+  work: intentCreation,
 });
 
 export const getIntents = route("customer", {
@@ -95,7 +95,7 @@ export const executeTransaction = idempotentRoute("customer", {
     "PROVIDER_UNAVAILABLE",
   ],
   work: (call) =>
-    new IntentAction(call, {
+    intentAction(call, {
       needsPrice: true,
       record(tx, intent, price) {
         if (intent.transaction !== null) return rampError("TRANSACTION_EXISTS");
@@ -141,7 +141,7 @@ export const cancelIntent = idempotentRoute("customer", {
   },
   errors: ["NOT_FOUND", "INTENT_CLOSED"],
   work: (call) =>
-    new IntentAction(call, {
+    intentAction(call, {
       record: (tx, intent) =>
         isTerminal(intent.status) || intent.status === "AMOUNT_MISMATCH"
           ? rampError("INTENT_CLOSED")
