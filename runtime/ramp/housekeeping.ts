@@ -31,8 +31,8 @@ const EXPIRED = [
   // Longer than a signature is accepted.
   { table: "provider_callbacks", where: "received_at < now() - interval '1 hour'" },
   { table: "wallet_nonces", where: "expires_at < now()" },
-  // For a day an expired quote gets another error than an unknown one.
-  { table: "quotes", where: "expires_at < now() - interval '1 day'" },
+  // Quotes that a server of before recorded.
+  { table: "quotes", where: "expires_at < now()" },
   {
     table: "webhook_deliveries",
     where: "status <> 'PENDING' AND updated_at < now() - make_interval(days => $2)",

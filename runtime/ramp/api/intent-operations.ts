@@ -19,7 +19,7 @@ import {
   type RampError,
   rampError,
 } from "../core/ramp-errors.js";
-import { fetchPrice, type Price, useQuote } from "../providers/quotes.js";
+import { fetchPrice, type Price } from "../providers/quotes.js";
 import { chooseProvider, type AccountSides } from "../intents/choose-provider.js";
 import { intentEnvelope } from "./intent-view.js";
 import type { CustomerRequest } from "./route.js";
@@ -56,10 +56,7 @@ export function intentCreation({
         checkoutRedirectUrl: body.checkoutRedirectUrl ?? null,
         metadata: body.metadata ?? null,
       };
-      const begin = async (tx: ProjectTransaction): Promise<RampError | null> => {
-        const quoteId = intent.price?.quoteId;
-        if (quoteId !== undefined && !(await useQuote(tx, quoteId, intent.id)))
-          return rampError("QUOTE_USED");
+      const begin = async (tx: ProjectTransaction): Promise<null> => {
         begun = await recordIntent(tx, intent, ramp.polling);
         return null;
       };

@@ -65,9 +65,8 @@ function intentView({ currencies }: RampContext, intent: Intent): IntentView {
   };
 }
 
-function priceView({ quoteId, destAmount, exchangeRate, fees, hasIndicativePrice }: Price) {
-  const price = { destAmount, exchangeRate, fees, hasIndicativePrice };
-  return quoteId === undefined ? price : { quoteId, ...price };
+function priceView({ destAmount, exchangeRate, fees, hasIndicativePrice }: Price) {
+  return { destAmount, exchangeRate, fees, hasIndicativePrice };
 }
 
 export function accountType(type: Currency["type"]): "BANK_ACCOUNT" | "CRYPTO_ADDRESS" {
@@ -92,21 +91,8 @@ export function transactionView(transaction: Transaction): TransactionView {
   };
 }
 
-export function quoteView(
-  type: "ONRAMP" | "OFFRAMP",
-  { connection, rail, hasIndicativePrice, destAmount, exchangeRate, fees, held }: Quote,
-  quoteId: string | null,
-): QuoteView {
-  return {
-    providerId: connection.id,
-    type,
-    rail,
-    hasIndicativePrice,
-    destAmount,
-    exchangeRate,
-    fees,
-    ...(quoteId === null || held === null ? {} : { quoteId, expiresAt: held.expiresAt }),
-  };
+export function quoteView(type: "ONRAMP" | "OFFRAMP", { connection, rail, ...quote }: Quote): QuoteView {
+  return { providerId: connection.id, type, rail, ...priceView(quote) };
 }
 
 /** Items of a page unless the caller names a number (runtime/ramp/docs/limits.md). */

@@ -114,12 +114,6 @@ export const CreateIntentBody = Type.Object(
     providerId: Type.Optional(
       Nullable(Type.String({ minLength: 1, maxLength: 64, description: "Preferred provider." })),
     ),
-    quoteId: Type.Optional(
-      Type.String({
-        format: "uuid",
-        description: "A quote of GET /v1/intent/quote that has not expired: its provider, rail and price.",
-      }),
-    ),
     metadata: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         maxProperties: 50,

@@ -51,13 +51,12 @@ export const IntentView = Type.Object(
     price: Type.Optional(
       Type.Object(
         {
-          quoteId: Type.Optional(Uuid),
           destAmount: Type.String(),
           exchangeRate: Type.String(),
           fees: Fees,
           hasIndicativePrice: Type.Boolean(),
         },
-        { description: "The price of the quote that the intent was made with." },
+        { description: "The price that the intent was made at, once it is known." },
       ),
     ),
     onboardingRedirectUrl: Type.Optional(Type.String()),
@@ -111,12 +110,6 @@ export const QuoteView = Type.Object(
     destAmount: Type.String(),
     exchangeRate: Type.String(),
     fees: Fees,
-    quoteId: Type.Optional(
-      Type.String({ format: "uuid", description: "The provider holds this price for POST /v1/intent." }),
-    ),
-    expiresAt: Type.Optional(
-      Type.String({ format: "date-time", description: "Until when the price is held." }),
-    ),
   },
   { $id: "Quote" },
 );

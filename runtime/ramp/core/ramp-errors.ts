@@ -50,21 +50,6 @@ export const RAMP_ERRORS = {
     message: "The preferred provider does not offer this path.",
     when: "`providerId` is not a candidate for the path",
   },
-  INVALID_QUOTE: {
-    status: 400,
-    message: "The quote is not for this payment.",
-    when: "`quoteId` names no quote of the project for these currencies, amount, country, rail and provider",
-  },
-  QUOTE_EXPIRED: {
-    status: 400,
-    message: "The quote has expired. Ask for a new one.",
-    when: "`quoteId` names a quote after its `expiresAt`",
-  },
-  QUOTE_USED: {
-    status: 400,
-    message: "Another intent was made with this quote. Request a new quote.",
-    when: "`quoteId` names a quote that another intent was made with",
-  },
   COMPLIANCE_NOT_COMPLETE: {
     status: 400,
     message: "The customer has to complete compliance first.",

@@ -9,8 +9,6 @@ import type { IsReplay } from "../core/idempotency.js";
 import type { ProviderChoice } from "./intent-rows.js";
 import type { ProjectId } from "../database/id.js";
 import {
-  findQuote,
-  type HeldQuote,
   priceOf,
   candidatesFor,
   type Candidate,
@@ -35,7 +33,6 @@ export interface AccountSides {
 interface IntentRequest extends AccountSides {
   readonly srcAmount: string;
   readonly providerId?: string | null;
-  readonly quoteId?: string;
 }
 
 /** Validates the payment and chooses the provider and rail, by quotes where several could carry it out. Changes nothing. */
@@ -56,13 +53,10 @@ export async function chooseProvider(
   if (isRampError(path)) return path;
   const candidates = preferredCandidates(candidatesFor(await ramp.providers.list(projectId), path), body);
   if (isRampError(candidates)) return candidates;
-  const quote = body.quoteId === undefined ? null : await readQuote(ramp, projectId, body.quoteId, path);
-  if (isRampError(quote)) return quote;
   const payable = payableCandidates(candidates, pair, body);
   if (isRampError(payable)) return payable;
-  if (quote === null && (await isReplay())) return "replay";
-  const chosen =
-    quote === null ? await chooseCandidate(ramp, payable, path, pair) : quotedCandidate(payable, quote);
+  if (await isReplay()) return "replay";
+  const chosen = await chooseCandidate(ramp, payable, path, pair);
   return isRampError(chosen) ? chosen : choiceOf(chosen, pair, { ...body, srcAmount: reading.value });
 }
 
@@ -84,29 +78,6 @@ function choiceOf(
     rail,
     price,
   };
-}
-
-async function readQuote(
-  { database }: IntentContext,
-  projectId: ProjectId,
-  id: string,
-  path: PaymentPath,
-): Promise<HeldQuote | RampError> {
-  const quote = await database.inProject(projectId, (tx) => findQuote(tx, id, path));
-  if (quote === null) return rampError("INVALID_QUOTE");
-  return quote.isExpired ? rampError("QUOTE_EXPIRED") : quote;
-}
-
-/** The candidate that the quote names, if the provider is still connected with the same address and credentials. */
-function quotedCandidate(
-  candidates: readonly Candidate[],
-  { connectionId, connectionVersion, rail, price }: HeldQuote,
-): Chosen | RampError {
-  const quoted = candidates.find(
-    ({ connection: { id, version }, rails }) =>
-      id === connectionId && version === connectionVersion && rails[0].code === rail,
-  );
-  return quoted ? { connection: quoted.connection, rail, price } : rampError("INVALID_QUOTE");
 }
 
 /** Rail and country are those of the bank account. */
@@ -189,7 +160,7 @@ async function chooseCandidate(
 ): Promise<Chosen | RampError> {
   const [first, ...others] = candidates;
   const [best] = await fetchQuotes(ramp, candidates, path, pair);
-  if (best) return { ...best, price: priceOf(best, null) };
+  if (best) return { ...best, price: priceOf(best) };
   return first && others.length === 0
     ? { connection: first.connection, rail: first.rails[0].code, price: null }
     : rampError("PROVIDER_UNAVAILABLE");

@@ -15,7 +15,6 @@ const world = await ownWorld({ polling: FAST });
 
 interface Setting {
   readonly provider: CardProvider;
-  readonly basic: string;
   readonly auth: string;
 }
 
@@ -23,20 +22,13 @@ async function ownSetting(settings: Partial<CardProvider> = {}): Promise<Setting
   const project = await world.project({ providers: [] });
   const provider = Object.assign(await ownCardProvider(), settings);
   made(await provider.connect(world, project));
-  return { provider, basic: project.basic, auth: await newCustomer(world, project) };
+  return { provider, auth: await newCustomer(world, project) };
 }
 
 async function created({ auth }: Setting, more = {}): Promise<string> {
   const reply = await world.call("POST", "/v1/intent", { auth, body: cardOnramp(more) });
   expect(reply.status, reply.text).toBe(201);
   return String(reply.json.intent.id);
-}
-
-async function heldQuote({ basic, provider }: Setting): Promise<string> {
-  provider.holdMs = 60_000;
-  const query = "srcCurrencyCode=USD&destCurrencyCode=USDC_POLYGON&srcAmount=100.00&countryCode=US";
-  const { json } = await world.call("GET", `/v1/intent/quote?${query}`, { auth: basic });
-  return String(json.quotes[0].quoteId);
 }
 
 const until = ({ auth }: Setting, id: string, isExpected: (json: Reply["json"]) => boolean) =>
@@ -62,8 +54,9 @@ const needsAttention = async (id: string, code: AttentionReason) => {
 it.each(["0.01", "100000"])(
   "%s received for a held price of 99 is AMOUNT_MISMATCH until the provider corrects it",
   async (amountReceived) => {
-    const setting = await ownSetting({ status: "SUCCESS", execution: { receipt: { amountReceived } } });
-    const id = await created(setting, { quoteId: await heldQuote(setting) });
+    const execution = { receipt: { amountReceived } };
+    const setting = await ownSetting({ status: "SUCCESS", holdMs: 60_000, execution });
+    const id = await created(setting);
     const wrong = await until(setting, id, hasStatus("AMOUNT_MISMATCH"));
     expect(wrong.json.transaction.status).toBe("SUCCESS");
     expect(await needsAttention(id, "AMOUNT_MISMATCH")).toBe(
@@ -197,17 +190,6 @@ it("instructions that do not fit need attention: the customer cannot pay", async
   };
   await until(setting, id, ({ transaction }) => transaction.context.instructions.length === 1);
   expect(await attention(id)).toBeNull();
-});
-
-it("a held quote is for one intent", async () => {
-  const setting = await ownSetting();
-  const quoteId = await heldQuote(setting);
-  const body = cardOnramp({ quoteId });
-  const replies = await Promise.all(
-    [1, 2, 3].map(() => world.call("POST", "/v1/intent", { auth: setting.auth, body })),
-  );
-  expect(replies.map(({ status }) => status).sort()).toEqual([201, 400, 400]);
-  expect(replies.filter(({ json }) => json.error === "QUOTE_USED")).toHaveLength(2);
 });
 
 it.each(["FAILED", "CANCELLED"] as const)(

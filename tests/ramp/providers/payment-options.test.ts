@@ -18,8 +18,6 @@ describe("quotes and requirements", () => {
       type: "ONRAMP",
       rail: "ACH",
       hasIndicativePrice: false,
-      quoteId: expect.any(String),
-      expiresAt: expect.any(String),
       destAmount: "993.950000",
       exchangeRate: "1.00000000",
       fees: {

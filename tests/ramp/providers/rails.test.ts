@@ -54,6 +54,29 @@ describe("a rail that a provider brings", () => {
   });
 });
 
+describe("the price of an intent", () => {
+  it("is that of the best quote, which its orders name to a provider that holds it", async () => {
+    cards.holdMs = 60_000;
+    const { json, text } = await create({});
+    expect(json.intent?.price, text).toMatchObject({ destAmount: "99.000000", hasIndicativePrice: false });
+    const order = await world.call("POST", `/v1/intent/${json.intent.id}/transaction`, { auth });
+    expect(order.status, order.text).toBe(202);
+    const [onboarding, execution] = cards.ordered.slice(-2);
+    expect(onboarding).toMatchObject({ rail: "CARD", quoteId: "held-CARD" });
+    expect(execution).toEqual(onboarding);
+  });
+
+  it.each([
+    ["is not held", null],
+    ["is held until a time that has passed", -1_000],
+  ])("that %s has no quote that orders name", async (_, holdMs) => {
+    cards.holdMs = holdMs;
+    const { json, text } = await create({});
+    expect(json.intent?.price, text).toMatchObject({ destAmount: "99.000000" });
+    expect(cards.ordered.at(-1)).not.toHaveProperty("quoteId");
+  });
+});
+
 describe("capabilities are refused", () => {
   it.each([
     [

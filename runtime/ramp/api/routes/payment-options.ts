@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { readAmount } from "../../accounts/currency.js";
 import { readCountry, readPair, requirementsOf } from "../../providers/payment-path.js";
-import { recordQuotes, candidatesFor, fetchQuotes } from "../../providers/quotes.js";
+import { candidatesFor, fetchQuotes } from "../../providers/quotes.js";
 import { jsonResponse, isRampError, rampError } from "../../core/ramp-errors.js";
 import { route } from "../route.js";
 import { QuoteQuery, RequirementsQuery } from "../request-schemas.js";
@@ -46,8 +46,6 @@ export const getQuote = route("project", {
   method: "GET",
   path: "/v1/intent/quote",
   summary: "Ask all providers for a quote",
-  description:
-    "A quote with a `quoteId` is held by its provider until `expiresAt`: POST /v1/intent takes the id.",
   query: QuoteQuery,
   response: { status: 200, schema: QuotesView, description: "One quote per available provider, best first." },
   errors: ["UNKNOWN_CURRENCY", "UNKNOWN_COUNTRY", "INVALID_AMOUNT"],
@@ -72,12 +70,7 @@ export const getQuote = route("project", {
     };
     const candidates = candidatesFor(await ramp.providers.list(caller.id), path);
     const quotes = await fetchQuotes(ramp, candidates, path, pair);
-    const ids = quotes.some(({ held }) => held !== null)
-      ? await ramp.database.inProject(caller.id, (tx) => Promise.resolve(recordQuotes(tx, quotes, path)))
-      : [];
-    return jsonResponse(200, {
-      quotes: quotes.map((quote, at) => quoteView(pair.type, quote, ids[at] ?? null)),
-    });
+    return jsonResponse(200, { quotes: quotes.map((quote) => quoteView(pair.type, quote)) });
   },
 });
 
