@@ -19,13 +19,7 @@ export { SANDBOX_PROVIDERS, startSandbox } from "./ramp/sandbox/sandbox-server.j
 export * from "./ramp/operator/integrations.js";
 export { listRecords } from "./ramp/operator/lists.js";
 export * from "./ramp/operator/projects.js";
-export {
-  compareOrders,
-  diagnose,
-  listIntentSummaries,
-  listStuckIntents,
-  showIntent,
-} from "./ramp/operator/diagnostics.js";
+export { compareOrders, diagnose, listStuckIntents, showIntent } from "./ramp/operator/diagnostics.js";
 export * from "./ramp/core/audit.js";
 export { testProvider } from "./ramp/providers/provider-test.js";
 export { csvOf, listBalances, reconcile, reportPostings } from "./ramp/operator/finance.js";

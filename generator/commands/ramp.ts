@@ -126,16 +126,6 @@ function addIntents({ add }: Group): void {
 }
 
 function addIntent({ add }: Group): void {
-  add("list", "list the newest intents", "--status PENDING_PAYMENT --limit 10", ({ ramp, database }, flags) =>
-    ramp.listIntentSummaries(database, {
-      projectId: (flags["project"] as string | undefined)?.toLowerCase() ?? null,
-      status: (flags["status"] as string | undefined)?.toUpperCase() ?? null,
-      limit: Number(flags["limit"]),
-    }),
-  )
-    .option("--project <id>", "intents of this project")
-    .option("--status <status>", "intents in this status")
-    .option("--limit <number>", "at most so many", integerBetween(1, 1_000), 50);
   add(
     "show",
     "show an intent with its history",

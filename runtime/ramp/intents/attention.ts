@@ -1,4 +1,5 @@
 import Big from "big.js";
+import type { Backlog } from "../core/ramp-metrics.js";
 import type { OperatorTransaction } from "../database/ramp-database.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
 import { isDelivered, isPaid, missingRefunds } from "./book.js";
@@ -112,9 +113,26 @@ export function listAttention(tx: OperatorTransaction): Promise<StuckIntent[]> {
   );
 }
 
-export async function countAttention(tx: OperatorTransaction): Promise<number> {
-  const row = await tx.row<{ count: number }>(
-    "SELECT count(*)::int AS count FROM ramp.intents WHERE attention_since IS NOT NULL",
+/** Reads what waits, for the metrics and the doctor: all by partial indexes of open rows. */
+export async function readBacklog(tx: OperatorTransaction): Promise<Backlog> {
+  const queues = await tx.rows<Backlog["queues"][number]>(
+    `SELECT 'intents' AS queue, count(*)::int AS due, COALESCE(extract(epoch FROM now() - min(next_poll_at)), 0)::float AS age
+     FROM ramp.intents WHERE next_poll_at IS NOT NULL AND next_poll_at <= now()
+     UNION ALL SELECT 'deliveries', count(*)::int, COALESCE(extract(epoch FROM now() - min(d.attempt_at)), 0)::float
+     FROM ramp.webhook_deliveries d JOIN ramp.webhook_endpoints e ON e.project_id = d.project_id AND e.id = d.endpoint_id
+     WHERE d.status = 'PENDING' AND d.attempt_at <= now() AND e.enabled`,
   );
-  return row?.count ?? 0;
+  const statuses = await tx.rows<Backlog["statuses"][number]>(
+    `SELECT status, count(*)::int AS count FROM ramp.intents WHERE next_poll_at IS NOT NULL
+       AND NOT is_ended
+     GROUP BY status`,
+  );
+  const { attention = 0, exhausted = 0 } =
+    (await tx.row<{ attention: number; exhausted: number }>(
+      `SELECT (SELECT count(*)::int FROM ramp.intents WHERE attention_since IS NOT NULL) AS attention,
+         (SELECT count(*)::int FROM ramp.webhook_deliveries d
+          JOIN ramp.webhook_endpoints e ON e.project_id = d.project_id AND e.id = d.endpoint_id
+          WHERE d.status = 'EXHAUSTED' AND d.updated_at > now() - interval '7 days' AND e.enabled) AS exhausted`,
+    )) ?? {};
+  return { attention, exhausted, queues, statuses };
 }

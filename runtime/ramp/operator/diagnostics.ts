@@ -1,7 +1,8 @@
 import { projectId, isUuid, orderIdOf } from "../database/id.js";
 import type { DatabaseRow, OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 import { recentJumps, secondsAhead } from "../core/clock-jumps.js";
-import { listAttention, type StuckIntent } from "../intents/attention.js";
+import type { Backlog } from "../core/ramp-metrics.js";
+import { listAttention, readBacklog, type StuckIntent } from "../intents/attention.js";
 import { Providers, type ProviderConnection } from "../providers/provider-connections.js";
 import { type Vault, unreadableSecrets } from "../core/vault.js";
 import { readAnswers } from "../intents/provider-answers.js";
@@ -18,33 +19,28 @@ interface Finding {
   readonly detail: string;
 }
 
-/** A due row that no server has taken up for this long means that none runs or that all are stuck. */
-const OVERDUE = "interval '1 minute'";
-const RECENT = "interval '7 days'";
-const TO_ENABLED =
-  "EXISTS (SELECT FROM ramp.webhook_endpoints e WHERE e.project_id = d.project_id AND e.id = d.endpoint_id AND e.enabled)";
+/** A finding with one of two details; an empty problem is none. */
+function finding(check: Finding["check"], problem: string, good: string): Finding {
+  return { check, ok: problem === "", detail: problem || good };
+}
 
 /** Checks the installation: keys, providers, queues, and what needs the operator. */
 export async function diagnose(database: RampDatabase, vault: Vault): Promise<readonly Finding[]> {
   const key = await checkMasterKey(database, vault);
   const providers = key.ok ? await checkProviders(database, vault) : [];
-  return [
-    key,
-    await checkClock(database),
-    ...providers,
-    ...(await database.asOperator(checkQueues)),
-    await database.asOperator(checkIntents),
-  ];
+  const backlog = await database.asOperator(readBacklog);
+  return [key, await checkClock(database), ...providers, ...checkBacklog(backlog)];
 }
 
 async function checkMasterKey(database: RampDatabase, vault: Vault): Promise<Finding> {
   const unreadable = await unreadableSecrets(database, vault);
   const where = unreadable.map(({ column, rows }) => `${column} (${String(rows)})`).join(", ");
-  const detail =
-    unreadable.length === 0
-      ? "The keys open every secret in the database."
-      : `The keys do not open: ${where}. Set RAMP_SECRETS_KEY to the key of this database, or name the key of before in RAMP_OTHER_SECRETS_KEYS.`;
-  return { check: "master-key", ok: unreadable.length === 0, detail };
+  return finding(
+    "master-key",
+    where &&
+      `The keys do not open: ${where}. Set RAMP_SECRETS_KEY to the key of this database, or name the key of before in RAMP_OTHER_SECRETS_KEYS.`,
+    "The keys open every secret in the database.",
+  );
 }
 
 async function checkProviders(database: RampDatabase, vault: Vault): Promise<readonly Finding[]> {
@@ -73,52 +69,47 @@ async function checkClock(database: RampDatabase): Promise<Finding> {
   const ahead = secondsAhead(database);
   const jumped = jumps.map(({ at, seconds }) => `by ${String(seconds)} s at ${at.toISOString()}`).join(", ");
   const details = [
-    jumps.length === 0 ? "" : `The database's clock jumped ${jumped}; deadlines moved with it. Check it.`,
-    ahead === 0
-      ? ""
-      : `The clock of this machine is ${String(ahead)} s ahead of the database's: providers refuse its signatures.`,
-  ].filter((text) => text !== "");
-  return {
-    check: "clock",
-    ok: details.length === 0,
-    detail: details.join(" ") || "The clocks agree, and the database's has not jumped in the last 7 days.",
-  };
-}
-
-async function checkQueues(tx: OperatorTransaction): Promise<readonly Finding[]> {
-  const row = await tx.row<{ intents: number; deliveries: number; exhausted: number }>(
-    `SELECT (SELECT count(*)::int FROM ramp.intents WHERE next_poll_at < now() - ${OVERDUE}) AS intents,
-       (SELECT count(*)::int FROM ramp.webhook_deliveries d WHERE d.status = 'PENDING' AND d.attempt_at < now() - ${OVERDUE} AND ${TO_ENABLED}) AS deliveries,
-       (SELECT count(*)::int FROM ramp.webhook_deliveries d WHERE d.status = 'EXHAUSTED' AND d.updated_at > now() - ${RECENT} AND ${TO_ENABLED}) AS exhausted`,
+    jumped && `The database's clock jumped ${jumped}; deadlines moved with it. Check it.`,
+    ahead !== 0 &&
+      `The clock of this machine is ${String(ahead)} s ahead of the database's: providers refuse its signatures.`,
+  ].filter(Boolean);
+  return finding(
+    "clock",
+    details.join(" "),
+    "The clocks agree, and the database's has not jumped in the last 7 days.",
   );
-  const { intents = 0, deliveries = 0, exhausted = 0 } = row ?? {};
-  const isMoving = intents + deliveries === 0;
-  return [
-    {
-      check: "queue",
-      ok: isMoving,
-      detail: isMoving
-        ? "No intent and no delivery is overdue."
-        : `Overdue for more than a minute: ${String(intents)} intents, ${String(deliveries)} deliveries. Check that a ramp server runs on this database.`,
-    },
-    {
-      check: "webhooks",
-      ok: exhausted === 0,
-      detail:
-        exhausted === 0
-          ? "No delivery was given up in the last 7 days."
-          : `${String(exhausted)} deliveries were given up in the last 7 days. Repair the receiver, then run \`routewright ramp webhook replay\`.`,
-    },
-  ];
 }
 
-async function checkIntents(tx: OperatorTransaction): Promise<Finding> {
-  const count = (await listAttention(tx)).length;
-  const detail =
-    count === 0
-      ? "No intent needs attention."
-      : `${String(count)} intents need attention: see \`routewright ramp intents --stuck\`.`;
-  return { check: "intents", ok: count === 0, detail };
+/** A due row that waits for this long, in seconds, means that no server runs or that all are stuck. */
+const OVERDUE_SECONDS = 60;
+
+function checkBacklog({ queues, exhausted, attention }: Backlog): readonly Finding[] {
+  const late = queues
+    .filter(({ age }) => age > OVERDUE_SECONDS)
+    .map(({ queue, due }) => `${String(due)} ${queue}`);
+  return [
+    finding(
+      "queue",
+      late.length === 0
+        ? ""
+        : `Due, some for more than a minute: ${late.join(", ")}. Check that a ramp server runs on this database.`,
+      "No intent and no delivery is overdue.",
+    ),
+    finding(
+      "webhooks",
+      exhausted === 0
+        ? ""
+        : `${String(exhausted)} deliveries were given up in the last 7 days. Repair the receiver, then run \`routewright ramp webhook replay\`.`,
+      "No delivery was given up in the last 7 days.",
+    ),
+    finding(
+      "intents",
+      attention === 0
+        ? ""
+        : `${String(attention)} intents need attention: see \`routewright ramp intents --stuck\`.`,
+      "No intent needs attention.",
+    ),
+  ];
 }
 
 /** Intents whose state stays unclear: the operator clears them up with the provider. */
@@ -130,20 +121,6 @@ const SUMMARY = `SELECT i.id AS "intentId", i.project_id AS "projectId", i.custo
     i.src_amount::text AS "srcAmount", i.src_currency AS "srcCurrency", i.dest_currency AS "destCurrency", c.code AS provider,
     i.created_at AS "createdAt", i.updated_at AS "updatedAt", i.attention
   FROM ramp.intents i JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id`;
-
-/** The newest intents; null does not narrow. */
-export function listIntentSummaries(
-  database: RampDatabase,
-  filter: { readonly projectId: string | null; readonly status: string | null; readonly limit: number },
-): Promise<DatabaseRow[]> {
-  return database.asOperator((tx) =>
-    tx.rows(
-      `${SUMMARY} WHERE ($1::text IS NULL OR i.project_id::text = $1) AND ($2::text IS NULL OR i.status = $2)
-       ORDER BY i.created_at DESC, i.id DESC LIMIT $3`,
-      [filter.projectId, filter.status, filter.limit],
-    ),
-  );
-}
 
 /** One intent and its history. */
 export async function showIntent(

@@ -25,8 +25,7 @@ async function changeIntent(
   change: (tx: ProjectTransaction, intent: Intent) => Outcome<Intent> | Promise<Outcome<Intent>>,
 ): Promise<Outcome<ActionResult>> {
   const found = await findIntent(database, id);
-  if (found === null)
-    return failed(`There is no intent ${id}. \`routewright ramp intent list\` shows the newest.`);
+  if (found === null) return failed(`There is no intent ${id}.`);
   return database.asOperatorOf(found, async (tx) => {
     const intent = await lockIntent(tx, id);
     const changed = await change(tx, intent);
