@@ -28,12 +28,8 @@ async function act(
 ): Promise<PageResponse | RampError | "gone"> {
   const body = await readBodyText(authentication, request, null);
   if (body === "gone" || isRampError(body)) return body;
-  return actOnPage(ramp, token(request), {
-    text: body.text,
-    contentType: request.get("content-type") ?? "",
-    site: request.get("sec-fetch-site"),
-    origin: request.get("origin"),
-  });
+  const contentType = request.get("content-type") ?? "";
+  return actOnPage(ramp, token(request), { text: body.text, contentType });
 }
 
 /** For as long as a page may be open while a new version is rolled out. */

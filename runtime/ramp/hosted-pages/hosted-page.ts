@@ -4,7 +4,7 @@ import type { IntentContext } from "../intents/lease.js";
 import { exitOf, type Stage, stageOf, versionOf, type FormRequirement } from "./stage.js";
 import { FIELD_PREFIX, type FormState, UNTOUCHED } from "./form-view.js";
 import { page, type PageResponse, pageHeaders, problemPage } from "./layout.js";
-import { equalsInConstantTime, type OpenedPage, openLink } from "./link.js";
+import { type OpenedPage, openLink } from "./link.js";
 import { confirmView, endView, formView, payView, type PageView, waitingView } from "./page-views.js";
 import { stealLease } from "../intents/lease.js";
 import { processLeased } from "../intents/process-intent.js";
@@ -40,33 +40,21 @@ export async function pageStatus(ramp: IntentContext, token: string): Promise<Pa
   return { status: 200, headers, body: JSON.stringify({ status: opened.intent.status, version }) };
 }
 
-/** A form as a browser sends it. */
-interface SentForm {
-  readonly text: string;
-  readonly contentType: string;
-  /** `Sec-Fetch-Site` and `Origin`. */
-  readonly site: string | undefined;
-  readonly origin: string | undefined;
-}
-
-/** `POST /onboarding/{token}` */
-export async function actOnPage(ramp: IntentContext, token: string, form: SentForm): Promise<PageResponse> {
+/**
+ * `POST /onboarding/{token}`. The address is the secret that other sites would have to know to send a form in the customer's name: forms
+ * carry no other.
+ */
+export async function actOnPage(
+  ramp: IntentContext,
+  token: string,
+  { text, contentType }: { readonly text: string; readonly contentType: string },
+): Promise<PageResponse> {
   const opened = await openLink(ramp, token);
   if ("status" in opened) return opened;
-  const { pageOrigins, formToken, intent, projectId } = opened;
-  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(form.contentType))
+  const { pageOrigins, intent, projectId } = opened;
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType))
     return problemPage(415, "That did not work", "The form was not sent as a form.", pageOrigins);
-  const sent = new URLSearchParams(form.text);
-  if (
-    !isOwnForm(ramp.publicUrl, form.site, form.origin) ||
-    !equalsInConstantTime(formToken, sent.get("form") ?? "")
-  )
-    return problemPage(
-      403,
-      "That did not work",
-      "The form did not come from this page. Please open your link again.",
-      pageOrigins,
-    );
+  const sent = new URLSearchParams(text);
   const stage = stageOf(intent);
   const action = sent.get("action");
   const isAsked = stage.kind === "form" && stage.requirement.code === sent.get("requirement");
@@ -74,15 +62,6 @@ export async function actOnPage(ramp: IntentContext, token: string, form: SentFo
   if (action === "execute") await execute(ramp, projectId, intent.id);
   // The state has changed meanwhile: the page shows the current one.
   return redirect(token);
-}
-
-/**
- * Whether a form was sent by a page of ours, as far as the browser reveals. Without a referrer browsers send the origin
- * `null`; the form's own token decides then.
- */
-function isOwnForm(publicUrl: string, site: string | undefined, origin: string | undefined): boolean {
-  if (site !== undefined && site !== "same-origin") return false;
-  return origin === undefined || origin === "null" || origin === new URL(publicUrl).origin;
 }
 
 async function submit(

@@ -24,17 +24,12 @@ export function pageUrl(publicUrl: string, vault: Vault, target: PageTarget): st
   const seconds = Math.floor((target.expiresAt.getTime() + GRACE_MS) / 1000);
   const claims = ["onboarding", target.projectId, target.intentId, String(seconds)].join("|");
   const payload = Buffer.from(claims).toString("base64url");
-  return `${publicUrl}/onboarding/${payload}.${signature(vault, payload)}`;
+  return `${publicUrl}/onboarding/${payload}.${signature(vault.derive(LINK_PURPOSE), payload)}`;
 }
 
 /** The last part of a page's address, verified. */
 type PageLink =
-  | {
-      readonly kind: "valid";
-      readonly projectId: ProjectId;
-      readonly intentId: string;
-      readonly formToken: string;
-    }
+  | { readonly kind: "valid"; readonly projectId: ProjectId; readonly intentId: string }
   | { readonly kind: "expired" }
   | { readonly kind: "unknown" };
 
@@ -45,27 +40,19 @@ function readPageLink(vault: Vault, token: string, now: Date): PageLink {
     .toString()
     .split("|");
   if (Number(seconds) * 1000 <= now.getTime()) return { kind: "expired" };
-  const formToken = hmac(vault.derive("page-forms"), payload);
-  return { kind: "valid", projectId: projectId(project), intentId, formToken };
+  return { kind: "valid", projectId: projectId(project), intentId };
 }
 
-/** Compares in constant time. */
-export function equalsInConstantTime(expected: string, given: string): boolean {
-  const [left, right] = [Buffer.from(expected), Buffer.from(given)];
-  return left.length === right.length && timingSafeEqual(left, right);
-}
-
-function signature(vault: Vault, payload: string): string {
-  return hmac(vault.derive(LINK_PURPOSE), payload);
+function signature(key: Buffer, payload: string): string {
+  return createHmac("sha256", key).update(payload).digest("base64url");
 }
 
 /** Links that were signed before the master key was rotated stay valid until they expire. */
 function isSigned(vault: Vault, payload: string, given: string): boolean {
-  return vault.deriveAll(LINK_PURPOSE).some((key) => equalsInConstantTime(hmac(key, payload), given));
-}
-
-function hmac(key: Buffer, text: string): string {
-  return createHmac("sha256", key).update(text).digest("base64url");
+  return vault.deriveAll(LINK_PURPOSE).some((key) => {
+    const [left, right] = [Buffer.from(signature(key, payload)), Buffer.from(given)];
+    return left.length === right.length && timingSafeEqual(left, right);
+  });
 }
 
 /** A page's target and all that it shows. */
@@ -84,7 +71,7 @@ export async function openLink(ramp: IntentContext, token: string): Promise<Open
     case "expired":
       return EXPIRED;
     case "valid": {
-      const { projectId, intentId, formToken } = link;
+      const { projectId, intentId } = link;
       const [intent, project] = await ramp.database.inProject(projectId, (tx) =>
         Promise.all([
           readIntent(tx, intentId),
@@ -97,7 +84,7 @@ export async function openLink(ramp: IntentContext, token: string): Promise<Open
       const currencyOf = ramp.currencies.get.bind(ramp.currencies);
       const { name: projectName, page_origins } = project;
       const pageOrigins = page_origins.filter(isOrigin);
-      return { projectId, token, formToken, intent, currencyOf, pageOrigins, projectName };
+      return { projectId, token, intent, currencyOf, pageOrigins, projectName };
     }
   }
 }

@@ -11,8 +11,6 @@ export interface PageContext {
   readonly intent: Intent;
   readonly projectName: string;
   readonly currencyOf: CurrencyOf;
-  /** Proves that the ramp made the form for this link. */
-  readonly formToken: string;
 }
 
 export interface PageView {
@@ -27,7 +25,7 @@ export function formView(shown: PageContext, stage: Stage & { kind: "form" }, st
     <h2>About you</h2>
     <p>${shown.intent.provider} must check your identity before it can move the money.</p>
     <form method="post" novalidate>
-      ${hidden(shown, "submit")}
+      <input type="hidden" name="action" value="submit" />
       <input type="hidden" name="requirement" value="${code}" />
       ${fieldViews(fields, state)}
       <button>Continue</button>
@@ -42,7 +40,7 @@ export function confirmView(shown: PageContext): PageView {
     <p>Your details are complete. Continue to see how to send the money.</p>
     ${movement(shown)}
     <form method="post">
-      ${hidden(shown, "execute")}
+      <input type="hidden" name="action" value="execute" />
       <button>Continue to payment</button>
     </form>
     ${LEAVE}`;
@@ -134,14 +132,6 @@ function heading(shown: PageContext, title: string): Html {
 
 function movement({ intent, currencyOf }: PageContext): Html {
   return movementView(intent, currencyOf);
-}
-
-function hidden({ formToken }: PageContext, action: string): Html {
-  return html`<input type="hidden" name="form" value="${formToken}" /><input
-      type="hidden"
-      name="action"
-      value="${action}"
-    />`;
 }
 
 /** Changes nothing: the customer leaves and can come back. */
