@@ -1,10 +1,5 @@
 import { newId } from "../database/id.js";
-import {
-  type PageRequest,
-  type ProjectTransaction,
-  OF_PROJECT,
-  ofProject,
-} from "../database/ramp-database.js";
+import { type ProjectTransaction, OF_PROJECT } from "../database/ramp-database.js";
 
 /** An account that a customer registered, to be named in intents by its id (runtime/ramp/docs/customers.md, External accounts). */
 export interface ExternalAccount {
@@ -54,34 +49,4 @@ export async function readExternalAccounts(
     `SELECT ${COLUMNS} FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1 AND id = ANY($2::uuid[]) AND deleted_at IS NULL`,
     [customerId, ids],
   );
-}
-
-/** A customer's accounts, newest first; one more than `limit` when there are more. Null: `startingAfter` names none. */
-export async function listExternalAccounts(
-  tx: ProjectTransaction,
-  customerId: string,
-  { limit, startingAfter }: PageRequest,
-): Promise<readonly ExternalAccount[] | null> {
-  if (startingAfter !== null && (await readExternalAccounts(tx, customerId, [startingAfter])).length === 0)
-    return null;
-  return tx.rows<ExternalAccount>(
-    `SELECT ${COLUMNS} FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1 AND deleted_at IS NULL AND ($2::uuid IS NULL OR
-       (created_at, id) < (SELECT a.created_at, a.id FROM ramp.external_accounts a WHERE ${ofProject("a")} AND a.id = $2))
-     ORDER BY created_at DESC, id DESC LIMIT $3`,
-    [customerId, startingAfter, limit + 1],
-  );
-}
-
-/** Deletes an account for its customer; intents keep the details that they were created with. False: there is none. */
-export async function deleteExternalAccount(
-  tx: ProjectTransaction,
-  customerId: string,
-  id: string,
-): Promise<boolean> {
-  const deleted = await tx.row(
-    `UPDATE ramp.external_accounts SET deleted_at = now(), metadata = '{}', label = ''
-     WHERE ${OF_PROJECT} AND customer_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING id`,
-    [customerId, id],
-  );
-  return deleted !== null;
 }

@@ -11,11 +11,7 @@ import {
   executeTransaction,
   getTransaction,
 } from "./routes/intents.js";
-import {
-  createExternalAccounts,
-  getExternalAccounts,
-  removeExternalAccount,
-} from "./routes/external-accounts.js";
+import { createExternalAccounts } from "./routes/external-accounts.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
 import type { Request, RequestHandler } from "express";
 import { isLocalCaller } from "../../http/headers.js";
@@ -42,8 +38,6 @@ export const ROUTES: readonly Route[] = [
   getProjectIntents,
   getProjectIntent,
   createExternalAccounts,
-  getExternalAccounts,
-  removeExternalAccount,
   getWalletNonce,
   createWalletToken,
   receiveCallback,

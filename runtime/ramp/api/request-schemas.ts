@@ -129,12 +129,6 @@ export const ProjectIntentsQuery = Type.Object(
   {
     customerId: Type.Optional(Type.String({ format: "uuid", description: "Intents of this customer." })),
     status: Type.Optional(literals(INTENT_STATUSES)),
-    createdSince: Type.Optional(
-      Type.String({ format: "date-time", description: "Intents created at or after this time." }),
-    ),
-    createdBefore: Type.Optional(
-      Type.String({ format: "date-time", description: "Intents created before this time." }),
-    ),
     updatedSince: Type.Optional(
       Type.String({ format: "date-time", description: "Intents that changed at or after this time." }),
     ),

@@ -76,16 +76,14 @@ export async function lockIntent(tx: ProjectTransaction, id: string): Promise<In
 interface IntentFilter {
   readonly customerId?: string | undefined;
   readonly status?: IntentStatus | undefined;
-  /** Times in ISO 8601. */
-  readonly createdSince?: string | undefined;
-  readonly createdBefore?: string | undefined;
+  /** A time in ISO 8601. */
   readonly updatedSince?: string | undefined;
 }
 
 /** Intents, newest first; one more than `limit` when there are more. Null: `startingAfter` names none of the customer's. */
 export async function listIntents(
   tx: ProjectTransaction,
-  { customerId, status, createdSince, createdBefore, updatedSince }: IntentFilter,
+  { customerId, status, updatedSince }: IntentFilter,
   { limit, startingAfter }: PageRequest,
 ): Promise<readonly Intent[] | null> {
   const values: unknown[] = [];
@@ -100,8 +98,6 @@ export async function listIntents(
   }
   if (customerId !== undefined) conditions.push(`i.customer_id = ${bind(customerId)}`);
   if (status !== undefined) conditions.push(`i.status = ${bind(status)}`);
-  if (createdSince !== undefined) conditions.push(`i.created_at >= ${bind(createdSince)}`);
-  if (createdBefore !== undefined) conditions.push(`i.created_at < ${bind(createdBefore)}`);
   if (updatedSince !== undefined) conditions.push(changedSince(bind(updatedSince)));
   const rows = await tx.rows<IntentRow>(
     `${SELECT} WHERE ${conditions.join(" AND ")} ORDER BY i.created_at DESC, i.id DESC LIMIT ${bind(limit + 1)}`,

@@ -14,8 +14,6 @@ export const Switches = Type.Object(
     slowMs: Milliseconds,
     /** So many of the next calls are answered with 500. */
     failNext: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
-    /** So many of the next orders are carried out, but the answer is lost. */
-    loseNextAnswers: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
     /** What becomes of an execution. */
     execution: Type.Union([
       Type.Literal("settle"),
@@ -46,7 +44,6 @@ export const DEFAULT_SWITCHES: Switches = {
   settleMs: 1_500,
   slowMs: 0,
   failNext: 0,
-  loseNextAnswers: 0,
   execution: "settle",
   onboarding: "wait",
   duplicates: 0,

@@ -121,23 +121,16 @@ function addProvider(app: Express, sandbox: Sandbox, profile: Profile, provider:
       if (keyed && request.get("idempotency-key") === undefined)
         return sendError(response, 422, "KEY_MISSING", "An order needs an Idempotency-Key.");
       if (sandbox.switches.slowMs > 0) await sleep(sandbox.switches.slowMs);
-      if (countDown(sandbox, "failNext"))
+      const { failNext } = sandbox.switches;
+      if (failNext > 0) {
+        sandbox.switches = { ...sandbox.switches, failNext: failNext - 1 };
         return sendError(response, 500, "OUT_OF_ORDER", "The switch failNext is on.");
+      }
       const answer = HANDLERS[name](provider, profile, value, request);
-      if (method === "POST" && name !== "quote" && countDown(sandbox, "loseNextAnswers"))
-        return void response.destroy();
       if (isRejection(answer)) sendError(response, answer.status, answer.error, answer.message);
       else response.json(answer);
     });
   }
-}
-
-/** Counts a switch down; whether there was something to count. */
-function countDown(sandbox: Sandbox, name: "failNext" | "loseNextAnswers"): boolean {
-  const left = sandbox.switches[name];
-  if (left === 0) return false;
-  sandbox.switches = { ...sandbox.switches, [name]: left - 1 };
-  return true;
 }
 
 async function bodyOf(request: Request): Promise<{ readonly text: string; readonly value: unknown }> {

@@ -159,7 +159,6 @@ const failedCalls = (): number => running.printed().stdout.split("provider call 
 async function providerTrouble(auth: string): Promise<void> {
   for (const trouble of [
     { failNext: 4 },
-    { loseNextAnswers: 4 },
     { execution: "refuse" },
     { execution: "fail" },
     { onboarding: "refuse" },
@@ -174,7 +173,7 @@ async function providerTrouble(auth: string): Promise<void> {
     // The provider is called after the response. Now and then its quotes take up all failures.
     if ("failNext" in trouble) await eventually(create, (count) => count > before, 60_000, 1_000);
     else await create();
-    await sandbox.set({ failNext: 0, loseNextAnswers: 0, execution: "settle", onboarding: "wait" });
+    await sandbox.set({ failNext: 0, execution: "settle", onboarding: "wait" });
   }
 }
 

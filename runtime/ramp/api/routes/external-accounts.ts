@@ -1,13 +1,7 @@
-import { Type } from "@sinclair/typebox";
 import { withUpperCountry } from "../../accounts/account-details.js";
 import type { Currency } from "../../accounts/currency.js";
-import {
-  addExternalAccount,
-  deleteExternalAccount,
-  type ExternalAccount,
-  listExternalAccounts,
-} from "../../accounts/external-account.js";
-import { isUuid, newId } from "../../database/id.js";
+import { addExternalAccount, type ExternalAccount } from "../../accounts/external-account.js";
+import { newId } from "../../database/id.js";
 import type { ProjectTransaction } from "../../database/ramp-database.js";
 import type { PreparedOperation } from "../../core/idempotency.js";
 import { type Violation, violations } from "../../core/json-schema.js";
@@ -18,9 +12,9 @@ import {
   type RampError,
   type RampResponse,
 } from "../../core/ramp-errors.js";
-import { accountType, listResponse } from "../intent-view.js";
-import { type CustomerRequest, idempotentRoute, route } from "../route.js";
-import { ExternalAccountsBody, PageQuery } from "../request-schemas.js";
+import { accountType } from "../intent-view.js";
+import { type CustomerRequest, idempotentRoute } from "../route.js";
+import { ExternalAccountsBody } from "../request-schemas.js";
 import { type ExternalAccountView, ExternalAccountsView } from "../response-schemas.js";
 import { readPair, requirementsOf } from "../../providers/payment-path.js";
 
@@ -65,40 +59,6 @@ async function registerAccounts({
 function under(prefix: string, found: readonly Violation[]): readonly Violation[] {
   return found.map(({ path, message }) => ({ path: prefix + path, message }));
 }
-
-export const getExternalAccounts = route("customer", {
-  method: "GET",
-  path: "/v1/customers/external-accounts",
-  summary: "List the customer's external accounts, newest first",
-  query: PageQuery,
-  response: { status: 200, schema: Type.Array(Type.Ref("ExternalAccount")), description: "Accounts." },
-  errors: [],
-  handle: (call) =>
-    listResponse(
-      call,
-      call.caller.projectId,
-      (tx, page) => listExternalAccounts(tx, call.caller.customerId, page),
-      (account) => externalAccountView(account, call.ramp.currencies.get(account.currencyCode)),
-    ),
-});
-
-export const removeExternalAccount = route("customer", {
-  method: "DELETE",
-  path: "/v1/customers/external-accounts/{id}",
-  summary: "Delete an external account",
-  description: "Its details are erased; intents keep those that they were created with.",
-  response: { status: 204, schema: null, description: "Deleted." },
-  errors: ["NOT_FOUND"],
-  async handle({ ramp, caller, parameters }) {
-    const id = parameters["id"] ?? "";
-    const isDeleted =
-      isUuid(id) &&
-      (await ramp.database.inProject(caller.projectId, (tx) =>
-        deleteExternalAccount(tx, caller.customerId, id),
-      ));
-    return isDeleted ? { status: 204, body: "" } : rampError("NOT_FOUND");
-  },
-});
 
 function externalAccountView(account: ExternalAccount, currency: Currency): ExternalAccountView {
   const { id, createdAt, updatedAt, metadata, label, customerId } = account;

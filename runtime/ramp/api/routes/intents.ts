@@ -157,9 +157,8 @@ export const getProjectIntents = route("project", {
   response: { status: 200, schema: Type.Array(Type.Ref("ProjectIntent")), description: "Intents." },
   errors: [],
   handle(call) {
-    const { customerId, status, createdSince, createdBefore, updatedSince } = call.query;
-    const times = { createdSince, createdBefore, updatedSince };
-    const filter = { customerId: customerId?.toLowerCase(), status, ...times };
+    const { customerId, status, updatedSince } = call.query;
+    const filter = { customerId: customerId?.toLowerCase(), status, updatedSince };
     return listResponse(
       call,
       call.caller.id,
