@@ -98,14 +98,8 @@ function removeCorsHeaders(response: Express["response"]): void {
 }
 
 function errorPage(error: RampError): PageResponse {
-  const { status } = RAMP_ERRORS[error.error];
-  const isOurs = status >= 500;
-  const text = isOurs
-    ? "Something went wrong here, not with you. Please try again in a moment."
-    : status === 429
-      ? "There were too many requests from where you are. Please try again in a minute."
-      : "The request could not be understood. Please open your link again.";
-  const answer = problemPage(status, "That did not work", text);
+  const { status, message } = RAMP_ERRORS[error.error];
+  const answer = problemPage(status, "That did not work", message);
   const after = error.retryAfter === null ? {} : { "Retry-After": String(error.retryAfter) };
   return { ...answer, headers: { ...answer.headers, ...after } };
 }

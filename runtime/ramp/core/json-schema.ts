@@ -67,12 +67,9 @@ const compiled = new LRUCache<string, { readonly schema: object; readonly valida
   dispose: ({ schema }) => void ajv.removeSchema(schema),
 });
 
-/** Texts of schemas: an equal schema that is read from the database again has the same text. */
-const texts = new WeakMap<object, string>();
-
 function validatorOf(schema: object): ValidateFunction {
-  let text = texts.get(schema);
-  if (text === undefined) texts.set(schema, (text = JSON.stringify(schema)));
+  // An equal schema that is read from the database again has the same text.
+  const text = JSON.stringify(schema);
   let entry = compiled.get(text);
   if (!entry) compiled.set(text, (entry = { schema, validate: ajv.compile(schema) }));
   return entry.validate;

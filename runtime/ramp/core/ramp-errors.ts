@@ -106,11 +106,6 @@ export const RAMP_ERRORS = {
     message: "The method is not allowed here.",
     when: "the path exists, but not with this method",
   },
-  LINK_EXPIRED: {
-    status: 410,
-    message: "The link has expired.",
-    when: "the status of a hosted page is read after its link has expired",
-  },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,
     message: "A request with this Idempotency-Key is still in progress. Repeat it in a moment.",

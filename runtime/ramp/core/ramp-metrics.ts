@@ -1,9 +1,6 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import { addMetric, type CollectedMetric, ServiceMetrics } from "../../http/service-metrics.js";
 
-/** Parts of a provider's answer that are checked against the request. */
-export type ReplyField = "id" | "quote" | "instruction" | "receipt" | "refund";
-
 /** Upper bounds of the duration buckets, in seconds: the longest requests wait for slow providers. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -25,7 +22,6 @@ export interface Backlog {
 
 /** The metrics of the ramp process. Labels come from closed sets, never from a request. */
 export class RampMetrics extends ServiceMetrics<"path"> {
-  readonly #invalidReplies: Counter<"field">;
   readonly #calls: Counter<"provider" | "operation" | "outcome">;
   readonly #callDurations: Histogram<"provider">;
   readonly #breaker: Gauge<"provider">;
@@ -34,12 +30,6 @@ export class RampMetrics extends ServiceMetrics<"path"> {
   constructor() {
     super("routewright_ramp", ["path"], BUCKETS);
     const registers = [this.registry];
-    this.#invalidReplies = new Counter({
-      name: "routewright_ramp_invalid_provider_replies_total",
-      help: "Parts of provider answers that contradicted the request and were left out, by field.",
-      labelNames: ["field"],
-      registers,
-    });
     this.#calls = new Counter({
       name: "routewright_ramp_provider_calls_total",
       help: "Attempts of calls to providers by operation and outcome: answer, refused, unknown, unavailable.",
@@ -72,11 +62,6 @@ export class RampMetrics extends ServiceMetrics<"path"> {
   /** Counts circuit breakers that opened (1) or closed (-1). Zero shows the provider before its first failure. */
   countOpenBreakers(provider: string, change: -1 | 0 | 1): void {
     this.#breaker.inc({ provider }, change);
-  }
-
-  /** Counts a part of a provider's answer that was invalid and left out. */
-  countInvalidReply(field: ReplyField): void {
-    this.#invalidReplies.inc({ field });
   }
 
   text(backlog: Backlog): Promise<string> {

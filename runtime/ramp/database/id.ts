@@ -1,12 +1,7 @@
-import { createHash, randomFillSync } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 
 /** Values of the counter within one millisecond (12 bits). */
 const COUNTER_VALUES = 0x1000;
-
-const ID_BYTES = 16;
-/** One call for random bytes serves many ids; each byte is used once. */
-const drawn = Buffer.alloc(ID_BYTES * 256);
-let used = drawn.length;
 
 let lastMs = 0;
 let counter = 0;
@@ -19,7 +14,7 @@ export function newId(): string {
   const now = Date.now();
   if (now > lastMs) [lastMs, counter] = [now, 0];
   else if (++counter === COUNTER_VALUES) [lastMs, counter] = [lastMs + 1, 0];
-  const bytes = takeRandom();
+  const bytes = randomBytes(16);
   bytes.writeUIntBE(lastMs, 0, 6);
   bytes.writeUInt16BE(0x7000 | counter, 6);
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
@@ -30,14 +25,6 @@ export function newId(): string {
 function uuidOf(bytes: Buffer): string {
   const hex = bytes.toString("hex");
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
-}
-
-function takeRandom(): Buffer {
-  if (used === drawn.length) {
-    randomFillSync(drawn);
-    used = 0;
-  }
-  return drawn.subarray(used, (used += ID_BYTES));
 }
 
 export function isUuid(text: string): boolean {

@@ -1,7 +1,6 @@
-import { errorBody, RAMP_ERRORS, rampError } from "../core/ramp-errors.js";
 import { reasonOf } from "../providers/provider.js";
 import type { IntentContext } from "../intents/lease.js";
-import { exitOf, type Stage, stageOf, versionOf, type FormRequirement } from "./stage.js";
+import { exitOf, type Stage, stageOf, versionOf } from "./stage.js";
 import { FIELD_PREFIX, type FormState, UNTOUCHED } from "./form-view.js";
 import { page, type PageResponse, pageHeaders, problemPage } from "./layout.js";
 import { type OpenedPage, openLink } from "./link.js";
@@ -14,7 +13,7 @@ import { createPayment } from "../intents/transitions.js";
 import { lockIntent } from "../intents/intent-rows.js";
 import { type ProjectId, newId } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
-import { errorsOf, fieldsOf, type FormErrors, type FormInput, valuesOf } from "./requirement-form.js";
+import { errorsOf, fieldsOf, type FormErrors, valuesOf } from "./requirement-form.js";
 
 /** `GET /onboarding/{token}`, with `?leave` the last page for a customer who leaves. */
 export async function showPage(
@@ -30,12 +29,9 @@ export async function showPage(
 
 /** `GET /onboarding/{token}/status`: JSON with a version that changes when the page does. */
 export async function pageStatus(ramp: IntentContext, token: string): Promise<PageResponse> {
-  const headers = { "Content-Type": "application/json; charset=utf-8", "Referrer-Policy": "no-referrer" };
   const opened = await openLink(ramp, token);
-  if ("status" in opened) {
-    const error = opened.status === RAMP_ERRORS.LINK_EXPIRED.status ? "LINK_EXPIRED" : "NOT_FOUND";
-    return { status: opened.status, headers, body: errorBody(rampError(error)) };
-  }
+  if ("status" in opened) return opened;
+  const headers = { "Content-Type": "application/json; charset=utf-8", "Referrer-Policy": "no-referrer" };
   const version = versionOf(opened.intent, stageOf(opened.intent));
   return { status: 200, headers, body: JSON.stringify({ status: opened.intent.status, version }) };
 }
@@ -64,29 +60,45 @@ export async function actOnPage(
   return redirect(token);
 }
 
+/** Submits the form to the provider and processes the intent. The ramp stores none of the values. */
 async function submit(
   ramp: IntentContext,
   opened: OpenedPage,
   stage: Stage & { kind: "form" },
   sent: URLSearchParams,
 ): Promise<PageResponse> {
+  const { intent, projectId } = opened;
+  const { code, form } = stage.requirement;
   const typed = new Map(
     [...sent]
       .filter(([name]) => name.startsWith(FIELD_PREFIX))
       .map(([name, value]) => [name.slice(FIELD_PREFIX.length), value]),
   );
-  const { intent } = opened;
-  const submitted = await submitForm(ramp, opened, stage.requirement, typed);
-  switch (submitted.kind) {
-    case "taken":
+  const again = (status: number, errors: FormErrors): PageResponse =>
+    stagePage(opened, stage, { typed, errors }, status);
+  const fields = fieldsOf(form);
+  const values = valuesOf(fields, typed);
+  const errors = errorsOf(form, fields, values);
+  if (errors.size > 0) return again(422, errors);
+  const { id, connectionId } = intent;
+  const { provider } = await ramp.providers.get(projectId, intent);
+  const reply = await provider.submit(id, code, { fields: values });
+  switch (reply.kind) {
+    case "answer":
+      // Recorded at once: a look-up of another process, begun before, would leave the customer at a form that was submitted.
+      await change(ramp, projectId, id, (tx, current) =>
+        reply.value.id === id && current.status === "COMPLIANCE_IN_PROGRESS"
+          ? applyOnboarding(tx, current, reply.value)
+          : null,
+      );
       return redirect(opened.token);
-    case "invalid":
-      return stagePage(opened, stage, { typed, errors: submitted.errors }, 422);
+    case "refused":
+      return again(422, new Map([["", reply.message]]));
+    case "unknown":
     case "unavailable": {
-      const errors = new Map([
-        ["", `${intent.provider} cannot be reached right now. Please try again in a moment.`],
-      ]);
-      return stagePage(opened, stage, { typed, errors }, 503);
+      ramp.log.warn({ intent: id, connection: connectionId, reason: reasonOf(reply) }, "form not submitted");
+      const problem = `${intent.provider} cannot be reached right now. Please try again in a moment.`;
+      return again(503, new Map([["", problem]]));
     }
   }
 }
@@ -123,44 +135,6 @@ function viewOf(opened: OpenedPage, stage: Exclude<Stage, { kind: "end" }>, stat
       return confirmView(opened);
     case "pay":
       return payView(opened, stage);
-  }
-}
-
-type Submitted =
-  | { readonly kind: "taken" }
-  | { readonly kind: "invalid"; readonly errors: FormErrors }
-  /** The provider could not be reached. */
-  | { readonly kind: "unavailable" };
-
-/** Submits the form to the provider and processes the intent. The ramp stores none of the values. */
-async function submitForm(
-  ramp: IntentContext,
-  { projectId, intent }: OpenedPage,
-  { code, form }: FormRequirement,
-  typed: FormInput,
-): Promise<Submitted> {
-  const fields = fieldsOf(form);
-  const values = valuesOf(fields, typed);
-  const errors = errorsOf(form, fields, values);
-  if (errors.size > 0) return { kind: "invalid", errors };
-  const { id, connectionId } = intent;
-  const { provider } = await ramp.providers.get(projectId, intent);
-  const reply = await provider.submit(id, code, { fields: values });
-  switch (reply.kind) {
-    case "answer":
-      // Recorded at once: a look-up of another process, begun before, would leave the customer at a form that was submitted.
-      await change(ramp, projectId, id, (tx, current) =>
-        reply.value.id === id && current.status === "COMPLIANCE_IN_PROGRESS"
-          ? applyOnboarding(tx, current, reply.value)
-          : null,
-      );
-      return { kind: "taken" };
-    case "refused":
-      return { kind: "invalid", errors: new Map([["", reply.message]]) };
-    case "unknown":
-    case "unavailable":
-      ramp.log.warn({ intent: id, connection: connectionId, reason: reasonOf(reply) }, "form not submitted");
-      return { kind: "unavailable" };
   }
 }
 

@@ -4,7 +4,6 @@ import type { Vault } from "../core/vault.js";
 import { readIntent } from "../intents/intent-rows.js";
 import type { IntentContext } from "../intents/lease.js";
 import { isOrigin } from "../core/json-schema.js";
-import { RAMP_ERRORS } from "../core/ramp-errors.js";
 import { type PageResponse, problemPage } from "./layout.js";
 import type { PageContext } from "./page-views.js";
 
@@ -95,7 +94,7 @@ const UNKNOWN = problemPage(
   "It may have been cut off or changed on its way. Please go back to where you got it and open it again.",
 );
 const EXPIRED = problemPage(
-  RAMP_ERRORS.LINK_EXPIRED.status,
+  410,
   "This link has expired",
   "Please go back to where you got it and start again. Nothing more can be done here, and no money should be sent.",
 );

@@ -190,37 +190,17 @@ function isHost(text: string): boolean {
   );
 }
 
-/** Writes settings that `settingsProblem` found nothing wrong with. */
+/** Writes settings that `settingsProblem` found nothing wrong with, each in the column of its name. */
 async function writeSettings(
   tx: OperatorTransaction,
   projectId: string,
   settings: Partial<ProjectSettings>,
 ): Promise<void> {
-  const {
-    name,
-    tokenTtlSeconds,
-    maxTokenSeconds,
-    pageOrigins,
-    redirectOrigins,
-    walletDomains,
-    amountTolerance,
-  } = settings;
-  await tx.rows(
-    `UPDATE ramp.projects SET name = COALESCE($2, name), token_ttl_seconds = COALESCE($3, token_ttl_seconds),
-       max_token_seconds = COALESCE($4, max_token_seconds), page_origins = COALESCE($5, page_origins),
-       redirect_origins = COALESCE($6, redirect_origins), wallet_domains = COALESCE($7, wallet_domains),
-       amount_tolerance = COALESCE($8, amount_tolerance) WHERE id = $1`,
-    [
-      projectId,
-      name?.trim() ?? null,
-      tokenTtlSeconds ?? null,
-      maxTokenSeconds ?? null,
-      pageOrigins ?? null,
-      redirectOrigins ?? null,
-      walletDomains ?? null,
-      amountTolerance ?? null,
-    ],
-  );
+  for (const [name, value] of Object.entries(settings)) {
+    const column = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const given = typeof value === "string" ? value.trim() : value;
+    await tx.rows(`UPDATE ramp.projects SET ${column} = $2 WHERE id = $1`, [projectId, given]);
+  }
 }
 
 interface ProjectChange extends Partial<ProjectSettings> {

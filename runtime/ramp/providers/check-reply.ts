@@ -1,7 +1,6 @@
 import Big from "big.js";
 import { type Currency, readAmount } from "../accounts/currency.js";
 import type { CoreContext } from "../core/context.js";
-import type { ReplyField } from "../core/ramp-metrics.js";
 import type { Execution, Fees, Instruction, ProviderQuote, Rail, Receipt, Refund } from "./protocol.js";
 
 /** The movement of money that was requested of a provider: its replies are checked against it. */
@@ -13,17 +12,12 @@ export interface RequestedMovement {
 }
 
 /** Reports that a part of a reply is left out, and why. */
-type Report = (field: ReplyField, problem: string) => void;
+type Report = (field: "id" | "quote" | "instruction" | "receipt" | "refund", problem: string) => void;
 
-/** Logs and counts the invalid parts of a provider's replies (runtime/ramp/docs/provider-protocol.md, Checks of answers). */
-export function reporter(
-  { log, metrics }: Pick<CoreContext, "log" | "metrics">,
-  about: Readonly<Record<string, string>>,
-): Report {
-  return (field, problem) => {
-    metrics.countInvalidReply(field);
+/** Logs the invalid parts of a provider's replies (runtime/ramp/docs/provider-protocol.md, Checks of answers). */
+export function reporter({ log }: Pick<CoreContext, "log">, about: Readonly<Record<string, string>>): Report {
+  return (field, problem) =>
     log.warn({ ...about, field, problem }, "invalid part of a provider reply left out");
-  };
 }
 
 /** How much more than the computed amount a provider may report: it rounds. */

@@ -4,48 +4,15 @@ import {
   Capabilities,
   Execution,
   ExecutionOrder,
-  Fees,
-  Instruction,
-  Movement,
   Onboarding,
   OnboardingOrder,
-  Pair,
   ProviderError,
-  ProviderQuote,
-  ProviderRequirement,
   QuoteAnswer,
   QuoteRequest,
-  RailDescription,
-  Receipt,
-  Refund,
   RefundOrder,
   Submission,
 } from "./protocol.js";
 import { REQUEST_HEADERS, SIGNATURE_TOLERANCE_SECONDS } from "./signature.js";
-
-/** The messages by name; each has a table in the reference. */
-export const MESSAGES = {
-  Capabilities,
-  RailDescription,
-  Pair,
-  QuoteRequest,
-  QuoteAnswer,
-  ProviderQuote,
-  Fees,
-  OnboardingOrder,
-  Movement,
-  Onboarding,
-  ProviderRequirement,
-  Submission,
-  ExecutionOrder,
-  Execution,
-  Instruction,
-  Receipt,
-  Refund,
-  RefundOrder,
-  Callback,
-  ProviderError,
-} as const;
 
 /** The operations: method, path, messages, and whether the request carries an `Idempotency-Key`. */
 export const OPERATIONS = {

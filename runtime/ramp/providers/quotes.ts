@@ -17,7 +17,7 @@ export interface Quote extends Omit<ProviderQuote, "quoteId" | "expiresAt"> {
 
 /** Requests a quote of each candidate at once, best first. Failures, slow answers and invalid quotes are left out and logged. */
 export async function fetchQuotes(
-  ramp: Pick<CoreContext, "log" | "metrics">,
+  ramp: Pick<CoreContext, "log">,
   candidates: readonly Candidate[],
   path: PaymentPath & { readonly srcAmount: string },
   { src, dest }: { readonly src: Currency; readonly dest: Currency },
@@ -59,7 +59,7 @@ interface PricedPayment {
 
 /** The price of a movement at its provider now; null when it gives none. Not held: the onboarding did not name the quote. */
 export async function fetchPrice(
-  ramp: Pick<CoreContext, "currencies" | "log" | "metrics">,
+  ramp: Pick<CoreContext, "currencies" | "log">,
   connection: ProviderConnection,
   { src, dest, srcAmount, rail }: PricedPayment,
 ): Promise<Price | null> {
@@ -73,7 +73,7 @@ export async function fetchPrice(
 }
 
 async function fetchQuote(
-  ramp: Pick<CoreContext, "log" | "metrics">,
+  ramp: Pick<CoreContext, "log">,
   connection: ProviderConnection,
   request: QuoteRequest,
   requested: RequestedMovement,

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type {
   Callback,
+  Capabilities,
   Execution,
   ExecutionOrder,
   Onboarding,
@@ -62,6 +63,10 @@ export class SandboxProvider {
   constructor(profile: Profile, switches: () => Switches) {
     this.#profile = profile;
     this.#switches = switches;
+  }
+
+  get capabilities(): Capabilities {
+    return this.#profile.capabilities;
   }
 
   /** Ids of the executions that were carried out; a repeated order is not carried out again. */

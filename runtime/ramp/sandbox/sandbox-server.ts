@@ -1,9 +1,8 @@
-import type { Static, TSchema } from "@sinclair/typebox";
 import express, { type Express, type Request, type Response } from "express";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readBody } from "../../http/body.js";
 import { listen, type RunningServer } from "../../http/listen.js";
-import {
+import type {
   ExecutionOrder,
   OnboardingOrder,
   QuoteRequest,
@@ -79,40 +78,23 @@ function sandboxApp(initial: Switches): Express {
   return app;
 }
 
-type Handle = (provider: SandboxProvider, profile: Profile, body: unknown, request: Request) => unknown;
-
-/** Validates a message before it is handled. */
-function validated<S extends TSchema>(
-  schema: S,
-  handle: (provider: SandboxProvider, message: Static<S>, request: Request) => unknown,
-): Handle {
-  return (provider, _profile, body, request) =>
-    check(schema, body)
-      ? handle(provider, body, request)
-      : { status: 422, error: "INVALID_REQUEST", message: "Not a message of the protocol." };
-}
-
-const parameter = (request: Request, name: string): string => String(request.params[name]);
+type Handle = (provider: SandboxProvider, message: never, id: string, code: string) => unknown;
 
 const HANDLERS: Readonly<Record<OperationName, Handle>> = {
-  capabilities: (_provider, { capabilities }) => capabilities,
-  quote: validated(QuoteRequest, (provider, message) => ({ quote: provider.quote(message) })),
-  startOnboarding: validated(OnboardingOrder, (provider, order) => provider.startOnboarding(order)),
-  onboarding: (provider, _profile, _body, request) => provider.onboarding(parameter(request, "id")),
-  submit: validated(Submission, (provider, { fields }, request) =>
-    provider.submit(parameter(request, "id"), parameter(request, "code"), fields),
-  ),
-  execute: validated(ExecutionOrder, (provider, order) => provider.execute(order)),
-  execution: (provider, _profile, _body, request) => provider.execution(parameter(request, "id")),
-  cancel: (provider, _profile, _body, request) => provider.cancel(parameter(request, "id")),
-  refund: validated(RefundOrder, (provider, order, request) =>
-    provider.refund(parameter(request, "id"), order),
-  ),
+  capabilities: (provider) => provider.capabilities,
+  quote: (provider, message: QuoteRequest) => ({ quote: provider.quote(message) }),
+  startOnboarding: (provider, order: OnboardingOrder) => provider.startOnboarding(order),
+  onboarding: (provider, _message, id) => provider.onboarding(id),
+  submit: (provider, { fields }: Submission, id, code) => provider.submit(id, code, fields),
+  execute: (provider, order: ExecutionOrder) => provider.execute(order),
+  execution: (provider, _message, id) => provider.execution(id),
+  cancel: (provider, _message, id) => provider.cancel(id),
+  refund: (provider, order: RefundOrder, id) => provider.refund(id, order),
 };
 
 function addProvider(app: Express, sandbox: Sandbox, profile: Profile, provider: SandboxProvider): void {
   for (const name of Object.keys(OPERATIONS) as OperationName[]) {
-    const { method, path, keyed } = OPERATIONS[name];
+    const { method, path, keyed, request: schema } = OPERATIONS[name];
     const address = `/${profile.capabilities.code}${path.replace(/\{(\w+)\}/g, ":$1")}`;
     app[method === "GET" ? "get" : "post"](address, async (request, response) => {
       const { text, value } = await bodyOf(request);
@@ -126,7 +108,10 @@ function addProvider(app: Express, sandbox: Sandbox, profile: Profile, provider:
         sandbox.switches = { ...sandbox.switches, failNext: failNext - 1 };
         return sendError(response, 500, "OUT_OF_ORDER", "The switch failNext is on.");
       }
-      const answer = HANDLERS[name](provider, profile, value, request);
+      if (schema !== null && !check(schema, value))
+        return sendError(response, 422, "INVALID_REQUEST", "Not a message of the protocol.");
+      const { id = "", code = "" } = request.params as { id?: string; code?: string };
+      const answer = HANDLERS[name](provider, value as never, id, code);
       if (isRejection(answer)) sendError(response, answer.status, answer.error, answer.message);
       else response.json(answer);
     });

@@ -141,7 +141,7 @@ describe("the service", () => {
         expect(operation.summary).not.toBe("");
       }
     const used = new Set(ROUTES.flatMap((route) => errorsOf(route)));
-    const elsewhere = ["METRICS_FORBIDDEN", "METHOD_NOT_ALLOWED", "NOT_FOUND", "LINK_EXPIRED"];
+    const elsewhere = ["METRICS_FORBIDDEN", "METHOD_NOT_ALLOWED", "NOT_FOUND"];
     expect([...new Set([...used, ...elsewhere])].sort()).toEqual(Object.keys(RAMP_ERRORS).sort());
   });
 

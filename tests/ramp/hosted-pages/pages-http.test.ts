@@ -70,8 +70,7 @@ describe("a page's link", () => {
       expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
       expect(answer.text).toContain("This link has expired");
     }
-    const status = await world.call("GET", `${new URL(url).pathname}/status`);
-    expect([status.status, status.json.error]).toEqual([410, "LINK_EXPIRED"]);
+    expect((await world.call("GET", `${new URL(url).pathname}/status`)).status).toBe(410);
   });
 
   it("is refused when it was changed, cut off or made up", async () => {
@@ -91,7 +90,7 @@ describe("a page's link", () => {
       const answer = await world.call("GET", wrong);
       expect([wrong, answer.status]).toEqual([wrong, 404]);
       expect(answer.text).toContain("This link is not valid");
-      expect((await world.call("GET", `${wrong}/status`)).json).toMatchObject({ error: "NOT_FOUND" });
+      expect((await world.call("GET", `${wrong}/status`)).status).toBe(404);
     }
   });
 

@@ -98,13 +98,10 @@ it.concurrent("shows instructions that come after the first answer, and keeps th
   expect(done.json.transaction.context.instructions).toHaveLength(1);
 });
 
-it.concurrent("leaves out instructions for another amount, and counts them", async () => {
+it.concurrent("leaves out instructions for another amount", async () => {
   const intent = await started("instructions for another amount");
   const done = await until(intent, ({ intent: { status } }) => status === "COMPLETED");
   expect(done.json.transaction.context.instructions).toEqual([]);
-  expect((await world.call("GET", "/metrics")).text).toMatch(
-    /routewright_ramp_invalid_provider_replies_total\{field="instruction"\} [1-9]/,
-  );
 });
 
 it.concurrent("removes control characters from a provider's texts", async () => {
