@@ -97,8 +97,7 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
   try {
     const ramp = await openRamp(options, { database, vault, publicUrl: options.publicUrl ?? server.url });
     const authentication = {
-      database,
-      customerTokens: ramp.customerTokens,
+      ramp,
       rates,
       addressOf,
       limits: options.limits ?? RAMP_LIMITS,

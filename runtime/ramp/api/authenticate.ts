@@ -25,8 +25,7 @@ export const RAMP_LIMITS: RampLimits = {
 };
 
 export interface AuthenticationContext {
-  readonly database: RampDatabase;
-  readonly customerTokens: CustomerTokens;
+  readonly ramp: { readonly database: RampDatabase; readonly customerTokens: CustomerTokens };
   readonly rates: RateLimitStore;
   readonly addressOf: ClientAddress;
   readonly limits: RampLimits;
@@ -72,8 +71,8 @@ function callerOf(
   authorization: string | undefined,
 ): Promise<Project | Customer | null> {
   return access === "project"
-    ? projectOf(context.database, authorization)
-    : context.customerTokens.customerOf(authorization);
+    ? projectOf(context.ramp.database, authorization)
+    : context.ramp.customerTokens.customerOf(authorization);
 }
 
 async function exceeded(

@@ -49,83 +49,58 @@ function idOf(at: number): string {
 
 function fieldView(field: Field, at: number, { typed, errors }: FormState): Html {
   const id = idOf(at);
+  const { kind, hint, isRequired } = field;
   const error = errors.get(field.name) ?? null;
   const notes = [
-    ...(field.hint === null
-      ? []
-      : [{ id: `${id}-hint`, view: html`<p class="hint" id="${id}-hint">${field.hint}</p>` }]),
-    ...(error === null
-      ? []
-      : [{ id: `${id}-error`, view: html`<p class="error" id="${id}-error">${error}</p>` }]),
-  ];
-  const described =
-    notes.length === 0 ? null : html` aria-describedby="${notes.map((note) => note.id).join(" ")}"`;
-  const attributes = html`${described}${error === null ? null : html` aria-invalid="true"`}${field.isRequired ? html` required` : null}`;
-  const given = { id, value: typed.get(field.name) ?? "", attributes, notes: notes.map(({ view }) => view) };
-  return controlView(field, given);
-}
-
-interface Given {
-  readonly id: string;
-  readonly value: string;
-  readonly attributes: Html;
-  readonly notes: readonly Html[];
-}
-
-function controlView(field: Field, { id, value, attributes, notes }: Given): Html {
-  const { control } = field;
-  const name = FIELD_PREFIX + field.name;
-  const label = field.isRequired ? field.label : `${field.label} (optional)`;
-  switch (control.kind) {
-    case "choice":
-      return html`<fieldset>
-        <legend>${label}</legend>
-        ${notes}
-        ${control.choices.map(
-          (choice, i) =>
-            html`<label class="choice"
-              ><input
-                type="radio"
-                id="${i === 0 ? id : `${id}-${String(i)}`}"
-                name="${name}"
-                value="${choice.value}"
-                ${choice.value === value ? html` checked` : null}${attributes}
-              />
-              ${choice.label}</label
-            >`,
-        )}
-      </fieldset>`;
-    case "checkbox":
-      return html`<div class="field">
-        <label class="choice"
-          ><input
-            type="checkbox"
-            id="${id}"
-            name="${name}"
-            value="yes"
-            ${value === "" ? null : html` checked`}${attributes}
-          />
-          ${label}</label
-        >${notes}
-      </div>`;
-    case "number":
-      return html`<div class="field">
-        <label for="${id}">${label}</label>${notes}
-        <input type="text" inputmode="decimal" id="${id}" name="${name}" value="${value}" ${attributes} />
-      </div>`;
-    case "text": {
-      const complete = AUTOCOMPLETE.get(field.name);
-      const limit = control.maxLength === null ? null : html` maxlength="${String(control.maxLength)}"`;
-      return html`<div class="field">
-        <label for="${id}">${label}</label>${notes}
-        <input
-          type="${control.type}"
+    hint === null ? null : html`<p class="hint" id="${id}-hint">${hint}</p>`,
+    error === null ? null : html`<p class="error" id="${id}-error">${error}</p>`,
+  ].filter((note) => note !== null);
+  const described = [hint === null ? "" : `${id}-hint`, error === null ? "" : `${id}-error`].join(" ").trim();
+  const attributes = html`name="${FIELD_PREFIX + field.name}"
+  ${described === "" ? null : html` aria-describedby="${described}"`}${error === null ? null : html` aria-invalid="true"`}${isRequired ? html` required` : null}`;
+  const label = isRequired ? field.label : `${field.label} (optional)`;
+  const value = typed.get(field.name) ?? "";
+  if (kind === "choice")
+    return html`<fieldset>
+      <legend>${label}</legend>
+      ${notes}
+      ${field.choices.map(
+        (choice, i) =>
+          html`<label class="choice"
+            ><input
+              type="radio"
+              id="${i === 0 ? id : `${id}-${String(i)}`}"
+              value="${choice.value}"
+              ${choice.value === value ? html` checked` : null}
+              ${attributes}
+            />
+            ${choice.label}</label
+          >`,
+      )}
+    </fieldset>`;
+  if (kind === "checkbox")
+    return html`<div class="field">
+      <label class="choice"
+        ><input
+          type="checkbox"
           id="${id}"
-          name="${name}"
-          value="${value}"
-          ${limit}${complete === undefined ? null : html` autocomplete="${complete}"`}${attributes}
+          value="yes"
+          ${value === "" ? null : html` checked`}
+          ${attributes}
         />
-      </div>`;
-    }
-  }
+        ${label}</label
+      >${notes}
+    </div>`;
+  const complete = AUTOCOMPLETE.get(field.name);
+  const type = kind === "number" ? html`type="text" inputmode="decimal"` : html`type="${kind}"`;
+  return html`<div class="field">
+    <label for="${id}">${label}</label>${notes}
+    <input
+      ${type}
+      id="${id}"
+      value="${value}"
+      ${field.maxLength === null ? null : html` maxlength="${String(field.maxLength)}"`}${complete === undefined ? null : html` autocomplete="${complete}"`}
+      ${attributes}
+    />
+  </div>`;
 }

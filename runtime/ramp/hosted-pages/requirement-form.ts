@@ -7,15 +7,8 @@ interface Choice {
   readonly label: string;
 }
 
-type Control =
-  | {
-      readonly kind: "text";
-      readonly type: "text" | "date" | "email" | "url" | "tel";
-      readonly maxLength: number | null;
-    }
-  | { readonly kind: "number" }
-  | { readonly kind: "checkbox" }
-  | { readonly kind: "choice"; readonly choices: readonly Choice[] };
+/** `choice` is one of `choices`; the others are types of `input`. */
+type FieldKind = "text" | "date" | "email" | "url" | "tel" | "number" | "checkbox" | "choice";
 
 /** One field of a requirement's form. */
 export interface Field {
@@ -23,7 +16,9 @@ export interface Field {
   readonly label: string;
   readonly hint: string | null;
   readonly isRequired: boolean;
-  readonly control: Control;
+  readonly kind: FieldKind;
+  readonly choices: readonly Choice[];
+  readonly maxLength: number | null;
 }
 
 /**
@@ -34,40 +29,33 @@ export function fieldsOf(form: Schema): readonly Field[] {
   const required: readonly unknown[] = Array.isArray(form["required"]) ? form["required"] : [];
   const fields = Object.entries(schemaIn(form["properties"])).flatMap(([name, given]): Field[] => {
     const schema = schemaIn(given);
-    const control = controlOf(schema);
-    if (control === null) return [];
+    const choices = choicesOf(schema);
+    const kind = choices.length > 0 ? "choice" : kindOf(schema);
+    if (kind === null) return [];
     const label = textIn(schema["title"]) ?? humanize(name);
     const hint = textIn(schema["description"]);
-    return [{ name, label, hint, isRequired: required.includes(name), control }];
+    const maxLength = Number.isSafeInteger(schema["maxLength"]) ? (schema["maxLength"] as number) : null;
+    return [{ name, label, hint, isRequired: required.includes(name), kind, choices, maxLength }];
   });
   const placeOf = ({ name, isRequired }: Field): number =>
     isRequired ? required.indexOf(name) : required.length;
   return fields.sort((left, right) => placeOf(left) - placeOf(right));
 }
 
-const INPUT_TYPES = { date: "date", email: "email", uri: "url", phone: "tel" } as const;
+/** By the format of a string, else by the type. */
+const KINDS: ReadonlyMap<unknown, FieldKind> = new Map([
+  ["date", "date"],
+  ["email", "email"],
+  ["uri", "url"],
+  ["phone", "tel"],
+  ["string", "text"],
+  ["number", "number"],
+  ["integer", "number"],
+  ["boolean", "checkbox"],
+]);
 
-function controlOf(schema: Schema): Control | null {
-  const choices = choicesOf(schema);
-  if (choices.length > 0) return { kind: "choice", choices };
-  switch (schema["type"]) {
-    case "string": {
-      const format = schema["format"] as keyof typeof INPUT_TYPES;
-      const maxLength = schema["maxLength"];
-      return {
-        kind: "text",
-        type: Object.hasOwn(INPUT_TYPES, format) ? INPUT_TYPES[format] : "text",
-        maxLength: Number.isSafeInteger(maxLength) ? (maxLength as number) : null,
-      };
-    }
-    case "number":
-    case "integer":
-      return { kind: "number" };
-    case "boolean":
-      return { kind: "checkbox" };
-    default:
-      return null;
-  }
+function kindOf({ type, format }: Schema): FieldKind | null {
+  return (type === "string" ? KINDS.get(format) : undefined) ?? KINDS.get(type) ?? null;
 }
 
 function choicesOf(schema: Schema): readonly Choice[] {
@@ -107,11 +95,11 @@ export type FormInput = ReadonlyMap<string, string>;
 /** What was filled in, as the schema has it; an empty field is one that is not there. */
 export function valuesOf(fields: readonly Field[], typed: FormInput): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    fields.flatMap(({ name, control }): [string, unknown][] => {
+    fields.flatMap(({ name, kind }): [string, unknown][] => {
       const text = (typed.get(name) ?? "").trim();
-      if (control.kind === "checkbox") return [[name, text !== ""]];
+      if (kind === "checkbox") return [[name, text !== ""]];
       if (text === "") return [];
-      return [[name, control.kind === "number" && Number.isFinite(Number(text)) ? Number(text) : text]];
+      return [[name, kind === "number" && Number.isFinite(Number(text)) ? Number(text) : text]];
     }),
   );
 }
@@ -135,21 +123,16 @@ export function errorsOf(
   return errors;
 }
 
-function isMissing({ name, isRequired, control }: Field, values: Readonly<Record<string, unknown>>): boolean {
-  if (!isRequired) return false;
-  return control.kind === "checkbox" ? values[name] !== true : !Object.hasOwn(values, name);
+function isMissing({ name, isRequired, kind }: Field, values: Readonly<Record<string, unknown>>): boolean {
+  return isRequired && (kind === "checkbox" ? values[name] !== true : !Object.hasOwn(values, name));
 }
 
-function missing({ label, control }: Field): string {
-  return control.kind === "choice" || control.kind === "checkbox"
-    ? `Choose: ${label}.`
-    : `Fill in: ${label}.`;
+function missing({ label, kind }: Field): string {
+  return kind === "choice" || kind === "checkbox" ? `Choose: ${label}.` : `Fill in: ${label}.`;
 }
 
-function complaint({ label, control }: Field, message: string): string {
-  if (control.kind === "text" && control.type === "date")
-    return `${label} must be a date such as 1990-12-31.`;
-  return `${label} ${message}.`;
+function complaint({ label, kind }: Field, message: string): string {
+  return kind === "date" ? `${label} must be a date such as 1990-12-31.` : `${label} ${message}.`;
 }
 
 /** An invalid schema checks nothing: the provider checks the values itself. */

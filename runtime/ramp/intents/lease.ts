@@ -162,13 +162,6 @@ function nextFollowUpAt(
   return new Date(now + grownInterval(now, updatedAt, followUpPollMs, maxFollowUpPollMs));
 }
 
-/**
- * Plans a poll for now, or for the end of the lease: its owner may have read the provider's state before. `releaseLease` sees
- * `poll_requested`, so the poll does not wait for the lease's expiry.
- */
-const SET_POLL_REQUESTED =
-  "poll_requested = true, next_poll_at = CASE WHEN lease_owner IS NULL THEN now() ELSE lease_expires_at END";
-
 /** For the operator: takes the lease away, so that its owner records nothing more, and plans a poll for now. */
 export function pollNow(tx: ProjectTransaction, id: string): void {
   tx.write(
@@ -180,7 +173,9 @@ export function pollNow(tx: ProjectTransaction, id: string): void {
 
 /**
  * For a provider's callback: plans a poll. False unless the intent belongs to the connection and one of the credential
- * versions that verified the callback. A terminal intent with a transaction is polled too: its payment can still be refunded.
+ * versions that verified the callback. A terminal intent with a transaction is polled too: its payment can still be refunded. The
+ * poll is for now, or for the end of the lease, whose owner may have read the provider's state before: `releaseLease` sees
+ * `poll_requested`, so it does not wait for the expiry.
  */
 export async function requestPoll(
   tx: ProjectTransaction,
@@ -189,7 +184,7 @@ export async function requestPoll(
   versions: readonly number[],
 ): Promise<boolean> {
   const found = await tx.row(
-    `UPDATE ramp.intents i SET ${SET_POLL_REQUESTED}
+    `UPDATE ramp.intents i SET poll_requested = true, next_poll_at = CASE WHEN lease_owner IS NULL THEN now() ELSE lease_expires_at END
      WHERE ${ofProject("i")} AND id = $1 AND connection_id = $2 AND connection_version = ANY($3::int[]) AND (next_poll_at IS NOT NULL OR EXISTS
        (SELECT FROM ramp.transactions t WHERE t.project_id = i.project_id AND t.intent_id = i.id)) RETURNING id`,
     [id, connectionId, versions],

@@ -85,22 +85,9 @@ async function performStep(
   intent: Intent,
   step: Step,
 ): Promise<StepOutcome> {
-  switch (step) {
-    case "wait":
-      return { apply: (_tx, current) => current, progress: null };
-    case "createPayment":
-      return { apply: createPayment, progress: null };
-    case "fetchPrice":
-    case "startOnboarding":
-    case "checkOnboarding":
-    case "execute":
-    case "withdrawOrder":
-    case "checkExecution":
-    case "cancelExecution":
-    case "refund":
-    case "end":
-      return callProvider(ramp, projectId, intent, step);
-  }
+  if (step === "wait") return { apply: (_tx, current) => current, progress: null };
+  if (step === "createPayment") return { apply: createPayment, progress: null };
+  return callProvider(ramp, projectId, intent, step);
 }
 
 function recordedFailpoint(step: Step): Promise<void> | undefined {

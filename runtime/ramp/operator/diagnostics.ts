@@ -13,7 +13,7 @@ import type { Intent } from "../intents/intent.js";
 
 /** One check of `routewright ramp doctor` (runtime/ramp/docs/operations.md). */
 interface Finding {
-  readonly check: "master-key" | "clock" | "provider" | "queue" | "webhooks" | "intents";
+  readonly check: "master-key" | "clock" | "provider" | "queue" | "webhooks" | "intents" | "order";
   readonly ok: boolean;
   /** What was found, and what to do where it is not ok. */
   readonly detail: string;
@@ -158,15 +158,6 @@ function historyOf(tx: OperatorTransaction, { projectId, intentId }: IntentIds):
   );
 }
 
-/** An order whose state at its provider is not that of the database. */
-export interface RestoredOrder {
-  readonly check: "order";
-  readonly ok: false;
-  readonly intentId: string;
-  readonly orderId: string;
-  readonly detail: string;
-}
-
 /** Intents that can have an order that the database has lost: open ones, and those that ended in the time that providers are followed up. */
 const CANDIDATES = `SELECT i.project_id AS "projectId", i.id FROM ramp.intents i
   WHERE NOT i.is_ended OR i.updated_at > now() - interval '60 days' ORDER BY i.created_at`;
@@ -175,32 +166,21 @@ const CANDIDATES = `SELECT i.project_id AS "projectId", i.id FROM ramp.intents i
  * Compares open and recent orders with their providers after a restore (runtime/ramp/docs/operations.md, Backups). The id of an order is derived from
  * its intent, so an order that the database has lost is found by it. Changes nothing.
  */
-export async function compareOrders(
-  database: RampDatabase,
-  vault: Vault,
-): Promise<
-  readonly (RestoredOrder | { readonly check: "order"; readonly ok: true; readonly detail: string })[]
-> {
+export async function compareOrders(database: RampDatabase, vault: Vault): Promise<readonly Finding[]> {
   const providers = new Providers({ database, vault, publicUrl: "" });
   const intents = await database.asOperator((tx) =>
     tx.rows<{ readonly projectId: string; readonly id: string }>(CANDIDATES),
   );
-  const found: RestoredOrder[] = [];
+  const found: Finding[] = [];
   for (const { projectId: project, id } of intents) {
     const intent = await database.inProject(projectId(project), (tx) => readIntent(tx, id));
     if (intent === null) continue;
     const detail = await difference(intent, await providers.get(projectId(project), intent));
     if (detail !== null)
-      found.push({ check: "order", ok: false, intentId: id, orderId: orderIdOf(id), detail });
+      found.push({ check: "order", ok: false, detail: `Order ${orderIdOf(id)} of intent ${id}: ${detail}` });
   }
-  if (found.length > 0) return found;
-  return [
-    {
-      check: "order",
-      ok: true,
-      detail: `${String(intents.length)} orders are at their providers as in the database.`,
-    },
-  ];
+  const good = `${String(intents.length)} orders are at their providers as in the database.`;
+  return found.length > 0 ? found : [{ check: "order", ok: true, detail: good }];
 }
 
 /** What only one side knows; null: nothing. */

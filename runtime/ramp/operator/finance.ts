@@ -1,6 +1,6 @@
 import Big from "big.js";
 import type { ProjectId } from "../database/id.js";
-import type { RampDatabase } from "../database/ramp-database.js";
+import type { DatabaseRow, RampDatabase } from "../database/ramp-database.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 
 /** A difference between a provider's statement and the ramp's records. */
@@ -177,34 +177,6 @@ interface Period {
   readonly until: string | null;
 }
 
-/** The postings of a day, a project, a provider and a currency. Amounts are decimal texts. */
-interface ReportRow {
-  readonly day: string;
-  /** Whether the day is over: its row never changes again. */
-  readonly closed: boolean;
-  readonly projectId: string;
-  readonly provider: string;
-  /** False: no real money. */
-  readonly livemode: boolean;
-  readonly currency: string;
-  /** Orders placed and payments received that day. */
-  readonly orders: number;
-  readonly payments: number;
-  /** What customers owe for orders, and what they are owed; orders that ended without money take both back. */
-  readonly ordered: string;
-  readonly promised: string;
-  /** By the provider's reports. */
-  readonly received: string;
-  readonly delivered: string;
-  readonly fees: string;
-  readonly refunded: string;
-  readonly chargedBack: string;
-  /** Amounts that came under attention, less those that were resolved. */
-  readonly underAttention: string;
-  /** What operators accepted as it was. */
-  readonly writtenOff: string;
-}
-
 /** A provider's account, by what the amounts are about; what leaves the provider is negative there. */
 const AT_PROVIDER = (sign: string, about: string): string =>
   `COALESCE(sum(${sign}p.amount) FILTER (WHERE p.account = 'provider' AND p.about LIKE '${about}'), 0)`;
@@ -238,29 +210,15 @@ function periodProblem({ from, until }: Period): string | null {
   return invalid == null ? null : `${invalid} is not a time such as 2026-01-31 or 2026-01-31T12:00:00Z.`;
 }
 
-/** The journal by the day (UTC) of the postings (runtime/ramp/docs/finance.md). */
+/** The journal by the day (UTC) of the postings; the columns are those of the reference (runtime/ramp/docs/finance.md). */
 export async function reportPostings(
   database: RampDatabase,
   projectId: ProjectId | null,
   { from, until }: Period,
-): Promise<Outcome<readonly ReportRow[]>> {
+): Promise<Outcome<readonly DatabaseRow[]>> {
   const invalid = periodProblem({ from, until });
   if (invalid !== null) return failed(invalid);
-  return succeeded(await database.asOperator((tx) => tx.rows<ReportRow>(REPORT, [projectId, from, until])));
-}
-
-/** What is on an account now. */
-interface BalanceRow {
-  readonly projectId: string;
-  readonly provider: string;
-  readonly livemode: boolean;
-  readonly account: string;
-  /** Why amounts are in suspense; empty for other accounts. */
-  readonly reason: string;
-  readonly currency: string;
-  readonly amount: string;
-  /** Intents whose balance is not zero. */
-  readonly intents: number;
+  return succeeded(await database.asOperator((tx) => tx.rows(REPORT, [projectId, from, until])));
 }
 
 const BALANCES = `SELECT project_id AS "projectId", provider, livemode, account, reason, currency, sum(amount)::text AS amount, count(*)::int AS intents
@@ -270,6 +228,7 @@ const BALANCES = `SELECT project_id AS "projectId", provider, livemode, account,
     WHERE $1::uuid IS NULL OR p.project_id = $1 GROUP BY 1, 2, 3, 4, 5, 6, p.intent_id HAVING sum(p.amount) <> 0) b
   GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6`;
 
-export function listBalances(database: RampDatabase, projectId: ProjectId | null): Promise<BalanceRow[]> {
-  return database.asOperator((tx) => tx.rows<BalanceRow>(BALANCES, [projectId]));
+/** What is on each account now. */
+export function listBalances(database: RampDatabase, projectId: ProjectId | null): Promise<DatabaseRow[]> {
+  return database.asOperator((tx) => tx.rows(BALANCES, [projectId]));
 }

@@ -43,28 +43,8 @@ export interface CallOptions {
   readonly timeoutMs: number;
 }
 
-/**
- * A provider that moves money. Orders carry our own ids and an idempotency key derived from them: repeating an order changes
- * nothing. Failures of a provider are values, never exceptions (runtime/ramp/docs/provider-protocol.md).
- */
-export interface Provider {
-  capabilities(): Promise<ProviderReply<Capabilities>>;
-  /** Null: the provider does not offer the path. */
-  quote(request: QuoteRequest, options?: CallOptions): Promise<ProviderReply<ProviderQuote | null>>;
-  /** @param order the bytes of an `OnboardingOrder`; repeats send the same */
-  startOnboarding(id: string, order: string): Promise<ProviderReply<Onboarding>>;
-  onboarding(id: string): Promise<ProviderReply<Onboarding>>;
-  /** Submits the form of a requirement. */
-  submit(id: string, code: string, submission: Submission): Promise<ProviderReply<Onboarding>>;
-  /** @param order the bytes of an `ExecutionOrder`; repeats send the same */
-  execute(id: string, order: string): Promise<ProviderReply<Execution>>;
-  execution(id: string): Promise<ProviderReply<Execution>>;
-  /** Cancels an execution, also one that never arrived: it is refused from then on. */
-  cancel(id: string): Promise<ProviderReply<Execution>>;
-  refund(id: string, order: RefundOrder): Promise<ProviderReply<Execution>>;
-  /** The callback, or null when its signature is wrong or too old. */
-  verifyCallback(headers: CallbackHeaders, body: string): Callback | null;
-}
+/** A provider that moves money, as the parts that call it see it. */
+export type Provider = Pick<HttpProvider, keyof HttpProvider>;
 
 export interface HttpProviderOptions {
   readonly url: string;
@@ -82,8 +62,12 @@ interface Call {
   readonly timeoutMs: number;
 }
 
-/** Speaks the provider protocol to a server (protocol.ts): signed requests, time limit, retries and a circuit breaker. */
-export class HttpProvider implements Provider {
+/**
+ * Speaks the provider protocol to a server (protocol.ts): signed requests, time limit, retries and a circuit breaker. Orders carry our own
+ * ids and an idempotency key derived from them: repeating an order changes nothing. Failures of a provider are values, never exceptions
+ * (runtime/ramp/docs/provider-protocol.md).
+ */
+export class HttpProvider {
   readonly #options: HttpProviderOptions;
   readonly #policies: ReturnType<typeof policiesOf>;
   readonly #timeoutMs: number;
@@ -96,42 +80,57 @@ export class HttpProvider implements Provider {
     this.#policies = policiesOf(calls, observe);
   }
 
-  capabilities: Provider["capabilities"] = async () => {
+  async capabilities(): Promise<ProviderReply<Capabilities>> {
     const reply = await this.#call("capabilities", {});
     const problem = reply.kind === "answer" ? capabilitiesProblem(reply.value) : null;
     return problem === null ? reply : { kind: "unavailable", reason: problem };
-  };
+  }
 
-  quote: Provider["quote"] = async (request, options?: CallOptions) => {
+  /** Null: the provider does not offer the path. */
+  async quote(request: QuoteRequest, options?: CallOptions): Promise<ProviderReply<ProviderQuote | null>> {
     const reply = await this.#call("quote", { body: JSON.stringify(request), ...options });
     return reply.kind === "answer" ? { kind: "answer", value: reply.value.quote } : reply;
-  };
+  }
 
-  startOnboarding: Provider["startOnboarding"] = (id, order) =>
-    this.#call("startOnboarding", { body: order, idempotencyKey: `onboarding:${id}` });
+  /** @param order the bytes of an `OnboardingOrder`; repeats send the same */
+  startOnboarding(id: string, order: string): Promise<ProviderReply<Onboarding>> {
+    return this.#call("startOnboarding", { body: order, idempotencyKey: `onboarding:${id}` });
+  }
 
-  onboarding: Provider["onboarding"] = (id) => this.#call("onboarding", { target: `/onboardings/${id}` });
+  onboarding(id: string): Promise<ProviderReply<Onboarding>> {
+    return this.#call("onboarding", { target: `/onboardings/${id}` });
+  }
 
-  submit: Provider["submit"] = (id, code, submission) =>
-    this.#call("submit", {
-      target: `/onboardings/${id}/requirements/${code}`,
-      body: JSON.stringify(submission),
-    });
+  /** Submits the form of a requirement. */
+  submit(id: string, code: string, submission: Submission): Promise<ProviderReply<Onboarding>> {
+    const target = `/onboardings/${id}/requirements/${code}`;
+    return this.#call("submit", { target, body: JSON.stringify(submission) });
+  }
 
-  execute: Provider["execute"] = (id, order) =>
-    this.#call("execute", { body: order, idempotencyKey: `execution:${id}` });
+  /** @param order the bytes of an `ExecutionOrder`; repeats send the same */
+  execute(id: string, order: string): Promise<ProviderReply<Execution>> {
+    return this.#call("execute", { body: order, idempotencyKey: `execution:${id}` });
+  }
 
-  execution: Provider["execution"] = (id) => this.#call("execution", { target: `/executions/${id}` });
+  execution(id: string): Promise<ProviderReply<Execution>> {
+    return this.#call("execution", { target: `/executions/${id}` });
+  }
 
-  cancel: Provider["cancel"] = (id) => this.#call("cancel", { target: `/executions/${id}/cancel` });
+  /** Cancels an execution, also one that never arrived: it is refused from then on. */
+  cancel(id: string): Promise<ProviderReply<Execution>> {
+    return this.#call("cancel", { target: `/executions/${id}/cancel` });
+  }
 
-  refund: Provider["refund"] = (id, order) =>
-    this.#call("refund", {
-      target: `/executions/${id}/refunds`,
+  refund(id: string, order: RefundOrder): Promise<ProviderReply<Execution>> {
+    const target = `/executions/${id}/refunds`;
+    return this.#call("refund", {
+      target,
       body: JSON.stringify(order),
       idempotencyKey: `refund:${order.id}`,
     });
+  }
 
+  /** The callback, or null when its signature is wrong or too old. */
   verifyCallback(headers: CallbackHeaders, body: string): Callback | null {
     if (!isSignedCallback(this.#options.secret, headers, body)) return null;
     const value = parseJson(body);

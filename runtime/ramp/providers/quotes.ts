@@ -9,10 +9,9 @@ import type { AccountSide } from "../accounts/account-details.js";
 /** A provider that is slower is left out. */
 const TIMEOUT_MS = 3_000;
 
-export interface Quote extends Omit<ProviderQuote, "quoteId" | "expiresAt"> {
+/** With the provider's id of the quote while it holds the price. */
+export interface Quote extends Omit<ProviderQuote, "expiresAt"> {
   readonly connection: ProviderConnection;
-  /** The provider's id of the quote and until when it holds the price; null: it does not. */
-  readonly held: { readonly quoteId: string; readonly expiresAt: string } | null;
 }
 
 /** Requests a quote of each candidate at once, best first. Failures, slow answers and invalid quotes are left out and logged. */
@@ -69,7 +68,9 @@ export async function fetchPrice(
   const request = { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail };
   const requested = { src: from, dest: to, srcAmount, rails: [rail] };
   const quote = await fetchQuote(ramp, connection, request, requested);
-  return quote && priceOf({ ...quote, held: null, hasIndicativePrice: true });
+  if (quote === null) return null;
+  const { destAmount, exchangeRate, fees } = quote;
+  return { destAmount, exchangeRate, fees, hasIndicativePrice: true };
 }
 
 async function fetchQuote(
@@ -93,7 +94,7 @@ async function fetchQuote(
 
 function quoteOf({ quoteId, expiresAt, ...quote }: ProviderQuote, connection: ProviderConnection): Quote {
   const isHeld = quoteId !== undefined && expiresAt !== undefined && Date.parse(expiresAt) > Date.now();
-  return { ...quote, connection, held: isHeld ? { quoteId, expiresAt } : null };
+  return { ...quote, connection, ...(isHeld ? { quoteId } : {}) };
 }
 
 /** A requested movement; null: any. */
@@ -137,7 +138,7 @@ export function offers(
 }
 
 /** What an intent keeps of a quote. */
-export function priceOf({ destAmount, exchangeRate, fees, hasIndicativePrice, held }: Quote): Price {
+export function priceOf({ destAmount, exchangeRate, fees, hasIndicativePrice, quoteId }: Quote): Price {
   const price = { destAmount, exchangeRate, fees, hasIndicativePrice };
-  return held === null ? price : { ...price, providerQuoteId: held.quoteId };
+  return quoteId === undefined ? price : { ...price, providerQuoteId: quoteId };
 }

@@ -278,9 +278,11 @@ async function checkAccounts(): Promise<void> {
   const rows = made(await reportPostings(database, null, { from: null, until: null }));
   const reported: Record<string, Record<string, string>> = {};
   for (const row of rows.filter(({ provider }) => provider === "conformance")) {
-    const line = (reported[`${row.day} ${row.currency}`] ??= {});
-    for (const name of ["received", "delivered", "fees", "refunded", "chargedBack"] as const)
-      if (!new Big(row[name]).eq(0)) line[name] = new Big(line[name] ?? 0).plus(row[name]).toFixed();
+    const line = (reported[`${String(row["day"])} ${String(row["currency"])}`] ??= {});
+    for (const name of ["received", "delivered", "fees", "refunded", "chargedBack"]) {
+      const amount = new Big(String(row[name]));
+      if (!amount.eq(0)) line[name] = amount.plus(line[name] ?? 0).toFixed();
+    }
   }
   console.log(`by the report: ${JSON.stringify(reported)}\nby the provider: ${JSON.stringify(ledger)}`);
   expect(reported).toEqual(ledger);
