@@ -1,10 +1,13 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { type Static, type TProperties, Type } from "@sinclair/typebox";
 import { INTENT_STATUSES } from "../intents/intent.js";
 import { Rail } from "../providers/protocol.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
 import { literals, Nullable } from "../core/json-schema.js";
 
 /** Schemas of all bodies and queries: they check, they type, and they are the OpenAPI document's. */
+
+export const closed = <P extends TProperties>(properties: P) =>
+  Type.Object(properties, { additionalProperties: false });
 
 const CurrencyCode = Type.String({ minLength: 2, maxLength: 20, pattern: "^[A-Za-z0-9_]+$" });
 /** Longer texts are not amounts; the pattern is the specification's. */
@@ -37,139 +40,112 @@ export function metadataError(metadata: object | undefined): RampError | null {
   return rampError("INVALID_REQUEST", { details: [{ path: "/metadata", message }] });
 }
 
-export const CreateCustomerBody = Type.Object(
-  {
-    id: Type.String({
-      minLength: 1,
-      maxLength: 256,
-      pattern: "\\S",
-      description: "The caller's own id of the customer.",
-    }),
-    subject_token: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 16_384, description: "OIDC ID token, or a wallet token." }),
-    ),
-    metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 })),
-  },
-  { additionalProperties: false },
-);
+export const CreateCustomerBody = closed({
+  id: Type.String({
+    minLength: 1,
+    maxLength: 256,
+    pattern: "\\S",
+    description: "The caller's own id of the customer.",
+  }),
+  subject_token: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 16_384, description: "OIDC ID token, or a wallet token." }),
+  ),
+  metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 })),
+});
 export type CreateCustomerBody = Static<typeof CreateCustomerBody>;
 
-export const PageQuery = Type.Object(
-  {
-    limit: Type.Optional(
-      Type.String({ pattern: "^([1-9][0-9]?|100)$", description: "1 to 100; 50 when left out." }),
-    ),
-    starting_after: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 256, description: "Id of the last item seen." }),
-    ),
-  },
-  { additionalProperties: false },
-);
+export const PageQuery = closed({
+  limit: Type.Optional(
+    Type.String({ pattern: "^([1-9][0-9]?|100)$", description: "1 to 100; 50 when left out." }),
+  ),
+  starting_after: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 256, description: "Id of the last item seen." }),
+  ),
+});
 export type PageQuery = Static<typeof PageQuery>;
 
-export const CustomersQuery = Type.Object(
-  {
-    externalId: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 256,
-        description: "The customer with this id of the caller's.",
-      }),
-    ),
-    ...PageQuery.properties,
-  },
-  { additionalProperties: false },
-);
+export const CustomersQuery = closed({
+  externalId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description: "The customer with this id of the caller's.",
+    }),
+  ),
+  ...PageQuery.properties,
+});
 
-const AccountBody = Type.Object(
-  {
-    currencyCode: CurrencyCode,
-    details: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
-        maxProperties: 30,
-        description:
-          "countryCode, rail, provider, and what GET /v1/intent/requirements asks for. Required without externalAccountId.",
-      }),
-    ),
-    externalAccountId: Type.Optional(
-      Type.String({
-        format: "uuid",
-        description: "An external account of the customer, whose details are used; `details` add to them.",
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
+const AccountBody = closed({
+  currencyCode: CurrencyCode,
+  details: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      maxProperties: 30,
+      description:
+        "countryCode, rail, provider, and what GET /v1/intent/requirements asks for. Required without externalAccountId.",
+    }),
+  ),
+  externalAccountId: Type.Optional(
+    Type.String({
+      format: "uuid",
+      description: "An external account of the customer, whose details are used; `details` add to them.",
+    }),
+  ),
+});
 
-export const CreateIntentBody = Type.Object(
-  {
-    src: AccountBody,
-    dest: AccountBody,
-    srcAmount: DecimalAmount,
-    onboardingRedirectUrl: Type.Optional(RedirectUrl),
-    checkoutRedirectUrl: Type.Optional(RedirectUrl),
-    autoExecute: Type.Optional(
-      Type.Boolean({ default: false, description: "Execute once compliance is complete." }),
-    ),
-    providerId: Type.Optional(
-      Nullable(Type.String({ minLength: 1, maxLength: 64, description: "Preferred provider." })),
-    ),
-    metadata: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
-        maxProperties: 50,
-        description: "Your own data; returned with the intent.",
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
+export const CreateIntentBody = closed({
+  src: AccountBody,
+  dest: AccountBody,
+  srcAmount: DecimalAmount,
+  onboardingRedirectUrl: Type.Optional(RedirectUrl),
+  checkoutRedirectUrl: Type.Optional(RedirectUrl),
+  autoExecute: Type.Optional(
+    Type.Boolean({ default: false, description: "Execute once compliance is complete." }),
+  ),
+  providerId: Type.Optional(
+    Nullable(Type.String({ minLength: 1, maxLength: 64, description: "Preferred provider." })),
+  ),
+  metadata: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      maxProperties: 50,
+      description: "Your own data; returned with the intent.",
+    }),
+  ),
+});
 export type CreateIntentBody = Static<typeof CreateIntentBody>;
 
-export const ProjectIntentsQuery = Type.Object(
-  {
-    customerId: Type.Optional(Type.String({ format: "uuid", description: "Intents of this customer." })),
-    status: Type.Optional(literals(INTENT_STATUSES)),
-    updatedSince: Type.Optional(
-      Type.String({ format: "date-time", description: "Intents that changed at or after this time." }),
-    ),
-    ...PageQuery.properties,
-  },
-  { additionalProperties: false },
-);
+export const ProjectIntentsQuery = closed({
+  customerId: Type.Optional(Type.String({ format: "uuid", description: "Intents of this customer." })),
+  status: Type.Optional(literals(INTENT_STATUSES)),
+  updatedSince: Type.Optional(
+    Type.String({ format: "date-time", description: "Intents that changed at or after this time." }),
+  ),
+  ...PageQuery.properties,
+});
 export type ProjectIntentsQuery = Static<typeof ProjectIntentsQuery>;
 
-export const QuoteQuery = Type.Object(
-  {
-    srcCurrencyCode: CurrencyCode,
-    destCurrencyCode: CurrencyCode,
-    srcAmount: DecimalAmount,
-    countryCode: CountryCode,
-  },
-  { additionalProperties: false },
-);
+export const QuoteQuery = closed({
+  srcCurrencyCode: CurrencyCode,
+  destCurrencyCode: CurrencyCode,
+  srcAmount: DecimalAmount,
+  countryCode: CountryCode,
+});
 export type QuoteQuery = Static<typeof QuoteQuery>;
 
-export const RequirementsQuery = Type.Object(
-  {
-    srcCurrencyCode: CurrencyCode,
-    destCurrencyCode: CurrencyCode,
-    rail: Type.Optional(Rail),
-    providerId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
-  },
-  { additionalProperties: false },
-);
+export const RequirementsQuery = closed({
+  srcCurrencyCode: CurrencyCode,
+  destCurrencyCode: CurrencyCode,
+  rail: Type.Optional(Rail),
+  providerId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+});
 export type RequirementsQuery = Static<typeof RequirementsQuery>;
 
-export const ExternalAccountsBody = Type.Object(
-  {
-    src: CurrencyCode,
-    dest: CurrencyCode,
-    source: Type.Record(Type.String(), Type.Unknown(), { maxProperties: 30 }),
-    destination: Type.Record(Type.String(), Type.Unknown(), { maxProperties: 30 }),
-  },
-  { additionalProperties: false },
-);
+export const ExternalAccountsBody = closed({
+  src: CurrencyCode,
+  dest: CurrencyCode,
+  source: Type.Record(Type.String(), Type.Unknown(), { maxProperties: 30 }),
+  destination: Type.Record(Type.String(), Type.Unknown(), { maxProperties: 30 }),
+});
 export type ExternalAccountsBody = Static<typeof ExternalAccountsBody>;
 
 /** The body of a request that has none. */
-export const EmptyBody = Type.Object({}, { additionalProperties: false });
+export const EmptyBody = closed({});

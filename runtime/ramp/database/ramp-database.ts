@@ -87,19 +87,8 @@ export interface PageRequest {
   readonly startingAfter: string | null;
 }
 
-/** The ramp's database. Every query runs either for one project or for the operator. */
-export interface RampDatabase {
-  /** Commits what `work` wrote; rolls back when it throws or returns a `Rollback`. */
-  inProject<T>(projectId: ProjectId, work: (tx: ProjectTransaction) => Promise<T>): Promise<T>;
-  asOperator<T>(work: (tx: OperatorTransaction) => Promise<T>): Promise<T>;
-  /** The operator's work on one project, which may record moves that others may not (`ramp.may_resolve`). */
-  asOperatorOf<T>(projectId: ProjectId, work: (tx: ProjectTransaction) => Promise<T>): Promise<T>;
-  /** Polls and expiry use it: the clocks of servers differ, and jump. */
-  readonly clock: DatabaseClock;
-  /** A standby, or a database that is read-only, is connected but not writable. */
-  reach(): Promise<{ readonly isConnected: boolean; readonly isWritable: boolean }>;
-  close(): Promise<void>;
-}
+/** The ramp's database, as the parts that use it see it. */
+export type RampDatabase = Pick<PooledDatabase, keyof PooledDatabase>;
 
 export interface DatabaseOptions {
   readonly url: string;
@@ -147,10 +136,12 @@ async function readServer(pool: pg.Pool): Promise<Server> {
   return rows[0] as Server;
 }
 
-class PooledDatabase implements RampDatabase {
+/** Every query runs either for one project or for the operator. */
+class PooledDatabase {
   readonly #pool: pg.Pool;
   /** Sent before each transaction of a project; empty where the user is restricted itself. */
   readonly #role: string;
+  /** Polls and expiry use it: the clocks of servers differ, and jump. */
   readonly clock: DatabaseClock;
 
   constructor(pool: pg.Pool, role: string, clock: DatabaseClock) {
@@ -159,6 +150,7 @@ class PooledDatabase implements RampDatabase {
     this.#role = role;
   }
 
+  /** Commits what `work` wrote; rolls back when it throws or returns a `Rollback`. */
   inProject<T>(projectId: ProjectId, work: (tx: ProjectTransaction) => Promise<T>): Promise<T> {
     return this.#runIn(projectId, this.#role, work);
   }
@@ -167,6 +159,7 @@ class PooledDatabase implements RampDatabase {
     return this.#run("BEGIN; SET LOCAL ramp.operator = 'on'", (tx) => work(tx as OperatorTransaction));
   }
 
+  /** The operator's work on one project, which may record moves that others may not (`ramp.may_resolve`). */
   asOperatorOf<T>(projectId: ProjectId, work: (tx: ProjectTransaction) => Promise<T>): Promise<T> {
     return this.#runIn(projectId, "SET LOCAL ramp.operator = 'on'; ", work);
   }
@@ -197,6 +190,7 @@ class PooledDatabase implements RampDatabase {
     }
   }
 
+  /** A standby, or a database that is read-only, is connected but not writable. */
   async reach(): Promise<{ readonly isConnected: boolean; readonly isWritable: boolean }> {
     return this.#pool
       .query<{ writable: boolean }>("SELECT current_setting('transaction_read_only') = 'off' AS writable")

@@ -1,11 +1,10 @@
-import { isUuid, newId, type ProjectId, projectId } from "../database/id.js";
+import { customerIdOf, isUuid, newId, type ProjectId, projectId } from "../database/id.js";
 import { randomBytes } from "node:crypto";
 import { secretHash } from "../sign-in/project-credentials.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import type { Vault } from "../core/vault.js";
-import { revokeTokens } from "../sign-in/revocations.js";
-import { rotateSigningKey } from "../sign-in/customer-token.js";
+import { REVOKE_TOKENS, rotateSigningKey } from "../sign-in/customer-token.js";
 import { chainIdOf, walletRpcPurpose } from "../sign-in/wallet-token.js";
 import { isOrigin } from "../core/json-schema.js";
 
@@ -137,15 +136,14 @@ export async function revokeKey(
   });
 }
 
-/** Revokes all tokens that a customer has now; `POST /v1/customers` issues a new one. */
+/** Revokes all tokens that a customer, by its id or the caller's own, has now; `POST /v1/customers` issues a new one. */
 export async function revokeCustomerTokens(
   database: RampDatabase,
   id: ProjectId,
   customer: string,
 ): Promise<Outcome<{ customer: string }>> {
-  return (await revokeTokens(database, id, customer))
-    ? succeeded({ customer })
-    : failed(`The project has no customer ${customer}.`);
+  const revoked = await database.inProject(id, (tx) => tx.row(REVOKE_TOKENS, [customerIdOf(id, customer)]));
+  return revoked ? succeeded({ customer }) : failed(`The project has no customer ${customer}.`);
 }
 
 /** Settings of a project (runtime/ramp/docs/operations.md, Set-up). What is left out stays as it is; an empty list empties it. */

@@ -1,7 +1,4 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { setTimeout as sleep } from "node:timers/promises";
-import { sendRequest } from "../../http/outbound-http.js";
-import { callbackHeaders } from "../providers/signature.js";
 
 const Milliseconds = Type.Integer({ minimum: 0, maximum: 600_000 });
 
@@ -49,24 +46,3 @@ export const DEFAULT_SWITCHES: Switches = {
   duplicates: 0,
   mute: false,
 };
-
-/** Tries for one callback, and the pause after the first that failed; it doubles. */
-const TRIES = 4;
-const PAUSE_MS = 250;
-const TIMEOUT_MS = 5_000;
-
-/** Sends a callback to the ramp, again while it is not taken. */
-export async function sendCallback(url: string, secret: string, body: string, id: string): Promise<void> {
-  for (let tries = 0; tries < TRIES; tries++) {
-    if (tries > 0) await sleep(PAUSE_MS * 2 ** tries, undefined, { ref: false });
-    const headers = { "content-type": "application/json", ...callbackHeaders(secret, id, new Date(), body) };
-    const result = await sendRequest({
-      url: new URL(url),
-      method: "POST",
-      headers,
-      body,
-      timeoutMs: TIMEOUT_MS,
-    });
-    if (result.kind === "answered" && result.status < 300) return;
-  }
-}

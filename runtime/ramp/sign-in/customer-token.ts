@@ -2,8 +2,12 @@ import jwt from "jsonwebtoken";
 import { type KeyObject, createPrivateKey, generateKeyPairSync, createPublicKey } from "node:crypto";
 import { type ProjectId, projectId, newId } from "../database/id.js";
 import type { Vault } from "../core/vault.js";
-import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
-import { tokenGeneration } from "./revocations.js";
+import {
+  OF_PROJECT,
+  type OperatorTransaction,
+  type ProjectTransaction,
+  type RampDatabase,
+} from "../database/ramp-database.js";
 
 /** Lifetime of a token without a subject token, in seconds (runtime/ramp/docs/customers.md, Customer tokens). */
 const PLAIN_LIFETIME_SECONDS = 60 * 60;
@@ -74,6 +78,20 @@ export class CustomerTokens {
     return typeof gen === "number" && gen >= current ? { projectId: project, customerId: sub } : null;
   }
 }
+
+/** How often the customer's tokens were revoked: a token of an earlier generation is refused (runtime/ramp/docs/customers.md, Customer tokens). */
+export async function tokenGeneration(tx: ProjectTransaction, customerId: string): Promise<number> {
+  const revoked = await tx.row<{ readonly generation: number }>(
+    `SELECT generation FROM ramp.token_revocations WHERE ${OF_PROJECT} AND customer_id = $1`,
+    [customerId],
+  );
+  return revoked?.generation ?? 0;
+}
+
+/** Revokes all tokens that the customer `$1` has; returns nothing where there is no such customer. */
+export const REVOKE_TOKENS = `INSERT INTO ramp.token_revocations AS r (customer_id, revoked_at)
+  SELECT id, now() FROM ramp.customers WHERE ${OF_PROJECT} AND id = $1
+  ON CONFLICT (project_id, customer_id) DO UPDATE SET revoked_at = now(), generation = r.generation + 1 RETURNING customer_id`;
 
 function decoded(token: string): jwt.Jwt | null {
   try {

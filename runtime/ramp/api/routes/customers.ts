@@ -8,8 +8,7 @@ import {
   type ProjectTransaction,
 } from "../../database/ramp-database.js";
 import { audited } from "../../core/audit.js";
-import { tokenExpiry } from "../../sign-in/customer-token.js";
-import { REVOKE_TOKENS, tokenGeneration } from "../../sign-in/revocations.js";
+import { REVOKE_TOKENS, tokenExpiry, tokenGeneration } from "../../sign-in/customer-token.js";
 import type { Subject } from "../../sign-in/subject-token.js";
 import {
   type RampResponse,

@@ -6,28 +6,26 @@ import { requestPoll } from "../../intents/lease.js";
 import { isUuid, projectId } from "../../database/id.js";
 import type { ProjectTransaction } from "../../database/ramp-database.js";
 import { isRampError, jsonResponse, rampError } from "../../core/ramp-errors.js";
+import { closed } from "../request-schemas.js";
 import { route } from "../route.js";
 import { Callback } from "../../providers/protocol.js";
 import { newNonce, walletToken } from "../../sign-in/wallet-token.js";
 
-const WalletChallengeBody = Type.Object(
-  {
-    message: Type.String({ minLength: 1, maxLength: 4_096, description: "EIP-4361 message." }),
-    signature: Type.String({
-      pattern: "^0x([0-9a-fA-F]{2}){1,4096}$",
-      description: "65 bytes of an account's key, or what a contract wallet takes as its signature.",
+const WalletChallengeBody = closed({
+  message: Type.String({ minLength: 1, maxLength: 4_096, description: "EIP-4361 message." }),
+  signature: Type.String({
+    pattern: "^0x([0-9a-fA-F]{2}){1,4096}$",
+    description: "65 bytes of an account's key, or what a contract wallet takes as its signature.",
+  }),
+  ttlInSeconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 86_400, default: 3_600 })),
+  clientId: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      pattern: "^[!-~]+$",
+      description: "Client id of the project; needed for contract wallets (ERC-1271) only.",
     }),
-    ttlInSeconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 86_400, default: 3_600 })),
-    clientId: Type.Optional(
-      Type.String({
-        maxLength: 100,
-        pattern: "^[!-~]+$",
-        description: "Client id of the project; needed for contract wallets (ERC-1271) only.",
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
+  ),
+});
 const WalletTokenView = Type.Object({ token: Type.String() });
 
 export const receiveCallback = route("provider", {
