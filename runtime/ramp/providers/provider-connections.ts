@@ -26,20 +26,13 @@ export interface ProviderConnection {
 }
 
 /** All versions of a connection are read; one of them is in use for new intents. */
-interface ConnectionRow {
-  readonly id: string;
-  readonly code: string;
-  readonly version: number;
-  readonly is_current: boolean;
-  readonly url: string;
-  readonly key_id: string;
-  readonly secret: Buffer;
-  readonly capabilities: Capabilities;
-  readonly enabled: boolean;
-  readonly amount_tolerance: string;
-}
-
 type VersionedConnection = ProviderConnection & { readonly isCurrent: boolean; readonly enabled: boolean };
+
+interface ConnectionRow extends Omit<VersionedConnection, "provider" | "callbackUrl"> {
+  readonly url: string;
+  readonly keyId: string;
+  readonly secret: Buffer;
+}
 
 /** Connections are cached for this long: a change by command takes effect after it. */
 const FRESH_MS = 5_000;
@@ -115,11 +108,8 @@ export class Providers {
   }
 
   #connectionOf(projectId: ProjectId, row: ConnectionRow): VersionedConnection {
-    const { id, code, version, capabilities, enabled, is_current: isCurrent } = row;
-    const callbackUrl = `${this.#options.publicUrl}/v1/provider-callbacks/${projectId}/${id}`;
-    const { amount_tolerance: amountTolerance } = row;
-    const provider = this.#client(projectId, row);
-    return { id, code, version, capabilities, enabled, isCurrent, callbackUrl, provider, amountTolerance };
+    const callbackUrl = `${this.#options.publicUrl}/v1/provider-callbacks/${projectId}/${row.id}`;
+    return { ...row, callbackUrl, provider: this.#client(projectId, row) };
   }
 
   #observer(provider: string): { readonly observe?: CallObserver } {
@@ -135,7 +125,7 @@ export class Providers {
     };
   }
 
-  #client(projectId: ProjectId, { code, url, key_id: keyId, secret: sealed }: ConnectionRow): Provider {
+  #client(projectId: ProjectId, { code, url, keyId, secret: sealed }: ConnectionRow): Provider {
     const name = [projectId, code, url, keyId, sealed.toString("base64")].join(" ");
     let client = this.#clients.get(name);
     if (!client) {
@@ -155,7 +145,8 @@ export interface ProviderContext extends CoreContext {
 
 function readConnections(tx: ProjectTransaction): Promise<ConnectionRow[]> {
   return tx.rows<ConnectionRow>(
-    `SELECT c.id, c.code, v.version, v.version = c.version AS is_current, v.url, v.key_id, v.secret, c.capabilities, c.enabled, p.amount_tolerance
+    `SELECT c.id, c.code, v.version, v.version = c.version AS "isCurrent", v.url, v.key_id AS "keyId", v.secret, c.capabilities, c.enabled,
+       p.amount_tolerance AS "amountTolerance"
      FROM ramp.provider_connections c JOIN ramp.projects p ON p.id = c.project_id
      JOIN ramp.provider_credentials v ON v.project_id = c.project_id AND v.connection_id = c.id WHERE ${ofProject("c")} ORDER BY c.code, v.version`,
   );
