@@ -101,10 +101,6 @@ describe("a bank account's country", () => {
     expect(status, text).toBe(201);
     expect(json.intent.src.details.countryCode).toBe("US");
   });
-
-  it("is one of ISO 3166-1", async () => {
-    expect((await withDetails({ countryCode: "XX" })).json.error).toBe("UNKNOWN_COUNTRY");
-  });
 });
 
 describe("account details", () => {

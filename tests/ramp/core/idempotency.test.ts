@@ -45,21 +45,12 @@ describe("fifty identical requests to execute at once", () => {
 });
 
 describe("a key", () => {
-  it("creates one intent for thirty identical requests at once", async () => {
+  it("of 256 characters replays the first answer byte for byte, though the intent has moved on", async () => {
     const auth = await newCustomer(world, project);
-    const replies = await times(30, () =>
-      world.call("POST", "/v1/intent", { auth, key: "thirty", body: onramp() }),
-    );
-    expect(bodies(replies).size).toBe(1);
-    const list = await world.call("GET", "/v1/intent", { auth });
-    expect(list.json).toHaveLength(1);
-  });
-
-  it("replays the first answer byte for byte, though the intent has moved on", async () => {
-    const auth = await newCustomer(world, project);
-    const first = await world.call("POST", "/v1/intent", { auth, key: "moved-on", body: onramp() });
+    const key = "k".repeat(256);
+    const first = await world.call("POST", "/v1/intent", { auth, key, body: onramp() });
     await world.call("POST", `/v1/intent/${first.json.intent.id}/transaction`, { auth });
-    const second = await world.call("POST", "/v1/intent", { auth, key: "moved-on", body: onramp() });
+    const second = await world.call("POST", "/v1/intent", { auth, key, body: onramp() });
     expect(second.text).toBe(first.text);
     expect(second.status).toBe(first.status);
     expect(first.headers.get("x-idempotency-replayed")).toBeNull();
@@ -139,13 +130,6 @@ describe("a key", () => {
     const auth = await newCustomer(world, project);
     const reply = await world.call("POST", "/v1/intent", { auth, key, body: onramp() });
     expect([reply.status, reply.json.error]).toEqual([400, "INVALID_IDEMPOTENCY_KEY"]);
-  });
-
-  it("of 256 characters is taken", async () => {
-    const auth = await newCustomer(world, project);
-    expect(
-      (await world.call("POST", "/v1/intent", { auth, key: "k".repeat(256), body: onramp() })).status,
-    ).toBe(201);
   });
 
   it("replays the token of a customer's creation", async () => {

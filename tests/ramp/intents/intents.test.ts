@@ -68,20 +68,6 @@ describe("an intent", () => {
     expect(list.json).toEqual([created.json]);
   });
 
-  it("executes automatically when nothing is outstanding and autoExecute is set", async () => {
-    const auth = await newCustomer(world, project);
-    const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
-    expect(json).toMatchObject({
-      intent: { status: "TRANSACTION_IN_PROGRESS" },
-      onboardingUrl: null,
-      transaction: { status: "IN_PROGRESS" },
-    });
-    await eventually(
-      () => world.call("GET", `/v1/intent/${json.intent.id}`, { auth }),
-      statusIs("COMPLETED"),
-    );
-  });
-
   it("waits for the customer when that is not wanted, and cannot be executed before the check is passed", async () => {
     const auth = await newCustomer(world, project);
     const { json } = await world.call("POST", "/v1/intent", { auth, body: north() });
@@ -122,21 +108,6 @@ describe("an intent", () => {
     const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
     expect(json).toMatchObject({
       intent: { status: "TRANSACTION_FAILED" },
-      transaction: { status: "FAILED" },
-    });
-    await world.sandbox.set({ execution: "settle" });
-  });
-
-  it("fails when the transfer comes back", async () => {
-    const auth = await newCustomer(world, project);
-    await world.sandbox.set({ execution: "fail" });
-    const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
-    const failed = await eventually(
-      () => world.call("GET", `/v1/intent/${json.intent.id}`, { auth }),
-      statusIs("TRANSACTION_FAILED"),
-    );
-    expect(failed.json).toMatchObject({
-      intent: { failureReason: "The transfer was returned." },
       transaction: { status: "FAILED" },
     });
     await world.sandbox.set({ execution: "settle" });
