@@ -1,4 +1,5 @@
-import type { Route, RampContext } from "./route.js";
+import type { ApiServices, PublicPath } from "./handle-request.js";
+import type { Route } from "./route.js";
 import { getProviders, getQuote, getRequirements, getSupportedCurrencies } from "./routes/payment-options.js";
 import { createCustomer, deleteCustomer, getCustomers } from "./routes/customers.js";
 import {
@@ -13,11 +14,10 @@ import {
 } from "./routes/intents.js";
 import { createExternalAccounts } from "./routes/external-accounts.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
-import type { Request, RequestHandler } from "express";
+import type { Request } from "express";
 import { isLocalCaller } from "../../http/headers.js";
 import { jsonResponse, type RampError, rampError, type RampResponse } from "../core/ramp-errors.js";
 import { readBacklog } from "../intents/attention.js";
-import type { AuthenticationContext } from "./authenticate.js";
 import { openApiDocument, TITLE } from "./openapi.js";
 
 /** All endpoints, in the order of the documentation; the app, the OpenAPI document and the tests go through this list. */
@@ -43,31 +43,20 @@ export const ROUTES: readonly Route[] = [
   receiveCallback,
 ];
 
-export interface ApiServices {
-  readonly ramp: RampContext;
-  readonly authentication: AuthenticationContext;
-  readonly metricsPublic: boolean;
-  /** Serves the documentation; without it there is none. */
-  readonly docs?: RequestHandler | undefined;
-}
+const system = (path: string, handle: PublicPath["handle"]): PublicPath => ({
+  method: "GET",
+  path,
+  isPage: false,
+  handle,
+});
 
-/** A public path of the service itself, as on the data API. */
-export interface SystemPath {
-  readonly path: string;
-  readonly handle: (service: ApiServices, request: Request) => Promise<RampResponse | RampError>;
-}
-
-export const SYSTEM_PATHS: readonly SystemPath[] = [
-  {
-    path: "/",
-    handle: () => Promise.resolve(jsonResponse(200, { status: "online", service: TITLE, docs: "/docs" })),
-  },
-  { path: "/health", handle: health },
-  {
-    path: "/openapi.json",
-    handle: ({ ramp }) => Promise.resolve(jsonResponse(200, openApiDocument(ramp.publicUrl, ROUTES))),
-  },
-  { path: "/metrics", handle: metrics },
+export const SYSTEM_PATHS: readonly PublicPath[] = [
+  system("/", () => Promise.resolve(jsonResponse(200, { status: "online", service: TITLE, docs: "/docs" }))),
+  system("/health", health),
+  system("/openapi.json", ({ ramp }) =>
+    Promise.resolve(jsonResponse(200, openApiDocument(ramp.publicUrl, ROUTES))),
+  ),
+  system("/metrics", metrics),
 ];
 
 async function health({ ramp, authentication }: ApiServices): Promise<RampResponse> {

@@ -9,10 +9,10 @@ import {
   type RampError,
 } from "../core/ramp-errors.js";
 import { ROUTES } from "./all-routes.js";
-import { addPages } from "./page-routes.js";
-import { type ApiServices, SYSTEM_PATHS, type SystemPath } from "./all-routes.js";
+import { errorPage, PAGE_PATHS } from "./page-routes.js";
+import { SYSTEM_PATHS } from "./all-routes.js";
 import type { Route } from "./route.js";
-import { handleRequest } from "./handle-request.js";
+import { type ApiServices, handleRequest, type PublicPath } from "./handle-request.js";
 
 /** The ramp API as an Express app: endpoints, the system's own paths, the documentation, then 404. */
 export function rampApp(service: ApiServices): Express {
@@ -23,11 +23,8 @@ export function rampApp(service: ApiServices): Express {
   app.use(commonHeaders);
   for (const route of ROUTES) addRoute(app, service, route);
   for (const path of new Set(ROUTES.map((route) => route.path))) addMethodNotAllowed(app, service, path);
-  for (const system of SYSTEM_PATHS) addSystem(app, service, system);
-  addPages(app, service, {
-    send: (response, path, answer) => send(service, response, path, answer),
-    errorOf: (request, error) => errorOf(service, request, error),
-  });
+  for (const path of [...SYSTEM_PATHS, ...PAGE_PATHS]) addPublicPath(app, service, path);
+  for (const path of new Set(PAGE_PATHS.map((page) => page.path))) addPageNotAllowed(app, service, path);
   if (service.docs) app.use(service.docs);
   app.use((_request, response) => send(service, response, null, rampError("NOT_FOUND")));
   app.use((error: unknown, request: Request, response: Response, next: express.NextFunction) => {
@@ -83,13 +80,34 @@ function addMethodNotAllowed(app: Express, service: ApiServices, path: string): 
   });
 }
 
-function addSystem(app: Express, service: ApiServices, { path, handle }: SystemPath): void {
-  app.get(path, async (request, response) => {
+function addPublicPath(
+  app: Express,
+  service: ApiServices,
+  { method, path, isPage, handle }: PublicPath,
+): void {
+  app[method === "GET" ? "get" : "post"](path, async (request, response) => {
+    if (isPage) removeCorsHeaders(response);
     const outcome = await handle(service, request).catch((error: unknown) =>
       errorOf(service, request, error),
     );
-    send(service, response, path, outcome);
+    if (outcome === "gone") response.destroy();
+    else send(service, response, path, isPage && isRampError(outcome) ? errorPage(outcome) : outcome);
   });
+}
+
+function addPageNotAllowed(app: Express, service: ApiServices, path: string): void {
+  const methods = PAGE_PATHS.filter((page) => page.path === path).map(({ method }) => method);
+  app.all(path, (_request, response) => {
+    removeCorsHeaders(response);
+    response.setHeader("Allow", ["HEAD", ...methods].join(", "));
+    send(service, response, path, errorPage(rampError("METHOD_NOT_ALLOWED")));
+  });
+}
+
+/** Other origins cannot read the responses of hosted pages. */
+function removeCorsHeaders(response: Response): void {
+  response.removeHeader("Access-Control-Allow-Origin");
+  response.removeHeader("Access-Control-Expose-Headers");
 }
 
 /** SQLSTATE classes and driver errors of an unreachable database. */

@@ -1,4 +1,4 @@
-import type { Request } from "express";
+import type { Request, RequestHandler } from "express";
 import { runIdempotent, type IdempotentOperation, type IdempotencyKey } from "../core/idempotency.js";
 import { projectId } from "../database/id.js";
 import type { RampContext } from "./route.js";
@@ -12,6 +12,22 @@ import type { IncomingMessage } from "node:http";
 import { readBody } from "../../http/body.js";
 import { networkOf } from "../../http/headers.js";
 import { isStorable, parseJson, type Violation, violations } from "../core/json-schema.js";
+
+export interface ApiServices {
+  readonly ramp: RampContext;
+  readonly authentication: AuthenticationContext;
+  readonly metricsPublic: boolean;
+  /** Serves the documentation; without it there is none. */
+  readonly docs?: RequestHandler | undefined;
+}
+
+/** A public path outside the API: the service's own, as on the data API, or one of the hosted pages, whose errors are HTML. */
+export interface PublicPath {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly isPage: boolean;
+  readonly handle: (service: ApiServices, request: Request) => Promise<RampResponse | RampError | "gone">;
+}
 
 /**
  * Handles one request to an endpoint: authentication, rate limit, query, body, idempotency key, work. "gone" when the client
