@@ -73,9 +73,6 @@ function addWebhooks({ addForProject }: Group): void {
   addForProject("delete", "delete a receiver", `--webhook ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
     ramp.deleteWebhook(database, id, text(flags, "webhook")),
   ).requiredOption("--webhook <id>", "the webhook's id");
-  addForProject("ping", "send a test event", `--webhook ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
-    ramp.testWebhook(database, id, text(flags, "webhook")),
-  ).requiredOption("--webhook <id>", "the webhook's id");
   addForProject(
     "rotate-secret",
     "print a new signing secret once; both secrets sign until the overlap ends",

@@ -3,7 +3,7 @@ import { isUuid, newId, type ProjectId } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
 import { namesPrivateAddress } from "../../http/outbound-http.js";
 import type { Vault } from "../core/vault.js";
-import { EVENT_TYPES, recordEvent } from "../webhooks/record-event.js";
+import { EVENT_TYPES } from "../webhooks/record-event.js";
 import { webhookPurpose } from "../webhooks/deliver.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { urlProblem } from "../core/json-schema.js";
@@ -38,11 +38,9 @@ async function changeWebhook(
     `UPDATE ramp.webhook_endpoints SET ${assignments} WHERE id::text = $1 AND deleted_at IS NULL RETURNING id AS "webhookId"`,
     [webhookId.toLowerCase(), ...values],
   );
-  return row === null ? noWebhook(webhookId) : succeeded(row);
-}
-
-function noWebhook(id: string): ReturnType<typeof failed> {
-  return failed(`The project has no webhook ${id}: \`routewright ramp webhook list\` shows its webhooks.`);
+  return row === null
+    ? failed(`The project has no webhook ${webhookId}: \`routewright ramp webhook list\` shows its webhooks.`)
+    : succeeded(row);
 }
 
 function newSecret(): string {
@@ -130,24 +128,6 @@ export function deleteWebhook(
     );
     return deleted;
   });
-}
-
-/** Sends a `webhook.test` event to one endpoint. */
-export async function testWebhook(
-  database: RampDatabase,
-  projectId: ProjectId,
-  webhookId: string,
-): Promise<Outcome<{ webhookId: string }>> {
-  const id = webhookId.toLowerCase();
-  const found = await database.inProject(projectId, async (tx) => {
-    const endpoint = await tx.row("SELECT id FROM ramp.webhook_endpoints WHERE id::text = $1 AND enabled", [
-      id,
-    ]);
-    if (endpoint !== null)
-      recordEvent(tx, { type: "webhook.test", intentId: null, data: { webhookId: id }, only: id });
-    return endpoint;
-  });
-  return found === null ? noWebhook(webhookId) : succeeded({ webhookId: id });
 }
 
 /** Which deliveries are repeated: those that match all fields. */

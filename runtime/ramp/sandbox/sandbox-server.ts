@@ -22,22 +22,13 @@ export interface SandboxOptions {
   readonly switches?: SwitchChange;
 }
 
-/** A sandbox provider's address below the server's, and its credentials. */
-export interface SandboxCredentials {
-  readonly code: string;
-  readonly path: string;
-  readonly keyId: string;
-  readonly secret: string;
-}
-
-export const SANDBOX_PROVIDERS: readonly SandboxCredentials[] = PROFILES.map(
-  ({ capabilities: { code }, keyId, secret }) => ({
-    code,
-    path: `/${code}`,
-    keyId,
-    secret,
-  }),
-);
+/** The sandbox providers' addresses below the server's, and their credentials. */
+export const SANDBOX_PROVIDERS = PROFILES.map(({ capabilities: { code }, keyId, secret }) => ({
+  code,
+  path: `/${code}`,
+  keyId,
+  secret,
+}));
 
 /**
  * A server with two sandbox providers that implement the provider protocol, each below its own path, and `/switches`, which make

@@ -8,7 +8,6 @@ export const EVENT_TYPES = [
   "transaction.updated",
   "intent.attention",
   "webhook.exhausted",
-  "webhook.test",
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];
@@ -17,8 +16,6 @@ interface NewEvent {
   readonly type: EventType;
   readonly intentId: string | null;
   readonly data: Readonly<Record<string, unknown>>;
-  /** The endpoint that alone gets it, whatever types it has. */
-  readonly only?: string;
   /** An endpoint that does not get it. */
   readonly except?: string;
 }
@@ -27,7 +24,7 @@ interface NewEvent {
  * Writes an event and its deliveries in the transaction of the state change that it reports: none is sent for a rollback, none
  * is lost for a commit. The database gives the sequence number within the body.
  */
-export function recordEvent(tx: ProjectTransaction, { type, intentId, data, only, except }: NewEvent): void {
+export function recordEvent(tx: ProjectTransaction, { type, intentId, data, except }: NewEvent): void {
   const head = JSON.stringify({ type, timestamp: tx.now.toISOString() }).slice(0, -1);
   const tail = JSON.stringify({ projectId: tx.projectId, ...data });
   tx.write(
@@ -36,8 +33,7 @@ export function recordEvent(tx: ProjectTransaction, { type, intentId, data, only
        FROM nextval('ramp.event_sequence') AS n RETURNING id)
      INSERT INTO ramp.webhook_deliveries (event_id, endpoint_id, attempt_at)
      SELECT event.id, e.id, now() FROM event, ramp.webhook_endpoints e WHERE ${ofProject("e")} AND e.enabled
-       AND CASE WHEN $6::uuid IS NULL THEN e.event_types IS NULL OR $2 = ANY (e.event_types) ELSE e.id = $6 END
-       AND ($7::uuid IS NULL OR e.id <> $7)`,
-    [newId(), type, `${head},"sequence":`, `,"data":${tail}}`, intentId, only ?? null, except ?? null],
+       AND (e.event_types IS NULL OR $2 = ANY (e.event_types)) AND ($6::uuid IS NULL OR e.id <> $6)`,
+    [newId(), type, `${head},"sequence":`, `,"data":${tail}}`, intentId, except ?? null],
   );
 }
