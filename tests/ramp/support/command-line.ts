@@ -6,15 +6,9 @@ export function routewright(...argv: readonly string[]): Promise<Printed> {
   return inProcess(["ramp", ...argv]);
 }
 
-let running: Promise<unknown> = Promise.resolve();
-
-/** What a command prints as JSON; one command at a time, since each takes what the process prints. */
-export function json(...argv: readonly string[]): Promise<Record<string, string>> {
-  const printed = running.then(async () => {
-    const { exit, out, error } = await routewright(...argv, "--json");
-    expect(exit, error).toBe(0);
-    return JSON.parse(out) as Record<string, string>;
-  });
-  running = printed.catch(() => undefined);
-  return printed;
+/** What a command prints as JSON. */
+export async function json(...argv: readonly string[]): Promise<Record<string, string>> {
+  const { exit, out, error } = await routewright(...argv, "--json");
+  expect(exit, error).toBe(0);
+  return JSON.parse(out) as Record<string, string>;
 }
