@@ -17,6 +17,14 @@ const [mine, neighbour, stranger] = [
   await newCustomer(world, other),
 ];
 
+interface ErrorResponse {
+  readonly content: {
+    readonly "application/json": {
+      readonly schema: { readonly allOf: [unknown, { readonly properties: { error: { enum: unknown[] } } }] };
+    };
+  };
+}
+
 describe("credentials", () => {
   const wrong: readonly (readonly [string, string | undefined])[] = [
     ["none", undefined],
@@ -143,6 +151,34 @@ describe("the service", () => {
     const used = new Set(ROUTES.flatMap((route) => errorsOf(route)));
     const elsewhere = ["METRICS_FORBIDDEN", "METHOD_NOT_ALLOWED", "NOT_FOUND"];
     expect([...new Set([...used, ...elsewhere])].sort()).toEqual(Object.keys(RAMP_ERRORS).sort());
+  });
+
+  it("documents every error that bad parameters and bodies cause at any endpoint", async () => {
+    const access = { project: project.basic, customer: mine, provider: undefined, public: undefined };
+    const { json: document } = await world.call("GET", "/openapi.json");
+    const paths = document.paths as Record<
+      string,
+      Record<string, { responses: Record<string, ErrorResponse> }>
+    >;
+    const isDocumented = (path: string, method: string, { status, json }: Reply): boolean => {
+      const response = paths[path]?.[method.toLowerCase()]?.responses[String(status)];
+      return (
+        response?.content["application/json"].schema.allOf[1].properties.error.enum.includes(json.error) ??
+        false
+      );
+    };
+    for (const { access: kind, method, path } of ROUTES) {
+      const auth = access[kind];
+      const target = path.replace(/\{\w+\}/g, project.projectId);
+      const given = { ...(auth === undefined ? {} : { auth }) };
+      const twice = await world.call(method, `${target}?limit=1&limit=2`, given);
+      expect([path, twice.json.error]).toEqual([path, "INVALID_REQUEST"]);
+      expect(isDocumented(path, method, twice), `${method} ${path}`).toBe(true);
+      if (method !== "POST") continue;
+      const large = await world.call(method, target, { ...given, body: { x: "x".repeat(1_100_000) } });
+      expect([path, large.json.error]).toEqual([path, "BODY_TOO_LARGE"]);
+      expect(isDocumented(path, method, large), `${method} ${path}`).toBe(true);
+    }
   });
 
   it("answers as its OpenAPI document describes", async () => {
