@@ -84,12 +84,12 @@ export function frameOf(
       if (page?.envelope !== true) return BARE_ARRAY;
       return keyset === undefined ? envelope(page) : cursorEnvelope(page, keyset, nextCursor);
     case "ndjson":
-      return { head: "", tail: ({ returned }) => (returned > 0 ? "\n" : "") };
+      return { head: "", tail: ({ returned }) => (returned !== 0 ? "\n" : "") };
     case "csv":
     case "spreadsheet":
       return {
         head: `${bom ? "\ufeff" : ""}${columns.map(({ name }) => csvName(name)).join(",")}\r\n`,
-        tail: ({ returned }) => (returned > 0 ? "\r\n" : ""),
+        tail: ({ returned }) => (returned !== 0 ? "\r\n" : ""),
       };
     default:
       return NO_FRAME;
@@ -177,7 +177,7 @@ function absoluteFormPath(url: string): string {
 }
 
 /** A content coding (RFC 9110 §8.4.1). */
-export type Encoding = "br" | "gzip" | "zstd";
+export type Encoding = "br" | "gzip";
 
 /**
  * Shorter bodies are not compressed: they fit into the initial congestion window (RFC 6928), so compression saves no round
@@ -185,27 +185,15 @@ export type Encoding = "br" | "gzip" | "zstd";
  */
 export const COMPRESSED_FROM_BYTES = 14 * 1024;
 
-/** Functions of `node:zlib` from Node 22.15 on. */
-interface Zstd {
-  readonly zstdCompress?: (data: Buffer, callback: (error: Error | null, result: Buffer) => void) => void;
-  readonly createZstdCompress?: () => Transform;
-}
-
-/** Unreachable: `encodingOf` does not choose zstd there. */
-const NO_ZSTD = "This version of Node.js has no zstd.";
-
-const { zstdCompress, createZstdCompress } = zlib as Zstd;
-
 /** Levels at which compression is as fast as rows come from the database. */
 const BROTLI: zlib.BrotliOptions = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
 const GZIP: zlib.ZlibOptions = { level: 5 };
 
 const brotli: (body: Buffer, options: zlib.BrotliOptions) => Promise<Buffer> = promisify(zlib.brotliCompress);
 const gzip: (body: Buffer, options: zlib.ZlibOptions) => Promise<Buffer> = promisify(zlib.gzip);
-const zstd = zstdCompress && promisify(zstdCompress);
 
 /** In order of speed, which decides between equally preferred codings. */
-const ENCODINGS: readonly Encoding[] = zstdCompress ? ["zstd", "br", "gzip"] : ["br", "gzip"];
+const ENCODINGS: readonly Encoding[] = ["br", "gzip"];
 
 interface Encodings {
   encodings(available: readonly string[], options: { readonly preferred: readonly string[] }): string[];
@@ -225,29 +213,14 @@ export function encodingOf(
 }
 
 /** Compresses off the event loop. */
-export async function compress(encoding: Encoding, body: Buffer): Promise<Buffer> {
-  switch (encoding) {
-    case "br":
-      return brotli(body, {
-        params: { ...BROTLI.params, [zlib.constants.BROTLI_PARAM_SIZE_HINT]: body.length },
-      });
-    case "gzip":
-      return gzip(body, GZIP);
-    case "zstd":
-      if (zstd) return zstd(body);
-      throw new Error(NO_ZSTD);
-  }
+export function compress(encoding: Encoding, body: Buffer): Promise<Buffer> {
+  if (encoding === "gzip") return gzip(body, GZIP);
+  return brotli(body, {
+    params: { ...BROTLI.params, [zlib.constants.BROTLI_PARAM_SIZE_HINT]: body.length },
+  });
 }
 
 /** A compressing stream. */
 export function compressor(encoding: Encoding): Transform {
-  switch (encoding) {
-    case "br":
-      return zlib.createBrotliCompress(BROTLI);
-    case "gzip":
-      return zlib.createGzip(GZIP);
-    case "zstd":
-      if (createZstdCompress) return createZstdCompress();
-      throw new Error(NO_ZSTD);
-  }
+  return encoding === "br" ? zlib.createBrotliCompress(BROTLI) : zlib.createGzip(GZIP);
 }

@@ -92,12 +92,9 @@ describe("Accept", () => {
   });
 });
 
-/** Node has it from 22.15 on. */
-const { zstdDecompressSync } = zlib as { readonly zstdDecompressSync?: (bytes: Buffer) => Buffer };
 const DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
   br: zlib.brotliDecompressSync,
   gzip: zlib.gunzipSync,
-  ...(zstdDecompressSync && { zstd: zstdDecompressSync }),
 };
 
 describe("Accept-Encoding", () => {
@@ -107,7 +104,7 @@ describe("Accept-Encoding", () => {
   it.each([
     ["br", "br"],
     ["gzip", "gzip"],
-    ["zstd, gzip;q=0.5", zstdDecompressSync ? "zstd" : "gzip"],
+    ["zstd, gzip;q=0.5", "gzip"],
     ["gzip, deflate, br", "br"],
     ["br;q=0.2, gzip", "gzip"],
     ["gzip;q=0, br", "br"],
@@ -137,6 +134,6 @@ describe("Accept-Encoding", () => {
   );
 
   it("leaves a short answer as it is", async () => {
-    expect((await encoded("br, gzip, zstd", "/v1/big/short")).headers["content-encoding"]).toBeUndefined();
+    expect((await encoded("br, gzip", "/v1/big/short")).headers["content-encoding"]).toBeUndefined();
   });
 });
