@@ -1,53 +1,37 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer";
 import type { ResultColumns } from "../warehouse.js";
-import type { RowWriter } from "./rows.js";
-import { ColumnBatch, type TableColumn, type TableType } from "./tables.js";
+import { type ColumnValues, type TableColumn, TableRows, type TableType } from "./tables.js";
 
 /** Writes rows as a Parquet file, one row group after another. */
-export class ParquetRows implements RowWriter {
-  readonly #batch: ColumnBatch;
+export class ParquetRows extends TableRows {
   readonly #bytes = new ByteWriter();
   readonly #writer: ParquetWriter;
 
   constructor(columns: ResultColumns) {
-    this.#batch = new ColumnBatch(columns);
-    const fields = this.#batch.columns.map(schemaElement);
+    super(columns);
+    const fields = this.columns.map(schemaElement);
     const schema = [{ name: "schema", num_children: fields.length }, ...fields];
     this.#writer = new ParquetWriter({ writer: this.#bytes, schema });
-  }
-
-  get size(): number {
-    return this.#batch.bytes + this.#bytes.index;
   }
 
   get complete(): number {
     return this.#bytes.index;
   }
 
-  row(frame: Buffer, offset: number): void {
-    this.#batch.add(frame, offset);
-    if (this.#batch.isFull) this.#writeGroup();
-  }
-
-  end(): Buffer {
-    if (this.#batch.rows > 0) this.#writeGroup();
-    void this.#writer.finish();
-    return this.take();
-  }
-
-  #writeGroup(): void {
-    const { rows: rowGroupSize, columns } = this.#batch;
-    const columnData = this.#batch
-      .take()
-      .map((data, i) => ({ name: columns[i]?.name ?? "", data: [...data] }));
-    // The writer has no `flush`, so that nothing is asynchronous.
-    void this.#writer.write({ columnData, rowGroupSize });
-  }
-
   take(): Buffer {
     const bytes = Buffer.from(this.#bytes.getBytes());
     this.#bytes.index = 0;
     return bytes;
+  }
+
+  protected write(values: readonly ColumnValues[], rowGroupSize: number): void {
+    const columnData = values.map((data, i) => ({ name: this.columns[i]?.name ?? "", data: [...data] }));
+    // The writer has no `flush`, so that nothing is asynchronous.
+    void this.#writer.write({ columnData, rowGroupSize });
+  }
+
+  protected finish(): void {
+    void this.#writer.finish();
   }
 }
 

@@ -1,6 +1,6 @@
 import { type ResultColumn, type ResultColumns, TooManyDigits } from "../warehouse.js";
 import { kindOf } from "./columns.js";
-import { fieldTexts } from "./rows.js";
+import { fieldTexts, type RowWriter } from "./rows.js";
 
 /** Type of a column of a binary table (runtime/docs/responses.md, Parquet and Arrow). It follows from the database's type alone. */
 export type TableType =
@@ -154,11 +154,12 @@ const MAX_BYTES = 2 * 1024 * 1024;
 
 export type ColumnValues = readonly (TableValue | null)[];
 
-/** Collects rows by their columns. */
-export class ColumnBatch {
-  readonly columns: readonly TableColumn[];
+/** Writes rows as a table: collects them by their columns, and writes one batch after another. */
+export abstract class TableRows implements RowWriter {
+  protected readonly columns: readonly TableColumn[];
   #values: (TableValue | null)[][];
   #rows = 0;
+  /** Of the values, as PostgreSQL writes them. */
   #bytes = 0;
 
   constructor(columns: ResultColumns) {
@@ -166,32 +167,34 @@ export class ColumnBatch {
     this.#values = this.columns.map(() => []);
   }
 
-  get rows(): number {
-    return this.#rows;
+  get size(): number {
+    return this.#bytes + this.complete;
   }
 
-  /** Of the values, as PostgreSQL writes them. */
-  get bytes(): number {
-    return this.#bytes;
-  }
+  abstract readonly complete: number;
+  abstract take(): Buffer;
+  protected abstract write(values: readonly ColumnValues[], rows: number): void;
+  /** Writes what follows the last batch. */
+  protected abstract finish(): void;
 
-  get isFull(): boolean {
-    return this.#rows >= MAX_ROWS || this.#bytes >= MAX_BYTES;
-  }
-
-  add(frame: Buffer, offset: number): void {
+  row(frame: Buffer, offset: number): void {
     this.#rows++;
     fieldTexts(frame, offset, this.columns.length).forEach((text, i) => {
       this.#bytes += text?.length ?? 0;
       this.#values[i]?.push(text === null ? null : (this.columns[i]?.read(text) ?? null));
     });
+    if (this.#rows >= MAX_ROWS || this.#bytes >= MAX_BYTES) this.#writeBatch();
   }
 
-  /** The values of the columns, and empties the batch. */
-  take(): readonly ColumnValues[] {
-    const values = this.#values;
+  end(): Buffer {
+    if (this.#rows > 0) this.#writeBatch();
+    this.finish();
+    return this.take();
+  }
+
+  #writeBatch(): void {
+    this.write(this.#values, this.#rows);
     this.#values = this.columns.map(() => []);
     this.#rows = this.#bytes = 0;
-    return values;
   }
 }
