@@ -114,7 +114,12 @@ export abstract class BaseEngine implements Warehouse {
     bounded: ResultColumns,
   ): Promise<AggregateResult>;
   abstract isReachable(): Promise<boolean>;
-  abstract close(): Promise<void>;
+
+  close(): Promise<void> {
+    this.queries.close();
+    this.streams.close();
+    return Promise.resolve();
+  }
 
   rows(query: ResolvedQuery, context: QueryContext): Promise<Rows> {
     return this.#query(query, context, (columns) => this.select(query, columns, context));

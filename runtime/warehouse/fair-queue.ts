@@ -1,10 +1,13 @@
 import { LRUCache } from "lru-cache";
 import type { Relation } from "../model/endpoint.js";
 import { type Holder, SharedResource } from "./shares.js";
-import { QueryAbandoned, type WarehouseLoad } from "./warehouse.js";
+import { type IsStillNeeded, QueryAbandoned, type WarehouseLoad } from "./warehouse.js";
 
 /** How long a query may wait for a connection. */
 export const ACQUIRE_TIMEOUT_MS = 10_000;
+
+/** Interval of the check for queries that wait too long, or whose caller may run one again. */
+const CHECK_MS = 100;
 
 const OVERLOADED = {
   queueFull: "The queue for database connections, or the query's share of it, is full.",
@@ -12,6 +15,7 @@ const OVERLOADED = {
   timeout: `No database connection became available within ${String(ACQUIRE_TIMEOUT_MS / 1000)} seconds.`,
   noRoom: "There is no room for a page that is larger than a buffered result.",
   refused: "The database refuses further queries for now.",
+  closed: "The database connections are closed.",
 };
 
 /** A query gets no connection, since more queries arrive than the database can serve. */
@@ -28,8 +32,8 @@ export interface QueryTicket extends Holder {
 
 /** A query that waits for a connection. */
 export interface Waiter extends QueryTicket {
-  isStillNeeded(): boolean;
-  /** Called when a connection is available. `lease` counts it until it is released. */
+  readonly isStillNeeded: IsStillNeeded;
+  /** Called when it may use a connection, perhaps at once. `lease` counts it until it is released. */
   start(lease: Lease): void;
   fail(error: Error): void;
 }
@@ -85,6 +89,8 @@ export class FairQueue {
    */
   readonly #entries: Entry[] = [];
   readonly #callers = new LRUCache<string, Caller>({ max: MAX_CALLERS });
+  readonly #timer: NodeJS.Timeout;
+  #isClosed = false;
   #started = 0;
   #waitedMs = 0;
 
@@ -96,13 +102,9 @@ export class FairQueue {
       leases: [],
       connections: new SharedResource(capacity, perCaller ? { caller: perCaller / capacity } : {}),
       long: perCaller === undefined ? new SharedResource(capacity, LONG_SHARES) : null,
-      onFree: () => undefined,
+      onFree: () => this.#assign(),
     };
-  }
-
-  /** Called when a part of the connections is free again. */
-  set onFree(listener: () => void) {
-    this.#leased.onFree = listener;
+    this.#timer = setInterval(() => this.check(), CHECK_MS).unref();
   }
 
   get capacity(): number {
@@ -114,16 +116,17 @@ export class FairQueue {
     return { running: this.#leased.leases.length, waiting, started: this.#started, waitedMs: this.#waitedMs };
   }
 
-  get waitingCount(): number {
-    return this.#entries.length;
+  /** Waits for a connection. Rejects with `Overloaded`, also when the query's share of the queue is full. */
+  acquire(ticket: QueryTicket, isStillNeeded: IsStillNeeded): Promise<Lease> {
+    return new Promise((start, fail) => this.add({ ...ticket, isStillNeeded, start, fail }));
   }
 
-  /** False when the queue, or the caller's, table's or tier's share of it, is full; `isAdmitted` skips these limits. */
-  add(waiter: Waiter, isAdmitted = false): boolean {
-    if (!isAdmitted && !this.#places.hasRoom(waiter)) return false;
+  add(waiter: Waiter): void {
+    if (this.#isClosed) return waiter.fail(new Overloaded("closed"));
+    if (!this.#places.hasRoom(waiter)) return waiter.fail(new Overloaded("queueFull"));
     this.#places.take(waiter, 1);
     this.#entries.push({ waiter, caller: this.#callerOf(waiter), since: performance.now() });
-    return true;
+    this.#assign();
   }
 
   #callerOf({ callerId }: Holder): Caller {
@@ -132,19 +135,12 @@ export class FairQueue {
     return caller;
   }
 
-  /** Whether a waiting query may use a connection now. */
-  hasEligible(): boolean {
-    return this.#best() !== null;
-  }
-
-  /** Dequeues the next query, with its lease; null when none may run now. */
-  next(): { waiter: Waiter; lease: Lease } | null {
+  #assign(): void {
     for (let best; (best = this.#best()) !== null;) {
-      const { waiter } = this.#remove(best);
-      if (waiter.isStillNeeded()) return { waiter, lease: this.#lease(waiter, best.caller, best.since) };
-      waiter.fail(new QueryAbandoned());
+      const { waiter, caller, since } = this.#remove(best);
+      if (waiter.isStillNeeded()) waiter.start(this.#lease(waiter, caller, since));
+      else waiter.fail(new QueryAbandoned());
     }
-    return null;
   }
 
   /** A lease without waiting; null where the query has to wait. */
@@ -155,18 +151,25 @@ export class FairQueue {
     return this.#hasRoom(ticket, caller, now) ? this.#lease(ticket, caller, now) : null;
   }
 
-  /** Dequeues all queries. */
-  drain(): Waiter[] {
-    return [...this.#entries].map((entry) => this.#remove(entry).waiter);
+  /** Fails all queries that wait. */
+  fail(error: Error): void {
+    for (const entry of [...this.#entries]) this.#remove(entry).waiter.fail(error);
   }
 
-  /** Dequeues the queries that have waited longer than this, or whose result is no longer needed. */
-  removeExpired(timeoutMs: number): Waiter[] {
+  /** Fails the queries that have waited too long, or whose result is no longer needed. */
+  check(timeoutMs = ACQUIRE_TIMEOUT_MS): void {
     const addedBefore = performance.now() - timeoutMs;
     const expired = this.#entries.filter(
       ({ since, waiter }) => since < addedBefore || !waiter.isStillNeeded(),
     );
-    return expired.map((entry) => this.#remove(entry).waiter);
+    for (const entry of expired) this.#remove(entry).waiter.fail(new Overloaded("timeout"));
+    this.#assign();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    this.fail(new Overloaded("closed"));
   }
 
   #best(): Entry | null {

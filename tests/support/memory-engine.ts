@@ -9,7 +9,6 @@ import {
 } from "../../runtime/warehouse/base-engine.js";
 import type { Lease } from "../../runtime/warehouse/fair-queue.js";
 import { type FilterType, filterType } from "../../runtime/warehouse/filter-values.js";
-import { QuerySlots } from "../../runtime/warehouse/query-slots.js";
 import { servedColumns } from "../../runtime/warehouse/relations.js";
 import {
   type AggregateResult,
@@ -60,8 +59,6 @@ const TRAITS: DatabaseTraits = {
 
 class MemoryEngine extends BaseEngine {
   readonly #tables: MemoryTables;
-  readonly #querySlots = new QuerySlots(this.queries);
-  readonly #streamSlots = new QuerySlots(this.streams);
 
   constructor(tables: MemoryTables, options: EngineOptions) {
     super(options, TRAITS);
@@ -79,18 +76,12 @@ class MemoryEngine extends BaseEngine {
     return Promise.resolve(true);
   }
 
-  close(): Promise<void> {
-    this.#querySlots.close();
-    this.#streamSlots.close();
-    return Promise.resolve();
-  }
-
   protected async select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
     const { format, selection } = query;
     if (isTable(format)) throw new Error("Tables in memory are written as text.");
     const served = servedColumns(columns, selection.columns);
     const started = performance.now();
-    const { rows, following, lease } = await this.#run(query, columns, context, this.#querySlots);
+    const { rows, following, lease } = await this.#run(query, columns, context);
     lease.release();
     const texts = rows.map((row) => textOf(row, served, format));
     const [separator, hasMore] = [ROW_SEPARATORS[format], following !== undefined];
@@ -100,9 +91,10 @@ class MemoryEngine extends BaseEngine {
     const milliseconds = performance.now() - started;
     const end = { returned: rows.length, hasMore, milliseconds };
     const text = texts.join(separator);
-    if (text.length <= BUFFERED_BYTES) return { kind: "buffered", columns: served, text, ...end, ...next };
+    if (text.length <= BUFFERED_BYTES)
+      return { kind: "buffered", columns: served, bytes: Buffer.from(text), ...end, ...next };
     const ticket = { ...context, relation: query.relation };
-    const place = await this.#streamSlots.acquire(ticket, context.isStillNeeded);
+    const place = await this.streams.acquire(ticket, context.isStillNeeded);
     const { failsAt = Infinity } = this.#tables[query.relation.join(".")] ?? {};
     const chunks = chunksOf(texts, separator, { failsAt, end, place });
     return { kind: "stream", columns: served, chunks, ...next };
@@ -115,7 +107,7 @@ class MemoryEngine extends BaseEngine {
     bounded: ResultColumns,
   ): Promise<AggregateResult> {
     const all = { ...query, selection: { ...query.selection, page: null } };
-    const { rows, lease } = await this.#run(all, columns, context, this.#querySlots);
+    const { rows, lease } = await this.#run(all, columns, context);
     lease.release();
     const bounds = bounded.map(({ name }) => {
       const sorted = rows.map((row) => row[name] ?? null).filter((value) => value !== null);
@@ -126,10 +118,10 @@ class MemoryEngine extends BaseEngine {
   }
 
   /** The rows of the page, and the one behind them. */
-  async #run(query: ResolvedQuery, columns: ResultColumns, context: QueryContext, slots: QuerySlots) {
+  async #run(query: ResolvedQuery, columns: ResultColumns, context: QueryContext) {
     const { conditions, sort, page, keyset } = query.selection;
     const { rows: stored = [], milliseconds = 0 } = this.#tables[query.relation.join(".")] ?? {};
-    const lease = await slots.acquire({ ...context, relation: query.relation }, context.isStillNeeded);
+    const lease = await this.queries.acquire({ ...context, relation: query.relation }, context.isStillNeeded);
     try {
       await this.#wait(milliseconds, this.timeLimitOf(query), context);
       const after = keyset?.after ?? null;
@@ -248,7 +240,7 @@ function chunksOf(
       if (read >= failsAt) return Promise.reject(new Error("The row cannot be read."));
       if (read >= texts.length) return done();
       const rows = texts.slice(read, read + ROWS_OF_CHUNK);
-      const value = (read === 0 ? "" : separator) + rows.join(separator);
+      const value = Buffer.from((read === 0 ? "" : separator) + rows.join(separator));
       read += ROWS_OF_CHUNK;
       return Promise.resolve({ done: false, value });
     },

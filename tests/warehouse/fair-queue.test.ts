@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Tier } from "../../runtime/model/tier.js";
-import { FairQueue, type Lease } from "../../runtime/warehouse/fair-queue.js";
+import { FairQueue, type Lease, type QueryTicket } from "../../runtime/warehouse/fair-queue.js";
 import { SharedResource } from "../../runtime/warehouse/shares.js";
 
 // The clock of the queue stands still unless a test moves it.
@@ -42,7 +42,6 @@ function simulate<Name extends string>(
   ) as Record<Name, Outcome>;
   const ends: { readonly at: number; readonly end: () => void }[] = [];
   const later = (at: number, end: () => void): void => void ends.push({ at, end });
-  let free = capacity;
   let turn = 0;
   const ask = (name: Name, callerId: string): void => {
     const { tier, ms, tables } = loads[name];
@@ -50,11 +49,9 @@ function simulate<Name extends string>(
     const outcome = outcomes[name];
     const again = (): void => later(performance.now() + 1, () => ask(name, callerId));
     const start = (lease: Lease): void => {
-      free--;
       outcome.served++;
       outcome.waited = Math.max(outcome.waited, performance.now() - since);
       later(performance.now() + ms, () => {
-        free++;
         lease.release();
         again();
       });
@@ -65,7 +62,7 @@ function simulate<Name extends string>(
     };
     const relation = ["s", `${name} ${String(turn++ % tables)}`] as const;
     const waiter = { callerId, tier, relation, isStillNeeded: () => true };
-    if (!queue.add({ ...waiter, start, fail: refuse })) refuse();
+    queue.add({ ...waiter, start, fail: refuse });
   };
   for (const name of Object.keys(loads) as Name[]) {
     const { callers, open, from = 0 } = loads[name];
@@ -76,8 +73,7 @@ function simulate<Name extends string>(
     const due = ends.filter(({ at }) => at <= performance.now());
     if (due.length > 0) ends.splice(0, ends.length, ...ends.filter((each) => !due.includes(each)));
     for (const { end } of due) end();
-    for (const waiter of queue.removeExpired(TIMEOUT_MS)) waiter.fail(new Error("timeout"));
-    for (let next; free > 0 && (next = queue.next());) next.waiter.start(next.lease);
+    queue.check(TIMEOUT_MS);
     vi.advanceTimersByTime(1);
   }
   return outcomes;
@@ -131,66 +127,59 @@ describe("a light caller is served beside", () => {
 
 const KEY_ONE = { callerId: "key:one", tier: "tier0", relation: ["s", "a"] } as const;
 
-/** A query of `KEY_ONE` for a queue. */
-const waiting = (isStillNeeded = () => true) => ({
-  ...KEY_ONE,
-  isStillNeeded,
-  start: () => undefined,
-  fail: () => undefined,
-});
-
-it("a query that moves to another connection keeps its place though the queue is full", () => {
-  const queue = new FairQueue({ capacity: 1, maxWaiting: 2 });
-  expect([queue.add(waiting()), queue.add(waiting()), queue.add(waiting(), true)]).toEqual([
-    true,
-    false,
-    true,
-  ]);
-});
+/** The leases that a queue has given to queries of `KEY_ONE`, or of another caller, in order. */
+function leasesOf(queue: FairQueue) {
+  const leases: (Lease & { readonly callerId?: string })[] = [];
+  const add = (holder: Partial<QueryTicket> = {}, isStillNeeded = () => true): Lease | undefined => {
+    const ticket = { ...KEY_ONE, ...holder };
+    const start = (lease: Lease): void =>
+      void leases.push(Object.assign(lease, { callerId: ticket.callerId }));
+    queue.add({ ...ticket, isStillNeeded, start, fail: () => undefined });
+    return leases.at(-1);
+  };
+  return { leases, add };
+}
 
 it("a query whose client has disconnected is not run", () => {
   const queue = new FairQueue({ capacity: 1, maxWaiting: 10 });
-  queue.add(waiting(() => false));
-  expect([queue.next(), queue.waitingCount]).toEqual([null, 0]);
+  expect(leasesOf(queue).add({}, () => false)).toBeUndefined();
+  expect(queue.load).toMatchObject({ running: 0, waiting: 0 });
 });
 
 it("a caller of long queries is one of short ones again after 10 seconds without one", () => {
   const queue = new FairQueue({ capacity: 16, maxWaiting: 10 });
-  const next = () => {
-    queue.add(waiting());
-    return queue.next()?.lease;
-  };
-  const first = next();
+  const { add } = leasesOf(queue);
+  const first = add();
   vi.advanceTimersByTime(251);
   first?.release();
-  const long = next();
+  const long = add();
   vi.advanceTimersByTime(10_001);
   expect([long?.isExpectedLong, queue.load.running]).toEqual([true, 1]);
   long?.release();
   vi.advanceTimersByTime(10_001);
-  expect(next()?.isExpectedLong).toBe(false);
+  expect(add()?.isExpectedLong).toBe(false);
 });
 
 it("a lease without its connection still counts against its caller", () => {
-  const queue = new FairQueue({ capacity: 4, maxWaiting: 10, perCaller: 1 });
-  for (let i = 0; i < 2; i++) queue.add(waiting());
-  const first = queue.next();
-  first?.lease.releaseConnection();
-  expect(queue.next()).toBeNull();
-  first?.lease.release();
-  expect(queue.next()).not.toBeNull();
+  const { add, leases } = leasesOf(new FairQueue({ capacity: 4, maxWaiting: 10, perCaller: 1 }));
+  const first = add();
+  add();
+  first?.releaseConnection();
+  expect(leases).toHaveLength(1);
+  first?.release();
+  expect(leases).toHaveLength(2);
 });
 
 it("a caller whose responses take its share of the memory gets no connection, others do", () => {
   const memory = new SharedResource(100);
   const queue = new FairQueue({ capacity: 4, maxWaiting: 10, memory });
   memory.take(KEY_ONE, 60);
-  queue.add(waiting());
-  expect(queue.next()).toBeNull();
-  queue.add({ ...waiting(), callerId: "key:other", tier: "tier3" });
-  expect(queue.next()?.waiter.callerId).toBe("key:other");
+  const { add, leases } = leasesOf(queue);
+  expect(add()).toBeUndefined();
+  add({ callerId: "key:other", tier: "tier3" });
   memory.take(KEY_ONE, -60);
-  expect(queue.next()?.waiter.callerId).toBe("key:one");
+  queue.check();
+  expect(leases.map(({ callerId }) => callerId)).toEqual(["key:other", "key:one"]);
 });
 
 it("what lower tiers have taken beyond their share is not taken from higher ones", () => {

@@ -1,20 +1,27 @@
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import type { ResolvedQuery, Selection } from "../../runtime/model/query.js";
-import type { QueryContext, Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
+import type { QueryContext, Warehouse } from "../../runtime/warehouse/warehouse.js";
 import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
-import { asText, queryContext } from "../support/query-context.js";
+import { asText, queryContext, type TextRows } from "../support/query-context.js";
 
 const schema = await ownSchema(`
   CREATE TABLE @.numbers AS SELECT i, i % 3 AS rest FROM generate_series(1, 10) i;
+  CREATE TABLE @.size AS SELECT 5000 AS n;
+  CREATE VIEW @.sized AS SELECT i, repeat('x', 1000) AS filling FROM @.size, generate_series(1, n) i;
   CREATE TABLE @.narrow AS SELECT i FROM generate_series(1, 100000) i;`);
 
-function open(url = databaseUrl, statementTimeoutMs = 30_000): { warehouse: Warehouse; faults: Error[] } {
+function open(
+  url = databaseUrl,
+  statementTimeoutMs = 30_000,
+  streamsPerCaller?: number,
+): { warehouse: Warehouse; faults: Error[] } {
   const faults: Error[] = [];
   const warehouse = openPostgres({
     url,
     statementTimeoutMs,
+    streamsPerCaller,
     warn: (error) => void faults.push(error),
   });
   atEnd(() => warehouse.close());
@@ -28,7 +35,7 @@ async function ask(
   name: string,
   selection: Selection = WHOLE,
   { timeoutMs = 0, ...context }: Partial<QueryContext> & { timeoutMs?: number } = {},
-): Promise<Rows> {
+): Promise<TextRows> {
   const query: ResolvedQuery = { relation: [schema, name], selection, format: "json", timeoutMs };
   return asText(await warehouse.rows(query, queryContext(context)));
 }
@@ -44,6 +51,20 @@ it("a result is buffered up to 2 MiB, however many rows it has", async () => {
     kind: "buffered",
     returned: 100_000,
   });
+});
+
+it("a result that becomes small while it waits for the place of a stream leaves its caller's place", async () => {
+  const { warehouse } = open(databaseUrl, 0, 1);
+  const first = await ask(warehouse, "sized");
+  const second = ask(warehouse, "sized");
+  await expect.poll(() => warehouse.load.waiting).toBe(1);
+  await query(`UPDATE "${schema}".size SET n = 1`);
+  if (first.kind === "stream") await first.chunks.return();
+  expect(await second).toMatchObject({ kind: "buffered", returned: 1 });
+  await query(`UPDATE "${schema}".size SET n = 5000`);
+  const third = await ask(warehouse, "sized");
+  expect(third.kind).toBe("stream");
+  if (third.kind === "stream") await third.chunks.return();
 });
 
 describe("a query whose result is no longer needed", () => {

@@ -1,6 +1,13 @@
 import type pg from "pg";
 import { QueryAbandoned, QueryTimeout } from "../warehouse.js";
-import { type PreparedStatement, type QueryLimits, StatementBatch, type WireQuery } from "./statements.js";
+import {
+  BACKEND_NOTICE,
+  type PreparedStatement,
+  type QueryLimits,
+  type Settings,
+  StatementBatch,
+  type WireQuery,
+} from "./statements.js";
 import type { WireClient } from "./wire.js";
 
 /** Time beyond `statement_timeout` after which the database counts as hanging. */
@@ -52,6 +59,12 @@ export class Connection {
     this.#backendPid = session.pid;
     this.#options = options;
     this.#release = release;
+    if (session.isPooled) client.on("notice", ({ message }) => this.#readBackend(message ?? ""));
+  }
+
+  /** Its backend changes per transaction (`BACKEND_NOTICE`). */
+  #readBackend(message: string): void {
+    if (message.startsWith(BACKEND_NOTICE)) this.#backendPid = Number(message.slice(BACKEND_NOTICE.length));
   }
 
   /** Length of the texts of the statements prepared on this connection. */
@@ -68,70 +81,40 @@ export class Connection {
     return this.client.hasPrepared(name);
   }
 
-  /** Runs statements: one, or several that are prepared here. Then it returns to the pool; a broken one is closed. */
-  run(queries: readonly WireQuery[]): void {
-    const [first] = queries;
-    if (first && this.#session.isPooled) return void this.#runPooled(first);
-    for (const { statement, prepared } of queries)
-      if (prepared !== null && !this.hasPrepared(prepared)) this.#preparedLength += statement.text.length;
-    this.#send(queries, (isBroken) => this.#release(isBroken || this.#canceled !== null));
+  /** Whether it is behind a pooler: the next statement may then run in another session, which has prepared nothing. */
+  get isPooled(): boolean {
+    return this.#session.isPooled;
   }
 
-  #send(queries: readonly WireQuery[], onEnd: (isBroken: boolean) => void): void {
+  /** Runs statements: one, or several that are prepared here. Then it returns to the pool; a broken one is closed. */
+  run(queries: readonly WireQuery[]): void {
+    for (const { statement, prepared } of queries)
+      if (prepared !== null && !this.hasPrepared(prepared)) this.#preparedLength += statement.text.length;
     this.#batch = new StatementBatch(queries, {
       client: this.client,
+      settingsOf: ({ mayBeLong }) => this.#settingsOf(mayBeLong),
       onStart: (limits) => this.#start(limits),
       errorOf: (error) => this.#errorOf(error),
       onEnd: (isBroken) => {
         this.#limits = null;
         this.#batch = null;
         this.#isPaused = false;
-        onEnd(isBroken);
+        this.#release(isBroken || this.#canceled !== null);
       },
     });
     this.#batch.awaitNext();
   }
 
-  /** Runs a statement in a transaction with the session's settings, which end with it. */
-  async #runPooled(query: WireQuery): Promise<void> {
-    let failure: Error | null = null;
-    let isBroken = true;
-    try {
-      await this.#begin(query.limits);
-      failure = await new Promise<Error | null>((resolve) => {
-        const done = (error: Error | null): void => resolve(error);
-        const { statement, limits, sink } = query;
-        const retry = (): void => undefined;
-        this.#send(
-          [{ statement, prepared: null, limits, sink, begin: () => query.begin(), done, retry }],
-          () => undefined,
-        );
-      });
-      await this.#simple("ROLLBACK", query.limits);
-      isBroken = false;
-    } catch (error) {
-      failure ??= error as Error;
-    }
-    this.#release(isBroken || this.#canceled !== null);
-    query.done(failure);
-  }
-
-  /** Its backend changes per transaction. */
-  async #begin(limits: QueryLimits): Promise<void> {
-    const results = await this.#simple(transactionStart(this.#options.statementTimeoutMs), limits);
-    this.#backendPid = Number(results.at(-1)?.rows[0]?.["pid"]);
-  }
-
-  /** Runs statements without values. */
-  #simple(text: string, limits: QueryLimits): Promise<pg.QueryResult<Record<string, unknown>>[]> {
-    this.#start(limits);
-    return new Promise((resolve, reject) =>
-      this.client.query(text, (error: Error | null, result) => {
-        this.#limits = null;
-        if (error) reject(this.#errorOf(error));
-        else resolve([result].flat());
-      }),
-    );
+  /** Settings of a statement's own transaction: behind a pooler all of them. A client that reads slowly would exceed the time limit. */
+  #settingsOf(mayBeLong: boolean): Settings {
+    const unlimited = mayBeLong ? { statement_timeout: "0" } : {};
+    if (!this.#session.isPooled) return unlimited;
+    return {
+      ...sessionSettings(this.#options.statementTimeoutMs),
+      transaction_read_only: "on",
+      client_min_messages: "notice",
+      ...unlimited,
+    };
   }
 
   #start(limits: QueryLimits): void {
@@ -207,7 +190,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 interface Session {
   /** Process id of its backend; changes behind a pooler. */
   readonly pid: number;
-  /** Whether it is behind a pooler: the next transaction may then run in another session, without these settings. */
+  /** Whether it is behind a pooler. */
   readonly isPooled: boolean;
 }
 
@@ -223,7 +206,9 @@ export function connectionConfig(url: string): pg.PoolConfig {
 
 /** Applies the settings, with SET: poolers reject unknown settings in the startup packet. */
 export async function prepareSession(client: pg.ClientBase, statementTimeoutMs: number): Promise<Session> {
-  const settings = sessionSettings(statementTimeoutMs).map((setting) => `SET ${setting}`);
+  const settings = Object.entries(sessionSettings(statementTimeoutMs)).map(
+    ([name, value]) => `SET ${name} = '${value}'`,
+  );
   const config: pg.QueryConfig & { query_timeout: number } = {
     text: `${[...settings, CHECK_CLIENT_CONNECTION].join("; ")}; SELECT pg_backend_pid() AS pid`,
     // A database that hangs now must not block all waiting queries.
@@ -237,27 +222,21 @@ export async function prepareSession(client: pg.ClientBase, statementTimeoutMs: 
   return { pid, isPooled: processID !== pid };
 }
 
-/** Begins a transaction behind a pooler, and names its backend. The settings end with it. */
-function transactionStart(statementTimeoutMs: number): string {
-  const settings = sessionSettings(statementTimeoutMs).map((setting) => `SET LOCAL ${setting}`);
-  return ["BEGIN READ ONLY", ...settings, "SELECT pg_backend_pid() AS pid"].join("; ");
-}
-
 /** Fixes the output format of values, whatever the database or the role has set, and makes the session read-only. */
-function sessionSettings(statementTimeoutMs: number): string[] {
-  return [
-    "timezone = 'UTC'",
-    "datestyle = 'ISO'",
-    "intervalstyle = 'postgres'",
-    "bytea_output = 'hex'",
-    "extra_float_digits = 1",
-    "default_transaction_read_only = on",
-    "jit = off",
+function sessionSettings(statementTimeoutMs: number): Settings {
+  return {
+    timezone: "UTC",
+    datestyle: "ISO",
+    intervalstyle: "postgres",
+    bytea_output: "hex",
+    extra_float_digits: "1",
+    default_transaction_read_only: "on",
+    jit: "off",
     // One costly query would else take as many processors as the database has (runtime/docs/limits.md).
-    "max_parallel_workers_per_gather = 0",
-    `lock_timeout = ${String(LOCK_TIMEOUT_MS)}`,
-    `statement_timeout = ${String(Math.trunc(statementTimeoutMs))}`,
-  ];
+    max_parallel_workers_per_gather: "0",
+    lock_timeout: String(LOCK_TIMEOUT_MS),
+    statement_timeout: String(Math.trunc(statementTimeoutMs)),
+  };
 }
 
 /** Makes the database detect a closed connection during a query. Some platforms do not support it. */

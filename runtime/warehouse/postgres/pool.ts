@@ -1,14 +1,8 @@
 import pg from "pg";
 import { Connection, type ConnectionOptions, connectionConfig, prepareSession } from "./connect.js";
 import { isConnectionRefusal } from "./errors.js";
-import {
-  ACQUIRE_TIMEOUT_MS,
-  type FairQueue,
-  type Lease,
-  Overloaded,
-  type QueryTicket,
-  type Waiter,
-} from "../fair-queue.js";
+import { ACQUIRE_TIMEOUT_MS, type FairQueue, Overloaded } from "../fair-queue.js";
+import { QueryAbandoned } from "../warehouse.js";
 import type { PreparedStatement } from "./statements.js";
 import { type PoolQuery, Run } from "./run.js";
 import { WireClient } from "./wire.js";
@@ -53,8 +47,8 @@ interface Batch {
 }
 
 /**
- * Assigns the connections of a `pg` pool to the queries of a `FairQueue`. Connections stay checked out of the `pg` pool
- * between queries: checking them in and out takes longer than the rest of a small request.
+ * Gives the connections of a `pg` pool to the queries to which a `FairQueue` has given a place. Connections stay checked out
+ * of the `pg` pool between queries: checking them in and out takes longer than the rest of a small request.
  */
 export class ConnectionPool {
   readonly queue: FairQueue;
@@ -65,6 +59,8 @@ export class ConnectionPool {
   /** A stack: the connection used last is reused first, so that the others become idle. */
   readonly #free: Connection[] = [];
   readonly #busy = new Set<Connection>();
+  /** Queries that wait for a free connection. */
+  readonly #ready: Run[] = [];
   /** Queries that are sent together once connections are assigned. */
   #batch: Batch | null = null;
   #assignment: NodeJS.Immediate | null = null;
@@ -95,28 +91,21 @@ export class ConnectionPool {
     this.#timer = setInterval(() => setImmediate(() => this.#check()), CHECK_MS).unref();
   }
 
-  /**
-   * Runs a statement. Its reader's `end` gets `Overloaded`, or the reason why no connection can be made. `isAdmitted`: the
-   * limits of the queue do not apply.
-   */
-  run(query: PoolQuery, isAdmitted = false): void {
+  /** Runs a statement. Its reader's `end` gets `Overloaded`, or the reason why no connection can be made. */
+  run(query: PoolQuery): void {
     const { ticket, limits, reader, isStream = false } = query;
-    const start = (lease: Lease): void => this.#start(new Run(query, lease, this));
-    const fail = (error: Error): void => reader.end(error);
-    const waiter = { ...ticket, isStillNeeded: limits.isStillNeeded, start, fail };
-    if (this.#isClosed) return fail(new Error("The database connections are closed."));
-    if (this.#suspension !== null) return fail(this.#suspension);
-    if (!(isStream ? this.streams : this.queue).add(waiter, isAdmitted))
-      return fail(new Overloaded("queueFull"));
-    this.#dispatch();
+    if (this.#suspension !== null) return reader.end(this.#suspension);
+    (isStream ? this.streams : this.queue).add({
+      ...ticket,
+      isStillNeeded: limits.isStillNeeded,
+      start: (lease) => this.send(new Run(query, lease, this)),
+      fail: (error) => reader.end(error),
+    });
   }
 
-  /** The place of a stream; null where the query has to wait for one. */
-  takeStreamPlace(ticket: QueryTicket): Lease | null {
-    const lease = this.streams.tryAcquire(ticket);
-    // The query's place is free again.
-    if (lease !== null) this.#dispatch();
-    return lease;
+  send(run: Run): void {
+    this.#ready.push(run);
+    this.#dispatch();
   }
 
   #start(run: Run): void {
@@ -125,7 +114,10 @@ export class ConnectionPool {
   }
 
   #send(connection: Connection, runs: readonly Run[]): void {
-    for (const run of runs) run.connection = connection;
+    for (const run of runs) {
+      run.connection = connection;
+      if (connection.isPooled) run.prepared = null;
+    }
     connection.run(runs);
   }
 
@@ -162,11 +154,13 @@ export class ConnectionPool {
     const now = performance.now();
     for (const connection of this.#busy)
       if (connection.runningMs(now) >= olderThanMs) connection.cancel(error);
-    for (const waiter of this.#drain()) waiter.fail(error);
+    this.#fail(error);
   }
 
-  #drain(): readonly Waiter[] {
-    return [...this.queue.drain(), ...this.streams.drain()];
+  /** Fails all queries that wait. */
+  #fail(error: Error): void {
+    for (const queue of [this.queue, this.streams]) queue.fail(error);
+    for (const run of this.#ready.splice(0)) run.done(error);
   }
 
   resume(): void {
@@ -177,7 +171,7 @@ export class ConnectionPool {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const connection of this.#free.splice(0)) connection.client.release(true);
-    for (const waiter of this.#drain()) waiter.fail(new Error("The database connections are closed."));
+    this.#fail(new Overloaded("closed"));
     await this.#pool.end();
     clearInterval(this.#timer);
   }
@@ -197,23 +191,20 @@ export class ConnectionPool {
     });
   }
 
-  /** Gives free connections to waiting queries, and opens more if more queries may run. */
+  /** Gives free connections to waiting queries, and opens more for the others. */
   #assign(): void {
-    if (this.#waiting === 0) return;
-    for (const queue of [this.queue, this.streams])
-      for (let next; this.#free.length > 0 && (next = queue.next()) !== null;) next.waiter.start(next.lease);
+    while (this.#free.length > 0) {
+      const run = this.#ready.shift();
+      if (run === undefined) break;
+      this.#start(run);
+    }
     this.#sendBatch();
     while (this.#needsConnection()) void this.#open();
   }
 
-  get #waiting(): number {
-    return this.queue.waitingCount + this.streams.waitingCount;
-  }
-
   #needsConnection(): boolean {
-    if (this.#free.length > 0 || this.#isBackingOff || this.#opening >= this.#waiting) return false;
-    if (this.#busy.size + this.#opening >= this.#size) return false;
-    return this.queue.hasEligible() || this.streams.hasEligible();
+    if (this.#isBackingOff || this.#opening >= this.#ready.length) return false;
+    return this.#busy.size + this.#opening < this.#size;
   }
 
   async #open(): Promise<void> {
@@ -223,6 +214,7 @@ export class ConnectionPool {
       .finally(() => this.#opening--);
     if (opened instanceof Error) return this.#failedToConnect(opened);
     this.#backoffMs = 0;
+    this.#lastError = null;
     this.#free.push(opened);
     if (this.#isClosed) this.#discard(opened);
     else this.#dispatch();
@@ -248,7 +240,7 @@ export class ConnectionPool {
   #failedToConnect(error: Error): void {
     this.#lastError = error;
     const mayRecover = this.#busy.size + this.#free.length + this.#opening > 0 || isConnectionRefusal(error);
-    if (!mayRecover) for (const waiter of this.#drain()) waiter.fail(error);
+    if (!mayRecover) this.#fail(error);
     if (this.#isBackingOff) return;
     this.#isBackingOff = true;
     this.#backoffMs = Math.min(LONGEST_BACKOFF_MS, Math.max(FIRST_BACKOFF_MS, 2 * this.#backoffMs));
@@ -286,11 +278,11 @@ export class ConnectionPool {
     const now = performance.now();
     for (const connection of this.#busy) connection.check(now);
     while (this.#free[0] && now - this.#free[0].freeSince > IDLE_MS) this.#discard(this.#free[0]);
-    for (const waiter of [this.queue, this.streams].flatMap((each) => each.removeExpired(ACQUIRE_TIMEOUT_MS)))
-      waiter.fail(
-        this.#busy.size > 0 || this.#lastError === null ? new Overloaded("timeout") : this.#lastError,
-      );
-    // A caller's delay after a timeout may have ended.
-    this.#dispatch();
+    for (const run of [...this.#ready]) {
+      const isLate = now - run.since > ACQUIRE_TIMEOUT_MS;
+      if (!isLate && run.limits.isStillNeeded()) continue;
+      this.#ready.splice(this.#ready.indexOf(run), 1);
+      run.done(isLate ? (this.#lastError ?? new Overloaded("timeout")) : new QueryAbandoned());
+    }
   }
 }

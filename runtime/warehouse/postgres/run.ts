@@ -1,4 +1,4 @@
-import type { Lease, QueryTicket } from "../fair-queue.js";
+import type { FairQueue, Lease, QueryTicket } from "../fair-queue.js";
 import type { Statement } from "../sql.js";
 import type { Connection } from "./connect.js";
 import {
@@ -33,27 +33,31 @@ export class Run implements WireQuery {
   readonly limits: QueryLimits;
   readonly sink: Reader;
   /** Whether its statement is prepared, and what is known of it. */
-  readonly prepared: PreparedStatement | null;
-  readonly #query: PoolQuery;
+  prepared: PreparedStatement | null;
+  readonly #ticket: QueryTicket;
   readonly #pool: RunPool;
   connection: Connection | null = null;
+  readonly since = performance.now();
   #lease: Lease;
   #isStream: boolean;
+  /** Whether a client reads it while it runs. */
+  #isRead = false;
 
   constructor(query: PoolQuery, lease: Lease, pool: RunPool) {
-    this.#query = query;
+    this.#ticket = query.ticket;
     this.#lease = lease;
     this.#pool = pool;
     this.statement = query.statement;
     this.limits = query.limits;
     this.sink = query.reader;
-    this.prepared = preparedStatement(query.statement.text);
+    // `pg` would take the settings of a long one, which precede it, for the statement that it prepares.
+    this.prepared = query.reader.mayBeLong ? null : preparedStatement(query.statement.text);
     this.#isStream = query.isStream === true;
   }
 
   /** Whether it may be sent together with others. */
   get mayShare(): boolean {
-    return !this.sink.mayBeLong && !this.#isStream && !this.#lease.isExpectedLong;
+    return !this.#isStream && !this.#lease.isExpectedLong;
   }
 
   /** Process id of its backend. */
@@ -66,25 +70,25 @@ export class Run implements WireQuery {
   }
 
   done(error: Error | null): void {
-    if (this.#isStream) this.#lease.releaseConnection();
+    if (this.#isRead) this.#lease.releaseConnection();
     else this.#lease.release();
     this.sink.end(error);
   }
 
   retry(): void {
-    this.#lease.release();
-    this.#pool.run(this.#query, true);
+    this.#pool.send(this);
   }
 
   /** Makes it a stream, whose time limit is that between two rows. False where no place for a stream is free. */
   becomeStream(): boolean {
     this.connection?.unblock();
-    if (this.#isStream) return true;
-    const lease = this.#pool.takeStreamPlace(this.#query.ticket);
-    if (lease === null) return false;
-    this.#lease.release();
-    this.#lease = lease;
-    return (this.#isStream = true);
+    if (!this.#isStream) {
+      const lease = this.#pool.streams.tryAcquire(this.#ticket);
+      if (lease === null) return false;
+      this.#lease.release();
+      this.#lease = lease;
+    }
+    return (this.#isRead = this.#isStream = true);
   }
 
   pause(): void {
@@ -108,6 +112,7 @@ export class Run implements WireQuery {
 
 /** What a run needs of its pool. */
 interface RunPool {
-  run(query: PoolQuery, isAdmitted: boolean): void;
-  takeStreamPlace(ticket: QueryTicket): Lease | null;
+  readonly streams: FairQueue;
+  /** Sends a run on the next free connection. */
+  send(run: Run): void;
 }

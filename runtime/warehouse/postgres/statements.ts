@@ -63,8 +63,22 @@ export interface StatementSink extends RowSink {
   readonly mayBeLong: boolean;
 }
 
-/** To the end of the transaction. `SET LOCAL` logs a warning in an implicit one; the row of a `SELECT` would be one of the result. */
-const WITHOUT_TIMEOUT = "DO $$ BEGIN PERFORM set_config('statement_timeout', '0', true); END $$";
+/** Values of PostgreSQL's settings. */
+export type Settings = Readonly<Record<string, string>>;
+
+/** Begins a notice with the process id of the backend. */
+export const BACKEND_NOTICE = "routewright backend ";
+
+/**
+ * Sets these to the end of the transaction, and names its backend. `SET LOCAL` logs a warning in an implicit transaction; the
+ * row of a `SELECT` would be one of the result.
+ */
+function setLocal(settings: Settings): string {
+  const sets = Object.entries(settings).map(
+    ([name, value]) => `PERFORM set_config('${name}', '${value}', true);`,
+  );
+  return `DO $$ BEGIN ${sets.join(" ")} RAISE NOTICE '${BACKEND_NOTICE}%', pg_backend_pid(); END $$`;
+}
 
 /** A statement on its connection. */
 export interface WireQuery {
@@ -81,6 +95,8 @@ export interface WireQuery {
 
 interface BatchOptions {
   readonly client: WireClient;
+  /** Settings of the statement's transaction; none: those of the session. */
+  readonly settingsOf: (sink: StatementSink) => Settings;
   /** A query of the batch starts. */
   readonly onStart: (limits: QueryLimits) => void;
   /** The error with which a query ends. */
@@ -92,8 +108,8 @@ interface BatchOptions {
 /** The methods of pg's connection that `@types/pg` describes as of an older version. */
 type Wire = pg.Connection & {
   parse(query: { name: string; text: string }): void;
-  bind(config: { portal?: string; statement: string; values: readonly (string | null)[] }): void;
-  execute(config: { portal?: string }): void;
+  bind(config: { statement: string; values: readonly (string | null)[] }): void;
+  execute(config: object): void;
 };
 
 /**
@@ -106,8 +122,8 @@ export class StatementBatch implements pg.Submittable {
   readonly text: string;
   readonly #options: BatchOptions;
   readonly #queries: readonly WireQuery[];
-  /** Those without an answer, in their order. */
-  readonly #pending: WireQuery[];
+  /** Those without an answer, in their order. Null: it runs on another connection by now, and the answer is ignored. */
+  readonly #pending: (WireQuery | null)[];
   readonly #sentAt = performance.now();
   #isSent = false;
   #isEnding = false;
@@ -126,26 +142,27 @@ export class StatementBatch implements pg.Submittable {
     const [next] = this.#pending;
     client.tap.sink = next?.sink ?? null;
     if (next === undefined) return this.#end();
-    onStart(next.limits);
-    next.begin();
+    onStart(next?.limits ?? IGNORED);
+    next?.begin();
     client.query(this);
   }
 
   submit(connection: pg.Connection): void {
     if (this.#isSent) return;
     this.#isSent = true;
+    const { client, settingsOf } = this.#options;
     const wire = connection as Wire;
     wire.stream.cork();
     for (const { statement, prepared, sink } of this.#queries) {
-      const name = prepared?.name ?? "";
-      if (prepared === null || !this.#options.client.hasPrepared(name))
-        wire.parse({ name, text: statement.text });
-      wire.bind({ statement: name, values: statement.values.map(textOf) });
-      if (sink.mayBeLong) {
-        wire.parse({ name: "", text: WITHOUT_TIMEOUT });
-        wire.bind({ portal: "unlimited", statement: "", values: [] });
-        wire.execute({ portal: "unlimited" });
+      const settings = settingsOf(sink);
+      if (Object.keys(settings).length > 0) {
+        wire.parse({ name: "", text: setLocal(settings) });
+        wire.bind({ statement: "", values: [] });
+        wire.execute({});
       }
+      const name = prepared?.name ?? "";
+      if (prepared === null || !client.hasPrepared(name)) wire.parse({ name, text: statement.text });
+      wire.bind({ statement: name, values: statement.values.map(textOf) });
       wire.execute({});
       wire.sync();
     }
@@ -184,7 +201,7 @@ export class StatementBatch implements pg.Submittable {
   #abort(): void {
     this.#options.client.tap.sink = null;
     this.#options.onEnd(true);
-    for (const query of this.#pending.splice(0)) query.retry();
+    for (const query of this.#pending.splice(0)) query?.retry();
   }
 
   #end(): void {
@@ -197,21 +214,12 @@ export class StatementBatch implements pg.Submittable {
   unblock(): void {
     this.#pending[0]?.prepared?.noteSlow();
     const blocked = this.#pending.splice(1);
-    this.#pending.push(...blocked.map(withoutResult));
-    for (const query of blocked) query.retry();
+    this.#pending.push(...blocked.map(() => null));
+    for (const query of blocked) query?.retry();
   }
 }
 
-const IGNORE: StatementSink = {
-  mayBeLong: false,
-  row: () => undefined,
-};
-
-function withoutResult({ statement, prepared, limits: { timeoutMs } }: WireQuery): WireQuery {
-  const nothing = (): void => undefined;
-  const limits = { timeoutMs, isStillNeeded: () => false };
-  return { statement, prepared, limits, sink: IGNORE, begin: nothing, done: nothing, retry: nothing };
-}
+const IGNORED: QueryLimits = { timeoutMs: 0, isStillNeeded: () => false };
 
 /** The text form of a bind value. */
 function textOf(value: BindValue): string | null {
