@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { Column } from "../../runtime/model/endpoint.js";
 import type { Condition, RowFormat, Selection } from "../../runtime/model/query.js";
 import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
-import { framedRows, type Warehouse } from "../../runtime/warehouse/warehouse.js";
+import { type Warehouse } from "../../runtime/warehouse/warehouse.js";
 import { atEnd } from "../support/at-end.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { proxyOf } from "../support/database-proxy.js";
@@ -117,20 +117,6 @@ it.each([1, 2, 3, 5, 7])("rows are the same in pieces of %i bytes, in every form
   }
 });
 
-it("every value is what PostgreSQL itself writes as JSON", async () => {
-  const rows = JSON.parse(
-    `[${String(await bytesOf(await ask(open(), "kinds", { ...ALL, sort: [["id", "ASC"]] })))}]`,
-  ) as object[];
-  const plain =
-    await query(`SELECT to_json(k) AS row FROM (SELECT id, even, half, third, text, maybe, long, day, uuid, document, list
-    FROM "${schema}".kinds ORDER BY id) k`);
-  expect(rows).toMatchObject(plain.map(({ row }) => row));
-  expect(rows[0]).toMatchObject({
-    at: "2024-02-29T11:00:00Z",
-    pair: { id: 1, s: "s", t: "2024-01-01T00:00:00Z" },
-  });
-});
-
 it("columns may have any name: the rows are the caller's own, page after page", async () => {
   const warehouse = open();
   const own: Condition = { name: "own", column: "own", operator: "=", type: "string", value: "org1" };
@@ -157,7 +143,7 @@ it("columns may have any name: the rows are the caller's own, page after page", 
       const keyset = { scope: "", after };
       const all = await ask(warehouse, "hostile", { conditions, sort, page, keyset });
       if (all.kind !== "buffered") throw new Error("It is not buffered.");
-      found.push(...(JSON.parse(`[${String(framedRows(all.text))}]`) as unknown[]));
+      found.push(...(JSON.parse(`[${all.bytes.toString()}]`) as unknown[]));
       after = all.next ?? null;
       const one = JSON.parse(
         `[${String(await bytesOf(await ask(warehouse, "hostile", { columns, conditions, sort, page, keyset })))}]`,

@@ -7,11 +7,10 @@ import { sendRequest } from "../../support/http-client.js";
 
 const UINT256 = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
 
-/** One column a relation: its type, its value as SQL, and the JSON that must come of it. */
+/** Beyond `every-type.test.ts` and the random rows of `row-formats.test.ts`: a type, a value as SQL, and its JSON. */
 const VALUES: readonly (readonly [what: string, type: string, value: string, json: string])[] = [
   ["the largest unsigned 64-bit integer", "numeric(20,0)", "18446744073709551615", "18446744073709551615"],
   ["the largest unsigned 256-bit integer", "numeric(78,0)", UINT256, UINT256],
-  ["the smallest bigint", "bigint", "-9223372036854775808", "-9223372036854775808"],
   ["a decimal with the zeros of its scale", "numeric(18,4)", "1.5", "1.5000"],
   [
     "a decimal of 38 digits",
@@ -19,30 +18,11 @@ const VALUES: readonly (readonly [what: string, type: string, value: string, jso
     "12345678901234567890.123456789012345678",
     "12345678901234567890.123456789012345678",
   ],
-  ["a decimal without a scale", "numeric", "0.10", "0.10"],
-  ["a decimal that is not a number", "numeric", "'NaN'", "null"],
-  ["an infinite decimal", "numeric", "'-Infinity'", "null"],
-  ["a float that is not a number", "float8", "'NaN'", "null"],
-  ["an infinite float", "float8", "'Infinity'", "null"],
-  ["a negative infinite float", "float8", "'-Infinity'", "null"],
-  ["an infinite float of single width", "float4", "'Infinity'", "null"],
-  ["a negative zero", "float8", "'-0'", "-0"],
   ["a float with all its digits", "float8", "0.1::float8 + 0.2::float8", "0.30000000000000004"],
-  ["a float of single width", "float4", "0.1", "0.1"],
-  ["a huge float", "float8", "1e300", "1e300"],
   ["a date", "date", "'2024-02-29'", '"2024-02-29"'],
-  ["a date in BC", "date", "'0044-03-15 BC'", '"-000043-03-15"'],
   ["a date in 1 BC", "date", "'0001-12-31 BC'", '"0000-12-31"'],
-  ["a date of a five-digit year", "date", "'12024-01-02'", '"+012024-01-02"'],
   ["a date of a seven-digit year", "date", "'5874897-12-31'", '"+5874897-12-31"'],
   ["the last date of four digits", "date", "'9999-12-31'", '"9999-12-31"'],
-  ["a timestamp in BC", "timestamp", "'0044-03-15 12:00:00.5 BC'", '"-000043-03-15T12:00:00.5Z"'],
-  [
-    "a time with a zone of a five-digit year",
-    "timestamptz",
-    "'12024-01-01 00:00+00'",
-    '"+012024-01-01T00:00:00Z"',
-  ],
   ["a list of lists of floats", "float8[]", "'{{1.5,NaN},{-Infinity,2}}'", "[[1.5,null],[null,2]]"],
   [
     "a list of lists of decimals",
@@ -64,18 +44,6 @@ const VALUES: readonly (readonly [what: string, type: string, value: string, jso
     '[["2023-12-31T22:00:00Z"]]',
   ],
   ["a list of dates in BC", "date[]", "'{0044-03-15 BC}'", '["-000043-03-15"]'],
-  [
-    "a composite with a float that is not a number",
-    "@.pair",
-    "ROW('NaN', 'NaN')::@.pair",
-    '{"x":null,"label":"NaN"}',
-  ],
-  [
-    "a composite in a composite",
-    "@.nest",
-    "ROW(1, ROW('Infinity', 'a'))::@.nest",
-    '{"id":1,"inner":{"x":null,"label":"a"}}',
-  ],
   ["a composite that is null", "@.pair", "NULL", "null"],
   [
     "a list of composites",
@@ -83,34 +51,12 @@ const VALUES: readonly (readonly [what: string, type: string, value: string, jso
     "ARRAY[ROW('NaN', 'a')::@.pair, NULL]",
     '[{"x":null,"label":"a"}, null]',
   ],
-  ["an infinite date", "date", "'infinity'", "null"],
-  ["a negative infinite date", "date", "'-infinity'", "null"],
-  ["a timestamp", "timestamp", "'2024-01-02 03:04:05'", '"2024-01-02T03:04:05Z"'],
-  ["a timestamp with a fraction", "timestamp", "'2024-01-02 03:04:05.678900'", '"2024-01-02T03:04:05.6789Z"'],
   ["a time with a zone, in UTC", "timestamptz", "'2024-01-02 03:04:05+05:30'", '"2024-01-01T21:34:05Z"'],
   [
     "a time with a zone and a fraction",
     "timestamptz",
     "'2024-07-01 00:00:00.000001-03'",
     '"2024-07-01T03:00:00.000001Z"',
-  ],
-  ["an infinite timestamp", "timestamp", "'infinity'", "null"],
-  ["an infinite time with a zone", "timestamptz", "'-infinity'", "null"],
-  ["a list of texts", "text[]", `ARRAY['a','b "c"',NULL,'']`, '["a","b \\"c\\"",null,""]'],
-  ["a list of integers", "bigint[]", "ARRAY[9223372036854775807,-1]", "[9223372036854775807,-1]"],
-  [
-    "a list of decimals",
-    "numeric[]",
-    "ARRAY[18446744073709551615,'NaN',1.50]",
-    "[18446744073709551615, null, 1.50]",
-  ],
-  ["a list of floats", "float8[]", "ARRAY[1.5,'NaN','-Infinity']::float8[]", "[1.5, null, null]"],
-  ["a list of dates", "date[]", "ARRAY['2024-01-01','infinity']::date[]", '["2024-01-01", null]'],
-  [
-    "a list of times with a zone",
-    "timestamptz[]",
-    "ARRAY['2024-01-01 00:00+02',NULL]::timestamptz[]",
-    '["2023-12-31T22:00:00Z", null]',
   ],
   ["an empty list", "float8[]", "'{}'", "[]"],
   ["an empty list of texts", "text[]", "'{}'", "[]"],
@@ -121,9 +67,6 @@ const VALUES: readonly (readonly [what: string, type: string, value: string, jso
     `'{"a": 18446744073709551615, "b": [1.10, null]}'`,
     '{"a": 18446744073709551615, "b": [1.10, null]}',
   ],
-  ["a JSON null", "jsonb", "'null'", "null"],
-  ["a uuid", "uuid", "'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'", '"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"'],
-  ["a boolean", "boolean", "true", "true"],
   ["bytes", "bytea", "'\\xDEADbeef'", '"\\\\xdeadbeef"'],
   ["an interval", "interval", "'1 day 02:03:04'", '"1 day 02:03:04"'],
   ["an enum", "@.mood", "'so ''so'''", `"so 'so'"`],
@@ -132,9 +75,7 @@ const VALUES: readonly (readonly [what: string, type: string, value: string, jso
   ["a domain over a domain", "@.share", "'Infinity'", "null"],
   ["a domain over a timestamp", "@.moment", "'2024-01-01 00:00'", '"2024-01-01T00:00:00Z"'],
   ["a domain over a list", "@.ratios", "ARRAY['NaN']::float8[]", "[null]"],
-  ["quotes and control characters", "text", `E'"\\'\\\\\\n\\t\\b\\u0001'`, '"\\"\'\\\\\\n\\t\\b\\u0001"'],
   ["text of all planes", "text", "U&'Zürich 日本 \\+01F600 \\2028'", '"Zürich 日本 😀 \u2028"'],
-  ["a null", "text", "NULL", "null"],
 ];
 
 const TYPES = `
@@ -144,8 +85,7 @@ const TYPES = `
   CREATE DOMAIN @.share AS @.ratio;
   CREATE DOMAIN @.moment AS timestamp;
   CREATE DOMAIN @.ratios AS float8[];
-  CREATE TYPE @.pair AS (x float8, label text);
-  CREATE TYPE @.nest AS (id int, "inner" @.pair);`;
+  CREATE TYPE @.pair AS (x float8, label text);`;
 
 const schema = await ownSchema(
   TYPES +
