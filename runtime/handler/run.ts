@@ -210,8 +210,11 @@ async function hasNextPage(
 ): Promise<boolean> {
   const { offset = 0, limit = 0 } = given ?? {};
   const page = { limit: 1, offset: offset + limit, lookAhead: false };
-  const rows = await warehouse.rows({ ...query, selection: { ...selection, page } }, context);
-  if (rows.kind === "buffered") return rows.returned > 0;
+  const rows = await warehouse.rows(
+    { ...query, format: "ndjson", selection: { ...selection, page } },
+    context,
+  );
+  if (rows.kind === "buffered") return rows.returned !== 0;
   // A row too large for a buffer.
   await rows.chunks.return();
   return true;
@@ -226,8 +229,8 @@ async function totalOf(
 ): Promise<number> {
   const { page, keyset } = query.selection;
   const offset = page?.offset ?? 0;
-  if (result.kind === "buffered" && !result.hasMore && !keyset?.after && (offset === 0 || result.rows > 0))
-    return offset + result.rows;
+  const { rows = null, hasMore = true } = result.kind === "buffered" ? result : {};
+  if (rows !== null && !hasMore && !keyset?.after && (offset === 0 || rows > 0)) return offset + rows;
   return (await warehouse.aggregate(query, context, [])).count;
 }
 

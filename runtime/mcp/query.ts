@@ -81,15 +81,16 @@ async function readReply(
 /** Reads a result up to a size. */
 async function replyOf({ result, hasRunQuery }: QueryResult, hasMore: boolean): Promise<QueryReply> {
   const read: Buffer[] = [];
-  let { rows, databaseMs } = { rows: 0, databaseMs: 0 };
+  let rows: number | null = null;
+  let databaseMs = 0;
   if (result.kind === "buffered") {
-    read.push(Buffer.from(result.body));
+    read.push(result.body);
     ({ rows, databaseMs } = result);
   } else {
     let bytes = 0;
     let chunk = await result.stream.chunks.next();
     for (; !chunk.done && bytes <= MAX_BYTES; chunk = await result.stream.chunks.next()) {
-      read.push(Buffer.from(chunk.value));
+      read.push(chunk.value);
       bytes += chunk.value.length;
     }
     const end = chunk.done ? chunk : await result.stream.chunks.return();

@@ -65,7 +65,11 @@ export class Documents {
     const access = seen === null ? null : { tier: seen, allowed: isPublic ? null : allowed };
     return this.#cached(this.#openApi, access, "", ({ openApi }) => {
       const whole = Buffer.from(openApi.buffer, openApi.byteOffset, openApi.length);
-      return new BufferedResult(access === null ? whole : openApiFor(whole.toString(), access), 0, 0);
+      return new BufferedResult(
+        access === null ? whole : Buffer.from(openApiFor(whole.toString(), access)),
+        0,
+        0,
+      );
     });
   }
 
@@ -86,8 +90,8 @@ export class Documents {
       return {
         callable: callablePart(body),
         locked: body.endpoints.filter(({ callable }) => !callable),
-        result: new BufferedResult(JSON.stringify(body), 0, 0),
-        llms: new BufferedResult(llmsText(body), 0, 0),
+        result: new BufferedResult(Buffer.from(JSON.stringify(body)), 0, 0),
+        llms: new BufferedResult(Buffer.from(llmsText(body)), 0, 0),
       };
     });
   }

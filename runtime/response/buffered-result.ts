@@ -3,15 +3,13 @@ import { entityTag } from "./entity-tag.js";
 import { type Holder, SharedResource } from "../warehouse/shares.js";
 import { compress, type Encoding } from "./content-negotiation.js";
 
-/** From this length on a body is stored as bytes, so that hashing and sending do not convert it each time. */
-const STORED_AS_BYTES_FROM = 16 * 1024;
-
 /** A complete result, shared by all callers of the same query. */
 export class BufferedResult {
   readonly kind = "buffered";
-  readonly body: string | Buffer;
+  readonly body: Buffer;
   readonly bytes: number;
-  readonly rows: number;
+  /** Null where they are not counted. */
+  readonly rows: number | null;
   /** Whether rows follow this page. */
   readonly hasMore: boolean;
   readonly databaseMs: number;
@@ -20,18 +18,15 @@ export class BufferedResult {
   #tag: string | null = null;
   #compressed: Map<Encoding, Promise<Buffer>> | null = null;
 
-  /** `tag`: the entity tag, where it is known already. */
   constructor(
-    text: string | Buffer,
-    rows: number,
+    body: Buffer,
+    rows: number | null,
     databaseMs: number,
     hasMore = false,
-    tag: string | null = null,
     nextCursor: string | null = null,
   ) {
-    this.body = typeof text !== "string" || text.length < STORED_AS_BYTES_FROM ? text : Buffer.from(text);
-    this.#tag = tag;
-    this.bytes = Buffer.byteLength(this.body);
+    this.body = body;
+    this.bytes = body.length;
     this.rows = rows;
     this.hasMore = hasMore;
     this.databaseMs = databaseMs;
@@ -48,8 +43,7 @@ export class BufferedResult {
     this.#compressed ??= new Map();
     const known = this.#compressed.get(encoding);
     if (known) return known;
-    const bytes = typeof this.body === "string" ? Buffer.from(this.body) : this.body;
-    const made = compress(encoding, bytes);
+    const made = compress(encoding, this.body);
     this.#compressed.set(encoding, made);
     return made;
   }

@@ -15,24 +15,11 @@ export function matchesTag(tag: string, ifNoneMatch: string | undefined): boolea
   return ifNoneMatch.split(",").some((part) => part.trim().replace(/^W\//, "") === opaque);
 }
 
-/** Cached entity tags per version. Bounded, since callers choose the queries. */
-const MAX_TAGS = 500;
-
-interface VersionTags {
-  readonly columns: ResultColumns;
-  readonly tags: Map<string, string>;
-}
-
-const versionTags = new WeakMap<DataVersion, VersionTags>();
+const columnDigests = new WeakMap<ResultColumns, string>();
 
 /** The entity tag of a query's result, known before the query runs. It also changes with the relation's columns. */
-export function versionTag(version: DataVersion, queryKey: string, columns: ResultColumns): string {
-  const known = versionTags.get(version);
-  const { tags } = known?.columns === columns ? known : { tags: new Map<string, string>() };
-  if (tags !== known?.tags) versionTags.set(version, { columns, tags });
-  const cached = tags.get(queryKey);
-  if (cached !== undefined) return cached;
-  const tag = entityTag(`${version.id}\0${JSON.stringify(columns)}\0${queryKey}`);
-  if (tags.size < MAX_TAGS) tags.set(queryKey, tag);
-  return tag;
+export function versionTag({ id }: DataVersion, queryKey: string, columns: ResultColumns): string {
+  const digest = columnDigests.get(columns) ?? hash("sha1", JSON.stringify(columns));
+  columnDigests.set(columns, digest);
+  return entityTag(`${id}\0${digest}\0${queryKey}`);
 }

@@ -123,7 +123,7 @@ function sendRange(
   { first, last }: ByteRange,
 ): number {
   if (response.destroyed) return 0;
-  const part = (typeof body === "string" ? Buffer.from(body) : body).subarray(first, last + 1);
+  const part = body.subarray(first, last + 1);
   const range = `bytes ${String(first)}-${String(last)}/${String(bytes)}`;
   headers.push(String(part.length), "Content-Range", range);
   response.writeHead(206, headers);
@@ -143,7 +143,7 @@ const MAX_JOINED_BYTES = 4096;
 function sendBody(
   { request, response, caller, responseMemory }: PendingResponse,
   headers: string[],
-  body: string | Buffer,
+  body: Buffer,
   bytes: number,
 ): number {
   if (response.destroyed) return 0;
@@ -152,7 +152,7 @@ function sendBody(
     response.end();
     return 0;
   }
-  if (typeof body === "string" || bytes > MAX_JOINED_BYTES) response.end(body);
+  if (bytes > MAX_JOINED_BYTES) response.end(body);
   else response.end(body.toString("latin1"), "latin1");
   responseMemory.reserve(response, caller, bytes);
   return bytes;

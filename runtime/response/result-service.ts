@@ -1,7 +1,6 @@
 import type { ResolvedQuery } from "../model/query.js";
 import {
   type BufferedRows,
-  framedRows,
   type IsStillNeeded,
   type QueryContext,
   QueryTimeout,
@@ -127,7 +126,7 @@ export class ResultService {
     const frame = frameOf(query, rows.columns, nextCursor);
     if (rows.kind === "stream") return { kind: "stream", frame, stream: rows, nextCursor };
     const { returned, milliseconds, hasMore } = rows;
-    return new BufferedResult(framed(frame, rows), returned, milliseconds, hasMore, null, nextCursor);
+    return new BufferedResult(framed(frame, rows), returned, milliseconds, hasMore, nextCursor);
   }
 
   /** Ends a stream whose sort key fits into no cursor: its connection would stay in use. */
@@ -141,8 +140,8 @@ export class ResultService {
   }
 }
 
-function framed({ head, tail }: Frame, rows: BufferedRows): string | Buffer {
-  const body = framedRows(rows.text, head, tail(rows));
+function framed({ head, tail }: Frame, rows: BufferedRows): Buffer {
+  const body = Buffer.concat([Buffer.from(head), rows.bytes, Buffer.from(tail(rows))]);
   rows.release?.();
   return body;
 }

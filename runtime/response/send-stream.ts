@@ -53,7 +53,7 @@ export async function sendStream(
       }
       if (before !== "") yield Buffer.from(before);
       before = "";
-      yield typeof chunk.value === "string" ? Buffer.from(chunk.value) : chunk.value;
+      yield chunk.value;
     }
   }
   async function* count(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -82,19 +82,11 @@ export function sendOptions(
   response.end();
 }
 
-const deprecationHeadersByEndpoint = new WeakMap<Endpoint, readonly string[]>();
-
 /**
  * Headers of a deprecated endpoint, as flat name and value pairs: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), and a
  * link to its successor (RFC 5829). dbt has one date for both: when the model may be removed.
  */
-export function deprecationHeaders(endpoint: Endpoint): readonly string[] {
-  const headers = deprecationHeadersByEndpoint.get(endpoint) ?? makeDeprecationHeaders(endpoint);
-  deprecationHeadersByEndpoint.set(endpoint, headers);
-  return headers;
-}
-
-function makeDeprecationHeaders({ deprecationDate, successor }: Endpoint): readonly string[] {
+export function deprecationHeaders({ deprecationDate, successor }: Endpoint): readonly string[] {
   const headers: string[] = [];
   if (deprecationDate !== null) {
     const date = new Date(deprecationDate);

@@ -41,11 +41,11 @@ export class WholeResults {
       if (chunk.done) {
         const body = Buffer.concat([Buffer.from(frame.head), ...read, Buffer.from(frame.tail(chunk.value))]);
         const { returned, milliseconds } = chunk.value;
-        const whole = new BufferedResult(body, returned, milliseconds, hasMore, null, nextCursor);
+        const whole = new BufferedResult(body, returned, milliseconds, hasMore, nextCursor);
         this.#results.set(key, whole);
         return { result: whole, hasRunQuery };
       }
-      read.push(Buffer.from(chunk.value));
+      read.push(chunk.value);
       bytes += chunk.value.length;
     }
     const chunks = new ReadAhead(read, stream.chunks);
@@ -66,7 +66,7 @@ class ReadAhead implements RowChunks {
     this.#rest = rest;
   }
 
-  next(): Promise<IteratorResult<string | Buffer, StreamEnd>> {
+  next(): Promise<IteratorResult<Buffer, StreamEnd>> {
     const value = this.#read.shift();
     return value === undefined ? this.#rest.next() : Promise.resolve({ done: false, value });
   }

@@ -27,17 +27,16 @@ export class DataVersions {
     if (upstreamNodes === null || this.#builds.changes === 0) return null;
     const known = this.#known.get(upstreamNodes);
     if (known?.changes === this.#builds.changes) return known.version;
-    const version = this.#derive(upstreamNodes, known?.version ?? null);
+    const version = this.#derive(upstreamNodes);
     this.#known.set(upstreamNodes, { changes: this.#builds.changes, version });
     return version;
   }
 
-  /** Returns the previous object for an unchanged version: entity tags are cached by it. */
-  #derive(upstreamNodes: readonly string[], before: DataVersion | null): DataVersion | null {
+  #derive(upstreamNodes: readonly string[]): DataVersion | null {
     const times = upstreamNodes.map((node) => this.#builds.completedAt(node));
     if (times.length === 0 || !times.every((time) => time !== null)) return null;
     const id = hash("sha1", upstreamNodes.map((node, i) => `${node} ${String(times[i])}`).join("\n"));
-    return before?.id === id ? before : { id, asOf: new Date(Math.max(...times)).toISOString() };
+    return { id, asOf: new Date(Math.max(...times)).toISOString() };
   }
 }
 

@@ -5,34 +5,33 @@ import { join } from "node:path";
 import { Overloaded } from "./fair-queue.js";
 import type { RowChunks, StreamEnd } from "./warehouse.js";
 
-/** Memory and disk, in bytes, for rows that clients of all streams have not read yet. */
+/** Bytes that streams share. */
+class Budget {
+  #left: number;
+
+  constructor(bytes: number) {
+    this.#left = bytes;
+  }
+
+  acquire(bytes: number): boolean {
+    if (bytes > this.#left) return false;
+    this.#left -= bytes;
+    return true;
+  }
+
+  release(bytes: number): void {
+    this.#left += bytes;
+  }
+}
+
+/** Memory and disk for rows that clients of all streams have not read yet. */
 export class SpoolBudget {
-  #memory: number;
-  #disk: number;
+  readonly memory: Budget;
+  readonly disk: Budget;
 
-  constructor(memory: number, disk: number) {
-    this.#memory = memory;
-    this.#disk = disk;
-  }
-
-  acquireMemory(bytes: number): boolean {
-    if (bytes > this.#memory) return false;
-    this.#memory -= bytes;
-    return true;
-  }
-
-  acquireDisk(bytes: number): boolean {
-    if (bytes > this.#disk) return false;
-    this.#disk -= bytes;
-    return true;
-  }
-
-  releaseMemory(bytes: number): void {
-    this.#memory += bytes;
-  }
-
-  releaseDisk(bytes: number): void {
-    this.#disk += bytes;
+  constructor(memoryBytes: number, diskBytes: number) {
+    this.memory = new Budget(memoryBytes);
+    this.disk = new Budget(diskBytes);
   }
 }
 
@@ -57,7 +56,7 @@ export class Spool {
   #fileEnd = 0;
   #file: FileHandle | null = null;
   #isClosed = false;
-  #changed: (() => void) | null = null;
+  #waiting: (() => void)[] = [];
   /** How often the client has read, or the spool was closed. */
   #reads = 0;
 
@@ -78,10 +77,10 @@ export class Spool {
         return;
       }
       const reads = this.#reads;
-      if (this.#budget.acquireDisk(length) && (await this.#store(bytes))) return;
-      if (this.#isUnread && !this.#hasClosed()) throw new Overloaded("noRoom");
+      if (this.#budget.disk.acquire(length) && (await this.#store(bytes))) return;
+      if (this.#isUnread && !this.hasClosed()) throw new Overloaded("noRoom");
       // The client may have read more while the disk was tried.
-      if (reads === this.#reads) await this.#change();
+      if (reads === this.#reads) await this.change();
     }
   }
 
@@ -94,7 +93,8 @@ export class Spool {
       this.#forgetMemory(entry.length);
       return entry;
     } finally {
-      this.#signal();
+      this.#reads++;
+      this.signal();
     }
   }
 
@@ -103,28 +103,29 @@ export class Spool {
     if (this.#isClosed) return;
     this.#isClosed = true;
     for (const entry of this.#entries.splice(0))
-      if (!Buffer.isBuffer(entry)) this.#budget.releaseDisk(entry.length);
-    this.#budget.releaseMemory(this.#memoryBytes);
-    this.#signal();
+      if (!Buffer.isBuffer(entry)) this.#budget.disk.release(entry.length);
+    this.#budget.memory.release(this.#memoryBytes);
+    this.#reads++;
+    this.signal();
     await this.#file?.close();
   }
 
   /** A single entry always fits: otherwise a stream could not make progress. */
   #fitsInMemory(length: number): boolean {
     if (this.#entries.length === 0) {
-      if (!this.#budget.acquireMemory(length)) this.#budget.releaseMemory(-length);
+      if (!this.#budget.memory.acquire(length)) this.#budget.memory.release(-length);
       return true;
     }
-    return this.#memoryBytes + length <= MEMORY_BYTES && this.#budget.acquireMemory(length);
+    return this.#memoryBytes + length <= MEMORY_BYTES && this.#budget.memory.acquire(length);
   }
 
   #forgetMemory(bytes: number): void {
     this.#memoryBytes -= bytes;
-    this.#budget.releaseMemory(bytes);
+    this.#budget.memory.release(bytes);
   }
 
   /** A method: TypeScript assumes that a field keeps its value during an `await`. */
-  #hasClosed(): boolean {
+  hasClosed(): boolean {
     return this.#isClosed;
   }
 
@@ -136,17 +137,17 @@ export class Spool {
     let isStored = false;
     try {
       this.#file ??= await openUnlinked();
-      if (this.#hasClosed()) {
+      if (this.hasClosed()) {
         await this.#file.close();
         return true;
       }
       await writeAll(this.#file, bytes, position);
-      isStored = !this.#hasClosed();
+      isStored = !this.hasClosed();
     } catch (error) {
       if (!isDiskFull(error)) throw error;
       return false;
     } finally {
-      if (!isStored) this.#budget.releaseDisk(length);
+      if (!isStored) this.#budget.disk.release(length);
     }
     if (!isStored) return true;
     this.#fileEnd += length;
@@ -163,20 +164,17 @@ export class Spool {
         throw new Error("The file of a stream is shorter than what was written.");
     } finally {
       this.#fileEntries--;
-      this.#budget.releaseDisk(length);
+      this.#budget.disk.release(length);
     }
     return bytes;
   }
 
-  #change(): Promise<void> {
-    return new Promise((resolve) => (this.#changed = resolve));
+  protected change(): Promise<void> {
+    return new Promise((resolve) => void this.#waiting.push(resolve));
   }
 
-  #signal(): void {
-    this.#reads++;
-    const changed = this.#changed;
-    this.#changed = null;
-    changed?.();
+  protected signal(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 }
 
@@ -189,69 +187,47 @@ interface RowSource {
 }
 
 /** Rows that are stored at the database's pace, and returned at the client's. */
-export class SpooledRows implements RowChunks {
-  readonly #spool: Spool;
+export class SpooledRows extends Spool implements RowChunks {
   readonly #source: RowSource;
   #end: StreamEnd | null = null;
   #error: Error | null = null;
-  isClosed = false;
-  /** Resolves the pauses of `next` and `return`, which wait for rows or for the end. */
-  #wake: () => void = () => undefined;
 
-  constructor(spool: Spool, source: RowSource) {
-    this.#spool = spool;
+  constructor(budget: SpoolBudget, source: RowSource, isUnread = false) {
+    super(budget, isUnread);
     this.#source = source;
   }
 
-  /** Resolves once the bytes are stored. */
-  async push(bytes: Buffer): Promise<void> {
+  override async push(bytes: Buffer): Promise<void> {
     if (bytes.length === 0) return;
-    await this.#spool.push(bytes);
-    this.#signal();
+    await super.push(bytes);
+    this.signal();
   }
 
   /** All rows are stored, or reading them has failed. */
   finish(end: StreamEnd, error: Error | null): void {
     this.#error = error;
     this.#end = end;
-    this.#signal();
+    this.signal();
   }
 
   async next(): Promise<IteratorResult<Buffer, StreamEnd>> {
     for (;;) {
-      const value = await this.#spool.shift();
+      const value = await this.shift();
       if (value !== null) return { done: false, value };
       if (this.#error !== null) throw this.#error;
       if (this.#end !== null) return this.return();
-      await this.#change();
+      await this.change();
     }
   }
 
   async return(): Promise<IteratorReturnResult<StreamEnd>> {
-    if (!this.isClosed) {
-      this.isClosed = true;
-      await this.#spool.close();
+    if (!this.hasClosed()) {
+      await this.close();
       if (this.#end === null) this.#source.stop();
     }
-    while (this.#end === null) await this.#change();
+    while (this.#end === null) await this.change();
     this.#source.release();
     return { done: true, value: this.#end };
-  }
-
-  #change(): Promise<void> {
-    return new Promise((resolve) => {
-      const before = this.#wake;
-      this.#wake = () => {
-        before();
-        resolve();
-      };
-    });
-  }
-
-  #signal(): void {
-    const wake = this.#wake;
-    this.#wake = () => undefined;
-    wake();
   }
 }
 

@@ -40,14 +40,12 @@ export type ResultColumns = readonly ResultColumn[];
 export interface BufferedRows {
   readonly kind: "buffered";
   readonly columns: ResultColumns;
-  /**
-   * The rows with the format's separator between them, as text or as its bytes in UTF-8; empty without rows. Of a binary
-   * table, all its bytes.
-   */
-  readonly text: string | Buffer;
-  /** Gives the memory of `text` back, which is not read any more. */
+  /** The rows with the format's separator between them, in UTF-8; empty without rows. Of a binary table, all its bytes. */
+  readonly bytes: Buffer;
+  /** Gives the memory of `bytes` back, which is not read any more. */
   readonly release?: () => void;
-  readonly returned: number;
+  /** Rows; null where they are not counted: those of a binary table of ClickHouse. */
+  readonly returned: number | null;
   /** Whether rows follow this page; false where the query did not look ahead. */
   readonly hasMore: boolean;
   /** With a keyset: the sort key of the last row if rows follow the page, else null. */
@@ -56,31 +54,26 @@ export interface BufferedRows {
   readonly milliseconds: number;
 }
 
-/** The rows of a buffered result, with text around them. */
-export function framedRows(text: BufferedRows["text"], head = "", tail = ""): string | Buffer {
-  if (typeof text === "string") return head + text + tail;
-  return Buffer.concat([Buffer.from(head), text, Buffer.from(tail)]);
-}
-
 /** A result in chunks, in bounded memory. Read it to its end or call `return()`: it may hold a connection until then. */
 export interface RowStream {
   readonly kind: "stream";
   readonly columns: ResultColumns;
-  /** Chunks of the text of the rows or of its bytes in UTF-8, or of the bytes of a table, none of them empty. Rejects when the database fails. */
+  /** Chunks of what `BufferedRows` has as a whole, none of them empty. Rejects when the database fails. */
   readonly chunks: RowChunks;
   /** As of `BufferedRows`. A page that is a stream may have fewer rows than its limit. */
   readonly next?: KeyValues | null;
 }
 
 export interface RowChunks {
-  next(): Promise<IteratorResult<string | Buffer, StreamEnd>>;
+  next(): Promise<IteratorResult<Buffer, StreamEnd>>;
   /** Ends the stream early; may be called again. */
   return(): Promise<IteratorReturnResult<StreamEnd>>;
 }
 
 /** Totals of a stream that has ended. */
 export interface StreamEnd {
-  readonly returned: number;
+  /** As of `BufferedRows`. */
+  readonly returned: number | null;
   readonly hasMore: boolean;
   /** Time in the database, without waiting for the reader. */
   readonly milliseconds: number;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Condition, ResolvedQuery, RowFormat, Selection } from "../../runtime/model/query.js";
 import { openClickhouse } from "../../runtime/warehouse/clickhouse/engine.js";
-import { framedRows } from "../../runtime/warehouse/warehouse.js";
 import { clickhouse, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { queryContext } from "../support/query-context.js";
 import { roleOf } from "./role.js";
@@ -83,7 +82,7 @@ async function answersOf(address: string): Promise<readonly string[]> {
   const textOf = async (asked: (typeof QUERIES)[number]): Promise<string> => {
     const rows = await warehouse.rows(query(asked), queryContext());
     if (rows.kind === "stream") throw new Error("too large");
-    return `${Buffer.from(framedRows(rows.text)).toString("latin1")} ${JSON.stringify(rows.next)} ${String(rows.hasMore)}`;
+    return `${rows.bytes.toString("latin1")} ${JSON.stringify(rows.next)} ${String(rows.hasMore)}`;
   };
   try {
     return await Promise.all([

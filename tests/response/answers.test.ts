@@ -183,14 +183,14 @@ it("callers share a query only within one version of the rows", async () => {
 /** A stream of so many pieces, sent to a client over a socket. */
 async function sendTo(pieces: number, windowMs: number) {
   let outcome: Promise<unknown> = Promise.resolve();
-  const text = "x".repeat(64 * 1024);
+  const value = Buffer.alloc(64 * 1024, "x");
   let left = pieces;
   const end = { returned: pieces, hasMore: false, milliseconds: 0 };
   const stream: RowStream = {
     kind: "stream",
     columns: [],
     chunks: {
-      next: () => Promise.resolve(left-- > 0 ? { done: false, value: text } : { done: true, value: end }),
+      next: () => Promise.resolve(left-- > 0 ? { done: false, value } : { done: true, value: end }),
       return: () => Promise.resolve({ done: true, value: end }),
     },
   };

@@ -53,11 +53,11 @@ it("runs a query again that is being cancelled for its earlier callers", async (
   queries[1]?.give({
     kind: "buffered",
     columns: [],
-    text: "{}",
+    bytes: Buffer.from("{}"),
     returned: 1,
     hasMore: false,
     milliseconds: 1,
   });
-  expect(await here).toMatchObject({ hasRunQuery: true, result: { body: "{}\n" } });
-  expect(await shared).toMatchObject({ hasRunQuery: false, result: { body: "{}\n" } });
+  expect(await here).toMatchObject({ hasRunQuery: true, result: { body: Buffer.from("{}\n") } });
+  expect(await shared).toMatchObject({ hasRunQuery: false, result: { body: Buffer.from("{}\n") } });
 });

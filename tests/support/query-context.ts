@@ -1,4 +1,4 @@
-import { framedRows, type QueryContext, type Rows } from "../../runtime/warehouse/warehouse.js";
+import { type QueryContext, type Rows } from "../../runtime/warehouse/warehouse.js";
 
 /** The context of a query of a caller of the highest tier. */
 export function queryContext(context: Partial<QueryContext> = {}): QueryContext {
@@ -6,17 +6,19 @@ export function queryContext(context: Partial<QueryContext> = {}): QueryContext 
 }
 
 /** A result whose rows are text. */
-export function asText(rows: Rows): Rows {
-  return rows.kind === "stream" ? rows : { ...rows, text: framedRows(rows.text).toString() };
+export function asText(rows: Rows) {
+  return rows.kind === "stream" ? rows : { ...rows, text: rows.bytes.toString() };
 }
+
+export type TextRows = ReturnType<typeof asText>;
 
 /** All bytes of a result. */
 export async function bytesOf(rows: Rows): Promise<Buffer> {
-  if (rows.kind === "buffered") return Buffer.from(framedRows(rows.text));
+  if (rows.kind === "buffered") return rows.bytes;
   const parts: Buffer[] = [];
   try {
     for (let part = await rows.chunks.next(); !part.done; part = await rows.chunks.next())
-      parts.push(Buffer.from(part.value));
+      parts.push(part.value);
   } finally {
     await rows.chunks.return();
   }

@@ -8,14 +8,13 @@ import {
   QueryAbandoned,
   type QueryContext,
   QueryTimeout,
-  type Rows,
   type Warehouse,
 } from "../../runtime/warehouse/warehouse.js";
 import { atEnd } from "../support/at-end.js";
 import { clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { openMemory } from "../support/memory-engine.js";
-import { asText, queryContext } from "../support/query-context.js";
+import { asText, queryContext, type TextRows } from "../support/query-context.js";
 
 /** Rows of the table `small`. */
 const SMALL: readonly { i: number; label: string | null; day: string | null }[] = [
@@ -112,7 +111,7 @@ describe.each(Object.entries(engines))("the engine of %s", (_, { open: openEngin
   ) => asText(await warehouse.rows(queryOf(name, selection, more), queryContext(context)));
 
   /** All of a result. */
-  async function read(rows: Rows) {
+  async function read(rows: TextRows) {
     if (rows.kind === "buffered") return { ...rows, lengths: [] };
     const texts: string[] = [];
     try {
@@ -153,7 +152,7 @@ describe.each(Object.entries(engines))("the engine of %s", (_, { open: openEngin
     };
     const textIn = async (format: ResolvedQuery["format"]) => {
       const rows = await ask("small", two, { format });
-      return rows.kind === "buffered" ? String(rows.text) : "";
+      return rows.kind === "buffered" ? rows.text : "";
     };
     const rows = ['{"i":2,"label":"quo\\"te"}', '{"i":3,"label":null}'];
     expect((await textIn("json")).replace(",\n", ",")).toBe(rows.join(","));
@@ -228,7 +227,7 @@ describe.each(Object.entries(engines))("the engine of %s", (_, { open: openEngin
     const ids: number[] = [];
     let after: readonly (string | null)[] | null = null;
     do {
-      const rows: Rows = await ask("small", { ...page(2), keyset: { scope: "", after } });
+      const rows: TextRows = await ask("small", { ...page(2), keyset: { scope: "", after } });
       if (rows.kind === "stream") throw new Error("too large");
       ids.push(...idsIn(rows.text));
       after = rows.next ?? null;

@@ -4,7 +4,6 @@ import type { PerTier, Tier } from "../../model/tier.js";
 import { type ClickhouseAddress, clickhouseAddress } from "../../model/clickhouse-address.js";
 import { BaseEngine, type DatabaseTraits, type EngineOptions } from "../base-engine.js";
 import type { Lease, QueryTicket } from "../fair-queue.js";
-import { QuerySlots } from "../query-slots.js";
 import { servedColumns } from "../relations.js";
 import type { Statement } from "../sql.js";
 import {
@@ -51,8 +50,6 @@ const TRAITS: DatabaseTraits = {
 class ClickhouseEngine extends BaseEngine {
   readonly #limits: QueryLimits;
   readonly #connection: ClickhouseConnection;
-  readonly #querySlots: QuerySlots;
-  readonly #streamSlots: QuerySlots;
   readonly #lookup: RelationLookup;
   readonly #settings: RoleSettings;
   readonly #warn: EngineOptions["warn"];
@@ -65,8 +62,6 @@ class ClickhouseEngine extends BaseEngine {
     this.#connection = new ClickhouseConnection(address, warn);
     const limits = { timeoutMs: statementTimeoutMs, isStillNeeded: () => true };
     this.#settings = new RoleSettings((query) => this.#connection.text({ ...query, limits }));
-    this.#querySlots = new QuerySlots(this.queries);
-    this.#streamSlots = new QuerySlots(this.streams);
     this.#lookup = new RelationLookup(warn, (statement) => this.#read(statement));
     this.#warn = warn;
   }
@@ -120,9 +115,8 @@ class ClickhouseEngine extends BaseEngine {
     await this.#connection.text({ statement, settings: await this.#settings.toSend(), limits });
   }
 
-  async close(): Promise<void> {
-    this.#querySlots.close();
-    this.#streamSlots.close();
+  override async close(): Promise<void> {
+    await super.close();
     await this.#connection.close();
   }
 
@@ -136,7 +130,7 @@ class ClickhouseEngine extends BaseEngine {
     const select = async (page: ResolvedQuery): Promise<Rows> => {
       const rows = await this.#selectPage(page, source, context);
       if (rows.kind === "stream" || !isTable(page.format)) return rows;
-      const next = nextRow(page, rows.returned, source);
+      const next = nextRow(page, source);
       const following = next === null ? [] : await this.#readerFor(page, context)(next);
       return { ...rows, hasMore: following.length > 0 };
     };
@@ -168,20 +162,19 @@ class ClickhouseEngine extends BaseEngine {
   ): Promise<Rows> {
     const ticket = ticketOf(query, context);
     const started = performance.now();
-    const slots = isStream ? this.#streamSlots : this.#querySlots;
-    const lease = await slots.acquire(ticket, context.isStillNeeded);
+    const lease = await (isStream ? this.streams : this.queries).acquire(ticket, context.isStillNeeded);
     let place: Lease | null = null;
     let running: RunningQuery | null = null;
     try {
       running = await this.#run(query, source, context);
       const limit = query.selection.page?.limit ?? Infinity;
-      const reader = await bodyReader(query.format, limit, running.exceptionTag);
+      const reader = bodyReader(query.format, limit, running.exceptionTag);
       const { bytes, isWhole } = await readFirst(running, reader);
       const columns = servedColumns(source.columns, query.selection.columns);
       if (isWhole) {
         const milliseconds = performance.now() - started;
         const { returned, hasMore } = reader;
-        return { kind: "buffered", columns, text: bytes, returned, hasMore, milliseconds };
+        return { kind: "buffered", columns, bytes, returned, hasMore, milliseconds };
       }
       place = isStream ? lease : this.streams.tryAcquire(ticket);
       if (place !== null) {
@@ -234,7 +227,7 @@ class ClickhouseEngine extends BaseEngine {
     const { timeoutMs = this.#limits.statementTimeoutMs } = options;
     const { tier } = ticket;
     const limits = { timeoutMs, isStillNeeded };
-    const lease = await this.#querySlots.acquire(ticket, isStillNeeded);
+    const lease = await this.queries.acquire(ticket, isStillNeeded);
     const text = await holding(lease, async () => {
       const settings = { ...(await this.#settings.toSend()), ...limitSettings({ tier, timeoutMs, maxRows }) };
       return this.#connection.text({ statement, settings, limits });

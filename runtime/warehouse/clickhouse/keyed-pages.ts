@@ -83,10 +83,10 @@ export function selectKeys(source: Source, selection: Selection): Sql {
   return written(source, values, rows, (read) => [["key", keyOf(sort, source.columns, read)]]);
 }
 
-/** Selects the row behind a full page; null where a page that looks no further, or is not full, has none. */
-export function nextRow({ selection }: ResolvedQuery, returned: number, source: Source): Statement | null {
+/** Selects the row behind a page that looks ahead. */
+export function nextRow({ selection }: ResolvedQuery, source: Source): Statement | null {
   const { page } = selection;
-  if (page?.lookAhead !== true || returned < page.limit) return null;
+  if (page?.lookAhead !== true || page.limit === Infinity) return null;
   const next = { limit: 1, offset: page.offset + page.limit, lookAhead: false };
   const served = servedColumns(source.columns, selection.columns);
   const row = selectRows(source, { ...selection, page: next }, { served, format: "ndjson", maxRows: 1 });

@@ -30,8 +30,8 @@ const CSV_STARTS: ReadonlySet<number> = new Set(Buffer.from('",\r-+.0123456789tf
 
 /** Passes the bytes of a response on, without what must not reach a client. */
 export interface BodyReader {
-  /** Rows so far; of a table, known at its end. */
-  readonly returned: number;
+  /** Rows so far; null for a table. */
+  readonly returned: number | null;
   /** Whether rows follow the limit. */
   readonly hasMore: boolean;
   /** The error in the body so far. ClickHouse resets the connection behind it. */
@@ -61,7 +61,7 @@ export abstract class BodyBytes implements BodyReader {
   /** Of an unmarked error, its code precedes what is searched for. */
   readonly #codeBytes: number;
   #error: Buffer | null = null;
-  abstract readonly returned: number;
+  abstract readonly returned: number | null;
   abstract readonly hasMore: boolean;
 
   /** `tag`: of the header `X-ClickHouse-Exception-Tag`. `unmarked`: what is in an error without one. `heldBytes`: held back at the end. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { isTable, type ResolvedQuery, type RowFormat } from "../../model/query.js";
 import type { Lease } from "../fair-queue.js";
-import { Spool, type SpoolBudget, SpooledRows } from "../spool.js";
+import { type SpoolBudget, SpooledRows } from "../spool.js";
 import {
   BUFFERED_BYTES,
   type IsStillNeeded,
@@ -11,6 +11,7 @@ import {
 } from "../warehouse.js";
 import { ClickhouseError, translated } from "./errors.js";
 import { type BodyReader, RowReader } from "./rows.js";
+import { TableReader } from "./tables.js";
 
 /** How long a query may run, and whether its result is still needed. */
 export interface TimeLimits {
@@ -122,11 +123,9 @@ export function lookAhead({ format, selection: { page } }: ResolvedQuery): numbe
   return (page?.limit ?? Infinity) + (page?.lookAhead === true && !isTable(format) ? 1 : 0);
 }
 
-/** `limit`: rows to pass on. The libraries that read tables are loaded with the first request for one. */
-export async function bodyReader(format: RowFormat, limit: number, tag: string | null): Promise<BodyReader> {
-  if (!isTable(format)) return new RowReader(format, limit, tag);
-  const { TableReader } = await import("./tables.js");
-  return new TableReader(format, tag);
+/** `limit`: rows to pass on. */
+export function bodyReader(format: RowFormat, limit: number, tag: string | null): BodyReader {
+  return isTable(format) ? new TableReader(format, tag) : new RowReader(format, limit, tag);
 }
 
 interface StreamOptions {
@@ -144,7 +143,7 @@ interface StreamOptions {
 export function openStream(options: StreamOptions, first: Buffer): RowChunks {
   const { running, lease, budget } = options;
   const stop = (): void => running.cancel();
-  const rows = new SpooledRows(new Spool(budget), { stop, release: () => lease.release() });
+  const rows = new SpooledRows(budget, { stop, release: () => lease.release() });
   void store(rows, first, options);
   return rows;
 }
@@ -158,13 +157,13 @@ async function store(
   try {
     for (
       let bytes: Buffer | null = first;
-      bytes !== null && !rows.isClosed;
+      bytes !== null && !rows.hasClosed();
       bytes = await readRows(running, reader)
     ) {
       await rows.push(bytes);
       if (reader.hasMore) break;
     }
-    if (!rows.isClosed) await rows.push(reader.end());
+    if (!rows.hasClosed()) await rows.push(reader.end());
   } catch (error) {
     failure = error as Error;
   }

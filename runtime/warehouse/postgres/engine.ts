@@ -8,7 +8,6 @@ import type { Statement } from "../sql.js";
 import {
   type AggregateResult,
   DatabaseUnreachable,
-  framedRows,
   QueryAbandoned,
   type QueryContext,
   QueryTimeout,
@@ -83,7 +82,7 @@ class PostgresEngine extends BaseEngine {
     };
     const makeWriter = await writerOf(result, "json");
     const rows = await retryWhileLocked(this.timeLimitOf(query), context, () => this.#read(page, makeWriter));
-    const text = rows.kind === "buffered" ? framedRows(rows.text).toString() : "{}";
+    const text = rows.kind === "buffered" ? rows.bytes.toString() : "{}";
     return readAggregate(JSON.parse(text) as Readonly<Record<string, unknown>>, bounded);
   }
 
@@ -144,7 +143,8 @@ class PostgresEngine extends BaseEngine {
     return this.#control.ping();
   }
 
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
+    await super.close();
     await this.#pool.close();
     // Until then it cancels their queries.
     await this.#control.close();

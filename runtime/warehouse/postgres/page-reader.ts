@@ -8,7 +8,7 @@ import {
 } from "../warehouse.js";
 import type { Reader, Run } from "./run.js";
 import { fieldTexts, type RowWriter, TextWriter } from "./rows.js";
-import { Spool, type SpoolBudget, SpooledRows } from "../spool.js";
+import { type SpoolBudget, SpooledRows } from "../spool.js";
 
 /** Makes the writer of one result. */
 export type MakeWriter = () => RowWriter;
@@ -89,7 +89,7 @@ export class PageReader implements Reader {
   row(frame: Buffer, offset: number): void {
     const position = this.#found++;
     if (position === 0) this.#checkFields(frame, offset);
-    if (this.#writer === null || this.#stream?.isClosed === true || position >= this.#limit) return;
+    if (this.#writer === null || this.#stream?.hasClosed() === true || position >= this.#limit) return;
     this.#writer.row(frame, offset);
     if (position === this.#limit - 1) this.#key = this.#keyIn(frame, offset);
     if (this.#stream !== null) {
@@ -142,7 +142,7 @@ export class PageReader implements Reader {
       return;
     }
     resources.open.add(running);
-    this.#stream = new PausingRows(running, new Spool(resources.budget, keys !== null));
+    this.#stream = new PausingRows(running, resources.budget, keys !== null);
     const writer = this.#writer as RowWriter;
     this.#stream.store(Buffer.from(writer.take()));
     writer.release?.();
@@ -177,7 +177,7 @@ export class PageReader implements Reader {
   #buffered(): Rows {
     const writer = this.#writer ?? this.#options.makeWriter();
     const { columns, keys } = this.#options;
-    const text = writer.end();
+    const bytes = writer.end();
     const hasMore = this.#found > this.#limit;
     const milliseconds = performance.now() - this.#startedAt;
     const next = keys === null ? {} : { next: this.#next };
@@ -185,7 +185,7 @@ export class PageReader implements Reader {
     return {
       kind: "buffered",
       columns,
-      text,
+      bytes,
       release,
       returned: this.#returned,
       hasMore,
@@ -205,9 +205,9 @@ class PausingRows extends SpooledRows {
   /** Time for which reading was paused. */
   pausedMs = 0;
 
-  constructor(running: Run, spool: Spool) {
+  constructor(running: Run, budget: SpoolBudget, isUnread: boolean) {
     const stop = (): void => running.cancel(new QueryAbandoned());
-    super(spool, { stop, release: () => running.release() });
+    super(budget, { stop, release: () => running.release() }, isUnread);
     this.#running = running;
   }
 
@@ -235,7 +235,7 @@ class PausingRows extends SpooledRows {
     let failure = error;
     try {
       await this.#storing;
-      if (error === null && !this.isClosed) await this.push(rest());
+      if (error === null && !this.hasClosed()) await this.push(rest());
     } catch (cause) {
       failure = cause as Error;
     }
