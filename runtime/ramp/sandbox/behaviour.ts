@@ -1,3 +1,4 @@
+import { literals } from "../core/json-schema.js";
 import { type Static, Type } from "@sinclair/typebox";
 
 const Milliseconds = Type.Integer({ minimum: 0, maximum: 600_000 });
@@ -12,19 +13,9 @@ export const Switches = Type.Object(
     /** So many of the next calls are answered with 500. */
     failNext: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
     /** What becomes of an execution. */
-    execution: Type.Union([
-      Type.Literal("settle"),
-      Type.Literal("fail"),
-      Type.Literal("refuse"),
-      Type.Literal("stall"),
-    ]),
+    execution: literals(["settle", "fail", "refuse", "stall"]),
     /** Outcome of an identity check whose form is not submitted. */
-    onboarding: Type.Union([
-      Type.Literal("wait"),
-      Type.Literal("approve"),
-      Type.Literal("reject"),
-      Type.Literal("refuse"),
-    ]),
+    onboarding: literals(["wait", "approve", "reject", "refuse"]),
     /** Extra copies of every callback. */
     duplicates: Type.Integer({ minimum: 0, maximum: 20 }),
     /** No callbacks at all. */
