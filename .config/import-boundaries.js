@@ -60,7 +60,7 @@ export const BOUNDARIES = {
   "runtime/ramp/core": list`runtime/http runtime/ramp/database runtime/ramp/accounts`,
   "runtime/ramp/sign-in": list`runtime/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core`,
   "runtime/ramp/providers": list`runtime/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core`,
-  "runtime/ramp/webhooks": list`runtime/http runtime/ramp/database runtime/ramp/core runtime/ramp/providers`,
+  "runtime/ramp/webhooks": list`runtime/http runtime/ramp/database runtime/ramp/core`,
   "runtime/ramp/intents": list`
     runtime/ramp/database runtime/ramp/accounts runtime/ramp/core runtime/ramp/providers
     runtime/ramp/webhooks`,
@@ -69,8 +69,8 @@ export const BOUNDARIES = {
     runtime/ramp/intents`,
   "runtime/ramp/api": list`
     runtime/http runtime/request/rate-limit runtime/ramp/database runtime/ramp/accounts
-    runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks
-    runtime/ramp/intents runtime/ramp/hosted-pages`,
+    runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/intents
+    runtime/ramp/hosted-pages`,
   "runtime/ramp/operator": list`
     runtime/model runtime/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core
     runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks runtime/ramp/intents`,
