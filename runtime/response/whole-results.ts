@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { LRUCache } from "lru-cache";
-import type { RowChunks, StreamEnd } from "../warehouse/warehouse.js";
+import type { RowChunks } from "../warehouse/warehouse.js";
 import { BufferedResult } from "./buffered-result.js";
 import type { QueryResult, StreamedResult } from "./result-service.js";
 
@@ -48,7 +48,7 @@ export class WholeResults {
       read.push(chunk.value);
       bytes += chunk.value.length;
     }
-    const chunks = new ReadAhead(read, stream.chunks);
+    const chunks = readAhead(read, stream.chunks);
     return {
       result: { kind: "stream", frame, stream: { ...stream, chunks }, nextCursor } satisfies StreamedResult,
       hasRunQuery,
@@ -57,21 +57,12 @@ export class WholeResults {
 }
 
 /** A stream whose first chunks have been read. */
-class ReadAhead implements RowChunks {
-  readonly #read: Buffer[];
-  readonly #rest: RowChunks;
-
-  constructor(read: Buffer[], rest: RowChunks) {
-    this.#read = read;
-    this.#rest = rest;
-  }
-
-  next(): Promise<IteratorResult<Buffer, StreamEnd>> {
-    const value = this.#read.shift();
-    return value === undefined ? this.#rest.next() : Promise.resolve({ done: false, value });
-  }
-
-  return(): Promise<IteratorReturnResult<StreamEnd>> {
-    return this.#rest.return();
-  }
+function readAhead(read: Buffer[], rest: RowChunks): RowChunks {
+  return {
+    next() {
+      const value = read.shift();
+      return value === undefined ? rest.next() : Promise.resolve({ done: false, value });
+    },
+    return: () => rest.return(),
+  };
 }

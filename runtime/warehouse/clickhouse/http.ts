@@ -39,7 +39,7 @@ export class ClickhouseHttp {
 
   /** Resolves with the head of a successful response; rejects with a `ClickhouseError` for another. */
   async query(query: HttpQuery): Promise<http.IncomingMessage> {
-    const response = await this.#sendAgain(query);
+    const response = await this.#send(query);
     if (response.statusCode === 200) return response;
     throw await errorOf(response);
   }
@@ -68,16 +68,6 @@ export class ClickhouseHttp {
     this.#agent.destroy();
   }
 
-  /** Sends again on a new connection when the server has closed an idle one at the same moment. */
-  async #sendAgain(query: HttpQuery): Promise<http.IncomingMessage> {
-    try {
-      return await this.#send(query);
-    } catch (error) {
-      if (!(error as { isReused?: boolean }).isReused || query.signal.aborted) throw error;
-      return this.#send(query);
-    }
-  }
-
   #send(query: HttpQuery): Promise<http.IncomingMessage> {
     const { hostname: host, port, user, password, database } = this.#address;
     const { search, type, bytes } = encoded(query, database);
@@ -97,7 +87,7 @@ export class ClickhouseHttp {
         signal: query.signal,
       });
       request.on("response", resolve);
-      request.on("error", (error) => reject(Object.assign(error, { isReused: request.reusedSocket })));
+      request.on("error", reject);
       request.end(bytes);
     });
   }

@@ -50,14 +50,13 @@ export class Run implements WireQuery {
     this.statement = query.statement;
     this.limits = query.limits;
     this.sink = query.reader;
-    // `pg` would take the settings of a long one, which precede it, for the statement that it prepares.
-    this.prepared = query.reader.mayBeLong ? null : preparedStatement(query.statement.text);
+    this.prepared = preparedStatement(query.statement.text);
     this.#isStream = query.isStream === true;
   }
 
   /** Whether it may be sent together with others. */
   get mayShare(): boolean {
-    return !this.#isStream && !this.#lease.isExpectedLong;
+    return !this.sink.mayBeLong && !this.#isStream && !this.#lease.isExpectedLong;
   }
 
   /** Process id of its backend. */

@@ -154,14 +154,16 @@ export class StatementBatch implements pg.Submittable {
     const wire = connection as Wire;
     wire.stream.cork();
     for (const { statement, prepared, sink } of this.#queries) {
+      const name = prepared?.name ?? "";
+      // `pg` takes the first statement that is parsed for the one that it prepares.
+      if (prepared !== null && !client.hasPrepared(name)) wire.parse({ name, text: statement.text });
       const settings = settingsOf(sink);
       if (Object.keys(settings).length > 0) {
         wire.parse({ name: "", text: setLocal(settings) });
         wire.bind({ statement: "", values: [] });
         wire.execute({});
       }
-      const name = prepared?.name ?? "";
-      if (prepared === null || !client.hasPrepared(name)) wire.parse({ name, text: statement.text });
+      if (prepared === null) wire.parse({ name, text: statement.text });
       wire.bind({ statement: name, values: statement.values.map(textOf) });
       wire.execute({});
       wire.sync();

@@ -3,8 +3,6 @@ import { OwnServer } from "../../support/own-server.js";
 import { startLoad } from "./load.js";
 import { health, RELATIONS, serveFrom, someKey } from "./world.js";
 
-const RESTARTS = Number(process.env["FAULTS"] ?? 3);
-
 const server = await OwnServer.create();
 await server.query(RELATIONS);
 const base = await serveFrom({
@@ -50,23 +48,6 @@ it("fails while PostgreSQL is down after a crash, and answers again once it has 
     () => server.kill(),
     () => server.start(),
   ));
-
-it(
-  `never answers wrongly while PostgreSQL is restarted ${String(RESTARTS)} times`,
-  { timeout: 60_000 + 3000 * RESTARTS },
-  async () => {
-    const load = startLoad(base);
-    await load.settled();
-    for (let i = 0; i < RESTARTS; i++) {
-      await server.stop(i % 2 === 0 ? "fast" : "immediate");
-      await server.start();
-      await load.settled();
-    }
-    const tally = await load.stop();
-    console.log("restarted:", JSON.stringify(tally));
-    expect(tally.wrong).toEqual([]);
-  },
-);
 
 it("fails fast while PostgreSQL hangs, long before the time limit of its queries", async () => {
   const patient = await serveFrom({ DATABASE_URL: server.url });
