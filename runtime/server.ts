@@ -30,7 +30,7 @@ export type { RenderResult, ManifestRenderer, RenderedManifest } from "./release
 export type { HeldBackEndpoint } from "./release/release.js";
 export { type Grouping, readUsage, type UsageLine, type UsageQuery } from "./operations/usage-table.js";
 import { messageOf } from "./model/error-message.js";
-export { openWorkerLink, type WorkerLink } from "./operations/workers/worker-link.js";
+export { openPrimary, type Primary } from "./operations/workers/messages.js";
 export { WorkerCluster } from "./operations/workers/worker-cluster.js";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.js";
 

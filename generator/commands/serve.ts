@@ -1,6 +1,7 @@
 import cluster from "node:cluster";
 import { availableParallelism } from "node:os";
-import { createLogger, openWorkerLink, readEnvironment } from "@routewright/runtime/server";
+import { createLogger, openPrimary, readEnvironment } from "@routewright/runtime/server";
+import { messageOf } from "@routewright/runtime/model";
 import { InvalidArgumentError, Option } from "commander";
 import { closest } from "../manifest/strings.js";
 import type { Settings } from "../config.js";
@@ -39,7 +40,7 @@ export function configureServe(command: CliCommand): void {
     .option("--workers <number>", "processes that serve the data API, or auto: one per core", parseWorkers, 1)
     .runs(async (flags: Flags) =>
       reported(
-        await withSettings(
+        withSettings(
           flags,
           (settings) => serve(flags, settings),
           (variables) => problemsOf(withFlags(variables, flags)),
@@ -53,8 +54,13 @@ export function configureServe(command: CliCommand): void {
 }
 
 /** A worker process that cannot start says why: its connection to the primary would keep it alive. */
-async function reported(result: CommandResult): Promise<CommandResult> {
-  if (result.exit !== EXIT.ok) await openWorkerLink()?.primary.call("fails", result.errors?.join(" ") ?? "");
+async function reported(serving: Promise<CommandResult>): Promise<CommandResult> {
+  const fails = (reason: string): Promise<void> | undefined => openPrimary()?.call("fails", reason);
+  const result = await serving.catch(async (error: unknown) => {
+    await fails(messageOf(error));
+    throw error;
+  });
+  if (result.exit !== EXIT.ok) await fails(result.errors?.join(" ") ?? "");
   return result;
 }
 

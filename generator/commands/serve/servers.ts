@@ -6,12 +6,12 @@ import {
   type EmbeddedPostgres,
   flushLog,
   type ManifestRenderer,
-  openWorkerLink,
+  openPrimary,
+  type Primary,
   type RunningService,
   startEmbeddedPostgres,
   startService,
   WorkerCluster,
-  type WorkerLink,
 } from "@routewright/runtime/server";
 import { readCatalogueIn } from "../../catalogue/catalogue-file.js";
 import type { Settings } from "../../config.js";
@@ -36,17 +36,10 @@ export interface ServeOptions extends Pick<
   readonly workers: number;
 }
 
-/** Serves in this process; SIGHUP reloads keys and folder. Returns once a signal, or the primary, has stopped it. */
-export async function serveHere(options: ServeOptions, environment: Environment): Promise<CommandResult> {
-  const link = openWorkerLink();
-  try {
-    return link === null
-      ? await serveAlone(options, environment)
-      : await serveAsWorker(link, options, environment);
-  } catch (error) {
-    await link?.primary.call("fails", error instanceof Error ? error.message : String(error));
-    throw error;
-  }
+/** Serves in this process; SIGHUP reloads keys and folder. Returns once a signal has stopped it; the primary ends a worker. */
+export function serveHere(options: ServeOptions, environment: Environment): Promise<CommandResult> {
+  const primary = openPrimary();
+  return primary === null ? serveAlone(options, environment) : serveAsWorker(primary, options, environment);
 }
 
 async function serveAlone(options: ServeOptions, environment: Environment): Promise<CommandResult> {
@@ -75,20 +68,22 @@ async function serveAlone(options: ServeOptions, environment: Environment): Prom
 
 /** A worker serves one role; the primary follows the manifest and dbt's results, and stops it. */
 async function serveAsWorker(
-  link: WorkerLink,
+  primary: Primary,
   options: ServeOptions,
   environment: Environment,
-): Promise<CommandResult> {
-  const { primary } = link;
+): Promise<never> {
   const { role, port, cursorKey, ...shared } = await primary.call("join");
   if (role === "ramp") {
     const stop = await serveRamp({ ...environment, rampPort: port });
-    await primary.call("serves", {});
-    await link.stopRequested;
-    await stop();
-    await flushLog();
-    link.stopped([]);
-    return { exit: EXIT.ok };
+    return primary.serve(
+      {
+        stop: () =>
+          stop()
+            .then(flushLog)
+            .then(() => []),
+      },
+      {},
+    );
   }
   const service = await serveData(
     options,
@@ -100,15 +95,18 @@ async function serveAsWorker(
       metricsText: () => primary.call("metricsText"),
     },
   );
-  await link.serves(
-    { ...service, recordBuilds: (...builds) => Promise.resolve(service.recordBuilds(...builds)) },
+  return primary.serve(
+    {
+      ...service,
+      recordBuilds: (...builds) => Promise.resolve(service.recordBuilds(...builds)),
+      stop: () =>
+        service
+          .stop()
+          .then(flushLog)
+          .then(() => service.metrics()),
+    },
     service.facts,
   );
-  await link.stopRequested;
-  await service.stop();
-  await flushLog();
-  link.stopped(await service.metrics());
-  return { exit: EXIT.ok };
 }
 
 async function serveData(
@@ -151,7 +149,7 @@ async function serveRamp(environment: Environment): Promise<() => Promise<void>>
 
 /**
  * Serves in several processes, which this one supervises; SIGHUP restarts them one by one. Returns once a signal has
- * stopped them, or none of them stays alive.
+ * stopped them.
  */
 export async function serveWithWorkers(
   options: ServeOptions,
@@ -176,9 +174,8 @@ export async function serveWithWorkers(
     const started = cluster.start().then(() => true);
     if (!(await Promise.race([started, stopped.then(() => false)]))) return { exit: EXIT.ok };
     if (hasData) stops.push(followManifest(options, environment, cluster));
-    const reason = await Promise.race([cluster.gaveUp, stopped]);
-    if (reason === undefined) return { exit: EXIT.ok };
-    return { exit: EXIT.error, errors: [`No worker process can be kept alive: ${reason}.`] };
+    await stopped;
+    return { exit: EXIT.ok };
   } finally {
     for (const stop of stops) await stop();
     await cluster.stop();

@@ -1,3 +1,4 @@
+import cluster from "node:cluster";
 import { messageOf } from "../../model/error-message.js";
 import type { RefreshResult } from "../../release/activate.js";
 import type { Release } from "../../release/release.js";
@@ -19,7 +20,7 @@ export interface Assignment {
   readonly tests: readonly TestRun[];
 }
 
-/** What the primary calls in a worker. */
+/** What the primary calls in a worker that serves. One of the ramp offers no function of the data API. */
 export interface WorkerFunctions {
   activate(release: Release): Promise<unknown>;
   recordBuilds(builds: readonly NodeBuild[], tests: readonly TestRun[]): Promise<void>;
@@ -63,13 +64,13 @@ export interface Message {
 
 /** Calls between the primary and one worker. Each side offers its `Own` functions and calls `Theirs`. */
 export class MessageChannel<Own extends object, Theirs extends object> {
-  readonly #own: Own;
+  protected own: Partial<Own>;
   readonly #send: (message: Message) => void;
   readonly #pending = new Map<number, (response: Message) => void>();
   #last = 0;
 
-  constructor(own: Own, send: (message: Message) => void) {
-    this.#own = own;
+  constructor(own: Partial<Own>, send: (message: Message) => void) {
+    this.own = own;
     this.#send = send;
   }
 
@@ -91,11 +92,36 @@ export class MessageChannel<Own extends object, Theirs extends object> {
       this.#pending.delete(id);
       return;
     }
-    const run = this.#own[call as keyof Own] as AnyFunction;
+    const run = this.own[call as keyof Own] as AnyFunction;
     const settled = await run(...(args as never[])).then(
       (value) => ({ value }),
       (error: unknown) => ({ error: messageOf(error) }),
     );
     this.#send({ id, ...settled });
   }
+}
+
+/** The primary, as its worker sees it. node:cluster ends the process when the connection is lost. */
+export class Primary extends MessageChannel<WorkerFunctions, PrimaryFunctions> {
+  constructor() {
+    super({}, (message) => process.send?.(message, undefined, undefined, () => undefined));
+    // A terminal and a process manager send these signals to all processes; the primary stops its workers.
+    for (const signal of ["SIGINT", "SIGHUP", "SIGTERM"] as const) process.on(signal, () => undefined);
+    process.on("message", (message: Message) => void this.receive(message));
+  }
+
+  /** This process serves, until the primary ends it. Never resolves. */
+  async serve(functions: Partial<WorkerFunctions>, facts: object): Promise<never> {
+    this.own = { ...functions, ping: () => Promise.resolve(), exit: () => process.exit(0) };
+    await this.call("serves", facts);
+    return new Promise(() => undefined);
+  }
+}
+
+let primary: Primary | null = null;
+
+/** The primary of a worker process; null in any other. */
+export function openPrimary(): Primary | null {
+  if (cluster.isWorker) primary ??= new Primary();
+  return primary;
 }

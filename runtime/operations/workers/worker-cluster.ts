@@ -10,14 +10,12 @@ import { bind } from "../../http/listen.js";
 import { forwardLog, type Logger } from "../../http/logger.js";
 import { BuildRecords, type NodeBuild, type TestRun } from "../../warehouse/data-versions.js";
 import type { Environment } from "../environment.js";
-import type { Assignment, PrimaryFunctions, Role } from "./messages.js";
+import type { Assignment, Role } from "./messages.js";
 import { WorkerMetrics } from "./worker-metrics.js";
 import { WorkerProcess } from "./worker-process.js";
 
 /** After a failed start: what is invalid, such as a key file, stays so for a while. A start takes a second of processor time. */
 const PAUSE_MS = 2000;
-/** Failed starts in a row after which the command ends, where no worker serves. */
-const MAX_FAILED_STARTS = 5;
 
 interface ClusterOptions {
   /** Worker processes of each role. The ramp has its own: a crash cannot affect the data API. */
@@ -32,8 +30,6 @@ interface ClusterOptions {
  * frozen worker replaced, and SIGHUP without a refused request.
  */
 export class WorkerCluster {
-  /** Resolves to the reason once no worker serves and none can be started. */
-  readonly gaveUp: Promise<string>;
   readonly #options: ClusterOptions;
   readonly #members = new Set<WorkerProcess>();
   readonly #metrics = new WorkerMetrics(() => this.#serving("data").length);
@@ -43,12 +39,9 @@ export class WorkerCluster {
   readonly #stopping = new AbortController();
   #ports: Readonly<Record<Role, number>> = { data: 0, ramp: 0 };
   #release: Release | null = null;
-  #failedStarts = 0;
-  #giveUp: (reason: string) => void = () => undefined;
 
   constructor(options: ClusterOptions) {
     this.#options = options;
-    this.gaveUp = new Promise((resolve) => (this.#giveUp = resolve));
   }
 
   /** Resolves once workers serve. Rejects with a clear message when they cannot; `stop` ends what was started. */
@@ -112,35 +105,27 @@ export class WorkerCluster {
 
   #launch(role: Role): WorkerProcess {
     const { log } = this.#options;
-    const process = cluster.fork();
-    if (process.process.stdout) forwardLog(process.process.stdout);
-    const worker: WorkerProcess = new WorkerProcess(
-      process,
-      role,
-      this.#functionsFor(role, () => worker),
-    );
+    const forked = cluster.fork();
+    if (forked.process.stdout) forwardLog(forked.process.stdout);
+    const worker: WorkerProcess = new WorkerProcess(forked, role, {
+      join: () => Promise.resolve(this.#assignment(role)),
+      share: (release) => this.#share(release, worker),
+      refresh: () => this.refresh(),
+      metricsText: () => this.#metricsText(),
+    });
     this.#members.add(worker);
     log.info(worker.fields, "worker starting");
     void worker.ready.then((isUp) => {
-      if (!isUp) return;
-      this.#failedStarts = 0;
-      log.info(worker.fields, "worker serves");
+      if (isUp) log.info(worker.fields, "worker serves");
     });
     void worker.ended.then((reason) => this.#onEnded(worker, reason));
     return worker;
   }
 
-  #functionsFor(role: Role, self: () => WorkerProcess): Omit<PrimaryFunctions, "serves" | "fails"> {
-    return {
-      join: () => Promise.resolve(this.#assignment(role)),
-      share: async (release) => {
-        this.#release = release;
-        const others = this.#of("data").filter((worker) => worker !== self());
-        await Promise.all(others.map((worker) => worker.change("activate", release)));
-      },
-      refresh: () => this.refresh(),
-      metricsText: () => this.#metricsText(),
-    };
+  async #share(release: Release, from: WorkerProcess): Promise<void> {
+    this.#release = release;
+    const others = this.#of("data").filter((worker) => worker !== from);
+    await Promise.all(others.map((worker) => worker.change("activate", release)));
   }
 
   #assignment(role: Role): Assignment {
@@ -162,9 +147,6 @@ export class WorkerCluster {
     if (role === "data") void this.#metrics.retire(metrics, !isStopRequested);
     if (isStopRequested) return log.info(fields, "worker ended");
     log.error({ ...fields, detail: reason }, hasServed ? "worker died" : "worker did not start");
-    if (!hasServed) this.#failedStarts++;
-    const isServed = [...this.#members].some(({ isServing }) => isServing);
-    if (this.#failedStarts >= MAX_FAILED_STARTS && !isServed) return this.#giveUp(reason);
     void this.#fill(role, hasServed ? 0 : PAUSE_MS);
   }
 

@@ -10,13 +10,9 @@ import {
 } from "./messages.js";
 import type { MetricsSnapshot } from "./worker-metrics.js";
 
-/** A process that takes longer to start is stuck. */
-const START_MS = 120_000;
-/** A graceful stop ends sooner than this. */
-const STOP_MS = 30_000;
 /**
  * How often a worker is pinged, and how long it has to respond: after two missed pings it is killed, within 5 s. A frozen
- * worker would hold its requests, and every refresh, for as long as it runs.
+ * worker would hold its requests, every refresh and every stop for as long as it runs.
  */
 const PING_MS = 1_000;
 const PONG_MS = 1_750;
@@ -37,11 +33,21 @@ export class WorkerProcess {
   readonly #worker: Worker;
   readonly #channel: MessageChannel<PrimaryFunctions, WorkerFunctions>;
   #hasEnded = false;
-  #detail: string | null = null;
+  #killedFor: string | null = null;
 
   constructor(worker: Worker, role: Role, functions: Omit<PrimaryFunctions, "serves" | "fails">) {
     this.role = role;
     this.#worker = worker;
+    const { process } = worker;
+    this.ended = new Promise<string>((resolve) => {
+      // Unlike `exit`, after its last messages and its log.
+      process.once("close", (code: number | null, signal: string | null) => {
+        const how = signal === null ? `it ended with code ${String(code)}` : `it was ended by ${signal}`;
+        resolve(this.#killedFor ?? how);
+      });
+      // It could not be created.
+      process.on("error", ({ message }) => resolve(message));
+    }).finally(() => (this.#hasEnded = true));
     let serves: (isServing: boolean) => void = () => undefined;
     const started = new Promise<boolean>((resolve) => (serves = resolve));
     const own: PrimaryFunctions = {
@@ -50,19 +56,10 @@ export class WorkerProcess {
       fails: (reason) => Promise.resolve(this.kill(reason)),
     };
     // Messages to a process that is ending are lost; `ended` settles its calls.
-    this.#channel = new MessageChannel(own, (message) => worker.process.send(message, () => undefined));
+    this.#channel = new MessageChannel(own, (message) => process.send(message, () => undefined));
     worker.on("message", (message: Message) => void this.#channel.receive(message));
-    this.ended = this.#end();
-    const timer = setTimeout(() => this.kill("it did not start in time"), START_MS);
-    this.ready = Promise.race([started, this.ended.then(() => false)]).then((isServing) => {
-      clearTimeout(timer);
-      if (isServing) void this.#watch();
-      return isServing;
-    });
-  }
-
-  get pid(): number | null {
-    return this.#worker.process.pid ?? null;
+    this.ready = Promise.race([started, this.ended.then(() => false)]);
+    void started.then(() => this.#watch());
   }
 
   /** Whether it accepts connections. */
@@ -72,7 +69,7 @@ export class WorkerProcess {
 
   /** For the log. */
   get fields(): object {
-    return { worker: this.#worker.id, pid: this.pid, role: this.role };
+    return { worker: this.#worker.id, pid: this.#worker.process.pid ?? null, role: this.role };
   }
 
   /** Calls a function of the worker. Also rejects when the process ends first; pings end one that does not respond. */
@@ -100,33 +97,14 @@ export class WorkerProcess {
     this.isStopRequested = true;
     // It has no request to finish, and a message that comes before it listens is lost: Ctrl-C took 30 s.
     if (!this.hasServed) this.kill("it was stopped during its start");
-    const timer = setTimeout(() => this.kill("it did not stop in time"), STOP_MS);
     this.metrics = await this.call("stop").catch(() => this.metrics);
     void this.#channel.call("exit");
     await this.ended;
-    clearTimeout(timer);
   }
 
   kill(reason: string): void {
-    if (!this.#hasEnded) this.#detail ??= reason;
+    this.#killedFor ??= reason;
     this.#worker.process.kill("SIGKILL");
-  }
-
-  #end(): Promise<string> {
-    const { process } = this.#worker;
-    return new Promise((resolve) => {
-      // Unlike `exit`, after its last messages and its log.
-      process.once("close", (code: number | null, signal: string | null) => {
-        this.#hasEnded = true;
-        const how = signal === null ? `it ended with code ${String(code)}` : `it was ended by ${signal}`;
-        resolve(this.#detail ?? how);
-      });
-      process.on("error", ({ message }) => {
-        this.#detail ??= message;
-        // It could not be created.
-        if (process.pid === undefined) process.emit("close", null as never, null as never);
-      });
-    });
   }
 
   /** Kills it when it does not respond. */
