@@ -100,7 +100,6 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const listener = dataApiListener({ gateway, service, active, documents });
   const server = await listen(listener, environment.host, environment.port, {
     earlyErrorHeaders: earlyErrorHeaders(gateway),
-    log,
   }).catch(async (error: unknown) => {
     await usage?.close();
     await gateway.close();

@@ -26,14 +26,10 @@ export type Body =
   | { readonly kind: "not-text" }
   | { readonly kind: "gone" };
 
-/** Whether the request's `Content-Length` is over the limit. */
-export function exceedsBodyLimit({ headers }: IncomingMessage): boolean {
-  return Number(headers["content-length"] ?? 0) > MAX_BODY_BYTES;
-}
-
 /** Reads the whole body, up to the limits. Invalid UTF-8 is `not-text`. */
 export function readBody(request: IncomingMessage, sender: Sender): Promise<Body> {
-  if (exceedsBodyLimit(request)) return Promise.resolve({ kind: "too-large" });
+  if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES)
+    return Promise.resolve({ kind: "too-large" });
   return new Promise((resolve) => {
     const bytes = new Bytes(sender);
     const end = (body: Body): void => {

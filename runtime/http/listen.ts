@@ -8,10 +8,8 @@ import {
   STATUS_CODES,
 } from "node:http";
 import { Server, type Socket } from "node:net";
-import { exceedsBodyLimit } from "./body.js";
 import { OpenConnections } from "./open-connections.js";
-import { type ServerLimits, SERVER_LIMITS, warnOfFewFiles } from "./limits.js";
-import type { Logger } from "./logger.js";
+import { type ServerLimits, SERVER_LIMITS } from "./limits.js";
 
 /** A server that is listening. */
 export interface RunningServer {
@@ -27,8 +25,6 @@ interface ListenOptions {
   readonly earlyErrorHeaders?: EarlyErrorHeaders | undefined;
   /** Overrides of `SERVER_LIMITS`. */
   readonly limits?: Partial<ServerLimits>;
-  /** Receives a warning at the start if there are few file descriptors. */
-  readonly log?: Logger;
 }
 
 /** Starts an HTTP server. Rejects with a message that says what to do when it cannot listen. */
@@ -36,7 +32,7 @@ export async function listen(
   listener: RequestListener,
   host: string,
   port: number,
-  { earlyErrorHeaders = () => Promise.resolve([]), limits, log }: ListenOptions = {},
+  { earlyErrorHeaders = () => Promise.resolve([]), limits }: ListenOptions = {},
 ): Promise<RunningServer> {
   const all = { ...SERVER_LIMITS, ...limits };
   const connections = new OpenConnections(all, (status, socket) =>
@@ -55,7 +51,6 @@ export async function listen(
   server.maxHeadersCount = 0;
   guard(server, connections, listener);
   const url = await bind(server, host, port);
-  if (log) warnOfFewFiles(log);
   const timer = setInterval(() => connections.check(), all.checkMs).unref();
   const stop = async (): Promise<void> => {
     // An HTTP server's own `close` ends idle connections at once and loses requests in transit.
@@ -73,23 +68,18 @@ function guard(server: HttpServer, connections: OpenConnections, listener: Reque
   // Without this listener Node would close the connection without a response.
   server.on("connect", ({ socket }) => connections.of(socket)?.fail(400));
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    // Behind a request with `Connection: close`, after which Node closes.
+    if (error.code === "HPE_CLOSED_CONNECTION") return;
     if (error.code === "ECONNRESET") socket.destroy();
     else connections.of(socket)?.fail(CLIENT_ERRORS[error.code ?? ""] ?? 400);
   });
-  const run = (request: IncomingMessage, response: ServerResponse): void => {
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const connection = connections.of(request.socket);
     if (!isWellFormed(request)) return connection?.fail(400);
     if (!connection?.accept(request, response)) return;
     if (connections.isStopping) connection.announceClose();
     listener(request, response);
-  };
-  server.on("request", run);
-  server.on("checkContinue", (request, response) => {
-    if (!exceedsBodyLimit(request)) response.writeContinue();
-    run(request, response);
   });
-  // An expectation may be ignored (RFC 9110 §10.1.1); Node would answer with an empty body.
-  server.on("checkExpectation", run);
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, number>> = {

@@ -92,7 +92,6 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
     },
     host,
     port,
-    { log },
   );
   try {
     const ramp = await openRamp(options, { database, vault, publicUrl: options.publicUrl ?? server.url });

@@ -22,9 +22,8 @@ function serveOrders(launcher: readonly string[] = []): Promise<Served> {
 /** On a connection of its own. */
 const statusOf = async (url: string): Promise<number> => (await sendRequest(url, "/v1/shop/orders")).status;
 
-it("a server with few file descriptors says so at start, and serves one client after the other", async () => {
-  const { url, printed } = await serveOrders(["prlimit", "--nofile=128"]);
-  expect(printed().stdout).toMatch(/"level":40.*"openFiles":128,"connections":\d+,.*few file descriptors/);
+it("a server with few file descriptors serves one client after the other", async () => {
+  const { url } = await serveOrders(["prlimit", "--nofile=128"]);
   for (let round = 0; round < 10; round++) expect(await statusOf(url)).toBe(200);
 });
 

@@ -68,7 +68,7 @@ describe("a server that stops", () => {
     caller.socket.write(GET.slice(0, 10));
     await sleep(50);
     const stopped = server.stop();
-    await sleep(1200);
+    await sleep(200);
     caller.socket.write(GET.slice(10));
     expect(await caller.closed).toMatch(/^HTTP\/1.1 200 .*Connection: close.*done$/s);
     await stopped;

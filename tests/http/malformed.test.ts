@@ -91,7 +91,6 @@ describe("what is unusual, but HTTP", () => {
   it.each([
     ["HTTP/1.0 without Host", "GET /v1/shop/legacy HTTP/1.0\r\n\r\n"],
     ["an expectation of 100-continue", `GET /v1/shop/legacy HTTP/1.1\r\nExpect: 100-continue\r\n${WELL}`],
-    ["an expectation nobody knows", `GET /v1/shop/legacy HTTP/1.1\r\nExpect: miracles\r\n${WELL}`],
     [
       "an offer of another protocol",
       `GET /v1/shop/legacy HTTP/1.1\r\nUpgrade: h2c\r\nHost: x\r\nConnection: Upgrade, close\r\n\r\n`,

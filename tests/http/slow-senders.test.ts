@@ -65,20 +65,6 @@ describe("a connection on which a request arrives too slowly", () => {
     expect(client.statuses).toEqual([200]);
   });
 
-  it("behind another request gets its 408 after that response", async () => {
-    const slow: RequestListener = (request, response) => {
-      if (request.method === "GET") setTimeout(() => response.end("first"), 1000);
-      else reading(request, response);
-    };
-    const url = await serveWith(slow, SHORT);
-    for (const second of [POST, "GET / HT"]) {
-      const client = await Client.saying(url, get("/") + second);
-      await client.closed;
-      expect(client.statuses).toEqual([200, 408]);
-      expect(client.said.indexOf("first")).toBeLessThan(client.said.indexOf(" 408 "));
-    }
-  });
-
   it("does not block other connections", async () => {
     const url = await serveWith(reading, { ...SHORT, headersMs: 20_000, requestMs: 20_000 });
     for (let i = 0; i < 100; i++) (await Client.saying(url, POST)).drip(" ", 50);
