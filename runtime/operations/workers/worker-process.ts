@@ -10,9 +10,11 @@ import {
 } from "./messages.js";
 import type { MetricsSnapshot } from "./worker-metrics.js";
 
+/** A graceful stop ends sooner, unless the database is frozen: then it had not ended after 60 s. */
+const STOP_MS = 30_000;
 /**
  * How often a worker is pinged, and how long it has to respond: after two missed pings it is killed, within 5 s. A frozen
- * worker would hold its requests, every refresh and every stop for as long as it runs.
+ * worker would hold its requests, and every refresh, for as long as it runs.
  */
 const PING_MS = 1_000;
 const PONG_MS = 1_750;
@@ -97,9 +99,11 @@ export class WorkerProcess {
     this.isStopRequested = true;
     // It has no request to finish, and a message that comes before it listens is lost: Ctrl-C took 30 s.
     if (!this.hasServed) this.kill("it was stopped during its start");
+    const timer = setTimeout(() => this.kill("it did not stop in time"), STOP_MS);
     this.metrics = await this.call("stop").catch(() => this.metrics);
     void this.#channel.call("exit");
     await this.ended;
+    clearTimeout(timer);
   }
 
   kill(reason: string): void {
