@@ -8,8 +8,8 @@ import { isDenied, type UsageLine, UsageTable, writeGrantFor } from "./usage-tab
  */
 const INTERVAL_MS = 10_000;
 
-const DENIED =
-  "usage is not recorded: this role may not write it. Let the database's owner run the grant, or set USAGE_ENABLED=false";
+const NOT_WRITTEN =
+  "usage is not written: counts stay in memory until it can be. A role that may not write needs `grant`, or set USAGE_ENABLED=false";
 
 /** How far back a caller sees its own use. */
 const SHOWN_MS = 30 * 24 * 60 * 60_000;
@@ -28,8 +28,8 @@ export class Usage {
   readonly #options: UsageOptions;
   readonly #table: UsageTable;
   readonly #timer: NodeJS.Timeout;
-  #running: Promise<void> | null = null;
-  #loggedFailure: "denied" | "failed" | null = null;
+  #writing: Promise<void> = Promise.resolve();
+  #isFailing = false;
 
   constructor(options: UsageOptions) {
     this.#options = options;
@@ -46,45 +46,32 @@ export class Usage {
   /** Writes the remaining counts, logs how many it could not write, and closes the connection. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#running;
     await this.#flush();
     const lost = this.counter.take().reduce((sum, { requests }) => sum + requests, 0);
     if (lost > 0) this.#options.log.warn({ requests: lost }, "usage of these requests was not written");
     await this.#table.close();
   }
 
-  /** Never rejects. */
+  /** Never rejects. One write at a time. */
   #flush(): Promise<void> {
-    this.#running ??= this.#write().finally(() => (this.#running = null));
-    return this.#running;
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
   }
 
   async #write(): Promise<void> {
+    const { databaseUrl, log } = this.#options;
     const rows = this.counter.take();
     if (rows.length === 0) return;
     try {
       await this.#table.add(rows);
-      this.#logRecovery();
+      if (this.#isFailing) log.info("usage is recorded");
+      this.#isFailing = false;
     } catch (error) {
       for (const row of rows) this.counter.add(row);
-      this.#logFailure(error);
+      // A lasting failure is logged once.
+      if (!this.#isFailing)
+        log.warn({ err: error, ...(isDenied(error) && { grant: writeGrantFor(databaseUrl) }) }, NOT_WRITTEN);
+      this.#isFailing = true;
     }
-  }
-
-  /** Logs a lasting failure once. */
-  #logFailure(error: unknown): void {
-    const { databaseUrl, log } = this.#options;
-    const denied = isDenied(error);
-    const failure = denied ? "denied" : "failed";
-    if (this.#loggedFailure === failure) return;
-    this.#loggedFailure = failure;
-    if (denied) log.warn({ err: error, grant: writeGrantFor(databaseUrl) }, DENIED);
-    else
-      log.warn({ err: error }, "usage is not written: counts stay in memory until the database is reachable");
-  }
-
-  #logRecovery(): void {
-    if (this.#loggedFailure !== null) this.#options.log.info("usage is recorded");
-    this.#loggedFailure = null;
   }
 }

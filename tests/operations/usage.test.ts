@@ -106,7 +106,7 @@ describe("an unreachable database", () => {
     await expect.poll(() => requestsRecorded(url)).toBe(10);
     await kept.usage.close();
     expect(kept.log.map(({ level, msg }) => [level, msg])).toEqual([
-      [40, "usage is not written: counts stay in memory until the database is reachable"],
+      [40, expect.stringContaining("usage is not written")],
       [30, "usage is recorded"],
     ]);
   });
@@ -117,7 +117,7 @@ describe("an unreachable database", () => {
     count(kept, 12);
     await kept.usage.close();
     expect(kept.log).toMatchObject([
-      { msg: "usage is not written: counts stay in memory until the database is reachable" },
+      { msg: expect.stringContaining("usage is not written") },
       { msg: "usage of these requests was not written", requests: 12 },
     ]);
   });
