@@ -42,10 +42,9 @@ export function updateFolder(fresh: FileSet, { out, check, allowEmpty }: UpdateO
       ? { ok: true, drift }
       : failed(`Another process wrote ${out} ${MIXED}`);
   } catch (error) {
-    const { code = "", syscall, message } = error as NodeJS.ErrnoException;
+    const { syscall, message } = error as NodeJS.ErrnoException;
     if (syscall === undefined) throw error;
-    const reason = REASONS.get(code) ?? `${message}.`;
-    return failed(`Cannot ${check ? "read" : "write"} the folder ${out}: ${reason} Nothing was changed.`);
+    return failed(`Cannot ${check ? "read" : "write"} the folder ${out}: ${message}. Nothing was changed.`);
   }
 }
 
@@ -56,17 +55,6 @@ function failed(...problems: readonly string[]): Update {
 const IN_THE_WAY =
   "was not written by Routewright, or is a link. Move it away, or choose another folder with --out.";
 const MIXED = "at the same time, and its files may be mixed with these. Run `routewright generate` again.";
-
-const REASONS: ReadonlyMap<string, string> = new Map([
-  ["ENOENT", "one of its parents cannot have folders."],
-  ["ENOTDIR", "the path or one of its parents is a file. Name a folder with --out."],
-  ["EEXIST", "a file has this name already. Name a folder with --out."],
-  ["EACCES", "permission denied."],
-  ["EPERM", "permission denied."],
-  ["EROFS", "its file system is read-only."],
-  ["ENOSPC", "the disk is full."],
-  ["EDQUOT", "the disk quota is used up."],
-]);
 
 /** How many endpoints would go, where none is left, as with a wrong manifest. */
 function removesAll(fresh: FileSet, drift: readonly Drift[]): number {
