@@ -29,75 +29,76 @@ async function statuses({ url }: Served, path: string, key?: string): Promise<re
 const countOf = (served: Served, message: string): number =>
   served.printed().stdout.split(`"msg":"${message}"`).length - 1;
 
-async function startIn(workers: number): Promise<{ folder: string; served: Served }> {
+interface Started {
+  readonly folder: string;
+  readonly served: Served;
+  readonly workers: number;
+}
+
+async function startIn(workers: number): Promise<Started> {
   const folder = ownFolder();
   generateInto(join(folder, "generated"), modelsOf("a"));
   const served = await serve(folder, ["--only", "data", "--workers", String(workers)], VARIABLES);
-  return { folder, served };
+  return { folder, served, workers };
 }
 
-const one = await startIn(1);
-const two = await startIn(2);
+const [one, two] = await Promise.all([startIn(1), startIn(2)]);
 
-describe.each([
-  ["one process", 1, one],
-  ["two workers", 2, two],
-])("a running server of %s", (_, workers, { folder, served }) => {
-  const file = join(folder, "api_keys.json");
+/** With both servers side by side: most of the time is waiting for their checks. */
+const inBoth = (test: (server: Started) => Promise<void>) => () => Promise.all([one, two].map(test));
 
-  it("takes a key from `keys create`, and refuses it after `keys revoke`", async () => {
-    const created = await run(folder, [
-      "keys",
-      "create",
-      "--user",
-      "ann",
-      "--tier",
-      "tier2",
-      "--org",
-      "acme",
-    ]);
-    expect(created.code, created.stderr).toBe(0);
-    const key = /sk_live_[\w-]+/.exec(created.stdout + created.stderr)?.[0] ?? "";
-    await expect.poll(() => statuses(served, "/", key), TAKEN).toEqual([200]);
-    const [id] = /\b[0-9a-f]{12}\b/.exec((await run(folder, ["keys", "list"])).stdout) ?? [""];
-    const revoked = await run(folder, ["keys", "revoke", id]);
-    expect(revoked.code, revoked.stderr).toBe(0);
-    await expect.poll(() => statuses(served, "/", key), TAKEN).toEqual([403]);
-  });
+describe("a running server, of one process and of two workers,", () => {
+  it(
+    "takes a key from `keys create`, and refuses it after `keys revoke`",
+    inBoth(async ({ folder, served }) => {
+      const owner = ["--user", "ann", "--tier", "tier2", "--org", "acme"];
+      const created = await run(folder, ["keys", "create", ...owner]);
+      expect(created.code, created.stderr).toBe(0);
+      const key = /sk_live_[\w-]+/.exec(created.stdout + created.stderr)?.[0] ?? "";
+      await expect.poll(() => statuses(served, "/", key), TAKEN).toEqual([200]);
+      const [id] = /\b[0-9a-f]{12}\b/.exec((await run(folder, ["keys", "list"])).stdout) ?? [""];
+      const revoked = await run(folder, ["keys", "revoke", id]);
+      expect(revoked.code, revoked.stderr).toBe(0);
+      await expect.poll(() => statuses(served, "/", key), TAKEN).toEqual([403]);
+    }),
+  );
 
-  it("keeps its keys while the file is invalid, and says what is wrong without showing a key", async () => {
-    writeFileSync(file, JSON.stringify({ sk_live_first: "tier3" }));
-    await expect.poll(() => statuses(served, "/", "sk_live_first"), TAKEN).toEqual([200]);
-    const before = countOf(served, "the key file is invalid: the previous keys stay active");
-    writeFileSync(file, '{"sk_live_twice": "tier0", "sk_live_twice": "tier3"}');
-    const messages = () => countOf(served, "the key file is invalid: the previous keys stay active");
-    await expect.poll(messages, TAKEN).toBe(before + workers);
-    expect(await statuses(served, "/", "sk_live_first")).toEqual([200]);
-    expect(served.printed().stdout).toContain("entries 1 and 2: the same key twice. Keep one of them.");
-    expect(served.printed().stdout).not.toContain("sk_live_twice");
-    writeFileSync(file, "{}");
-    await expect.poll(() => statuses(served, "/", "sk_live_first"), TAKEN).toEqual([403]);
-  });
+  it(
+    "keeps its keys while the file is invalid, and says what is wrong without showing a key",
+    inBoth(async ({ folder, served, workers }) => {
+      const file = join(folder, "api_keys.json");
+      writeFileSync(file, JSON.stringify({ sk_live_first: "tier3" }));
+      await expect.poll(() => statuses(served, "/", "sk_live_first"), TAKEN).toEqual([200]);
+      const messages = () => countOf(served, "the key file is invalid: the previous keys stay active");
+      const before = messages();
+      writeFileSync(file, '{"sk_live_twice": "tier0", "sk_live_twice": "tier3"}');
+      await expect.poll(messages, TAKEN).toBe(before + workers);
+      expect(await statuses(served, "/", "sk_live_first")).toEqual([200]);
+      expect(served.printed().stdout).toContain("entries 1 and 2: the same key twice. Keep one of them.");
+      expect(served.printed().stdout).not.toContain("sk_live_twice");
+      writeFileSync(file, "{}");
+      await expect.poll(() => statuses(served, "/", "sk_live_first"), TAKEN).toEqual([403]);
+    }),
+  );
 
-  it("reloads the generated folder on SIGHUP and keeps serving", async () => {
-    expect(await statuses(served, "/v1/s/b")).toEqual([404]);
-    generateInto(join(folder, "generated"), modelsOf("a", "b"));
-    served.child.kill("SIGHUP");
-    await expect.poll(() => countOf(served, "reloaded"), TAKEN).toBe(1);
-    const openApi = await sendRequest(served.url, "/openapi.json");
-    expect(openApi.text).toContain("/v1/s/b");
-    expect(await statuses(served, "/v1/s/b")).not.toContain(404);
-    writeFileSync(
-      join(folder, "generated/openapi.json"),
-      readFileSync(join(folder, "generated/openapi.json"), "utf8").slice(1),
-    );
-    served.child.kill("SIGHUP");
-    await expect.poll(() => countOf(served, NOT_RELOADED), TAKEN).toBe(1);
-    expect(await statuses(served, "/v1/s/b")).not.toContain(404);
-  });
-});
+  it(
+    "reloads the generated folder on SIGHUP and keeps serving",
+    inBoth(async ({ folder, served }) => {
+      expect(await statuses(served, "/v1/s/b")).toEqual([404]);
+      generateInto(join(folder, "generated"), modelsOf("a", "b"));
+      served.child.kill("SIGHUP");
+      await expect.poll(() => countOf(served, "reloaded"), TAKEN).toBe(1);
+      const document = await sendRequest(served.url, "/openapi.json");
+      expect(document.text).toContain("/v1/s/b");
+      expect(await statuses(served, "/v1/s/b")).not.toContain(404);
+      const file = join(folder, "generated/openapi.json");
+      writeFileSync(file, readFileSync(file, "utf8").slice(1));
+      served.child.kill("SIGHUP");
+      await expect.poll(() => countOf(served, NOT_RELOADED), TAKEN).toBe(1);
+      expect(await statuses(served, "/v1/s/b")).not.toContain(404);
+    }),
+  );
 
-describe("a running server", () => {
   it("keeps its keys while the file cannot be read", async () => {
     const { folder, served } = one;
     const file = join(folder, "api_keys.json");
@@ -141,12 +142,11 @@ describe("RATE_LIMITS", () => {
     expect((await sendRequest(served.url, "/v1/s/nothing")).status).toBe(429);
   });
 
-  it.each(["0", "tier0=0", "tier9=5", "many"])(
-    "refuses %s at the start, and says what it must be",
-    async (text) => {
-      const refused = await run(ownFolder(), ["serve"], { ...VARIABLES, RATE_LIMITS: text });
-      expect(refused.code).toBe(2);
-      expect(refused.stderr).toContain("RATE_LIMITS must be a number of requests per minute");
-    },
-  );
+  it("is refused at the start where it is no number of requests, and says what it must be", async () => {
+    const start = (text: string) => run(ownFolder(), ["serve"], { ...VARIABLES, RATE_LIMITS: text });
+    for (const { code, stderr } of await Promise.all(["0", "tier0=0", "tier9=5", "many"].map(start))) {
+      expect(code).toBe(2);
+      expect(stderr).toContain("RATE_LIMITS must be a number of requests per minute");
+    }
+  });
 });
