@@ -9,7 +9,6 @@ const response = within("response");
 
 /** Suites that run on both engines. */
 export const ON_BOTH_ENGINES: readonly string[] = [
-  ...["headers", "malformed", "traces", "tunnels"].map(http),
   ...["bodies", "column-filters", "costly-requests", "filters", "injection", "own-rows", "pages"].map(
     request,
   ),
@@ -25,9 +24,9 @@ export const ON_BOTH_ENGINES: readonly string[] = [
 
 const BEFORE_A_QUERY = "decided before a query: the engine takes no part";
 const CONNECTIONS = "about connections of clients: the engine takes no part";
+const HEADERS = "about headers and malformed requests: the engine takes no part";
 const RELEASES = "about the files of a release: the engine takes no part";
-const TYPES =
-  "about PostgreSQL's types; ClickHouse's are in tests/clickhouse/values.test.ts and special-values.ts";
+const TYPES = "about PostgreSQL's types; ClickHouse's are in tests/clickhouse/values.test.ts";
 const FAULT =
   "breaks PostgreSQL's own connections; tests/clickhouse/faults.test.ts and safety.test.ts break ClickHouse";
 const ABOVE = "about what stands above the engines";
@@ -40,6 +39,7 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
     CONNECTIONS,
     ["oversized", "pipelines", "slow-senders", "ten-thousand", "unfinished-bodies"].map(http),
   ),
+  ...reason(HEADERS, ["headers", "malformed", "traces", "tunnels"].map(http)),
   [http("slow-readers")]: "memory of responses above the engines; streaming.test.ts reads slowly from both",
   ...reason(BEFORE_A_QUERY, ["accepted-values", "bearer-tokens", "key-file", "keyring", "keys"].map(request)),
   ...reason(BEFORE_A_QUERY, ["rate-limits", "running-server", "unknown-keys"].map(request)),
