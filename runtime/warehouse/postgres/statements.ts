@@ -69,11 +69,14 @@ export type Settings = Readonly<Record<string, string>>;
 /** Begins a notice with the process id of the backend. */
 export const BACKEND_NOTICE = "routewright backend ";
 
-/**
- * Sets these to the end of the transaction, and names its backend. `SET LOCAL` logs a warning in an implicit transaction; the
- * row of a `SELECT` would be one of the result.
- */
-function setLocal(settings: Settings): string {
+/** A statement that sets what differs in the transaction of the query behind it; without a text where it is prepared. */
+export interface SettingStatement {
+  readonly name: string;
+  readonly text?: string;
+}
+
+/** Sets these to the end of the transaction, and names its backend. `SET LOCAL` logs a warning in an implicit transaction. */
+export function setLocal(settings: Settings): string {
   const sets = Object.entries(settings).map(
     ([name, value]) => `PERFORM set_config('${name}', '${value}', true);`,
   );
@@ -95,8 +98,8 @@ export interface WireQuery {
 
 interface BatchOptions {
   readonly client: WireClient;
-  /** Settings of the statement's transaction; none: those of the session. */
-  readonly settingsOf: (sink: StatementSink) => Settings;
+  /** Null where the settings are those of the session. */
+  readonly settingsOf: (sink: StatementSink) => SettingStatement | null;
   /** A query of the batch starts. */
   readonly onStart: (limits: QueryLimits) => void;
   /** The error with which a query ends. */
@@ -155,15 +158,13 @@ export class StatementBatch implements pg.Submittable {
     wire.stream.cork();
     for (const { statement, prepared, sink } of this.#queries) {
       const name = prepared?.name ?? "";
-      // `pg` takes the first statement that is parsed for the one that it prepares.
-      if (prepared !== null && !client.hasPrepared(name)) wire.parse({ name, text: statement.text });
       const settings = settingsOf(sink);
-      if (Object.keys(settings).length > 0) {
-        wire.parse({ name: "", text: setLocal(settings) });
-        wire.bind({ statement: "", values: [] });
+      if (settings !== null) {
+        if (settings.text !== undefined) wire.parse({ name: settings.name, text: settings.text });
+        wire.bind({ statement: settings.name, values: [] });
         wire.execute({});
       }
-      if (prepared === null) wire.parse({ name, text: statement.text });
+      if (prepared === null || !client.hasPrepared(name)) wire.parse({ name, text: statement.text });
       wire.bind({ statement: name, values: statement.values.map(textOf) });
       wire.execute({});
       wire.sync();
