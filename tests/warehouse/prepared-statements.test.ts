@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { FairQueue } from "../../runtime/warehouse/fair-queue.js";
+import { fieldFormats } from "../../runtime/warehouse/postgres/columns.js";
 import { ConnectionPool } from "../../runtime/warehouse/postgres/pool.js";
-import { fieldTexts } from "../../runtime/warehouse/postgres/rows.js";
+import { fieldsOf } from "../../runtime/warehouse/postgres/rows.js";
 import type { Reader } from "../../runtime/warehouse/postgres/run.js";
 import { QueryAbandoned, QueryTimeout } from "../../runtime/warehouse/warehouse.js";
 import { bind, type BindValue, plan, type Sql, sql, statement } from "../../runtime/warehouse/sql.js";
@@ -53,8 +54,9 @@ function ask(
     let rows: Texts[] = [];
     const reader: Reader = {
       mayBeLong: false,
+      formats: fieldFormats([], 0),
       begin: () => (rows = []),
-      row: (frame, offset) => rows.push(fieldTexts(frame, offset, 2)),
+      row: (frame, offset) => rows.push(fieldsOf(frame, offset, 2).map((field) => field?.toString() ?? null)),
       end: (error) => (error ? reject(error) : resolve(rows)),
     };
     pool.run({ statement: statement(text, given), ticket, limits: { timeoutMs: 0, isStillNeeded }, reader });

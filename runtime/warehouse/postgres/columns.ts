@@ -12,7 +12,7 @@ import {
   type Statement,
   typeName,
 } from "../sql.js";
-import type { ResultColumn } from "../warehouse.js";
+import type { ResultColumn, ResultColumns } from "../warehouse.js";
 
 /** How a value is written in a response (`rows.ts`). `word`: a text of letters, digits and hyphens. */
 export type Kind = "number" | "boolean" | "date" | "timestamp" | "timestamptz" | "text" | "word" | "json";
@@ -33,6 +33,23 @@ const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
 export function kindOf({ type, fields }: ResultColumn): Kind {
   return fields ? "json" : (KINDS.get(type) ?? "json");
 }
+
+/** Whether a field of the column is a number of days or microseconds (`times.ts`); all other fields are text. */
+export function isTime(column: ResultColumn): boolean {
+  const kind = kindOf(column);
+  return kind === "date" || kind === "timestamp" || kind === "timestamptz";
+}
+
+/** The formats of so many fields, of which the first are these columns, as a Bind message lists them; without fields: all are text. */
+export function fieldFormats(columns: ResultColumns, fields: number): Buffer {
+  const formats = Buffer.alloc(2 + 2 * fields);
+  formats.writeInt16BE(fields);
+  columns.forEach((column, i) => formats.writeInt16BE(isTime(column) ? BINARY : TEXT, 2 + 2 * i));
+  return formats;
+}
+
+const TEXT = 0;
+const BINARY = 1;
 
 /**
  * The value of a column of the relation `t`. The typed null costs nothing, and fails once the column has another type: its

@@ -23,10 +23,10 @@ import { ControlConnection } from "./control.js";
 import { isConnectionFailure, isLockConflict, isRelationChange } from "./errors.js";
 import { filterType } from "./filter-types.js";
 import { type MakeWriter, NoStreamPlace, PageReader, type StreamResources, writerOf } from "./page-reader.js";
-import { describe } from "./columns.js";
+import { describe, fieldFormats } from "./columns.js";
 import { aggregateColumns, rowFields, selectAggregate, selectRows } from "./select.js";
 import type { QueryLimits } from "./statements.js";
-import { fieldTexts } from "./rows.js";
+import { fieldsOf } from "./rows.js";
 import type { Reader } from "./run.js";
 
 /** The PostgreSQL warehouse. Values are the database's own text, from which rows are written: no digit is lost. */
@@ -191,6 +191,7 @@ interface PageQuery {
 /** Reads a statement of one row with one field; null without a row. */
 class OneText implements Reader {
   readonly mayBeLong = false;
+  readonly formats = fieldFormats([], 0);
   readonly #resolve: (text: string | null) => void;
   readonly #reject: (error: Error) => void;
   #text: string | null = null;
@@ -205,7 +206,7 @@ class OneText implements Reader {
   }
 
   row(frame: Buffer, offset: number): void {
-    this.#text = fieldTexts(frame, offset, 1)[0] ?? null;
+    this.#text = fieldsOf(frame, offset, 1)[0]?.toString() ?? null;
   }
 
   end(error: Error | null): void {

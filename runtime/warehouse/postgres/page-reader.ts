@@ -7,7 +7,9 @@ import {
   type StreamEnd,
 } from "../warehouse.js";
 import type { Reader, Run } from "./run.js";
-import { fieldTexts, type RowWriter, TextWriter } from "./rows.js";
+import { fieldFormats, isTime } from "./columns.js";
+import { fieldsOf, type RowWriter, TextWriter } from "./rows.js";
+import { timeText } from "./times.js";
 import { type SpoolBudget, SpooledRows } from "../spool.js";
 
 /** Makes the writer of one result. */
@@ -63,6 +65,7 @@ const SHORT_ROWS = 5000;
  */
 export class PageReader implements Reader {
   readonly mayBeLong: boolean;
+  readonly formats: Buffer;
   readonly #options: PageOptions;
   readonly #limit: number;
   readonly #startedAt = performance.now();
@@ -78,6 +81,7 @@ export class PageReader implements Reader {
     const { page } = options.query.selection;
     this.#limit = page?.limit ?? Infinity;
     this.mayBeLong = this.#limit > SHORT_ROWS;
+    this.formats = fieldFormats(options.columns, options.fields);
   }
 
   begin(running: Run): void {
@@ -117,10 +121,15 @@ export class PageReader implements Reader {
   }
 
   #keyIn(frame: Buffer, offset: number): KeyValues | null {
-    const { keys, fields } = this.#options;
+    const { keys, fields, columns } = this.#options;
     if (keys === null) return null;
-    const texts = fieldTexts(frame, offset, fields);
-    return keys.map((position) => texts[position] ?? null);
+    const found = fieldsOf(frame, offset, fields);
+    return keys.map((position) => {
+      const field = found[position] ?? null;
+      const column = columns[position];
+      if (field === null) return null;
+      return column !== undefined && isTime(column) ? timeText(field) : field.toString();
+    });
   }
 
   /** The last row's key, where rows follow it. */

@@ -22,8 +22,6 @@ export interface ColumnWriter {
   readonly none: Words;
   /** More bytes than are written beside the value's own. */
   readonly around: number;
-  /** Length of the zone in PostgreSQL's text. */
-  readonly zone: number;
   readonly escapes: Escapes;
   /** Whether a text that spreadsheets take for a formula gets an apostrophe. */
   readonly guardsFormulas: boolean;
@@ -37,11 +35,8 @@ export interface TextLayout {
   readonly end: Words;
 }
 
-/** Bytes by which a date grows, with the sign and six digits of its year, and the rest of a word. */
+/** Quotes, the end of a row, and the rest of a word. */
 export const AROUND_BYTES = 20;
-
-/** Length of `+00`. */
-const ZONE_BYTES = 3;
 
 /** Quotes, backslashes and control characters, as `JSON.stringify` writes them. */
 const JSON_ESCAPES = escapesOf(
@@ -141,7 +136,6 @@ function columnWriter(kind: Kind, { before, none, isQuoted, ...text }: ColumnTex
     ...texts,
     isQuoted,
     around: Math.max(texts.before.length, texts.none.length) + AROUND_BYTES,
-    zone: kind === "timestamptz" ? ZONE_BYTES : 0,
     escapes: text.escapes,
     guardsFormulas: text.guardsFormulas ?? false,
   };

@@ -13,6 +13,16 @@ import {
   type TextLayout,
   TIMESTAMP,
 } from "./row-layout.js";
+import {
+  DATE_BYTES,
+  isInfiniteDate,
+  isInfiniteTime,
+  LONGEST_TIME,
+  putDate,
+  putTime,
+  TIME_BYTES,
+  TypeChanged,
+} from "./times.js";
 
 /** Writes rows in a format from PostgreSQL's frames. The bytes of a result are those of `take`, in order, and of `end`. */
 export interface RowWriter {
@@ -29,16 +39,16 @@ export interface RowWriter {
   release?(): void;
 }
 
-/** The first `count` fields of a row, as text. Each has its length before it: -1 for null. */
-export function fieldTexts(frame: Buffer, offset: number, count: number): (string | null)[] {
-  const texts: (string | null)[] = [];
-  for (let at = offset; texts.length < count;) {
+/** The first `count` fields of a row. Each has its length before it: -1 for null. Valid until the next row. */
+export function fieldsOf(frame: Buffer, offset: number, count: number): (Buffer | null)[] {
+  const fields: (Buffer | null)[] = [];
+  for (let at = offset; fields.length < count;) {
     const length = frame.readInt32BE(at);
     at += 4;
-    texts.push(length < 0 ? null : frame.toString("utf8", at, at + length));
+    fields.push(length < 0 ? null : frame.subarray(at, at + length));
     at += Math.max(0, length);
   }
-  return texts;
+  return fields;
 }
 
 /** Spreadsheets take a text that begins so for a formula. */
@@ -86,7 +96,7 @@ export class TextWriter implements RowWriter {
       const { kind, before, isQuoted, none, around } = column;
       const length = source.getInt32(from);
       from += 4;
-      const most = kind === TEXT ? LONGEST_ESCAPE * Math.min(length, PIECE_BYTES) : length + MORE_DIGITS;
+      const most = kind === TEXT ? LONGEST_ESCAPE * Math.min(length, PIECE_BYTES) : length + MORE_BYTES;
       if (outBytes - at < around + most) {
         this.#at = at;
         ({ view: out, length: outBytes } = this.#room(around + most));
@@ -117,11 +127,23 @@ export class TextWriter implements RowWriter {
             this.#addText(column, source, from, to);
             ({ out, outBytes, at } = this.#place);
             break;
-          case DATE:
-          case TIMESTAMP:
-            isCopied = hasCommonYear(source, from, to);
-            if (!isCopied) [isNull, at] = putTime(source, from, to, out, at);
+          case DATE: {
+            if (length !== DATE_BYTES) throw new TypeChanged();
+            isCopied = false;
+            const days = source.getInt32(from);
+            isNull = isInfiniteDate(days);
+            if (!isNull) at = putDate(days, out, at);
             break;
+          }
+          case TIMESTAMP: {
+            if (length !== TIME_BYTES) throw new TypeChanged();
+            isCopied = false;
+            const high = source.getInt32(from);
+            const low = source.getUint32(from + 4);
+            isNull = isInfiniteTime(high, low);
+            if (!isNull) at = putTime(high, low, out, at);
+            break;
+          }
           case BOOLEAN:
             isCopied = false;
             at = put(source.getUint8(from) === LETTER_SMALL_T ? TRUE : FALSE, out, at);
@@ -136,7 +158,6 @@ export class TextWriter implements RowWriter {
         if (length > COPIED_BY_WORD || to + 4 > sourceBytes) copy(source, from, to, out, at);
         else for (let i = 0; i < length; i += 4) out.setInt32(at + i, source.getInt32(from + i, true), true);
         at += length;
-        if (kind === TIMESTAMP) at = endTime(out, at - column.zone, at - length);
       }
       if (isNull) at = put(none, out, start);
       else if (isQuoted) out.setUint8(at++, QUOTE);
@@ -197,53 +218,13 @@ export class TextWriter implements RowWriter {
 const DIGIT_9 = 0x39;
 const LETTER_E = 0x65;
 
-/** How much longer a float becomes: `1e+20` has 21 digits. */
-const MORE_DIGITS = 16;
+/** How much longer a value becomes: a time of eight bytes, or `1e+20`, which has 21 digits. */
+const MORE_BYTES = LONGEST_TIME;
 
 /** A float in the form that ClickHouse has too: `1e-07` is `1e-7`, `1e+15` has all digits. */
 const withoutPlus = (digits: string): string => String(Number(digits)).replace("e+", "e");
-const HYPHEN = 0x2d;
-const LETTER_C = 0x43;
-const LETTER_T = 0x54;
-const LETTER_Z = 0x5a;
 const LETTER_SMALL_T = 0x74;
 const APOSTROPHE = 0x27;
 const QUOTE = 0x22;
 const TRUE = wordsOf("true");
 const FALSE = wordsOf("false");
-const DATE_BYTES = 10;
-
-/** Whether the year of a date or time has four digits and is not before Christ. */
-function hasCommonYear(source: DataView, from: number, to: number): boolean {
-  return source.getUint8(from + 4) === HYPHEN && source.getUint8(to - 1) !== LETTER_C;
-}
-
-/** Puts the letters of ISO 8601 into a time, and returns where it ends. */
-function endTime(out: DataView, end: number, start: number): number {
-  out.setUint8(start + DATE_BYTES, LETTER_T);
-  out.setUint8(end, LETTER_Z);
-  return end + 1;
-}
-
-/** Writes a time of any year. Returns whether it is null, and where its text ends. */
-function putTime(source: DataView, from: number, to: number, out: DataView, at: number): [boolean, number] {
-  const text = timeOf(textOf(source, from, to));
-  return text === null ? [true, at] : [false, putText(text, out, at)];
-}
-
-/**
- * A date or time of any year. A year outside 0001 to 9999 has the expanded form of ISO 8601, which JavaScript parses: a sign
- * and at least six digits, `-000043` for 44 BC. Infinite times are null.
- */
-function timeOf(value: string): string | null {
-  const [, digits = "", rest = "", time, era] =
-    /^(\d{4,})(-\d\d-\d\d)(?: ([\d:.]+)(?:\+00)?)?( BC)?$/.exec(value) ?? [];
-  if (digits === "") return null;
-  const year = era === undefined ? Number(digits) : 1 - Number(digits);
-  return `${yearOf(year)}${rest}${time === undefined ? "" : `T${time}Z`}`;
-}
-
-function yearOf(year: number): string {
-  if (year >= 0 && year <= 9999) return String(year).padStart(4, "0");
-  return (year < 0 ? "-" : "+") + String(Math.abs(year)).padStart(6, "0");
-}

@@ -61,6 +61,8 @@ export function preparedStatement(text: string): PreparedStatement | null {
 export interface StatementSink extends RowSink {
   /** Whether a slow client may read them: then there is no `statement_timeout`, which would include its time. */
   readonly mayBeLong: boolean;
+  /** The formats of the fields (`fieldFormats`). */
+  readonly formats: Buffer;
 }
 
 /** Values of PostgreSQL's settings. */
@@ -165,7 +167,7 @@ export class StatementBatch implements pg.Submittable {
         wire.execute({});
       }
       if (prepared === null || !client.hasPrepared(name)) wire.parse({ name, text: statement.text });
-      wire.bind({ statement: name, values: statement.values.map(textOf) });
+      wire.stream.write(bindMessage(name, statement.values, sink.formats));
       wire.execute({});
       wire.sync();
     }
@@ -223,6 +225,27 @@ export class StatementBatch implements pg.Submittable {
 }
 
 const IGNORED: QueryLimits = { timeoutMs: 0, isStillNeeded: () => false };
+
+/** PostgreSQL's Bind message: that of `pg` has one format for all fields. */
+function bindMessage(name: string, values: readonly BindValue[], formats: Buffer): Buffer {
+  const texts = values.map(textOf);
+  const bytes = texts.reduce((sum, text) => sum + 4 + (text === null ? 0 : Buffer.byteLength(text)), 0);
+  // Behind the type and the length: an empty portal, the name, no formats of values, and their number.
+  const message = Buffer.alloc(5 + 1 + name.length + 1 + 4 + bytes + formats.length);
+  message[0] = BIND;
+  message.writeInt32BE(message.length - 1, 1);
+  let at = 7 + message.write(name, 6, "latin1");
+  message.writeInt16BE(texts.length, (at += 2));
+  at += 2;
+  for (const text of texts) {
+    const length = text === null ? -1 : message.write(text, at + 4);
+    at = message.writeInt32BE(length, at) + Math.max(0, length);
+  }
+  formats.copy(message, at);
+  return message;
+}
+
+const BIND = 0x42;
 
 /** The text form of a bind value. */
 function textOf(value: BindValue): string | null {

@@ -1,6 +1,7 @@
 import { type ResultColumn, type ResultColumns, TooManyDigits } from "../warehouse.js";
 import { kindOf } from "./columns.js";
-import { fieldTexts, type RowWriter } from "./rows.js";
+import { fieldsOf, type RowWriter } from "./rows.js";
+import { daysIn, microsecondsIn } from "./times.js";
 
 /** Type of a column of a binary table (runtime/docs/responses.md, Parquet and Arrow). It follows from the database's type alone. */
 export type TableType =
@@ -20,8 +21,8 @@ export type TableValue = boolean | number | bigint | string;
 export interface TableColumn {
   readonly name: string;
   readonly type: TableType;
-  /** The value of PostgreSQL's text; null where the API shows null, such as NaN. */
-  readonly read: (text: string) => TableValue | null;
+  /** The value of a field, which is text but for dates and times; null where the API shows null, such as NaN. */
+  readonly read: (field: Buffer) => TableValue | null;
 }
 
 function tableColumns(columns: ResultColumns): readonly TableColumn[] {
@@ -36,32 +37,36 @@ function typeOf(column: ResultColumn): ColumnReader {
     case "number":
       return numberType(column);
     case "boolean":
-      return { type: "boolean", read: (text) => text === "t" };
+      return ofText("boolean", (text) => text === "t");
     case "date":
-      return { type: "date", read: dayOf };
+      return { type: "date", read: daysIn };
     case "timestamp":
     case "timestamptz":
-      return { type: "timestamp", read: microsecondsOf };
+      return { type: "timestamp", read: microsecondsIn };
     case "json":
-      return { type: "string", read: isDocument(column) ? documentOf : textOf };
+      return ofText("string", isDocument(column) ? documentOf : textOf);
     default:
       return TEXT;
   }
 }
 
-const TEXT: ColumnReader = { type: "string", read: (text) => text };
+function ofText(type: TableType, read: (text: string) => TableValue | null): ColumnReader {
+  return { type, read: (field) => read(field.toString()) };
+}
+
+const TEXT = ofText("string", (text) => text);
 
 function numberType({ name, type, decimal }: ResultColumn): ColumnReader {
   switch (type) {
     case "int2":
     case "int4":
-      return { type: "int32", read: Number };
+      return ofText("int32", Number);
     case "int8":
-      return { type: "int64", read: BigInt };
+      return ofText("int64", BigInt);
     case "float4":
-      return { type: "float32", read: finiteOf };
+      return ofText("float32", finiteOf);
     case "float8":
-      return { type: "float64", read: finiteOf };
+      return ofText("float64", finiteOf);
     default:
       return decimal === undefined ? DIGITS : decimalType(name, decimal);
   }
@@ -71,10 +76,7 @@ function numberType({ name, type, decimal }: ResultColumn): ColumnReader {
 const MAX_PRECISION = 38;
 
 /** A `numeric` without precision may have more digits than any decimal type: its digits are a text. */
-const DIGITS: ColumnReader = {
-  type: "string",
-  read: (text) => (isFinite(Number(text)) ? text : digitsOf(text)),
-};
+const DIGITS = ofText("string", (text) => (isFinite(Number(text)) ? text : digitsOf(text)));
 
 /** `Number` reads more than 308 digits as infinite. */
 const digitsOf = (text: string): string | null => (/[Ny]/.test(text) ? null : text);
@@ -92,7 +94,7 @@ function decimalType(name: string, decimal: readonly [precision: number, scale: 
       throw new TooManyDigits(name, decimal);
     return units;
   };
-  return { type: { precision, scale }, read };
+  return ofText({ precision, scale }, read);
 }
 
 function finiteOf(text: string): number | null {
@@ -112,41 +114,6 @@ function textOf(json: string): string | null {
   const value = JSON.parse(json) as unknown;
   return value === null ? null : typeof value === "string" ? value : json;
 }
-
-const TIME = /^(\d{4,})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?)?(?:\+00)?( BC)?$/;
-
-/** Days since 1970; null for an infinite date. */
-function dayOf(text: string): number | null {
-  const [, year, month, day, , , , , era] = TIME.exec(text) ?? [];
-  return year === undefined
-    ? null
-    : daysBefore(era ? 1 - Number(year) : Number(year), Number(month), Number(day));
-}
-
-const DAY_SECONDS = 86_400;
-
-/** The last time of 64 bits: PostgreSQL's calendar ends 29 years later, in 294276. */
-const LAST_MICROSECOND = 2n ** 63n - 1n;
-
-/** Microseconds since 1970; null for an infinite time, and beyond 64 bits. */
-function microsecondsOf(text: string): bigint | null {
-  const [, , , , hours = "0", minutes = "0", seconds = "0", fraction = ""] = TIME.exec(text) ?? [];
-  const days = dayOf(text);
-  if (days === null) return null;
-  const total = days * DAY_SECONDS + Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
-  const microseconds = BigInt(total) * 1_000_000n + BigInt(fraction.padEnd(6, "0"));
-  return microseconds > LAST_MICROSECOND ? null : microseconds;
-}
-
-/** Days of the Gregorian calendar since 1970, which JavaScript's `Date` has for the years -271821 to 275760 only. */
-function daysBefore(year: number, month: number, day: number): number {
-  // Its cycle has 400 years.
-  const cycles = Math.floor((year - 1600) / 400);
-  const milliseconds = Date.UTC(year - 400 * cycles, month - 1, day);
-  return milliseconds / (1000 * DAY_SECONDS) + cycles * DAYS_OF_CYCLE;
-}
-
-const DAYS_OF_CYCLE = 146_097;
 
 /** Rows and bytes of a batch, which is a row group of Parquet and a record batch of Arrow: it is in memory as a whole. */
 const MAX_ROWS = 8192;
@@ -179,9 +146,9 @@ export abstract class TableRows implements RowWriter {
 
   row(frame: Buffer, offset: number): void {
     this.#rows++;
-    fieldTexts(frame, offset, this.columns.length).forEach((text, i) => {
-      this.#bytes += text?.length ?? 0;
-      this.#values[i]?.push(text === null ? null : (this.columns[i]?.read(text) ?? null));
+    fieldsOf(frame, offset, this.columns.length).forEach((field, i) => {
+      this.#bytes += field?.length ?? 0;
+      this.#values[i]?.push(field === null ? null : (this.columns[i]?.read(field) ?? null));
     });
     if (this.#rows >= MAX_ROWS || this.#bytes >= MAX_BYTES) this.#writeBatch();
   }
