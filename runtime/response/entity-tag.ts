@@ -1,11 +1,28 @@
-import { hash } from "node:crypto";
+import { createCipheriv, hash } from "node:crypto";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import type { ResultColumns } from "../warehouse/warehouse.js";
 
 /** A weak entity tag (RFC 9110 §8.8.3): the same for all content codings of the same rows. */
 export function entityTag(text: string | Buffer): string {
-  return `W/"${hash("sha1", text, "base64url")}"`;
+  return `W/"${text.length < LONG ? hash("sha1", text, "base64url") : checksum(text)}"`;
 }
+
+/** From here on the checksum is faster. */
+const LONG = 16 * 1024;
+
+/**
+ * The 128 bits with which AES-GCM authenticates what it does not encrypt: 29 µs for a page of 230 KB, for which SHA-1 takes
+ * 109, a fifth of all that Node does for it. Its key is no secret: nothing but the rows themselves depends on a tag.
+ */
+function checksum(text: string | Buffer): string {
+  const cipher = createCipheriv("aes-128-gcm", KEY, NONCE);
+  cipher.setAAD(typeof text === "string" ? Buffer.from(text) : text);
+  cipher.final();
+  return cipher.getAuthTag().toString("base64url");
+}
+
+const KEY = Buffer.from("routewright tags");
+const NONCE = Buffer.alloc(12);
 
 /** Whether `If-None-Match` names the tag, or any tag (RFC 9110 §13.1.2). */
 export function matchesTag(tag: string, ifNoneMatch: string | undefined): boolean {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
+import { entityTag } from "../../runtime/response/entity-tag.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { byEngine, engine, ownerQuery, ownTables } from "../support/engines.js";
 import { manifestOf } from "../support/manifest.js";
@@ -132,6 +133,17 @@ describe("an answer's ETag", () => {
     expect((await sendRequest(url, PATH, { key, method: "HEAD", headers })).status).toBe(304);
     const posted = await post(url, PATH, {}, { key, headers });
     expect([posted.status, posted.headers["etag"]]).toEqual([200, etag]);
+  });
+
+  it("of a long body differs with each of its bytes and with its length", () => {
+    const body = Buffer.alloc(20_000, "a");
+    const changed = Array.from({ length: 2000 }, (_, i) => {
+      const other = Buffer.from(body);
+      other[i * 10] = 0x62;
+      return entityTag(other);
+    });
+    const shorter = Array.from({ length: 2000 }, (_, i) => entityTag(body.subarray(0, 20_000 - i)));
+    expect(new Set([...changed, ...shorter]).size).toBe(4000);
   });
 
   it("is not on refusals", async () => {
