@@ -42,12 +42,16 @@ export function isTime(column: ResultColumn): boolean {
 
 /** The formats of so many fields, of which the first are these columns, as a Bind message lists them; without fields: all are text. */
 export function fieldFormats(columns: ResultColumns, fields: number): Buffer {
+  const known = formatsOf.get(columns);
+  if (known?.length === 2 + 2 * fields) return known;
   const formats = Buffer.alloc(2 + 2 * fields);
   formats.writeInt16BE(fields);
   columns.forEach((column, i) => formats.writeInt16BE(isTime(column) ? BINARY : TEXT, 2 + 2 * i));
+  formatsOf.set(columns, formats);
   return formats;
 }
 
+const formatsOf = new WeakMap<ResultColumns, Buffer>();
 const TEXT = 0;
 const BINARY = 1;
 

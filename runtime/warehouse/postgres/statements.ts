@@ -229,14 +229,17 @@ const IGNORED: QueryLimits = { timeoutMs: 0, isStillNeeded: () => false };
 /** PostgreSQL's Bind message: that of `pg` has one format for all fields. */
 function bindMessage(name: string, values: readonly BindValue[], formats: Buffer): Buffer {
   const texts = values.map(textOf);
-  const bytes = texts.reduce((sum, text) => sum + 4 + (text === null ? 0 : Buffer.byteLength(text)), 0);
+  let bytes = 0;
+  for (const text of texts) bytes += 4 + (text === null ? 0 : Buffer.byteLength(text));
   // Behind the type and the length: an empty portal, the name, no formats of values, and their number.
-  const message = Buffer.alloc(5 + 1 + name.length + 1 + 4 + bytes + formats.length);
+  const message = Buffer.allocUnsafe(5 + 1 + name.length + 1 + 4 + bytes + formats.length);
   message[0] = BIND;
   message.writeInt32BE(message.length - 1, 1);
-  let at = 7 + message.write(name, 6, "latin1");
-  message.writeInt16BE(texts.length, (at += 2));
-  at += 2;
+  message[5] = 0;
+  let at = 6 + message.write(name, 6, "latin1");
+  message[at] = 0;
+  message.writeInt32BE(texts.length, at + 1);
+  at += 5;
   for (const text of texts) {
     const length = text === null ? -1 : message.write(text, at + 4);
     at = message.writeInt32BE(length, at) + Math.max(0, length);
