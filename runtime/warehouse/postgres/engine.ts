@@ -29,7 +29,7 @@ import type { QueryLimits } from "./statements.js";
 import { fieldsOf } from "./rows.js";
 import type { Reader } from "./run.js";
 
-/** The PostgreSQL warehouse. Values are the database's own text, from which rows are written: no digit is lost. */
+/** The PostgreSQL warehouse. Values are the database's own text or number, from which rows are written: no digit is lost. */
 export function openPostgres(options: EngineOptions): Warehouse {
   return new PostgresEngine(options);
 }

@@ -106,7 +106,7 @@ export function rowFields(
   return { hidden, keys, count: next };
 }
 
-/** Selects the rows of the page, each value in PostgreSQL's own text: at most one row past the page if it looks ahead. */
+/** Selects the rows of the page, each value as PostgreSQL has it (`columnValue`): at most one row past the page if it looks ahead. */
 export function selectRows(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
   return planned("rows", relation, columns, selection, (parts) => {
     const { hidden } = rowFields(columns, selection);
