@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
-import type { ResolvedQuery, Selection } from "../../runtime/model/query.js";
+import type { ResolvedQuery, RowFormat, Selection } from "../../runtime/model/query.js";
 import type { QueryContext, Warehouse } from "../../runtime/warehouse/warehouse.js";
 import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
@@ -44,6 +44,31 @@ const page = (limit: number, offset: number, lookAhead: boolean): Selection => (
   ...EVERYTHING,
   page: { limit, offset, lookAhead },
 });
+
+it.each([
+  ["date", "timestamp"],
+  ["date", "timestamptz"],
+  ["timestamp", "timestamptz"],
+])("a column of type %s that becomes %s since its look-up is read as what it is", async (from, to) => {
+  const name = `${from}_${to}`;
+  await query(`CREATE TABLE ${schema}.${name} AS SELECT '2026-02-28'::${from} AS at`);
+  const { warehouse } = open();
+  const read = async (format: RowFormat): Promise<string> => {
+    const rows = await warehouse.rows(
+      { relation: [schema, name], selection: WHOLE, format, timeoutMs: 0 },
+      queryContext(),
+    );
+    return rows.kind === "buffered" ? rows.bytes.toString("latin1") : "stream";
+  };
+  for (let i = 0; i < 3; i++) expect(await read("ndjson")).toBe(`{"at":"2026-02-28${ending(from)}"}`);
+  const table = await read("arrow");
+  await query(`ALTER TABLE ${schema}.${name} ALTER COLUMN at TYPE ${to}`);
+  expect(await read("csv")).toBe(`2026-02-28${ending(to)}`);
+  expect(await read("ndjson")).toBe(`{"at":"2026-02-28${ending(to)}"}`);
+  expect((await read("arrow")) === table).toBe(from !== "date");
+});
+
+const ending = (type: string): string => (type === "date" ? "" : "T00:00:00Z");
 
 it("a result is buffered up to 2 MiB, however many rows it has", async () => {
   const sorted: Selection = { ...WHOLE, sort: [["i", "ASC"]] };

@@ -1,7 +1,9 @@
 /**
- * Dates and times from PostgreSQL's binary form: days or microseconds since 2000. Its own text of a date and a time costs it
- * 30 of 112 µs for 100 rows, the numbers 8.
- */ import { putText } from "./bytes.js";
+ * Dates and times from PostgreSQL's binary form: days or microseconds since 2000. Their text, of a date and a time in 100
+ * rows, costs PostgreSQL 37 of 112 µs, the numbers 10.
+ */
+
+import { putText } from "./bytes.js";
 
 export const DATE_BYTES = 4;
 export const TIME_BYTES = 8;
