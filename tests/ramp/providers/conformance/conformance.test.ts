@@ -249,7 +249,7 @@ async function checkEnds({ steps, autoExecute }: Run): Promise<void> {
     const received = stage.events();
     expect(events.filter(({ id }) => !received.has(id))).toEqual([]);
     const moves = events.flatMap(({ move }) => (move.includes("intent.status_changed") ? [move] : []));
-    expect(moves.length, "each change is told once").toBe(new Set(moves).size);
+    expect(moves.length, "one event for each change").toBe(new Set(moves).size);
     for (const [id, { status }] of states) expect(moves).toContain(`${id} intent.status_changed ${status}`);
   } finally {
     await ramp.stop();
