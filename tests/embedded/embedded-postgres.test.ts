@@ -44,6 +44,8 @@ async function start(directory = dataDir): Promise<EmbeddedPostgres> {
 
 async function ask(server: Pick<EmbeddedPostgres, "url">, sql: string): Promise<Record<string, unknown>> {
   const client = new pg.Client(server.url);
+  /** A server that crashes may reset the connection after it has answered. */
+  client.on("error", () => undefined);
   await client.connect();
   try {
     return (await client.query<Record<string, unknown>>(sql)).rows[0] ?? {};
