@@ -2,7 +2,6 @@
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { parseArgs } from "node:util";
 import { addKey } from "@routewright/runtime/keys";
 import { type Tier, TIERS } from "@routewright/runtime/model";
 import {
@@ -13,7 +12,6 @@ import {
 } from "@routewright/runtime/server";
 import { stopSignal } from "../../generator/commands/command.js";
 import { run } from "../../generator/dist/cli.js";
-import { copyToClickhouse, openClickhouse } from "./clickhouse.js";
 import { startDemoRamp } from "./ramp.js";
 import { buildDemoRelations } from "./relations.js";
 import { type DemoKeys, welcome } from "./welcome.js";
@@ -26,22 +24,22 @@ const KEY_FILE = `${DATA_DIR}/demo_api_keys.json`;
 const SANDBOX_PORT = 8002;
 
 async function start(): Promise<void> {
-  const onClickhouse = engineOf(process.argv.slice(2)) === "clickhouse";
   mkdirSync(DATA_DIR, { recursive: true });
   const keys = demoKeys(KEY_FILE, `${DATA_DIR}/demo_keys_shown.json`);
   const reading = readEnvironment({ API_KEYS_FILE: KEY_FILE, LOG_LEVEL: "warn", ...process.env });
   if (!reading.ok) throw new Error(reading.problems.join("\n"));
   const environment = await withFreePorts(reading.environment);
-  if (!onClickhouse) await generate(`${STARTER}/manifest.json`, "generated");
+  console.log("Generating handlers and OpenAPI from the starter's manifest …");
+  if ((await run(["generate", "--manifest", `${STARTER}/manifest.json`, "--out", "generated"])) !== 0)
+    throw new Error("Generating failed.");
   const stops: (() => Promise<unknown>)[] = [];
   try {
     const databaseUrl = await openDatabase(environment, stops);
     const { built, results } = await buildDemoRelations(databaseUrl, STARTER);
     console.log(built > 0 ? `Built ${String(built)} demo relations.` : "The demo relations are up to date.");
-    const clickhouse = onClickhouse ? await serveFromClickhouse(databaseUrl, stops) : null;
     const service = await startService({
-      environment: { ...environment, databaseUrl, clickhouseUrl: clickhouse?.url ?? null },
-      generated: clickhouse?.generated ?? "generated",
+      environment: { ...environment, databaseUrl, clickhouseUrl: null },
+      generated: "generated",
       dataDir: DATA_DIR,
     });
     stops.push(() => service.stop());
@@ -56,34 +54,6 @@ async function start(): Promise<void> {
   } finally {
     for (const stop of stops.reverse()) await stop();
   }
-}
-
-function engineOf(args: readonly string[]): string {
-  const { engine } = parseArgs({
-    args: [...args],
-    options: { engine: { type: "string", default: "postgres" } },
-  }).values;
-  if (["postgres", "clickhouse"].includes(engine)) return engine;
-  throw new Error(`--engine is postgres or clickhouse, not ${engine}.`);
-}
-
-async function generate(manifest: string, out: string): Promise<void> {
-  console.log("Generating handlers and OpenAPI from the starter's manifest …");
-  if ((await run(["generate", "--manifest", manifest, "--out", out])) !== 0)
-    throw new Error("Generating failed.");
-}
-
-/** The ramp stays in PostgreSQL. */
-async function serveFromClickhouse(
-  databaseUrl: string,
-  stops: (() => Promise<unknown>)[],
-): Promise<{ readonly url: string; readonly generated: string }> {
-  console.log("Copying the demo relations to ClickHouse …");
-  const [manifest, generated] = [`${DATA_DIR}/clickhouse-manifest.json`, `${DATA_DIR}/clickhouse-generated`];
-  const url = await openClickhouse(`${DATA_DIR}/clickhouse-demo`, stops);
-  writeFileSync(manifest, JSON.stringify(await copyToClickhouse(databaseUrl, url, STARTER)));
-  await generate(manifest, generated);
-  return { url, generated };
 }
 
 /** A port that the environment names is used or reported; a default one that is taken is replaced by a free one. */

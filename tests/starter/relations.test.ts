@@ -9,8 +9,6 @@ type Overrides = {
   sql?: string;
   materialized?: string;
   csv?: string;
-  types?: Record<string, string>;
-  after?: string;
 };
 
 const TEST = { resource_type: "test" };
@@ -18,7 +16,7 @@ const TEST = { resource_type: "test" };
 /** A project of one seed, an ephemeral model, a view and a table, listed in the wrong order. */
 async function project(overrides: Overrides = {}): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "routewright-demo-"));
-  const types = overrides.types ?? { id: "integer", "odd name": "text" };
+  const types = { id: "integer", "odd name": "text" };
   const model = (name: string, materialized: string, sql: string, after: string, config = {}) => ({
     resource_type: "model",
     unique_id: name,
@@ -39,7 +37,7 @@ async function project(overrides: Overrides = {}): Promise<string> {
         indexes: [{ columns: ["id"], unique: true }],
       },
     ),
-    b_view: model("b_view", "view", 'select id, "odd name" from demo.seed', overrides.after ?? "c_inline"),
+    b_view: model("b_view", "view", 'select id, "odd name" from demo.seed', "c_inline"),
     c_inline: model("c_inline", "ephemeral", "select 1", "seed"),
     seed: {
       resource_type: "seed",
@@ -142,28 +140,5 @@ describe.skipIf(!SERVER_URL)("building demo relations", () => {
     );
     await database.rows("drop table demo.precious");
     expect(await build()).toMatchObject({ built: 3 });
-  });
-
-  it("takes no text from the project for a type that is none", async () => {
-    const types = { id: "integer); drop schema public; --", "odd name": "text" };
-    await expect(build({ types })).rejects.toThrow(
-      'The type of "id", "integer); drop schema public; --", is not the name of a PostgreSQL type: correct column_types',
-    );
-  });
-
-  it("names the seed and the column that has no type", async () => {
-    await expect(build({ types: { id: "integer" } })).rejects.toThrow(
-      "Seed seeds/seed.csv: column_types in dbt_project.yml lacks: odd name.",
-    );
-  });
-
-  it("refuses models that it cannot order or build", async () => {
-    await expect(build({ after: "a_table" })).rejects.toThrow("depends on itself");
-    await expect(build({ after: "gone" })).rejects.toThrow(
-      "b_view depends on gone, which the manifest does not have",
-    );
-    await expect(build({ materialized: "snapshot" })).rejects.toThrow(
-      "cannot build a relation materialized as snapshot",
-    );
   });
 });
