@@ -1,8 +1,6 @@
-import { filterParameters } from "../model/column-filters.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import type { CursorRequest, ResolvedQuery, Selection } from "../model/query.js";
-import type { Tier } from "../model/tier.js";
 import { conditionError } from "../request/own-rows.js";
 import { checkCursor, rowsState, SortKeyTooLong } from "../response/cursors.js";
 import { matchesTag, versionTag } from "../response/entity-tag.js";
@@ -15,7 +13,6 @@ import {
   QueryAbandoned,
   type QueryContext,
   type ResultColumns,
-  SharedSortKey,
   TooManyDigits,
   TooManyRows,
 } from "../warehouse/warehouse.js";
@@ -70,7 +67,7 @@ export async function run(
       return { resolved, result: null, version, tag, hasMore: false, total: null };
     return await read(gateway, endpoint, resolved, prepared, reader);
   } catch (error) {
-    return errorOf(gateway, endpoint, resolved, reader, error);
+    return errorOf(gateway, endpoint, reader, error);
   }
 }
 
@@ -95,7 +92,7 @@ export async function summarize(
     const entries = dates.map(({ name }, i) => [name, bounds[i]] as const);
     return { count, dates: Object.fromEntries(entries.filter(([, bound]) => bound?.min != null)) };
   } catch (error) {
-    return errorOf(gateway, endpoint, resolved, reader, error);
+    return errorOf(gateway, endpoint, reader, error);
   }
 }
 
@@ -241,36 +238,16 @@ const RETRY_SECONDS = 1;
 export function errorOf(
   { log }: Gateway,
   endpoint: Endpoint,
-  { query }: Resolved,
   { tier, requestId }: QueryCaller,
   error: unknown,
 ): HttpError | null {
   if (error instanceof QueryAbandoned) return null;
-  if (error instanceof TooManyRows) return tooManyRows(error, endpoint, query, tier);
+  if (error instanceof TooManyRows) return httpError("tooManyRows", { tier, max: error.limit });
   if (error instanceof Overloaded) return httpError("overloaded", { n: RETRY_SECONDS });
   if (error instanceof SortKeyTooLong) return httpError("sortKeyTooLong");
-  if (error instanceof SharedSortKey) return httpError("sortKeyShared");
   log.error({ requestId, route: endpoint.path, err: error }, "query failed");
   if (error instanceof TooManyDigits) return httpError("tooManyDigits", { name: error.column });
   return error instanceof DatabaseUnreachable
     ? httpError("unreachable", { n: RETRY_SECONDS })
     : httpError("queryFailed");
-}
-
-/** Filters by key columns read fewer rows; those in the request are to be narrowed. */
-function tooManyRows(error: TooManyRows, endpoint: Endpoint, query: ResolvedQuery, tier: Tier): HttpError {
-  const used = new Set(query.selection.conditions.map(({ name }) => name));
-  const helpful = filterParameters(endpoint)
-    .filter(
-      ({ column, operator }) => error.columns.includes(column) && operator !== "ne" && operator !== "null",
-    )
-    .map(({ name }) => name);
-  const unused = helpful.filter((name) => !used.has(name));
-  const advice =
-    unused.length > 0
-      ? `Filter by ${unused.join(" or ")}.`
-      : helpful.length > 0
-        ? `Ask for less by ${helpful.join(" or ")}.`
-        : "No filter of this endpoint reads fewer.";
-  return httpError("tooManyRows", { tier, max: error.limit, advice });
 }

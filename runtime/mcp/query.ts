@@ -74,7 +74,7 @@ async function readReply(
   try {
     return answer.result && (await replyOf(answer.result, answer.hasMore));
   } catch (error) {
-    return errorOf(gateway, endpoint, resolved, reader, error);
+    return errorOf(gateway, endpoint, reader, error);
   }
 }
 

@@ -82,11 +82,6 @@ export const ERRORS = {
       "The sort key of the page's last row does not fit into a cursor. Sort by other columns, or page by offset.",
     when: "the last row's sort columns are too long for a cursor (8 KiB)",
   },
-  sortKeyShared: {
-    status: 400,
-    detail: "More rows than 'limit' share one sort key, so the page cannot end. Ask for a larger 'limit'.",
-    when: "ClickHouse only: more rows share one sort key than fit on a page, although the key is declared unique",
-  },
   cursorWithOffset: {
     status: 400,
     detail: "'cursor' and 'offset' exclude each other. Send one of them.",
@@ -203,8 +198,9 @@ export const ERRORS = {
   },
   tooManyRows: {
     status: 400,
-    detail: "This request would read more than {max} rows of the database, the limit of {tier}. {advice}",
-    when: "the ClickHouse query would read more rows than MAX_ROWS_READ; the advice names filters that read fewer",
+    detail:
+      "This request would read more than {max} rows of the database, the limit of {tier}. Narrow its filters.",
+    when: "the ClickHouse query would read more rows than MAX_ROWS_READ",
   },
   queryOnPost: {
     status: 400,

@@ -26,8 +26,6 @@ export interface ResultColumn {
    * the same while the storage does: its rows have no version.
    */
   readonly storage?: string | null;
-  /** Rows that each query of the relation reads whatever it selects. */
-  readonly scannedRows?: number;
   /** IANA time zone of a `timestamp` without zone; UTC when absent. */
   readonly timezone?: string;
   /** Whether its numbers are strings in `json-strings`; where no type is declared, the engine's type decides. */
@@ -60,7 +58,7 @@ export interface RowStream {
   readonly columns: ResultColumns;
   /** Chunks of what `BufferedRows` has as a whole, none of them empty. Rejects when the database fails. */
   readonly chunks: RowChunks;
-  /** As of `BufferedRows`. A page that is a stream may have fewer rows than its limit. */
+  /** As of `BufferedRows`. */
   readonly next?: KeyValues | null;
 }
 
@@ -131,20 +129,10 @@ export class RelationMissing extends Error {
 /** A query is not run: it would read more rows than its caller's tier may (`MAX_ROWS_READ`). */
 export class TooManyRows extends Error {
   readonly limit: number;
-  /** Columns of the database by which a filter reads fewer rows. */
-  readonly columns: readonly string[];
 
-  constructor(limit: number, columns: readonly string[]) {
+  constructor(limit: number) {
     super(`The query would read more than ${String(limit)} rows.`);
     this.limit = limit;
-    this.columns = columns;
-  }
-}
-
-/** More rows than a page has share one sort key, which was declared unique: no page can end between them. */
-export class SharedSortKey extends Error {
-  constructor() {
-    super("More rows than fit into a page share one sort key.");
   }
 }
 

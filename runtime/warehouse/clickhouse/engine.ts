@@ -22,8 +22,8 @@ import { ClickhouseError, isRelationChange, isTooManyRows, translated } from "./
 import { filterType, parseType } from "./filter-types.js";
 import { nextRow, selectKeyed } from "./keyed-pages.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
-import { checkLimits, limitSettings, LIST, requireAtMost, RoleSettings } from "./settings.js";
-import { keyColumnsOf, type ReadRows } from "./storage.js";
+import { checkLimits, limitSettings, LIST, RoleSettings } from "./settings.js";
+import type { ReadRows } from "./storage.js";
 import { bodyReader, lookAhead, openStream, readFirst, type RunningQuery } from "./stream.js";
 
 /** What queries may use of the server. */
@@ -79,7 +79,7 @@ class ClickhouseEngine extends BaseEngine {
     const source = await this.#source(query, columns);
     const select = selectAggregate(source, bounded, query.selection);
     const read = this.#readerFor(query, context);
-    const [row = {}] = await this.#withinLimit(source, context.tier, () =>
+    const [row = {}] = await this.#withinLimit(context.tier, () =>
       read<Readonly<Record<string, unknown>>>(printed(select, "ndjson")),
     );
     return readAggregate(row, bounded);
@@ -134,7 +134,7 @@ class ClickhouseEngine extends BaseEngine {
       const following = next === null ? [] : await this.#readerFor(page, context)(next);
       return { ...rows, hasMore: following.length > 0 };
     };
-    return this.#withinLimit(source, context.tier, () =>
+    return this.#withinLimit(context.tier, () =>
       keyset === undefined
         ? select(query)
         : selectKeyed(query, keyset, source, { read: this.#readerFor(query, context), select }),
@@ -142,14 +142,13 @@ class ClickhouseEngine extends BaseEngine {
   }
 
   /** Runs a query that may read no more rows than its tier. Rejects with `TooManyRows`. */
-  async #withinLimit<T>({ relation, columns }: Source, tier: Tier, run: () => Promise<T>): Promise<T> {
+  async #withinLimit<T>(tier: Tier, run: () => Promise<T>): Promise<T> {
     const limit = this.#limits.maxRowsRead[tier];
-    requireAtMost(limit, columns);
     try {
       return await run();
     } catch (error) {
       if (limit === 0 || !isTooManyRows(error)) throw error;
-      throw new TooManyRows(limit, await keyColumnsOf(relation, (statement) => this.#read(statement)));
+      throw new TooManyRows(limit);
     }
   }
 

@@ -18,7 +18,6 @@ interface Table {
   readonly query: string;
   /** Expressions of its `ALIAS` columns. */
   readonly aliases: string;
-  readonly rows: number | null;
 }
 
 /** The parts of a table. */
@@ -29,14 +28,6 @@ interface Parts {
   readonly changes: string;
   /** Changes with a merge too. */
   readonly merges: string;
-}
-
-/** What is known of the rows of a relation. */
-export interface Storage {
-  /** Changes whenever the rows may have changed; null where nothing proves that they have not. */
-  readonly id: string | null;
-  /** Rows of the tables without parts beneath it: a query reads them whole. Infinite where their number is not known. */
-  readonly scannedRows: number;
 }
 
 /** Names in one statement: ClickHouse refuses a parameter of more than 128 KiB. */
@@ -54,45 +45,30 @@ const VIEWS: ReadonlySet<string> = new Set(["View", "MaterializedView"]);
 const NO_UUID = "00000000-0000-0000-0000-000000000000";
 
 /**
- * The storage of a relation: definition and parts of each table beneath its views. It has an id where each name in a view is
- * a table that is found, each function gives the same for the same rows, and each table has parts.
+ * Identifies the storage of a relation, definition and parts of each table beneath its views: it changes whenever the rows may
+ * have changed. Null unless each name in a view is a table that is found, each function gives the same for the same rows, and
+ * each table has parts.
  */
-export async function storageOf(relation: Relation, read: ReadRows, functions: Functions): Promise<Storage> {
+export async function storageOf(
+  relation: Relation,
+  read: ReadRows,
+  isDeterministic: IsDeterministic,
+): Promise<string | null> {
   const { tables, isComplete } = await tablesOf(relation, read);
   const stored = tables.filter(({ engine }) => !VIEWS.has(engine));
   const isProven =
     isComplete &&
     stored.every(({ engine, uuid }) => HAS_PARTS.test(engine) && uuid !== NO_UUID) &&
-    tables.every((table) => calls(expressionsOf(table)).every((name) => functions.isDeterministic(name)));
-  const isCounted = !tables.some((table) =>
-    calls(expressionsOf(table)).some((name) => functions.isUnlimited(name)),
-  );
-  const scannedRows = isCounted ? stored.reduce((sum, table) => sum + scannedOf(table), 0) : Infinity;
-  if (!isProven) return { id: null, scannedRows };
+    tables.every((table) => calls(expressionsOf(table)).every(isDeterministic));
+  if (!isProven) return null;
   const parts = await read<Parts>(selectParts(stored));
   const partsOf = new Map(parts.map((each) => [relationKey([each.database, each.name]), each]));
   const found = tables.map((table) => {
     const { changes = "", merges = "" } = partsOf.get(relationKey([table.database, table.name])) ?? {};
     const keepsRows = KEEPS_ROWS.test(table.engine) && !/\bTTL\b/.test(table.definition);
-    return [table.uuid, table.definition, table.rows, keepsRows ? changes : merges].join(" ");
+    return [table.uuid, table.definition, keepsRows ? changes : merges].join(" ");
   });
-  return { id: hash("sha1", found.sort().join("\n")), scannedRows };
-}
-
-/** Rows that each query reads. ClickHouse limits those of parts itself; the other servers of a `Distributed` table report theirs. */
-function scannedOf({ engine, rows }: Table): number {
-  return HAS_PARTS.test(engine) || engine === "Distributed" ? 0 : (rows ?? Infinity);
-}
-
-/** Columns of the primary keys and of the partitions of the tables beneath a relation: a filter by one reads fewer rows. */
-export async function keyColumnsOf(relation: Relation, read: ReadRows): Promise<readonly string[]> {
-  const { tables } = await tablesOf(relation, read);
-  const databases = array([...new Set(tables.map(({ database }) => database))], "String");
-  const names = array([...new Set(tables.map(({ name }) => name))], "String");
-  const keys =
-    finished(sql`SELECT DISTINCT name FROM system.columns WHERE database IN ${databases} AND table IN ${names}
-    AND (is_in_primary_key OR is_in_partition_key) FORMAT JSONEachRow`);
-  return (await read<{ readonly name: string }>(keys)).map(({ name }) => name);
+  return hash("sha1", found.sort().join("\n"));
 }
 
 /** A materialized view does not run its query when it is read. */
@@ -133,13 +109,9 @@ async function tablesOf(relation: Relation, read: ReadRows): Promise<FoundTables
   return { tables: [...tables.values()], isComplete };
 }
 
-/** The tables that a view may read: every qualified name in its query; and the table of a `Distributed` one on this server. */
-function sourcesOf({ engine, database, uuid, query, definition }: Table) {
+/** The tables that a view may read: every qualified name in its query. */
+function sourcesOf({ engine, database, uuid, query, definition }: Table): readonly SourceName[] {
   if (engine === "View") return namesIn(query);
-  if (engine === "Distributed") {
-    const [, schema = "", name = ""] = DISTRIBUTED.exec(definition) ?? [];
-    return [{ name: [schema, name] as const, isTable: false }];
-  }
   if (engine !== "MaterializedView") return [];
   const [, schema, name] = TARGET.exec(definition) ?? [];
   // Without a target it keeps its rows in a table of its own.
@@ -153,15 +125,13 @@ function sourcesOf({ engine, database, uuid, query, definition }: Table) {
 /** A name of two parts. ClickHouse stores views with the database before each table. */
 const QUALIFIED = /(`(?:[^`\\]|\\.)+`|\b[A-Za-z_]\w*)\.(`(?:[^`\\]|\\.)+`|[A-Za-z_]\w*)/;
 
-const DISTRIBUTED = /ENGINE = Distributed\('[^']*', '([^']*)', '([^']*)'/;
-
 const TARGET = new RegExp(`^CREATE MATERIALIZED VIEW [^(]*? TO ${QUALIFIED.source}`);
 
 function selectTables(names: readonly Relation[]): Statement {
   const databases = array([...new Set(names.map(([database]) => database))], "String");
   const tables = array([...new Set(names.map(([, table]) => table))], "String");
   return finished(sql`SELECT t.database AS database, t.name AS name, t.engine AS engine, toString(t.uuid) AS uuid,
-      t.create_table_query AS definition, t.as_select AS query, t.total_rows AS rows, ifNull(c.expressions, '') AS aliases
+      t.create_table_query AS definition, t.as_select AS query, ifNull(c.expressions, '') AS aliases
     FROM (SELECT * FROM system.tables WHERE database IN ${databases} AND name IN ${tables}) AS t
     LEFT JOIN (SELECT database, table, arrayStringConcat(groupArray(default_expression), ', ') AS expressions FROM system.columns
       WHERE default_kind = 'ALIAS' AND database IN ${databases} AND table IN ${tables} GROUP BY database, table) AS c
@@ -226,12 +196,8 @@ function calls(expression: string): readonly string[] {
   return names.map((name) => name.toLowerCase()).filter((name) => !KEYWORDS.has(name));
 }
 
-export interface Functions {
-  /** Whether it gives the same value for the same rows: what ClickHouse itself allows in its query cache. */
-  isDeterministic(name: string): boolean;
-  /** Whether it is a table function of which ClickHouse reads more rows than `max_rows_to_read`. */
-  isUnlimited(name: string): boolean;
-}
+/** Whether a function gives the same value for the same rows: what ClickHouse itself allows in its query cache. */
+export type IsDeterministic = (name: string) => boolean;
 
 interface FunctionRow {
   readonly name: string;
@@ -240,12 +206,6 @@ interface FunctionRow {
   readonly deterministic?: 0 | 1 | null;
   readonly is_deterministic?: 0 | 1 | null;
 }
-
-/** Table functions that end at `max_rows_to_read`, or have few rows; those of which nothing is known are not among them. */
-const LIMITED =
-  /^(numbers|zeros|generate_?series|generaterandom|values|null|format|remote|cluster|dictionary|loop|view)(_mt|secure|allreplicas|ifpermitted)?$/;
-
-const TABLE_FUNCTIONS: Statement = finished(sql`SELECT name FROM system.table_functions FORMAT JSONEachRow`);
 
 /** A function of users may be replaced; table functions are not among these. */
 const FUNCTIONS: Statement = finished(
@@ -256,11 +216,8 @@ const FUNCTIONS: Statement = finished(
 const COMBINATORS =
   /(if|array|map|state|simplestate|merge|mergestate|foreach|distinct|ordefault|ornull|resample|argmin|argmax)$/;
 
-export async function readFunctions(read: ReadRows): Promise<Functions> {
-  const [rows, tables] = await Promise.all([
-    read<FunctionRow>(FUNCTIONS),
-    read<Pick<FunctionRow, "name">>(TABLE_FUNCTIONS),
-  ]);
+export async function readFunctions(read: ReadRows): Promise<IsDeterministic> {
+  const rows = await read<FunctionRow>(FUNCTIONS);
   const names = (from: readonly FunctionRow[]): Set<string> =>
     new Set(from.map(({ name }) => name.toLowerCase()));
   const aggregates = names(rows.filter((row) => row.is_aggregate === 1));
@@ -271,9 +228,5 @@ export async function readFunctions(read: ReadRows): Promise<Functions> {
     scalars.has(name) ||
     aggregates.has(name) ||
     (COMBINATORS.test(name) && isDeterministic(name.replace(COMBINATORS, "")));
-  const unlimited = new Set(
-    tables.map(({ name }) => name.toLowerCase()).filter((name) => !LIMITED.test(name)),
-  );
-  // A function of both kinds, such as `file`, is rare in a view.
-  return { isDeterministic, isUnlimited: (name) => unlimited.has(name) };
+  return isDeterministic;
 }
