@@ -19,10 +19,10 @@ import {
 } from "./reference.js";
 
 /** Requests with valid parameters, each compared with what the database says by SQL of this test's own. */
-const REQUESTS = 2000;
+const REQUESTS = 800;
 
 /** The same with column filters and chosen columns. */
-const FILTERED_REQUESTS = 2000;
+const FILTERED_REQUESTS = 800;
 
 const MAX_LIMIT = 250;
 

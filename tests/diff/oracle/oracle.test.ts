@@ -8,7 +8,7 @@ import { EXPLAINED, EXPLAINED_ON_CLICKHOUSE } from "./explained.js";
 import { serveCases } from "./serve.js";
 import { type Case, casesOf } from "./cases.js";
 import { CLICKHOUSE_TYPES, translated } from "./clickhouse.js";
-import { byEngine, engine } from "../../support/engines.js";
+import { byEngine } from "../../support/engines.js";
 import { row, type } from "../feature-model.js";
 
 /** One change in one direction: what `diff` says, and what callers notice. */
@@ -20,9 +20,13 @@ interface Judged {
 }
 
 const all = byEngine({ postgres: () => casesOf(TABLE), clickhouse: clickhouseCases })();
-/** ClickHouse takes six milliseconds per request: every eighth case, from `ORACLE_SEED` on. */
-const seed = Number(process.env["ORACLE_SEED"] ?? 0) % 8;
-const cases = engine === "postgres" ? all : all.filter((_, i) => i % 8 === seed);
+/**
+ * One direction of each change, others in the next run; ClickHouse takes six milliseconds per request: every 16th.
+ * `ORACLE_SHARE=1` judges all.
+ */
+const share = Number(process.env["ORACLE_SHARE"] ?? byEngine({ postgres: 2, clickhouse: 16 }));
+const seed = Date.now();
+const cases = all.filter((_, i) => (seed + i + Math.floor(i / 2)) % share === 0);
 const own = byEngine({ postgres: EXPLAINED, clickhouse: EXPLAINED_ON_CLICKHOUSE });
 const explained = { ...EXPLAINED, ...own };
 
@@ -71,7 +75,8 @@ it("calls no change compatible that a caller notices, and every disagreement is 
     ),
   );
   const changes = new Set(disagreements.map(({ change }) => change));
-  const unused = judged.filter(({ change }) => change in own && !changes.has(change));
+  // Several rows may have one name, of which one disagrees.
+  const unused = judged.filter(({ change }) => share === 1 && change in own && !changes.has(change));
   expect(unused.map(({ change }) => change)).toEqual([]);
   const known = new Set(all.map(({ change }) => change));
   expect(Object.keys(explained).filter((change) => !known.has(change))).toEqual([]);
