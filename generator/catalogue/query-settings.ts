@@ -2,7 +2,6 @@ import {
   type ColumnFilter,
   type ColumnFilterType,
   type Endpoint,
-  CURSOR_FIELDS,
   PAGE_FIELDS,
   SORT_FIELDS,
 } from "@routewright/runtime/model";
@@ -83,7 +82,7 @@ function cursorProblems(model: Model, settings: ApiSettings | null): readonly Co
   if (typeof cursor !== "boolean")
     return [{ path, message: `${formatValue(cursor)} is not a boolean.`, hint: "Write `cursor: true`." }];
   if (!cursor || settings === null) return [];
-  const taken = settings.parameters.find(({ name }) => (CURSOR_FIELDS as readonly string[]).includes(name));
+  const taken = settings.parameters.find(({ name }) => name === "cursor");
   if (taken !== undefined) {
     const message = `A parameter has the name ${formatValue(taken.name)}, which pages by cursor use.`;
     return [{ path, message, hint: "Rename the parameter." }];
@@ -156,7 +155,7 @@ function filterProblems({ routewright, columns }: Model, settings: ApiSettings |
   const reserved = [
     ...PAGE_FIELDS,
     ...SORT_FIELDS,
-    ...(routewright["cursor"] === true ? CURSOR_FIELDS : []),
+    ...(routewright["cursor"] === true ? ["cursor"] : []),
     "fields",
   ];
   const parameters = settings?.parameters.map(({ name }) => name) ?? [];

@@ -200,10 +200,7 @@ function pageMembers({ pagination, cursor }: Endpoint): Member[] {
     optional("offset", "number", "Rows to skip. Default 0."),
     ...(cursor === undefined
       ? []
-      : [
-          optional("cursor", "string", "The page behind another: `next_cursor` of that one."),
-          optional("consistent", "boolean", "Answer 409 once the rows have changed since the first page."),
-        ]),
+      : [optional("cursor", "string", "The page behind another: `next_cursor` of that one.")]),
   ];
 }
 

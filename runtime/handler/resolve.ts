@@ -4,7 +4,7 @@ import { httpError, isHttpError, type Result } from "../model/errors.js";
 import type { RowFormat, Selection } from "../model/query.js";
 import type { Authorization } from "../request/authorize.js";
 import { ownRows } from "../request/own-rows.js";
-import { readCursorFields } from "../request/page-fields.js";
+import { readCursor } from "../request/page-fields.js";
 import {
   bodyFields,
   NO_FIELDS,
@@ -14,7 +14,6 @@ import {
 } from "../request/request-fields.js";
 import {
   type KeyedQuery,
-  readBom,
   readParameters,
   resolveDefaultQuery,
   resolveQuery,
@@ -97,14 +96,11 @@ export function resolve(
   };
   if (fields === NO_FIELDS && own === null && endpoint.cursor === undefined)
     return withFields(resolveDefaultQuery(endpoint, options), fields);
-  const bom = readBom(endpoint, options.format, fields);
-  if (isHttpError(bom)) return bom;
-  const selection = readParameters(endpoint, bom.fields, source);
+  const selection = readParameters(endpoint, fields, source);
   if (isHttpError(selection)) return selection;
   const selected = own === null ? selection : { ...selection, conditions: [own, ...selection.conditions] };
-  const query = bom.isWanted ? { ...options, bom: true as const } : options;
-  if (endpoint.cursor === undefined) return { ...resolveQuery(endpoint, selected, query), fields };
-  return withFields(resolvePage(gateway, endpoint, bom.fields, selected, query), fields);
+  if (endpoint.cursor === undefined) return { ...resolveQuery(endpoint, selected, options), fields };
+  return withFields(resolvePage(gateway, endpoint, fields, selected, options), fields);
 }
 
 function withFields(resolved: Result<KeyedQuery>, fields: RawFields): Result<Resolved> {
@@ -119,12 +115,12 @@ function resolvePage(
   selection: Selection,
   options: Parameters<typeof resolveQuery>[2],
 ): Result<KeyedQuery> {
-  const read = readCursorFields(fields);
-  if (isHttpError(read)) return read;
+  const cursor = readCursor(fields);
+  if (isHttpError(cursor)) return cursor;
   const scope = cursors.scopeOf(endpoint, selection);
-  const position = read.text === null ? null : cursors.read(read.text, scope);
-  if (read.text !== null && position === null) return httpError("invalidCursor");
+  const position = cursor === null ? null : cursors.read(cursor, scope);
+  if (cursor !== null && position === null) return httpError("invalidCursor");
   const keyset = { scope, after: position?.values ?? null };
   const resolved = resolveQuery(endpoint, { ...selection, keyset }, options);
-  return { ...resolved, cursor: { position, isConsistent: read.isConsistent } };
+  return { ...resolved, position };
 }

@@ -1,8 +1,8 @@
 import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
-import type { CursorRequest, ResolvedQuery, Selection } from "../model/query.js";
+import type { ResolvedQuery, Selection } from "../model/query.js";
 import { conditionError } from "../request/own-rows.js";
-import { checkCursor, rowsState, SortKeyTooLong } from "../response/cursors.js";
+import { SortKeyTooLong, typesOf } from "../response/cursors.js";
 import { matchesTag, versionTag } from "../response/entity-tag.js";
 import type { QueryResult } from "../response/result-service.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
@@ -52,10 +52,10 @@ export async function run(
   reader: QueryCaller,
 ): Promise<Result<Answer> | null> {
   try {
-    const { cursor, query } = resolved;
+    const { position, query } = resolved;
     const known = gateway.versions.of(endpoint.upstreamNodes);
     const hasStorage =
-      known !== null || gateway.results.hasCache || reader.isWhole === true || cursor !== undefined;
+      known !== null || gateway.results.hasCache || reader.isWhole === true || position !== undefined;
     const columns =
       hasStorage || query.selection.conditions.length > 0
         ? await gateway.warehouse.columns(query.relation, known?.id ?? null, hasStorage)
@@ -65,7 +65,7 @@ export async function run(
     const { version, tag } = prepared;
     if (tag !== null && matchesTag(tag, reader.ifNoneMatch))
       return { resolved, result: null, version, tag, hasMore: false, total: null };
-    return await read(gateway, endpoint, resolved, prepared, reader);
+    return await read(gateway, resolved, prepared, reader);
   } catch (error) {
     return errorOf(gateway, endpoint, reader, error);
   }
@@ -112,7 +112,7 @@ interface Prepared {
 
 function prepare(
   gateway: Gateway,
-  { query, key, cursor }: Resolved,
+  { query, key, position }: Resolved,
   known: DataVersion | null,
   columns: ResultColumns | null,
 ): Result<Prepared> {
@@ -122,43 +122,27 @@ function prepare(
   if (error) return conditionError(error);
   const { storage = "" } = columns[0] ?? {};
   const version = storage === null ? null : known;
-  const checked = cursor === undefined ? query : checkedPage(query, cursor, columns, version);
-  if (isHttpError(checked)) return checked;
   const tag = version === null ? null : versionTag(version, key, columns);
-  return { query: checked, build, version, storage, tag };
-}
-
-/** The query with what the cursor of the next page holds, or why its own cursor is refused. */
-function checkedPage(
-  query: ResolvedQuery,
-  cursor: CursorRequest,
-  columns: ResultColumns,
-  version: DataVersion | null,
-): Result<ResolvedQuery> {
   const { keyset, ...selection } = query.selection;
-  const state = rowsState(query.selection, columns, version?.id ?? null);
-  const refused = checkCursor(cursor, state);
-  if (refused) return refused;
-  return { ...query, selection: { ...selection, ...(keyset && { keyset: { ...keyset, state } }) } };
+  if (keyset === undefined) return { query, build, version, storage, tag };
+  const types = typesOf(query.selection, columns);
+  if (position && position.types !== types) return httpError("invalidCursor");
+  const page = { ...query, selection: { ...selection, keyset: { ...keyset, types } } };
+  return { query: page, build, version, storage, tag };
 }
 
 async function read(
   gateway: Gateway,
-  endpoint: Endpoint,
   resolved: Resolved,
   { query, build, version, storage, tag }: Prepared,
   reader: QueryCaller,
-): Promise<Result<Answer>> {
+): Promise<Answer> {
   const context = contextOf(reader, build);
   const key = `${storage ?? ""}\0${resolved.key}`;
   const wholeKey = reader.isWhole === true ? `${version?.id ?? ""}\0${key}` : null;
   const whole = wholeKey === null ? undefined : gateway.wholeResults.get(wholeKey);
   const result = whole ?? (await gateway.results.get(key, query, context, storage !== null));
   try {
-    if (resolved.cursor?.isConsistent && !(await isUnchanged(gateway, endpoint, version, storage))) {
-      await endOf(result);
-      return httpError("rowsChanged");
-    }
     const hasMore =
       knownNextPage(result, query.selection) ?? (await hasNextPage(gateway, query, query.selection, context));
     const total = reader.wantsTotal === true ? await totalOf(gateway, result, query, context) : null;
@@ -166,29 +150,14 @@ async function read(
       wholeKey === null ? result : await gateway.wholeResults.complete(wholeKey, result, hasMore);
     return { resolved, result: complete, version, tag, hasMore, total };
   } catch (error) {
-    await endOf(result);
+    // Otherwise the connection and the caller's share of a stream would stay in use.
+    if (result.result.kind === "stream") await result.result.stream.chunks.return();
     throw error;
   }
 }
 
 function contextOf({ callerId, tier, isStillNeeded }: QueryCaller, version: string | null): QueryContext {
   return { callerId, tier, version, isStillNeeded };
-}
-
-/** Ends a result that is not sent: otherwise the connection and the caller's share of a stream would stay in use. */
-async function endOf({ result }: QueryResult): Promise<void> {
-  if (result.kind === "stream") await result.stream.chunks.return();
-}
-
-/** Whether the rows that were just read are those of the version with which the request began. */
-async function isUnchanged(
-  { versions, warehouse }: Gateway,
-  { upstreamNodes, relation }: Endpoint,
-  version: DataVersion | null,
-  storage: string | null,
-): Promise<boolean> {
-  const [column] = await warehouse.columns(relation, version?.id ?? null, "now");
-  return versions.of(upstreamNodes)?.id === version?.id && (column?.storage ?? "") === storage;
 }
 
 /** Whether rows follow the page; null for a stream, whose headers are sent before that is known. */

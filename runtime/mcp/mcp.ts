@@ -235,7 +235,7 @@ function failureText({ status, body }: QueryReply, endpoint: CatalogueEndpoint):
     ...(parameters ?? []).map(({ name }) => name),
     ...filters.map(({ column, operators }) => `${column}[${operators.join("|")}]`),
     ...(pagination === null ? [] : ["limit", "offset"]),
-    ...(endpoint.cursor === undefined ? [] : ["cursor", "consistent"]),
+    ...(endpoint.cursor === undefined ? [] : ["cursor"]),
     ...(sortable_fields.length === 0 ? [] : ["sort_by", "sort_direction"]),
   ];
   return `${text} The endpoint takes: ${names.join(", ") || "no parameters"}.`;

@@ -177,6 +177,4 @@ export function atFormerPath(endpoint: Endpoint, { path, sunset }: FormerPath): 
 
 /** Parameters of paginated and of sortable endpoints, besides the declared ones. */
 export const PAGE_FIELDS = ["limit", "offset"] as const;
-/** Of an endpoint with cursors. */
-export const CURSOR_FIELDS = ["cursor", "consistent"] as const;
 export const SORT_FIELDS = ["sort_by", "sort_direction"] as const;

@@ -87,12 +87,6 @@ export const ERRORS = {
     detail: "'cursor' and 'offset' exclude each other. Send one of them.",
     when: "both are sent",
   },
-  rowsChanged: {
-    status: 409,
-    detail:
-      "The rows have changed since the first page, or their version is unknown. Ask for the first page again, or leave 'consistent' out.",
-    when: "`consistent=true` is sent, and the rows were built again since the first page, or the server knows no build of them",
-  },
   filterRequired: {
     status: 400,
     detail: "At least one business filter is required for this endpoint.",
@@ -126,40 +120,10 @@ export const ERRORS = {
     detail: "Parameter '{name}' expects a single value.",
     when: "a list or an object is sent for a parameter that takes one value",
   },
-  notDate: {
+  valueNotOfType: {
     status: 400,
-    detail: "Parameter '{name}' must be a date in YYYY-MM-DD format.",
-    when: "the value is not a calendar date",
-  },
-  valueNotInteger: {
-    status: 400,
-    detail: "Parameter '{name}' must be an integer.",
-    when: "the column holds integers, and the value is not one",
-  },
-  valueNotNumber: {
-    status: 400,
-    detail: "Parameter '{name}' must be a number.",
-    when: "the column holds numbers, and the value is not one",
-  },
-  valueNotBoolean: {
-    status: 400,
-    detail: "Parameter '{name}' must be a boolean.",
-    when: "the column holds booleans, and the value is not one",
-  },
-  valueNotUuid: {
-    status: 400,
-    detail: "Parameter '{name}' must be a UUID.",
-    when: "the column holds UUIDs, and the value is not one",
-  },
-  valueNotAddress: {
-    status: 400,
-    detail: "Parameter '{name}' must be an IP address.",
-    when: "the column holds IP addresses, and the value is neither an address nor a network such as `10.0.0.0/8`",
-  },
-  valueNotDateTime: {
-    status: 400,
-    detail: "Parameter '{name}' must be a date-time.",
-    when: "the column holds times, and the value is not an RFC 3339 date-time",
+    detail: "Parameter '{name}' must be {type}.",
+    when: "the value is not of the column's type: `an integer`, `a number`, `a boolean`, `a UUID`, `a date in YYYY-MM-DD format`, `a date-time` (RFC 3339), `an IP address` (or a network)",
   },
   valueNotAccepted: {
     status: 400,

@@ -26,38 +26,24 @@ export interface Page {
 /** The sort key of a row: a value per key, in the text form of the database. */
 export type KeyValues = readonly (string | null)[];
 
-/** The rows from which a cursor was made. */
-export interface RowsState {
-  /** Digest of the sort columns' types: values of one type are not those of another. */
-  readonly types: string;
-  /** Digest of the version of the rows; empty where it is unknown. */
-  readonly version: string;
-}
-
 /** A page whose result names the sort key of its last row, with which the next page begins. The sort keys are unique. */
 export interface Keyset {
   /** Identifies the endpoint, the filters and the sort: cursors made in another scope are refused. */
   readonly scope: string;
   /** Sort key of the row before the page; null for a page by `offset`. */
   readonly after: KeyValues | null;
-  /** Written into the cursor of the next page; known once the columns are looked up. */
-  readonly state?: RowsState;
+  /** Digest of the sort columns' types, for the cursor of the next page; known once the columns are looked up. */
+  readonly types?: string;
   /** Sort key of the last row of the page, where the engine looks it up before the rows. */
   readonly upTo?: KeyValues;
 }
 
 /** What a cursor holds. */
-export interface Position extends RowsState {
+export interface Position {
   /** Sort key of the row before the page. */
   readonly values: KeyValues;
-}
-
-/** How a request to an endpoint with cursors is to be answered. */
-export interface CursorRequest {
-  /** Of the cursor sent; null for a page by `offset`. */
-  readonly position: Position | null;
-  /** Whether rows of another version are refused: `consistent=true`. */
-  readonly isConsistent: boolean;
+  /** Digest of the sort columns' types: values of one type are not those of another. */
+  readonly types: string;
 }
 
 /** The rows of a relation that a request selects, in their order. */
@@ -92,8 +78,6 @@ export interface ResolvedQuery {
   readonly relation: Relation;
   readonly selection: Selection;
   readonly format: RowFormat;
-  /** Whether a CSV begins with U+FEFF, by which Excel recognizes UTF-8. */
-  readonly bom?: true;
   /** A query that runs longer is cancelled; 0: no limit. */
   readonly timeoutMs: number;
 }
@@ -112,15 +96,9 @@ function columnsKey(columns: readonly Column[] = NO_COLUMNS): string {
 const NO_COLUMNS: readonly Column[] = [];
 
 /** U+0000 separates the parts: no name or value of a query can contain it. */
-export function queryKey({
-  relation: [schema, name],
-  selection,
-  format,
-  bom,
-  timeoutMs,
-}: ResolvedQuery): string {
+export function queryKey({ relation: [schema, name], selection, format, timeoutMs }: ResolvedQuery): string {
   const { conditions, sort, page, keyset } = selection;
-  let key = `${schema}\0${name}\0${format}${bom ? "+bom" : ""}\0${String(timeoutMs)}\0${columnsKey(selection.columns)}`;
+  let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)}\0${columnsKey(selection.columns)}`;
   if (page !== null)
     key += `\0${String(page.limit)} ${String(page.offset)}${page.envelope === true ? " +" : ""}`;
   for (const { column, operator, value, timezone = "", ...filter } of conditions) {

@@ -73,18 +73,10 @@ function isDirection(text: string): text is Direction {
   return text === "ASC" || text === "DESC";
 }
 
-/** The text of `cursor`, null for a page by `offset`, and whether `consistent=true`. */
-export function readCursorFields(
-  fields: RawFields,
-): Result<{ readonly text: string | null; readonly isConsistent: boolean }> {
+/** The text of `cursor`; null for a page by `offset`. */
+export function readCursor(fields: RawFields): Result<string> | null {
   const text = readField("cursor", fields);
-  const consistent = readField("consistent", fields) ?? "false";
   const offset = fields.get("offset");
-  if (isHttpError(text)) return text;
-  if (isHttpError(consistent)) return consistent;
-  if (text !== null && offset !== undefined && integerText(offset) !== "")
-    return httpError("cursorWithOffset");
-  if (consistent !== "true" && consistent !== "false")
-    return httpError("valueNotBoolean", { name: "consistent" });
-  return { text, isConsistent: consistent === "true" };
+  const hasBoth = text !== null && offset !== undefined && integerText(offset) !== "";
+  return hasBoth && !isHttpError(text) ? httpError("cursorWithOffset") : text;
 }

@@ -1,5 +1,5 @@
 import {
-  type CursorRequest,
+  type Position,
   type RowFormat,
   type Selection,
   type ResolvedQuery,
@@ -11,7 +11,6 @@ import {
   type Column,
   type ColumnFilter,
   type Endpoint,
-  CURSOR_FIELDS,
   PAGE_FIELDS,
   SORT_FIELDS,
   type FilterParameter,
@@ -25,14 +24,13 @@ import { readPage, readSort } from "./page-fields.js";
 export interface KeyedQuery {
   readonly query: ResolvedQuery;
   readonly key: string;
-  /** Of an endpoint with cursors. */
-  readonly cursor?: CursorRequest;
+  /** Of the cursor sent to an endpoint with cursors; null for a page by `offset`. */
+  readonly position?: Position | null;
 }
 
 /** Options of a response besides the selected rows. */
 interface ResponseOptions {
   readonly format: RowFormat;
-  readonly bom?: true;
   readonly timeoutMs: number;
 }
 
@@ -58,22 +56,6 @@ export function resolveDefaultQuery(endpoint: Endpoint, options: ResponseOptions
   const resolved = isHttpError(selection) ? selection : resolveQuery(endpoint, selection, options);
   queries.set(key, resolved);
   return resolved;
-}
-
-/** Whether `?bom=` of a CSV asks for a byte order mark, and the other fields. An endpoint may have a parameter of that name. */
-export function readBom(
-  { parameters }: Endpoint,
-  format: RowFormat,
-  fields: RawFields,
-): Result<{ readonly isWanted: boolean; readonly fields: RawFields }> {
-  const raw = fields.get("bom");
-  const isCsv = format === "csv" || format === "spreadsheet";
-  if (raw === undefined || !isCsv || parameters.some(({ name }) => name === "bom"))
-    return { isWanted: false, fields };
-  const text = readSingle("bom", raw) ?? "false";
-  if (isHttpError(text)) return text;
-  if (text !== "true" && text !== "false") return httpError("valueNotBoolean", { name: "bom" });
-  return { isWanted: text === "true", fields: new Map([...fields].filter(([name]) => name !== "bom")) };
 }
 
 /**
@@ -158,7 +140,7 @@ function isKnown(endpoint: Endpoint, name: string): boolean {
   if (filterParameters(endpoint).some((parameter) => parameter.name === name)) return true;
   if (endpoint.fields && name === "fields") return true;
   if ((SORT_FIELDS as readonly string[]).includes(name)) return !legacy;
-  if (endpoint.cursor && (CURSOR_FIELDS as readonly string[]).includes(name)) return true;
+  if (endpoint.cursor && name === "cursor") return true;
   return pagination !== null && (PAGE_FIELDS as readonly string[]).includes(name);
 }
 
@@ -200,12 +182,14 @@ function readCondition(parameter: FilterParameter, raw: RawValue): Result<Condit
     case "null":
       return value === "true" || value === "false"
         ? { ...parameter, value }
-        : httpError("valueNotBoolean", { name });
+        : httpError("valueNotOfType", { name, type: "a boolean" });
     case "ILIKE":
       return { ...parameter, value: likePattern(value as string) };
     case ">=":
     case "<=":
-      return isDate(value as string) ? { ...parameter, value } : httpError("notDate", { name });
+      return isDate(value as string)
+        ? { ...parameter, value }
+        : httpError("valueNotOfType", { name, type: "a date in YYYY-MM-DD format" });
   }
 }
 

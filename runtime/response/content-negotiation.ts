@@ -74,7 +74,7 @@ export interface Frame {
 
 /** The frame of a query's format. Only JSON has an envelope. */
 export function frameOf(
-  { format, bom, selection: { page, keyset } }: ResolvedQuery,
+  { format, selection: { page, keyset } }: ResolvedQuery,
   columns: ResultColumns,
   nextCursor: string | null,
 ): Frame {
@@ -88,7 +88,7 @@ export function frameOf(
     case "csv":
     case "spreadsheet":
       return {
-        head: `${bom ? "\ufeff" : ""}${columns.map(({ name }) => csvName(name)).join(",")}\r\n`,
+        head: `${columns.map(({ name }) => csvName(name)).join(",")}\r\n`,
         tail: ({ returned }) => (returned !== 0 ? "\r\n" : ""),
       };
     default:

@@ -1,7 +1,6 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import type { Endpoint } from "../model/endpoint.js";
-import { type HttpError, httpError } from "../model/errors.js";
-import type { CursorRequest, KeyValues, Keyset, Position, RowsState, Selection } from "../model/query.js";
+import type { KeyValues, Keyset, Position, Selection } from "../model/query.js";
 import type { ResultColumns } from "../warehouse/warehouse.js";
 
 const MAC_BYTES = 16;
@@ -30,8 +29,8 @@ export class Cursors {
   }
 
   /** The cursor behind the last row of a page. */
-  write({ scope, state }: Keyset, values: KeyValues): string {
-    const payload = JSON.stringify([values, state?.types, state?.version]);
+  write({ scope, types }: Keyset, values: KeyValues): string {
+    const payload = JSON.stringify([values, types]);
     const mac = this.#mac(`${scope}\0${payload}`);
     const cursor = Buffer.concat([mac, Buffer.from(payload)]).toString("base64url");
     if (cursor.length <= MAX_CURSOR_LENGTH) return cursor;
@@ -46,8 +45,8 @@ export class Cursors {
     if (bytes.length <= MAC_BYTES || bytes.toString("base64url") !== text) return null;
     const payload = bytes.toString("utf8", MAC_BYTES);
     if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), this.#mac(`${scope}\0${payload}`))) return null;
-    const [values, types, version] = JSON.parse(payload) as [KeyValues, string, string];
-    return { values, types, version };
+    const [values, types] = JSON.parse(payload) as [KeyValues, string];
+    return { values, types };
   }
 
   #mac(text: string): Buffer {
@@ -55,26 +54,8 @@ export class Cursors {
   }
 }
 
-function typesOf(sort: Selection["sort"], columns: ResultColumns): string {
+/** Digest of the sort columns' types. */
+export function typesOf({ sort }: Selection, columns: ResultColumns): string {
   const types = sort.map(([name]) => columns.find((column) => column.name === name)?.type ?? "");
   return hash("sha1", types.join("\0"), "base64url").slice(0, 8);
-}
-
-/** Empty where the version is unknown. `storage` also changes when dbt replaces the table, before it reports the build. */
-function versionDigest(version: string | null, columns: ResultColumns): string {
-  if (version === null) return "";
-  return hash("sha1", `${version}\0${columns[0]?.storage ?? ""}`, "base64url").slice(0, 16);
-}
-
-/** What the rows of a page are: cursors hold it. */
-export function rowsState({ sort }: Selection, columns: ResultColumns, version: string | null): RowsState {
-  return { types: typesOf(sort, columns), version: versionDigest(version, columns) };
-}
-
-/** Whether a cursor's values are those of the columns' types, and the rows of the version that the caller requires. */
-export function checkCursor({ position, isConsistent }: CursorRequest, state: RowsState): HttpError | null {
-  if (position !== null && position.types !== state.types) return httpError("invalidCursor");
-  if (!isConsistent) return null;
-  const isSame = position === null || position.version === state.version;
-  return state.version !== "" && isSame ? null : httpError("rowsChanged");
 }

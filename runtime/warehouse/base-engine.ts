@@ -9,7 +9,6 @@ import type { SharedResource } from "./shares.js";
 import { SpoolBudget } from "./spool.js";
 import {
   type AggregateResult,
-  type HasStorage,
   type QueryContext,
   type ResultColumn,
   type ResultColumns,
@@ -147,7 +146,7 @@ export abstract class BaseEngine implements Warehouse {
     return limits.length === 0 ? 0 : Math.min(...limits);
   }
 
-  columns(relation: Relation, version: string | null, hasStorage?: HasStorage): Promise<ResultColumns> {
+  columns(relation: Relation, version: string | null, hasStorage?: boolean): Promise<ResultColumns> {
     return this.#relations.columns(relation, version, hasStorage);
   }
 
@@ -157,7 +156,7 @@ export abstract class BaseEngine implements Warehouse {
       const type = found === undefined ? null : this.#database.filterTypeOf(found);
       const values = typeof value === "string" ? [value] : value;
       if (type !== null && values.some((text) => type.parse(text) === undefined))
-        return httpError(type.error, { name });
+        return httpError("valueNotOfType", { name, type: type.kindText });
     }
     return null;
   }

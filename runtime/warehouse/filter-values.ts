@@ -49,16 +49,16 @@ export interface FilterAddress {
   readonly bits: number;
 }
 
-/** The error for a value that is not of a kind. */
-const ERRORS = {
-  integer: "valueNotInteger",
-  number: "valueNotNumber",
-  boolean: "valueNotBoolean",
-  uuid: "valueNotUuid",
-  date: "notDate",
-  time: "valueNotDateTime",
-  address: "valueNotAddress",
-} as const satisfies Readonly<Record<keyof Values, string>>;
+/** The kinds in an error (`valueNotOfType`). */
+export const KIND_TEXTS: Readonly<Record<keyof Values, string>> = {
+  integer: "an integer",
+  number: "a number",
+  boolean: "a boolean",
+  uuid: "a UUID",
+  date: "a date in YYYY-MM-DD format",
+  time: "a date-time",
+  address: "an IP address",
+};
 
 const PARSERS: { readonly [Kind in keyof Values]: (text: string) => Values[Kind] | undefined } = {
   integer: (text) => (/^[+-]?\d+$/.test(text) ? BigInt(text.replace("+", "")) : undefined),
@@ -83,8 +83,8 @@ interface Comparing<Value> {
 /** How a filter compares, by the type of its column. */
 export interface FilterType {
   readonly cast: string;
-  /** The error for a value that is not of the type. */
-  readonly error: (typeof ERRORS)[keyof Values];
+  /** What a value must be, for an error. */
+  readonly kindText: string;
   /** The value in the engine's syntax. Undefined: not a value of the type. Null: outside its range, so that it equals no row. */
   readonly parse: (text: string) => string | null | undefined;
   /** What a value that equals no row is compared as; null where nothing is. */
@@ -104,7 +104,7 @@ export function filterType<Kind extends keyof Values>(
     };
   return {
     cast,
-    error: ERRORS[kind],
+    kindText: KIND_TEXTS[kind],
     parse: parsed(write),
     bound: (text, operator) => parsed((value) => bound?.(value, operator) ?? null)(text) ?? null,
   };

@@ -1,13 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Column, Relation } from "../model/endpoint.js";
-import {
-  type HasStorage,
-  type QueryContext,
-  RelationMissing,
-  type ResultColumn,
-  type ResultColumns,
-} from "./warehouse.js";
+import { type QueryContext, RelationMissing, type ResultColumn, type ResultColumns } from "./warehouse.js";
 
 const served = new WeakMap<ResultColumns, WeakMap<readonly Column[], ResultColumns>>();
 
@@ -75,14 +69,13 @@ export class Relations {
 
   /**
    * The columns of a relation. With `hasStorage` they are looked up again after a second: dbt has replaced a table some time
-   * before it reports the build, and never reports it when it is killed. `now`: they are looked up in any case.
+   * before it reports the build, and never reports it when it is killed.
    */
   async columns(
     relation: Relation,
     version: string | null,
-    hasStorage: HasStorage = version !== null,
+    hasStorage = version !== null,
   ): Promise<ResultColumns> {
-    if (hasStorage === "now") return this.#columns.renewNow(relation, version);
     const cached = this.#columns.cached(relation, version);
     if (cached !== null && !(hasStorage && this.#columns.isOutdated(relation))) return cached;
     if (cached !== null) {
@@ -190,12 +183,6 @@ class ColumnCache {
     const pending = this.#pending.get(key) ?? this.#lookUp(key, relation, version);
     this.#pending.set(key, pending);
     return pending;
-  }
-
-  /** As `renew`, by a lookup that begins now. */
-  async renewNow(relation: Relation, version: string | null): Promise<ResultColumns> {
-    await this.#pending.get(`${relationKey(relation)}\0${version ?? ""}`)?.catch(() => null);
-    return this.renew(relation, version);
   }
 
   async #lookUp(key: string, relation: Relation, version: string | null): Promise<ResultColumns> {

@@ -169,9 +169,6 @@ export interface WarehouseLoad {
   readonly waitedMs: number;
 }
 
-/** Whether columns have the storage of their relation, and how recent it is. */
-export type HasStorage = boolean | "now";
-
 /** A database that runs queries. Every engine passes tests/warehouse/contract.test.ts. */
 export interface Warehouse {
   /**
@@ -183,9 +180,9 @@ export interface Warehouse {
   aggregate(query: ResolvedQuery, context: QueryContext, columns: ResultColumns): Promise<AggregateResult>;
   /**
    * The columns of a relation, cached by version. Rejects when the relation does not exist or the database fails.
-   * `hasStorage`: with the storage of the last second, or as it is now; by default where there is a version.
+   * `hasStorage`: with the storage of the last second; by default where there is a version.
    */
-  columns(relation: Relation, version: string | null, hasStorage?: HasStorage): Promise<ResultColumns>;
+  columns(relation: Relation, version: string | null, hasStorage?: boolean): Promise<ResultColumns>;
   /** The first value that is not of its column's type, as an error. */
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null;
   readonly load: WarehouseLoad;

@@ -134,18 +134,6 @@ describe("Prefer: count=exact", () => {
   });
 });
 
-it("begins a CSV with a byte order mark where bom=true asks for one", async () => {
-  const bodyOf = async (target: string): Promise<string> => (await get(target, "acme")).text.slice(0, 3);
-  expect(await bodyOf("pages.csv?bom=true&fields=id")).toBe("\ufeffid");
-  expect(await bodyOf("whole.csv?bom=true&fields=id")).toBe("\ufeffid");
-  expect(await bodyOf("pages.csv?bom=false&fields=id")).toBe("id\r");
-  expect((await get("pages.csv?bom=true&limit=1", "acme")).headers.link).toContain("bom=true");
-  expect(statusAndBody(await get("pages.csv?bom=1", "acme"))).toEqual(
-    refusal(400, "Parameter 'bom' must be a boolean."),
-  );
-  expect((await get("pages?bom=true", "acme")).status).toBe(400);
-});
-
 /** Ids whose row belongs to an organization. */
 const REMAINDER = { acme: 0, globex: 1 } as const;
 type Org = keyof typeof REMAINDER;

@@ -48,7 +48,7 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}): O
   return {
     openapi: "3.1.0",
     "x-generated-by": OPENAPI_MARKER,
-    info: { title: options.title ?? DEFAULT_TITLE, version: "v1", description: descriptionOf(hasCursors) },
+    info: { title: options.title ?? DEFAULT_TITLE, version: "v1", description: descriptionOf() },
     servers: [{ url: "/" }],
     tags: tagsOf(categories, catalogue.categories),
     "x-tagGroups": tagGroupsOf(categories),
@@ -102,14 +102,14 @@ function componentsOf(
     headers: HEADERS,
     responses: new Map<string, Json>([
       ...(rows.length > 0 ? [["NotModified", NOT_MODIFIED] as const] : []),
-      ...errorComponents(hasCursors),
+      ...errorComponents(),
     ]),
     schemas: new Map<string, Json>([...rows, ...Object.entries(shared)]),
   };
 }
 
 /** The introduction of the documentation: tiers and rate limits, errors, formats. */
-function descriptionOf(hasCursors: boolean): string {
+function descriptionOf(): string {
   return [
     "Read-only access to analytics tables. Every endpoint is generated from a published dbt model.",
     "",
@@ -122,7 +122,7 @@ function descriptionOf(hasCursors: boolean): string {
     "",
     'Every error is a JSON object `{"detail": "..."}` that says what is wrong:',
     "",
-    ...errorTable(hasCursors),
+    ...errorTable(),
     "",
     "An empty query value (`?token=`) counts as absent.",
     "",

@@ -35,7 +35,7 @@ function dataOperation(entry: CatalogueEntry, method: Method, former?: FormerPat
     responses: new Map<string, Json>([
       ["200", rowsResponse(entry)],
       ...(method === "GET" ? [["304", NOT_MODIFIED_REF] as const] : []),
-      ...errorReferences(method, ...(endpoint.cursor ? (["cursor"] as const) : [])),
+      ...errorReferences(method),
     ]),
   };
 }

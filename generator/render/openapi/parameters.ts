@@ -90,7 +90,7 @@ function fieldsOf({ endpoint, documentation }: CatalogueEntry, method: Method): 
     ...(endpoint.filters ?? []).flatMap((filter) => columnFields(filter, method)),
     ...(endpoint.fields ? [fieldsField(endpoint)] : []),
     ...(pagination === null ? [] : pageFields(pagination)),
-    ...(endpoint.cursor ? CURSOR_PARAMETERS : []),
+    ...(endpoint.cursor ? [CURSOR_PARAMETER] : []),
     ...(sortableFields.length === 0 ? [] : sortFields(sortableFields)),
   ];
 }
@@ -146,18 +146,11 @@ function fieldsField({ columns }: Endpoint): RequestField {
 /** As the server limits them. */
 const MAX_CURSOR_LENGTH = 8192;
 
-const CURSOR_PARAMETERS: readonly RequestField[] = [
-  {
-    name: "cursor",
-    description: "The page behind another: `next_cursor` of that one, or its `Link`. Not with `offset`.",
-    schema: { type: "string", maxLength: MAX_CURSOR_LENGTH },
-  },
-  {
-    name: "consistent",
-    description: "Answer 409 once the rows have changed since the first page. Default false.",
-    schema: { type: "boolean" },
-  },
-];
+const CURSOR_PARAMETER: RequestField = {
+  name: "cursor",
+  description: "The page behind another: `next_cursor` of that one, or its `Link`. Not with `offset`.",
+  schema: { type: "string", maxLength: MAX_CURSOR_LENGTH },
+};
 
 const OPERATOR_TEXTS: Readonly<Record<FilterOperator, string>> = {
   eq: "is the value",

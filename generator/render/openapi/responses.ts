@@ -67,7 +67,7 @@ function headersOf(more: readonly HeaderName[]): JsonRecord {
 type Status = (typeof ERRORS)[ErrorCode]["status"];
 
 /** Groups of operations with the same error responses. */
-export type OperationKind = "GET" | "POST" | "limited" | "metrics" | "open" | "openapi" | "cursor";
+export type OperationKind = "GET" | "POST" | "limited" | "metrics" | "open" | "openapi";
 
 interface ErrorResponse {
   /** Name in `components.responses`. */
@@ -110,12 +110,6 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
     of: ["POST"],
     headers: ["Allow"],
   },
-  409: {
-    name: "Conflict",
-    meaning: "With `consistent=true`: the rows have changed since the first page. Ask for it again.",
-    of: ["cursor"],
-    headers: [],
-  },
   413: { name: "ContentTooLarge", meaning: "The body is larger than 1 MiB.", of: ["POST"], headers: [] },
   429: {
     name: "TooManyRequests",
@@ -139,10 +133,8 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
 };
 
 /** The error responses of an operation, by status, as references to components. */
-export function errorReferences(...kinds: readonly OperationKind[]): readonly (readonly [string, Json])[] {
-  return REFERENCES.filter(({ of }) => kinds.some((kind) => of.includes(kind))).map(
-    ({ status, reference }) => [status, reference],
-  );
+export function errorReferences(kind: OperationKind): readonly (readonly [string, Json])[] {
+  return REFERENCES.filter(({ of }) => of.includes(kind)).map(({ status, reference }) => [status, reference]);
 }
 
 const REFERENCES = Object.entries(ERROR_RESPONSES).map(([status, { name, of }]) => ({
@@ -152,9 +144,9 @@ const REFERENCES = Object.entries(ERROR_RESPONSES).map(([status, { name, of }]) 
 }));
 
 /** The components of all error responses: the meaning of the status, and an example per cause. */
-export function errorComponents(hasCursors: boolean): JsonMap {
+export function errorComponents(): JsonMap {
   return new Map(
-    errorResponses(hasCursors).map(([status, { name, meaning, headers }]) => {
+    Object.entries(ERROR_RESPONSES).map(([status, { name, meaning, headers }]) => {
       const rows = Object.entries(ERRORS).filter(([, row]) => row.status === Number(status));
       const examples = Object.fromEntries(
         rows.map(([code, { when, detail }]) => [code, { summary: when, value: { detail } }]),
@@ -165,15 +157,9 @@ export function errorComponents(hasCursors: boolean): JsonMap {
   );
 }
 
-function errorResponses(hasCursors: boolean) {
-  return Object.entries(ERROR_RESPONSES).filter(
-    ([, { of }]) => hasCursors || of.some((kind) => kind !== "cursor"),
-  );
-}
-
 /** Error statuses as a Markdown table, for the introduction. */
-export function errorTable(hasCursors: boolean): readonly string[] {
-  const rows = errorResponses(hasCursors).map(([status, { meaning }]) => `| ${status} | ${meaning} |`);
+export function errorTable(): readonly string[] {
+  const rows = Object.entries(ERROR_RESPONSES).map(([status, { meaning }]) => `| ${status} | ${meaning} |`);
   return ["| Status | Meaning |", "|---|---|", ...rows];
 }
 

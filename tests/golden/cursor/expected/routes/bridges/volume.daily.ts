@@ -25,8 +25,6 @@ export interface Query {
   offset?: number;
   /** The page behind another: `next_cursor` of that one. */
   cursor?: string;
-  /** Answer 409 once the rows have changed since the first page. */
-  consistent?: boolean;
   /** Column to sort by, before the fixed order. */
   sort_by?: "date" | "value";
   /** Direction of `sort_by`. Default ASC. */
