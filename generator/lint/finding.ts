@@ -1,6 +1,7 @@
 import type { Tier } from "@routewright/runtime/model";
 import type { CatalogueEntry, Warning } from "../catalogue/catalogue.js";
 import type { SchemaMap } from "../catalogue/served-schema.js";
+import type { Model } from "../manifest/model.js";
 import { byText, type Sentence } from "../manifest/strings.js";
 import type { Ancestor, Node, Project } from "./project.js";
 /** Severities of findings, most serious first. */
@@ -150,6 +151,8 @@ export interface LintedEndpoint {
   readonly apiPath: string;
   /** What the catalogue warns of in the model. */
   readonly warnings: readonly Warning[];
+  /** Lists of columns that tests or constraints prove unique and never null. */
+  readonly provenKeys: Model["provenKeys"];
   /** How many endpoints read from each schema. */
   readonly schemas: ReadonlyMap<string, number>;
 }

@@ -149,7 +149,8 @@ function violationsIn({ model, entry, node }: Published, run: Run): readonly Rul
   const apiPath = model.api?.path ?? "$.meta.api";
   const warnings = run.warnings.filter((warning) => warning.model === model.uniqueId);
   const { schemas } = run;
-  const linted: LintedEndpoint = { entry, node, ancestors, apiPath, warnings, schemas };
+  const { provenKeys } = model;
+  const linted: LintedEndpoint = { entry, node, ancestors, apiPath, warnings, provenKeys, schemas };
   return run.active.flatMap((rule) =>
     CHECK_CODE[rule](linted, run.context).map((violation) => [rule, violation] as const),
   );

@@ -1,5 +1,5 @@
 import type { GraphNode, NodeKind } from "../manifest/graph.js";
-import { isObject, type JsonObject, objectOr, objectsOf, textOr, textsOf } from "../manifest/json.js";
+import { isObject, type JsonObject, objectOr, textOr, textsOf } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { fileOf } from "../manifest/model.js";
 import { tagsOf } from "../manifest/node-meta.js";
@@ -13,16 +13,14 @@ export interface Project {
   readonly nodes: ReadonlyMap<string, Node>;
   /** Null for another database. */
   readonly engine: Engine | null;
-  /** Columns that a test of the project finds unique together, by the tested node's `unique_id`. */
-  readonly testedKeys: ReadonlyMap<string, readonly (readonly string[])[]>;
 }
 
 /** The graph of a manifest; columns that only the warehouse knows come from dbt's catalog. */
-export function projectOf({ graph, adapter, testedKeys, warehouseColumns }: Manifest): Project {
+export function projectOf({ graph, adapter, warehouseColumns }: Manifest): Project {
   const nodes = [...graph].map(([id, node]) => {
     return [id, nodeOf(id, node, warehouseColumns.get(id) ?? [])] as const;
   });
-  return { nodes: new Map(nodes), engine: engineOf(adapter), testedKeys };
+  return { nodes: new Map(nodes), engine: engineOf(adapter) };
 }
 
 /** A manifest that does not name its adapter is served from PostgreSQL, as all are. */
@@ -46,7 +44,6 @@ export interface NodeColumn {
   readonly path: string;
   readonly tags: readonly string[];
   readonly metas: readonly Meta[];
-  readonly constraints: readonly JsonObject[];
 }
 
 /** A node of dbt's graph, with the parts that only lint rules read. */
@@ -57,7 +54,6 @@ export interface Node extends GraphNode {
   readonly file: string | null;
   readonly tags: readonly string[];
   readonly columns: ReadonlyMap<string, NodeColumn>;
-  readonly constraints: readonly JsonObject[];
   readonly metas: readonly Meta[];
   readonly config: JsonObject;
   /** dbt's `access`: `private`, `protected` or `public`; empty where the manifest has none. */
@@ -73,7 +69,6 @@ function nodeOf(uniqueId: string, node: GraphNode, found: readonly { readonly na
     file: fileOf(json) || null,
     tags: tagsOf(json),
     columns: new Map([...found.map(undeclared), ...declaredColumns(json)]),
-    constraints: objectsOf(json["constraints"]),
     metas: metasOf(json, "$"),
     config: objectOr(json["config"]),
     access: textOr(json["access"], ""),
@@ -82,7 +77,7 @@ function nodeOf(uniqueId: string, node: GraphNode, found: readonly { readonly na
 
 /** A column that only the warehouse has. */
 function undeclared({ name }: { readonly name: string }): readonly [string, NodeColumn] {
-  return [name, { name, path: "$.columns", tags: [], metas: [], constraints: [] }];
+  return [name, { name, path: "$.columns", tags: [], metas: [] }];
 }
 
 function nameOf(kind: NodeKind, json: JsonObject): string {
@@ -96,8 +91,7 @@ function declaredColumns(json: JsonObject): readonly (readonly [string, NodeColu
     const name = textOr(column["name"], "") || key;
     const path = `$.columns${member(key)}`;
     const tags = [...textsOf(column["tags"]), ...textsOf(objectOr(column["config"])["tags"])];
-    const constraints = objectsOf(column["constraints"]);
-    return [name, { name, path, tags, metas: metasOf(column, path), constraints }];
+    return [name, { name, path, tags, metas: metasOf(column, path) }];
   });
 }
 

@@ -21,8 +21,6 @@ export interface Manifest {
   readonly tests: ReadonlyMap<string, readonly string[]>;
   /** Descriptions of categories (generator/docs/tags.md, Paths). */
   readonly categories: ReadonlyMap<string, string>;
-  /** Columns that a test of the project finds unique together, by the tested node's `unique_id`. */
-  readonly testedKeys: ReadonlyMap<string, readonly (readonly string[])[]>;
   /** The real columns of nodes, from `catalog.json`; empty without one. */
   readonly warehouseColumns: ReadonlyMap<string, readonly ModelColumn[]>;
   /** Name of dbt's adapter, such as `postgres`; null where the manifest does not name it. */
@@ -84,7 +82,6 @@ function manifestOfJson(value: unknown, location: string): ManifestReading {
       others,
       graph: graphOf({ ...nodes, ...objectOr(sources) }, adapter),
       tests: testsByNode(nodes),
-      testedKeys: keys,
       warehouseColumns: new Map(),
       categories: categoriesOf(models, objectOr(docs)),
       adapter: adapter || null,

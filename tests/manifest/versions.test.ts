@@ -161,7 +161,6 @@ describe("a manifest of schema", () => {
         { uniqueId: "seed.shop.colours", kind: "seed", ...OTHER, privateColumns: [] },
         { uniqueId: "snapshot.shop.past", kind: "snapshot", ...OTHER, privateColumns: [] },
       ],
-      testedKeys: new Map(),
       warehouseColumns: new Map(),
       graph: new Map([
         ["model.shop.api_volume", { kind: "model", ...MADE }],
