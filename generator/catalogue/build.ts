@@ -17,7 +17,6 @@ import type {
 } from "./catalogue.js";
 import { checkModel, isExcluded, timezoneOf } from "./check.js";
 import { canBeNaN, isWideNumber, parseColumnType } from "./column-types/column-type.js";
-import { withExamples } from "./examples.js";
 import { lineageOf, withInheritedPrivacy } from "./lineage.js";
 import { formerPathsOf, withoutClaimedPaths } from "./former-paths.js";
 import { granularityRank, pathOf } from "./path.js";
@@ -57,18 +56,14 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
   skipped.push(...claimed.skipped);
   skipped.push(...manifest.others.filter(({ tags }) => hasResource(tags)).map(notServable));
   const published = withInheritedPrivacy(withSuccessors(claimed.entries, manifest), manifest);
-  const documented = withExamples(published, manifest);
-  const linked = withUpstreamNodes(documented.entries, manifest);
+  const linked = withUpstreamNodes(published, manifest);
   return {
     entries: linked.sort(inDocumentedOrder),
     skipped,
-    warnings: [...warnings, ...documented.warnings],
+    warnings,
     lineage: lineageOf(
       linked.map(({ uniqueId }) => uniqueId),
       manifest,
-    ),
-    categories: new Map(
-      [...manifest.categories].filter(([name]) => linked.some(({ category }) => category === name)),
     ),
     defaultTier: context.defaultTier,
     adapter: manifest.adapter,
@@ -234,16 +229,12 @@ function zoneOf(column: ModelColumn, model: Model): { timezone?: string } {
 }
 
 function factsOf({ file, isPrivate, columns }: Model, { tier }: ModelTags): ModelFacts {
-  const known = columns.filter(
-    ({ guarantees, ...column }) =>
-      column.notNull ?? column.acceptedValues ?? (column.isPrivate || Object.keys(guarantees).length > 0),
-  );
-  const facts = known.map(
-    ({ name, notNull, acceptedValues, guarantees, ...column }): [string, ColumnFacts] => [
-      name,
-      { notNull, acceptedValues, isPrivate: column.isPrivate, ...guarantees },
-    ],
-  );
+  const facts = columns
+    .filter((column) => column.notNull ?? column.acceptedValues ?? column.isPrivate)
+    .map(({ name, ...column }): [string, ColumnFacts] => {
+      const { notNull, acceptedValues, isPrivate } = column;
+      return [name, { notNull, acceptedValues, isPrivate }];
+    });
   return { file, hasTierTag: tier !== null, isPrivate, columns: new Map(facts) };
 }
 
@@ -255,10 +246,9 @@ function typeOf(column: ModelColumn, { nullableByDefault }: Context): string | n
   return isNullable || (canBeNaN(type, nullableByDefault) && !isProvenFinite(column)) ? `${type} null` : type;
 }
 
-/** Whether tests rule out NaN and infinities. Some comparisons hold for them: it takes both bounds. */
-function isProvenFinite({ acceptedValues, guarantees: { minimum, maximum } }: ModelColumn): boolean {
-  const hasBounds = minimum !== undefined && maximum !== undefined;
-  return hasBounds || acceptedValues?.every((value) => Number.isFinite(Number(value))) === true;
+/** Whether a test rules out NaN and infinities. */
+function isProvenFinite({ acceptedValues }: ModelColumn): boolean {
+  return acceptedValues?.every((value) => Number.isFinite(Number(value))) === true;
 }
 
 function documentationOf(model: Model, parameters: ReadonlyMap<string, string>): Documentation {
@@ -272,7 +262,6 @@ function documentationOf(model: Model, parameters: ReadonlyMap<string, string>):
     ],
     columns: new Map(described.map(({ name, description }) => [name, description])),
     parameters,
-    examples: new Map(),
   };
 }
 

@@ -37,7 +37,6 @@ export function catalogueText(
     title,
     defaultTier: catalogue.defaultTier,
     ...(catalogue.adapter !== null && { adapter: catalogue.adapter }),
-    ...(catalogue.categories.size > 0 && { categories: Object.fromEntries(catalogue.categories) }),
     endpoints: catalogue.entries.map(recordOf),
     skipped: catalogue.skipped,
     files: Object.fromEntries([...files].map(([file, text]) => [file, digestOf(text)])),
@@ -86,7 +85,6 @@ function recordOf({ endpoint, facts, documentation, ...entry }: CatalogueEntry):
       ...column,
       ...optional("description", documentation.columns.get(column.name)),
       ...factsRecord(facts.columns.get(column.name)),
-      ...optional("example", documentation.examples.get(column.name)),
     })),
     methods,
     legacy,
@@ -108,11 +106,10 @@ function optional<Key extends string, Value>(
 
 function factsRecord(facts: ColumnFacts | undefined): Partial<ColumnRecord> {
   if (facts === undefined) return {};
-  const { notNull, acceptedValues, isPrivate, ...guarantees } = facts;
+  const { notNull, acceptedValues, isPrivate } = facts;
   return {
     ...(notNull && { notNull }),
     ...(acceptedValues && { acceptedValues }),
-    ...guarantees,
     ...(isPrivate && { private: true }),
   };
 }
@@ -145,12 +142,11 @@ export function readCatalogue(text: string, location = "catalogue.json"): Catalo
       `${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`,
     );
   const { title, defaultTier, adapter = null, skipped } = record;
-  const categories = new Map(Object.entries(record.categories ?? {}));
   const entries = record.endpoints.map(entryOf);
   return {
     ok: true,
     title,
-    catalogue: { entries, skipped, warnings: [], categories, lineage: new Map(), defaultTier, adapter },
+    catalogue: { entries, skipped, warnings: [], lineage: new Map(), defaultTier, adapter },
   };
 }
 
@@ -206,9 +202,6 @@ function entryOf(record: EndpointRecord): CatalogueEntry {
       synonyms,
       columns: descriptionsOf(columns),
       parameters: descriptionsOf(parameters),
-      examples: new Map(
-        columns.flatMap(({ name, example }) => (example === undefined ? [] : [[name, example]])),
-      ),
     },
   };
 }
@@ -222,14 +215,7 @@ function withoutDescription(parameter: EndpointRecord["parameters"][number]): Pa
 /** The facts of a column that has any. */
 function columnFacts(column: ColumnRecord): [string, ColumnFacts][] {
   const { name, notNull = null, acceptedValues = null, private: isPrivate = false } = column;
-  const { minimum, maximum, exclusive } = column;
-  const guarantees = {
-    ...optional("minimum", minimum),
-    ...optional("maximum", maximum),
-    ...optional("exclusive", exclusive),
-  };
-  const isKnown = notNull ?? acceptedValues ?? (isPrivate || Object.keys(guarantees).length > 0);
-  return isKnown ? [[name, { notNull, acceptedValues, isPrivate, ...guarantees }]] : [];
+  return (notNull ?? acceptedValues ?? isPrivate) ? [[name, { notNull, acceptedValues, isPrivate }]] : [];
 }
 
 function descriptionsOf(items: readonly { readonly name: string; readonly description?: string }[]) {

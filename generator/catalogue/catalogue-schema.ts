@@ -21,14 +21,11 @@ import {
   wholeNumber,
   yes,
 } from "../manifest/json-schema.js";
-import type { Example } from "./catalogue.js";
 
 const texts = listOf(text);
 const count = wholeNumber(1);
 const path = { ...text, pattern: "^/v1/" };
 const pair = { ...texts, minItems: 2, maxItems: 2 } as Schema;
-
-const example: Schema<Example> = {};
 
 const column = record(
   { name: text, type: textOrNull },
@@ -38,12 +35,12 @@ const column = record(
     description: text,
     notNull: oneOf(["constraint", "test"]),
     acceptedValues: texts,
+    private: flag,
+    // In files of earlier versions.
+    example: {},
     minimum: number,
     maximum: number,
     exclusive: yes,
-    private: flag,
-    example,
-    // In files of earlier versions.
     unique: yes,
     references: text,
   },
@@ -129,8 +126,8 @@ export const CATALOGUE_SCHEMA = record(
     digest: text,
     /** Name of dbt's adapter. */
     adapter: text,
-    categories: mapOf(text),
     /** In files of earlier versions. */
+    categories: mapOf(text),
     sources: mapOf(text),
     /** Digest of each other file of the folder: a server refuses a folder with others. */
     files: mapOf(text),

@@ -1,9 +1,4 @@
 import type { Endpoint, Tier } from "@routewright/runtime/model";
-import type { ColumnGuarantees } from "../manifest/columns.js";
-
-/** An example of a column's values. */
-export type Example =
-  string | number | boolean | null | readonly Example[] | { readonly [key: string]: Example };
 
 /** A model's descriptions: rendered into doc comments and OpenAPI, never into code. */
 export interface Documentation {
@@ -14,12 +9,10 @@ export interface Documentation {
   readonly columns: ReadonlyMap<string, string>;
   /** By parameter name. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** By column name. */
-  readonly examples: ReadonlyMap<string, Example>;
 }
 
 /** What the dbt project declares of a column, besides its name and type. */
-export interface ColumnFacts extends ColumnGuarantees {
+export interface ColumnFacts {
   readonly notNull: "constraint" | "test" | null;
   readonly acceptedValues: readonly string[] | null;
   readonly isPrivate: boolean;
@@ -104,8 +97,6 @@ export interface Catalogue {
   readonly adapter: string | null;
   /** Problems that do not skip a model. */
   readonly warnings: readonly Warning[];
-  /** Descriptions of categories, by name. */
-  readonly categories: ReadonlyMap<string, string>;
   /** Empty in a catalogue read from its file. */
   readonly lineage: Lineage;
 }

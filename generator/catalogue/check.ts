@@ -74,7 +74,6 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
 
 /** Keys of a model's `meta.routewright` (generator/docs/meta-api.md). */
 const SETTINGS = [
-  "categories",
   "category",
   "cursor",
   "fields",

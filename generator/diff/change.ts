@@ -227,11 +227,6 @@ export const KINDS = {
     "Clients can meet a value that they do not know.",
   ),
   "accepted-values-narrowed": compatible("accepted_values narrowed", "Known values only."),
-  "range-widened": warning(
-    "Range of values widened",
-    "Clients can meet a number outside of the documented bounds.",
-  ),
-  "range-narrowed": compatible("Range of values narrowed", "Every value lies within the documented bounds."),
   "sort-changed": breaking("Fixed sort changed", "Rows come in another order, and pages hold other rows."),
   "sort-extended": compatible("Fixed sort extended", "Only the order of ties is decided."),
   "sortable-field-removed": breaking("Sortable field removed", "Calls that sort by it get 400."),

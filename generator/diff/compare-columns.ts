@@ -142,8 +142,7 @@ function compareGuarantees(base: CatalogueEntry, head: CatalogueEntry): readonly
   );
   return kept.flatMap(({ name: subject }) => {
     const columnFacts = [base, head].map(({ facts }) => facts.columns.get(subject) ?? {}) as [Facts, Facts];
-    const found = [...compareAcceptedValues(...columnFacts), ...compareRanges(...columnFacts)];
-    return found.map((difference) => ({ subject, ...difference }));
+    return compareAcceptedValues(...columnFacts).map((difference) => ({ subject, ...difference }));
   });
 }
 
@@ -161,40 +160,4 @@ function compareAcceptedValues(base: Facts, head: Facts): readonly Difference[] 
 
 function valuesText(values: readonly string[] | null): string {
   return values === null ? "any value" : values.join(", ");
-}
-
-function compareRanges(base: Facts, head: Facts): readonly Difference[] {
-  const [baseBounds, headBounds] = [boundsOf(base), boundsOf(head)];
-  const isWider = exceeds(headBounds, baseBounds);
-  if (!isWider && !exceeds(baseBounds, headBounds)) return [];
-  const kind = isWider ? "range-widened" : "range-narrowed";
-  return [{ kind, before: rangeText(base), after: rangeText(head) }];
-}
-
-/** A bound; 1 if the range excludes it. */
-type Bound = readonly [value: number, excluded: 0 | 1];
-
-/** Both bounds, the upper one negated, so that a smaller value of either admits more values. */
-function boundsOf({ minimum, maximum, exclusive }: Facts): readonly [lower: Bound, upper: Bound] {
-  const excluded = exclusive ? 1 : 0;
-  return [
-    minimum === undefined ? [-Infinity, 0] : [minimum, excluded],
-    maximum === undefined ? [-Infinity, 0] : [-maximum, excluded],
-  ];
-}
-
-/** Whether one range has values outside of the other. */
-function exceeds(one: readonly [Bound, Bound], other: readonly [Bound, Bound]): boolean {
-  return one.some(([value, excluded], i) => {
-    const [otherValue, otherExcluded] = other[i] ?? [value, excluded];
-    return value < otherValue || (value === otherValue && excluded < otherExcluded);
-  });
-}
-
-/** `at least 0, at most 100`, `more than 0`, `any number`. */
-function rangeText({ minimum, maximum, exclusive }: Facts): string {
-  if (minimum === undefined && maximum === undefined) return "any number";
-  const lower = minimum === undefined ? "" : `${exclusive ? "more than" : "at least"} ${String(minimum)}`;
-  const upper = maximum === undefined ? "" : `${exclusive ? "less than" : "at most"} ${String(maximum)}`;
-  return [lower, upper].filter((text) => text !== "").join(", ");
 }

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, objectOr, textOr } from "./json.js";
 import { type Manifest, type ManifestReading, parseJson, parseManifest } from "./manifest.js";
 import { type Model } from "./model.js";
-import { firstOfEachName, type ModelColumn, NO_GUARANTEES } from "./columns.js";
+import { firstOfEachName, type ModelColumn } from "./columns.js";
 import { fail, type Failure, readSource } from "./source.js";
 
 /** Columns of the real relations by `unique_id`, as dbt found them in the warehouse. */
@@ -60,7 +60,6 @@ function columnsOf(node: JsonObject): readonly ModelColumn[] {
       type: textOr(column["type"], "").trim() || null,
       notNull: null,
       acceptedValues: null,
-      guarantees: NO_GUARANTEES,
       isPrivate: false,
       description: textOr(column["comment"], ""),
     }));

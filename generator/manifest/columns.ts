@@ -10,32 +10,19 @@ export interface ModelColumn {
   readonly notNull: "constraint" | "test" | null;
   /** The values that an `accepted_values` test allows; null without one. */
   readonly acceptedValues: readonly string[] | null;
-  /** Guarantees of other tests that fail the build. */
-  readonly guarantees: ColumnGuarantees;
   /** Whether the project marks the column as private data. */
   readonly isPrivate: boolean;
   /** `meta.routewright.timezone` as written; undefined without one. */
   readonly timezone?: unknown;
-  /** `meta.routewright.example` as written; undefined without one. */
-  readonly example?: unknown;
   /** `meta.routewright.synonyms` as written; undefined without one. */
   readonly synonyms?: unknown;
   readonly description: string;
-}
-
-/** What tests other than `not_null` and `accepted_values` guarantee; a key without such a test is absent. */
-export interface ColumnGuarantees {
-  readonly minimum?: number;
-  readonly maximum?: number;
-  /** Whether the range excludes `minimum` and `maximum` themselves. */
-  readonly exclusive?: true;
 }
 
 /** What the tests of a column guarantee. */
 export interface ColumnTests {
   readonly notNull: boolean;
   readonly acceptedValues: readonly string[] | null;
-  readonly guarantees: ColumnGuarantees;
 }
 
 /** The columns in the order of `schema.yml`. */
@@ -56,7 +43,6 @@ export function columnsOf(
       notNull: constraints.some(forbidsNull) ? "constraint" : tests?.notNull ? "test" : null,
       // Tests that have no value in common document none.
       acceptedValues: tests?.acceptedValues?.length === 0 ? null : (tests?.acceptedValues ?? null),
-      guarantees: tests?.guarantees ?? NO_GUARANTEES,
       isPrivate: isPrivate(column),
       ...columnSettings(column),
       description: textOr(column["description"], ""),
@@ -91,9 +77,6 @@ export function refOf(text: string): string | null {
   return /\bref\((?:[^()]*,)?\s*['"]([^'"]+)['"]\s*(?:,\s*v(?:ersion)?\s*=[^()]*)?\)/.exec(text)?.[1] ?? null;
 }
 
-/** For a column without such tests. */
-export const NO_GUARANTEES: ColumnGuarantees = {};
-
 export function firstOfEachName(columns: readonly ModelColumn[]): readonly ModelColumn[] {
   const seen = new Set<string>();
   return columns.filter(({ name }) => !seen.has(name) && seen.add(name));
@@ -102,11 +85,10 @@ export function firstOfEachName(columns: readonly ModelColumn[]): readonly Model
 /** Shared: most columns have none, and there may be tens of thousands. */
 const NO_CONSTRAINTS: readonly JsonObject[] = [];
 
-function columnSettings(column: JsonObject): Pick<ModelColumn, "timezone" | "example" | "synonyms"> {
-  const { timezone, example, synonyms } = routewrightOf(column);
+function columnSettings(column: JsonObject): Pick<ModelColumn, "timezone" | "synonyms"> {
+  const { timezone, synonyms } = routewrightOf(column);
   return {
     ...(timezone !== undefined && { timezone }),
-    ...(example !== undefined && { example }),
     ...(synonyms !== undefined && { synonyms }),
   };
 }

@@ -1,7 +1,7 @@
 import { type Graph, graphOf } from "./graph.js";
 import { isObject, type JsonObject, objectOr, textOr, textsOf } from "./json.js";
 import { fileOf, type Model, modelOf } from "./model.js";
-import { type ColumnGuarantees, type ColumnTests, type ModelColumn } from "./columns.js";
+import { type ColumnTests, type ModelColumn } from "./columns.js";
 import { isPrivate, privateColumnsOf } from "./node-meta.js";
 import { fail, type Failure, readSource } from "./source.js";
 import { byText, visible } from "./strings.js";
@@ -19,8 +19,6 @@ export interface Manifest {
   readonly graph: Graph;
   /** `unique_id`s of the tests on each node, sorted. */
   readonly tests: ReadonlyMap<string, readonly string[]>;
-  /** Descriptions of categories (generator/docs/tags.md, Paths). */
-  readonly categories: ReadonlyMap<string, string>;
   /** The real columns of nodes, from `catalog.json`; empty without one. */
   readonly warehouseColumns: ReadonlyMap<string, readonly ModelColumn[]>;
   /** Name of dbt's adapter, such as `postgres`; null where the manifest does not name it. */
@@ -57,7 +55,7 @@ export function parseManifest(text: string, location: string): ManifestReading {
 }
 
 function manifestOfJson(value: unknown, location: string): ManifestReading {
-  const { metadata, nodes, sources, disabled, docs } = objectOr(value);
+  const { metadata, nodes, sources, disabled } = objectOr(value);
   const schema = textOr(objectOr(metadata)["dbt_schema_version"], "");
   const version = /\/manifest\/(?:v(\d+)|[\w.-]+)(?:\.json)?$/.exec(schema);
   if (!version || !isObject(nodes)) return fail(`${location} is not a dbt manifest: ${notManifest(schema)}`);
@@ -83,7 +81,6 @@ function manifestOfJson(value: unknown, location: string): ManifestReading {
       graph: graphOf({ ...nodes, ...objectOr(sources) }, adapter),
       tests: testsByNode(nodes),
       warehouseColumns: new Map(),
-      categories: categoriesOf(models, objectOr(docs)),
       adapter: adapter || null,
       warnings,
     },
@@ -152,23 +149,6 @@ function otherNode(uniqueId: string, node: JsonObject): OtherNode {
   };
 }
 
-/** From `meta.routewright.categories` of a model, otherwise from the doc block `category_<name>`. */
-function categoriesOf(models: readonly Model[], docs: JsonObject): ReadonlyMap<string, string> {
-  const blocks = Object.values(docs).map((value): [string, unknown] => {
-    const { name, block_contents } = objectOr(value);
-    return [/^category_(.+)$/.exec(textOr(name, ""))?.[1] ?? "", block_contents];
-  });
-  const metas = models.flatMap(({ routewright }) => Object.entries(objectOr(routewright["categories"])));
-  const found = new Map<string, string>();
-  // The first wins: models by `unique_id`, then blocks.
-  for (const [name, text] of [...metas, ...blocks.sort(([a], [b]) => byText(a, b))]) {
-    const words = textOr(text, "").trim();
-    const category = name.toLowerCase();
-    if (category !== "" && words !== "" && !found.has(category)) found.set(category, words);
-  }
-  return found;
-}
-
 function testsByNode(nodes: JsonObject): ReadonlyMap<string, readonly string[]> {
   const tests = new Map<string, string[]>();
   for (const [id, value] of Object.entries(nodes)) {
@@ -194,15 +174,15 @@ function columnTests(nodes: JsonObject): ReadonlyMap<string, ColumnTests> {
     const guarantee = GUARANTEES[textOr(name, "")];
     if (guarantee === undefined || !isBindingTest(node, textOr(name, ""))) continue;
     const key = `${testedModel(node)}\n${textOr(node["column_name"], "")}`;
-    const known = found.get(key) ?? { notNull: false, acceptedValues: null, guarantees: {} };
-    found.set(key, { ...known, ...guarantee(objectOr(kwargs), known, node) });
+    const known = found.get(key) ?? { notNull: false, acceptedValues: null };
+    found.set(key, { ...known, ...guarantee(objectOr(kwargs), known) });
   }
   return found;
 }
 
-type ReadGuarantee = (kwargs: JsonObject, known: ColumnTests, node: JsonObject) => Partial<ColumnTests>;
+type ReadGuarantee = (kwargs: JsonObject, known: ColumnTests) => Partial<ColumnTests>;
 
-/** By the name of the test: two of dbt's own, and the range tests of two packages. */
+/** By the name of the test. */
 const GUARANTEES: Readonly<Record<string, ReadGuarantee | undefined>> = {
   not_null: () => ({ notNull: true }),
   accepted_values: ({ values }, { acceptedValues: known }) => {
@@ -210,37 +190,4 @@ const GUARANTEES: Readonly<Record<string, ReadGuarantee | undefined>> = {
     const accepted = values.map(String);
     return { acceptedValues: known === null ? accepted : known.filter((value) => accepted.includes(value)) };
   },
-  accepted_range: ({ inclusive, ...range }, { guarantees }, node) =>
-    isFromPackage(node, "dbt_utils") ? { guarantees: withRange(guarantees, range, inclusive === false) } : {},
-  expect_column_values_to_be_between: ({ strictly, row_condition, ...range }, { guarantees }, node) =>
-    isFromPackage(node, "dbt_expectations") && row_condition == null
-      ? { guarantees: withRange(guarantees, range, strictly === true) }
-      : {},
 };
-
-function isFromPackage(test: JsonObject, namespace: string): boolean {
-  return objectOr(test["test_metadata"])["namespace"] === namespace;
-}
-
-/**
- * Intersects two ranges. If only one of them excludes its bounds, the result includes them. A bound
- * that is an SQL expression is ignored, as it has no JSON Schema keyword.
- */
-function withRange(
-  { minimum, maximum, exclusive, ...known }: ColumnGuarantees,
-  { min_value, max_value }: JsonObject,
-  isExclusive: boolean,
-): ColumnGuarantees {
-  const isNumber = (bound: unknown): bound is number => typeof bound === "number";
-  const lower = [minimum, min_value].filter(isNumber);
-  const upper = [maximum, max_value].filter(isNumber);
-  const hadRange = minimum !== undefined || maximum !== undefined;
-  const hasRange = isNumber(min_value) || isNumber(max_value);
-  const isEachExclusive = (!hadRange || exclusive === true) && (!hasRange || isExclusive);
-  return {
-    ...known,
-    ...(lower.length > 0 && { minimum: Math.max(...lower) }),
-    ...(upper.length > 0 && { maximum: Math.min(...upper) }),
-    ...(isEachExclusive && (hadRange || hasRange) && { exclusive: true }),
-  };
-}

@@ -96,14 +96,10 @@ async function callTool(caller: McpCaller, name: string, given: unknown): Promis
     : summarizeEndpoint(caller, endpoint, args);
 }
 
-function categoriesOf({ endpoints, categories }: CatalogueBody) {
+function categoriesOf({ endpoints }: CatalogueBody) {
   const counts = new Map<string, number>();
   for (const { category } of endpoints) counts.set(category, (counts.get(category) ?? 0) + 1);
-  return [...counts].map(([category, number]) => ({
-    category,
-    ...(Object.hasOwn(categories, category) && { description: categories[category] }),
-    endpoints: number,
-  }));
+  return [...counts].map(([category, number]) => ({ category, endpoints: number }));
 }
 
 async function searchEndpoints(caller: McpCaller, args: Arguments): Promise<CallToolResult> {

@@ -49,14 +49,14 @@ function tool<Input extends object>(
 export const TOOLS = [
   tool(
     "list_categories",
-    "List the categories of this data API with what they hold and how many endpoints your key may call.",
+    "List the categories of this data API and how many endpoints of each your key may call.",
     {},
     [],
     object(
       {
         categories: {
           type: "array",
-          items: object({ category: text, description: text, endpoints: count }, ["category", "endpoints"]),
+          items: object({ category: text, endpoints: count }, ["category", "endpoints"]),
         },
       },
       ["categories"],

@@ -13,8 +13,6 @@ export interface CatalogueBody {
   readonly endpoints: readonly CatalogueEndpoint[];
   /** Number of endpoints that each higher tier adds. */
   readonly locked: Readonly<Partial<Record<Tier, number>>>;
-  /** Descriptions of the categories that have one. */
-  readonly categories: Readonly<Record<string, string>>;
   /** The upstream nodes of the endpoints' models; null where the caller's tier may not see them. */
   readonly lineage: readonly LineageNode[] | null;
 }
@@ -29,7 +27,7 @@ export interface CatalogueEndpoint {
   readonly granularity: string | null;
   readonly window: string | null;
   readonly tier: Tier;
-  /** Whether the caller may call it. Of others neither examples, builds nor tests are listed. */
+  /** Whether the caller may call it. Of others neither builds nor tests are listed. */
   readonly callable: boolean;
   readonly description: string;
   /** Further words for which the search finds it. */
@@ -81,8 +79,6 @@ export interface CatalogueColumn {
   readonly type: string | null;
   readonly description: string;
   readonly accepted_values?: readonly string[];
-  /** As in the OpenAPI document. */
-  readonly example?: unknown;
 }
 
 export interface CatalogueParameter {

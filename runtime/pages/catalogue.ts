@@ -35,7 +35,6 @@ const NO_RESULTS: DbtResults = { buildOf: () => null, testRun: () => null, dataA
 /** The part of `catalogue.json` that is read; the endpoint itself comes from the active release. */
 interface CatalogueFile {
   readonly endpoints?: readonly EndpointRecord[];
-  readonly categories?: Readonly<Record<string, string>>;
 }
 
 interface EndpointRecord {
@@ -51,7 +50,6 @@ interface EndpointRecord {
     readonly name: string;
     readonly description?: string;
     readonly acceptedValues?: readonly string[];
-    readonly example?: unknown;
   }[];
   readonly parameters: readonly { readonly name: string; readonly description?: string }[];
 }
@@ -92,9 +90,8 @@ export function catalogueFor(source: CatalogueSource, caller: CallerAccess): Cat
     const record = records.get(endpoint.path);
     return isCallable(endpoint)
       ? endpointOf(endpoint, record, lineage, source.results)
-      : withoutData(endpointOf(endpoint, record, {}, NO_RESULTS));
+      : { ...endpointOf(endpoint, record, {}, NO_RESULTS), callable: false };
   });
-  const categories = new Set(endpoints.map(({ category }) => category));
   const seesLineage = source.lineageTier !== null && allows(tier, source.lineageTier);
   const models = endpoints.filter(({ callable }) => callable).map(({ node }) => node);
   return {
@@ -102,25 +99,8 @@ export function catalogueFor(source: CatalogueSource, caller: CallerAccess): Cat
     tier,
     endpoints,
     locked: lockedCounts(all, tier),
-    categories: Object.fromEntries(
-      Object.entries(file.categories ?? {}).filter(([name]) => categories.has(name)),
-    ),
     lineage: seesLineage ? withAncestors(models, lineage, source.results) : null,
   };
-}
-
-/** What a caller may see of an endpoint that it may not call. */
-function withoutData(endpoint: CatalogueEndpoint): CatalogueEndpoint {
-  const columns = endpoint.columns.map((column) => ({ ...column, example: undefined }));
-  return { ...endpoint, callable: false, columns };
-}
-
-/** The part of a catalogue that its caller may call. */
-export function callablePart(body: CatalogueBody): CatalogueBody {
-  const endpoints = body.endpoints.filter(({ callable }) => callable);
-  const present = new Set(endpoints.map(({ category }) => category));
-  const categories = Object.entries(body.categories).filter(([name]) => present.has(name));
-  return { ...body, endpoints, categories: Object.fromEntries(categories) };
 }
 
 function endpointOf(
@@ -173,13 +153,12 @@ function endpointOf(
 function columnsOf({ columns }: Endpoint, record: EndpointRecord | undefined): readonly CatalogueColumn[] {
   const records = new Map(record?.columns.map((column) => [column.name, column]));
   return columns.map(({ name, type }) => {
-    const { description = "", acceptedValues, example } = records.get(name) ?? {};
+    const { description = "", acceptedValues } = records.get(name) ?? {};
     return {
       name,
       type,
       description,
       ...(acceptedValues && { accepted_values: acceptedValues }),
-      ...(example !== undefined && { example }),
     };
   });
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import { openApiFor } from "./caller-openapi.js";
-import { callablePart, catalogueFor, type CatalogueSource } from "./catalogue.js";
+import { catalogueFor, type CatalogueSource } from "./catalogue.js";
 import { type CatalogueBody, type CatalogueEndpoint, type CatalogueScope, lockOf } from "./catalogue-body.js";
 import { type CallerAccess, allows, type Tier } from "../model/tier.js";
 import { BufferedResult } from "../response/buffered-result.js";
@@ -88,7 +88,7 @@ export class Documents {
       };
       const body = catalogueFor(source, caller);
       return {
-        callable: callablePart(body),
+        callable: { ...body, endpoints: body.endpoints.filter(({ callable }) => callable) },
         locked: body.endpoints.filter(({ callable }) => !callable),
         result: new BufferedResult(Buffer.from(JSON.stringify(body)), 0, 0),
         llms: new BufferedResult(Buffer.from(llmsText(body)), 0, 0),
@@ -134,12 +134,11 @@ async function searchOf(endpoints: readonly CatalogueEndpoint[]): Promise<Search
 /** `llms.txt`: what language models read first (llmstxt.org). */
 function llmsText(body: CatalogueBody): string {
   const sections = groupsOf(body).map(([category, endpoints]) => {
-    const about = Object.hasOwn(body.categories, category) ? `${oneLine(body.categories[category])}\n\n` : "";
     const links = endpoints.map(
       ({ path, description, ...rest }) =>
         `- [${path}](${path}): ${oneLine(description)}${lockNote(rest, body.tier)}`,
     );
-    return `## ${oneLine(category)}\n\n${about}${links.join("\n")}\n`;
+    return `## ${oneLine(category)}\n\n${links.join("\n")}\n`;
   });
   return `# ${oneLine(body.title)}
 

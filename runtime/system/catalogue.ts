@@ -61,7 +61,7 @@ export const CATALOGUE_SCHEMA: Schema = record({
       columns: listOf(
         { name: TEXT, type: TEXT_OR_NULL, description: TEXT },
         "In the order of the rows' members.",
-        { accepted_values: texts("From the model's tests."), example: {} },
+        { accepted_values: texts("From the model's tests.") },
       ),
       parameters: {
         ...listOf(
@@ -111,11 +111,6 @@ export const CATALOGUE_SCHEMA: Schema = record({
     type: "object",
     additionalProperties: INTEGER,
     description: "Number of further endpoints per higher tier.",
-  },
-  categories: {
-    type: "object",
-    additionalProperties: TEXT,
-    description: "Descriptions of the categories that have one.",
   },
   lineage: {
     ...listOf(

@@ -46,21 +46,10 @@ export function slimManifest(manifest: JsonObject): string {
     .sort((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
   const inAnyDatabase = twoPartNames(nodes);
   const slim = {
-    docs: Object.fromEntries(categoryDocs(object(manifest["docs"] ?? {}))),
     metadata: pick(object(manifest["metadata"]), METADATA_KEYS),
     nodes: Object.fromEntries(nodes.map((node) => [idOf(node), slimNode(node, inAnyDatabase)])),
   };
   return `${JSON.stringify(slim, null, 2)}\n`;
-}
-
-/** The doc blocks that describe categories. */
-function categoryDocs(docs: JsonObject): readonly (readonly [string, JsonObject])[] {
-  const blocks = Object.entries(docs).map(
-    ([id, doc]) => [id, pick(object(doc), ["block_contents", "name"])] as const,
-  );
-  return blocks
-    .filter(([, { name }]) => typeof name === "string" && name.startsWith("category_"))
-    .sort(byKey);
 }
 
 function idOf(node: JsonObject): string {

@@ -1,4 +1,4 @@
-import { api, config, field, parameter, range, row, type Row, sunset } from "./feature-model.js";
+import { api, config, field, parameter, row, type Row, sunset } from "./feature-model.js";
 
 /** Changes of columns, their order, deprecation and descriptions. */
 export const ROW_CHANGES: readonly Row[] = [
@@ -102,62 +102,6 @@ export const ROW_CHANGES: readonly Row[] = [
     (_, { nodes }) => delete nodes["test.shop.values_status"],
     "warning accepted-values-widened status",
     "compatible accepted-values-narrowed status",
-  ),
-  ...(
-    [
-      ["narrower", { min_value: 0.1, max_value: 1 }],
-      ["narrower at the top", { min_value: 0, max_value: 0.5 }],
-      ["without its bounds themselves", { min_value: 0, max_value: 1, inclusive: false }],
-    ] as const
-  ).map(([change, kwargs]) =>
-    row(
-      `the range of a column becomes ${change}`,
-      range(kwargs),
-      "compatible range-narrowed ratio",
-      "warning range-widened ratio",
-    ),
-  ),
-  ...(
-    [
-      ["open at the top", { min_value: 0 }],
-      ["open at the bottom", { max_value: 1 }],
-      ["an expression, which promises nothing,", { min_value: "least(a, b)", max_value: 1 }],
-    ] as const
-  ).map(([change, kwargs]) =>
-    row(
-      `the range of a column becomes ${change}`,
-      range(kwargs),
-      "warning range-widened ratio",
-      "compatible range-narrowed ratio",
-    ),
-  ),
-  row(
-    "the range of a column moves up",
-    range({ min_value: 1, max_value: 2 }),
-    "warning range-widened ratio",
-    "warning range-widened ratio",
-  ),
-  row(
-    "the range test comes from another package",
-    (_, { nodes }) =>
-      Object.assign(nodes["test.shop.range_ratio"].test_metadata, {
-        name: "expect_column_values_to_be_between",
-        namespace: "dbt_expectations",
-      }),
-    [],
-    [],
-  ),
-  row(
-    "the range test goes",
-    (_, { nodes }) => delete nodes["test.shop.range_ratio"],
-    "warning range-widened ratio",
-    "compatible range-narrowed ratio",
-  ),
-  row(
-    "the range test only warns",
-    (_, { nodes }) => (nodes["test.shop.range_ratio"].config.severity = "warn"),
-    "warning range-widened ratio",
-    "compatible range-narrowed ratio",
   ),
   row(
     "the fixed sort changes",

@@ -121,21 +121,20 @@ describe("a column that can hold NaN, which is served as null", () => {
   ])("may be null although its values are not: %s, %s", (adapter, type) => {
     const sketch = { adapter, type, constraints: NOT_NULL };
     expect(typeOf(sketch)).toBe(`${type} null`);
-    expect(typeOf({ ...sketch, test: test("accepted_range", { min_value: 0 }) })).toBe(`${type} null`);
     expect(typeOf({ ...sketch, test: test("accepted_values", { values: [1, "NaN"] }) })).toBe(`${type} null`);
   });
 
-  it.each([
-    ["accepted_range", { min_value: 0, max_value: 100 }],
-    ["accepted_values", { values: [1, 2.5] }],
-  ])("is not null where a test rules NaN out: %s", (name, kwargs) => {
-    for (const [adapter, type] of [
-      ["postgres", "numeric"],
-      ["clickhouse", "Float64"],
-    ] as const)
-      expect(typeOf({ adapter, type, constraints: NOT_NULL, test: test(name, kwargs) })).toBe(type);
-    expect(typeOf({ type: "numeric", test: test(name, kwargs) })).toBe("numeric null");
-  });
+  it.each([["accepted_values", { values: [1, 2.5] }]])(
+    "is not null where a test rules NaN out: %s",
+    (name, kwargs) => {
+      for (const [adapter, type] of [
+        ["postgres", "numeric"],
+        ["clickhouse", "Float64"],
+      ] as const)
+        expect(typeOf({ adapter, type, constraints: NOT_NULL, test: test(name, kwargs) })).toBe(type);
+      expect(typeOf({ type: "numeric", test: test(name, kwargs) })).toBe("numeric null");
+    },
+  );
 
   it.each([
     ["postgres", "bigint"],

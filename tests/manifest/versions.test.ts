@@ -134,7 +134,6 @@ describe("a manifest of schema", () => {
               type: "date",
               notNull: version >= 9 ? "constraint" : "test",
               acceptedValues: null,
-              guarantees: {},
               isPrivate: false,
               description: "Day.",
             },
@@ -143,7 +142,6 @@ describe("a manifest of schema", () => {
               type: null,
               notNull: null,
               acceptedValues: null,
-              guarantees: {},
               isPrivate: false,
               description: "",
             },
@@ -168,7 +166,6 @@ describe("a manifest of schema", () => {
         ["snapshot.shop.past", { kind: "snapshot", ...MADE }],
       ]),
       tests: new Map([["model.shop.api_volume", ["test.shop.not_null_api_volume_day.1"]]]),
-      categories: new Map(),
       adapter: "postgres",
       warnings: [],
     });

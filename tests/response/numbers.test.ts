@@ -14,7 +14,7 @@ const schema = await ownSchema(`
   CREATE TABLE @.sums AS SELECT 1 AS id, 9007199254740993::bigint AS total, 18446744073709551615.50::numeric AS exact,
     12.50::numeric AS small, 'NaN'::numeric AS none, 0.5::float8 AS ratio, 7::bigint AS free;
   CREATE TABLE @.limits AS SELECT v::numeric AS free, v::numeric(20,0) AS whole, v::float8 AS ratio, ARRAY[v]::float8[] AS list, ARRAY[v, NULL] AS texts,
-    50.5 AS bounded, 50.5::float8 AS listed FROM (VALUES ('NaN'), ('2')) AS v(v)`);
+    50.5::float8 AS listed FROM (VALUES ('NaN'), ('2')) AS v(v)`);
 
 const columns = {
   id: "integer",
@@ -136,7 +136,7 @@ const testOf = (column_name: string, name: string, kwargs = {}) => ({
   resource_type: "test",
   column_name,
   attached_node: "model.test.limits",
-  test_metadata: { name, namespace: name === "accepted_range" ? "dbt_utils" : null, kwargs },
+  test_metadata: { name, namespace: null, kwargs },
   config: {},
 });
 
@@ -147,7 +147,6 @@ it("numbers that can be NaN and elements of arrays are nullable, so that rows ar
     ratio: "double precision",
     list: "double precision[]",
     texts: "text[]",
-    bounded: "numeric",
     listed: "double precision",
   };
   const limits = manifestOf([
@@ -155,7 +154,6 @@ it("numbers that can be NaN and elements of arrays are nullable, so that rows ar
   ]);
   const tests = [
     ...Object.keys(columns).map((column) => testOf(column, "not_null")),
-    testOf("bounded", "accepted_range", { min_value: 0, max_value: 100 }),
     testOf("listed", "accepted_values", { values: [50.5] }),
   ].map((test, i) => [`test.test.${String(i)}`, test] as const);
   const { nodes, ...rest } = limits as { nodes: object };
@@ -164,8 +162,8 @@ it("numbers that can be NaN and elements of arrays are nullable, so that rows ar
   const service = await startFolder(generated);
   const { text } = await sendRequest(service.url, "/v1/sums/limits");
   expect(text).toBe(
-    '[{"free":null,"whole":null,"ratio":null,"list":[null],"texts":["NaN",null],"bounded":50.5,"listed":50.5},' +
-      '{"free":2,"whole":2,"ratio":2,"list":[2],"texts":["2",null],"bounded":50.5,"listed":50.5}]',
+    '[{"free":null,"whole":null,"ratio":null,"list":[null],"texts":["NaN",null],"listed":50.5},' +
+      '{"free":2,"whole":2,"ratio":2,"list":[2],"texts":["2",null],"listed":50.5}]',
   );
   const document = JSON.parse((await sendRequest(service.url, "/openapi.json")).text) as {
     components: { schemas: Record<string, { properties: Record<string, object> }> };
@@ -176,7 +174,7 @@ it("numbers that can be NaN and elements of arrays are nullable, so that rows ar
     items: row,
   });
   expect([validate(JSON.parse(text)), validate.errors]).toEqual([true, null]);
-  expect(row.properties).toMatchObject({ bounded: { type: "number" }, listed: { type: "number" } });
+  expect(row.properties).toMatchObject({ listed: { type: "number" } });
   const module = readFileSync(join(generated, "routes/sums/limits.ts"), "utf8");
-  expect(module).toMatch(/whole: number \| null;[^]*list: \(number \| null\)\[\];[^]*bounded: number;/);
+  expect(module).toMatch(/whole: number \| null;[^]*list: \(number \| null\)\[\];[^]*listed: number;/);
 });

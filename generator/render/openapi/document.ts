@@ -50,7 +50,10 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}): O
     "x-generated-by": OPENAPI_MARKER,
     info: { title: options.title ?? DEFAULT_TITLE, version: "v1", description: descriptionOf() },
     servers: [{ url: "/" }],
-    tags: tagsOf(categories, catalogue.categories),
+    tags: [
+      ...categories.map((name) => ({ name })),
+      { name: SYSTEM_TAG, description: "The service itself: its state and its documentation." },
+    ],
     "x-tagGroups": tagGroupsOf(categories),
     paths: new Map([
       ...entries.flatMap((entry): (readonly [string, Json])[] => [
@@ -69,16 +72,6 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}): O
 /** The document as the text of `openapi.json`. */
 export function openApiText(catalogue: Catalogue, options: OpenApiOptions = {}): string {
   return `${jsonText(openApiOf(catalogue, options))}\n`;
-}
-
-function tagsOf(categories: readonly string[], descriptions: ReadonlyMap<string, string>): readonly Json[] {
-  return [
-    ...categories.map((name) => {
-      const description = descriptions.get(name);
-      return { name, ...(description !== undefined && { description }) };
-    }),
-    { name: SYSTEM_TAG, description: "The service itself: its state and its documentation." },
-  ];
 }
 
 /** The groups of Redoc's menu. */

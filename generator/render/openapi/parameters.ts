@@ -8,7 +8,7 @@ import {
   type Pagination,
   type Parameter,
 } from "@routewright/runtime/model";
-import type { CatalogueEntry, Documentation, Example } from "../../catalogue/catalogue.js";
+import type { CatalogueEntry, Documentation } from "../../catalogue/catalogue.js";
 import type { Json, JsonMap, JsonRecord } from "./json-text.js";
 
 /** Defaults of `max_length` and `max_items` (generator/docs/meta-api.md). */
@@ -22,7 +22,6 @@ interface RequestField {
   readonly schema: JsonRecord;
   /** How several values are written in a query string. */
   readonly style?: "form";
-  readonly example?: Json;
 }
 
 /**
@@ -31,14 +30,13 @@ interface RequestField {
  */
 export function queryParameters(entry: CatalogueEntry): readonly Json[] {
   const [required, alternative] = requiredFilters(entry);
-  return fieldsOf(entry, "GET").map(({ name, description, schema, style, example }) => ({
+  return fieldsOf(entry, "GET").map(({ name, description, schema, style }) => ({
     name,
     in: "query",
     description,
     ...(name === required && alternative === undefined && { required: true }),
     ...(style && { style, explode: name !== "fields" }),
     schema,
-    ...(example !== undefined && { example }),
   }));
 }
 
@@ -78,9 +76,8 @@ export function requiredFilters({ endpoint }: CatalogueEntry): readonly string[]
   return [...new Set([...parameters.map(({ name }) => name), ...filters.map(({ column }) => column)])];
 }
 
-function property({ description, schema, example }: RequestField): JsonMap {
-  const examples = example === undefined ? [] : [["examples", [example]] as const];
-  return new Map<string, Json>([...Object.entries(schema), ["description", description], ...examples]);
+function property({ description, schema }: RequestField): JsonMap {
+  return new Map<string, Json>([...Object.entries(schema), ["description", description]]);
 }
 
 function fieldsOf({ endpoint, documentation }: CatalogueEntry, method: Method): readonly RequestField[] {
@@ -95,12 +92,8 @@ function fieldsOf({ endpoint, documentation }: CatalogueEntry, method: Method): 
   ];
 }
 
-function filterField(
-  parameter: Parameter,
-  { parameters, examples }: Documentation,
-  method: Method,
-): RequestField {
-  const { name, column } = parameter;
+function filterField(parameter: Parameter, { parameters }: Documentation, method: Method): RequestField {
+  const { name } = parameter;
   const description = paragraphs(parameters.get(name) ?? "", filterText(parameter, method));
   const schema = schemaOf(parameter);
   const isList = parameter.type === "string_list";
@@ -109,7 +102,6 @@ function filterField(
     description,
     schema,
     ...(isList && { style: "form" as const }),
-    ...exampleOf(parameter, examples.get(column) ?? null),
   };
 }
 
@@ -178,20 +170,6 @@ const COLUMN_SCHEMAS: Readonly<Record<ColumnFilterType, JsonRecord>> = {
   boolean: { type: "boolean" },
   uuid: { type: "string", format: "uuid" },
 };
-
-/** A value that finds the row whose column has the example. */
-function exampleOf(parameter: Parameter, example: Example): Pick<RequestField, "example"> {
-  if (example === null || typeof example === "object") return {};
-  const text = String(example);
-  switch (parameter.type) {
-    case "date":
-      return /^\d{4}-\d\d-\d\d/.test(text) ? { example: text.slice(0, 10) } : {};
-    case "string":
-      return parameter.values?.includes(text) === false ? {} : { example: text };
-    case "string_list":
-      return parameter.values?.includes(text) === false ? {} : { example: [text] };
-  }
-}
 
 function schemaOf(parameter: Parameter): JsonRecord {
   switch (parameter.type) {

@@ -51,13 +51,8 @@ export function rowSchema({ endpoint, documentation, facts }: CatalogueEntry): J
   const names = endpoint.columns.map(({ name }) => name);
   const properties = endpoint.columns.map((column) => {
     const { name } = column;
-    return [
-      name,
-      {
-        ...columnSchema(endpoint, column, facts.columns.get(name), documentation.columns.get(name) ?? ""),
-        ...(documentation.examples.has(name) && { examples: [documentation.examples.get(name) ?? null] }),
-      },
-    ] as const;
+    const description = documentation.columns.get(name) ?? "";
+    return [name, columnSchema(endpoint, column, facts.columns.get(name), description)] as const;
   });
   return new Map<string, Json>([
     ["type", "object"],
@@ -79,23 +74,16 @@ function columnSchema(
   return {
     ...(jsonSchemaOf(columnType) as JsonRecord),
     ...(columnType !== stored && { pattern: "^-?\\d+(\\.\\d+)?$" }),
-    ...(facts !== undefined && numberKeywords(columnType, facts)),
+    ...(facts !== undefined && numbersOf(columnType, facts)),
     ...(description.trim() !== "" && { description: paragraphs(description) }),
   };
 }
 
-/** Keywords for the guarantees of dbt tests on numbers. */
-function numberKeywords({ kind, ...type }: ColumnType, facts: ColumnFacts): JsonRecord {
-  const { acceptedValues, minimum, maximum, exclusive } = facts;
-  if (kind !== "integer" && kind !== "decimal" && kind !== "float") return {};
+/** The accepted values of an integer column, as numbers. */
+function numbersOf({ kind, ...type }: ColumnType, { acceptedValues }: ColumnFacts): JsonRecord {
   const values = kind === "integer" ? (acceptedValues ?? []).map(Number).filter(Number.isSafeInteger) : [];
-  const isNullable = "nullable" in type && type.nullable;
-  return {
-    ...(values.length > 0 &&
-      values.length === acceptedValues?.length && { enum: isNullable ? [...values, null] : values }),
-    ...(minimum !== undefined && { [exclusive ? "exclusiveMinimum" : "minimum"]: minimum }),
-    ...(maximum !== undefined && { [exclusive ? "exclusiveMaximum" : "maximum"]: maximum }),
-  };
+  if (values.length === 0 || values.length !== acceptedValues?.length) return {};
+  return { enum: "nullable" in type && type.nullable ? [...values, null] : values };
 }
 
 /** The 200 response: an array of rows, or a page in an envelope. */

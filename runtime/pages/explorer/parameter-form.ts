@@ -3,7 +3,6 @@ import type { CatalogueEndpoint, CatalogueParameter } from "../catalogue-body.js
 import { type ApiRequest, type Parameters, parametersOf, splitList, valuesOf } from "./api.js";
 import { type Child, el, prose } from "./dom.js";
 import { NO_PARAMETERS } from "./overview.js";
-import { textOf } from "./values.js";
 
 /** A form with an input for each parameter. `send` is called with the values. */
 export function parameterForm(request: ApiRequest, send: (parameters: Parameters) => void): HTMLFormElement {
@@ -51,11 +50,6 @@ function clear(form: HTMLFormElement): void {
 
 function inputsOf(form: HTMLElement) {
   return form.querySelectorAll<HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement>("[name]");
-}
-
-function exampleFor(endpoint: CatalogueEndpoint, column: string): string | null {
-  const { example } = endpoint.columns.find(({ name }) => name === column) ?? {};
-  return example === undefined || typeof example === "object" ? null : textOf(example);
 }
 
 /** Shows an error of the service at the field that it names, if there is one. */
@@ -185,9 +179,8 @@ function valueInput(
 ): HTMLElement {
   const values = valuesOf(parameters, name);
   const type = endpoint.columns.find((each) => each.name === column)?.type;
-  const example = exampleFor(endpoint, column);
   // The browser's own date field has the order of the reader's country.
-  const placeholder = accepts === "date" ? "YYYY-MM-DD" : example === null ? null : `e.g. ${example}`;
+  const placeholder = accepts === "date" ? "YYYY-MM-DD" : null;
   switch (kind) {
     case "choice":
     case "choices":

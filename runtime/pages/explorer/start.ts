@@ -5,14 +5,13 @@ import type { State } from "./state.js";
 
 /** What to do first, and the endpoints found, by category. Follows the search and the filters. */
 export function startPanel(
-  { title, categories, endpoints }: CatalogueBody,
+  { title, endpoints }: CatalogueBody,
   found: readonly CatalogueEndpoint[],
   { search, category }: State,
   change: (change: Partial<State>) => void,
 ): HTMLElement {
   const isAll = found.length === endpoints.length;
   const heading = category || (search ? `Found for “${search}”` : title);
-  const about = Object.hasOwn(categories, category) ? ` ${categories[category] ?? ""}` : "";
   const counts = new Map<string, number>();
   for (const each of found) counts.set(each.category, (counts.get(each.category) ?? 0) + 1);
   const cards = [...counts].map(([name, number]) =>
@@ -24,7 +23,6 @@ export function startPanel(
         { type: "button", click: () => change({ category: name }) },
         el("strong", {}, name),
         el("span", {}, count(number, "endpoint")),
-        Object.hasOwn(categories, name) && el("span", { class: "about" }, categories[name] ?? ""),
       ),
     ),
   );
@@ -32,7 +30,7 @@ export function startPanel(
     "div",
     { class: "welcome" },
     el("h2", { id: "start", tabindex: -1 }, heading),
-    el("p", {}, `${count(found.length, "endpoint")}.${about}`),
+    el("p", {}, `${count(found.length, "endpoint")}.`),
     ...firstCall(found),
     category === "" && el("ul", { class: "cards" }, ...cards),
     !isAll && button("Show all endpoints", () => change({ search: "", category: "", tier: "", fresh: "" })),

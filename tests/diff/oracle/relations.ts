@@ -49,17 +49,12 @@ function promisesOf(name: string, ...entries: readonly CatalogueEntry[]): Promis
   const facts = entries.map((entry) => entry.facts.columns.get(name) ?? {}) as Partial<ColumnFacts>[];
   const types = entries.map(({ endpoint }) => endpoint.columns.find((column) => column.name === name)?.type);
   const accepted = facts.flatMap(({ acceptedValues }) => (acceptedValues == null ? [] : [acceptedValues]));
-  const bounds = (key: "minimum" | "maximum"): number[] => facts.flatMap((one) => one[key] ?? []);
-  const [minimum, maximum] = [Math.max(...bounds("minimum")), Math.min(...bounds("maximum"))];
   return {
     nullable: types.every((type) => type == null || type.endsWith(" null") || type.includes("Nullable(")),
     acceptedValues: accepted.reduce<readonly string[] | null>(
       (all, one) => (all === null ? one : all.filter((value) => one.includes(value))),
       null,
     ),
-    ...(Number.isFinite(minimum) && { minimum }),
-    ...(Number.isFinite(maximum) && { maximum }),
-    ...(facts.some(({ exclusive }) => exclusive) && { exclusive: true }),
   };
 }
 
@@ -105,21 +100,12 @@ function valueOf(
         ? (["paid", "open", "void"][r % 3] ?? "")
         : (facts.acceptedValues[r % facts.acceptedValues.length] ?? "");
     case "ratio":
-      return ratioOf(r, facts);
+      return String(r * 1.0687654321 - 7.523456789);
     case "code":
       return textOf(type, r);
     default:
       return (VALUES[name] ?? ((row: number) => `${name} ${String(row)}`))(n);
   }
-}
-
-/** Within the documented bounds; a row lies outside where a bound is open. */
-function ratioOf(r: number, { minimum, maximum, exclusive }: Promises): string {
-  if (minimum === undefined && r === 1) return "-7.523456789";
-  if (maximum === undefined && r === 2) return "17.523456789";
-  if (r === 4 && minimum !== undefined && !exclusive) return String(minimum);
-  const [lower, upper] = [minimum ?? 0, maximum ?? (minimum ?? 0) + 1];
-  return String(lower + (upper - lower) * (0.1 + r * 0.0687654321));
 }
 
 function textOf(type: string | null, r: number): string {

@@ -58,7 +58,7 @@ async function catalogueFor(url: string, key?: string): Promise<CatalogueBody> {
 
 const pathsOf = ({ endpoints }: CatalogueBody): string[] => endpoints.map(({ path }) => path);
 
-it("lists every endpoint, of locked ones neither builds, tests nor examples", async () => {
+it("lists every endpoint, of locked ones neither builds nor tests", async () => {
   const service = await startManifest(manifest());
   service.recordBuilds(
     ["orders", "wages"].map((name) => ({ node: `model.test.${name}`, completedAt: Date.now(), rows: 7 })),

@@ -156,7 +156,6 @@ describe.skipIf(!isThere)("/explore", () => {
   it("sends a POST, whose lists hold values with commas, and shows it as code that runs", async () => {
     const { page, problems } = await open("/explore?endpoint=%2Fv1%2Fgeo%2Fplaces&p.city=Paris,Rome");
     await expect.poll(() => rows(page).allInnerTexts()).toEqual(["Paris\t1", "Rome\t4"]);
-    expect(await page.getByLabel("city", { exact: true }).getAttribute("placeholder")).toBe("e.g. Rome");
     await page.getByRole("button", { name: "POST" }).click();
     const cities = page.getByLabel("city", { exact: true });
     await expect.poll(() => cities.inputValue()).toBe("Paris\nRome");

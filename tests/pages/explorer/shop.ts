@@ -103,10 +103,6 @@ function manifest(): unknown {
     config: { severity: "error" },
     depends_on: { nodes: ["model.test.by_region"] },
   };
-  json.nodes["model.test.places"]!["columns"] = {
-    city: { name: "city", data_type: "text", meta: { routewright: { example: "Rome" } } },
-    n: { name: "n", data_type: "int" },
-  };
   // Two edges pass by the nodes between.
   const raw = "source.test.shop.raw";
   json.nodes["model.test.places"]!["depends_on"] = { nodes: ["model.test.late", "model.test.early", raw] };

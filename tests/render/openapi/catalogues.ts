@@ -28,7 +28,6 @@ export function entry(sketch: Sketch = {}): CatalogueEntry {
     granularity,
     window,
     documentation: {
-      examples: new Map(),
       description,
       synonyms: [],
       columns: new Map(Object.entries(columnWords)),
@@ -58,7 +57,6 @@ export function catalogue(...entries: readonly CatalogueEntry[]): Catalogue {
     entries,
     skipped: [],
     warnings: [],
-    categories: new Map(),
     lineage: new Map(),
     defaultTier: "tier0",
     adapter: null,
