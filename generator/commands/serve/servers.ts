@@ -166,7 +166,7 @@ export async function serveWithWorkers(
   let embedded: EmbeddedPostgres | null = null;
   try {
     // Here, so that a worker that stops does not stop the server.
-    if (needsEmbedded(environment, sizes)) embedded = await startEmbeddedPostgres({ dataDir: DATA_DIR, log });
+    if (needsEmbedded(environment, sizes)) embedded = await startEmbeddedPostgres({ dataDir: DATA_DIR });
     const runResults = hasData ? await runResultsOf(environment) : null;
     // Before the workers start: their first responses carry data versions.
     if (runResults !== null)
