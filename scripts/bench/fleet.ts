@@ -20,22 +20,26 @@ export interface Fleet {
   readonly seed: number;
 }
 
-export interface Deploy {
-  /** Seconds after the deploy until half of the servers, and all, serve the new release. */
-  readonly half: number;
-  readonly all: number;
-  /** Of the responses until then, the percentage from the old release, and of those 304 for rows that dbt has replaced. */
-  readonly old: number;
-  readonly stale304: number;
-  /** Percentage of the clients that got the old release after the new one. */
-  readonly backward: number;
-  /** Queries a second before the deploy, and in the busiest 10 seconds after it. */
-  readonly queries: number;
-  readonly peakQueries: number;
-  /** Requests to the manifest's host in its busiest second, and MB that the deploy costs it. */
-  readonly peakPolls: number;
-  readonly transfer: number;
-}
+/**
+ * Seconds after the deploy until half of the servers, and all, serve the new release. Of the responses until then, the
+ * percentage from the old release, and of those 304 for rows that dbt has replaced. Percentage of the clients that got the
+ * old release after the new one. Queries a second before the deploy, and in the busiest 10 seconds after it. Requests to the
+ * manifest's host in its busiest second, and MB that the deploy costs it.
+ */
+type Deploy = Readonly<
+  Record<
+    | "half after s"
+    | "all after s"
+    | "old release %"
+    | "stale 304 %"
+    | "clients back %"
+    | "queries/s"
+    | "most queries/s"
+    | "most polls/s"
+    | "manifest MB",
+    number
+  >
+>;
 
 /** Seconds between two requests of a client. */
 const CLIENT_INTERVAL = 60;
@@ -73,10 +77,10 @@ export function simulateDeploy(fleet: Fleet): Deploy {
   const { deployedAt, released, polls } = notices;
   const polling = fleet.rolling === undefined;
   return {
-    half: (released.toSorted((a, b) => a - b)[Math.floor(released.length / 2)] ?? 0) - deployedAt,
+    "half after s": (released.toSorted((a, b) => a - b)[Math.floor(released.length / 2)] ?? 0) - deployedAt,
     ...answersOf(fleet, notices, random),
-    peakPolls: Math.max(...countPer(1, polls)),
-    transfer: polling ? fleet.servers * fleet.manifest : 0,
+    "most polls/s": Math.max(...countPer(1, polls)),
+    "manifest MB": polling ? fleet.servers * fleet.manifest : 0,
   };
 }
 
@@ -126,12 +130,12 @@ function answersOf({ clients, revalidating }: Fleet, notices: Notices, random: R
   const perBucket = countPer(BUCKET_SECONDS, queries);
   const before = perBucket.slice(CLIENT_INTERVAL / BUCKET_SECONDS, deployedAt / BUCKET_SECONDS);
   return {
-    all,
-    old: (100 * old) / responses,
-    stale304: (100 * stale304) / responses,
-    backward: (100 * sumOf(wentBack)) / clients,
-    queries: sumOf(before) / before.length / BUCKET_SECONDS,
-    peakQueries: Math.max(...perBucket.slice(deployedAt / BUCKET_SECONDS)) / BUCKET_SECONDS,
+    "all after s": all,
+    "old release %": (100 * old) / responses,
+    "stale 304 %": (100 * stale304) / responses,
+    "clients back %": (100 * sumOf(wentBack)) / clients,
+    "queries/s": sumOf(before) / before.length / BUCKET_SECONDS,
+    "most queries/s": Math.max(...perBucket.slice(deployedAt / BUCKET_SECONDS)) / BUCKET_SECONDS,
   };
 }
 

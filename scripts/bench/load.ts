@@ -4,9 +4,8 @@ import { writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import type { Bar, Column, Row } from "./report.js";
-import type { Effort } from "./section.js";
-import { interleave, median, ratioOf } from "./statistics.js";
+import type { Compared, Effort, Table } from "./report.js";
+import { interleave, medians } from "./statistics.js";
 import { cpuSeconds, cpuSecondsOfChildren, residentMiB, type Server } from "./process.js";
 
 /** API keys in turn: a tier3 key may send 10,000 requests a minute, so none reaches its limit. */
@@ -27,14 +26,8 @@ interface Job {
   readonly databasePid?: number;
 }
 
-/** Latencies in milliseconds; processor time of the server and of PostgreSQL in microseconds a request. */
-interface Sample {
-  readonly requestsPerSecond: number;
-  readonly p50: number;
-  readonly p99: number;
-  readonly cpu: number;
-  readonly databaseCpu: number;
-}
+/** Processor time of the server and of PostgreSQL is by request. */
+type Sample = Readonly<Record<"requests/s" | "CPU µs" | "database µs" | "p50 ms" | "p99 ms", number>>;
 
 type Result = Readonly<Record<"requests" | "milliseconds" | "p50" | "p99" | "failures", number>>;
 
@@ -47,14 +40,13 @@ export function getRequest(path: string, key = ""): string {
 
 /** Routewright and what it is compared with, with the requests of each. */
 export type Sides = Readonly<Record<"bare" | "routewright", { server: Server; requests: Requests }>>;
-export type Samples = Readonly<Record<keyof Sides, readonly Sample[]>>;
 
 /** Loads both sides in turn, after a warm-up. */
 export async function compare(
   sides: Sides,
   { rounds, roundMs, warmUpMs }: Effort,
   job: Omit<Job, "requests" | "milliseconds">,
-): Promise<Samples> {
+): Promise<Compared<Sample>> {
   const run = (side: keyof Sides, milliseconds: number) => (): Promise<Sample> =>
     putLoad(sides[side].server, { ...job, requests: sides[side].requests, milliseconds });
   await run("bare", warmUpMs)();
@@ -62,33 +54,12 @@ export async function compare(
   return interleave({ bare: run("bare", roundMs), routewright: run("routewright", roundMs) }, rounds);
 }
 
-/** One figure of a side, round by round. */
-export const figures = (samples: readonly Sample[], figure: keyof Sample): number[] =>
-  samples.map((sample) => sample[figure]);
-
-export const LOAD_COLUMNS: readonly Column[] = [
-  { key: "side", head: "server" },
-  { key: "requestsPerSecond", head: "requests/s", digits: 0 },
-  { key: "cpu", head: "CPU µs/request", digits: 0 },
-  { key: "databaseCpu", head: "database µs", digits: 0 },
-  { key: "p50", head: "p50 ms", digits: 1 },
-  { key: "p99", head: "p99 ms", digits: 1 },
-];
-
 /** The medians of both sides. */
-export function loadRows(samples: Samples): Row[] {
-  return Object.entries(samples).map(([side, each]) => ({
-    side,
-    ...Object.fromEntries(
-      LOAD_COLUMNS.slice(1).map(({ key }) => [key, median(figures(each, key as keyof Sample))]),
-    ),
-  }));
-}
-
-/** The figure of Routewright in multiples of the other's. */
-export function loadBar(name: string, samples: Samples, figure: keyof Sample, limit: Bar["limit"]): Bar {
-  const { bare, routewright } = samples;
-  return { name, ratio: ratioOf(figures(routewright, figure), figures(bare, figure)), limit };
+export function rowsOf<Sample extends Record<string, number>>(
+  { bare, routewright }: Compared<Sample>,
+  name = "",
+): Table["rows"] {
+  return { [`${name}bare`]: medians(bare), [`${name}routewright`]: medians(routewright) };
 }
 
 /** Puts load on a server. Rejects when one request failed: the figures would mean nothing. */
@@ -99,9 +70,13 @@ export async function putLoad({ port, pid }: Server, job: Job): Promise<Sample> 
   const { requests, milliseconds, failures, p50, p99 } = await generate(port, job);
   if (failures > 0 || requests === 0)
     throw new Error(`Load on port ${String(port)}: ${String(failures)} of ${String(requests)} failed.`);
-  const cpu = ((cpuSeconds(pid) - cpuBefore) * 1e6) / requests;
-  const databaseCpu = ((cpuSecondsOfChildren(databasePid) - databaseBefore) * 1e6) / requests;
-  return { requestsPerSecond: (requests * 1000) / milliseconds, p50, p99, cpu, databaseCpu };
+  return {
+    "requests/s": (requests * 1000) / milliseconds,
+    "CPU µs": ((cpuSeconds(pid) - cpuBefore) * 1e6) / requests,
+    "database µs": ((cpuSecondsOfChildren(databasePid) - databaseBefore) * 1e6) / requests,
+    "p50 ms": p50,
+    "p99 ms": p99,
+  };
 }
 
 async function generate(port: number, job: Job): Promise<Result> {
@@ -129,17 +104,8 @@ export async function checkRows({ port }: Server, path: string, rows: number): P
   throw new Error(`${path} has ${String(response.status)}: ${body.slice(0, 300)}`);
 }
 
-/** What one response cost. */
-export interface Download {
-  readonly megabytes: number;
-  readonly seconds: number;
-  readonly megabytesPerSecond: number;
-  readonly firstByteMs: number;
-  /** Milliseconds of the server's processor time. */
-  readonly cpuPerMegabyte: number;
-  /** The server's highest memory in MiB. */
-  readonly memory: number;
-}
+/** What one response cost: processor time of the server, and its highest memory in MiB. */
+type Download = Readonly<Record<"MB" | "seconds" | "MB/s" | "first byte ms" | "CPU ms/MB" | "MiB", number>>;
 
 /** Reads a whole response, pausing after each chunk, and samples the server's memory meanwhile. */
 export async function download(
@@ -166,13 +132,12 @@ export async function download(
   });
   clearInterval(sampler);
   const [megabytes, seconds] = [bytes / 1e6, (performance.now() - startedAt) / 1000];
-  const cpuPerMegabyte = ((cpuSeconds(pid) - cpuBefore) * 1000) / megabytes;
   return {
-    megabytes,
+    MB: megabytes,
     seconds,
-    megabytesPerSecond: megabytes / seconds,
-    firstByteMs,
-    cpuPerMegabyte,
-    memory,
+    "MB/s": megabytes / seconds,
+    "first byte ms": firstByteMs,
+    "CPU ms/MB": ((cpuSeconds(pid) - cpuBefore) * 1000) / megabytes,
+    MiB: memory,
   };
 }

@@ -1,19 +1,34 @@
-import type { Spread } from "./statistics.js";
+import { ratioOf, type Spread } from "./statistics.js";
 
-/** A column of a table: text, or a number with this many digits after the point. */
-export interface Column {
-  readonly key: string;
-  readonly head: string;
-  readonly digits?: number;
+/** How long to measure. */
+export interface Effort {
+  readonly rounds: number;
+  /** One subject in one round. */
+  readonly roundMs: number;
+  /** Load on each subject before the first round, for the compiler and the caches. */
+  readonly warmUpMs: number;
 }
 
-export type Row = Readonly<Record<string, string | number>>;
+/** What a section gets. */
+export interface Setting {
+  readonly effort: Effort;
+  /** Folder for files, kept from run to run. */
+  readonly folder: string;
+  readonly progress: (line: string) => void;
+  /** Stops what the section started when it ends, in reverse order. */
+  readonly keep: <T extends { stop(): Promise<void> }>(started: T) => T;
+}
+
+/** A part of the benchmark that can run alone. */
+export type Section = (setting: Setting) => Promise<Findings>;
+
+/** Figures by their names. */
+export type Figures = Readonly<Record<string, number>>;
 
 export interface Table {
   readonly title: string;
-  readonly columns: readonly Column[];
-  readonly rows: readonly Row[];
-  readonly notes?: readonly string[];
+  readonly rows: Readonly<Record<string, Figures>>;
+  readonly note?: string;
 }
 
 /** A measured ratio and its limit. */
@@ -29,59 +44,55 @@ export interface Findings {
   readonly bars: readonly Bar[];
 }
 
+/** Figures of Routewright and of what it is compared with, round by round. */
+export type Compared<Sample extends Figures = Figures> = Readonly<
+  Record<"bare" | "routewright", readonly Sample[]>
+>;
+
+/** A figure of Routewright in multiples of the other's. */
+export function compareFigure<Sample extends Figures>(
+  name: string,
+  { bare, routewright }: Compared<Sample>,
+  figure: keyof Sample & string,
+  limit: Bar["limit"],
+): Bar {
+  const of = (samples: readonly Sample[]): number[] => samples.map((sample) => sample[figure] ?? NaN);
+  return { name, ratio: ratioOf(of(routewright), of(bare)), limit };
+}
+
+/** Memory in MiB, measured once. */
+export function memoryBar(memory: number, limit: number): Bar {
+  const ratio = memory / limit;
+  return {
+    name: `memory above idle, to ${String(limit)} MiB`,
+    ratio: { median: ratio, lowest: ratio, highest: ratio },
+    limit: { atMost: 1 },
+  };
+}
+
 export function isMet({ ratio: { median }, limit }: Bar): boolean {
   return "atLeast" in limit ? median >= limit.atLeast : median <= limit.atMost;
 }
 
-/** The ratio of something measured once. */
-export function single(value: number): Spread {
-  return { median: value, lowest: value, highest: value };
-}
-
-/** Columns of a table of downloads. */
-export const DOWNLOAD_COLUMNS: readonly Column[] = [
-  { key: "subject", head: "" },
-  { key: "megabytes", head: "MB", digits: 0 },
-  { key: "seconds", head: "seconds", digits: 2 },
-  { key: "megabytesPerSecond", head: "MB/s", digits: 0 },
-  { key: "firstByteMs", head: "first byte ms", digits: 0 },
-  { key: "cpuPerMegabyte", head: "CPU ms/MB", digits: 2 },
-  { key: "memory", head: "MiB above idle", digits: 1 },
-];
-
-/** A table as lines of text: text to the left, numbers to the right. */
-export function tableText({ title, columns, rows, notes = [] }: Table): string {
-  const cells = [columns.map(({ head }) => head), ...rows.map((row) => columns.map((c) => cell(row, c)))];
-  const widths = columns.map((_, i) => Math.max(...cells.map((line) => line[i]?.length ?? 0)));
-  const pad = (text: string, i: number): string =>
-    columns[i]?.digits === undefined ? text.padEnd(widths[i] ?? 0) : text.padStart(widths[i] ?? 0);
-  const [head = "", ...body] = cells.map((line) => `  ${line.map(pad).join("   ").trimEnd()}`);
-  const rule = `  ${"-".repeat(Math.max(...[head, ...body].map((line) => line.length)) - 2)}`;
-  return [title, "", head, rule, ...body, ...notes.map((note) => `\n  ${note}`)].join("\n");
+export function printTable({ title, rows, note }: Table): void {
+  const shown = Object.entries(rows).map(([name, figures]) => [name, rounded(figures)]);
+  console.log(`\n${title}`);
+  console.table(Object.fromEntries(shown));
+  if (note !== undefined) console.log(note);
 }
 
 /** The bars with their verdicts. */
-export function barsText(bars: readonly Bar[]): string {
-  const columns: Column[] = [
-    { key: "verdict", head: "bar" },
-    { key: "name", head: "" },
-    { key: "median", head: "ratio", digits: 2 },
-    { key: "limit", head: "limit" },
-    { key: "range", head: "range of the rounds" },
-  ];
-  const rows = bars.map((bar) => ({
-    verdict: isMet(bar) ? "ok" : "MISSED",
-    name: bar.name,
-    median: bar.ratio.median,
-    limit: "atLeast" in bar.limit ? `≥ ${bar.limit.atLeast.toFixed(2)}` : `≤ ${bar.limit.atMost.toFixed(2)}`,
-    range: `${bar.ratio.lowest.toFixed(2)} to ${bar.ratio.highest.toFixed(2)}`,
-  }));
-  return tableText({ title: "Bars (median of the rounds' ratios)", columns, rows });
+export function printBars(bars: readonly Bar[]): void {
+  const shown = bars.map((bar) => {
+    const verdict = isMet(bar) ? "ok" : "MISSED";
+    return [bar.name, { verdict, ...bar.limit, ...rounded({ ...bar.ratio }) }];
+  });
+  console.log("\nBars: the median of the rounds' ratios, and its limit");
+  console.table(Object.fromEntries(shown));
 }
 
-function cell(row: Row, { key, digits }: Column): string {
-  const value = row[key] ?? "";
-  if (typeof value === "string") return value;
-  if (Number.isNaN(value)) return "-";
-  return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+/** Large figures without a fraction. */
+function rounded(figures: Figures): Figures {
+  const round = (value: number): number => Number(value.toFixed(value < 100 ? 2 : 0));
+  return Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, round(value)]));
 }

@@ -20,6 +20,15 @@ export function median(values: readonly number[]): number {
   return spreadOf(values).median;
 }
 
+/** The median of each figure. */
+export function medians<Name extends string>(
+  samples: readonly Readonly<Record<Name, number>>[],
+): Record<Name, number> {
+  const names = Object.keys(samples[0] ?? {}) as Name[];
+  const entries = names.map((name) => [name, median(samples.map((sample) => sample[name]))]);
+  return Object.fromEntries(entries) as Record<Name, number>;
+}
+
 /** The ratio of two subjects round by round: what slows a whole round down is in both figures and cancels. */
 export function ratioOf(numerators: readonly number[], denominators: readonly number[]): Spread {
   return spreadOf(numerators.map((value, round) => value / (denominators[round] ?? NaN)));

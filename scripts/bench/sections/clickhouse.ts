@@ -2,23 +2,10 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { clickhouseLibrary, ClickhouseServer } from "../../clickhouse/start-clickhouse.js";
 import { columnsOf, generateApi, serveApi } from "../api.js";
-import {
-  checkRows,
-  compare,
-  type Download,
-  download,
-  getRequest,
-  KEYS,
-  LOAD_COLUMNS,
-  loadBar,
-  loadRows,
-  type Samples,
-  type Sides,
-} from "../load.js";
+import { checkRows, compare, download, getRequest, KEYS, rowsOf, type Sides } from "../load.js";
 import { residentMiB, type Server } from "../process.js";
-import { type Bar, DOWNLOAD_COLUMNS, type Findings, type Row, single } from "../report.js";
-import type { Setting } from "../section.js";
-import { interleave, median, ratioOf } from "../statistics.js";
+import { compareFigure, type Findings, memoryBar, type Setting } from "../report.js";
+import { interleave } from "../statistics.js";
 
 const ROWS = 1_000_000;
 const CONNECTIONS = 8;
@@ -83,16 +70,20 @@ export async function clickhouse({ folder, progress, keep, effort }: Setting): P
     routewright: () => download(routewright, "/v1/big/rows"),
   };
   const downloads = await interleave(subjects, effort.rounds);
-  const notes = [
-    "The bare server is ClickHouse's own HTTP interface; its processor time includes the query.",
-  ];
   const title = `clickhouse: pages of 1,000 rows, ${String(CONNECTIONS)} connections`;
+  const note = "The bare server is ClickHouse's own HTTP interface; its processor time includes the query.";
+  const memory = Math.max(...downloads.routewright.map(({ MiB }) => MiB)) - idle;
+  const own = "of ClickHouse's HTTP interface";
   return {
     tables: [
-      { title, columns: LOAD_COLUMNS, rows: loadRows(pages), notes },
-      { title: "clickhouse: 1,000,000 rows", columns: DOWNLOAD_COLUMNS, rows: rowsOf(downloads) },
+      { title, rows: rowsOf(pages), note },
+      { title: "clickhouse: 1,000,000 rows", rows: rowsOf(downloads) },
     ],
-    bars: barsOf(pages, downloads, idle),
+    bars: [
+      compareFigure(`throughput ${own}, 1,000 rows`, pages, "requests/s", { atLeast: 0.9 }),
+      compareFigure(`time ${own}, 1,000,000 rows`, downloads, "seconds", { atMost: 1.15 }),
+      memoryBar(memory, MEMORY_MIB),
+    ],
   };
 }
 
@@ -108,37 +99,4 @@ async function sidesOf(bare: Server, routewright: Server): Promise<Sides> {
     bare: { server: bare, requests: direct.map((path) => getRequest(path)) },
     routewright: { server: routewright, requests },
   };
-}
-
-type Downloads = Readonly<Record<keyof Sides, readonly Download[]>>;
-
-const of = (downloads: readonly Download[], figure: keyof Download): number[] =>
-  downloads.map((each) => each[figure]);
-
-function rowsOf(downloads: Downloads): Row[] {
-  return Object.entries(downloads).map(([subject, each]) => ({
-    subject,
-    ...Object.fromEntries(
-      DOWNLOAD_COLUMNS.slice(1).map(({ key }) => [key, median(of(each, key as keyof Download))]),
-    ),
-  }));
-}
-
-function barsOf(pages: Samples, { bare, routewright }: Downloads, idle: number): Bar[] {
-  const memory = Math.max(...of(routewright, "memory")) - idle;
-  return [
-    loadBar("throughput of ClickHouse's HTTP interface, 1,000 rows", pages, "requestsPerSecond", {
-      atLeast: 0.9,
-    }),
-    {
-      name: "time of ClickHouse's HTTP interface, 1,000,000 rows",
-      ratio: ratioOf(of(routewright, "seconds"), of(bare, "seconds")),
-      limit: { atMost: 1.15 },
-    },
-    {
-      name: `memory above idle, to ${String(MEMORY_MIB)} MiB`,
-      ratio: single(memory / MEMORY_MIB),
-      limit: { atMost: 1 },
-    },
-  ];
 }

@@ -2,10 +2,9 @@ import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import * as ramp from "@routewright/runtime/ramp";
 import { openDatabase, ROUTEWRIGHT } from "../api.js";
-import { compare, LOAD_COLUMNS, loadBar, loadRows } from "../load.js";
+import { compare, rowsOf } from "../load.js";
 import { startServer, type Server } from "../process.js";
-import type { Findings } from "../report.js";
-import type { Setting } from "../section.js";
+import { compareFigure, type Findings, type Setting } from "../report.js";
 
 const CONNECTIONS = 32;
 const DATABASE = "ramp_bench";
@@ -49,8 +48,8 @@ export async function rampIntents({ folder, effort, progress, keep }: Setting): 
   const title = `ramp: POST /v1/intent with a key, ${String(CONNECTIONS)} connections`;
   const atLeast = THROUGHPUT;
   return {
-    tables: [{ title, columns: LOAD_COLUMNS, rows: loadRows(samples), notes: [NOTE] }],
-    bars: [loadBar("keyed intents to the bare server", samples, "requestsPerSecond", { atLeast })],
+    tables: [{ title, rows: rowsOf(samples), note: NOTE }],
+    bars: [compareFigure("keyed intents to the bare server", samples, "requests/s", { atLeast })],
   };
 }
 

@@ -10,11 +10,10 @@ import {
   type TableName,
   TABLES,
 } from "../api.js";
-import { checkRows, compare, figures, getRequest, KEYS, LOAD_COLUMNS, loadBar, loadRows } from "../load.js";
+import { checkRows, compare, getRequest, KEYS, rowsOf } from "../load.js";
 import { startServer } from "../process.js";
-import type { Bar, Findings, Row } from "../report.js";
-import type { Setting } from "../section.js";
-import { median } from "../statistics.js";
+import { type Bar, compareFigure, type Figures, type Findings, type Setting } from "../report.js";
+import { medians } from "../statistics.js";
 
 const CONNECTIONS = 32;
 /** Different requests, sent in turn. */
@@ -47,7 +46,7 @@ export async function serve({ folder, keep, progress, effort }: Setting): Promis
   const args = [resolve("scripts/bench/baselines/bare.js")];
   const bare = keep(await startServer({ name: "bare", args, folder, environment }));
   const routewright = keep(await serveApi(await generateEndpoints(folder), database.url));
-  const rows: Row[] = [];
+  const rows: Record<string, Figures> = {};
   const bars: Bar[] = [];
   for (const { table, throughput } of CASES) {
     progress(`serve: ${table}`);
@@ -57,23 +56,20 @@ export async function serve({ folder, keep, progress, effort }: Setting): Promis
     const sides = { bare: { server: bare, requests }, routewright: { server: routewright, requests } };
     const job = { connections: CONNECTIONS, databasePid: database.pid };
     const full = await compare(sides, effort, job);
-    rows.push(...loadRows(full).map((row) => ({ table, ...row })));
+    Object.assign(rows, rowsOf(full, `${table}, `));
     if (throughput === undefined) continue;
-    const perSecond = median(figures(full.bare, "requestsPerSecond")) / 2;
+    const perSecond = medians(full.bare)["requests/s"] / 2;
     const half = await compare(sides, effort, { ...job, perSecond });
-    rows.push(...loadRows(half).map((row) => ({ table: `${table}, half load`, ...row })));
+    Object.assign(rows, rowsOf(half, `${table}, half load, `));
     bars.push(
-      loadBar(`throughput, ${table}`, full, "requestsPerSecond", { atLeast: throughput }),
-      loadBar(`p99 at saturation, ${table}`, full, "p99", { atMost: P99.saturation }),
-      loadBar(`p99 at half load, ${table}`, half, "p99", { atMost: P99.halfLoad }),
+      compareFigure(`throughput, ${table}`, full, "requests/s", { atLeast: throughput }),
+      compareFigure(`p99 at saturation, ${table}`, full, "p99 ms", { atMost: P99.saturation }),
+      compareFigure(`p99 at half load, ${table}`, half, "p99 ms", { atMost: P99.halfLoad }),
     );
   }
   const title = `serve: ${String(ENDPOINTS)} endpoints, ${String(CONNECTIONS)} connections, a date filter, a sort and a limit that differ in each request`;
-  const notes = ["Half load: both get half of the requests that the bare server answers at saturation."];
-  return {
-    tables: [{ title, columns: [{ key: "table", head: "page" }, ...LOAD_COLUMNS], rows, notes }],
-    bars,
-  };
+  const note = "Half load: both get half of the requests that the bare server answers at saturation.";
+  return { tables: [{ title, rows, note }], bars };
 }
 
 /** Each request differs: identical ones would share one execution. */
