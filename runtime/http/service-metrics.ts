@@ -14,7 +14,7 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "OPTIONS"])
 export interface CollectedMetric {
   readonly name: string;
   readonly help: string;
-  readonly label?: string;
+  readonly label?: string | undefined;
   /** How the values of several workers combine: a sum, unless all of them show the same. */
   readonly aggregator?: "sum" | "max";
   /** The value, or one for each value of the label. */
@@ -27,27 +27,32 @@ export interface CollectedMetric {
  */
 export class ServiceMetrics<Label extends string> {
   readonly registry = new Registry();
+  readonly #buckets: number[];
   readonly #requests: Counter;
   readonly #durations: Histogram;
 
   /** `prefix`: of the names; `labels` say which operation, and for whom; `buckets`: in seconds. */
   constructor(prefix: string, labels: readonly Label[], buckets: number[]) {
-    const registers = [this.registry];
+    this.#buckets = buckets;
     collectDefaultMetrics({ register: this.registry });
     addMetric(this.registry, DROPPED_LOG_LINES);
-    this.#requests = new Counter({
-      name: `${prefix}_requests_total`,
-      help: "Requests by operation, method and status.",
-      labelNames: [...labels, "method", "status"],
-      registers,
-    });
-    this.#durations = new Histogram({
-      name: `${prefix}_request_duration_seconds`,
-      help: "From a request to the end of its response.",
-      labelNames: labels,
-      buckets,
-      registers,
-    });
+    const [total, duration] = [`${prefix}_requests_total`, `${prefix}_request_duration_seconds`];
+    this.#requests = this.counter(
+      total,
+      "Requests by operation, method and status.",
+      ...labels,
+      "method",
+      "status",
+    );
+    this.#durations = this.histogram(duration, "From a request to the end of its response.", labels);
+  }
+
+  protected counter(name: string, help: string, ...labelNames: string[]): Counter {
+    return new Counter({ name, help, labelNames, registers: [this.registry] });
+  }
+
+  protected histogram(name: string, help: string, labelNames: readonly string[]): Histogram {
+    return new Histogram({ name, help, labelNames, buckets: this.#buckets, registers: [this.registry] });
   }
 
   count(labels: Readonly<Record<Label, string>>, { method, status, milliseconds }: CountedResponse): void {

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram } from "prom-client";
+import { Gauge } from "prom-client";
 import { addMetric, type CollectedMetric, ServiceMetrics } from "../../http/service-metrics.js";
 
 /** Upper bounds of the duration buckets, in seconds: the longest requests wait for slow providers. */
@@ -22,33 +22,26 @@ export interface Backlog {
 
 /** The metrics of the ramp process. Labels come from closed sets, never from a request. */
 export class RampMetrics extends ServiceMetrics<"path"> {
-  readonly #calls: Counter<"provider" | "operation" | "outcome">;
-  readonly #callDurations: Histogram<"provider">;
-  readonly #breaker: Gauge<"provider">;
+  readonly #calls = this.counter(
+    "routewright_ramp_provider_calls_total",
+    "Attempts of calls to providers by operation and outcome: answer, refused, unknown, unavailable.",
+    ...["provider", "operation", "outcome"],
+  );
+  readonly #callDurations = this.histogram(
+    "routewright_ramp_provider_call_duration_seconds",
+    "Time of an attempt by provider.",
+    ["provider"],
+  );
+  readonly #breaker = new Gauge({
+    name: "routewright_ramp_provider_circuit_open",
+    help: "Connections that are not called because their last calls failed, by provider.",
+    labelNames: ["provider"],
+    registers: [this.registry],
+  });
   #backlog: Backlog = { attention: 0, exhausted: 0, queues: [], statuses: [] };
 
   constructor() {
     super("routewright_ramp", ["path"], BUCKETS);
-    const registers = [this.registry];
-    this.#calls = new Counter({
-      name: "routewright_ramp_provider_calls_total",
-      help: "Attempts of calls to providers by operation and outcome: answer, refused, unknown, unavailable.",
-      labelNames: ["provider", "operation", "outcome"],
-      registers,
-    });
-    this.#callDurations = new Histogram({
-      name: "routewright_ramp_provider_call_duration_seconds",
-      help: "Time of an attempt by provider.",
-      labelNames: ["provider"],
-      buckets: BUCKETS,
-      registers,
-    });
-    this.#breaker = new Gauge({
-      name: "routewright_ramp_provider_circuit_open",
-      help: "Connections that are not called because their last calls failed, by provider.",
-      labelNames: ["provider"],
-      registers,
-    });
     for (const metric of this.#ofBacklog()) addMetric(this.registry, metric);
   }
 
