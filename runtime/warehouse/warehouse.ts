@@ -26,6 +26,8 @@ export interface ResultColumn {
    * the same while the storage does: its rows have no version.
    */
   readonly storage?: string | null;
+  /** Rows that each query of the relation reads whatever it selects. */
+  readonly scannedRows?: number;
   /** IANA time zone of a `timestamp` without zone; UTC when absent. */
   readonly timezone?: string;
   /** Whether its numbers are strings in `json-strings`; where no type is declared, the engine's type decides. */

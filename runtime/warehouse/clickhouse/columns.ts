@@ -3,13 +3,13 @@ import { sql, type Statement } from "../sql.js";
 import { RelationMissing, type ResultColumn, type ResultColumns } from "../warehouse.js";
 import { ClickhouseError } from "./errors.js";
 import { finished, parameter } from "./parameters.js";
-import { type IsDeterministic, readFunctions, type ReadRows, storageOf } from "./storage.js";
+import { type Functions, readFunctions, type ReadRows, type Storage, storageOf } from "./storage.js";
 
 /** Looks relations up: their columns, and what identifies their rows. */
 export class RelationLookup {
   readonly #warn: (error: Error, message: string) => void;
   readonly #read: ReadRows;
-  #functions: Promise<IsDeterministic> | null = null;
+  #functions: Promise<Functions> | null = null;
   #hasWarned = false;
 
   constructor(warn: (error: Error, message: string) => void, read: ReadRows) {
@@ -18,15 +18,15 @@ export class RelationLookup {
   }
 
   async columns(relation: Relation): Promise<ResultColumns> {
-    const [columns, storage] = await Promise.all([
+    const [columns, { id, scannedRows }] = await Promise.all([
       this.#read<ResultColumn>(columnsOf(relation)),
       this.#storageOf(relation),
     ]);
     if (columns.length === 0) throw new RelationMissing(relation.join("."));
-    return columns.map((column) => ({ ...column, storage }));
+    return columns.map((column) => ({ ...column, storage: id, scannedRows }));
   }
 
-  async #storageOf(relation: Relation): Promise<string | null> {
+  async #storageOf(relation: Relation): Promise<Storage> {
     try {
       const functions = await (this.#functions ??= readFunctions(this.#read));
       return await storageOf(relation, this.#read, functions);
@@ -35,10 +35,12 @@ export class RelationLookup {
       if (!(error instanceof ClickhouseError)) throw error;
       if (!this.#hasWarned) this.#warn(error, NO_VERSIONS);
       this.#hasWarned = true;
-      return null;
+      return UNPROVEN;
     }
   }
 }
+
+const UNPROVEN: Storage = { id: null, scannedRows: 0 };
 
 const NO_VERSIONS =
   "responses have no data version: the role needs SELECT on system.tables, system.columns, system.parts and system.functions";

@@ -22,7 +22,7 @@ import { ClickhouseError, isRelationChange, isTooManyRows, translated } from "./
 import { filterType, parseType } from "./filter-types.js";
 import { nextRow, selectKeyed } from "./keyed-pages.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
-import { checkLimits, limitSettings, LIST, RoleSettings } from "./settings.js";
+import { checkLimits, limitSettings, LIST, requireAtMost, RoleSettings } from "./settings.js";
 import type { ReadRows } from "./storage.js";
 import { bodyReader, lookAhead, openStream, readFirst, type RunningQuery } from "./stream.js";
 
@@ -79,7 +79,7 @@ class ClickhouseEngine extends BaseEngine {
     const source = await this.#source(query, columns);
     const select = selectAggregate(source, bounded, query.selection);
     const read = this.#readerFor(query, context);
-    const [row = {}] = await this.#withinLimit(context.tier, () =>
+    const [row = {}] = await this.#withinLimit(source, context.tier, () =>
       read<Readonly<Record<string, unknown>>>(printed(select, "ndjson")),
     );
     return readAggregate(row, bounded);
@@ -134,7 +134,7 @@ class ClickhouseEngine extends BaseEngine {
       const following = next === null ? [] : await this.#readerFor(page, context)(next);
       return { ...rows, hasMore: following.length > 0 };
     };
-    return this.#withinLimit(context.tier, () =>
+    return this.#withinLimit(source, context.tier, () =>
       keyset === undefined
         ? select(query)
         : selectKeyed(query, keyset, source, { read: this.#readerFor(query, context), select }),
@@ -142,8 +142,9 @@ class ClickhouseEngine extends BaseEngine {
   }
 
   /** Runs a query that may read no more rows than its tier. Rejects with `TooManyRows`. */
-  async #withinLimit<T>(tier: Tier, run: () => Promise<T>): Promise<T> {
+  async #withinLimit<T>({ columns }: Source, tier: Tier, run: () => Promise<T>): Promise<T> {
     const limit = this.#limits.maxRowsRead[tier];
+    requireAtMost(limit, columns);
     try {
       return await run();
     } catch (error) {

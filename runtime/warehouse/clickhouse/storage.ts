@@ -18,6 +18,7 @@ interface Table {
   readonly query: string;
   /** Expressions of its `ALIAS` columns. */
   readonly aliases: string;
+  readonly rows: number | null;
 }
 
 /** The parts of a table. */
@@ -28,6 +29,14 @@ interface Parts {
   readonly changes: string;
   /** Changes with a merge too. */
   readonly merges: string;
+}
+
+/** What is known of the rows of a relation. */
+export interface Storage {
+  /** Changes whenever the rows may have changed; null where nothing proves that they have not. */
+  readonly id: string | null;
+  /** Rows of the tables without parts beneath it: a query reads them whole. Infinite where their number is not known. */
+  readonly scannedRows: number;
 }
 
 /** Names in one statement: ClickHouse refuses a parameter of more than 128 KiB. */
@@ -45,30 +54,34 @@ const VIEWS: ReadonlySet<string> = new Set(["View", "MaterializedView"]);
 const NO_UUID = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Identifies the storage of a relation, definition and parts of each table beneath its views: it changes whenever the rows may
- * have changed. Null unless each name in a view is a table that is found, each function gives the same for the same rows, and
- * each table has parts.
+ * The storage of a relation: definition and parts of each table beneath its views. It has an id where each name in a view is
+ * a table that is found, each function gives the same for the same rows, and each table has parts.
  */
-export async function storageOf(
-  relation: Relation,
-  read: ReadRows,
-  isDeterministic: IsDeterministic,
-): Promise<string | null> {
+export async function storageOf(relation: Relation, read: ReadRows, functions: Functions): Promise<Storage> {
   const { tables, isComplete } = await tablesOf(relation, read);
   const stored = tables.filter(({ engine }) => !VIEWS.has(engine));
   const isProven =
     isComplete &&
     stored.every(({ engine, uuid }) => HAS_PARTS.test(engine) && uuid !== NO_UUID) &&
-    tables.every((table) => calls(expressionsOf(table)).every(isDeterministic));
-  if (!isProven) return null;
+    tables.every((table) => calls(expressionsOf(table)).every((name) => functions.isDeterministic(name)));
+  const isCounted = !tables.some((table) =>
+    calls(expressionsOf(table)).some((name) => functions.isUnlimited(name)),
+  );
+  const scannedRows = isCounted ? stored.reduce((sum, table) => sum + scannedOf(table), 0) : Infinity;
+  if (!isProven) return { id: null, scannedRows };
   const parts = await read<Parts>(selectParts(stored));
   const partsOf = new Map(parts.map((each) => [relationKey([each.database, each.name]), each]));
   const found = tables.map((table) => {
     const { changes = "", merges = "" } = partsOf.get(relationKey([table.database, table.name])) ?? {};
     const keepsRows = KEEPS_ROWS.test(table.engine) && !/\bTTL\b/.test(table.definition);
-    return [table.uuid, table.definition, keepsRows ? changes : merges].join(" ");
+    return [table.uuid, table.definition, table.rows, keepsRows ? changes : merges].join(" ");
   });
-  return hash("sha1", found.sort().join("\n"));
+  return { id: hash("sha1", found.sort().join("\n")), scannedRows };
+}
+
+/** Rows that each query reads. ClickHouse limits those of parts itself; the other servers of a `Distributed` table report theirs. */
+function scannedOf({ engine, rows }: Table): number {
+  return HAS_PARTS.test(engine) || engine === "Distributed" ? 0 : (rows ?? Infinity);
 }
 
 /** A materialized view does not run its query when it is read. */
@@ -109,9 +122,13 @@ async function tablesOf(relation: Relation, read: ReadRows): Promise<FoundTables
   return { tables: [...tables.values()], isComplete };
 }
 
-/** The tables that a view may read: every qualified name in its query. */
-function sourcesOf({ engine, database, uuid, query, definition }: Table): readonly SourceName[] {
+/** The tables that a view may read: every qualified name in its query; and the table of a `Distributed` one on this server. */
+function sourcesOf({ engine, database, uuid, query, definition }: Table) {
   if (engine === "View") return namesIn(query);
+  if (engine === "Distributed") {
+    const [, schema = "", name = ""] = DISTRIBUTED.exec(definition) ?? [];
+    return [{ name: [schema, name] as const, isTable: false }];
+  }
   if (engine !== "MaterializedView") return [];
   const [, schema, name] = TARGET.exec(definition) ?? [];
   // Without a target it keeps its rows in a table of its own.
@@ -125,13 +142,15 @@ function sourcesOf({ engine, database, uuid, query, definition }: Table): readon
 /** A name of two parts. ClickHouse stores views with the database before each table. */
 const QUALIFIED = /(`(?:[^`\\]|\\.)+`|\b[A-Za-z_]\w*)\.(`(?:[^`\\]|\\.)+`|[A-Za-z_]\w*)/;
 
+const DISTRIBUTED = /ENGINE = Distributed\('[^']*', '([^']*)', '([^']*)'/;
+
 const TARGET = new RegExp(`^CREATE MATERIALIZED VIEW [^(]*? TO ${QUALIFIED.source}`);
 
 function selectTables(names: readonly Relation[]): Statement {
   const databases = array([...new Set(names.map(([database]) => database))], "String");
   const tables = array([...new Set(names.map(([, table]) => table))], "String");
   return finished(sql`SELECT t.database AS database, t.name AS name, t.engine AS engine, toString(t.uuid) AS uuid,
-      t.create_table_query AS definition, t.as_select AS query, ifNull(c.expressions, '') AS aliases
+      t.create_table_query AS definition, t.as_select AS query, t.total_rows AS rows, ifNull(c.expressions, '') AS aliases
     FROM (SELECT * FROM system.tables WHERE database IN ${databases} AND name IN ${tables}) AS t
     LEFT JOIN (SELECT database, table, arrayStringConcat(groupArray(default_expression), ', ') AS expressions FROM system.columns
       WHERE default_kind = 'ALIAS' AND database IN ${databases} AND table IN ${tables} GROUP BY database, table) AS c
@@ -196,8 +215,12 @@ function calls(expression: string): readonly string[] {
   return names.map((name) => name.toLowerCase()).filter((name) => !KEYWORDS.has(name));
 }
 
-/** Whether a function gives the same value for the same rows: what ClickHouse itself allows in its query cache. */
-export type IsDeterministic = (name: string) => boolean;
+export interface Functions {
+  /** Whether it gives the same value for the same rows: what ClickHouse itself allows in its query cache. */
+  isDeterministic(name: string): boolean;
+  /** Whether it is a table function of which ClickHouse reads more rows than `max_rows_to_read`. */
+  isUnlimited(name: string): boolean;
+}
 
 interface FunctionRow {
   readonly name: string;
@@ -206,6 +229,12 @@ interface FunctionRow {
   readonly deterministic?: 0 | 1 | null;
   readonly is_deterministic?: 0 | 1 | null;
 }
+
+/** Table functions that end at `max_rows_to_read`, or have few rows; those of which nothing is known are not among them. */
+const LIMITED =
+  /^(numbers|zeros|generate_?series|generaterandom|values|null|format|remote|cluster|dictionary|loop|view)(_mt|secure|allreplicas|ifpermitted)?$/;
+
+const TABLE_FUNCTIONS: Statement = finished(sql`SELECT name FROM system.table_functions FORMAT JSONEachRow`);
 
 /** A function of users may be replaced; table functions are not among these. */
 const FUNCTIONS: Statement = finished(
@@ -216,8 +245,11 @@ const FUNCTIONS: Statement = finished(
 const COMBINATORS =
   /(if|array|map|state|simplestate|merge|mergestate|foreach|distinct|ordefault|ornull|resample|argmin|argmax)$/;
 
-export async function readFunctions(read: ReadRows): Promise<IsDeterministic> {
-  const rows = await read<FunctionRow>(FUNCTIONS);
+export async function readFunctions(read: ReadRows): Promise<Functions> {
+  const [rows, tables] = await Promise.all([
+    read<FunctionRow>(FUNCTIONS),
+    read<Pick<FunctionRow, "name">>(TABLE_FUNCTIONS),
+  ]);
   const names = (from: readonly FunctionRow[]): Set<string> =>
     new Set(from.map(({ name }) => name.toLowerCase()));
   const aggregates = names(rows.filter((row) => row.is_aggregate === 1));
@@ -228,5 +260,9 @@ export async function readFunctions(read: ReadRows): Promise<IsDeterministic> {
     scalars.has(name) ||
     aggregates.has(name) ||
     (COMBINATORS.test(name) && isDeterministic(name.replace(COMBINATORS, "")));
-  return isDeterministic;
+  const unlimited = new Set(
+    tables.map(({ name }) => name.toLowerCase()).filter((name) => !LIMITED.test(name)),
+  );
+  // A function of both kinds, such as `file`, is rare in a view.
+  return { isDeterministic, isUnlimited: (name) => unlimited.has(name) };
 }
