@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { starterManifest } from "../end-to-end/starter.js";
 import { sendRequest } from "../support/http-client.js";
 import { KEYS, serveManifest } from "../support/service.js";
@@ -9,6 +9,20 @@ import { openBrowser } from "./browser.js";
 
 const isThere = needs("chromium");
 const url = isThere ? await serveManifest(starterManifest()) : "";
+
+/** A part of the starter: each operation more takes Swagger UI longer at every click. */
+const SHOWN = /volume_(daily|weekly|last_7d)$|_cards_merchants$|_altchain_card_active_users_last_7d$/;
+function partOfStarter(): unknown {
+  const { nodes, ...rest } = starterManifest() as { readonly nodes: Readonly<Record<string, Node>> };
+  const kept = Object.entries(nodes).filter(
+    ([id, { tags }]) => !tags.some((tag) => tag.startsWith("api:")) || SHOWN.test(id),
+  );
+  return { ...rest, nodes: Object.fromEntries(kept) };
+}
+interface Node {
+  readonly tags: readonly string[];
+}
+const starter = isThere ? await serveManifest(partOfStarter()) : "";
 
 /** Few operations: axe looks at every pair of colours, and a large page takes it a minute. */
 const shop = isThere
@@ -36,17 +50,20 @@ const shop = isThere
 describe.skipIf(!isThere)("in a browser", () => {
   let browser: Awaited<ReturnType<typeof openBrowser>>;
 
-  /** `/docs` and `/redoc` of the starter, opened once. */
+  /** `/docs` and `/redoc` of that part, opened once. */
   let docs: Visit, redoc: Visit;
 
   beforeAll(async () => {
     browser = await openBrowser();
-    docs = await visit(browser.context, url, "/docs");
-    redoc = await visit(browser.context, url, "/redoc");
+    docs = await visit(browser.context, starter, "/docs");
+    redoc = await visit(browser.context, starter, "/redoc");
   });
   afterAll(() => browser.close());
 
   const operation = (id: string) => docs.page.locator(`#operations-${id}`);
+
+  // Chromium draws the page in front alone: a click on another takes two seconds.
+  beforeEach(() => docs.page.bringToFront());
 
   /** Tries an operation out, which answers 200; the table of its response. */
   async function execute(id: string) {
@@ -92,7 +109,7 @@ describe.skipIf(!isThere)("in a browser", () => {
     await page.locator("#redoc h1").first().waitFor();
     const text = await page.locator("#redoc").innerText();
     expect(text).toContain("/v1/bridges/volume/last_7d");
-    expect(text).toContain("/v1/altchain/altchain_card_activity_by_action/daily");
+    expect(text).toContain("/v1/altchain/altchain_card_active_users/last_7d");
     expect(await page.locator("[id='tag/cards/operation/get_cards_merchants']").innerText()).toContain(
       "Partner",
     );
@@ -151,25 +168,20 @@ describe.skipIf(!isThere)("in a browser", () => {
   });
 
   it.each([
-    ["/docs", ".opblock-get .opblock-summary-control", "light"],
-    ["/docs", ".opblock-post .opblock-summary-control", "dark"],
-    ["/redoc", "#redoc h1", "light"],
-    ["/redoc", "#redoc h1", "dark"],
+    ["/docs", ".opblock-get .opblock-summary-control", "light", 1280],
+    ["/docs", ".opblock-post .opblock-summary-control", "dark", 390],
+    ["/redoc", "#redoc h1", "light", 390],
+    ["/redoc", "#redoc h1", "dark", 1280],
   ] as const)(
-    "%s has no accessibility violation: %s, %s, wide and narrow",
-    async (path, part, colorScheme) => {
-      const { page, problems } = await visit(browser.context, shop, path, { colorScheme });
+    "%s has no accessibility violation: %s, %s, %i wide",
+    async (path, part, colorScheme, width) => {
+      const { page, problems } = await visit(browser.context, shop, path, { colorScheme, width });
       await page.locator(part).first().click();
       await page.waitForLoadState("networkidle");
-      for (const width of [1280, 390]) {
-        await page.setViewportSize({ width, height: 844 });
-        // The page's script applies its fixes in the next frame.
-        await page.evaluate(
-          "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
-        );
-        await expectAccessible(page);
-        expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
-      }
+      // The page's script applies its fixes in the next frame.
+      await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+      await expectAccessible(page);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
       expect(problems).toEqual([]);
     },
   );

@@ -30,7 +30,7 @@ describe("any manifest", () => {
         if (typeof files === "string") expect(files).toMatch(/^manifest\.json is not .+$/s);
         else expect(strayCode(files)).toEqual([]);
       }),
-      { numRuns: 400 },
+      { numRuns: 200 },
     );
   });
 
@@ -42,7 +42,7 @@ describe("any manifest", () => {
           expect(problems.length > 0).toBe(reason !== "excluded");
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 
@@ -58,7 +58,7 @@ describe("any manifest", () => {
         expect(filesOf(manifestText(nodes))).toEqual(files);
         expect(filesOf(manifestText(others))).toEqual(files);
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 });

@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { promisify } from "node:util";
 import type { BrowserContext, Page } from "playwright-core";
 import { expect } from "vitest";
+import { atEnd } from "../../support/at-end.js";
 
 /** A page, and what went wrong on it. */
 export interface Visit {
@@ -19,7 +20,7 @@ interface Visitor {
   readonly width?: number;
 }
 
-/** Opens an address of a service. */
+/** Opens an address of a service, until the end of the test or of the file. */
 export async function visit(
   context: BrowserContext,
   url: string,
@@ -27,6 +28,7 @@ export async function visit(
   { key, colorScheme = "light", width = 1280 }: Visitor = {},
 ): Promise<Visit> {
   const page = await context.newPage();
+  atEnd(() => page.close());
   await page.emulateMedia({ colorScheme });
   await page.setViewportSize({ width, height: 900 });
   const problems: string[] = [];
