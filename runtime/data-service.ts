@@ -17,7 +17,6 @@ import { Usage } from "./operations/usage.js";
 import type { RequestListener } from "node:http";
 import { docsApp, isDocsPath } from "./pages/pages.js";
 import { callerHeaders, peek } from "./request/authorize.js";
-import type { Endpoint } from "./model/endpoint.js";
 import { serveDocs } from "./system/documents.js";
 import { serveSystem, systemRouteAt } from "./system/serve-system.js";
 import type { Service } from "./system/context.js";
@@ -227,7 +226,7 @@ interface DataApi {
 function dataApiListener({ gateway, service, active, documents }: DataApi): RequestListener {
   const docs = docsApp(service.title, true);
   const locals = { gateway };
-  const endpointAt = (path: string): Endpoint | null => active.current.endpoints.get(path)?.spec ?? null;
+  const servedEndpoints = () => active.current.endpoints;
   return (request, response) => {
     const path = pathOf(request.url ?? "/");
     const endpoint = findAt(active.current.served, path);
@@ -241,7 +240,7 @@ function dataApiListener({ gateway, service, active, documents }: DataApi): Requ
     const system = systemRouteAt(path);
     if (system !== null) void serveSystem(gateway, service, system, request, response);
     else if (isDocsPath(path)) void serveDocs(gateway, docs, request, response);
-    else if (path === MCP_PATH) void serveMcp(gateway, documents, endpointAt, request, response);
+    else if (path === MCP_PATH) void serveMcp(gateway, documents, servedEndpoints, request, response);
     else void handleRequest(gateway, null, request, response);
   };
 }

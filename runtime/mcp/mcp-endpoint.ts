@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Endpoint } from "../model/endpoint.js";
 import { httpError, isHttpError, type Result } from "../model/errors.js";
 import { COMMON_HEADERS, NO_STORE, setHeaders } from "../http/headers.js";
 import { type ServedPath, type RouteContext, serveRoute } from "../handler/authorize-request.js";
@@ -9,18 +8,17 @@ import { callerHeaders } from "../request/authorize.js";
 import { complexityError } from "../request/request-fields.js";
 import { readBodyText } from "../response/send.js";
 import { answerMcp, type McpCaller } from "./mcp.js";
-import { queryForTool, unknownPath } from "./query.js";
 
 export const MCP_PATH = "/mcp";
 
 /** The first message of a body counts before the body is read. */
 const ROUTE: ServedPath = { path: MCP_PATH, allowed: "POST, OPTIONS", isLimited: true };
 
-/** Serves `POST /mcp` (runtime/docs/mcp.md). `endpointAt`: the endpoint of a path in the active release. */
+/** Serves `POST /mcp` (runtime/docs/mcp.md). */
 export function serveMcp(
   gateway: Gateway,
   documents: Documents,
-  endpointAt: (path: string) => Endpoint | null,
+  endpoints: () => McpCaller["endpoints"],
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -31,28 +29,10 @@ export function serveMcp(
     if (Array.isArray(message.json) && message.json.length > 1) return httpError("batchTooLong");
     const { caller, requestId } = context;
     setHeaders(response, [...callerHeaders(caller, requestId), ...COMMON_HEADERS, ...NO_STORE]);
-    await answerMcp(mcpCaller(context, documents, endpointAt), request, response, message.json);
+    const { callable, locked } = documents.catalogue(caller);
+    await answerMcp({ context, documents, endpoints: endpoints(), callable, locked }, message.json);
     return null;
   });
-}
-
-function mcpCaller(
-  context: RouteContext,
-  documents: Documents,
-  endpointAt: (path: string) => Endpoint | null,
-): McpCaller {
-  const { caller } = context;
-  const { callable, locked } = documents.catalogue(caller);
-  return {
-    catalogue: callable,
-    locked,
-    search: () => documents.search(caller),
-    lockedSearch: () => documents.lockedSearch(caller),
-    async query(path, fields, isSummary = false) {
-      const endpoint = endpointAt(path);
-      return endpoint === null ? unknownPath() : queryForTool(context, endpoint, fields, isSummary);
-    },
-  };
 }
 
 /** The JSON message of the body; null when the client has disconnected. */

@@ -1,6 +1,5 @@
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type {
@@ -8,10 +7,12 @@ import type {
   CallToolResult,
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
+import type { Endpoint } from "../model/endpoint.js";
+import type { RouteContext } from "../handler/authorize-request.js";
 import { type CatalogueBody, type CatalogueEndpoint, lockOf } from "../pages/catalogue-body.js";
-import type { Found, Search } from "../pages/search.js";
-import type { RawFields } from "../request/request-fields.js";
-import { fieldsOf, linesOf, type QueryReply, rowOf, type ToolRow } from "./query.js";
+import type { Documents } from "../pages/documents.js";
+import type { Found } from "../pages/search.js";
+import { linesOf, queryForTool, type QueryReply, rowOf, type ToolRow } from "./query.js";
 import {
   argumentProblem,
   type Arguments,
@@ -19,37 +20,32 @@ import {
   DEFAULT_ROWS,
   MAX_CHARACTERS,
   MAX_ROWS,
+  type ToolParameters,
   TOOLS,
   type Value,
 } from "./tools.js";
 
-/** What the tools of one request may use, limited by the request's key. */
+/** What the tools of one request may use. */
 export interface McpCaller {
+  readonly context: RouteContext;
+  readonly documents: Documents;
+  /** By path. */
+  readonly endpoints: ReadonlyMap<string, { readonly spec: Endpoint }>;
   /** What the caller may call. */
-  readonly catalogue: CatalogueBody;
+  readonly callable: CatalogueBody;
   /** What the caller may see, but not call. */
   readonly locked: readonly CatalogueEndpoint[];
-  /** Over the endpoints of `catalogue`. */
-  search(): Promise<Search>;
-  /** Over `locked`. */
-  lockedSearch(): Promise<Search>;
-  /** Queries an endpoint of the catalogue: its rows as NDJSON, or with `isSummary` one object about all of them. */
-  query(path: string, fields: RawFields, isSummary?: boolean): Promise<QueryReply>;
 }
 
 /**
  * Answers one request of the Model Context Protocol (Streamable HTTP, without sessions: each request stands alone, so any
  * worker can answer it).
  */
-export async function answerMcp(
-  caller: McpCaller,
-  request: IncomingMessage,
-  response: ServerResponse,
-  message: unknown,
-): Promise<void> {
+export async function answerMcp(caller: McpCaller, message: unknown): Promise<void> {
+  const { request, response } = caller.context;
   const sdk = await loadSdk();
   const { server } = new sdk.McpServer(
-    { name: caller.catalogue.title, version: "1" },
+    { name: caller.callable.title, version: "1" },
     {
       capabilities: { tools: {} },
       instructions:
@@ -86,9 +82,9 @@ async function callTool(caller: McpCaller, name: string, given: unknown): Promis
   const problem = argumentProblem(name, given);
   if (problem !== null) return failure(problem);
   const args = given as Arguments;
-  if (name === "list_categories") return success({ categories: categoriesOf(caller.catalogue) });
+  if (name === "list_categories") return success({ categories: categoriesOf(caller.callable) });
   if (name === "search_endpoints") return searchEndpoints(caller, args);
-  const endpoint = caller.catalogue.endpoints.find(({ path }) => path === args.path);
+  const endpoint = caller.callable.endpoints.find(({ path }) => path === args.path);
   if (endpoint === undefined) return unknownEndpoint(caller, args.path);
   if (name === "describe_endpoint") return success(withLimits(endpoint));
   return name === "query_endpoint"
@@ -104,8 +100,8 @@ function categoriesOf({ endpoints }: CatalogueBody) {
 
 async function searchEndpoints(caller: McpCaller, args: Arguments): Promise<CallToolResult> {
   const { query = "", category, limit = DEFAULT_FOUND, offset = 0 } = args;
-  const result = (await caller.search()).find(query);
-  const all = result.found.flatMap((i) => caller.catalogue.endpoints[i] ?? []);
+  const result = (await caller.documents.search(caller.context.caller)).find(query);
+  const all = result.found.flatMap((i) => caller.callable.endpoints[i] ?? []);
   const found = all.filter((each) => category === undefined || each.category === category);
   const endpoints = found.slice(offset, offset + limit).map(({ path, description, columns, tier }) => ({
     path,
@@ -114,7 +110,7 @@ async function searchEndpoints(caller: McpCaller, args: Arguments): Promise<Call
     columns: columns.map(({ name }) => name),
   }));
   const next = offset + endpoints.length;
-  const hint = hintOf(caller.catalogue, result, found.length, args);
+  const hint = hintOf(caller.callable, result, found.length, args);
   const locked = await lockedFor(caller, args);
   return success({
     found: found.length,
@@ -131,13 +127,13 @@ const MAX_LOCKED = 3;
 /** Locked endpoints that have every word of the query: the answer may be there, and not in those of other words. */
 async function lockedFor(caller: McpCaller, { query = "", category }: Arguments) {
   if (query === "" || caller.locked.length === 0) return [];
-  const { found, complete } = (await caller.lockedSearch()).find(query);
+  const { found, complete } = (await caller.documents.lockedSearch(caller.context.caller)).find(query);
   return found
     .slice(0, complete)
     .flatMap((i) => caller.locked[i] ?? [])
     .filter((each) => category === undefined || each.category === category)
     .slice(0, MAX_LOCKED)
-    .map((each) => ({ path: each.path, needs: lockOf(each, caller.catalogue.tier) ?? "" }));
+    .map((each) => ({ path: each.path, needs: lockOf(each, caller.callable.tier) ?? "" }));
 }
 
 /** What to try where nothing fits the query, or nothing fits all of it. */
@@ -168,6 +164,18 @@ function withLimits(endpoint: CatalogueEndpoint): object {
   };
 }
 
+/** Rows as NDJSON, or with `isSummary` one object about all of them. */
+function query(
+  { context, endpoints }: McpCaller,
+  { path }: CatalogueEndpoint,
+  parameters: ToolParameters,
+  isSummary = false,
+): Promise<QueryReply> {
+  const spec = endpoints.get(path)?.spec;
+  if (spec === undefined) throw new Error(`The catalogue has ${path}, which is not served.`);
+  return queryForTool(context, spec, parameters, isSummary);
+}
+
 async function queryEndpoint(
   caller: McpCaller,
   endpoint: CatalogueEndpoint,
@@ -179,10 +187,7 @@ async function queryEndpoint(
   const { cursor = parameters["cursor"] } = args;
   const paging = { ...(offset > 0 && { offset }), ...(typeof cursor === "string" && { cursor }) };
   const read = (rows: number): Promise<QueryReply> =>
-    caller.query(
-      endpoint.path,
-      fieldsOf(parameters, endpoint.pagination === null ? paging : { limit: rows, ...paging }),
-    );
+    query(caller, endpoint, { ...parameters, ...(endpoint.pagination && { limit: rows }), ...paging });
   let reply = await read(limit);
   if (reply.status !== 200) return failure(failureText(reply, endpoint));
   const fitting = fittingLines(reply.body, limit).length;
@@ -273,16 +278,16 @@ async function summarizeEndpoint(
   endpoint: CatalogueEndpoint,
   { parameters = {} }: Arguments,
 ): Promise<CallToolResult> {
-  const reply = await caller.query(endpoint.path, fieldsOf(parameters), true);
+  const reply = await query(caller, endpoint, parameters, true);
   return reply.status === 200
     ? success(JSON.parse(reply.body) as object)
     : failure(failureText(reply, endpoint));
 }
 
 /** With `CATALOGUE=allowed` no locked endpoint is known: its existence is not disclosed. */
-function unknownEndpoint({ catalogue, locked }: McpCaller, path: string): CallToolResult {
+function unknownEndpoint({ callable, locked }: McpCaller, path: string): CallToolResult {
   const known = locked.find((each) => each.path === path);
-  const lock = known && lockOf(known, catalogue.tier);
+  const lock = known && lockOf(known, callable.tier);
   const reason = lock ? ` (${lock})` : "";
   return failure(`Your key can call no endpoint ${path}${reason}. Find one with search_endpoints.`);
 }

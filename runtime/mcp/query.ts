@@ -1,12 +1,12 @@
 import type { Endpoint } from "../model/endpoint.js";
-import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
+import { type HttpError, isHttpError, type Result } from "../model/errors.js";
 import { traceOf } from "../http/headers.js";
 import type { RouteContext } from "../handler/authorize-request.js";
 import { record, StepTimes } from "../handler/handle-request.js";
 import { resolve, type Resolved } from "../handler/resolve.js";
 import { errorOf, type QueryCaller, run, summarize } from "../handler/run.js";
 import { requireAccess } from "../request/authorize.js";
-import type { RawFields, RawValue } from "../request/request-fields.js";
+import type { RawFields } from "../request/request-fields.js";
 import { NO_ROWS, type Sent } from "../response/respond.js";
 import type { QueryResult } from "../response/result-service.js";
 import type { ToolParameters } from "./tools.js";
@@ -33,7 +33,7 @@ const MAX_BYTES = 256 * 1024;
 export async function queryForTool(
   context: RouteContext,
   endpoint: Endpoint,
-  fields: RawFields,
+  parameters: ToolParameters,
   isSummary: boolean,
 ): Promise<QueryReply> {
   const { gateway, caller, request } = context;
@@ -41,6 +41,7 @@ export async function queryForTool(
   let outcome: Result<QueryReply> | null = requireAccess(endpoint.path, endpoint.tier, caller);
   times.end("authorize");
   if (outcome === null) {
+    const fields = fieldsOf(parameters);
     const resolved = resolve(gateway, endpoint, caller, { fields, source: "query", format: "ndjson" });
     times.end("resolve");
     outcome = isHttpError(resolved) ? resolved : await readReply(context, endpoint, resolved, isSummary);
@@ -115,20 +116,12 @@ function withoutRows(error: HttpError | null): QueryReply {
   return { status, body: JSON.stringify({ detail }), hasMore: false, nextCursor: null, sent: NO_ROWS };
 }
 
-/** The reply for an endpoint that a refresh has just removed. */
-export function unknownPath(): QueryReply {
-  return withoutRows(httpError("notFound"));
-}
-
-/** A tool's parameters as those of a query string, with those of its page. */
-export function fieldsOf(
-  parameters: ToolParameters,
-  page: Readonly<Record<string, string | number>> = {},
-): RawFields {
-  const fields = new Map<string, RawValue>();
-  for (const [name, value] of Object.entries({ ...parameters, ...page }))
-    fields.set(name, { from: "query", texts: [value].flat().map(String) });
-  return fields;
+/** A tool's parameters as those of a query string. */
+function fieldsOf(parameters: ToolParameters): RawFields {
+  const texts = (value: ToolParameters[string]): string[] => [value].flat().map(String);
+  return new Map(
+    Object.entries(parameters).map(([name, value]) => [name, { from: "query", texts: texts(value) }]),
+  );
 }
 
 /** The lines of an NDJSON body. */

@@ -7,9 +7,9 @@ export const SUMS = ["requests", "refused", "errors", "rows", "bytes"] as const;
 export interface UsageRow {
   /** In UTC, as `2026-01-31`. */
   readonly day: string;
-  /** Id of the key; `none` without one, `other` where keys were merged. */
+  /** Id of the key; `none` without one. */
   readonly key: string;
-  /** The endpoint's path; `none` for other paths, `other` where routes were merged. */
+  /** The endpoint's path; `none` for other paths. */
   readonly route: string;
   /** Empty without a key, as `org` is. */
   readonly user: string;
@@ -27,19 +27,11 @@ export interface UsageRow {
   lastSeen: number;
 }
 
-/** Maximum number of rows, about 5 MB. While the database is unreachable they fill up: then routes, then keys, are merged. */
-const MAX_ROWS = 20_000;
-
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
-/** Counts in bounded memory. */
+/** Counts in memory: a row of about 250 bytes for each key, route and day. */
 export class UsageCounter {
-  readonly #maxRows: number;
-  #rows = new Map<string, UsageRow>();
-
-  constructor(maxRows = MAX_ROWS) {
-    this.#maxRows = maxRows;
-  }
+  readonly #rows = new Map<string, UsageRow>();
 
   /** Counts a response sent at `now`, in milliseconds since 1970. */
   count({ owner, tier, route, status, rows, bytes }: RequestRecord, now = Date.now()): void {
@@ -67,12 +59,7 @@ export class UsageCounter {
     if (known) {
       for (const sum of SUMS) known[sum] += row[sum];
       known.lastSeen = Math.max(known.lastSeen, row.lastSeen);
-    } else if (this.#rows.size >= this.#maxRows && row.route !== "other")
-      this.add({ ...row, route: "other" });
-    // Merging routes does not bound the number of keys and days.
-    else if (this.#rows.size >= 2 * this.#maxRows && row.key !== "other")
-      this.add({ ...row, key: "other", user: "", org: "", tier: "" });
-    else this.#rows.set(id, row);
+    } else this.#rows.set(id, row);
   }
 
   /** Returns the rows counted since the last call, and clears them. */

@@ -8,6 +8,9 @@ import { isDenied, type UsageLine, UsageTable, writeGrantFor } from "./usage-tab
  */
 const INTERVAL_MS = 10_000;
 
+/** Rows that wait while the database takes none, about 5 MB; the counts of further ones are lost. */
+const MAX_WAITING = 20_000;
+
 const NOT_WRITTEN =
   "usage is not written: counts stay in memory until it can be. A role that may not write needs `grant`, or set USAGE_ENABLED=false";
 
@@ -67,7 +70,7 @@ export class Usage {
       if (this.#isFailing) log.info("usage is recorded");
       this.#isFailing = false;
     } catch (error) {
-      for (const row of rows) this.counter.add(row);
+      for (const row of rows.slice(0, MAX_WAITING)) this.counter.add(row);
       // A lasting failure is logged once.
       if (!this.#isFailing)
         log.warn({ err: error, ...(isDenied(error) && { grant: writeGrantFor(databaseUrl) }) }, NOT_WRITTEN);

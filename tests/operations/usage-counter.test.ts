@@ -40,19 +40,3 @@ it("starts a new row with each UTC day", () => {
     ["2026-02-01", 1],
   ]);
 });
-
-it("merges routes, then keys, when it is full, and loses no count", () => {
-  const counter = new UsageCounter(10);
-  let requests = 0;
-  for (let key = 0; key < 100; key++)
-    for (let route = 0; route < 5; route++) {
-      const owner = { ...ANN, id: String(key) };
-      for (let again = 0; again < 2; again++, requests++)
-        counter.count(observation({ owner, route: `/v1/${String(route)}` }), NOON);
-    }
-  const rows = counter.take();
-  expect(rows).toHaveLength(21);
-  expect(rows.slice(10, 20).every(({ key, route }) => key !== "other" && route === "other")).toBe(true);
-  expect(rows[20]).toMatchObject({ key: "other", route: "other", user: "" });
-  expect(rows.reduce((sum, row) => sum + row.requests, 0)).toBe(requests);
-});
