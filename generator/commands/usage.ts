@@ -78,24 +78,11 @@ function noUsage({ since, key }: UsageQuery): string {
   return `No usage${selected} yet. A server writes it within ten seconds, unless USAGE_ENABLED is false.`;
 }
 
-/** Columns side by side, numbers to the right; nothing in it moves a terminal's cursor. */
+/** Columns separated by tabs, as in `keys list`; nothing in it moves a terminal's cursor. */
 function tableOf(lines: readonly UsageLine[]): string {
   const [first] = lines;
   if (first === undefined) return "";
-  const names = Object.keys(first);
-  const header = names.map((name) => (name === "lastSeen" ? "last seen" : name));
-  const cells = [header, ...lines.map((line) => names.map((name) => visible(String(line[name]))))];
-  const widths = names.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  const isNumber = names.map((name) => typeof first[name] === "number");
-  const texts = cells.map((row) =>
-    row
-      .map((cell, column) => pad(cell, widths[column] ?? 0, isNumber[column] ?? false))
-      .join("  ")
-      .trimEnd(),
-  );
-  return `${texts.join("\n")}\n`;
-}
-
-function pad(cell: string, width: number, toTheRight: boolean): string {
-  return toTheRight ? cell.padStart(width) : cell.padEnd(width);
+  const header = Object.keys(first).map((name) => (name === "lastSeen" ? "last seen" : name));
+  const rows = lines.map((line) => Object.values(line).map((value) => visible(String(value))));
+  return `${[header, ...rows].map((row) => row.join("\t")).join("\n")}\n`;
 }

@@ -26,15 +26,13 @@ export class KeyFileWatcher {
   readonly #keys: Keyring;
   readonly #file: string;
   readonly #log: Logger;
-  readonly #onChange: (keys: Keyring) => void;
   readonly #timer: NodeJS.Timeout;
   #version = "";
 
-  constructor(keys: Keyring, file: string, log: Logger, onChange: (keys: Keyring) => void = () => undefined) {
+  constructor(keys: Keyring, file: string, log: Logger) {
     this.#keys = keys;
     this.#file = file;
     this.#log = log;
-    this.#onChange = onChange;
     this.check();
     this.#timer = setInterval(() => this.check(), CHECK_MS).unref();
   }
@@ -53,7 +51,6 @@ export class KeyFileWatcher {
       );
     } else {
       this.#keys.replaceWith(reading.keyring);
-      this.#onChange(this.#keys);
       if (!isFirst) this.#log.info({ keys: this.#keys.size }, "keys reloaded");
     }
   }

@@ -14,31 +14,17 @@ import { jsonAnswer, OPEN, type SystemEndpoint, textAnswer } from "./operation.j
 import type { Context } from "./context.js";
 
 export const PAGES: readonly SystemEndpoint[] = [
-  {
-    ...OPEN,
-    path: "/docs",
-    operationId: "system_docs",
-    summary: "Interactive documentation",
-    description: "This document in Swagger UI.",
-    responses: { 200: textAnswer("A page.", "text/html") },
-  },
-  {
-    ...OPEN,
-    path: "/redoc",
-    operationId: "system_redoc",
-    summary: "Alternative documentation",
-    description: "This document in Redoc.",
-    responses: { 200: textAnswer("A page.", "text/html") },
-  },
-  {
-    ...OPEN,
-    path: "/explore",
-    operationId: "system_explore",
-    summary: "Explorer",
-    description: "The catalogue as a page: search, try an endpoint, draw a chart.",
-    responses: { 200: textAnswer("A page.", "text/html") },
-  },
-];
+  ["docs", "Interactive documentation", "This document in Swagger UI."] as const,
+  ["redoc", "Alternative documentation", "This document in Redoc."] as const,
+  ["explore", "Explorer", "The catalogue as a page: search, try an endpoint, draw a chart."] as const,
+].map(([name, summary, description]) => ({
+  ...OPEN,
+  path: `/${name}`,
+  operationId: `system_${name}`,
+  summary,
+  description,
+  responses: { 200: textAnswer("A page.", "text/html") },
+}));
 
 export const OPENAPI: SystemEndpoint = {
   ...OPEN,

@@ -1,4 +1,5 @@
 import { RATE_WINDOW_SECONDS, TIERS } from "../model/tier.js";
+import { SUMS } from "../operations/usage-counter.js";
 import { jsonAnswer, named, OPEN, record, type Schema, type SystemEndpoint } from "./operation.js";
 import { type Context, json } from "./context.js";
 import type { Reply } from "../response/send.js";
@@ -12,8 +13,6 @@ export const USAGE: SystemEndpoint = {
   kind: "limited",
   responses: { 200: jsonAnswer("Limits and use.", named("Usage")) },
 };
-
-const SUMS = ["requests", "refused", "errors", "rows", "bytes"];
 
 export const USAGE_SCHEMA: Schema = record({
   user: { type: ["string", "null"], description: "Null without a key." },
@@ -68,15 +67,7 @@ export async function usage({ gateway, service, caller }: Context): Promise<Repl
       remaining: Math.max(0, limit - window.count),
       resets_at: timeOf(window.resetAt),
     },
-    days:
-      days?.map(({ day, requests, refused, errors, rows, bytes }) => ({
-        day,
-        requests,
-        refused,
-        errors,
-        rows,
-        bytes,
-      })) ?? null,
+    days: days?.map((line) => Object.fromEntries(["day", ...SUMS].map((name) => [name, line[name]]))) ?? null,
   });
 }
 

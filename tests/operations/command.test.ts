@@ -36,10 +36,10 @@ describe("routewright usage", () => {
       exit: 0,
       err: "",
       out: [
-        "key           user          org   tier   requests  refused  errors              rows  bytes  last seen",
-        "aabb00000000  bob\\u001b[2J        tier1      1234        1       2                30    400  2026-01-31T10:11:12Z",
-        "aaaa00000000  ann           Acme  tier1        25        3       6                90   1200  2026-01-31T10:11:12Z",
-        "none                              tier0        10        1       2  2251799813685248    400  2026-02-01T10:11:12Z",
+        "key\tuser\torg\ttier\trequests\trefused\terrors\trows\tbytes\tlast seen",
+        "aabb00000000\tbob\\u001b[2J\t\ttier1\t1234\t1\t2\t30\t400\t2026-01-31T10:11:12Z",
+        "aaaa00000000\tann\tAcme\ttier1\t25\t3\t6\t90\t1200\t2026-01-31T10:11:12Z",
+        "none\t\t\ttier0\t10\t1\t2\t2251799813685248\t400\t2026-02-01T10:11:12Z",
         "",
       ].join("\n"),
     });
@@ -47,7 +47,7 @@ describe("routewright usage", () => {
 
   it("lists the number of keys of each route", async () => {
     expect(
-      (await usage(url, "--by", "route")).out.split("\n").map((line) => line.split(/ +/).slice(0, 3)),
+      (await usage(url, "--by", "route")).out.split("\n").map((line) => line.split("\t").slice(0, 3)),
     ).toEqual([
       ["route", "keys", "requests"],
       ["/v1/b", "2", "1244"],
@@ -59,7 +59,7 @@ describe("routewright usage", () => {
 
   it("lists the days in order", async () => {
     expect(
-      (await usage(url, "--by", "day")).out.split("\n").map((line) => line.split(/ +/).slice(0, 3)),
+      (await usage(url, "--by", "day")).out.split("\n").map((line) => line.split("\t").slice(0, 3)),
     ).toEqual([
       ["day", "keys", "requests"],
       ["2026-01-30", "1", "10"],
