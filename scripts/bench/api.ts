@@ -27,20 +27,22 @@ const ORDINARY = {
   change_pct: ["double precision", "sin(i)"],
 } as const satisfies Columns;
 
-/** Thirty-one columns of six types. */
-const WIDE: Columns = Object.assign(
-  { day: ORDINARY.day, region: ORDINARY.region, amount_usd: ORDINARY.amount_usd },
-  ...Array.from({ length: 7 }, (_, n) => wideColumns(String(n))),
-) as Columns;
+const WIDE_TYPES = [
+  ["timestamp", "timestamp '2025-01-01 00:00:00.5' + i * interval '7 minutes'"],
+  ["text", "'name ' || i % 17"],
+  ["bigint", "i * 100007::bigint"],
+  ["boolean", "i % 2 = 0"],
+] as const;
 
-function wideColumns(n: string): Columns {
-  return {
-    [`at_${n}`]: ["timestamp", `timestamp '2025-01-01 00:00:00.5' + i * interval '${n} minutes'`],
-    [`name_${n}`]: ["text", `'name ' || i % 1${n}`],
-    [`count_${n}`]: ["bigint", `i * 10000${n}::bigint`],
-    [`is_${n}`]: ["boolean", `i % 2 = ${n} % 2`],
-  };
-}
+/** Thirty-one columns of six types. */
+const WIDE: Columns = {
+  day: ORDINARY.day,
+  region: ORDINARY.region,
+  amount_usd: ORDINARY.amount_usd,
+  ...Object.fromEntries(
+    WIDE_TYPES.flatMap((type, n) => [1, 2, 3, 4, 5, 6, 7].map((i) => [`c_${String(n)}_${String(i)}`, type])),
+  ),
+};
 
 /** Each text has quotes, a line break, a backslash and letters of two bytes. */
 const ESCAPES: Columns = {
@@ -176,10 +178,15 @@ export interface Database {
 /** Starts an embedded PostgreSQL with an empty schema. */
 export async function openDatabase(folder: string): Promise<Database> {
   const embedded = await startEmbeddedPostgres({ dataDir: join(folder, "database") });
-  const { url } = embedded;
-  await query(url, `DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE; CREATE SCHEMA ${SCHEMA}`);
-  const pid = Number.parseInt(String(await query(url, "SELECT pg_read_file('postmaster.pid') AS value")));
-  return { url, pid, query: (sql) => query(url, sql), stop: () => embedded.stop() };
+  const pool = new pg.Pool({ connectionString: embedded.url, max: 1 });
+  await pool.query(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE; CREATE SCHEMA ${SCHEMA}`);
+  const { rows } = await pool.query<{ pid: string }>("SELECT pg_read_file('postmaster.pid') AS pid");
+  return {
+    url: embedded.url,
+    pid: Number.parseInt(rows[0]?.pid ?? ""),
+    query: (sql) => pool.query(sql),
+    stop: () => pool.end().then(() => embedded.stop()),
+  };
 }
 
 /** The tables and a view for each endpoint. */
@@ -194,17 +201,4 @@ export async function createEndpoints(database: Database, count = ENDPOINTS): Pr
     ({ view, table }) => `CREATE VIEW ${SCHEMA}.${view} AS TABLE ${SCHEMA}."${table}"`,
   );
   await database.query(views.join("; "));
-}
-
-/** Runs SQL and returns `value` of the first row. */
-async function query(url: string, sql: string): Promise<unknown> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    // Several statements have several results.
-    const result = (await client.query(sql)) as pg.QueryResult<{ value: unknown }> | pg.QueryResult[];
-    return Array.isArray(result) ? undefined : result.rows[0]?.value;
-  } finally {
-    await client.end();
-  }
 }

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import type { Compared, Effort, Table } from "./report.js";
+import type { Compared, Table } from "./report.js";
 import { interleave, medians } from "./statistics.js";
 import { cpuSeconds, cpuSecondsOfChildren, residentMiB, type Server } from "./process.js";
 
@@ -41,17 +41,21 @@ export function getRequest(path: string, key = ""): string {
 /** Routewright and what it is compared with, with the requests of each. */
 export type Sides = Readonly<Record<"bare" | "routewright", { server: Server; requests: Requests }>>;
 
+/** One side in one round. */
+const ROUND_MS = 2000;
+/** Load before the first round, for the compiler and the caches. */
+export const WARM_UP_MS = 4000;
+
 /** Loads both sides in turn, after a warm-up. */
 export async function compare(
   sides: Sides,
-  { rounds, roundMs, warmUpMs }: Effort,
   job: Omit<Job, "requests" | "milliseconds">,
 ): Promise<Compared<Sample>> {
   const run = (side: keyof Sides, milliseconds: number) => (): Promise<Sample> =>
     putLoad(sides[side].server, { ...job, requests: sides[side].requests, milliseconds });
-  await run("bare", warmUpMs)();
-  await run("routewright", warmUpMs)();
-  return interleave({ bare: run("bare", roundMs), routewright: run("routewright", roundMs) }, rounds);
+  await run("bare", WARM_UP_MS)();
+  await run("routewright", WARM_UP_MS)();
+  return interleave({ bare: run("bare", ROUND_MS), routewright: run("routewright", ROUND_MS) });
 }
 
 /** The medians of both sides. */

@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { resolve } from "node:path";
-import { type Bar, type Effort, isMet, printBars, printTable, type Section, type Setting } from "./report.js";
+import { type Bar, isMet, printBars, printTable, type Section, type Setting } from "./report.js";
 import { clickhouse } from "./sections/clickhouse.js";
 import { generate } from "./sections/generate.js";
 import { rampIntents } from "./sections/ramp.js";
@@ -19,9 +19,6 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   scaling,
 };
 
-/** Many short rounds rather than few long ones: a disturbance of the machine then falls on all subjects alike. */
-const EFFORT: Effort = { rounds: 9, roundMs: 2000, warmUpMs: 4000 };
-
 /** Bound of a run that hangs. */
 const LIMIT_MS = 25 * 60_000;
 
@@ -35,7 +32,7 @@ async function bench(names: readonly string[]): Promise<void> {
   for (const name of names.length > 0 ? names : Object.keys(SECTIONS)) {
     const section = SECTIONS[name];
     if (!section) throw new Error(`There is no section ${name}: ${Object.keys(SECTIONS).join(", ")}.`);
-    const findings = await runSection(section, { effort: EFFORT, folder, progress });
+    const findings = await runSection(section, { folder, progress });
     findings.tables.forEach(printTable);
     bars.push(...findings.bars);
   }

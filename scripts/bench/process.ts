@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { freePort } from "../clickhouse/start-clickhouse.js";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -37,7 +37,7 @@ export async function startServer(program: Program): Promise<Server> {
   while (!(await responds(port))) {
     if (child.exitCode !== null || Date.now() > deadline) {
       child.kill("SIGKILL");
-      throw new Error(`${program.name} does not start: ${errorOutput(program)}`);
+      throw new Error(`${program.name} does not start.`);
     }
     await sleep(50);
   }
@@ -49,13 +49,12 @@ export async function timeProgram(program: Program): Promise<number> {
   const started = performance.now();
   const child = start(program);
   await once(child, "exit", { signal: AbortSignal.timeout(RUN_MS) });
-  if (child.exitCode !== 0) throw new Error(`${program.name} failed: ${errorOutput(program)}`);
+  if (child.exitCode !== 0) throw new Error(`${program.name} failed.`);
   return (performance.now() - started) / 1000;
 }
 
-/** Standard output is discarded; standard error is kept for the message of a failure. */
+/** Standard output is discarded: it has the log of every request. */
 function start(program: Program): ChildProcess {
-  const errors = openSync(errorFile(program), "w");
   const child = spawn(process.execPath, program.args, {
     cwd: program.folder,
     // Nothing else: settings of the caller's shell must not change the figures.
@@ -65,9 +64,8 @@ function start(program: Program): ChildProcess {
       NODE_ENV: "production",
       ...program.environment,
     },
-    stdio: ["ignore", "ignore", errors],
+    stdio: ["ignore", "ignore", "inherit"],
   });
-  closeSync(errors);
   running.add(child);
   child.once("exit", () => running.delete(child));
   return child;
@@ -79,12 +77,6 @@ async function stop(child: ChildProcess): Promise<void> {
   child.kill("SIGTERM");
   await once(child, "exit");
   clearTimeout(limit);
-}
-
-const errorFile = ({ folder, name }: Program): string => `${folder}/${name}.err`;
-
-function errorOutput(program: Program): string {
-  return readFileSync(errorFile(program), "utf8").trim().slice(-2000) || "no output on standard error.";
 }
 
 async function responds(port: number): Promise<boolean> {

@@ -1,17 +1,7 @@
 import { ratioOf, type Spread } from "./statistics.js";
 
-/** How long to measure. */
-export interface Effort {
-  readonly rounds: number;
-  /** One subject in one round. */
-  readonly roundMs: number;
-  /** Load on each subject before the first round, for the compiler and the caches. */
-  readonly warmUpMs: number;
-}
-
 /** What a section gets. */
 export interface Setting {
-  readonly effort: Effort;
   /** Folder for files, kept from run to run. */
   readonly folder: string;
   readonly progress: (line: string) => void;

@@ -34,17 +34,19 @@ export function ratioOf(numerators: readonly number[], denominators: readonly nu
   return spreadOf(numerators.map((value, round) => value / (denominators[round] ?? NaN)));
 }
 
+/** Many short rounds rather than few long ones: a disturbance of the machine then falls on all subjects alike. */
+const ROUNDS = 9;
+
 /**
  * Measures subjects in turn and returns the samples of each by round. Every other round runs in reverse order, so that a
  * machine that slows down steadily favours no subject.
  */
 export async function interleave<Name extends string, Sample>(
   subjects: Readonly<Record<Name, () => Promise<Sample>>>,
-  rounds: number,
 ): Promise<Record<Name, Sample[]>> {
   const names = Object.keys(subjects) as Name[];
   const samples = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Sample[]>;
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     for (const name of round % 2 === 0 ? names : names.toReversed())
       samples[name].push(await subjects[name]());
   }

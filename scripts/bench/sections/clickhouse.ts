@@ -47,7 +47,7 @@ const directPath = (condition: string): string => {
 };
 
 /** Pages and streams from ClickHouse, beside its own HTTP interface. */
-export async function clickhouse({ folder, progress, keep, effort }: Setting): Promise<Findings> {
+export async function clickhouse({ folder, progress, keep }: Setting): Promise<Findings> {
   if (clickhouseLibrary() === null) {
     progress("clickhouse: left out, ClickHouse is not installed");
     return { tables: [], bars: [] };
@@ -62,14 +62,14 @@ export async function clickhouse({ folder, progress, keep, effort }: Setting): P
   const api = await generateApi(join(folder, "clickhouse-api"), [MODEL], "clickhouse");
   const routewright = keep(await serveApi(api, database.url("bench", "api:secret")));
   progress("clickhouse: pages of 1,000 rows");
-  const pages = await compare(await sidesOf(bare, routewright), effort, { connections: CONNECTIONS });
+  const pages = await compare(await sidesOf(bare, routewright), { connections: CONNECTIONS });
   progress("clickhouse: 1,000,000 rows in one response");
   const idle = residentMiB(routewright.pid);
   const subjects = {
     bare: () => download(bare, directPath("1")),
     routewright: () => download(routewright, "/v1/big/rows"),
   };
-  const downloads = await interleave(subjects, effort.rounds);
+  const downloads = await interleave(subjects);
   const title = `clickhouse: pages of 1,000 rows, ${String(CONNECTIONS)} connections`;
   const note = "The bare server is ClickHouse's own HTTP interface; its processor time includes the query.";
   const memory = Math.max(...downloads.routewright.map(({ MiB }) => MiB)) - idle;

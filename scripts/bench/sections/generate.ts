@@ -10,7 +10,7 @@ const COLD = 8;
 const UNCHANGED = 3;
 
 /** Seconds of `routewright generate` as a whole process, and of the compiler on its output. */
-export async function generate({ folder: parent, progress, effort }: Setting): Promise<Findings> {
+export async function generate({ folder: parent, progress }: Setting): Promise<Findings> {
   progress("generate: empty folder, nothing changed, and a program that parses and writes");
   const folder = join(parent, "generate");
   mkdirSync(folder, { recursive: true });
@@ -23,14 +23,11 @@ export async function generate({ folder: parent, progress, effort }: Setting): P
   writeFileSync(join(folder, "sizes.json"), JSON.stringify(filesOf(join(folder, "unchanged"))));
   const script = resolve("scripts/bench/baselines/write-files.js");
   const baseline = { name: "baseline", args: [script, manifest, "sizes.json", "baseline"], folder };
-  const times = await interleave(
-    {
-      baseline: () => (remove("baseline"), timeProgram(baseline)),
-      cold: () => (remove("cold"), run("cold")),
-      unchanged: () => run("unchanged"),
-    },
-    effort.rounds,
-  );
+  const times = await interleave({
+    baseline: () => (remove("baseline"), timeProgram(baseline)),
+    cold: () => (remove("cold"), run("cold")),
+    unchanged: () => run("unchanged"),
+  });
   progress("generate: type-checking the output");
   const row = (seconds: readonly number[]) => ({ ms: median(seconds) * 1000 });
   const bar = (name: string, seconds: readonly number[], atMost: number) => ({

@@ -20,7 +20,7 @@ const NOTE =
   "  signature or provider. The ramp writes them in 2 and calls its provider, another process, in between.";
 
 /** Keyed intents a second, beside a server that only writes the same rows. */
-export async function rampIntents({ folder, effort, progress, keep }: Setting): Promise<Findings> {
+export async function rampIntents({ folder, progress, keep }: Setting): Promise<Findings> {
   progress("ramp: starting the database, the sandbox provider and the ramp");
   const database = keep(await openDatabase(folder));
   await database.query(`DROP DATABASE IF EXISTS ${DATABASE} WITH (FORCE)`);
@@ -44,7 +44,7 @@ export async function rampIntents({ folder, effort, progress, keep }: Setting): 
   await checkBaseline(bare);
   progress("ramp: creating intents");
   const sides = { bare: { server: bare, requests }, routewright: { server, requests } };
-  const samples = await compare(sides, effort, { connections: CONNECTIONS, databasePid: database.pid });
+  const samples = await compare(sides, { connections: CONNECTIONS, databasePid: database.pid });
   const title = `ramp: POST /v1/intent with a key, ${String(CONNECTIONS)} connections`;
   const atLeast = THROUGHPUT;
   return {

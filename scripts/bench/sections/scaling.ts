@@ -11,7 +11,7 @@ import {
   serveApi,
 } from "../api.js";
 import { type Fleet, simulateDeploy } from "../fleet.js";
-import { getRequest, KEYS, putLoad } from "../load.js";
+import { getRequest, KEYS, putLoad, WARM_UP_MS } from "../load.js";
 import { cpuSeconds, residentMiB, type Server } from "../process.js";
 import type { Figures, Findings, Setting } from "../report.js";
 
@@ -20,7 +20,7 @@ const CONNECTIONS = 32;
 
 /** What an endpoint, a process and Redis add, measured; then a deploy to 100 servers, simulated from these figures. */
 export async function scaling(setting: Setting): Promise<Findings> {
-  const { folder, keep, progress, effort } = setting;
+  const { folder, keep, progress } = setting;
   // Of its own and new: PostgreSQL has no locks to drop 10,000 views at once.
   const ownFolder = join(folder, "scaling");
   rmSync(ownFolder, { recursive: true, force: true });
@@ -37,8 +37,8 @@ export async function scaling(setting: Setting): Promise<Findings> {
     const memory = residentMiB(server.pid);
     // Workers are the server's children.
     const job = { connections: CONNECTIONS, requests: requestsOf(count), databasePid: server.pid };
-    await putLoad(server, { ...job, milliseconds: effort.warmUpMs });
-    const load = await putLoad(server, { ...job, milliseconds: 2 * effort.warmUpMs });
+    await putLoad(server, { ...job, milliseconds: WARM_UP_MS });
+    const load = await putLoad(server, { ...job, milliseconds: 2 * WARM_UP_MS });
     const cpu = load["CPU µs"] + load["database µs"];
     rows[name] = {
       "requests/s": load["requests/s"],

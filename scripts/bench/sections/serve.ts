@@ -36,7 +36,7 @@ const CASES: readonly { readonly table: TableName; readonly throughput?: number 
 const P99 = { saturation: 1.2, halfLoad: 1.1 };
 
 /** Throughput, processor time and latency beside a bare server on the same database. */
-export async function serve({ folder, keep, progress, effort }: Setting): Promise<Findings> {
+export async function serve({ folder, keep, progress }: Setting): Promise<Findings> {
   progress("serve: starting the database and the servers");
   const database = keep(await openDatabase(folder));
   await createEndpoints(database);
@@ -55,11 +55,11 @@ export async function serve({ folder, keep, progress, effort }: Setting): Promis
     const requests = paths.map((path, i) => getRequest(path, KEYS[i % KEYS.length]));
     const sides = { bare: { server: bare, requests }, routewright: { server: routewright, requests } };
     const job = { connections: CONNECTIONS, databasePid: database.pid };
-    const full = await compare(sides, effort, job);
+    const full = await compare(sides, job);
     Object.assign(rows, rowsOf(full, `${table}, `));
     if (throughput === undefined) continue;
     const perSecond = medians(full.bare)["requests/s"] / 2;
-    const half = await compare(sides, effort, { ...job, perSecond });
+    const half = await compare(sides, { ...job, perSecond });
     Object.assign(rows, rowsOf(half, `${table}, half load, `));
     bars.push(
       compareFigure(`throughput, ${table}`, full, "requests/s", { atLeast: throughput }),
