@@ -167,9 +167,7 @@ export class StatementBatch implements pg.Submittable {
         wire.execute({});
       }
       if (prepared === null || !client.hasPrepared(name)) wire.parse({ name, text: statement.text });
-      wire.stream.write(bindMessage(name, statement.values, sink.formats));
-      wire.execute({});
-      wire.sync();
+      wire.stream.write(executeMessages(name, statement.values, sink.formats));
     }
     wire.stream.uncork();
   }
@@ -226,29 +224,34 @@ export class StatementBatch implements pg.Submittable {
 
 const IGNORED: QueryLimits = { timeoutMs: 0, isStillNeeded: () => false };
 
-/** PostgreSQL's Bind message: that of `pg` has one format for all fields. */
-function bindMessage(name: string, values: readonly BindValue[], formats: Buffer): Buffer {
+/** PostgreSQL's messages Bind, Execute and Sync in one buffer: the Bind of `pg` has one format for all fields. */
+function executeMessages(name: string, values: readonly BindValue[], formats: Buffer): Buffer {
   const texts = values.map(textOf);
   let bytes = 0;
   for (const text of texts) bytes += 4 + (text === null ? 0 : Buffer.byteLength(text));
   // Behind the type and the length: an empty portal, the name, no formats of values, and their number.
-  const message = Buffer.allocUnsafe(5 + 1 + name.length + 1 + 4 + bytes + formats.length);
+  const length = 5 + 1 + name.length + 1 + 4 + bytes + formats.length;
+  const message = Buffer.allocUnsafe(length + EXECUTE_AND_SYNC.length);
   message[0] = BIND;
-  message.writeInt32BE(message.length - 1, 1);
+  message.writeInt32BE(length - 1, 1);
   message[5] = 0;
   let at = 6 + message.write(name, 6, "latin1");
   message[at] = 0;
   message.writeInt32BE(texts.length, at + 1);
   at += 5;
   for (const text of texts) {
-    const length = text === null ? -1 : message.write(text, at + 4);
-    at = message.writeInt32BE(length, at) + Math.max(0, length);
+    const written = text === null ? -1 : message.write(text, at + 4);
+    at = message.writeInt32BE(written, at) + Math.max(0, written);
   }
-  formats.copy(message, at);
+  at += formats.copy(message, at);
+  EXECUTE_AND_SYNC.copy(message, at);
   return message;
 }
 
 const BIND = 0x42;
+
+/** Of the unnamed portal, without a limit of rows. */
+const EXECUTE_AND_SYNC = Buffer.from("E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04", "latin1");
 
 /** The text form of a bind value. */
 function textOf(value: BindValue): string | null {

@@ -9,15 +9,21 @@ export interface RowSink {
   row(frame: Buffer, offset: number): void;
 }
 
-/** Type of the frames that hold rows, and bytes of a frame before its content: its type and its length. */
+/** Type of the frames that hold rows. */
 const DATA_ROW = 0x44;
+
+/** Frames of a statement that nobody needs. In a page of one row pg spent 7 % of Node's time on its frames. */
+const BIND_COMPLETE = 0x32;
+const COMMAND_COMPLETE = 0x43;
+
+/** Bytes of a frame before its content: its type and its length. */
 const HEAD_BYTES = 5;
 
 /** Bytes of a row's frame before its fields: the head, and their number. */
 const ROW_HEAD_BYTES = HEAD_BYTES + 2;
 
 /**
- * Walks the frames of PostgreSQL's protocol between the socket and pg's parser: rows go to the sink, everything else to pg.
+ * Walks the frames of PostgreSQL's protocol between the socket and pg's parser: rows go to the sink, the others to pg.
  * In a prototype, 1,000 rows that became JavaScript strings and text again took 1,400 µs of processor time, as bytes 500.
  */
 class Tap extends EventEmitter {
@@ -71,12 +77,13 @@ class Tap extends EventEmitter {
     while (length - at >= HEAD_BYTES) {
       const bytes = frameBytes(chunk, at);
       if (length - at < bytes) break;
-      if (chunk[at] === DATA_ROW) {
+      const type = chunk[at];
+      if (type === DATA_ROW || type === BIND_COMPLETE || type === COMMAND_COMPLETE) {
         // What comes before may change the sink.
         if (at > start) this.emit("data", chunk.subarray(start, at));
         start = at;
         if (this.sink !== null) {
-          this.sink.row(chunk, at + ROW_HEAD_BYTES);
+          if (type === DATA_ROW) this.sink.row(chunk, at + ROW_HEAD_BYTES);
           start = at + bytes;
         }
       }
