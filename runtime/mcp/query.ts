@@ -91,7 +91,7 @@ async function replyOf({ result, hasRunQuery }: QueryResult, hasMore: boolean): 
     let bytes = 0;
     let chunk = await result.stream.chunks.next();
     for (; !chunk.done && bytes <= MAX_BYTES; chunk = await result.stream.chunks.next()) {
-      read.push(chunk.value);
+      read.push(Buffer.from(chunk.value));
       bytes += chunk.value.length;
     }
     const end = chunk.done ? chunk : await result.stream.chunks.return();

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
-import { Readable, type Transform } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import type { Transform } from "node:stream";
+import { finished, pipeline } from "node:stream/promises";
 import { resetConnection } from "../http/client-connection.js";
-import type { RowStream, StreamEnd } from "../warehouse/warehouse.js";
+import type { RowChunks, RowStream, StreamEnd } from "../warehouse/warehouse.js";
 import type { Frame } from "./content-negotiation.js";
 
 interface SentStream extends StreamEnd {
@@ -37,43 +37,47 @@ export async function sendStream(
   { chunks }: RowStream,
   { compressor, timeLimitMs }: StreamOptions,
 ): Promise<SentStream> {
-  let end: StreamEnd = { returned: 0, hasMore: false, milliseconds: 0 };
+  const output = compressor ?? response;
   let bytes = 0;
-  async function* body(): AsyncGenerator<Buffer> {
-    let before = frame.head;
-    for (;;) {
-      const chunk = await chunks.next().catch((error: unknown) => {
-        resetConnection(response, error as Error);
-        throw error;
-      });
-      if (chunk.done) {
-        end = chunk.value;
-        yield Buffer.from(before + frame.tail(end));
-        return;
-      }
-      if (before !== "") yield Buffer.from(before);
-      before = "";
-      yield chunk.value;
-    }
-  }
-  async function* count(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const chunk of chunks) {
+  let interrupt: (error: Error) => void = () => undefined;
+  /** Resolves when the chunk has left this process, or its compressor has read it: then its memory is used again. */
+  const write = (chunk: Buffer): Promise<void> =>
+    new Promise((resolve, reject) => {
+      interrupt = reject;
+      output.write(chunk, (error) => (error ? reject(error) : resolve()));
+      if (compressor === null) bytes += chunk.length;
+    });
+  async function* counted(compressed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of compressed) {
       bytes += chunk.length;
       yield chunk;
     }
   }
+  const sent = compressor === null ? finished(response) : pipeline(compressor, counted, response);
+  sent.catch((error: unknown) => {
+    interrupt(error as Error);
+    void chunks.return();
+  });
+  const next = (): ReturnType<RowChunks["next"]> =>
+    chunks.next().catch((error: unknown) => {
+      resetConnection(response, error as Error);
+      throw error;
+    });
   const exceeded = (): void => resetConnection(response, new Error("The stream exceeded its time limit."));
   const timer = timeLimitMs === 0 ? undefined : setTimeout(exceeded, timeLimitMs).unref();
   try {
-    const source = Readable.from(body());
-    if (compressor === null) await pipeline(source, count, response);
-    else await pipeline(source, compressor, count, response);
-    return { ...end, bytes };
+    let chunk = await next();
+    if (frame.head !== "") await write(Buffer.from(frame.head));
+    for (; chunk.done !== true; chunk = await next()) await write(chunk.value);
+    const tail = frame.tail(chunk.value);
+    if (tail !== "") await write(Buffer.from(tail));
+    output.end();
+    await sent;
+    return { ...chunk.value, bytes };
   } catch {
     const { value } = await chunks.return();
-    const sent = { ...value, bytes };
-    if (response.errored) throw new StreamAborted(response.errored, sent);
-    return sent;
+    if (response.errored) throw new StreamAborted(response.errored, { ...value, bytes });
+    return { ...value, bytes };
   } finally {
     clearTimeout(timer);
     await chunks.return();

@@ -45,7 +45,7 @@ export class WholeResults {
         this.#results.set(key, whole);
         return { result: whole, hasRunQuery };
       }
-      read.push(chunk.value);
+      read.push(Buffer.from(chunk.value));
       bytes += chunk.value.length;
     }
     const chunks = readAhead(read, stream.chunks);

@@ -44,13 +44,27 @@ interface Stored {
 }
 
 /**
+ * Bytes, and what gives their memory back: they are not read after it. When each chunk was a new buffer, which waited for the
+ * garbage collector, a stream took 41 MiB above idle instead of 25.
+ */
+export interface Lent {
+  readonly bytes: Buffer;
+  readonly release: () => void;
+}
+
+/** For bytes that the garbage collector frees. */
+export const NOTHING = (): void => undefined;
+
+/**
  * Rows of a stream that its client has not read yet, in memory, then in a file. The transaction can so end at the pace of
  * the database (runtime/docs/limits.md, Streams).
  */
 export class Spool {
   readonly #budget: SpoolBudget;
   readonly #isUnread: boolean;
-  readonly #entries: (Buffer | Stored)[] = [];
+  readonly #entries: (Lent | Stored)[] = [];
+  /** Of the bytes that were returned last. */
+  #release = NOTHING;
   #memoryBytes = 0;
   #fileEntries = 0;
   #fileEnd = 0;
@@ -67,31 +81,34 @@ export class Spool {
   }
 
   /** Resolves once the bytes are stored: immediately while there is room, otherwise after the client has read more. */
-  async push(bytes: Buffer): Promise<void> {
+  async push(bytes: Buffer, release = NOTHING): Promise<void> {
     const { length } = bytes;
     for (;;) {
       if (this.#isClosed) return;
       if (this.#fitsInMemory(length)) {
         this.#memoryBytes += length;
-        this.#entries.push(bytes);
+        this.#entries.push({ bytes, release });
         return;
       }
       const reads = this.#reads;
-      if (this.#budget.disk.acquire(length) && (await this.#store(bytes))) return;
+      if (this.#budget.disk.acquire(length) && (await this.#store(bytes))) return release();
       if (this.#isUnread && !this.hasClosed()) throw new Overloaded("noRoom");
       // The client may have read more while the disk was tried.
       if (reads === this.#reads) await this.change();
     }
   }
 
-  /** The bytes stored first; null when there are none. */
+  /** The bytes stored first, until the next call; null when there are none. */
   async shift(): Promise<Buffer | null> {
+    this.#release();
+    this.#release = NOTHING;
     const entry = this.#entries.shift();
     if (entry === undefined) return null;
     try {
-      if (!Buffer.isBuffer(entry)) return await this.#load(entry);
-      this.#forgetMemory(entry.length);
-      return entry;
+      if ("position" in entry) return await this.#load(entry);
+      this.#release = entry.release;
+      this.#forgetMemory(entry.bytes.length);
+      return entry.bytes;
     } finally {
       this.#reads++;
       this.signal();
@@ -103,7 +120,8 @@ export class Spool {
     if (this.#isClosed) return;
     this.#isClosed = true;
     for (const entry of this.#entries.splice(0))
-      if (!Buffer.isBuffer(entry)) this.#budget.disk.release(entry.length);
+      if ("position" in entry) this.#budget.disk.release(entry.length);
+      else entry.release();
     this.#budget.memory.release(this.#memoryBytes);
     this.#reads++;
     this.signal();
@@ -197,9 +215,9 @@ export class SpooledRows extends Spool implements RowChunks {
     this.#source = source;
   }
 
-  override async push(bytes: Buffer): Promise<void> {
-    if (bytes.length === 0) return;
-    await super.push(bytes);
+  override async push(bytes: Buffer, release = NOTHING): Promise<void> {
+    if (bytes.length === 0) return release();
+    await super.push(bytes, release);
     this.signal();
   }
 

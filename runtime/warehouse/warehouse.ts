@@ -65,6 +65,7 @@ export interface RowStream {
 }
 
 export interface RowChunks {
+  /** The chunk is valid until the next call, which uses its memory again. */
   next(): Promise<IteratorResult<Buffer, StreamEnd>>;
   /** Ends the stream early; may be called again. */
   return(): Promise<IteratorReturnResult<StreamEnd>>;

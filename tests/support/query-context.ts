@@ -18,7 +18,7 @@ export async function bytesOf(rows: Rows): Promise<Buffer> {
   const parts: Buffer[] = [];
   try {
     for (let part = await rows.chunks.next(); !part.done; part = await rows.chunks.next())
-      parts.push(part.value);
+      parts.push(Buffer.from(part.value));
   } finally {
     await rows.chunks.return();
   }

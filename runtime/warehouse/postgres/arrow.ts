@@ -42,7 +42,7 @@ export class ArrowRows extends TableRows {
     return this.#sink.size;
   }
 
-  take(): Buffer {
+  protected written(): Buffer {
     return this.#sink.take();
   }
 

@@ -10,7 +10,7 @@ import type { Reader, Run } from "./run.js";
 import { fieldFormats, isTime } from "./columns.js";
 import { fieldsOf, type RowWriter, TextWriter } from "./rows.js";
 import { timeText } from "./times.js";
-import { type SpoolBudget, SpooledRows } from "../spool.js";
+import { type Lent, type SpoolBudget, SpooledRows } from "../spool.js";
 
 /** Makes the writer of one result. */
 export type MakeWriter = () => RowWriter;
@@ -97,7 +97,7 @@ export class PageReader implements Reader {
     this.#writer.row(frame, offset);
     if (position === this.#limit - 1) this.#key = this.#keyIn(frame, offset);
     if (this.#stream !== null) {
-      if (this.#writer.complete >= CHUNK_BYTES) this.#stream.store(Buffer.from(this.#writer.take()));
+      if (this.#writer.complete >= CHUNK_BYTES) this.#stream.store(this.#writer.take());
     } else if (this.#writer.size > BUFFERED_BYTES) this.#overflow();
   }
 
@@ -152,9 +152,7 @@ export class PageReader implements Reader {
     }
     resources.open.add(running);
     this.#stream = new PausingRows(running, resources.budget, keys !== null);
-    const writer = this.#writer as RowWriter;
-    this.#stream.store(Buffer.from(writer.take()));
-    writer.release?.();
+    this.#stream.store((this.#writer as RowWriter).take());
     // The key of the next page precedes the rows: such a page is in the spool before it is sent.
     if (keys === null || query.selection.page === null)
       resolve({ kind: "stream", columns, chunks: this.#stream });
@@ -167,7 +165,7 @@ export class PageReader implements Reader {
     const milliseconds = performance.now() - this.#startedAt - stream.pausedMs;
     const end = { returned: this.#returned, hasMore: this.#found > this.#limit, milliseconds };
     void stream
-      .end(error, () => this.#rest(), end)
+      .end(error, () => (this.#writer as RowWriter).end(), end)
       .then((failure) => {
         if (keys === null) return;
         if (failure === null) return resolve({ kind: "stream", columns, chunks: stream, next: this.#next });
@@ -176,21 +174,13 @@ export class PageReader implements Reader {
       });
   }
 
-  #rest(): Buffer {
-    const writer = this.#writer as RowWriter;
-    const bytes = Buffer.from(writer.end());
-    writer.release?.();
-    return bytes;
-  }
-
   #buffered(): Rows {
     const writer = this.#writer ?? this.#options.makeWriter();
     const { columns, keys } = this.#options;
-    const bytes = writer.end();
+    const { bytes, release } = writer.end();
     const hasMore = this.#found > this.#limit;
     const milliseconds = performance.now() - this.#startedAt;
     const next = keys === null ? {} : { next: this.#next };
-    const release = (): void => writer.release?.();
     return {
       kind: "buffered",
       columns,
@@ -220,13 +210,13 @@ class PausingRows extends SpooledRows {
     this.#running = running;
   }
 
-  store(bytes: Buffer): void {
+  store({ bytes, release }: Lent): void {
     if (bytes.length === 0) return;
     if (this.#stored++ === 0) {
       this.#running.pause();
       this.#pausedAt = performance.now();
     }
-    this.#storing = this.#storing.then(() => this.push(bytes));
+    this.#storing = this.#storing.then(() => this.push(bytes, release));
     this.#storing.then(
       () => this.#resume(),
       (error: unknown) => this.#running.cancel(error as Error),
@@ -240,11 +230,14 @@ class PausingRows extends SpooledRows {
   }
 
   /** All rows have been read, or the statement has failed. Resolves with the failure once what was read is stored. */
-  async end(error: Error | null, rest: () => Buffer, end: StreamEnd): Promise<Error | null> {
+  async end(error: Error | null, rest: () => Lent, end: StreamEnd): Promise<Error | null> {
     let failure = error;
     try {
       await this.#storing;
-      if (error === null && !this.hasClosed()) await this.push(rest());
+      if (error === null && !this.hasClosed()) {
+        const { bytes, release } = rest();
+        await this.push(bytes, release);
+      }
     } catch (cause) {
       failure = cause as Error;
     }

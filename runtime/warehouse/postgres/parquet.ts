@@ -18,7 +18,7 @@ export class ParquetRows extends TableRows {
     return this.#bytes.index;
   }
 
-  take(): Buffer {
+  protected written(): Buffer {
     const bytes = Buffer.from(this.#bytes.getBytes());
     this.#bytes.index = 0;
     return bytes;

@@ -1,4 +1,5 @@
 import type { TextFormat } from "../../model/query.js";
+import type { Lent } from "../spool.js";
 import type { ResultColumns } from "../warehouse.js";
 import { copy, escape, framesIn, type Memory, NO_MEMORY, put, putText, textOf, wordsOf } from "./bytes.js";
 import {
@@ -31,12 +32,10 @@ export interface RowWriter {
   readonly complete: number;
   /** The frame's fields begin at `offset`; there may be more than columns. */
   row(frame: Buffer, offset: number): void;
-  /** The bytes that are complete, perhaps none. Valid until the next row, or `release`. */
-  take(): Buffer;
+  /** The bytes that are complete, perhaps none. */
+  take(): Lent;
   /** The last bytes. */
-  end(): Buffer;
-  /** The bytes are used no more. */
-  release?(): void;
+  end(): Lent;
 }
 
 /** The first `count` fields of a row. Each has its length before it: -1 for null. Valid until the next row. */
@@ -166,19 +165,16 @@ export class TextWriter implements RowWriter {
     this.#at = put(end, out, at);
   }
 
-  take(): Buffer {
-    const bytes = this.#memory.bytes.subarray(0, this.#at);
-    this.#at = 0;
-    return bytes;
-  }
-
-  end(): Buffer {
-    return this.take();
-  }
-
-  release(): void {
-    this.#memory.release();
+  take(): Lent {
+    const memory = this.#memory;
+    const bytes = memory.bytes.subarray(0, this.#at);
     this.#memory = NO_MEMORY;
+    this.#at = 0;
+    return { bytes, release: () => memory.release() };
+  }
+
+  end(): Lent {
+    return this.take();
   }
 
   /** The memory, with room for so many bytes. */

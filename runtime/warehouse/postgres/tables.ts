@@ -1,3 +1,4 @@
+import { type Lent, NOTHING } from "../spool.js";
 import { type ResultColumn, type ResultColumns, TooManyDigits } from "../warehouse.js";
 import { kindOf } from "./columns.js";
 import { fieldsOf, type RowWriter } from "./rows.js";
@@ -139,7 +140,8 @@ export abstract class TableRows implements RowWriter {
   }
 
   abstract readonly complete: number;
-  abstract take(): Buffer;
+  /** The bytes that are complete, once. */
+  protected abstract written(): Buffer;
   protected abstract write(values: readonly ColumnValues[], rows: number): void;
   /** Writes what follows the last batch. */
   protected abstract finish(): void;
@@ -153,7 +155,11 @@ export abstract class TableRows implements RowWriter {
     if (this.#rows >= MAX_ROWS || this.#bytes >= MAX_BYTES) this.#writeBatch();
   }
 
-  end(): Buffer {
+  take(): Lent {
+    return { bytes: this.written(), release: NOTHING };
+  }
+
+  end(): Lent {
     if (this.#rows > 0) this.#writeBatch();
     this.finish();
     return this.take();
