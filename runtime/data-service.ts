@@ -104,7 +104,10 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     await gateway.close();
     throw error;
   });
-  void warnOfMissingRelations(gateway, active.current, log);
+  // `/health` and the metrics know of missing relations from the start, not once they are called.
+  void gateway.warehouse.checkRelations(
+    [...active.current.endpoints.values()].map(({ spec }) => spec.relation),
+  );
   warnOfCursorKey(environment, active.current, log);
   const { keys, keysFile } = environment;
   const watcher = keysFile === null ? null : new KeyFileWatcher(keys, keysFile, log);
@@ -152,22 +155,6 @@ function dataAgesOf({ endpoints }: LoadedRelease, builds: BuildRecords): Readonl
     ages.set(category, Math.max(seconds, ages.get(category) ?? 0));
   }
   return ages;
-}
-
-/** Missing relations named in one log line. */
-const MAX_NAMED = 20;
-
-/** `/health` and the metrics know of missing relations from the start, not once they are called. */
-async function warnOfMissingRelations(
-  { warehouse }: Gateway,
-  { endpoints }: LoadedRelease,
-  log: Logger,
-): Promise<void> {
-  await warehouse.checkRelations([...endpoints.values()].map(({ spec }) => spec.relation));
-  const { missingRelations } = warehouse;
-  if (missingRelations.length === 0) return;
-  const relations = missingRelations.slice(0, MAX_NAMED);
-  log.warn({ missing: missingRelations.length, relations }, "the database lacks relations of endpoints");
 }
 
 /** Usage is stored in PostgreSQL. */

@@ -150,37 +150,17 @@ export const isDenied = (error: unknown): boolean => /^(42501|25006)$/.test(code
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code);
 
-/** Statements with which the database's owner lets the role of a `postgres://` address write usage. */
-export function writeGrantFor(url: string): string {
-  const role = roleOf(url);
-  return [
-    "CREATE SCHEMA IF NOT EXISTS routewright",
-    `GRANT ALL ON SCHEMA routewright TO ${role}`,
-    `GRANT ALL ON ALL TABLES IN SCHEMA routewright TO ${role}`,
-  ].join("; ");
-}
-
-function roleOf(url: string): string {
-  // The address of a Unix socket may have no host, which a URL must have.
-  const name = URL.canParse(url) ? decodeURIComponent(new URL(url).username) : "";
-  return name === "" ? "<role>" : `"${name.replaceAll('"', '""')}"`;
-}
-
 /** Reads the usage that the servers have written, for a report. */
 export async function readUsage(url: string, query: UsageQuery): Promise<Outcome<readonly UsageLine[]>> {
   const table = new UsageTable(url, 0);
   try {
     return succeeded(await table.read(query));
   } catch (error) {
-    return failed(problemOf(error, url));
+    const grant = isDenied(error) ? ` Let the database's owner run ${READ_GRANT}.` : "";
+    return failed(`Usage cannot be read from the database: ${messageOf(error)}.${grant}`);
   } finally {
     await table.close();
   }
 }
 
-function problemOf(error: unknown, url: string): string {
-  if (!isDenied(error)) return `Usage cannot be read from the database: ${messageOf(error)}.`;
-  const role = roleOf(url);
-  const grant = `GRANT USAGE ON SCHEMA routewright TO ${role}; GRANT SELECT ON routewright.usage TO ${role}`;
-  return `The role of DATABASE_URL may not read usage: let the database's owner run ${grant}.`;
-}
+const READ_GRANT = "GRANT USAGE ON SCHEMA routewright TO <role>; GRANT SELECT ON routewright.usage TO <role>";

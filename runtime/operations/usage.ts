@@ -1,6 +1,6 @@
 import { UsageCounter } from "./usage-counter.js";
 import type { Logger } from "../http/logger.js";
-import { isDenied, type UsageLine, UsageTable, writeGrantFor } from "./usage-table.js";
+import { isDenied, type UsageLine, UsageTable } from "./usage-table.js";
 
 /**
  * How often counts are written. A killed process loses those of its last interval; a connection that breaks between a
@@ -13,6 +13,10 @@ const MAX_WAITING = 20_000;
 
 const NOT_WRITTEN =
   "usage is not written: counts stay in memory until it can be. A role that may not write needs `grant`, or set USAGE_ENABLED=false";
+
+/** What the database's owner runs for the role of the server. */
+const WRITE_GRANT =
+  "CREATE SCHEMA IF NOT EXISTS routewright; GRANT ALL ON SCHEMA routewright TO <role>; GRANT ALL ON ALL TABLES IN SCHEMA routewright TO <role>";
 
 /** How far back a caller sees its own use. */
 const SHOWN_MS = 30 * 24 * 60 * 60_000;
@@ -62,7 +66,7 @@ export class Usage {
   }
 
   async #write(): Promise<void> {
-    const { databaseUrl, log } = this.#options;
+    const { log } = this.#options;
     const rows = this.counter.take();
     if (rows.length === 0) return;
     try {
@@ -73,7 +77,7 @@ export class Usage {
       for (const row of rows.slice(0, MAX_WAITING)) this.counter.add(row);
       // A lasting failure is logged once.
       if (!this.#isFailing)
-        log.warn({ err: error, ...(isDenied(error) && { grant: writeGrantFor(databaseUrl) }) }, NOT_WRITTEN);
+        log.warn({ err: error, ...(isDenied(error) && { grant: WRITE_GRANT }) }, NOT_WRITTEN);
       this.#isFailing = true;
     }
   }

@@ -169,8 +169,8 @@ describe("routewright usage", () => {
     try {
       const refused = await usage(address.href);
       expect([refused.exit, refused.out]).toEqual([2, ""]);
-      const [, grants = ""] = /let the database's owner run (.*)\.\n$/.exec(refused.err) ?? [];
-      await inDatabase(url, grants);
+      const [, grants = ""] = /Let the database's owner run (.*)\.\n$/.exec(refused.err) ?? [];
+      await inDatabase(url, grants.replaceAll("<role>", role));
       expect((await usage(address.href)).exit).toBe(0);
     } finally {
       await inDatabase(url, `DROP OWNED BY ${role}`);

@@ -149,7 +149,8 @@ describe("a role that may not write", () => {
     const [{ msg, grant } = {}] = kept.log;
     expect(msg).toContain("USAGE_ENABLED=false");
     expect(JSON.stringify(kept.log)).not.toContain("hush-Password");
-    await inDatabase(url, grant as string);
+    const role = `"${decodeURIComponent(new URL(address).username).replaceAll('"', '""')}"`;
+    await inDatabase(url, (grant as string).replaceAll("<role>", role));
     await expect.poll(() => requestsRecorded(url)).toBe(3);
     await kept.usage.close();
     expect(kept.log.at(-1)).toMatchObject({ msg: "usage is recorded" });
