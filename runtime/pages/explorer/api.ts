@@ -1,4 +1,3 @@
-import type { Method } from "../../model/endpoint.js";
 import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
 import { key } from "./storage.js";
 import { keepDigits, type Row } from "./values.js";
@@ -17,10 +16,9 @@ export function valuesOf(parameters: Parameters, name: string): readonly string[
   return Object.hasOwn(parameters, name) ? (parameters[name] ?? []) : [];
 }
 
-/** A request of an endpoint, as the form describes it. */
+/** A request of an endpoint by GET, as the form describes it. */
 export interface ApiRequest {
   readonly endpoint: CatalogueEndpoint;
-  readonly method: Method;
   readonly parameters: Parameters;
 }
 
@@ -50,52 +48,12 @@ export async function fetchCatalogue(): Promise<CatalogueBody> {
 }
 
 /** The address of a request, without the host. */
-export function addressOf({ endpoint: { path }, method, parameters }: ApiRequest, format = ""): string {
-  if (method === "POST") return path + format;
+export function addressOf({ endpoint: { path }, parameters }: ApiRequest, format = ""): string {
   const query = new URLSearchParams();
   for (const [name, values] of Object.entries(parameters))
     for (const value of values) query.append(name, value);
   const text = query.toString();
   return path + format + (text === "" ? "" : `?${text}`);
-}
-
-/** The JSON body of a POST: lists are arrays, whose values may hold commas. */
-export function bodyOf({ endpoint, parameters }: ApiRequest): Readonly<Record<string, unknown>> {
-  const lists = listsOf(endpoint);
-  const names = Object.keys(parameters);
-  const filters = (endpoint.filters ?? []).flatMap(({ column, operators }) => {
-    const given = operators.filter((operator) => names.includes(`${column}[${operator}]`));
-    const values = given.map((operator) => [operator, parameters[`${column}[${operator}]`]?.join(",")]);
-    return given.length === 0 ? [] : [[column, Object.fromEntries(values) as unknown] as const];
-  });
-  const isFilter = (name: string): boolean =>
-    filters.some(([column]) => name.startsWith(`${column}[`) && name.endsWith("]"));
-  const fields = Object.entries(parameters).filter(([name]) => !isFilter(name));
-  return Object.fromEntries([
-    ...filters,
-    ...fields.map(([name, values]): readonly [string, unknown] => [
-      name,
-      lists.has(name) || values.length > 1
-        ? values
-        : (name === "limit" || name === "offset") && /^\d{1,15}$/.test(values[0] ?? "")
-          ? Number(values[0])
-          : values[0],
-    ]),
-  ]);
-}
-
-/** The same request with another method: a GET separates the values of a list with commas, a POST does not. */
-export function withMethod(
-  { endpoint, parameters }: ApiRequest,
-  method: Method,
-): Pick<ApiRequest, "method" | "parameters"> {
-  if (method === "GET") return { method, parameters };
-  const lists = listsOf(endpoint);
-  const apart = Object.entries(parameters).map(([name, values]) => [
-    name,
-    lists.has(name) ? values.flatMap(splitList) : values,
-  ]);
-  return { method, parameters: Object.fromEntries(apart) as Parameters };
 }
 
 /** The values of a comma-separated text, as the service splits it. */
@@ -104,10 +62,6 @@ export function splitList(text: string): readonly string[] {
     .split(",")
     .map((value) => value.trim())
     .filter((value) => value !== "");
-}
-
-function listsOf({ parameters }: CatalogueEndpoint): ReadonlySet<string> {
-  return new Set((parameters ?? []).filter(({ type }) => type === "string_list").map(({ name }) => name));
 }
 
 export interface QueryResponse {
@@ -140,7 +94,7 @@ export async function query(request: ApiRequest, signal: AbortSignal): Promise<Q
   return {
     rows,
     json,
-    ...nextOf(request, response, rows.length),
+    ...nextOf(response),
     isCut,
     asOf: response.headers.get("x-data-as-of"),
     limits: limitsOf(response),
@@ -149,14 +103,10 @@ export async function query(request: ApiRequest, signal: AbortSignal): Promise<Q
 }
 
 /** Whether a page follows, and its cursor. */
-export function nextOf(
-  request: ApiRequest,
-  { headers }: Response,
-  rows: number,
-): Pick<QueryResponse, "hasNext" | "cursor"> {
+export function nextOf({ headers }: Response): Pick<QueryResponse, "hasNext" | "cursor"> {
   const next = /<([^>]*)>; rel="next"/.exec(headers.get("link") ?? "")?.[1];
   return {
-    hasNext: next !== undefined || isFullUnlinkedPage(request, rows),
+    hasNext: next !== undefined,
     cursor: next === undefined ? null : new URL(next, location.href).searchParams.get("cursor"),
   };
 }
@@ -176,15 +126,6 @@ export function withoutPage(parameters: Parameters): Parameters {
 /** Rows of a page. */
 export function limitOf({ pagination }: CatalogueEndpoint, parameters: Parameters): number {
   return Number(valuesOf(parameters, "limit")[0] ?? pagination?.default_limit);
-}
-
-/** The service links no next page where the values of a list hold commas, because the link is a GET. */
-function isFullUnlinkedPage({ endpoint, method, parameters }: ApiRequest, rows: number): boolean {
-  const limit = limitOf(endpoint, parameters);
-  const hasCommas = [...listsOf(endpoint)].some((name) =>
-    valuesOf(parameters, name).some((value) => value.includes(",")),
-  );
-  return method === "POST" && hasCommas && rows === limit;
 }
 
 /** An incomplete body, or one of a proxy. */
@@ -234,19 +175,16 @@ export async function readText({ body }: Response, take: (piece: string) => bool
 }
 
 export function sendRequest(request: ApiRequest, format: string, signal?: AbortSignal): Promise<Response> {
-  const { method } = request;
-  const headers = { "Content-Type": "application/json" };
-  const body = method === "POST" ? { headers, body: JSON.stringify(bodyOf(request)) } : {};
-  return send(addressOf(request, format), { method, ...body, ...(signal && { signal }) });
+  return send(addressOf(request, format), signal);
 }
 
-async function send(address: string, init: RequestInit = {}): Promise<Response> {
-  const headers = new Headers(init.headers);
+async function send(address: string, signal?: AbortSignal): Promise<Response> {
+  const headers = new Headers();
   // A header value cannot contain other characters, and no key has them.
   if (/[^\x21-\x7e]/.test(key.get())) throw new ServiceError(403, "Invalid API Key");
   if (key.get() !== "") headers.set("X-API-Key", key.get());
-  const response = await fetch(address, { ...init, headers }).catch((error: unknown) => {
-    if (init.signal?.aborted) throw error;
+  const response = await fetch(address, { headers, ...(signal && { signal }) }).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
     throw new ServiceError(0, "The service does not answer. Check the connection, then try again.");
   });
   if (response.ok) return response;

@@ -1,6 +1,6 @@
 import type { CatalogueEndpoint } from "../catalogue-body.js";
 import { ExactNumber, type Row, textOf } from "./values.js";
-import { type Aggregate, AGGREGATES, type ChartState } from "./state.js";
+import type { ChartState } from "./state.js";
 
 /** Maximum number of series; with more, only the largest are drawn. */
 export const MAX_SERIES = 8;
@@ -101,12 +101,12 @@ export function isIdentifier(name: string, rows: readonly Row[]): boolean {
 /** What is drawn: the state's choices where they exist, else the best ones. */
 export interface ChartPlan {
   readonly x: string;
-  readonly y: readonly string[];
+  readonly y: string;
   readonly series: string | null;
   readonly splits: readonly string[];
   readonly isTime: boolean;
-  readonly kind: "line" | "bar" | "area";
-  readonly aggregate: Aggregate;
+  readonly kind: "line" | "bar";
+  readonly aggregate: "sum" | "average";
   /** Whether rows share a point, so that `aggregate` matters. */
   readonly isAggregated: boolean;
 }
@@ -115,13 +115,12 @@ export function planOf(choices: Choices, rows: readonly Row[], state: ChartState
   const { times, texts, numbers } = choices;
   const varied = [...times, ...texts].sort((a, b) => single(a, rows) - single(b, rows));
   const x = varied.find((name) => name === state.x) ?? varied[0];
-  const wanted = state.y.split(",").filter((name) => numbers.includes(name));
-  const y = wanted.length > 0 ? wanted : numbers.slice(0, 1);
-  if (x === undefined || y.length === 0 || rows.length === 0) return null;
+  const y = numbers.find((name) => name === state.y) ?? numbers[0];
+  if (x === undefined || y === undefined || rows.length === 0) return null;
   const splits = texts.filter(
     (name) => name !== x && distinct(name, rows) > 1 && distinct(name, rows) <= MAX_SPLIT,
   );
-  const series = y.length > 1 ? null : splitOf(splits, rows, x, state.series);
+  const series = splitOf(splits, rows, x, state.series);
   const isTime = times.includes(x);
   return {
     x,
@@ -130,18 +129,14 @@ export function planOf(choices: Choices, rows: readonly Row[], state: ChartState
     splits,
     isTime,
     // One point is no line.
-    kind: state.kind === "" ? (isTime && distinct(x, rows) > 1 ? "line" : "bar") : state.kind,
-    aggregate: AGGREGATES.find((each) => each === state.aggregate) ?? usualAggregate(y[0] ?? ""),
+    kind: isTime && distinct(x, rows) > 1 ? "line" : "bar",
+    aggregate: AVERAGED.test(y) ? "average" : "sum",
     isAggregated: hasDuplicates(rows, series === null ? [x] : [x, series]),
   };
 }
 
 /** Shares, prices and averages do not add up. */
-function usualAggregate(y: string): Aggregate {
-  return /pct|percent|share|ratio|rate|avg|average|mean|median|price|apy|apr|_per_/i.test(y)
-    ? "average"
-    : "sum";
-}
+const AVERAGED = /pct|percent|share|ratio|rate|avg|average|mean|median|price|apy|apr|_per_/i;
 
 /** By default a column of few values, where rows share an x: best one that tells them apart. */
 function splitOf(splits: readonly string[], rows: readonly Row[], x: string, wanted: string): string | null {
@@ -175,19 +170,17 @@ export function pivot(rows: readonly Row[], plan: ChartPlan): Pivoted {
   if (isTime) keys.sort((a, b) => Date.parse(a) - Date.parse(b));
   const at = new Map(keys.map((key, i) => [key, i]));
   const points = new Map<string, number[][]>();
-  for (const row of present)
-    for (const column of y) {
-      const name = series === null ? column : row[series] === null ? "(none)" : textOf(row[series]);
-      const line = points.get(name) ?? keys.map(() => []);
-      points.set(name, line);
-      if (row[column] !== null && row[column] !== undefined)
-        line[at.get(textOf(row[x])) ?? 0]?.push(Number(row[column]));
-    }
+  for (const row of present) {
+    const name = series === null ? y : row[series] === null ? "(none)" : textOf(row[series]);
+    const line = points.get(name) ?? keys.map(() => []);
+    points.set(name, line);
+    if (row[y] !== null && row[y] !== undefined) line[at.get(textOf(row[x])) ?? 0]?.push(Number(row[y]));
+  }
   const lines = [...points].map(([name, groups]) => ({
     name,
     values: groups.map((group) => aggregated(group, plan.aggregate)),
   }));
-  if (series !== null) lines.sort((a, b) => magnitude(b.values) - magnitude(a.values));
+  lines.sort((a, b) => magnitude(b.values) - magnitude(a.values));
   return {
     isTime,
     x: isTime ? keys.map((key) => Date.parse(key) / 1000) : keys.map((_, i) => i),
@@ -197,11 +190,10 @@ export function pivot(rows: readonly Row[], plan: ChartPlan): Pivoted {
   };
 }
 
-function aggregated(values: readonly number[], aggregate: Aggregate): number | null {
-  if (aggregate === "count" && values.length > 0) return values.length;
+function aggregated(values: readonly number[], aggregate: ChartPlan["aggregate"]): number | null {
   const sum = values.reduce((total, value) => total + value, 0);
   if (values.length === 0) return null;
-  return aggregate === "average" ? sum / values.length : aggregate === "last" ? (values.at(-1) ?? null) : sum;
+  return aggregate === "average" ? sum / values.length : sum;
 }
 
 function magnitude(values: readonly (number | null)[]): number {

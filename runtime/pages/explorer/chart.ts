@@ -1,6 +1,6 @@
 import uPlot from "uplot";
 import type { CatalogueEndpoint } from "../catalogue-body.js";
-import type { Row } from "./values.js";
+import { labelsOf, MAX_LABEL, type Row, shortened } from "./values.js";
 import {
   type Choices,
   choicesOf,
@@ -11,9 +11,8 @@ import {
   planOf,
   withoutTotals,
 } from "./chart-data.js";
-import { labelsOf, MAX_LABEL, shortened } from "./axis-labels.js";
-import { count, el, select, toggle } from "./dom.js";
-import { type Aggregate, AGGREGATES, type ChartState } from "./state.js";
+import { count, el, select } from "./dom.js";
+import type { ChartState } from "./state.js";
 
 const HEIGHT = 340;
 
@@ -42,53 +41,21 @@ function controlsOf(
   change: (state: ChartState) => void,
 ): HTMLElement {
   const named = (names: readonly string[]) => names.map((name) => [name, name] as const);
-  const { x, y, series, splits, kind, aggregate, isAggregated } = plan;
+  const { x, y, series, splits } = plan;
   return el(
     "div",
     { class: "controls" },
-    toggle(
-      "Kind of chart",
-      [
-        ["line", "Line"],
-        ["bar", "Bar"],
-        ["area", "Area"],
-      ],
-      kind,
-      (value) => change({ ...state, kind: value as ChartState["kind"] }),
-    ),
     select("X", named([...times, ...texts]), x, (value) => change({ ...state, x: value })),
-    numbers.length > 1 && columnsBox(numbers, y, (names) => change({ ...state, y: names.join(",") })),
-    isAggregated &&
-      select("Rows of one point", named(AGGREGATES), aggregate, (value) =>
-        change({ ...state, aggregate: value as Aggregate }),
-      ),
+    numbers.length > 1 && select("Y", named(numbers), y, (value) => change({ ...state, y: value })),
     splits.length > 0 &&
-      y.length === 1 &&
       select("Split by", [["-", "(nothing)"], ...named(splits)], series ?? "-", (value) =>
         change({ ...state, series: value }),
       ),
   );
 }
 
-/** Boxes for the columns that are drawn. */
-function columnsBox(
-  numbers: readonly string[],
-  chosen: readonly string[],
-  choose: (names: readonly string[]) => void,
-): HTMLElement {
-  const boxes = numbers.map((name) => {
-    const box = el("input", {
-      type: "checkbox",
-      checked: chosen.includes(name),
-      change: () => choose(numbers.filter((each) => (each === name ? box.checked : chosen.includes(each)))),
-    });
-    return el("label", {}, box, name);
-  });
-  return el("fieldset", { class: "columns-box" }, el("legend", {}, "Y"), ...boxes);
-}
-
 function labelOf({ x, y, series, kind, aggregate, isAggregated }: ChartPlan, data: Pivoted): string {
-  const what = `${isAggregated ? `${aggregate} of ` : ""}${y.join(", ")} by ${x}`;
+  const what = `${isAggregated ? `${aggregate} of ` : ""}${y} by ${x}`;
   const split = series === null ? "" : `, split by ${series}`;
   const points = count(data.x.length, "point");
   return `${kind} chart of ${what}${split}: ${points} from ${data.labels[0] ?? ""} to ${data.labels.at(-1) ?? ""}. The table has the same values.`;
@@ -101,7 +68,7 @@ function notesOf(
   totals: readonly string[],
 ): readonly string[] {
   const notes = [
-    isAggregated && `Several rows share a point: ${NAMES[aggregate]} is drawn.`,
+    isAggregated && `Several rows share a point: their ${aggregate} is drawn.`,
     leftOut > 0 &&
       `Only the ${String(MAX_SERIES)} largest of ${String(MAX_SERIES + leftOut)} values of ${series ?? ""} are drawn.`,
     totals.length > 0 && `Rows of ${totals.join(", ")} are left out: they hold the others.`,
@@ -109,14 +76,7 @@ function notesOf(
   return notes.filter((note) => note !== false);
 }
 
-const NAMES: Readonly<Record<Aggregate, string>> = {
-  sum: "their sum",
-  average: "their average",
-  last: "the last one",
-  count: "their number",
-};
-
-/** Stacks areas and bars of several series, unless a value is negative. */
+/** Stacks bars of several series, unless a value is negative. */
 function stacked(lines: Pivoted["lines"], kind: ChartPlan["kind"]): readonly (readonly (number | null)[])[] {
   const isNegative = lines.some(({ values }) => values.some((value) => (value ?? 0) < 0));
   if (kind === "line" || isNegative) return lines.map(({ values }) => values);

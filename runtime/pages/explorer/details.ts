@@ -1,4 +1,3 @@
-import type { Method } from "../../model/endpoint.js";
 import type { CatalogueEndpoint, LineageNode } from "../catalogue-body.js";
 import {
   type ApiRequest,
@@ -9,11 +8,10 @@ import {
   type QueryResponse,
   ServiceError,
   valuesOf,
-  withMethod,
   withoutPage,
 } from "./api.js";
 import { button, type Child, copyable, el, toggle } from "./dom.js";
-import { markField, parameterForm, readForm } from "./parameter-form.js";
+import { markField, parameterForm } from "./parameter-form.js";
 import { lineageGraph } from "./lineage.js";
 import { columnsTable, facts, overview, parametersTable } from "./overview.js";
 import { type PagePosition, resultView } from "./results.js";
@@ -79,26 +77,17 @@ export class EndpointDetails {
   }
 
   get #request(): ApiRequest {
-    const { method, parameters } = this.#state;
-    return {
-      endpoint: this.#endpoint,
-      method: this.#endpoint.methods.includes(method) ? method : "GET",
-      parameters,
-    };
+    return { endpoint: this.#endpoint, parameters: this.#state.parameters };
   }
 
   /** Updates it after the address has changed. */
   update(state: State): void {
     if (!this.#endpoint.callable) return;
-    const textOf = ({ method, parameters }: Pick<State, "method" | "parameters">): string =>
-      JSON.stringify([method, parameters]);
-    const isSame = textOf(state) === textOf(this.#state);
-    const isChosen = state.method !== this.#state.method;
+    const isSame = JSON.stringify(state.parameters) === JSON.stringify(this.#state.parameters);
     this.#state = state;
     if (isSame) return this.#showResult();
     this.#fillForm();
-    if (isChosen) this.#wait("Run it to see its rows.");
-    else this.#runWhenComplete();
+    this.#runWhenComplete();
   }
 
   #runWhenComplete(): void {
@@ -106,42 +95,17 @@ export class EndpointDetails {
     const given = Object.keys(this.#state.parameters);
     const isGiven = (name: string) => given.some((each) => each === name || each.startsWith(`${name}[`));
     if (require_any_of.length === 0 || require_any_of.some(isGiven)) return void this.run();
-    this.#wait("Fill in a parameter, then run it.");
-  }
-
-  #wait(words: string): void {
     this.#running?.abort();
     this.#result = null;
-    this.#rows.replaceChildren(el("p", { class: "note" }, words));
+    this.#rows.replaceChildren(el("p", { class: "note" }, "Fill in a parameter, then run it."));
   }
 
   #fillForm(): void {
-    const request = this.#request;
-    const form = parameterForm(request, (parameters) => {
+    const form = parameterForm(this.#request, (parameters) => {
       if (JSON.stringify(parameters) === JSON.stringify(this.#state.parameters)) void this.run();
       else this.#change({ parameters });
     });
-    const { methods } = this.#endpoint;
-    const choose = (method: string): void =>
-      this.#change(withMethod({ ...request, parameters: readForm(form, request) }, method as Method));
-    this.#form.replaceChildren(
-      ...(methods.length < 2
-        ? []
-        : [
-            el(
-              "div",
-              { class: "bar" },
-              toggle(
-                "Method",
-                methods.map((method) => [method, method] as const),
-                request.method,
-                choose,
-              ),
-              el("span", { class: "facts" }, METHOD_HINTS[request.method]),
-            ),
-          ]),
-      form,
-    );
+    this.#form.replaceChildren(form);
     this.#showSamples();
   }
 
@@ -239,12 +203,6 @@ export class EndpointDetails {
 }
 
 const ASK_FOR_KEY = "enter a key of this tier at the top of the page.";
-
-/** Hints for the choice of the method. */
-const METHOD_HINTS: Readonly<Record<Method, string>> = {
-  GET: "Parameters in the address.",
-  POST: "Parameters in a JSON body: for long lists, and for values with commas.",
-};
 
 function section(title: string, ...children: readonly Child[]): HTMLElement {
   return el("section", {}, el("h3", {}, title), ...children);

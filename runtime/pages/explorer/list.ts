@@ -7,13 +7,6 @@ import { NO_REQUEST, type State } from "./state.js";
 /** Endpoints that are listed; a search or a filter finds the others. */
 const MAX_LISTED = 500;
 
-const FRESHNESS = [
-  ["", "Any time"],
-  ["1", "Last 24 hours"],
-  ["7", "Last 7 days"],
-  ["30", "Last 30 days"],
-] as const;
-
 /** The list of endpoints with its search and filters. */
 export class EndpointList {
   readonly element: HTMLElement;
@@ -55,17 +48,15 @@ export class EndpointList {
 
   update(state: State): void {
     this.#state = state;
-    const oldest = state.fresh === "" ? null : Date.now() - Number(state.fresh) * 86_400_000;
     const { found, complete } = this.#search.find(state.search);
     this.#found = found
       // Where endpoints have every word, those with some are left out.
       .slice(0, complete > 0 ? complete : found.length)
       .flatMap((i) => this.#body.endpoints[i] ?? [])
       .filter(
-        ({ category, tier, last_build }) =>
+        ({ category, tier }) =>
           (state.category === "" || category === state.category) &&
-          (state.tier === "" || tier === state.tier) &&
-          (oldest === null || (last_build !== null && Date.parse(last_build.completed_at) >= oldest)),
+          (state.tier === "" || tier === state.tier),
       );
     const notes = [
       count(this.#found.length, "endpoint"),
@@ -88,7 +79,7 @@ export class EndpointList {
   }
 
   #filters(): HTMLElement {
-    const { search, category, tier, fresh } = this.#state;
+    const { search, category, tier } = this.#state;
     const box = el("input", {
       type: "search",
       value: search,
@@ -124,7 +115,6 @@ export class EndpointList {
           tier,
           (value) => this.#filter({ tier: value }),
         ),
-        select("Last build", FRESHNESS, fresh, (value) => this.#filter({ fresh: value })),
       ),
     );
   }

@@ -1,4 +1,3 @@
-import type { Method } from "../../model/endpoint.js";
 import type { CatalogueEndpoint, CatalogueParameter } from "../catalogue-body.js";
 import { type ApiRequest, type Parameters, parametersOf, splitList, valuesOf } from "./api.js";
 import { type Child, el, prose } from "./dom.js";
@@ -49,7 +48,7 @@ function clear(form: HTMLFormElement): void {
 }
 
 function inputsOf(form: HTMLElement) {
-  return form.querySelectorAll<HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement>("[name]");
+  return form.querySelectorAll<HTMLInputElement | HTMLSelectElement>("[name]");
 }
 
 /** Shows an error of the service at the field that it names, if there is one. */
@@ -67,28 +66,23 @@ export function markField(form: HTMLElement, message: string): void {
 }
 
 /** The values of the form; a list has several. */
-export function readForm(form: HTMLFormElement, { endpoint, method }: ApiRequest): Parameters {
-  const inputs = new Map(
-    endpoint.parameters?.map((parameter) => [parameter.name, inputOf(parameter, method)]),
-  );
+function readForm(form: HTMLFormElement, { endpoint }: ApiRequest): Parameters {
+  const inputs = new Map(endpoint.parameters?.map((parameter) => [parameter.name, inputOf(parameter)]));
   const pairs: (readonly [string, string])[] = [];
   for (const [name, value] of new FormData(form)) {
     const text = typeof value === "string" ? value.trim() : "";
-    const input = inputs.get(name);
-    const values = input === "lines" ? text.split(/\r?\n/) : input === "commas" ? splitList(text) : [text];
-    for (const each of values) if (each.trim() !== "") pairs.push([name, each.trim()]);
+    const values = inputs.get(name) === "commas" ? splitList(text) : [text];
+    for (const each of values) if (each !== "") pairs.push([name, each]);
   }
   return parametersOf(pairs);
 }
 
-type Input = "choice" | "choices" | "text" | "commas" | "lines";
+type Input = "choice" | "choices" | "text" | "commas";
 
-/** The values of a list are on lines for a POST, where a comma is part of a value. */
-function inputOf({ type, accepted_values }: CatalogueParameter, method: Method): Input {
+function inputOf({ type, accepted_values }: CatalogueParameter): Input {
   const isList = type === "string_list";
   if (accepted_values) return isList ? "choices" : "choice";
-  if (isList) return method === "POST" ? "lines" : "commas";
-  return "text";
+  return isList ? "commas" : "text";
 }
 
 /** A short explanation of an operator. */
@@ -100,21 +94,16 @@ const OPERATORS: Readonly<Record<CatalogueParameter["operator"], string>> = {
   IN: "is one of these",
 };
 
-const LIST_HINTS: Readonly<Partial<Record<Input, string>>> = {
-  commas: "Separate values by commas.",
-  lines: "One value a line.",
-};
-
 function parameterInput(request: ApiRequest, parameter: CatalogueParameter): HTMLElement {
   const { name, column, operator, description } = parameter;
   const { require_any_of } = request.endpoint;
-  const kind = inputOf(parameter, request.method);
+  const kind = inputOf(parameter);
   const about = description === "" ? `${column} ${OPERATORS[operator]}.` : description;
   const required = require_any_of.length === 1 && require_any_of[0] === name;
   return labelled(
     name,
     "parameter",
-    `${about} ${LIST_HINTS[kind] ?? ""}`,
+    kind === "commas" ? `${about} Separate values by commas.` : about,
     (attributes) => valueInput(request, parameter, kind, attributes),
     required && el("span", { class: "needed" }, " required"),
   );
@@ -185,8 +174,6 @@ function valueInput(
     case "choice":
     case "choices":
       return choice(attributes, accepted_values, values, kind === "choices");
-    case "lines":
-      return el("textarea", { ...attributes, placeholder, rows: 3, spellcheck: "false" }, values.join("\n"));
     case "text":
     case "commas":
       return el("input", {

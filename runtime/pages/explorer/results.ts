@@ -139,7 +139,7 @@ async function downloadCsv(request: ApiRequest, progress: (characters: number) =
     read += text.length;
     texts.push(page === 0 ? text : text.slice(text.indexOf("\r\n") + 2));
     const onPage = limit === undefined ? 0 : rowsIn(text);
-    const next = nextOf({ ...request, parameters }, response, onPage);
+    const next = nextOf(response);
     hasNext = next.hasNext;
     rows += onPage;
     parameters = nextPage(parameters, next.cursor, onPage);

@@ -33,7 +33,7 @@ export function startPanel(
     el("p", {}, `${count(found.length, "endpoint")}.`),
     ...firstCall(found),
     category === "" && el("ul", { class: "cards" }, ...cards),
-    !isAll && button("Show all endpoints", () => change({ search: "", category: "", tier: "", fresh: "" })),
+    !isAll && button("Show all endpoints", () => change({ search: "", category: "", tier: "" })),
   );
 }
 
@@ -46,7 +46,7 @@ function firstCall(found: readonly CatalogueEndpoint[]): readonly Child[] {
   const call =
     endpoint === undefined
       ? null
-      : samplesOf({ endpoint, method: "GET", parameters }, location.origin, endpoint.tier !== "tier0").curl;
+      : samplesOf({ endpoint, parameters }, location.origin, endpoint.tier !== "tier0").curl;
   return [
     el("h3", {}, "Base address"),
     copyable("Base address", location.origin),

@@ -1,4 +1,3 @@
-import type { Method } from "../../model/endpoint.js";
 import { type Parameters, parametersOf } from "./api.js";
 
 /** The state of the page, kept in its address: a link opens the page in the same state. */
@@ -6,37 +5,25 @@ export interface State {
   readonly search: string;
   readonly category: string;
   readonly tier: string;
-  /** Maximum days since the last build; empty: any. */
-  readonly fresh: string;
   /** Path of the endpoint. */
   readonly endpoint: string;
-  readonly method: Method;
   readonly parameters: Parameters;
   readonly view: "table" | "chart" | "json";
   readonly chart: ChartState;
 }
 
-/** How rows of one point become one value. */
-export const AGGREGATES = ["sum", "average", "last", "count"] as const;
-export type Aggregate = (typeof AGGREGATES)[number];
-
+/** Columns of a chart; empty: chosen by type. */
 export interface ChartState {
-  /** Empty: a line along a time, else bars. */
-  readonly kind: "line" | "bar" | "area" | "";
-  /** Columns; empty: chosen by type. Several of `y` are separated by commas. */
   readonly x: string;
   readonly y: string;
-  /** What rows of one point become; empty: by the column. */
-  readonly aggregate: Aggregate | "";
   /** A column with one series per value; `-`: none. */
   readonly series: string;
 }
 
 /** The request and chart of a newly opened endpoint. */
 export const NO_REQUEST = {
-  method: "GET",
   parameters: {},
-  chart: { kind: "", x: "", y: "", aggregate: "", series: "" },
+  chart: { x: "", y: "", series: "" },
 } as const;
 
 /** Texts in the address. */
@@ -44,11 +31,10 @@ const NAMES = {
   search: "q",
   category: "category",
   tier: "tier",
-  fresh: "fresh",
   endpoint: "endpoint",
 } as const;
 
-const CHART_NAMES = { kind: "chart", x: "x", y: "y", aggregate: "aggregate", series: "series" } as const;
+const CHART_NAMES = { x: "x", y: "y", series: "series" } as const;
 
 /** Parameters of an endpoint, apart from the page's own. */
 const PREFIX = "p.";
@@ -65,25 +51,19 @@ export function readState(query: string): State {
   );
   return {
     ...texts(NAMES),
-    method: oneOf(text("method"), ["GET", "POST"]),
     parameters: parametersOf(parameters),
     view: oneOf(text("view"), ["table", "chart", "json"]),
-    chart: {
-      ...texts(CHART_NAMES),
-      kind: oneOf(text("chart"), ["", "line", "bar", "area"]),
-      aggregate: oneOf(text("aggregate"), ["", ...AGGREGATES]),
-    },
+    chart: texts(CHART_NAMES),
   };
 }
 
 export function writeState(state: State): string {
-  const { method, parameters, view, chart } = state;
+  const { parameters, view, chart } = state;
   const fields = new URLSearchParams();
   const set = (name: string, value: string): void => {
     if (value !== "") fields.append(name, value);
   };
   for (const [key, name] of Object.entries(NAMES)) set(name, state[key as keyof typeof NAMES]);
-  if (method !== "GET") set("method", method);
   for (const [name, values] of Object.entries(parameters))
     for (const value of values) set(PREFIX + name, value);
   if (view !== "table") set("view", view);

@@ -1,7 +1,7 @@
 import type { CatalogueEndpoint } from "../catalogue-body.js";
 import { SHOWN } from "./api.js";
 import { isIdentifier } from "./chart-data.js";
-import { button, count, el } from "./dom.js";
+import { count, el } from "./dom.js";
 import { ExactNumber, type Row, textOf } from "./values.js";
 
 /** Longer words, such as hashes and addresses, are cut in the middle; other texts by the style sheet. */
@@ -15,40 +15,18 @@ interface NumberFormat {
   readonly decimals: number;
 }
 
-interface Sort {
-  readonly name: string;
-  readonly isDescending: boolean;
-}
-
-/** The rows as a table. A header sorts them; a click on a row shows its whole content. */
-export function tableOf(
-  endpoint: CatalogueEndpoint,
-  rows: readonly Row[],
-  sort: Sort | null = null,
-): HTMLElement {
+/** The rows as a table. A click on a row shows its whole content. */
+export function tableOf(endpoint: CatalogueEndpoint, rows: readonly Row[]): HTMLElement {
   if (rows.length === 0) return el("p", { class: "note" }, "No row matches.");
   const names = Object.keys(rows[0] ?? {});
   const formats = new Map(names.map((name) => [name, formatOf(name, rows)]));
-  const shown = sort === null ? rows : sorted(rows, sort);
-  const choose = (name: string): void => {
-    const next = tableOf(endpoint, rows, { name, isDescending: sort?.name === name && !sort.isDescending });
-    element.replaceWith(next);
-    next.querySelector<HTMLElement>(`th[aria-sort]:not([aria-sort="none"]) button`)?.focus();
-  };
   const types = new Map(endpoint.columns.map(({ name, type }) => [name, type ?? ""]));
   const headers = names.map((name) => {
-    const order = sort?.name !== name ? "none" : sort.isDescending ? "descending" : "ascending";
-    const mark = { none: "", ascending: " ↑", descending: " ↓" }[order];
-    const attributes = { scope: "col", title: types.get(name) ?? "", "aria-sort": order };
     const number = formats.get(name) === null ? null : "number";
-    return el(
-      "th",
-      { ...attributes, class: number },
-      button(name + mark, () => choose(name)),
-    );
+    return el("th", { scope: "col", title: types.get(name) ?? "", class: number }, name);
   });
-  const lines = shown.slice(0, SHOWN).map((row) => line(row, names, formats));
-  const element: HTMLElement = el(
+  const lines = rows.slice(0, SHOWN).map((row) => line(row, names, formats));
+  return el(
     "div",
     {},
     el(
@@ -63,11 +41,9 @@ export function tableOf(
     ),
     names.length > 1 &&
       el("p", { class: "note" }, `${count(names.length, "column")}. Choose a row to see all of it.`),
-    sort !== null && el("p", { class: "note" }, "Sorted within this page of the result only."),
     rows.length > SHOWN &&
       el("p", { class: "note" }, `The first ${String(SHOWN)} of ${count(rows.length, "row")}.`),
   );
-  return element;
 }
 
 /** Null for a column without numbers. */
@@ -143,20 +119,6 @@ function cell(value: unknown, format: NumberFormat | null): HTMLTableCellElement
 /** Thousands apart, without a change of digits. */
 function grouped(whole: string): string {
   return whole.replace(/\B(?=(\d{3})+$)/g, ",");
-}
-
-function sorted(rows: readonly Row[], { name, isDescending }: Sort): readonly Row[] {
-  const isEmpty = (row: Row): boolean => row[name] === null || row[name] === undefined;
-  const compare = (a: Row, b: Row): number => {
-    if (isEmpty(a) || isEmpty(b)) return Number(isEmpty(a)) - Number(isEmpty(b));
-    const [one, other] = [a[name], b[name]];
-    const order =
-      isNumber(one) && isNumber(other)
-        ? Number(one) - Number(other)
-        : textOf(one).localeCompare(textOf(other), "en");
-    return isDescending ? -order : order;
-  };
-  return [...rows].sort(compare);
 }
 
 function isNumber(value: unknown): boolean {

@@ -113,7 +113,7 @@ describe.skipIf(!isThere)("an endpoint with an envelope and column filters", () 
     expect(await code.innerText()).toMatch(/rows = response\.json\(\)\["items"\]$/);
   });
 
-  it("offers its column filters with their operators, by GET and by POST", async () => {
+  it("offers its column filters with their operators", async () => {
     const { page, problems } = await open(ORDERS);
     const rows = page.locator(".rowsview tbody tr");
     await expect.poll(() => rows.count()).toBe(5);
@@ -130,9 +130,6 @@ describe.skipIf(!isThere)("an endpoint with an envelope and column filters", () 
       '"items":[{"id":49,"region":"south","amount":9007199254741042}]',
     );
     await expectAccessible(page);
-    await page.getByRole("button", { name: "POST" }).click();
-    await page.getByRole("button", { name: "Run" }).click();
-    await expect.poll(() => rows.allInnerTexts()).toEqual(["49\tsouth\t9,007,199,254,741,042"]);
     await page.getByLabel("amount", { exact: true }).fill("much");
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByRole("alert").getByText("Parameter 'amount[gt]' must be an integer.").waitFor();

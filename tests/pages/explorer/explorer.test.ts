@@ -35,11 +35,6 @@ describe.skipIf(!isThere)("/explore", () => {
     await page.getByLabel("Tier").selectOption("");
     await page.getByLabel("Category").selectOption("shop");
     await expect.poll(() => paths(page)).toEqual(["by_region", "sales/daily"]);
-    await page.getByLabel("Last build").selectOption("7");
-    await page.getByText("No endpoint matches.").waitFor();
-    service?.recordBuilds([{ node: "model.test.sales", completedAt: Date.now() - 60_000, rows: 300 }]);
-    const { page: later } = await open(new URL(page.url()).pathname + new URL(page.url()).search);
-    await expect.poll(() => paths(later)).toEqual(["sales/daily"]);
     expect(problems).toEqual([]);
   });
 
@@ -153,44 +148,33 @@ describe.skipIf(!isThere)("/explore", () => {
     expect(problems).toEqual([]);
   });
 
-  it("sends a POST, whose lists hold values with commas, and shows it as code that runs", async () => {
+  it("sends a list, and shows it as code that runs", async () => {
     const { page, problems } = await open("/explore?endpoint=%2Fv1%2Fgeo%2Fplaces&p.city=Paris,Rome");
     await expect.poll(() => rows(page).allInnerTexts()).toEqual(["Paris\t1", "Rome\t4"]);
-    await page.getByRole("button", { name: "POST" }).click();
     const cities = page.getByLabel("city", { exact: true });
-    await expect.poll(() => cities.inputValue()).toBe("Paris\nRome");
-    await cities.fill(`Paris, Texas\nit's "there"\n`);
+    await cities.fill(`Paris, it's`);
     await page.getByLabel("limit", { exact: true }).fill("1");
     await page.getByRole("button", { name: "Run" }).click();
-    await expect.poll(() => rows(page).allInnerTexts()).toEqual(["Paris, Texas\t2"]);
+    await expect.poll(() => rows(page).allInnerTexts()).toEqual(["Paris\t1"]);
+    expect(new URL(page.url()).searchParams.getAll("p.city")).toEqual(["Paris", "it's"]);
     const code = page.locator(".samples .code");
-    const curl = await code.innerText();
-    expect(curl).toContain("-H 'Content-Type: application/json'");
-    expect(await output("sh", "-c", `${curl} -s`)).toBe('[{"city":"Paris, Texas","n":2}]');
+    expect(await output("sh", "-c", `${await code.innerText()} -s`)).toBe('[{"city":"Paris","n":1}]');
     await page.getByRole("button", { name: "JavaScript" }).click();
     const script = `${await code.innerText()}\nconsole.log(JSON.stringify(rows));`;
     const printed = await output(process.execPath, "--input-type=module", "-e", script);
-    expect(JSON.parse(printed)).toEqual([{ city: "Paris, Texas", n: 2 }]);
+    expect(JSON.parse(printed)).toEqual([{ city: "Paris", n: 1 }]);
     await page.getByRole("button", { name: "Python" }).click();
-    expect(await code.innerText()).toMatch(/requests\.post\(\n {4}"http.*",\n {4}json=\{\n {6}"city": \[/);
+    expect(await code.innerText()).toMatch(/requests\.get\(\n {4}"http.*",\n {4}timeout=30,\n\)/);
     const download = page.waitForEvent("download");
     await page.getByRole("button", { name: "Download CSV" }).click();
     const file = await download;
     expect(file.suggestedFilename()).toBe("geo-places.csv");
-    expect(readFileSync(await file.path(), "utf8")).toBe(
-      '\ufeffcity,n\r\n"Paris, Texas",2\r\n"it\'s ""there""",3\r\n',
-    );
-    // The next page has no link, because no GET can say what it is.
-    await page.getByRole("button", { name: "Next page" }).click();
-    await expect.poll(() => rows(page).allInnerTexts()).toEqual([`it's "there"\t3`]);
-    expect(new URL(page.url()).searchParams.getAll("p.city")).toEqual(["Paris, Texas", `it's "there"`]);
-    const { page: second } = await open(page.url().slice(url.length));
-    await expect.poll(() => rows(second).allInnerTexts()).toEqual([`it's "there"\t3`]);
-    await second.getByLabel("n", { exact: true }).fill("soon");
-    await second.getByRole("button", { name: "Run" }).click();
-    await second.getByRole("alert").waitFor();
-    await expectAccessible(second);
-    expect(problems).toEqual([]);
+    expect(readFileSync(await file.path(), "utf8")).toBe("\ufeffcity,n\r\nParis,1\r\n");
+    await page.getByLabel("n", { exact: true }).fill("soon");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByRole("alert").waitFor();
+    await expectAccessible(page);
+    expect(problems.filter((text) => !text.includes("400 (Bad Request)"))).toEqual([]);
   });
 
   it("offers the values that a dbt test accepts, and waits for a parameter that is required", async () => {
@@ -214,27 +198,23 @@ describe.skipIf(!isThere)("/explore", () => {
     expect(problems).toEqual([]);
   });
 
-  it("opens a link to a chart as it was, and draws each kind", async () => {
-    const { page, problems } = await open(
-      `${SALES}&p.limit=300&view=chart&chart=area&y=amount&series=region`,
-    );
+  it("opens a link to a chart as it was", async () => {
+    const { page, problems } = await open(`${SALES}&p.limit=300&view=chart&y=amount&series=region`);
     const chart = page.getByRole("img", {
-      name: /^area chart of amount by day, split by region: 100 points/,
+      name: /^line chart of amount by day, split by region: 100 points/,
     });
     await chart.waitFor();
     // Without a pointer it has the values of the last point.
     expect(await chart.locator(".u-legend").innerText()).toMatch(/day:?\s*2026-04-10/);
     const legend = await chart.locator(".u-legend .u-label").allInnerTexts();
     expect(legend.sort()).toEqual(["day", "north", "south", "west"]);
-    await page.getByRole("button", { name: "Bar" }).click();
-    await page.getByRole("img", { name: /^bar chart/ }).waitFor();
     await page.locator(".controls select").last().selectOption("-");
-    await page.getByRole("img", { name: /^bar chart of sum of amount by day: 100 points/ }).waitFor();
+    await page.getByRole("img", { name: /^line chart of sum of amount by day: 100 points/ }).waitFor();
     await page.getByText("Several rows share a point: their sum is drawn.").waitFor();
     const address = page.url();
-    expect(address).toContain("view=chart&chart=bar");
+    expect(address).toContain("view=chart&y=amount&series=-");
     const { page: second } = await open(address.slice(url.length));
-    await second.getByRole("img", { name: /^bar chart of sum of amount by day: 100 points/ }).waitFor();
+    await second.getByRole("img", { name: /^line chart of sum of amount by day: 100 points/ }).waitFor();
     // Something is drawn: the canvas is not of one colour.
     const colours = await second.evaluate<number>(`(() => {
       const canvas = document.querySelector("canvas");
@@ -247,29 +227,18 @@ describe.skipIf(!isThere)("/explore", () => {
 
   it.each([
     ["shop/sales/daily&series=-", /^line chart of sum of amount by day: 10 points/, ["their sum"]],
-    ["shop/sales/daily&series=-&aggregate=count", /^line chart of count of amount by day/, ["their number"]],
     ["shop/sales/daily&p.limit=1", /^bar chart of amount by day: 1 point /, []],
   ] as const)("draws %s truthfully", async (path, name, notes) => {
     const { page, problems } = await open(`/explore?view=chart&endpoint=/v1/${path}`);
     await page.getByRole("img", { name }).waitFor();
     const said = await page.locator(".answer .note").allInnerTexts();
     for (const note of notes) expect(said.join(" ")).toContain(note);
-    expect(await page.getByLabel("Rows of one point").count()).toBe(notes.length);
     expect(problems).toEqual([]);
   });
 
-  it("sorts the rows of the page by a header, and clears the form without a request", async () => {
+  it("clears the form without a request", async () => {
     const { page, problems } = await open(`${SALES}&p.region=south`);
     await rows(page).first().waitFor();
-    const header = page.getByRole("columnheader", { name: "amount" });
-    for (const [order, first] of [
-      ["ascending", "10.5"],
-      ["descending", "73.5"],
-    ] as const) {
-      await header.getByRole("button").click();
-      expect(await header.getAttribute("aria-sort")).toBe(order);
-      expect(await rows(page).first().locator("td").nth(2).innerText()).toBe(first);
-    }
     const before = page.url();
     await page.getByRole("button", { name: "Clear" }).click();
     expect(await page.getByLabel("region", { exact: true }).inputValue()).toBe("");
