@@ -124,7 +124,6 @@ export const KINDS = {
   "method-added": compatible("Method added", "No call depends on it."),
   "parameter-removed": breaking("Parameter removed", "Calls with it get 400."),
   "parameter-added": compatible("Parameter added", "Parameters are optional."),
-  "parameter-renamed": breaking("Parameter renamed", "Calls with the old name get 400."),
   "parameter-column-changed": breaking(
     "Parameter filters another column",
     "The same call selects other rows.",

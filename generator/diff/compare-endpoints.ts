@@ -2,7 +2,7 @@ import { atFormerPath, type Endpoint, type FormerPath, TIERS } from "@routewrigh
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import type { Difference } from "./change.js";
 import { compareColumns } from "./compare-columns.js";
-import { compareMaximum, compareParameters, renamedParameters } from "./compare-parameters.js";
+import { compareMaximum, compareParameters } from "./compare-parameters.js";
 
 /** Decides whether a removal or a sunset date leaves consumers enough time. */
 export interface SunsetPolicy {
@@ -195,13 +195,11 @@ function compareSuccessors(
 /** Descriptions of the model, and of the columns and parameters that both revisions have. */
 function compareDocumentation(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
   const [baseTexts, headTexts] = [base.documentation, head.documentation];
-  const renamed = renamedParameters(base.endpoint, head.endpoint);
-  const nameInHead = (name: string): string => renamed.get(name) ?? name;
   const columns = base.endpoint.columns.filter(({ name }) =>
     head.endpoint.columns.some((column) => column.name === name),
   );
   const parameters = base.endpoint.parameters.filter(({ name }) =>
-    head.endpoint.parameters.some((parameter) => parameter.name === nameInHead(name)),
+    head.endpoint.parameters.some((parameter) => parameter.name === name),
   );
   return [
     ...compareText(undefined, baseTexts.description, headTexts.description),
@@ -209,11 +207,7 @@ function compareDocumentation(base: CatalogueEntry, head: CatalogueEntry): reado
       compareText(`column ${name}`, baseTexts.columns.get(name), headTexts.columns.get(name)),
     ),
     ...parameters.flatMap(({ name }) =>
-      compareText(
-        `parameter ${name}`,
-        baseTexts.parameters.get(name),
-        headTexts.parameters.get(nameInHead(name)),
-      ),
+      compareText(`parameter ${name}`, baseTexts.parameters.get(name), headTexts.parameters.get(name)),
     ),
   ];
 }

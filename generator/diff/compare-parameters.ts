@@ -5,13 +5,12 @@ import { acceptsFilterValues } from "./column-compatibility.js";
 
 /** The differences of the parameters, and of the filters that a request must have. */
 export function compareParameters(base: Endpoint, head: Endpoint): readonly Difference[] {
-  const renamed = renamedParameters(base, head);
   const byName = new Map(head.parameters.map((parameter) => [parameter.name, parameter]));
-  const known = new Set(base.parameters.map(({ name }) => renamed.get(name) ?? name));
+  const known = new Set(base.parameters.map(({ name }) => name));
   return [
     ...base.parameters.flatMap((parameter) => {
       const { name } = parameter;
-      const other = byName.get(renamed.get(name) ?? name);
+      const other = byName.get(name);
       return other === undefined
         ? [{ kind: "parameter-removed", subject: name, before: filterText(parameter) } as const]
         : [
@@ -22,7 +21,7 @@ export function compareParameters(base: Endpoint, head: Endpoint): readonly Diff
     ...head.parameters.filter(({ name }) => !known.has(name)).map(addition),
     ...compareFilters(base, head),
     ...compareUnfiltered(base, head),
-    ...compareRequired(base, head, renamed),
+    ...compareRequired(base, head),
   ];
 }
 
@@ -46,26 +45,9 @@ function compareFilters(
   ];
 }
 
-/** Renamed parameters, old name to new name: a removed and an added one with the same column and operator. */
-export function renamedParameters(base: Endpoint, head: Endpoint): ReadonlyMap<string, string> {
-  const namesOf = ({ parameters }: Endpoint) => new Set(parameters.map(({ name }) => name));
-  const [inBase, inHead] = [namesOf(base), namesOf(head)];
-  const removed = base.parameters.filter(({ name }) => !inHead.has(name));
-  const added = head.parameters.filter(({ name }) => !inBase.has(name));
-  const renamed = new Map<string, string>();
-  for (const { name, column, operator } of removed) {
-    const index = added.findIndex((other) => other.column === column && other.operator === operator);
-    const [other] = index === -1 ? [] : added.splice(index, 1);
-    if (other !== undefined) renamed.set(name, other.name);
-  }
-  return renamed;
-}
-
 function compareParameter(base: Parameter, head: Parameter): readonly Difference[] {
   const subject = base.name;
   const differences: Difference[] = [];
-  if (head.name !== subject)
-    differences.push({ kind: "parameter-renamed", subject, before: subject, after: head.name });
   if (head.column !== base.column)
     differences.push({ kind: "parameter-column-changed", subject, before: base.column, after: head.column });
   if (head.operator !== base.operator || head.type !== base.type) {
@@ -208,18 +190,12 @@ function canMatchAll(parameter: Parameter, columns: readonly Column[]): boolean 
   }
 }
 
-function compareRequired(
-  base: Endpoint,
-  head: Endpoint,
-  renamed: ReadonlyMap<string, string>,
-): readonly Difference[] {
-  // A renamed parameter is reported as renamed only.
-  const before = base.requireAnyOf.map((name) => renamed.get(name) ?? name);
-  const after = head.requireAnyOf;
+function compareRequired(base: Endpoint, head: Endpoint): readonly Difference[] {
+  const [before, after] = [base.requireAnyOf, head.requireAnyOf];
   const text = { subject: "require_any_of", ...listed("before", before), ...listed("after", after) };
   if (after.length === 0) return before.length === 0 ? [] : [{ kind: "require-any-of-loosened", ...text }];
   if (before.length === 0) {
-    const wasRequired = base.parameters.every(({ name }) => after.includes(renamed.get(name) ?? name));
+    const wasRequired = base.parameters.every(({ name }) => after.includes(name));
     return !base.allowUnfiltered && wasRequired ? [] : [{ kind: "require-any-of-added", ...text }];
   }
   if (before.some((name) => !after.includes(name))) return [{ kind: "require-any-of-narrowed", ...text }];

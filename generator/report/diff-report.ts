@@ -5,14 +5,7 @@ import {
   acceptEntryFor,
   changeCounts,
 } from "../diff/accepted-changes.js";
-import {
-  type Change,
-  CHANGE_KINDS,
-  type ChangeKind,
-  KINDS,
-  SEVERITIES,
-  type Severity,
-} from "../diff/change.js";
+import { type Change, CHANGE_KINDS, KINDS, SEVERITIES, type Severity } from "../diff/change.js";
 import { joined, list, plain, sentence, type Sentence, visible } from "../manifest/strings.js";
 import {
   type Block,
@@ -143,9 +136,8 @@ function acceptedItem({ change, entry }: AcceptedChange): Item {
 }
 
 /** `value: UInt32 → UInt64`, `value: was UInt64`, `value: now UInt64`; null where kind and endpoint say it all. */
-function differenceOf({ kind, subject, before, after }: Change): Sentence | null {
+function differenceOf({ subject: name, before, after }: Change): Sentence | null {
   const [was, is] = before !== null && after !== null ? fromWhereTheyDiffer(before, after) : [before, after];
-  const name = subject === null || SUBJECT_IS_BEFORE.has(kind) ? null : subject;
   if (was === null && is === null) return name === null ? null : sentence`${name}`;
   const lead = name === null ? plain("") : sentence`${name}: `;
   const values =
@@ -156,8 +148,6 @@ function differenceOf({ kind, subject, before, after }: Change): Sentence | null
         : sentence`now ${is ?? ""}`;
   return joined(lead, values);
 }
-
-const SUBJECT_IS_BEFORE: ReadonlySet<ChangeKind> = new Set(["parameter-renamed"]);
 
 /** Of the text that two long values have in common, this much is shown. */
 const LEAD = 40;

@@ -93,30 +93,3 @@ describe("why an endpoint was removed", () => {
     expect(change?.details).toEqual([]);
   });
 });
-
-describe("removed parameters", () => {
-  const parameter = (name: string, column = "a") => ({ name, column, operator: "=", type: "string" });
-  const between = (base: readonly object[], head: readonly object[]): readonly string[] => {
-    const manifests = [base, head].map((parameters) =>
-      manifestOf([
-        model("m", "x", { columns: { a: "text", b: "text" }, api: { allow_unfiltered: true, parameters } }),
-      ]),
-    );
-    return changesBetween(manifests[0], manifests[1]).map(({ kind, subject }) => `${kind} ${subject ?? ""}`);
-  };
-
-  it("have a new name once, even if two of them filter alike", () => {
-    expect(between([parameter("p"), parameter("q")], [parameter("r")])).toEqual([
-      "parameter-removed q",
-      "parameter-renamed p",
-    ]);
-  });
-
-  it("are not renamed to one that filters another column, or that was there before", () => {
-    expect(between([parameter("p")], [parameter("r", "b")])).toEqual([
-      "parameter-removed p",
-      "parameter-added r",
-    ]);
-    expect(between([parameter("p"), parameter("r")], [parameter("r")])).toEqual(["parameter-removed p"]);
-  });
-});

@@ -182,8 +182,8 @@ export const REQUEST_CHANGES: readonly Row[] = [
   row(
     "a parameter is renamed",
     parameter("to", { name: "until" }),
-    "breaking parameter-renamed to",
-    "breaking parameter-renamed until",
+    ["breaking parameter-removed to", "compatible parameter-added until"],
+    ["breaking parameter-removed until", "compatible parameter-added to"],
   ),
   row(
     "a parameter filters another column",

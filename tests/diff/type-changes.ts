@@ -68,15 +68,15 @@ export const TYPE_CHANGES: readonly Row[] = [
   retype(
     "code",
     "timetz",
-    "breaking column-retyped code",
-    "breaking column-retyped code",
+    "warning column-text-changed code",
+    "warning column-text-changed code",
     type("code", "time"),
   ),
   retype(
     "code",
     "time(0)",
-    "breaking column-scale-lowered code",
-    "warning column-widened code",
+    "warning column-text-changed code",
+    "warning column-text-changed code",
     type("code", "time"),
   ),
   retype("code", "character varying(10)", [], []),
@@ -89,8 +89,8 @@ export const TYPE_CHANGES: readonly Row[] = [
   retype(
     "sold_at",
     "timestamptz(0)",
-    "breaking column-scale-lowered sold_at",
-    "warning column-widened sold_at",
+    "warning column-text-changed sold_at",
+    "warning column-text-changed sold_at",
   ),
   row(
     "a time zone is named for a timestamp",
