@@ -65,14 +65,13 @@ export function configureInit(command: CliCommand): void {
 async function init(given: Flags): Promise<CommandResult> {
   const reading = await readConfig();
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
-  const projects = findProjects();
+  const found = findManifests();
   const flags =
-    !given.yes && process.stdin.isTTY ? await prompted(given, projects, reading.file !== null) : given;
-  const manifest =
-    flags.manifest ?? reading.config.manifest ?? (projects.length === 1 ? projects[0]?.manifest : undefined);
-  if (manifest === undefined) return { exit: EXIT.error, errors: [noManifest(projects)] };
-  const found = await factsOf(manifest, flags.manifest !== undefined);
-  if (!found.ok) return { exit: EXIT.error, errors: [found.problem] };
+    !given.yes && process.stdin.isTTY ? await prompted(given, found, reading.file !== null) : given;
+  const manifest = flags.manifest ?? reading.config.manifest ?? (found.length === 1 ? found[0] : undefined);
+  if (manifest === undefined) return { exit: EXIT.error, errors: [noManifest(found)] };
+  const facts = await factsOf(manifest, flags.manifest !== undefined);
+  if (!facts.ok) return { exit: EXIT.error, errors: [facts.problem] };
   const { catalog, title, defaultTier, schema: schemas, ci = "none", docker = "none" } = flags;
   const out = reading.config.out ?? flags.out ?? DEFAULTS.out;
   const config = { manifest, catalog, out, title, defaultTier, ...(schemas && { schemas }) };
@@ -81,15 +80,14 @@ async function init(given: Flags): Promise<CommandResult> {
     reading.file,
   );
   for (const step of steps) write(step);
-  const notes = schemas || reading.config.schemas !== undefined ? [] : schemaNotes(found.schemas);
-  return { exit: EXIT.ok, output: report(steps, manifest, found.adapter), notes };
+  const notes = schemas || reading.config.schemas !== undefined ? [] : schemaNotes(facts.schemas);
+  return { exit: EXIT.ok, output: report(steps, manifest, facts.adapter), notes };
 }
 
-function noManifest(projects: readonly DbtProject[]): string {
-  if (projects.length === 0)
+function noManifest(found: readonly string[]): string {
+  if (found.length === 0)
     return "There is no dbt_project.yml in this folder or below it. Run this in the repository of a dbt project, or name the manifest with --manifest.";
-  const names = projects.map(({ manifest }) => manifest).join(", ");
-  return `There are several dbt projects: name one's manifest with --manifest: ${names}.`;
+  return `There are several dbt projects: name one's manifest with --manifest: ${found.join(", ")}.`;
 }
 
 interface ManifestFacts {
@@ -159,11 +157,7 @@ function nextCommands(manifest: string): readonly string[] {
 }
 
 /** Prompts for what no flag sets. */
-async function prompted(
-  flags: Flags,
-  projects: readonly DbtProject[],
-  isConfigured: boolean,
-): Promise<Flags> {
+async function prompted(flags: Flags, manifests: readonly string[], isConfigured: boolean): Promise<Flags> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const ask = async (question: string, fallback: string, choices?: readonly string[]): Promise<string> => {
     const hint = choices === undefined ? "" : ` (${choices.join(", ")})`;
@@ -171,7 +165,6 @@ async function prompted(
     return choices === undefined || choices.includes(answer) ? answer : ask(question, fallback, choices);
   };
   try {
-    const manifests = projects.map(({ manifest }) => manifest);
     const [first] = manifests;
     const isPrompted = flags.manifest === undefined && !isConfigured && first !== undefined;
     const manifest = isPrompted ? await ask("dbt's manifest", first, manifests) : flags.manifest;
@@ -193,40 +186,25 @@ async function prompted(
   }
 }
 
-/** A dbt project of a repository, with the place of its manifest. */
-export interface DbtProject {
-  /** Relative to the repository, with `/`. */
-  readonly manifest: string;
-  readonly catalog: string;
-  /** Its name in `dbt_project.yml`; empty where that cannot be read. */
-  readonly name: string;
-}
-
 /** Folders that hold no project of the repository's own. */
 const SKIPPED = /^(\.|node_modules$|target$|dbt_packages$|dbt_modules$|logs$|venv$)/;
 
-/** Every dbt project in the current folder and two levels below it. */
-export function findProjects(folder = ".", depth = 2): readonly DbtProject[] {
-  if (existsSync(join(folder, "dbt_project.yml"))) return [projectIn(folder)];
+/** The manifests of the dbt projects in the current folder and two levels below it, with `/`. */
+function findManifests(folder = ".", depth = 2): readonly string[] {
+  const project = join(folder, "dbt_project.yml");
+  if (existsSync(project)) return [posix.join(folder, targetOf(project), "manifest.json")];
   if (depth === 0) return [];
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !SKIPPED.test(entry.name))
-    .flatMap(({ name }) => findProjects(posix.join(folder, name), depth - 1));
-}
-
-function projectIn(folder: string): DbtProject {
-  const { name, target } = readProject(join(folder, "dbt_project.yml"));
-  const path = (file: string): string => posix.join(folder, target, file);
-  return { name, manifest: path("manifest.json"), catalog: path("catalog.json") };
+    .flatMap(({ name }) => findManifests(posix.join(folder, name), depth - 1));
 }
 
 /** dbt writes to `target-path`, `target` by default; a path that is a template is known to dbt only. */
-function readProject(file: string): { readonly name: string; readonly target: string } {
+function targetOf(file: string): string {
   try {
-    const { name, "target-path": target } = objectOr(parse(readFileSync(file, "utf8")));
-    const isPlain = typeof target === "string" && target !== "" && !target.includes("{{");
-    return { name: typeof name === "string" ? name : "", target: isPlain ? target : "target" };
+    const { "target-path": target } = objectOr(parse(readFileSync(file, "utf8")));
+    return typeof target === "string" && target !== "" && !target.includes("{{") ? target : "target";
   } catch {
-    return { name: "", target: "target" };
+    return "target";
   }
 }

@@ -9,7 +9,6 @@ import { lint as lintManifest } from "../lint/linter.js";
 import { readModels } from "../manifest/catalog.js";
 import type { SchemaMap } from "../catalogue/served-schema.js";
 import type { Manifest } from "../manifest/manifest.js";
-import { PRIVATE_KEYS } from "../manifest/node-meta.js";
 import { projectInRepository } from "../manifest/source.js";
 import type { Failure } from "../manifest/source.js";
 import { lintReport } from "../report/lint-report.js";
@@ -24,8 +23,6 @@ export interface LintOptions {
   readonly catalog?: string | undefined;
   readonly format: Format;
   readonly failOn: LintFailOn;
-  /** Keys of a `meta` that mark private data, besides those known. */
-  readonly privateKey: readonly string[];
   readonly defaultTier: Tier;
   readonly schemas?: SchemaMap;
   readonly severities?: RuleSeverities;
@@ -40,7 +37,7 @@ export interface LintOptions {
   readonly cwd?: string;
 }
 
-type Flags = Pick<LintOptions, "format" | "failOn" | "privateKey"> &
+type Flags = Pick<LintOptions, "format" | "failOn"> &
   Partial<Pick<LintOptions, "manifest" | "catalog" | "base" | "generated">> & {
     readonly missingBase: MissingBase;
   };
@@ -51,12 +48,6 @@ export function configureLint(command: CliCommand): void {
     .addOption(OPTIONS.catalog())
     .addOption(new Option("--format <format>", "output format").choices(FORMATS).default("text"))
     .addOption(new Option("--fail-on <findings>", "exit 1 at these").choices(FAIL_ON).default("warning"))
-    .option(
-      "--private-key <meta key>",
-      "a key of `meta` that marks private data; may be repeated",
-      collect,
-      [],
-    )
     .option("--base <revision>", "report only findings that are new since it: as for diff")
     .addOption(OPTIONS.missingBase())
     .addOption(OPTIONS.generated())
@@ -76,16 +67,12 @@ export function configureLint(command: CliCommand): void {
     });
 }
 
-function collect(value: string, earlier: readonly string[]): readonly string[] {
-  return [...earlier, value];
-}
-
 /** `routewright lint`: what in a manifest will trouble consumers or operators of its API. */
 export async function lint(options: LintOptions): Promise<CommandResult> {
   const reading = await readModels(options.manifest, options.catalog);
   if (!reading.ok) return failure(reading);
   const { manifest } = reading;
-  const result = lintManifest(manifest, settingsOf(options));
+  const result = lintManifest(manifest, options);
   const known = options.base === undefined ? null : await knownIn(options.base, manifest, options);
   if (known?.ok === false) return failure(known);
   const findings =
@@ -104,11 +91,6 @@ export async function lint(options: LintOptions): Promise<CommandResult> {
 
 function failure({ problem }: Failure): CommandResult {
   return { exit: EXIT.error, errors: [problem] };
-}
-
-function settingsOf(options: LintOptions) {
-  const { defaultTier, schemas = {}, privateKey, severities = {}, today } = options;
-  return { defaultTier, schemas, privateKeys: [...PRIVATE_KEYS, ...privateKey], severities, today };
 }
 
 type Known =

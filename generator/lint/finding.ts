@@ -56,10 +56,6 @@ export const CHECKS = {
     "View on a table that dbt replaces",
     "dbt drops the view when it rebuilds the table; until it rebuilds the view, requests fail.",
   ),
-  "delete-insert": warning(
-    "Rows deleted before they are inserted",
-    "While dbt runs, ClickHouse lacks rows for a moment: a request gets the others only.",
-  ),
   "unstable-pagination": warning(
     "Pages without a total order",
     "A caller that pages with `offset` can get some rows twice and miss others.",
@@ -164,8 +160,6 @@ export interface LintContext {
   readonly defaultTier: Tier;
   /** The schemas that serve in place of the manifest's. */
   readonly schemas?: SchemaMap;
-  /** Keys of a `meta` that mark data as private. */
-  readonly privateKeys: readonly string[];
   readonly severities?: RuleSeverities;
   /** `YYYY-MM-DD`, for sunsets. */
   readonly today: string;

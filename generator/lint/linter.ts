@@ -39,13 +39,7 @@ import {
   privateData,
   unfilteredRows,
 } from "./rules/exposure.js";
-import {
-  deleteInsert,
-  unexpectedSchema,
-  unlimitedResponse,
-  unstablePagination,
-  viewOnTable,
-} from "./rules/operations.js";
+import { unexpectedSchema, unlimitedResponse, unstablePagination, viewOnTable } from "./rules/operations.js";
 
 /** A finding whose rule its model turns off. */
 export interface SuppressedFinding extends Finding {
@@ -235,7 +229,6 @@ const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
   "unexpected-schema": unexpectedSchema,
   "higher-tier-data": higherTierData,
   "view-on-table": viewOnTable,
-  "delete-insert": deleteInsert,
   "unstable-pagination": unstablePagination,
   "unlimited-response": unlimitedResponse,
   "zoneless-timestamp": zonelessTimestamp,

@@ -4,15 +4,12 @@ import type { Manifest } from "../manifest/manifest.js";
 import { fileOf } from "../manifest/model.js";
 import { tagsOf } from "../manifest/node-meta.js";
 
-/** Databases whose ways of building tables lint knows. */
-export type Engine = "postgres" | "clickhouse";
-
 /** dbt's graph, as far as it feeds endpoints. */
 export interface Project {
   /** By `unique_id`. */
   readonly nodes: ReadonlyMap<string, Node>;
-  /** Null for another database. */
-  readonly engine: Engine | null;
+  /** Name of dbt's adapter; a manifest that does not name it is served from PostgreSQL, as all are. */
+  readonly adapter: string;
 }
 
 /** The graph of a manifest; columns that only the warehouse knows come from dbt's catalog. */
@@ -20,16 +17,7 @@ export function projectOf({ graph, adapter, warehouseColumns }: Manifest): Proje
   const nodes = [...graph].map(([id, node]) => {
     return [id, nodeOf(id, node, warehouseColumns.get(id) ?? [])] as const;
   });
-  return { nodes: new Map(nodes), engine: engineOf(adapter) };
-}
-
-/** A manifest that does not name its adapter is served from PostgreSQL, as all are. */
-function engineOf(adapter: string | null): Engine | null {
-  return adapter === null || adapter === "postgres"
-    ? "postgres"
-    : adapter === "clickhouse"
-      ? "clickhouse"
-      : null;
+  return { nodes: new Map(nodes), adapter: adapter ?? "postgres" };
 }
 
 /** A `meta` with its location in the node: dbt keeps it in `config` too, and some versions only there. */

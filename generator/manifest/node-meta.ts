@@ -24,14 +24,14 @@ export function routewrightOf(node: JsonObject): JsonObject {
 }
 
 /** Keys of `meta`, and a tag, that mark private data in dbt projects. */
-export const PRIVATE_KEYS = [
+const PRIVATE_KEYS: ReadonlySet<string> = new Set([
   "pii",
   "contains_pii",
   "privacy_tier",
   "sensitive",
   "classification",
   "data_classification",
-] as const;
+]);
 export const PRIVATE_TAG = "pii";
 
 /** Whether a model or a column is marked as private: by the tag, by dbt's `classifiers`, or by a key of its `meta` whose value does not deny it. */
@@ -42,17 +42,13 @@ export function isPrivate(node: JsonObject): boolean {
   return (
     tags.some((tag) => tag.toLowerCase() === PRIVATE_TAG) ||
     !isNegative(node["classifiers"] ?? null) ||
-    metas.some((meta) => privateMarks(meta, PRIVATE_KEYS).some(([, mark]) => !isNegative(mark)))
+    metas.some((meta) => privateMarks(meta).some(([, mark]) => !isNegative(mark)))
   );
 }
 
 /** The members of a `meta` that mark private data; keys count in any letter case. */
-export function privateMarks(
-  meta: JsonObject,
-  keys: readonly string[],
-): readonly (readonly [string, unknown])[] {
-  const known = keys.map((key) => key.toLowerCase());
-  return Object.entries(meta).filter(([key]) => known.includes(key.toLowerCase()));
+export function privateMarks(meta: JsonObject): readonly (readonly [string, unknown])[] {
+  return Object.entries(meta).filter(([key]) => PRIVATE_KEYS.has(key.toLowerCase()));
 }
 
 /** A node's columns as its project declares them, by key: dbt 2 copies the node's `meta` and `tags` into those without their own. */
@@ -99,7 +95,7 @@ export function privateColumnsOf(node: JsonObject): readonly string[] {
 const NEGATIVE: ReadonlySet<string> = new Set(["", "0", "false", "no", "none", "null", "public", "tier0"]);
 
 /** Whether the value of a privacy key denies it: `pii: false`, `privacy_tier: public`. */
-function isNegative(mark: unknown): boolean {
+export function isNegative(mark: unknown): boolean {
   if (Array.isArray(mark)) return mark.every(isNegative);
   if (typeof mark === "string") return NEGATIVE.has(mark.trim().toLowerCase());
   return mark === null || mark === false || mark === 0;

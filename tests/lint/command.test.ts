@@ -120,14 +120,6 @@ describe("the command line", () => {
     });
   });
 
-  it("takes several keys that mark private data", async () => {
-    const marked = { ...sales, meta: { b: true } };
-    const manifest = file("marked.json", project({ sales: marked }));
-    const args = ["--manifest", manifest, "--fail-on", "error"];
-    expect((await lintWith(...args, "--private-key", "a")).exit).toBe(0);
-    expect((await lintWith(...args, "--private-key", "a", "--private-key", "b")).exit).toBe(1);
-  });
-
   it.each([
     ["--format", "xml"],
     ["--fail-on", "breaking"],

@@ -1,7 +1,6 @@
 import type { Tier } from "../../runtime/generator-api.js";
 import type { LintOptions } from "../../generator/commands/lint.js";
 import { lint, type LintResult } from "../../generator/lint/linter.js";
-import { PRIVATE_KEYS } from "../../generator/manifest/node-meta.js";
 import { lintReport } from "../../generator/report/lint-report.js";
 import { renderReport } from "../../generator/report/render-report.js";
 import type { Format } from "../../generator/report/report.js";
@@ -9,7 +8,7 @@ import { parseManifest } from "../../generator/manifest/manifest.js";
 
 /** The options of `routewright lint` as the command line gives them without flags. */
 export function lintOptions(options: Partial<LintOptions> & { readonly manifest: string }): LintOptions {
-  const rest = { privateKey: [], defaultTier: "tier0", today: "2026-01-31" } as const;
+  const rest = { defaultTier: "tier0", today: "2026-01-31" } as const;
   return { format: "text", failOn: "warning", ...rest, ...options };
 }
 
@@ -17,7 +16,7 @@ export function lintOptions(options: Partial<LintOptions> & { readonly manifest:
 export function lintJson(json: unknown, defaultTier: Tier = "tier0"): LintResult {
   const reading = parseManifest(JSON.stringify(json), "manifest.json");
   if (!reading.ok) throw new Error(reading.problem);
-  return lint(reading.manifest, { defaultTier, privateKeys: PRIVATE_KEYS, today: "2026-01-31" });
+  return lint(reading.manifest, { defaultTier, today: "2026-01-31" });
 }
 
 /** Rule and JSON path of everything that is found in a manifest. */

@@ -4,23 +4,18 @@ import { hasResource, isWithinOneEdit, isPublished } from "../../catalogue/tags.
 import { showsOnlyHash } from "../../manifest/graph.js";
 import { isObject, type JsonObject, objectOr, textOr } from "../../manifest/json.js";
 import { type Model } from "../../manifest/model.js";
-import { PRIVATE_TAG, privateMarks } from "../../manifest/node-meta.js";
+import { isNegative, PRIVATE_TAG, privateMarks } from "../../manifest/node-meta.js";
 import { chain, plain, sentence } from "../../manifest/strings.js";
 import type { Check, LintedEndpoint, Violation } from "../finding.js";
 import { ancestorsOf, member, type Node, type NodeColumn } from "../project.js";
 
 /** An endpoint that serves data marked as private below the tier that the mark requires. */
-export const privateData: Check = (linted, { privateKeys, project }) => {
+export const privateData: Check = (linted, { project }) => {
   const { node, ancestors } = linted;
   const self = { node, lineage: [node.name] };
   const all = [self, ...ancestors];
-  const inModels = all.flatMap((source) =>
-    marksOf(source.node, "$", privateKeys).map((mark) => ({ ...source, mark })),
-  );
-  const names = privateColumnNames(
-    all.map((source) => source.node),
-    privateKeys,
-  );
+  const inModels = all.flatMap((source) => marksOf(source.node, "$").map((mark) => ({ ...source, mark })));
+  const names = privateColumnNames(all.map((source) => source.node));
   const byColumn = names
     .filter((column) => isServed(column, linted))
     .map((column) => {
@@ -34,7 +29,7 @@ export const privateData: Check = (linted, { privateKeys, project }) => {
           );
       return [self, ...carriers].flatMap((source) => {
         const found = columnOf(source.node, column);
-        return (found ? marksOf(found, found.path, privateKeys) : []).map((mark) => ({ ...source, mark }));
+        return (found ? marksOf(found, found.path) : []).map((mark) => ({ ...source, mark }));
       });
     });
   // One finding for the model and one for each column, whatever the number of nodes above that mark it.
@@ -66,32 +61,24 @@ interface MarkedSource {
   readonly mark: Mark;
 }
 
-function marksOf(
-  { metas, tags }: Pick<NodeColumn, "metas" | "tags">,
-  at: string,
-  keys: readonly string[],
-): readonly Mark[] {
+function marksOf({ metas, tags }: Pick<NodeColumn, "metas" | "tags">, at: string): readonly Mark[] {
   const inMeta = metas.flatMap(({ path, value }) =>
-    privateMarks(value, keys).map(([key, mark]) => ({ path: path + member(key), tier: requiredTier(mark) })),
+    privateMarks(value).map(([key, mark]) => ({ path: path + member(key), tier: requiredTier(mark) })),
   );
   const isTagged = tags.some((tag) => tag.toLowerCase() === PRIVATE_TAG);
   return isTagged ? [...inMeta, { path: `${at}.tags`, tier: "tier3" }] : inMeta;
 }
 
-const NO: readonly unknown[] = ["", "false", "no", "none", "null"];
-
 /** A mark may name a tier, by number or by name. Any other that does not mean "no" requires the highest. */
 function requiredTier(mark: unknown): Tier {
   const text = typeof mark === "string" ? mark.trim().toLowerCase() : null;
   const named = TIERS.find((tier) => text === tier || text === TIER_NAMES[tier].toLowerCase());
-  if (named) return named;
-  const isEmpty = Array.isArray(mark) ? mark.length === 0 : mark === null || mark === false || mark === 0;
-  return isEmpty || NO.includes(text) ? "tier0" : "tier3";
+  return named ?? (isNegative(mark) ? "tier0" : "tier3");
 }
 
-function privateColumnNames(nodes: readonly Node[], keys: readonly string[]): readonly string[] {
+function privateColumnNames(nodes: readonly Node[]): readonly string[] {
   const columns = nodes.flatMap((node) => [...node.columns.values()]);
-  const marked = columns.filter((column) => marksOf(column, column.path, keys).length > 0);
+  const marked = columns.filter((column) => marksOf(column, column.path).length > 0);
   return [...new Set(marked.map(({ name }) => name.toLowerCase()))];
 }
 

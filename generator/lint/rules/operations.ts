@@ -1,8 +1,7 @@
 import { mappedSchemas } from "../../catalogue/served-schema.js";
 import { isEphemeral, isView } from "../../manifest/graph.js";
-import { textOr } from "../../manifest/json.js";
 import { chain, list, plain, sentence, type Sentence } from "../../manifest/strings.js";
-import type { Check, LintedEndpoint, Violation } from "../finding.js";
+import type { Check, LintedEndpoint } from "../finding.js";
 import { ancestorsOf, type Node } from "../project.js";
 
 /** Granularities and windows whose tables do not grow with time: one value, or the rows of one fixed window. */
@@ -71,7 +70,7 @@ export const unlimitedResponse: Check = ({ entry, apiPath }) => {
  * table with all views on it.
  */
 export const viewOnTable: Check = ({ node }, { project }) => {
-  if (project.engine !== "postgres" || !isView(node) || isEphemeral(node)) return [];
+  if (project.adapter !== "postgres" || !isView(node) || isEphemeral(node)) return [];
   const throughViews = ancestorsOf(node, project, (child) => isView(child));
   const [table] = throughViews.filter((ancestor) => isReplaced(ancestor.node));
   if (table === undefined) return [];
@@ -90,28 +89,6 @@ function isReplaced({ kind, materialized }: Node): boolean {
   return kind === "model" && materialized === "table";
 }
 
-const DELETES_FIRST = /^(?:delete[+_]insert|microbatch)$/;
-
-/** Rows that an incremental model replaces in two steps. PostgreSQL takes both in one transaction, ClickHouse has none. */
-export const deleteInsert: Check = ({ node }, { project }) => {
-  if (project.engine !== "clickhouse") return [];
-  const throughViews = ancestorsOf(node, project, (child) => isView(child));
-  const read = [{ node, lineage: [node.name] }, ...throughViews];
-  return read
-    .filter((each) => deletesFirst(each.node))
-    .map(({ node: table, lineage }): Violation => ({
-      path: table === node ? "$.config.incremental_strategy" : "$.depends_on",
-      message: sentence`In ${chain(lineage)} dbt deletes rows before it inserts the new ones: a request in between gets the other rows only.`,
-      hint: plain(
-        "Set `incremental_strategy: insert_overwrite` with `partition_by`, or materialize the model as `table`: dbt exchanges both atomically.",
-      ),
-    }));
-};
-
-function deletesFirst({ materialized, config }: Node): boolean {
-  return /incremental$/.test(materialized) && DELETES_FIRST.test(textOr(config["incremental_strategy"], ""));
-}
-
 /** A paginated endpoint whose sort keys are not proven unique: the database may order tied rows differently for each page. */
 export const unstablePagination: Check = ({ entry: { endpoint }, provenKeys, apiPath }, { project }) => {
   // With cursors every sort ends with a proven key.
@@ -123,7 +100,7 @@ export const unstablePagination: Check = ({ entry: { endpoint }, provenKeys, api
   const known = provenKeys.find((key) => key.every((column) => columns.includes(column)));
   const hint = known
     ? sentence`End \`sort\` with the columns of a unique key: ${list(known)}.`
-    : plain(project.engine === "clickhouse" ? `${PROVE} ClickHouse keeps no \`order_by\` unique.` : PROVE);
+    : plain(project.adapter === "clickhouse" ? `${PROVE} In ClickHouse \`order_by\` sorts only.` : PROVE);
   return [{ path, message: messageFor(sorted), hint }];
 };
 

@@ -47,12 +47,9 @@ const SIMPLE = new RegExp(
 
 const SEPARATOR = /[^A-Za-z0-9]/g;
 
-/** All separators as `_`, then `___` and a code per separator: `/v1/esg/co2-total/daily` is `esg_co2_total_daily___sds`. */
+/** No other character is part of a path. All separators as `_`, then `___` and a code per separator: `/v1/esg/co2-total/daily` is `esg_co2_total_daily___sds`. */
 function encodedName(tail: string): string {
-  const codes = Array.from(
-    tail.matchAll(SEPARATOR),
-    ([separator]) => SEPARATOR_CODES.get(separator) ?? hexCode(separator),
-  );
+  const codes = Array.from(tail.matchAll(SEPARATOR), ([separator]) => SEPARATOR_CODES.get(separator));
   return `${tail.replace(SEPARATOR, "_")}___${codes.join("")}`;
 }
 
@@ -62,8 +59,3 @@ const SEPARATOR_CODES: ReadonlyMap<string, string> = new Map([
   ["-", "d"],
   [".", "p"],
 ]);
-
-/** `x…z` around the hexadecimal number: no code may be a prefix of another. */
-function hexCode(separator: string): string {
-  return `x${separator.charCodeAt(0).toString(16)}z`;
-}
