@@ -18,13 +18,13 @@ import { FAIL_ON, findingCounts, type LintFailOn, SEVERITIES, shouldFail } from 
 import { plain } from "../manifest/strings.js";
 import { clickhouseIdentifier } from "../verify/clickhouse-relations.js";
 import { identifier, verifyQueries } from "../verify/indexes.js";
-import { verifyKeys } from "../verify/keys.js";
 import {
   CHECKS,
   type Mismatch,
   type MismatchKind,
   postgresRelations,
   type RatedMismatch,
+  verifyKeys,
   verifyRelations,
   type VerifySeverities,
   withSeverities,
