@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import type { Compared, Table } from "./report.js";
+import type { Table } from "./report.js";
 import { interleave, medians } from "./statistics.js";
 import { cpuSeconds, cpuSecondsOfChildren, residentMiB, type Server } from "./process.js";
 
@@ -38,32 +38,39 @@ export function getRequest(path: string, key = ""): string {
   return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${key}\r\n\r\n`;
 }
 
-/** Routewright and what it is compared with, with the requests of each. */
-export type Sides = Readonly<Record<"bare" | "routewright", { server: Server; requests: Requests }>>;
+/** A server and what is asked of it. */
+interface Side {
+  readonly server: Server;
+  readonly requests: Requests;
+}
+
+/** Routewright and what it is compared with. */
+export type Sides = Readonly<Record<"bare" | "routewright", Side>>;
 
 /** One side in one round. */
 const ROUND_MS = 2000;
 /** Load before the first round, for the compiler and the caches. */
 export const WARM_UP_MS = 4000;
 
-/** Loads both sides in turn, after a warm-up. */
-export async function compare(
-  sides: Sides,
+/** Loads all sides in turn, after a warm-up. */
+export async function compare<Name extends string>(
+  sides: Readonly<Record<Name, Side>>,
   job: Omit<Job, "requests" | "milliseconds">,
-): Promise<Compared<Sample>> {
-  const run = (side: keyof Sides, milliseconds: number) => (): Promise<Sample> =>
-    putLoad(sides[side].server, { ...job, requests: sides[side].requests, milliseconds });
-  await run("bare", WARM_UP_MS)();
-  await run("routewright", WARM_UP_MS)();
-  return interleave({ bare: run("bare", ROUND_MS), routewright: run("routewright", ROUND_MS) });
+): Promise<Record<Name, Sample[]>> {
+  const runs = {} as Record<Name, () => Promise<Sample>>;
+  for (const [name, { server, requests }] of Object.entries<Side>(sides)) {
+    await putLoad(server, { ...job, requests, milliseconds: WARM_UP_MS });
+    runs[name as Name] = () => putLoad(server, { ...job, requests, milliseconds: ROUND_MS });
+  }
+  return interleave(runs);
 }
 
-/** The medians of both sides. */
+/** The medians of all sides. */
 export function rowsOf<Sample extends Record<string, number>>(
-  { bare, routewright }: Compared<Sample>,
+  samples: Readonly<Record<string, readonly Sample[]>>,
   name = "",
 ): Table["rows"] {
-  return { [`${name}bare`]: medians(bare), [`${name}routewright`]: medians(routewright) };
+  return Object.fromEntries(Object.entries(samples).map(([side, each]) => [name + side, medians(each)]));
 }
 
 /** Puts load on a server. Rejects when one request failed: the figures would mean nothing. */

@@ -11,7 +11,7 @@ import {
   TABLES,
 } from "../api.js";
 import { checkRows, compare, getRequest, KEYS, rowsOf } from "../load.js";
-import { startServer } from "../process.js";
+import { type Server, startServer } from "../process.js";
 import { type Bar, compareFigure, type Figures, type Findings, type Setting } from "../report.js";
 import { medians } from "../statistics.js";
 
@@ -43,19 +43,24 @@ export async function serve({ folder, keep, progress }: Setting): Promise<Findin
   const file = join(folder, "endpoints.json");
   writeFileSync(file, JSON.stringify(endpoints().map(({ path, view }) => [path, view])));
   const environment = { DATABASE_URL: database.url, BENCH_ENDPOINTS: file };
-  const args = [resolve("scripts/bench/baselines/bare.js")];
-  const bare = keep(await startServer({ name: "bare", args, folder, environment }));
+  const startBare = async (name: string, more = {}): Promise<Server> => {
+    const args = [resolve("scripts/bench/baselines/bare.js")];
+    return keep(await startServer({ name, args, folder, environment: { ...environment, ...more } }));
+  };
+  const bare = await startBare("bare");
+  const prepared = await startBare("prepared", { BENCH_PREPARED: "true" });
   const routewright = keep(await serveApi(await generateEndpoints(folder), database.url));
   const rows: Record<string, Figures> = {};
   const bars: Bar[] = [];
   for (const { table, throughput } of CASES) {
     progress(`serve: ${table}`);
     const paths = pathsOf(table);
-    for (const server of [bare, routewright]) await checkRows(server, paths[0] ?? "", TABLES[table].rows);
+    const servers = [bare, prepared, routewright];
+    for (const server of servers) await checkRows(server, paths[0] ?? "", TABLES[table].rows);
     const requests = paths.map((path, i) => getRequest(path, KEYS[i % KEYS.length]));
     const sides = { bare: { server: bare, requests }, routewright: { server: routewright, requests } };
     const job = { connections: CONNECTIONS, databasePid: database.pid };
-    const full = await compare(sides, job);
+    const full = await compare({ ...sides, prepared: { server: prepared, requests } }, job);
     Object.assign(rows, rowsOf(full, `${table}, `));
     if (throughput === undefined) continue;
     const perSecond = medians(full.bare)["requests/s"] / 2;
@@ -68,7 +73,9 @@ export async function serve({ folder, keep, progress }: Setting): Promise<Findin
     );
   }
   const title = `serve: ${String(ENDPOINTS)} endpoints, ${String(CONNECTIONS)} connections, a date filter, a sort and a limit that differ in each request`;
-  const note = "Half load: both get half of the requests that the bare server answers at saturation.";
+  const note =
+    "The bare server sends its statements as texts, 'prepared' by name; bars compare with the first.\n" +
+    "Half load: both get half of the requests that the bare server answers at saturation.";
   return { tables: [{ title, rows, note }], bars };
 }
 
