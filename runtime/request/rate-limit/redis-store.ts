@@ -95,14 +95,11 @@ class RedisStore implements RateLimitStore {
     const client = new Redis(url, {
       connectTimeout: CONNECTION_TIMEOUT_MS,
       socketTimeout: CONNECTION_TIMEOUT_MS,
-      disconnectTimeout: CONNECTION_TIMEOUT_MS,
       retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, CONNECTION_TIMEOUT_MS),
       // Commands neither wait for a connection nor are sent twice.
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
-      autoResendUnfulfilledCommands: false,
       enableReadyCheck: false,
-      disableClientInfo: true,
     });
     // Commands reject with the reason. Without a listener ioredis would also write it to the console.
     client.on("error", () => undefined);
