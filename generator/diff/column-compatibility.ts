@@ -90,7 +90,18 @@ const TEXTS: ReadonlySet<ColumnType["kind"]> = new Set(["string", "dateTime", "a
 /** Types of different JSON kinds are retyped in any case. */
 function compareForms(base: ServedType, head: ServedType): TypeChange {
   if (base.served.kind !== head.served.kind || !TEXTS.has(base.served.kind)) return "same";
-  return textFormOf(base.text) === textFormOf(head.text) ? "same" : "text-changed";
+  const [before, after] = [textFormOf(base.text), textFormOf(head.text)];
+  if (before.family !== after.family)
+    return before.family === "text" || after.family === "text" || isPadding(before, after)
+      ? "text-changed"
+      : "retyped";
+  if (before.digits === after.digits) return "same";
+  if (before.family.endsWith("padded text")) return "text-changed";
+  return (before.digits ?? 0) > (after.digits ?? 0) ? "scale-lowered" : "widened";
+}
+
+function isPadding(...forms: readonly { readonly family: string }[]): boolean {
+  return forms.every(({ family }) => family.endsWith("padded text"));
 }
 
 type Definite = Exclude<ColumnType, { kind: "json" | "unknown" }>;

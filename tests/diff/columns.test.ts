@@ -41,8 +41,8 @@ describe("a column whose type changes", () => {
     ["String", "Nullable(String)", "made-nullable", "made-non-null"],
     ["UInt32", "Nullable(UInt64)", "digits-changed and made-nullable", "made-non-null and digits-changed"],
     ["Nullable(UInt32)", "UInt64", "made-non-null and digits-changed", "made-nullable and digits-changed"],
-    ["DateTime", "DateTime64(3, 'UTC')", "text-changed", "text-changed"],
-    ["DateTime64(6)", "DateTime64(3)", "text-changed", "text-changed"],
+    ["DateTime", "DateTime64(3, 'UTC')", "widened", "scale-lowered"],
+    ["DateTime64(6)", "DateTime64(3)", "scale-lowered", "widened"],
     // No client can see the difference.
     ["String", "LowCardinality(String)", "", ""],
     ["DateTime('UTC')", "DateTime64(0, 'UTC')", "", ""],

@@ -68,15 +68,15 @@ export const TYPE_CHANGES: readonly Row[] = [
   retype(
     "code",
     "timetz",
-    "warning column-text-changed code",
-    "warning column-text-changed code",
+    "breaking column-retyped code",
+    "breaking column-retyped code",
     type("code", "time"),
   ),
   retype(
     "code",
     "time(0)",
-    "warning column-text-changed code",
-    "warning column-text-changed code",
+    "breaking column-scale-lowered code",
+    "warning column-widened code",
     type("code", "time"),
   ),
   retype("code", "character varying(10)", [], []),
@@ -89,8 +89,8 @@ export const TYPE_CHANGES: readonly Row[] = [
   retype(
     "sold_at",
     "timestamptz(0)",
-    "warning column-text-changed sold_at",
-    "warning column-text-changed sold_at",
+    "breaking column-scale-lowered sold_at",
+    "warning column-widened sold_at",
   ),
   row(
     "a time zone is named for a timestamp",

@@ -21,32 +21,45 @@ function partsOf(type: string | null): { readonly name: string; readonly argumen
   return { name, argument: argument === undefined ? null : Number(argument) };
 }
 
-/** How a database writes the values of a type that is a string in JSON: its family, and digits or a padded length. */
-export function textFormOf(type: string | null): string {
-  const { name, argument } = partsOf(type);
-  const [, family, digits = ""] = FAMILIES.find(([names]) => names.test(name)) ?? [];
-  return family === undefined ? "text" : `${family || name} ${String(argument ?? digits)}`;
+/** How a database writes the values of a type that is a string in JSON. */
+interface TextForm {
+  /** Types of one family write a value alike; `text` for those that keep it as it is. */
+  readonly family: string;
+  /** Digits of a fraction of a second, or the length to which values are padded. */
+  readonly digits: number | null;
 }
 
-/**
- * Families of types whose values have a text of their own, by name, with the digits of a second or the length where the type names
- * none. Their JSON format distinguishes dates and UUIDs.
- */
-const FAMILIES: readonly (readonly [names: RegExp, family: string, digits?: number])[] = [
-  [/^(?:timetz|time with time zone)$/, "time with time zone", 6],
-  [/^(?:time|time without time zone)$/, "time", 6],
-  [/^time64$/, "time", 3],
-  [/^(?:char|character|nchar)$/, "padded text", 1],
-  [/^bpchar$/, "padded text"],
+export function textFormOf(type: string | null): TextForm {
+  const { name, argument } = partsOf(type);
+  const found = FAMILIES.find(([names]) => names.test(name));
+  if (found === undefined) return { family: "text", digits: null };
+  return { family: found[1] || name, digits: argument ?? DEFAULT_DIGITS.get(name) ?? null };
+}
+
+/** Families of types whose values have a text of their own, by name. Their JSON format distinguishes dates and UUIDs. */
+const FAMILIES: readonly (readonly [names: RegExp, family: string])[] = [
+  [/^(?:timetz|time with time zone)$/, "time with time zone"],
+  [/^(?:time|time without time zone|time64)$/, "time"],
+  [/^(?:char|character|bpchar|nchar)$/, "padded text"],
   [/^fixedstring$/, "zero-padded text"],
   [/^interval\b/, "interval"],
   [/^(?:inet|cidr|macaddr8?|money|bytea|xml|oid|tsvector|tsquery|jsonpath|citext)$/, ""],
   [/range$/, "range"],
   [/^(?:bit|varbit|bit varying)$/, "bits"],
-  [/^(?:timestamp|timestamptz|timestamp with(?:out)? time zone)$/, "timestamp", 6],
-  [/^datetime(?:32)?$/, "timestamp", 0],
-  [/^datetime64$/, "timestamp", 3],
+  [/^(?:timestamp|timestamptz|timestamp with(?:out)? time zone|datetime(?:32|64)?)$/, "timestamp"],
 ];
+
+/** Digits where the type names none: PostgreSQL's times have microseconds, `DateTime` of ClickHouse has seconds. */
+const DEFAULT_DIGITS: ReadonlyMap<string, number> = new Map([
+  ...["time", "timetz", "time with time zone", "time without time zone"].map((name) => [name, 6] as const),
+  ...["timestamp", "timestamptz", "timestamp with time zone", "timestamp without time zone"].map(
+    (name) => [name, 6] as const,
+  ),
+  ...["datetime", "datetime32"].map((name) => [name, 0] as const),
+  ["datetime64", 3],
+  ["time64", 3],
+  ...["char", "character", "nchar"].map((name) => [name, 1] as const),
+]);
 
 /** A PostgreSQL timestamp without a zone is served as if it were UTC; all other date-times are instants. */
 export function isZoneless(type: string | null): boolean {
