@@ -103,6 +103,8 @@ export class UsageTable {
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: queryTimeoutMs,
       idleTimeoutMillis: 60_000,
+      // A frozen database never closes its end: the process does not wait for that.
+      allowExitOnIdle: true,
       application_name: "routewright usage",
     });
     // The next flush replaces a connection that breaks while idle.

@@ -97,6 +97,30 @@ describe("costly queries", () => {
   });
 });
 
+it("a database that is frozen delays no stop of the server", async () => {
+  const folder = ownFolder();
+  generateInto(join(folder, "generated"), manifest);
+  const { url, stop } = await serve(folder, ["--only", "data"], { DATABASE_URL: databaseUrl });
+  expect((await sendRequest(url, "/v1/shop/quick?id=7")).status).toBe(200);
+  expect((await sendRequest(url, "/health")).status).toBe(200);
+  const sessions = await query(
+    "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'routewright%' AND datname = current_database()",
+  );
+  const signal = (name: NodeJS.Signals): void => {
+    for (const { pid } of sessions) process.kill(Number(pid), name);
+  };
+  signal("SIGSTOP");
+  try {
+    void sendRequest(url, "/v1/shop/quick?id=8").catch(() => null);
+    await pause(200);
+    const started = performance.now();
+    expect((await stop()).code).toBe(0);
+    expect(performance.now() - started).toBeLessThan(15_000);
+  } finally {
+    signal("SIGCONT");
+  }
+});
+
 describe("callers whose queries wait for a lock", () => {
   it("get their other tables meanwhile", async () => {
     const keys = Array.from({ length: 12 }, (_, i) => `sk_live_locked_${String(i)}`);
