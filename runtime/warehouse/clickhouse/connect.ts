@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
 import type { Statement } from "../sql.js";
-import { QueryAbandoned, QueryTimeout } from "../warehouse.js";
-import { ClickhouseError, isConnectionFailure, ServerUnresponsive } from "./errors.js";
+import { QueryTimeout } from "../warehouse.js";
+import { isConnectionFailure, ServerUnresponsive } from "./errors.js";
 import { ClickhouseHttp } from "./http.js";
-import { QueryClock, RunningQuery, type TimeLimits } from "./stream.js";
+import { BodyReader } from "./rows.js";
 import { killQuery } from "./select.js";
+import { readFirst, RunningQuery, type TimeLimits } from "./stream.js";
 
 /** Interval of the check for time limits, abandoned queries and silent servers. */
 const CHECK_MS = 100;
@@ -31,7 +32,7 @@ export interface ClickhouseRequest {
  */
 export class ClickhouseConnection {
   readonly #http: ClickhouseHttp;
-  readonly #running = new Set<QueryClock>();
+  readonly #running = new Set<RunningQuery>();
   readonly #kills = new Set<Promise<void>>();
   readonly #timer: NodeJS.Timeout;
   readonly #warn: (error: Error, message: string) => void;
@@ -47,10 +48,19 @@ export class ClickhouseConnection {
   }
 
   /** Runs a query. Resolves with its first bytes; rejects with a `ClickhouseError` when it fails before them. */
-  async run(request: ClickhouseRequest): Promise<RunningQuery> {
+  async run({ statement, settings, limits }: ClickhouseRequest): Promise<RunningQuery> {
     if (!this.#isUp && !(await this.isUp())) throw new ServerUnresponsive();
+    const id = randomUUID();
+    const cancelled = (reason: Error): void => {
+      if (!(reason instanceof ServerUnresponsive)) this.#kill(id);
+      if (reason instanceof QueryTimeout) void this.isUp();
+    };
+    const query = new RunningQuery(limits, cancelled, () => this.#running.delete(query));
+    this.#running.add(query);
     try {
-      return await this.#run(request);
+      const sent = { statement, settings: { ...settings, query_id: id } };
+      await query.send((signal) => this.#http.query({ ...sent, signal }));
+      return query;
     } catch (error) {
       if (isConnectionFailure(error)) void this.isUp();
       throw error;
@@ -59,7 +69,9 @@ export class ClickhouseConnection {
 
   /** The text of a small result. */
   async text(request: ClickhouseRequest): Promise<string> {
-    return textOf(await this.run(request));
+    const running = await this.run(request);
+    const { bytes } = await readFirst(running, new BodyReader(running.exceptionTag), Infinity);
+    return bytes.toString();
   }
 
   /** Pings the server, unless the last answer is a moment old; concurrent callers share a ping. Resolves with whether it is up. */
@@ -79,16 +91,16 @@ export class ClickhouseConnection {
   /** Cancels what still runs and closes the connections. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    for (const clock of this.#running) clock.cancel(new QueryAbandoned());
+    for (const query of this.#running) query.cancel();
     await Promise.all(this.#kills);
     this.#http.close();
   }
 
   #check(): void {
     let isSilent = false;
-    for (const clock of this.#running) {
-      clock.check();
-      isSilent ||= clock.waitingMs > SUSPICION_MS;
+    for (const query of this.#running) {
+      query.check();
+      isSilent ||= query.waitingMs > SUSPICION_MS;
     }
     if (isSilent) void this.#checkSilent();
     else if (!this.#isUp) void this.isUp();
@@ -96,29 +108,7 @@ export class ClickhouseConnection {
 
   async #checkSilent(): Promise<void> {
     if (await this.isUp()) return;
-    for (const clock of this.#running) if (clock.waitingMs > 0) clock.cancel(new ServerUnresponsive());
-  }
-
-  async #run({ statement, settings, limits }: ClickhouseRequest): Promise<RunningQuery> {
-    const id = randomUUID();
-    const abort = new AbortController();
-    const cancel = (reason: Error): void => {
-      // Between the last bytes of a response and its end nobody handles the error of an abort: it would end the process.
-      setImmediate(() => abort.abort(reason));
-      if (!(reason instanceof ServerUnresponsive)) this.#kill(id);
-      if (reason instanceof QueryTimeout) void this.isUp();
-    };
-    const clock = new QueryClock(limits, cancel, () => this.#running.delete(clock));
-    this.#running.add(clock);
-    try {
-      const sent = { statement, settings: { ...settings, query_id: id }, signal: abort.signal };
-      return new RunningQuery(await this.#http.query(sent), clock);
-    } catch (error) {
-      clock.end();
-      throw clock.reason ?? error;
-    } finally {
-      clock.pause();
-    }
+    for (const query of this.#running) if (query.waitingMs > 0) query.cancel(new ServerUnresponsive());
   }
 
   /** A closed connection alone does not end every query. */
@@ -135,16 +125,3 @@ export class ClickhouseConnection {
 
 const NOT_CANCELLED =
   "a query could not be cancelled: the role needs KILL QUERY and SELECT on system.processes";
-
-async function textOf(running: RunningQuery): Promise<string> {
-  const chunks: Buffer[] = [];
-  const textSoFar = (): string => Buffer.concat(chunks).toString();
-  const hasFailed = (): boolean => textSoFar().includes(`__exception__\r\n${running.exceptionTag ?? ""}`);
-  try {
-    for (let chunk; (chunk = await running.next()) !== null;) chunks.push(chunk);
-  } catch (error) {
-    throw hasFailed() ? new ClickhouseError(textSoFar()) : error;
-  }
-  if (hasFailed()) throw new ClickhouseError(textSoFar());
-  return textSoFar();
-}

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import * as http from "node:http";
 import * as https from "node:https";
 import { text as readText } from "node:stream/consumers";
@@ -44,52 +45,45 @@ export class ClickhouseHttp {
     throw await errorOf(response);
   }
 
-  /** Whether the server answers at all: with any role, on a connection of its own, as busy as it may be. */
-  ping(timeoutMs: number): Promise<boolean> {
-    const { hostname: host, port } = this.#address;
-    return new Promise((resolve) => {
-      const request = this.#request({ agent: false, host, port, path: "/ping" });
-      // An answer that arrived while the event loop was blocked counts.
-      const timer = setTimeout(() => setImmediate(() => request.destroy()), timeoutMs);
-      request.on("response", (response) => {
-        response.resume();
-        resolve(!GATEWAY_STATUSES.has(response.statusCode));
-      });
-      request.on("error", () => resolve(false));
-      request.on("close", () => {
-        clearTimeout(timer);
-        resolve(false);
-      });
-      request.end();
-    });
+  /** Whether the server answers at all, with any role. */
+  async ping(timeoutMs: number): Promise<boolean> {
+    const { isTls, hostname, port } = this.#address;
+    const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+    const url = `${isTls ? "https" : "http"}://${host}:${String(port)}/ping`;
+    try {
+      const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
+      await response.arrayBuffer();
+      return !GATEWAY_STATUSES.has(response.status);
+    } catch {
+      return false;
+    }
   }
 
   close(): void {
     this.#agent.destroy();
   }
 
-  #send(query: HttpQuery): Promise<http.IncomingMessage> {
+  async #send(query: HttpQuery): Promise<http.IncomingMessage> {
     const { hostname: host, port, user, password, database } = this.#address;
     const { search, type, bytes } = encoded(query, database);
-    return new Promise((resolve, reject) => {
-      const request = this.#request({
-        agent: this.#agent,
-        host,
-        port,
-        method: "POST",
-        path: `/?${search}`,
-        headers: {
-          "X-ClickHouse-User": inBytes(user),
-          "X-ClickHouse-Key": inBytes(password),
-          "Content-Type": type,
-          "Content-Length": bytes.length,
-        },
-        signal: query.signal,
-      });
-      request.on("response", resolve);
-      request.on("error", reject);
-      request.end(bytes);
+    const request = this.#request({
+      agent: this.#agent,
+      host,
+      port,
+      method: "POST",
+      path: `/?${search}`,
+      headers: {
+        "X-ClickHouse-User": inBytes(user),
+        "X-ClickHouse-Key": inBytes(password),
+        "Content-Type": type,
+        "Content-Length": bytes.length,
+      },
+      signal: query.signal,
     });
+    // Behind the response its reader gets the error.
+    request.on("error", () => undefined).end(bytes);
+    const [response] = (await once(request, "response")) as [http.IncomingMessage];
+    return response;
   }
 }
 

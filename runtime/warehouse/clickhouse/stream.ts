@@ -10,8 +10,7 @@ import {
   type RowChunks,
 } from "../warehouse.js";
 import { ClickhouseError, translated } from "./errors.js";
-import { type BodyReader, RowReader } from "./rows.js";
-import { TableReader } from "./tables.js";
+import { BodyReader, RowReader } from "./rows.js";
 
 /** How long a query may run, and whether its result is still needed. */
 export interface TimeLimits {
@@ -20,103 +19,102 @@ export interface TimeLimits {
   readonly isStillNeeded: IsStillNeeded;
 }
 
-/** A query whose first bytes are there. */
+/** A query, from its request to its last bytes: its time in the database, its limits, its end. */
 export class RunningQuery {
-  /** Marks an error in the body; null before ClickHouse 25.11. */
-  readonly exceptionTag: string | null;
-  readonly #response: IncomingMessage;
-  readonly #chunks: NodeJS.AsyncIterator<Buffer>;
-  readonly #clock: QueryClock;
+  readonly #limits: TimeLimits;
+  readonly #onCancel: (reason: Error) => void;
+  readonly #onEnd: () => void;
+  readonly #abort = new AbortController();
+  #response: IncomingMessage | null = null;
+  #chunks: NodeJS.AsyncIterator<Buffer> | null = null;
+  #usedMs = 0;
+  #waitingSince: number | null = null;
+  #hasEnded = false;
+  #reason: Error | null = null;
 
-  constructor(response: IncomingMessage, clock: QueryClock) {
-    this.#response = response;
-    this.#clock = clock;
-    this.#chunks = response[Symbol.asyncIterator]() as NodeJS.AsyncIterator<Buffer>;
-    const tag = response.headers["x-clickhouse-exception-tag"];
-    this.exceptionTag = typeof tag === "string" && /^\w{8,64}$/.test(tag) ? tag : null;
+  /** `onCancel`: it may still run in the database. */
+  constructor(limits: TimeLimits, onCancel: (reason: Error) => void, onEnd: () => void) {
+    this.#limits = limits;
+    this.#onCancel = onCancel;
+    this.#onEnd = onEnd;
   }
 
   /** Time in the database so far, without waiting for the reader. */
   get milliseconds(): number {
-    return this.#clock.usedMs;
-  }
-
-  /** The next bytes; null at the end. Rejects when the connection breaks or the query is cancelled. */
-  async next(): Promise<Buffer | null> {
-    this.#clock.start();
-    try {
-      const result = await this.#chunks.next();
-      if (result.done !== true) return result.value;
-      if (!this.#response.complete) throw new ClickhouseError("ClickHouse has closed the connection.");
-      this.#clock.end();
-      return null;
-    } catch (error) {
-      throw this.#clock.reason ?? error;
-    } finally {
-      this.#clock.pause();
-    }
-  }
-
-  /** Ends the query in the database unless it has ended. May be called again. */
-  cancel(reason: Error = new QueryAbandoned()): void {
-    this.#clock.cancel(reason);
-  }
-}
-
-/** Measures the time of a query in the database, and cancels it at its time limit or when its client has gone. */
-export class QueryClock {
-  readonly #limits: TimeLimits;
-  readonly #cancel: (reason: Error) => void;
-  readonly #ended: () => void;
-  #usedMs = 0;
-  #runningSince: number | null = null;
-  #hasEnded = false;
-  reason: Error | null = null;
-
-  constructor(limits: TimeLimits, cancel: (reason: Error) => void, ended: () => void) {
-    this.#limits = limits;
-    this.#cancel = cancel;
-    this.#ended = ended;
-    this.start();
-  }
-
-  get usedMs(): number {
     return this.#usedMs + this.waitingMs;
   }
 
   /** How long the query has been silent while its bytes are waited for. */
   get waitingMs(): number {
-    return this.#runningSince === null ? 0 : performance.now() - this.#runningSince;
+    return this.#waitingSince === null ? 0 : performance.now() - this.#waitingSince;
   }
 
-  start(): void {
-    this.#runningSince ??= performance.now();
+  /** Marks an error in the body. */
+  get exceptionTag(): string {
+    return String(this.#response?.headers[EXCEPTION_TAG]);
   }
 
-  pause(): void {
-    this.#usedMs = this.usedMs;
-    this.#runningSince = null;
+  /** Sends the request. Rejects when it fails before its first bytes. */
+  async send(request: (signal: AbortSignal) => Promise<IncomingMessage>): Promise<void> {
+    try {
+      const response = await this.#wait(request(this.#abort.signal));
+      if (response.headers[EXCEPTION_TAG] === undefined) throw new ClickhouseError(TOO_OLD);
+      this.#response = response;
+      this.#chunks = response[Symbol.asyncIterator]() as NodeJS.AsyncIterator<Buffer>;
+    } catch (error) {
+      this.#end();
+      throw error;
+    }
   }
 
-  end(): void {
-    if (this.#hasEnded) return;
+  /** The next bytes; null at the end. Rejects when the connection breaks or the query is cancelled. */
+  async next(): Promise<Buffer | null> {
+    const result = await this.#wait(this.#chunks?.next());
+    if (result?.done === false) return result.value;
+    if (!this.#response?.complete) throw new ClickhouseError("ClickHouse has closed the connection.");
+    this.#end();
+    return null;
+  }
+
+  async #wait<T>(result: T | Promise<T>): Promise<T> {
+    this.#waitingSince = performance.now();
+    try {
+      return await result;
+    } catch (error) {
+      throw this.#reason ?? error;
+    } finally {
+      this.#usedMs = this.milliseconds;
+      this.#waitingSince = null;
+    }
+  }
+
+  #end(): void {
     this.#hasEnded = true;
-    this.#ended();
+    this.#onEnd();
   }
 
-  cancel(reason: Error): void {
+  /** Ends the query in the database unless it has ended. May be called again. */
+  cancel(reason: Error = new QueryAbandoned()): void {
     if (this.#hasEnded) return;
-    this.reason = reason;
-    this.end();
-    this.#cancel(reason);
+    this.#reason = reason;
+    this.#end();
+    // Between the last bytes of a response and its end nobody handles the error of an abort: it would end the process.
+    setImmediate(() => this.#abort.abort(reason));
+    this.#onCancel(reason);
   }
 
+  /** Cancels it at its time limit, and when its client has gone. */
   check(): void {
     const { timeoutMs, isStillNeeded } = this.#limits;
-    if (!isStillNeeded()) this.cancel(new QueryAbandoned());
-    else if (timeoutMs > 0 && this.usedMs > timeoutMs) this.cancel(new QueryTimeout());
+    if (!isStillNeeded()) this.cancel();
+    else if (timeoutMs > 0 && this.milliseconds > timeoutMs) this.cancel(new QueryTimeout());
   }
 }
+
+const EXCEPTION_TAG = "x-clickhouse-exception-tag";
+
+const TOO_OLD =
+  "The server does not mark errors within a response (X-ClickHouse-Exception-Tag): ClickHouse 25.11 or newer is needed.";
 
 /** Rows to select: one more than the page where a reader sees by it whether rows follow, and cuts it. */
 export function lookAhead({ format, selection: { page } }: ResolvedQuery): number {
@@ -124,8 +122,8 @@ export function lookAhead({ format, selection: { page } }: ResolvedQuery): numbe
 }
 
 /** `limit`: rows to pass on. */
-export function bodyReader(format: RowFormat, limit: number, tag: string | null): BodyReader {
-  return isTable(format) ? new TableReader(format, tag) : new RowReader(format, limit, tag);
+export function bodyReader(format: RowFormat, limit: number, tag: string): BodyReader {
+  return isTable(format) ? new BodyReader(tag) : new RowReader(format, limit, tag);
 }
 
 interface StreamOptions {
@@ -190,13 +188,14 @@ async function readRows(running: RunningQuery, reader: BodyReader): Promise<Buff
 export async function readFirst(
   running: RunningQuery,
   reader: BodyReader,
+  maxBytes = BUFFERED_BYTES,
 ): Promise<{ readonly bytes: Buffer; readonly isWhole: boolean }> {
   const parts: Buffer[] = [];
   let length = 0;
   for (let part; (part = await readRows(running, reader)) !== null;) {
     parts.push(part);
     length += part.length;
-    if (length > BUFFERED_BYTES) return { bytes: Buffer.concat(parts), isWhole: false };
+    if (length > maxBytes) return { bytes: Buffer.concat(parts), isWhole: false };
   }
   parts.push(reader.end());
   return { bytes: Buffer.concat(parts), isWhole: true };
