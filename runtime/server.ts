@@ -38,7 +38,7 @@ interface ServiceOptions {
   readonly environment: Environment;
   /** The generated folder. */
   readonly generated: string;
-  /** Where the embedded database and compiled routes are kept. */
+  /** Where the embedded database is kept. */
   readonly dataDir: string;
   /** Whether modules may differ from what was generated. Default false. */
   readonly allowEdited?: boolean;
@@ -90,12 +90,12 @@ async function openDatabase({ environment, dataDir }: ServiceOptions): Promise<E
 }
 
 async function startDataApi(
-  { environment, generated, dataDir, allowEdited, renderer = null, cluster }: ServiceOptions,
+  { environment, generated, allowEdited, renderer = null, cluster }: ServiceOptions,
   databaseUrl: string,
   log: Logger,
 ): Promise<Omit<RunningService, "databaseUrl">> {
   const { apiTitle } = environment;
-  const readFolder = () => readGeneratedRelease({ generated, dataDir, apiTitle, allowEdited });
+  const readFolder = () => readGeneratedRelease({ generated, apiTitle, allowEdited });
   const folder = await readFolder();
   const active = { current: loadRelease(folder.release, null) };
   if (cluster?.release && keepsManifest(cluster.release.manifest, folder))

@@ -149,7 +149,7 @@ export function withManifest(
 const NO_MANIFEST =
   "Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` in routewright.config.json.";
 
-/** Folder of what commands keep on this machine: the embedded database, the ramp's key, compiled routes, build times. */
+/** Folder of what commands keep on this machine: the embedded database, the ramp's key, build times. */
 export const DATA_DIR = ".data";
 
 /** The text of a template; the build copies them into the package. */

@@ -147,11 +147,11 @@ class BuildStore {
   }
 
   get builds(): readonly NodeBuild[] {
-    return this.#builds.allBuilds;
+    return [...this.#builds.builds.values()];
   }
 
   get tests(): readonly TestRun[] {
-    return this.#builds.allTests;
+    return [...this.#builds.tests.values()];
   }
 
   /**

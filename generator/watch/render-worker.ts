@@ -6,7 +6,6 @@ import {
   compileModules,
   readGeneratedFiles,
   type RenderResult,
-  type ScriptCache,
 } from "@routewright/runtime/compile";
 import { messageOf } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
@@ -34,12 +33,11 @@ export interface RenderJobOptions {
   readonly guard: GuardOptions | null;
 }
 
-/** Renders a manifest at each refresh; modules that did not change are not compiled again. */
+/** Renders a manifest at each refresh. */
 class RenderJob {
   readonly #options: RenderJobOptions;
   readonly #source: PolledSource;
   readonly #guard: Guard | null;
-  #scripts: ScriptCache = new Map();
 
   constructor(options: RenderJobOptions) {
     this.#options = options;
@@ -67,8 +65,7 @@ class RenderJob {
         : { catalogue: published, heldBack: [] };
     const files = render(catalogue, { title });
     const routes = new Map([...files].filter(([file]) => file.startsWith("routes/")));
-    const modules = await compileModules(routes, this.#scripts);
-    this.#scripts = new Map(modules.map(({ digest, script }) => [digest, script]));
+    const modules = await compileModules(routes);
     const openApi = new TextEncoder().encode(files.get("openapi.json") ?? "");
     const documentation = {
       catalogue: files.get("catalogue.json") ?? "",

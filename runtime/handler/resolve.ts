@@ -1,7 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import type { Endpoint } from "../model/endpoint.js";
 import { httpError, isHttpError, type Result } from "../model/errors.js";
-import type { RowFormat, Selection } from "../model/query.js";
+import {
+  type Position,
+  queryKey,
+  type ResolvedQuery,
+  type RowFormat,
+  type Selection,
+} from "../model/query.js";
 import type { Authorization } from "../request/authorize.js";
 import { ownRows } from "../request/own-rows.js";
 import { readCursor } from "../request/page-fields.js";
@@ -12,13 +18,7 @@ import {
   queryFields,
   type RawFields,
 } from "../request/request-fields.js";
-import {
-  type KeyedQuery,
-  readParameters,
-  resolveDefaultQuery,
-  resolveQuery,
-  withOperators,
-} from "../request/resolve-query.js";
+import { readParameters, withOperators } from "../request/resolve-query.js";
 import { formatOf } from "../response/content-negotiation.js";
 import { readBodyText } from "../response/send.js";
 import type { Gateway } from "./gateway.js";
@@ -26,9 +26,15 @@ import type { Gateway } from "./gateway.js";
 /** A request; `body` is set when middleware such as `express.json()` has already read it. */
 export type DataRequest = IncomingMessage & { readonly body?: unknown };
 
-/** A checked query, with the fields that it was made from. */
-export interface Resolved extends KeyedQuery {
+/** A checked query. */
+export interface Resolved {
+  readonly query: ResolvedQuery;
+  /** Queries with the same key have the same result. */
+  readonly key: string;
+  /** The fields that it was made from. */
   readonly fields: RawFields;
+  /** Of the cursor sent to an endpoint with cursors; null for a page by `offset`. */
+  readonly position?: Position | null;
 }
 
 /** The query of a request. Null when the client disconnected while sending its body. */
@@ -94,33 +100,26 @@ export function resolve(
     format: format === "csv" ? gateway.csvFormat : format,
     timeoutMs: gateway.timeouts[caller.tier],
   };
-  if (fields === NO_FIELDS && own === null && endpoint.cursor === undefined)
-    return withFields(resolveDefaultQuery(endpoint, options), fields);
   const selection = readParameters(endpoint, fields, source);
   if (isHttpError(selection)) return selection;
   const selected = own === null ? selection : { ...selection, conditions: [own, ...selection.conditions] };
-  if (endpoint.cursor === undefined) return { ...resolveQuery(endpoint, selected, options), fields };
-  return withFields(resolvePage(gateway, endpoint, fields, selected, options), fields);
+  const page = endpoint.cursor ? pageOf(gateway, endpoint, fields, selected) : { selection: selected };
+  if (isHttpError(page)) return page;
+  const query = { relation: endpoint.relation, selection: page.selection, ...options };
+  return { ...page, query, key: queryKey(query), fields };
 }
 
-function withFields(resolved: Result<KeyedQuery>, fields: RawFields): Result<Resolved> {
-  return isHttpError(resolved) ? resolved : { ...resolved, fields };
-}
-
-/** The query of an endpoint with cursors. */
-function resolvePage(
+/** What an endpoint with cursors selects. */
+function pageOf(
   { cursors }: Gateway,
   endpoint: Endpoint,
   fields: RawFields,
   selection: Selection,
-  options: Parameters<typeof resolveQuery>[2],
-): Result<KeyedQuery> {
+): Result<{ readonly selection: Selection; readonly position: Position | null }> {
   const cursor = readCursor(fields);
   if (isHttpError(cursor)) return cursor;
   const scope = cursors.scopeOf(endpoint, selection);
   const position = cursor === null ? null : cursors.read(cursor, scope);
   if (cursor !== null && position === null) return httpError("invalidCursor");
-  const keyset = { scope, after: position?.values ?? null };
-  const resolved = resolveQuery(endpoint, { ...selection, keyset }, options);
-  return { ...resolved, position };
+  return { selection: { ...selection, keyset: { scope, after: position?.values ?? null } }, position };
 }

@@ -14,12 +14,11 @@ import type {
 
 /** Results of dbt's builds and tests so far. */
 interface DbtResults {
-  buildOf(node: string): {
-    readonly completedAt: number;
-    readonly rows?: number | null;
-    readonly failed?: true;
-  } | null;
-  testRun(test: string): TestResult | null;
+  readonly builds: ReadonlyMap<
+    string,
+    { readonly completedAt: number; readonly rows?: number | null; readonly failed?: true }
+  >;
+  readonly tests: ReadonlyMap<string, TestResult>;
   /** When the rows of an endpoint were last built, RFC 3339; null when unknown. */
   dataAsOf(upstreamNodes: readonly string[] | null): string | null;
 }
@@ -30,7 +29,7 @@ interface TestResult {
   readonly failures: number | null;
 }
 
-const NO_RESULTS: DbtResults = { buildOf: () => null, testRun: () => null, dataAsOf: () => null };
+const NO_RESULTS: DbtResults = { builds: new Map(), tests: new Map(), dataAsOf: () => null };
 
 /** The part of `catalogue.json` that is read; the endpoint itself comes from the active release. */
 interface CatalogueFile {
@@ -229,8 +228,8 @@ function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | unde
 }
 
 function buildOf(node: string, results: DbtResults): Build | null {
-  const build = results.buildOf(node);
-  if (build === null) return null;
+  const build = results.builds.get(node);
+  if (build === undefined) return null;
   const { completedAt, rows = null, failed = false } = build;
   return { completed_at: toRfc3339(completedAt), rows, failed };
 }
@@ -238,8 +237,8 @@ function buildOf(node: string, results: DbtResults): Build | null {
 function testsOf(tests: readonly string[] | undefined, results: DbtResults): TestSummary | null {
   if (tests === undefined || tests.length === 0) return null;
   const runs = tests.flatMap((test) => {
-    const run = results.testRun(test);
-    return run === null ? [] : [{ name: nameOfTest(test), ...run }];
+    const run = results.tests.get(test);
+    return run === undefined ? [] : [{ name: nameOfTest(test), ...run }];
   });
   const count = (...statuses: readonly string[]): number =>
     runs.filter(({ status }) => statuses.includes(status)).length;

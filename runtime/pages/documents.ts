@@ -76,8 +76,7 @@ export class Documents {
   /** The catalogue for a caller. */
   catalogue(caller: CallerAccess): CatalogueDocument {
     const builds = this.#builds;
-    const results = `${String(builds.changes)} ${String(builds.testChanges)}`;
-    return this.#cached(this.#catalogues, caller, results, ({ endpoints, documentation }) => {
+    return this.#cached(this.#catalogues, caller, String(builds.changes), ({ endpoints, documentation }) => {
       const source = {
         title: this.#title,
         endpoints: [...endpoints.values()].map(({ spec }) => spec),

@@ -115,8 +115,6 @@ function duplicatePath(path: string, one: string, other: string): string {
 interface GeneratedReleaseOptions {
   /** The generated folder. */
   readonly generated: string;
-  /** Where compiled modules are cached. */
-  readonly dataDir: string;
   /** Title of the served OpenAPI document; null: the generated one. */
   readonly apiTitle: string | null;
   /** Whether modules may differ from what was generated. */
@@ -135,11 +133,10 @@ export interface GeneratedRelease {
 /** Reads the release of a generated folder. Rejects with a clear message when the folder is missing or invalid. */
 export async function readGeneratedRelease({
   generated,
-  dataDir,
   apiTitle,
   allowEdited,
 }: GeneratedReleaseOptions): Promise<GeneratedRelease> {
-  const { openApi, defaultTier, ...folder } = await readGenerated(generated, `${dataDir}/cache`, allowEdited);
+  const { openApi, defaultTier, ...folder } = await readGenerated(generated, allowEdited);
   const { bytes, document } = openApi;
   const release = { ...folder, openApi: bytes, manifest: null };
   if (apiTitle === null) return { title: document.info.title, release, defaultTier };

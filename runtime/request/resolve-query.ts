@@ -1,11 +1,4 @@
-import {
-  type Position,
-  type RowFormat,
-  type Selection,
-  type ResolvedQuery,
-  type Condition,
-  queryKey,
-} from "../model/query.js";
+import type { Condition, Selection } from "../model/query.js";
 import { filterParameters, operatorsOf } from "../model/column-filters.js";
 import {
   type Column,
@@ -16,47 +9,9 @@ import {
   type FilterParameter,
 } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
-import { NO_FIELDS, type RawFields, type RawValue, readSingle, readList } from "./request-fields.js";
+import { type RawFields, type RawValue, readSingle, readList } from "./request-fields.js";
 import { isDate } from "../model/calendar-date.js";
 import { readPage, readSort } from "./page-fields.js";
-
-/** A query with its key: queries with the same key have the same result. */
-export interface KeyedQuery {
-  readonly query: ResolvedQuery;
-  readonly key: string;
-  /** Of the cursor sent to an endpoint with cursors; null for a page by `offset`. */
-  readonly position?: Position | null;
-}
-
-/** Options of a response besides the selected rows. */
-interface ResponseOptions {
-  readonly format: RowFormat;
-  readonly timeoutMs: number;
-}
-
-export function resolveQuery(
-  { relation }: Endpoint,
-  selection: Selection,
-  options: ResponseOptions,
-): KeyedQuery {
-  const query = { relation, selection, ...options };
-  return { query, key: queryKey(query) };
-}
-
-const defaultQueries = new WeakMap<Endpoint, Map<string, Result<KeyedQuery>>>();
-
-/** The query of a request without parameters, made once per endpoint and options. */
-export function resolveDefaultQuery(endpoint: Endpoint, options: ResponseOptions): Result<KeyedQuery> {
-  let queries = defaultQueries.get(endpoint);
-  if (!queries) defaultQueries.set(endpoint, (queries = new Map<string, Result<KeyedQuery>>()));
-  const key = `${options.format} ${String(options.timeoutMs)}`;
-  const known = queries.get(key);
-  if (known) return known;
-  const selection = readParameters(endpoint, NO_FIELDS, "query");
-  const resolved = isHttpError(selection) ? selection : resolveQuery(endpoint, selection, options);
-  queries.set(key, resolved);
-  return resolved;
-}
 
 /**
  * The fields of a body with one field per operator: `{"amount_usd": {"gte": 10}}` is `amount_usd[gte]`, as in a query string.

@@ -72,73 +72,45 @@ export interface TestRun {
  * of the project: results of other nodes remain.
  */
 export class BuildRecords {
-  readonly #builds = new Map<string, NodeBuild>();
-  readonly #tests = new Map<string, TestRun>();
-  #changes = 0;
-  #testChanges = 0;
+  /** By node. */
+  readonly builds = new Map<string, NodeBuild>();
+  /** By test. */
+  readonly tests = new Map<string, TestRun>();
+  /** Number of recorded results: changes with each new one. */
+  changes = 0;
 
   /** Records results; one that is not newer than the known one is ignored. */
   record(builds: readonly NodeBuild[], tests: readonly TestRun[] = []): void {
     for (const build of builds) {
-      const known = this.#builds.get(build.node);
+      const known = this.builds.get(build.node);
       if (build.completedAt <= Math.max(known?.completedAt ?? -Infinity, known?.freshAt ?? -Infinity))
         continue;
       // Without a build to continue, the node's version starts here.
       const isFresh = build.reused && known !== undefined && !known.failed;
-      this.#builds.set(build.node, isFresh ? { ...known, freshAt: build.completedAt } : build);
-      this.#changes++;
+      this.builds.set(build.node, isFresh ? { ...known, freshAt: build.completedAt } : build);
+      this.changes++;
     }
     for (const run of tests) {
-      if (run.completedAt <= (this.#tests.get(run.test)?.completedAt ?? -Infinity)) continue;
-      this.#tests.set(run.test, run);
-      this.#testChanges++;
+      if (run.completedAt <= (this.tests.get(run.test)?.completedAt ?? -Infinity)) continue;
+      this.tests.set(run.test, run);
+      this.changes++;
     }
-  }
-
-  /** The last known build of each node. */
-  get allBuilds(): readonly NodeBuild[] {
-    return [...this.#builds.values()];
-  }
-
-  /** The last known result of each test. */
-  get allTests(): readonly TestRun[] {
-    return [...this.#tests.values()];
-  }
-
-  /** The last known build of a node. */
-  buildOf(node: string): NodeBuild | null {
-    return this.#builds.get(node) ?? null;
-  }
-
-  /** The last known result of a test. */
-  testRun(test: string): TestRun | null {
-    return this.#tests.get(test) ?? null;
-  }
-
-  /** Number of recorded test results: changes with each new one. */
-  get testChanges(): number {
-    return this.#testChanges;
   }
 
   /** When a node was last built, in milliseconds since 1970; null if unknown, or if the last build failed. */
   completedAt(node: string): number | null {
-    const build = this.#builds.get(node);
+    const build = this.builds.get(node);
     return build === undefined || build.failed ? null : build.completedAt;
   }
 
   /** When the rows of an endpoint were last built or found fresh, RFC 3339 in UTC; null if a build is unknown. */
   dataAsOf(upstreamNodes: readonly string[] | null): string | null {
-    const builds = (upstreamNodes ?? []).map((node) => this.#builds.get(node));
+    const builds = (upstreamNodes ?? []).map((node) => this.builds.get(node));
     const times = builds.flatMap((build) =>
       build === undefined || build.failed ? [] : [build.freshAt ?? build.completedAt],
     );
     return times.length === 0 || times.length < builds.length
       ? null
       : new Date(Math.max(...times)).toISOString();
-  }
-
-  /** Number of recorded builds: changes with each new one. */
-  get changes(): number {
-    return this.#changes;
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -7,8 +7,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { sendRequest, statusAndBody } from "../support/http-client.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
-import { generateInto, ownFolder, startFolder } from "../support/service.js";
-import { digestOf } from "../../runtime/model/digest.js";
+import { generateInto, ownFolder } from "../support/service.js";
 import { run, serve } from "../support/command.js";
 import { routewright } from "../commands/run.js";
 
@@ -48,37 +47,6 @@ describe("routewright serve", () => {
     await expect(sendRequest(served.url, "/")).rejects.toThrow("ECONNREFUSED");
     agent.destroy();
   });
-
-  /** A server of a project in this process, which keeps compiled routes in its `.data`. */
-  const startIn = (folder: string) =>
-    startFolder(join(folder, "generated"), {}, { dataDir: join(folder, ".data") });
-
-  it("compiles nothing at a second start", async () => {
-    const folder = project();
-    await startIn(folder);
-    const [cache = ""] = readdirSync(join(folder, ".data/cache"));
-    const file = join(folder, ".data/cache", cache);
-    const scripts = JSON.parse(readFileSync(file, "utf8")) as Record<string, [string, string]>;
-    for (const [source, [, script]] of Object.entries(scripts)) {
-      const other = script.replace("/v1/served/fast", "/v1/served/kept");
-      scripts[source] = [digestOf(other), other];
-    }
-    writeFileSync(file, JSON.stringify(scripts));
-    const second = await startIn(folder);
-    expect((await sendRequest(second.url, "/v1/served/kept")).status).toBe(200);
-    expect((await sendRequest(second.url, "/v1/served/fast")).status).toBe(404);
-  });
-
-  it.each(["", "{", '{"a": 1}', "[]", '{"a": ["0", "throw 1"]}'])(
-    "starts also where the cache is damaged: %j",
-    async (text) => {
-      const folder = project();
-      mkdirSync(join(folder, ".data/cache"), { recursive: true });
-      writeFileSync(join(folder, ".data/cache/routes.json"), text);
-      const { url } = await startIn(folder);
-      expect((await sendRequest(url, "/v1/served/fast")).status).toBe(200);
-    },
-  );
 
   it("takes the port from --port before PORT", async () => {
     const served = await serve(project(), ["--port", "0"], { ...BASE, PORT: "1" });

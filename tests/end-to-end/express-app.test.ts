@@ -8,11 +8,11 @@ import { evaluateModule, readGenerated } from "../../runtime/release/generated-f
 import { openGateway, readKeyring, withGateway } from "../../runtime/index.js";
 import { sendRequest, type RequestOptions, type Reply } from "../support/http-client.js";
 import { databaseUrl } from "../support/database.js";
-import { KEYS, ownFolder, serveManifest } from "../support/service.js";
+import { KEYS, serveManifest } from "../support/service.js";
 import { starterManifest } from "./starter.js";
 
 const generated = join(import.meta.dirname, "../../generated");
-const { modules } = await readGenerated(generated, ownFolder());
+const { modules } = await readGenerated(generated);
 const endpoints = modules.map(evaluateModule);
 
 const keyring = readKeyring(

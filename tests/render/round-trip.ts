@@ -11,7 +11,7 @@ export async function loadedEndpoints(
 ): Promise<ReadonlyMap<string, Endpoint>> {
   const generated = join(folder, "generated");
   updateFolder(files, { out: generated });
-  const { modules } = await readGenerated(generated, join(folder, "cache"));
+  const { modules } = await readGenerated(generated);
   return new Map(modules.map(evaluateModule).map(({ spec }) => [spec.path, inObjectOrder(spec)]));
 }
 

@@ -45,7 +45,7 @@ async function serveFromMemory(memory: OpenEngine): Promise<string> {
       })),
     ),
   );
-  const { modules } = await readGenerated(folder, ownFolder());
+  const { modules } = await readGenerated(folder);
   const log = pino({ level: "silent" });
   const gateway = openGateway({ databaseUrl: "memory://", engines: { memory }, log });
   atEnd(() => gateway.close());

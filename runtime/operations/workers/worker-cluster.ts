@@ -129,14 +129,14 @@ export class WorkerCluster {
   }
 
   #assignment(role: Role): Assignment {
-    const { allBuilds: builds, allTests: tests } = this.#builds;
+    const { builds, tests } = this.#builds;
     return {
       role,
       port: this.#ports[role],
       cursorKey: this.#cursorKey,
       release: this.#release,
-      builds,
-      tests,
+      builds: [...builds.values()],
+      tests: [...tests.values()],
     };
   }
 
