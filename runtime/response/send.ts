@@ -3,7 +3,8 @@ import { MAX_BODY_BYTES, readBody } from "../http/body.js";
 import { COMMON_HEADERS, NO_STORE, TEXT_POLICY } from "../http/headers.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { httpError, type HttpError, type Result } from "../model/errors.js";
-import type { PerTier, Tier } from "../model/tier.js";
+import type { Tier } from "../model/tier.js";
+import { TIER_SHARES } from "../warehouse/shares.js";
 
 /** A complete response; by default uncached JSON. */
 export interface Reply {
@@ -101,15 +102,12 @@ export function deprecationHeaders({ deprecationDate, successor }: Endpoint): re
   return headers;
 }
 
-/** Parts of the memory for unfinished bodies: anonymous addresses cost nothing, and cannot take all. */
-const BODY_SHARES: PerTier<number> = { tier0: 5 / 8, tier1: 6 / 8, tier2: 7 / 8, tier3: 1 };
-
 /** The text of a caller's body; null when the client disconnected while sending. */
 export async function readBodyText(
   request: IncomingMessage,
   { callerId, tier }: { readonly callerId: string; readonly tier: Tier },
 ): Promise<Result<string> | null> {
-  const body = await readBody(request, { id: callerId, share: BODY_SHARES[tier] });
+  const body = await readBody(request, { id: callerId, share: TIER_SHARES[tier] });
   switch (body.kind) {
     case "text":
       return body.text;

@@ -17,6 +17,14 @@ interface Shares {
   readonly tiers: Readonly<Record<Tier, number>>;
 }
 
+/** Parts that each tier and the lower ones may take together. */
+export const TIER_SHARES: Readonly<Record<Tier, number>> = {
+  tier0: 5 / 8,
+  tier1: 6 / 8,
+  tier2: 7 / 8,
+  tier3: 1,
+};
+
 /**
  * Without the caller's share, 200 responses that one key did not read stopped every tier for four minutes. The tiers' keep
  * anonymous addresses, which cost nothing, from taking all; the table's keeps a slow view from it. Each has a scenario that
@@ -25,7 +33,7 @@ interface Shares {
 const SHARES: Shares = {
   caller: 1 / 2,
   table: 3 / 4,
-  tiers: { tier0: 5 / 8, tier1: 6 / 8, tier2: 7 / 8, tier3: 1 },
+  tiers: TIER_SHARES,
 };
 
 /** What callers share: places in the queue, connections, streams, memory for responses (runtime/docs/limits.md). */

@@ -1,11 +1,11 @@
 import type { Relation } from "../../model/endpoint.js";
 import { isTable, type ResolvedQuery } from "../../model/query.js";
-import type { PerTier, Tier } from "../../model/tier.js";
+import { type PerTier, type Tier, TIERS } from "../../model/tier.js";
 import { type ClickhouseAddress, clickhouseAddress } from "../../model/clickhouse-address.js";
 import { BaseEngine, type DatabaseTraits, type EngineOptions } from "../base-engine.js";
 import type { Lease, QueryTicket } from "../fair-queue.js";
 import { servedColumns } from "../relations.js";
-import type { Statement } from "../sql.js";
+import { sql, type Statement } from "../sql.js";
 import {
   type AggregateResult,
   readAggregate,
@@ -21,16 +21,18 @@ import { ClickhouseConnection } from "./connect.js";
 import { ClickhouseError, isRelationChange, isTooManyRows, translated } from "./errors.js";
 import { filterType, parseType } from "./filter-types.js";
 import { nextRow, selectKeyed } from "./keyed-pages.js";
+import { finished } from "./parameters.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
-import { checkLimits, limitSettings, LIST, requireAtMost, RoleSettings } from "./settings.js";
+import { limitSettings, LIST, requireAtMost, RoleSettings } from "./settings.js";
 import type { ReadRows } from "./storage.js";
 import { bodyReader, lookAhead, openStream, readFirst, type RunningQuery } from "./stream.js";
 
 /** What queries may use of the server. */
 type QueryLimits = Required<Pick<EngineOptions, "statementTimeoutMs" | "streamTimeoutMs" | "maxRowsRead">>;
 
-/** A health check waits so long for its query. */
+/** A health check waits so long for its queries. */
 const CHECK_MS = 3000;
+const ANY_ROW = finished(sql`SELECT 1`);
 
 const NO_LIMITS: Readonly<PerTier<number>> = { tier0: 0, tier1: 0, tier2: 0, tier3: 0 };
 
@@ -102,17 +104,18 @@ class ClickhouseEngine extends BaseEngine {
     return failure === null;
   }
 
+  /** Fails where a constraint of the role's profile refuses the limits of a tier: each of its queries would fail. */
   async #checkRole(): Promise<void> {
-    const { statementTimeoutMs, streamTimeoutMs, maxRowsRead } = this.#limits;
-    const statement = checkLimits((tier) =>
-      [statementTimeoutMs, streamTimeoutMs[tier]].map((timeoutMs) => ({
-        tier,
-        timeoutMs,
-        maxRows: maxRowsRead[tier],
-      })),
-    );
+    const { streamTimeoutMs, maxRowsRead } = this.#limits;
     const limits = { timeoutMs: CHECK_MS, isStillNeeded: () => true };
-    await this.#connection.text({ statement, settings: await this.#settings.toSend(), limits });
+    const own = await this.#settings.toSend();
+    await Promise.all(
+      TIERS.map((tier) => {
+        const tierLimits = { tier, timeoutMs: streamTimeoutMs[tier], maxRows: maxRowsRead[tier] };
+        const settings = { ...own, ...limitSettings(tierLimits) };
+        return this.#connection.text({ statement: ANY_ROW, settings, limits });
+      }),
+    );
   }
 
   override async close(): Promise<void> {

@@ -1,14 +1,5 @@
-import { type PerTier, type Tier, TIERS } from "../../model/tier.js";
-import {
-  constant,
-  EMPTY,
-  escapedIdentifier,
-  escapedLiteral,
-  join,
-  sql,
-  type Sql,
-  type Statement,
-} from "../sql.js";
+import type { PerTier, Tier } from "../../model/tier.js";
+import { EMPTY, escapedIdentifier, escapedLiteral, join, sql, type Sql, type Statement } from "../sql.js";
 import { type ResultColumns, TooManyRows } from "../warehouse.js";
 import { finished, parameter } from "./parameters.js";
 
@@ -192,16 +183,6 @@ export function limitSettings({
       interactive_delay: REPORT_US,
     }),
   };
-}
-
-/** Fails where a constraint of the role's profile refuses the limits of a tier: each of its queries would fail. */
-export function checkLimits(limitsOf: (tier: Tier) => readonly ClickhouseLimits[]): Statement {
-  const checks = TIERS.flatMap(limitsOf).map(({ tier, timeoutMs, maxRows = 0 }) => {
-    const rows = constant(maxRows);
-    const read = maxRows > 0 ? sql`, max_rows_to_read = ${rows}, max_rows_to_read_leaf = ${rows}` : EMPTY;
-    return sql`SELECT 1 SETTINGS max_threads = ${constant(MAX_THREADS[tier])}, max_execution_time = ${constant(timeoutMs / 1000)}${read}`;
-  });
-  return finished(join(checks, " UNION ALL "));
 }
 
 /**
