@@ -63,7 +63,7 @@ export class SharedResource {
     let taken = 0;
     for (const each of TIERS) {
       const share = tiers[each];
-      // Where lower tiers have taken more than their share, they have taken none of the others'.
+      // What lower tiers have taken beyond their share is none of the others': 12 runs instead of 20 else (`LONG_SHARES`).
       taken = Math.min(share, taken + this.#takenBy(each));
       if (each === tier) return taken < share;
     }

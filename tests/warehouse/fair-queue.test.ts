@@ -17,8 +17,9 @@ interface Load {
   readonly ms: number;
   /** Tables that they ask by turns. */
   readonly tables: number;
-  /** When they come. */
+  /** When they come, and the time between them. */
   readonly from?: number;
+  readonly between?: number;
 }
 
 const CONNECTIONS = 10;
@@ -65,9 +66,9 @@ function simulate<Name extends string>(
     queue.add({ ...waiter, start, fail: refuse });
   };
   for (const name of Object.keys(loads) as Name[]) {
-    const { callers, open, from = 0 } = loads[name];
+    const { callers, open, from = 0, between = 0 } = loads[name];
     for (let i = 0; i < callers * open; i++)
-      later(from + performance.now(), () => ask(name, `${name} ${String(i % callers)}`));
+      later(from + i * between + performance.now(), () => ask(name, `${name} ${String(i % callers)}`));
   }
   for (let time = 0; time < 6000; time++) {
     const due = ends.filter(({ at }) => at <= performance.now());
@@ -113,8 +114,14 @@ describe("a light caller is served beside", () => {
       500,
     ],
     [
-      "two busy keys on all connections: callers take turns (3)",
-      { callers: 2, tier: "tier3", open: 40, ms: 200, tables: 20 },
+      "costly queries of two keys that come one after another: running ones become long (106)",
+      { callers: 2, tier: "tier3", open: 10, ms: 5000, tables: 20, between: 150 },
+      "tier3",
+      ALONE,
+    ],
+    [
+      "four busy keys on all connections: callers take turns (2)",
+      { callers: 4, tier: "tier3", open: 25, ms: 200, tables: 20 },
       "tier3",
       20,
     ],
@@ -180,6 +187,16 @@ it("a caller whose responses take its share of the memory gets no connection, ot
   memory.take(KEY_ONE, -60);
   queue.check();
   expect(leases.map(({ callerId }) => callerId)).toEqual(["key:other", "key:one"]);
+});
+
+it("costly queries of anonymous addresses leave a tier3 key its share of long ones", () => {
+  const costly = { open: 10, ms: 2500, tables: 20 };
+  const { key } = simulate({
+    addresses: { callers: 8, tier: "tier0", ...costly },
+    key: { callers: 1, tier: "tier3", open: 4, ms: 1000, tables: 4, from: 1000 },
+  });
+  // With one share for all tiers 6, without the limit of what lower tiers have taken 12.
+  expect(key).toMatchObject({ served: 20, refused: 0, waited: 0 });
 });
 
 it("what lower tiers have taken beyond their share is not taken from higher ones", () => {

@@ -1,11 +1,5 @@
 import pg from "pg";
-import {
-  Connection,
-  type ConnectionOptions,
-  connectionConfig,
-  type PooledClient,
-  prepareSession,
-} from "./connect.js";
+import { Connection, type ConnectionOptions, connectionConfig, prepareSession } from "./connect.js";
 import { isConnectionRefusal } from "./errors.js";
 import { ACQUIRE_TIMEOUT_MS, type FairQueue, Overloaded } from "../fair-queue.js";
 import { QueryAbandoned } from "../warehouse.js";
@@ -176,7 +170,7 @@ export class ConnectionPool {
   /** Closes the connections, busy ones once they are released: until then queries have their limits. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const connection of this.#free.splice(0)) closeClient(connection.client);
+    for (const connection of this.#free.splice(0)) connection.client.release(true);
     this.#fail(new Overloaded("closed"));
     await this.#pool.end();
     clearInterval(this.#timer);
@@ -259,7 +253,7 @@ export class ConnectionPool {
   #release(connection: Connection, isBroken: boolean): void {
     this.#busy.delete(connection);
     if (isBroken || this.#isClosed || connection.preparedLength > MAX_PREPARED_LENGTH)
-      closeClient(connection.client);
+      connection.client.release(true);
     else {
       connection.freeSince = performance.now();
       this.#free.push(connection);
@@ -270,7 +264,7 @@ export class ConnectionPool {
   #discard(connection: Connection): void {
     const index = this.#free.indexOf(connection);
     if (index >= 0) this.#free.splice(index, 1);
-    closeClient(connection.client);
+    connection.client.release(true);
   }
 
   /** Reports errors of idle connections only: a busy connection's error rejects its query. */
@@ -291,10 +285,4 @@ export class ConnectionPool {
       run.done(isLate ? (this.#lastError ?? new Overloaded("timeout")) : new QueryAbandoned());
     }
   }
-}
-
-/** A frozen database never closes its end: the process does not wait for that. */
-function closeClient(client: PooledClient): void {
-  (client as unknown as { unref(): void }).unref();
-  client.release(true);
 }

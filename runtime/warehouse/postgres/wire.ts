@@ -134,6 +134,7 @@ function openSocket(): Socket {
 
 /** What this file needs of pg's connection: `attachListeners` gives a socket to its parser, again once it has TLS. */
 interface PgConnection {
+  readonly stream: Socket;
   attachListeners(stream: Duplex | Tap): void;
   /** Texts of the statements that are prepared, by their names. */
   readonly parsedStatements: Readonly<Record<string, string>>;
@@ -160,6 +161,15 @@ export class WireClient extends pg.Client {
   get tap(): Tap {
     if (this.#tap === null) throw new Error(NO_HOOK);
     return this.#tap;
+  }
+
+  /** Does not wait for the database's end of the connection: while it is frozen it has none, and the process would not end. */
+  override end(): Promise<void>;
+  override end(callback: (error: Error) => void): void;
+  override end(callback?: (error: Error) => void): Promise<void> | void {
+    const ended = callback === undefined ? super.end() : super.end(callback);
+    this.#pg.stream.destroySoon();
+    return ended;
   }
 
   hasPrepared(name: string): boolean {
