@@ -14,7 +14,7 @@ import { DataVersions, BuildRecords } from "../warehouse/data-versions.js";
 import { clientAddress, type ClientAddress } from "../http/headers.js";
 import { createLogger, type Logger } from "../http/logger.js";
 import { openRateLimitStore } from "../request/rate-limit/redis-store.js";
-import type { OpenEngine } from "../warehouse/base-engine.js";
+import type { EngineOptions, OpenEngine } from "../warehouse/base-engine.js";
 import { openClickhouse } from "../warehouse/clickhouse/engine.js";
 import { openPostgres } from "../warehouse/postgres/engine.js";
 
@@ -46,7 +46,10 @@ export interface Gateway extends AccessControl {
   readonly recordRequest: (record: RequestRecord) => void;
 }
 
-export interface GatewayOptions {
+export interface GatewayOptions extends Pick<
+  EngineOptions,
+  "databasePoolSize" | "databaseStreamPoolSize" | "streamsPerCaller" | "streamSpoolMegabytes" | "maxRowsRead"
+> {
   /** A `postgres://`, `clickhouse://` or `clickhouses://` address. */
   readonly databaseUrl: string;
   /** Engines beside these, by the scheme of their addresses. */
@@ -62,18 +65,8 @@ export interface GatewayOptions {
   readonly rateLimits?: Readonly<PerTier<number>>;
   /** Time limit of a query, after which it is cancelled; one number, or one per tier. 0: no limit. Default 30,000. */
   readonly statementTimeoutMs?: number | Readonly<PerTier<number>>;
-  /** Connections for small results. Default 10. */
-  readonly databasePoolSize?: number;
-  /** Connections for streams. Default 4. */
-  readonly databaseStreamPoolSize?: number;
-  /** Concurrent streams per caller. Default 2. */
-  readonly streamsPerCaller?: number;
   /** Time limit of a stream; one number, or one per tier. 0: no limit. Default 3,600,000. */
   readonly streamTimeoutMs?: number | Readonly<PerTier<number>>;
-  /** Rows that a query may read in ClickHouse, by tier. Default 0: no limit. */
-  readonly maxRowsRead?: Readonly<PerTier<number>>;
-  /** Disk space for rows that streams read ahead of slow clients. Default 1024. */
-  readonly streamSpoolMegabytes?: number;
   /** Memory for responses that clients have not read yet. Default 256. */
   readonly answerMemoryMegabytes?: number;
   /** Lifetime of cached results without a data version. Default 0: no caching. */
@@ -98,15 +91,11 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
   const responseMemory = new ResponseMemory(options.answerMemoryMegabytes ?? 256);
   const streamTimeouts = timeoutsOf(options.streamTimeoutMs ?? 3_600_000);
   const warehouse = engineOf(options)({
+    ...options,
     url: options.databaseUrl,
     statementTimeoutMs: longestOf(timeouts),
     streamTimeoutMs: streamTimeouts,
-    maxRowsRead: options.maxRowsRead ?? timeoutsOf(0),
-    poolSize: options.databasePoolSize,
-    streamPoolSize: options.databaseStreamPoolSize,
-    streamsPerCaller: options.streamsPerCaller,
     memory: responseMemory.shares,
-    spoolMegabytes: options.streamSpoolMegabytes,
     warn: (error, message) => log.warn({ err: error }, message),
   });
   const cursors = new Cursors(options.cursorKey ?? randomBytes(32));

@@ -27,13 +27,13 @@ export interface EngineOptions {
   /** Rows that a query may read; 0: no limit. For engines that have one. */
   readonly maxRowsRead?: Readonly<PerTier<number>>;
   /** Queries with buffered results that run at a time. Default 10. */
-  readonly poolSize?: number | undefined;
+  readonly databasePoolSize?: number | undefined;
   /** Streams that run at a time. Default 4. */
-  readonly streamPoolSize?: number | undefined;
+  readonly databaseStreamPoolSize?: number | undefined;
   /** Streams that one caller may read at a time. Default 2. */
   readonly streamsPerCaller?: number | undefined;
   /** Disk space for rows that streams have read ahead of their clients; 0: none. Default 1024. */
-  readonly spoolMegabytes?: number | undefined;
+  readonly streamSpoolMegabytes?: number | undefined;
   /** Memory for responses. */
   readonly memory?: SharedResource | undefined;
   /** Receives what an operator should know although queries succeed. */
@@ -74,21 +74,21 @@ export abstract class BaseEngine implements Warehouse {
 
   constructor(options: EngineOptions, database: DatabaseTraits) {
     const {
-      poolSize = 10,
-      streamPoolSize = 4,
+      databasePoolSize = 10,
+      databaseStreamPoolSize = 4,
       streamsPerCaller = 2,
-      spoolMegabytes = 1024,
+      streamSpoolMegabytes = 1024,
       memory,
     } = options;
     this.#statementTimeoutMs = options.statementTimeoutMs;
     this.#database = database;
-    this.queries = new FairQueue({ capacity: poolSize, maxWaiting: MAX_WAITING, memory });
+    this.queries = new FairQueue({ capacity: databasePoolSize, maxWaiting: MAX_WAITING, memory });
     this.streams = new FairQueue({
-      capacity: streamPoolSize,
+      capacity: databaseStreamPoolSize,
       maxWaiting: MAX_WAITING_STREAMS,
       perCaller: streamsPerCaller,
     });
-    this.budget = new SpoolBudget(SPOOL_MEMORY_BYTES, spoolMegabytes * 1024 * 1024);
+    this.budget = new SpoolBudget(SPOOL_MEMORY_BYTES, streamSpoolMegabytes * 1024 * 1024);
     this.#relations = new Relations({
       describe: (relation) =>
         this.describe(relation).catch((error: unknown) => {

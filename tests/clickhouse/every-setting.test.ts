@@ -70,7 +70,7 @@ async function answersOf(address: string): Promise<readonly string[]> {
   const warehouse = openClickhouse({
     url: address,
     statementTimeoutMs: 20_000,
-    poolSize: 4,
+    databasePoolSize: 4,
     warn: () => undefined,
   });
   const query = ([name, format, selection]: (typeof QUERIES)[number]): ResolvedQuery => ({
