@@ -29,7 +29,7 @@ export { type NodeBuild, BuildRecords, type TestRun } from "./warehouse/data-ver
 export type { RenderResult, ManifestRenderer, RenderedManifest } from "./release/refresh.js";
 export type { HeldBackEndpoint } from "./release/release.js";
 export { type Grouping, readUsage, type UsageLine, type UsageQuery } from "./operations/usage-table.js";
-import { messageOf } from "./model/error-message.js";
+import { messageOf } from "./model/outcome.js";
 export { openPrimary, type Primary } from "./operations/workers/messages.js";
 export { WorkerCluster } from "./operations/workers/worker-cluster.js";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.js";

@@ -1,6 +1,5 @@
 import pg from "pg";
-import { messageOf } from "../model/error-message.js";
-import { failed, type Outcome, succeeded } from "../model/outcome.js";
+import { failed, messageOf, type Outcome, succeeded } from "../model/outcome.js";
 import { SUMS, type UsageRow } from "./usage-counter.js";
 
 /** Short, so that an unresponsive database does not delay the shutdown for long. */

@@ -3,7 +3,7 @@ import { Script } from "node:vm";
 import { defineEndpoint, type EndpointModule } from "./define.js";
 import { type GeneratedFiles, readGeneratedFiles } from "./generated-files.js";
 import { digestOf } from "../model/digest.js";
-import { messageOf } from "../model/error-message.js";
+import { messageOf } from "../model/outcome.js";
 import { isTier } from "../model/tier.js";
 
 /** The one package that a generated module imports. */

@@ -10,7 +10,7 @@ import type {
   SkippedModel,
 } from "./release.js";
 import type { Tier } from "../model/tier.js";
-import { messageOf } from "../model/error-message.js";
+import { messageOf } from "../model/outcome.js";
 
 /** A rendered and compiled manifest. */
 export interface RenderedManifest {

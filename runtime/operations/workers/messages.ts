@@ -1,5 +1,5 @@
 import cluster from "node:cluster";
-import { messageOf } from "../../model/error-message.js";
+import { messageOf } from "../../model/outcome.js";
 import type { RefreshResult } from "../../release/activate.js";
 import type { Release } from "../../release/release.js";
 import type { NodeBuild, TestRun } from "../../warehouse/data-versions.js";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import cluster from "node:cluster";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { messageOf } from "../../model/error-message.js";
+import { messageOf } from "../../model/outcome.js";
 import { failed, type RefreshResult } from "../../release/activate.js";
 import { CoalescingRunner, NOT_RELOADED, reloadMessage } from "../../release/refresh.js";
 import type { Release } from "../../release/release.js";

@@ -1,6 +1,6 @@
 import type { Worker } from "node:cluster";
 import { setTimeout as sleep } from "node:timers/promises";
-import { messageOf } from "../../model/error-message.js";
+import { messageOf } from "../../model/outcome.js";
 import {
   type Message,
   MessageChannel,

@@ -19,7 +19,7 @@ import { type Language, LANGUAGES, samplesOf } from "./samples.js";
 import type { State } from "./state.js";
 import { key } from "./storage.js";
 import { allows, type Tier, TIER_NAMES } from "../../model/tier.js";
-import { messageOf } from "../../model/error-message.js";
+import { messageOf } from "../../model/outcome.js";
 
 /** One endpoint: overview, request form, result, columns and lineage. */
 export class EndpointDetails {

@@ -8,7 +8,7 @@ import { EndpointList } from "./list.js";
 import { startPanel } from "./start.js";
 import { NO_REQUEST, readState, type State, writeState } from "./state.js";
 import { key } from "./storage.js";
-import { messageOf } from "../../model/error-message.js";
+import { messageOf } from "../../model/outcome.js";
 
 const root = document.querySelector("main") ?? document.body;
 let state = readState(location.search);
