@@ -143,8 +143,7 @@ async function read(
   const whole = wholeKey === null ? undefined : gateway.wholeResults.get(wholeKey);
   const result = whole ?? (await gateway.results.get(key, query, context, storage !== null));
   try {
-    const hasMore =
-      knownNextPage(result, query.selection) ?? (await hasNextPage(gateway, query, query.selection, context));
+    const hasMore = mayHaveMore(result, query.selection);
     const total = reader.wantsTotal === true ? await totalOf(gateway, result, query, context) : null;
     const complete =
       wholeKey === null ? result : await gateway.wholeResults.complete(wholeKey, result, hasMore);
@@ -160,30 +159,11 @@ function contextOf({ callerId, tier, isStillNeeded }: QueryCaller, version: stri
   return { callerId, tier, version, isStillNeeded };
 }
 
-/** Whether rows follow the page; null for a stream, whose headers are sent before that is known. */
-function knownNextPage({ result }: QueryResult, { page, keyset }: Selection): boolean | null {
+/** Whether rows follow the page. Of a stream that is known at its end only: its next page may be empty. */
+function mayHaveMore({ result }: QueryResult, { page, keyset }: Selection): boolean {
   if (page === null) return false;
   if (keyset !== undefined) return result.nextCursor !== null;
-  return result.kind === "buffered" ? result.hasMore : null;
-}
-
-/** Queries for the first row of the next page. */
-async function hasNextPage(
-  { warehouse }: Gateway,
-  query: ResolvedQuery,
-  { page: given, ...selection }: Selection,
-  context: QueryContext,
-): Promise<boolean> {
-  const { offset = 0, limit = 0 } = given ?? {};
-  const page = { limit: 1, offset: offset + limit, lookAhead: false };
-  const rows = await warehouse.rows(
-    { ...query, format: "ndjson", selection: { ...selection, page } },
-    context,
-  );
-  if (rows.kind === "buffered") return rows.returned !== 0;
-  // A row too large for a buffer.
-  await rows.chunks.return();
-  return true;
+  return result.kind === "stream" || result.hasMore;
 }
 
 /** The number of rows on all pages: known where the last one of them is in memory, otherwise counted. */
