@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
-import type { Statement } from "../sql.js";
 import { QueryTimeout } from "../warehouse.js";
 import { isConnectionFailure, ServerUnresponsive } from "./errors.js";
-import { ClickhouseHttp } from "./http.js";
+import { ClickhouseHttp, type HttpQuery } from "./http.js";
 import { BodyReader } from "./rows.js";
 import { killQuery } from "./select.js";
 import { readFirst, RunningQuery, type TimeLimits } from "./stream.js";
@@ -20,9 +19,7 @@ const PING_MS = 2000;
 /** A server that is down is pinged this long after its last ping, and serves again once it answers. */
 const RETRY_MS = 1000;
 
-export interface ClickhouseRequest {
-  readonly statement: Statement;
-  readonly settings: Readonly<Record<string, string>>;
+export interface ClickhouseRequest extends Omit<HttpQuery, "signal"> {
   readonly limits: TimeLimits;
 }
 
@@ -58,8 +55,8 @@ export class ClickhouseConnection {
     const query = new RunningQuery(limits, cancelled, () => this.#running.delete(query));
     this.#running.add(query);
     try {
-      const sent = { statement, settings: { ...settings, query_id: id } };
-      await query.send((signal) => this.#http.query({ ...sent, signal }));
+      const sent = { ...settings, query_id: id };
+      await query.send((signal) => this.#http.query({ statement, settings: sent, signal }));
       return query;
     } catch (error) {
       if (isConnectionFailure(error)) void this.isUp();

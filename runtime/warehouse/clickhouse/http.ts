@@ -28,50 +28,27 @@ export interface HttpQuery {
  */
 export class ClickhouseHttp {
   readonly #address: ClickhouseAddress;
+  readonly #origin: string;
   readonly #agent: http.Agent;
   readonly #request: typeof http.request;
 
   constructor(address: ClickhouseAddress) {
-    const options = { keepAlive: true, timeout: IDLE_MS };
+    const { isTls, hostname, port } = address;
+    const { Agent, request } = isTls ? https : http;
+    const host = hostname.includes(":") ? `[${hostname}]` : hostname;
     this.#address = address;
-    this.#agent = address.isTls ? new https.Agent(options) : new http.Agent(options);
-    this.#request = address.isTls ? https.request : http.request;
+    this.#origin = `${isTls ? "https" : "http"}://${host}:${String(port)}`;
+    this.#agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
+    this.#request = request;
   }
 
   /** Resolves with the head of a successful response; rejects with a `ClickhouseError` for another. */
   async query(query: HttpQuery): Promise<http.IncomingMessage> {
-    const response = await this.#send(query);
-    if (response.statusCode === 200) return response;
-    throw await errorOf(response);
-  }
-
-  /** Whether the server answers at all, with any role. */
-  async ping(timeoutMs: number): Promise<boolean> {
-    const { isTls, hostname, port } = this.#address;
-    const host = hostname.includes(":") ? `[${hostname}]` : hostname;
-    const url = `${isTls ? "https" : "http"}://${host}:${String(port)}/ping`;
-    try {
-      const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
-      await response.arrayBuffer();
-      return !GATEWAY_STATUSES.has(response.status);
-    } catch {
-      return false;
-    }
-  }
-
-  close(): void {
-    this.#agent.destroy();
-  }
-
-  async #send(query: HttpQuery): Promise<http.IncomingMessage> {
-    const { hostname: host, port, user, password, database } = this.#address;
+    const { user, password, database } = this.#address;
     const { search, type, bytes } = encoded(query, database);
-    const request = this.#request({
+    const request = this.#request(`${this.#origin}/?${search}`, {
       agent: this.#agent,
-      host,
-      port,
       method: "POST",
-      path: `/?${search}`,
       headers: {
         "X-ClickHouse-User": inBytes(user),
         "X-ClickHouse-Key": inBytes(password),
@@ -83,7 +60,23 @@ export class ClickhouseHttp {
     // Behind the response its reader gets the error.
     request.on("error", () => undefined).end(bytes);
     const [response] = (await once(request, "response")) as [http.IncomingMessage];
-    return response;
+    if (response.statusCode === 200) return response;
+    throw await errorOf(response);
+  }
+
+  /** Whether the server answers at all, with any role. */
+  async ping(timeoutMs: number): Promise<boolean> {
+    try {
+      const response = await fetch(`${this.#origin}/ping`, { signal: AbortSignal.timeout(timeoutMs) });
+      await response.arrayBuffer();
+      return !GATEWAY_STATUSES.has(response.status);
+    } catch {
+      return false;
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
   }
 }
 
