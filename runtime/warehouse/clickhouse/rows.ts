@@ -37,11 +37,13 @@ const NOTHING = Buffer.alloc(0);
 export class BodyReader {
   protected held: Buffer = NOTHING;
   readonly #mark: string;
+  readonly #heldBytes: number;
   #error: Buffer | null = null;
 
   /** `tag`: of the header `X-ClickHouse-Exception-Tag`. */
-  constructor(tag: string) {
+  constructor(tag: string, heldBytes = HELD_BYTES) {
     this.#mark = `\r\n__exception__\r\n${tag}`;
+    this.#heldBytes = heldBytes;
   }
 
   /** Rows so far; null for a table, whose rows are not counted. */
@@ -75,7 +77,7 @@ export class BodyReader {
 
   /** The bytes of `data` that may be sent. Those that are held are its first. */
   protected pass(data: Buffer): Buffer {
-    return this.hold(data, Math.max(0, data.length - HELD_BYTES));
+    return this.hold(data, Math.max(0, data.length - this.#heldBytes));
   }
 
   /** Holds the bytes from there on; returns those before them. */
@@ -88,6 +90,29 @@ export class BodyReader {
     const known = this.#error ?? NOTHING;
     if (known.length < MAX_ERROR_BYTES) this.#error = Buffer.concat([known, text]);
     return NOTHING;
+  }
+}
+
+/** More bytes than follow the version in the footer of a Parquet file. */
+const FOOTER_BYTES = 8192;
+
+/** The last text in the footer: the program that wrote the file. */
+const PROGRAM = /ClickHouse( [ \w.()-]+)/g;
+
+/** Passes a Parquet file on without the server's version. */
+export class ParquetReader extends BodyReader {
+  constructor(tag: string) {
+    super(tag, FOOTER_BYTES);
+  }
+
+  /** The length of the text has to stay. */
+  override end(): Buffer {
+    const end = super.end();
+    const match = [...end.toString("latin1").matchAll(PROGRAM)].at(-1);
+    if (!match) return end;
+    const [program, version = ""] = match;
+    const last = match.index + program.length;
+    return Buffer.from(end).fill(" ", last - version.length, last);
   }
 }
 

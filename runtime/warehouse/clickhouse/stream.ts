@@ -10,7 +10,7 @@ import {
   type RowChunks,
 } from "../warehouse.js";
 import { ClickhouseError, translated } from "./errors.js";
-import { BodyReader, RowReader } from "./rows.js";
+import { BodyReader, ParquetReader, RowReader } from "./rows.js";
 
 /** How long a query may run, and whether its result is still needed. */
 export interface TimeLimits {
@@ -123,6 +123,7 @@ export function lookAhead({ format, selection: { page } }: ResolvedQuery): numbe
 
 /** `limit`: rows to pass on. */
 export function bodyReader(format: RowFormat, limit: number, tag: string): BodyReader {
+  if (format === "parquet") return new ParquetReader(tag);
   return isTable(format) ? new BodyReader(tag) : new RowReader(format, limit, tag);
 }
 
