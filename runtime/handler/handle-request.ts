@@ -211,16 +211,9 @@ function endpointAt(endpoint: Endpoint, { url = "" }: IncomingMessage): Endpoint
 
 const UNKNOWN_PATH: ServedPath = { path: "", allowed: null, isLimited: true };
 
-const routes = new WeakMap<Endpoint, ServedPath>();
-
-function routeOf(endpoint: Endpoint): ServedPath {
-  const known = routes.get(endpoint);
-  if (known) return known;
-  const { path, tier, methods } = endpoint;
+function routeOf({ path, tier, methods }: Endpoint): ServedPath {
   const allowed = methods.includes("POST") ? "GET, HEAD, POST, OPTIONS" : "GET, HEAD, OPTIONS";
-  const route = { path, allowed, isLimited: true, tier };
-  routes.set(endpoint, route);
-  return route;
+  return { path, allowed, isLimited: true, tier };
 }
 
 /** Longest part of an unknown path in the log. */

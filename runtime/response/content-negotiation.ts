@@ -81,8 +81,7 @@ export function frameOf(
   switch (format) {
     case "json":
     case "json-strings":
-      if (page?.envelope !== true) return BARE_ARRAY;
-      return keyset === undefined ? envelope(page) : cursorEnvelope(page, keyset, nextCursor);
+      return page?.envelope === true ? envelope(page, keyset, nextCursor) : BARE_ARRAY;
     case "ndjson":
       return { head: "", tail: ({ returned }) => (returned !== 0 ? "\n" : "") };
     case "csv":
@@ -101,20 +100,19 @@ const NO_FRAME: Frame = { head: "", tail: () => "" };
 
 const BARE_ARRAY: Frame = { head: "[", tail: () => "]" };
 
-function envelope({ limit, offset }: Page): Frame {
-  return {
-    head: '{"items":[',
-    tail: ({ returned, hasMore }) =>
-      `],"pagination":${JSON.stringify({ limit, offset, returned, has_more: hasMore })}}`,
+/** Pages by cursor have the next one beside, and no offset behind the first. */
+function envelope({ limit, offset }: Page, keyset: Keyset | undefined, nextCursor: string | null): Frame {
+  const cursorPage = {
+    offset: keyset?.after ? null : offset,
+    has_more: nextCursor !== null,
+    next_cursor: nextCursor,
   };
-}
-
-function cursorEnvelope({ limit, offset: rows }: Page, { after }: Keyset, nextCursor: string | null): Frame {
-  const offset = after === null ? rows : null;
   return {
     head: '{"items":[',
-    tail: ({ returned }) =>
-      `],"pagination":${JSON.stringify({ limit, offset, returned, has_more: nextCursor !== null, next_cursor: nextCursor })}}`,
+    tail({ returned, hasMore }) {
+      const pagination = { limit, offset, returned, has_more: hasMore, ...(keyset && cursorPage) };
+      return `],"pagination":${JSON.stringify(pagination)}}`;
+    },
   };
 }
 

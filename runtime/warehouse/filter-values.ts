@@ -50,7 +50,7 @@ export interface FilterAddress {
 }
 
 /** The kinds in an error (`valueNotOfType`). */
-export const KIND_TEXTS: Readonly<Record<keyof Values, string>> = {
+const KIND_TEXTS: Readonly<Record<keyof Values, string>> = {
   integer: "an integer",
   number: "a number",
   boolean: "a boolean",
