@@ -2,6 +2,8 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+// Its process starts in the folder in which it is loaded: not in one of a test, which is deleted.
+import "esbuild";
 import { expect } from "vitest";
 import { inProcess } from "../support/in-process.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
