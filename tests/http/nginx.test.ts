@@ -5,12 +5,11 @@ import { get } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, it, vi } from "vitest";
-import { atEnd } from "../support/at-end.js";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { needs } from "../support/needs.js";
 import { freePort } from "../support/port.js";
-import { describeWith } from "../support/program.js";
+import { describeWith, stopAtEnd } from "../support/program.js";
 import { KEYS, ownFolder, serveManifest } from "../support/service.js";
 
 /** Rows until the database fails: enough that many have been sent by then. 44 bytes each. */
@@ -40,10 +39,8 @@ async function startNginx(upstream: string): Promise<string> {
        location /cached/ { proxy_pass ${upstream}/; proxy_cache answers; proxy_cache_valid 200 1m; proxy_ignore_headers Cache-Control Vary; } } }`,
   );
   const nginx = spawn("nginx", ["-p", folder, "-c", "nginx.conf", "-e", join(folder, "error.log")]);
-  atEnd(async () => {
-    nginx.kill("SIGQUIT");
-    await once(nginx, "exit");
-  });
+  // SIGQUIT would wait for its connections.
+  stopAtEnd(nginx);
   const url = `http://127.0.0.1:${String(port)}`;
   await vi.waitFor(() => fetch(`${url}/health`), { timeout: 10_000 });
   return url;

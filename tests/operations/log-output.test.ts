@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, openSync, readdirSync, readFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { databaseUrl } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
+import { freePort } from "../support/port.js";
 import { generateInto, ownFolder } from "../support/service.js";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -14,14 +14,6 @@ vi.setConfig({ testTimeout: 120_000 });
 const BIN = join(import.meta.dirname, "../../generator/bin/routewright.js");
 const MODELS = [{ name: "api_a", tags: ["production", "s", "api:a"], columns: { id: "int" } }];
 const STARTED = { timeout: 60_000, interval: 100 };
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((closed) => probe.close(closed));
-  return port;
-}
 
 interface Served {
   readonly child: ChildProcess;

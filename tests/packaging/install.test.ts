@@ -1,5 +1,4 @@
 import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
 import {
   copyFileSync,
   lstatSync,
@@ -9,12 +8,12 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { databaseUrl } from "../support/database.js";
+import { freePort } from "../support/port.js";
 import { ownFolder } from "../support/service.js";
 
 /** Both packages as they are published, installed into an empty repository: what a stranger gets. */
@@ -92,14 +91,6 @@ function megabytes(folder: string): number {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
   const bytes = files.map((file) => lstatSync(join(folder, file))).filter((stats) => stats.isFile());
   return bytes.reduce((sum, { size }) => sum + size, 0) / 1e6;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await once(server.close(), "close");
-  return port;
 }
 
 /** Starts a program in the repository and asks it until it answers. */

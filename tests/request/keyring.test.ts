@@ -1,68 +1,15 @@
-import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { hashOf, parseKeyring, readKeyring } from "../../runtime/request/keyring.js";
-import { allows, isTier, TIERS } from "../../runtime/model/tier.js";
-
-const digestOf = (key: string): string => createHash("sha256").update(key).digest("hex");
+import { parseKeyring, readKeyring } from "../../runtime/request/keyring.js";
 
 function read(json: unknown): ReturnType<typeof readKeyring> {
   return readKeyring(json, "keys.json");
 }
 
 describe("a key ring", () => {
-  it("finds keys stored in full form, in short form and as a hash", () => {
-    const reading = read({
-      sk_live_full: { user: "ann", tier: "tier1", org: "acme" },
-      sk_live_short: "tier2",
-      sk_live_every: { user: "eve", tier: "tier3", org: "*" },
-      [`sha256:${digestOf("sk_live_hashed").toUpperCase()}`]: { user: "bob", tier: "tier3", org: "" },
-    });
-    if (!reading.ok) throw new Error(reading.problems.join());
-    const { keyring } = reading;
-    const id = (key: string): string => digestOf(key).slice(0, 12);
-    expect(keyring.size).toBe(4);
-    expect(keyring.find("sk_live_full")).toEqual({
-      id: id("sk_live_full"),
-      user: "ann",
-      tier: "tier1",
-      org: "acme",
-      expiresAt: null,
-      allowed: null,
-    });
-    expect(keyring.find("sk_live_short")).toEqual({
-      id: id("sk_live_short"),
-      user: id("sk_live_short"),
-      tier: "tier2",
-      org: "",
-      expiresAt: null,
-      allowed: null,
-    });
-    expect(keyring.find("sk_live_hashed")).toMatchObject({ user: "bob", tier: "tier3" });
-    expect(keyring.find("sk_live_every")).toMatchObject({ org: "*" });
-  });
-
   it("does not hold the keys themselves", async () => {
     const { inspect } = await import("node:util");
     const reading = read({ sk_live_confidential: "tier1" });
     expect(inspect(reading, { depth: null, showHidden: true })).not.toContain("sk_live_confidential");
-  });
-
-  it("does not find other keys", () => {
-    const reading = read({ sk_live_full: "tier1" });
-    if (!reading.ok) throw new Error(reading.problems.join());
-    for (const key of [
-      "",
-      "sk_live_",
-      "sk_live_FULL",
-      "sk_live_full ",
-      "__proto__",
-      digestOf("sk_live_full"),
-    ])
-      expect(reading.keyring.find(key)).toBeNull();
-  });
-
-  it("may be empty", () => {
-    expect(read({})).toMatchObject({ ok: true, keyring: { size: 0 } });
   });
 
   it.each([null, undefined, [], "sk_live_x", 1])("is an object and not %j", (json) => {
@@ -82,6 +29,7 @@ describe("a key ring", () => {
       sk_live_none: { user: "x" },
       sk_live_null: null,
       sk_live_case: "Tier1",
+      sk_live_proto: "__proto__",
     });
     const begins = "a key begins with sk_live_, or is sha256: and 64 hex digits.";
     const tier = "its tier must be one of tier0, tier1, tier2, tier3.";
@@ -95,6 +43,7 @@ describe("a key ring", () => {
         `keys.json, entry 6: ${tier}`,
         `keys.json, entry 7: ${tier}`,
         `keys.json, entry 8: ${tier}`,
+        `keys.json, entry 9: ${tier}`,
       ],
     });
   });
@@ -106,10 +55,6 @@ describe("a key ring", () => {
   ])("reads when a key expires: %s", (expires, at) => {
     const reading = read({ sk_live_a: { tier: "tier1", expires } });
     expect(reading.ok && reading.keyring.find("sk_live_a")?.expiresAt).toBe(Date.parse(at));
-  });
-
-  it("uses SHA-256", () => {
-    expect(hashOf("sk_live_x")).toBe(digestOf("sk_live_x"));
   });
 });
 
@@ -163,16 +108,5 @@ describe("the text of a key file", () => {
   it("may hold braces, colons and quotes in its strings", () => {
     const text = String.raw`{"sk_live_a": {"tier": "tier1", "user": "{\"a\":1}", "org": "a: b"}}`;
     expect(parseKeyring(text, "keys.json")).toMatchObject({ ok: true });
-  });
-});
-
-describe("a tier", () => {
-  it("allows itself and every lower tier", () => {
-    const open = TIERS.map((held) => TIERS.filter((required) => allows(held, required)));
-    expect(open).toEqual([["tier0"], ["tier0", "tier1"], ["tier0", "tier1", "tier2"], [...TIERS]]);
-  });
-
-  it.each(["tier4", "TIER1", "", null, 1, "__proto__", "toString"])("is not %j", (text) => {
-    expect(isTier(text)).toBe(false);
   });
 });

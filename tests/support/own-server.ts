@@ -2,13 +2,13 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, open, rm } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { stopped } from "../../scripts/clickhouse/start-clickhouse.js";
 import { atEnd } from "./at-end.js";
+import { freePort } from "./port.js";
 import { findBinaries, program } from "../../runtime/embedded/binaries.js";
 import { type Cluster, createCluster, dataArguments, SUPERUSER } from "../../runtime/embedded/cluster.js";
 
@@ -169,17 +169,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
 
 function isAlive(pid: number): boolean {
   return parentOf(pid) !== null;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
 }
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

@@ -1,5 +1,7 @@
-import { spawnSync } from "node:child_process";
+import { type ChildProcess, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { describe } from "vitest";
+import { atEnd } from "./at-end.js";
 
 /**
  * A suite that needs a program of the system. Where it is missing the suite is skipped, which vitest reports with the
@@ -12,4 +14,13 @@ export function describeWith(program: string, name: string, suite: () => void): 
     console.warn(`SKIPPED: ${name}: ${program} is not installed (apt-get install ${program}).`);
     describe.skip(`${name} (${program} is not installed)`, suite);
   }
+}
+
+/** Ends a program with the test, or the file, also one that has ended by then. */
+export function stopAtEnd(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): void {
+  const exited = once(child, "exit");
+  atEnd(async () => {
+    child.kill(signal);
+    await exited;
+  });
 }

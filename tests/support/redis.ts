@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { Redis } from "ioredis";
 import { atEnd } from "./at-end.js";
 import { programPath } from "./needs.js";
 import { ownFolder } from "./service.js";
+import { freePort } from "./port.js";
 
 /** A real Redis of a test's own, on a free port. */
 export interface RedisProcess {
@@ -68,13 +68,4 @@ async function spawnRedis(port: number, folder: string, password: string): Promi
     await Promise.race([once(child.stdout, "data"), once(child, "exit")]);
   }
   return child;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -18,7 +18,7 @@ const KINDS = ["cut", "kill", "leave", "timeout"] as const;
 type Fault = (typeof KINDS)[number];
 
 /** Faults of a run, a quarter of each kind. */
-const FAULTS = Number(process.env["FAULTS"] ?? 120);
+const FAULTS = Number(process.env["FAULTS"] ?? 60);
 
 /** Names that our statements have, and names that look like parts of them. */
 const HOSTILE = [
@@ -94,14 +94,15 @@ function passInPieces(database: Socket, client: Socket, size: () => number): voi
   });
 }
 
-it.each([1, 2, 3, 5, 7])("rows are the same in pieces of %i bytes, in every format", async (size) => {
-  const proxy = await proxyOf(databaseUrl, (client, connect) => passInPieces(connect(), client, () => size));
+it("rows are the same in pieces of one to seven bytes, in every format", async () => {
+  const size = () => 1 + Math.floor(Math.random() * 7);
+  const proxy = await proxyOf(databaseUrl, (client, connect) => passInPieces(connect(), client, size));
   const [whole, cut] = [open(), open(proxy.url)];
   const sort = [["id", "ASC"]] as const;
   const selection: Selection = {
     ...ALL,
     sort,
-    page: { limit: size < 3 ? 12 : 60, offset: 0, lookAhead: true },
+    page: { limit: 12, offset: 0, lookAhead: true },
   };
   for (const format of [
     "json",

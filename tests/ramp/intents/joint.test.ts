@@ -14,7 +14,8 @@ import type { NewConnection } from "../../../runtime/ramp/operator/integrations.
 import { amountOf } from "../providers/conformance/modes.js";
 import { ownBalancer } from "../support/balancer.js";
 import { cardOnramp, ownCardProvider } from "../support/card-provider.js";
-import { freePort, startProcess } from "../support/processes.js";
+import { startProcess } from "../support/processes.js";
+import { freePort } from "../../support/port.js";
 import { ownReceiver } from "../support/receiver.js";
 import { deliveredEvents, expireClaims, insist, projectWithWebhook } from "../support/recovery.js";
 import { eventually, made, onramp, ownDatabase, ownerRows } from "../support/world.js";

@@ -5,7 +5,6 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { createServer } from "node:net";
 
 /** Where Node finds the runtime's own dependencies; ignored by Git, and no part of its package. */
 const BUNDLES = fileURLToPath(
@@ -79,13 +78,4 @@ export async function startProcess(
       await gone;
     },
   };
-}
-
-/** A port that nothing listens on now. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,15 +1,13 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { atEnd } from "../../support/at-end.js";
 import { openPostgres } from "../../../runtime/warehouse/postgres/engine.js";
 import type { Selection } from "../../../runtime/model/query.js";
 import type { Rows, Warehouse } from "../../../runtime/warehouse/warehouse.js";
 import { databaseUrl, ownSchema, query } from "../../support/database.js";
 import { freePort } from "../../support/port.js";
-import { describeWith } from "../../support/program.js";
+import { describeWith, stopAtEnd } from "../../support/program.js";
 import { asText, queryContext } from "../../support/query-context.js";
 import { ownFolder } from "../../support/service.js";
 
@@ -41,10 +39,8 @@ unix_socket_dir =\nauth_type = plain\nauth_file = ${folder}/users.txt\npool_mode
   );
   const isRoot = process.getuid?.() === 0;
   const bouncer = spawn("pgbouncer", [...(isRoot ? ["-u", "nobody"] : []), join(folder, "pgbouncer.ini")]);
-  atEnd(async () => {
-    bouncer.kill("SIGTERM");
-    await once(bouncer, "exit");
-  });
+  // From 1.23 on SIGTERM waits for its clients.
+  stopAtEnd(bouncer, "SIGQUIT");
   return `postgres://${username}:${password}@127.0.0.1:${String(port)}${pathname}`;
 }
 
