@@ -62,7 +62,7 @@ function runHere(cluster: Cluster, name: "initdb" | "pg_ctl", args: readonly str
 /**
  * Starts the server; rejects with EADDRINUSE while another process starts it. The lock is a loopback port made from the
  * folder's name, which the system frees when the process ends: of two starts at once after a crash each would delete the
- * other's `postmaster.pid`. The server prefers the next port.
+ * other's `postmaster.pid`, and of three first starts at once all failed without it. The server prefers the next port.
  */
 export async function startAlone(cluster: Cluster): Promise<void> {
   const digest = createHash("sha256").update(cluster.directory).digest();

@@ -1,4 +1,4 @@
-import { UsageCounter } from "./usage-counter.js";
+import { UsageCounter, type UsageRow } from "./usage-counter.js";
 import type { Logger } from "../http/logger.js";
 import { isDenied, type UsageLine, UsageTable } from "./usage-table.js";
 
@@ -37,6 +37,8 @@ export class Usage {
   readonly #timer: NodeJS.Timeout;
   #writing: Promise<void> = Promise.resolve();
   #isFailing = false;
+  /** Requests of rows that did not fit. */
+  #lost = 0;
 
   constructor(options: UsageOptions) {
     this.#options = options;
@@ -54,7 +56,7 @@ export class Usage {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#flush();
-    const lost = this.counter.take().reduce((sum, { requests }) => sum + requests, 0);
+    const lost = this.#lost + requestsOf(this.counter.take());
     if (lost > 0) this.#options.log.warn({ requests: lost }, "usage of these requests was not written");
     await this.#table.close();
   }
@@ -75,10 +77,15 @@ export class Usage {
       this.#isFailing = false;
     } catch (error) {
       for (const row of rows.slice(0, MAX_WAITING)) this.counter.add(row);
+      this.#lost += requestsOf(rows.slice(MAX_WAITING));
       // A lasting failure is logged once.
       if (!this.#isFailing)
         log.warn({ err: error, ...(isDenied(error) && { grant: WRITE_GRANT }) }, NOT_WRITTEN);
       this.#isFailing = true;
     }
   }
+}
+
+function requestsOf(rows: readonly UsageRow[]): number {
+  return rows.reduce((sum, { requests }) => sum + requests, 0);
 }
