@@ -169,7 +169,7 @@ describe.skipIf(!isThere)("/explore", () => {
     await page.getByRole("button", { name: "Download CSV" }).click();
     const file = await download;
     expect(file.suggestedFilename()).toBe("geo-places.csv");
-    expect(readFileSync(await file.path(), "utf8")).toBe("\ufeffcity,n\r\nParis,1\r\n");
+    expect(readFileSync(await file.path(), "utf8")).toBe('\ufeffcity,n\r\n"Paris",1\r\n');
     await page.getByLabel("n", { exact: true }).fill("soon");
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByRole("alert").waitFor();
