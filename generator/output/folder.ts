@@ -135,7 +135,7 @@ function write(out: string, fresh: FileSet, drift: readonly Drift[]): void {
   const staged = new Map<string, string>();
   try {
     for (const folder of [".", ...foldersOf([...stale, ...written])]) {
-      fs.mkdirSync(join(out, folder), { recursive: true });
+      makeFolder(join(out, folder));
       fs.accessSync(join(out, folder), fs.constants.W_OK);
     }
     for (const file of written) {
@@ -151,6 +151,13 @@ function write(out: string, fresh: FileSet, drift: readonly Drift[]): void {
   for (const [temporary, file] of staged) fs.renameSync(temporary, file);
   for (const file of stale) fs.rmSync(join(out, file), { force: true });
   removeEmpty(out, stale);
+}
+
+/** Step by step: Node's `recursive` never returns where a parent refuses to have children, as `/proc` does. */
+function makeFolder(path: string): void {
+  if (fs.statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+  if (dirname(path) !== path) makeFolder(dirname(path));
+  fs.mkdirSync(path);
 }
 
 function foldersOf(files: readonly string[]): readonly string[] {

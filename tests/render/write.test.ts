@@ -132,6 +132,16 @@ describe("several processes that write one folder at the same time", () => {
 });
 
 describe("a fault while writing", () => {
+  it.skipIf(process.platform !== "linux")("is a folder that refuses to have children", () => {
+    const update = updateFolder(files({ "index.ts": "1" }), { out: "/proc/x/y" });
+    expect(update).toMatchObject({
+      ok: false,
+      problems: [
+        expect.stringMatching(/^Cannot write the folder \/proc\/x\/y: ENOENT: .*\. Nothing was changed\.$/),
+      ],
+    });
+  });
+
   it("clears what a killed process left", () => {
     const folder = ownFolder();
     writeFileSync(join(folder, ".0123456789abcdef.tmp"), marked("unfinished"));
