@@ -38,6 +38,10 @@ const EXPECTED: readonly (readonly [finding: RegExp, reason: string])[] = [
     "No text of PostgreSQL holds it. A pattern at every text parameter would say so, and no client needs to be told.",
   ],
   [
+    /^ST202 [^]*Parameter 'direction' must be one of: /,
+    "Its values are accepted in any letter case: no `enum` states that, the description does.",
+  ],
+  [
     /^ST(103|201) [^]*\[431\]/,
     "The target is too long for the HTTP server, before any endpoint is known: no operation documents it.",
   ],
