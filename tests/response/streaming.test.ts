@@ -180,7 +180,7 @@ describe("an answer of any length", () => {
 
 describe.skipIf(process.platform !== "linux")("a million rows", () => {
   // ClickHouse sends a megabyte at a time, which Node frees later than it reads.
-  const bound = byEngine({ postgres: 64, clickhouse: 128 });
+  const bound = byEngine({ postgres: 32, clickhouse: 128 });
 
   it(
     `take no more than ${String(bound)} MB above an idle server, read fast or slowly`,
