@@ -4,12 +4,12 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { beforeAll, expect, it, vi } from "vitest";
+import { beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { needs } from "../support/needs.js";
 import { freePort } from "../support/port.js";
-import { describeWith, stopAtEnd } from "../support/program.js";
+import { describeWith, stopOf } from "../support/program.js";
 import { KEYS, ownFolder, serveManifest } from "../support/service.js";
 
 /** Rows until the database fails: enough that many have been sent by then. 44 bytes each. */
@@ -24,7 +24,7 @@ const model = (name: string) => ({ name, schema, tags: ["production", "big", `ap
 const manifest = manifestOf([model("rows"), model("failing")]);
 
 /** nginx in front of a service, with nothing configured but its address: it speaks HTTP/1.0 to the service. */
-async function startNginx(upstream: string): Promise<string> {
+async function startNginx(upstream: string): Promise<{ url: string; stop: () => Promise<void> }> {
   const folder = ownFolder();
   chmodSync(folder, 0o777);
   const port = await freePort();
@@ -40,10 +40,10 @@ async function startNginx(upstream: string): Promise<string> {
   );
   const nginx = spawn("nginx", ["-p", folder, "-c", "nginx.conf", "-e", join(folder, "error.log")]);
   // SIGQUIT would wait for its connections.
-  stopAtEnd(nginx);
+  const stop = stopOf(nginx);
   const url = `http://127.0.0.1:${String(port)}`;
   await vi.waitFor(() => fetch(`${url}/health`), { timeout: 10_000 });
-  return url;
+  return { url, stop };
 }
 
 /** Whether a client takes the body for complete. */
@@ -69,7 +69,9 @@ const CASES = FORMATS.flatMap((format) => ENCODINGS.map((encoding) => [format, e
 describeWith("nginx", "a stream through nginx in its default configuration", () => {
   let url = "";
   beforeAll(async () => {
-    url = await startNginx(await serveManifest(manifest));
+    const nginx = await startNginx(await serveManifest(manifest));
+    url = nginx.url;
+    return nginx.stop;
   });
 
   it.each(CASES)("is complete as %s, %s", async (accept, encoding) => {
@@ -100,7 +102,8 @@ async function outcomeFor(url: string, flags: readonly string[]): Promise<string
 describeWith("nginx", "a stream that the database cuts", () => {
   it("never looks complete, at any speed of its reader, directly or through nginx, cached or not", async () => {
     const direct = await serveManifest(manifest, { DATABASE_STREAM_POOL_SIZE: "20" });
-    const proxied = await startNginx(direct);
+    const { url: proxied, stop } = await startNginx(direct);
+    onTestFinished(stop);
     const targets = [
       [direct, "--http1.0"],
       [direct, "--http1.1"],

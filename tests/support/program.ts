@@ -1,7 +1,6 @@
 import { type ChildProcess, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { describe } from "vitest";
-import { atEnd } from "./at-end.js";
 
 /**
  * A suite that needs a program of the system. Where it is missing the suite is skipped, which vitest reports with the
@@ -16,11 +15,11 @@ export function describeWith(program: string, name: string, suite: () => void): 
   }
 }
 
-/** Ends a program with the test, or the file, also one that has ended by then. */
-export function stopAtEnd(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): void {
+/** Ends a program, also one that has ended by then. For `beforeAll` to return: `atEnd` does nothing within it. */
+export function stopOf(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): () => Promise<void> {
   const exited = once(child, "exit");
-  atEnd(async () => {
+  return async () => {
     child.kill(signal);
     await exited;
-  });
+  };
 }

@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { beforeAll, expect, it, vi } from "vitest";
 import { openPostgres } from "../../../runtime/warehouse/postgres/engine.js";
 import type { Selection } from "../../../runtime/model/query.js";
 import type { Rows, Warehouse } from "../../../runtime/warehouse/warehouse.js";
 import { databaseUrl, ownSchema, query } from "../../support/database.js";
 import { freePort } from "../../support/port.js";
-import { describeWith, stopAtEnd } from "../../support/program.js";
+import { describeWith, stopOf } from "../../support/program.js";
 import { asText, queryContext } from "../../support/query-context.js";
 import { ownFolder } from "../../support/service.js";
 
@@ -23,7 +23,7 @@ const schema = await ownSchema(`
 const SESSIONS = 3;
 
 /** PgBouncer in transaction mode, in front of the database. */
-async function startPgBouncer(): Promise<string> {
+async function startPgBouncer(): Promise<{ url: string; stop: () => Promise<void> }> {
   const folder = ownFolder();
   chmodSync(folder, 0o777);
   const { hostname, port: databasePort, username, password, pathname } = new URL(databaseUrl);
@@ -40,8 +40,8 @@ unix_socket_dir =\nauth_type = plain\nauth_file = ${folder}/users.txt\npool_mode
   const isRoot = process.getuid?.() === 0;
   const bouncer = spawn("pgbouncer", [...(isRoot ? ["-u", "nobody"] : []), join(folder, "pgbouncer.ini")]);
   // From 1.23 on SIGTERM waits for its clients.
-  stopAtEnd(bouncer, "SIGQUIT");
-  return `postgres://${username}:${password}@127.0.0.1:${String(port)}${pathname}`;
+  const stop = stopOf(bouncer, "SIGQUIT");
+  return { url: `postgres://${username}:${password}@127.0.0.1:${String(port)}${pathname}`, stop };
 }
 
 describeWith("pgbouncer", "behind a pooler in transaction mode", () => {
@@ -59,11 +59,14 @@ describeWith("pgbouncer", "behind a pooler in transaction mode", () => {
     );
 
   beforeAll(async () => {
-    const url = await startPgBouncer();
+    const { url, stop } = await startPgBouncer();
     warehouse = openPostgres({ url, statementTimeoutMs: 12_345, warn: () => undefined });
     await vi.waitFor(() => expect(warehouse.isReachable()).resolves.toBe(true), { timeout: 10_000 });
+    return async () => {
+      await warehouse.close();
+      await stop();
+    };
   });
-  afterAll(() => warehouse.close());
 
   const numbersFrom = (first: number): Selection => ({
     conditions: [{ column: "i", operator: "=", value: String(first) } as Selection["conditions"][number]],
