@@ -121,6 +121,19 @@ describe("an unreachable database", () => {
       { msg: "usage of these requests was not written", requests: 12 },
     ]);
   });
+
+  it("keeps the counts of 20,000 routes, and the log has the number of all that are lost", async () => {
+    const url = await ownDatabase();
+    const proxy = await brokenProxy(url);
+    const kept = keep(proxy.url, 10);
+    for (let i = 0; i < 20_100; i++)
+      kept.usage.counter.count(observation({ route: `/v1/shop/${String(i)}` }));
+    await expect.poll(() => kept.log.length).toBe(1);
+    proxy.repair();
+    await kept.usage.close();
+    expect(await requestsRecorded(url)).toBe(20_000);
+    expect(kept.log.at(-1)).toMatchObject({ msg: "usage of these requests was not written", requests: 100 });
+  });
 });
 
 describe("a role that may not write", () => {
