@@ -3,52 +3,31 @@ import { CommanderError, Help, type Option } from "commander";
 import { CliCommand, EXIT, type Exit, print } from "./commands/command.js";
 import { messageOf } from "@routewright/runtime/model";
 
-/** Loads a command's code and gives the function that declares its options and action. */
-type Load = () => Promise<(command: CliCommand) => void>;
+/** A command's module: it declares the command's options and its action. */
+type Load = () => Promise<{ readonly configure: (command: CliCommand) => void }>;
 
 /** Every command: its description and its code. */
 const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>> = {
   init: [
     "set up a repository: config file, npm scripts, pipeline, container files",
-    async () => (await import("./commands/init.js")).configureInit,
+    () => import("./commands/init.js"),
   ],
-  generate: [
-    "write handlers and OpenAPI for every published model",
-    async () => (await import("./commands/generate.js")).configureGenerate,
-  ],
+  generate: ["write handlers and OpenAPI for every published model", () => import("./commands/generate.js")],
   diff: [
     "report changes between two catalogues that affect API consumers",
-    async () => (await import("./commands/diff.js")).configureDiff,
+    () => import("./commands/diff.js"),
   ],
-  lint: [
-    "report what will trouble consumers or operators of the API",
-    async () => (await import("./commands/lint.js")).configureLint,
-  ],
-  verify: [
-    "compare the catalogue with the live database",
-    async () => (await import("./commands/verify.js")).configureVerify,
-  ],
-  watch: [
-    "regenerate whenever the manifest changes",
-    async () => (await import("./commands/watch.js")).configureWatch,
-  ],
-  serve: ["serve a generated folder", async () => (await import("./commands/serve.js")).configureServe],
-  keys: [
-    "manage API keys, which are stored hashed",
-    async () => (await import("./commands/keys.js")).configureKeys,
-  ],
-  usage: [
-    "report the usage that servers have written to the database",
-    async () => (await import("./commands/usage.js")).configureUsage,
-  ],
+  lint: ["report what will trouble consumers or operators of the API", () => import("./commands/lint.js")],
+  verify: ["compare the catalogue with the live database", () => import("./commands/verify.js")],
+  watch: ["regenerate whenever the manifest changes", () => import("./commands/watch.js")],
+  serve: ["serve a generated folder", () => import("./commands/serve.js")],
+  keys: ["manage API keys, which are stored hashed", () => import("./commands/keys.js")],
+  usage: ["report the usage that servers have written to the database", () => import("./commands/usage.js")],
   ramp: [
     "set up the ramp: organizations, projects, providers, identity providers, webhooks, keys",
-    async () => (await import("./commands/ramp.js")).configureRamp,
+    () => import("./commands/ramp.js"),
   ],
-  config: [
-    "print the value in force of each setting",
-    async () => (await import("./commands/print-config.js")).configureConfig,
-  ],
+  config: ["print the value in force of each setting", () => import("./commands/print-config.js")],
 };
 
 /** Runs the command line and returns its exit code. */
@@ -76,7 +55,7 @@ export async function programFor(called: string | undefined): Promise<CliCommand
   for (const [name, [summary, load]] of Object.entries(COMMANDS)) {
     const command = program.command(name);
     command.description(summary);
-    if (name === called) (await load())(command);
+    if (name === called) (await load()).configure(command);
   }
   return program;
 }

@@ -23,6 +23,11 @@ export interface CommandResult {
   readonly errors?: readonly string[];
 }
 
+/** The result of a command that did nothing, and why. */
+export function failure(...errors: readonly string[]): CommandResult {
+  return { exit: EXIT.error, errors };
+}
+
 /** A command whose action returns a `CommandResult`. Its subcommands are of the same class. */
 export class CliCommand extends Command {
   declare readonly commands: readonly CliCommand[];
@@ -129,7 +134,7 @@ export async function withSettings(
   check?: VariableCheck,
 ): Promise<CommandResult> {
   const reading = await readSettings({ ...flags, out: flags.out ?? flags.generated }, check);
-  if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
+  if (!reading.ok) return failure(...reading.problems);
   return action(reading.settings);
 }
 
@@ -140,9 +145,7 @@ export function withManifest(
 ): Promise<CommandResult> {
   return withSettings(flags, (settings) => {
     const { manifest } = settings;
-    return manifest === null
-      ? { exit: EXIT.error, errors: [NO_MANIFEST] }
-      : action({ ...settings, manifest });
+    return manifest === null ? failure(NO_MANIFEST) : action({ ...settings, manifest });
   });
 }
 

@@ -16,7 +16,7 @@ import { projectInRepository, readSource, redactedLocation } from "../manifest/s
 import { diffReport } from "../report/diff-report.js";
 import { renderReport } from "../report/render-report.js";
 import { type Format, FORMATS } from "../report/report.js";
-import { type CliCommand, type CommandResult, EXIT, OPTIONS, withSettings } from "./command.js";
+import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
 
 export interface DiffOptions extends RevisionOptions {
   /** Revisions as `readRevision` takes them. */
@@ -41,7 +41,7 @@ type Flags = Pick<DiffOptions, "format" | "failOn" | "accept" | "catalog"> & {
   readonly generated?: string;
 };
 
-export function configureDiff(command: CliCommand): void {
+export function configure(command: CliCommand): void {
   command
     .argument("<base>", "a manifest (file or URL), a generated folder, or git:<ref>")
     .argument("<head>", "likewise")
@@ -85,7 +85,7 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
   const base = isIgnored ? { ...head, warnings: [`${read.problem} Nothing was compared.`] } : read;
   if (!base.ok || !head.ok || !accept.ok) {
     const revisions = [base, head].flatMap((reading) => (reading.ok ? [] : [reading.problem]));
-    return { exit: EXIT.error, errors: [...new Set([...revisions, ...(accept.ok ? [] : accept.problems)])] };
+    return failure(...new Set([...revisions, ...(accept.ok ? [] : accept.problems)]));
   }
   const changes = compareCatalogues(
     base.catalogue,

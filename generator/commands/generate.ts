@@ -10,7 +10,7 @@ import type { Manifest } from "../manifest/manifest.js";
 import { updateFolder } from "../output/folder.js";
 import { type FileSet, render } from "../render/render.js";
 import { type GenerateReport, type MovedSchema, reportJson, reportText } from "../report/generate-report.js";
-import { type CliCommand, type CommandResult, EXIT, OPTIONS, withManifest } from "./command.js";
+import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManifest } from "./command.js";
 
 export interface GenerateOptions {
   /** File or http(s) address of dbt's manifest.json. */
@@ -34,7 +34,7 @@ export interface GenerateOptions {
 type Flags = Omit<GenerateOptions, "manifest" | "out" | "defaultTier" | "title"> &
   Partial<Pick<GenerateOptions, "manifest" | "out">>;
 
-export function configureGenerate(command: CliCommand): void {
+export function configure(command: CliCommand): void {
   command
     .addOption(OPTIONS.manifest())
     .addOption(OPTIONS.catalog())
@@ -54,13 +54,13 @@ export function configureGenerate(command: CliCommand): void {
 /** `routewright generate`: the manifest rendered into the folder, or compared with it. */
 export async function generate(options: GenerateOptions): Promise<CommandResult> {
   const reading = await readModels(options.manifest, options.catalog);
-  if (!reading.ok) return { exit: EXIT.error, errors: [reading.problem] };
+  if (!reading.ok) return failure(reading.problem);
   const catalogue = catalogueOf(reading.manifest, options);
   const files = render(catalogue, options);
   const before = catalogueIn(options.out, files);
   const schemas = movedSchemas(before, catalogue);
   const update = updateFolder(files, options);
-  if (!update.ok) return { exit: EXIT.error, errors: update.problems };
+  if (!update.ok) return failure(...update.problems);
   const warnings = [...reading.manifest.warnings, ...lostVersions(before, catalogue, reading.manifest)];
   const report = { ...options, warnings, catalogue, drift: update.drift, schemas };
   const output = options.json ? reportJson(report) : reportText(report);

@@ -9,7 +9,7 @@ import { DEFAULTS, readConfig } from "../config.js";
 import { objectOr } from "../manifest/json.js";
 import { readManifest } from "../manifest/manifest.js";
 import { type Failure, isAddress } from "../manifest/source.js";
-import { type CliCommand, type CommandResult, EXIT } from "./command.js";
+import { type CliCommand, type CommandResult, EXIT, failure } from "./command.js";
 import { DOCKER_FILES, packageJson, planOf, readText, type Step } from "./init/plan.js";
 
 const CI = ["github", "gitlab", "none"] as const;
@@ -26,7 +26,7 @@ interface Flags {
   readonly yes: boolean;
 }
 
-export function configureInit(command: CliCommand): void {
+export function configure(command: CliCommand): void {
   command
     .option(
       "--manifest <file or URL>",
@@ -64,14 +64,14 @@ export function configureInit(command: CliCommand): void {
 /** `routewright init`: makes a repository with a dbt project ready. No file is overwritten. */
 async function init(given: Flags): Promise<CommandResult> {
   const reading = await readConfig();
-  if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
+  if (!reading.ok) return failure(...reading.problems);
   const found = findManifests();
   const flags =
     !given.yes && process.stdin.isTTY ? await prompted(given, found, reading.file !== null) : given;
   const manifest = flags.manifest ?? reading.config.manifest ?? (found.length === 1 ? found[0] : undefined);
-  if (manifest === undefined) return { exit: EXIT.error, errors: [noManifest(found)] };
+  if (manifest === undefined) return failure(noManifest(found));
   const facts = await factsOf(manifest, flags.manifest !== undefined);
-  if (!facts.ok) return { exit: EXIT.error, errors: [facts.problem] };
+  if (!facts.ok) return failure(facts.problem);
   const { catalog, title, defaultTier, schema: schemas, ci = "none", docker = "none" } = flags;
   const out = reading.config.out ?? flags.out ?? DEFAULTS.out;
   const config = { manifest, catalog, out, title, defaultTier, ...(schemas && { schemas }) };

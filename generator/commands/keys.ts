@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { readSettings } from "../config.js";
 import { readRevision } from "../diff/revision.js";
 import { closest, formatValue } from "../manifest/strings.js";
-import { type CliCommand, EXIT, type CommandResult } from "./command.js";
+import { type CliCommand, EXIT, type CommandResult, failure } from "./command.js";
 
 const TAKES_EFFECT = "A running server reads the file within 5 seconds.";
 
@@ -15,7 +15,7 @@ interface Flags extends Omit<StoredKey, "id" | "allowed" | "created"> {
   readonly json: boolean;
 }
 
-export function configureKeys(command: CliCommand): void {
+export function configure(command: CliCommand): void {
   const file = new Option("--file <file>", "the key file").env("API_KEYS_FILE").default("./api_keys.json");
   command
     .command("create")
@@ -59,7 +59,7 @@ function onFile<Args extends readonly unknown[]>(
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === undefined) throw error;
-      return failed(
+      return failure(
         `Cannot read or write the key file ${fileOf(...args)} (${code}): name another with --file or API_KEYS_FILE.`,
       );
     }
@@ -76,11 +76,11 @@ async function createKey({
   expires,
   allow: allowed,
 }: Flags): Promise<CommandResult> {
-  if (user.trim() === "") return failed("--user is empty: name the user of the key.");
+  if (user.trim() === "") return failure("--user is empty: name the user of the key.");
   const unknown = await unknownNames(allowed ?? []);
-  if (unknown.length > 0) return { exit: EXIT.error, errors: unknown };
+  if (unknown.length > 0) return failure(...unknown);
   const added = addKey(file, { user, tier, org, ...(expires && { expires }), ...(allowed && { allowed }) });
-  if (!added.ok) return failed(added.problem);
+  if (!added.ok) return failure(added.problem);
   const { key, id } = added.value;
   if (json) return { exit: EXIT.ok, output: `${JSON.stringify({ key })}\n` };
   const notes = [`Stored hashed in ${file} as ${id}. The key is shown once: store it now.`, TAKES_EFFECT];
@@ -111,7 +111,7 @@ async function unknownNames(names: readonly string[]): Promise<readonly string[]
 /** `routewright keys list`: id, tier and user of each key. The file has no keys, only their hashes. */
 function listKeys({ file, json }: Pick<Flags, "file" | "json">): CommandResult {
   const keys = storedKeys(file);
-  if (!keys.ok) return failed(keys.problem);
+  if (!keys.ok) return failure(keys.problem);
   if (json) return { exit: EXIT.ok, output: `${JSON.stringify(keys.value, null, 2)}\n` };
   const rows = keys.value.map(({ id, tier, user, org, created = "", expires = "", allowed = [] }) => [
     id,
@@ -130,17 +130,13 @@ function listKeys({ file, json }: Pick<Flags, "file" | "json">): CommandResult {
 
 /** `routewright keys revoke`: removes a key by its id or the beginning of its id. */
 function revokeKey(id: string, { file }: Pick<Flags, "file">): CommandResult {
-  if (id.trim() === "") return failed("The id is empty. `routewright keys list` shows the ids.");
+  if (id.trim() === "") return failure("The id is empty. `routewright keys list` shows the ids.");
   const removed = removeKey(file, id);
-  if (!removed.ok) return failed(removed.problem);
+  if (!removed.ok) return failure(removed.problem);
   const [match, ...others] = removed.value;
   if (match === undefined)
-    return failed(`No key in ${file} has the id ${id}. \`routewright keys list\` shows the ids.`);
+    return failure(`No key in ${file} has the id ${id}. \`routewright keys list\` shows the ids.`);
   if (others.length > 0)
-    return failed(`The id ${id} matches ${String(removed.value.length)} keys: give more characters.`);
+    return failure(`The id ${id} matches ${String(removed.value.length)} keys: give more characters.`);
   return { exit: EXIT.ok, output: `Revoked ${match}.\n`, notes: [TAKES_EFFECT] };
-}
-
-function failed(problem: string): CommandResult {
-  return { exit: EXIT.error, errors: [problem] };
 }

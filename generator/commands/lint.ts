@@ -14,7 +14,7 @@ import type { Failure } from "../manifest/source.js";
 import { lintReport } from "../report/lint-report.js";
 import { renderReport } from "../report/render-report.js";
 import { type Format, FORMATS } from "../report/report.js";
-import { type CliCommand, type CommandResult, EXIT, OPTIONS, withManifest } from "./command.js";
+import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManifest } from "./command.js";
 
 export interface LintOptions {
   /** File or http(s) address of dbt's manifest.json. */
@@ -42,7 +42,7 @@ type Flags = Pick<LintOptions, "format" | "failOn"> &
     readonly missingBase: MissingBase;
   };
 
-export function configureLint(command: CliCommand): void {
+export function configure(command: CliCommand): void {
   command
     .addOption(OPTIONS.manifest())
     .addOption(OPTIONS.catalog())
@@ -70,11 +70,11 @@ export function configureLint(command: CliCommand): void {
 /** `routewright lint`: what in a manifest will trouble consumers or operators of its API. */
 export async function lint(options: LintOptions): Promise<CommandResult> {
   const reading = await readModels(options.manifest, options.catalog);
-  if (!reading.ok) return failure(reading);
+  if (!reading.ok) return failure(reading.problem);
   const { manifest } = reading;
   const result = lintManifest(manifest, options);
   const known = options.base === undefined ? null : await knownIn(options.base, manifest, options);
-  if (known?.ok === false) return failure(known);
+  if (known?.ok === false) return failure(known.problem);
   const findings =
     known === null ? result.findings : result.findings.filter((finding) => !known.isKnown(finding));
   const failed = shouldFail(findings, options.failOn);
@@ -87,10 +87,6 @@ export async function lint(options: LintOptions): Promise<CommandResult> {
     ),
     notes: [...manifest.warnings, ...(known?.warnings ?? [])].map((warning) => `warning: ${warning}`),
   };
-}
-
-function failure({ problem }: Failure): CommandResult {
-  return { exit: EXIT.error, errors: [problem] };
 }
 
 type Known =

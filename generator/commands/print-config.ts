@@ -3,7 +3,7 @@ import { redactedLocation } from "../manifest/source.js";
 import { visible } from "../manifest/strings.js";
 import { type CliCommand, type CommandResult, EXIT, withSettings } from "./command.js";
 
-export function configureConfig(command: CliCommand): void {
+export function configure(command: CliCommand): void {
   command
     .option("--json", "print JSON", false)
     .runs(({ json }: { json: boolean }) => withSettings({}, (settings) => config(settings, json)))

@@ -1,19 +1,27 @@
-import type { ReplayFilter } from "@routewright/runtime/ramp";
+import { readFileSync } from "node:fs";
+import { InvalidArgumentError } from "commander";
 import type { CliCommand } from "./command.js";
-import { collect, EXAMPLE_ID, type Flags, type Group, groupOf, text, integerBetween } from "./ramp/group.js";
-import { addFinance } from "./ramp/finance.js";
-import { addAudit, addIntentActions } from "./ramp/intent-actions.js";
-import { addProviders, addProviderTest, addSandbox } from "./ramp/providers.js";
+import {
+  type CommandContext,
+  EXAMPLE_ID,
+  type Flags,
+  type Group,
+  groupOf,
+  integerBetween,
+  text,
+} from "./ramp/group.js";
 import {
   addIdentityProviders,
   addOrganizations,
   addProjects,
   addSecrets,
   addTokens,
+  addWebhooks,
 } from "./ramp/projects.js";
+import { addProviders, addProviderTest, addSandbox } from "./ramp/providers.js";
 
 /** `routewright ramp …`: the set-up of the ramp on its database (runtime/ramp/docs/operations.md, Set-up). */
-export function configureRamp(command: CliCommand): void {
+export function configure(command: CliCommand): void {
   const group = (name: string, description: string): Group =>
     groupOf(command.command(name).description(description).helpEnd());
   addOrganizations(group("org", "organizations"));
@@ -28,9 +36,7 @@ export function configureRamp(command: CliCommand): void {
   addKeys(group("key", "keys that sign customer tokens"));
   addVault(group("vault", "the master key that encrypts secrets in the database"));
   addIntents(groupOf(command));
-  const intents = group("intent", "intents, their history, and what operators can do about them");
-  addIntent(intents);
-  addIntentActions(intents);
+  addIntent(group("intent", "intents, their history, and what operators can do about them"));
   addAudit(groupOf(command));
   addFinance(groupOf(command));
   addDoctor(groupOf(command));
@@ -44,91 +50,10 @@ export function configureRamp(command: CliCommand): void {
   );
 }
 
-function addWebhooks({ addForProject }: Group): void {
-  addForProject(
-    "add",
-    "add a receiver of events and print the signing secret once",
-    "--url https://shop.example/events",
-    ({ ramp, database, vault }, id, flags) => ramp.addWebhook(database, vault, id, addressOf(flags)),
-  )
-    .requiredOption("--url <url>", "the receiver's address")
-    .option("--allow-private", "allow private addresses", false)
-    .option(...CONCURRENCY)
-    .option(...EVENTS);
-  addForProject(
-    "set",
-    "change a receiver's address; pending events go to the new one",
-    `--webhook ${EXAMPLE_ID} --url https://shop.example/events`,
-    ({ ramp, database }, id, flags) =>
-      ramp.setWebhook(database, id, { ...addressOf(flags), webhookId: text(flags, "webhook") }),
-  )
-    .requiredOption("--url <url>", "the receiver's address")
-    .requiredOption("--webhook <id>", "the webhook's id")
-    .option("--allow-private", "allow private addresses", false)
-    .option(...CONCURRENCY)
-    .option(...EVENTS);
-  addForProject("list", "list receivers", "", ({ ramp, database }, id) =>
-    ramp.listRecords(database, "webhooks", id),
-  );
-  addForProject("delete", "delete a receiver", `--webhook ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
-    ramp.deleteWebhook(database, id, text(flags, "webhook")),
-  ).requiredOption("--webhook <id>", "the webhook's id");
-  addForProject(
-    "rotate-secret",
-    "print a new signing secret once; both secrets sign until the overlap ends",
-    `--webhook ${EXAMPLE_ID} --overlap-hours 48`,
-    ({ ramp, database, vault }, id, flags) =>
-      ramp.rotateWebhookSecret(database, vault, id, {
-        webhookId: text(flags, "webhook"),
-        overlapHours: Number(flags["overlapHours"]),
-      }),
-  )
-    .requiredOption("--webhook <id>", "the webhook's id")
-    .option("--overlap-hours <hours>", "how long the old secret signs too", integerBetween(0, 720), 24);
-  addForProject(
-    "replay",
-    "deliver events again; default: the exhausted ones",
-    "--since 2026-06-01T00:00:00Z --status EXHAUSTED",
-    ({ ramp, database }, id, flags) => ramp.replayWebhooks(database, id, flags as ReplayFilter),
-  )
-    .option("--event <id>", "one event")
-    .option("--since <time>", "events from this time on")
-    .option("--until <time>", "events up to this time")
-    .option("--status <status>", "PENDING, DELIVERED or EXHAUSTED");
-}
-
-const addressOf = (flags: Flags) => ({
-  url: text(flags, "url"),
-  allowPrivate: flags["allowPrivate"] === true,
-  concurrency: flags["concurrency"] as number | undefined,
-  eventTypes: flags["event"] as readonly string[] | undefined,
-});
-
-const CONCURRENCY = [
-  "--concurrency <number>",
-  "deliveries at a time; 10 unless set",
-  integerBetween(1, 100),
-] as const;
-
-const EVENTS = [
-  "--event <type>",
-  "a type of events that it gets; repeatable, default: all",
-  collect,
-] as const;
-
 function addIntents({ add }: Group): void {
   add("intents", "list intents that need attention, with the reason", "--stuck", ({ ramp, database }) =>
     ramp.listStuckIntents(database),
   ).requiredOption("--stuck", "intents whose state stays unclear");
-}
-
-function addIntent({ add }: Group): void {
-  add(
-    "show",
-    "show an intent with its history",
-    `--intent ${EXAMPLE_ID}`,
-    ({ ramp, database, vault }, flags) => ramp.showIntent(database, vault, text(flags, "intent")),
-  ).requiredOption("--intent <id>", "the intent's id");
 }
 
 /** `routewright ramp doctor`: exit 1 when a check fails. */
@@ -169,4 +94,145 @@ function addVault({ add }: Group): void {
     "",
     ({ ramp, database, vault }) => ramp.rotateVault(database, vault),
   );
+}
+
+const INTENT = ["--intent <id>", "the intent's id"] as const;
+const NOTE = ["--note <text>", "why; recorded with your name"] as const;
+
+/** What operators can do about an intent; each action is recorded (runtime/ramp/docs/operations.md). */
+function addIntent({ add }: Group): void {
+  add(
+    "show",
+    "show an intent with its history",
+    `--intent ${EXAMPLE_ID}`,
+    ({ ramp, database, vault }, flags) => ramp.showIntent(database, vault, text(flags, "intent")),
+  ).requiredOption(...INTENT);
+  const example = `--intent ${EXAMPLE_ID} --note "ticket 4711"`;
+  add(
+    "poll",
+    "look an intent up at its provider now; a running server does it",
+    example,
+    ({ ramp, database }, flags) => ramp.pollIntent(database, text(flags, "intent")),
+  )
+    .requiredOption(...INTENT)
+    .option(...NOTE);
+  add("cancel", "cancel an intent, at its provider too", example, ({ ramp, database }, flags) =>
+    ramp.cancelIntent(database, text(flags, "intent")),
+  )
+    .requiredOption(...INTENT)
+    .requiredOption(...NOTE);
+  add(
+    "resolve",
+    "record how an intent ended that needs attention",
+    `${example} --as completed`,
+    ({ ramp, database }, flags) =>
+      ramp.resolveIntent(database, text(flags, "intent"), {
+        as: flags["as"] as "completed" | "failed",
+        note: text(flags, "note"),
+      }),
+  )
+    .requiredOption(...INTENT)
+    .requiredOption("--as <end>", "completed or failed", endOf)
+    .requiredOption(...NOTE);
+  add(
+    "refund",
+    "refund a payment, where the provider offers it; a running server does it",
+    `${example} --amount 10.00`,
+    ({ ramp, database }, flags) =>
+      ramp.refundIntent(database, text(flags, "intent"), {
+        amount: (flags["amount"] as string | undefined) ?? null,
+        reason: text(flags, "note"),
+      }),
+  )
+    .requiredOption(...INTENT)
+    .option("--amount <amount>", "in the source currency; default: what is left")
+    .requiredOption("--note <text>", "why; a repeated note is the same refund");
+}
+
+function endOf(given: string): string {
+  if (given !== "completed" && given !== "failed") throw new InvalidArgumentError("completed or failed.");
+  return given;
+}
+
+/** `routewright ramp audit`: who changed what, when and why. */
+function addAudit({ add }: Group): void {
+  add(
+    "audit",
+    "list what operators changed, newest first",
+    "--limit 20",
+    ({ ramp, database }, flags: Flags) =>
+      ramp.listAudit(database, { intentId: text(flags, "intent") || null, limit: Number(flags["limit"]) }),
+  )
+    .option("--intent <id>", "actions on this intent")
+    .option("--limit <number>", "at most so many", integerBetween(1, 1_000), 50);
+}
+
+/** The project of `--project`; null without the flag. */
+async function projectOrAll({ ramp, database }: CommandContext, flags: Flags) {
+  const project = text(flags, "project");
+  return project === "" ? ({ ok: true, value: null } as const) : ramp.findProject(database, project);
+}
+
+const periodOf = (flags: Flags) => ({
+  from: text(flags, "from") || null,
+  until: text(flags, "until") || null,
+});
+
+/** `ramp report`, `ramp balances` and `ramp reconcile` (runtime/ramp/docs/finance.md). */
+function addFinance({ add, addForProject }: Group): void {
+  const report = add(
+    "report",
+    "the journal by day, project, provider and currency",
+    "--from 2026-06-01 --until 2026-07-01 --format csv",
+    async (context, flags) => {
+      const { ramp, database } = context;
+      const id = await projectOrAll(context, flags);
+      if (!id.ok) return id;
+      const rows = await ramp.reportPostings(database, id.value, periodOf(flags));
+      if (!rows.ok || flags["format"] !== "csv") return rows;
+      return { csv: ramp.csvOf(rows.value) };
+    },
+  )
+    .option("--project <id>", "postings of this project")
+    .option("--format <format>", "text or csv; --json prints JSON", formatOf, "text");
+  const compare = addForProject(
+    "reconcile",
+    "compare a provider's statement with the ramp; exit 1 on differences",
+    "--provider coinway --statement june.csv",
+    ({ ramp, database }, id, flags) =>
+      ramp
+        .reconcile(database, id, {
+          ...periodOf(flags),
+          provider: text(flags, "provider"),
+          statement: readFileSync(text(flags, "statement"), "utf8"),
+        })
+        .then((result) =>
+          result.ok ? { ok: true, value: result.value.map((row) => ({ ok: false, ...row })) } : result,
+        ),
+  )
+    .requiredOption("--provider <code>", "the provider's code")
+    .requiredOption(
+      "--statement <file>",
+      "CSV with a column id and any of status, srcAmount, amountReceived, totalFee, refunded",
+    );
+  report
+    .option("--from <time>", "postings at or after this time")
+    .option("--until <time>", "postings before this time");
+  compare
+    .option("--from <time>", "payments at or after this time, by the provider's date where it names one")
+    .option("--until <time>", "payments before this time");
+  add(
+    "balances",
+    "what is on each account of the journal now, amounts under attention by their reason",
+    "--json",
+    async (context, flags) => {
+      const id = await projectOrAll(context, flags);
+      return id.ok ? context.ramp.listBalances(context.database, id.value) : id;
+    },
+  ).option("--project <id>", "accounts of this project");
+}
+
+function formatOf(given: string): string {
+  if (given !== "text" && given !== "csv") throw new InvalidArgumentError("text or csv.");
+  return given;
 }

@@ -5,7 +5,7 @@ import { messageOf } from "@routewright/runtime/model";
 import { InvalidArgumentError, Option } from "commander";
 import { closest } from "../manifest/strings.js";
 import type { Settings } from "../config.js";
-import { type CliCommand, EXIT, type CommandResult, withSettings } from "./command.js";
+import { type CliCommand, EXIT, type CommandResult, failure, withSettings } from "./command.js";
 import { serveHere, type ServeOptions, serveWithWorkers } from "./serve/servers.js";
 
 /** Each worker takes about 100 MB and its own database connections. */
@@ -20,7 +20,7 @@ interface Flags extends Pick<ServeOptions, "watch" | "workers" | "allowEdited"> 
   readonly only?: "data" | "ramp";
 }
 
-export function configureServe(command: CliCommand): void {
+export function configure(command: CliCommand): void {
   command
     .option("--generated <folder>", "the generated folder (default: `out` of the config file, or generated)")
     .option("--port <number>", "port of the data API (default: PORT or 8000)", parsePort)
@@ -85,12 +85,11 @@ function parseWorkers(text: string): number {
 async function serve(flags: Flags, settings: Settings): Promise<CommandResult> {
   const variables = withFlags(settings.variables, flags);
   const reading = readEnvironment(variables);
-  if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
+  if (!reading.ok) return failure(...reading.problems);
   const { environment, names } = reading;
   for (const detail of misspelledSettings(variables, [...names]))
     createLogger(environment.logLevel).warn({ detail }, "environment");
-  if (flags.watch && environment.manifest === null)
-    return { exit: EXIT.error, errors: [NO_MANIFEST_TO_WATCH] };
+  if (flags.watch && environment.manifest === null) return failure(NO_MANIFEST_TO_WATCH);
   const options = { ...flags, ...settings, generated: settings.out };
   return flags.workers === 1 || cluster.isWorker
     ? serveHere(options, environment)

@@ -7,7 +7,7 @@ import {
   type UsageQuery,
 } from "@routewright/runtime/server";
 import { visible } from "../manifest/strings.js";
-import { type CliCommand, type CommandResult, EXIT } from "./command.js";
+import { type CliCommand, type CommandResult, EXIT, failure } from "./command.js";
 import { withDatabase } from "./database.js";
 
 export interface UsageFlags {
@@ -17,7 +17,7 @@ export interface UsageFlags {
   readonly json: boolean;
 }
 
-export function configureUsage(command: CliCommand): void {
+export function configure(command: CliCommand): void {
   command
     .option("--since <date>", "first day, in UTC, such as 2026-01-31")
     .option("--key <id>", "one key, by its id or its first characters; none: callers without a key")
@@ -30,15 +30,15 @@ export function configureUsage(command: CliCommand): void {
 /** `routewright usage`: requests by key, route or day, as servers have written them to the database. */
 async function usage(flags: UsageFlags, variables: NodeJS.ProcessEnv): Promise<CommandResult> {
   const reading = readEnvironment(variables);
-  if (!reading.ok) return failed(reading.problems);
+  if (!reading.ok) return failure(...reading.problems);
   const { databaseUrl, clickhouseUrl } = reading.environment;
-  if (databaseUrl === null && clickhouseUrl !== null) return failed([IN_POSTGRES]);
+  if (databaseUrl === null && clickhouseUrl !== null) return failure(IN_POSTGRES);
   const problems = problemsOf(flags);
-  if (problems.length > 0) return failed(problems);
+  if (problems.length > 0) return failure(...problems);
   const query = { by: flags.by, since: flags.since ?? null, key: flags.key?.toLowerCase() ?? null };
   const result = await withDatabase(databaseUrl, (url) => readUsage(url, query));
-  if (result === null) return failed([NO_DATABASE]);
-  if (!result.ok) return failed([result.problem]);
+  if (result === null) return failure(NO_DATABASE);
+  if (!result.ok) return failure(result.problem);
   const lines = result.value;
   const output = flags.json ? `${JSON.stringify(lines, null, 2)}\n` : tableOf(lines);
   return { exit: EXIT.ok, output, ...(lines.length === 0 && { notes: [noUsage(query)] }) };
@@ -49,10 +49,6 @@ const NO_DATABASE =
 
 const IN_POSTGRES =
   "Usage is stored in PostgreSQL, and DATABASE_URL is ClickHouse: set DATABASE_URL to PostgreSQL and CLICKHOUSE_URL to ClickHouse, here and for the server. Without PostgreSQL no usage is recorded.";
-
-function failed(errors: readonly string[]): CommandResult {
-  return { exit: EXIT.error, errors };
-}
 
 /** The messages do not repeat the values: a caller may have passed the key itself. */
 function problemsOf({ since, key }: UsageFlags): string[] {

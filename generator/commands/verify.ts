@@ -29,7 +29,7 @@ import {
   type VerifySeverities,
   withSeverities,
 } from "../verify/relations.js";
-import { type CliCommand, type CommandResult, EXIT, OPTIONS, withSettings } from "./command.js";
+import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { adapterProblem, type ClickhouseAddress, clickhouseAddress } from "@routewright/runtime/model";
 import { type DatabaseOutcome, queryDatabase, readClickhouse } from "./database.js";
@@ -48,7 +48,7 @@ export interface VerifyOptions extends RevisionOptions {
   readonly severities?: VerifySeverities;
 }
 
-export function configureVerify(command: CliCommand): void {
+export function configure(command: CliCommand): void {
   command
     .argument(
       "[catalogue]",
@@ -72,7 +72,7 @@ function start(
   settings: Settings & Pick<VerifyOptions, "format" | "failOn">,
 ): CommandResult | Promise<CommandResult> {
   const reading = readEnvironment(settings.variables);
-  if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
+  if (!reading.ok) return failure(...reading.problems);
   const { databaseUrl, clickhouseUrl } = reading.environment;
   return verify({
     ...settings,
@@ -88,18 +88,17 @@ function start(
 /** `routewright verify`: where the database is not as the catalogue documents it. */
 export async function verify(options: VerifyOptions): Promise<CommandResult> {
   const revision = await readRevision(options.revision, options);
-  if (!revision.ok) return { exit: EXIT.error, errors: [revision.problem] };
+  if (!revision.ok) return failure(revision.problem);
   const { catalogue } = revision;
-  if (catalogue.entries.length === 0)
-    return { exit: EXIT.error, errors: [nothingToVerify(options.revision)] };
+  if (catalogue.entries.length === 0) return failure(nothingToVerify(options.revision));
   const { clickhouse = null } = options;
   const problem = adapterProblem(catalogue.adapter, clickhouse !== null);
-  if (problem !== null) return { exit: EXIT.error, errors: [problem] };
+  if (problem !== null) return failure(problem);
   const found =
     clickhouse === null
       ? await verifyPostgres(catalogue, options)
       : await verifyClickhouse(catalogue, clickhouse);
-  if (!found.ok) return { exit: EXIT.error, errors: [found.problem] };
+  if (!found.ok) return failure(found.problem);
   const differences = withSeverities(found.value, options.severities);
   const failed = shouldFail(differences, options.failOn);
   const report = verifyReport(differences, catalogue.entries.length, failed);

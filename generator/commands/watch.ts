@@ -29,7 +29,7 @@ export interface WatchOptions {
 
 type Flags = Partial<Pick<WatchOptions, "manifest" | "catalog" | "out">> & { readonly interval?: number };
 
-export function configureWatch(command: CliCommand): void {
+export function configure(command: CliCommand): void {
   command
     .addOption(OPTIONS.manifest())
     .addOption(OPTIONS.catalog())

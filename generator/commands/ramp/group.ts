@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import type { AdminSession, Outcome } from "@routewright/runtime/ramp";
 import type * as RampModule from "@routewright/runtime/ramp";
-import { type CliCommand, DATA_DIR, EXIT, type CommandResult } from "../command.js";
+import { type CliCommand, type CommandResult, DATA_DIR, EXIT, failure } from "../command.js";
 
 const SHOWN_ONCE = "The secret is shown once: store it now.";
 
@@ -72,7 +72,7 @@ async function runCommand(
 ): Promise<CommandResult> {
   const ramp = await import("@routewright/runtime/ramp");
   const reading = ramp.readEnvironment(process.env);
-  if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
+  if (!reading.ok) return failure(...reading.problems);
   const log = ramp.createLogger("warn");
   const session = await ramp.openAdminSession({
     environment: reading.environment,
@@ -86,7 +86,7 @@ async function runCommand(
       return "ok" in result ? result : { ok: true, value: result };
     };
     const outcome = await (READS.test(command) ? attempt() : auditedRun(context, command, flags, attempt));
-    if (!outcome.ok) return { exit: EXIT.error, errors: [outcome.problem] };
+    if (!outcome.ok) return failure(outcome.problem);
     const csv = (outcome.value as { readonly csv?: string }).csv;
     const output =
       csv !== undefined

@@ -1,4 +1,4 @@
-import type { ProjectSettings } from "@routewright/runtime/ramp";
+import type { ProjectSettings, ReplayFilter } from "@routewright/runtime/ramp";
 import type { CliCommand } from "../command.js";
 import { collect, EXAMPLE_ID, type Flags, type Group, list, text, integerBetween } from "./group.js";
 
@@ -131,3 +131,77 @@ export function addIdentityProviders({ addForProject }: Group): void {
     ramp.listRecords(database, "identityProviders", id),
   );
 }
+
+export function addWebhooks({ addForProject }: Group): void {
+  addForProject(
+    "add",
+    "add a receiver of events and print the signing secret once",
+    "--url https://shop.example/events",
+    ({ ramp, database, vault }, id, flags) => ramp.addWebhook(database, vault, id, addressOf(flags)),
+  )
+    .requiredOption("--url <url>", "the receiver's address")
+    .option("--allow-private", "allow private addresses", false)
+    .option(...CONCURRENCY)
+    .option(...EVENTS);
+  addForProject(
+    "set",
+    "change a receiver's address; pending events go to the new one",
+    `--webhook ${EXAMPLE_ID} --url https://shop.example/events`,
+    ({ ramp, database }, id, flags) =>
+      ramp.setWebhook(database, id, { ...addressOf(flags), webhookId: text(flags, "webhook") }),
+  )
+    .requiredOption("--url <url>", "the receiver's address")
+    .requiredOption(...WEBHOOK)
+    .option("--allow-private", "allow private addresses", false)
+    .option(...CONCURRENCY)
+    .option(...EVENTS);
+  addForProject("list", "list receivers", "", ({ ramp, database }, id) =>
+    ramp.listRecords(database, "webhooks", id),
+  );
+  addForProject("delete", "delete a receiver", `--webhook ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
+    ramp.deleteWebhook(database, id, text(flags, "webhook")),
+  ).requiredOption(...WEBHOOK);
+  addForProject(
+    "rotate-secret",
+    "print a new signing secret once; both secrets sign until the overlap ends",
+    `--webhook ${EXAMPLE_ID} --overlap-hours 48`,
+    ({ ramp, database, vault }, id, flags) =>
+      ramp.rotateWebhookSecret(database, vault, id, {
+        webhookId: text(flags, "webhook"),
+        overlapHours: Number(flags["overlapHours"]),
+      }),
+  )
+    .requiredOption(...WEBHOOK)
+    .option("--overlap-hours <hours>", "how long the old secret signs too", integerBetween(0, 720), 24);
+  addForProject(
+    "replay",
+    "deliver events again; default: the exhausted ones",
+    "--since 2026-06-01T00:00:00Z --status EXHAUSTED",
+    ({ ramp, database }, id, flags) => ramp.replayWebhooks(database, id, flags as ReplayFilter),
+  )
+    .option("--event <id>", "one event")
+    .option("--since <time>", "events from this time on")
+    .option("--until <time>", "events up to this time")
+    .option("--status <status>", "PENDING, DELIVERED or EXHAUSTED");
+}
+
+const addressOf = (flags: Flags) => ({
+  url: text(flags, "url"),
+  allowPrivate: flags["allowPrivate"] === true,
+  concurrency: flags["concurrency"] as number | undefined,
+  eventTypes: flags["event"] as readonly string[] | undefined,
+});
+
+const WEBHOOK = ["--webhook <id>", "the webhook's id"] as const;
+
+const CONCURRENCY = [
+  "--concurrency <number>",
+  "deliveries at a time; 10 unless set",
+  integerBetween(1, 100),
+] as const;
+
+const EVENTS = [
+  "--event <type>",
+  "a type of events that it gets; repeatable, default: all",
+  collect,
+] as const;

@@ -1,8 +1,9 @@
-import { type CliCommand, type CommandResult, EXIT, stopSignal } from "../command.js";
+import { type CliCommand, type CommandResult, EXIT, failure, stopSignal } from "../command.js";
 import { type Flags, type Group, integerBetween, secretOf, text } from "./group.js";
 
 /** Environment variable of a provider credential's secret. */
 const PROVIDER_SECRET = "RAMP_PROVIDER_SECRET";
+const NO_SECRET = `Give the secret in ${PROVIDER_SECRET} or with --secret.`;
 
 export function addProviders({ addForProject }: Group): void {
   addForProject(
@@ -11,8 +12,7 @@ export function addProviders({ addForProject }: Group): void {
     "--provider coinway --url https://api.coinway.example --key-id key_1 --secret - < secret.txt",
     async ({ ramp, database, vault }, id, flags) => {
       const secret = secretOf(flags, "secret", PROVIDER_SECRET);
-      if (secret === null)
-        return { ok: false, problem: `Give the secret in ${PROVIDER_SECRET} or with --secret.` };
+      if (secret === null) return { ok: false, problem: NO_SECRET };
       const [provider, url, keyId] = [text(flags, "provider"), text(flags, "url"), text(flags, "keyId")];
       return ramp.connectProvider(database, vault, id, { provider, url, keyId, secret });
     },
@@ -55,9 +55,8 @@ export function addProviderTest(parent: CliCommand): void {
 
 async function runProviderTest(flags: Flags): Promise<CommandResult> {
   const secret = secretOf(flags, "secret", PROVIDER_SECRET);
-  if (secret === null)
-    return { exit: EXIT.error, errors: [`Give the secret in ${PROVIDER_SECRET} or with --secret.`] };
-  if (!URL.canParse(text(flags, "url"))) return { exit: EXIT.error, errors: ["--url is not an address."] };
+  if (secret === null) return failure(NO_SECRET);
+  if (!URL.canParse(text(flags, "url"))) return failure("--url is not an address.");
   const { testProvider } = await import("@routewright/runtime/ramp");
   const checks = await testProvider({
     url: text(flags, "url"),
