@@ -1,4 +1,4 @@
-import type { Endpoint, Parameter, Tier } from "@routewright/runtime/model";
+import type { Parameter, Tier } from "@routewright/runtime/model";
 import type { Manifest, OtherNode } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
 import type { ModelColumn } from "../manifest/columns.js";
@@ -7,9 +7,7 @@ import { byText } from "../manifest/strings.js";
 import type {
   Catalogue,
   CatalogueEntry,
-  ColumnFacts,
-  Documentation,
-  ModelFacts,
+  DescribedColumn,
   Problem,
   Skipped,
   SkipReason,
@@ -112,17 +110,11 @@ interface Context {
 function readModel(model: Model, context: Context): Outcome {
   if (isExcluded(model)) return { warnings: [], skipped: skip(model, "excluded", []) };
   const tags = readTags(model.tags, categoryOf(model));
-  const { path, settings, descriptions, problems, warnings } = checkModel(model, tags);
+  const { path, settings, problems, warnings } = checkModel(model, tags);
   const taken = path === null ? [] : takePath(path, model, context);
   if (settings === null) return { warnings, skipped: skip(model, "invalid", [...problems, ...taken]) };
   if (taken.length > 0) return { warnings, skipped: skip(model, "path-taken", taken) };
-  const entry = {
-    ...segmentsOf(tags),
-    uniqueId: model.uniqueId,
-    facts: factsOf(model, tags),
-    documentation: documentationOf(model, descriptions),
-  };
-  return { warnings, entry: { ...entry, endpoint: endpointOf(model, tags, settings, context) } };
+  return { warnings, entry: entryOf(model, tags, settings, context) };
 }
 
 /** `meta.routewright.category` wins over the tags. A value that is not a string fails the check of path segments. */
@@ -180,27 +172,42 @@ function unversioned(uniqueId: string): string {
   return uniqueId.replace(/\.v[^.]+$/, "");
 }
 
-function segmentsOf({ category, resource, granularity, window }: ModelTags) {
-  return { category, resource, granularity, window };
+function entryOf(model: Model, tags: ModelTags, settings: ApiSettings, context: Context): CatalogueEntry {
+  const { tier, ...segments } = tags;
+  const { uniqueId, file, description, isPrivate, routewright, columns } = model;
+  const synonyms = [routewright["synonyms"], ...columns.map((column) => column.synonyms)].flatMap(textsOf);
+  return {
+    endpoint: endpointOf(model, tags, settings, context),
+    uniqueId,
+    file,
+    ...segments,
+    hasTierTag: tier !== null,
+    private: isPrivate,
+    description,
+    ...(synonyms.length > 0 && { synonyms: [...new Set(synonyms)] }),
+  };
 }
 
-function endpointOf(model: Model, tags: ModelTags, settings: ApiSettings, context: Context): Endpoint {
+function endpointOf(
+  model: Model,
+  tags: ModelTags,
+  settings: ApiSettings,
+  context: Context,
+): CatalogueEntry["endpoint"] {
   const formerPaths = formerPathsOf(model);
   return {
     model: model.name,
     path: pathOf(tags),
     tier: tags.tier ?? context.defaultTier,
     relation: [model.schema, model.alias],
-    columns: model.columns.map((column) => ({
-      name: column.name,
-      type: typeOf(column, context),
-      ...zoneOf(column, model),
-      ...(isWideNumber(parseColumnType(column.type ?? undefined)) && { wide: true as const }),
-    })),
+    columns: model.columns.map((column) => columnOf(column, model, context)),
     ...(model.routewright["numbers"] === "string" && { numbers: "string" as const }),
     ...settings,
     ...querySettingsOf(model, settings),
-    parameters: settings.parameters.map((parameter) => withValues(parameter, model)),
+    parameters: settings.parameters.map(({ description, ...parameter }) => ({
+      ...withValues(parameter, model),
+      ...(description !== undefined && { description }),
+    })),
     deprecationDate: model.deprecationDate,
     successor: null,
     ...(formerPaths.length > 0 && { formerPaths }),
@@ -228,14 +235,18 @@ function zoneOf(column: ModelColumn, model: Model): { timezone?: string } {
   return isTime && typeof timezone === "string" && timezone !== "UTC" ? { timezone } : {};
 }
 
-function factsOf({ file, isPrivate, columns }: Model, { tier }: ModelTags): ModelFacts {
-  const facts = columns
-    .filter((column) => column.notNull ?? column.acceptedValues ?? column.isPrivate)
-    .map(({ name, ...column }): [string, ColumnFacts] => {
-      const { notNull, acceptedValues, isPrivate } = column;
-      return [name, { notNull, acceptedValues, isPrivate }];
-    });
-  return { file, hasTierTag: tier !== null, isPrivate, columns: new Map(facts) };
+function columnOf(column: ModelColumn, model: Model, context: Context): DescribedColumn {
+  const { name, type, description, notNull, acceptedValues, isPrivate } = column;
+  return {
+    name,
+    type: typeOf(column, context),
+    ...zoneOf(column, model),
+    ...(isWideNumber(parseColumnType(type ?? undefined)) && { wide: true }),
+    ...(description.trim() !== "" && { description }),
+    ...(notNull && { notNull }),
+    ...(acceptedValues && { acceptedValues }),
+    ...(isPrivate && { private: true }),
+  };
 }
 
 /** The declared type; `text null`, as in SQL, for a column that may be served as null. */
@@ -249,20 +260,6 @@ function typeOf(column: ModelColumn, { nullableByDefault }: Context): string | n
 /** Whether a test rules out NaN and infinities. */
 function isProvenFinite({ acceptedValues }: ModelColumn): boolean {
   return acceptedValues?.every((value) => Number.isFinite(Number(value))) === true;
-}
-
-function documentationOf(model: Model, parameters: ReadonlyMap<string, string>): Documentation {
-  const described = model.columns.filter(({ description }) => description.trim() !== "");
-  return {
-    description: model.description,
-    synonyms: [
-      ...new Set(
-        [model.routewright["synonyms"], ...model.columns.map(({ synonyms }) => synonyms)].flatMap(textsOf),
-      ),
-    ],
-    columns: new Map(described.map(({ name, description }) => [name, description])),
-    parameters,
-  };
 }
 
 /** By category, resource, then granularity in the order of generator/docs/tags.md, Paths. */

@@ -1,19 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  digestOf,
-  GENERATED_SCHEMA_VERSION,
-  type Parameter,
-  servedPaths,
-  withOwnDigest,
-} from "@routewright/runtime/model";
+import { digestOf, GENERATED_SCHEMA_VERSION, servedPaths, withOwnDigest } from "@routewright/runtime/model";
 import type { ErrorObject } from "ajv";
 import { objectOr } from "../manifest/json.js";
 import { validatorOf } from "../manifest/json-schema.js";
 import { visible, visibleJson } from "../manifest/strings.js";
 import { parseJson } from "../manifest/manifest.js";
-import type { CatalogueRecord, ColumnRecord, EndpointRecord } from "./catalogue-schema.js";
-import type { Catalogue, CatalogueEntry, ColumnFacts } from "./catalogue.js";
+import { type CatalogueRecord, type EndpointRecord, FORMER_COLUMN_KEYS } from "./catalogue-schema.js";
+import type { Catalogue, CatalogueEntry, DescribedColumn } from "./catalogue.js";
 
 const MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
@@ -63,54 +57,27 @@ export function contentKey(entry: CatalogueEntry): string {
   return JSON.stringify(recordOf(entry));
 }
 
-function recordOf({ endpoint, facts, documentation, ...entry }: CatalogueEntry): EndpointRecord {
+function recordOf({ endpoint, ...entry }: CatalogueEntry): EndpointRecord {
   const { path, model, tier, relation, columns, methods, legacy, parameters, ...settings } = endpoint;
-  const { uniqueId, category, resource, granularity, window } = entry;
+  const { uniqueId, file, category, resource, granularity, window, hasTierTag, ...described } = entry;
   return {
     path,
     model,
     uniqueId,
-    file: facts.file,
+    file,
     category,
     resource,
     granularity,
     window,
     tier,
-    hasTierTag: facts.hasTierTag,
-    private: facts.isPrivate,
-    description: documentation.description,
-    ...(documentation.synonyms.length > 0 && { synonyms: documentation.synonyms }),
+    hasTierTag,
+    ...described,
     relation,
-    columns: columns.map((column) => ({
-      ...column,
-      ...optional("description", documentation.columns.get(column.name)),
-      ...factsRecord(facts.columns.get(column.name)),
-    })),
+    columns,
     methods,
     legacy,
-    parameters: parameters.map((parameter) => ({
-      ...parameter,
-      ...optional("description", documentation.parameters.get(parameter.name)),
-    })),
+    parameters,
     ...settings,
-  };
-}
-
-/** A member that is absent where there is no value. */
-function optional<Key extends string, Value>(
-  key: Key,
-  value: Value | undefined,
-): Partial<Record<Key, Value>> {
-  return value === undefined ? {} : ({ [key]: value } as Record<Key, Value>);
-}
-
-function factsRecord(facts: ColumnFacts | undefined): Partial<ColumnRecord> {
-  if (facts === undefined) return {};
-  const { notNull, acceptedValues, isPrivate } = facts;
-  return {
-    ...(notNull && { notNull }),
-    ...(acceptedValues && { acceptedValues }),
-    ...(isPrivate && { private: true }),
   };
 }
 
@@ -176,50 +143,25 @@ function firstRepeated(texts: readonly string[]): string | undefined {
   return texts.find((text) => seen.has(text) || !seen.add(text));
 }
 
-function entryOf(record: EndpointRecord): CatalogueEntry {
-  const { uniqueId, file, category, resource, granularity, window, hasTierTag, description, ...rest } =
-    record;
-  const { private: isPrivate, synonyms = [], columns, parameters, ...endpoint } = rest;
+function entryOf({ columns, ...record }: EndpointRecord): CatalogueEntry {
+  const { uniqueId, file, category, resource, granularity, window, hasTierTag, ...rest } = record;
+  const { private: isPrivate, description, synonyms, ...endpoint } = rest;
   return {
-    endpoint: {
-      ...endpoint,
-      columns: columns.map(({ name, type, timezone, wide }) => ({
-        name,
-        type,
-        ...optional("timezone", timezone),
-        ...optional("wide", wide),
-      })),
-      parameters: parameters.map(withoutDescription),
-    },
+    endpoint: { ...endpoint, columns: columns.map(withoutFormerKeys) },
     uniqueId,
-    facts: { file, hasTierTag, isPrivate, columns: new Map(columns.flatMap(columnFacts)) },
+    file,
     category,
     resource,
     granularity,
     window,
-    documentation: {
-      description,
-      synonyms,
-      columns: descriptionsOf(columns),
-      parameters: descriptionsOf(parameters),
-    },
+    hasTierTag,
+    private: isPrivate,
+    description,
+    ...(synonyms && { synonyms }),
   };
 }
 
-function withoutDescription(parameter: EndpointRecord["parameters"][number]): Parameter {
-  const bare: Parameter & { description?: string } = { ...parameter };
-  delete bare.description;
-  return bare;
-}
-
-/** The facts of a column that has any. */
-function columnFacts(column: ColumnRecord): [string, ColumnFacts][] {
-  const { name, notNull = null, acceptedValues = null, private: isPrivate = false } = column;
-  return (notNull ?? acceptedValues ?? isPrivate) ? [[name, { notNull, acceptedValues, isPrivate }]] : [];
-}
-
-function descriptionsOf(items: readonly { readonly name: string; readonly description?: string }[]) {
-  return new Map(
-    items.flatMap(({ name, description }) => (description === undefined ? [] : [[name, description]])),
-  );
+function withoutFormerKeys(column: DescribedColumn): DescribedColumn {
+  const own = Object.entries(column).filter(([key]) => !(key in FORMER_COLUMN_KEYS));
+  return Object.fromEntries(own) as unknown as DescribedColumn;
 }

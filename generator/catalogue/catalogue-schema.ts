@@ -1,6 +1,5 @@
 import {
   COLUMN_FILTER_TYPES,
-  type Filter,
   type FormerPath,
   type Relation,
   type SortKey,
@@ -21,13 +20,24 @@ import {
   wholeNumber,
   yes,
 } from "../manifest/json-schema.js";
+import type { DescribedColumn, DescribedParameter } from "./catalogue.js";
 
 const texts = listOf(text);
 const count = wholeNumber(1);
 const path = { ...text, pattern: "^/v1/" };
 const pair = { ...texts, minItems: 2, maxItems: 2 } as Schema;
 
-const column = record(
+/** Keys of columns in files of earlier versions. */
+export const FORMER_COLUMN_KEYS = {
+  example: {},
+  minimum: number,
+  maximum: number,
+  exclusive: yes,
+  unique: yes,
+  references: text,
+};
+
+const column: Schema<DescribedColumn> = record(
   { name: text, type: textOrNull },
   {
     timezone: text,
@@ -36,13 +46,7 @@ const column = record(
     notNull: oneOf(["constraint", "test"]),
     acceptedValues: texts,
     private: flag,
-    // In files of earlier versions.
-    example: {},
-    minimum: number,
-    maximum: number,
-    exclusive: yes,
-    unique: yes,
-    references: text,
+    ...FORMER_COLUMN_KEYS,
   },
 );
 
@@ -60,7 +64,7 @@ const parameter = record(
     values: texts,
     description: text,
   },
-) as Schema<Filter & { readonly name: string; readonly column: string; readonly description?: string }>;
+) as Schema<DescribedParameter>;
 
 /** An endpoint in the file; each description is next to its subject. */
 const endpoint = record(
@@ -136,4 +140,3 @@ export const CATALOGUE_SCHEMA = record(
 
 export type CatalogueRecord = ValueOf<typeof CATALOGUE_SCHEMA>;
 export type EndpointRecord = ValueOf<typeof endpoint>;
-export type ColumnRecord = ValueOf<typeof column>;

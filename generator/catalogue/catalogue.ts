@@ -1,45 +1,40 @@
-import type { Endpoint, Tier } from "@routewright/runtime/model";
+import type { Column, Endpoint, Parameter, Tier } from "@routewright/runtime/model";
 
-/** A model's descriptions: rendered into doc comments and OpenAPI, never into code. */
-export interface Documentation {
-  readonly description: string;
-  /** Further words for which a search finds the endpoint. */
-  readonly synonyms: readonly string[];
-  /** By column name. */
-  readonly columns: ReadonlyMap<string, string>;
-  /** By parameter name. */
-  readonly parameters: ReadonlyMap<string, string>;
+/** A column, and what the dbt project declares of it besides its name and type. */
+export interface DescribedColumn extends Column {
+  readonly description?: string;
+  readonly notNull?: "constraint" | "test";
+  readonly acceptedValues?: readonly string[];
+  /** Whether the project marks it as private data. */
+  readonly private?: boolean;
 }
 
-/** What the dbt project declares of a column, besides its name and type. */
-export interface ColumnFacts {
-  readonly notNull: "constraint" | "test" | null;
-  readonly acceptedValues: readonly string[] | null;
-  readonly isPrivate: boolean;
+export type DescribedParameter = Parameter & { readonly description?: string };
+
+/** Descriptions are rendered into doc comments and OpenAPI, never into code. */
+interface DescribedEndpoint extends Endpoint {
+  readonly columns: readonly DescribedColumn[];
+  readonly parameters: readonly DescribedParameter[];
 }
 
-/** What the dbt project declares of a model, besides its endpoint; `routewright diff` classifies changes by it. */
-export interface ModelFacts {
-  /** The model's file in its dbt project; empty where an older manifest does not name it. */
-  readonly file: string;
-  /** Whether a tag names the tier; otherwise it is the default tier. */
-  readonly hasTierTag: boolean;
-  readonly isPrivate: boolean;
-  /** By column name; columns without facts are left out. */
-  readonly columns: ReadonlyMap<string, ColumnFacts>;
-}
-
-/** An endpoint with its model and its documentation. */
+/** An endpoint, and what the dbt project declares of its model; `routewright diff` classifies changes by it. */
 export interface CatalogueEntry {
-  readonly endpoint: Endpoint;
+  readonly endpoint: DescribedEndpoint;
   /** dbt's `unique_id` of the model. */
   readonly uniqueId: string;
-  readonly facts: ModelFacts;
+  /** The model's file in its dbt project; empty where an older manifest does not name it. */
+  readonly file: string;
   readonly category: string;
   readonly resource: string;
   readonly granularity: string | null;
   readonly window: string | null;
-  readonly documentation: Documentation;
+  /** Whether a tag names the tier; otherwise it is the default tier. */
+  readonly hasTierTag: boolean;
+  /** Whether the project marks the whole model as private data. */
+  readonly private: boolean;
+  readonly description: string;
+  /** Further words for which a search finds the endpoint. */
+  readonly synonyms?: readonly string[];
 }
 
 /** A problem of a model, and how its author can fix it. */

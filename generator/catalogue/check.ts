@@ -23,8 +23,6 @@ interface CheckedModel {
   readonly path: string | null;
   /** Null where the model has a problem. */
   readonly settings: ApiSettings | null;
-  /** Descriptions of the parameters, by name. */
-  readonly descriptions: ReadonlyMap<string, string>;
   readonly problems: readonly Problem[];
   /** Reported, but no reason to skip the model. */
   readonly warnings: readonly Warning[];
@@ -57,7 +55,6 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
   return {
     path: pathErrors.length > 0 ? null : pathOf(tags),
     settings: problems.length > 0 ? null : settings,
-    descriptions: descriptionsOf(api),
     problems,
     warnings: [
       ...unknownKeys(model.api?.value).map((key) => ({
@@ -229,11 +226,6 @@ function checkApi(model: Model): { api: MetaApi | null; errors: readonly Validat
     ...(shape.valid ? validateRules(shape.valid, model.columns, hasFilters) : []),
   ];
   return { api: errors.length === 0 ? (shape.valid as MetaApi) : null, errors };
-}
-
-function descriptionsOf(api: MetaApi | null): ReadonlyMap<string, string> {
-  const described = (api?.parameters ?? []).filter(({ description = "" }) => description.trim() !== "");
-  return new Map(described.map(({ name, description = "" }) => [name, description]));
 }
 
 function problemOf(model: Model, { at, message, hint }: ValidationError): Complaint {

@@ -69,7 +69,7 @@ export function withoutClaimedPaths(
     });
     for (const path of paths) if (!claims.has(path)) claims.set(path, entry.uniqueId);
     if (problems.length === 0) entries.push(entry);
-    else skipped.push({ model: entry.uniqueId, file: entry.facts.file, reason: "path-taken", problems });
+    else skipped.push({ model: entry.uniqueId, file: entry.file, reason: "path-taken", problems });
   }
   return { entries, skipped };
 }

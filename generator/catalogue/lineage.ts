@@ -2,7 +2,7 @@ import { showsOnlyHash } from "../manifest/graph.js";
 import type { Manifest } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
 import { byText } from "../manifest/strings.js";
-import type { CatalogueEntry, ColumnFacts, Lineage, LineageNode } from "./catalogue.js";
+import type { CatalogueEntry, Lineage, LineageNode } from "./catalogue.js";
 
 /** Parents and tests of these models and of all their upstream nodes. A node that has neither has no entry. */
 export function lineageOf(models: readonly string[], { graph, tests }: Manifest): Lineage {
@@ -46,31 +46,26 @@ export function withInheritedPrivacy(
   const names = new Set(marked.flatMap(({ privateColumns }) => privateColumns.map(folded)));
   return entries.map((entry) => {
     const twin = byRelation.get(JSON.stringify(entry.endpoint.relation));
-    const facts = twin?.isPrivate ? { ...entry.facts, isPrivate: true } : entry.facts;
-    const candidates = entry.endpoint.columns
-      .map(({ name }) => name)
-      .filter((name) => names.has(folded(name)));
-    // Most endpoints have none, and finding the upstream nodes takes much longer.
-    if (candidates.length === 0) return facts === entry.facts ? entry : { ...entry, facts };
-    const columns = new Map(facts.columns);
-    for (const name of candidates) {
-      const above = ancestorsOf(entry.uniqueId, name, manifest).map((id) => nodes.get(id));
-      if (
-        [...above, twin].some((node) =>
-          node?.privateColumns.some((marked) => folded(marked) === folded(name)),
-        )
-      )
-        columns.set(name, { ...(columns.get(name) ?? NO_FACTS), isPrivate: true });
-    }
-    return { ...entry, facts: { ...facts, columns } };
+    const columns = entry.endpoint.columns.map((column) => {
+      // Most columns have no such name, and finding the upstream nodes takes much longer.
+      if (!names.has(folded(column.name))) return column;
+      const above = ancestorsOf(entry.uniqueId, column.name, manifest).map((id) => nodes.get(id));
+      const isMarked = [...above, twin].some((node) =>
+        node?.privateColumns.some((marked) => folded(marked) === folded(column.name)),
+      );
+      return isMarked ? { ...column, private: true } : column;
+    });
+    return {
+      ...entry,
+      endpoint: { ...entry.endpoint, columns },
+      private: entry.private || twin?.isPrivate === true,
+    };
   });
 }
 
 function folded(name: string): string {
   return name.toLowerCase();
 }
-
-const NO_FACTS: ColumnFacts = { notNull: null, acceptedValues: null, isPrivate: false };
 
 /** A model's private columns: all its columns, those from `catalog.json` too, if the model itself is private. */
 function markedModel({ uniqueId, isPrivate, columns, schema, alias }: Model) {

@@ -1,9 +1,10 @@
-import type { Endpoint, Filter, Method, Pagination, Parameter } from "@routewright/runtime/model";
+import type { Filter, Method, Pagination } from "@routewright/runtime/model";
+import type { CatalogueEntry, DescribedParameter } from "./catalogue.js";
 import type { MetaApi, MetaPagination, MetaParameter } from "./meta-api/schema.js";
 
 /** The parts of an endpoint that `meta.api` decides. */
 export type ApiSettings = Pick<
-  Endpoint,
+  CatalogueEntry["endpoint"],
   | "methods"
   | "legacy"
   | "parameters"
@@ -41,8 +42,9 @@ export function settingsOf(api: MetaApi): ApiSettings {
   };
 }
 
-function parameterOf(meta: MetaParameter): Parameter {
-  return { name: meta.name, column: meta.column, ...filterOf(meta) };
+function parameterOf(meta: MetaParameter): DescribedParameter {
+  const { name, column, description = "" } = meta;
+  return { name, column, ...filterOf(meta), ...(description.trim() !== "" && { description }) };
 }
 
 /** Operator and type match: rules.ts has checked it. */

@@ -5,11 +5,11 @@ import { byText } from "../manifest/strings.js";
 export interface Difference {
   readonly kind: ChangeKind;
   /** The parameter, column, method or field in question, by the name that consumers know. */
-  readonly subject?: string;
-  /** The value in the base; left out where there was none. */
-  readonly before?: string;
-  /** The value in the head; left out where there is none. */
-  readonly after?: string;
+  readonly subject?: string | undefined;
+  /** The value in the base; none where there was none. */
+  readonly before?: string | null | undefined;
+  /** The value in the head; none where there is none. */
+  readonly after?: string | null | undefined;
   /** More to know, such as why an endpoint is gone. */
   readonly details?: readonly string[];
 }

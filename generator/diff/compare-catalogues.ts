@@ -46,7 +46,7 @@ function changesOf(
   sunsetPolicy: SunsetPolicy,
 ): readonly Unrated[] {
   const { path, tier, model } = base.endpoint;
-  const file = head.facts.file || (model === head.endpoint.model ? base.facts.file : "") || null;
+  const file = head.file || (model === head.endpoint.model ? base.file : "") || null;
   const differences = [...compareRows(base, head, all), ...compareEndpoints(base, head, sunsetPolicy)];
   return differences.map((difference) => {
     return { ...withLocation(head, difference), endpoint: path, tier, file };
@@ -105,11 +105,9 @@ function originText({ endpoint: { path, tier } }: CatalogueEntry): string {
 }
 
 /** The columns marked private, or all of the model. */
-function privateParts({ endpoint, facts }: CatalogueEntry): readonly string[] {
-  const columns = endpoint.columns.map(({ name }) => name);
-  return facts.isPrivate
-    ? ["the model", ...columns]
-    : columns.filter((name) => facts.columns.get(name)?.isPrivate);
+function privateParts(entry: CatalogueEntry): readonly string[] {
+  const columns = entry.endpoint.columns.filter((column) => entry.private || column.private);
+  return [...(entry.private ? ["the model"] : []), ...columns.map(({ name }) => name)];
 }
 
 function removal(entry: CatalogueEntry, head: Catalogue, policy: SunsetPolicy): Unrated {
@@ -122,7 +120,7 @@ function removal(entry: CatalogueEntry, head: Catalogue, policy: SunsetPolicy): 
     ...(moved === undefined || isDue ? [] : [formerPathsLine(path, moved.endpoint, policy)]),
   ];
   const change = withLocation(entry, { kind: isDue ? "endpoint-retired" : "endpoint-removed", details });
-  return { ...change, file: reason?.file || entry.facts.file || null };
+  return { ...change, file: reason?.file || entry.file || null };
 }
 
 function detailsOf({ reason, problems }: Skipped): readonly string[] {
@@ -137,10 +135,10 @@ function detailsOf({ reason, problems }: Skipped): readonly string[] {
   }
 }
 
-function withLocation({ endpoint, facts }: CatalogueEntry, difference: Difference): Unrated {
+function withLocation({ endpoint, file }: CatalogueEntry, difference: Difference): Unrated {
   const { kind, subject = null, before = null, after = null, details = [] } = difference;
   const { path, model, tier } = endpoint;
-  return { kind, endpoint: path, model, file: facts.file || null, tier, subject, before, after, details };
+  return { kind, endpoint: path, model, file: file || null, tier, subject, before, after, details };
 }
 
 export interface Matching {

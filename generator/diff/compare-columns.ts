@@ -1,5 +1,5 @@
 import type { Column, Endpoint } from "@routewright/runtime/model";
-import type { CatalogueEntry, ColumnFacts, ModelFacts } from "../catalogue/catalogue.js";
+import type { CatalogueEntry, DescribedColumn } from "../catalogue/catalogue.js";
 import {
   asString,
   type ColumnType,
@@ -16,17 +16,20 @@ export function compareColumns(base: CatalogueEntry, head: CatalogueEntry): read
     return [compareDeclaration(baseColumns, headColumns)];
   const [inBase, inHead] = [byName(baseColumns), byName(headColumns)];
   const added = headColumns.filter(({ name }) => !inBase.has(name));
-  const kind = isOverPrivateData(head.facts) ? "column-exposed" : "column-added";
+  const isOverPrivateData = head.private || headColumns.some((column) => column.private);
+  const kind = isOverPrivateData ? "column-exposed" : "column-added";
   return [
     ...baseColumns.flatMap((column) => {
       const other = inHead.get(column.name);
       return other === undefined
         ? [{ kind: "column-removed", subject: column.name, before: typeText(column) } as const]
-        : compareColumn(servedColumn(column, base.endpoint), servedColumn(other, head.endpoint), base);
+        : [
+            ...compareColumn(servedColumn(column, base.endpoint), servedColumn(other, head.endpoint)),
+            ...compareAcceptedValues(column, other),
+          ];
     }),
     ...added.map((column) => ({ kind, subject: column.name, after: typeText(column) }) as const),
     ...compareOrder(baseColumns, headColumns),
-    ...compareGuarantees(base, head),
   ];
 }
 
@@ -38,12 +41,8 @@ function compareDeclaration(base: readonly Column[], head: readonly Column[]): D
 
 const ALL_COLUMNS = "all columns of the relation";
 
-function isOverPrivateData({ isPrivate, columns }: ModelFacts): boolean {
-  return isPrivate || [...columns.values()].some((column) => column.isPrivate);
-}
-
 /** A column as callers see it. */
-interface ServedColumn extends Column {
+interface ServedColumn extends DescribedColumn {
   readonly declared: ColumnType;
   readonly served: ColumnType;
   /** The time zone in which a timestamp without one is meant; null for other types. */
@@ -52,7 +51,7 @@ interface ServedColumn extends Column {
   readonly text: string;
 }
 
-function servedColumn(column: Column, { numbers }: Endpoint): ServedColumn {
+function servedColumn(column: DescribedColumn, { numbers }: Endpoint): ServedColumn {
   const declared = typeOf(column);
   const served = numbers === "string" ? asString(declared) : declared;
   const zone = isZoneless(column.type) ? (column.timezone ?? "UTC") : null;
@@ -64,22 +63,14 @@ function servedColumn(column: Column, { numbers }: Endpoint): ServedColumn {
   return { ...column, declared, served, zone, text };
 }
 
-function compareColumn(
-  base: ServedColumn,
-  head: ServedColumn,
-  { facts }: CatalogueEntry,
-): readonly Difference[] {
+function compareColumn(base: ServedColumn, head: ServedColumn): readonly Difference[] {
   if (head.text === base.text) return [];
   const subject = base.name;
   const kinds = [
     KIND_OF[compareServedTypes({ ...base, text: base.type }, { ...head, text: head.type })],
     zoneKind(base, head),
     // In ClickHouse the type alone decides; elsewhere a nullable type ends with `null`.
-    nullKind(
-      base.declared,
-      head.declared,
-      facts.columns.get(subject)?.notNull === "test" && (head.type?.endsWith(" null") ?? false),
-    ),
+    nullKind(base.declared, head.declared, base.notNull === "test" && head.type?.endsWith(" null") === true),
   ] as const;
   const texts = { subject, before: base.text, after: head.text };
   return kinds.filter((kind) => kind !== null).map((kind) => ({ kind, ...texts }));
@@ -127,7 +118,7 @@ function compareOrder(base: readonly Column[], head: readonly Column[]): readonl
   return [{ kind: "column-order-changed", before: names(base), after: names(head) }];
 }
 
-function byName(columns: readonly Column[]): ReadonlyMap<string, Column> {
+function byName(columns: readonly DescribedColumn[]): ReadonlyMap<string, DescribedColumn> {
   return new Map(columns.map((column) => [column.name, column]));
 }
 
@@ -135,27 +126,15 @@ function names(columns: readonly Column[]): string {
   return columns.map(({ name }) => name).join(", ");
 }
 
-/** The differences of what dbt tests guarantee of the values of columns (generator/docs/dbt-tests.md). */
-function compareGuarantees(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
-  const kept = base.endpoint.columns.filter((column) =>
-    head.endpoint.columns.some(({ name }) => name === column.name),
-  );
-  return kept.flatMap(({ name: subject }) => {
-    const columnFacts = [base, head].map(({ facts }) => facts.columns.get(subject) ?? {}) as [Facts, Facts];
-    return compareAcceptedValues(...columnFacts).map((difference) => ({ subject, ...difference }));
-  });
-}
-
-/** The facts of a column; it may have none. */
-type Facts = Partial<ColumnFacts>;
-
-function compareAcceptedValues(base: Facts, head: Facts): readonly Difference[] {
-  const [before, after] = [base.acceptedValues ?? null, head.acceptedValues ?? null];
+/** What a dbt test guarantees of a column's values (generator/docs/dbt-tests.md). */
+function compareAcceptedValues(base: DescribedColumn, head: DescribedColumn): readonly Difference[] {
+  const { acceptedValues: before = null } = base;
+  const { acceptedValues: after = null } = head;
   const isWider = before !== null && (after === null || after.some((value) => !before.includes(value)));
   const isNarrower = after !== null && (before === null || before.some((value) => !after.includes(value)));
   if (!isWider && !isNarrower) return [];
   const kind = isWider ? "accepted-values-widened" : "accepted-values-narrowed";
-  return [{ kind, before: valuesText(before), after: valuesText(after) }];
+  return [{ kind, subject: base.name, before: valuesText(before), after: valuesText(after) }];
 }
 
 function valuesText(values: readonly string[] | null): string {

@@ -1,5 +1,5 @@
 import { atFormerPath, type Endpoint, type FormerPath, TIERS } from "@routewright/runtime/model";
-import type { CatalogueEntry } from "../catalogue/catalogue.js";
+import type { CatalogueEntry, DescribedColumn, DescribedParameter } from "../catalogue/catalogue.js";
 import type { Difference } from "./change.js";
 import { compareColumns } from "./compare-columns.js";
 import { compareMaximum, compareParameters } from "./compare-parameters.js";
@@ -79,17 +79,15 @@ function compareTiers(
 }
 
 /** A note for an endpoint that has the default tier. */
-export function tierDetails({ facts }: CatalogueEntry): readonly string[] {
-  return facts.hasTierTag ? [] : ["No tag of the model names a tier: the default tier applies."];
+export function tierDetails({ hasTierTag }: CatalogueEntry): readonly string[] {
+  return hasTierTag ? [] : ["No tag of the model names a tier: the default tier applies."];
 }
 
 /** A setting of the endpoint, as text; undefined without it. */
 function compareSetting(what: "own-rows" | "cursor", before?: string, after?: string): readonly Difference[] {
   if (before === after) return [];
-  if (before === undefined) return [{ kind: `${what}-added`, ...(after !== undefined && { after }) }];
-  return after === undefined
-    ? [{ kind: `${what}-removed`, before }]
-    : [{ kind: `${what}-changed`, before, after }];
+  const how = before === undefined ? "added" : after === undefined ? "removed" : "changed";
+  return [{ kind: `${what}-${how}`, before, after }];
 }
 
 function compareFieldsSetting({ fields: base }: Endpoint, { fields: head }: Endpoint): readonly Difference[] {
@@ -148,8 +146,9 @@ function compareNotices(base: ServedEntry, head: ServedEntry, policy: SunsetPoli
   const { successor, deprecationDate } = head.endpoint;
   if (base.isFormer !== true) {
     const until = deprecationDate === null ? "No sunset is announced." : `Sunset: ${deprecationDate}.`;
-    const after = successor ?? "";
-    return [{ kind: "path-moved-with-notice", before: base.endpoint.path, after, details: [until] }];
+    return [
+      { kind: "path-moved-with-notice", before: base.endpoint.path, after: successor, details: [until] },
+    ];
   }
   const isOpenEnded = deprecationDate === null && base.endpoint.deprecationDate !== null;
   return [
@@ -170,7 +169,7 @@ function compareSunsets(
   if (before === after) return [];
   if (after === null) return before === null ? [] : [{ kind: "deprecation-lifted", before }];
   if (before !== null && after > before) return [{ kind: "sunset-put-off", before, after }];
-  const dates = { ...(before !== null && { before }), after };
+  const dates = { before, after };
   const days = Math.floor((Date.parse(after) - Date.parse(`${today}T00:00:00Z`)) / DAY_MS);
   if (days >= minimumNoticeDays)
     return [{ kind: before === null ? "endpoint-deprecated" : "sunset-brought-forward", ...dates }];
@@ -186,43 +185,29 @@ function compareSuccessors(
   { successor: before }: Endpoint,
   { successor: after }: Endpoint,
 ): readonly Difference[] {
-  if (before === after) return [];
-  return [
-    { kind: "successor-changed", ...(before !== null && { before }), ...(after !== null && { after }) },
-  ];
+  return before === after ? [] : [{ kind: "successor-changed", before, after }];
 }
 
 /** Descriptions of the model, and of the columns and parameters that both revisions have. */
 function compareDocumentation(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
-  const [baseTexts, headTexts] = [base.documentation, head.documentation];
-  const columns = base.endpoint.columns.filter(({ name }) =>
-    head.endpoint.columns.some((column) => column.name === name),
-  );
-  const parameters = base.endpoint.parameters.filter(({ name }) =>
-    head.endpoint.parameters.some((parameter) => parameter.name === name),
-  );
-  return [
-    ...compareText(undefined, baseTexts.description, headTexts.description),
-    ...columns.flatMap(({ name }) =>
-      compareText(`column ${name}`, baseTexts.columns.get(name), headTexts.columns.get(name)),
-    ),
-    ...parameters.flatMap(({ name }) =>
-      compareText(`parameter ${name}`, baseTexts.parameters.get(name), headTexts.parameters.get(name)),
-    ),
-  ];
+  const texts = textsOf(head);
+  return [...textsOf(base)].flatMap(([subject, before]) => {
+    const after = texts.get(subject) ?? before;
+    return before === after
+      ? []
+      : [{ kind: "description-changed", subject, before: before || null, after: after || null }];
+  });
 }
 
-function compareText(subject: string | undefined, base = "", head = ""): readonly Difference[] {
-  const [before, after] = [base.trim(), head.trim()];
-  if (before === after) return [];
-  return [
-    {
-      kind: "description-changed",
-      ...(subject !== undefined && { subject }),
-      ...(before !== "" && { before }),
-      ...(after !== "" && { after }),
-    },
-  ];
+/** By subject; the model's own has none. */
+function textsOf({ description, endpoint }: CatalogueEntry): ReadonlyMap<string | undefined, string> {
+  const named = (what: string) => (item: DescribedColumn | DescribedParameter) =>
+    [`${what} ${item.name}`, item.description?.trim() ?? ""] as const;
+  return new Map([
+    [undefined, description.trim()],
+    ...endpoint.columns.map(named("column")),
+    ...endpoint.parameters.map(named("parameter")),
+  ]);
 }
 
 /** An entry at one of the paths that it answers at. */

@@ -192,7 +192,8 @@ function canMatchAll(parameter: Parameter, columns: readonly Column[]): boolean 
 
 function compareRequired(base: Endpoint, head: Endpoint): readonly Difference[] {
   const [before, after] = [base.requireAnyOf, head.requireAnyOf];
-  const text = { subject: "require_any_of", ...listed("before", before), ...listed("after", after) };
+  const [from, to] = [before, after].map((names) => names.join(", ") || null);
+  const text = { subject: "require_any_of", before: from, after: to };
   if (after.length === 0) return before.length === 0 ? [] : [{ kind: "require-any-of-loosened", ...text }];
   if (before.length === 0) {
     const wasRequired = base.parameters.every(({ name }) => after.includes(name));
@@ -200,8 +201,4 @@ function compareRequired(base: Endpoint, head: Endpoint): readonly Difference[] 
   }
   if (before.some((name) => !after.includes(name))) return [{ kind: "require-any-of-narrowed", ...text }];
   return after.length > before.length ? [{ kind: "require-any-of-loosened", ...text }] : [];
-}
-
-function listed(key: "before" | "after", names: readonly string[]): Partial<Difference> {
-  return names.length === 0 ? {} : { [key]: names.join(", ") };
 }

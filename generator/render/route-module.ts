@@ -50,7 +50,7 @@ export function routeModule(entry: CatalogueEntry): string {
 }
 
 function structureOf(entry: CatalogueEntry, { StructureKind }: typeof TsMorph): SourceFileStructure {
-  const { endpoint, documentation } = entry;
+  const { endpoint, description } = entry;
   const query = queryMembers(entry);
   const handlers = endpoint.methods.includes("POST") ? "{ spec, get, post }" : "{ spec, get }";
   return {
@@ -66,7 +66,7 @@ function structureOf(entry: CatalogueEntry, { StructureKind }: typeof TsMorph): 
         kind: StructureKind.Interface,
         isExported: true,
         name: "Row",
-        docs: [docText([`A row of \`${endpoint.path}\`.`, documentation.description])],
+        docs: [docText([`A row of \`${endpoint.path}\`.`, description])],
         properties: rowMembers(entry),
         // Without declared columns, rows have all columns of the relation.
         indexSignatures:
@@ -99,19 +99,12 @@ function headerOf({ model }: Endpoint): string {
 }
 
 /** One property per column, in the model's order. */
-function rowMembers({ endpoint, documentation, facts }: CatalogueEntry): Member[] {
-  return endpoint.columns.map(({ name, type }) => {
-    const stored = withAcceptedValues(
-      parseColumnType(type ?? undefined),
-      facts.columns.get(name)?.acceptedValues,
-    );
+function rowMembers({ endpoint }: CatalogueEntry): Member[] {
+  return endpoint.columns.map(({ name, type, acceptedValues, description = "" }) => {
+    const stored = withAcceptedValues(parseColumnType(type ?? undefined), acceptedValues);
     const columnType = endpoint.numbers === "string" ? asString(stored) : stored;
     const warehouseType = type === null ? "" : `${type}${riskOf(columnType)}`;
-    return member(
-      name,
-      typeScriptOf(columnType),
-      withType(documentation.columns.get(name) ?? "", warehouseType),
-    );
+    return member(name, typeScriptOf(columnType), withType(description, warehouseType));
   });
 }
 
@@ -131,11 +124,11 @@ function withType(description: string, type: string): readonly string[] {
 }
 
 /** The declared parameters, then those of pagination and sorting. */
-function queryMembers({ endpoint, documentation }: CatalogueEntry): Member[] {
+function queryMembers({ endpoint }: CatalogueEntry): Member[] {
   const operators = new Map((endpoint.filters ?? []).map((filter) => [filter.column, operatorsType(filter)]));
   const parameters = endpoint.parameters.map((parameter) => {
     const { name, column, operator } = parameter;
-    const description = documentation.parameters.get(name)?.trim().replace(/\.$/, "");
+    const description = parameter.description?.trim().replace(/\.$/, "");
     const filter = `\`${column} ${operator} ${operator === "IN" ? "values" : "value"}\`.`;
     const type = endpoint.columns.find((each) => each.name === column)?.type ?? null;
     const value = queryType(parameter, parseColumnType(type ?? undefined));
@@ -273,7 +266,7 @@ function unlessEmpty(list: readonly Literal[]): readonly Literal[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 
-/** A parameter without its name, which is the key. */
+/** A parameter without its name, which is the key, and its description. */
 function parameterValue(parameter: Parameter): Properties {
-  return new Properties(Object.entries(parameter).filter(([key]) => key !== "name"));
+  return new Properties(Object.entries(parameter).filter(([key]) => key !== "name" && key !== "description"));
 }

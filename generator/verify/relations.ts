@@ -1,5 +1,5 @@
 import type { Endpoint } from "@routewright/runtime/model";
-import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
+import type { Catalogue, CatalogueEntry, DescribedColumn } from "../catalogue/catalogue.js";
 import { isZoneless, parseColumnType } from "../catalogue/column-types/column-type.js";
 import { compareTypes, type TypeChange } from "../diff/column-compatibility.js";
 import { error, type FindingSeverity, SEVERITIES, warning } from "../lint/finding.js";
@@ -118,13 +118,13 @@ function keyOf(relation: Endpoint["relation"]): string {
 
 /** A mismatch of an endpoint, with its model and file. */
 export function mismatchAt(
-  { endpoint, facts }: CatalogueEntry,
+  { endpoint, file }: CatalogueEntry,
   check: MismatchKind,
   message: Sentence,
   hint: Sentence,
 ): Mismatch {
   const { path, model } = endpoint;
-  return { check, endpoint: path, model, file: facts.file || null, message, hint };
+  return { check, endpoint: path, model, file: file || null, message, hint };
 }
 
 function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined): readonly Mismatch[] {
@@ -179,7 +179,7 @@ function sentenceOf(columns: readonly string[]): string {
 
 function compareColumn(
   entry: CatalogueEntry,
-  { name, type }: Endpoint["columns"][number],
+  { name, type, notNull }: DescribedColumn,
   live: LiveColumn | undefined,
   kind: string | null,
 ): readonly Mismatch[] {
@@ -206,8 +206,7 @@ function compareColumn(
       ),
     );
   }
-  const isPromised = entry.facts.columns.get(name)?.notNull === "constraint";
-  if (isPromised && !live.notNull && HAS_CONSTRAINTS.has(kind)) {
+  if (notNull === "constraint" && !live.notNull && HAS_CONSTRAINTS.has(kind)) {
     const message = sentence`The column ${name} has a not_null constraint in the project, and ${relation} has none.`;
     const hint = plain("Build the model with `contract: {enforced: true}`, or remove the constraint.");
     differences.push(mismatchAt(entry, "column-nullable", message, hint));

@@ -170,7 +170,7 @@ export function servedPaths({
 }
 
 /** An endpoint as it answers at a former path: deprecated, and its own path is the successor. */
-export function atFormerPath(endpoint: Endpoint, { path, sunset }: FormerPath): Endpoint {
+export function atFormerPath<Each extends Endpoint>(endpoint: Each, { path, sunset }: FormerPath): Each {
   const [first = null] = [sunset, endpoint.deprecationDate].filter((date) => date !== null).sort();
   return { ...endpoint, path, formerPaths: [], deprecationDate: first, successor: endpoint.path };
 }

@@ -65,7 +65,7 @@ describe("a git revision as a revision", () => {
 
   it("keeps every character of a description", async () => {
     const reading = await revision("one");
-    expect(reading.ok && reading.catalogue.entries[0]?.documentation.description).toBe("Größe ✓");
+    expect(reading.ok && reading.catalogue.entries[0]?.description).toBe("Größe ✓");
   });
 
   it("is found from a folder within the repository, and by an absolute path", async () => {

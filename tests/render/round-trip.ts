@@ -15,8 +15,11 @@ export async function loadedEndpoints(
   return new Map(modules.map(evaluateModule).map(({ spec }) => [spec.path, inObjectOrder(spec)]));
 }
 
+/** What the catalogue says of columns and parameters, and no module. */
+const DESCRIPTION: ReadonlySet<string> = new Set(["description", "notNull", "acceptedValues", "private"]);
+
 /**
- * An endpoint with its columns and parameters in the order in which JavaScript lists an object's keys: a module carries
+ * An endpoint without descriptions, its columns and parameters in the order in which JavaScript lists an object's keys: a module carries
  * them in objects, which move names like `2024` to the front.
  */
 export function inObjectOrder(endpoint: Endpoint): Endpoint {
@@ -26,5 +29,9 @@ export function inObjectOrder(endpoint: Endpoint): Endpoint {
 
 function byKey<Item extends { readonly name: string }>(items: readonly Item[]): readonly Item[] {
   const keys = Object.keys(Object.fromEntries(items.map(({ name }) => [name, 0])));
-  return items.toSorted((a, b) => keys.indexOf(a.name) - keys.indexOf(b.name));
+  const bare = items.map(
+    (item) =>
+      Object.fromEntries(Object.entries(item).filter(([key]) => !DESCRIPTION.has(key))) as unknown as Item,
+  );
+  return bare.toSorted((a, b) => keys.indexOf(a.name) - keys.indexOf(b.name));
 }

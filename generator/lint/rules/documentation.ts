@@ -28,9 +28,9 @@ export const unknownKey: Check = ({ warnings }) =>
     }));
 
 /** A parameter without a description. */
-export const undescribedParameter: Check = ({ entry: { endpoint, documentation }, apiPath }) =>
-  endpoint.parameters.flatMap(({ name, column }, i) => {
-    if (documentation.parameters.has(name)) return [];
+export const undescribedParameter: Check = ({ entry: { endpoint }, apiPath }) =>
+  endpoint.parameters.flatMap(({ name, column, description }, i) => {
+    if (description !== undefined) return [];
     return [
       {
         path: `${apiPath}.parameters[${String(i)}]`,
@@ -56,11 +56,13 @@ export const reservedParameter: Check = ({ entry: { endpoint }, apiPath }) =>
   });
 
 /** A model without a description, and columns without one. */
-export const missingDescription: Check = ({ entry: { endpoint, documentation } }) => {
-  const columns = endpoint.columns.map(({ name }) => name).filter((name) => !documentation.columns.has(name));
+export const missingDescription: Check = ({ entry: { endpoint, description } }) => {
+  const columns = endpoint.columns
+    .filter((column) => column.description === undefined)
+    .map(({ name }) => name);
   const hint = plain("Write it in the model's schema.yml.");
   return [
-    ...(documentation.description.trim() === ""
+    ...(description.trim() === ""
       ? [{ path: "$.description", message: plain("The model has no description."), hint }]
       : []),
     ...(columns.length === 0

@@ -82,7 +82,7 @@ function descriptionOf(entry: CatalogueEntry, former?: FormerPath): string {
   const { legacy, filters, fields, rows, cursor, sort, tier, deprecationDate, successor } = entry.endpoint;
   const required = requiredFilters(entry);
   return paragraphs(
-    entry.documentation.description,
+    entry.description,
     legacy && !fields && filters === undefined ? "The whole table. Takes no parameters." : "",
     required.length === 0 ? "" : `At least one of these parameters is required: ${codeList(required)}.`,
     rows === undefined ? "" : "Serves the rows of the key's organization only.",

@@ -8,7 +8,7 @@ import {
   type Pagination,
   type Parameter,
 } from "@routewright/runtime/model";
-import type { CatalogueEntry, Documentation } from "../../catalogue/catalogue.js";
+import type { CatalogueEntry, DescribedParameter } from "../../catalogue/catalogue.js";
 import type { Json, JsonMap, JsonRecord } from "./json-text.js";
 
 /** Defaults of `max_length` and `max_items` (generator/docs/meta-api.md). */
@@ -80,10 +80,10 @@ function property({ description, schema }: RequestField): JsonMap {
   return new Map<string, Json>([...Object.entries(schema), ["description", description]]);
 }
 
-function fieldsOf({ endpoint, documentation }: CatalogueEntry, method: Method): readonly RequestField[] {
+function fieldsOf({ endpoint }: CatalogueEntry, method: Method): readonly RequestField[] {
   const { parameters, pagination, sortableFields } = endpoint;
   return [
-    ...parameters.map((parameter) => filterField(parameter, documentation, method)),
+    ...parameters.map((parameter) => filterField(parameter, method)),
     ...(endpoint.filters ?? []).flatMap((filter) => columnFields(filter, method)),
     ...(endpoint.fields ? [fieldsField(endpoint)] : []),
     ...(pagination === null ? [] : pageFields(pagination)),
@@ -92,9 +92,9 @@ function fieldsOf({ endpoint, documentation }: CatalogueEntry, method: Method): 
   ];
 }
 
-function filterField(parameter: Parameter, { parameters }: Documentation, method: Method): RequestField {
+function filterField(parameter: DescribedParameter, method: Method): RequestField {
   const { name } = parameter;
-  const description = paragraphs(parameters.get(name) ?? "", filterText(parameter, method));
+  const description = paragraphs(parameter.description ?? "", filterText(parameter, method));
   const schema = schemaOf(parameter);
   const isList = parameter.type === "string_list";
   return {

@@ -1,5 +1,5 @@
-import type { Column, Endpoint } from "@routewright/runtime/model";
-import type { CatalogueEntry, ColumnFacts } from "../../catalogue/catalogue.js";
+import type { Endpoint } from "@routewright/runtime/model";
+import type { CatalogueEntry, DescribedColumn } from "../../catalogue/catalogue.js";
 import {
   asString,
   type ColumnType,
@@ -47,13 +47,9 @@ export const CURSOR_PAGINATION_SCHEMA: JsonRecord = {
  * Schema of an endpoint's row: one property per column, in the model's order. A row has every column of the relation: all
  * are required, and there may be more than the model declares.
  */
-export function rowSchema({ endpoint, documentation, facts }: CatalogueEntry): JsonMap {
+export function rowSchema({ endpoint }: CatalogueEntry): JsonMap {
   const names = endpoint.columns.map(({ name }) => name);
-  const properties = endpoint.columns.map((column) => {
-    const { name } = column;
-    const description = documentation.columns.get(name) ?? "";
-    return [name, columnSchema(endpoint, column, facts.columns.get(name), description)] as const;
-  });
+  const properties = endpoint.columns.map((column) => [column.name, columnSchema(endpoint, column)] as const);
   return new Map<string, Json>([
     ["type", "object"],
     ["description", `A row of \`${endpoint.path}\`.`],
@@ -65,24 +61,22 @@ export function rowSchema({ endpoint, documentation, facts }: CatalogueEntry): J
 
 function columnSchema(
   { numbers }: Endpoint,
-  { type }: Column,
-  facts: ColumnFacts | undefined,
-  description: string,
+  { type, acceptedValues, description = "" }: DescribedColumn,
 ): JsonRecord {
-  const stored = withAcceptedValues(parseColumnType(type ?? undefined), facts?.acceptedValues);
+  const stored = withAcceptedValues(parseColumnType(type ?? undefined), acceptedValues);
   const columnType = numbers === "string" ? asString(stored) : stored;
   return {
     ...(jsonSchemaOf(columnType) as JsonRecord),
     ...(columnType !== stored && { pattern: "^-?\\d+(\\.\\d+)?$" }),
-    ...(facts !== undefined && numbersOf(columnType, facts)),
+    ...numbersOf(columnType, acceptedValues ?? []),
     ...(description.trim() !== "" && { description: paragraphs(description) }),
   };
 }
 
 /** The accepted values of an integer column, as numbers. */
-function numbersOf({ kind, ...type }: ColumnType, { acceptedValues }: ColumnFacts): JsonRecord {
-  const values = kind === "integer" ? (acceptedValues ?? []).map(Number).filter(Number.isSafeInteger) : [];
-  if (values.length === 0 || values.length !== acceptedValues?.length) return {};
+function numbersOf({ kind, ...type }: ColumnType, acceptedValues: readonly string[]): JsonRecord {
+  const values = kind === "integer" ? acceptedValues.map(Number).filter(Number.isSafeInteger) : [];
+  if (values.length === 0 || values.length !== acceptedValues.length) return {};
   return { enum: "nullable" in type && type.nullable ? [...values, null] : values };
 }
 

@@ -132,10 +132,8 @@ function kindOf(text: string): string {
 
 /** Rows and fields that a caller reads in the head and could not read in the base, by requests that need no knowledge. */
 function newlyVisible(pairs: readonly Pair[], entries: readonly CatalogueEntry[]): readonly Difference[] {
-  const secret = entries.flatMap(({ endpoint, facts }) =>
-    endpoint.columns
-      .map(({ name }) => name)
-      .filter((name) => facts.isPrivate || facts.columns.get(name)?.isPrivate),
+  const secret = entries.flatMap((entry) =>
+    entry.endpoint.columns.filter((column) => entry.private || column.private).map(({ name }) => name),
   );
   return [null, "tier0", "tier1", "tier2", "tier3"].flatMap((tier): Difference[] => {
     const own = pairs.filter(({ request }) => request.tier === tier && !request.path.endsWith(".csv"));

@@ -1,4 +1,4 @@
-import type { CatalogueEntry, ColumnFacts } from "../../../generator/catalogue/catalogue.js";
+import type { CatalogueEntry } from "../../../generator/catalogue/catalogue.js";
 import { byEngine, engine } from "../../support/engines.js";
 import { feature, type Raw } from "../feature-model.js";
 import { clickhouseTable, translated } from "./clickhouse.js";
@@ -43,12 +43,15 @@ export function relationSql(
 }
 
 /** What holds of a column's values, besides its type. */
-type Promises = Partial<ColumnFacts> & { readonly nullable: boolean };
+interface Promises {
+  readonly nullable: boolean;
+  readonly acceptedValues: readonly string[] | null;
+}
 
 function promisesOf(name: string, ...entries: readonly CatalogueEntry[]): Promises {
-  const facts = entries.map((entry) => entry.facts.columns.get(name) ?? {}) as Partial<ColumnFacts>[];
-  const types = entries.map(({ endpoint }) => endpoint.columns.find((column) => column.name === name)?.type);
-  const accepted = facts.flatMap(({ acceptedValues }) => (acceptedValues == null ? [] : [acceptedValues]));
+  const columns = entries.map(({ endpoint }) => endpoint.columns.find((column) => column.name === name));
+  const types = columns.map((column) => column?.type);
+  const accepted = columns.flatMap((column) => (column?.acceptedValues ? [column.acceptedValues] : []));
   return {
     nullable: types.every((type) => type == null || type.endsWith(" null") || type.includes("Nullable(")),
     acceptedValues: accepted.reduce<readonly string[] | null>(

@@ -17,24 +17,36 @@ export interface Sketch extends Partial<Endpoint> {
 export function entry(sketch: Sketch = {}): CatalogueEntry {
   const { category = "bridges", resource = "volume", granularity = null, window = null, ...rest } = sketch;
   const { description = "", columnWords = {}, parameterWords = {}, ...endpoint } = rest;
+  const { columns = PLAIN.columns, parameters = [] } = endpoint;
   const segments = ["", "v1", category, resource, granularity, window].filter((part) => part !== null);
   const model = endpoint.model ?? `api_${resource}`;
   return {
-    endpoint: { ...PLAIN, model, path: segments.join("/"), relation: ["dbt", model], ...endpoint },
+    endpoint: {
+      ...PLAIN,
+      model,
+      path: segments.join("/"),
+      relation: ["dbt", model],
+      ...endpoint,
+      columns: columns.map((column) => ({ ...column, ...described(columnWords, column.name) })),
+      parameters: parameters.map((parameter) => ({
+        ...parameter,
+        ...described(parameterWords, parameter.name),
+      })),
+    },
     uniqueId: `model.project.${model}`,
-    facts: { file: `models/${model}.sql`, hasTierTag: false, isPrivate: false, columns: new Map() },
+    file: `models/${model}.sql`,
     category,
     resource,
     granularity,
     window,
-    documentation: {
-      description,
-      synonyms: [],
-      columns: new Map(Object.entries(columnWords)),
-      parameters: new Map(Object.entries(parameterWords)),
-    },
+    hasTierTag: false,
+    private: false,
+    description,
   };
 }
+
+const described = (words: Readonly<Record<string, string>>, name: string) =>
+  Object.hasOwn(words, name) ? { description: words[name] ?? "" } : {};
 
 const PLAIN = {
   tier: "tier0",
