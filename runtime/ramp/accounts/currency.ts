@@ -74,14 +74,3 @@ export function readAmount(text: string, { code, decimals }: Currency): Outcome<
   if (amount.eq(0)) return failed("The amount must be more than zero.");
   return succeeded(amount.toFixed(decimals));
 }
-
-/** Whether `amount` lies between two bounds, both included. */
-export function isWithin(amount: Amount, min: string, max: string): boolean {
-  const value = new Big(amount);
-  return value.gte(min) && value.lte(max);
-}
-
-/** Puts the larger amount first. */
-export function byLargest(left: string, right: string): number {
-  return new Big(right).cmp(left);
-}

@@ -102,23 +102,23 @@ export function check<S extends TSchema>(schema: S, value: unknown): value is St
   return validatorOf(schema)(value);
 }
 
-/** Violations of the schema, without the value itself; empty when it matches. */
-export function violations(schema: object, value: unknown): readonly Violation[] {
+/** Violations of the schema, without the value itself; empty when it matches. `at`: path of the value. */
+export function violations(schema: object, value: unknown, at = ""): readonly Violation[] {
   const validator = validatorOf(schema);
   if (validator(value)) return [];
-  return (validator.errors ?? []).map(violationOf);
+  return (validator.errors ?? []).map((error) => violationOf(error, at + error.instancePath));
 }
 
-function violationOf({ instancePath, keyword, message = "is not valid", params }: ErrorObject): Violation {
-  const extra = params as { additionalProperty?: string; allowedValues?: readonly string[] };
+function violationOf({ keyword, message = "is not valid", params }: ErrorObject, path: string): Violation {
+  const { additionalProperty, allowedValues, format } = params as {
+    readonly additionalProperty?: string;
+    readonly allowedValues?: readonly string[];
+    readonly format?: string;
+  };
   if (keyword === "additionalProperties")
-    return {
-      path: `${instancePath}/${(extra.additionalProperty ?? "").slice(0, 100)}`,
-      message: "is not a known field",
-    };
-  if (keyword === "enum")
-    return { path: instancePath, message: `must be one of ${(extra.allowedValues ?? []).join(", ")}` };
-  return { path: instancePath, message: FORMATS[String((params as { format?: string }).format)] ?? message };
+    return { path: `${path}/${(additionalProperty ?? "").slice(0, 100)}`, message: "is not a known field" };
+  if (keyword === "enum") return { path, message: `must be one of ${(allowedValues ?? []).join(", ")}` };
+  return { path, message: FORMATS[String(format)] ?? message };
 }
 
 /** What values of the formats above must be. */

@@ -9,19 +9,21 @@ import type { IsReplay } from "../core/idempotency.js";
 import type { ProviderChoice } from "./intent-rows.js";
 import type { ProjectId } from "../database/id.js";
 import {
-  priceOf,
-  candidatesFor,
+  acceptedCandidates,
   type Candidate,
-  type PaymentPath,
+  type CurrencyPair,
   fetchQuotes,
   type Price,
+  type PricedPath,
+  priceOf,
+  readCountry,
+  readPair,
 } from "../providers/quotes.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
-import { Rail, type RailDescription } from "../providers/protocol.js";
+import { Rail } from "../providers/protocol.js";
 import type { IntentContext } from "./lease.js";
-import { check, violations, type Violation } from "../core/json-schema.js";
+import { check, violations } from "../core/json-schema.js";
 import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
-import { type CurrencyPair, hasIdOrCode, readCountry, readPair } from "../providers/payment-path.js";
 
 /** Both sides of an intent with all their details. */
 export interface AccountSides {
@@ -51,12 +53,15 @@ export async function chooseProvider(
   if (!reading.ok) return rampError("INVALID_AMOUNT", { message: reading.problem });
   const path = readPath(pair, body, reading.value);
   if (isRampError(path)) return path;
-  const candidates = preferredCandidates(candidatesFor(await ramp.providers.list(projectId), path), body);
+  const names = [body.providerId, body.src.details["provider"], body.dest.details["provider"]].filter(
+    (name) => typeof name === "string",
+  );
+  const candidates = acceptedCandidates(await ramp.providers.list(projectId), path, names);
   if (isRampError(candidates)) return candidates;
   const payable = payableCandidates(candidates, pair, body);
   if (isRampError(payable)) return payable;
   if (await isReplay()) return "replay";
-  const chosen = await chooseCandidate(ramp, payable, path, pair);
+  const chosen = await chooseCandidate(ramp, payable, path);
   return isRampError(chosen) ? chosen : choiceOf(chosen, pair, { ...body, srcAmount: reading.value });
 }
 
@@ -81,12 +86,8 @@ function choiceOf(
 }
 
 /** Rail and country are those of the bank account. */
-function readPath(
-  { src, dest, type }: CurrencyPair,
-  body: IntentRequest,
-  srcAmount: string,
-): (PaymentPath & { srcAmount: string }) | RampError {
-  const side: Side = type === "ONRAMP" ? "src" : "dest";
+function readPath(pair: CurrencyPair, body: IntentRequest, srcAmount: string): PricedPath | RampError {
+  const side: Side = pair.type === "ONRAMP" ? "src" : "dest";
   const { rail, countryCode } = body[side].details;
   if (rail !== undefined && !check(Rail, rail))
     return rampError("INVALID_ACCOUNT_DETAILS", {
@@ -100,28 +101,7 @@ function readPath(
   }
   const country = readCountry(countryCode, countryPath);
   if (isRampError(country)) return country;
-  return {
-    srcCurrencyCode: src.code,
-    destCurrencyCode: dest.code,
-    srcAmount,
-    countryCode: country,
-    rail: rail ?? null,
-  };
-}
-
-/** The candidates that the caller accepts: `providerId`, or the provider that an account names. */
-function preferredCandidates(
-  candidates: readonly Candidate[],
-  { providerId, src, dest }: IntentRequest,
-): readonly Candidate[] | RampError {
-  if (candidates.length === 0) return rampError("UNSUPPORTED_PATH");
-  const names = [providerId, src.details["provider"], dest.details["provider"]].filter(
-    (name) => typeof name === "string",
-  );
-  const accepted = candidates.filter(({ connection }) =>
-    names.every((name) => hasIdOrCode(connection, name)),
-  );
-  return accepted.length === 0 ? rampError("PROVIDER_NOT_AVAILABLE") : accepted;
+  return { ...pair, srcAmount, countryCode: country, rail: rail ?? null };
 }
 
 /** The rails of the candidates that the given details fit, each a candidate of its own. */
@@ -132,10 +112,9 @@ function payableCandidates(
 ): readonly Candidate[] | RampError {
   const choices = candidates.flatMap(({ connection, rails }) =>
     rails.map((rail) => {
-      const wrong = [
-        ...detailViolations("src", pair, body, rail),
-        ...detailViolations("dest", pair, body, rail),
-      ];
+      const wrong = (["src", "dest"] as const).flatMap((side) =>
+        violations(intentDetailsSchema(pair[side], rail), body[side].details, `/${side}/details`),
+      );
       return { candidate: { connection, rails: [rail] as const }, wrong };
     }),
   );
@@ -155,25 +134,12 @@ interface Chosen {
 async function chooseCandidate(
   ramp: IntentContext,
   candidates: readonly Candidate[],
-  path: PaymentPath & { readonly srcAmount: string },
-  pair: CurrencyPair,
+  path: PricedPath,
 ): Promise<Chosen | RampError> {
   const [first, ...others] = candidates;
-  const [best] = await fetchQuotes(ramp, candidates, path, pair);
+  const [best] = await fetchQuotes(ramp, candidates, path);
   if (best) return { ...best, price: priceOf(best) };
   return first && others.length === 0
     ? { connection: first.connection, rail: first.rails[0].code, price: null }
     : rampError("PROVIDER_UNAVAILABLE");
-}
-
-function detailViolations(
-  side: Side,
-  pair: CurrencyPair,
-  body: IntentRequest,
-  rail: RailDescription,
-): readonly Violation[] {
-  return violations(intentDetailsSchema(pair[side], rail), body[side].details).map(({ path, message }) => ({
-    path: `/${side}/details${path}`,
-    message,
-  }));
 }

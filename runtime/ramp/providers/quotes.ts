@@ -1,10 +1,130 @@
+import Big from "big.js";
+import countries from "i18n-iso-countries";
+import { type AccountSide, detailsSchema } from "../accounts/account-details.js";
+import type { Currency } from "../accounts/currency.js";
 import type { CoreContext } from "../core/context.js";
-import { type Currency, byLargest, isWithin } from "../accounts/currency.js";
-import { type RequestedMovement, quoteProblem, reporter } from "./check-reply.js";
-import type { ProviderConnection } from "./provider-connections.js";
+import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
+import { quoteProblem, reporter } from "./check-reply.js";
 import type { Fees, Pair, ProviderQuote, QuoteRequest, Rail, RailDescription } from "./protocol.js";
+import type { ProviderConnection } from "./provider-connections.js";
 import { reasonOf } from "./provider.js";
-import type { AccountSide } from "../accounts/account-details.js";
+
+/** The two currencies of a path, in our own spelling, and the kind of movement between them. */
+export interface CurrencyPair {
+  readonly src: Currency;
+  readonly dest: Currency;
+  readonly type: "ONRAMP" | "OFFRAMP";
+}
+
+/** Reads the codes of a path. A path between two bank currencies or two assets is not a ramp. */
+export function readPair(
+  { currencies }: CoreContext,
+  srcCode: string,
+  destCode: string,
+  paths: readonly [string, string],
+): CurrencyPair | RampError {
+  const src = currencies.find(srcCode);
+  const dest = currencies.find(destCode);
+  if (src === null || dest === null) {
+    const unknown = paths.filter((_path, at) => [src, dest][at] === null);
+    return rampError("UNKNOWN_CURRENCY", {
+      details: unknown.map((path) => ({ path, message: "is not a known currency code" })),
+    });
+  }
+  if (src.type === dest.type) return rampError("UNSUPPORTED_PATH");
+  return { src, dest, type: src.type === "FIAT" ? "ONRAMP" : "OFFRAMP" };
+}
+
+/** Whether a code is a country of ISO 3166-1, in any letter case; then in upper case. */
+export function readCountry(code: string, path: string): string | RampError {
+  const upper = code.toUpperCase();
+  if (countries.isValid(upper)) return upper;
+  return rampError("UNKNOWN_COUNTRY", {
+    details: [{ path, message: "is not a country code of ISO 3166-1 alpha-2" }],
+  });
+}
+
+/** A requested movement; null: any. */
+export interface PaymentPath extends CurrencyPair {
+  readonly srcAmount: string | null;
+  readonly countryCode: string | null;
+  readonly rail: Rail | null;
+}
+
+/** One of a known amount, which can be priced. */
+export type PricedPath = PaymentPath & { readonly srcAmount: string };
+
+/** A provider that offers the path, with the rails for it. */
+export interface Candidate {
+  readonly connection: ProviderConnection;
+  readonly rails: readonly [RailDescription, ...RailDescription[]];
+}
+
+export function candidatesFor(
+  connections: readonly ProviderConnection[],
+  { src, dest, ...path }: PaymentPath,
+): readonly Candidate[] {
+  const wanted = { ...path, srcCurrencyCode: src.code, destCurrencyCode: dest.code };
+  return connections.flatMap((connection) => {
+    const { pairs, rails } = connection.capabilities;
+    const offered = pairs.filter((pair) => offers(pair, wanted)).map(({ rail }) => rail);
+    const [first, ...others] = rails.filter(({ code }) => offered.includes(code));
+    return first ? [{ connection, rails: [first, ...others] as const }] : [];
+  });
+}
+
+export function offers(
+  pair: Pair,
+  {
+    srcCurrencyCode,
+    destCurrencyCode,
+    srcAmount,
+    countryCode,
+    rail,
+  }: Omit<QuoteRequest, "srcAmount"> & { readonly srcAmount: string | null },
+): boolean {
+  return (
+    pair.srcCurrencyCode === srcCurrencyCode &&
+    pair.destCurrencyCode === destCurrencyCode &&
+    (rail === null || pair.rail === rail) &&
+    (countryCode === null || pair.countries.includes(countryCode)) &&
+    (srcAmount === null ||
+      (new Big(srcAmount).gte(pair.minSrcAmount) && new Big(srcAmount).lte(pair.maxSrcAmount)))
+  );
+}
+
+/** The candidates that the caller accepts, each named by its id in the project or by its code. */
+export function acceptedCandidates(
+  connections: readonly ProviderConnection[],
+  path: PaymentPath,
+  names: readonly string[],
+): readonly Candidate[] | RampError {
+  const candidates = candidatesFor(connections, path);
+  if (candidates.length === 0) return rampError("UNSUPPORTED_PATH");
+  const accepted = candidates.filter(({ connection: { id, code } }) =>
+    names.every((name) => name === id || name.toLowerCase() === code),
+  );
+  return accepted.length === 0 ? rampError("PROVIDER_NOT_AVAILABLE") : accepted;
+}
+
+/** The schemas of both sides, merged over the candidates (runtime/ramp/docs/intents.md, Rails). */
+export function requirementsOf(
+  connections: readonly ProviderConnection[],
+  pair: CurrencyPair,
+  { rail = null, providerId }: { readonly rail?: string | null; readonly providerId?: string },
+) {
+  const path = { ...pair, srcAmount: null, countryCode: null, rail };
+  const candidates = acceptedCandidates(connections, path, providerId === undefined ? [] : [providerId]);
+  if (isRampError(candidates)) return candidates;
+  const rails = candidates
+    .flatMap((candidate) => candidate.rails)
+    .sort((left, right) => (left.code < right.code ? -1 : 1));
+  const side = (currency: Currency) => ({
+    currencyCode: currency.code,
+    schema: detailsSchema(currency, rails),
+  });
+  return { src: side(pair.src), dest: side(pair.dest) };
+}
 
 /** A provider that is slower is left out. */
 const TIMEOUT_MS = 3_000;
@@ -18,24 +138,19 @@ export interface Quote extends Omit<ProviderQuote, "expiresAt"> {
 export async function fetchQuotes(
   ramp: Pick<CoreContext, "log">,
   candidates: readonly Candidate[],
-  path: PaymentPath & { readonly srcAmount: string },
-  { src, dest }: { readonly src: Currency; readonly dest: Currency },
+  path: PricedPath,
 ): Promise<readonly Quote[]> {
-  const { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail } = path;
-  const request: QuoteRequest = { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail };
   const quotes = await Promise.all(
     candidates.map(({ connection, rails: [only, ...others] }) =>
-      fetchQuote(
-        ramp,
-        connection,
-        { ...request, rail: others.length === 0 ? only.code : rail },
-        { src, dest, srcAmount, rails: [only, ...others].map(({ code }) => code) },
-      ),
+      fetchQuote(ramp, connection, { ...path, rail: others.length === 0 ? only.code : path.rail }, [
+        only.code,
+        ...others.map(({ code }) => code),
+      ]),
     ),
   );
   return quotes
     .filter((quote) => quote !== null)
-    .sort((left, right) => byLargest(left.destAmount, right.destAmount));
+    .sort((left, right) => new Big(right.destAmount).cmp(left.destAmount));
 }
 
 /** The price of a payment by a quote. */
@@ -63,11 +178,10 @@ export async function fetchPrice(
   { src, dest, srcAmount, rail }: PricedPayment,
 ): Promise<Price | null> {
   const { countryCode = null } = { ...src.details, ...dest.details } as { countryCode?: string };
-  const [srcCurrencyCode, destCurrencyCode] = [src.currencyCode, dest.currencyCode];
-  const [from, to] = [ramp.currencies.get(srcCurrencyCode), ramp.currencies.get(destCurrencyCode)];
-  const request = { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail };
-  const requested = { src: from, dest: to, srcAmount, rails: [rail] };
-  const quote = await fetchQuote(ramp, connection, request, requested);
+  const [from, to] = [ramp.currencies.get(src.currencyCode), ramp.currencies.get(dest.currencyCode)];
+  const quote = await fetchQuote(ramp, connection, { src: from, dest: to, srcAmount, countryCode, rail }, [
+    rail,
+  ]);
   if (quote === null) return null;
   const { destAmount, exchangeRate, fees } = quote;
   return { destAmount, exchangeRate, fees, hasIndicativePrice: true };
@@ -76,17 +190,18 @@ export async function fetchPrice(
 async function fetchQuote(
   ramp: Pick<CoreContext, "log">,
   connection: ProviderConnection,
-  request: QuoteRequest,
-  requested: RequestedMovement,
+  { src, dest, srcAmount, countryCode, rail }: Omit<PricedPath, "type">,
+  rails: readonly Rail[],
 ): Promise<Quote | null> {
   const about = { connection: connection.id, provider: connection.code };
+  const request = { srcCurrencyCode: src.code, destCurrencyCode: dest.code, srcAmount, countryCode, rail };
   const reply = await connection.provider.quote(request, { timeoutMs: TIMEOUT_MS });
   if (reply.kind !== "answer") {
     ramp.log.warn({ ...about, reason: reasonOf(reply) }, "no quote");
     return null;
   }
   if (reply.value === null) return null;
-  const problem = quoteProblem(reply.value, requested);
+  const problem = quoteProblem(reply.value, { src, dest, srcAmount, rails });
   if (problem === null) return quoteOf(reply.value, connection);
   reporter(ramp, about)("quote", problem);
   return null;
@@ -95,46 +210,6 @@ async function fetchQuote(
 function quoteOf({ quoteId, expiresAt, ...quote }: ProviderQuote, connection: ProviderConnection): Quote {
   const isHeld = quoteId !== undefined && expiresAt !== undefined && Date.parse(expiresAt) > Date.now();
   return { ...quote, connection, ...(isHeld ? { quoteId } : {}) };
-}
-
-/** A requested movement; null: any. */
-export interface PaymentPath {
-  readonly srcCurrencyCode: string;
-  readonly destCurrencyCode: string;
-  readonly srcAmount: string | null;
-  readonly countryCode: string | null;
-  readonly rail: Rail | null;
-}
-
-/** A provider that offers the path, with the rails for it. */
-export interface Candidate {
-  readonly connection: ProviderConnection;
-  readonly rails: readonly [RailDescription, ...RailDescription[]];
-}
-
-export function candidatesFor(
-  connections: readonly ProviderConnection[],
-  path: PaymentPath,
-): readonly Candidate[] {
-  return connections.flatMap((connection) => {
-    const { pairs, rails } = connection.capabilities;
-    const offered = pairs.filter((pair) => offers(pair, path)).map(({ rail }) => rail);
-    const [first, ...others] = rails.filter(({ code }) => offered.includes(code));
-    return first ? [{ connection, rails: [first, ...others] as const }] : [];
-  });
-}
-
-export function offers(
-  pair: Pair,
-  { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail }: PaymentPath,
-): boolean {
-  return (
-    pair.srcCurrencyCode === srcCurrencyCode &&
-    pair.destCurrencyCode === destCurrencyCode &&
-    (rail === null || pair.rail === rail) &&
-    (countryCode === null || pair.countries.includes(countryCode)) &&
-    (srcAmount === null || isWithin(srcAmount, pair.minSrcAmount, pair.maxSrcAmount))
-  );
 }
 
 /** What an intent keeps of a quote. */

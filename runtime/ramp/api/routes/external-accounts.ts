@@ -4,7 +4,7 @@ import { addExternalAccount, type ExternalAccount } from "../../accounts/externa
 import { newId } from "../../database/id.js";
 import type { ProjectTransaction } from "../../database/ramp-database.js";
 import type { PreparedOperation } from "../../core/idempotency.js";
-import { type Violation, violations } from "../../core/json-schema.js";
+import { violations } from "../../core/json-schema.js";
 import {
   isRampError,
   jsonResponse,
@@ -16,7 +16,7 @@ import { accountType } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute } from "../route.js";
 import { ExternalAccountsBody } from "../request-schemas.js";
 import { type ExternalAccountView, ExternalAccountsView } from "../response-schemas.js";
-import { readPair, requirementsOf } from "../../providers/payment-path.js";
+import { readPair, requirementsOf } from "../../providers/quotes.js";
 
 export const createExternalAccounts = idempotentRoute("customer", {
   method: "POST",
@@ -40,8 +40,8 @@ async function registerAccounts({
   const requirements = requirementsOf(await ramp.providers.list(caller.projectId), pair, {});
   if (isRampError(requirements)) return requirements;
   const details = [
-    ...under("/source", violations(requirements.src.schema, body.source)),
-    ...under("/destination", violations(requirements.dest.schema, body.destination)),
+    ...violations(requirements.src.schema, body.source, "/source"),
+    ...violations(requirements.dest.schema, body.destination, "/destination"),
   ];
   if (details.length > 0) return rampError("INVALID_ACCOUNT_DETAILS", { details });
   const add = (tx: ProjectTransaction, currency: Currency, given: ExternalAccount["metadata"]) => {
@@ -54,10 +54,6 @@ async function registerAccounts({
     return Promise.resolve(jsonResponse(201, { source, destination: add(tx, pair.dest, body.destination) }));
   };
   return { resourceId: newId(), begin };
-}
-
-function under(prefix: string, found: readonly Violation[]): readonly Violation[] {
-  return found.map(({ path, message }) => ({ path: prefix + path, message }));
 }
 
 function externalAccountView(account: ExternalAccount, currency: Currency): ExternalAccountView {

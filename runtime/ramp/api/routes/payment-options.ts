@@ -1,9 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { readAmount } from "../../accounts/currency.js";
-import { readCountry, readPair, requirementsOf } from "../../providers/payment-path.js";
-import { candidatesFor, fetchQuotes } from "../../providers/quotes.js";
+import { candidatesFor, fetchQuotes, readCountry, readPair, requirementsOf } from "../../providers/quotes.js";
 import { jsonResponse, isRampError, rampError } from "../../core/ramp-errors.js";
-import { route } from "../route.js";
+import { type RampContext, route } from "../route.js";
 import { QuoteQuery, RequirementsQuery } from "../request-schemas.js";
 import { ProviderView, QuotesView, RequirementsView, SupportedPairView } from "../response-schemas.js";
 import { quoteView } from "../intent-view.js";
@@ -42,6 +41,10 @@ export const getProviders = route("project", {
   },
 });
 
+/** The pair that a query names. */
+const readQueryPair = (ramp: RampContext, { srcCurrencyCode, destCurrencyCode }: RequirementsQuery) =>
+  readPair(ramp, srcCurrencyCode, destCurrencyCode, ["/srcCurrencyCode", "/destCurrencyCode"]);
+
 export const getQuote = route("project", {
   method: "GET",
   path: "/v1/intent/quote",
@@ -50,10 +53,7 @@ export const getQuote = route("project", {
   response: { status: 200, schema: QuotesView, description: "One quote per available provider, best first." },
   errors: ["UNKNOWN_CURRENCY", "UNKNOWN_COUNTRY", "INVALID_AMOUNT"],
   async handle({ ramp, caller, query }) {
-    const pair = readPair(ramp, query.srcCurrencyCode, query.destCurrencyCode, [
-      "/srcCurrencyCode",
-      "/destCurrencyCode",
-    ]);
+    const pair = readQueryPair(ramp, query);
     // A pair that no provider can offer has no quotes; it is not an error.
     if (isRampError(pair))
       return pair.error === "UNSUPPORTED_PATH" ? jsonResponse(200, { quotes: [] }) : pair;
@@ -61,15 +61,8 @@ export const getQuote = route("project", {
     if (isRampError(countryCode)) return countryCode;
     const reading = readAmount(query.srcAmount, pair.src);
     if (!reading.ok) return rampError("INVALID_AMOUNT", { message: reading.problem });
-    const path = {
-      srcCurrencyCode: pair.src.code,
-      destCurrencyCode: pair.dest.code,
-      srcAmount: reading.value,
-      countryCode,
-      rail: null,
-    };
-    const candidates = candidatesFor(await ramp.providers.list(caller.id), path);
-    const quotes = await fetchQuotes(ramp, candidates, path, pair);
+    const path = { ...pair, srcAmount: reading.value, countryCode, rail: null };
+    const quotes = await fetchQuotes(ramp, candidatesFor(await ramp.providers.list(caller.id), path), path);
     return jsonResponse(200, { quotes: quotes.map((quote) => quoteView(pair.type, quote)) });
   },
 });
@@ -82,13 +75,9 @@ export const getRequirements = route("project", {
   response: { status: 200, schema: RequirementsView, description: "A JSON Schema (draft 2020-12) per side." },
   errors: ["UNKNOWN_CURRENCY", "UNSUPPORTED_PATH", "PROVIDER_NOT_AVAILABLE"],
   async handle({ ramp, caller, query }) {
-    const pair = readPair(ramp, query.srcCurrencyCode, query.destCurrencyCode, [
-      "/srcCurrencyCode",
-      "/destCurrencyCode",
-    ]);
+    const pair = readQueryPair(ramp, query);
     if (isRampError(pair)) return pair;
-    const connections = await ramp.providers.list(caller.id);
-    const requirements = requirementsOf(connections, pair, query);
+    const requirements = requirementsOf(await ramp.providers.list(caller.id), pair, query);
     return isRampError(requirements) ? requirements : jsonResponse(200, requirements);
   },
 });
