@@ -1,4 +1,5 @@
-import type { ApiServices, PublicPath } from "./handle-request.js";
+import { authenticate } from "./authenticate.js";
+import { type ApiServices, handleRequest, type PublicPath, readBodyText } from "./handle-request.js";
 import type { Route } from "./route.js";
 import { getProviders, getQuote, getRequirements, getSupportedCurrencies } from "./routes/payment-options.js";
 import { createCustomer, deleteCustomer, getCustomers } from "./routes/customers.js";
@@ -16,7 +17,15 @@ import { createExternalAccounts } from "./routes/external-accounts.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
 import type { Request } from "express";
 import { isLocalCaller } from "../../http/headers.js";
-import { jsonResponse, type RampError, rampError, type RampResponse } from "../core/ramp-errors.js";
+import {
+  isRampError,
+  jsonResponse,
+  type RampError,
+  rampError,
+  type RampResponse,
+} from "../core/ramp-errors.js";
+import { SCRIPT, STYLE } from "../hosted-pages/layout.js";
+import { actOnPage, pageStatus, showPage } from "../hosted-pages/hosted-page.js";
 import { readBacklog } from "../intents/attention.js";
 import { openApiDocument, TITLE } from "./openapi.js";
 
@@ -42,6 +51,14 @@ export const ROUTES: readonly Route[] = [
   createWalletToken,
   receiveCallback,
 ];
+
+/** The endpoints as paths of the app. */
+export const ENDPOINTS: readonly PublicPath[] = ROUTES.map((route) => ({
+  method: route.method,
+  path: route.path,
+  isPage: false,
+  handle: (service, request) => handleRequest(service, route, request),
+}));
 
 const system = (path: string, handle: PublicPath["handle"]): PublicPath => ({
   method: "GET",
@@ -80,3 +97,46 @@ async function metrics(
   const body = await ramp.metrics.text(await ramp.database.asOperator(readBacklog));
   return { status: 200, body, headers: { "Content-Type": ramp.metrics.registry.contentType } };
 }
+
+function page(method: PublicPath["method"], path: string, handle: PublicPath["handle"]): PublicPath {
+  return {
+    method,
+    path,
+    isPage: true,
+    async handle(service, request) {
+      const error = await authenticate(service.authentication, "public", request);
+      return isRampError(error) ? error : handle(service, request);
+    },
+  };
+}
+
+const token = (request: Request): string => String(request.params["token"]);
+
+async function act(
+  { ramp, authentication }: ApiServices,
+  request: Request,
+): ReturnType<PublicPath["handle"]> {
+  const body = await readBodyText(authentication, request, null);
+  if (body === "gone" || isRampError(body)) return body;
+  const contentType = request.get("content-type") ?? "";
+  return actOnPage(ramp, token(request), { text: body.text, contentType });
+}
+
+/** For as long as a page may be open while a new version is rolled out. */
+const FILE_HEADERS = { "Cache-Control": "public, max-age=300" };
+
+const file = (path: string, type: string, body: string): PublicPath =>
+  page("GET", path, () =>
+    Promise.resolve({ status: 200, body, headers: { ...FILE_HEADERS, "Content-Type": type } }),
+  );
+
+/** The hosted pages, and the files that they load. */
+export const PAGE_PATHS: readonly PublicPath[] = [
+  page("GET", "/onboarding/:token", ({ ramp }, request) =>
+    showPage(ramp, token(request), request.query["leave"] !== undefined),
+  ),
+  page("POST", "/onboarding/:token", act),
+  page("GET", "/onboarding/:token/status", ({ ramp }, request) => pageStatus(ramp, token(request))),
+  file("/pages/page.js", "text/javascript; charset=utf-8", SCRIPT),
+  file("/pages/page.css", "text/css; charset=utf-8", STYLE),
+];

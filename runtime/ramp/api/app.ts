@@ -8,11 +8,9 @@ import {
   rampError,
   type RampError,
 } from "../core/ramp-errors.js";
-import { ROUTES } from "./all-routes.js";
-import { errorPage, PAGE_PATHS } from "./page-routes.js";
-import { SYSTEM_PATHS } from "./all-routes.js";
-import type { Route } from "./route.js";
-import { type ApiServices, handleRequest, type PublicPath } from "./handle-request.js";
+import { problemPage } from "../hosted-pages/layout.js";
+import { ENDPOINTS, PAGE_PATHS, SYSTEM_PATHS } from "./all-routes.js";
+import type { ApiServices, PublicPath } from "./handle-request.js";
 
 /** The ramp API as an Express app: endpoints, the system's own paths, the documentation, then 404. */
 export function rampApp(service: ApiServices): Express {
@@ -21,10 +19,8 @@ export function rampApp(service: ApiServices): Express {
   app.disable("etag");
   app.enable("case sensitive routing");
   app.use(commonHeaders);
-  for (const route of ROUTES) addRoute(app, service, route);
-  for (const path of new Set(ROUTES.map((route) => route.path))) addMethodNotAllowed(app, service, path);
-  for (const path of [...SYSTEM_PATHS, ...PAGE_PATHS]) addPublicPath(app, service, path);
-  for (const path of new Set(PAGE_PATHS.map((page) => page.path))) addPageNotAllowed(app, service, path);
+  for (const path of [...ENDPOINTS, ...SYSTEM_PATHS, ...PAGE_PATHS]) addPath(app, service, path);
+  for (const path of [...ENDPOINTS, ...PAGE_PATHS]) addMethodNotAllowed(app, service, path);
   if (service.docs) app.use(service.docs);
   app.use((_request, response) => send(service, response, null, rampError("NOT_FOUND")));
   app.use((error: unknown, request: Request, response: Response, next: express.NextFunction) => {
@@ -50,14 +46,14 @@ function expressPath(path: string): string {
   return path.replace(/\{(\w+)\}/g, ":$1");
 }
 
-function addRoute(app: Express, service: ApiServices, route: Route): void {
-  const method = route.method.toLowerCase() as "get" | "post" | "delete";
-  app[method](expressPath(route.path), async (request, response) => {
-    const outcome = await handleRequest(service.ramp, service.authentication, route, request).catch(
-      (error: unknown) => errorOf(service, request, error),
+function addPath(app: Express, service: ApiServices, { method, path, isPage, handle }: PublicPath): void {
+  app[method.toLowerCase() as "get" | "post" | "delete"](expressPath(path), async (request, response) => {
+    if (isPage) removeCorsHeaders(response);
+    const outcome = await handle(service, request).catch((error: unknown) =>
+      errorOf(service, request, error),
     );
     if (outcome === "gone") response.destroy();
-    else send(service, response, route.path, outcome);
+    else send(service, response, path, isPage && isRampError(outcome) ? errorPage(outcome) : outcome);
   });
 }
 
@@ -68,39 +64,17 @@ const PREFLIGHT = {
   "Access-Control-Max-Age": "7200",
 };
 
-function addMethodNotAllowed(app: Express, service: ApiServices, path: string): void {
-  const methods = ROUTES.filter((route) => route.path === path).map(({ method }) =>
-    method === "GET" ? "GET, HEAD" : method,
-  );
-  const allow = [...methods, "OPTIONS"].join(", ");
+/** Other methods of a path. Only endpoints answer a preflight: other origins have no business with a hosted page. */
+function addMethodNotAllowed(app: Express, service: ApiServices, { path, isPage }: PublicPath): void {
+  const methods = [...ENDPOINTS, ...PAGE_PATHS]
+    .filter((other) => other.path === path)
+    .map(({ method }) => (method === "GET" ? "GET, HEAD" : method));
   app.all(expressPath(path), (request, response) => {
-    response.setHeader("Allow", allow);
-    if (request.method !== "OPTIONS") return send(service, response, path, rampError("METHOD_NOT_ALLOWED"));
-    response.status(204).set(PREFLIGHT).end();
-  });
-}
-
-function addPublicPath(
-  app: Express,
-  service: ApiServices,
-  { method, path, isPage, handle }: PublicPath,
-): void {
-  app[method === "GET" ? "get" : "post"](path, async (request, response) => {
     if (isPage) removeCorsHeaders(response);
-    const outcome = await handle(service, request).catch((error: unknown) =>
-      errorOf(service, request, error),
-    );
-    if (outcome === "gone") response.destroy();
-    else send(service, response, path, isPage && isRampError(outcome) ? errorPage(outcome) : outcome);
-  });
-}
-
-function addPageNotAllowed(app: Express, service: ApiServices, path: string): void {
-  const methods = PAGE_PATHS.filter((page) => page.path === path).map(({ method }) => method);
-  app.all(path, (_request, response) => {
-    removeCorsHeaders(response);
-    response.setHeader("Allow", ["HEAD", ...methods].join(", "));
-    send(service, response, path, errorPage(rampError("METHOD_NOT_ALLOWED")));
+    response.setHeader("Allow", [...methods, ...(isPage ? [] : ["OPTIONS"])].join(", "));
+    if (request.method === "OPTIONS" && !isPage) return void response.status(204).set(PREFLIGHT).end();
+    const error = rampError("METHOD_NOT_ALLOWED");
+    send(service, response, path, isPage ? errorPage(error) : error);
   });
 }
 
@@ -146,6 +120,13 @@ function send(
   ramp.metrics.count({ path: path ?? "other" }, { method, status, milliseconds });
   const requestId = response.getHeader("X-Request-Id");
   ramp.log.info({ requestId, method, route: path, status, milliseconds }, "request");
+}
+
+function errorPage(error: RampError): RampResponse {
+  const { status, message } = RAMP_ERRORS[error.error];
+  const answer = problemPage(status, "That did not work", message);
+  const after = error.retryAfter === null ? {} : { "Retry-After": String(error.retryAfter) };
+  return { ...answer, headers: { ...answer.headers, ...after } };
 }
 
 function errorResponse(error: RampError): RampResponse {

@@ -21,9 +21,9 @@ export interface ApiServices {
   readonly docs?: RequestHandler | undefined;
 }
 
-/** A public path outside the API: the service's own, as on the data API, or one of the hosted pages, whose errors are HTML. */
+/** A path of the app: an endpoint, one of the service's own as on the data API, or a hosted page, whose errors are HTML. */
 export interface PublicPath {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
   readonly isPage: boolean;
   readonly handle: (service: ApiServices, request: Request) => Promise<RampResponse | RampError | "gone">;
@@ -34,8 +34,7 @@ export interface PublicPath {
  * disconnected before anything was done.
  */
 export async function handleRequest(
-  ramp: RampContext,
-  authentication: AuthenticationContext,
+  { ramp, authentication }: ApiServices,
   route: Route,
   request: Request,
 ): Promise<RampResponse | RampError | "gone"> {
@@ -54,7 +53,7 @@ export async function handleRequest(
     parameters: request.params as Record<string, string>,
     query,
     body: body.value,
-    text: body.text,
+    text: received.text,
     headers: request.headers,
     path: url.pathname,
   } as RouteRequest<never, never, never>;
@@ -89,9 +88,8 @@ function checked(work: IdempotentOperation, invalid: RampError | null): Idempote
 /** Longest `Idempotency-Key`, in characters (runtime/ramp/docs/limits.md). */
 const MAX_KEY_LENGTH = 256;
 
-/** A body, raw and parsed. */
+/** A parsed body. */
 interface ReadBody {
-  readonly text: string;
   /** The text itself when it is not JSON. */
   readonly value: unknown;
   /** Null: the value matches the schema. */
@@ -128,23 +126,18 @@ export async function readBodyText(
   }
 }
 
+const UNSTORABLE = "holds U+0000 or half a character, or is nested too deep";
+
 function parseBody(request: IncomingMessage, { body: schema }: Route, text: string): ReadBody | RampError {
-  if (schema === null) return { text, value: null, invalid: null };
+  if (schema === null) return { value: null, invalid: null };
   const isJson = /^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? "");
   if (text !== "" && !isJson) return rampError("UNSUPPORTED_MEDIA_TYPE");
   const value = text.trim() === "" ? {} : parseJson(text);
-  if (value === undefined)
-    return { text, value: text, invalid: invalidRequest([{ path: "", message: "is not JSON" }]) };
-  if (!isStorable(value))
-    return {
-      text,
-      value: text,
-      invalid: invalidRequest([
-        { path: "", message: "holds U+0000 or half a character, or is nested too deep" },
-      ]),
-    };
+  const unreadable = value === undefined ? "is not JSON" : isStorable(value) ? null : UNSTORABLE;
+  if (unreadable !== null)
+    return { value: text, invalid: invalidRequest([{ path: "", message: unreadable }]) };
   const wrong = violations(schema, value);
-  return { text, value, invalid: wrong.length === 0 ? null : invalidRequest(wrong) };
+  return { value, invalid: wrong.length === 0 ? null : invalidRequest(wrong) };
 }
 
 function invalidRequest(details: readonly Violation[]): RampError {

@@ -2,21 +2,29 @@ import type { Logger } from "../../http/logger.js";
 
 /** Runs work at an interval, never twice at a time. A run that fails is logged, and the next one tries again. */
 export class IntervalJob {
+  readonly #run: () => Promise<void>;
   readonly #timer: NodeJS.Timeout;
   #running: Promise<void> | null = null;
+  #isStopped = false;
 
-  constructor(name: string, intervalMs: number, log: Logger, work: () => Promise<void>) {
-    const run = (): void => {
-      this.#running ??= work()
-        .catch((error: unknown) => log.warn({ err: error }, `${name} failed`))
+  /** @param failure what the log says of a run that fails */
+  constructor(failure: string, intervalMs: number, log: Logger, work: () => Promise<void>) {
+    this.#run = () =>
+      work()
+        .catch((error: unknown) => log.warn({ err: error }, failure))
         .finally(() => (this.#running = null));
-    };
-    this.#timer = setInterval(run, intervalMs);
-    run();
+    this.#timer = setInterval(() => this.wake(), intervalMs);
+    this.wake();
+  }
+
+  /** Runs now, unless a run is under way. */
+  wake(): void {
+    if (!this.#isStopped) this.#running ??= this.#run();
   }
 
   /** Finishes the run under way. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     clearInterval(this.#timer);
     await this.#running;
   }
@@ -41,31 +49,23 @@ export class ClaimWorker<T> {
   readonly #work: ClaimedWork<T>;
   readonly #log: Logger;
   readonly #inFlight = new Set<Promise<void>>();
-  readonly #timer: NodeJS.Timeout;
-  #claiming: Promise<void> | null = null;
-  #isStopped = false;
+  readonly #claims: IntervalJob;
 
   constructor(work: ClaimedWork<T>, log: Logger) {
     this.#work = work;
     this.#log = log;
-    this.#timer = setInterval(() => this.wake(), work.pollMs);
+    const failure = `${work.name} not claimed: the next poll tries again`;
+    this.#claims = new IntervalJob(failure, work.pollMs, log, () => this.#claim());
   }
 
   /** Looks for due rows now. */
   wake(): void {
-    if (this.#isStopped || this.#claiming !== null) return;
-    this.#claiming = this.#claim()
-      .catch((error: unknown) =>
-        this.#log.warn({ err: error }, `${this.#work.name} not claimed: the next poll tries again`),
-      )
-      .finally(() => (this.#claiming = null));
+    this.#claims.wake();
   }
 
   /** Finishes the work under way. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearInterval(this.#timer);
-    await this.#claiming;
+    await this.#claims.stop();
     await Promise.all(this.#inFlight);
   }
 

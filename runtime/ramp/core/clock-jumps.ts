@@ -1,6 +1,6 @@
 import { IntervalJob } from "./claim-worker.js";
 import type { CoreContext } from "./context.js";
-import type { JumpReading } from "../database/clock.js";
+import { type ClockReading, RECORDED_JUMPS } from "../database/clock.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 
 /** How often the database's clock is read. */
@@ -22,9 +22,9 @@ const DEADLINES = [
  * the first server to see that records it and moves the deadlines. `routewright ramp doctor` shows it.
  */
 export function watchClock({ database, log }: CoreContext): IntervalJob {
-  let last: JumpReading | null = null;
+  let last: ClockReading | null = null;
   let isOff = false;
-  return new IntervalJob("clock", READ_MS, log, async () => {
+  return new IntervalJob("clock failed", READ_MS, log, async () => {
     const reading = await readClock(database);
     const jump = last === null ? 0 : jumpBetween(last, reading);
     const isJump = Math.abs(jump) >= JUMP_MS;
@@ -46,23 +46,17 @@ export function secondsAhead({ clock }: RampDatabase): number {
   return Math.abs(ahead) >= JUMP_MS ? Math.round(ahead / 1_000) : 0;
 }
 
-async function readClock(database: RampDatabase): Promise<JumpReading> {
+async function readClock(database: RampDatabase): Promise<ClockReading> {
   const before = performance.now();
   const row = await database.asOperator((tx) =>
-    tx.row<{ at: Date; recorded: number }>(`SELECT now() AS at, ${RECORDED} AS recorded`),
+    tx.row<{ at: Date; recorded: number }>(`SELECT now() AS at, ${RECORDED_JUMPS} AS recorded`),
   );
-  return {
-    at: row?.at.getTime() ?? 0,
-    recorded: row?.recorded ?? 0,
-    before,
-    after: performance.now(),
-  };
+  if (row === null) throw new Error("The database gave no time.");
+  return { at: row.at.getTime(), recorded: row.recorded, before, after: performance.now() };
 }
 
-const RECORDED = "(SELECT COALESCE(sum(milliseconds), 0)::float8 FROM ramp.clock_jumps)";
-
 /** By how much the database's clock moved more than the time that passed, beyond the jumps that are recorded. */
-function jumpBetween(last: JumpReading, reading: JumpReading): number {
+function jumpBetween(last: ClockReading, reading: ClockReading): number {
   const moved = reading.at - reading.recorded - (last.at - last.recorded);
   const [least, most] = [reading.before - last.after, reading.after - last.before];
   return moved > most ? moved - most : Math.min(moved - least, 0);
@@ -72,7 +66,8 @@ function jumpBetween(last: JumpReading, reading: JumpReading): number {
 export function recordJump(database: RampDatabase, jump: number, known: number): Promise<boolean> {
   return database.asOperator(async (tx) => {
     await tx.rows("LOCK TABLE ramp.clock_jumps IN EXCLUSIVE MODE");
-    const recorded = (await tx.row<{ recorded: number }>(`SELECT ${RECORDED} AS recorded`))?.recorded ?? 0;
+    const recorded =
+      (await tx.row<{ recorded: number }>(`SELECT ${RECORDED_JUMPS} AS recorded`))?.recorded ?? 0;
     if (Math.abs(jump - (recorded - known)) < JUMP_MS) return false;
     const milliseconds = Math.round(jump - (recorded - known));
     tx.write("SET LOCAL statement_timeout = 0");

@@ -1,14 +1,14 @@
 /** The database's time, in milliseconds since 1970, read between two times of this process's monotonic clock. */
 export interface ClockReading {
   readonly at: number;
+  /** Sum of the jumps recorded by then, in milliseconds. */
+  readonly recorded: number;
   readonly before: number;
   readonly after: number;
 }
 
-/** A reading, and the sum of the jumps recorded by then, in milliseconds. */
-export interface JumpReading extends ClockReading {
-  readonly recorded: number;
-}
+/** The sum of the jumps recorded so far, in milliseconds, as SQL. */
+export const RECORDED_JUMPS = "(SELECT COALESCE(sum(milliseconds), 0)::float8 FROM ramp.clock_jumps)";
 
 /** Monotonic clocks of two machines drift apart by less than this part of the time that passes. */
 const DRIFT = 0.001;
@@ -16,11 +16,12 @@ const DRIFT = 0.001;
 /** The database's clock: its last reading, carried on by this process's monotonic clock. */
 export class DatabaseClock {
   #reading: ClockReading;
-  /** Sum of the jumps in its time, in milliseconds; null until a reading says. */
-  #jumps: number | null = null;
+  /** Sum of the jumps in its time, in milliseconds. */
+  #jumps: number;
 
   constructor(reading: ClockReading) {
     this.#reading = reading;
+    this.#jumps = reading.recorded;
   }
 
   /**
@@ -28,12 +29,11 @@ export class DatabaseClock {
    * an order was looked up 90 times in the second until a server noticed a jump of -1 day, or a day later.
    */
   now(recorded = this.#jumps): Date {
-    const unnoticed = (recorded ?? 0) - (this.#jumps ?? recorded ?? 0);
-    return new Date(this.#at(performance.now()) + unnoticed);
+    return new Date(this.#at(performance.now()) + recorded - this.#jumps);
   }
 
   /** Goes on from a reading that is tighter than the last one, or that contradicts it. */
-  adopt(reading: JumpReading): void {
+  adopt(reading: ClockReading): void {
     this.#jumps = reading.recorded;
     const width = reading.after - reading.before;
     const middle = (reading.before + reading.after) / 2;

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { DatabaseClock } from "./clock.js";
+import { DatabaseClock, RECORDED_JUMPS } from "./clock.js";
 import { isUuid, type ProjectId } from "./id.js";
 
 /** Connections of one process; a request holds one only while its short transaction runs. */
@@ -114,8 +114,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<RampDataba
   pool.on("connect", (client) => client.on("error", () => undefined));
   try {
     const before = performance.now();
-    const { above, at } = await readServer(pool);
-    const clock = new DatabaseClock({ at: at.getTime(), before, after: performance.now() });
+    const { above, at, recorded } = await readServer(pool);
+    const clock = new DatabaseClock({ at: at.getTime(), recorded, before, after: performance.now() });
     return new PooledDatabase(pool, above ? `SET LOCAL ROLE ${PROJECT_ROLE}; ` : "", clock);
   } catch (error) {
     await pool.end();
@@ -127,11 +127,12 @@ interface Server {
   /** Whether the user bypasses row-level security, so that a project's transaction must switch to the restricted role. */
   readonly above: boolean;
   readonly at: Date;
+  readonly recorded: number;
 }
 
 async function readServer(pool: pg.Pool): Promise<Server> {
   const { rows } = await pool.query<Server>(
-    "SELECT rolsuper OR rolbypassrls AS above, now() AS at FROM pg_roles WHERE rolname = current_user",
+    `SELECT rolsuper OR rolbypassrls AS above, now() AS at, ${RECORDED_JUMPS} AS recorded FROM pg_roles WHERE rolname = current_user`,
   );
   return rows[0] as Server;
 }
@@ -176,7 +177,8 @@ class PooledDatabase {
     let broken: Error | undefined;
     try {
       void session.send(begin);
-      const [jumps] = (await session.send<{ recorded: number }>(RECORDED_JUMPS, [])).rows;
+      const [jumps] = (await session.send<{ recorded: number }>(`SELECT ${RECORDED_JUMPS} AS recorded`, []))
+        .rows;
       const result = await work(session.transactionAt(this.clock.now(jumps?.recorded)));
       if (result instanceof Rollback) await session.rollback();
       else await session.commit();
@@ -204,8 +206,6 @@ class PooledDatabase {
     return this.#pool.end();
   }
 }
-
-const RECORDED_JUMPS = "SELECT COALESCE(sum(milliseconds), 0)::float8 AS recorded FROM ramp.clock_jumps";
 
 /** One transaction on its connection. */
 class DbSession {
