@@ -1,4 +1,4 @@
-import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, startDeliveryWorker } from "./webhooks/deliver.js";
+import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, startDeliveryWorker } from "./webhooks/events.js";
 import type { ClientAddress } from "../http/headers.js";
 import type { Logger } from "../http/logger.js";
 import { listen, type RunningServer } from "../http/listen.js";
@@ -22,7 +22,7 @@ import { walletIssuer } from "./sign-in/wallet-token.js";
 import { IntervalJob } from "./core/claim-worker.js";
 import { watchClock } from "./core/clock-jumps.js";
 import { projectId } from "./database/id.js";
-import { startIntentWorker } from "./intents/intent-worker.js";
+import { startIntentWorker } from "./intents/process-intent.js";
 
 export interface RampOptions {
   readonly databaseUrl: string;
@@ -160,10 +160,8 @@ const HOUSEKEEPING_MS = 60_000;
 /** Deletes expired rows and refreshes the capabilities of providers. */
 async function housekeep(ramp: ProviderContext, retentionDays: number): Promise<void> {
   await deleteExpired(ramp.database, retentionDays);
-  const projects = await ramp.database.asOperator((tx) =>
-    tx.rows<{ project_id: string }>(
-      "SELECT DISTINCT project_id FROM ramp.provider_connections WHERE enabled AND capabilities_at < now() - interval '5 min'",
-    ),
+  const projects = await ramp.database.operator.rows<{ project_id: string }>(
+    "SELECT DISTINCT project_id FROM ramp.provider_connections WHERE enabled AND capabilities_at < now() - interval '5 min'",
   );
   for (const { project_id } of projects) await refreshCapabilities(ramp, projectId(project_id));
 }
@@ -202,11 +200,9 @@ export async function deleteExpired(
 ): Promise<void> {
   for (const { table, where } of EXPIRED)
     for (;;) {
-      const deleted = await database.asOperator((tx) =>
-        tx.rows(
-          `DELETE FROM ramp.${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ramp.${table} WHERE ${where} AND $2::int > 0 AND NOT ${AFTER_JUMP} LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING 1`,
-          [batch, retentionDays],
-        ),
+      const deleted = await database.operator.rows(
+        `DELETE FROM ramp.${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ramp.${table} WHERE ${where} AND $2::int > 0 AND NOT ${AFTER_JUMP} LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING 1`,
+        [batch, retentionDays],
       );
       if (deleted.length < batch) break;
     }

@@ -1,12 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { IdempotentOperation } from "../core/idempotency.js";
-import {
-  type NewIntent,
-  recordIntent,
-  lockIntent,
-  readIntent,
-  readOwnIntent,
-} from "../intents/intent-rows.js";
+import { type NewIntent, recordIntent, lockIntent, readIntent } from "../intents/intent-rows.js";
 import { processIfFree, processLeased, type OnIdle } from "../intents/process-intent.js";
 import type { AccountSide } from "../accounts/account-details.js";
 import type { Intent } from "../intents/intent.js";
@@ -27,7 +21,7 @@ import { type CreateIntentBody, metadataError } from "./request-schemas.js";
 import type { Customer } from "../sign-in/customer-token.js";
 import { type ExternalAccount, readExternalAccounts } from "../accounts/external-account.js";
 import type { RampContext } from "./route.js";
-import { stealLease } from "../intents/lease.js";
+import { takeLease } from "../intents/lease.js";
 
 /** Records the intent, onboards it and, with `autoExecute` and no outstanding requirement, executes it. */
 export function intentCreation({
@@ -124,11 +118,11 @@ async function checkRedirectOrigins(
 ): Promise<RampError | null> {
   const given = FIELDS.flatMap((field) => (body[field] == null ? [] : [{ field, url: body[field] }]));
   if (given.length === 0) return null;
-  const row = await ramp.database.inProject(projectId, (tx) =>
-    tx.row<{ redirect_origins: readonly string[] }>(
+  const row = await ramp.database
+    .of(projectId)
+    .row<{ redirect_origins: readonly string[] }>(
       "SELECT redirect_origins FROM ramp.projects WHERE id = ramp.current_project()",
-    ),
-  );
+    );
   const origins = row?.redirect_origins ?? [];
   if (origins.length === 0) return null;
   const details = given
@@ -161,12 +155,12 @@ export function intentAction(call: CustomerRequest<unknown>, change: IntentChang
       const price =
         unpriced && (await fetchPrice(ramp, await ramp.providers.get(caller.projectId, unpriced), unpriced));
       const begin = async (tx: ProjectTransaction): Promise<RampError | null> => {
-        if ((await readOwnIntent(tx, caller.customerId, id)) === null) return rampError("NOT_FOUND");
+        if ((await readIntent(tx, id, caller.customerId)) === null) return rampError("NOT_FOUND");
         const changed = change.record(tx, await lockIntent(tx, id), price);
         if (isRampError(changed)) return changed;
         // The lease owner has not seen this change: this request carries it out.
-        stealLease(tx, id, leaseOwner, ramp.polling);
         begun = { ...changed, leaseOwner };
+        takeLease(tx, begun, ramp.polling);
         return null;
       };
       return { resourceId: id, begin };
@@ -185,7 +179,7 @@ async function readUnpriced(
   { ramp, caller: { projectId, customerId } }: CustomerRequest<unknown>,
   id: string,
 ): Promise<Intent | null> {
-  const intent = await ramp.database.inProject(projectId, (tx) => readOwnIntent(tx, customerId, id));
+  const intent = await ramp.database.inProject(projectId, (tx) => readIntent(tx, id, customerId));
   return intent?.price === null && intent.status === "PENDING_PAYMENT" ? intent : null;
 }
 

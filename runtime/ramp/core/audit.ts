@@ -23,16 +23,12 @@ export async function audited<T>(
   outcomeOf: (result: T) => string,
 ): Promise<T> {
   const id = newId();
-  await database.asOperator((tx) =>
-    tx.rows(
-      "INSERT INTO ramp.audit_log (id, actor, action, project_id, intent_id, note, arguments) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-      [id, actor, action, projectId, intentId, note, JSON.stringify(given)],
-    ),
+  await database.operator.rows(
+    "INSERT INTO ramp.audit_log (id, actor, action, project_id, intent_id, note, arguments) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    [id, actor, action, projectId, intentId, note, JSON.stringify(given)],
   );
   const end = (outcome: string): Promise<unknown> =>
-    database.asOperator((tx) =>
-      tx.rows("UPDATE ramp.audit_log SET outcome = $2 WHERE id = $1", [id, outcome]),
-    );
+    database.operator.rows("UPDATE ramp.audit_log SET outcome = $2 WHERE id = $1", [id, outcome]);
   try {
     const result = await run();
     await end(outcomeOf(result));
@@ -50,10 +46,8 @@ export function listAudit(
   database: RampDatabase,
   { intentId, limit }: { readonly intentId: string | null; readonly limit: number },
 ): Promise<(AuditedAction & { readonly at: Date })[]> {
-  return database.asOperator((tx) =>
-    tx.rows(
-      `SELECT ${COLUMNS} FROM ramp.audit_log WHERE $1::uuid IS NULL OR intent_id = $1 ORDER BY at DESC, id DESC LIMIT $2`,
-      [intentId, limit],
-    ),
+  return database.operator.rows(
+    `SELECT ${COLUMNS} FROM ramp.audit_log WHERE $1::uuid IS NULL OR intent_id = $1 ORDER BY at DESC, id DESC LIMIT $2`,
+    [intentId, limit],
   );
 }

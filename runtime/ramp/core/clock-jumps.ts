@@ -48,8 +48,8 @@ export function secondsAhead({ clock }: RampDatabase): number {
 
 async function readClock(database: RampDatabase): Promise<ClockReading> {
   const before = performance.now();
-  const row = await database.asOperator((tx) =>
-    tx.row<{ at: Date; recorded: number }>(`SELECT now() AS at, ${RECORDED_JUMPS} AS recorded`),
+  const row = await database.operator.row<{ at: Date; recorded: number }>(
+    `SELECT now() AS at, ${RECORDED_JUMPS} AS recorded`,
   );
   if (row === null) throw new Error("The database gave no time.");
   return { at: row.at.getTime(), recorded: row.recorded, before, after: performance.now() };

@@ -197,12 +197,9 @@ export async function unreadableSecrets(
 ): Promise<readonly { readonly column: string; readonly rows: number }[]> {
   const found: { column: string; rows: number }[] = [];
   for (const { table, column, purpose } of SEALED_COLUMNS) {
-    const rows = await database.asOperator((tx) =>
-      tx.rows<SealedRow>(
-        `SELECT t.ctid::text AS ctid, t.${column} AS sealed, ${purpose} AS purpose FROM ramp.${table} t
-         WHERE t.${column} IS NOT NULL`,
-      ),
-    );
+    const rows = await database.operator
+      .rows<SealedRow>(`SELECT t.ctid::text AS ctid, t.${column} AS sealed, ${purpose} AS purpose FROM ramp.${table} t
+         WHERE t.${column} IS NOT NULL`);
     const unreadable = rows.filter(({ purpose: sealedFor, sealed }) => !vault.opens(sealedFor, sealed));
     if (unreadable.length > 0) found.push({ column: `${table}.${column}`, rows: unreadable.length });
   }

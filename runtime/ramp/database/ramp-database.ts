@@ -165,6 +165,14 @@ class PooledDatabase {
     return this.#runIn(projectId, "SET LOCAL ramp.operator = 'on'; ", work);
   }
 
+  /** Single statements of the operator, each a transaction of its own. */
+  readonly operator = singly((work) => this.asOperator(work));
+
+  /** Single statements of a project. */
+  of(projectId: ProjectId): SingleStatements {
+    return singly((work) => this.inProject(projectId, work));
+  }
+
   #runIn<T>(projectId: ProjectId, rights: string, work: (tx: ProjectTransaction) => Promise<T>): Promise<T> {
     if (!isUuid(projectId)) throw new Error("Not a project id.");
     const begin = `BEGIN; ${rights}SET LOCAL ramp.project_id = '${projectId}'`;
@@ -205,6 +213,15 @@ class PooledDatabase {
   close(): Promise<void> {
     return this.#pool.end();
   }
+}
+
+type SingleStatements = Pick<DbTransaction, "rows" | "row">;
+
+function singly(run: <T>(work: (tx: SingleStatements) => Promise<T>) => Promise<T>): SingleStatements {
+  return {
+    rows: (text, values) => run((tx) => tx.rows(text, values)),
+    row: (text, values) => run((tx) => tx.row(text, values)),
+  };
 }
 
 /** One transaction on its connection. */

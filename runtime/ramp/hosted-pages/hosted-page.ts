@@ -1,11 +1,10 @@
 import { reasonOf } from "../providers/provider.js";
-import type { IntentContext } from "../intents/lease.js";
+import { type IntentContext, takeLease } from "../intents/lease.js";
 import { exitOf, type Stage, stageOf, versionOf } from "./stage.js";
 import { FIELD_PREFIX, type FormState, UNTOUCHED } from "./form-view.js";
 import { page, type PageResponse, pageHeaders, problemPage } from "./layout.js";
 import { type OpenedPage, openLink } from "./link.js";
 import { confirmView, endView, formView, payView, type PageView, waitingView } from "./page-views.js";
-import { stealLease } from "../intents/lease.js";
 import { processLeased } from "../intents/process-intent.js";
 import type { Intent } from "../intents/intent.js";
 import { applyOnboarding } from "../intents/apply-reply.js";
@@ -155,10 +154,12 @@ async function change(
 ): Promise<void> {
   const leaseOwner = newId();
   const changed = await ramp.database.inProject(projectId, async (tx) => {
-    const intent = record(tx, await lockIntent(tx, id));
+    const recorded = record(tx, await lockIntent(tx, id));
+    if (recorded === null) return null;
+    const intent = { ...recorded, leaseOwner };
     // The lease owner has not seen this change: this request carries it out.
-    if (intent !== null) stealLease(tx, id, leaseOwner, ramp.polling);
-    return intent && { ...intent, leaseOwner };
+    takeLease(tx, intent, ramp.polling);
+    return intent;
   });
   if (changed) await processLeased(ramp, projectId, changed, () => undefined);
 }

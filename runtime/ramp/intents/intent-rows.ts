@@ -8,7 +8,7 @@ import {
 import type { Intent, Transaction, IntentStatus } from "./intent.js";
 import { BALANCES } from "./journal.js";
 import type { PollingPolicy } from "./lease.js";
-import { recordIntentEvent } from "./transitions.js";
+import { recordStatus } from "./transitions.js";
 
 /** An intent as `SELECT` reads it: times within JSON are texts. */
 interface IntentRow extends Omit<Intent, "transaction"> {
@@ -45,22 +45,14 @@ const SELECT = `SELECT i.id, i.customer_id AS "customerId", i.connection_id AS "
   FROM ramp.intents i JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id
   LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id`;
 
-export async function readIntent(tx: ProjectTransaction, id: string): Promise<Intent | null> {
-  const row = await tx.row<IntentRow>(`${SELECT} WHERE ${ofProject("i")} AND i.id = $1`, [id]);
-  return row && intentOf(row, tx.now);
-}
-
-/** An intent of a customer's own; another's does not exist for them. */
-export async function readOwnIntent(
+/** @param customerId another customer's intent does not exist for this one; undefined: any customer's */
+export async function readIntent(
   tx: ProjectTransaction,
-  customerId: string,
   id: string,
+  customerId?: string,
 ): Promise<Intent | null> {
-  const row = await tx.row<IntentRow>(
-    `${SELECT} WHERE ${ofProject("i")} AND i.id = $1 AND i.customer_id = $2`,
-    [id, customerId],
-  );
-  return row && intentOf(row, tx.now);
+  const row = await tx.row<IntentRow>(`${SELECT} WHERE ${ofProject("i")} AND i.id = $1`, [id]);
+  return row && row.customerId === (customerId ?? row.customerId) ? intentOf(row, tx.now) : null;
 }
 
 /** Reads an intent and keeps it from changing until the transaction ends. It must exist. */
@@ -90,8 +82,7 @@ export async function listIntents(
   const bind = (value: unknown): string => `$${String(values.push(value))}`;
   const conditions = [ofProject("i")];
   if (startingAfter !== null) {
-    const last = await readIntent(tx, startingAfter);
-    if (last === null || (customerId !== undefined && last.customerId !== customerId)) return null;
+    if ((await readIntent(tx, startingAfter, customerId)) === null) return null;
     conditions.push(
       `(i.created_at, i.id) < (SELECT a.created_at, a.id FROM ramp.intents a WHERE ${ofProject("a")} AND a.id = ${bind(startingAfter)})`,
     );
@@ -194,7 +185,7 @@ export async function recordIntent(
     requirements: [],
     transaction: null,
   };
-  recordIntentEvent(tx, intent, null);
+  recordStatus(tx, intent, null);
   const customer = await tx.row<{ customer_reference: string; wallets: readonly string[] }>(
     `INSERT INTO ramp.intents AS i (id, customer_id, connection_id, type, status, src_currency, src_details, dest_currency, dest_details,
        src_amount, rail, auto_execute, onboarding_redirect_url, checkout_redirect_url, expires_at, lease_owner, lease_expires_at,

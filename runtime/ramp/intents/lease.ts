@@ -80,17 +80,19 @@ export async function acquireLease(
   return leased !== null;
 }
 
-/** Takes the lease from its owner, for a step that was created just now. Not for a terminal intent. */
-export function stealLease(
+/**
+ * Gives the lease to an owner until it expires, when the next poll is due: to the one that created a step just now, whoever had it,
+ * or again to the one that has it (call `assertLease` in the same transaction first). Not for a terminal intent.
+ */
+export function takeLease(
   tx: ProjectTransaction,
-  id: string,
-  owner: string,
+  { id, leaseOwner }: Pick<Intent, "id" | "leaseOwner">,
   { leaseMs }: PollingPolicy,
 ): void {
   const expiresAt = new Date(tx.now.getTime() + leaseMs);
   tx.write(
     `UPDATE ramp.intents SET lease_owner = $2, lease_expires_at = $3, next_poll_at = $3 WHERE ${OF_PROJECT} AND id = $1`,
-    [id, owner, expiresAt],
+    [id, leaseOwner, expiresAt],
   );
 }
 
@@ -103,17 +105,6 @@ export function assertLease(
     id,
     leaseOwner,
   ]);
-}
-
-/**
- * Extends the lease, and moves the next poll to its new expiry. Call `assertLease` in the same transaction first.
- */
-export function renewLease(tx: ProjectTransaction, id: string, { leaseMs }: PollingPolicy): void {
-  const expiresAt = new Date(tx.now.getTime() + leaseMs);
-  tx.write(
-    `UPDATE ramp.intents SET lease_expires_at = $2, next_poll_at = $2 WHERE ${OF_PROJECT} AND id = $1`,
-    [id, expiresAt],
-  );
 }
 
 /**

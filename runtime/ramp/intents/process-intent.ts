@@ -1,14 +1,20 @@
+import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { IntentContext } from "./lease.js";
-import type { ProjectId } from "../database/id.js";
-import { PreconditionFailed, type ProjectTransaction } from "../database/ramp-database.js";
+import { ClaimWorker } from "../core/claim-worker.js";
 import { failpoint } from "../core/failpoints.js";
-import { createPayment, recordAttention } from "./transitions.js";
+import type { Vault } from "../core/vault.js";
+import { projectId, type ProjectId } from "../database/id.js";
+import {
+  type DatabaseRow,
+  type OperatorTransaction,
+  PreconditionFailed,
+  type ProjectTransaction,
+} from "../database/ramp-database.js";
 import { type Intent, isErased, nextStep, type Progress, type Step } from "./intent.js";
 import { lockIntent, readIntent } from "./intent-rows.js";
-import { acquireLease, assertLease, releaseLease, renewLease } from "./lease.js";
-import { recordAnswer } from "./provider-answers.js";
+import { acquireLease, assertLease, type IntentContext, releaseLease, takeLease } from "./lease.js";
 import { callProvider, type StepOutcome } from "./provider-steps.js";
+import { createPayment, recordAttention } from "./transitions.js";
 
 /** Called in the transaction in which an intent becomes idle, for example to store the answer to a request. */
 export type OnIdle<T> = (tx: ProjectTransaction, intent: Intent) => T | Promise<T>;
@@ -42,7 +48,7 @@ export async function processLeased<T>(
           releaseLease(tx, after, polling);
           return idle(tx, after, onIdle);
         }
-        renewLease(tx, after.id, polling);
+        takeLease(tx, after, polling);
         return { intent: after, idle: null };
       })
       .catch((error: unknown) => {
@@ -111,4 +117,137 @@ export async function processIfFree<T>(
     return isLeased ? { intent } : { settled: await onIdle(tx, intent) };
   });
   return "settled" in leased ? leased.settled : processLeased(ramp, projectId, leased.intent, onIdle);
+}
+
+/** How often due intents are looked for; a callback to this process starts a look-up at once. */
+const POLL_MS = 500;
+
+interface DueIntent {
+  readonly projectId: string;
+  readonly id: string;
+  readonly connectionId: string;
+  readonly owner: string;
+}
+
+/**
+ * Processes due intents: expiry, look-ups at a provider that sent no callback, and what a crash left undone. Each connection
+ * of a project has slots of its own, so that a provider that answers slowly delays its own intents and no others.
+ */
+export function startIntentWorker(ramp: IntentContext): ClaimWorker<DueIntent> {
+  const { database, polling, log } = ramp;
+  /** Slots in use, by connection. */
+  const used = new Map<string, number>();
+  const use = (connectionId: string, change: 1 | -1): void => {
+    const count = (used.get(connectionId) ?? 0) + change;
+    if (count === 0) used.delete(connectionId);
+    else used.set(connectionId, count);
+  };
+  return new ClaimWorker<DueIntent>(
+    {
+      name: "intents",
+      pollMs: POLL_MS,
+      maxInFlight: polling.maxInFlight,
+      async claim(capacity) {
+        const due = await database.asOperator((tx) =>
+          claimDue(tx, used, { perConnection: polling.perConnection, capacity, leaseMs: polling.leaseMs }),
+        );
+        for (const { connectionId } of due) use(connectionId, 1);
+        return due;
+      },
+      async run({ projectId: project, id, connectionId, owner }) {
+        try {
+          const intent = await database.inProject(projectId(project), (tx) => readIntent(tx, id));
+          // Unless another process has taken the lease meanwhile.
+          if (intent?.leaseOwner === owner)
+            await processLeased(ramp, projectId(project), intent, () => undefined);
+        } finally {
+          use(connectionId, -1);
+        }
+      },
+    },
+    log,
+  );
+}
+
+/**
+ * Leases due intents, open ones first: a payment never waits for look-ups of orders that have ended. The recursion reads one
+ * index entry per connection with planned polls, however many intents it has.
+ */
+function claimDue(
+  tx: OperatorTransaction,
+  used: ReadonlyMap<string, number>,
+  {
+    perConnection,
+    capacity,
+    leaseMs,
+  }: { readonly perConnection: number; readonly capacity: number; readonly leaseMs: number },
+): Promise<DueIntent[]> {
+  return tx.rows<DueIntent>(
+    `WITH RECURSIVE connection AS (
+       (SELECT project_id, connection_id FROM ramp.intents WHERE next_poll_at IS NOT NULL ORDER BY project_id, connection_id LIMIT 1)
+       UNION ALL
+       SELECT n.project_id, n.connection_id FROM connection c CROSS JOIN LATERAL (
+         SELECT i.project_id, i.connection_id FROM ramp.intents i
+         WHERE next_poll_at IS NOT NULL AND (i.project_id, i.connection_id) > (c.project_id, c.connection_id)
+         ORDER BY i.project_id, i.connection_id LIMIT 1) n),
+     due AS (
+       SELECT d.project_id, d.id FROM connection c
+       LEFT JOIN unnest($1::uuid[], $2::int[]) AS busy (id, used) ON busy.id = c.connection_id
+       CROSS JOIN LATERAL (
+         SELECT i.* FROM (VALUES (false), (true)) AS kind (is_ended) CROSS JOIN LATERAL (
+           SELECT i.project_id, i.id, i.is_ended, i.next_poll_at FROM ramp.intents i
+           WHERE i.project_id = c.project_id AND i.connection_id = c.connection_id AND i.is_ended = kind.is_ended AND i.next_poll_at <= $6
+           ORDER BY i.next_poll_at LIMIT GREATEST($3 - COALESCE(busy.used, 0), 0) FOR NO KEY UPDATE SKIP LOCKED) i
+         ORDER BY i.is_ended, i.next_poll_at LIMIT GREATEST($3 - COALESCE(busy.used, 0), 0)) d
+       ORDER BY d.is_ended, d.next_poll_at LIMIT $4)
+     UPDATE ramp.intents i SET lease_owner = gen_random_uuid(), lease_expires_at = $6::timestamptz + make_interval(secs => $5),
+       next_poll_at = $6::timestamptz + make_interval(secs => $5), poll_requested = false
+     FROM due WHERE i.project_id = due.project_id AND i.id = due.id
+     RETURNING i.project_id AS "projectId", i.id, i.connection_id AS "connectionId", i.lease_owner AS owner`,
+    [[...used.keys()], [...used.values()], perConnection, capacity, leaseMs / 1_000, tx.now],
+  );
+}
+
+function purposeOf(projectId: string, intentId: string): string {
+  return `provider-answer:${projectId}:${intentId}`;
+}
+
+/** Records what a provider answered, for the history of the intent; a repeated answer is counted. */
+export function recordAnswer(
+  tx: ProjectTransaction,
+  vault: Vault,
+  {
+    intentId,
+    operation,
+    answer,
+  }: { readonly intentId: string; readonly operation: string; readonly answer: unknown },
+): void {
+  const text = JSON.stringify(answer);
+  tx.write(
+    `INSERT INTO ramp.provider_answers AS a (intent_id, operation, digest, answer) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (project_id, intent_id, operation, digest) DO UPDATE SET count = a.count + 1, last_at = now()`,
+    [
+      intentId,
+      operation,
+      createHash("sha256").update(text).digest(),
+      vault.seal(purposeOf(tx.projectId, intentId), text),
+    ],
+  );
+}
+
+/** The answers about an intent, oldest first. */
+export async function readAnswers(
+  tx: OperatorTransaction,
+  vault: Vault,
+  { projectId, intentId }: { readonly projectId: ProjectId | string; readonly intentId: string },
+): Promise<readonly DatabaseRow[]> {
+  const rows = await tx.rows<DatabaseRow & { readonly sealed: Buffer }>(
+    `SELECT operation, answer AS sealed, count, first_at AS "firstAt", last_at AS "lastAt" FROM ramp.provider_answers
+     WHERE project_id = $1 AND intent_id = $2 ORDER BY first_at, operation`,
+    [projectId, intentId],
+  );
+  return rows.map(({ sealed, ...row }) => ({
+    ...row,
+    answer: JSON.parse(vault.open(purposeOf(projectId, intentId), sealed)) as unknown,
+  }));
 }

@@ -2,15 +2,9 @@ import { failpoint } from "../core/failpoints.js";
 import type { Execution } from "../providers/protocol.js";
 import { type ProviderReply, reasonOf } from "../providers/provider.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
-import type { Intent } from "./intent.js";
+import { type Intent, openRefund, type RefundRequest } from "./intent.js";
 
-/** The calls of a payment's steps. */
-export const EXECUTION_CALLS = {
-  execute,
-  checkExecution: (intent: Intent, { provider }: ProviderConnection) =>
-    provider.execution(transactionId(intent)),
-  cancelExecution: cancel,
-} as const;
+/** The calls of steps that take more than one request, or that tests crash after. */
 
 export async function startOnboarding({ id, onboardingOrder }: Intent, { provider }: ProviderConnection) {
   if (onboardingOrder === null) throw new Error("The intent has no onboarding order.");
@@ -20,7 +14,7 @@ export async function startOnboarding({ id, onboardingOrder }: Intent, { provide
   return confirmed(reply, await provider.onboarding(id));
 }
 
-async function execute({ transaction }: Intent, { provider }: ProviderConnection) {
+export async function execute({ transaction }: Intent, { provider }: ProviderConnection) {
   if (!transaction?.orderBody) throw new Error("The intent has no order.");
   const { id, orderBody } = transaction;
   const reply = await provider.execute(id, orderBody);
@@ -64,7 +58,10 @@ function unavailable(reply: Exclude<ProviderReply<unknown>, { readonly kind: "an
 }
 
 /** Cancels an expired payment. A provider that refuses is carrying it out: its state is followed to the end. */
-async function cancel(intent: Intent, { provider }: ProviderConnection): Promise<ProviderReply<Execution>> {
+export async function cancel(
+  intent: Intent,
+  { provider }: ProviderConnection,
+): Promise<ProviderReply<Execution>> {
   const id = transactionId(intent);
   const reply = await provider.cancel(id);
   await failpoint("cancel.answered");
@@ -85,4 +82,17 @@ function neverOrdered(intent: Intent): Execution {
 export function transactionId({ transaction }: Intent): string {
   if (transaction === null) throw new Error("The intent has no transaction.");
   return transaction.id;
+}
+
+export async function refund(intent: Intent, { provider }: ProviderConnection) {
+  const { id, amount, reason } = orderedRefund(intent);
+  const reply = await provider.refund(transactionId(intent), { id, amount, reason });
+  await failpoint("refund.answered");
+  return reply;
+}
+
+export function orderedRefund(intent: Intent): RefundRequest {
+  const request = openRefund(intent);
+  if (request === undefined) throw new Error("The intent has no refund to send.");
+  return request;
 }

@@ -1,10 +1,17 @@
 import type { IntentContext } from "./lease.js";
 import { orderIdOf, type ProjectId } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
-import { failpoint } from "../core/failpoints.js";
-import { EXECUTION_CALLS, startOnboarding, transactionId, withdraw } from "./provider-calls.js";
+import {
+  cancel,
+  execute,
+  orderedRefund,
+  refund,
+  startOnboarding,
+  transactionId,
+  withdraw,
+} from "./provider-calls.js";
 import { checkedExecution, reporter } from "../providers/check-reply.js";
-import type { Execution } from "../providers/protocol.js";
+import type { Execution, Onboarding } from "../providers/protocol.js";
 import { fetchPrice, type Price } from "../providers/quotes.js";
 import { type ProviderReply, reasonOf } from "../providers/provider.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
@@ -23,9 +30,7 @@ import {
   type AttentionReason,
   type Intent,
   isTerminal,
-  openRefund,
   type Progress,
-  type RefundRequest,
   type Step,
 } from "./intent.js";
 
@@ -55,40 +60,37 @@ export async function callProvider(
   step: ProviderStep,
 ): Promise<StepOutcome> {
   const connection = await ramp.providers.get(projectId, intent);
-  const call = { intent, step, connection };
-  switch (step) {
-    case "fetchPrice":
-      return pricedOutcome(ramp, call, recordPrice);
-    case "end": {
-      const reply = await connection.provider.execution(orderIdOf(intent.id));
-      return { ...(await endOutcome(ramp, call, reply)), reply };
-    }
-    case "startOnboarding":
-    case "checkOnboarding": {
-      const isFirst = step === "startOnboarding";
-      const reply = await (isFirst
-        ? startOnboarding(intent, connection)
-        : connection.provider.onboarding(intent.id));
-      return { ...onboardingOutcome(ramp, call, reply), reply };
-    }
-    case "withdrawOrder": {
-      const reply = await withdraw(intent, connection);
-      return { ...withdrawalOutcome(ramp, call, reply), reply };
-    }
-    case "refund": {
-      const { id, amount, reason } = orderedRefund(intent);
-      const reply = await connection.provider.refund(transactionId(intent), { id, amount, reason });
-      await failpoint("refund.answered");
-      return { ...refundOutcome(ramp, call, reply), reply };
-    }
-    case "execute":
-    case "checkExecution":
-    case "cancelExecution": {
-      const reply = await EXECUTION_CALLS[step](intent, connection);
-      return { ...executionOutcome(ramp, call, reply), reply };
-    }
-  }
+  return STEPS[step](ramp, { intent, step, connection });
 }
+
+type PerformStep = (ramp: IntentContext, call: ProviderCall) => Promise<StepOutcome>;
+
+/** A step that calls the provider, and makes its outcome of the reply. */
+function step<T>(
+  send: (intent: Intent, connection: ProviderConnection) => Promise<ProviderReply<T>>,
+  outcomeOf: (
+    ramp: IntentContext,
+    call: ProviderCall,
+    reply: ProviderReply<T>,
+  ) => StepOutcome | Promise<StepOutcome>,
+): PerformStep {
+  return async (ramp, call) => {
+    const reply = await send(call.intent, call.connection);
+    return { ...(await outcomeOf(ramp, call, reply)), reply };
+  };
+}
+
+const STEPS: Readonly<Record<ProviderStep, PerformStep>> = {
+  startOnboarding: step(startOnboarding, onboardingOutcome),
+  checkOnboarding: step(({ id }, { provider }) => provider.onboarding(id), onboardingOutcome),
+  fetchPrice: (ramp, call) => pricedOutcome(ramp, call, recordPrice),
+  execute: step(execute, executionOutcome),
+  withdrawOrder: step(withdraw, withdrawalOutcome),
+  checkExecution: step((intent, { provider }) => provider.execution(transactionId(intent)), executionOutcome),
+  cancelExecution: step(cancel, executionOutcome),
+  refund: step(refund, refundOutcome),
+  end: step(({ id }, { provider }) => provider.execution(orderIdOf(id)), endOutcome),
+};
 
 /** Goes on with the intent's price, or with one of now. */
 async function pricedOutcome(
@@ -118,7 +120,7 @@ async function endOutcome(
 function onboardingOutcome(
   ramp: IntentContext,
   call: ProviderCall,
-  reply: Awaited<ReturnType<typeof startOnboarding>>,
+  reply: ProviderReply<Onboarding>,
 ): StepOutcome {
   if (reply.kind !== "answer") return unanswered(ramp, call, reply);
   if (reply.value.id !== call.intent.id) return otherOrder(ramp, call);
@@ -186,12 +188,6 @@ function unknownOrder(): StepOutcome {
     const seen = { UNKNOWN_ORDER: current.transaction?.id };
     return { ...current, attention: { ...current.attention, ...unacknowledged(current, seen) } };
   });
-}
-
-function orderedRefund(intent: Intent): RefundRequest {
-  const request = openRefund(intent);
-  if (request === undefined) throw new Error("The intent has no refund to send.");
-  return request;
 }
 
 /** A refund that the provider answers is sent; what it lists is posted. A refused one needs attention. */

@@ -1,4 +1,4 @@
-import { type EventType, recordEvent } from "../webhooks/record-event.js";
+import { type EventType, recordEvent } from "../webhooks/events.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
 import { orderIdOf } from "../database/id.js";
 import { bookOrder, bookVoid } from "./book.js";
@@ -27,23 +27,18 @@ export function moveIntent(
     `UPDATE ramp.intents SET status = $2, failure_reason = $3, updated_at = $4 WHERE ${OF_PROJECT} AND id = $1`,
     [intent.id, status, failureReason, moved.updatedAt],
   );
-  recordIntentEvent(tx, moved, intent.status);
+  recordStatus(tx, moved, intent.status);
   return moved;
 }
 
-/** `previous` is null for a new intent. */
-export function recordIntentEvent(
+/** Tells of an intent's status; `previousStatus` is null for a new intent. */
+export function recordStatus(
   tx: ProjectTransaction,
   intent: Intent,
-  previous: IntentStatus | null,
+  previousStatus: IntentStatus | null,
 ): void {
   const { type, status, failureReason } = intent;
-  recordChange(tx, "intent.status_changed", intent, {
-    type,
-    status,
-    previousStatus: previous,
-    failureReason,
-  });
+  recordChange(tx, "intent.status_changed", intent, { type, status, previousStatus, failureReason });
 }
 
 export function addRequirement(tx: ProjectTransaction, intent: Intent, requirement: Requirement): Intent {
@@ -52,7 +47,7 @@ export function addRequirement(tx: ProjectTransaction, intent: Intent, requireme
     "INSERT INTO ramp.requirements (intent_id, code, status, position, title, form) VALUES ($1, $2, $3, $4, $5, $6)",
     [intent.id, code, status, intent.requirements.length, title, form],
   );
-  recordRequirementEvent(tx, intent, code, status);
+  recordChange(tx, "compliance.updated", intent, { requirementCode: code, status });
   return { ...intent, requirements: [...intent.requirements, requirement] };
 }
 
@@ -66,18 +61,9 @@ export function moveRequirement(
     `UPDATE ramp.requirements SET status = $3, updated_at = now() WHERE ${OF_PROJECT} AND intent_id = $1 AND code = $2`,
     [intent.id, code, status],
   );
-  recordRequirementEvent(tx, intent, code, status);
+  recordChange(tx, "compliance.updated", intent, { requirementCode: code, status });
   const requirements = intent.requirements.map((item) => (item.code === code ? { ...item, status } : item));
   return { ...intent, requirements };
-}
-
-function recordRequirementEvent(
-  tx: ProjectTransaction,
-  intent: Intent,
-  requirementCode: string,
-  status: RequirementStatus,
-): void {
-  recordChange(tx, "compliance.updated", intent, { requirementCode, status });
 }
 
 export function recordPrice(tx: ProjectTransaction, intent: Intent, price: Price): Intent {
@@ -111,8 +97,9 @@ export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
     "INSERT INTO ramp.transactions (id, intent_id, status, created_at, updated_at, order_body) VALUES ($1, $2, 'PENDING', $3, $3, $4)",
     [id, intent.id, now, transaction.orderBody],
   );
-  recordTransactionEvent(tx, intent, transaction);
-  return bookOrder(tx, { ...intent, transaction }, price);
+  const ordered = { ...intent, transaction };
+  recordTransaction(tx, ordered);
+  return bookOrder(tx, ordered, price);
 }
 
 /** The parts of a transaction that a provider's answer changes. */
@@ -154,19 +141,19 @@ export function updateTransaction(
       JSON.stringify(refunds),
     ],
   );
-  recordTransactionEvent(tx, intent, transaction);
+  const updated = { ...intent, transaction };
+  recordTransaction(tx, updated);
   const isEndedUnpaid = status !== before.status && (status === "FAILED" || status === "CANCELLED");
-  return isEndedUnpaid ? bookVoid(tx, { ...intent, transaction }) : { ...intent, transaction };
+  return isEndedUnpaid ? bookVoid(tx, updated) : updated;
 }
 
-function recordTransactionEvent(tx: ProjectTransaction, intent: Intent, transaction: Transaction): void {
-  const { id: transactionId, status, failureReason, refunds } = transaction;
-  recordChange(
-    tx,
-    "transaction.updated",
-    { ...intent, transaction },
-    { transactionId, status, failureReason, ...(refunds.length > 0 ? { refunds } : {}) },
-  );
+function recordTransaction(
+  tx: ProjectTransaction,
+  intent: Intent & { readonly transaction: Transaction },
+): void {
+  const { id: transactionId, status, failureReason, refunds } = intent.transaction;
+  const change = { transactionId, status, failureReason, ...(refunds.length > 0 && { refunds }) };
+  recordChange(tx, "transaction.updated", intent, change);
 }
 
 /** Writes why the intent needs the operator's attention, and what the operator has acknowledged. */

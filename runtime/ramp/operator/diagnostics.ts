@@ -5,7 +5,7 @@ import type { Backlog } from "../core/ramp-metrics.js";
 import { listAttention, readBacklog, type StuckIntent } from "../intents/attention.js";
 import { Providers, type ProviderConnection } from "../providers/provider-connections.js";
 import { type Vault, unreadableSecrets } from "../core/vault.js";
-import { readAnswers } from "../intents/provider-answers.js";
+import { readAnswers } from "../intents/process-intent.js";
 import { listAudit } from "../core/audit.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { readIntent } from "../intents/intent-rows.js";
@@ -45,9 +45,7 @@ async function checkMasterKey(database: RampDatabase, vault: Vault): Promise<Fin
 
 async function checkProviders(database: RampDatabase, vault: Vault): Promise<readonly Finding[]> {
   const providers = new Providers({ database, vault, publicUrl: "" });
-  const projects = await database.asOperator((tx) =>
-    tx.rows<{ id: string }>("SELECT id FROM ramp.projects ORDER BY id"),
-  );
+  const projects = await database.operator.rows<{ id: string }>("SELECT id FROM ramp.projects ORDER BY id");
   const findings: Finding[] = [];
   for (const { id } of projects)
     for (const { code, provider } of await providers.list(projectId(id))) {
@@ -129,7 +127,7 @@ export async function showIntent(
   id: string,
 ): Promise<Outcome<DatabaseRow>> {
   const found = isUuid(id)
-    ? await database.asOperator((tx) => tx.row<IntentIds>(`${SUMMARY} WHERE i.id = $1`, [id]))
+    ? await database.operator.row<IntentIds>(`${SUMMARY} WHERE i.id = $1`, [id])
     : null;
   if (found === null) return failed(`There is no intent ${id}.`);
   return succeeded({
@@ -168,8 +166,8 @@ const CANDIDATES = `SELECT i.project_id AS "projectId", i.id FROM ramp.intents i
  */
 export async function compareOrders(database: RampDatabase, vault: Vault): Promise<readonly Finding[]> {
   const providers = new Providers({ database, vault, publicUrl: "" });
-  const intents = await database.asOperator((tx) =>
-    tx.rows<{ readonly projectId: string; readonly id: string }>(CANDIDATES),
+  const intents = await database.operator.rows<{ readonly projectId: string; readonly id: string }>(
+    CANDIDATES,
   );
   const found: Finding[] = [];
   for (const { projectId: project, id } of intents) {

@@ -45,9 +45,8 @@ export async function reconcile(
   if (invalid !== null) return failed(invalid);
   const lines = readCsv(statement);
   if (!lines.ok) return lines;
-  const rows = await database.asOperator((tx) =>
-    tx.rows<Order>(
-      `SELECT t.id::text AS id, t.provider_reference AS reference, t.status, COALESCE(m.paid, i.src_amount)::text AS "srcAmount",
+  const rows = await database.operator.rows<Order>(
+    `SELECT t.id::text AS id, t.provider_reference AS reference, t.status, COALESCE(m.paid, i.src_amount)::text AS "srcAmount",
          i.src_currency AS currency, m.delivered::text AS "amountReceived", m.fees::text AS "totalFee", COALESCE(m.refunded, 0)::text AS refunded,
          NOT i.sandbox AS livemode, p.at IS NULL OR COALESCE(p.at >= $3, true) AND COALESCE(p.at < $4, true) AS "isInPeriod"
        FROM ramp.transactions t JOIN ramp.intents i ON i.project_id = t.project_id AND i.id = t.intent_id
@@ -55,8 +54,7 @@ export async function reconcile(
        CROSS JOIN LATERAL (SELECT COALESCE(m.paid_at, t.updated_at) AS at) p
        JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id
        WHERE t.project_id = $1 AND c.code = $2 ORDER BY i.created_at, t.id`,
-      [projectId, provider, period.from, period.until],
-    ),
+    [projectId, provider, period.from, period.until],
   );
   return succeeded(differences(rows, lines.value));
 }
@@ -218,7 +216,7 @@ export async function reportPostings(
 ): Promise<Outcome<readonly DatabaseRow[]>> {
   const invalid = periodProblem({ from, until });
   if (invalid !== null) return failed(invalid);
-  return succeeded(await database.asOperator((tx) => tx.rows(REPORT, [projectId, from, until])));
+  return succeeded(await database.operator.rows(REPORT, [projectId, from, until]));
 }
 
 const BALANCES = `SELECT project_id AS "projectId", provider, livemode, account, reason, currency, sum(amount)::text AS amount, count(*)::int AS intents
@@ -230,5 +228,5 @@ const BALANCES = `SELECT project_id AS "projectId", provider, livemode, account,
 
 /** What is on each account now. */
 export function listBalances(database: RampDatabase, projectId: ProjectId | null): Promise<DatabaseRow[]> {
-  return database.asOperator((tx) => tx.rows(BALANCES, [projectId]));
+  return database.operator.rows(BALANCES, [projectId]);
 }

@@ -81,13 +81,11 @@ async function knowsOrders(
   code: string,
   provider: HttpProvider,
 ): Promise<boolean> {
-  const orders = await database.inProject(projectId, (tx) =>
-    tx.rows<{ readonly id: string }>(
-      `SELECT t.id FROM ramp.transactions t JOIN ramp.intents i ON i.project_id = t.project_id AND i.id = t.intent_id
+  const orders = await database.of(projectId).rows<{ readonly id: string }>(
+    `SELECT t.id FROM ramp.transactions t JOIN ramp.intents i ON i.project_id = t.project_id AND i.id = t.intent_id
        JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id AND c.version = i.connection_version
        WHERE t.${OF_PROJECT} AND c.code = $1 AND t.provider_reference IS NOT NULL ORDER BY t.created_at DESC LIMIT $2`,
-      [code, PROOFS],
-    ),
+    [code, PROOFS],
   );
   const replies = await Promise.all(orders.map(({ id }) => provider.execution(id)));
   return (
@@ -102,9 +100,9 @@ export async function disconnectProvider(
   projectId: ProjectId,
   code: string,
 ): Promise<Outcome<{ code: string }>> {
-  const row = await database.inProject(projectId, (tx) =>
-    tx.row("UPDATE ramp.provider_connections SET enabled = false WHERE code = $1 RETURNING id", [code]),
-  );
+  const row = await database
+    .of(projectId)
+    .row("UPDATE ramp.provider_connections SET enabled = false WHERE code = $1 RETURNING id", [code]);
   return row === null ? failed(`The project is not connected to ${code}.`) : succeeded({ code });
 }
 
@@ -126,13 +124,11 @@ export async function addIdentityProvider(
     return failed(
       "Wallet sign-in is no identity provider: register its domains with `ramp project update --wallet-domain`.",
     );
-  const row = await database.inProject(projectId, (tx) =>
-    tx.row<{ id: string }>(
-      `INSERT INTO ramp.identity_providers (id, issuer, audiences, clock_skew_seconds) VALUES ($1, $2, $3, $4)
+  const row = await database.of(projectId).row<{ id: string }>(
+    `INSERT INTO ramp.identity_providers (id, issuer, audiences, clock_skew_seconds) VALUES ($1, $2, $3, $4)
        ON CONFLICT (project_id, issuer) DO UPDATE SET audiences = excluded.audiences, clock_skew_seconds = excluded.clock_skew_seconds
        RETURNING id`,
-      [newId(), issuer, audiences, clockSkewSeconds],
-    ),
+    [newId(), issuer, audiences, clockSkewSeconds],
   );
   return succeeded({ identityProviderId: row?.id ?? "", issuer });
 }
@@ -143,11 +139,9 @@ export async function removeIdentityProvider(
   projectId: ProjectId,
   issuer: string,
 ): Promise<Outcome<{ issuer: string }>> {
-  const rows = await database.asOperator((tx) =>
-    tx.rows("DELETE FROM ramp.identity_providers WHERE project_id = $1 AND issuer = $2 RETURNING id", [
-      projectId,
-      issuer,
-    ]),
+  const rows = await database.operator.rows(
+    "DELETE FROM ramp.identity_providers WHERE project_id = $1 AND issuer = $2 RETURNING id",
+    [projectId, issuer],
   );
   return rows.length === 0
     ? failed(`The project has no identity provider ${issuer}.`)

@@ -37,8 +37,9 @@ async function changeIntent(
 
 async function findIntent(database: RampDatabase, id: string): Promise<ProjectId | null> {
   if (!isUuid(id)) return null;
-  const row = await database.asOperator((tx) =>
-    tx.row<{ project_id: string }>("SELECT project_id FROM ramp.intents WHERE id = $1", [id]),
+  const row = await database.operator.row<{ project_id: string }>(
+    "SELECT project_id FROM ramp.intents WHERE id = $1",
+    [id],
   );
   return row && projectId(row.project_id);
 }

@@ -27,5 +27,5 @@ export function listRecords(
   name: keyof typeof LISTS,
   projectId?: ProjectId,
 ): Promise<DatabaseRow[]> {
-  return database.asOperator((tx) => tx.rows(LISTS[name], projectId === undefined ? [] : [projectId]));
+  return database.operator.rows(LISTS[name], projectId === undefined ? [] : [projectId]);
 }

@@ -14,9 +14,10 @@ export async function createOrganization(
 ): Promise<Outcome<{ organizationId: string; name: string }>> {
   if (name.trim() === "") return failed("The name is empty.");
   const organizationId = newId();
-  await database.asOperator((tx) =>
-    tx.rows("INSERT INTO ramp.organizations (id, name) VALUES ($1, $2)", [organizationId, name.trim()]),
-  );
+  await database.operator.rows("INSERT INTO ramp.organizations (id, name) VALUES ($1, $2)", [
+    organizationId,
+    name.trim(),
+  ]);
   return succeeded({ organizationId, name: name.trim() });
 }
 
@@ -73,9 +74,7 @@ async function insertSecret(
 
 /** The id of a project that exists. */
 export async function findProject(database: RampDatabase, id: string): Promise<Outcome<ProjectId>> {
-  const found =
-    isUuid(id) &&
-    (await database.asOperator((tx) => tx.row("SELECT FROM ramp.projects WHERE id = $1", [id])));
+  const found = isUuid(id) && (await database.operator.row("SELECT FROM ramp.projects WHERE id = $1", [id]));
   return found
     ? succeeded(projectId(id.toLowerCase()))
     : failed(`There is no project ${id}. \`routewright ramp project list\` shows all.`);
@@ -102,11 +101,9 @@ export async function revokeSecret(
 ): Promise<Outcome<{ secretId: string }>> {
   const revoked =
     isUuid(secretId) &&
-    (await database.asOperator((tx) =>
-      tx.row(
-        "UPDATE ramp.client_secrets SET revoked_at = now() WHERE project_id = $1 AND id = $2 AND revoked_at IS NULL RETURNING id",
-        [id, secretId],
-      ),
+    (await database.operator.row(
+      "UPDATE ramp.client_secrets SET revoked_at = now() WHERE project_id = $1 AND id = $2 AND revoked_at IS NULL RETURNING id",
+      [id, secretId],
     ));
   return revoked
     ? succeeded({ secretId })
@@ -142,7 +139,7 @@ export async function revokeCustomerTokens(
   id: ProjectId,
   customer: string,
 ): Promise<Outcome<{ customer: string }>> {
-  const revoked = await database.inProject(id, (tx) => tx.row(REVOKE_TOKENS, [customerIdOf(id, customer)]));
+  const revoked = await database.of(id).row(REVOKE_TOKENS, [customerIdOf(id, customer)]);
   return revoked ? succeeded({ customer }) : failed(`The project has no customer ${customer}.`);
 }
 

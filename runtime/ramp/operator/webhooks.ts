@@ -3,8 +3,7 @@ import { isUuid, newId, type ProjectId } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
 import { namesPrivateAddress } from "../../http/outbound-http.js";
 import type { Vault } from "../core/vault.js";
-import { EVENT_TYPES } from "../webhooks/record-event.js";
-import { webhookPurpose } from "../webhooks/deliver.js";
+import { EVENT_TYPES, webhookPurpose } from "../webhooks/events.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { urlProblem } from "../core/json-schema.js";
 
@@ -58,8 +57,9 @@ export async function addWebhook(
   if (problem !== null) return failed(problem);
   const webhookId = newId();
   const secret = newSecret();
-  await database.inProject(projectId, (tx) =>
-    tx.rows(
+  await database
+    .of(projectId)
+    .rows(
       "INSERT INTO ramp.webhook_endpoints (id, url, secret, allow_private, concurrency, event_types) VALUES ($1, $2, $3, $4, $5, $6)",
       [
         webhookId,
@@ -69,8 +69,7 @@ export async function addWebhook(
         address.concurrency ?? 10,
         address.eventTypes ?? null,
       ],
-    ),
-  );
+    );
   return succeeded({ webhookId, secret });
 }
 
@@ -155,15 +154,13 @@ export async function replayWebhooks(
     return failed(`The status must be one of ${[...STATUSES].join(", ")}.`);
   const replayedStatus =
     status ?? (event === undefined && since === undefined && until === undefined ? "EXHAUSTED" : null);
-  const rows = await database.inProject(projectId, (tx) =>
-    tx.rows(
-      `UPDATE ramp.webhook_deliveries d SET status = 'PENDING', attempts = 0, attempt_at = now(), attempted_until = NULL, updated_at = now()
+  const rows = await database.of(projectId).rows(
+    `UPDATE ramp.webhook_deliveries d SET status = 'PENDING', attempts = 0, attempt_at = now(), attempted_until = NULL, updated_at = now()
        FROM ramp.webhook_endpoints e, ramp.events v
        WHERE e.project_id = d.project_id AND e.id = d.endpoint_id AND e.enabled AND v.project_id = d.project_id AND v.id = d.event_id
          AND ($1::uuid IS NULL OR v.id = $1) AND ($2::timestamptz IS NULL OR v.created_at >= $2)
          AND ($3::timestamptz IS NULL OR v.created_at <= $3) AND ($4::text IS NULL OR d.status = $4) RETURNING d.id`,
-      [event ?? null, since ?? null, until ?? null, replayedStatus],
-    ),
+    [event ?? null, since ?? null, until ?? null, replayedStatus],
   );
   return succeeded({ replayed: rows.length });
 }

@@ -163,11 +163,11 @@ export async function refreshCapabilities(
       log.warn({ connection: id, provider: code, reason: reasonOf(reply) }, "capabilities not refreshed");
       continue;
     }
-    await database.inProject(projectId, (tx) =>
-      tx.rows(
+    await database
+      .of(projectId)
+      .rows(
         `UPDATE ramp.provider_connections SET capabilities = $2, capabilities_at = now() WHERE ${OF_PROJECT} AND id = $1`,
         [id, JSON.stringify(reply.value)],
-      ),
-    );
+      );
   }
 }

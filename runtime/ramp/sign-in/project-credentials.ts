@@ -14,14 +14,15 @@ export async function projectOf(
 ): Promise<Project | null> {
   const credentials = credentialsOf(authorization);
   if (credentials === null) return null;
-  const found = await database.asOperator((tx) =>
-    tx.row<{ readonly project: Project; readonly hashes: readonly Buffer[] }>(
-      `SELECT json_build_object('id', p.id, 'organizationId', p.organization_id, 'name', p.name,
+  const found = await database.operator.row<{
+    readonly project: Project;
+    readonly hashes: readonly Buffer[];
+  }>(
+    `SELECT json_build_object('id', p.id, 'organizationId', p.organization_id, 'name', p.name,
            'tokenTtlSeconds', p.token_ttl_seconds, 'maxTokenSeconds', p.max_token_seconds) AS project,
          ARRAY(SELECT hash FROM ramp.client_secrets s WHERE s.project_id = p.id AND s.revoked_at IS NULL) AS hashes
        FROM ramp.projects p WHERE p.client_id = $1`,
-      [credentials.clientId],
-    ),
+    [credentials.clientId],
   );
   const given = secretHash(credentials.secret);
   // Compares every hash, for an unknown client too, so that the response time reveals nothing.

@@ -22,11 +22,9 @@ export function walletIssuer(publicUrl: string): string {
 /** A nonce for one sign-in. */
 export async function newNonce(database: RampDatabase): Promise<string> {
   const nonce = randomBytes(16).toString("hex");
-  await database.asOperator((tx) =>
-    tx.rows(
-      `INSERT INTO ramp.wallet_nonces (nonce, expires_at) VALUES ($1, now() + interval '${String(NONCE_MINUTES)} min')`,
-      [nonce],
-    ),
+  await database.operator.rows(
+    `INSERT INTO ramp.wallet_nonces (nonce, expires_at) VALUES ($1, now() + interval '${String(NONCE_MINUTES)} min')`,
+    [nonce],
   );
   return nonce;
 }
@@ -137,11 +135,9 @@ async function findWalletProject(
   clientId: string,
   domain: string,
 ): Promise<WalletProject | null> {
-  const row = await database.asOperator((tx) =>
-    tx.row<{ id: string; wallet_rpc: Buffer | null }>(
-      "SELECT id, wallet_rpc FROM ramp.projects WHERE client_id = $1 AND $2 = ANY (wallet_domains)",
-      [clientId, domain],
-    ),
+  const row = await database.operator.row<{ id: string; wallet_rpc: Buffer | null }>(
+    "SELECT id, wallet_rpc FROM ramp.projects WHERE client_id = $1 AND $2 = ANY (wallet_domains)",
+    [clientId, domain],
   );
   if (!row?.wallet_rpc) return null;
   return {
@@ -157,8 +153,9 @@ export function walletRpcPurpose(projectId: string): string {
 
 /** A nonce can be spent once. */
 async function spendNonce(database: RampDatabase, nonce: string): Promise<boolean> {
-  const spent = await database.asOperator((tx) =>
-    tx.row("DELETE FROM ramp.wallet_nonces WHERE nonce = $1 AND expires_at > now() RETURNING nonce", [nonce]),
+  const spent = await database.operator.row(
+    "DELETE FROM ramp.wallet_nonces WHERE nonce = $1 AND expires_at > now() RETURNING nonce",
+    [nonce],
   );
   return spent !== null;
 }

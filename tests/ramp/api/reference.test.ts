@@ -5,7 +5,7 @@ import { RAMP_ERRORS } from "../../../runtime/ramp/core/ramp-errors.js";
 import { OPERATIONS } from "../../../runtime/ramp/providers/operations.js";
 import * as protocol from "../../../runtime/ramp/providers/protocol.js";
 import { rowsOf } from "../../support/pages.js";
-import { EVENT_TYPES } from "../../../runtime/ramp/webhooks/record-event.js";
+import { EVENT_TYPES } from "../../../runtime/ramp/webhooks/events.js";
 
 const PROTOCOL = "runtime/ramp/docs/provider-protocol.md";
 const plain = (cell = ""): string => cell.replaceAll("`", "");

@@ -1,6 +1,6 @@
 import { customerIdOf } from "../../../runtime/ramp/database/id.js";
 import { describe, expect, it } from "vitest";
-import { RETRY_SECONDS } from "../../../runtime/ramp/webhooks/deliver.js";
+import { RETRY_SECONDS } from "../../../runtime/ramp/webhooks/events.js";
 import { isPublicAddress } from "../../../runtime/http/outbound-http.js";
 import { replayWebhooks, addWebhook } from "../../../runtime/ramp/operator/webhooks.js";
 import { ownReceiver } from "../support/receiver.js";

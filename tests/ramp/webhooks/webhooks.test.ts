@@ -10,7 +10,7 @@ import {
   deleteWebhook,
   setWebhook,
 } from "../../../runtime/ramp/operator/webhooks.js";
-import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/deliver.js";
+import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/events.js";
 import { ownReceiver } from "../support/receiver.js";
 import {
   eventually,

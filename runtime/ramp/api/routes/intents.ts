@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { listIntents, readOwnIntent, requestCancel, readIntent } from "../../intents/intent-rows.js";
+import { listIntents, readIntent, requestCancel } from "../../intents/intent-rows.js";
 import { type Intent, awaitsCompliance, isTerminal } from "../../intents/intent.js";
 import { isUuid, type ProjectId } from "../../database/id.js";
 import { jsonResponse, rampError } from "../../core/ramp-errors.js";
@@ -70,7 +70,7 @@ export const getIntent = route("customer", {
 async function ownIntent({ ramp, caller, parameters }: CustomerRequest): Promise<Intent | null> {
   const id = parameters["id"] ?? "";
   if (!isUuid(id)) return null;
-  return ramp.database.inProject(caller.projectId, (tx) => readOwnIntent(tx, caller.customerId, id));
+  return ramp.database.inProject(caller.projectId, (tx) => readIntent(tx, id, caller.customerId));
 }
 
 export const executeTransaction = idempotentRoute("customer", {
