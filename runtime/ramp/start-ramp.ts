@@ -96,12 +96,7 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
   );
   try {
     const ramp = await openRamp(options, { database, vault, publicUrl: options.publicUrl ?? server.url });
-    const authentication = {
-      ramp,
-      rates,
-      addressOf,
-      limits: options.limits ?? RAMP_LIMITS,
-    };
+    const authentication = { ramp, rates, addressOf, limits: options.limits ?? RAMP_LIMITS };
     handler = rampApp({ ramp, authentication, metricsPublic, docs: options.docs });
     const intents = startIntentWorker(ramp);
     ramp.signals.on("due", () => intents.wake());

@@ -1,4 +1,4 @@
-import { BITCOIN_ADDRESS, EVM_ADDRESS } from "../database/seed-currencies.js";
+import { BITCOIN_ADDRESS, EVM_ADDRESS } from "../database/migrate.js";
 import type { Currency } from "./currency.js";
 import { bech32, bech32m, createBase58check } from "@scure/base";
 import { sha256 } from "@noble/hashes/sha2.js";

@@ -19,7 +19,7 @@ import { intentEnvelope } from "./intent-view.js";
 import type { CustomerRequest } from "./route.js";
 import { type CreateIntentBody, metadataError } from "./request-schemas.js";
 import type { Customer } from "../sign-in/customer-token.js";
-import { type ExternalAccount, readExternalAccounts } from "../accounts/external-account.js";
+import { type ExternalAccount, readExternalAccounts } from "./routes/external-accounts.js";
 import type { RampContext } from "./route.js";
 import { takeLease } from "../intents/lease.js";
 

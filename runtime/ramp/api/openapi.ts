@@ -1,6 +1,7 @@
 import type { TSchema } from "@sinclair/typebox";
 import { RAMP_ERRORS, type RampErrorCode } from "../core/ramp-errors.js";
 import type { Access, Route } from "./route.js";
+import { pathParameters } from "../providers/operations.js";
 import * as schemas from "./response-schemas.js";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -33,11 +34,7 @@ const KEY_ERRORS: readonly RampErrorCode[] = [
 export function openApiDocument(publicUrl: string, routes: readonly Route[]): Json {
   return {
     openapi: "3.1.0",
-    info: {
-      title: TITLE,
-      version: "1.0.0",
-      description: "Payment intents between bank money and tokens.",
-    },
+    info: { title: TITLE, version: "1.0.0", description: "Payment intents between bank money and tokens." },
     servers: [{ url: publicUrl }],
     paths: pathsOf(routes),
     components: {
@@ -92,12 +89,6 @@ function operationId({ method, path }: Route): string {
 }
 
 function parametersOf({ path, query, run }: Route): readonly Json[] {
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: "path",
-    required: true,
-    schema: { type: "string" },
-  }));
   const properties = (query?.["properties"] ?? {}) as Record<string, TSchema>;
   const required = (query?.["required"] ?? []) as readonly string[];
   const inQuery = Object.entries(properties).map(([name, schema]) => ({
@@ -112,7 +103,7 @@ function parametersOf({ path, query, run }: Route): readonly Json[] {
     required: false,
     schema: { type: "string", minLength: 1, maxLength: 256 },
   };
-  return [...inPath, ...inQuery, ...(run.kind === "once" ? [key] : [])];
+  return [...pathParameters(path), ...inQuery, ...(run.kind === "once" ? [key] : [])];
 }
 
 function responsesOf(route: Route): Json {

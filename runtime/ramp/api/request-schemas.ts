@@ -10,6 +10,8 @@ export const closed = <P extends TProperties>(properties: P) =>
   Type.Object(properties, { additionalProperties: false });
 
 const CurrencyCode = Type.String({ minLength: 2, maxLength: 20, pattern: "^[A-Za-z0-9_]+$" });
+const text = (maxLength: number, description?: string) =>
+  Type.String({ minLength: 1, maxLength, ...(description !== undefined && { description }) });
 /** Longer texts are not amounts; the pattern is the specification's. */
 const DecimalAmount = Type.String({
   maxLength: 80,
@@ -22,13 +24,13 @@ const CountryCode = Type.String({
   pattern: "^[A-Za-z]{2}$",
   description: "ISO 3166-1 alpha-2.",
 });
-const RedirectUrl = Nullable(
-  Type.String({
-    format: "redirect-url",
-    maxLength: 2048,
-    description: "http or https, without credentials.",
-  }),
-);
+const HTTP_URL = { format: "redirect-url", description: "http or https, without credentials." };
+const RedirectUrl = Type.Optional(Nullable(Type.String({ ...HTTP_URL, maxLength: 2048 })));
+const Json = (maxProperties: number, description?: string) =>
+  Type.Record(Type.String(), Type.Unknown(), {
+    maxProperties,
+    ...(description !== undefined && { description }),
+  });
 
 /** Lists hold up to a hundred intents or customers with their metadata. */
 const MAX_METADATA_LENGTH = 16_384;
@@ -41,16 +43,9 @@ export function metadataError(metadata: object | undefined): RampError | null {
 }
 
 export const CreateCustomerBody = closed({
-  id: Type.String({
-    minLength: 1,
-    maxLength: 256,
-    pattern: "\\S",
-    description: "The caller's own id of the customer.",
-  }),
-  subject_token: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 16_384, description: "OIDC ID token, or a wallet token." }),
-  ),
-  metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 })),
+  id: Type.String({ ...text(256, "The caller's own id of the customer."), pattern: "\\S" }),
+  subject_token: Type.Optional(text(16_384, "OIDC ID token, or a wallet token.")),
+  metadata: Type.Optional(Json(100)),
 });
 export type CreateCustomerBody = Static<typeof CreateCustomerBody>;
 
@@ -58,31 +53,22 @@ export const PageQuery = closed({
   limit: Type.Optional(
     Type.String({ pattern: "^([1-9][0-9]?|100)$", description: "1 to 100; 50 when left out." }),
   ),
-  starting_after: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 256, description: "Id of the last item seen." }),
-  ),
+  starting_after: Type.Optional(text(256, "Id of the last item seen.")),
 });
 export type PageQuery = Static<typeof PageQuery>;
 
 export const CustomersQuery = closed({
-  externalId: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 256,
-      description: "The customer with this id of the caller's.",
-    }),
-  ),
+  externalId: Type.Optional(text(256, "The customer with this id of the caller's.")),
   ...PageQuery.properties,
 });
 
 const AccountBody = closed({
   currencyCode: CurrencyCode,
   details: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), {
-      maxProperties: 30,
-      description:
-        "countryCode, rail, provider, and what GET /v1/intent/requirements asks for. Required without externalAccountId.",
-    }),
+    Json(
+      30,
+      "countryCode, rail, provider, and what GET /v1/intent/requirements asks for. Required without externalAccountId.",
+    ),
   ),
   externalAccountId: Type.Optional(
     Type.String({
@@ -96,20 +82,13 @@ export const CreateIntentBody = closed({
   src: AccountBody,
   dest: AccountBody,
   srcAmount: DecimalAmount,
-  onboardingRedirectUrl: Type.Optional(RedirectUrl),
-  checkoutRedirectUrl: Type.Optional(RedirectUrl),
+  onboardingRedirectUrl: RedirectUrl,
+  checkoutRedirectUrl: RedirectUrl,
   autoExecute: Type.Optional(
     Type.Boolean({ default: false, description: "Execute once compliance is complete." }),
   ),
-  providerId: Type.Optional(
-    Nullable(Type.String({ minLength: 1, maxLength: 64, description: "Preferred provider." })),
-  ),
-  metadata: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), {
-      maxProperties: 50,
-      description: "Your own data; returned with the intent.",
-    }),
-  ),
+  providerId: Type.Optional(Nullable(text(64, "Preferred provider."))),
+  metadata: Type.Optional(Json(50, "Your own data; returned with the intent.")),
 });
 export type CreateIntentBody = Static<typeof CreateIntentBody>;
 
@@ -135,15 +114,15 @@ export const RequirementsQuery = closed({
   srcCurrencyCode: CurrencyCode,
   destCurrencyCode: CurrencyCode,
   rail: Type.Optional(Rail),
-  providerId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  providerId: Type.Optional(text(64)),
 });
 export type RequirementsQuery = Static<typeof RequirementsQuery>;
 
 export const ExternalAccountsBody = closed({
   src: CurrencyCode,
   dest: CurrencyCode,
-  source: Type.Record(Type.String(), Type.Unknown(), { maxProperties: 30 }),
-  destination: Type.Record(Type.String(), Type.Unknown(), { maxProperties: 30 }),
+  source: Json(30),
+  destination: Json(30),
 });
 export type ExternalAccountsBody = Static<typeof ExternalAccountsBody>;
 

@@ -6,6 +6,7 @@ import { Fees, Instruction, Receipt, Refund } from "../providers/protocol.js";
 /** Schemas of all answers: they type the views, and they are the OpenAPI document's. */
 
 const Uuid = Type.String({ format: "uuid" });
+const Json = Type.Record(Type.String(), Type.Unknown());
 const DateTime = Type.String({ format: "date-time" });
 
 export const CustomerView = Type.Object(
@@ -16,7 +17,7 @@ export const CustomerView = Type.Object(
     updatedAt: DateTime,
     organizationId: Uuid,
     projectId: Uuid,
-    metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    metadata: Type.Optional(Json),
     accessToken: Type.Optional(
       Nullable(Type.String({ description: "Customer JWT; only in the answer to a creation." })),
     ),
@@ -32,7 +33,7 @@ const AccountView = Type.Object({
     code: Type.String(),
     type: literals(["FIAT", "CRYPTO"]),
   }),
-  details: Type.Record(Type.String(), Type.Unknown()),
+  details: Json,
 });
 
 export const IntentView = Type.Object(
@@ -62,7 +63,7 @@ export const IntentView = Type.Object(
     onboardingRedirectUrl: Type.Optional(Type.String()),
     checkoutRedirectUrl: Type.Optional(Type.String()),
     failureReason: Type.Optional(Type.String()),
-    metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    metadata: Type.Optional(Json),
     sandbox: Type.Optional(Type.Boolean({ description: "true: the provider moves no real money." })),
   },
   { $id: "Intent" },
@@ -157,7 +158,7 @@ export const ExternalAccountView = Type.Object(
     currencyId: Uuid,
     createdAt: DateTime,
     updatedAt: DateTime,
-    metadata: Type.Record(Type.String(), Type.Unknown()),
+    metadata: Json,
     label: Type.String(),
     customerId: Uuid,
     currency: CurrencyView,

@@ -1,10 +1,10 @@
 import { reasonOf } from "../providers/provider.js";
 import { type IntentContext, takeLease } from "../intents/lease.js";
 import { exitOf, type Stage, stageOf, versionOf } from "./stage.js";
-import { FIELD_PREFIX, type FormState, UNTOUCHED } from "./form-view.js";
-import { page, type PageResponse, pageHeaders, problemPage } from "./layout.js";
+import { page, pageHeaders, problemPage } from "./layout.js";
 import { type OpenedPage, openLink } from "./link.js";
-import { confirmView, endView, formView, payView, type PageView, waitingView } from "./page-views.js";
+import { viewOf } from "./page-views.js";
+import type { RampResponse } from "../core/ramp-errors.js";
 import { processLeased } from "../intents/process-intent.js";
 import type { Intent } from "../intents/intent.js";
 import { applyOnboarding } from "../intents/apply-reply.js";
@@ -12,14 +12,22 @@ import { createPayment } from "../intents/transitions.js";
 import { lockIntent } from "../intents/intent-rows.js";
 import { type ProjectId, newId } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
-import { errorsOf, fieldsOf, type FormErrors, valuesOf } from "./requirement-form.js";
+import {
+  errorsOf,
+  FIELD_PREFIX,
+  fieldsOf,
+  type FormErrors,
+  type FormState,
+  UNTOUCHED,
+  valuesOf,
+} from "./requirement-form.js";
 
 /** `GET /onboarding/{token}`, with `?leave` the last page for a customer who leaves. */
 export async function showPage(
   ramp: IntentContext,
   token: string,
   isLeaving: boolean,
-): Promise<PageResponse> {
+): Promise<RampResponse> {
   const opened = await openLink(ramp, token);
   if ("status" in opened) return opened;
   const stage = stageOf(opened.intent);
@@ -27,7 +35,7 @@ export async function showPage(
 }
 
 /** `GET /onboarding/{token}/status`: JSON with a version that changes when the page does. */
-export async function pageStatus(ramp: IntentContext, token: string): Promise<PageResponse> {
+export async function pageStatus(ramp: IntentContext, token: string): Promise<RampResponse> {
   const opened = await openLink(ramp, token);
   if ("status" in opened) return opened;
   const headers = { "Content-Type": "application/json; charset=utf-8", "Referrer-Policy": "no-referrer" };
@@ -43,7 +51,7 @@ export async function actOnPage(
   ramp: IntentContext,
   token: string,
   { text, contentType }: { readonly text: string; readonly contentType: string },
-): Promise<PageResponse> {
+): Promise<RampResponse> {
   const opened = await openLink(ramp, token);
   if ("status" in opened) return opened;
   const { pageOrigins, intent, projectId } = opened;
@@ -65,7 +73,7 @@ async function submit(
   opened: OpenedPage,
   stage: Stage & { kind: "form" },
   sent: URLSearchParams,
-): Promise<PageResponse> {
+): Promise<RampResponse> {
   const { intent, projectId } = opened;
   const { code, form } = stage.requirement;
   const typed = new Map(
@@ -73,7 +81,7 @@ async function submit(
       .filter(([name]) => name.startsWith(FIELD_PREFIX))
       .map(([name, value]) => [name.slice(FIELD_PREFIX.length), value]),
   );
-  const again = (status: number, errors: FormErrors): PageResponse =>
+  const again = (status: number, errors: FormErrors): RampResponse =>
     stagePage(opened, stage, { typed, errors }, status);
   const fields = fieldsOf(form);
   const values = valuesOf(fields, typed);
@@ -102,7 +110,7 @@ async function submit(
   }
 }
 
-function redirect(location: string): PageResponse {
+function redirect(location: string): RampResponse {
   return { status: 303, body: "", headers: { ...pageHeaders([]), Location: location } };
 }
 
@@ -111,30 +119,14 @@ function stagePage(
   stage: Stage,
   state: FormState = UNTOUCHED,
   status = 200,
-): PageResponse {
+): RampResponse {
   const { intent, token, pageOrigins } = opened;
-  const headers = pageHeaders(pageOrigins);
-  if (stage.kind === "end") {
-    const ending = exitOf(intent, stage.outcome, pageOrigins);
-    return { status, headers, body: page({ ...endView(opened, stage.outcome, ending), ending }) };
-  }
+  const ending = stage.kind === "end" ? exitOf(intent, stage.outcome, pageOrigins) : undefined;
+  const isLive = stage.kind !== "end" && stage.kind !== "form";
   // A form that is being filled in stays as it is.
-  const live = { statusPath: `${token}/status`, version: versionOf(intent, stage) };
-  const view = viewOf(opened, stage, state);
-  return { status, headers, body: page({ ...view, ...(stage.kind === "form" ? {} : { live }) }) };
-}
-
-function viewOf(opened: OpenedPage, stage: Exclude<Stage, { kind: "end" }>, state: FormState): PageView {
-  switch (stage.kind) {
-    case "form":
-      return formView(opened, stage, state);
-    case "waiting":
-      return waitingView(opened, stage);
-    case "confirm":
-      return confirmView(opened);
-    case "pay":
-      return payView(opened, stage);
-  }
+  const live = isLive ? { statusPath: `${token}/status`, version: versionOf(intent, stage) } : undefined;
+  const body = page({ ...viewOf(opened, stage, state), live, ending });
+  return { status, headers: pageHeaders(pageOrigins), body };
 }
 
 /** Creates the intent's transaction, unless it exists or the intent has expired, and orders it at the provider. */

@@ -1,3 +1,4 @@
+import type { RampResponse } from "../core/ramp-errors.js";
 import type { PageExit } from "./stage.js";
 
 /** How often a page reloads without script, and how long the last page stays, in seconds. */
@@ -70,13 +71,6 @@ function escapeText(text: string): string {
   return text.replace(/[&<>"'`]/g, (character) => `&#${String(character.charCodeAt(0))};`);
 }
 
-/** The response to a request for a page. */
-export interface PageResponse {
-  readonly status: number;
-  readonly body: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /** A page's headers: its address is a secret, its content a customer's own, and only who is registered may frame it. */
 export function pageHeaders(frameOrigins: readonly string[]): Readonly<Record<string, string>> {
   return {
@@ -104,7 +98,7 @@ export function problemPage(
   title: string,
   text: string,
   origins: readonly string[] = [],
-): PageResponse {
+): RampResponse {
   const content = html`<h1>${title}</h1>
     <p>${text}</p>`;
   return { status, body: page({ title, content }), headers: pageHeaders(origins) };

@@ -4,7 +4,8 @@ import type { Vault } from "../core/vault.js";
 import { readIntent } from "../intents/intent-rows.js";
 import type { IntentContext } from "../intents/lease.js";
 import { isOrigin } from "../core/json-schema.js";
-import { type PageResponse, problemPage } from "./layout.js";
+import type { RampResponse } from "../core/ramp-errors.js";
+import { problemPage } from "./layout.js";
 import type { PageContext } from "./page-views.js";
 
 interface PageTarget {
@@ -26,22 +27,6 @@ export function pageUrl(publicUrl: string, vault: Vault, target: PageTarget): st
   return `${publicUrl}/onboarding/${payload}.${signature(vault.derive(LINK_PURPOSE), payload)}`;
 }
 
-/** The last part of a page's address, verified. */
-type PageLink =
-  | { readonly kind: "valid"; readonly projectId: ProjectId; readonly intentId: string }
-  | { readonly kind: "expired" }
-  | { readonly kind: "unknown" };
-
-function readPageLink(vault: Vault, token: string, now: Date): PageLink {
-  const [payload = "", signed = "", ...rest] = token.split(".");
-  if (rest.length > 0 || !isSigned(vault, payload, signed)) return { kind: "unknown" };
-  const [, project = "", intentId = "", seconds = ""] = Buffer.from(payload, "base64url")
-    .toString()
-    .split("|");
-  if (Number(seconds) * 1000 <= now.getTime()) return { kind: "expired" };
-  return { kind: "valid", projectId: projectId(project), intentId };
-}
-
 function signature(key: Buffer, payload: string): string {
   return createHmac("sha256", key).update(payload).digest("base64url");
 }
@@ -61,31 +46,32 @@ export interface OpenedPage extends PageContext {
   readonly pageOrigins: readonly string[];
 }
 
-/** The target of a link, or the page with its error. */
-export async function openLink(ramp: IntentContext, token: string): Promise<OpenedPage | PageResponse> {
-  const link = readPageLink(ramp.vault, token, ramp.now());
-  switch (link.kind) {
-    case "unknown":
-      return UNKNOWN;
-    case "expired":
-      return EXPIRED;
-    case "valid": {
-      const { projectId, intentId } = link;
-      const [intent, project] = await ramp.database.inProject(projectId, (tx) =>
-        Promise.all([
-          readIntent(tx, intentId),
-          tx.row<{ name: string; page_origins: string[] }>(
-            "SELECT name, page_origins FROM ramp.projects WHERE id = ramp.current_project()",
-          ),
-        ]),
-      );
-      if (intent === null || project === null) return UNKNOWN;
-      const currencyOf = ramp.currencies.get.bind(ramp.currencies);
-      const { name: projectName, page_origins } = project;
-      const pageOrigins = page_origins.filter(isOrigin);
-      return { projectId, token, intent, currencyOf, pageOrigins, projectName };
-    }
-  }
+/** What the last part of a page's address names, or the page with its error. */
+export async function openLink(ramp: IntentContext, token: string): Promise<OpenedPage | RampResponse> {
+  const [payload = "", signed = "", ...rest] = token.split(".");
+  if (rest.length > 0 || !isSigned(ramp.vault, payload, signed)) return UNKNOWN;
+  const claims = Buffer.from(payload, "base64url").toString().split("|");
+  const [, project = "", intentId = "", seconds = ""] = claims;
+  if (Number(seconds) * 1000 <= ramp.now().getTime()) return EXPIRED;
+  const [intent, shown] = await ramp.database.inProject(projectId(project), (tx) =>
+    Promise.all([
+      readIntent(tx, intentId),
+      tx.row<{ projectName: string; origins: string[] }>(
+        `SELECT name AS "projectName", page_origins AS origins FROM ramp.projects WHERE id = ramp.current_project()`,
+      ),
+    ]),
+  );
+  if (intent === null || shown === null) return UNKNOWN;
+  const { projectName, origins } = shown;
+  const { currencies } = ramp;
+  return {
+    projectId: projectId(project),
+    token,
+    intent,
+    currencies,
+    projectName,
+    pageOrigins: origins.filter(isOrigin),
+  };
 }
 
 const UNKNOWN = problemPage(

@@ -1,24 +1,36 @@
 import type { Intent } from "../intents/intent.js";
-import type { PageExit, StageOutcome, Stage } from "./stage.js";
-import { fieldsOf, humanize } from "./requirement-form.js";
-import { errorSummary, fieldViews, type FormState } from "./form-view.js";
-import { type Html, html } from "./layout.js";
-import type { Currency } from "../accounts/currency.js";
+import { redirectUrlOf, type Stage, type StageOutcome } from "./stage.js";
+import { errorSummary, fieldsOf, fieldViews, type FormState, humanize } from "./requirement-form.js";
+import { type Html, html, type Layout } from "./layout.js";
+import type { Currencies, Currency } from "../accounts/currency.js";
 import type { Instruction } from "../providers/protocol.js";
 
 /** What a page shows of an intent. */
 export interface PageContext {
   readonly intent: Intent;
   readonly projectName: string;
-  readonly currencyOf: CurrencyOf;
+  readonly currencies: Currencies;
 }
 
-export interface PageView {
-  readonly title: string;
-  readonly content: Html;
+type PageView = Pick<Layout, "title" | "content">;
+
+/** The page of a stage; `state` is that of the form. */
+export function viewOf(shown: PageContext, stage: Stage, state: FormState): PageView {
+  switch (stage.kind) {
+    case "form":
+      return formView(shown, stage, state);
+    case "waiting":
+      return waitingView(shown, stage);
+    case "confirm":
+      return confirmView(shown);
+    case "pay":
+      return payView(shown, stage);
+    case "end":
+      return endView(shown, stage.outcome);
+  }
 }
 
-export function formView(shown: PageContext, stage: Stage & { kind: "form" }, state: FormState): PageView {
+function formView(shown: PageContext, stage: Stage & { kind: "form" }, state: FormState): PageView {
   const { code, title, form } = stage.requirement;
   const fields = fieldsOf(form);
   const content = html`${heading(shown, title)} ${errorSummary(fields, state)} ${movement(shown)}
@@ -34,7 +46,7 @@ export function formView(shown: PageContext, stage: Stage & { kind: "form" }, st
   return { title: state.errors.size > 0 ? `Error: ${title}` : title, content };
 }
 
-export function confirmView(shown: PageContext): PageView {
+function confirmView(shown: PageContext): PageView {
   const title = "Ready to pay";
   const content = html`${heading(shown, title)}
     <p>Your details are complete. Continue to see how to send the money.</p>
@@ -60,7 +72,7 @@ const WAITING = {
   payment: ["Preparing your payment", "The payment details are on their way."],
 } as const;
 
-export function waitingView(shown: PageContext, stage: Stage & { kind: "waiting" }): PageView {
+function waitingView(shown: PageContext, stage: Stage & { kind: "waiting" }): PageView {
   const [title, text] = WAITING[stage.for];
   const content = html`${heading(shown, title)}
     <p>${text}</p>
@@ -70,8 +82,8 @@ export function waitingView(shown: PageContext, stage: Stage & { kind: "waiting"
   return { title, content };
 }
 
-export function payView(shown: PageContext, { transaction }: Stage & { kind: "pay" }): PageView {
-  const title = `Send ${formatAmount(shown.intent.srcAmount)} ${shown.currencyOf(shown.intent.src.currencyCode).ticker}`;
+function payView(shown: PageContext, { transaction }: Stage & { kind: "pay" }): PageView {
+  const title = `Send ${formatAmount(shown.intent.srcAmount)} ${shown.currencies.get(shown.intent.src.currencyCode).ticker}`;
   const content = html`${heading(shown, title)} ${transaction.instructions.map(instructionView)}
     <p id="copied" class="hint" role="status"></p>
     <h2>Your payment</h2>
@@ -83,29 +95,25 @@ export function payView(shown: PageContext, { transaction }: Stage & { kind: "pa
   return { title, content };
 }
 
-const ENDS: Readonly<
-  Record<StageOutcome, { readonly title: string; readonly text: string; readonly tone: "good" | "bad" | "" }>
-> = {
-  APPROVED: { title: "Identity check complete", text: "Nothing more is needed here.", tone: "good" },
-  COMPLETED: { title: "Payment complete", text: "The money has arrived and was sent on.", tone: "good" },
-  COMPLIANCE_FAILED: { title: "Identity check not passed", text: "The payment cannot go on.", tone: "bad" },
-  TRANSACTION_FAILED: { title: "Payment failed", text: "The money was not sent on.", tone: "bad" },
-  REFUNDED: { title: "Payment refunded", text: "The money was sent back.", tone: "bad" },
-  EXPIRED: {
-    title: "Payment expired",
-    text: "It was not paid in time. Please do not send any money for it.",
-    tone: "bad",
-  },
-  CANCELLED: { title: "Payment cancelled", text: "Please do not send any money for it.", tone: "bad" },
-  DISMISSED: {
-    title: "You have left",
-    text: "Nothing was cancelled: until the payment expires, the same link brings you back to it.",
-    tone: "",
-  },
+/** Title, text and tone. */
+const ENDS: Readonly<Record<StageOutcome, readonly [string, string, "good" | "bad" | ""]>> = {
+  APPROVED: ["Identity check complete", "Nothing more is needed here.", "good"],
+  COMPLETED: ["Payment complete", "The money has arrived and was sent on.", "good"],
+  COMPLIANCE_FAILED: ["Identity check not passed", "The payment cannot go on.", "bad"],
+  TRANSACTION_FAILED: ["Payment failed", "The money was not sent on.", "bad"],
+  REFUNDED: ["Payment refunded", "The money was sent back.", "bad"],
+  EXPIRED: ["Payment expired", "It was not paid in time. Please do not send any money for it.", "bad"],
+  CANCELLED: ["Payment cancelled", "Please do not send any money for it.", "bad"],
+  DISMISSED: [
+    "You have left",
+    "Nothing was cancelled: until the payment expires, the same link brings you back to it.",
+    "",
+  ],
 };
 
-export function endView(shown: PageContext, outcome: StageOutcome, { url }: PageExit): PageView {
-  const { title, text, tone } = ENDS[outcome];
+function endView(shown: PageContext, outcome: StageOutcome): PageView {
+  const [title, text, tone] = ENDS[outcome];
+  const url = redirectUrlOf(shown.intent);
   const reason = outcome === "DISMISSED" ? null : shown.intent.failureReason;
   const content = html`${from(shown)}
     <h1 class="${tone}">${title}</h1>
@@ -114,8 +122,8 @@ export function endView(shown: PageContext, outcome: StageOutcome, { url }: Page
     ${
       url === null
         ? html`<p>You can close this page.</p>`
-        : html`<p>In a moment you are taken back to ${new URL(url).host}.</p>
-            <a class="button" href="${url}">Go back now</a>`
+        : html`<p>In a moment you are taken back to ${url.host}.</p>
+            <a class="button" href="${url.href}">Go back now</a>`
     }
     ${outcome === "DISMISSED" ? html`<form method="get"><button class="quiet">Return to the payment</button></form>` : null}`;
   return { title, content };
@@ -130,25 +138,19 @@ function heading(shown: PageContext, title: string): Html {
     <h1>${title}</h1>`;
 }
 
-function movement({ intent, currencyOf }: PageContext): Html {
-  return movementView(intent, currencyOf);
-}
-
 /** Changes nothing: the customer leaves and can come back. */
 const LEAVE = html`<form method="get">
   <button class="quiet" name="leave" value="yes">Leave without finishing</button>
 </form>`;
-
-type CurrencyOf = (code: string) => Currency;
 
 function named({ code, ticker, blockchain }: Currency): string {
   return blockchain === null ? code : `${ticker} on ${blockchain.name}`;
 }
 
 /** What is to be paid, for what, by which provider. */
-function movementView(intent: Intent, currencyOf: CurrencyOf): Html {
-  const src = currencyOf(intent.src.currencyCode);
-  const dest = currencyOf(intent.dest.currencyCode);
+function movement({ intent, currencies }: PageContext): Html {
+  const src = currencies.get(intent.src.currencyCode);
+  const dest = currencies.get(intent.dest.currencyCode);
   const target = targetOf(intent);
   const received = intent.transaction?.receipt?.amountReceived;
   const amount = received ?? intent.price?.destAmount;

@@ -111,7 +111,7 @@ export function exitOf(intent: Intent, outcome: StageOutcome, pageOrigins: reado
 }
 
 /** The caller's address to redirect to, with `intentId` and `status` added to the query. */
-function redirectUrlOf(intent: Intent): URL | null {
+export function redirectUrlOf(intent: Intent): URL | null {
   const { onboardingRedirectUrl: onboarding, checkoutRedirectUrl: checkout } = intent;
   const given = isPastOnboarding(intent) ? (checkout ?? onboarding) : (onboarding ?? checkout);
   if (given === null || !/^https?:\/\//i.test(given) || !URL.canParse(given)) return null;

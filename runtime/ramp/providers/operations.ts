@@ -126,14 +126,11 @@ function callbackOperation(): Json {
     operationId: "orderUpdated",
     summary: "An order has changed: the ramp looks it up. Order and number of callbacks do not matter",
     requestBody: { required: true, content: content(Callback) },
-    responses: {
-      "200": { description: "Received." },
-      "401": { description: "Not signed, or too old." },
-    },
+    responses: { "200": { description: "Received." }, "401": { description: "Not signed, or too old." } },
   };
 }
 
-function pathParameters(path: string): readonly Json[] {
+export function pathParameters(path: string): readonly Json[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: "path",

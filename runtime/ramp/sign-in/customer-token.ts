@@ -54,17 +54,9 @@ export class CustomerTokens {
 
   /** Signs with the current key, which may have to be read. */
   async signer(): Promise<SignToken> {
-    const { kid, privateKey } = await this.#keys.current();
-    const iat = Math.floor(this.#keys.now() / 1000);
-    return ({ projectId: pid, customerId }, gen, expiresAt) =>
-      jwt.sign({ pid, gen, iat, exp: expiresAt }, privateKey, {
-        algorithm: SIGNING_ALGORITHM,
-        keyid: kid,
-        subject: customerId,
-        issuer: this.#issuer,
-        audience: AUDIENCE,
-        jwtid: newId(),
-      });
+    const sign = await this.#keys.signer();
+    const common = { iat: Math.floor(this.#keys.now() / 1000), iss: this.#issuer, aud: AUDIENCE };
+    return ({ projectId: pid, customerId: sub }, gen, exp) => sign({ ...common, sub, pid, gen, exp });
   }
 
   /** The customer of an `Authorization: Bearer` header; null when the token is missing, expired or not ours. */
@@ -102,7 +94,7 @@ function decoded(token: string): jwt.Jwt | null {
 }
 
 /** Algorithm of all tokens that the service signs. */
-export const SIGNING_ALGORITHM = "ES256";
+const SIGNING_ALGORITHM = "ES256";
 
 interface SigningKey {
   readonly kid: string;
@@ -140,25 +132,24 @@ export class SigningKeys {
     return this.database.clock.now().getTime();
   }
 
-  async current(): Promise<SigningKey> {
-    const usable = (keys: readonly SigningKey[]): SigningKey | undefined =>
-      keys.find(({ isRetired }) => !isRetired);
-    const key = usable(await this.#read(FRESH_MS)) ?? usable(await this.#read(0));
+  /** Signs claims with the current key, under an id of their own. */
+  async signer(): Promise<(claims: object) => string> {
+    const key = await this.#find(({ isRetired }) => !isRetired, 0);
     if (!key) throw new Error("There is no signing key.");
-    return key;
+    const options = { algorithm: SIGNING_ALGORITHM, keyid: key.kid } as const;
+    return (claims) => jwt.sign({ ...claims, jti: newId() }, key.privateKey, options);
   }
 
-  async find(kid: string): Promise<SigningKey | null> {
-    const named = (keys: readonly SigningKey[]): SigningKey | undefined =>
-      keys.find((key) => key.kid === kid);
-    return named(await this.#read(FRESH_MS)) ?? named(await this.#read(UNKNOWN_KID_MS)) ?? null;
+  /** A key that matches; when none does, of keys that were read at most `freshMs` ago. */
+  async #find(matches: (key: SigningKey) => boolean, freshMs: number): Promise<SigningKey | undefined> {
+    return (await this.#read(FRESH_MS)).find(matches) ?? (await this.#read(freshMs)).find(matches);
   }
 
   /** The claims of a token that one of the keys signed; null for any other token. */
   async verify(token: string, issuer: string): Promise<jwt.JwtPayload | null> {
     const kid = decoded(token)?.header.kid;
-    const key = typeof kid === "string" ? await this.find(kid) : null;
-    if (key === null) return null;
+    const key = kid && (await this.#find((known) => known.kid === kid, UNKNOWN_KID_MS));
+    if (!key) return null;
     try {
       const claims = jwt.verify(token, key.publicKey, {
         algorithms: [SIGNING_ALGORITHM],

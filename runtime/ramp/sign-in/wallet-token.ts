@@ -1,9 +1,7 @@
 import { randomBytes } from "node:crypto";
-import jwt from "jsonwebtoken";
-import { newId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
-import { SIGNING_ALGORITHM, type SigningKeys } from "./customer-token.js";
+import type { SigningKeys } from "./customer-token.js";
 import type { Address } from "../accounts/account-details.js";
 import { hashMessage, parseSignInMessage, recoverAddress, type SignInMessage } from "./ethereum-message.js";
 import type { Vault } from "../core/vault.js";
@@ -68,19 +66,12 @@ export async function walletToken(
     return invalid("The nonce is unknown, used or older than 10 minutes: get a new one.");
   const signer = await findSigner(context, message, challenge);
   if (isRampError(signer)) return signer;
-  const { kid, privateKey } = await context.keys.current();
+  const sign = await context.keys.signer();
   const iat = Math.floor(now.getTime() / 1000);
   const messageEnd = Math.floor((message.expirationTime?.getTime() ?? Infinity) / 1000);
   const exp = Math.min(iat + challenge.ttlSeconds, messageEnd);
-  const claims = { iat, exp, ...(signer.projectId === null ? {} : { pid: signer.projectId }) };
-  return jwt.sign(claims, privateKey, {
-    algorithm: SIGNING_ALGORITHM,
-    keyid: kid,
-    issuer: context.issuer,
-    audience: message.domain,
-    subject: signer.account,
-    jwtid: newId(),
-  });
+  const project = signer.projectId === null ? {} : { pid: signer.projectId };
+  return sign({ iat, exp, iss: context.issuer, aud: message.domain, sub: signer.account, ...project });
 }
 
 function invalid(message: string | undefined): RampError {

@@ -116,9 +116,7 @@ const KINDS: readonly (readonly [AttentionReason, Partial<CardProvider>, Partial
     "INVALID_INSTRUCTIONS",
     {
       status: "AWAITING_FUNDS",
-      execution: {
-        instructions: [{ encoding: "DISPLAY", type: "BANK", details: { amount: "7" } }],
-      },
+      execution: { instructions: [{ encoding: "DISPLAY", type: "BANK", details: { amount: "7" } }] },
     },
     null,
   ],

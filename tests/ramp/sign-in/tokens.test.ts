@@ -1,4 +1,4 @@
-import { listRecords } from "../../../runtime/ramp/operator/lists.js";
+import { listRecords } from "../../../runtime/ramp/operator/diagnostics.js";
 import { customerIdOf } from "../../../runtime/ramp/database/id.js";
 import jwt from "jsonwebtoken";
 import { afterAll, describe, expect, it } from "vitest";

@@ -1,8 +1,7 @@
 import { withUpperCountry } from "../../accounts/account-details.js";
 import type { Currency } from "../../accounts/currency.js";
-import { addExternalAccount, type ExternalAccount } from "../../accounts/external-account.js";
 import { newId } from "../../database/id.js";
-import type { ProjectTransaction } from "../../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction } from "../../database/ramp-database.js";
 import type { PreparedOperation } from "../../core/idempotency.js";
 import { violations } from "../../core/json-schema.js";
 import {
@@ -44,31 +43,12 @@ async function registerAccounts({
     ...violations(requirements.dest.schema, body.destination, "/destination"),
   ];
   if (details.length > 0) return rampError("INVALID_ACCOUNT_DETAILS", { details });
-  const add = (tx: ProjectTransaction, currency: Currency, given: ExternalAccount["metadata"]) => {
-    const account = { customerId: caller.customerId, currencyCode: currency.code };
-    const added = addExternalAccount(tx, { ...account, metadata: withUpperCountry(given) });
-    return externalAccountView(added, currency);
-  };
   const begin = (tx: ProjectTransaction): Promise<RampResponse> => {
-    const source = add(tx, pair.src, body.source);
-    return Promise.resolve(jsonResponse(201, { source, destination: add(tx, pair.dest, body.destination) }));
+    const add = addExternalAccount.bind(null, tx, caller.customerId);
+    const [source, destination] = [add(pair.src, body.source), add(pair.dest, body.destination)];
+    return Promise.resolve(jsonResponse(201, { source, destination }));
   };
   return { resourceId: newId(), begin };
-}
-
-function externalAccountView(account: ExternalAccount, currency: Currency): ExternalAccountView {
-  const { id, createdAt, updatedAt, metadata, label, customerId } = account;
-  return {
-    id,
-    type: accountType(currency.type),
-    currencyId: currency.id,
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-    metadata: { ...metadata },
-    label,
-    customerId,
-    currency: currencyView(currency),
-  };
 }
 
 function currencyView(currency: Currency): ExternalAccountView["currency"] {
@@ -85,4 +65,59 @@ function currencyView(currency: Currency): ExternalAccountView["currency"] {
     updatedAt: updatedAt.toISOString(),
     ...(chain ? { blockchainId: chain.id, blockchain: chain } : {}),
   };
+}
+
+/** An account that a customer registered, as intents name it by its id (runtime/ramp/docs/customers.md, External accounts). */
+export interface ExternalAccount {
+  readonly id: string;
+  readonly currencyCode: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+function addExternalAccount(
+  tx: ProjectTransaction,
+  customerId: string,
+  currency: Currency,
+  given: ExternalAccount["metadata"],
+): ExternalAccountView {
+  const { now } = tx;
+  const [id, metadata] = [newId(), withUpperCountry(given)];
+  const label = labelOf(metadata, currency.code);
+  tx.write(
+    `INSERT INTO ramp.external_accounts (id, customer_id, currency_code, metadata, label, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $6)`,
+    [id, customerId, currency.code, JSON.stringify(metadata), label, now],
+  );
+  return {
+    id,
+    type: accountType(currency.type),
+    currencyId: currency.id,
+    createdAt: now.toISOString(),
+    updatedAt: now.toISOString(),
+    metadata: { ...metadata },
+    label,
+    customerId,
+    currency: currencyView(currency),
+  };
+}
+
+/** Default label of an account: enough to recognize it, too little to pay with. */
+function labelOf(metadata: Readonly<Record<string, unknown>>, currencyCode: string): string {
+  if (typeof metadata["label"] === "string") return metadata["label"];
+  const number = ["accountNumber", "iban", "key", "address"]
+    .map((name) => metadata[name])
+    .find((value) => typeof value === "string");
+  return number === undefined ? currencyCode : `${currencyCode} …${number.slice(-4)}`;
+}
+
+/** A customer's accounts with these ids; deleted ones and those of others are not found. */
+export async function readExternalAccounts(
+  tx: ProjectTransaction,
+  customerId: string,
+  ids: readonly string[],
+): Promise<readonly ExternalAccount[]> {
+  return tx.rows<ExternalAccount>(
+    `SELECT id, currency_code AS "currencyCode", metadata FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1 AND id = ANY($2::uuid[]) AND deleted_at IS NULL`,
+    [customerId, ids],
+  );
 }

@@ -92,11 +92,7 @@ export const getWalletNonce = route("public", {
   path: "/v1/auth/wallet/nonce",
   summary: "Get a nonce for a wallet sign-in, as plain text",
   description: "For one sign-in, within ten minutes.",
-  response: {
-    status: 200,
-    schema: Type.String(),
-    description: "The nonce, as text/plain.",
-  },
+  response: { status: 200, schema: Type.String(), description: "The nonce, as text/plain." },
   errors: [],
   async handle({ ramp }) {
     const nonce = await newNonce(ramp.database);

@@ -222,10 +222,7 @@ async function checkEnds({ steps, autoExecute }: Run): Promise<void> {
   const stage = await ownStage();
   const ramp = keepRunning(stage, steps);
   try {
-    const customer = await persistently(stage, "/v1/customers", {
-      auth: stage.basic,
-      body: { id: "payer" },
-    });
+    const customer = await persistently(stage, "/v1/customers", { auth: stage.basic, body: { id: "payer" } });
     const auth = `Bearer ${String(customer.json.accessToken)}`;
     const ids = await createIntents(stage, auth, {
       modes: steps.length === 0 ? MODE_NAMES : CRASH_MODES,
