@@ -213,7 +213,7 @@ function purposeOf(projectId: string, intentId: string): string {
 }
 
 /** Records what a provider answered, for the history of the intent; a repeated answer is counted. */
-export function recordAnswer(
+function recordAnswer(
   tx: ProjectTransaction,
   vault: Vault,
   {
