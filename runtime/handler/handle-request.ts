@@ -7,9 +7,8 @@ import type { RequestRecord, RequestStep } from "../operations/request-record.js
 import { callerHeaders } from "../request/authorize.js";
 import { nextPageLink } from "../request/request-fields.js";
 import { findAt, pathOf } from "../response/content-negotiation.js";
-import { NO_ROWS, respond, type Sent } from "../response/respond.js";
+import { NO_ROWS, respond, type Sent, StreamAborted } from "../response/respond.js";
 import { deprecationHeaders, sendHttpError, sendOptions } from "../response/send.js";
-import { StreamAborted } from "../response/send-stream.js";
 import { readsParts } from "../response/whole-results.js";
 import { type Admission, authorizeRequest, type ServedPath } from "./authorize-request.js";
 import { type Gateway, gatewayOf } from "./gateway.js";

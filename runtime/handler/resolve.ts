@@ -9,16 +9,15 @@ import {
   type Selection,
 } from "../model/query.js";
 import type { Authorization } from "../request/authorize.js";
-import { ownRows } from "../request/own-rows.js";
-import { readCursor } from "../request/page-fields.js";
+import { ownRows, readParameters, withOperators } from "../request/resolve-query.js";
 import {
+  readCursor,
   bodyFields,
   NO_FIELDS,
   objectFields,
   queryFields,
   type RawFields,
 } from "../request/request-fields.js";
-import { readParameters, withOperators } from "../request/resolve-query.js";
 import { formatOf } from "../response/content-negotiation.js";
 import { readBodyText } from "../response/send.js";
 import type { Gateway } from "./gateway.js";

@@ -1,9 +1,9 @@
 import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import type { ResolvedQuery, Selection } from "../model/query.js";
-import { conditionError } from "../request/own-rows.js";
+import { conditionError } from "../request/resolve-query.js";
 import { SortKeyTooLong, typesOf } from "../response/cursors.js";
-import { matchesTag, versionTag } from "../response/entity-tag.js";
+import { matchesTag, versionTag } from "../response/buffered-result.js";
 import type { QueryResult } from "../response/result-service.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import { Overloaded } from "../warehouse/fair-queue.js";

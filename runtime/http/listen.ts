@@ -8,8 +8,7 @@ import {
   STATUS_CODES,
 } from "node:http";
 import { Server, type Socket } from "node:net";
-import { OpenConnections } from "./open-connections.js";
-import { type ServerLimits, SERVER_LIMITS } from "./limits.js";
+import { OpenConnections, type ServerLimits, SERVER_LIMITS } from "./open-connections.js";
 
 /** A server that is listening. */
 export interface RunningServer {

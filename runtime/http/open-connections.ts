@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { ClientConnection, type EarlyError, resetSocket } from "./client-connection.js";
-import type { ServerLimits } from "./limits.js";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { readFileSync } from "node:fs";
 
 /** How long a shutdown waits for running requests. */
 const SHUTDOWN_TIMEOUT_MS = 10_000;
@@ -84,5 +84,178 @@ export class OpenConnections {
       this.#open.delete(socket);
       socket.destroy();
     }
+  }
+}
+
+/** Writes the response, head and body, to what cannot become a request. The connection closes after it. */
+export type EarlyError = (status: number, socket: Socket) => Promise<string>;
+
+/** One client's connection: what node:http leaves open of it. */
+export class ClientConnection {
+  readonly #socket: Socket;
+  readonly #limits: ServerLimits;
+  readonly #earlyError: EarlyError;
+  /** The request received last. */
+  #latest: { readonly request: IncomingMessage; readonly response: ServerResponse } | null = null;
+  /** Responses that are not complete. */
+  #pending = 0;
+  /** Deadline for closing, while it is closing. */
+  #endsAt = Infinity;
+  /** What the client had taken at the start of the current window, and that start. */
+  #taken = 0;
+  #windowStart = performance.now();
+  /** Start of the idle time. */
+  idleSince = performance.now();
+
+  constructor(socket: Socket, limits: ServerLimits, earlyError: EarlyError) {
+    this.#socket = socket;
+    this.#limits = limits;
+    this.#earlyError = earlyError;
+    // Node calls `destroySoon` after a response with `Connection: close`. While a request body still arrives that would
+    // reset the socket and lose the response: of 50 clients that sent 4 MB before they read, all got their 413, and
+    // without this one. Node has no other hook.
+    const destroySoon = socket.destroySoon.bind(socket);
+    socket.destroySoon = () => {
+      this.#beginClose();
+      if (this.#latest?.request.complete === false) socket.end();
+      else destroySoon();
+    };
+  }
+
+  /** Whether no response is pending. */
+  get isIdle(): boolean {
+    return this.#endsAt < Infinity || this.#pending === 0;
+  }
+
+  /** Whether a request may run. Past the limit of pipelined ones the connection closes. */
+  accept(request: IncomingMessage, response: ServerResponse): boolean {
+    if (this.#endsAt < Infinity) return false;
+    if (this.#pending >= this.#limits.pipelined) {
+      this.#socket.destroy();
+      return false;
+    }
+    this.#latest = { request, response };
+    this.#pending++;
+    response.once("close", () => {
+      this.#pending--;
+      this.idleSince = performance.now();
+    });
+    return true;
+  }
+
+  /** The response to the latest request says that the connection closes, if it has not begun (RFC 9112 §9.6). */
+  announceClose(): void {
+    if (this.#latest?.response.headersSent === false) this.#latest.response.shouldKeepAlive = false;
+  }
+
+  /** Rejects the latest request, or input that is no request. */
+  fail(status: number): void {
+    if (this.#endsAt < Infinity) return;
+    const response = this.#latest?.request.complete === false ? this.#latest.response : undefined;
+    // A client would take the error for the response to a request before it; a load balancer that opens spare connections,
+    // for the response to its first.
+    if (this.#socket.bytesRead === 0 || response?.headersSent || this.#pending > (response ? 1 : 0))
+      this.#socket.destroy();
+    else {
+      this.#beginClose();
+      void this.#earlyError(status, this.#socket).then((text) =>
+        this.#socket.end(response?.headersSent ? "" : text),
+      );
+    }
+  }
+
+  /** Closes the connection when it has exceeded a limit. */
+  check(now: number): void {
+    const { bytes, windowMs } = this.#limits.minimumRate;
+    const taken = takenBytes(this.#socket);
+    if (this.#socket.writableLength === 0 || taken - this.#taken >= bytes) {
+      this.#taken = taken;
+      this.#windowStart = now;
+    }
+    if (now >= this.#endsAt) this.#socket.destroy();
+    else if (now - this.#windowStart < windowMs) return;
+    else if (this.#latest === null) resetSocket(this.#socket);
+    else resetConnection(this.#latest.response, new Error("The client reads too slowly."));
+  }
+
+  #beginClose(): void {
+    this.#endsAt = performance.now() + this.#limits.lingerMs;
+  }
+}
+
+/**
+ * Bytes that the system has taken for the client. Of a body that is one write, `bytesWritten` and `writableLength` show no
+ * progress before its end; Node's own timeout of a socket reads the same two counters.
+ */
+function takenBytes(socket: Socket): number {
+  const { _handle: handle } = socket as { _handle?: { bytesWritten: number; writeQueueSize: number } | null };
+  return handle ? handle.bytesWritten - handle.writeQueueSize : socket.bytesWritten;
+}
+
+/**
+ * Aborts a response; `reason` becomes its `errored`. An orderly close would end a body without a length as if it were
+ * complete (HTTP/1.0, which proxies use); a reset does not.
+ */
+export function resetConnection(response: ServerResponse, reason: Error): void {
+  if (response.socket !== null) resetSocket(response.socket);
+  response.destroy(reason);
+}
+
+export function resetSocket(socket: Socket): void {
+  try {
+    socket.resetAndDestroy();
+  } catch {
+    // Only TCP sockets can be reset.
+    socket.destroy();
+  }
+}
+
+/** 10,000 idle connections take about 150 MB. */
+const MAX_CONNECTIONS = 10_000;
+/** Other file descriptors of a process: connections to databases, logs, modules. */
+const OTHER_FILES = 200;
+/** Servers of one process: the data API and the ramp. */
+const SERVERS = 2;
+
+/** Limits per client and per server; times are in milliseconds. */
+export const SERVER_LIMITS = {
+  /** Time to receive a request's headers. */
+  headersMs: 10_000,
+  /** Time to receive a whole request, including its body. */
+  requestMs: 30_000,
+  /** Without a request. Longer than the idle timeout of common load balancers (60 s): the load balancer must close first. */
+  keepAliveMs: 65_000,
+  /**
+   * What a client must take in each window while more waits for it, or its connection is reset: about 9 kB/s, as an average
+   * that allows a pause of two minutes. What waits takes memory, disk and a place of its caller's share
+   * (runtime/docs/limits.md): 100 clients that read nothing of 1.9 MB held it for 10 minutes, and clients that read a byte
+   * per minute for ever.
+   */
+  minimumRate: { bytes: 1024 * 1024, windowMs: 120_000 },
+  /** Time for the client of a closing connection to read its last response. */
+  lingerMs: 5_000,
+  /** Interval of the checks. */
+  checkMs: 1_000,
+  /** Open connections; new ones beyond it evict idle ones. */
+  connections: maxConnections(),
+  /** Requests that may be pending on one connection: their results wait in memory. Load generators send 16 at a time. */
+  pipelined: 20,
+};
+
+export type ServerLimits = typeof SERVER_LIMITS;
+
+/** Keeps file descriptors free for everything else, such as database connections. */
+function maxConnections(): number {
+  const share = Math.floor((openFilesLimit() - OTHER_FILES) / SERVERS);
+  return Math.max(1, Math.min(MAX_CONNECTIONS, share));
+}
+
+/** The limit on open files on Linux. On other systems Node raises it to the maximum. */
+function openFilesLimit(): number {
+  try {
+    const limits = readFileSync("/proc/self/limits", "utf8");
+    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
+  } catch {
+    return Infinity;
   }
 }

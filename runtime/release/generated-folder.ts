@@ -1,10 +1,11 @@
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { Script } from "node:vm";
-import { defineEndpoint, type EndpointModule } from "./define.js";
-import { type GeneratedFiles, readGeneratedFiles } from "./generated-files.js";
-import { digestOf } from "../model/digest.js";
+import { defineEndpoint, type EndpointModule, requireSchema } from "./define.js";
+import { digestOf, withOwnDigest } from "../model/digest.js";
 import { messageOf } from "../model/outcome.js";
-import { isTier } from "../model/tier.js";
+import { isTier, type Tier } from "../model/tier.js";
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
 
 /** The one package that a generated module imports. */
 const PACKAGE = "@routewright/runtime";
@@ -118,4 +119,139 @@ export async function compileModules(files: ReadonlyMap<string, string>): Promis
     // It would keep its process: one that dies (a closing terminal signals the whole group) fails every later compilation.
     if (--compilations === 0) await stop();
   }
+}
+
+/** The files of a generated folder that belong together. */
+export interface GeneratedFiles {
+  /** By path within the folder, with `/`. */
+  readonly files: ReadonlyMap<string, Buffer>;
+  /** Tier of endpoints without a tier tag, as the folder was generated. */
+  readonly defaultTier: Tier;
+  /** Name of dbt's adapter; null where the folder does not name it. */
+  readonly adapter: string | null;
+  /** Number of tagged models without an endpoint, without those that their authors exclude. */
+  readonly skippedModels: number;
+}
+
+interface ReadOptions {
+  /** Whether modules may differ from what was generated (`serve --allow-edited`). */
+  readonly allowEdited?: boolean;
+}
+
+/** `routewright generate` may be writing the folder: an invalid one is read again. */
+const ATTEMPTS = 3;
+const RETRY_MS = 100;
+
+/**
+ * Reads a generated folder as one unit: exactly the files that its `catalogue.json` lists, each with the listed digest.
+ * Rejects with a message that names each file that is missing, different or not listed.
+ */
+export async function readGeneratedFiles(folder: string, options: ReadOptions = {}): Promise<GeneratedFiles> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return readOnce(folder, options);
+    } catch (error) {
+      if (attempt === ATTEMPTS) throw error;
+      await pause(RETRY_MS);
+    }
+  }
+}
+
+/** The index of the folder; it lists the other files and carries a digest of itself. */
+const CATALOGUE = "catalogue.json";
+
+function readOnce(folder: string, { allowEdited = false }: ReadOptions): GeneratedFiles {
+  const catalogue = readFile(folder, CATALOGUE);
+  if (catalogue === null)
+    throw new Error(
+      `${folder} is not a generated folder, it has no ${CATALOGUE}: run \`routewright generate\`, or name another folder.`,
+    );
+  const { schemaVersion, defaultTier, adapter, files, skipped } = parsedCatalogue(catalogue, folder);
+  if (typeof schemaVersion === "number") requireSchema(`${folder} has`, schemaVersion);
+  if (!isTier(defaultTier) || typeof files !== "object" || files === null) throw damaged(folder);
+  const listed = new Map(Object.entries(files as Record<string, unknown>));
+  const names = new Set([...listed.keys(), ...moduleNames(folder)]);
+  const found = new Map([[CATALOGUE, catalogue]]);
+  for (const name of names) {
+    const bytes = readFile(folder, name);
+    if (bytes !== null) found.set(name, bytes);
+  }
+  if (!allowEdited) {
+    const problems = [...names].flatMap((name) => problemOf(name, listed.get(name), found.get(name)));
+    if (!isIntact(catalogue)) problems.unshift(`${CATALOGUE} is not as it was generated`);
+    if (problems.length > 0) throw new Error(edited(folder, problems));
+  }
+  return {
+    files: found,
+    defaultTier,
+    adapter: typeof adapter === "string" ? adapter : null,
+    skippedModels: countSkipped(skipped),
+  };
+}
+
+function countSkipped(skipped: unknown): number {
+  const list = Array.isArray(skipped) ? (skipped as { readonly reason?: unknown }[]) : [];
+  return list.filter(({ reason }) => reason !== "excluded").length;
+}
+
+function parsedCatalogue(text: Buffer, folder: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text.toString());
+    if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
+  } catch {
+    // Reported as any other damage.
+  }
+  throw damaged(folder);
+}
+
+function damaged(folder: string): Error {
+  return new Error(`${join(folder, CATALOGUE)} is damaged or too old: run \`routewright generate\`.`);
+}
+
+/** The sources of handlers, with `/`; all of them are loaded. */
+function moduleNames(folder: string): readonly string[] {
+  try {
+    const names = readdirSync(join(folder, "routes"), { recursive: true, encoding: "utf8" });
+    return names.filter((name) => name.endsWith(".ts")).map((name) => `routes/${name.replaceAll(sep, "/")}`);
+  } catch {
+    return [];
+  }
+}
+
+/** Null for a missing file, and for a folder in its place. */
+function readFile(folder: string, name: string): Buffer | null {
+  try {
+    return readFileSync(join(folder, name));
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (["ENOENT", "ENOTDIR", "EISDIR"].includes(code)) return null;
+    throw error;
+  }
+}
+
+const UNLISTED = `is not listed in ${CATALOGUE}`;
+
+function problemOf(name: string, listed: unknown, bytes: Buffer | undefined): string[] {
+  if (bytes === undefined) return [`${name} is missing`];
+  if (listed === undefined) return [`${name} ${UNLISTED}`];
+  return digestOf(bytes) === listed ? [] : [`${name} is not as it was generated`];
+}
+
+/** The first of many name the cause. */
+const MAX_NAMED = 5;
+
+function edited(folder: string, problems: readonly string[]): string {
+  const more = problems.length - MAX_NAMED;
+  const named = `${problems.slice(0, MAX_NAMED).join(", ")}${more > 0 ? `, and ${String(more)} more` : ""}`;
+  return `${folder}: ${named}. ${remedyOf(folder, problems)}; to serve modules that you edit on purpose, use --allow-edited.`;
+}
+
+/** `git checkout <commit> -- generated` leaves newer files there; `generate` would undo such a rollback. */
+function remedyOf(folder: string, problems: readonly string[]): string {
+  if (!problems.every((problem) => problem.includes(UNLISTED))) return "Run `routewright generate`";
+  return `Delete it; for a rollback run \`git restore --source=<commit> --staged --worktree ${folder}\`, which does`;
+}
+
+function isIntact(catalogue: Buffer): boolean {
+  return catalogue.equals(Buffer.from(withOwnDigest(catalogue.toString())));
 }

@@ -1,4 +1,4 @@
-import type { Condition, Selection } from "../model/query.js";
+import { type Condition, type Selection, isDate } from "../model/query.js";
 import { filterParameters, operatorsOf } from "../model/column-filters.js";
 import {
   type Column,
@@ -9,9 +9,8 @@ import {
   type FilterParameter,
 } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
-import { type RawFields, type RawValue, readSingle, readList } from "./request-fields.js";
-import { isDate } from "../model/calendar-date.js";
-import { readPage, readSort } from "./page-fields.js";
+import { type RawFields, type RawValue, readSingle, readList, readPage, readSort } from "./request-fields.js";
+import { ALL_ORGS } from "./keyring.js";
 
 /**
  * The fields of a body with one field per operator: `{"amount_usd": {"gte": 10}}` is `amount_usd[gte]`, as in a query string.
@@ -231,4 +230,19 @@ function readFields(endpoint: Endpoint, fields: RawFields): Result<readonly Colu
     known.get(key) ?? [...new Set(names)].flatMap((name) => columns.filter((column) => column.name === name));
   if (known.size < MAX_CHOICES) known.set(key, chosen);
   return chosen;
+}
+
+/** Name of the condition on the caller's organization; no parameter contains U+0000. */
+const OWN_ROWS = "\0org";
+
+/** The condition on the caller's rows; null where the caller may read all of them. */
+export function ownRows({ rows }: Endpoint, org: string | null): Result<Condition> | null {
+  if (rows === undefined || org === ALL_ORGS) return null;
+  if (org === null) return httpError("organizationRequired");
+  return { name: OWN_ROWS, column: rows.column, operator: "=", type: "string", value: org };
+}
+
+/** The error of a condition, as the caller gets it: an organization that the column cannot hold has no rows. */
+export function conditionError(error: HttpError): HttpError {
+  return error.parameter === OWN_ROWS ? httpError("organizationRequired") : error;
 }

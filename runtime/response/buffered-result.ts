@@ -1,7 +1,9 @@
 import type { ServerResponse } from "node:http";
-import { entityTag } from "./entity-tag.js";
 import { type Holder, SharedResource } from "../warehouse/shares.js";
 import { compress, type Encoding } from "./content-negotiation.js";
+import { createCipheriv, hash } from "node:crypto";
+import type { DataVersion } from "../warehouse/data-versions.js";
+import type { ResultColumns } from "../warehouse/warehouse.js";
 
 /** A complete result, shared by all callers of the same query. */
 export class BufferedResult {
@@ -66,4 +68,45 @@ export class ResponseMemory {
     this.shares.take({ callerId, tier }, bytes);
     response.once("close", () => this.shares.take({ callerId, tier }, -bytes));
   }
+}
+
+/** The weak entity tag of a body (RFC 9110 §8.8.3): the same for all content codings of the same rows. */
+export function entityTag(body: Buffer): string {
+  return body.length < LONG ? tagOf(body) : `W/"${checksum(body)}"`;
+}
+
+const tagOf = (text: string | Buffer): string => `W/"${hash("sha1", text, "base64url")}"`;
+
+/** From here on the checksum is faster. */
+const LONG = 16 * 1024;
+
+/**
+ * The 128 bits with which AES-GCM authenticates what it does not encrypt: 29 µs for a page of 230 KB, for which SHA-1 takes
+ * 109, a fifth of all that Node does for it. Its key is no secret: nothing but the rows themselves depends on a tag.
+ */
+function checksum(body: Buffer): string {
+  const cipher = createCipheriv("aes-128-gcm", KEY, NONCE);
+  cipher.setAAD(body);
+  cipher.final();
+  return cipher.getAuthTag().toString("base64url");
+}
+
+const KEY = Buffer.from("routewright tags");
+const NONCE = Buffer.alloc(12);
+
+/** Whether `If-None-Match` names the tag, or any tag (RFC 9110 §13.1.2). */
+export function matchesTag(tag: string, ifNoneMatch: string | undefined): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch === tag || ifNoneMatch === "*") return true;
+  const opaque = tag.slice(2);
+  return ifNoneMatch.split(",").some((part) => part.trim().replace(/^W\//, "") === opaque);
+}
+
+const columnDigests = new WeakMap<ResultColumns, string>();
+
+/** The entity tag of a query's result, known before the query runs. It also changes with the relation's columns. */
+export function versionTag({ id }: DataVersion, queryKey: string, columns: ResultColumns): string {
+  const digest = columnDigests.get(columns) ?? hash("sha1", JSON.stringify(columns));
+  columnDigests.set(columns, digest);
+  return tagOf(`${id}\0${digest}\0${queryKey}`);
 }

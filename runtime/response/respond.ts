@@ -1,13 +1,21 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ResponseMemory, BufferedResult } from "./buffered-result.js";
-import { matchesTag } from "./entity-tag.js";
+import { type ResponseMemory, type BufferedResult, matchesTag } from "./buffered-result.js";
 import type { QueryResult, StreamedResult } from "./result-service.js";
-import { COMPRESSED_FROM_BYTES, compressor, encodingOf, CONTENT_TYPES } from "./content-negotiation.js";
-import { sendStream } from "./send-stream.js";
+import {
+  COMPRESSED_FROM_BYTES,
+  compressor,
+  encodingOf,
+  CONTENT_TYPES,
+  type Frame,
+} from "./content-negotiation.js";
 import { COMMON_HEADERS, TEXT_POLICY } from "../http/headers.js";
 import type { RowFormat } from "../model/query.js";
 import type { Holder } from "../warehouse/shares.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
+import type { Transform } from "node:stream";
+import { finished, pipeline } from "node:stream/promises";
+import { resetConnection } from "../http/open-connections.js";
+import type { RowChunks, RowStream, StreamEnd } from "../warehouse/warehouse.js";
 
 /** The outcome of a request, for logs and metrics. */
 export interface Sent {
@@ -183,4 +191,83 @@ function headersOf({ headers, version }: PendingResponse, tag: string | null): s
   if (version !== null) headers.push("X-Data-As-Of", version.asOf);
   if (tag !== null) headers.push("ETag", tag);
   return headers;
+}
+
+interface SentStream extends StreamEnd {
+  /** Bytes of the body, as sent. */
+  readonly bytes: number;
+}
+
+/** A stream was aborted: the reason, and what was sent before. */
+export class StreamAborted extends Error {
+  readonly sent: SentStream;
+
+  constructor(cause: Error, sent: SentStream) {
+    super(`The stream was aborted: ${cause.message}`, { cause });
+    this.sent = sent;
+  }
+}
+
+interface StreamOptions {
+  readonly compressor: Transform | null;
+  /** Time limit of the whole stream; 0: no limit. */
+  readonly timeLimitMs: number;
+}
+
+/**
+ * Sends a stream of rows with back-pressure. When the database fails or the time limit is reached it resets the connection,
+ * so that the client detects the incomplete body, and rejects with `StreamAborted`; so it does when the server has reset it
+ * for a slow client. Resolves with what was sent when the client disconnects (runtime/docs/limits.md, Streams).
+ */
+export async function sendStream(
+  response: ServerResponse,
+  frame: Frame,
+  { chunks }: RowStream,
+  { compressor, timeLimitMs }: StreamOptions,
+): Promise<SentStream> {
+  const output = compressor ?? response;
+  let bytes = 0;
+  let interrupt: (error: Error) => void = () => undefined;
+  /** Resolves when the chunk has left this process, or its compressor has read it: then its memory is used again. */
+  const write = (chunk: Buffer): Promise<void> =>
+    new Promise((resolve, reject) => {
+      interrupt = reject;
+      output.write(chunk, (error) => (error ? reject(error) : resolve()));
+      if (compressor === null) bytes += chunk.length;
+    });
+  async function* counted(compressed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of compressed) {
+      bytes += chunk.length;
+      yield chunk;
+    }
+  }
+  const sent = compressor === null ? finished(response) : pipeline(compressor, counted, response);
+  sent.catch((error: unknown) => {
+    interrupt(error as Error);
+    void chunks.return();
+  });
+  const next = (): ReturnType<RowChunks["next"]> =>
+    chunks.next().catch((error: unknown) => {
+      resetConnection(response, error as Error);
+      throw error;
+    });
+  const exceeded = (): void => resetConnection(response, new Error("The stream exceeded its time limit."));
+  const timer = timeLimitMs === 0 ? undefined : setTimeout(exceeded, timeLimitMs).unref();
+  try {
+    let chunk = await next();
+    if (frame.head !== "") await write(Buffer.from(frame.head));
+    for (; chunk.done !== true; chunk = await next()) await write(chunk.value);
+    const tail = frame.tail(chunk.value);
+    if (tail !== "") await write(Buffer.from(tail));
+    output.end();
+    await sent;
+    return { ...chunk.value, bytes };
+  } catch {
+    const { value } = await chunks.return();
+    if (response.errored) throw new StreamAborted(response.errored, { ...value, bytes });
+    return { ...value, bytes };
+  } finally {
+    clearTimeout(timer);
+    await chunks.return();
+  }
 }

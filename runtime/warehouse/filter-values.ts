@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { isDayOf } from "../model/calendar-date.js";
+import { isDayOf } from "../model/query.js";
 import type { Comparison } from "../model/endpoint.js";
 
 /** What a filter compares with, by what its column holds (runtime/docs/requests.md). */

@@ -10,7 +10,7 @@ import type { ResolvedQuery } from "../../runtime/model/query.js";
 import type { RowStream } from "../../runtime/warehouse/warehouse.js";
 import { Cursors } from "../../runtime/response/cursors.js";
 import { ResultService } from "../../runtime/response/result-service.js";
-import { sendStream, StreamAborted } from "../../runtime/response/send-stream.js";
+import { sendStream, StreamAborted } from "../../runtime/response/respond.js";
 import { sendRequest } from "../support/http-client.js";
 import { serveWith, SHORT } from "../http/client.js";
 import { serve } from "../support/command.js";
