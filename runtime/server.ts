@@ -26,7 +26,7 @@ export { readEnvironment, type Environment, type EnvironmentResult } from "./ope
 export { createLogger, flushLog } from "./http/logger.js";
 export type { RunningServer } from "./http/listen.js";
 export { type NodeBuild, BuildRecords, type TestRun } from "./warehouse/data-versions.js";
-export type { RenderResult, ManifestRenderer, RenderedManifest } from "./release/refresh.js";
+export type { RenderResult, ManifestRenderer } from "./release/refresh.js";
 export type { HeldBackEndpoint } from "./release/release.js";
 export { type Grouping, readUsage, type UsageLine, type UsageQuery } from "./operations/usage-table.js";
 import { messageOf } from "./model/outcome.js";

@@ -52,7 +52,7 @@ class RenderJob {
    */
   async render(active: ActiveManifest | null): Promise<RenderResult> {
     const { catalog, title, generated, allowEdited, schemas } = this.#options;
-    const { defaultTier } = await readGeneratedFiles(generated, { allowEdited });
+    const { defaultTier } = await readGeneratedFiles(generated, allowEdited);
     const polled = await this.#source.poll(active?.defaultTier === defaultTier ? active.hash : null);
     if (polled.kind !== "text") return polled;
     const { text, hash, location } = polled;
@@ -74,16 +74,20 @@ class RenderJob {
     const skipped = catalogue.skipped.filter(({ reason }) => reason !== "excluded").map(skippedModel);
     return {
       kind: "rendered",
-      rendering: {
-        hash,
-        models: reading.manifest.models.length,
-        defaultTier,
-        adapter: catalogue.adapter,
+      release: {
         openApi,
         documentation,
         modules,
-        skipped,
-        heldBack,
+        skippedModels: skipped.length,
+        adapter: catalogue.adapter,
+        manifest: {
+          hash,
+          loadedAt: Date.now(),
+          models: reading.manifest.models.length,
+          skipped,
+          heldBack,
+          defaultTier,
+        },
       },
     };
   }
@@ -108,5 +112,5 @@ parentPort?.on("message", (active: ActiveManifest | null) => {
 });
 
 function memoryOf(rendered: RenderResult): ArrayBuffer[] {
-  return rendered.kind === "rendered" ? [rendered.rendering.openApi.buffer as ArrayBuffer] : [];
+  return rendered.kind === "rendered" ? [rendered.release.openApi.buffer as ArrayBuffer] : [];
 }

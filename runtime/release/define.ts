@@ -135,12 +135,8 @@ export function defineEndpoint<Query, Row>(generated: {
       (generated as Partial<typeof generated> | undefined)?.schema,
     );
     const spec = endpointOf(declaration);
-    const handler = handlerOf(spec);
-    const module: EndpointModule = {
-      spec,
-      get: handler,
-      ...(spec.methods.includes("POST") && { post: handler }),
-    };
+    const get = handlerOf(spec);
+    const module: EndpointModule = { spec, get, ...(spec.methods.includes("POST") && { post: get }) };
     return module as never;
   };
 }
@@ -159,40 +155,30 @@ export function requireSchema(subject: string, found: number | undefined): void 
 }
 
 function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint {
-  const { model, path, tier, relation, columns, parameters } = declaration;
+  const { columns, wideColumns, parameters, filters, ...settings } = declaration;
+  const isLegacy = parameters === undefined;
   return {
-    model,
-    path,
-    tier,
-    relation,
+    methods: ["GET"],
+    legacy: isLegacy,
+    allowUnfiltered: isLegacy,
+    requireAnyOf: [],
+    pagination: null,
+    sort: [],
+    sortableFields: [],
+    deprecationDate: null,
+    successor: null,
+    upstreamNodes: null,
+    ...settings,
     columns: Object.entries<DeclaredColumn>(columns).map(([name, column]) => ({
       name,
       ...(typeof column === "object" && column !== null ? column : { type: column }),
-      ...(declaration.wideColumns?.includes(name as never) && { wide: true as const }),
+      ...(wideColumns?.includes(name as never) && { wide: true as const }),
     })),
-    ...(declaration.numbers && { numbers: declaration.numbers }),
-    methods: declaration.methods ?? ["GET"],
-    legacy: parameters === undefined,
     parameters: Object.entries(parameters ?? {}).map(
       ([name, filter]) => ({ name, ...(filter as Filter) }) as Parameter,
     ),
-    ...(declaration.filters && {
-      filters: Object.entries<ColumnFilterType>(declaration.filters as never).map(([column, type]) => ({
-        column,
-        type,
-      })),
+    ...(filters && {
+      filters: Object.entries<ColumnFilterType>(filters as never).map(([column, type]) => ({ column, type })),
     }),
-    ...(declaration.fields && { fields: true as const }),
-    ...(declaration.rows && { rows: declaration.rows }),
-    ...(declaration.cursor && { cursor: declaration.cursor }),
-    allowUnfiltered: declaration.allowUnfiltered ?? parameters === undefined,
-    requireAnyOf: declaration.requireAnyOf ?? [],
-    pagination: declaration.pagination ?? null,
-    sort: declaration.sort ?? [],
-    sortableFields: declaration.sortableFields ?? [],
-    deprecationDate: declaration.deprecationDate ?? null,
-    successor: declaration.successor ?? null,
-    ...(declaration.formerPaths && { formerPaths: declaration.formerPaths }),
-    upstreamNodes: declaration.upstreamNodes ?? null,
   };
 }

@@ -7,56 +7,13 @@ import { isTier, type Tier } from "../model/tier.js";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** The one package that a generated module imports. */
-const PACKAGE = "@routewright/runtime";
-
-/** The compiled content of a generated folder. */
-interface GeneratedFolder extends Pick<GeneratedFiles, "defaultTier" | "adapter" | "skippedModels"> {
-  readonly modules: readonly CompiledModule[];
-  /** The OpenAPI document, as UTF-8 and parsed. */
-  readonly openApi: { readonly bytes: Uint8Array; readonly document: OpenApi };
-  /** Texts of `catalogue.json` and `lineage.json`. */
-  readonly documentation: { readonly catalogue: string; readonly lineage: string };
-}
-
 /** An evaluated module with the digest of its source. */
 export interface LoadedEndpoint extends Required<EndpointModule> {
   readonly digest: string;
 }
 
-/** Reads a generated folder and compiles its TypeScript. */
-export async function readGenerated(folder: string, allowEdited = false): Promise<GeneratedFolder> {
-  const { files, ...facts } = await readGeneratedFiles(folder, { allowEdited });
-  const textOf = (file: string): string => files.get(file)?.toString() ?? "";
-  return {
-    modules: await compileModules(sourcesOf(files)),
-    openApi: openApiOf(files.get("openapi.json"), join(folder, "openapi.json")),
-    documentation: { catalogue: textOf("catalogue.json"), lineage: textOf("lineage.json") },
-    ...facts,
-  };
-}
-
-interface OpenApi {
-  readonly info: { readonly title: string };
-}
-
-function openApiOf(bytes: Buffer = Buffer.of(), file: string): GeneratedFolder["openApi"] {
-  const document = parsed(bytes.toString());
-  if (!document) throw new Error(`${file} is not an OpenAPI document: run \`routewright generate\` again.`);
-  return { bytes, document };
-}
-
-function parsed(openApi: string): OpenApi | null {
-  try {
-    const document = JSON.parse(openApi) as { info?: { title?: unknown } } | null;
-    return typeof document?.info?.title === "string" ? (document as OpenApi) : null;
-  } catch {
-    return null;
-  }
-}
-
 /** Module sources by their path below `routes/`. */
-function sourcesOf(files: GeneratedFiles["files"]): ReadonlyMap<string, string> {
+export function sourcesOf(files: GeneratedFiles["files"]): ReadonlyMap<string, string> {
   const routes = [...files].filter(([file]) => file.startsWith("routes/") && file.endsWith(".ts"));
   return new Map(routes.map(([file, bytes]) => [file.slice("routes/".length), bytes.toString()]));
 }
@@ -79,6 +36,9 @@ export function evaluateModule({ file, digest, script }: CompiledModule): Loaded
   if (!isTier(spec.tier)) throw new Error(`${file}: ${JSON.stringify(spec.tier)} is not a tier.`);
   return { spec, get, post: post ?? get, digest };
 }
+
+/** The one package that a generated module imports. */
+const PACKAGE = "@routewright/runtime";
 
 /** `require` for generated modules: `defineEndpoint` is all they use at run time. */
 function requirePackage(name: string): unknown {
@@ -133,23 +93,19 @@ export interface GeneratedFiles {
   readonly skippedModels: number;
 }
 
-interface ReadOptions {
-  /** Whether modules may differ from what was generated (`serve --allow-edited`). */
-  readonly allowEdited?: boolean;
-}
-
 /** `routewright generate` may be writing the folder: an invalid one is read again. */
 const ATTEMPTS = 3;
 const RETRY_MS = 100;
 
 /**
  * Reads a generated folder as one unit: exactly the files that its `catalogue.json` lists, each with the listed digest.
- * Rejects with a message that names each file that is missing, different or not listed.
+ * Rejects with a message that names each file that is missing, different or not listed. `allowEdited`: modules may differ
+ * from what was generated (`serve --allow-edited`).
  */
-export async function readGeneratedFiles(folder: string, options: ReadOptions = {}): Promise<GeneratedFiles> {
+export async function readGeneratedFiles(folder: string, allowEdited = false): Promise<GeneratedFiles> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return readOnce(folder, options);
+      return readOnce(folder, allowEdited);
     } catch (error) {
       if (attempt === ATTEMPTS) throw error;
       await pause(RETRY_MS);
@@ -160,7 +116,7 @@ export async function readGeneratedFiles(folder: string, options: ReadOptions = 
 /** The index of the folder; it lists the other files and carries a digest of itself. */
 const CATALOGUE = "catalogue.json";
 
-function readOnce(folder: string, { allowEdited = false }: ReadOptions): GeneratedFiles {
+function readOnce(folder: string, allowEdited: boolean): GeneratedFiles {
   const catalogue = readFile(folder, CATALOGUE);
   if (catalogue === null)
     throw new Error(
@@ -178,20 +134,18 @@ function readOnce(folder: string, { allowEdited = false }: ReadOptions): Generat
   }
   if (!allowEdited) {
     const problems = [...names].flatMap((name) => problemOf(name, listed.get(name), found.get(name)));
-    if (!isIntact(catalogue)) problems.unshift(`${CATALOGUE} is not as it was generated`);
+    if (!catalogue.equals(Buffer.from(withOwnDigest(catalogue.toString()))))
+      problems.unshift(`${CATALOGUE} is not as it was generated`);
     if (problems.length > 0) throw new Error(edited(folder, problems));
   }
   return {
     files: found,
     defaultTier,
     adapter: typeof adapter === "string" ? adapter : null,
-    skippedModels: countSkipped(skipped),
+    skippedModels: (Array.isArray(skipped) ? (skipped as { readonly reason?: unknown }[]) : []).filter(
+      ({ reason }) => reason !== "excluded",
+    ).length,
   };
-}
-
-function countSkipped(skipped: unknown): number {
-  const list = Array.isArray(skipped) ? (skipped as { readonly reason?: unknown }[]) : [];
-  return list.filter(({ reason }) => reason !== "excluded").length;
 }
 
 function parsedCatalogue(text: Buffer, folder: string): Readonly<Record<string, unknown>> {
@@ -250,8 +204,4 @@ function edited(folder: string, problems: readonly string[]): string {
 function remedyOf(folder: string, problems: readonly string[]): string {
   if (!problems.every((problem) => problem.includes(UNLISTED))) return "Run `routewright generate`";
   return `Delete it; for a rollback run \`git restore --source=<commit> --staged --worktree ${folder}\`, which does`;
-}
-
-function isIntact(catalogue: Buffer): boolean {
-  return catalogue.equals(Buffer.from(withOwnDigest(catalogue.toString())));
 }

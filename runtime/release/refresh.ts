@@ -1,37 +1,10 @@
 import type { Logger } from "../http/logger.js";
 import { failed, NO_CHANGES, type RefreshResult, type ReleaseStatus, success } from "./activate.js";
-import type { CompiledModule } from "./generated-folder.js";
-import type {
-  ActiveRelease,
-  Documentation,
-  HeldBackEndpoint,
-  ManifestVersion,
-  Release,
-  SkippedModel,
-} from "./release.js";
-import type { Tier } from "../model/tier.js";
+import type { ActiveRelease, ManifestVersion, Release } from "./release.js";
 import { messageOf } from "../model/outcome.js";
 
-/** A rendered and compiled manifest. */
-export interface RenderedManifest {
-  /** Hash of the manifest's bytes. */
-  readonly hash: string;
-  readonly models: number;
-  /** Tier of endpoints without a tier tag. */
-  readonly defaultTier: Tier;
-  /** Name of dbt's adapter; null where the manifest does not name it. */
-  readonly adapter: string | null;
-  /** The OpenAPI document, as UTF-8. */
-  readonly openApi: Uint8Array;
-  readonly documentation: Documentation;
-  readonly modules: readonly CompiledModule[];
-  readonly skipped: readonly SkippedModel[];
-  /** Endpoints whose breaking or exposing changes `serve --guard` does not activate; their old versions stay. */
-  readonly heldBack?: readonly HeldBackEndpoint[];
-}
-
 export type RenderResult =
-  | { readonly kind: "rendered"; readonly rendering: RenderedManifest }
+  | { readonly kind: "rendered"; readonly release: Release }
   | { readonly kind: "unchanged" }
   | { readonly kind: "error"; readonly detail: string };
 
@@ -93,9 +66,9 @@ export class Refresher {
       const rendered = await this.#renderer.render(active);
       switch (rendered.kind) {
         case "rendered":
-          if (rendered.rendering.modules.length === 0 && status.endpoints > 0)
+          if (rendered.release.modules.length === 0 && status.endpoints > 0)
             return failed(status, NO_ENDPOINT);
-          return await this.#target.activate(releaseOf(rendered.rendering));
+          return await this.#target.activate(rendered.release);
         case "unchanged":
           return success(status, NO_CHANGES);
         case "error":
@@ -109,18 +82,6 @@ export class Refresher {
 
 const NO_ENDPOINT =
   "The manifest has no endpoint: it is probably broken and was not activated. To serve no endpoint, restart the server.";
-
-function releaseOf(rendering: RenderedManifest): Release {
-  const { openApi, documentation, modules, adapter, heldBack = [], ...manifest } = rendering;
-  return {
-    openApi,
-    documentation,
-    modules,
-    adapter,
-    skippedModels: manifest.skipped.length,
-    manifest: { ...manifest, heldBack, loadedAt: Date.now() },
-  };
-}
 
 /** Logs and counts refreshes; a lasting problem is logged once. */
 export class RefreshLog {

@@ -1,9 +1,12 @@
+import { join } from "node:path";
 import { servedPaths } from "../model/endpoint.js";
 import {
   type CompiledModule,
+  compileModules,
   evaluateModule,
   type LoadedEndpoint,
-  readGenerated,
+  readGeneratedFiles,
+  sourcesOf,
 } from "./generated-folder.js";
 import type { Tier } from "../model/tier.js";
 
@@ -11,7 +14,8 @@ import type { Tier } from "../model/tier.js";
 export interface Release {
   /** The OpenAPI document, as UTF-8. */
   readonly openApi: Uint8Array;
-  readonly documentation: Documentation;
+  /** Texts of `catalogue.json` and `lineage.json`. */
+  readonly documentation: { readonly catalogue: string; readonly lineage: string };
   readonly modules: readonly CompiledModule[];
   /** Number of models tagged for the API that have no endpoint. */
   readonly skippedModels: number;
@@ -19,14 +23,6 @@ export interface Release {
   readonly adapter: string | null;
   /** Its manifest; null for a generated folder. */
   readonly manifest: ManifestVersion | null;
-}
-
-/** Files that describe the endpoints, as text. */
-export interface Documentation {
-  /** `catalogue.json`. */
-  readonly catalogue: string;
-  /** `lineage.json`. */
-  readonly lineage: string;
 }
 
 /** Identifies a manifest. */
@@ -56,17 +52,11 @@ export interface SkippedModel {
 }
 
 /** A release in memory. */
-export interface LoadedRelease {
+export interface LoadedRelease extends Omit<Release, "modules"> {
   /** By path. */
   readonly endpoints: ReadonlyMap<string, LoadedEndpoint>;
   /** By each path that it answers at: its own and its former ones. */
   readonly served: ReadonlyMap<string, LoadedEndpoint>;
-  /** The OpenAPI document, as UTF-8. */
-  readonly openApi: Uint8Array;
-  readonly documentation: Documentation;
-  readonly skippedModels: number;
-  readonly adapter: string | null;
-  readonly manifest: ManifestVersion | null;
 }
 
 /** Holds the active release. A request reads it once, so that a single release handles it. */
@@ -97,7 +87,8 @@ function byServedPath(
   for (const endpoint of endpoints) {
     for (const path of servedPaths(endpoint.spec)) {
       const other = served.get(path);
-      if (other) throw new Error(duplicatePath(path, fileOf(other), fileOf(endpoint)));
+      if (other)
+        throw new Error(`${fileOf(other)} and ${fileOf(endpoint)} both serve ${path}: delete one of them.`);
       served.set(path, endpoint);
     }
   }
@@ -108,15 +99,11 @@ function byServedPath(
   }
 }
 
-function duplicatePath(path: string, one: string, other: string): string {
-  return `${one} and ${other} both serve ${path}: delete one of them.`;
-}
-
 interface GeneratedReleaseOptions {
   /** The generated folder. */
   readonly generated: string;
   /** Title of the served OpenAPI document; null: the generated one. */
-  readonly apiTitle: string | null;
+  readonly apiTitle?: string | null;
   /** Whether modules may differ from what was generated. */
   readonly allowEdited?: boolean | undefined;
 }
@@ -133,15 +120,35 @@ export interface GeneratedRelease {
 /** Reads the release of a generated folder. Rejects with a clear message when the folder is missing or invalid. */
 export async function readGeneratedRelease({
   generated,
-  apiTitle,
+  apiTitle = null,
   allowEdited,
 }: GeneratedReleaseOptions): Promise<GeneratedRelease> {
-  const { openApi, defaultTier, ...folder } = await readGenerated(generated, allowEdited);
-  const { bytes, document } = openApi;
-  const release = { ...folder, openApi: bytes, manifest: null };
-  if (apiTitle === null) return { title: document.info.title, release, defaultTier };
-  const text = JSON.stringify({ ...document, info: { ...document.info, title: apiTitle } });
-  return { title: apiTitle, release: { ...release, openApi: Buffer.from(text) }, defaultTier };
+  const { files, defaultTier, ...facts } = await readGeneratedFiles(generated, allowEdited);
+  const textOf = (file: string): string => files.get(file)?.toString() ?? "";
+  const openApi = files.get("openapi.json") ?? Buffer.of();
+  const document = parsed(openApi.toString());
+  const title = document?.info?.title;
+  if (typeof title !== "string")
+    throw new Error(
+      `${join(generated, "openapi.json")} is not an OpenAPI document: run \`routewright generate\` again.`,
+    );
+  const renamed = { ...document, info: { ...document?.info, title: apiTitle } };
+  const release = {
+    openApi: apiTitle === null ? openApi : Buffer.from(JSON.stringify(renamed)),
+    documentation: { catalogue: textOf("catalogue.json"), lineage: textOf("lineage.json") },
+    modules: await compileModules(sourcesOf(files)),
+    manifest: null,
+    ...facts,
+  };
+  return { title: apiTitle ?? title, release, defaultTier };
+}
+
+function parsed(openApi: string): { readonly info?: { readonly title?: unknown } } | null {
+  try {
+    return JSON.parse(openApi) as ReturnType<typeof parsed>;
+  } catch {
+    return null;
+  }
 }
 
 /**

@@ -4,7 +4,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
-import { evaluateModule, readGenerated } from "../../runtime/release/generated-folder.js";
+import { evaluateModule } from "../../runtime/release/generated-folder.js";
+import { readGeneratedRelease } from "../../runtime/release/release.js";
 import { openGateway, readKeyring, withGateway } from "../../runtime/index.js";
 import { sendRequest, type RequestOptions, type Reply } from "../support/http-client.js";
 import { databaseUrl } from "../support/database.js";
@@ -12,7 +13,7 @@ import { KEYS, serveManifest } from "../support/service.js";
 import { starterManifest } from "./starter.js";
 
 const generated = join(import.meta.dirname, "../../generated");
-const { modules } = await readGenerated(generated);
+const { modules } = (await readGeneratedRelease({ generated })).release;
 const endpoints = modules.map(evaluateModule);
 
 const keyring = readKeyring(

@@ -79,8 +79,8 @@ describe("import boundaries", () => {
 
   it.each([
     ["runtime/model/tier.ts", `import type { Endpoint } from "./endpoint.js";`],
-    ["runtime/http/limits.ts", `export * from "./listen.js";`],
-    ["runtime/http/limits.ts", `export type Server = import("./listen.js").Listening;`],
+    ["runtime/http/open-connections.ts", `export * from "./listen.js";`],
+    ["runtime/http/open-connections.ts", `export type Server = import("./listen.js").Listening;`],
   ])("stop a circle that %s would close", async (file, code) => {
     expect(await messagesOf(file, code)).toEqual([expect.stringContaining("may not form a circle")]);
   });

@@ -2,7 +2,8 @@ import { join } from "node:path";
 import type { Endpoint } from "@routewright/runtime/model";
 import { updateFolder } from "../../generator/output/folder.js";
 import type { FileSet } from "../../generator/render/render.js";
-import { evaluateModule, readGenerated } from "../../runtime/release/generated-folder.js";
+import { evaluateModule } from "../../runtime/release/generated-folder.js";
+import { readGeneratedRelease } from "../../runtime/release/release.js";
 
 /** The endpoints of a rendered folder once it is written to disk and loaded, as the server does, by path. */
 export async function loadedEndpoints(
@@ -11,7 +12,7 @@ export async function loadedEndpoints(
 ): Promise<ReadonlyMap<string, Endpoint>> {
   const generated = join(folder, "generated");
   updateFolder(files, { out: generated });
-  const { modules } = await readGenerated(generated);
+  const { modules } = (await readGeneratedRelease({ generated })).release;
   return new Map(modules.map(evaluateModule).map(({ spec }) => [spec.path, inObjectOrder(spec)]));
 }
 

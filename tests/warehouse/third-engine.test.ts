@@ -5,7 +5,8 @@ import { pino } from "pino";
 import { expect, it } from "vitest";
 import type { OpenEngine } from "../../runtime/warehouse/base-engine.js";
 import { openGateway, withGateway } from "../../runtime/index.js";
-import { evaluateModule, readGenerated } from "../../runtime/release/generated-folder.js";
+import { evaluateModule } from "../../runtime/release/generated-folder.js";
+import { readGeneratedRelease } from "../../runtime/release/release.js";
 import { atEnd } from "../support/at-end.js";
 import { sendRequest } from "../support/http-client.js";
 import { manifestOf } from "../support/manifest.js";
@@ -44,7 +45,7 @@ async function serveFromMemory(memory: OpenEngine): Promise<string> {
       })),
     ),
   );
-  const { modules } = await readGenerated(folder);
+  const { modules } = (await readGeneratedRelease({ generated: folder })).release;
   const log = pino({ level: "silent" });
   const gateway = openGateway({ databaseUrl: "memory://", engines: { memory }, log });
   atEnd(() => gateway.close());
