@@ -10,7 +10,7 @@ import { ResultService, ResultCache } from "../response/result-service.js";
 import { WholeResults } from "../response/whole-results.js";
 import type { RequestRecord } from "../operations/request-record.js";
 import type { Warehouse } from "../warehouse/warehouse.js";
-import { DataVersions, BuildRecords } from "../warehouse/data-versions.js";
+import { BuildRecords } from "../warehouse/data-versions.js";
 import { clientAddress, type ClientAddress } from "../http/headers.js";
 import { createLogger, type Logger } from "../http/logger.js";
 import { openRateLimitStore } from "../request/rate-limit/redis-store.js";
@@ -33,7 +33,7 @@ export interface Gateway extends AccessControl {
   /** Results of which clients read parts. */
   readonly wholeResults: WholeResults;
   readonly cursors: Cursors;
-  readonly versions: DataVersions;
+  readonly builds: BuildRecords;
   /** Time limit of a query by tier, in milliseconds; 0: no limit. */
   readonly timeouts: Readonly<PerTier<number>>;
   /** Time limit of a stream by tier, in milliseconds; 0: no limit. */
@@ -112,7 +112,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     results: new ResultService(warehouse, openCache(options), cursors),
     cursors,
     wholeResults: new WholeResults(),
-    versions: new DataVersions(options.builds ?? new BuildRecords()),
+    builds: options.builds ?? new BuildRecords(),
     csvFormat: options.csvEscapeFormulas === true ? "spreadsheet" : "csv",
     log,
     recordRequest: options.recordRequest ?? (() => undefined),

@@ -53,7 +53,7 @@ export async function run(
 ): Promise<Result<Answer> | null> {
   try {
     const { position, query } = resolved;
-    const known = gateway.versions.of(endpoint.upstreamNodes);
+    const known = gateway.builds.versionOf(endpoint.upstreamNodes);
     const hasStorage =
       known !== null || gateway.results.hasCache || reader.isWhole === true || position !== undefined;
     const columns =
@@ -82,7 +82,7 @@ export async function summarize(
   reader: QueryCaller,
 ): Promise<Result<object> | null> {
   try {
-    const known = gateway.versions.of(endpoint.upstreamNodes);
+    const known = gateway.builds.versionOf(endpoint.upstreamNodes);
     const columns = await gateway.warehouse.columns(endpoint.relation, known?.id ?? null);
     const prepared = prepare(gateway, resolved, known, columns);
     if (isHttpError(prepared)) return prepared;

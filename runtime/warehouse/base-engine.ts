@@ -6,7 +6,7 @@ import { FairQueue } from "./fair-queue.js";
 import type { FilterType } from "./filter-values.js";
 import { Relations } from "./relations.js";
 import type { SharedResource } from "./shares.js";
-import { SpoolBudget } from "./spool.js";
+import { Budget, type SpoolBudget } from "./spool.js";
 import {
   type AggregateResult,
   type QueryContext,
@@ -49,16 +49,6 @@ const MAX_WAITING_STREAMS = 100;
 /** Memory for rows that streams have read ahead. */
 const SPOOL_MEMORY_BYTES = 32 * 1024 * 1024;
 
-/** What an engine knows of its database's errors and types. */
-export interface DatabaseTraits {
-  /** Whether a query failed because its relation or columns have changed since its statement was built. */
-  readonly isRelationChange: (error: unknown) => boolean;
-  /** The error as every engine reports it (`warehouse.ts`); others are as they were. */
-  readonly translated: (error: unknown) => Error;
-  /** How a filter compares with a column; null where values compare as text. */
-  readonly filterTypeOf: (column: ResultColumn) => FilterType | null;
-}
-
 /**
  * What every engine needs: relations and their columns, queues with the shares of callers, overload, room for streams.
  * An engine extends it with what its database needs (runtime/warehouse/README.md).
@@ -70,31 +60,25 @@ export abstract class BaseEngine implements Warehouse {
   protected readonly budget: SpoolBudget;
   readonly #relations: Relations;
   readonly #statementTimeoutMs: number;
-  readonly #database: DatabaseTraits;
 
-  constructor(options: EngineOptions, database: DatabaseTraits) {
-    const {
-      databasePoolSize = 10,
-      databaseStreamPoolSize = 4,
-      streamsPerCaller = 2,
-      streamSpoolMegabytes = 1024,
-      memory,
-    } = options;
+  constructor(options: EngineOptions) {
+    const { databasePoolSize = 10, databaseStreamPoolSize = 4, streamsPerCaller = 2, memory } = options;
+    const { streamSpoolMegabytes = 1024 } = options;
     this.#statementTimeoutMs = options.statementTimeoutMs;
-    this.#database = database;
     this.queries = new FairQueue({ capacity: databasePoolSize, maxWaiting: MAX_WAITING, memory });
     this.streams = new FairQueue({
       capacity: databaseStreamPoolSize,
       maxWaiting: MAX_WAITING_STREAMS,
       perCaller: streamsPerCaller,
     });
-    this.budget = new SpoolBudget(SPOOL_MEMORY_BYTES, streamSpoolMegabytes * 1024 * 1024);
+    const disk = new Budget(streamSpoolMegabytes * 1024 * 1024);
+    this.budget = { memory: new Budget(SPOOL_MEMORY_BYTES), disk };
     this.#relations = new Relations({
       describe: (relation) =>
         this.describe(relation).catch((error: unknown) => {
-          throw database.translated(error);
+          throw this.translated(error);
         }),
-      isRelationChange: database.isRelationChange,
+      isRelationChange: (error) => this.isRelationChange(error),
     });
   }
 
@@ -113,6 +97,12 @@ export abstract class BaseEngine implements Warehouse {
     bounded: ResultColumns,
   ): Promise<AggregateResult>;
   abstract isReachable(): Promise<boolean>;
+  /** Whether a query failed because its relation or columns have changed since its statement was built. */
+  protected abstract readonly isRelationChange: (error: unknown) => boolean;
+  /** The error as every engine reports it (`warehouse.ts`); others are as they were. */
+  protected abstract readonly translated: (error: unknown) => Error;
+  /** How a filter compares with a column; null where values compare as text. */
+  protected abstract readonly filterTypeOf: (column: ResultColumn) => FilterType | null;
 
   close(): Promise<void> {
     this.queries.close();
@@ -136,7 +126,7 @@ export abstract class BaseEngine implements Warehouse {
     try {
       return await this.#relations.query(relation, context, run);
     } catch (error) {
-      throw this.#database.translated(error);
+      throw this.translated(error);
     }
   }
 
@@ -153,7 +143,7 @@ export abstract class BaseEngine implements Warehouse {
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
     for (const { name, column, operator, value } of conditions) {
       const found = isTyped(operator) ? columns.find((each) => each.name === column) : undefined;
-      const type = found === undefined ? null : this.#database.filterTypeOf(found);
+      const type = found === undefined ? null : this.filterTypeOf(found);
       const values = typeof value === "string" ? [value] : value;
       if (type !== null && values.some((text) => type.parse(text) === undefined))
         return httpError("valueNotOfType", { name, type: type.kindText });

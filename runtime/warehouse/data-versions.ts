@@ -8,38 +8,6 @@ export interface DataVersion {
   readonly asOf: string;
 }
 
-interface CachedVersion {
-  readonly changes: number;
-  readonly version: DataVersion | null;
-}
-
-/** Derives the data versions of endpoints from dbt's builds. */
-export class DataVersions {
-  readonly #builds: BuildRecords;
-  readonly #known = new WeakMap<readonly string[], CachedVersion>();
-
-  constructor(builds: BuildRecords) {
-    this.#builds = builds;
-  }
-
-  /** The version of an endpoint with these upstream nodes. Null if something else may change the rows, or a build is unknown. */
-  of(upstreamNodes: readonly string[] | null): DataVersion | null {
-    if (upstreamNodes === null || this.#builds.changes === 0) return null;
-    const known = this.#known.get(upstreamNodes);
-    if (known?.changes === this.#builds.changes) return known.version;
-    const version = this.#derive(upstreamNodes);
-    this.#known.set(upstreamNodes, { changes: this.#builds.changes, version });
-    return version;
-  }
-
-  #derive(upstreamNodes: readonly string[]): DataVersion | null {
-    const times = upstreamNodes.map((node) => this.#builds.completedAt(node));
-    if (times.length === 0 || !times.every((time) => time !== null)) return null;
-    const id = hash("sha1", upstreamNodes.map((node, i) => `${node} ${String(times[i])}`).join("\n"));
-    return { id, asOf: new Date(Math.max(...times)).toISOString() };
-  }
-}
-
 /** A dbt build of a node. */
 export interface NodeBuild {
   /** The node's `unique_id`. */
@@ -78,6 +46,8 @@ export class BuildRecords {
   readonly tests = new Map<string, TestRun>();
   /** Number of recorded results: changes with each new one. */
   changes = 0;
+  /** Versions at their number of results. */
+  readonly #versions = new WeakMap<readonly string[], readonly [number, DataVersion | null]>();
 
   /** Records results; one that is not newer than the known one is ignored. */
   record(builds: readonly NodeBuild[], tests: readonly TestRun[] = []): void {
@@ -95,6 +65,23 @@ export class BuildRecords {
       this.tests.set(run.test, run);
       this.changes++;
     }
+  }
+
+  /** The version of an endpoint with these upstream nodes. Null if something else may change the rows, or a build is unknown. */
+  versionOf(upstreamNodes: readonly string[] | null): DataVersion | null {
+    if (upstreamNodes === null || this.changes === 0) return null;
+    const [changes, known = null] = this.#versions.get(upstreamNodes) ?? [];
+    if (changes === this.changes) return known;
+    const version = this.#derive(upstreamNodes);
+    this.#versions.set(upstreamNodes, [this.changes, version]);
+    return version;
+  }
+
+  #derive(upstreamNodes: readonly string[]): DataVersion | null {
+    const times = upstreamNodes.map((node) => this.completedAt(node));
+    if (times.length === 0 || !times.every((time) => time !== null)) return null;
+    const id = hash("sha1", upstreamNodes.map((node, i) => `${node} ${String(times[i])}`).join("\n"));
+    return { id, asOf: new Date(Math.max(...times)).toISOString() };
   }
 
   /** When a node was last built, in milliseconds since 1970; null if unknown, or if the last build failed. */

@@ -51,15 +51,32 @@ interface RelationsOptions {
   readonly isRelationChange: (error: unknown) => boolean;
 }
 
-/** The relations of a database: their columns, and which of them are missing. */
+/** The storage of rows with a known version is looked up again after this time. */
+const STORAGE_MS = 1000;
+
+/** Columns without a known version are looked up again after this time. */
+const FRESH_MS = 60_000;
+
+interface Entry {
+  readonly columns: ResultColumns;
+  /** Version of the rows at the lookup; null if unknown. */
+  readonly version: string | null;
+  readonly lookedUpAt: number;
+  freshUntil: number;
+}
+
+/**
+ * The relations of a database: which of them are missing, and their columns, cached per version of the rows: after a build
+ * they are looked up before the next result. Without a known version, stale columns are used while they are looked up again.
+ */
 export class Relations {
   readonly #options: RelationsOptions;
-  readonly #columns: ColumnCache;
+  readonly #entries = new Map<string, Entry>();
+  readonly #pending = new Map<string, Promise<ResultColumns>>();
   readonly #missing = new Set<string>();
 
   constructor(options: RelationsOptions) {
     this.#options = options;
-    this.#columns = new ColumnCache(options.describe);
   }
 
   /** Relations, as `schema.name`, whose latest query failed because the database does not have them. */
@@ -76,10 +93,12 @@ export class Relations {
     version: string | null,
     hasStorage = version !== null,
   ): Promise<ResultColumns> {
-    const cached = this.#columns.cached(relation, version);
-    if (cached !== null && !(hasStorage && this.#columns.isOutdated(relation))) return cached;
+    const cached = this.#cached(relation, version);
+    if (cached !== null && !hasStorage) return cached;
+    const { lookedUpAt = 0 } = this.#entries.get(relationKey(relation)) ?? {};
+    if (cached !== null && Date.now() <= lookedUpAt + STORAGE_MS) return cached;
     if (cached !== null) {
-      const renewed = await this.#columns.renew(relation, version).catch((error: unknown) => error);
+      const renewed = await this.#renew(relation, version).catch((error: unknown) => error);
       if (Array.isArray(renewed)) return renewed as ResultColumns;
       // A database that does not respond has not changed the rows that are cached.
       if (!this.#options.isRelationChange(renewed)) return cached;
@@ -96,7 +115,7 @@ export class Relations {
     const checkNext = async (): Promise<void> => {
       for (let relation; (relation = left.pop()) !== undefined;) {
         try {
-          await this.#columns.renew(relation, null);
+          await this.#renew(relation, null);
         } catch (error) {
           if (!(error instanceof RelationMissing)) return;
           this.#missing.add(relation.join("."));
@@ -114,10 +133,10 @@ export class Relations {
   ): Promise<T> {
     const { isRelationChange } = this.#options;
     const until = performance.now() + RETRY_MS;
-    let columns = this.#columns.cached(relation, context.version);
+    let columns = this.#cached(relation, context.version);
     for (let pauseMs = FIRST_RETRY_PAUSE_MS; ; pauseMs *= 2) {
       try {
-        columns ??= await this.#columns.renew(relation, context.version);
+        columns ??= await this.#renew(relation, context.version);
         const result = await run(columns);
         if (this.#missing.size > 0) this.#missing.delete(relation.join("."));
         return result;
@@ -133,52 +152,19 @@ export class Relations {
       }
     }
   }
-}
 
-/** The storage of rows with a known version is looked up again after this time. */
-const STORAGE_MS = 1000;
-
-/** Columns without a known version are looked up again after this time. */
-const FRESH_MS = 60_000;
-
-interface Entry {
-  readonly columns: ResultColumns;
-  /** Version of the rows at the lookup; null if unknown. */
-  readonly version: string | null;
-  readonly lookedUpAt: number;
-  freshUntil: number;
-}
-
-/**
- * Caches the columns of relations per version of the rows: after a build they are looked up before the next result.
- * Without a known version, stale columns are used while they are looked up again.
- */
-class ColumnCache {
-  readonly #entries = new Map<string, Entry>();
-  readonly #pending = new Map<string, Promise<ResultColumns>>();
-  readonly #describe: (relation: Relation) => Promise<ResultColumns>;
-
-  constructor(describe: (relation: Relation) => Promise<ResultColumns>) {
-    this.#describe = describe;
-  }
-
-  cached(relation: Relation, version: string | null): ResultColumns | null {
+  #cached(relation: Relation, version: string | null): ResultColumns | null {
     const entry = this.#entries.get(relationKey(relation));
     if (entry?.version !== version) return null;
     if (entry.freshUntil < Date.now()) {
       // After a failure the stale columns stay: the query itself fails if they are wrong.
-      this.renew(relation, version).catch(() => (entry.freshUntil = Date.now() + FRESH_MS));
+      this.#renew(relation, version).catch(() => (entry.freshUntil = Date.now() + FRESH_MS));
     }
     return entry.columns;
   }
 
-  /** Whether the storage of a cached relation was looked up more than a second ago. */
-  isOutdated(relation: Relation): boolean {
-    return Date.now() > (this.#entries.get(relationKey(relation))?.lookedUpAt ?? 0) + STORAGE_MS;
-  }
-
   /** Looks the columns up; concurrent callers share one lookup. */
-  renew(relation: Relation, version: string | null): Promise<ResultColumns> {
+  #renew(relation: Relation, version: string | null): Promise<ResultColumns> {
     const key = `${relationKey(relation)}\0${version ?? ""}`;
     const pending = this.#pending.get(key) ?? this.#lookUp(key, relation, version);
     this.#pending.set(key, pending);
@@ -188,7 +174,7 @@ class ColumnCache {
   async #lookUp(key: string, relation: Relation, version: string | null): Promise<ResultColumns> {
     try {
       const lookedUpAt = Date.now();
-      const found = await this.#describe(relation);
+      const found = await this.#options.describe(relation);
       // The same object while nothing has changed: entity tags are cached by it.
       const known = this.#entries.get(relationKey(relation))?.columns;
       const columns = known !== undefined && isDeepStrictEqual(known, found) ? known : found;

@@ -6,7 +6,7 @@ import { Overloaded } from "./fair-queue.js";
 import type { RowChunks, StreamEnd } from "./warehouse.js";
 
 /** Bytes that streams share. */
-class Budget {
+export class Budget {
   #left: number;
 
   constructor(bytes: number) {
@@ -25,14 +25,9 @@ class Budget {
 }
 
 /** Memory and disk for rows that clients of all streams have not read yet. */
-export class SpoolBudget {
+export interface SpoolBudget {
   readonly memory: Budget;
   readonly disk: Budget;
-
-  constructor(memoryBytes: number, diskBytes: number) {
-    this.memory = new Budget(memoryBytes);
-    this.disk = new Budget(diskBytes);
-  }
 }
 
 /** Memory of one stream, in bytes. Streams of fast clients never use the disk. */
@@ -55,12 +50,21 @@ export interface Lent {
 /** For bytes that the garbage collector frees. */
 export const NOTHING = (): void => undefined;
 
+/** What fills a spool. */
+interface RowSource {
+  /** Nobody wants further rows: `finish` follows. */
+  readonly stop: () => void;
+  /** Nobody reads any more. */
+  readonly release: () => void;
+}
+
 /**
- * Rows of a stream that its client has not read yet, in memory, then in a file. The transaction can so end at the pace of
- * the database (runtime/docs/limits.md, Streams).
+ * Rows of a stream that its client has not read yet, in memory, then in a file: stored at the database's pace, so that its
+ * transaction ends, and returned at the client's (runtime/docs/limits.md, Streams).
  */
-export class Spool {
+export class SpooledRows implements RowChunks {
   readonly #budget: SpoolBudget;
+  readonly #source: RowSource;
   readonly #isUnread: boolean;
   readonly #entries: (Lent | Stored)[] = [];
   /** Of the bytes that were returned last. */
@@ -75,33 +79,68 @@ export class Spool {
   #waiting: (() => void)[] = [];
   /** How often the client has read, or the spool was closed. */
   #reads = 0;
+  #end: StreamEnd | null = null;
+  #error: Error | null = null;
 
   /** `isUnread`: nobody reads before all is stored, so what does not fit is an error. */
-  constructor(budget: SpoolBudget, isUnread = false) {
+  constructor(budget: SpoolBudget, source: RowSource, isUnread = false) {
     this.#budget = budget;
+    this.#source = source;
     this.#isUnread = isUnread;
   }
 
   /** Resolves once the bytes are stored: immediately while there is room, otherwise after the client has read more. */
   async push(bytes: Buffer, release = NOTHING): Promise<void> {
-    const { length } = bytes;
+    if (bytes.length === 0) return release();
+    await this.#store(bytes, release);
+    this.#signal();
+  }
+
+  /** All rows are stored, or reading them has failed. */
+  finish(end: StreamEnd, error: Error | null): void {
+    this.#error = error;
+    this.#end = end;
+    this.#signal();
+  }
+
+  async next(): Promise<IteratorResult<Buffer, StreamEnd>> {
     for (;;) {
-      if (this.#isClosed) return;
+      const value = await this.#shift();
+      if (value !== null) return { done: false, value };
+      if (this.#error !== null) throw this.#error;
+      if (this.#end !== null) return this.return();
+      await this.#change();
+    }
+  }
+
+  async return(): Promise<IteratorReturnResult<StreamEnd>> {
+    if (!this.#isClosed) {
+      await this.#close();
+      if (this.#end === null) this.#source.stop();
+    }
+    while (this.#end === null) await this.#change();
+    this.#source.release();
+    return { done: true, value: this.#end };
+  }
+
+  async #store(bytes: Buffer, release: () => void): Promise<void> {
+    const { length } = bytes;
+    while (!this.#isClosed) {
       if (this.#fitsInMemory(length)) {
         this.#memoryBytes += length;
         this.#entries.push({ bytes, release });
         return;
       }
       const reads = this.#reads;
-      if (this.#budget.disk.acquire(length) && (await this.#store(bytes))) return release();
+      if (this.#budget.disk.acquire(length) && (await this.#write(bytes))) return release();
       if (this.#isUnread && !this.hasClosed()) throw new Overloaded("noRoom");
       // The client may have read more while the disk was tried.
-      if (reads === this.#reads) await this.change();
+      if (reads === this.#reads) await this.#change();
     }
   }
 
   /** The bytes stored first, until the next call; null when there are none. */
-  async shift(): Promise<Buffer | null> {
+  async #shift(): Promise<Buffer | null> {
     this.#release();
     this.#release = NOTHING;
     const entry = this.#entries.shift();
@@ -113,20 +152,19 @@ export class Spool {
       return entry.bytes;
     } finally {
       this.#reads++;
-      this.signal();
+      this.#signal();
     }
   }
 
   /** Frees memory and disk, and discards what is stored. */
-  async close(): Promise<void> {
-    if (this.#isClosed) return;
+  async #close(): Promise<void> {
     this.#isClosed = true;
     for (const entry of this.#entries.splice(0))
       if ("position" in entry) this.#budget.disk.release(entry.length);
       else entry.release();
     this.#budget.memory.release(this.#memoryBytes);
     this.#reads++;
-    this.signal();
+    this.#signal();
     await this.#file?.close();
   }
 
@@ -150,7 +188,7 @@ export class Spool {
   }
 
   /** False when the disk is full: the client must read first, as when the budget is used up. */
-  async #store(bytes: Buffer): Promise<boolean> {
+  async #write(bytes: Buffer): Promise<boolean> {
     const { length } = bytes;
     if (this.#fileEntries === 0) this.#fileEnd = 0;
     const position = this.#fileEnd;
@@ -190,65 +228,12 @@ export class Spool {
     return bytes;
   }
 
-  protected change(): Promise<void> {
+  #change(): Promise<void> {
     return new Promise((resolve) => void this.#waiting.push(resolve));
   }
 
-  protected signal(): void {
+  #signal(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
-  }
-}
-
-/** What fills a spool. */
-interface RowSource {
-  /** Nobody wants further rows: `finish` follows. */
-  readonly stop: () => void;
-  /** Nobody reads any more. */
-  readonly release: () => void;
-}
-
-/** Rows that are stored at the database's pace, and returned at the client's. */
-export class SpooledRows extends Spool implements RowChunks {
-  readonly #source: RowSource;
-  #end: StreamEnd | null = null;
-  #error: Error | null = null;
-
-  constructor(budget: SpoolBudget, source: RowSource, isUnread = false) {
-    super(budget, isUnread);
-    this.#source = source;
-  }
-
-  override async push(bytes: Buffer, release = NOTHING): Promise<void> {
-    if (bytes.length === 0) return release();
-    await super.push(bytes, release);
-    this.signal();
-  }
-
-  /** All rows are stored, or reading them has failed. */
-  finish(end: StreamEnd, error: Error | null): void {
-    this.#error = error;
-    this.#end = end;
-    this.signal();
-  }
-
-  async next(): Promise<IteratorResult<Buffer, StreamEnd>> {
-    for (;;) {
-      const value = await this.shift();
-      if (value !== null) return { done: false, value };
-      if (this.#error !== null) throw this.#error;
-      if (this.#end !== null) return this.return();
-      await this.change();
-    }
-  }
-
-  async return(): Promise<IteratorReturnResult<StreamEnd>> {
-    if (!this.hasClosed()) {
-      await this.close();
-      if (this.#end === null) this.#source.stop();
-    }
-    while (this.#end === null) await this.change();
-    this.#source.release();
-    return { done: true, value: this.#end };
   }
 }
 

@@ -1,12 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Relation, SortKey } from "../../runtime/model/endpoint.js";
 import { type Condition, isTable, type ResolvedQuery, type TextFormat } from "../../runtime/model/query.js";
-import {
-  BaseEngine,
-  type DatabaseTraits,
-  type EngineOptions,
-  type OpenEngine,
-} from "../../runtime/warehouse/base-engine.js";
+import { BaseEngine, type EngineOptions, type OpenEngine } from "../../runtime/warehouse/base-engine.js";
 import type { Lease } from "../../runtime/warehouse/fair-queue.js";
 import { type FilterType, filterType } from "../../runtime/warehouse/filter-values.js";
 import { servedColumns } from "../../runtime/warehouse/relations.js";
@@ -17,6 +12,7 @@ import {
   type QueryContext,
   QueryTimeout,
   RelationMissing,
+  type ResultColumn,
   type ResultColumns,
   ROW_SEPARATORS,
   type RowChunks,
@@ -51,17 +47,14 @@ const FILTER_TYPES: Readonly<Record<string, FilterType>> = {
 
 const ROWS_OF_CHUNK = 1000;
 
-const TRAITS: DatabaseTraits = {
-  isRelationChange: (error) => error instanceof RelationMissing,
-  translated: (error) => error as Error,
-  filterTypeOf: ({ type }) => FILTER_TYPES[type] ?? null,
-};
-
 class MemoryEngine extends BaseEngine {
   readonly #tables: MemoryTables;
+  protected readonly isRelationChange = (error: unknown) => error instanceof RelationMissing;
+  protected readonly translated = (error: unknown) => error as Error;
+  protected readonly filterTypeOf = ({ type }: ResultColumn) => FILTER_TYPES[type] ?? null;
 
   constructor(tables: MemoryTables, options: EngineOptions) {
-    super(options, TRAITS);
+    super(options);
     this.#tables = tables;
   }
 
@@ -149,7 +142,7 @@ class MemoryEngine extends BaseEngine {
 
   #matches(row: Row, condition: Condition, columns: ResultColumns): boolean {
     const { column, operator } = condition;
-    const type = TRAITS.filterTypeOf(
+    const type = this.filterTypeOf(
       columns.find(({ name }) => name === column) ?? { name: column, type: "text" },
     );
     const letters = "case" in condition ? condition.case : undefined;

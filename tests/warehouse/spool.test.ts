@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
-import { Spool, SpoolBudget } from "../../runtime/warehouse/spool.js";
+import { Budget, SpooledRows } from "../../runtime/warehouse/spool.js";
 import { atEnd } from "../support/at-end.js";
 
 /**
@@ -47,16 +47,25 @@ function openFiles(): number {
   return links.filter((link) => link.includes("routewright-spool-")).length;
 }
 
+const END = { returned: 0, hasMore: false, milliseconds: 0 };
+
+function openSpool(diskBytes: number): SpooledRows {
+  const stop = (): void => spool.finish(END, null);
+  const budget = { memory: new Budget(0), disk: new Budget(diskBytes) };
+  const spool = new SpooledRows(budget, { stop, release: () => undefined });
+  return spool;
+}
+
 const chunk = (i: number): Buffer => Buffer.alloc(300_000, i % 10);
 
 it.skipIf(process.platform !== "linux")(
   "closes its file also when it is closed while that is opened",
   async () => {
     const before = openFiles();
-    const spool = new Spool(new SpoolBudget(0, 10_000_000));
+    const spool = openSpool(10_000_000);
     await spool.push(chunk(0));
     const stored = spool.push(chunk(1));
-    await spool.close();
+    await spool.return();
     await stored;
     expect(openFiles()).toBe(before);
   },
@@ -66,20 +75,19 @@ it.skipIf(disk === null)(
   "waits for its reader while the disk is full, and returns exactly what it stored",
   async () => {
     vi.stubEnv("TMPDIR", disk ?? "");
-    const spool = new Spool(new SpoolBudget(0, 100_000_000));
+    const spool = openSpool(100_000_000);
     let count = 0;
     const fill = async (): Promise<void> => {
       for (; count < 100; count++) await spool.push(chunk(count));
     };
-    const filled = fill();
+    const filled = fill().then(() => spool.finish(END, null));
     // 8 MB hold 27 chunks; one more is in memory.
     await vi.waitFor(() => expect(count).toBeGreaterThan(20));
     for (let i = 0; i < 100; i++) {
-      const bytes = await vi.waitUntil(() => spool.shift());
-      expect(bytes.equals(chunk(i)), `chunk ${String(i)}`).toBe(true);
+      const { value } = await spool.next();
+      expect(chunk(i).equals(value as Buffer), `chunk ${String(i)}`).toBe(true);
     }
     await filled;
-    expect(await spool.shift()).toBeNull();
-    await spool.close();
+    expect(await spool.next()).toEqual({ done: true, value: END });
   },
 );

@@ -2,7 +2,7 @@ import type { Relation } from "../../model/endpoint.js";
 import { isTable, type ResolvedQuery } from "../../model/query.js";
 import { type PerTier, type Tier, TIERS } from "../../model/tier.js";
 import { type ClickhouseAddress, clickhouseAddress } from "../../model/clickhouse-address.js";
-import { BaseEngine, type DatabaseTraits, type EngineOptions } from "../base-engine.js";
+import { BaseEngine, type EngineOptions } from "../base-engine.js";
 import type { Lease, QueryTicket } from "../fair-queue.js";
 import { servedColumns } from "../relations.js";
 import { sql, type Statement } from "../sql.js";
@@ -11,6 +11,7 @@ import {
   readAggregate,
   type IsStillNeeded,
   type QueryContext,
+  type ResultColumn,
   type ResultColumns,
   type Rows,
   TooManyRows,
@@ -43,12 +44,6 @@ export function openClickhouse(options: EngineOptions): Warehouse {
   return new ClickhouseEngine(address, options);
 }
 
-const TRAITS: DatabaseTraits = {
-  isRelationChange,
-  translated,
-  filterTypeOf: ({ type }) => filterType(parseType(type)),
-};
-
 class ClickhouseEngine extends BaseEngine {
   readonly #limits: QueryLimits;
   readonly #connection: ClickhouseConnection;
@@ -56,9 +51,12 @@ class ClickhouseEngine extends BaseEngine {
   readonly #settings: RoleSettings;
   readonly #warn: EngineOptions["warn"];
   #isRefused = false;
+  protected readonly isRelationChange = isRelationChange;
+  protected readonly translated = translated;
+  protected readonly filterTypeOf = ({ type }: ResultColumn) => filterType(parseType(type));
 
   constructor(address: ClickhouseAddress, options: EngineOptions) {
-    super(options, TRAITS);
+    super(options);
     const { statementTimeoutMs, streamTimeoutMs = NO_LIMITS, maxRowsRead = NO_LIMITS, warn } = options;
     this.#limits = { statementTimeoutMs, streamTimeoutMs, maxRowsRead };
     this.#connection = new ClickhouseConnection(address, warn);

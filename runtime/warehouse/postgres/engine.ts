@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Relation } from "../../model/endpoint.js";
 import type { ResolvedQuery } from "../../model/query.js";
-import { BaseEngine, type DatabaseTraits, type EngineOptions } from "../base-engine.js";
+import { BaseEngine, type EngineOptions } from "../base-engine.js";
 import type { QueryTicket } from "../fair-queue.js";
 import { servedColumns } from "../relations.js";
 import type { Statement } from "../sql.js";
@@ -13,6 +13,7 @@ import {
   QueryTimeout,
   readAggregate,
   RelationMissing,
+  type ResultColumn,
   type ResultColumns,
   type Rows,
   type Warehouse,
@@ -34,19 +35,17 @@ export function openPostgres(options: EngineOptions): Warehouse {
   return new PostgresEngine(options);
 }
 
-const TRAITS: DatabaseTraits = {
-  isRelationChange,
-  translated: (error) => (isConnectionFailure(error) ? new DatabaseUnreachable(error) : (error as Error)),
-  filterTypeOf: ({ type }) => filterType(type),
-};
-
 class PostgresEngine extends BaseEngine {
   readonly #pool: ConnectionPool;
   readonly #resources: StreamResources = { budget: this.budget, open: new Set() };
   readonly #control: ControlConnection;
+  protected readonly isRelationChange = isRelationChange;
+  protected readonly filterTypeOf = ({ type }: ResultColumn) => filterType(type);
+  protected readonly translated = (error: unknown): Error =>
+    isConnectionFailure(error) ? new DatabaseUnreachable(error) : (error as Error);
 
   constructor(options: EngineOptions) {
-    super(options, TRAITS);
+    super(options);
     const { url, statementTimeoutMs, warn } = options;
     const onIdleError = (error: Error): void => warn(withoutClient(error), "database connection lost");
     this.#control = new ControlConnection(url, this.#resources.open, onIdleError);
