@@ -91,7 +91,7 @@ export class OpenConnections {
 export type EarlyError = (status: number, socket: Socket) => Promise<string>;
 
 /** One client's connection: what node:http leaves open of it. */
-export class ClientConnection {
+class ClientConnection {
   readonly #socket: Socket;
   readonly #limits: ServerLimits;
   readonly #earlyError: EarlyError;
@@ -201,7 +201,7 @@ export function resetConnection(response: ServerResponse, reason: Error): void {
   response.destroy(reason);
 }
 
-export function resetSocket(socket: Socket): void {
+function resetSocket(socket: Socket): void {
   try {
     socket.resetAndDestroy();
   } catch {
