@@ -20,7 +20,7 @@ import { formerPathsOf, withoutClaimedPaths } from "./former-paths.js";
 import { granularityRank, pathOf } from "./path.js";
 import { type SchemaMap, servedSchema } from "./served-schema.js";
 import { querySettingsOf } from "./query-settings.js";
-import type { ApiSettings } from "./settings.js";
+import type { ApiSettings } from "./meta-api/schema.js";
 import { hasResource, isPublished, type ModelTags, readTags } from "./tags.js";
 import { upstreamNodesOf } from "./upstream-nodes.js";
 

@@ -51,6 +51,11 @@ export interface Problem {
 /** A problem without its model. */
 export type Complaint = Omit<Problem, "model">;
 
+/** One complaint, as the list that a check returns. */
+export function complaint(path: string, message: string, hint: string): readonly Complaint[] {
+  return [{ path, message, hint }];
+}
+
 /** A problem that does not skip its model. */
 export interface Warning extends Problem {
   /** A key that nothing reads, probably misspelt: the setting that was meant is not in force. */

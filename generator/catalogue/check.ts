@@ -3,10 +3,13 @@ import { isObject, textsOf } from "../manifest/json.js";
 import type { Model } from "../manifest/model.js";
 import type { ModelColumn } from "../manifest/columns.js";
 import { formatValue } from "../manifest/strings.js";
-import type { Complaint, Problem, Warning } from "./catalogue.js";
+import { type Complaint, complaint, type Problem, type Warning } from "./catalogue.js";
 import { validateRules } from "./meta-api/rules.js";
 import {
+  type ApiSettings,
+  LEGACY,
   type MetaApi,
+  settingsOf,
   unknownKeys,
   unknownKeysOf,
   validateShape,
@@ -15,7 +18,6 @@ import {
 import { formerPathsProblems } from "./former-paths.js";
 import { pathOf, pathProblems } from "./path.js";
 import { querySettingsOf, querySettingsProblems } from "./query-settings.js";
-import { type ApiSettings, LEGACY, settingsOf } from "./settings.js";
 import { isMisspelledTier, type ModelTags, tierTags } from "./tags.js";
 
 interface CheckedModel {
@@ -92,7 +94,7 @@ function unknownSettings({ routewright }: Model): Omit<Warning, "model">[] {
 }
 
 /** `meta.routewright.synonyms` of the model and its columns (generator/docs/meta-routewright.md, Synonyms). */
-function synonymProblems({ routewright, columns }: Model): Complaint[] {
+function synonymProblems({ routewright, columns }: Model): readonly Complaint[] {
   const given = [
     { path: "$.meta.routewright.synonyms", value: routewright["synonyms"] },
     ...columns.map(({ name, synonyms }) => ({
@@ -111,7 +113,7 @@ function synonymProblems({ routewright, columns }: Model): Complaint[] {
 }
 
 /** A tag that is not a text could be a tier: the model is skipped, as it could be served to all callers. */
-function malformedTags({ malformedTags: malformed }: Model): Complaint[] {
+function malformedTags({ malformedTags: malformed }: Model): readonly Complaint[] {
   return malformed.map(({ path, value }) => ({
     path,
     message: `${formatValue(value)} is not ${path.endsWith("]") ? "a tag" : "a list of tags"}.`,
@@ -120,20 +122,18 @@ function malformedTags({ malformedTags: malformed }: Model): Complaint[] {
 }
 
 /** dbt writes the tags of a model twice: if only one of them is right, the tier is unknown. */
-function differingTiers({ tags, configTags }: Model): Complaint[] {
+function differingTiers({ tags, configTags }: Model): readonly Complaint[] {
   const [named, configured] = [tags, configTags].map((list) => tierTags(list).join(", ") || "no tier");
   if (configTags.length === 0 || named === configured) return [];
-  return [
-    {
-      path: "$.config.tags",
-      message: `The tags name ${named ?? ""}, config.tags name ${configured ?? ""}.`,
-      hint: "Build the manifest again: dbt writes the same tags to both.",
-    },
-  ];
+  return complaint(
+    "$.config.tags",
+    `The tags name ${named ?? ""}, config.tags name ${configured ?? ""}.`,
+    "Build the manifest again: dbt writes the same tags to both.",
+  );
 }
 
 /** Tags that are probably misspelled tiers: the model is skipped, as it could be served to all callers. */
-function nearTiers({ tags, configTags }: Model): Complaint[] {
+function nearTiers({ tags, configTags }: Model): readonly Complaint[] {
   return [...new Set([...tags, ...configTags])].filter(isMisspelledTier).map((tag) => ({
     path: "$.tags",
     message: `The tag ${formatValue(tag)} is not a tier, but looks like one.`,
@@ -141,7 +141,7 @@ function nearTiers({ tags, configTags }: Model): Complaint[] {
   }));
 }
 
-function severalTiers({ tags }: Model): Complaint[] {
+function severalTiers({ tags }: Model): readonly Complaint[] {
   const tiers = tierTags(tags);
   if (tiers.length < 2) return [];
   const message = `The tags name several tiers (${tiers.join(", ")}). The most restrictive counts: ${tiers.at(-1) ?? ""}.`;
@@ -149,18 +149,16 @@ function severalTiers({ tags }: Model): Complaint[] {
   return [{ path: "$.tags", message, hint }];
 }
 
-function ephemeral({ materialized }: Model): Complaint[] {
+function ephemeral({ materialized }: Model): readonly Complaint[] {
   if (materialized !== "ephemeral") return [];
-  return [
-    {
-      path: "$.config.materialized",
-      message: "An ephemeral model has no relation to serve.",
-      hint: "Materialize it as a view or a table, or remove its api: tag.",
-    },
-  ];
+  return complaint(
+    "$.config.materialized",
+    "An ephemeral model has no relation to serve.",
+    "Materialize it as a view or a table, or remove its api: tag.",
+  );
 }
 
-function withoutColumns({ columns }: Model): Complaint[] {
+function withoutColumns({ columns }: Model): readonly Complaint[] {
   if (columns.length > 0) return [];
   const message = "The model declares no columns: every column of its relation is served.";
   return [{ path: "$.columns", message, hint: "List the columns in the model's schema.yml." }];
@@ -171,7 +169,7 @@ export function timezoneOf(model: Model, column: ModelColumn): unknown {
   return column.timezone ?? model.routewright["timezone"] ?? "UTC";
 }
 
-function timezoneProblems(model: Model): Complaint[] {
+function timezoneProblems(model: Model): readonly Complaint[] {
   const named = [
     { path: "$.meta.routewright.timezone", timezone: model.routewright["timezone"] ?? "UTC" },
     ...model.columns.map(({ name, timezone = "UTC" }) => ({
@@ -188,16 +186,14 @@ function timezoneProblems(model: Model): Complaint[] {
     }));
 }
 
-function numbersProblems(model: Model): Complaint[] {
+function numbersProblems(model: Model): readonly Complaint[] {
   const { numbers = "number" } = model.routewright;
   if (numbers === "number" || numbers === "string") return [];
-  return [
-    {
-      path: "$.meta.routewright.numbers",
-      message: `${formatValue(numbers)} is not a form of numbers.`,
-      hint: "Write `string` for wide integers and decimals as JSON strings, or `number`, the default.",
-    },
-  ];
+  return complaint(
+    "$.meta.routewright.numbers",
+    `${formatValue(numbers)} is not a form of numbers.`,
+    "Write `string` for wide integers and decimals as JSON strings, or `number`, the default.",
+  );
 }
 
 /** Names known to be time zones: a lookup takes longer than the rest of a model. */
@@ -234,7 +230,7 @@ function problemOf(model: Model, { at, message, hint }: ValidationError): Compla
   return { path, message, hint };
 }
 
-function relationProblems(model: Model): Complaint[] {
+function relationProblems(model: Model): readonly Complaint[] {
   const names = [
     { path: "$.schema", name: model.schema },
     { path: "$.alias", name: model.alias },

@@ -9,10 +9,10 @@ import { isObject, objectOr, textsOf } from "../manifest/json.js";
 import type { Model } from "../manifest/model.js";
 import type { ModelColumn } from "../manifest/columns.js";
 import { formatValue } from "../manifest/strings.js";
-import type { Complaint } from "./catalogue.js";
+import { type Complaint, complaint } from "./catalogue.js";
 import { type ColumnType, parseColumnType } from "./column-types/column-type.js";
 import { noColumn } from "./meta-api/rules.js";
-import type { ApiSettings } from "./settings.js";
+import type { ApiSettings } from "./meta-api/schema.js";
 
 /** What `meta.routewright` lets callers ask for (generator/docs/meta-routewright.md, Queries). */
 export type QuerySettings = Pick<Endpoint, "cursor" | "fields" | "filters" | "rows">;
@@ -50,16 +50,10 @@ function fieldsProblems({ routewright, columns }: Model, settings: ApiSettings |
   const { fields = false } = routewright;
   const path = "$.meta.routewright.fields";
   if (typeof fields !== "boolean")
-    return [{ path, message: `${formatValue(fields)} is not a boolean.`, hint: "Write `fields: true`." }];
+    return complaint(path, `${formatValue(fields)} is not a boolean.`, "Write `fields: true`.");
   if (!fields) return [];
   if (columns.length === 0)
-    return [
-      {
-        path,
-        message: "The model declares no columns to choose from.",
-        hint: "List them in its schema.yml.",
-      },
-    ];
+    return complaint(path, "The model declares no columns to choose from.", "List them in its schema.yml.");
   if (settings?.parameters.some(({ name }) => name === "fields") !== true) return [];
   const message = "A parameter has the name `fields`, by which callers choose columns.";
   return [{ path, message, hint: "Rename the parameter." }];
@@ -80,7 +74,7 @@ function cursorProblems(model: Model, settings: ApiSettings | null): readonly Co
   const { cursor = false } = model.routewright;
   const path = CURSOR;
   if (typeof cursor !== "boolean")
-    return [{ path, message: `${formatValue(cursor)} is not a boolean.`, hint: "Write `cursor: true`." }];
+    return complaint(path, `${formatValue(cursor)} is not a boolean.`, "Write `cursor: true`.");
   if (!cursor || settings === null) return [];
   const taken = settings.parameters.find(({ name }) => name === "cursor");
   if (taken !== undefined) {
@@ -88,9 +82,7 @@ function cursorProblems(model: Model, settings: ApiSettings | null): readonly Co
     return [{ path, message, hint: "Rename the parameter." }];
   }
   if (settings.pagination === null)
-    return [
-      { path, message: "The endpoint has no pages.", hint: "Set `meta.api.pagination`, or remove `cursor`." },
-    ];
+    return complaint(path, "The endpoint has no pages.", "Set `meta.api.pagination`, or remove `cursor`.");
   return [...unprovenSort(model, settings), ...inexactSort(model, settings)];
 }
 
@@ -103,13 +95,11 @@ function unprovenSort(model: Model, { sort }: ApiSettings): readonly Complaint[]
     sorted.length === 1
       ? `Add a \`unique\` and a \`not_null\` test to ${formatValue(sorted[0])}`
       : `Add a \`dbt_utils.unique_combination_of_columns\` test on ${key}`;
-  return [
-    {
-      path: CURSOR,
-      message: `Nothing proves that the sort${of} is unique: rows that tie could be lost between pages.`,
-      hint: `${tests}, or such tests to other columns that identify a row. A test with \`where\`, \`warn\` or \`error_if\` proves nothing.`,
-    },
-  ];
+  return complaint(
+    CURSOR,
+    `Nothing proves that the sort${of} is unique: rows that tie could be lost between pages.`,
+    `${tests}, or such tests to other columns that identify a row. A test with \`where\`, \`warn\` or \`error_if\` proves nothing.`,
+  );
 }
 
 /** A cursor holds the values of the sort columns as texts. */
@@ -134,13 +124,11 @@ function rowsProblems({ routewright, columns }: Model): readonly Complaint[] {
   const path = "$.meta.routewright.rows";
   const { column, equals, ...others } = objectOr(rows);
   if (!isObject(rows) || typeof column !== "string" || equals !== "org" || Object.keys(others).length > 0)
-    return [
-      {
-        path,
-        message: `${formatValue(rows)} is not a column and what it equals.`,
-        hint: "Write `rows: {column: org_id, equals: org}`.",
-      },
-    ];
+    return complaint(
+      path,
+      `${formatValue(rows)} is not a column and what it equals.`,
+      "Write `rows: {column: org_id, equals: org}`.",
+    );
   return columns.some(({ name }) => name === column)
     ? []
     : [{ path: `${path}.column`, ...noColumn(column, namesIn(columns)) }];
@@ -165,7 +153,7 @@ function filterProblems({ routewright, columns }: Model, settings: ApiSettings |
     const path = `${FILTERS}[${String(i)}]`;
     return typeof name === "string"
       ? filterProblem(name, path, columns, isTaken)
-      : [{ path, message: `${formatValue(name)} is not the name of a column.`, hint: LIST_HINT }];
+      : complaint(path, `${formatValue(name)} is not the name of a column.`, LIST_HINT);
   });
 }
 

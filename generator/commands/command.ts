@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { Command, Option } from "commander";
 import { type ConfigFlags, readSettings, type Settings, type VariableCheck } from "../config.js";
 import { MISSING_BASE } from "../diff/revision.js";
-import { styled } from "../report/text.js";
+import { styled } from "../report/render-report.js";
 
 /** Exit codes of all commands. */
 export const EXIT = { ok: 0, findings: 1, error: 2 } as const;

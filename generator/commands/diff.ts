@@ -3,16 +3,16 @@ import { Option } from "commander";
 import { DEFAULTS } from "../config.js";
 import {
   ACCEPT_FILE,
-  type AcceptEntry,
   applyAcceptFile,
   FAIL_ON,
   type FailOn,
-  parseAcceptFile,
+  type ParsedAcceptFile,
+  readAcceptFile,
   shouldFail,
 } from "../diff/accepted-changes.js";
 import { compareCatalogues, type SeverityOverrides } from "../diff/compare-catalogues.js";
 import { type MissingBase, readRevision, type RevisionOptions } from "../diff/revision.js";
-import { projectInRepository, readSource, redactedLocation } from "../manifest/source.js";
+import { projectInRepository, redactedLocation } from "../manifest/source.js";
 import { diffReport } from "../report/diff-report.js";
 import { renderReport } from "../report/render-report.js";
 import { type Format, FORMATS } from "../report/report.js";
@@ -76,10 +76,11 @@ export function configure(command: CliCommand): void {
 /** `routewright diff`: the changes that consumers of the base see in the head. */
 export async function diff(options: DiffOptions): Promise<CommandResult> {
   const { failOn, today, minimumNoticeDays = DEFAULTS.minimumNoticeDays } = options;
+  const acceptFile = options.accept ?? ACCEPT_FILE;
   const [read, head, accept] = await Promise.all([
     readRevision(options.base, options),
     readRevision(options.head, options),
-    readAccept(options.accept),
+    readAccept(options.accept, acceptFile),
   ]);
   const isIgnored = !read.ok && read.isMissing && options.missingBase === "ignore" && head.ok;
   const base = isIgnored ? { ...head, warnings: [`${read.problem} Nothing was compared.`] } : read;
@@ -98,7 +99,7 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
   const names = {
     base: redactedLocation(options.base),
     head: redactedLocation(options.head),
-    acceptFile: accept.file,
+    acceptFile,
   };
   const project = projectInRepository(options.manifest ?? null);
   const report = { ...diffReport({ ...result, ...names, failed }), project };
@@ -109,22 +110,8 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
   };
 }
 
-interface AcceptFile {
-  readonly ok: true;
-  readonly file: string;
-  readonly entries: readonly AcceptEntry[];
-}
-
-async function readAccept(
-  named: string | undefined,
-): Promise<AcceptFile | { readonly ok: false; readonly problems: readonly string[] }> {
-  const file = named ?? ACCEPT_FILE;
-  if (!existsSync(file)) {
-    if (named === undefined) return { ok: true, file, entries: [] };
-    return { ok: false, problems: [`No accept file ${file}.`] };
-  }
-  const source = await readSource(file);
-  if (!source.ok) return { ok: false, problems: [source.problem] };
-  const reading = parseAcceptFile(source.text, file);
-  return reading.ok ? { ok: true, file, entries: reading.entries } : reading;
+/** The accept file that is named must exist. */
+async function readAccept(named: string | undefined, file: string): Promise<ParsedAcceptFile> {
+  if (named !== undefined && !existsSync(named)) return { ok: false, problems: [`No accept file ${named}.`] };
+  return readAcceptFile(file);
 }

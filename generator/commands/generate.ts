@@ -1,23 +1,18 @@
-import { readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
-import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
-import { readCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
-import type { SchemaMap } from "../catalogue/served-schema.js";
+import type { Settings } from "../config.js";
+import { readRevision } from "../diff/revision.js";
 import { readModels } from "../manifest/catalog.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { updateFolder } from "../output/folder.js";
-import { type FileSet, render } from "../render/render.js";
+import { render } from "../render/render.js";
 import { type GenerateReport, type MovedSchema, reportJson, reportText } from "../report/generate-report.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManifest } from "./command.js";
 
-export interface GenerateOptions {
+export interface GenerateOptions
+  extends Pick<Settings, "out" | "defaultTier">, Partial<Pick<Settings, "catalog" | "schemas">> {
   /** File or http(s) address of dbt's manifest.json. */
   readonly manifest: string;
-  /** Of dbt's catalog.json. */
-  readonly catalog?: string | undefined;
-  readonly out: string;
   /** Compare only: findings where the folder is not what the manifest renders to. */
   readonly check: boolean;
   /** A finding where a model is skipped with a problem or has an unknown key. */
@@ -25,8 +20,6 @@ export interface GenerateOptions {
   readonly json: boolean;
   /** Write a folder without endpoints although the present one has some. */
   readonly allowEmpty?: boolean;
-  readonly defaultTier: Tier;
-  readonly schemas?: SchemaMap;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
 }
@@ -57,7 +50,9 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   if (!reading.ok) return failure(reading.problem);
   const catalogue = catalogueOf(reading.manifest, options);
   const files = render(catalogue, options);
-  const before = catalogueIn(options.out, files);
+  // What cannot be read, the comparison with the folder reports.
+  const folder = await readRevision(options.out, { ...options, generated: options.out, cwd: process.cwd() });
+  const before = folder.ok ? folder.catalogue : null;
   const schemas = movedSchemas(before, catalogue);
   const update = updateFolder(files, options);
   if (!update.ok) return failure(...update.problems);
@@ -66,17 +61,6 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   const output = options.json ? reportJson(report) : reportText(report);
   const exit = hasFindings(options, report) ? EXIT.findings : EXIT.ok;
   return { exit, output, isStatus: !options.json };
-}
-
-const CATALOGUE_FILE = "catalogue.json";
-
-/** The catalogue of the folder; null where there is none, or the same. */
-function catalogueIn(out: string, files: FileSet): Catalogue | null {
-  const file = join(out, CATALOGUE_FILE);
-  const text = textOf(file);
-  if (text === null || text === files.get(CATALOGUE_FILE)) return null;
-  const reading = readCatalogue(text, file);
-  return reading.ok ? reading.catalogue : null;
 }
 
 /** Schemas of relations of the folder that the manifest has in others: the sign of another target. */
@@ -103,15 +87,6 @@ function lostVersions(before: Catalogue | null, head: Catalogue, { graph }: Mani
   return [
     `${count} no data version any more: the SQL of views calls macros, and this manifest is not compiled. Generate and check from manifests of the same command, \`dbt parse\` or \`dbt compile\`.`,
   ];
-}
-
-/** Null if the file cannot be read: the comparison with the folder reports that. */
-function textOf(file: string): string | null {
-  try {
-    return statSync(file).isFile() ? readFileSync(file, "utf8") : null;
-  } catch {
-    return null;
-  }
 }
 
 function hasFindings({ check, strict }: GenerateOptions, { catalogue, drift }: GenerateReport): boolean {

@@ -1,30 +1,24 @@
 import { Option } from "commander";
-import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
-import { DEFAULTS } from "../config.js";
+import { DEFAULTS, type Settings } from "../config.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { type MissingBase, readRevision } from "../diff/revision.js";
 import { FAIL_ON, type Finding, type LintFailOn, type RuleSeverities, shouldFail } from "../lint/finding.js";
 import { lint as lintManifest } from "../lint/linter.js";
 import { readModels } from "../manifest/catalog.js";
-import type { SchemaMap } from "../catalogue/served-schema.js";
 import type { Manifest } from "../manifest/manifest.js";
-import { projectInRepository } from "../manifest/source.js";
-import type { Failure } from "../manifest/source.js";
+import { type Failure, projectInRepository } from "../manifest/source.js";
 import { lintReport } from "../report/lint-report.js";
 import { renderReport } from "../report/render-report.js";
 import { type Format, FORMATS } from "../report/report.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManifest } from "./command.js";
 
-export interface LintOptions {
+export interface LintOptions
+  extends Pick<Settings, "defaultTier">, Partial<Pick<Settings, "catalog" | "schemas">> {
   /** File or http(s) address of dbt's manifest.json. */
   readonly manifest: string;
-  /** Of dbt's catalog.json. */
-  readonly catalog?: string | undefined;
   readonly format: Format;
   readonly failOn: LintFailOn;
-  readonly defaultTier: Tier;
-  readonly schemas?: SchemaMap;
   readonly severities?: RuleSeverities;
   /** `YYYY-MM-DD`: sunsets are judged by it. */
   readonly today: string;

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
-import { messageOf, type Tier } from "@routewright/runtime/model";
+import { messageOf } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
-import type { SchemaMap } from "../catalogue/served-schema.js";
+import type { Settings } from "../config.js";
 import { parseModels } from "../manifest/catalog.js";
 import { redactedLocation } from "../manifest/source.js";
 import { updateFolder } from "../output/folder.js";
@@ -10,15 +10,11 @@ import { reportText } from "../report/generate-report.js";
 import { PolledSource, startPolling } from "../watch/poll.js";
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, stopSignal, withManifest } from "./command.js";
 
-export interface WatchOptions {
+export interface WatchOptions
+  extends Pick<Settings, "out" | "defaultTier">, Partial<Pick<Settings, "catalog" | "schemas">> {
   /** File or http(s) address of the manifest. */
   readonly manifest: string;
-  /** File or http(s) address of dbt's catalog.json. */
-  readonly catalog?: string | undefined;
-  readonly out: string;
   readonly intervalSeconds: number;
-  readonly defaultTier: Tier;
-  readonly schemas?: SchemaMap;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
   /** Prints a message. */

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import {
   HINT,
   listOf,
@@ -11,6 +12,7 @@ import {
   type ValueOf,
 } from "../manifest/json-schema.js";
 import { parseJson } from "../manifest/manifest.js";
+import { readSource } from "../manifest/source.js";
 import { type Change, CHANGE_KINDS, SEVERITIES, type Severity } from "./change.js";
 
 /** The default accept file: it need not exist. */
@@ -51,6 +53,13 @@ export type ParsedAcceptFile =
   | { readonly ok: false; readonly problems: readonly string[] };
 
 const errorsIn = validatorOf("accept-file");
+
+/** Reads an accept file; one that does not exist accepts nothing. */
+export async function readAcceptFile(file: string): Promise<ParsedAcceptFile> {
+  if (!existsSync(file)) return { ok: true, entries: [] };
+  const source = await readSource(file);
+  return source.ok ? parseAcceptFile(source.text, file) : { ok: false, problems: [source.problem] };
+}
 
 /** Reads the text of an accept file and reports every problem. `location` is only for messages. */
 export function parseAcceptFile(content: string, location: string): ParsedAcceptFile {

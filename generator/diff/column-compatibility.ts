@@ -1,6 +1,7 @@
 import { type ColumnType, isWideNumber, jsonSchemaOf } from "../catalogue/column-types/column-type.js";
 import { textFormOf } from "../catalogue/column-types/type-facts.js";
 import type {
+  AnyType,
   DecimalType,
   IntegerType,
   RecordType,
@@ -104,10 +105,8 @@ function isPadding(...forms: readonly { readonly family: string }[]): boolean {
   return forms.every(({ family }) => family.endsWith("padded text"));
 }
 
-type Definite = Exclude<ColumnType, { kind: "json" | "unknown" }>;
-
-function isAnyJson(type: ColumnType): type is Exclude<ColumnType, Definite> {
-  return type.kind === "json" || type.kind === "unknown";
+function isAnyJson(type: ColumnType): type is AnyType {
+  return !("nullable" in type);
 }
 
 function worst(outcomes: readonly TypeChange[]): TypeChange {
@@ -152,7 +151,7 @@ interface Digits {
 }
 
 /** Dates and members of an enumeration are strings in JSON: text without a format holds them all, written in its own way. */
-function compareStrings(base: StringType, head: Definite): TypeChange {
+function compareStrings(base: StringType, head: Exclude<ColumnType, AnyType>): TypeChange {
   if (head.kind === "enum" || head.kind === "date" || head.kind === "dateTime") {
     if (base.format !== undefined || base.maxLength !== undefined) return "retyped";
     return head.kind === "enum" ? "narrowed" : "text-changed";

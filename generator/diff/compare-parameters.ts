@@ -59,8 +59,10 @@ function compareParameter(base: Parameter, head: Parameter): readonly Difference
   return [
     ...differences,
     ...compareCase(base, head),
-    ...compareMaxItems(base, head),
-    ...compareMaxLength(base, head),
+    ...(base.type === "string_list" && head.type === "string_list"
+      ? compareMaximum("max-items", maximum(base.maxItems), maximum(head.maxItems), subject)
+      : []),
+    ...compareMaximum("max-length", maxLengthOf(base), maxLengthOf(head), subject),
   ];
 }
 
@@ -76,20 +78,13 @@ function compareCase(base: Parameter, head: Parameter): readonly Difference[] {
 
 const AS_GIVEN = "as given";
 
-/** The default of `max_items` and `max_length`. */
-const DEFAULT_MAXIMUM = 1_000;
-
-function compareMaxItems(base: Parameter, head: Parameter): readonly Difference[] {
-  if (base.type !== "string_list" || head.type !== "string_list") return [];
-  const [before, after] = [base.maxItems ?? DEFAULT_MAXIMUM, head.maxItems ?? DEFAULT_MAXIMUM];
-  return compareMaximum("max-items", before, after, { subject: base.name });
+/** `max_items` or `max_length`, with its default. */
+function maximum(declared = 1_000): number {
+  return declared;
 }
 
-function compareMaxLength(base: Parameter, head: Parameter): readonly Difference[] {
-  const [before, after] = [base, head].map(
-    (one) => ("maxLength" in one && one.maxLength) || DEFAULT_MAXIMUM,
-  ) as [number, number];
-  return compareMaximum("max-length", before, after, { subject: base.name });
+function maxLengthOf(parameter: Parameter): number {
+  return maximum("maxLength" in parameter ? parameter.maxLength : undefined);
 }
 
 type Maximum = "max-items" | "max-length" | "default-limit" | "max-limit";
@@ -98,11 +93,11 @@ export function compareMaximum(
   what: Maximum,
   before: number,
   after: number,
-  of: Pick<Difference, "subject"> = {},
+  subject?: string,
 ): readonly Difference[] {
   if (before === after) return [];
   const kind = `${what}-${after < before ? "lowered" : "raised"}` as const;
-  return [{ kind, ...of, before: String(before), after: String(after) }];
+  return [{ kind, subject, before: String(before), after: String(after) }];
 }
 
 /** Values that a filter accepted and now rejects: its column's type decides, and an `accepted_values` test. */

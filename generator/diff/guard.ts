@@ -1,10 +1,9 @@
 import { servedPaths } from "@routewright/runtime/model";
-import { existsSync, readFileSync } from "node:fs";
 import type { HeldBackEndpoint } from "@routewright/runtime/server";
 import { inDocumentedOrder } from "../catalogue/build.js";
 import { contentKey, readCatalogueIn } from "../catalogue/catalogue-file.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, parseAcceptFile } from "./accepted-changes.js";
+import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, readAcceptFile } from "./accepted-changes.js";
 import { type Change, KINDS } from "./change.js";
 import { compareCatalogues, matchEndpoints, type SeverityOverrides } from "./compare-catalogues.js";
 
@@ -40,12 +39,12 @@ export class Guard {
    *
    * @throws when the generated folder or the accept file cannot be read: nothing is let through then
    */
-  check(head: Catalogue, hash: string, inService: string | null): Guarded {
+  async check(head: Catalogue, hash: string, inService: string | null): Promise<Guarded> {
     const reviewed = readReviewed(this.#options.generated);
     const base = (inService === null ? undefined : this.#passed.get(inService)) ?? reviewed;
     const guarded = holdBack(base, head, reviewed, {
       ...this.#options,
-      accepted: readAccepted(this.#options.accept ?? ACCEPT_FILE),
+      accepted: await readAccepted(this.#options.accept ?? ACCEPT_FILE),
       today: new Date().toISOString().slice(0, 10),
     });
     this.#passed = new Map([
@@ -67,9 +66,8 @@ function readReviewed(generated: string): Catalogue {
   return reading.catalogue;
 }
 
-function readAccepted(file: string): readonly AcceptEntry[] {
-  if (!existsSync(file)) return [];
-  const reading = parseAcceptFile(readFileSync(file, "utf8"), file);
+async function readAccepted(file: string): Promise<readonly AcceptEntry[]> {
+  const reading = await readAcceptFile(file);
   if (!reading.ok) throw new Error(reading.problems.join(" "));
   return reading.entries;
 }

@@ -2,7 +2,7 @@ import type { Tier } from "@routewright/runtime/model";
 import type { CatalogueEntry, Warning } from "../catalogue/catalogue.js";
 import type { SchemaMap } from "../catalogue/served-schema.js";
 import type { Model } from "../manifest/model.js";
-import { byText, type Sentence } from "../manifest/strings.js";
+import { byText, plain, type Sentence } from "../manifest/strings.js";
 import type { Ancestor, Node, Project } from "./project.js";
 /** Severities of findings, most serious first. */
 export const SEVERITIES = ["error", "warning"] as const;
@@ -136,6 +136,19 @@ export interface Finding {
 
 /** A violation of a rule: a finding without its rule and model. */
 export type Violation = Pick<Finding, "path" | "message" | "hint">;
+
+/** One violation, as the list that a check returns. */
+export function violation(
+  path: string,
+  message: Sentence | string,
+  hint: Sentence | string,
+): readonly Violation[] {
+  return [{ path, message: sentenceOf(message), hint: sentenceOf(hint) }];
+}
+
+function sentenceOf(text: Sentence | string): Sentence {
+  return typeof text === "string" ? plain(text) : text;
+}
 
 /** An endpoint with its model and everything upstream. */
 export interface LintedEndpoint {

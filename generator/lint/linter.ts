@@ -108,7 +108,7 @@ function lintModel(
   const report = (rule: RuleId, violation: Violation): Finding[] =>
     findingOf(rule, violation, subject, run.context);
   const violations =
-    entry === null ? unpublishedViolations(model, run) : violationsIn({ model, entry, node }, run);
+    entry === null ? unpublishedViolations(model, run) : violationsIn(model, entry, node, run);
   const found = violations.flatMap(([rule, violation]) => report(rule, violation));
   const { valid, invalid } = suppressionsOf(node);
   const reasons = new Map<RuleId, string>(valid.map(({ rule, reason }) => [rule, reason]));
@@ -124,12 +124,6 @@ function lintModel(
   };
 }
 
-interface Published {
-  readonly model: Model;
-  readonly entry: CatalogueEntry;
-  readonly node: Node;
-}
-
 type RuleViolation = readonly [CheckId, Violation];
 
 /** The one rule about models without an endpoint. */
@@ -138,13 +132,16 @@ function unpublishedViolations(model: Model, { active }: Run): readonly RuleViol
   return active.includes(rule) ? forgottenTags(model).map((violation) => [rule, violation]) : [];
 }
 
-function violationsIn({ model, entry, node }: Published, run: Run): readonly RuleViolation[] {
-  const ancestors = ancestorsOf(node, run.context.project);
-  const apiPath = model.api?.path ?? "$.meta.api";
-  const warnings = run.warnings.filter((warning) => warning.model === model.uniqueId);
-  const { schemas } = run;
-  const { provenKeys } = model;
-  const linted: LintedEndpoint = { entry, node, ancestors, apiPath, warnings, provenKeys, schemas };
+function violationsIn(model: Model, entry: CatalogueEntry, node: Node, run: Run): readonly RuleViolation[] {
+  const linted: LintedEndpoint = {
+    entry,
+    node,
+    ancestors: ancestorsOf(node, run.context.project),
+    apiPath: model.api?.path ?? "$.meta.api",
+    warnings: run.warnings.filter((warning) => warning.model === model.uniqueId),
+    provenKeys: model.provenKeys,
+    schemas: run.schemas,
+  };
   return run.active.flatMap((rule) =>
     CHECK_CODE[rule](linted, run.context).map((violation) => [rule, violation] as const),
   );

@@ -28,13 +28,13 @@ export interface ColumnTests {
 /** The columns in the order of `schema.yml`. */
 export function columnsOf(
   node: JsonObject,
-  testsOf: (column: string) => ColumnTests | undefined,
+  testsByColumn: ReadonlyMap<string, ColumnTests>,
 ): readonly ModelColumn[] {
   const isEnforced = enforcesConstraints(node);
   const ofModel = isEnforced ? objectsOf(node["constraints"]) : NO_CONSTRAINTS;
   const columns = columnEntries(node).map(([key, column]): ModelColumn => {
     const name = textOr(column["name"], "") || key;
-    const tests = testsOf(name);
+    const tests = testsByColumn.get(name);
     const own = isEnforced ? objectsOf(column["constraints"]) : NO_CONSTRAINTS;
     const constraints = [...own, ...ofModel.filter(({ columns }) => textsOf(columns).includes(name))];
     return {
@@ -70,11 +70,6 @@ function isContracted({ config, contract }: JsonObject): boolean {
 
 function forbidsNull({ type }: JsonObject): boolean {
   return type === "not_null" || type === "primary_key";
-}
-
-/** The model that `ref('model')`, `ref('package', 'model')` or `ref('model', v=1)` names. */
-export function refOf(text: string): string | null {
-  return /\bref\((?:[^()]*,)?\s*['"]([^'"]+)['"]\s*(?:,\s*v(?:ersion)?\s*=[^()]*)?\)/.exec(text)?.[1] ?? null;
 }
 
 export function firstOfEachName(columns: readonly ModelColumn[]): readonly ModelColumn[] {

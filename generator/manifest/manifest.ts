@@ -1,11 +1,11 @@
 import { type Graph, graphOf } from "./graph.js";
 import { isObject, type JsonObject, objectOr, textOr, textsOf } from "./json.js";
 import { fileOf, type Model, modelOf } from "./model.js";
-import { type ColumnTests, type ModelColumn } from "./columns.js";
+import type { ModelColumn } from "./columns.js";
 import { isPrivate, privateColumnsOf } from "./node-meta.js";
 import { fail, type Failure, readSource } from "./source.js";
 import { byText, visible } from "./strings.js";
-import { isBindingTest, provenKeysOf, testedKeysOf, testedModel } from "./tests.js";
+import { testsByNode } from "./tests.js";
 
 /** Supported versions of dbt's manifest schema. */
 const KNOWN_VERSIONS = { first: 4, last: 12 };
@@ -59,17 +59,11 @@ function manifestOfJson(value: unknown, location: string): ManifestReading {
   const schema = textOr(objectOr(metadata)["dbt_schema_version"], "");
   const version = /\/manifest\/(?:v(\d+)|[\w.-]+)(?:\.json)?$/.exec(schema);
   if (!version || !isObject(nodes)) return fail(`${location} is not a dbt manifest: ${notManifest(schema)}`);
-  const tests = columnTests(nodes);
-  const testsOf = (model: string, column: string) => tests.get(`${model}\n${column}`);
+  const tests = testsByNode(nodes);
   const adapter = textOr(objectOr(metadata)["adapter_type"], "");
-  const keys = testedKeysOf(nodes);
   const models = Object.entries(nodes)
     .filter(([, node]) => isObject(node) && node["resource_type"] === "model")
-    .map(([id, node]): Model => {
-      const model = modelOf(id, node as JsonObject, testsOf);
-      const project = { adapter, testedKeys: keys.get(id) ?? [] };
-      return { ...model, provenKeys: provenKeysOf(node as JsonObject, model.columns, project) };
-    })
+    .map(([id, node]) => modelOf(id, node as JsonObject, { adapter, tests: tests.get(id) ?? [] }))
     .sort((a, b) => byText(a.uniqueId, b.uniqueId));
   const warnings = versionWarnings(version[1], schema);
   const others = otherNodes(nodes, objectOr(sources), objectOr(disabled));
@@ -79,7 +73,7 @@ function manifestOfJson(value: unknown, location: string): ManifestReading {
       models,
       others,
       graph: graphOf({ ...nodes, ...objectOr(sources) }, adapter),
-      tests: testsByNode(nodes),
+      tests: new Map([...tests].map(([id, all]) => [id, all.map((test) => test.id)])),
       warehouseColumns: new Map(),
       adapter: adapter || null,
       warnings,
@@ -148,46 +142,3 @@ function otherNode(uniqueId: string, node: JsonObject): OtherNode {
     relation: [textOr(node["schema"], ""), name],
   };
 }
-
-function testsByNode(nodes: JsonObject): ReadonlyMap<string, readonly string[]> {
-  const tests = new Map<string, string[]>();
-  for (const [id, value] of Object.entries(nodes)) {
-    const node = objectOr(value);
-    if (node["resource_type"] !== "test") continue;
-    const tested = testedModel(node);
-    const known = tests.get(tested);
-    if (known === undefined) tests.set(tested, [id]);
-    else known.push(id);
-  }
-  for (const list of tests.values()) list.sort(byText);
-  return tests;
-}
-
-/** What the binding tests (`isBindingTest`) guarantee, by `<model>\n<column>`. */
-function columnTests(nodes: JsonObject): ReadonlyMap<string, ColumnTests> {
-  const found = new Map<string, ColumnTests>();
-  // In one order, whatever the order of the file: it is that of accepted values.
-  for (const [, value] of Object.entries(nodes).sort(([a], [b]) => byText(a, b))) {
-    const node = objectOr(value);
-    if (node["resource_type"] !== "test") continue;
-    const { name, kwargs } = objectOr(node["test_metadata"]);
-    const guarantee = GUARANTEES[textOr(name, "")];
-    if (guarantee === undefined || !isBindingTest(node, textOr(name, ""))) continue;
-    const key = `${testedModel(node)}\n${textOr(node["column_name"], "")}`;
-    const known = found.get(key) ?? { notNull: false, acceptedValues: null };
-    found.set(key, { ...known, ...guarantee(objectOr(kwargs), known) });
-  }
-  return found;
-}
-
-type ReadGuarantee = (kwargs: JsonObject, known: ColumnTests) => Partial<ColumnTests>;
-
-/** By the name of the test. */
-const GUARANTEES: Readonly<Record<string, ReadGuarantee | undefined>> = {
-  not_null: () => ({ notNull: true }),
-  accepted_values: ({ values }, { acceptedValues: known }) => {
-    if (!Array.isArray(values)) return {};
-    const accepted = values.map(String);
-    return { acceptedValues: known === null ? accepted : known.filter((value) => accepted.includes(value)) };
-  },
-};

@@ -1,6 +1,7 @@
-import { type ColumnTests, columnsOf, type ModelColumn } from "./columns.js";
+import { columnsOf, type ModelColumn } from "./columns.js";
 import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
 import { apiOf, isPrivate, routewrightOf } from "./node-meta.js";
+import { columnTestsOf, type ModelContext, provenKeysOf } from "./tests.js";
 
 /** The parts of a dbt model that its endpoint is made from. */
 export interface Model {
@@ -39,16 +40,13 @@ export function fileOf(node: JsonObject): string {
   return textOr(node["original_file_path"], textOr(node["path"], "")).replaceAll("\\", "/");
 }
 
-/** Reads a model's node; `testsOf` finds the tests of its columns. */
-export function modelOf(
-  uniqueId: string,
-  node: JsonObject,
-  testsOf: (model: string, column: string) => ColumnTests | undefined,
-): Omit<Model, "provenKeys"> {
+/** Reads a model's node. */
+export function modelOf(uniqueId: string, node: JsonObject, context: ModelContext): Model {
   const config = objectOr(node["config"]);
   const name = textOr(node["name"], "");
   const tags = textsOf(node["tags"]);
   const configTags = tagList(config["tags"]);
+  const columns = columnsOf(node, columnTestsOf(context.tests));
   return {
     uniqueId,
     name,
@@ -64,7 +62,8 @@ export function modelOf(
     alias: textOr(node["alias"], "") || name,
     deprecationDate: timestampOf(node["deprecation_date"]),
     successor: successorOf(uniqueId, node),
-    columns: columnsOf(node, (column) => testsOf(uniqueId, column)),
+    columns,
+    provenKeys: provenKeysOf(node, columns, context),
     isPrivate: isPrivate(node),
     materialized: textOr(config["materialized"], "") || "view",
     routewright: routewrightOf(node),

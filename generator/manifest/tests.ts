@@ -1,23 +1,58 @@
-import { enforcesConstraints, type ModelColumn, refOf } from "./columns.js";
+import { type ColumnTests, enforcesConstraints, type ModelColumn } from "./columns.js";
 import { type JsonObject, objectOr, objectsOf, textOr, textsOf } from "./json.js";
 import { byText } from "./strings.js";
 
-/** Columns that a test of the project finds unique together, by the tested node's `unique_id`. */
-export function testedKeysOf(nodes: JsonObject): ReadonlyMap<string, readonly (readonly string[])[]> {
-  const keys = new Map<string, (readonly string[])[]>();
-  const inOrder = Object.entries(nodes).sort(([a], [b]) => byText(a, b));
-  for (const [, value] of inOrder) {
-    const node = objectOr(value);
-    const key = testedKeyOf(node);
-    if (key.length > 0) keys.set(testedModel(node), [...(keys.get(testedModel(node)) ?? []), key]);
-  }
-  return keys;
+/** A test of the project. */
+export interface NodeTest {
+  readonly id: string;
+  readonly json: JsonObject;
 }
 
-function testedKeyOf(node: JsonObject): readonly string[] {
-  if (isBindingTest(node, "unique")) return textsOf([node["column_name"]]);
-  if (!isBindingTest(node, "unique_combination_of_columns")) return [];
-  const { kwargs } = objectOr(node["test_metadata"]);
+/** The tests by the `unique_id` of the tested node: in one order, whatever that of the file. */
+export function testsByNode(nodes: JsonObject): ReadonlyMap<string, readonly NodeTest[]> {
+  const tests = new Map<string, NodeTest[]>();
+  for (const [id, value] of Object.entries(nodes).sort(([a], [b]) => byText(a, b))) {
+    const json = objectOr(value);
+    if (json["resource_type"] !== "test") continue;
+    const tested = testedModel(json);
+    const known = tests.get(tested);
+    if (known === undefined) tests.set(tested, [{ id, json }]);
+    else known.push({ id, json });
+  }
+  return tests;
+}
+
+/** What the binding tests (`isBindingTest`) of a node guarantee, by column. */
+export function columnTestsOf(tests: readonly NodeTest[]): ReadonlyMap<string, ColumnTests> {
+  const found = new Map<string, ColumnTests>();
+  for (const { json } of tests) {
+    const { name, kwargs } = objectOr(json["test_metadata"]);
+    const guarantee = GUARANTEES[textOr(name, "")];
+    if (guarantee === undefined || !isBindingTest(json, textOr(name, ""))) continue;
+    const column = textOr(json["column_name"], "");
+    const known = found.get(column) ?? { notNull: false, acceptedValues: null };
+    found.set(column, { ...known, ...guarantee(objectOr(kwargs), known) });
+  }
+  return found;
+}
+
+type ReadGuarantee = (kwargs: JsonObject, known: ColumnTests) => Partial<ColumnTests>;
+
+/** By the name of the test. */
+const GUARANTEES: Readonly<Record<string, ReadGuarantee | undefined>> = {
+  not_null: () => ({ notNull: true }),
+  accepted_values: ({ values }, { acceptedValues: known }) => {
+    if (!Array.isArray(values)) return {};
+    const accepted = values.map(String);
+    return { acceptedValues: known === null ? accepted : known.filter((value) => accepted.includes(value)) };
+  },
+};
+
+/** The columns that a test finds unique together; none for another test. */
+function testedKeyOf({ json }: NodeTest): readonly string[] {
+  if (isBindingTest(json, "unique")) return textsOf([json["column_name"]]);
+  if (!isBindingTest(json, "unique_combination_of_columns")) return [];
+  const { kwargs } = objectOr(json["test_metadata"]);
   return textsOf(objectOr(kwargs)["combination_of_columns"]);
 }
 
@@ -28,7 +63,7 @@ const FAILS_AT_FIRST_ROW = /^\s*(?:(?:!=|<>|>)\s*0|>=\s*1)\s*$/;
  * Whether a node is a test of this name that holds for all rows: a test that reads some rows only, only warns, or
  * tolerates failures (`error_if`) guarantees nothing.
  */
-export function isBindingTest(node: JsonObject, name: string): boolean {
+function isBindingTest(node: JsonObject, name: string): boolean {
   const { where = null, severity, error_if, fail_calc } = objectOr(node["config"]);
   return (
     node["resource_type"] === "test" &&
@@ -44,7 +79,7 @@ export function isBindingTest(node: JsonObject, name: string): boolean {
  * The node that a test is of. Older versions have no `attached_node`: there it is the one that the test's `model` names; a
  * `relationships` test depends on the referenced node too, in any order.
  */
-export function testedModel(test: JsonObject): string {
+function testedModel(test: JsonObject): string {
   const attached = textOr(test["attached_node"], "");
   if (attached !== "") return attached;
   const nodes = textsOf(objectOr(test["depends_on"])["nodes"]);
@@ -57,11 +92,16 @@ export function testedModel(test: JsonObject): string {
   return nodes.find(isTested) ?? nodes[0] ?? "";
 }
 
-/** What a model's keys depend on besides its own node. */
-interface ModelContext {
+/** The model that `ref('model')`, `ref('package', 'model')` or `ref('model', v=1)` names. */
+function refOf(text: string): string | null {
+  return /\bref\((?:[^()]*,)?\s*['"]([^'"]+)['"]\s*(?:,\s*v(?:ersion)?\s*=[^()]*)?\)/.exec(text)?.[1] ?? null;
+}
+
+/** What a model depends on besides its own node. */
+export interface ModelContext {
   readonly adapter: string;
-  /** Columns that binding tests find unique together. */
-  readonly testedKeys: readonly (readonly string[])[];
+  /** The tests of the model. */
+  readonly tests: readonly NodeTest[];
 }
 
 /**
@@ -71,7 +111,7 @@ interface ModelContext {
 export function provenKeysOf(
   node: JsonObject,
   columns: readonly ModelColumn[],
-  { adapter, testedKeys }: ModelContext,
+  { adapter, tests }: ModelContext,
 ): readonly (readonly string[])[] {
   const isClickhouse = adapter === "clickhouse";
   const constraints = isClickhouse || !enforcesConstraints(node) ? [] : constraintKeys(node);
@@ -81,7 +121,8 @@ export function provenKeysOf(
   };
   const isProven = (key: readonly string[]): boolean => key.length > 0 && key.every(isNeverNull);
   // The test of a combination groups nulls as it does values.
-  return [...testedKeys.filter((key) => key.length > 1 || isProven(key)), ...constraints.filter(isProven)];
+  const tested = tests.map(testedKeyOf).filter((key) => key.length > 1 || isProven(key));
+  return [...tested, ...constraints.filter(isProven)];
 }
 
 function constraintKeys(node: JsonObject): readonly (readonly string[])[] {

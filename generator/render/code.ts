@@ -1,4 +1,5 @@
-import { HIDDEN, visible } from "../manifest/strings.js";
+import { memberName } from "../catalogue/column-types/column-type.js";
+import { HIDDEN, visibleJson } from "../manifest/strings.js";
 
 /** Longest line of generated code, in characters. */
 const WIDTH = 110;
@@ -17,7 +18,7 @@ export type Literal = string | number | boolean | null | readonly Literal[] | Pr
 
 /** Writes a value as TypeScript: on one line if it fits after `column` characters, else one item per line. */
 export function literal(value: Literal, indent = 0, column = 0): string {
-  if (typeof value === "string") return stringLiteral(value);
+  if (typeof value === "string") return visibleJson(value);
   if (value === null || typeof value !== "object") return String(value);
   const flat = onOneLine(value);
   if (flat.length + column + 1 <= WIDTH) return flat;
@@ -45,19 +46,9 @@ function literalsOf(
   });
 }
 
-/** A string literal: JSON's escapes, and `\u` for characters that a reviewer cannot see. */
-export function stringLiteral(text: string): string {
-  return visible(JSON.stringify(text));
-}
-
 /** The key of an object literal. `__proto__: …` would set the prototype; a computed key defines a property. */
 function propertyKey(name: string): string {
   return name === "__proto__" ? '["__proto__"]' : memberName(name);
-}
-
-/** The name of an interface member. */
-export function memberName(name: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : stringLiteral(name);
 }
 
 /**

@@ -1,9 +1,8 @@
-import { byText } from "../manifest/strings.js";
+import { byText, visibleJson } from "../manifest/strings.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { catalogueText } from "../catalogue/catalogue-file.js";
 import { lineageText } from "../catalogue/lineage.js";
 import { type OpenApiOptions, openApiText } from "./openapi/document.js";
-import { stringLiteral } from "./code.js";
 import { routeModule } from "./route-module.js";
 
 /** Generated files: path within the folder (with `/`) → text. */
@@ -34,7 +33,7 @@ function indexModule(entries: readonly CatalogueEntry[]): string {
     return `${header}import type { EndpointModule } from "@routewright/runtime";\n\n${LIST_COMMENT}export const endpoints: readonly EndpointModule[] = [];\n`;
   const imports = entries.map((entry) => {
     const file = `./${routeFile(entry).replace(/\.ts$/, ".js")}`;
-    return `import * as ${moduleIdentifier(entry)} from ${stringLiteral(file)};\n`;
+    return `import * as ${moduleIdentifier(entry)} from ${visibleJson(file)};\n`;
   });
   const names = entries.map((entry) => `  ${moduleIdentifier(entry)},\n`);
   return `${header}${imports.join("")}\n${LIST_COMMENT}export const endpoints = [\n${names.join("")}];\n`;

@@ -16,19 +16,13 @@ import {
   asString,
   type ColumnType,
   isWide,
+  memberName,
   parseColumnType,
   typeScriptOf,
   withAcceptedValues,
 } from "../catalogue/column-types/column-type.js";
-import {
-  docText,
-  lineComment,
-  literal,
-  type Literal,
-  memberName,
-  Properties,
-  stringLiteral,
-} from "./code.js";
+import { visibleJson } from "../manifest/strings.js";
+import { docText, lineComment, literal, type Literal, Properties } from "./code.js";
 
 type Member = OptionalKind<PropertySignatureStructure>;
 
@@ -177,7 +171,7 @@ const TEXT: ColumnType = { kind: "string", nullable: false };
 
 function fieldsMembers({ fields, columns }: Endpoint): Member[] {
   if (!fields) return [];
-  const type = `readonly (${columns.map(({ name }) => stringLiteral(name)).join(" | ")})[]`;
+  const type = `readonly (${columns.map(({ name }) => visibleJson(name)).join(" | ")})[]`;
   return [optional("fields", type, "Columns of a row, in their order. Default: all.")];
 }
 
@@ -202,7 +196,7 @@ function sortMembers({ sortableFields }: Endpoint): Member[] {
   return [
     optional(
       "sort_by",
-      sortableFields.map(stringLiteral).join(" | "),
+      sortableFields.map(visibleJson).join(" | "),
       "Column to sort by, before the fixed order.",
     ),
     optional("sort_direction", '"ASC" | "DESC"', "Direction of `sort_by`. Default ASC."),

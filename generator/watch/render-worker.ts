@@ -61,7 +61,7 @@ class RenderJob {
     const published = catalogueOf(reading.manifest, { defaultTier, ...(schemas && { schemas }) });
     const { catalogue, heldBack } =
       this.#guard && published.entries.length > 0
-        ? this.#guard.check(published, hash, active?.hash ?? null)
+        ? await this.#guard.check(published, hash, active?.hash ?? null)
         : { catalogue: published, heldBack: [] };
     const files = render(catalogue, { title });
     const routes = new Map([...files].filter(([file]) => file.startsWith("routes/")));

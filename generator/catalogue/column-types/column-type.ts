@@ -5,7 +5,7 @@ import { isWideNumber } from "./typescript.js";
 import { BOTH, CLICKHOUSE, CLICKHOUSE_EXACT_CASE, POSTGRES, type TypeConstructor } from "./type-names.js";
 export { type ColumnType, type JsonSchema, jsonSchemaOf, nullable } from "./json-type.js";
 export { isZoneless } from "./type-facts.js";
-export { isWide, isWideNumber, typeScriptOf } from "./typescript.js";
+export { isWide, isWideNumber, memberName, typeScriptOf } from "./typescript.js";
 
 /** Longest type text: enough for an Enum16 with thousands of members. */
 export const MAX_TYPE_TEXT = 65_536;

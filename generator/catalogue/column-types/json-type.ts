@@ -8,15 +8,12 @@ export type ColumnType =
   | FloatType
   | StringType
   | EnumType
-  | BooleanType
-  | DateType
-  | DateTimeType
+  | PlainType
   | ArrayType
   | MapType
   | TupleType
   | RecordType
-  | JsonType
-  | UnknownType;
+  | AnyType;
 
 interface MaybeNull {
   readonly nullable: boolean;
@@ -54,18 +51,9 @@ export interface EnumType extends MaybeNull {
   readonly values: readonly string[];
 }
 
-interface BooleanType extends MaybeNull {
-  readonly kind: "boolean";
-}
-
-/** `YYYY-MM-DD`. */
-interface DateType extends MaybeNull {
-  readonly kind: "date";
-}
-
-/** RFC 3339 in UTC with `Z`. */
-interface DateTimeType extends MaybeNull {
-  readonly kind: "dateTime";
+/** Dates as `YYYY-MM-DD`, date-times in RFC 3339 in UTC with `Z`. */
+interface PlainType extends MaybeNull {
+  readonly kind: "boolean" | "date" | "dateTime";
 }
 
 interface ArrayType extends MaybeNull {
@@ -96,27 +84,16 @@ export interface Field {
   readonly type: ColumnType;
 }
 
-/** Any JSON value: the declared type is JSON. */
-interface JsonType {
-  readonly kind: "json";
+/** Any JSON value: the declared type is JSON; or no type is declared, or an unsupported one. */
+export interface AnyType {
+  readonly kind: "json" | "unknown";
 }
 
-/** No declared type, or an unsupported one. */
-interface UnknownType {
-  readonly kind: "unknown";
-}
-
-export const UNKNOWN: UnknownType = { kind: "unknown" };
+export const UNKNOWN: AnyType = { kind: "unknown" };
 
 /** The same type with null allowed. */
 export function nullable(type: ColumnType): ColumnType {
-  switch (type.kind) {
-    case "json":
-    case "unknown":
-      return type;
-    default:
-      return { ...type, nullable: true };
-  }
+  return "nullable" in type ? { ...type, nullable: true } : type;
 }
 
 /** The part of JSON Schema 2020-12 (OpenAPI 3.1) that describes a column; `{}` accepts any value. */
@@ -135,7 +112,7 @@ export interface JsonSchema {
   readonly additionalProperties?: JsonSchema;
 }
 
-type Structure = ArrayType | MapType | TupleType | RecordType | JsonType | UnknownType;
+type Structure = ArrayType | MapType | TupleType | RecordType | AnyType;
 type TypeName = "integer" | "number" | "string" | "boolean" | "array" | "object";
 
 /** Schema of a column's values in a JSON row. Keys come in a fixed order, `type` first. */

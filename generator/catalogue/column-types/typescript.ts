@@ -1,4 +1,4 @@
-import { visible } from "../../manifest/strings.js";
+import { visibleJson } from "../../manifest/strings.js";
 import type { ColumnType, EnumType, RecordType } from "./json-type.js";
 
 /**
@@ -44,7 +44,7 @@ const MAX_UNION_TEXT = 100;
 
 function enumOf({ values }: EnumType): string {
   if (values.length > MAX_MEMBERS) return "string";
-  const union = values.map(literal).join(" | ");
+  const union = values.map(visibleJson).join(" | ");
   return union.length > MAX_UNION_TEXT ? "string" : union;
 }
 
@@ -59,17 +59,13 @@ function isUnion(type: ColumnType, text: string): boolean {
 }
 
 function recordOf({ fields }: RecordType): string {
-  const members = fields.map(
-    ({ name, type }) => `${IDENTIFIER.test(name) ? name : literal(name)}: ${typeScriptOf(type)}`,
-  );
+  const members = fields.map(({ name, type }) => `${memberName(name)}: ${typeScriptOf(type)}`);
   return `{ ${members.join("; ")} }`;
 }
 
-const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/u;
-
-/** JSON's escapes, and `\u` for invisible characters. */
-function literal(text: string): string {
-  return visible(JSON.stringify(text));
+/** The name of a member of an interface or of an object literal. */
+export function memberName(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : visibleJson(name);
 }
 
 /** Whether a value can have more digits than a JavaScript number represents exactly (generator/docs/large-numbers.md). */

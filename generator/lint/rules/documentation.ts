@@ -3,7 +3,7 @@ import { isPlainText } from "../../catalogue/meta-api/rules.js";
 import { type Column, PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
 import { objectOr } from "../../manifest/json.js";
 import { list, plain, sentence, type Sentence } from "../../manifest/strings.js";
-import type { Check, Violation } from "../finding.js";
+import { type Check, type Violation, violation } from "../finding.js";
 import type { Meta } from "../project.js";
 
 /** One violation for all columns that a rule finds. */
@@ -31,13 +31,11 @@ export const unknownKey: Check = ({ warnings }) =>
 export const undescribedParameter: Check = ({ entry: { endpoint }, apiPath }) =>
   endpoint.parameters.flatMap(({ name, column, description }, i) => {
     if (description !== undefined) return [];
-    return [
-      {
-        path: `${apiPath}.parameters[${String(i)}]`,
-        message: sentence`The parameter ${name} has no description: callers see its name and type, and must guess what values of ${column} look like.`,
-        hint: plain("Add a `description` with an example value."),
-      },
-    ];
+    return violation(
+      `${apiPath}.parameters[${String(i)}]`,
+      sentence`The parameter ${name} has no description: callers see its name and type, and must guess what values of ${column} look like.`,
+      "Add a `description` with an example value.",
+    );
   });
 
 /** Names that mean paging, sorting or a choice of fields; where the endpoint has it, the model is invalid. */
@@ -103,23 +101,19 @@ export const pastSunset: Check = ({ entry: { endpoint } }, { today }) => {
   const own = endpoint.deprecationDate;
   return [
     ...(isPast(own)
-      ? [
-          {
-            path: "$.deprecation_date",
-            message: sentence`The sunset was on ${own.slice(0, 10)}, and the endpoint still answers.`,
-            hint: plain("Remove the model's `api:` tag, or set a later `deprecation_date`."),
-          },
-        ]
+      ? violation(
+          "$.deprecation_date",
+          sentence`The sunset was on ${own.slice(0, 10)}, and the endpoint still answers.`,
+          "Remove the model's `api:` tag, or set a later `deprecation_date`.",
+        )
       : []),
     ...(endpoint.formerPaths ?? []).flatMap(({ path, sunset }, i) =>
       isPast(sunset)
-        ? [
-            {
-              path: `$.meta.routewright.former_paths[${String(i)}].sunset`,
-              message: sentence`The sunset of the former path ${path} was on ${sunset.slice(0, 10)}, and it still answers.`,
-              hint: plain("Remove it from `former_paths`, or set a later `sunset`."),
-            },
-          ]
+        ? violation(
+            `$.meta.routewright.former_paths[${String(i)}].sunset`,
+            sentence`The sunset of the former path ${path} was on ${sunset.slice(0, 10)}, and it still answers.`,
+            "Remove it from `former_paths`, or set a later `sunset`.",
+          )
         : [],
     ),
   ];
@@ -129,13 +123,11 @@ export const pastSunset: Check = ({ entry: { endpoint } }, { today }) => {
 export const missingSunset: Check = ({ entry: { endpoint } }) =>
   (endpoint.formerPaths ?? []).flatMap(({ path, sunset }, i) =>
     sunset === null
-      ? [
-          {
-            path: `$.meta.routewright.former_paths[${String(i)}]`,
-            message: sentence`The former path ${path} has no sunset: responses do not tell callers how long it answers.`,
-            hint: plain('Add `sunset: "YYYY-MM-DD"`.'),
-          },
-        ]
+      ? violation(
+          `$.meta.routewright.former_paths[${String(i)}]`,
+          sentence`The former path ${path} has no sunset: responses do not tell callers how long it answers.`,
+          'Add `sunset: "YYYY-MM-DD"`.',
+        )
       : [],
   );
 
@@ -161,13 +153,11 @@ export const textDateFilter: Check = ({ entry: { endpoint }, apiPath }) =>
   endpoint.parameters.flatMap(({ name, column, type }, i) => {
     const stored = endpoint.columns.find((each) => each.name === column)?.type ?? null;
     if (type !== "date" || stored === null || !isPlainText(parseColumnType(stored))) return [];
-    return [
-      {
-        path: `${apiPath}.parameters[${String(i)}].column`,
-        message: sentence`The parameter ${name} compares dates with the text in ${column}: only texts that are ISO dates compare as dates.`,
-        hint: plain("Make the column a date in the model's SQL, and declare it so."),
-      },
-    ];
+    return violation(
+      `${apiPath}.parameters[${String(i)}].column`,
+      sentence`The parameter ${name} compares dates with the text in ${column}: only texts that are ISO dates compare as dates.`,
+      "Make the column a date in the model's SQL, and declare it so.",
+    );
   });
 
 /** A PostgreSQL timestamp without a time zone, where the project does not name the zone. */

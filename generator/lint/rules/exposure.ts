@@ -6,7 +6,7 @@ import { isObject, type JsonObject, objectOr, textOr } from "../../manifest/json
 import { type Model } from "../../manifest/model.js";
 import { isNegative, PRIVATE_TAG, privateMarks } from "../../manifest/node-meta.js";
 import { chain, plain, sentence } from "../../manifest/strings.js";
-import type { Check, LintedEndpoint, Violation } from "../finding.js";
+import { type Check, type LintedEndpoint, type Violation, violation } from "../finding.js";
 import { ancestorsOf, member, type Node, type NodeColumn } from "../project.js";
 
 /** An endpoint that serves data marked as private below the tier that the mark requires. */
@@ -126,13 +126,11 @@ export const higherTierData: Check = ({ entry: { endpoint }, ancestors }, { defa
   ancestors.flatMap(({ node, lineage }) => {
     const tier = tierOf(node, defaultTier);
     if (tier === null || TIERS.indexOf(tier) <= TIERS.indexOf(endpoint.tier)) return [];
-    return [
-      {
-        path: "$.tags",
-        message: sentence`Callers of ${endpoint.tier} get data of ${node.name}, which is tagged ${tier}: ${chain(lineage)}. Lower-tier callers can read data of a higher tier.`,
-        hint: sentence`Tag this model ${tier}, or build it from data of its own tier. If it exposes nothing, as sums and counts may, turn the rule off with that reason.`,
-      },
-    ];
+    return violation(
+      "$.tags",
+      sentence`Callers of ${endpoint.tier} get data of ${node.name}, which is tagged ${tier}: ${chain(lineage)}. Lower-tier callers can read data of a higher tier.`,
+      sentence`Tag this model ${tier}, or build it from data of its own tier. If it exposes nothing, as sums and counts may, turn the rule off with that reason.`,
+    );
   });
 
 /** The tier of a node by its tags; an API model without a tier tag has the default. */
@@ -147,15 +145,11 @@ export const unfilteredRows: Check = ({ entry: { endpoint }, ancestors }) => {
   if (endpoint.rows !== undefined) return [];
   const source = ancestors.find(({ node }) => node.metas.some(({ value }) => keepsRowsApart(value)));
   if (source === undefined) return [];
-  return [
-    {
-      path: "$.config.meta",
-      message: sentence`The model reads ${chain(source.lineage)}, whose rows belong to organizations: every caller gets those of all.`,
-      hint: plain(
-        "Set `meta.routewright.rows` here too. Where no row tells of an organization, suppress the rule with the reason.",
-      ),
-    },
-  ];
+  return violation(
+    "$.config.meta",
+    sentence`The model reads ${chain(source.lineage)}, whose rows belong to organizations: every caller gets those of all.`,
+    "Set `meta.routewright.rows` here too. Where no row tells of an organization, suppress the rule with the reason.",
+  );
 };
 
 function keepsRowsApart(meta: JsonObject): boolean {
@@ -165,13 +159,11 @@ function keepsRowsApart(meta: JsonObject): boolean {
 /** An endpoint with the default tier. */
 export const missingTierTag: Check = ({ node, entry: { endpoint } }) => {
   if (node.tags.some(isTier)) return [];
-  return [
-    {
-      path: "$.tags",
-      message: sentence`No tag names a tier, so the endpoint has the default, ${endpoint.tier}.`,
-      hint: sentence`Tag the model with one of ${{ names: TIERS, separator: ", " }}; \`tier0\` opens it to everybody on purpose.`,
-    },
-  ];
+  return violation(
+    "$.tags",
+    sentence`No tag names a tier, so the endpoint has the default, ${endpoint.tier}.`,
+    sentence`Tag the model with one of ${{ names: TIERS, separator: ", " }}; \`tier0\` opens it to everybody on purpose.`,
+  );
 };
 
 /** Tags of a model that is not in production on purpose. */
@@ -196,7 +188,7 @@ export function forgottenTags(model: Model): readonly Violation[] {
   if (resource === undefined) {
     if (api === null || !tags.includes("production")) return [];
     const message = plain("The model has `meta.api` and no `api:` tag, so it has no endpoint.");
-    return [{ path: "$.tags", message, hint: plain("Tag it `api:<resource>`, or remove `meta.api`.") }];
+    return violation("$.tags", message, "Tag it `api:<resource>`, or remove `meta.api`.");
   }
   const production = tags.find(
     (_, i) => normal[i] === "prod" || isWithinOneEdit(normal[i] ?? "", "production"),
@@ -209,19 +201,15 @@ export function forgottenTags(model: Model): readonly Violation[] {
   const hint = plain(
     "Write `production` and `api:<resource>` exactly so. A model that is not ready may be tagged `dev`.",
   );
-  return [{ path: "$.tags", message, hint }];
+  return violation("$.tags", message, hint);
 }
 
 /** A published model with `access: private`, which dbt keeps within its group. */
 export const privateAccess: Check = ({ node }) => {
   if (textOr(node.config["access"], node.access) !== "private") return [];
-  return [
-    {
-      path: "$.config.access",
-      message: plain(
-        "The model has `access: private`, so no model outside its group may use it, but it has an endpoint.",
-      ),
-      hint: plain("Give it `access: protected` or `public`, or remove its `production` or `api:` tag."),
-    },
-  ];
+  return violation(
+    "$.config.access",
+    "The model has `access: private`, so no model outside its group may use it, but it has an endpoint.",
+    "Give it `access: protected` or `public`, or remove its `production` or `api:` tag.",
+  );
 };

@@ -1,7 +1,7 @@
 import { mappedSchemas } from "../../catalogue/served-schema.js";
 import { isEphemeral, isView } from "../../manifest/graph.js";
 import { chain, list, plain, sentence, type Sentence } from "../../manifest/strings.js";
-import type { Check, LintedEndpoint } from "../finding.js";
+import { type Check, type LintedEndpoint, violation } from "../finding.js";
 import { ancestorsOf, type Node } from "../project.js";
 
 /** Granularities and windows whose tables do not grow with time: one value, or the rows of one fixed window. */
@@ -23,15 +23,11 @@ export const unexpectedSchema: Check = ({ entry, schemas }, context) => {
   const [schema] = entry.endpoint.relation;
   const expected = mappedSchemas(context.schemas ?? {}) ?? usualSchema(schemas);
   if (expected.length === 0 || expected.includes(schema)) return [];
-  return [
-    {
-      path: "$.schema",
-      message: sentence`The relation is in the schema ${schema}, not in ${list(expected)}.`,
-      hint: plain(
-        "Parse with the production target, or map the schema with `schemas` in the config file. If it is meant, turn the rule off with that reason.",
-      ),
-    },
-  ];
+  return violation(
+    "$.schema",
+    sentence`The relation is in the schema ${schema}, not in ${list(expected)}.`,
+    "Parse with the production target, or map the schema with `schemas` in the config file. If it is meant, turn the rule off with that reason.",
+  );
 };
 
 function usualSchema(schemas: ReadonlyMap<string, number>): readonly string[] {
@@ -52,17 +48,11 @@ export const unlimitedResponse: Check = ({ entry, apiPath }) => {
     return [{ path: `${apiPath}.pagination.max_limit`, message, hint }];
   }
   if (!legacy || isBounded(entry)) return [];
-  return [
-    {
-      path: "$.config.meta",
-      message: plain(
-        "Every call gets the whole table: without `meta.api` there is no `limit` and no filter. The response grows with the table until clients time out.",
-      ),
-      hint: plain(
-        "Add `meta.api` with `allow_unfiltered: true`, `pagination` and a `sort`. Callers then get pages: announce it.",
-      ),
-    },
-  ];
+  return violation(
+    "$.config.meta",
+    "Every call gets the whole table: without `meta.api` there is no `limit` and no filter. The response grows with the table until clients time out.",
+    "Add `meta.api` with `allow_unfiltered: true`, `pagination` and a `sort`. Callers then get pages: announce it.",
+  );
 };
 
 /**
@@ -74,15 +64,11 @@ export const viewOnTable: Check = ({ node }, { project }) => {
   const throughViews = ancestorsOf(node, project, (child) => isView(child));
   const [table] = throughViews.filter((ancestor) => isReplaced(ancestor.node));
   if (table === undefined) return [];
-  return [
-    {
-      path: "$.config.materialized",
-      message: sentence`A view on the table ${table.node.name}: ${chain(table.lineage)}. dbt replaces that table and drops the view with the old one; requests fail until dbt builds the view again.`,
-      hint: plain(
-        "Materialize this model as `table` or `incremental`, or always build both: `dbt run --select <table>+`.",
-      ),
-    },
-  ];
+  return violation(
+    "$.config.materialized",
+    sentence`A view on the table ${table.node.name}: ${chain(table.lineage)}. dbt replaces that table and drops the view with the old one; requests fail until dbt builds the view again.`,
+    "Materialize this model as `table` or `incremental`, or always build both: `dbt run --select <table>+`.",
+  );
 };
 
 function isReplaced({ kind, materialized }: Node): boolean {

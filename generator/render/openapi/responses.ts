@@ -85,52 +85,42 @@ const ALL = [...DATA, "limited", "metrics", "open", "openapi"] as const;
  * The operations of each error status. 404 and 405: after a manifest refresh a described path or its POST may be gone.
  */
 const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
-  400: {
-    name: "BadRequest",
-    meaning: "The request does not match this description.",
-    of: [...DATA, "openapi"],
-    headers: [],
-  },
-  401: {
-    name: "Unauthorized",
-    meaning: "The token is expired or not accepted: get another one.",
-    of: ALL,
-    headers: ["WWW-Authenticate"],
-  },
-  403: {
-    name: "Forbidden",
-    meaning: "The key is missing, unknown, or may not call this path.",
-    of: ALL,
-    headers: [],
-  },
-  404: { name: "NotFound", meaning: "The path no longer exists.", of: DATA, headers: [] },
-  405: {
-    name: "MethodNotAllowed",
-    meaning: "The path no longer supports this method; `Allow` lists its methods.",
-    of: ["POST"],
-    headers: ["Allow"],
-  },
-  413: { name: "ContentTooLarge", meaning: "The body is larger than 1 MiB.", of: ["POST"], headers: [] },
-  429: {
-    name: "TooManyRequests",
-    meaning: "The rate limit is exceeded: retry after the seconds in `Retry-After`.",
-    of: [...DATA, "limited"],
-    headers: ["Retry-After"],
-  },
-  500: {
-    name: "InternalServerError",
-    meaning: "The query failed. Quote `X-Request-Id` when you report it.",
-    of: ALL,
-    headers: [],
-  },
-  503: {
-    name: "ServiceUnavailable",
-    meaning:
-      "The service is overloaded, or its database cannot be reached: retry after the seconds in `Retry-After`.",
-    of: DATA,
-    headers: ["Retry-After"],
-  },
+  400: answer("BadRequest", "The request does not match this description.", [...DATA, "openapi"]),
+  401: answer("Unauthorized", "The token is expired or not accepted: get another one.", ALL, [
+    "WWW-Authenticate",
+  ]),
+  403: answer("Forbidden", "The key is missing, unknown, or may not call this path.", ALL),
+  404: answer("NotFound", "The path no longer exists.", DATA),
+  405: answer(
+    "MethodNotAllowed",
+    "The path no longer supports this method; `Allow` lists its methods.",
+    ["POST"],
+    ["Allow"],
+  ),
+  413: answer("ContentTooLarge", "The body is larger than 1 MiB.", ["POST"]),
+  429: answer(
+    "TooManyRequests",
+    "The rate limit is exceeded: retry after the seconds in `Retry-After`.",
+    [...DATA, "limited"],
+    ["Retry-After"],
+  ),
+  500: answer("InternalServerError", "The query failed. Quote `X-Request-Id` when you report it.", ALL),
+  503: answer(
+    "ServiceUnavailable",
+    "The service is overloaded, or its database cannot be reached: retry after the seconds in `Retry-After`.",
+    DATA,
+    ["Retry-After"],
+  ),
 };
+
+function answer(
+  name: string,
+  meaning: string,
+  of: readonly OperationKind[],
+  headers: readonly HeaderName[] = [],
+): ErrorResponse {
+  return { name, meaning, of, headers };
+}
 
 /** The error responses of an operation, by status, as references to components. */
 export function errorReferences(kind: OperationKind): readonly (readonly [string, Json])[] {
