@@ -1,5 +1,5 @@
 import { TIERS } from "@routewright/runtime/model";
-import type { SchemaMap } from "./catalogue/served-schema.js";
+import type { SchemaMap } from "./catalogue/build.js";
 import { type ChangeKind, KINDS, SEVERITIES as CHANGE_SEVERITIES } from "./diff/change.js";
 import { type RuleId, RULES, SEVERITIES as RULE_SEVERITIES } from "./lint/finding.js";
 import { name, oneOf, record, type Schema, text, type ValueOf, wholeNumber } from "./manifest/json-schema.js";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { messageOf, readGenerationEnvironment, type GenerationEnvironment } from "@routewright/runtime/model";
-import type { SchemaMap } from "./catalogue/served-schema.js";
+import type { SchemaMap } from "./catalogue/build.js";
 import type { Config } from "./config-schema.js";
 import { ACCEPT_FILE } from "./diff/accepted-changes.js";
 import type { SeverityOverrides } from "./diff/compare-catalogues.js";

@@ -3,7 +3,6 @@ import type { Manifest, OtherNode } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
 import type { ModelColumn } from "../manifest/columns.js";
 import { textsOf } from "../manifest/json.js";
-import { byText } from "../manifest/strings.js";
 import type {
   Catalogue,
   CatalogueEntry,
@@ -15,14 +14,14 @@ import type {
 } from "./catalogue.js";
 import { checkModel, isExcluded, timezoneOf } from "./check.js";
 import { canBeNaN, isWideNumber, parseColumnType } from "./column-types/column-type.js";
-import { lineageOf, withInheritedPrivacy } from "./lineage.js";
-import { formerPathsOf, withoutClaimedPaths } from "./former-paths.js";
-import { granularityRank, pathOf } from "./path.js";
-import { type SchemaMap, servedSchema } from "./served-schema.js";
+import { lineageOf, upstreamNodesOf, withInheritedPrivacy } from "./lineage.js";
+import { formerPathsOf, inDocumentedOrder, pathOf, withoutClaimedPaths } from "./path.js";
 import { querySettingsOf } from "./query-settings.js";
 import type { ApiSettings } from "./meta-api/schema.js";
 import { hasResource, isPublished, type ModelTags, readTags } from "./tags.js";
-import { upstreamNodesOf } from "./upstream-nodes.js";
+
+/** One schema for all relations, or the schema that serves in place of each of the manifest's; `*` in a key stands for any text. */
+export type SchemaMap = string | Readonly<Record<string, string>>;
 
 export interface CatalogueOptions {
   /** Tier of an endpoint whose model has no tier tag. */
@@ -71,6 +70,24 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
 function withServedSchemas(manifest: Manifest, schemas: SchemaMap): Manifest {
   const models = manifest.models.map((model) => ({ ...model, schema: servedSchema(model.schema, schemas) }));
   return { ...manifest, models };
+}
+
+/** The schema that serves the relations of a schema of the manifest: that of the first key that matches, else the same. */
+function servedSchema(schema: string, schemas: SchemaMap): string {
+  if (typeof schemas === "string") return schemas;
+  const [, served] = Object.entries(schemas).find(([pattern]) => matches(schema, pattern)) ?? [];
+  return served ?? schema;
+}
+
+/** The schemas that a mapping leads to; null where it names none. */
+export function mappedSchemas(schemas: SchemaMap): readonly string[] | null {
+  const served = typeof schemas === "string" ? [schemas] : Object.values(schemas);
+  return served.length === 0 ? null : served;
+}
+
+function matches(schema: string, pattern: string): boolean {
+  const parts = pattern.split("*").map((part) => part.replace(/[\\^$.|?+()[\]{}]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`, "s").test(schema);
 }
 
 /** Adds to older versions of a model the path of the latest version's endpoint. */
@@ -260,15 +277,4 @@ function typeOf(column: ModelColumn, { nullableByDefault }: Context): string | n
 /** Whether a test rules out NaN and infinities. */
 function isProvenFinite({ acceptedValues }: ModelColumn): boolean {
   return acceptedValues?.every((value) => Number.isFinite(Number(value))) === true;
-}
-
-/** By category, resource, then granularity in the order of generator/docs/tags.md, Paths. */
-export function inDocumentedOrder(a: CatalogueEntry, b: CatalogueEntry): number {
-  return (
-    byText(a.category, b.category) ||
-    byText(a.resource, b.resource) ||
-    granularityRank(a.granularity) - granularityRank(b.granularity) ||
-    byText(a.granularity ?? "", b.granularity ?? "") ||
-    byText(a.window ?? "", b.window ?? "")
-  );
 }

@@ -11,13 +11,6 @@ import type { Catalogue, CatalogueEntry, DescribedColumn } from "./catalogue.js"
 
 const MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
-/** The content of `catalogue.json`. */
-export interface CatalogueDocument {
-  readonly catalogue: Catalogue;
-  /** Title of the API at generation; null for the default one. */
-  readonly title: string | null;
-}
-
 /** The catalogue as `catalogue.json`: one line per column and per parameter, so that a diff shows one line per change. `files`: the other files of the folder. */
 export function catalogueText(
   catalogue: Catalogue,
@@ -82,7 +75,7 @@ function recordOf({ endpoint, ...entry }: CatalogueEntry): EndpointRecord {
 }
 
 type CatalogueFileResult =
-  ({ readonly ok: true } & CatalogueDocument) | { readonly ok: false; readonly problem: string };
+  { readonly ok: true; readonly catalogue: Catalogue } | { readonly ok: false; readonly problem: string };
 
 /** Reads the catalogue of a generated folder; null where it has none. */
 export function readCatalogueIn(folder: string): CatalogueFileResult | null {
@@ -108,11 +101,10 @@ export function readCatalogue(text: string, location = "catalogue.json"): Catalo
     return failed(
       `${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`,
     );
-  const { title, defaultTier, adapter = null, skipped } = record;
+  const { defaultTier, adapter = null, skipped } = record;
   const entries = record.endpoints.map(entryOf);
   return {
     ok: true,
-    title,
     catalogue: { entries, skipped, warnings: [], lineage: new Map(), defaultTier, adapter },
   };
 }

@@ -15,8 +15,7 @@ import {
   validateShape,
   type ValidationError,
 } from "./meta-api/schema.js";
-import { formerPathsProblems } from "./former-paths.js";
-import { pathOf, pathProblems } from "./path.js";
+import { formerPathsProblems, pathOf, pathProblems } from "./path.js";
 import { querySettingsOf, querySettingsProblems } from "./query-settings.js";
 import { isMisspelledTier, type ModelTags, tierTags } from "./tags.js";
 
@@ -94,22 +93,26 @@ function unknownSettings({ routewright }: Model): Omit<Warning, "model">[] {
 }
 
 /** `meta.routewright.synonyms` of the model and its columns (generator/docs/meta-routewright.md, Synonyms). */
-function synonymProblems({ routewright, columns }: Model): readonly Complaint[] {
-  const given = [
-    { path: "$.meta.routewright.synonyms", value: routewright["synonyms"] },
-    ...columns.map(({ name, synonyms }) => ({
-      path: `$.columns.${name}.meta.routewright.synonyms`,
-      value: synonyms,
-    })),
-  ];
+function synonymProblems(model: Model): readonly Complaint[] {
   const isList = (value: unknown): boolean => Array.isArray(value) && textsOf(value).length === value.length;
-  return given
-    .filter(({ value }) => value !== undefined && !isList(value))
+  return settingsNamed("synonyms", model)
+    .filter(({ value }) => !isList(value))
     .map(({ path, value }) => ({
       path,
       message: `${formatValue(value)} is not a list of words.`,
       hint: 'Write synonyms as a list: ["revenue", "turnover"].',
     }));
+}
+
+/** A key of `meta.routewright` that columns may have too: wherever it is set. */
+function settingsNamed(key: "synonyms" | "timezone", { routewright, columns }: Model) {
+  return [
+    { path: `$.meta.routewright.${key}`, value: routewright[key] },
+    ...columns.map((column) => ({
+      path: `$.columns.${column.name}.meta.routewright.${key}`,
+      value: column[key],
+    })),
+  ].filter(({ value }) => value !== undefined);
 }
 
 /** A tag that is not a text could be a tier: the model is skipped, as it could be served to all callers. */
@@ -170,18 +173,11 @@ export function timezoneOf(model: Model, column: ModelColumn): unknown {
 }
 
 function timezoneProblems(model: Model): readonly Complaint[] {
-  const named = [
-    { path: "$.meta.routewright.timezone", timezone: model.routewright["timezone"] ?? "UTC" },
-    ...model.columns.map(({ name, timezone = "UTC" }) => ({
-      path: `$.columns.${name}.meta.routewright.timezone`,
-      timezone,
-    })),
-  ];
-  return named
-    .filter(({ timezone }) => !isTimezone(timezone))
-    .map(({ path, timezone }) => ({
+  return settingsNamed("timezone", model)
+    .filter(({ value }) => !isTimezone(value ?? "UTC"))
+    .map(({ path, value }) => ({
       path,
-      message: `${formatValue(timezone)} is not a time zone.`,
+      message: `${formatValue(value)} is not a time zone.`,
       hint: "Use a name of the IANA database, such as `Europe/Berlin` or `UTC`.",
     }));
 }

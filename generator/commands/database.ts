@@ -1,8 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { clickhouseQuery, clickhouseRelations } from "../verify/clickhouse-relations.js";
-import type { ReadRelations, RunQuery } from "../verify/relations.js";
+import {
+  clickhouseIdentifier,
+  clickhouseQuery,
+  clickhouseRelations,
+} from "../verify/clickhouse-relations.js";
+import { identifier } from "../verify/indexes.js";
+import { postgresRelations, type ReadRelations, type RunQuery } from "../verify/relations.js";
 import { DATA_DIR } from "./command.js";
 import { type ClickhouseAddress, messageOf } from "@routewright/runtime/model";
 
@@ -26,42 +31,66 @@ export async function withDatabase<Result>(
   }
 }
 
-export type DatabaseOutcome<Value> =
+/** A database to compare with. */
+export interface LiveDatabase {
+  readonly readRelations: ReadRelations;
+  readonly query: RunQuery;
+  /** Makes an SQL identifier of a name. */
+  readonly identifier: (name: string) => string;
+  /** Whether it explains which index serves a filter. */
+  readonly hasPlans: boolean;
+}
+
+type Outcome<Value> =
   { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly problem: string };
 
-/** Calls `work` with a connection to the database of `withDatabase`. A failure is a problem, not an exception. */
-export async function queryDatabase<Value>(
-  url: string | null,
-  work: (query: RunQuery) => Promise<Value>,
-): Promise<DatabaseOutcome<Value>> {
-  const result = await withDatabase(url, (databaseUrl) => withConnection(databaseUrl, work));
-  return result ?? { ok: false, problem: NO_DATABASE };
+interface Address {
+  /** Of PostgreSQL; null for the embedded one. */
+  readonly databaseUrl: string | null;
+  /** The ClickHouse that is served instead; null for none. */
+  readonly clickhouse: ClickhouseAddress | null;
+}
+
+/** Calls `work` with a database. A failure is a problem, not an exception. */
+export async function inspectDatabase<Value>(
+  { databaseUrl, clickhouse }: Address,
+  work: (database: LiveDatabase) => Promise<Value>,
+): Promise<Outcome<Value>> {
+  if (clickhouse !== null) return attempt(() => work(clickhouseDatabase(clickhouse)));
+  const outcome = await withDatabase(databaseUrl, (url) => attempt(() => withConnection(url, work)));
+  return outcome ?? { ok: false, problem: NO_DATABASE };
+}
+
+async function attempt<Value>(work: () => Promise<Value>): Promise<Outcome<Value>> {
+  try {
+    return { ok: true, value: await work() };
+  } catch (error) {
+    // Without the URL, which may contain a password.
+    return { ok: false, problem: `Reading the database failed: ${messageOf(error)}. ${REMEDY}` };
+  }
 }
 
 const NO_DATABASE =
   "There is no database to compare with: set DATABASE_URL, or run `routewright serve` once.";
 
-/** Calls `work` with what reads the relations of a ClickHouse, and what queries it. A failure is a problem, not an exception. */
-export async function readClickhouse<Value>(
-  address: ClickhouseAddress,
-  work: (read: ReadRelations, query: RunQuery) => Promise<Value>,
-): Promise<DatabaseOutcome<Value>> {
-  try {
-    return { ok: true, value: await work(clickhouseRelations(address), clickhouseQuery(address)) };
-  } catch (error) {
-    return { ok: false, problem: `Reading the database failed: ${messageOf(error)}. ${REMEDY}` };
-  }
+const REMEDY =
+  "Check DATABASE_URL, that the server runs, and that its user may connect and read the schemas.";
+
+function clickhouseDatabase(address: ClickhouseAddress): LiveDatabase {
+  return {
+    readRelations: clickhouseRelations(address),
+    query: clickhouseQuery(address),
+    identifier: clickhouseIdentifier,
+    hasPlans: false,
+  };
 }
 
 const TIMEOUT_MS = 30_000;
 
-const REMEDY =
-  "Check DATABASE_URL, that the server runs, and that its user may connect and read the schemas.";
-
 async function withConnection<Value>(
   url: string,
-  work: (query: RunQuery) => Promise<Value>,
-): Promise<DatabaseOutcome<Value>> {
+  work: (database: LiveDatabase) => Promise<Value>,
+): Promise<Value> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: TIMEOUT_MS,
@@ -73,10 +102,7 @@ async function withConnection<Value>(
     await client.connect();
     const query: RunQuery = async (text, values = []) =>
       (await client.query(text, [...values])).rows as readonly unknown[];
-    return { ok: true, value: await work(query) };
-  } catch (error) {
-    // Without the URL, which may contain a password.
-    return { ok: false, problem: `Reading the database failed: ${messageOf(error)}. ${REMEDY}` };
+    return await work({ readRelations: postgresRelations(query), query, identifier, hasPlans: true });
   } finally {
     await client.end().catch(() => undefined);
   }

@@ -29,41 +29,39 @@ export function configure(command: CliCommand): void {
     .option("--allow <names...>", "categories and paths that the key is limited to")
     .addOption(file)
     .option("--json", "print the key as JSON and nothing else", false)
-    .runs(onFile(createKey, ({ file: name }) => name))
+    .runs((flags: Flags) => onFile(flags.file, () => createKey(flags)))
     .helpEnd(["keys create --user ann --tier tier1 --org acme"]);
   command
     .command("list")
     .description("list the keys by id")
     .addOption(file)
     .option("--json", "print JSON", false)
-    .runs(onFile(listKeys, ({ file: name }) => name))
+    .runs((flags: Flags) => onFile(flags.file, () => listKeys(flags)))
     .helpEnd(["keys list"]);
   command
     .command("revoke")
     .argument("<id>", "the key's id, or its first characters")
     .description("remove a key")
     .addOption(file)
-    .runs(onFile(revokeKey, (_, { file: name }) => name))
+    .runs((id: string, flags: Flags) => onFile(flags.file, () => revokeKey(id, flags.file)))
     .helpEnd(["keys revoke 3f2a9c41"]);
   command.helpEnd();
 }
 
-/** An action whose file system errors become a message that names the key file and the flag. */
-function onFile<Args extends readonly unknown[]>(
-  action: (...args: Args) => CommandResult | Promise<CommandResult>,
-  fileOf: (...args: Args) => string,
-) {
-  return async (...args: Args): Promise<CommandResult> => {
-    try {
-      return await action(...args);
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === undefined) throw error;
-      return failure(
-        `Cannot read or write the key file ${fileOf(...args)} (${code}): name another with --file or API_KEYS_FILE.`,
-      );
-    }
-  };
+/** An action on the key file: an error of the file system becomes a message that names the file and the flag. */
+async function onFile(
+  file: string,
+  action: () => CommandResult | Promise<CommandResult>,
+): Promise<CommandResult> {
+  try {
+    return await action();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    return failure(
+      `Cannot read or write the key file ${file} (${code}): name another with --file or API_KEYS_FILE.`,
+    );
+  }
 }
 
 /** `routewright keys create`: prints only the key to standard output, so that a script can read it. */
@@ -113,15 +111,9 @@ function listKeys({ file, json }: Pick<Flags, "file" | "json">): CommandResult {
   const keys = storedKeys(file);
   if (!keys.ok) return failure(keys.problem);
   if (json) return { exit: EXIT.ok, output: `${JSON.stringify(keys.value, null, 2)}\n` };
-  const rows = keys.value.map(({ id, tier, user, org, created = "", expires = "", allowed = [] }) => [
-    id,
-    tier,
-    user,
-    org,
-    created,
-    expires,
-    allowed.join(" "),
-  ]);
+  const rows = keys.value.map(({ id, tier, user, org, created = "", expires = "", allowed = [] }) => {
+    return [id, tier, user, org, created, expires, allowed.join(" ")];
+  });
   const lines = [["id", "tier", "user", "org", "created", "expires", "allowed"], ...rows].map((row) =>
     row.join("\t").trimEnd(),
   );
@@ -129,7 +121,7 @@ function listKeys({ file, json }: Pick<Flags, "file" | "json">): CommandResult {
 }
 
 /** `routewright keys revoke`: removes a key by its id or the beginning of its id. */
-function revokeKey(id: string, { file }: Pick<Flags, "file">): CommandResult {
+function revokeKey(id: string, file: string): CommandResult {
   if (id.trim() === "") return failure("The id is empty. `routewright keys list` shows the ids.");
   const removed = removeKey(file, id);
   if (!removed.ok) return failure(removed.problem);

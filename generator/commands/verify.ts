@@ -16,13 +16,11 @@ import {
 } from "../report/report.js";
 import { FAIL_ON, findingCounts, type LintFailOn, SEVERITIES, shouldFail } from "../lint/finding.js";
 import { plain } from "../manifest/strings.js";
-import { clickhouseIdentifier } from "../verify/clickhouse-relations.js";
-import { identifier, verifyQueries } from "../verify/indexes.js";
+import { verifyQueries } from "../verify/indexes.js";
 import {
   CHECKS,
   type Mismatch,
   type MismatchKind,
-  postgresRelations,
   type RatedMismatch,
   verifyKeys,
   verifyRelations,
@@ -32,7 +30,7 @@ import {
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { adapterProblem, type ClickhouseAddress, clickhouseAddress } from "@routewright/runtime/model";
-import { type DatabaseOutcome, queryDatabase, readClickhouse } from "./database.js";
+import { inspectDatabase, type LiveDatabase } from "./database.js";
 
 type Logger = ReturnType<typeof createLogger>;
 
@@ -94,10 +92,9 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
   const { clickhouse = null } = options;
   const problem = adapterProblem(catalogue.adapter, clickhouse !== null);
   if (problem !== null) return failure(problem);
-  const found =
-    clickhouse === null
-      ? await verifyPostgres(catalogue, options)
-      : await verifyClickhouse(catalogue, clickhouse);
+  const found = await inspectDatabase({ ...options, clickhouse }, (database) =>
+    mismatchesIn(database, catalogue),
+  );
   if (!found.ok) return failure(found.problem);
   const differences = withSeverities(found.value, options.severities);
   const failed = shouldFail(differences, options.failOn);
@@ -110,30 +107,16 @@ function nothingToVerify(revision: string): string {
   return `${redactedLocation(revision)} has no endpoint to verify: tag models with production and api:<resource>, then run \`routewright generate\`.`;
 }
 
-/** Relations, columns, and duplicates under keys. */
-function verifyClickhouse(
+/** Relations, columns, duplicates under keys, and in PostgreSQL the plans of filters. */
+async function mismatchesIn(
+  { readRelations, query, identifier, hasPlans }: LiveDatabase,
   catalogue: Catalogue,
-  clickhouse: ClickhouseAddress,
-): Promise<DatabaseOutcome<readonly Mismatch[]>> {
-  return readClickhouse(clickhouse, async (read, query) => {
-    const mismatches = await verifyRelations(catalogue, read);
-    const isToCheck = hasNone(mismatches);
-    return [...mismatches, ...(await verifyKeys(catalogue, query, clickhouseIdentifier, isToCheck))];
-  });
-}
-
-/** Relations, columns, the plans of filters, and duplicates under keys. */
-function verifyPostgres(
-  catalogue: Catalogue,
-  options: VerifyOptions,
-): Promise<DatabaseOutcome<readonly Mismatch[]>> {
-  return queryDatabase(options.databaseUrl, async (query) => {
-    const mismatches = await verifyRelations(catalogue, postgresRelations(query));
-    const isToCheck = hasNone(mismatches);
-    const duplicates = await verifyKeys(catalogue, query, identifier, isToCheck);
-    const unindexed = await verifyQueries(catalogue, query, isToCheck);
-    return [...mismatches, ...duplicates, ...unindexed];
-  });
+): Promise<readonly Mismatch[]> {
+  const mismatches = await verifyRelations(catalogue, readRelations);
+  const isToCheck = hasNone(mismatches);
+  const duplicates = await verifyKeys(catalogue, query, identifier, isToCheck);
+  const unindexed = hasPlans ? await verifyQueries(catalogue, query, isToCheck) : [];
+  return [...mismatches, ...duplicates, ...unindexed];
 }
 
 /** Tells entries whose queries work from those that have a breaking mismatch. */
@@ -164,10 +147,9 @@ export async function logDifferences(
   if (!revision.ok) return log.error({ detail: revision.problem }, "not verified");
   const { catalogue } = revision;
   const clickhouse = clickhouseAddress(databaseUrl);
-  const found =
-    clickhouse === null
-      ? await queryDatabase(databaseUrl, (query) => verifyRelations(catalogue, postgresRelations(query)))
-      : await readClickhouse(clickhouse, (read) => verifyRelations(catalogue, read));
+  const found = await inspectDatabase({ databaseUrl, clickhouse }, ({ readRelations }) =>
+    verifyRelations(catalogue, readRelations),
+  );
   if (!found.ok) return log.error({ detail: found.problem }, "not verified");
   for (const { check, endpoint, message, hint } of found.value.slice(0, MAX_LOGGED))
     log.warn({ check, endpoint, detail: plainText(message), hint: plainText(hint) }, "verify");

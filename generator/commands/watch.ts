@@ -60,12 +60,22 @@ function parseSeconds(text: string): number {
 /** `routewright watch`: regenerates whenever the manifest changes. An error leaves the folder as it is; a lasting one is printed once. */
 export async function watch(options: WatchOptions): Promise<CommandResult> {
   const { manifest, intervalSeconds, print, stopped } = options;
-  const watcher = new Watcher(options);
-  let lastError: string | null = null;
+  const source = new PolledSource(manifest);
+  /** Hash of the manifest that the folder was last brought up to date with: after an error the next poll tries again. */
+  let written: string | null = null;
+  let lastError = "";
+  const update = async (): Promise<readonly string[]> => {
+    const polled = await source.poll(written);
+    if (polled.kind === "unchanged") return [];
+    if (polled.kind === "error") return [polled.detail];
+    const problems = await regenerate(polled, options);
+    if (problems.length === 0) written = polled.hash;
+    return problems;
+  };
   const poll = async (): Promise<void> => {
-    const { report = null, error = null } = await watcher.poll();
-    if (report !== null) print(report);
-    if (error !== null && error !== lastError) print(error);
+    const problems = await update().catch((error: unknown) => [messageOf(error)]);
+    const error = problems.map((problem) => `error: ${problem}\n`).join("");
+    if (error !== "" && error !== lastError) print(error);
     lastError = error;
   };
   print(`Watching ${redactedLocation(manifest)}, every ${String(intervalSeconds)} s.\n`);
@@ -75,51 +85,18 @@ export async function watch(options: WatchOptions): Promise<CommandResult> {
   return { exit: EXIT.ok };
 }
 
-/** What a poll has to print; nothing if the manifest has not changed. */
-interface Outcome {
-  /** What was written. */
-  readonly report?: string;
-  /** Why nothing was written. */
-  readonly error?: string;
-}
-
-class Watcher {
-  readonly #options: WatchOptions;
-  readonly #source: PolledSource;
-  /** Hash of the manifest that the folder was last brought up to date with. */
-  #writtenHash: string | null = null;
-
-  constructor(options: WatchOptions) {
-    this.#options = options;
-    this.#source = new PolledSource(options.manifest);
-  }
-
-  /** Reads the manifest and, if it has changed, regenerates. After an error the next poll tries again. */
-  async poll(): Promise<Outcome> {
-    try {
-      const polled = await this.#source.poll(this.#writtenHash);
-      if (polled.kind === "unchanged") return {};
-      if (polled.kind === "error") return failed(polled.detail);
-      const outcome = await this.#write(polled.text, polled.location);
-      if (outcome.report !== undefined) this.#writtenHash = polled.hash;
-      return outcome;
-    } catch (error) {
-      return failed(messageOf(error));
-    }
-  }
-
-  async #write(text: string, location: string): Promise<Outcome> {
-    const { out, catalog, title } = this.#options;
-    const reading = await parseModels(text, location, catalog);
-    if (!reading.ok) return failed(reading.problem);
-    const catalogue = catalogueOf(reading.manifest, this.#options);
-    const update = updateFolder(render(catalogue, { title }), { out });
-    if (!update.ok) return failed(...update.problems);
-    const report = { out, check: false, warnings: reading.manifest.warnings, catalogue, drift: update.drift };
-    return { report: reportText(report) };
-  }
-}
-
-function failed(...problems: readonly string[]): Outcome {
-  return { error: problems.map((problem) => `error: ${problem}\n`).join("") };
+/** Writes the folder and prints what was written; returns why nothing was. */
+async function regenerate(
+  { text, location }: { readonly text: string; readonly location: string },
+  options: WatchOptions,
+): Promise<readonly string[]> {
+  const { out, catalog, title, print } = options;
+  const reading = await parseModels(text, location, catalog);
+  if (!reading.ok) return [reading.problem];
+  const catalogue = catalogueOf(reading.manifest, options);
+  const update = updateFolder(render(catalogue, { title }), { out });
+  if (!update.ok) return update.problems;
+  const { warnings } = reading.manifest;
+  print(reportText({ out, check: false, warnings, catalogue, drift: update.drift }));
+  return [];
 }

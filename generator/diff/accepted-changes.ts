@@ -13,7 +13,7 @@ import {
 } from "../manifest/json-schema.js";
 import { parseJson } from "../manifest/manifest.js";
 import { readSource } from "../manifest/source.js";
-import { type Change, CHANGE_KINDS, SEVERITIES, type Severity } from "./change.js";
+import { type Change, CHANGE_KINDS, isFailing, SEVERITIES, type Severity } from "./change.js";
 
 /** The default accept file: it need not exist. */
 export const ACCEPT_FILE = ".routewright-accept.json";
@@ -148,14 +148,8 @@ export function applyAcceptFile(
 
 /** Whether the run fails. Unused entries never fail it: the default branch passes after an accepted change is merged. */
 export function shouldFail({ unaccepted }: AcceptFileResult, failOn: FailOn): boolean {
-  switch (failOn) {
-    case "breaking":
-      return unaccepted.some(({ severity }) => severity === "exposing" || severity === "breaking");
-    case "any":
-      return unaccepted.length > 0;
-    case "none":
-      return false;
-  }
+  if (failOn === "none") return false;
+  return unaccepted.some((change) => failOn === "any" || isFailing(change));
 }
 
 /** The number of unaccepted changes of each severity. */

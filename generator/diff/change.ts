@@ -32,6 +32,11 @@ export interface Change {
   readonly details: readonly string[];
 }
 
+/** Whether a change opens data or makes working calls fail. */
+export function isFailing({ severity }: Change): boolean {
+  return severity === "exposing" || severity === "breaking";
+}
+
 /** By severity, path, kind and subject. */
 export function inOrder(a: Change, b: Change): number {
   return (

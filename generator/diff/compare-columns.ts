@@ -7,7 +7,7 @@ import {
   parseColumnType,
 } from "../catalogue/column-types/column-type.js";
 import type { ChangeKind, Difference } from "./change.js";
-import { compareServedTypes, type TypeChange } from "./column-compatibility.js";
+import { compareServedTypes } from "./column-compatibility.js";
 
 /** The differences of the columns, their order, and what dbt tests guarantee of their values. */
 export function compareColumns(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
@@ -66,8 +66,9 @@ function servedColumn(column: DescribedColumn, { numbers }: Endpoint): ServedCol
 function compareColumn(base: ServedColumn, head: ServedColumn): readonly Difference[] {
   if (head.text === base.text) return [];
   const subject = base.name;
+  const change = compareServedTypes({ ...base, text: base.type }, { ...head, text: head.type });
   const kinds = [
-    KIND_OF[compareServedTypes({ ...base, text: base.type }, { ...head, text: head.type })],
+    change === "same" ? null : (`column-${change}` as const),
     zoneKind(base, head),
     // In ClickHouse the type alone decides; elsewhere a nullable type ends with `null`.
     nullKind(base.declared, head.declared, base.notNull === "test" && head.type?.endsWith(" null") === true),
@@ -81,19 +82,6 @@ function zoneKind(base: ServedColumn, head: ServedColumn): ChangeKind | null {
   if (base.zone === head.zone || base.served.kind !== head.served.kind) return null;
   return base.zone === null || head.zone === null ? "column-zone-converted" : "column-zone-changed";
 }
-
-const KIND_OF: Readonly<Record<TypeChange, ChangeKind | null>> = {
-  same: null,
-  narrowed: "column-narrowed",
-  lengthened: "column-lengthened",
-  shortened: "column-shortened",
-  "text-changed": "column-text-changed",
-  "number-changed": "column-number-changed",
-  widened: "column-widened",
-  "digits-changed": "column-digits-changed",
-  "scale-lowered": "column-scale-lowered",
-  retyped: "column-retyped",
-};
 
 /** Null for types that are not nullable or non-null, such as JSON, where null is a value. */
 function nullKind(base: ColumnType, head: ColumnType, isOnlyTested: boolean): ChangeKind | null {

@@ -23,7 +23,8 @@ export function compareEndpoints(
   if (base.isFormer && head.isFormer && base.uniqueId === head.uniqueId)
     return compareNotices(base, head, sunsetPolicy);
   return [
-    ...compareSource(...endpoints, sunsetPolicy),
+    ...compareOwnPath(...endpoints, sunsetPolicy),
+    ...compareSource(...endpoints),
     ...compareTiers(base, head),
     ...compareNames("method", base.endpoint.methods, head.endpoint.methods),
     ...compareSetting("own-rows", base.endpoint.rows?.column, head.endpoint.rows?.column),
@@ -45,23 +46,20 @@ function compareOwnPath(base: Endpoint, head: Endpoint, policy: SunsetPolicy): r
   return [{ kind: "path-moved", before: base.path, after: head.path, details }];
 }
 
-/** Path, model and relation. By default a relation has the name of its model: if both change, only the model is reported. */
-function compareSource(base: Endpoint, head: Endpoint, policy: SunsetPolicy): readonly Difference[] {
-  const moved = compareOwnPath(base, head, policy);
+/** Model and relation. By default a relation has the name of its model: if both change, only the model is reported. */
+function compareSource(base: Endpoint, head: Endpoint): readonly Difference[] {
   const [before, after] = [relationText(base), relationText(head)];
-  if (base.model !== head.model) {
+  if (base.model !== head.model)
     return [
-      ...moved,
       { kind: "model-changed", before: `${base.model} (${before})`, after: `${head.model} (${after})` },
     ];
-  }
-  if (before === after) return moved;
+  if (before === after) return [];
   const [[schema, name], [newSchema, newName]] = [base.relation, head.relation];
   if (name === newName)
-    return [...moved, { kind: "relation-changed", subject: "schema", before: schema, after: newSchema }];
+    return [{ kind: "relation-changed", subject: "schema", before: schema, after: newSchema }];
   if (schema === newSchema)
-    return [...moved, { kind: "relation-changed", subject: "name", before: name, after: newName }];
-  return [...moved, { kind: "relation-changed", before, after }];
+    return [{ kind: "relation-changed", subject: "name", before: name, after: newName }];
+  return [{ kind: "relation-changed", before, after }];
 }
 
 function relationText({ relation }: Endpoint): string {

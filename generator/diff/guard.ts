@@ -1,10 +1,10 @@
 import { servedPaths } from "@routewright/runtime/model";
 import type { HeldBackEndpoint } from "@routewright/runtime/server";
-import { inDocumentedOrder } from "../catalogue/build.js";
+import { inDocumentedOrder } from "../catalogue/path.js";
 import { contentKey, readCatalogueIn } from "../catalogue/catalogue-file.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, readAcceptFile } from "./accepted-changes.js";
-import { type Change, KINDS } from "./change.js";
+import { type Change, isFailing, KINDS } from "./change.js";
 import { compareCatalogues, matchEndpoints, type SeverityOverrides } from "./compare-catalogues.js";
 
 /** How `serve --guard` judges the changes of a refresh: as `routewright diff` in the same folder. */
@@ -105,13 +105,8 @@ function holdBack(
 }
 
 /** Another relation may hold rows that callers must not see: its change is held back at any severity. */
-function isHeld({ severity, kind }: Change): boolean {
-  return (
-    severity === "exposing" ||
-    severity === "breaking" ||
-    kind === "relation-changed" ||
-    kind === "model-changed"
-  );
+function isHeld(change: Change): boolean {
+  return isFailing(change) || change.kind === "relation-changed" || change.kind === "model-changed";
 }
 
 /** Whether the generated folder has a path exactly as the head has it: the same endpoint, or none. */

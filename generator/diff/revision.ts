@@ -2,8 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Tier } from "@routewright/runtime/model";
-import { catalogueOf } from "../catalogue/build.js";
-import type { SchemaMap } from "../catalogue/served-schema.js";
+import { catalogueOf, type SchemaMap } from "../catalogue/build.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { readModels } from "../manifest/catalog.js";
@@ -39,7 +38,7 @@ export type MissingBase = (typeof MISSING_BASE)[number];
 /** Reads a revision: `git:<ref>`, a generated folder, or a manifest by its file or address. */
 export async function readRevision(argument: string, options: RevisionOptions): Promise<RevisionReading> {
   if (argument.startsWith("git:")) return readFromGit(argument.slice("git:".length), options);
-  const found = isAddress(argument) ? undefined : statSync(argument, { throwIfNoEntry: false });
+  const found = isAddress(argument) || !existsSync(argument) ? undefined : statSync(argument);
   if (found?.isDirectory()) return readFolder(argument);
   if (found !== undefined || isAddress(argument)) return readFromManifest(argument, options);
   return missing(

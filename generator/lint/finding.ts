@@ -1,6 +1,6 @@
 import type { Tier } from "@routewright/runtime/model";
 import type { CatalogueEntry, Warning } from "../catalogue/catalogue.js";
-import type { SchemaMap } from "../catalogue/served-schema.js";
+import type { SchemaMap } from "../catalogue/build.js";
 import type { Model } from "../manifest/model.js";
 import { byText, plain, type Sentence } from "../manifest/strings.js";
 import type { Ancestor, Node, Project } from "./project.js";
@@ -200,13 +200,6 @@ export function findingCounts(
 
 /** Whether the findings fail a run. */
 export function shouldFail(findings: readonly Pick<Finding, "severity">[], failOn: LintFailOn): boolean {
-  const { error, warning } = findingCounts(findings);
-  switch (failOn) {
-    case "error":
-      return error > 0;
-    case "warning":
-      return error + warning > 0;
-    case "none":
-      return false;
-  }
+  if (failOn === "none") return false;
+  return findings.some(({ severity }) => severity === "error" || failOn === "warning");
 }

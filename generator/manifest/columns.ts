@@ -1,3 +1,4 @@
+import { BUILT } from "./graph.js";
 import { type JsonObject, objectOr, objectsOf, textOr, textsOf } from "./json.js";
 import { columnEntries, isPrivate, routewrightOf } from "./node-meta.js";
 
@@ -51,21 +52,11 @@ export function columnsOf(
   return firstOfEachName(columns);
 }
 
-/** Materializations on which dbt builds the constraints of an enforced contract; on a view it builds none. */
-const CONSTRAINED: ReadonlySet<unknown> = new Set([
-  "table",
-  "incremental",
-  "distributed_table",
-  "distributed_incremental",
-]);
-
-/** Whether the relation has the constraints that the model declares. */
-export function enforcesConstraints(node: JsonObject): boolean {
-  return isContracted(node) && CONSTRAINED.has(objectOr(node["config"])["materialized"]);
-}
-
-function isContracted({ config, contract }: JsonObject): boolean {
-  return (objectOr(objectOr(config)["contract"])["enforced"] ?? objectOr(contract)["enforced"]) === true;
+/** Whether the relation has the constraints that the model declares: dbt builds none on a view. */
+export function enforcesConstraints({ config, contract }: JsonObject): boolean {
+  const { materialized, contract: configured } = objectOr(config);
+  const isEnforced = objectOr(configured)["enforced"] ?? objectOr(contract)["enforced"];
+  return isEnforced === true && BUILT.has(materialized);
 }
 
 function forbidsNull({ type }: JsonObject): boolean {

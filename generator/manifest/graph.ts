@@ -63,8 +63,13 @@ function isPlain(sql: string): boolean {
   return sql !== "" && calls.every((name) => PLAIN_CALLS.has(name));
 }
 
-/** Materializations with stored rows that only dbt writes. */
-const BUILT = new Set(["table", "incremental", "distributed_table", "distributed_incremental"]);
+/** Materializations with stored rows that only dbt writes, and on which it builds the constraints of an enforced contract. */
+export const BUILT: ReadonlySet<unknown> = new Set([
+  "table",
+  "incremental",
+  "distributed_table",
+  "distributed_incremental",
+]);
 
 /** In PostgreSQL only `dbt run` refreshes a materialized view; other engines may refresh it at any time. */
 function isBuiltAs(materialized: string, adapter: string): boolean {

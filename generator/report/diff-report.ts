@@ -5,7 +5,7 @@ import {
   acceptEntryFor,
   changeCounts,
 } from "../diff/accepted-changes.js";
-import { type Change, CHANGE_KINDS, KINDS, SEVERITIES, type Severity } from "../diff/change.js";
+import { type Change, CHANGE_KINDS, isFailing, KINDS, SEVERITIES, type Severity } from "../diff/change.js";
 import { joined, list, plain, sentence, type Sentence, visible } from "../manifest/strings.js";
 import {
   type Block,
@@ -158,10 +158,6 @@ function fromWhereTheyDiffer(before: string, after: string): readonly [string, s
   while (common < before.length && before[common] === after[common]) common++;
   const from = Math.max(before.length, after.length) > MAX_SHOWN ? common - LEAD : 0;
   return from <= 0 ? [before, after] : [`…${before.slice(from)}`, `…${after.slice(from)}`];
-}
-
-function isFailing({ severity }: Change): boolean {
-  return severity === "exposing" || severity === "breaking";
 }
 
 /** At most this many accept entries are offered. */

@@ -8,9 +8,8 @@ import {
   type RenderResult,
 } from "@routewright/runtime/compile";
 import { messageOf } from "@routewright/runtime/model";
-import { catalogueOf } from "../catalogue/build.js";
+import { catalogueOf, type SchemaMap } from "../catalogue/build.js";
 import { problemText, type Skipped } from "../catalogue/catalogue.js";
-import type { SchemaMap } from "../catalogue/served-schema.js";
 import { Guard, type GuardOptions } from "../diff/guard.js";
 import { parseModels } from "../manifest/catalog.js";
 import { render } from "../render/render.js";

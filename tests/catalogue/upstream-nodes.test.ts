@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isNondeterministic, upstreamNodesOf } from "../../generator/catalogue/upstream-nodes.js";
+import { isNondeterministic, upstreamNodesOf } from "../../generator/catalogue/lineage.js";
 import type { GraphNode } from "../../generator/manifest/graph.js";
 import { catalogueOfText } from "./catalogues.js";
 

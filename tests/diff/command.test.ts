@@ -86,6 +86,8 @@ describe("the command diff", () => {
       notes: [expect.stringMatching(/^warning: No file or folder nowhere: .* Nothing was compared\.$/)],
     });
     expect((await run({ head: "nowhere", missingBase: "ignore" })).exit).toBe(2);
+    const below = join(baseFile, "generated");
+    expect((await run({ head: below })).errors?.[0]).toMatch(/^No file or folder /);
   });
 
   it("says why a change breaks and how to accept it, in every format for people", async () => {

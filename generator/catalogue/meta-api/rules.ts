@@ -18,12 +18,12 @@ export function validateRules(
 ): ValidationError[] {
   const parameters = (api.parameters ?? []).map((parameter) => parameter ?? {});
   const names = columns.map(({ name }) => name);
-  const unknown = (column: string | undefined, at: string): ValidationError[] =>
-    unknownColumn(column, at, names);
-  const unordered = (column: string | undefined, at: string): ValidationError[] =>
-    unorderedColumn(column, at, columns);
+  const sorted = [
+    ...(api.sort ?? []).map((key, i) => [key?.column, `sort[${String(i)}].column`] as const),
+    ...(api.sortable_fields ?? []).map((column, i) => [column, `sortable_fields[${String(i)}]`] as const),
+  ];
   return [
-    ...parameters.flatMap(({ column }, i) => unknown(column, `parameters[${String(i)}].column`)),
+    ...parameters.flatMap(({ column }, i) => unknownColumn(column, `parameters[${String(i)}].column`, names)),
     ...parameters.flatMap(({ type, operator, column }, i) =>
       type === "date" && (operator === undefined || TYPE_OF_OPERATOR[operator] === "date")
         ? notADateColumn(column, `parameters[${String(i)}].type`, columns)
@@ -32,10 +32,8 @@ export function validateRules(
     ...parameters.flatMap((parameter, i) => pairingErrors(parameter, `parameters[${String(i)}]`)),
     ...duplicates(parameters),
     ...reservedNames(api, parameters),
-    ...(api.sort ?? []).flatMap((key, i) => unknown(key?.column, `sort[${String(i)}].column`)),
-    ...(api.sortable_fields ?? []).flatMap((column, i) => unknown(column, `sortable_fields[${String(i)}]`)),
-    ...(api.sort ?? []).flatMap((key, i) => unordered(key?.column, `sort[${String(i)}].column`)),
-    ...(api.sortable_fields ?? []).flatMap((column, i) => unordered(column, `sortable_fields[${String(i)}]`)),
+    ...sorted.flatMap(([column, at]) => unknownColumn(column, at, names)),
+    ...sorted.flatMap(([column, at]) => unorderedColumn(column, at, columns)),
     ...undeclaredFilters(api, parameters),
     ...(hasFilters ? [] : missingFilters(api)),
     ...(api.pagination ? swappedLimits(api.pagination) : []),
@@ -92,30 +90,31 @@ const TYPE_OF_OPERATOR = {
 function pairingErrors(parameter: ValidParameter, at: string): ValidationError[] {
   const { operator, type, case: letterCase, max_items, max_length } = parameter;
   if (type === undefined) return [];
-  const errors: ValidationError[] = [];
   const expected = operator && TYPE_OF_OPERATOR[operator];
-  if (expected && type !== expected) {
-    errors.push({
-      at: `${at}.type`,
-      message: `The operator ${formatValue(operator)} does not take ${formatValue(type)}.`,
-      hint: `Write type ${formatValue(expected)}, or use an operator that takes ${formatValue(type)}.`,
-    });
-  }
-  if (letterCase !== undefined && type === "date") {
-    errors.push({ at: `${at}.case`, message: "`case` does not apply to a date.", hint: "Leave `case` out." });
-  }
-  if (max_length !== undefined && type === "date") {
-    const message = "`max_length` does not apply to a date.";
-    errors.push({ at: `${at}.max_length`, message, hint: "Leave `max_length` out." });
-  }
-  if (max_items !== undefined && type !== "string_list") {
-    errors.push({
-      at: `${at}.max_items`,
-      message: `\`max_items\` does not apply to ${formatValue(type)}.`,
-      hint: "Leave `max_items` out.",
-    });
-  }
-  return errors;
+  const misplaced = (key: string, value: unknown, isTaken: boolean, of: string): ValidationError[] =>
+    value === undefined || isTaken
+      ? []
+      : [
+          {
+            at: `${at}.${key}`,
+            message: `\`${key}\` does not apply to ${of}.`,
+            hint: `Leave \`${key}\` out.`,
+          },
+        ];
+  return [
+    ...(expected === undefined || type === expected
+      ? []
+      : [
+          {
+            at: `${at}.type`,
+            message: `The operator ${formatValue(operator)} does not take ${formatValue(type)}.`,
+            hint: `Write type ${formatValue(expected)}, or use an operator that takes ${formatValue(type)}.`,
+          },
+        ]),
+    ...misplaced("case", letterCase, type !== "date", "a date"),
+    ...misplaced("max_length", max_length, type !== "date", "a date"),
+    ...misplaced("max_items", max_items, type === "string_list", formatValue(type)),
+  ];
 }
 
 function unknownColumn(

@@ -1,4 +1,4 @@
-import { mappedSchemas } from "../../catalogue/served-schema.js";
+import { mappedSchemas } from "../../catalogue/build.js";
 import { isEphemeral, isView } from "../../manifest/graph.js";
 import { chain, list, plain, sentence, type Sentence } from "../../manifest/strings.js";
 import { type Check, type LintedEndpoint, violation } from "../finding.js";
