@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { catalogueFrom, catalogueOfText, onlySkipped, pathsOf, told } from "./catalogues.js";
+import { catalogueFrom, catalogueOfText, manifestText, onlySkipped, pathsOf, told } from "./catalogues.js";
 
 const COLUMNS = { date: "date", token: "text" };
 
@@ -74,22 +74,10 @@ describe("the problems of a model", () => {
 
   it("show a value on one line, never at full length or depth", () => {
     const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
-    const text = JSON.stringify({
-      metadata: { dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json" },
-      nodes: {
-        "model.test.a": {
-          resource_type: "model",
-          name: "a",
-          schema: "s",
-          tags: ["production", "api:a"],
-          config: {
-            meta: {
-              api: { parameters: ["DEEP"], methods: [`${"x".repeat(5000)}\n\u202e`], sort: "a\n\u202eb" },
-            },
-          },
-        },
-      },
-    }).replace('"DEEP"', deep);
+    const api = { parameters: ["DEEP"], methods: [`${"x".repeat(5000)}\n\u202e`], sort: "a\n\u202eb" };
+    const node = { resource_type: "model", name: "a", schema: "s", tags: ["production", "api:a"] };
+    const nodes = { "model.test.a": { ...node, config: { meta: { api } } } };
+    const text = manifestText(nodes).replace('"DEEP"', deep);
     const { problems } = onlySkipped(catalogueOfText(text));
     expect(problems).toHaveLength(3);
     for (const { message } of problems) {

@@ -3,9 +3,9 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { catalogueText, readCatalogue } from "../../generator/catalogue/catalogue-file.js";
-import { soundNodes, manifestText } from "../render/manifests.js";
+import { soundNodes } from "../render/manifests.js";
 import { HOSTILE } from "../render/words.js";
-import { catalogueFrom, catalogueOfText } from "./catalogues.js";
+import { catalogueFrom, catalogueOfText, manifestText } from "./catalogues.js";
 
 const STARTER = readFileSync(
   fileURLToPath(new URL("../../templates/starter/manifest.json", import.meta.url)),
@@ -18,7 +18,6 @@ describe("a catalogue that is written and read back", () => {
     const reading = readCatalogue(catalogueText(catalogue, "Numbers"));
     expect(reading).toEqual({
       ok: true,
-      title: "Numbers",
       catalogue: { ...catalogue, warnings: [], lineage: new Map() },
     });
     expect(catalogue.entries.length).toBeGreaterThan(20);
@@ -31,7 +30,6 @@ describe("a catalogue that is written and read back", () => {
         const reading = readCatalogue(catalogueText(catalogue, null));
         expect(reading).toEqual({
           ok: true,
-          title: null,
           catalogue: { ...catalogue, warnings: [], lineage: new Map() },
         });
       }),

@@ -15,6 +15,18 @@ export function catalogueOfText(text: string, options: CatalogueOptions = {}): C
   return catalogueOf(reading.manifest, options);
 }
 
+/** The text of a manifest with these nodes. */
+export function manifestText(nodes: unknown, adapter = "postgres"): string {
+  const schema = "https://schemas.getdbt.com/dbt/manifest/v12.json";
+  return JSON.stringify({ metadata: { dbt_schema_version: schema, adapter_type: adapter }, nodes });
+}
+
+/** The catalogue of one model's node, `model.t.a`; what is left out has a harmless value. */
+export function catalogueOfNode(node: object): Catalogue {
+  const model = { resource_type: "model", name: "a", schema: "s", ...node };
+  return catalogueOfText(manifestText({ "model.t.a": model }));
+}
+
 export function pathsOf({ entries }: Catalogue): string[] {
   return entries.map(({ endpoint }) => endpoint.path);
 }

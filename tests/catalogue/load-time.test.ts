@@ -1,8 +1,15 @@
 /** What decides at load time whether, where and to whom a model is served. Each rule fails closed. */
 import { describe, expect, it } from "vitest";
 import { render } from "../../generator/render/render.js";
-import { manifestText } from "../render/manifests.js";
-import { catalogueFrom, catalogueOfText, onlySkipped, pathsOf, told } from "./catalogues.js";
+import {
+  catalogueFrom,
+  catalogueOfNode,
+  catalogueOfText,
+  manifestText,
+  onlySkipped,
+  pathsOf,
+  told,
+} from "./catalogues.js";
 
 const TAGS = ["production", "shop", "api:orders"];
 const COLUMNS = {
@@ -76,19 +83,8 @@ describe("the category", () => {
     ]);
   });
 
-  const withMeta = (routewright: unknown, meta: object = { routewright }) =>
-    catalogueOfText(
-      manifestText({
-        "model.t.orders": {
-          resource_type: "model",
-          name: "orders",
-          schema: "s",
-          tags: TAGS,
-          columns: { id: {} },
-          config: { meta },
-        },
-      }),
-    );
+  const withMeta = (routewright: unknown) =>
+    catalogueOfNode({ tags: TAGS, columns: { id: {} }, config: { meta: { routewright } } });
 
   it("is what meta.routewright.category says, before any tag", () => {
     expect(pathsOf(withMeta({ category: "sales" }))).toEqual(["/v1/sales/orders"]);
@@ -231,18 +227,11 @@ describe("limits of values", () => {
 
 describe("the time zone of a timestamp without zone", () => {
   const columnsOf = (model: unknown, column: unknown, type = "timestamp") => {
-    const { entries, skipped } = catalogueOfText(
-      manifestText({
-        "model.t.x": {
-          resource_type: "model",
-          name: "x",
-          schema: "s",
-          tags: TAGS,
-          columns: { at: { name: "at", data_type: type, meta: { routewright: { timezone: column } } } },
-          config: { meta: { routewright: { timezone: model } } },
-        },
-      }),
-    );
+    const { entries, skipped } = catalogueOfNode({
+      tags: TAGS,
+      columns: { at: { name: "at", data_type: type, meta: { routewright: { timezone: column } } } },
+      config: { meta: { routewright: { timezone: model } } },
+    });
     return (
       entries[0]?.endpoint.columns[0]?.timezone ??
       (skipped.length > 0 ? told(skipped[0]?.problems ?? []) : null)
@@ -269,21 +258,14 @@ describe("the time zone of a timestamp without zone", () => {
   });
 
   it("is in the generated module, where it is not UTC", () => {
-    const text = render(
-      catalogueOfText(
-        manifestText({
-          "model.t.x": {
-            resource_type: "model",
-            name: "x",
-            schema: "s",
-            tags: TAGS,
-            columns: { at: { name: "at", data_type: "timestamp" } },
-            config: { meta: { routewright: { timezone: "Europe/Berlin" } } },
-          },
-        }),
-      ),
-    ).get("routes/shop/orders.ts");
-    expect(text).toContain('columns: { at: { type: "timestamp null", timezone: "Europe/Berlin" } },');
+    const catalogue = catalogueOfNode({
+      tags: TAGS,
+      columns: { at: { name: "at", data_type: "timestamp" } },
+      config: { meta: { routewright: { timezone: "Europe/Berlin" } } },
+    });
+    expect(render(catalogue).get("routes/shop/orders.ts")).toContain(
+      'columns: { at: { type: "timestamp null", timezone: "Europe/Berlin" } },',
+    );
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { catalogueFrom, catalogueOfText, onlySkipped, pathsOf, told } from "./catalogues.js";
+import { catalogueFrom, catalogueOfNode, onlySkipped, pathsOf, told } from "./catalogues.js";
 
 const tags = (resource: string, ...more: string[]): string[] => [
   "production",
@@ -88,11 +88,7 @@ describe("exclude_from_api", () => {
 });
 
 describe("meta.api", () => {
-  const manifest = (node: object): string =>
-    JSON.stringify({
-      metadata: { dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json" },
-      nodes: { "model.t.a": { resource_type: "model", name: "a", schema: "s", tags: tags("r"), ...node } },
-    });
+  const catalogueWith = (node: object) => catalogueOfNode({ tags: tags("r"), ...node });
   const allowed = { api: { allow_unfiltered: true } };
 
   it.each([[null], [{}]])("%j is metadata-driven, and invalid", (api) => {
@@ -103,20 +99,15 @@ describe("meta.api", () => {
   });
 
   it("of the configuration wins, also when it is null", () => {
-    const endpoint = catalogueOfText(manifest({ config: { meta: allowed }, meta: { api: null } })).entries[0]
-      ?.endpoint;
-    expect(endpoint).toMatchObject({ legacy: false, allowUnfiltered: true });
-    const { problems } = onlySkipped(
-      catalogueOfText(manifest({ config: { meta: { api: null } }, meta: allowed })),
-    );
+    const [entry] = catalogueWith({ config: { meta: allowed }, meta: { api: null } }).entries;
+    expect(entry?.endpoint).toMatchObject({ legacy: false, allowUnfiltered: true });
+    const { problems } = onlySkipped(catalogueWith({ config: { meta: { api: null } }, meta: allowed }));
     expect(problems[0]?.path).toBe("$.config.meta.api.allow_unfiltered");
   });
 
   it("of the node counts where the configuration has none, and is named so", () => {
     const node = { config: { meta: { owner: "me" } }, meta: { api: { allow_unfiltered: 1 } } };
-    expect(onlySkipped(catalogueOfText(manifest(node))).problems[0]?.path).toBe(
-      "$.meta.api.allow_unfiltered",
-    );
+    expect(onlySkipped(catalogueWith(node)).problems[0]?.path).toBe("$.meta.api.allow_unfiltered");
   });
 });
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { TIERS } from "../../runtime/model/tier.js";
-import { manifestOf } from "../support/manifest.js";
-import { catalogueFrom, catalogueOfText, onlySkipped, pathsOf, told } from "./catalogues.js";
+import { catalogueFrom, catalogueOfNode, onlySkipped, pathsOf, told } from "./catalogues.js";
 
 const SYSTEM_TAGS = [
   "view",
@@ -155,32 +154,25 @@ describe("the tier", () => {
 });
 
 describe("tags", () => {
-  const manifest = (node: object): string =>
-    JSON.stringify({
-      metadata: { dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json" },
-      nodes: { "model.t.a": { resource_type: "model", name: "a", schema: "s", ...node } },
-    });
   const configured = { config: { tags: ["production", "configured", "api:a"] } };
 
   it("are those of the node", () => {
     const node = { tags: ["production", "own", "api:a"], ...configured };
-    expect(pathsOf(catalogueOfText(manifest(node)))).toEqual(["/v1/own/a"]);
+    expect(pathsOf(catalogueOfNode(node))).toEqual(["/v1/own/a"]);
   });
 
   it.each([
     ["absent", {}],
     ["empty", { tags: [] }],
   ])("are those of its configuration where its own are %s", (_, tags) => {
-    expect(pathsOf(catalogueOfText(manifest({ ...tags, ...configured })))).toEqual(["/v1/configured/a"]);
+    expect(pathsOf(catalogueOfNode({ ...tags, ...configured }))).toEqual(["/v1/configured/a"]);
   });
 });
 
 describe("a model whose tier is uncertain is skipped", () => {
   const tags = ["production", "c", "api:a"];
   const skippedWith = (node: object): string[] => {
-    const manifest = manifestOf([{ name: "a", tags }]) as { nodes: Record<string, object> };
-    const nodes = { "model.test.a": { ...manifest.nodes["model.test.a"], ...node } };
-    return told(onlySkipped(catalogueOfText(JSON.stringify({ ...manifest, nodes }))).problems);
+    return told(onlySkipped(catalogueOfNode({ tags, ...node })).problems);
   };
 
   it.each([

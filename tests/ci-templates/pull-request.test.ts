@@ -143,22 +143,12 @@ describe.skipIf(!needs("git", "dbt"))("the pipeline of a request", { timeout: TI
       manifest: "target/manifest.json",
       schemas: { "dbt_*": "api", "ci_*": "api" },
     });
-    await generate("prod");
-    for (const target of ["ann", "ci"]) {
-      await generate(target);
-      const run = await runSteps(
-        author,
-        [
-          {
-            script: "npx routewright generate --check && npx routewright lint --fail-on none",
-            variables: {},
-          },
-        ],
-        {},
-      );
-      expect(run.status, run.output).toBe(0);
-      expect(run.output).not.toContain("unexpected-schema");
-    }
+    await generate("ann");
+    const other =
+      "dbt parse --quiet --target ci && npx routewright generate --check && npx routewright lint --fail-on none";
+    const run = await runSteps(author, [{ script: other, variables: {} }], {});
+    expect(run.status, run.output).toBe(0);
+    expect(run.output).not.toContain("unexpected-schema");
     commit("Schemas are mapped");
     expect(readFileSync(join(author, "generated/catalogue.json"), "utf8")).not.toMatch(/dbt_ann|ci_7/);
   });

@@ -100,14 +100,20 @@ describe.skipIf(!needs("git")).each(kinds)("the pipeline of %s", { timeout: TIME
 
 // The script is the same on both platforms.
 describe.skipIf(!needs("git"))("a pipeline", { timeout: TIMEOUT_MS }, () => {
-  it("puts nothing up for review when the manifest gives what the main branch has", async () => {
+  it("puts nothing up where nothing changed, a model is invalid, or the manifest cannot be read, and says so", async () => {
     const repository = await repositoryOn("github", BASE);
     const before = repository.branches();
-    const { status, output } = await repository.run();
-    expect(status, output).toBe(0);
-    expect(output).toContain("nothing to review");
-    expect(repository.branches()).toEqual(before);
-    expect(repository.platform.requests).toEqual([]);
+    for (const [manifest, status, reason] of [
+      [BASE, 0, /nothing to review/],
+      [INVALID, 1, /api_users \(models\/api_users\.sql\): invalid/],
+      [null, 2, /error: http:\/\/127\.0\.0\.1:\d+\/manifest\.json answered 404/],
+    ] as const) {
+      repository.manifest = manifest;
+      const run = await repository.run();
+      expect(run, run.output).toEqual({ status, output: expect.stringMatching(reason) });
+      expect(repository.branches()).toEqual(before);
+      expect(repository.platform.requests).toEqual([]);
+    }
   });
 
   it("reports an error of lint before it fails", async () => {
@@ -118,27 +124,5 @@ describe.skipIf(!needs("git"))("a pipeline", { timeout: TIMEOUT_MS }, () => {
     const { diff, lint } = reportsOn(repository.platform.requests[0]!);
     expect(diff).toContain("### API changes: passes");
     expect(lint).toContain("### API lint: fails, 1 error");
-  });
-
-  it("fails on an invalid model, names it, and commits nothing", async () => {
-    const repository = await repositoryOn("github", BASE);
-    const before = repository.branches();
-    repository.manifest = INVALID;
-    const { status, output } = await repository.run();
-    expect(status, output).toBe(1);
-    expect(output).toContain("api_users (models/api_users.sql): invalid");
-    expect(repository.branches()).toEqual(before);
-    expect(repository.platform.requests).toEqual([]);
-  });
-
-  it("fails when the manifest cannot be read, says why, and commits nothing", async () => {
-    const repository = await repositoryOn("github", BASE);
-    const before = repository.branches();
-    repository.manifest = null;
-    const { status, output } = await repository.run();
-    expect(status, output).toBe(2);
-    expect(output).toMatch(/error: http:\/\/127\.0\.0\.1:\d+\/manifest\.json answered 404/);
-    expect(repository.branches()).toEqual(before);
-    expect(repository.platform.requests).toEqual([]);
   });
 });

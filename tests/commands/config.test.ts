@@ -7,7 +7,7 @@ import { configProblems } from "../../generator/config.js";
 import { filesIn } from "../support/files.js";
 import { manifestOf } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
-import { GOOD, project, routewright } from "./run.js";
+import { GOOD, routewright } from "./run.js";
 
 const CONFIG = {
   manifest: "target/manifest.json",
@@ -143,12 +143,6 @@ describe("a config file", () => {
       "error: There are two config files, routewright.config.json and routewright.config.yml: keep one.\n",
     );
   });
-});
-
-it("a missing manifest is asked for", async () => {
-  expect((await routewright(project(GOOD), ["generate"])).err).toBe(
-    "error: Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` in routewright.config.json.\n",
-  );
 });
 
 describe("the JSON Schema", () => {

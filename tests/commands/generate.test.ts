@@ -1,8 +1,9 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { filesIn } from "../support/files.js";
+import { gitIn } from "../support/git.js";
 import { manifestOf } from "../support/manifest.js";
 import { needs } from "../support/needs.js";
 import { ownFolder } from "../support/service.js";
@@ -50,11 +51,7 @@ describe("routewright generate", () => {
     "resolves the merge conflicts of the folder, which other commands name",
     async () => {
       const folder = project(GOOD);
-      const git = (...args: readonly string[]): string =>
-        execFileSync("git", ["-c", "user.name=T", "-c", "user.email=t@example.org", ...args], {
-          cwd: folder,
-          encoding: "utf8",
-        });
+      const git = gitIn(folder);
       const generate = async (description: string): Promise<void> => {
         writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifestOf([{ ...GOOD, description }])));
         expect((await routewright(folder, GENERATE)).exit).toBe(0);
@@ -244,8 +241,8 @@ describe("where the manifest is", () => {
     });
   });
 
-  it("is required", async () => {
-    expect(await routewright(ownFolder(), ["generate"])).toEqual({
+  it.each(["generate", "lint", "watch"])("is required by %s", async (command) => {
+    expect(await routewright(ownFolder(), [command])).toEqual({
       exit: 2,
       out: "",
       err: "error: Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` in routewright.config.json.\n",
@@ -297,10 +294,12 @@ describe("where the manifest is", () => {
 
 describe("bad usage", () => {
   it.each([
-    [["generate", "--manifset", "x"], /unknown option '--manifset'/],
+    [["generate", "--manifset", "x"], /unknown option '--manifset'\n\(Did you mean --manifest\?\)/],
     [["generate", "--manifest"], /argument missing/],
     [["generate", "extra"], /too many arguments/],
-    [["generat"], /unknown command 'generat'/],
+    [["generat"], /unknown command 'generat'\n\(Did you mean generate\?\)/],
+    [["lint", "--format", "xml"], /Allowed choices are text, markdown, json, github/],
+    [["lint", "--fail-on", "breaking"], /Allowed choices are error, warning, none/],
     [["--nonsense"], /unknown option '--nonsense'/],
   ])("%j exits 2 and says what is wrong", async (args, complaint) => {
     const { exit, out, err } = await routewright(ownFolder(), args);

@@ -78,11 +78,6 @@ describe("--quiet", () => {
   });
 });
 
-it("--version prints the version, and a misspelt command or option the one that was meant", async () => {
-  const folder = ownFolder();
-  expect((await routewright(folder, ["--version"])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
-  expect((await routewright(folder, ["generat"])).err).toContain("(Did you mean generate?)");
-  expect((await routewright(folder, ["generate", "--manifset", "x"])).err).toContain(
-    "(Did you mean --manifest?)",
-  );
+it("--version prints the version", async () => {
+  expect((await routewright(ownFolder(), ["--version"])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
 });

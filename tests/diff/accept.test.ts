@@ -1,12 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { diff, type DiffOptions } from "../../generator/commands/diff.js";
+import type { DiffOptions } from "../../generator/commands/diff.js";
 import { applyAcceptFile, parseAcceptFile } from "../../generator/diff/accepted-changes.js";
 import type { Change } from "../../generator/diff/change.js";
 import { manifestOf } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
-import { modelWith } from "./catalogues.js";
+import { diffOf, modelWith } from "./catalogues.js";
 
 function read(value: unknown) {
   return parseAcceptFile(typeof value === "string" ? value : JSON.stringify(value), "accept.json");
@@ -106,18 +106,7 @@ describe("the accept file of a run", () => {
   };
   const base = write("base.json", manifestOf([modelWith({ columns: { a: "text", b: "int8", c: "text" } })]));
   const head = write("head.json", manifestOf([modelWith({ columns: { a: "text" } })]));
-  const run = (options: Partial<DiffOptions>) =>
-    diff({
-      base,
-      head,
-      format: "text",
-      failOn: "breaking",
-      generated: "generated",
-      cwd: folder,
-      defaultTier: "tier0",
-      today: "2030-01-01",
-      ...options,
-    });
+  const run = (options: Partial<DiffOptions>) => diffOf({ base, head, ...options });
   const accepted = (subject: string, before = subject === "b" ? "int8 null" : "text null") => ({
     kind: "column-removed",
     endpoint: "/v1/bridges/volume",
@@ -200,18 +189,8 @@ describe("severities of a repository", () => {
     ["compatible", 0, "1 compatible"],
     ["off", 0, "0 exposing, 0 breaking, 0 warnings, 0 compatible"],
   ] as const)("smallint to integer as %s exits %i", async (severity, exit, summary) => {
-    const outcome = await diff({
-      base,
-      head,
-      format: "text",
-      failOn: "breaking",
-      generated: "generated",
-      cwd: folder,
-      defaultTier: "tier0",
-      today: "2030-01-01",
-      ...(severity && { severities: { "column-widened": severity } }),
-    });
-    expect({ exit: outcome.exit, output: outcome.output }).toEqual({
+    const severities = severity && { severities: { "column-widened": severity } };
+    expect(await diffOf({ base, head, ...severities })).toMatchObject({
       exit,
       output: expect.stringContaining(summary),
     });

@@ -1,8 +1,9 @@
-import { catalogueOf } from "../../generator/catalogue/build.js";
 import type { Catalogue } from "../../generator/catalogue/catalogue.js";
+import type { CommandResult } from "../../generator/commands/command.js";
+import { diff, type DiffOptions } from "../../generator/commands/diff.js";
 import type { Change } from "../../generator/diff/change.js";
 import { compareCatalogues } from "../../generator/diff/compare-catalogues.js";
-import { parseManifest } from "../../generator/manifest/manifest.js";
+import { catalogueOfText } from "../catalogue/catalogues.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
 
 /** The day on which tests compare. */
@@ -11,9 +12,15 @@ export const CALENDAR = { today: TODAY, minimumNoticeDays: 30 };
 
 /** The catalogue of a manifest's JSON. */
 export function catalogueFrom(json: unknown): Catalogue {
-  const reading = parseManifest(JSON.stringify(json), "manifest.json");
-  if (!reading.ok) throw new Error(reading.problem);
-  return catalogueOf(reading.manifest);
+  return catalogueOfText(JSON.stringify(json));
+}
+
+/** `routewright diff` as the command line runs it without flags. */
+export function diffOf(
+  options: Partial<DiffOptions> & Pick<DiffOptions, "base" | "head">,
+): Promise<CommandResult> {
+  const rest = { generated: "generated", cwd: process.cwd(), defaultTier: "tier0", today: TODAY } as const;
+  return diff({ format: "text", failOn: "breaking", ...rest, ...options });
 }
 
 export function changesBetween(base: unknown, head: unknown): readonly Change[] {

@@ -1,15 +1,15 @@
-import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
-import { diff, type DiffOptions } from "../../generator/commands/diff.js";
+import type { DiffOptions } from "../../generator/commands/diff.js";
 import { routewright } from "../commands/run.js";
+import { gitIn } from "../support/git.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
-import { modelWith } from "./catalogues.js";
+import { diffOf, modelWith } from "./catalogues.js";
 
 const folder = ownFolder();
 const [base, head] = [
@@ -26,8 +26,7 @@ beforeAll(() => {
 });
 
 function run(options: Partial<DiffOptions>) {
-  const rest = { generated: "generated", cwd: folder, defaultTier: "tier0", today: "2030-01-01" } as const;
-  return diff({ base: baseFile, head: headFile, format: "text", failOn: "breaking", ...rest, ...options });
+  return diffOf({ base: baseFile, head: headFile, ...options });
 }
 
 describe("the command diff", () => {
@@ -131,14 +130,11 @@ describe("on the command line", () => {
 
   beforeAll(() => {
     mkdirSync(project, { recursive: true });
-    const git = (...args: readonly string[]) =>
-      execFileSync("git", ["-c", "user.name=Test", "-c", "user.email=test@example.org", ...args], {
-        cwd: project,
-      });
+    const git = gitIn(project);
     git("init", "-q", "-b", "main");
     generateInto(join(project, "api"), base);
     git("add", "-A");
-    git("-c", "commit.gpgsign=false", "commit", "-q", "-m", "Generated");
+    git("commit", "-q", "-m", "Generated");
     generateInto(join(project, "api"), head);
   });
 

@@ -1,8 +1,8 @@
-import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { readRevision } from "../../generator/diff/revision.js";
+import { gitIn } from "../support/git.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
 import { modelWith } from "./catalogues.js";
@@ -10,17 +10,7 @@ import { modelWith } from "./catalogues.js";
 const repository = ownFolder();
 const generated = join(repository, "api/generated");
 
-function git(...args: readonly string[]): string {
-  const identity = [
-    "-c",
-    "user.name=Test",
-    "-c",
-    "user.email=test@example.org",
-    "-c",
-    "commit.gpgsign=false",
-  ];
-  return execFileSync("git", [...identity, ...args], { cwd: repository, encoding: "utf8" });
-}
+const git = gitIn(repository);
 
 function commit(message: string): void {
   git("add", "-A");

@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { diff } from "../../generator/commands/diff.js";
 import { type Format, FORMATS } from "../../generator/report/report.js";
-import { TODAY } from "./catalogues.js";
+import { diffOf } from "./catalogues.js";
 
 /** Each folder of tests/golden-diff holds two manifests and the report of every format. `vitest -u` writes them. */
 const ROOT = "tests/golden-diff";
@@ -11,15 +10,10 @@ const cases = readdirSync(ROOT);
 /** The report, and the exit code in the last line. */
 async function reportOf(name: string, format: Format): Promise<string> {
   const accept = `${ROOT}/${name}/accept.json`;
-  const { exit, output, errors } = await diff({
+  const { exit, output, errors } = await diffOf({
     base: `${ROOT}/${name}/base.json`,
     head: `${ROOT}/${name}/head.json`,
     format,
-    failOn: "breaking",
-    generated: "generated",
-    cwd: process.cwd(),
-    defaultTier: "tier0",
-    today: TODAY,
     ...(existsSync(accept) && { accept }),
   });
   expect(errors).toBeUndefined();

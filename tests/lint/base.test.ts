@@ -1,8 +1,8 @@
-import { execFileSync } from "node:child_process";
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { project, routewright } from "../commands/run.js";
+import { gitIn } from "../support/git.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
 
 const endpoint = (name: string, more: Partial<TestModel> = {}): TestModel => ({
@@ -41,8 +41,7 @@ async function findings(folder: string, ...flags: readonly string[]) {
 
 /** Commits the generated folder to `main` of a new repository. */
 function commit(folder: string): void {
-  const git = (...args: readonly string[]) =>
-    execFileSync("git", ["-c", "user.name=T", "-c", "user.email=t@example.org", ...args], { cwd: folder });
+  const git = gitIn(folder);
   git("init", "-q", "-b", "main");
   git("add", "-A", "generated");
   git("commit", "-q", "-m", "Generated");
@@ -114,7 +113,7 @@ describe("lint --base", async () => {
 
   it("in a monorepo, annotations name files from the repository's root", async () => {
     const root = project(endpoint("orders"));
-    execFileSync("git", ["init", "-q", root]);
+    gitIn(root)("init", "-q");
     mkdirSync(join(root, "warehouse/dbt/target"), { recursive: true });
     writeFileSync(join(root, "warehouse/dbt/dbt_project.yml"), "name: shop\n");
     const manifest = join("warehouse/dbt/target", "manifest.json");

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { run } from "../../generator/cli.js";
+import { describe, expect, it } from "vitest";
 import { lint } from "../../generator/commands/lint.js";
+import { routewright } from "../commands/run.js";
 import { ownFolder } from "../support/service.js";
 import { DAILY, project, type TestNode } from "./project.js";
 import { lintOptions } from "./run.js";
@@ -83,48 +83,11 @@ it("leaves out a model that its author excludes", async () => {
   expect((await lint(lintOptions({ manifest }))).exit).toBe(0);
 });
 
-describe("the command line", () => {
-  /** Runs a whole command and gives what it prints. */
-  async function lintWith(...args: string[]): Promise<{ exit: number; output: string; errors: string }> {
-    const [output, errors]: [string[], string[]] = [[], []];
-    const into = (texts: string[]) => (text: string | Uint8Array) => texts.push(String(text)) > 0;
-    vi.spyOn(process.stdout, "write").mockImplementation(into(output));
-    vi.spyOn(process.stderr, "write").mockImplementation(into(errors));
-    const exit = await run(["lint", ...args]);
-    vi.restoreAllMocks();
-    return { exit, output: output.join(""), errors: errors.join("") };
-  }
-
-  afterEach(() => {
-    vi.unstubAllEnvs();
+it("on the command line fails at any finding by default", async () => {
+  const variables = { DBT_MANIFEST_PATH: WARNING };
+  expect(await routewright(folder, ["lint"], variables)).toMatchObject({
+    exit: 1,
+    out: expect.stringMatching(/\n0 errors, 1 warning in 1 endpoint\nfails, 1 warning\n$/),
   });
-
-  it("fails at any finding by default", async () => {
-    expect((await lintWith("--manifest", WARNING)).exit).toBe(1);
-    expect((await lintWith("--manifest", WARNING, "--fail-on", "error")).exit).toBe(0);
-  });
-
-  it("takes the manifest that the environment names", async () => {
-    vi.stubEnv("DBT_MANIFEST_PATH", WARNING);
-    expect((await lintWith()).output).toMatch(/\n0 errors, 1 warning in 1 endpoint\nfails, 1 warning\n$/);
-  });
-
-  it("asks for a manifest where nobody names one", async () => {
-    vi.stubEnv("DBT_MANIFEST_PATH", undefined);
-    vi.stubEnv("DBT_MANIFEST_URL", undefined);
-    const { exit, errors } = await lintWith();
-    expect({ exit, errors }).toEqual({
-      exit: 2,
-      errors:
-        "error: Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` in routewright.config.json.\n",
-    });
-  });
-
-  it.each([
-    ["--format", "xml"],
-    ["--fail-on", "breaking"],
-    ["--nonsense", ""],
-  ])("refuses %s %s", async (flag, value) => {
-    expect((await lintWith("--manifest", CLEAN, flag, value)).exit).toBe(2);
-  });
+  expect((await routewright(folder, ["lint", "--fail-on", "error"], variables)).exit).toBe(0);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseColumnType, typeScriptOf } from "../../generator/catalogue/column-types/column-type.js";
-import { catalogueOfText } from "../catalogue/catalogues.js";
+import { catalogueOfText, manifestText } from "../catalogue/catalogues.js";
 
 interface Sketch {
   readonly adapter?: string;
@@ -32,14 +32,8 @@ function typeOf({
     constraints: ofModel,
     config,
   };
-  const manifest = {
-    metadata: {
-      dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json",
-      adapter_type: adapter,
-    },
-    nodes: { "model.t.a": model, ...(test && { "test.t.1": { ...TEST, ...test } }) },
-  };
-  return catalogueOfText(JSON.stringify(manifest)).entries[0]?.endpoint.columns[0]?.type;
+  const nodes = { "model.t.a": model, ...(test && { "test.t.1": { ...TEST, ...test } }) };
+  return catalogueOfText(manifestText(nodes, adapter)).entries[0]?.endpoint.columns[0]?.type;
 }
 
 const TEST = {

@@ -1,12 +1,6 @@
 import fc from "fast-check";
+import { manifestText } from "../catalogue/catalogues.js";
 import { HOSTILE, hostileText } from "./words.js";
-
-/** What dbt's metadata says in every random manifest that is one. */
-const METADATA = { dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json" };
-
-export function manifestText(nodes: unknown, adapter = "postgres"): string {
-  return JSON.stringify({ metadata: { ...METADATA, adapter_type: adapter }, nodes });
-}
 
 const TYPES = [
   "text",

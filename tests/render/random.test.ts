@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { type CatalogueOptions, catalogueOf } from "../../generator/catalogue/build.js";
 import { type FileSet, render } from "../../generator/render/render.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
-import { catalogueOfText, told } from "../catalogue/catalogues.js";
+import { catalogueOfText, manifestText, told } from "../catalogue/catalogues.js";
 import { ownFolder } from "../support/service.js";
 import { complaintsOf } from "./compiler.js";
-import { anyManifest, halfFormedNodes, manifestText, soundNodes } from "./manifests.js";
+import { anyManifest, halfFormedNodes, soundNodes } from "./manifests.js";
 import { inObjectOrder, loadedEndpoints } from "./round-trip.js";
 import { strayCode } from "./shape.js";
 
