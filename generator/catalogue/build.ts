@@ -3,14 +3,15 @@ import type { Manifest, OtherNode } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
 import type { ModelColumn } from "../manifest/columns.js";
 import { textsOf } from "../manifest/json.js";
-import type {
-  Catalogue,
-  CatalogueEntry,
-  DescribedColumn,
-  Problem,
-  Skipped,
-  SkipReason,
-  Warning,
+import {
+  type Catalogue,
+  type CatalogueEntry,
+  complaint,
+  type DescribedColumn,
+  type Problem,
+  type Skipped,
+  type SkipReason,
+  type Warning,
 } from "./catalogue.js";
 import { checkModel, isExcluded, timezoneOf } from "./check.js";
 import { canBeNaN, isWideNumber, parseColumnType } from "./column-types/column-type.js";
@@ -146,19 +147,16 @@ function categoryOf({ routewright }: Model): string | null {
 
 /** The problem of a seed, snapshot, source, analysis or disabled model with an `api:` tag. */
 function notServable({ uniqueId, file, kind }: OtherNode): Skipped {
-  const problem =
+  const complaints =
     kind === "disabled model"
-      ? {
-          path: "$.config.enabled",
-          message: "The model is disabled.",
-          hint: "Enable it, or remove its api: tag.",
-        }
-      : {
-          path: "$.tags",
-          message: `A ${kind} cannot be an endpoint.`,
-          hint: "Tag a model that selects from it, or remove its api: tag.",
-        };
-  return { model: uniqueId, file, reason: "invalid", problems: [{ model: uniqueId, ...problem }] };
+      ? complaint("$.config.enabled", "The model is disabled.", "Enable it, or remove its api: tag.")
+      : complaint(
+          "$.tags",
+          `A ${kind} cannot be an endpoint.`,
+          "Tag a model that selects from it, or remove its api: tag.",
+        );
+  const problems = complaints.map((each) => ({ model: uniqueId, ...each }));
+  return { model: uniqueId, file, reason: "invalid", problems };
 }
 
 /** The first model by `unique_id` keeps a path (generator/docs/tags.md, Paths). */

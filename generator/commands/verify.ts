@@ -3,18 +3,10 @@ import { type createLogger, readEnvironment } from "@routewright/runtime/server"
 import type { Settings } from "../config.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
 import { redactedLocation } from "../manifest/source.js";
+import { sectionsOf } from "../report/lint-report.js";
 import { renderReport } from "../report/render-report.js";
-import {
-  counted,
-  type Format,
-  FORMATS,
-  grouped,
-  HEADINGS,
-  type Item,
-  plainText,
-  type Report,
-} from "../report/report.js";
-import { FAIL_ON, findingCounts, type LintFailOn, SEVERITIES, shouldFail } from "../lint/finding.js";
+import { counted, type Format, FORMATS, type Item, plainText, type Report } from "../report/report.js";
+import { FAIL_ON, findingCounts, type LintFailOn, shouldFail } from "../lint/finding.js";
 import { plain } from "../manifest/strings.js";
 import { verifyQueries } from "../verify/indexes.js";
 import {
@@ -166,11 +158,7 @@ function verifyReport(differences: readonly RatedMismatch[], endpoints: number, 
     verdict: failed ? `fails, ${counted(differences.length, "difference")}` : "passes",
     summary: plain(`${counts} in ${counted(endpoints, "endpoint")}`),
     notes: [],
-    sections: SEVERITIES.map((severity) => ({
-      heading: HEADINGS[severity],
-      items: grouped(differences.filter((one) => one.severity === severity).map(itemOf)),
-      open: 20,
-    })),
+    sections: sectionsOf(differences, itemOf, 20),
     blocks: [],
     json: {
       version: 2,

@@ -127,13 +127,10 @@ async function fetchText(
   { timeoutMs, maxBytes }: SourceLimits,
   known: Validators | null = null,
 ): Promise<Fetched> {
-  const request = requestOf(address);
-  if (!request) {
-    return fail(
-      `Not a valid address: ${redactedAddress(address)}. Write it as https://host/path/manifest.json.`,
-    );
-  }
-  const { url, location, headers } = request;
+  const location = redactedAddress(address);
+  if (!URL.canParse(address))
+    return fail(`Not a valid address: ${location}. Write it as https://host/path/manifest.json.`);
+  const { url, headers } = requestOf(new URL(address));
   try {
     const response = await fetch(url, {
       headers: { ...headers, ...conditions(known) },
@@ -160,27 +157,20 @@ function validatorsOf({ headers }: Response): Validators {
   return { etag: headers.get("etag"), lastModified: headers.get("last-modified") };
 }
 
-interface Request {
-  readonly url: string;
-  readonly location: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /**
  * Moves user and password from the address to a header: `fetch` refuses them in the address. Each request has its own
  * connection: a server may close an idle one while the next request is on its way.
  */
-function requestOf(address: string): Request | null {
-  if (!URL.canParse(address)) return null;
-  const url = new URL(address);
+function requestOf(url: URL) {
   const login = `${decoded(url.username)}:${decoded(url.password)}`;
   url.username = url.password = "";
   const authorization = `Basic ${Buffer.from(login).toString("base64")}`;
-  return {
-    url: url.href,
-    location: redactedAddress(address),
-    headers: { accept: "application/json", connection: "close", ...(login !== ":" && { authorization }) },
+  const headers = {
+    accept: "application/json",
+    connection: "close",
+    ...(login !== ":" && { authorization }),
   };
+  return { url: url.href, headers };
 }
 
 /** A `%` without two hexadecimal digits is kept. */

@@ -1,7 +1,14 @@
-import { findingCounts, type Finding, RULE_IDS, RULES, SEVERITIES } from "../lint/finding.js";
+import {
+  findingCounts,
+  type Finding,
+  type FindingSeverity,
+  RULE_IDS,
+  RULES,
+  SEVERITIES,
+} from "../lint/finding.js";
 import type { LintResult, SuppressedFinding } from "../lint/linter.js";
 import { plain, sentence } from "../manifest/strings.js";
-import { counted, grouped, HEADINGS, type Item, plainText, type Report, type Section } from "./report.js";
+import { counted, grouped, type Item, plainText, type Report, type Section } from "./report.js";
 
 /** Of a section this many items are open in a comment, the others folded. */
 const OPEN_ITEMS = 10;
@@ -26,15 +33,26 @@ export function lintReport(result: LintOutcome): Report {
     summary: plain(summaryText(result)),
     notes: [],
     sections: [
-      ...SEVERITIES.map((severity): Section => {
-        const items = findings.filter((finding) => finding.severity === severity).map(findingItem);
-        return { heading: HEADINGS[severity], items: grouped(items), open: OPEN_ITEMS };
-      }),
+      ...sectionsOf(findings, findingItem, OPEN_ITEMS),
       { heading: "Suppressed", items: suppressed.map(suppressedItem), open: 0 },
     ],
     blocks: [],
     json: jsonOf(result),
   };
+}
+
+const HEADINGS = { error: "Errors", warning: "Warnings" } as const;
+
+/** A section per severity. */
+export function sectionsOf<Each extends { readonly severity: FindingSeverity }>(
+  findings: readonly Each[],
+  itemOf: (finding: Each) => Item,
+  open: number,
+): readonly Section[] {
+  return SEVERITIES.map((severity) => {
+    const items = findings.filter((finding) => finding.severity === severity).map(itemOf);
+    return { heading: HEADINGS[severity], items: grouped(items), open };
+  });
 }
 
 function summaryText({ findings, suppressed, endpoints, known }: LintOutcome): string {

@@ -3,9 +3,6 @@ import { type Sentence, sentenceText, visible } from "../manifest/strings.js";
 export const FORMATS = ["text", "markdown", "json", "github"] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** Headings of findings, by severity. */
-export const HEADINGS = { error: "Errors", warning: "Warnings" } as const;
-
 /** Severity of an item: the levels of GitHub's annotations. */
 export type Level = "error" | "warning" | "notice";
 

@@ -69,8 +69,7 @@ class Reader {
     this.#options = options;
     this.#source = new PolledSource(options.source, "`dbt build`");
     this.#store = new BuildStore(options.storeFile, options.source);
-    const { builds, tests } = this.#store;
-    this.#stored = { builds, tests };
+    this.#stored = this.#store.results;
   }
 
   /** The results that were not reported yet. */
@@ -84,7 +83,7 @@ class Reader {
     const reading = parseRunResults(polled.text, polled.location);
     if (!reading.ok) return this.#report(reading.problem);
     this.#record(polled.hash, reading);
-    const hasBuild = this.#store.builds.some(({ failed }) => !failed);
+    const hasBuild = this.#store.results.builds.some(({ failed }) => !failed);
     this.#report(hasBuild ? null : noBuild(reading, polled.location));
     const { builds, tests } = this.#takeStored();
     return { builds: [...builds, ...reading.builds], tests: [...tests, ...reading.tests] };
@@ -96,9 +95,9 @@ class Reader {
     return stored;
   }
 
-  #record(hash: string, { builds, tests }: Results): void {
+  #record(hash: string, results: Results): void {
     try {
-      this.#store.record(hash, builds, tests);
+      this.#store.record(hash, results);
       this.#isSaved = true;
     } catch (error) {
       if (this.#isSaved) this.#options.onSaveFailed(`${(error as Error).message}. ${NOT_SAVED}`);
@@ -129,7 +128,8 @@ class BuildStore {
   readonly #file: string;
   readonly #source: string;
   readonly #builds = new BuildRecords();
-  #hash: string | null = null;
+  /** Hash of the run results that were read last. */
+  hash: string | null;
 
   /** `source`: location of the run results. Stored builds of another source are ignored. */
   constructor(file: string, source: string) {
@@ -137,21 +137,12 @@ class BuildStore {
     // Hashed, as an address may contain a password.
     this.#source = createHash("sha256").update(source).digest("hex");
     const { hash, builds, tests } = read(file, this.#source);
-    this.#hash = hash;
+    this.hash = hash;
     this.#builds.record(builds, tests);
   }
 
-  /** Hash of the run results that were read last. */
-  get hash(): string | null {
-    return this.#hash;
-  }
-
-  get builds(): readonly NodeBuild[] {
-    return [...this.#builds.builds.values()];
-  }
-
-  get tests(): readonly TestRun[] {
-    return [...this.#builds.tests.values()];
+  get results(): Results {
+    return { builds: [...this.#builds.builds.values()], tests: [...this.#builds.tests.values()] };
   }
 
   /**
@@ -159,25 +150,17 @@ class BuildStore {
    *
    * @throws when the file cannot be written
    */
-  record(hash: string, builds: readonly NodeBuild[], tests: readonly TestRun[]): void {
-    this.#hash = hash;
+  record(hash: string, { builds, tests }: Results): void {
+    this.hash = hash;
     this.#builds.record(builds, tests);
     mkdirSync(dirname(this.#file), { recursive: true });
     const temporary = `${this.#file}.${String(process.pid)}`;
-    const { builds: allBuilds, tests: allTests } = this;
-    writeFileSync(
-      temporary,
-      JSON.stringify({ source: this.#source, hash, builds: allBuilds, tests: allTests }),
-    );
+    writeFileSync(temporary, JSON.stringify({ source: this.#source, hash, ...this.results }));
     renameSync(temporary, this.#file);
   }
 }
 
-interface StoredResults {
-  readonly hash: string | null;
-  readonly builds: readonly NodeBuild[];
-  readonly tests: readonly TestRun[];
-}
+type StoredResults = Results & { readonly hash: string | null };
 
 /** A missing, damaged or older file counts as empty. */
 function read(file: string, source: string): StoredResults {

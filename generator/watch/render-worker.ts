@@ -32,64 +32,55 @@ export interface RenderJobOptions {
   readonly guard: GuardOptions | null;
 }
 
-/** Renders a manifest at each refresh. */
-class RenderJob {
-  readonly #options: RenderJobOptions;
-  readonly #source: PolledSource;
-  readonly #guard: Guard | null;
+const options = workerData as RenderJobOptions;
+const source = new PolledSource(options.manifest);
+const guard = options.guard && new Guard(options.guard);
 
-  constructor(options: RenderJobOptions) {
-    this.#options = options;
-    this.#source = new PolledSource(options.manifest);
-    this.#guard = options.guard && new Guard(options.guard);
-  }
-
-  /**
-   * `active`: the manifest that the server uses.
-   *
-   * @throws when the generated folder is invalid: what its endpoints without a tier tag need is unknown then
-   */
-  async render(active: ActiveManifest | null): Promise<RenderResult> {
-    const { catalog, title, generated, allowEdited, schemas } = this.#options;
-    const { defaultTier } = await readGeneratedFiles(generated, allowEdited);
-    const polled = await this.#source.poll(active?.defaultTier === defaultTier ? active.hash : null);
-    if (polled.kind !== "text") return polled;
-    const { text, hash, location } = polled;
-    const reading = await parseModels(text, location, catalog);
-    if (!reading.ok) return { kind: "error", detail: reading.problem };
-    const published = catalogueOf(reading.manifest, { defaultTier, ...(schemas && { schemas }) });
-    const { catalogue, heldBack } =
-      this.#guard && published.entries.length > 0
-        ? await this.#guard.check(published, hash, active?.hash ?? null)
-        : { catalogue: published, heldBack: [] };
-    const files = render(catalogue, { title });
-    const routes = new Map([...files].filter(([file]) => file.startsWith("routes/")));
-    const modules = await compileModules(routes);
-    const openApi = new TextEncoder().encode(files.get("openapi.json") ?? "");
-    const documentation = {
-      catalogue: files.get("catalogue.json") ?? "",
-      lineage: files.get("lineage.json") ?? "",
-    };
-    const skipped = catalogue.skipped.filter(({ reason }) => reason !== "excluded").map(skippedModel);
-    return {
-      kind: "rendered",
-      release: {
-        openApi,
-        documentation,
-        modules,
-        skippedModels: skipped.length,
-        adapter: catalogue.adapter,
-        manifest: {
-          hash,
-          loadedAt: Date.now(),
-          models: reading.manifest.models.length,
-          skipped,
-          heldBack,
-          defaultTier,
-        },
+/**
+ * Renders the manifest. `active`: the one that the server uses.
+ *
+ * @throws when the generated folder is invalid: what its endpoints without a tier tag need is unknown then
+ */
+async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
+  const { catalog, title, generated, allowEdited, schemas } = options;
+  const { defaultTier } = await readGeneratedFiles(generated, allowEdited);
+  const polled = await source.poll(active?.defaultTier === defaultTier ? active.hash : null);
+  if (polled.kind !== "text") return polled;
+  const { text, hash, location } = polled;
+  const reading = await parseModels(text, location, catalog);
+  if (!reading.ok) return { kind: "error", detail: reading.problem };
+  const published = catalogueOf(reading.manifest, { defaultTier, ...(schemas && { schemas }) });
+  const { catalogue, heldBack } =
+    guard && published.entries.length > 0
+      ? await guard.check(published, hash, active?.hash ?? null)
+      : { catalogue: published, heldBack: [] };
+  const files = render(catalogue, { title });
+  const routes = new Map([...files].filter(([file]) => file.startsWith("routes/")));
+  const modules = await compileModules(routes);
+  const openApi = new TextEncoder().encode(files.get("openapi.json") ?? "");
+  const documentation = {
+    catalogue: files.get("catalogue.json") ?? "",
+    lineage: files.get("lineage.json") ?? "",
+  };
+  const skipped = catalogue.skipped.filter(({ reason }) => reason !== "excluded").map(skippedModel);
+  return {
+    kind: "rendered",
+    release: {
+      openApi,
+      documentation,
+      modules,
+      skippedModels: skipped.length,
+      adapter: catalogue.adapter,
+      manifest: {
+        hash,
+        loadedAt: Date.now(),
+        models: reading.manifest.models.length,
+        skipped,
+        heldBack,
+        defaultTier,
       },
-    };
-  }
+    },
+  };
 }
 
 function skippedModel({ model, problems }: Skipped) {
@@ -100,10 +91,8 @@ function skippedModel({ model, problems }: Skipped) {
 // lowest one the thread would hardly run while the processors are busy, and the server would not follow its manifest.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
-const job = new RenderJob(workerData as RenderJobOptions);
-
 parentPort?.on("message", (active: ActiveManifest | null) => {
-  job.render(active).then(
+  refresh(active).then(
     // The document of a large API takes long to copy: its memory moves to the main thread.
     (rendered) => parentPort?.postMessage(rendered, memoryOf(rendered)),
     (error: unknown) => parentPort?.postMessage({ kind: "error", detail: messageOf(error) }),

@@ -3,10 +3,8 @@
  * the repository by git's own server. Requests and comments are kept in memory.
  */
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
+import { listen } from "../support/port.js";
 import { serveGit } from "./git-server.js";
 
 export type Kind = "github" | "gitlab";
@@ -56,10 +54,7 @@ export async function startPlatform(kind: Kind, root: string): Promise<Platform>
       ? answerApi(request, response, (call) => api(call, platform, root))
       : serveGit({ root, token: TOKEN }, request, response));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  return { ...platform, url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}` };
+  return { ...platform, url: `http://${await listen(server)}` };
 }
 
 interface Call {

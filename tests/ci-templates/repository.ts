@@ -1,13 +1,12 @@
 /** A user's repository on a platform, with a template in it. */
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { listen } from "../support/port.js";
 import { generateInto } from "../support/service.js";
 import { type Kind, type Platform, startPlatform } from "./platform.js";
 import { bareEnvironment, MANIFEST_SECRET, type PipelineRun, runPipeline } from "./run.js";
@@ -104,11 +103,7 @@ async function serveDeployed(deployed: { readonly manifest: unknown }): Promise<
     const found = deployed.manifest !== null && request.url === `/manifest.json?sig=${MANIFEST_SECRET}`;
     response.writeHead(found ? 200 : 404).end(found ? JSON.stringify(deployed.manifest) : "");
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  return `http://127.0.0.1:${String(port)}/manifest.json?sig=${MANIFEST_SECRET}`;
+  return `http://${await listen(server)}/manifest.json?sig=${MANIFEST_SECRET}`;
 }
 
 export function command(cwd: string, file: string, ...args: readonly string[]): string {

@@ -1,13 +1,12 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { atEnd } from "../support/at-end.js";
 import type { DiffOptions } from "../../generator/commands/diff.js";
 import { routewright } from "../commands/run.js";
 import { gitIn } from "../support/git.js";
 import { manifestOf } from "../support/manifest.js";
+import { listen } from "../support/port.js";
 import { generateInto, ownFolder } from "../support/service.js";
 import { diffOf, modelWith } from "./catalogues.js";
 
@@ -69,9 +68,7 @@ describe("the command diff", () => {
 
   it("reads an address and shows it without its password and query", async () => {
     const server = createServer((_, response) => response.end(JSON.stringify(base)));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    atEnd(() => void server.close());
-    const host = `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+    const host = await listen(server);
     const { exit, output } = await run({ base: `http://user:secret@${host}/manifest.json?token=secret` });
     expect(exit).toBe(1);
     expect(output).toContain(`from http://${host}/manifest.json to`);

@@ -1,14 +1,15 @@
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readModels } from "../../generator/manifest/catalog.js";
 import { readManifest } from "../../generator/manifest/manifest.js";
 import { readSource } from "../../generator/manifest/source.js";
 import { manifestOf } from "../support/manifest.js";
+import { freePort, listen } from "../support/port.js";
 import { ownFolder } from "../support/service.js";
 import { selfSigned } from "./self-signed.js";
 
@@ -66,24 +67,8 @@ const server = createServer((request, response) => {
   else response.writeHead(404).end("Not Found");
 });
 const tls = createTlsServer(selfSigned(), (_, response) => response.end(MANIFEST));
-let origin = "";
-let secure = "";
-
-async function listen(one: Server): Promise<string> {
-  await new Promise<void>((done) => one.listen(0, "127.0.0.1", done));
-  return `127.0.0.1:${String((one.address() as AddressInfo).port)}`;
-}
-
-beforeAll(async () => {
-  origin = await listen(server);
-  secure = (await listen(tls)).replace("127.0.0.1", "localhost");
-});
-afterAll(() => {
-  for (const one of [server, tls]) {
-    one.closeAllConnections();
-    one.close();
-  }
-});
+const origin = await listen(server);
+const secure = (await listen(tls)).replace("127.0.0.1", "localhost");
 
 /** What is said instead of the manifest, with the server's address as `<host>`. */
 async function problemOf(address: string, limits = {}): Promise<string> {
@@ -147,9 +132,7 @@ describe("a manifest at an address", () => {
   });
 
   it("is an error where no server listens, or the host is unknown", async () => {
-    const free = createServer();
-    const address = await listen(free);
-    await new Promise((done) => free.close(done));
+    const address = `127.0.0.1:${String(await freePort())}`;
     expect(await problemOf(`http://${address}/m.json`)).toBe(
       `Cannot fetch http://${address}/m.json: nothing listens there.`,
     );

@@ -1,5 +1,7 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
+import type { Server } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
+import { atEnd } from "./at-end.js";
 
 /** A port of the loopback address that nothing listens on. */
 export async function freePort(): Promise<number> {
@@ -8,4 +10,14 @@ export async function freePort(): Promise<number> {
   const { port } = server.address() as { port: number };
   await new Promise((resolve) => server.close(resolve));
   return port;
+}
+
+/** Listens on a free port of the loopback address until the test or the file ends; returns `127.0.0.1:<port>`. */
+export async function listen(server: Server): Promise<string> {
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  atEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
 }

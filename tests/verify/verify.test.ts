@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verify, type VerifyOptions } from "../../generator/commands/verify.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
+import { manifestOf as testManifest, type TestModel } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
 
 const folder = ownFolder();
@@ -28,16 +28,13 @@ const schema = await ownSchema(`
   ANALYZE @.sales; ANALYZE @.small;
 `);
 
-interface TestModel {
-  readonly name: string;
+interface VerifiedModel extends Pick<TestModel, "name" | "key"> {
   readonly columns: Readonly<Record<string, string>>;
   readonly parameters?: readonly object[];
   /** Columns that callers filter by with operators. */
   readonly filters?: readonly string[];
   /** Columns with a not_null constraint. */
   readonly notNull?: readonly string[];
-  /** A column that tests call unique; pages follow each other by it. */
-  readonly key?: string;
 }
 
 const equal = (name: string, more: object = {}) => ({
@@ -48,60 +45,28 @@ const equal = (name: string, more: object = {}) => ({
   ...more,
 });
 
-/** A manifest file of these models. */
-function manifestOf(...models: readonly TestModel[]): string {
-  const nodes = models.map(({ name, columns, parameters = [], filters = [], notNull = [], key }) => ({
-    resource_type: "model",
-    name,
-    alias: name,
-    schema,
-    original_file_path: `models/${name}.sql`,
-    tags: ["production", "tier1", "shop", `api:${name}`],
-    columns: Object.fromEntries(
-      Object.entries(columns).map(([column, data_type]) => [
-        column,
-        { name: column, data_type, constraints: notNull.includes(column) ? [{ type: "not_null" }] : [] },
-      ]),
-    ),
-    config: {
+/** A manifest file of these models, each a table with an enforced contract. */
+function manifestOf(...models: readonly VerifiedModel[]): string {
+  const pagination = { enabled: true, default_limit: 10, max_limit: 10 };
+  const manifest = testManifest(
+    models.map(({ parameters = [], filters = [], key, ...model }) => ({
+      ...model,
+      schema,
+      tags: ["production", "tier1", "shop", `api:${model.name}`],
       materialized: "table",
-      contract: { enforced: true },
-      meta: {
-        api: {
-          allow_unfiltered: true,
-          parameters,
-          ...(key && { pagination: { enabled: true, default_limit: 10, max_limit: 10 } }),
-        },
-        routewright: { filters, ...(key && { cursor: true }) },
-      },
-    },
-  }));
-  const tests = Object.fromEntries(
-    models.flatMap(({ name, key }) =>
-      (key === undefined ? [] : ["not_null", "unique"]).map((test) => [
-        `test.t.${test}_${name}_${String(key)}`,
-        {
-          resource_type: "test",
-          attached_node: `model.t.${name}`,
-          column_name: key,
-          test_metadata: { name: test },
-          config: {},
-        },
-      ]),
-    ),
-  );
+      api: { allow_unfiltered: true, parameters, ...(key && { pagination }) },
+      routewright: { filters, ...(key && { cursor: true }) },
+      ...(key && { key }),
+    })),
+    { adapter_type: "postgres" },
+  ) as { nodes: Record<string, { config: object; columns: Record<string, object> }> };
+  for (const { name, notNull = [] } of models) {
+    const { config, columns } = manifest.nodes[`model.test.${name}`]!;
+    Object.assign(config, { contract: { enforced: true } });
+    for (const column of notNull) Object.assign(columns[column]!, { constraints: [{ type: "not_null" }] });
+  }
   const file = join(folder, `${models.map(({ name }) => name).join("-")}-${String(Math.random())}.json`);
-  const metadata = {
-    dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json",
-    adapter_type: "postgres",
-  };
-  writeFileSync(
-    file,
-    JSON.stringify({
-      metadata,
-      nodes: { ...Object.fromEntries(nodes.map((node) => [`model.t.${node.name}`, node])), ...tests },
-    }),
-  );
+  writeFileSync(file, JSON.stringify(manifest));
   return file;
 }
 
@@ -129,7 +94,7 @@ async function run(revision: string, url: string | null = databaseUrl, more: Par
 }
 
 /** `<check>: <message>` of every difference. */
-async function found(...models: readonly TestModel[]): Promise<readonly string[]> {
+async function found(...models: readonly VerifiedModel[]): Promise<readonly string[]> {
   const { differences } = await run(manifestOf(...models));
   return differences.map(({ check, message }) => `${check}: ${message.replaceAll(`${schema}.`, "")}`);
 }
@@ -269,10 +234,10 @@ describe("the role of DATABASE_URL", () => {
   address.password = "reader";
 
   beforeAll(async () => {
-    await query(`CREATE ROLE ${pg.escapeIdentifier(role)} LOGIN PASSWORD 'reader'`);
+    await query(`CREATE ROLE "${role}" LOGIN PASSWORD 'reader'`);
   });
   afterAll(async () => {
-    await query(`DROP OWNED BY ${pg.escapeIdentifier(role)}; DROP ROLE ${pg.escapeIdentifier(role)}`);
+    await query(`DROP OWNED BY "${role}"; DROP ROLE "${role}"`);
   });
 
   it("may not read a relation without a grant, and may with one", async () => {
@@ -280,24 +245,20 @@ describe("the role of DATABASE_URL", () => {
     const before = await run(manifest, address.href);
     expect(before.differences.map(({ check }) => check)).toEqual(["unreadable-relation"]);
     expect(before.exit).toBe(1);
-    const [into, table] = [pg.escapeIdentifier(schema), `${pg.escapeIdentifier(schema)}.sales`];
-    await query(`GRANT USAGE ON SCHEMA ${into} TO ${pg.escapeIdentifier(role)}`);
-    await query(`GRANT SELECT ON ${table} TO ${pg.escapeIdentifier(role)}`);
+    await query(
+      `GRANT USAGE ON SCHEMA "${schema}" TO "${role}"; GRANT SELECT ON "${schema}".sales TO "${role}"`,
+    );
     expect(await run(manifest, address.href)).toEqual({ exit: 0, errors: undefined, differences: [] });
+    await query(`REVOKE SELECT ON "${schema}".sales FROM "${role}"`);
   });
-});
 
-it("a view that may not read its tables is reported, and the run goes on", async () => {
-  await query(`
-    CREATE ROLE "${schema}_reader" LOGIN PASSWORD 'secret';
-    CREATE VIEW "${schema}".invoked WITH (security_invoker = true) AS SELECT id, shop FROM "${schema}".sales;
-    CREATE VIEW "${schema}".plain AS SELECT id, note FROM "${schema}".sales;
-    GRANT USAGE ON SCHEMA "${schema}" TO "${schema}_reader";
-    GRANT SELECT ON "${schema}".invoked, "${schema}".plain TO "${schema}_reader";
-  `);
-  const address = new URL(databaseUrl);
-  [address.username, address.password] = [`${schema}_reader`, "secret"];
-  try {
+  it("may not read the tables of a view: that is reported, and the run goes on", async () => {
+    await query(`
+      CREATE VIEW "${schema}".invoked WITH (security_invoker = true) AS SELECT id, shop FROM "${schema}".sales;
+      CREATE VIEW "${schema}".plain AS SELECT id, note FROM "${schema}".sales;
+      GRANT USAGE ON SCHEMA "${schema}" TO "${role}";
+      GRANT SELECT ON "${schema}".invoked, "${schema}".plain TO "${role}";
+    `);
     const manifest = manifestOf(
       { name: "invoked", columns: { id: "integer", shop: "text" }, parameters: [equal("shop")] },
       { name: "plain", columns: { id: "integer", note: "text" }, parameters: [equal("note")] },
@@ -307,9 +268,7 @@ it("a view that may not read its tables is reported, and the run goes on", async
       exit: 1,
       checks: ["unreadable-relation", "unindexed-filter"],
     });
-  } finally {
-    await query(`DROP OWNED BY "${schema}_reader"; DROP ROLE "${schema}_reader"`);
-  }
+  });
 });
 
 describe("an error exits 2", () => {

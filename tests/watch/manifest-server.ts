@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { atEnd } from "../support/at-end.js";
+import { listen } from "../support/port.js";
 
 /** How the server answers; set it to misbehave. */
 export type Behaviour = (request: IncomingMessage, response: ServerResponse) => void;
@@ -20,13 +19,8 @@ export async function manifestServer(first: Behaviour): Promise<ManifestServer> 
     conditions.push(request.headers["if-none-match"]);
     current(request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  atEnd(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/manifest.json`, behave: (next) => (current = next), conditions };
+  const host = await listen(server);
+  return { url: `http://${host}/manifest.json`, behave: (next) => (current = next), conditions };
 }
 
 /** Answers with a manifest and an `ETag`, or 304 to a client that has it. */

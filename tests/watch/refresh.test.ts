@@ -164,25 +164,6 @@ describe("POST /v1/system/manifest/refresh", () => {
     expect(metrics).toContain("\nroutewright_skipped_models 1\n");
   });
 
-  it("takes a manifest without an endpoint for a broken one", async () => {
-    const { command, get } = await following(serving(manifestOf([]), '"1"'));
-    expect(await described(command.url, "POST", "/v1/system/manifest/refresh", KEYS.tier3)).toMatchObject({
-      status: "error",
-      endpoints: 1,
-      detail: expect.stringContaining("no endpoint"),
-    });
-    expect(await get("/v1/flows/first")).toEqual([{ n: 1 }]);
-  });
-
-  it("needs a tier3 key", async () => {
-    const { refresh } = await following(serving(TWO, '"2"'));
-    const answer = await refresh(KEYS.tier1);
-    expect(answer.status).toBe(403);
-    expect(await answer.json()).toEqual({
-      detail: expect.stringMatching(/^Access denied\. This endpoint requires tier3 access\./),
-    });
-  });
-
   it("shares one run among those that arrive while another runs, and loses none", async () => {
     const { manifests, refresh } = await following(serving(ONE, '"1"'));
     const slow: Behaviour = (request, response) =>
@@ -196,17 +177,8 @@ describe("POST /v1/system/manifest/refresh", () => {
     expect(manifests.conditions).toHaveLength(2);
   });
 
-  it("reports the manifest's hash and time, as /metrics does", async () => {
-    const { refresh, url } = await following(serving(TWO, '"2"'));
-    const { manifest_hash, loaded_at } = (await (await refresh()).json()) as Record<string, string>;
-    const metrics = await (await fetch(`${url}/metrics`)).text();
-    const seconds = Date.parse(loaded_at ?? "") / 1000;
-    expect(metrics).toContain(
-      `routewright_manifest_loaded_timestamp_seconds{hash="${manifest_hash}"} ${seconds}`,
-    );
-  });
-
   const FAULTS: readonly (readonly [string, Behaviour, RegExp])[] = [
+    ["has no endpoint", serving(manifestOf([]), '"0"'), /no endpoint/],
     ["answers 500", (_, response) => void response.writeHead(500).end(), /answered 500/],
     ["sends HTML", (_, response) => void response.end("<!doctype html><title>Log in</title>"), /HTML page/],
     [
@@ -216,28 +188,48 @@ describe("POST /v1/system/manifest/refresh", () => {
     ],
   ];
 
-  describe("leaves the endpoints as they are when the manifest server", async () => {
-    const { manifests, refresh, get, command } = await following(serving(TWO, '"2"'));
+  describe("of a manifest that was read", async () => {
+    const { manifests, refresh, get, command, url } = await following(serving(TWO, '"2"'));
     const logged = (): number => command.printed().stdout.split("manifest not refreshed").length - 1;
 
-    it.each(FAULTS)("%s", async (_name, fault, complaint) => {
-      // Reloads at first, then ends the fault before.
-      manifests.behave(serving(TWO, '"2"'));
-      expect(await (await refresh()).json()).not.toMatchObject({ status: "error" });
-      const before = logged();
-      manifests.behave(fault);
-      for (let i = 0; i < 2; i++) {
-        const answer = await (await refresh()).json();
-        expect(answer).toEqual({
-          status: "error",
-          models: 2,
-          endpoints: 2,
-          detail: expect.stringMatching(complaint),
-        });
-      }
-      expect(await get("/v1/flows/second")).toEqual([{ n: 2 }]);
-      await expect.poll(logged).toBe(before + 1);
+    it("needs a tier3 key", async () => {
+      const answer = await refresh(KEYS.tier1);
+      expect(answer.status).toBe(403);
+      expect(await answer.json()).toEqual({
+        detail: expect.stringMatching(/^Access denied\. This endpoint requires tier3 access\./),
+      });
     });
+
+    it("reports the manifest's hash and time, as /metrics does", async () => {
+      const { manifest_hash, loaded_at } = (await (await refresh()).json()) as Record<string, string>;
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      const seconds = Date.parse(loaded_at ?? "") / 1000;
+      expect(metrics).toContain(
+        `routewright_manifest_loaded_timestamp_seconds{hash="${manifest_hash}"} ${seconds}`,
+      );
+    });
+
+    it.each(FAULTS)(
+      "leaves the endpoints as they are where its server %s",
+      async (_name, fault, complaint) => {
+        // Reloads at first, then ends the fault before.
+        manifests.behave(serving(TWO, '"2"'));
+        expect(await (await refresh()).json()).not.toMatchObject({ status: "error" });
+        const before = logged();
+        manifests.behave(fault);
+        for (let i = 0; i < 2; i++) {
+          const answer = await (await refresh()).json();
+          expect(answer).toEqual({
+            status: "error",
+            models: 2,
+            endpoints: 2,
+            detail: expect.stringMatching(complaint),
+          });
+        }
+        expect(await get("/v1/flows/second")).toEqual([{ n: 2 }]);
+        await expect.poll(logged).toBe(before + 1);
+      },
+    );
   });
 });
 

@@ -93,15 +93,11 @@ function fieldsOf({ endpoint }: CatalogueEntry, method: Method): readonly Reques
 }
 
 function filterField(parameter: DescribedParameter, method: Method): RequestField {
-  const { name } = parameter;
-  const description = paragraphs(parameter.description ?? "", filterText(parameter, method));
-  const schema = schemaOf(parameter);
-  const isList = parameter.type === "string_list";
   return {
-    name,
-    description,
-    schema,
-    ...(isList && { style: "form" as const }),
+    name: parameter.name,
+    description: paragraphs(parameter.description ?? "", filterText(parameter, method)),
+    schema: schemaOf(parameter),
+    ...(parameter.type === "string_list" && { style: "form" as const }),
   };
 }
 
@@ -207,18 +203,14 @@ function filterText(parameter: Parameter, method: Method): string {
         `a value without \`%\` matches anywhere in the column.`
       );
     case "IN":
-      return `Filter: \`${column} IN (values)\`. ${listText(method)}${caseText(parameter)}`;
+      return `Filter: \`${column} IN (values)\`. ${LIST_TEXTS[method]}${caseText(parameter)}`;
   }
 }
 
-function listText(method: Method): string {
-  switch (method) {
-    case "GET":
-      return "Repeat the name for several values, or separate them with commas.";
-    case "POST":
-      return "A string of comma-separated values works too.";
-  }
-}
+const LIST_TEXTS: Readonly<Record<Method, string>> = {
+  GET: "Repeat the name for several values, or separate them with commas.",
+  POST: "A string of comma-separated values works too.",
+};
 
 function caseText({ case: letterCase, values }: Pick<TextParameter, "case" | "values">): string {
   if (letterCase === undefined) return "";

@@ -3,24 +3,24 @@ import { type Json, type JsonMap, type JsonRecord } from "./json-text.js";
 
 /** Headers of the data API (runtime/docs/requests.md). */
 export const HEADERS = {
-  "X-RateLimit-Limit": header("Requests that the caller may make per window.", { type: "integer" }),
-  "X-RateLimit-Remaining": header("Requests left in the window.", { type: "integer" }),
-  "X-RateLimit-Reset": header(`End of the ${RATE_WINDOW_SECONDS}-second window, as a Unix timestamp.`, {
-    type: "integer",
-  }),
-  "X-Request-Id": header("Id of the request in the service's log.", { type: "string" }),
-  "Retry-After": header("Seconds to wait before trying again.", { type: "integer" }),
-  "WWW-Authenticate": header("How to authenticate (RFC 6750).", { type: "string" }),
-  Allow: header("The methods of the path.", { type: "string" }),
-  ETag: header("Version of the rows. Send it in `If-None-Match`: 304 while the rows are the same.", {
-    type: "string",
-  }),
-  "X-Data-As-Of": header("When dbt last built what the rows come from; absent where that is not known.", {
-    type: "string",
-    format: "date-time",
-  }),
-  "X-Total-Count": header("Rows on all pages, where `Prefer: count=exact` asks for it.", { type: "integer" }),
-  Link: header('The next page, `<...>; rel="next"`; absent on the last one.', { type: "string" }),
+  "X-RateLimit-Limit": header("Requests that the caller may make per window.", "integer"),
+  "X-RateLimit-Remaining": header("Requests left in the window.", "integer"),
+  "X-RateLimit-Reset": header(
+    `End of the ${RATE_WINDOW_SECONDS}-second window, as a Unix timestamp.`,
+    "integer",
+  ),
+  "X-Request-Id": header("Id of the request in the service's log."),
+  "Retry-After": header("Seconds to wait before trying again.", "integer"),
+  "WWW-Authenticate": header("How to authenticate (RFC 6750)."),
+  Allow: header("The methods of the path."),
+  ETag: header("Version of the rows. Send it in `If-None-Match`: 304 while the rows are the same."),
+  "X-Data-As-Of": header(
+    "When dbt last built what the rows come from; absent where that is not known.",
+    "string",
+    "date-time",
+  ),
+  "X-Total-Count": header("Rows on all pages, where `Prefer: count=exact` asks for it.", "integer"),
+  Link: header('The next page, `<...>; rel="next"`; absent on the last one.'),
 } as const;
 
 type HeaderName = keyof typeof HEADERS;
@@ -158,6 +158,6 @@ export function ref(kind: "headers" | "responses" | "schemas", name: string): Js
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-function header(description: string, schema: JsonRecord): JsonRecord {
-  return { description, schema };
+function header(description: string, type: "string" | "integer" = "string", format?: string): JsonRecord {
+  return { description, schema: { type, ...(format !== undefined && { format }) } };
 }
