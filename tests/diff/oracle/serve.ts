@@ -40,8 +40,12 @@ export async function serveCases(cases: readonly Case[]): Promise<ServedCases> {
   return { base, head, noticed, requests };
 }
 
+/** Requests to the endpoints at their paths, former ones too. */
 function requestsOf({ stored }: Side, entries: readonly CatalogueEntry[]): readonly OracleRequest[] {
-  return entries.flatMap(({ endpoint }) => [
+  const atEachPath = entries.flatMap(({ endpoint }) =>
+    [endpoint, ...(endpoint.formerPaths ?? [])].map(({ path }) => ({ ...endpoint, path })),
+  );
+  return atEachPath.flatMap((endpoint) => [
     ...requestsTo(endpoint, stored.get(endpoint.relation[1]) ?? []),
     ...probesOf(endpoint),
   ]);

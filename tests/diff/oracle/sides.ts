@@ -66,12 +66,11 @@ async function create(tables: readonly string[]): Promise<void> {
   else await query(tables.join(";\n"));
 }
 
-/** A case's nodes under ids, a category and relations of its own. */
+/** A case's nodes under ids, a category (former paths too) and relations of its own. */
 function renamed(manifest: Raw, i: number, revision: string, schema: string): Raw {
-  const text = JSON.stringify(manifest).replaceAll(
-    /"(model|test|seed|source|snapshot)\.shop\./g,
-    `"$1.r${String(i)}.`,
-  );
+  const text = JSON.stringify(manifest)
+    .replaceAll(/"(model|test|seed|source|snapshot)\.shop\./g, `"$1.r${String(i)}.`)
+    .replaceAll('"/v1/shop/', `"/v1/r${String(i)}/`);
   const copy = JSON.parse(text);
   for (const node of [...Object.values<Raw>(copy.nodes), ...Object.values<Raw>(copy.sources ?? {})]) {
     if (node.tags) node.tags = node.tags.map((tag: string) => (tag === "shop" ? `r${String(i)}` : tag));

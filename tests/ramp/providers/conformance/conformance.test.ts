@@ -230,7 +230,8 @@ async function checkEnds({ steps, autoExecute }: Run): Promise<void> {
     });
     await eventually(
       () => wrongIntents(stage, ids),
-      (wrong) => Object.keys(wrong).length === 0,
+      // The last steps are those of events: they come after the intents' ends.
+      (wrong) => Object.keys(wrong).length === 0 && ramp.kills() === steps.length,
       PATIENCE_MS,
       PAUSE_MS,
     ).catch(() => undefined);
