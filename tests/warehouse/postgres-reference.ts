@@ -1,10 +1,14 @@
 import pg from "pg";
 import {
   type FilteredColumn,
+  labelFilters,
+  LABELS,
   NULL,
+  on,
   type Reference,
   type TestColumn,
   type TestFilter,
+  TEXTS,
   type Value,
 } from "./reference.js";
 
@@ -12,27 +16,7 @@ const text = (value: string): Value => [pg.escapeLiteral(value), JSON.stringify(
 
 /** Special values; lengths that have no common divisor combine them differently in each row. */
 const COLUMNS: Readonly<Record<string, TestColumn>> = {
-  label: {
-    type: "text",
-    values: [
-      ...[
-        "Straße",
-        "ΣΑΣ",
-        "ﬁne",
-        "İstanbul",
-        "a,b",
-        'quo"te',
-        "line\r\nbreak",
-        "",
-        "100%",
-        "un_der",
-        "back\\slash",
-      ],
-      ...["=1+1", "  padded", "😀 日本", "NULL"],
-    ]
-      .map(text)
-      .concat([NULL, text("plain")]),
-  },
+  label: { type: "text", values: [...TEXTS.map(text), NULL, text("plain")] },
   amount: {
     type: "numeric",
     values: [
@@ -128,114 +112,41 @@ const COLUMNS: Readonly<Record<string, TestColumn>> = {
 };
 
 const quote = (value: string): string => pg.escapeLiteral(value);
-const LABELS = [
-  "Straße",
-  "STRASSE",
-  "σας",
-  "ΣΑΣ",
-  "ﬁne",
-  "a",
-  "a,b",
-  'quo"te',
-  "100%",
-  "un_der",
-  "%",
-  "=1+1",
-  "back\\slash",
-  "plain",
-  "none",
-  "😀 日本",
-  "i",
-];
-const pattern = (value: string): string => {
-  const literal = value.replace(/[\\_]/g, "\\$&");
-  return quote(literal.includes("%") ? literal : `%${literal}%`);
-};
+const equals = (column: string, type: string) => (v: string) => `${column} = ${quote(v)}::${type}`;
 
 const FILTERS: Readonly<Record<string, TestFilter>> = {
-  id: {
-    column: "id",
-    operator: "=",
-    sql: (v) => `id = ${quote(v)}::bigint`,
-    values: ["1", "+7", "250", "-3", "99999999999"],
-  },
-  ids: {
-    column: "id",
-    operator: "IN",
-    sql: (v) => `id = ${quote(v)}::bigint`,
-    values: ["1", "2", "3", "50", "299", "777"],
-  },
-  label: { column: "label", operator: "=", sql: (v) => `label = ${quote(v)}`, values: LABELS },
-  folded: {
-    column: "label",
-    operator: "=",
-    case: "lower",
-    sql: (v) => `lower(label) = lower(${quote(v)})`,
-    values: LABELS,
-  },
-  labels: {
-    column: "label",
-    operator: "IN",
-    case: "upper",
-    sql: (v) => `upper(label) = upper(${quote(v)})`,
-    values: LABELS.filter((label) => !label.includes(",")),
-  },
-  like: { column: "label", operator: "ILIKE", sql: (v) => `label ILIKE ${pattern(v)}`, values: LABELS },
-  amount: {
-    column: "amount",
-    operator: "=",
-    sql: (v) => `amount = ${quote(v)}::numeric`,
-    values: ["12.3", "12.300", "1.23e1", "18446744073709551615", "-7.0", "5"],
-  },
-  wide: {
-    column: "wide",
-    operator: "=",
-    sql: (v) => `wide = ${quote(v)}::bigint`,
-    values: ["9223372036854775807", "9007199254740993", "9007199254740992", "-9223372036854775808"],
-  },
-  flag: {
-    column: "flag",
-    operator: "=",
-    sql: (v) => `flag = ${quote(v)}::boolean`,
-    values: ["true", "F", "1", "no"],
-  },
-  code: {
-    column: "code",
-    operator: "=",
-    sql: (v) => `code = ${quote(v)}::uuid`,
-    values: ["A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12"],
-  },
-  at: {
-    column: "at",
-    operator: "=",
-    sql: (v) => `at = ${quote(v)}::timestamptz`,
-    values: ["2024-02-29T23:59:59.999999Z", "2024-02-29T22:00:00Z", "2024-03-01T00:00:00+02:00"],
-  },
-  from: {
-    column: "day",
-    operator: ">=",
-    sql: (v) => `day >= ${quote(v)}::date`,
-    values: ["2024-02-29", "1970-01-01", "2024-03-02"],
-  },
-  to: {
-    column: "day",
-    operator: "<=",
-    sql: (v) => `day <= ${quote(v)}::date`,
-    values: ["2024-02-29", "1969-12-31", "9999-12-31"],
-  },
-  since: {
-    column: "at",
-    operator: ">=",
-    sql: (v) => `at >= (${quote(v)} || ' 00:00+00')::timestamptz`,
-    values: ["2024-02-29", "2024-03-01", "1970-01-01"],
-  },
-  until: {
-    column: "at",
-    operator: "<=",
-    sql: (v) => `at < (${quote(v)} || ' 00:00+00')::timestamptz + interval '1 day'`,
-    values: ["2024-02-29", "2023-12-31", "1969-12-31"],
-  },
+  id: on("id", "=", "1 +7 250 -3 99999999999", equals("id", "bigint")),
+  ids: on("id", "IN", "1 2 3 50 299 777", equals("id", "bigint")),
+  ...labelFilters(quote, { lower: "lower", upper: "upper" }, (pattern) => `label ILIKE ${pattern}`),
+  amount: on("amount", "=", "12.3 12.300 1.23e1 18446744073709551615 -7.0 5", equals("amount", "numeric")),
+  wide: on(
+    "wide",
+    "=",
+    "9223372036854775807 9007199254740993 9007199254740992 -9223372036854775808",
+    equals("wide", "bigint"),
+  ),
+  flag: on("flag", "=", "true F 1 no", equals("flag", "boolean")),
+  code: on(
+    "code",
+    "=",
+    "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11 a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12",
+    equals("code", "uuid"),
+  ),
+  at: on(
+    "at",
+    "=",
+    "2024-02-29T23:59:59.999999Z 2024-02-29T22:00:00Z 2024-03-01T00:00:00+02:00",
+    equals("at", "timestamptz"),
+  ),
+  from: on("day", ">=", "2024-02-29 1970-01-01 2024-03-02", (v) => `day >= ${quote(v)}::date`),
+  to: on("day", "<=", "2024-02-29 1969-12-31 9999-12-31", (v) => `day <= ${quote(v)}::date`),
+  since: on("at", ">=", "2024-02-29 2024-03-01 1970-01-01", (v) => `at >= ${midnight(v)}`),
+  until: on("at", "<=", "2024-02-29 2023-12-31 1969-12-31", (v) => `at < ${midnight(v)} + interval '1 day'`),
 };
+
+function midnight(day: string): string {
+  return `(${quote(day)} || ' 00:00+00')::timestamptz`;
+}
 
 /** Columns that requests filter by with operators. */
 const COLUMN_FILTERS: Readonly<Record<string, FilteredColumn>> = {

@@ -46,6 +46,50 @@ export interface Reference {
   readonly order: (column: string, direction: "ASC" | "DESC") => string;
 }
 
+/** A filter; values in one text are separated by spaces. */
+export function on(
+  column: string,
+  operator: TestFilter["operator"],
+  values: string | readonly string[],
+  sql: (value: string) => string,
+): TestFilter {
+  return { column, operator, sql, values: typeof values === "string" ? values.split(" ") : values };
+}
+
+/** Texts that a format, a pattern or a list could read as something else. */
+export const TEXTS = [
+  ...["Straße", "ΣΑΣ", "ﬁne", "İstanbul", "a,b", 'quo"te', "line\r\nbreak", "", "100%", "un_der"],
+  ...["back\\slash", "=1+1", "  padded", "😀 日本", "NULL", "\\N"],
+];
+
+/** Texts that filters ask for. */
+export const LABELS = [
+  ...["Straße", "STRASSE", "σας", "ΣΑΣ", "ﬁne", "a", "a,b", 'quo"te', "100%", "un_der", "%", "=1+1"],
+  ...["back\\slash", "plain", "none", "😀 日本", "i", "\\N", "line\r\nbreak"],
+];
+
+/** The pattern of a value, as the API reads it. */
+export function patternOf(value: string): string {
+  const literal = value.replace(/[\\_]/g, "\\$&");
+  return literal.includes("%") ? literal : `%${literal}%`;
+}
+
+/** Filters of the column `label`: equal, folded, in a list, like. */
+export function labelFilters(
+  quote: (text: string) => string,
+  fold: { readonly lower: string; readonly upper: string },
+  like: (pattern: string) => string,
+): Readonly<Record<string, TestFilter>> {
+  const folded = (name: string) => (v: string) => `${name}(label) = ${name}(${quote(v)})`;
+  const oneText = LABELS.filter((label) => !label.includes(","));
+  return {
+    label: on("label", "=", LABELS, (v) => `label = ${quote(v)}`),
+    folded: { ...on("label", "=", LABELS, folded(fold.lower)), case: "lower" },
+    labels: { ...on("label", "IN", oneText, folded(fold.upper)), case: "upper" },
+    like: on("label", "ILIKE", LABELS, (v) => like(quote(patternOf(v)))),
+  };
+}
+
 export const ROWS = 300;
 
 /** Value of a column in row `id`. */
