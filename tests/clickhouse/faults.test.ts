@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { get, type IncomingMessage } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
@@ -9,7 +8,7 @@ import { freePort } from "../support/port.js";
 import { manifestOf } from "../support/manifest.js";
 import { selfSigned } from "../manifest/self-signed.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { refusal, sendRequest, statusAndBody } from "../support/http-client.js";
+import { begin, refusal, sendRequest, statusAndBody } from "../support/http-client.js";
 
 const key = KEYS.tier3;
 const UNREACHABLE = refusal(503, "The database cannot be reached. Try again in 1 seconds.");
@@ -24,12 +23,6 @@ const manifest = manifestOf(
 const serve = (url: string, variables: Readonly<Record<string, string>> = {}) =>
   serveManifest(manifest, { DATABASE_URL: url, ...variables });
 const ask = (url: string, name = "t", key: string = KEYS.tier3) => sendRequest(url, `/v1/f/${name}`, { key });
-
-/** The answer to a request as soon as its head is there. */
-const begin = (url: string): Promise<IncomingMessage> =>
-  new Promise((resolve, reject) => {
-    get(url, { headers: { "X-API-Key": KEYS.tier3 }, agent: false }, resolve).on("error", reject);
-  });
 
 /** Two servers of one cluster, whose tables `t` hold different rows. */
 async function cluster() {
@@ -122,7 +115,7 @@ describe.skipIf(servers === null)("a cluster of two ClickHouse servers", () => {
 
   it("resets a stream whose server freezes in the middle", async () => {
     const url = await serve(first.url("shop", "api:secret"));
-    const response = await begin(`${url}/v1/f/endless`);
+    const response = await begin(`${url}/v1/f/endless`, key);
     response.once("data", () => void first.freeze());
     await expect(async () => {
       for await (const chunk of response as AsyncIterable<Buffer>) expect(chunk.length).toBeGreaterThan(0);

@@ -6,7 +6,7 @@ import { atEnd } from "../support/at-end.js";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest, startManifest } from "../support/service.js";
-import { refusal, sendRequest, statusAndBody } from "../support/http-client.js";
+import { begin, refusal, sendRequest, statusAndBody } from "../support/http-client.js";
 
 const key = KEYS.tier3;
 const FAILED = refusal(500, "Database query failed.");
@@ -35,12 +35,6 @@ async function running(): Promise<number> {
   );
 }
 
-function begin(url: string): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    get(url, { headers: { "X-API-Key": key }, agent: false }, resolve).on("error", reject);
-  });
-}
-
 /** What reached the client before its connection ended. */
 async function readUntilCut(response: IncomingMessage): Promise<{ text: string; isComplete: boolean }> {
   let text = "";
@@ -65,7 +59,7 @@ describe.skipIf(!hasClickhouse)("a query of ClickHouse that fails", () => {
     "in the middle of a stream resets the connection: late%s",
     async (suffix) => {
       const url = await serve();
-      const response = await begin(`${url}/v1/safe/late${suffix}`);
+      const response = await begin(`${url}/v1/safe/late${suffix}`, key);
       expect(response.statusCode).toBe(200);
       const { text, isComplete } = await readUntilCut(response);
       expect(isComplete).toBe(false);
@@ -122,7 +116,7 @@ describe.skipIf(!hasClickhouse)("a query of ClickHouse whose client leaves", () 
 
   it("in the middle of a stream is killed", async () => {
     const url = await serve();
-    const response = await begin(`${url}/v1/safe/numbers`);
+    const response = await begin(`${url}/v1/safe/numbers`, key);
     await once(response, "readable");
     response.destroy();
     await expect.poll(running, { interval: 20 }).toBe(0);
@@ -246,7 +240,7 @@ describe("the bytes of a response", () => {
     ["", `[\n${LONG_JSON},\n{"i":1,"s${ERROR}`],
     [".parquet", `PAR1${"\0".repeat(4_000_000)}${ERROR}`],
   ])("are cut before the error in the middle of a stream: %s", async (suffix, body) => {
-    const response = await begin(`${await serveRecorded(body)}/v1/old/t${suffix}`);
+    const response = await begin(`${await serveRecorded(body)}/v1/old/t${suffix}`, key);
     const { text, isComplete } = await readUntilCut(response);
     expect([response.statusCode, isComplete]).toEqual([200, false]);
     expect(text).not.toMatch(LEAKS);

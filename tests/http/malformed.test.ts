@@ -33,16 +33,6 @@ describe("what is not HTTP", () => {
     ["a header with a line break in its name", `GET / HTTP/1.1\r\nHo\nst: x\r\n\r\n`, "400 Bad Request"],
     ["a length that is none", `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ten\r\n\r\n`, "400 Bad Request"],
     [
-      "two lengths",
-      `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx`,
-      "400 Bad Request",
-    ],
-    [
-      "a length and pieces",
-      `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-      "400 Bad Request",
-    ],
-    [
       "headers that are too long",
       `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${"x".repeat(20_000)}\r\n\r\n`,
       "431 Request Header Fields Too Large",
@@ -73,18 +63,18 @@ describe("what is not HTTP", () => {
   });
 });
 
-describe("a caller that hangs up before the answer", () => {
-  it.each([
-    ["a request for a tunnel", "CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n"],
-    ["nonsense", "nonsense\r\n\r\n"],
-    ["a request without Host", "GET / HTTP/1.1\r\n\r\n"],
-  ])("does no harm: %s", async (_, text) => {
+it.each([
+  ["a request for a tunnel", "CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\nmore"],
+  ["nonsense", "nonsense\r\n\r\n"],
+  ["a request without Host", "GET / HTTP/1.1\r\n\r\n"],
+])("a caller that hangs up before its answer or after it does no harm: %s", async (_, text) => {
+  for (let i = 0; i < 50; i++) {
     const socket = createConnection(Number(new URL(url).port), "127.0.0.1");
     await new Promise<void>((resolve) => socket.write(text, () => resolve()));
-    await once(socket, "readable");
+    if (i % 2 === 1) await once(socket, "readable");
     socket.resetAndDestroy();
-    expect(await askRaw(url, `GET / HTTP/1.1\r\n${WELL}`)).toMatch(/^HTTP\/1\.1 200/);
-  });
+  }
+  expect(await askRaw(url, `GET / HTTP/1.1\r\n${WELL}`)).toMatch(/^HTTP\/1\.1 200/);
 });
 
 describe("what is unusual, but HTTP", () => {

@@ -13,20 +13,16 @@ const schema = await ownSchema("CREATE TABLE @.items AS SELECT 1 AS id");
 const model = (name: string, ...tags: readonly string[]): TestModel => ({
   name,
   schema,
+  alias: "items",
   tags: ["production", "shop", `api:${name}`, ...tags],
   columns: { id: "integer" },
 });
-const aliased = (models: readonly TestModel[]): unknown => {
-  const manifest = manifestOf(models) as { nodes: Record<string, { alias: string }> };
-  for (const node of Object.values(manifest.nodes)) node.alias = "items";
-  return manifest;
-};
 
 /** `plain` has no tier tag: the folder's default tier closes it. */
-const NOW = aliased([model("secret", "tier3"), model("plain"), model("open", "tier0")]);
+const NOW = manifestOf([model("secret", "tier3"), model("plain"), model("open", "tier0")]);
 /** Everything was open once, and will be again. */
-const OLDER = aliased([model("secret", "tier0"), model("plain", "tier0"), model("open", "tier0")]);
-const NEWER = aliased([model("secret"), model("plain"), model("open"), model("more")]);
+const OLDER = manifestOf([model("secret", "tier0"), model("plain", "tier0"), model("open", "tier0")]);
+const NEWER = manifestOf([model("secret"), model("plain"), model("open"), model("more")]);
 
 function generated(manifest: unknown, defaultTier: "tier0" | "tier3"): string {
   const folder = join(ownFolder(), "generated");

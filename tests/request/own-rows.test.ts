@@ -43,6 +43,7 @@ const ROWS = { column: "org_id", equals: "org" };
 const model = (name: string, api: unknown, rows: unknown = ROWS) => ({
   name,
   schema,
+  alias: "payments",
   tags: ["production", "shop", `api:${name}`],
   columns: COLUMNS,
   api,
@@ -51,8 +52,7 @@ const model = (name: string, api: unknown, rows: unknown = ROWS) => ({
 const manifest = manifestOf([
   ...Object.entries(APIS).map(([name, api]) => model(name, api)),
   model("numbered", API, { column: "org_no", equals: "org" }),
-]) as { nodes: Record<string, { alias: string }> };
-for (const node of Object.values(manifest.nodes)) node.alias = "payments";
+]);
 
 const owner = (tier: string, org?: string) => ({ tier, user: "someone", ...(org !== undefined && { org }) });
 const keys = {

@@ -27,21 +27,18 @@ const columns = {
 };
 
 /** Two endpoints over one table: `plain`, and `text` with strings by default. */
-function manifest(numbers: unknown = "string") {
-  const models = ["plain", "text"].map((name) => ({
-    name,
-    schema,
-    columns,
-    tags: ["production", "sums", `api:${name}`],
-    api: { allow_unfiltered: true, pagination: { enabled: true, default_limit: 5, max_limit: 5 } },
-  }));
-  const base = manifestOf(models) as { nodes: Record<string, { config: { meta: object } }> };
-  const nodes = Object.entries(base.nodes).map(([id, { config, ...node }]) => {
-    const routewright = id.endsWith("text") ? { numbers } : {};
-    return [id, { ...node, alias: "sums", config: { ...config, meta: { ...config.meta, routewright } } }];
-  });
-  return { ...base, nodes: Object.fromEntries(nodes) as unknown };
-}
+const manifest = (numbers: unknown = "string") =>
+  manifestOf(
+    ["plain", "text"].map((name) => ({
+      name,
+      schema,
+      alias: "sums",
+      columns,
+      tags: ["production", "sums", `api:${name}`],
+      api: { allow_unfiltered: true, pagination: { enabled: true, default_limit: 5, max_limit: 5 } },
+      routewright: name === "text" ? { numbers } : {},
+    })),
+  );
 
 const folder = ownFolder();
 generateInto(folder, manifest());

@@ -31,9 +31,9 @@ async function changing() {
         clickhouse: { id: "Int32", added: "Int32" },
       }),
       api,
+      materialized: "table",
     },
-  ]) as { nodes: Record<string, { config: Record<string, unknown> }> };
-  for (const node of Object.values(manifest.nodes)) node.config["materialized"] = "table";
+  ]);
   const table = `"${schema}".numbers`;
   const change = byEngine({
     postgres: `UPDATE ${table} SET id = id + 1`,
@@ -50,18 +50,26 @@ const renameAway = (schema: string): Promise<unknown> =>
     }),
   );
 
-const NODE = "model.test.numbers";
 const PATH = "/v1/changing/numbers";
-const at = (iso: string) => [{ node: NODE, completedAt: Date.parse(iso) }];
+
+/** Serves such a table, of which a build may have been reported. */
+async function start(built?: string, variables: Readonly<Record<string, string>> = {}) {
+  const { manifest, ...own } = await changing();
+  const { url, recordBuilds } = await startManifest(manifest, variables);
+  const build = (iso: string) => recordBuilds([{ node: "model.test.numbers", completedAt: Date.parse(iso) }]);
+  if (built !== undefined) build(built);
+  const ask = (headers: Readonly<Record<string, string>> = {}, search = "") =>
+    sendRequest(url, `${PATH}${search}`, { key, headers });
+  const tag = async () => (await ask()).headers["etag"] ?? "";
+  return { ...own, url, build, ask, tag, rows: async () => (await ask()).text };
+}
 
 describe("an answer's ETag", () => {
   it("brings 304 without a body until the rows change", async () => {
-    const { manifest, change } = await changing();
-    const url = await serveManifest(manifest);
-    const first = await sendRequest(url, PATH, { key });
-    const tag = first.headers["etag"] ?? "";
+    const { ask, tag: tagNow, change } = await start();
+    const tag = await tagNow();
     expect(tag).toMatch(/^W\/"[\w-]{27}"$/);
-    const again = await sendRequest(url, PATH, { key, headers: { "if-none-match": tag } });
+    const again = await ask({ "if-none-match": tag });
     expect([again.status, again.text, again.headers["etag"]]).toEqual([304, "", tag]);
     expect(again.headers).toMatchObject({
       "cache-control": "private, no-cache",
@@ -70,36 +78,34 @@ describe("an answer's ETag", () => {
     expect(again.headers["x-ratelimit-remaining"]).toBe("9998");
     expect(again.headers["content-type"]).toBeUndefined();
     await change();
-    const changed = await sendRequest(url, PATH, { key, headers: { "if-none-match": tag } });
+    const changed = await ask({ "if-none-match": tag });
     expect([changed.status, changed.text]).toEqual([200, '[{"id":2}]']);
     expect(changed.headers["etag"]).not.toBe(tag);
   });
 
-  it.each([
-    ["several tags", (tag: string) => `"a", ${tag}, W/"b"`, 304],
-    ["the tag as a strong one", (tag: string) => tag.slice(2), 304],
-    ["any", () => "*", 304],
-    ["another tag", () => 'W/"other"', 200],
-    ["what is no tag", () => "nonsense", 200],
-  ])("is matched by %s as RFC 9110 says", async (_, header, status) => {
-    const { manifest } = await changing();
-    const url = await serveManifest(manifest);
-    const tag = (await sendRequest(url, PATH, { key })).headers["etag"] ?? "";
-    expect((await sendRequest(url, PATH, { key, headers: { "if-none-match": header(tag) } })).status).toBe(
-      status,
-    );
+  it("is matched as RFC 9110 says, on GET and HEAD, and is on POST too", async () => {
+    const { url, ask, tag: tagNow } = await start();
+    const tag = await tagNow();
+    for (const [header, status] of [
+      [`"a", ${tag}, W/"b"`, 304],
+      [tag.slice(2), 304],
+      ["*", 304],
+      ['W/"other"', 200],
+      ["nonsense", 200],
+    ] as const)
+      expect([header, (await ask({ "if-none-match": header })).status]).toEqual([header, status]);
+    const headers = { "if-none-match": tag };
+    expect((await sendRequest(url, PATH, { key, method: "HEAD", headers })).status).toBe(304);
+    const posted = await post(url, PATH, {}, { key, headers });
+    expect([posted.status, posted.headers["etag"]]).toEqual([200, tag]);
   });
 
   it.each(["0", "60"])(
     "changes when dbt has replaced the table and has not reported the build, CACHE_TTL_SECONDS=%s",
     async (CACHE_TTL_SECONDS) => {
-      const { manifest, schema } = await changing();
-      const service = await startManifest(manifest, { CACHE_TTL_SECONDS });
-      service.recordBuilds(at("2026-01-01T00:00:00Z"));
-      const first = await sendRequest(service.url, PATH, { key });
-      const tag = first.headers["etag"] ?? "";
-      const again = () => sendRequest(service.url, PATH, { key, headers: { "if-none-match": tag } });
-      expect((await again()).status).toBe(304);
+      const { schema, ask, tag, rows } = await start("2026-01-01T00:00:00Z", { CACHE_TTL_SECONDS });
+      const headers = { "if-none-match": await tag() };
+      expect((await ask(headers)).status).toBe(304);
       await renameAway(schema);
       await ownerQuery(
         byEngine({
@@ -107,32 +113,15 @@ describe("an answer's ETag", () => {
           clickhouse: `CREATE TABLE "${schema}".numbers ORDER BY tuple() AS SELECT toInt32(7) AS id`,
         }),
       );
-      await expect.poll(async () => (await again()).text, { timeout: 10_000 }).toBe('[{"id":7}]');
-      expect((await sendRequest(service.url, PATH, { key })).text).toBe('[{"id":7}]');
+      await expect.poll(async () => (await ask(headers)).text, { timeout: 10_000 }).toBe('[{"id":7}]');
+      expect(await rows()).toBe('[{"id":7}]');
     },
   );
 
   it("differs from question to question and from format to format", async () => {
-    const { manifest } = await changing();
-    const service = await startManifest(manifest);
-    service.recordBuilds(at("2026-01-01T00:00:00Z"));
-    const tags = await Promise.all([
-      sendRequest(service.url, PATH, { key }),
-      sendRequest(service.url, `${PATH}?id=1`, { key }),
-      sendRequest(service.url, `${PATH}?id=2`, { key }),
-      sendRequest(service.url, PATH, { key, headers: { accept: "text/csv" } }),
-    ]);
+    const { ask } = await start("2026-01-01T00:00:00Z");
+    const tags = await Promise.all([ask(), ask({}, "?id=1"), ask({}, "?id=2"), ask({ accept: "text/csv" })]);
     expect(new Set(tags.map(({ headers }) => headers["etag"])).size).toBe(4);
-  });
-
-  it("is on HEAD and POST too, and only reading is answered with 304", async () => {
-    const { manifest } = await changing();
-    const url = await serveManifest(manifest);
-    const { etag = "" } = (await sendRequest(url, PATH, { key })).headers;
-    const headers = { "if-none-match": etag };
-    expect((await sendRequest(url, PATH, { key, method: "HEAD", headers })).status).toBe(304);
-    const posted = await post(url, PATH, {}, { key, headers });
-    expect([posted.status, posted.headers["etag"]]).toEqual([200, etag]);
   });
 
   it("of a long body differs with each of its bytes and with its length", () => {
@@ -146,30 +135,28 @@ describe("an answer's ETag", () => {
     expect(new Set([...changed, ...shorter]).size).toBe(4000);
   });
 
-  it("is not on refusals", async () => {
-    const { manifest } = await changing();
-    const url = await serveManifest(manifest);
-    const refused = await sendRequest(url, `${PATH}?x=1`, { key, headers: { "if-none-match": "*" } });
+  it("is not on refusals, which come first", async () => {
+    const { url, ask } = await start("2026-03-01T00:00:00Z");
+    const headers = { "if-none-match": "*" };
+    const refused = await ask(headers, "?x=1");
     expect([refused.status, refused.headers["etag"]]).toEqual([400, undefined]);
+    expect((await sendRequest(url, PATH, { key: "sk_live_nobody", headers })).status).toBe(403);
   });
 });
 
 describe("an endpoint whose builds are known", () => {
   it("has the build time in a header once it is known", async () => {
-    const { manifest } = await changing();
-    const service = await startManifest(manifest);
-    expect((await sendRequest(service.url, PATH, { key })).headers["x-data-as-of"]).toBeUndefined();
-    service.recordBuilds(at("2026-03-01T04:05:06.789Z"));
-    const { headers } = await sendRequest(service.url, PATH, { key });
-    expect(headers["x-data-as-of"]).toBe("2026-03-01T04:05:06.789Z");
+    const { ask, build } = await start();
+    expect((await ask()).headers["x-data-as-of"]).toBeUndefined();
+    build("2026-03-01T04:05:06.789Z");
+    expect((await ask()).headers["x-data-as-of"]).toBe("2026-03-01T04:05:06.789Z");
   });
 
   it("is the same in every process, and answers 304 without a query", async () => {
     const { manifest, schema } = await changing();
-    const service = await startManifest(manifest);
-    service.recordBuilds(at("2026-03-01T00:00:00Z"));
-    const other = await startManifest(manifest);
-    other.recordBuilds(at("2026-03-01T00:00:00Z"));
+    const [service, other] = [await startManifest(manifest), await startManifest(manifest)];
+    for (const { recordBuilds } of [service, other])
+      recordBuilds([{ node: "model.test.numbers", completedAt: Date.parse("2026-03-01T00:00:00Z") }]);
     const { etag = "" } = (await sendRequest(other.url, PATH, { key })).headers;
     expect((await sendRequest(service.url, PATH, { key })).headers["etag"]).toBe(etag);
     await renameAway(schema);
@@ -182,87 +169,64 @@ describe("an endpoint whose builds are known", () => {
   });
 
   it("changes with the columns that a build adds, and no response mixes two versions", async () => {
-    const { manifest, schema } = await changing();
-    const service = await startManifest(manifest);
-    service.recordBuilds(at("2026-03-01T00:00:00Z"));
-    const before = await sendRequest(service.url, PATH, { key });
+    const { schema, ask, tag, build } = await start("2026-03-01T00:00:00Z");
+    const before = await tag();
     await ownerQuery(`ALTER TABLE "${schema}".numbers ADD COLUMN added Int DEFAULT 7`);
-    service.recordBuilds(at("2026-03-02T00:00:00Z"));
-    const headers = { "if-none-match": before.headers["etag"] };
-    const after = await sendRequest(service.url, PATH, { key, headers });
+    build("2026-03-02T00:00:00Z");
+    const after = await ask({ "if-none-match": before });
     expect(after.status).toBe(200);
-    expect(after.headers["etag"]).not.toBe(before.headers["etag"]);
+    expect(after.headers["etag"]).not.toBe(before);
     expect(after.text).toContain('"added":7');
   });
 
   it("has a new version with each build, and never an older one", async () => {
-    const { manifest } = await changing();
-    const service = await startManifest(manifest);
-    const tagNow = async () => (await sendRequest(service.url, PATH, { key })).headers["etag"];
-    service.recordBuilds(at("2026-03-01T00:00:00Z"));
-    const first = await tagNow();
-    service.recordBuilds(at("2026-03-02T00:00:00Z"));
-    const second = await tagNow();
-    service.recordBuilds(at("2026-03-01T00:00:00Z"));
+    const { tag, build } = await start("2026-03-01T00:00:00Z");
+    const first = await tag();
+    build("2026-03-02T00:00:00Z");
+    const second = await tag();
+    build("2026-03-01T00:00:00Z");
     expect(second).not.toBe(first);
-    expect(await tagNow()).toBe(second);
-  });
-
-  it("still checks key, limit, tier and parameters first", async () => {
-    const { manifest } = await changing();
-    const service = await startManifest(manifest);
-    service.recordBuilds(at("2026-03-01T00:00:00Z"));
-    const headers = { "if-none-match": "*" };
-    expect((await sendRequest(service.url, PATH, { key: "sk_live_nobody", headers })).status).toBe(403);
-    expect((await sendRequest(service.url, `${PATH}?x=1`, { key, headers })).status).toBe(400);
+    expect(await tag()).toBe(second);
   });
 });
 
 describe("the answer cache", () => {
   // ClickHouse's storage shows changes within a table too (tests/clickhouse/storage.test.ts).
   const isSeen = engine === "clickhouse";
-  const rowsOf = async (url: string) => (await sendRequest(url, PATH, { key })).text;
 
   it("is off by default", async () => {
-    const { manifest, change } = await changing();
-    const url = await serveManifest(manifest);
-    expect(await rowsOf(url)).toBe('[{"id":1}]');
+    const { rows, change } = await start();
+    expect(await rows()).toBe('[{"id":1}]');
     await change();
-    expect(await rowsOf(url)).toBe('[{"id":2}]');
+    expect(await rows()).toBe('[{"id":2}]');
   });
 
   it.skipIf(isSeen)("keeps an answer for its time", async () => {
-    const { manifest, change } = await changing();
-    const url = await serveManifest(manifest, { CACHE_TTL_SECONDS: "1" });
-    const first = await sendRequest(url, PATH, { key });
+    const { rows, tag, change } = await start(undefined, { CACHE_TTL_SECONDS: "1" });
+    const first = await tag();
     await change();
-    expect(await rowsOf(url)).toBe('[{"id":1}]');
-    expect((await sendRequest(url, PATH, { key })).headers["etag"]).toBe(first.headers["etag"]);
+    expect(await rows()).toBe('[{"id":1}]');
+    expect(await tag()).toBe(first);
     await sleep(1100);
-    expect(await rowsOf(url)).toBe('[{"id":2}]');
+    expect(await rows()).toBe('[{"id":2}]');
   });
 
   it.skipIf(isSeen)("keeps an answer until the next build where builds are known", async () => {
-    const { manifest, change } = await changing();
-    const service = await startManifest(manifest, { CACHE_TTL_SECONDS: "1" });
-    service.recordBuilds(at("2026-03-01T00:00:00Z"));
-    expect(await rowsOf(service.url)).toBe('[{"id":1}]');
+    const { rows, build, change } = await start("2026-03-01T00:00:00Z", { CACHE_TTL_SECONDS: "1" });
+    expect(await rows()).toBe('[{"id":1}]');
     await change();
     await sleep(1200);
-    expect(await rowsOf(service.url)).toBe('[{"id":1}]');
-    service.recordBuilds(at("2026-03-02T00:00:00Z"));
-    expect(await rowsOf(service.url)).toBe('[{"id":2}]');
+    expect(await rows()).toBe('[{"id":1}]');
+    build("2026-03-02T00:00:00Z");
+    expect(await rows()).toBe('[{"id":2}]');
   });
 
   it("distinguishes queries and formats", async () => {
-    const { manifest } = await changing();
-    const url = await serveManifest(manifest, { CACHE_TTL_SECONDS: "60" });
+    const { ask } = await start(undefined, { CACHE_TTL_SECONDS: "60" });
     for (let round = 0; round < 2; round++) {
-      expect((await sendRequest(url, `${PATH}?id=1`, { key })).text).toBe('[{"id":1}]');
-      expect((await sendRequest(url, `${PATH}?id=2`, { key })).text).toBe("[]");
-      expect((await sendRequest(url, PATH, { key, headers: { accept: "text/csv" } })).text).toBe(
-        "id\r\n1\r\n",
-      );
+      expect((await ask({}, "?id=1")).text).toBe('[{"id":1}]');
+      expect((await ask({}, "?id=2")).text).toBe("[]");
+      expect((await ask({ accept: "text/csv" })).text).toBe("id\r\n1\r\n");
     }
   });
 });

@@ -1,12 +1,11 @@
-import { get, type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { atEnd } from "../support/at-end.js";
 import { serve } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, KEYS, ownFolder, startManifest } from "../support/service.js";
-import { sendRequest } from "../support/http-client.js";
+import { begin, sendRequest } from "../support/http-client.js";
 
 /** Bytes of the long answer: far more than socket buffers hold. */
 const LONG_BYTES = 300_000 * 100;
@@ -29,18 +28,6 @@ const paged = (name: string) => ({
   api: { allow_unfiltered: true, parameters: [], ...pages },
 });
 const manifest = manifestOf([model("long"), paged("slow_end"), paged("large_end")]);
-
-/** Begins to read an answer. */
-function open(url: string, key: string): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const request = get(url, { headers: { "X-API-Key": key }, agent: false }, (response) => {
-      response.on("error", () => undefined);
-      resolve(response);
-    });
-    request.on("error", reject);
-    atEnd(() => void request.destroy());
-  });
-}
 
 const closeOf = (response: IncomingMessage): Promise<void> =>
   new Promise((resolve) => void response.once("close", resolve));
@@ -65,7 +52,7 @@ describe("a stream", () => {
     const { url } = await startManifest(manifest, {
       STREAM_TIMEOUT_MS: "tier0=60000,tier1=1500,tier3=60000",
     });
-    const { bytes, complete } = await readSlowly(await open(`${url}/v1/shop/long`, KEYS.tier1));
+    const { bytes, complete } = await readSlowly(await begin(`${url}/v1/shop/long`, KEYS.tier1));
     expect(complete).toBe(false);
     expect(bytes).toBeGreaterThan(0);
     expect(bytes).toBeLessThan(LONG_BYTES);
@@ -97,7 +84,7 @@ describe("a stream", () => {
     generateInto(join(folder, "generated"), manifest);
     const variables = { DATABASE_URL: databaseUrl, API_KEYS: JSON.stringify({ [KEYS.tier3]: "tier3" }) };
     const served = await serve(folder, [], variables);
-    const response = await open(`${served.url}/v1/shop/long`, KEYS.tier3);
+    const response = await begin(`${served.url}/v1/shop/long`, KEYS.tier3);
     const closed = closeOf(response);
     expect((await served.stop()).code).toBe(0);
     response.resume();

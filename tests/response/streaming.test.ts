@@ -1,39 +1,24 @@
-import { get, type IncomingMessage } from "node:http";
+import { get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { byEngine, engine, engineUrl, ownerQuery, ownTables } from "../support/engines.js";
+import { byEngine, engine, engineUrl, ownerQuery, ownTables, readers } from "../support/engines.js";
 import { serve } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
 import { residentBytes } from "../support/resident-memory.js";
 import { generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
-import { sendRequest } from "../support/http-client.js";
+import { begin, sendRequest } from "../support/http-client.js";
 import { bigTables, LONG } from "./big-table.js";
 
 const { schema, manifest } = await bigTables();
+const url = await serveManifest(manifest);
 const key = KEYS.tier3;
 
-/** The answer to a request as soon as its head is there; its body is left to the test. */
-function begin(url: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    get(url, { headers: { "X-API-Key": key, ...headers }, agent: false }, resolve).on("error", reject);
-  });
-}
-
-/** Queries of the service under way or waiting for their reader, other than this one. */
-async function readers(of: string): Promise<number> {
-  const rows = await ownerQuery(
-    byEngine({
-      postgres: `SELECT count(*)::int AS n FROM pg_stat_activity
-        WHERE state <> 'idle' AND pid <> pg_backend_pid() AND (query LIKE '%${of}%' OR query LIKE '%row_cursor%')`,
-      clickhouse: `SELECT count() FROM system.processes WHERE query LIKE '%${of}%' AND query NOT LIKE '%system.processes%'`,
-    }),
-  );
-  return typeof rows === "string" ? Number(rows) : (rows as { n: number }[])[0]!.n;
-}
+/** A manifest of a view of its own. */
+const viewed = (name: string, schema: string) =>
+  manifestOf([{ name, schema, tags: ["production", "big", `api:${name}`] }]);
 
 describe("an answer of any length", () => {
   it("is complete, without a Content-Length", async () => {
-    const url = await serveManifest(manifest);
     const { status, headers, text } = await sendRequest(url, `/v1/big/long?limit=${String(LONG)}`, { key });
     expect([status, headers["content-length"], headers["transfer-encoding"]]).toEqual([
       200,
@@ -46,7 +31,6 @@ describe("an answer of any length", () => {
   });
 
   it("is one write with its length where it is short", async () => {
-    const url = await serveManifest(manifest);
     const { headers, text } = await sendRequest(url, "/v1/big/middle", { key });
     expect(headers["content-length"]).toBe(String(Buffer.byteLength(text)));
     expect(JSON.parse(text)).toHaveLength(900);
@@ -73,7 +57,6 @@ describe("an answer of any length", () => {
   });
 
   it("has no body for HEAD, and holds nothing", async () => {
-    const url = await serveManifest(manifest);
     for (let i = 0; i < 15; i++) {
       const { status, text } = await sendRequest(url, "/v1/big/long?limit=50000", { key, method: "HEAD" });
       expect([status, text]).toEqual([200, ""]);
@@ -82,8 +65,7 @@ describe("an answer of any length", () => {
   });
 
   it("whose query fails in the middle ends with its connection, never as if it were complete", async () => {
-    const url = await serveManifest(manifest);
-    const response = await begin(`${url}/v1/big/late`);
+    const response = await begin(`${url}/v1/big/late`, key);
     expect(response.statusCode).toBe(200);
     let text = "";
     await expect(async () => {
@@ -106,10 +88,9 @@ describe("an answer of any length", () => {
           "CREATE VIEW @.paused AS SELECT number AS i, repeat('x', 1000) AS filling FROM numbers(30000)",
         ],
       });
-      const paused = { name: "paused", schema: own, tags: ["production", "big", "api:paused"] };
       // One place for streams of this table and tier.
-      const url = await serveManifest(manifestOf([paused]), { DATABASE_STREAM_POOL_SIZE: "1" });
-      const slow = await begin(`${url}/v1/big/paused`);
+      const url = await serveManifest(viewed("paused", own), { DATABASE_STREAM_POOL_SIZE: "1" });
+      const slow = await begin(`${url}/v1/big/paused`, key);
       await expect.poll(() => readers(own)).toBe(0);
       const other = await sendRequest(url, "/v1/big/paused", { key: KEYS.tier1 });
       expect([other.status, (JSON.parse(other.text) as unknown[]).length]).toEqual([200, 30_000]);
@@ -127,10 +108,8 @@ describe("an answer of any length", () => {
         "CREATE VIEW @.wide AS SELECT number AS i, repeat('x', 10000) AS filling FROM numbers(100000)",
       ],
     });
-    const url = await serveManifest(
-      manifestOf([{ name: "wide", schema: wide, tags: ["production", "big", "api:wide"] }]),
-    );
-    const response = await begin(`${url}/v1/big/wide`);
+    const url = await serveManifest(viewed("wide", wide));
+    const response = await begin(`${url}/v1/big/wide`, key);
     await sleep(500);
     const waits = async (): Promise<boolean> =>
       engine === "clickhouse"
@@ -152,9 +131,7 @@ describe("an answer of any length", () => {
         "CREATE VIEW @.slow AS SELECT toInt32(sleepEachRow(0.1)) AS i FROM numbers(600) SETTINGS max_block_size = 1",
       ],
     });
-    const url = await serveManifest(
-      manifestOf([{ name: "slow", schema: slow, tags: ["production", "big", "api:slow"] }]),
-    );
+    const url = await serveManifest(viewed("slow", slow));
     const request = get(`${url}/v1/big/slow`, { headers: { "X-API-Key": key }, agent: false });
     request.on("error", () => undefined);
     await expect.poll(() => readers(slow)).toBe(1);
@@ -163,10 +140,10 @@ describe("an answer of any length", () => {
   });
 
   it("vanishing clients leave no connection behind", async () => {
-    const url = await serveManifest(manifest);
     for (let round = 0; round < 40; round++) {
       const response = await begin(
         `${url}/v1/big/long?limit=${String(LONG)}`,
+        key,
         round % 2 ? { "accept-encoding": "gzip" } : {},
       );
       if (round % 3 === 0) response.resume();
@@ -196,10 +173,7 @@ describe.skipIf(process.platform !== "linux")("a million rows", () => {
         ],
       });
       const folder = ownFolder();
-      generateInto(
-        `${folder}/generated`,
-        manifestOf([{ name: "huge", schema: huge, tags: ["production", "big", "api:huge"] }]),
-      );
+      generateInto(`${folder}/generated`, viewed("huge", huge));
       const server = await serve(folder, ["--only", "data"], {
         DATABASE_URL: engineUrl(),
         API_KEYS: JSON.stringify({ [key]: "tier3" }),
@@ -210,7 +184,7 @@ describe.skipIf(process.platform !== "linux")("a million rows", () => {
       const idle = residentBytes(pid);
       let most = 0;
       const watch = setInterval(() => (most = Math.max(most, residentBytes(pid))), 20);
-      const response = await begin(`${server.url}/v1/big/huge`);
+      const response = await begin(`${server.url}/v1/big/huge`, key);
       let bytes = 0;
       let rows = 0;
       for await (const chunk of response as AsyncIterable<Buffer>) {

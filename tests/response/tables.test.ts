@@ -1,18 +1,17 @@
 import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
-import { get, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { serve } from "../support/command.js";
-import { byEngine, engine, engineUrl, ownerQuery, ownTables } from "../support/engines.js";
+import { byEngine, engine, engineUrl, ownTables, readers } from "../support/engines.js";
 import { manifestOf } from "../support/manifest.js";
 import { programPath } from "../support/needs.js";
 import { residentBytes } from "../support/resident-memory.js";
 import { generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
 import { askBytes } from "../support/ask-bytes.js";
-import { refusal, sendRequest, statusAndBody } from "../support/http-client.js";
+import { begin, refusal, sendRequest, statusAndBody } from "../support/http-client.js";
 import { TABLE_COLUMNS, tableOfValues } from "./table-values.js";
 
 const run = promisify(execFile);
@@ -229,28 +228,9 @@ describe("a request for a table", () => {
   });
 });
 
-/** The response as soon as its head is there; its body is left to the test. */
-function begin(target: string, base = url): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    get(`${base}${target}`, { headers: { "X-API-Key": key }, agent: false }, resolve).on("error", reject);
-  });
-}
-
-/** Queries of this file's tables that run. */
-async function readers(): Promise<number> {
-  const rows = await ownerQuery(
-    byEngine({
-      postgres: `SELECT count(*)::int AS n FROM pg_stat_activity
-        WHERE state <> 'idle' AND pid <> pg_backend_pid() AND (query LIKE '%${schema}%' OR query LIKE '%row_cursor%')`,
-      clickhouse: `SELECT count() FROM system.processes WHERE query LIKE '%${schema}%' AND query NOT LIKE '%system.processes%'`,
-    }),
-  );
-  return typeof rows === "string" ? Number(rows) : (rows as { n: number }[])[0]!.n;
-}
-
 describe.each(SUFFIXES)("a stream of a table: %s", (suffix) => {
   it("whose query fails in the middle ends with its connection, and without its end", async () => {
-    const response = await begin(`/v1/tables/late.${suffix}`);
+    const response = await begin(`${url}/v1/tables/late.${suffix}`, key);
     expect(response.statusCode).toBe(200);
     let text = "";
     await expect(async () => {
@@ -262,12 +242,12 @@ describe.each(SUFFIXES)("a stream of a table: %s", (suffix) => {
   });
 
   it("ends its query when the client goes", async () => {
-    const response = await begin(`/v1/tables/endless.${suffix}`);
+    const response = await begin(`${url}/v1/tables/endless.${suffix}`, key);
     response.resume();
     await sleep(300);
-    await expect.poll(readers).toBe(1);
+    await expect.poll(() => readers(schema)).toBe(1);
     response.destroy();
-    await expect.poll(readers, { timeout: 5000 }).toBe(0);
+    await expect.poll(() => readers(schema), { timeout: 5000 }).toBe(0);
   });
 });
 
@@ -291,7 +271,7 @@ describe.skipIf(process.platform !== "linux")("a million rows of a table", () =>
     let bytes = 0;
     const watch = setInterval(() => (most = Math.max(most, residentBytes(pid))), 20);
     const started = performance.now();
-    const response = await begin(`/v1/tables/million.${suffix}`, server.url);
+    const response = await begin(`${server.url}/v1/tables/million.${suffix}`, key);
     for await (const chunk of response as AsyncIterable<Buffer>) bytes += chunk.length;
     clearInterval(watch);
     const seconds = (performance.now() - started) / 1000;

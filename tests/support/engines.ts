@@ -27,3 +27,15 @@ export function ownTables(sql: {
 export function ownerQuery(sql: string): Promise<unknown> {
   return engine === "clickhouse" ? clickhouse(sql) : query(sql);
 }
+
+/** Queries of a schema that are under way or wait for their reader, other than this one. */
+export async function readers(schema: string): Promise<number> {
+  const rows = await ownerQuery(
+    byEngine({
+      postgres: `SELECT count(*)::int AS n FROM pg_stat_activity
+        WHERE state <> 'idle' AND pid <> pg_backend_pid() AND (query LIKE '%${schema}%' OR query LIKE '%row_cursor%')`,
+      clickhouse: `SELECT count() FROM system.processes WHERE query LIKE '%${schema}%' AND query NOT LIKE '%system.processes%'`,
+    }),
+  );
+  return typeof rows === "string" ? Number(rows) : (rows as { n: number }[])[0]!.n;
+}

@@ -1,5 +1,12 @@
-import { request, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http";
+import {
+  get,
+  request,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from "node:http";
 import { createConnection } from "node:net";
+import { atEnd } from "./at-end.js";
 
 export interface RequestOptions {
   readonly method?: string;
@@ -38,6 +45,23 @@ export function sendRequest(base: string, target: string, question: RequestOptio
     });
     outgoing.on("error", reject);
     outgoing.end(bytes);
+  });
+}
+
+/** The answer to a request as soon as its head is there; its body is left to the test. */
+export function begin(
+  url: string,
+  key?: string,
+  headers: OutgoingHttpHeaders = {},
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = key === undefined ? headers : { "X-API-Key": key, ...headers };
+    const request = get(url, { headers: sent, agent: false }, (response) => {
+      response.on("error", () => undefined);
+      resolve(response);
+    });
+    request.on("error", reject);
+    atEnd(() => void request.destroy());
   });
 }
 

@@ -114,9 +114,9 @@ export async function serveOrders(
     ...Object.entries(APIS).map(([resource, api]) => ordersModel(schema, resource, api)),
     ...Object.keys(KEYS).map((tier) => ordersModel(schema, tier, APIS["filters"], tier)),
   ];
-  const manifest = manifestOf(models.map((model, i) => ({ ...model, name: `orders_${String(i)}` })));
-  for (const node of Object.values((manifest as { nodes: Record<string, { alias: string }> }).nodes))
-    node.alias = "orders";
+  const manifest = manifestOf(
+    models.map((model, i) => ({ ...model, name: `orders_${String(i)}`, alias: "orders" })),
+  );
   return { url: await serveManifest(manifest, variables), schema };
 }
 

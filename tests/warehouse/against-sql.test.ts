@@ -95,6 +95,7 @@ function serve({ reference, adapter, url, schema }: Database): Promise<string> {
       id: reference.idType,
       ...Object.fromEntries(Object.entries(reference.columns).map(([column, { type }]) => [column, type])),
     },
+    alias: "rows",
     tags: ["production", "law", `api:${name}`],
     api: {
       methods: ["GET", "POST"],
@@ -112,10 +113,7 @@ function serve({ reference, adapter, url, schema }: Database): Promise<string> {
       ...(name === "filtered" && { fields: true, filters: Object.keys(reference.columnFilters) }),
     },
   }));
-  const manifest = manifestOf(models, { adapter_type: adapter }) as {
-    nodes: Record<string, { alias: string }>;
-  };
-  for (const node of Object.values(manifest.nodes)) node.alias = "rows";
+  const manifest = manifestOf(models, { adapter_type: adapter });
   return serveManifest(manifest, { DATABASE_URL: url, RATE_LIMITS: "tier3=10000000" });
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { get, type IncomingMessage } from "node:http";
+import { get } from "node:http";
 import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import { serve } from "../support/command.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
-import { sendRequest } from "../support/http-client.js";
+import { begin, sendRequest } from "../support/http-client.js";
 
 /** Rows of a long answer: far more than socket buffers hold. */
 const LONG = 300_000;
@@ -42,19 +42,6 @@ const manifest = manifestOf([
   model("costly", api),
 ]);
 
-/** Begins to read an answer and then reads no further. */
-function stall(url: string, key?: string): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const headers = key === undefined ? {} : { "X-API-Key": key };
-    const request = get(url, { headers, agent: false }, (response) => {
-      response.on("error", () => undefined);
-      resolve(response);
-    });
-    request.on("error", reject);
-    atEnd(() => void request.destroy());
-  });
-}
-
 async function running(text: string): Promise<number> {
   const [row] = await query(
     `SELECT count(*)::int AS n FROM pg_stat_activity
@@ -74,7 +61,7 @@ async function locker(): Promise<pg.Client> {
 describe("costly queries", () => {
   it("of one caller leave connections for others", async () => {
     const url = await serveManifest(manifest, { DATABASE_POOL_SIZE: "8" });
-    for (let i = 0; i < 22; i++) void stall(`${url}/v1/shop/costly?id=1${"%25".repeat(i)}`).catch(() => null);
+    for (let i = 0; i < 22; i++) void begin(`${url}/v1/shop/costly?id=1${"%25".repeat(i)}`).catch(() => null);
     await expect.poll(() => running(`"${schema}"."costly"`), { timeout: 20_000 }).toBeGreaterThan(0);
     // The others arrive. Fewer than its share of four run where they do so after the first ones count as long.
     await pause(1000);
@@ -145,7 +132,7 @@ describe("slow readers", () => {
       DATABASE_STREAM_POOL_SIZE: "2",
       STREAM_SPOOL_MEGABYTES: "0",
     });
-    for (let i = 0; i < 10; i++) void stall(`${url}/v1/shop/long`).catch(() => null);
+    for (let i = 0; i < 10; i++) void begin(`${url}/v1/shop/long`).catch(() => null);
     await expect.poll(() => running("long")).toBeGreaterThan(0);
     expect((await sendRequest(url, "/v1/shop/locked")).status).toBe(200);
     const { status, text } = await sendRequest(url, "/v1/shop/quick", { key: KEYS.tier3 });
@@ -154,7 +141,7 @@ describe("slow readers", () => {
 
   it("hold no transaction once the database has returned all rows", async () => {
     const url = await serveManifest(manifest);
-    const response = await stall(`${url}/v1/shop/swapped`);
+    const response = await begin(`${url}/v1/shop/swapped`);
     await expect.poll(() => running("swapped"), { timeout: 20_000 }).toBe(0);
     const client = await locker();
     await client.query(`BEGIN; ALTER TABLE "${schema}".swapped RENAME TO swapped_old;
@@ -167,7 +154,7 @@ describe("slow readers", () => {
 
   it("are reset when a table swap waits for them, so that it can proceed", async () => {
     const url = await serveManifest(manifest, { STREAM_SPOOL_MEGABYTES: "0" });
-    const response = await stall(`${url}/v1/shop/swapped`);
+    const response = await begin(`${url}/v1/shop/swapped`);
     await expect.poll(() => running("swapped")).toBe(1);
     const client = await locker();
     // It would wait until the reader continues, which it never does.

@@ -64,9 +64,7 @@ const models = [
     routewright: { timezone: "Asia/Tokyo", filters: ["local"] },
   },
 ];
-const manifest = manifestOf(models) as { nodes: Record<string, { alias: string }> };
-for (const node of Object.values(manifest.nodes)) node.alias = "typed";
-const url = await serveManifest(manifest);
+const url = await serveManifest(manifestOf(models.map((model) => ({ ...model, alias: "typed" }))));
 
 async function rowsOf(parameter: string, value: string): Promise<unknown> {
   const target = `/v1/shop/typed?${new URLSearchParams({ [parameter]: value }).toString()}`;

@@ -7,7 +7,7 @@ import { sendRequest } from "../../support/http-client.js";
 
 const UINT256 = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
 
-/** Beyond `every-type.test.ts` and the random rows of `row-formats.test.ts`: a type, a value as SQL, and its JSON. */
+/** Beyond `every-type.test.ts` and the random rows of `row-formats.test.ts`: a type, a value as SQL and its JSON. */
 const VALUES: readonly (readonly [type: string, value: string, json: string])[] = [
   ["numeric(20,0)", "18446744073709551615", "18446744073709551615"],
   ["numeric(78,0)", UINT256, UINT256],
