@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { sendRequest, statusAndBody } from "../../support/http-client.js";
 import { run, serve, type Served } from "../../support/command.js";
+import { described } from "../../support/described.js";
 import { databaseUrl, ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { needs } from "../../support/needs.js";
@@ -36,8 +37,13 @@ describe.skipIf(!needs("redis-server"))("processes of their own with one Redis",
       .filter((line) => line.includes("Redis"))
       .map((line) => (JSON.parse(line) as { level: number }).level);
 
-  const isDegraded = async ({ url }: Served): Promise<boolean> =>
-    JSON.stringify(statusAndBody(await sendRequest(url, "/health"))).includes("Redis is unreachable");
+  const HEALTHY = [200, { status: "ok", database_connected: true }];
+  const DEGRADED = {
+    status: "degraded",
+    database_connected: true,
+    detail: "Redis is unreachable: rate limits are counted per process.",
+  };
+  const health = async ({ url }: Served) => statusAndBody(await sendRequest(url, "/health"));
 
   it("admit the limit together, each its own limit while Redis is unreachable, and log each change once", async () => {
     const redis = await startRedis(PASSWORD);
@@ -46,10 +52,10 @@ describe.skipIf(!needs("redis-server"))("processes of their own with one Redis",
 
     await redis.kill();
     expect(await admitted(served, 300)).toBe(200);
-    for (const each of served) expect(await isDegraded(each)).toBe(true);
+    for (const { url } of served) expect(await described(url, "GET", "/health")).toEqual(DEGRADED);
 
     await redis.start();
-    for (const each of served) await expect.poll(() => isDegraded(each)).toBe(false);
+    for (const each of served) await expect.poll(() => health(each)).toEqual(HEALTHY);
     expect(await admitted(served, 160)).toBe(100);
 
     await redis.kill();
