@@ -1,7 +1,7 @@
 /** Identifiers, absent fields, account details and keys, as callers see them over HTTP. */
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { newCustomer, onramp, ownerRows, ownWorld, type Reply, WALLET } from "../support/world.js";
+import { newCustomer, onramp, ownWorld, type Reply, WALLET } from "../support/world.js";
 
 const world = await ownWorld();
 const project = await world.project();
@@ -54,7 +54,7 @@ describe("a customer's id", () => {
     const { json } = await world.call("POST", "/v1/intent", { auth: bearer, body: onramp() });
     const read = await world.call("GET", `/v1/intents?customerId=${String(payer.id)}`, { auth: basic });
     expect(read.json).toMatchObject([{ customerId: payer.id, intent: { id: json.intent.id } }]);
-    const events = await ownerRows(world.databaseUrl, "SELECT body FROM ramp.events");
+    const events = await world.rows("SELECT body FROM ramp.events");
     const own = events
       .map(({ body }) => JSON.parse(String(body)) as { data: Record<string, unknown> })
       .filter(({ data }) => data["intentId"] === json.intent.id);
@@ -63,24 +63,20 @@ describe("a customer's id", () => {
   });
 });
 
-describe("a field without a value", () => {
-  it("is absent from an intent and its transaction, not null", async () => {
-    const { json } = await intent(onramp({ autoExecute: false }));
-    for (const name of ["currentRequirementCode", "onboardingRedirectUrl", "checkoutRedirectUrl"])
-      expect(json.intent).not.toHaveProperty(name);
-    const open = await intent(
-      onramp({ srcAmount: "500.00", onboardingRedirectUrl: "https://shop.example/" }),
-    );
-    expect(open.json.intent).toMatchObject({
-      currentRequirementCode: "KYC_VERIFICATION",
-      onboardingRedirectUrl: "https://shop.example/",
-    });
-    await world.sandbox.set({ slowMs: 0, execution: "stall" });
-    const executed = await world.call("POST", `/v1/intent/${json.intent.id}/transaction`, { auth });
-    await world.sandbox.set({ execution: "settle" });
-    for (const text of [json, open.json.intent, executed.json].map((value) => JSON.stringify(value)))
-      expect(text.replace(/"onboardingUrl":null/, "")).not.toContain("null");
+it("a field without a value is absent from an intent and its transaction, not null", async () => {
+  const { json } = await intent(onramp({ autoExecute: false }));
+  for (const name of ["currentRequirementCode", "onboardingRedirectUrl", "checkoutRedirectUrl"])
+    expect(json.intent).not.toHaveProperty(name);
+  const open = await intent(onramp({ srcAmount: "500.00", onboardingRedirectUrl: "https://shop.example/" }));
+  expect(open.json.intent).toMatchObject({
+    currentRequirementCode: "KYC_VERIFICATION",
+    onboardingRedirectUrl: "https://shop.example/",
   });
+  await world.sandbox.set({ slowMs: 0, execution: "stall" });
+  const executed = await world.call("POST", `/v1/intent/${json.intent.id}/transaction`, { auth });
+  await world.sandbox.set({ execution: "settle" });
+  for (const text of [json, open.json.intent, executed.json].map((value) => JSON.stringify(value)))
+    expect(text.replace(/"onboardingUrl":null/, "")).not.toContain("null");
 });
 
 describe("a bank account's country", () => {
@@ -155,48 +151,60 @@ describe("account details", () => {
 });
 
 describe("external accounts", () => {
-  const body = {
-    src: "EUR",
-    dest: "EURe_GNOSIS",
-    source: { iban: "DE89370400440532013000", countryCode: "de" },
-    destination: { address: WALLET },
-  };
-  const register = (key: string, given: unknown = body): Promise<Reply> =>
-    world.call("POST", "/v1/customers/external-accounts", { auth, key, body: given });
-
-  it("are made once for an Idempotency-Key", async () => {
-    const [first, again] = [await register("accounts"), await register("accounts")];
-    expect(first.status, first.text).toBe(201);
-    expect(first.json.source.metadata.countryCode).toBe("DE");
-    expect([again.status, again.text]).toEqual([201, first.text]);
-    expect(again.headers.get("x-idempotency-replayed")).toBe("true");
-    const other = await register("accounts", { ...body, src: "USD" });
-    expect([other.status, other.json.error]).toEqual([422, "IDEMPOTENCY_KEY_REUSED"]);
-    const rows = await ownerRows(world.databaseUrl, "SELECT FROM ramp.external_accounts");
-    expect(rows).toHaveLength(2);
-  });
-});
-
-describe("an external account", () => {
   const pair = {
     src: "USD",
     dest: "USDC_POLYGON",
     source: { countryCode: "us", rail: "ACH", routingNumber: "021000021", accountNumber: "12345678" },
     destination: { address: WALLET },
   };
-  const path = "/v1/customers/external-accounts";
-  const register = async (bearer: string): Promise<{ source: string; destination: string }> => {
-    const { status, json, text } = await world.call("POST", path, { auth: bearer, body: pair });
-    expect(status, text).toBe(201);
-    return { source: String(json.source.id), destination: String(json.destination.id) };
-  };
-  it("is used in an intent by its id; details add to it", async () => {
-    const one = await newCustomer(world, project);
-    const { source, destination } = await register(one);
+  const register = (body: unknown = pair, key = crypto.randomUUID() as string): Promise<Reply> =>
+    world.call("POST", "/v1/customers/external-accounts", { auth, key, body });
+  const stored = async (): Promise<number> => (await world.rows("SELECT FROM ramp.external_accounts")).length;
+
+  it("are registered as a pair, each with its currency, once for an Idempotency-Key", async () => {
+    const [first, again] = [await register(pair, "accounts"), await register(pair, "accounts")];
+    expect(first.status, first.text).toBe(201);
+    const { source, destination } = first.json;
+    expect(source).toMatchObject({
+      type: "BANK_ACCOUNT",
+      metadata: { ...pair.source, countryCode: "US" },
+      label: "USD …5678",
+      currency: { code: "USD", decimals: 2, type: "FIAT" },
+    });
+    expect(destination).toMatchObject({
+      type: "CRYPTO_ADDRESS",
+      currency: { code: "USDC_POLYGON", decimals: 6, type: "CRYPTO", blockchain: { code: "POLYGON" } },
+    });
+    expect(source.currencyId).toBe(source.currency.id);
+    expect(destination.currency.blockchainId).toBe(destination.currency.blockchain.id);
+    expect([again.status, again.text]).toEqual([201, first.text]);
+    expect(again.headers.get("x-idempotency-replayed")).toBe("true");
+    const other = await register({ ...pair, src: "EUR" }, "accounts");
+    expect([other.status, other.json.error]).toEqual([422, "IDEMPOTENCY_KEY_REUSED"]);
+    expect(await stored()).toBe(2);
+  });
+
+  it.each([
+    ["wrong check digits", { src: "EUR", dest: "EURe_GNOSIS", source: { iban: "DE89370400440532013001" } }],
+    ["no account number", { source: {} }],
+    ["an unknown field", { source: { ...pair.source, x: 1 } }],
+    ["a short address", { destination: { address: "0x123" } }],
+    ["a nested address", { destination: { address: { value: WALLET } } }],
+  ])("are refused with %s", async (_, change) => {
+    const before = await stored();
+    const { status, json } = await register({ ...pair, ...change });
+    expect([status, json.error]).toEqual([400, "INVALID_ACCOUNT_DETAILS"]);
+    expect(await stored()).toBe(before);
+  });
+
+  it("are used in an intent by their ids; details add to them", async () => {
+    const { json } = await register();
+    const [source, destination] = [String(json.source.id), String(json.destination.id)];
     const make = (
       src: unknown,
+      bearer = auth,
       dest: unknown = { currencyCode: "USDC_POLYGON", externalAccountId: destination },
-    ) => world.call("POST", "/v1/intent", { auth: one, body: onramp({ src, dest }) });
+    ) => world.call("POST", "/v1/intent", { auth: bearer, body: onramp({ src, dest }) });
     const details = { provider: "sandbox-south" };
     const made = await make({ currencyCode: "USD", externalAccountId: source, details });
     expect(made.status, made.text).toBe(201);
@@ -204,38 +212,31 @@ describe("an external account", () => {
       src: { details: { ...pair.source, ...details, countryCode: "US" } },
       dest: { details: { address: WALLET } },
     });
-    const refused = async (src: unknown): Promise<unknown> => {
-      const { status, json } = await make(src);
-      expect([status, json.error]).toEqual([400, "INVALID_ACCOUNT_DETAILS"]);
-      return json.details[0];
-    };
-    expect(await refused({ currencyCode: "EUR", externalAccountId: source })).toEqual({
-      path: "/src/externalAccountId",
-      message: "is an account in USD",
-    });
-    expect(await refused({ currencyCode: "USD", externalAccountId: crypto.randomUUID() })).toMatchObject({
-      path: "/src/externalAccountId",
-    });
-    expect(await refused({ currencyCode: "USD" })).toMatchObject({ path: "/src/details" });
-    const other = { currencyCode: "USD", externalAccountId: source, details: { accountNumber: "99999999" } };
-    expect(await refused(other)).toMatchObject({ path: "/src/details/accountNumber" });
-    const incomplete = await world.call("POST", "/v1/intent", {
-      auth,
-      body: onramp({ src: { currencyCode: "USD", externalAccountId: source } }),
-    });
-    expect(incomplete.json.error).toBe("INVALID_ACCOUNT_DETAILS");
+    const another = { accountNumber: "99999999" };
+    const refusals = [
+      [{ currencyCode: "EUR", externalAccountId: source }, "/src/externalAccountId", "is an account in USD"],
+      [{ currencyCode: "USD", externalAccountId: crypto.randomUUID() }, "/src/externalAccountId"],
+      [{ currencyCode: "USD" }, "/src/details"],
+      [{ currencyCode: "USD", externalAccountId: source, details: another }, "/src/details/accountNumber"],
+    ] as const;
+    for (const [src, path, message = expect.any(String) as string] of refusals) {
+      const refused = await make(src);
+      expect([refused.status, refused.json.error]).toEqual([400, "INVALID_ACCOUNT_DETAILS"]);
+      expect(refused.json.details[0]).toEqual({ path, message });
+    }
+    const stranger = await newCustomer(world, project);
+    const foreign = await make({ currencyCode: "USD", externalAccountId: source }, stranger);
+    expect(foreign.json.error).toBe("INVALID_ACCOUNT_DETAILS");
   });
 });
 
-describe("a replay", () => {
-  it("asks no provider and verifies nothing again", async () => {
-    // Two candidates: creating it needs quotes of both.
-    const body = onramp({ src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } } });
-    const first = await intent(body, "replayed");
-    expect(first.status, first.text).toBe(201);
-    await world.sandbox.set({ slowMs: 60_000 });
-    const again = await intent(body, "replayed");
-    await world.sandbox.set({ slowMs: 0 });
-    expect([again.status, again.text]).toEqual([201, first.text]);
-  });
+it("a replay asks no provider and verifies nothing again", async () => {
+  // Two candidates: creating it needs quotes of both.
+  const body = onramp({ src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } } });
+  const first = await intent(body, "replayed");
+  expect(first.status, first.text).toBe(201);
+  await world.sandbox.set({ slowMs: 60_000 });
+  const again = await intent(body, "replayed");
+  await world.sandbox.set({ slowMs: 0 });
+  expect([again.status, again.text]).toEqual([201, first.text]);
 });

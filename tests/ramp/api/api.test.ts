@@ -7,7 +7,14 @@ import { errorsOf } from "../../../runtime/ramp/api/openapi.js";
 import { ROUTES } from "../../../runtime/ramp/api/all-routes.js";
 import { callbackHeaders } from "../../../runtime/ramp/providers/signature.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
-import { newCustomer, onramp, ownWorld, type Reply } from "../support/world.js";
+import {
+  type CallOptions,
+  expectRefused,
+  newCustomer,
+  onramp,
+  ownWorld,
+  type Reply,
+} from "../support/world.js";
 
 const world = await ownWorld();
 const [project, other] = [await world.project(), await world.project()];
@@ -80,9 +87,7 @@ describe("credentials", () => {
         await world.call("POST", `${path}/transaction`, { auth }),
         await world.call("POST", `${path}/transaction`, { auth, key: "foreign" }),
       ];
-      expect(replies.map(({ status, json: body }) => [status, body.error])).toEqual(
-        replies.map(() => [404, "NOT_FOUND"]),
-      );
+      expectRefused(replies, 404, "NOT_FOUND");
       expect((await world.call("GET", "/v1/intent", { auth })).json).toEqual([]);
       const start = await world.call("GET", `/v1/intent?starting_after=${json.intent.id}`, { auth });
       expect(start.status).toBe(400);
@@ -92,27 +97,25 @@ describe("credentials", () => {
   });
 });
 
-describe("customers", () => {
-  it("are made once and found again, in any script", async () => {
-    const id = "Ünïcode 客户 🙂";
-    const first = await world.call("POST", "/v1/customers", {
-      auth: project.basic,
-      body: { id, metadata: { plan: "gold" } },
-    });
-    const second = await world.call("POST", "/v1/customers", { auth: project.basic, body: { id } });
-    expect(first.status).toBe(201);
-    const { accessToken: one, ...customer } = first.json;
-    const { accessToken: two, ...again } = second.json;
-    expect(again).toEqual(customer);
-    expect(customer).toMatchObject({
-      externalId: id,
-      metadata: { plan: "gold" },
-      projectId: project.projectId,
-    });
-    expect(two).not.toBe(one);
-    for (const token of [one, two])
-      expect((await world.call("GET", "/v1/intent", { auth: `Bearer ${String(token)}` })).status).toBe(200);
+it("customers are made once and found again, in any script", async () => {
+  const id = "Ünïcode 客户 🙂";
+  const first = await world.call("POST", "/v1/customers", {
+    auth: project.basic,
+    body: { id, metadata: { plan: "gold" } },
   });
+  const second = await world.call("POST", "/v1/customers", { auth: project.basic, body: { id } });
+  expect(first.status).toBe(201);
+  const { accessToken: one, ...customer } = first.json;
+  const { accessToken: two, ...again } = second.json;
+  expect(again).toEqual(customer);
+  expect(customer).toMatchObject({
+    externalId: id,
+    metadata: { plan: "gold" },
+    projectId: project.projectId,
+  });
+  expect(two).not.toBe(one);
+  for (const token of [one, two])
+    expect((await world.call("GET", "/v1/intent", { auth: `Bearer ${String(token)}` })).status).toBe(200);
 });
 
 describe("the service", () => {
@@ -187,51 +190,31 @@ describe("the service", () => {
     addFormats.default(ajv);
     ajv.addSchema(document as object, "api");
     const conforms = (path: string, method: string, { status, json }: Reply): void => {
-      const pointer = [
-        "paths",
-        path,
-        method,
-        "responses",
-        String(status),
-        "content",
-        "application/json",
-        "schema",
-      ];
+      const pointer = `paths ${path} ${method} responses ${String(status)} content application/json schema`;
       const escaped = pointer
+        .split(" ")
         .map((part) => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1")))
         .join("/");
       const validate = ajv.compile({ $ref: `api#/${escaped}` });
       expect(validate(json), JSON.stringify(validate.errors)).toBe(true);
     };
-    const created = await world.call("POST", "/v1/intent", {
-      auth: mine,
-      body: onramp({ autoExecute: true }),
-    });
+    const create = { auth: mine, body: onramp({ autoExecute: true }) };
+    const created = await world.call("POST", "/v1/intent", create);
     conforms("/v1/intent", "post", created);
-    conforms("/v1/intent", "post", await world.call("POST", "/v1/intent", { auth: mine, body: {} }));
-    conforms("/v1/intent", "get", await world.call("GET", "/v1/intent", { auth: mine }));
-    conforms(
-      "/v1/intent/{id}",
-      "get",
-      await world.call("GET", `/v1/intent/${created.json.intent.id}`, { auth: mine }),
-    );
-    conforms(
-      "/v1/intent/{id}/transaction",
-      "get",
-      await world.call("GET", `/v1/intent/${created.json.intent.id}/transaction`, { auth: mine }),
-    );
-    conforms("/v1/customers", "get", await world.call("GET", "/v1/customers", { auth: project.basic }));
-    conforms(
-      "/v1/customers",
-      "post",
-      await world.call("POST", "/v1/customers", { auth: project.basic, body: { id: "doc" } }),
-    );
-    conforms("/v1/providers", "get", await world.call("GET", "/v1/providers", { auth: project.basic }));
-    conforms(
-      "/v1/currencies/supported",
-      "get",
-      await world.call("GET", "/v1/currencies/supported", { auth: project.basic }),
-    );
+    const requests: readonly (readonly ["GET" | "POST", string, CallOptions])[] = [
+      ["POST", "/v1/intent", { auth: mine, body: {} }],
+      ["GET", "/v1/intent", { auth: mine }],
+      ["GET", "/v1/intent/{id}", { auth: mine }],
+      ["GET", "/v1/intent/{id}/transaction", { auth: mine }],
+      ["GET", "/v1/customers", { auth: project.basic }],
+      ["POST", "/v1/customers", { auth: project.basic, body: { id: "doc" } }],
+      ["GET", "/v1/providers", { auth: project.basic }],
+      ["GET", "/v1/currencies/supported", { auth: project.basic }],
+    ];
+    for (const [method, path, options] of requests) {
+      const reply = await world.call(method, path.replace("{id}", String(created.json.intent.id)), options);
+      conforms(path, method.toLowerCase(), reply);
+    }
   });
 
   it("knows no other paths and methods", async () => {
@@ -253,39 +236,28 @@ describe("the service", () => {
 });
 
 describe("limits", () => {
-  it("hold a project and failed logins down, with Retry-After", async () => {
-    const small = await ownWorld({
-      limits: { perProject: 5, failedLoginsPerAddress: 3, perAddress: 4, perCustomer: 5 },
-    });
-    const [limited, free] = [await small.project(), await small.project()];
-    const list = (auth: string): Promise<Reply> => small.call("GET", "/v1/customers", { auth });
-    for (let i = 0; i < 5; i++) expect((await list(limited.basic)).status).toBe(200);
-    const over = await list(limited.basic);
-    expect([over.status, over.json.error]).toEqual([429, "RATE_LIMITED"]);
-    expect(Number(over.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect((await list(free.basic)).status).toBe(200);
-    for (let i = 0; i < 3; i++) expect((await list("Basic eDp5")).status).toBe(401);
-    expect((await list("Basic eDp5")).status).toBe(429);
-    for (let i = 0; i < 4; i++) expect((await small.call("GET", "/v1/auth/wallet/nonce")).status).toBe(200);
-    expect((await small.call("GET", "/v1/auth/wallet/nonce")).status).toBe(429);
-  });
-
-  it("are counted by customer, project and address apart: no one uses up another's", async () => {
+  it("are counted by customer, project and address apart, with Retry-After: no one uses up another's", async () => {
     const small = await ownWorld({
       limits: { perProject: 8, failedLoginsPerAddress: 3, perAddress: 4, perCustomer: 3 },
     });
-    const shop = await small.project();
+    const [shop, free] = [await small.project(), await small.project()];
     const [busy, calm] = [await newCustomer(small, shop, "busy"), await newCustomer(small, shop, "calm")];
-    const intents = async (auth: string): Promise<number> =>
-      (await small.call("GET", "/v1/intent", { auth })).status;
-    const results: number[] = [];
-    for (let i = 0; i < 4; i++) results.push(await intents(busy));
-    expect(results).toEqual([200, 200, 200, 429]);
-    for (let i = 0; i < 4; i++) results.push(await intents("Bearer a.b.c"));
-    expect(results.slice(4)).toEqual([401, 401, 401, 429]);
-    expect(await intents(calm)).toBe(200);
-    expect((await small.call("GET", "/v1/customers", { auth: shop.basic })).status).toBe(200);
-    expect((await small.call("GET", "/v1/auth/wallet/nonce")).status).toBe(200);
+    const statuses = async (count: number, path: string, auth: string): Promise<number[]> => {
+      const found: number[] = [];
+      for (let i = 0; i < count; i++) found.push((await small.call("GET", path, { auth })).status);
+      return found;
+    };
+    expect(await statuses(4, "/v1/intent", busy)).toEqual([200, 200, 200, 429]);
+    expect(await statuses(4, "/v1/intent", "Bearer a.b.c")).toEqual([401, 401, 401, 429]);
+    expect(await statuses(1, "/v1/customers", "Basic eDp5")).toEqual([429]);
+    expect(await statuses(1, "/v1/intent", calm)).toEqual([200]);
+    // Two customers were created.
+    expect(await statuses(7, "/v1/customers", shop.basic)).toEqual([200, 200, 200, 200, 200, 200, 429]);
+    const over = await small.call("GET", "/v1/customers", { auth: shop.basic });
+    expect([over.status, over.json.error]).toEqual([429, "RATE_LIMITED"]);
+    expect(Number(over.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(await statuses(1, "/v1/customers", free.basic)).toEqual([200]);
+    expect(await statuses(5, "/v1/auth/wallet/nonce", "")).toEqual([200, 200, 200, 200, 429]);
   });
 
   it("do not hold signed callbacks of a provider, only forged ones", async () => {

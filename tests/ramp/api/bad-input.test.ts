@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RAMP_ERRORS } from "../../../runtime/ramp/core/ramp-errors.js";
-import { newCustomer, onramp, ownerRows, ownWorld, type Reply, WALLET } from "../support/world.js";
+import { newCustomer, onramp, ownWorld, type Reply, WALLET } from "../support/world.js";
 
 const world = await ownWorld();
 const project = await world.project();
@@ -18,9 +18,7 @@ async function stored(): Promise<unknown> {
     "idempotency_claims",
     "customer_identities",
   ];
-  return Promise.all(
-    tables.map((table) => ownerRows(world.databaseUrl, `SELECT count(*) FROM ramp.${table}`)),
-  );
+  return Promise.all(tables.map((table) => world.rows(`SELECT count(*) FROM ramp.${table}`)));
 }
 
 async function refusesAll(

@@ -3,7 +3,7 @@ import { expect, it, vi } from "vitest";
 import { diagnose } from "../../../runtime/ramp/operator/diagnostics.js";
 import { atEnd } from "../../support/at-end.js";
 import { startProcess } from "../support/processes.js";
-import { eventually, newCustomer, onramp, ownerRows, ownWorld, type Reply } from "../support/world.js";
+import { eventually, newCustomer, onramp, ownWorld, type Reply } from "../support/world.js";
 
 const DAY_S = 24 * 60 * 60;
 /** Long enough for what is due to be claimed and looked up several times. */
@@ -13,7 +13,7 @@ const MOST_LOOK_UPS = 25;
 
 const world = await ownWorld();
 const rows = (sql: string, values: readonly unknown[] = []): Promise<Record<string, unknown>[]> =>
-  ownerRows(world.databaseUrl, sql, values);
+  world.rows(sql, values);
 const project = await world.project();
 let auth = await newCustomer(world, project, "late");
 const create = (key: string, autoExecute = false): Promise<Reply> =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newCustomer, onramp, ownerRows, ownWorld, type Reply } from "../support/world.js";
+import { expectRefused, newCustomer, onramp, ownWorld, type Reply } from "../support/world.js";
 
 const world = await ownWorld();
 const project = await world.project();
@@ -79,9 +79,7 @@ describe("a key", () => {
       await world.call("POST", "/v1/intent", { auth: stranger, key: "other", body: onramp() }),
       await world.call("POST", "/v1/customers", { auth: project.basic, key: "other", body: { id: "x" } }),
     ];
-    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(
-      replies.map(() => [422, "IDEMPOTENCY_KEY_REUSED"]),
-    );
+    expectRefused(replies, 422, "IDEMPOTENCY_KEY_REUSED");
   });
 
   it("of another project is another key", async () => {
@@ -147,10 +145,7 @@ describe("a key", () => {
       key: "sealed",
       body: { id: "sealed-customer" },
     });
-    const [row] = await ownerRows(
-      world.databaseUrl,
-      "SELECT response_body FROM ramp.idempotency_claims WHERE key = 'sealed'",
-    );
+    const [row] = await world.rows("SELECT response_body FROM ramp.idempotency_claims WHERE key = 'sealed'");
     const stored = (row?.["response_body"] as Buffer).toString("latin1");
     expect(stored).not.toContain("sealed-customer");
     expect(stored).not.toContain("accessToken");
@@ -159,7 +154,7 @@ describe("a key", () => {
 
 describe("a concurrent duplicate", () => {
   const claim = (key: string, sql: string): Promise<unknown> =>
-    ownerRows(world.databaseUrl, `UPDATE ramp.idempotency_claims SET ${sql} WHERE key = $1`, [key]);
+    world.rows(`UPDATE ramp.idempotency_claims SET ${sql} WHERE key = $1`, [key]);
 
   it("of a request that stays in progress gets 409", async () => {
     const auth = await newCustomer(world, project);

@@ -22,6 +22,7 @@ import {
   ownSandbox,
   type Reply,
   SECRETS_KEY,
+  untilTrue,
   WALLET,
 } from "../support/world.js";
 
@@ -191,10 +192,7 @@ async function databaseTrouble(auth: string): Promise<void> {
   expect([failed.status, failed.json.error]).toEqual([500, "INTERNAL_ERROR"]);
   await ownerRows(databaseUrl, "ALTER TABLE ramp.webhook_deliveries RENAME TO elsewhere");
   expect((await call(url, "POST", "/v1/intent", { auth, body: onramp(fromBank) })).status).toBe(500);
-  await eventually(
-    () => Promise.resolve(running.printed().stdout),
-    (printed) => printed.includes("webhook deliveries not claimed"),
-  );
+  await untilTrue(() => running.printed().stdout.includes("webhook deliveries not claimed"));
   await ownerRows(databaseUrl, "ALTER TABLE ramp.elsewhere RENAME TO webhook_deliveries");
 }
 

@@ -1,20 +1,19 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
-import { createLogger } from "../../../runtime/http/logger.js";
-import { clientAddress } from "../../../runtime/http/headers.js";
 import { rotateVault, SEALED_COLUMNS, unreadableSecrets, Vault } from "../../../runtime/ramp/core/vault.js";
 import { updateProject } from "../../../runtime/ramp/operator/projects.js";
 import { startRamp } from "../../../runtime/ramp/start-ramp.js";
 import { startProcess } from "../support/processes.js";
 import { ownReceiver } from "../support/receiver.js";
+import { SERVER } from "../support/server.js";
 import {
   call,
   eventually,
   FAST,
   made,
   newCustomer,
+  north,
   onramp,
-  ownerRows,
   ownWorld,
   SECRETS_KEY,
 } from "../support/world.js";
@@ -31,16 +30,9 @@ describe("the master key", () => {
     const project = await world.project();
     made(await updateProject(world, project.id, { walletRpc: [`137=${node.said}`] }));
     const receiver = await ownReceiver();
-    const secret = await world.webhook(project, receiver.url);
+    const { secret } = await world.webhook(project, receiver.url);
     const auth = await newCustomer(world, project);
-    const create = {
-      auth,
-      key: "before",
-      body: onramp({
-        src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH", provider: "sandbox-north" } },
-        srcAmount: "500.00",
-      }),
-    };
+    const create = { auth, key: "before", body: north({ srcAmount: "500.00" }) };
     const before = await world.call("POST", "/v1/intent", create);
     expect(before.status, before.text).toBe(201);
 
@@ -57,17 +49,13 @@ describe("the master key", () => {
     await world.stop();
 
     const ramp = await startRamp({
+      ...SERVER,
       databaseUrl: world.databaseUrl,
       secretsKey: NEW_KEY,
       otherSecretsKeys: [SECRETS_KEY],
-      host: "127.0.0.1",
-      port: 0,
       publicUrl,
-      addressOf: clientAddress("false"),
       // Nothing listens there: limits are counted by the process, and /health says so.
       redisUrl: "redis://127.0.0.1:1",
-      metricsPublic: false,
-      log: createLogger("silent"),
       polling: FAST,
     });
     atEnd(() => ramp.stop());
@@ -90,11 +78,9 @@ describe("the master key", () => {
   });
 
   it("has every sealed column in the list of what a rotation seals again", async () => {
-    const columns = await ownerRows(
-      world.databaseUrl,
-      `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
-       WHERE table_schema = 'ramp' AND data_type = 'bytea' ORDER BY 1`,
-    );
+    const columns =
+      await world.rows(`SELECT table_name || '.' || column_name AS name FROM information_schema.columns
+       WHERE table_schema = 'ramp' AND data_type = 'bytea' ORDER BY 1`);
     const hashes = [
       "client_secrets.hash",
       "idempotency_claims.fingerprint",

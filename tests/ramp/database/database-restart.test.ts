@@ -1,17 +1,12 @@
 import { afterAll, expect, it } from "vitest";
-import { atEnd } from "../../support/at-end.js";
+import { OwnServer } from "../../support/own-server.js";
 import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { startProcess } from "../support/processes.js";
 import { ownReceiver } from "../support/receiver.js";
 import { deliveredEvents, expireClaims, insist, projectWithWebhook } from "../support/recovery.js";
-import { call, eventually, onramp, ownerRows, ownSandbox, type Reply } from "../support/world.js";
-import { readFileSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startEmbeddedPostgres } from "../../../runtime/embedded/embedded-postgres.js";
+import { call, eventually, onramp, ownerRows, ownSandbox, type Reply, untilTrue } from "../support/world.js";
 
-const postgres = await ownPostgres();
+const postgres = await OwnServer.create();
 await migrate(postgres.url);
 const sandbox = await ownSandbox();
 const receiver = await ownReceiver();
@@ -56,22 +51,14 @@ it("comes back by itself when PostgreSQL is restarted and killed under load: no 
     }
   };
   const outages = async (): Promise<void> => {
-    const pause = (count: number): Promise<unknown> =>
-      eventually(
-        () => Promise.resolve(firsts.length),
-        (length) => length >= count,
-        60_000,
-      );
+    const pause = (count: number): Promise<void> => untilTrue(() => firsts.length >= count, 60_000);
     await pause(10);
-    await postgres.restart();
-    await releaseClaims();
-    await pause(firsts.length + 10);
-    await postgres.crash();
-    await releaseClaims();
-    await pause(firsts.length + 10);
-    await postgres.restart();
-    await releaseClaims();
-    await pause(firsts.length + 5);
+    for (const end of ["restart", "crash", "restart"] as const) {
+      await (end === "crash" ? postgres.kill() : postgres.stop("fast"));
+      await postgres.start();
+      await releaseClaims();
+      await pause(firsts.length + 10);
+    }
     isOver = true;
   };
   await Promise.all([outages(), ...Array.from({ length: CLIENTS }, (_, i) => client(i))]);
@@ -112,48 +99,4 @@ async function releaseClaims(): Promise<void> {
     () => expireClaims(postgres.url).catch(() => null),
     (rows) => rows !== null,
   );
-}
-
-interface OwnPostgres {
-  readonly url: string;
-  /** Stops it as an operator would, sessions cut off, and starts it again on the same port. */
-  restart(): Promise<void>;
-  /** Kills the server's first process and starts it again: it recovers from its log. */
-  crash(): Promise<void>;
-}
-
-/** What `pg_ctl stop` sends. */
-const FAST_SHUTDOWN = "SIGINT";
-
-/** A PostgreSQL server of a test file's own, to be treated badly. Removed at the end. */
-async function ownPostgres(): Promise<OwnPostgres> {
-  const dataDir = await mkdtemp(join(tmpdir(), "ramp-postgres-"));
-  const uses = [await startEmbeddedPostgres({ dataDir })];
-  const url = uses[0]?.url ?? "";
-  const startAfter = async (signal: NodeJS.Signals): Promise<void> => {
-    const pidFile = join(dataDir, "postgres", "data", "postmaster.pid");
-    const pid = Number((await readFile(pidFile, "utf8")).split("\n")[0]);
-    process.kill(pid, signal);
-    await eventually(
-      () => Promise.resolve(isAlive(pid)),
-      (alive) => !alive,
-      30_000,
-    );
-    uses.push(await startEmbeddedPostgres({ dataDir }));
-    if (uses.at(-1)?.url !== url) throw new Error("The port was taken in between.");
-  };
-  atEnd(async () => {
-    for (const use of uses) await use.stop();
-    await rm(dataDir, { recursive: true, force: true });
-  });
-  return { url, restart: () => startAfter(FAST_SHUTDOWN), crash: () => startAfter("SIGKILL") };
-}
-
-/** Zombies excluded: their parent may never wait for them. */
-function isAlive(pid: number): boolean {
-  try {
-    return !readFileSync(`/proc/${String(pid)}/stat`, "utf8").includes("(postgres) Z");
-  } catch {
-    return false;
-  }
 }

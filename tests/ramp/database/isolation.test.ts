@@ -1,7 +1,16 @@
 /** No project waits for another's provider, and no caller for a slow one. */
 import { expect, it } from "vitest";
 import { cardOnramp, ownCardProvider } from "../support/card-provider.js";
-import { eventually, FAST, made, newCustomer, onramp, ownerRows, ownWorld } from "../support/world.js";
+import {
+  eventually,
+  FAST,
+  made,
+  newCustomer,
+  onramp,
+  ownWorld,
+  reached,
+  untilTrue,
+} from "../support/world.js";
 
 const world = await ownWorld({ polling: { ...FAST, leaseMs: 60_000, answerWithinMs: 500 } });
 await world.sandbox.set({ settleMs: 50 });
@@ -31,10 +40,7 @@ it("look-ups that hang take the slots of their own connection only", async () =>
   };
   for (let n = 0; n < 25; n++)
     expect((await world.call("POST", "/v1/intent", { auth, body: cardOnramp() })).status).toBe(201);
-  await eventually(
-    () => Promise.resolve(open),
-    (count) => count === FAST.perConnection,
-  );
+  await untilTrue(() => open === FAST.perConnection);
 
   const other = await world.project();
   const otherAuth = await newCustomer(world, other);
@@ -44,24 +50,14 @@ it("look-ups that hang take the slots of their own connection only", async () =>
     auth: otherAuth,
     body: onramp({ autoExecute: true }),
   });
-  await eventually(
-    () => world.call("GET", `/v1/intent/${String(json.intent.id)}`, { auth: otherAuth }),
-    (reply) => reply.json.intent.status === "COMPLETED",
-  );
+  await reached(world, `/v1/intent/${String(json.intent.id)}`, { auth: otherAuth }, "COMPLETED");
   await world.sandbox.set({ mute: false });
   expect([open, most]).toEqual([FAST.perConnection, FAST.perConnection]);
 
   provider.status = "SUCCESS";
   release();
-  await eventually(
-    () =>
-      ownerRows(
-        world.databaseUrl,
-        "SELECT id FROM ramp.intents WHERE project_id = $1 AND status <> 'COMPLETED'",
-        [slow.id],
-      ),
-    (rows) => rows.length === 0,
-  );
+  const allDone = "SELECT bool_and(status = 'COMPLETED') FROM ramp.intents WHERE project_id = $1";
+  await untilTrue(() => world.holds(allDone, [slow.id]));
 });
 
 it("answers with the recorded state when the provider is slow, and goes on behind", async () => {
@@ -75,10 +71,7 @@ it("answers with the recorded state when the provider is slow, and goes on behin
   const replayed = await world.call("POST", "/v1/intent", create);
   expect(replayed.text).toBe(created.text);
   release();
-  await eventually(
-    () => world.call("GET", `/v1/intent/${String(created.json.intent.id)}`, { auth }),
-    ({ json }) => json.intent.status === "TRANSACTION_IN_PROGRESS",
-  );
+  await reached(world, `/v1/intent/${String(created.json.intent.id)}`, { auth }, "TRANSACTION_IN_PROGRESS");
   expect([...provider.bodies.values()].map((bodies) => bodies.length)).toEqual([1, 1]);
 });
 
@@ -97,24 +90,20 @@ it("looks an open intent up before ended ones that have been due for longer", as
   provider.status = "PROCESSING";
   const open = await create();
   const leased = (): Promise<Record<string, unknown>[]> =>
-    ownerRows(patient.databaseUrl, "SELECT id FROM ramp.intents WHERE lease_owner IS NOT NULL");
+    patient.rows("SELECT id FROM ramp.intents WHERE lease_owner IS NOT NULL");
   await eventually(leased, (rows) => rows.length === 0);
 
   const { until, release } = held();
   provider.answerLookUp = () => until;
-  await ownerRows(
-    patient.databaseUrl,
+  await patient.rows(
     "UPDATE ramp.intents SET next_poll_at = CASE WHEN id = ANY ($1) THEN now() - interval '1 hour' ELSE now() END",
     [ended],
   );
   expect(await eventually(leased, (rows) => rows.length > 0)).toEqual([{ id: open }]);
   provider.answerLookUp = () => Promise.resolve();
   release();
-  const due = "SELECT id FROM ramp.intents WHERE next_poll_at < now() OR lease_owner IS NOT NULL";
-  await eventually(
-    () => ownerRows(patient.databaseUrl, due),
-    (rows) => rows.length === 0,
-  );
+  const idle = "SELECT bool_and(next_poll_at >= now() AND lease_owner IS NULL) FROM ramp.intents";
+  await untilTrue(() => patient.holds(idle));
 });
 
 it("polls an unpaid order at a quarter of the time since its last change", async () => {
@@ -126,20 +115,11 @@ it("polls an unpaid order at a quarter of the time since its last change", async
   const auth = await newCustomer(patient, project);
   const { json } = await patient.call("POST", "/v1/intent", { auth, body: cardOnramp() });
   const { id } = json.intent as { id: string };
-  await ownerRows(
-    patient.databaseUrl,
+  await patient.rows(
     "UPDATE ramp.transactions SET updated_at = now() - interval '20 min' WHERE intent_id = $1",
     [id],
   );
-  const [row] = await eventually(
-    () =>
-      ownerRows(
-        patient.databaseUrl,
-        "SELECT extract(epoch FROM next_poll_at - now())::float AS seconds FROM ramp.intents WHERE id = $1 AND lease_owner IS NULL",
-        [id],
-      ),
-    ([found]) => Number(found?.["seconds"]) > 60,
-  );
-  expect(Number(row?.["seconds"])).toBeGreaterThan(240);
-  expect(Number(row?.["seconds"])).toBeLessThan(301);
+  const wait =
+    "SELECT next_poll_at - now() BETWEEN interval '240 s' AND interval '301 s' FROM ramp.intents WHERE id = $1";
+  await untilTrue(() => patient.holds(wait, [id]));
 });

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { newId } from "../../../runtime/ramp/database/id.js";
 import { addSecret } from "../../../runtime/ramp/operator/projects.js";
 import { rotateVault, Vault } from "../../../runtime/ramp/core/vault.js";
-import { eventually, ownerRows, ownWorld, SECRETS_KEY } from "../support/world.js";
+import { eventually, ownWorld, SECRETS_KEY } from "../support/world.js";
 
 const world = await ownWorld();
 
@@ -27,8 +27,7 @@ async function untilBlocked(work: readonly Promise<unknown>[]): Promise<void> {
     );
   await eventually(
     () =>
-      ownerRows(
-        world.databaseUrl,
+      world.rows(
         "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
       ),
     (waiting) => waiting.length + done >= work.length,
@@ -38,8 +37,7 @@ async function untilBlocked(work: readonly Promise<unknown>[]): Promise<void> {
 it("a rotation of the master key and new events of a project with two webhooks end both", async () => {
   const project = await world.project();
   for (const path of ["one", "two"]) await world.webhook(project, `http://127.0.0.1:9/${path}`);
-  const endpoints = await ownerRows(
-    world.databaseUrl,
+  const endpoints = await world.rows(
     "SELECT id FROM ramp.webhook_endpoints WHERE project_id = $1 ORDER BY ctid DESC",
     [project.id],
   );

@@ -104,8 +104,7 @@ describe("moves", () => {
     "are the same in the code and in the database: %s",
     async (name, moves: Readonly<Record<string, readonly string[]>>) => {
       const statuses = Object.keys(moves);
-      const rows = await ownerRows(
-        world.databaseUrl,
+      const rows = await world.rows(
         `SELECT a AS from_status, b AS to_status FROM unnest($1::text[]) a, unnest($1::text[]) b WHERE ramp.${name}(a, b)`,
         [statuses],
       );
@@ -122,10 +121,7 @@ describe("moves", () => {
     const auth = await newCustomer(world, project);
     const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
     const move = (status: string): Promise<unknown> =>
-      ownerRows(world.databaseUrl, "UPDATE ramp.intents SET status = $2 WHERE id = $1", [
-        json.intent.id,
-        status,
-      ]);
+      world.rows("UPDATE ramp.intents SET status = $2 WHERE id = $1", [json.intent.id, status]);
     await expect(move("COMPLETED")).rejects.toMatchObject({ code: "RW001" });
     await expect(move("PENDING")).rejects.toMatchObject({ code: "RW001" });
     await move("CANCELLED");
@@ -138,8 +134,7 @@ describe("moves", () => {
     const auth = await newCustomer(world, project);
     const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
     const insert = (): Promise<unknown> =>
-      ownerRows(
-        world.databaseUrl,
+      world.rows(
         "INSERT INTO ramp.transactions (project_id, id, intent_id, status) VALUES ($1, gen_random_uuid(), $2, 'PENDING')",
         [project.id, json.intent.id],
       );
@@ -153,14 +148,11 @@ const SCOPED = `SELECT c.table_name FROM information_schema.columns c
 
 describe("the scope of a project", () => {
   it("is forced on every table that belongs to projects", async () => {
-    const open = await ownerRows(
-      world.databaseUrl,
-      `SELECT relname FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
+    const open = await world.rows(`SELECT relname FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
        WHERE n.nspname = 'ramp' AND relkind = 'r' AND NOT (relrowsecurity AND relforcerowsecurity)
-         AND (relname = 'projects' OR relname IN (${SCOPED}))`,
-    );
+         AND (relname = 'projects' OR relname IN (${SCOPED}))`);
     expect(open).toEqual([]);
-    const scoped = await ownerRows(world.databaseUrl, SCOPED);
+    const scoped = await world.rows(SCOPED);
     expect(scoped.length).toBeGreaterThan(10);
   });
 
@@ -170,7 +162,7 @@ describe("the scope of a project", () => {
     await world.identityProvider(theirs, "https://id.example.com", "app");
     const auth = await newCustomer(world, theirs);
     await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }), key: "k" });
-    for (const { table_name: table } of await ownerRows(world.databaseUrl, SCOPED)) {
+    for (const { table_name: table } of await world.rows(SCOPED)) {
       if (table === "client_secrets" || table === "audit_log") continue;
       const seen = await world.database.inProject(mine.id, (tx) =>
         tx.rows(`SELECT FROM ramp.${String(table)} WHERE project_id = $1`, [theirs.id]),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { pageUrl } from "../../../runtime/ramp/hosted-pages/link.js";
-import { eventually, newCustomer, onramp, ownerRows, ownWorld, type Reply } from "../support/world.js";
+import { newCustomer, north, ownWorld, type Reply, untilTrue } from "../support/world.js";
 
 const world = await ownWorld();
 const project = await world.project();
@@ -14,11 +14,7 @@ interface Made {
 
 async function create(more: Readonly<Record<string, unknown>> = {}): Promise<Made> {
   const auth = await newCustomer(world, project);
-  const body = onramp({
-    src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH", provider: "sandbox-north" } },
-    ...more,
-  });
-  const { json } = await world.call("POST", "/v1/intent", { auth, body });
+  const { json } = await world.call("POST", "/v1/intent", { auth, body: north(more) });
   return { id: json.intent.id, auth, path: new URL(json.onboardingUrl).pathname };
 }
 
@@ -38,20 +34,13 @@ function post(path: string, fields: Readonly<Record<string, string>>): Promise<R
 }
 
 async function requirementStatus({ id }: Made): Promise<unknown> {
-  const [row] = await ownerRows(
-    world.databaseUrl,
-    "SELECT status FROM ramp.requirements WHERE intent_id = $1",
-    [id],
-  );
+  const [row] = await world.rows("SELECT status FROM ramp.requirements WHERE intent_id = $1", [id]);
   return row?.["status"];
 }
 
 /** Waits for the page that follows the identity check. */
 async function checked({ path }: Made): Promise<void> {
-  await eventually(
-    () => world.call("GET", path),
-    ({ text }) => !text.includes("Checking your details"),
-  );
+  await untilTrue(async () => !(await world.call("GET", path)).text.includes("Checking your details"));
 }
 
 describe("a page's link", () => {
@@ -110,9 +99,9 @@ describe("a page's link", () => {
     const { path } = await create();
     const set = "UPDATE ramp.projects SET page_origins = $2 WHERE id = $1";
     const origins = ["https://app.example.com", "https://a.example.com;script-src", "*", "javascript:x"];
-    await ownerRows(world.databaseUrl, set, [project.id, origins]);
+    await world.rows(set, [project.id, origins]);
     const { headers } = await world.call("GET", path);
-    await ownerRows(world.databaseUrl, set, [project.id, []]);
+    await world.rows(set, [project.id, []]);
     expect(headers.get("content-security-policy")).toMatch(/frame-ancestors https:\/\/app\.example\.com$/);
     expect(headers.get("x-frame-options")).toBeNull();
   });
@@ -136,6 +125,11 @@ describe("the page of a payment", () => {
     return JSON.parse(data.replace(/&#(\d+);/g, (_all, code: string) => String.fromCharCode(Number(code))));
   };
 
+  const shows = async (path: string, title: string): Promise<string> => {
+    await untilTrue(async () => (await world.call("GET", path)).text.includes(title));
+    return (await world.call("GET", path)).text;
+  };
+
   async function checkout(made: Made): Promise<string> {
     await post(made.path, FILLED);
     return made.path;
@@ -145,10 +139,7 @@ describe("the page of a payment", () => {
     await world.sandbox.set({ execution: "fail" });
     const made = await create({ autoExecute: true, checkoutRedirectUrl: "https://shop.example.com/paid" });
     const path = await checkout(made);
-    const { text } = await eventually(
-      () => world.call("GET", path),
-      (answer) => answer.text.includes("Payment failed"),
-    );
+    const text = await shows(path, "Payment failed");
     await world.sandbox.set({ execution: "settle" });
     expect(text).toContain("Sandbox North says: The transfer was returned.");
     expect(ending(text)).toEqual({
@@ -162,15 +153,10 @@ describe("the page of a payment", () => {
     await world.sandbox.set({ execution: "stall" });
     const made = await create({ autoExecute: true });
     const path = await checkout(made);
-    await ownerRows(
-      world.databaseUrl,
-      "UPDATE ramp.intents SET expires_at = now(), next_poll_at = now() WHERE id = $1",
-      [made.id],
-    );
-    const { text } = await eventually(
-      () => world.call("GET", path),
-      (answer) => answer.text.includes("Payment expired"),
-    );
+    await world.rows("UPDATE ramp.intents SET expires_at = now(), next_poll_at = now() WHERE id = $1", [
+      made.id,
+    ]);
+    const text = await shows(path, "Payment expired");
     await world.sandbox.set({ execution: "settle" });
     expect(ending(text)).toMatchObject({ message: { type: "INTENT_DISMISSED" }, origins: [], url: null });
   });
@@ -188,8 +174,7 @@ describe("a page's form", () => {
   it("is not shown again after it was taken, also while another process looks the intent up", async () => {
     await world.sandbox.set({ settleMs: 60_000 });
     const made = await create();
-    await ownerRows(
-      world.databaseUrl,
+    await world.rows(
       "UPDATE ramp.intents SET lease_owner = gen_random_uuid(), lease_expires_at = now() + interval '1 minute', next_poll_at = now() + interval '1 minute' WHERE id = $1",
       [made.id],
     );
@@ -235,11 +220,7 @@ describe("a page's form", () => {
       Array.from({ length: 8 }, () => post(made.path, { action: "execute" })),
     );
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 303));
-    const [row] = await ownerRows(
-      world.databaseUrl,
-      "SELECT id FROM ramp.transactions WHERE intent_id = $1",
-      [made.id],
-    );
+    const [row] = await world.rows("SELECT id FROM ramp.transactions WHERE intent_id = $1", [made.id]);
     const executed = await world.sandbox.executed();
     expect(executed.filter((id) => id === row?.["id"])).toHaveLength(1);
     await world.sandbox.set({ execution: "settle" });
@@ -254,10 +235,7 @@ describe("a page's form", () => {
     expect(text).toContain("Sandbox North cannot be reached right now");
     expect(text).toContain('value="Ada Lovelace"');
     await world.sandbox.set({ failNext: 0 });
-    await eventually(
-      () => post(made.path, FILLED),
-      (answer) => answer.status === 303,
-    );
+    await untilTrue(async () => (await post(made.path, FILLED)).status === 303);
     expect(await requirementStatus(made)).not.toBe("PENDING");
   });
 });

@@ -4,8 +4,8 @@ import { openBrowser } from "../../pages/browser.js";
 import { expectAccessible } from "../../pages/explorer/page.js";
 import { needs } from "../../support/needs.js";
 import { pageUrl } from "../../../runtime/ramp/hosted-pages/link.js";
-import { fillIn, north, offramp, ownSite, inspect, type Site, titled } from "../support/page-site.js";
-import { eventually, newCustomer, ownerRows, ownWorld, WALLET } from "../support/world.js";
+import { fillIn, offramp, ownSite, inspect, type Site, titled } from "../support/page-site.js";
+import { newCustomer, north, ownWorld, untilTrue, WALLET } from "../support/world.js";
 
 const isThere = needs("chromium");
 const world = isThere ? await ownWorld() : null;
@@ -25,10 +25,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     plain = await browser.context.browser()!.newContext({ javaScriptEnabled: false });
     await ramp.sandbox.set({ settleMs: 50 });
     [site, stranger, project] = [await ownSite(), await ownSite(), await ramp.project()];
-    await ownerRows(ramp.databaseUrl, "UPDATE ramp.projects SET page_origins = $2 WHERE id = $1", [
-      project.id,
-      [site.origin],
-    ]);
+    await ramp.rows("UPDATE ramp.projects SET page_origins = $2 WHERE id = $1", [project.id, [site.origin]]);
   });
   afterAll(() => browser.close());
 
@@ -47,6 +44,18 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     return page;
   }
 
+  type PageTest = (page: Page) => Promise<void>;
+  /** Runs a test in a page of its own, which is closed at its end: one in the background would go on drawing. */
+  const inPage = async (test: PageTest, context?: BrowserContext): Promise<void> => {
+    const page = await newPage(context);
+    await test(page).finally(() => page.close());
+  };
+  const alone = (name: string, test: PageTest): void => it(name, () => inPage(test));
+  // These wait for the pages' own timers most of the time, and leave the sandbox's switches alone.
+  const sideBySide = (name: string, test: PageTest): void => it.concurrent(name, () => inPage(test));
+  const withoutScript = (name: string, test: PageTest): void =>
+    it.concurrent(name, () => inPage(test, plain));
+
   async function create(body: Record<string, unknown>): Promise<{ id: string; url: string; auth: string }> {
     const auth = await newCustomer(ramp, project);
     const { status, json, text } = await ramp.call("POST", "/v1/intent", { auth, body });
@@ -58,8 +67,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     return (await ramp.call("GET", `/v1/intent/${id}`, { auth })).json.intent.status;
   }
 
-  it("has no accessibility violation in the reference; `inspect` checks the pages", async () => {
-    const page = await newPage();
+  alone("has no accessibility violation in the reference; `inspect` checks the pages", async (page) => {
     await page.goto(`${ramp.url}/docs`);
     await page.locator(".opblock-tag").first().waitFor();
     await page.waitForLoadState("networkidle");
@@ -67,10 +75,8 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await expectAccessible(page);
   });
 
-  // These wait for the pages' own timers most of the time, and leave the sandbox's switches alone.
-  it.concurrent("ends a rejected identity check with the reason", async () => {
+  sideBySide("ends a rejected identity check with the reason", async (page) => {
     const intent = await create(north());
-    const page = await newPage();
     await page.goto(intent.url);
     await fillIn(page, "Reject");
     await titled(page, "Identity check not passed");
@@ -79,9 +85,8 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     expect(await statusOf(intent)).toBe("COMPLIANCE_FAILED");
   });
 
-  it.concurrent("shows the error beside each field and keeps what was typed", async () => {
+  sideBySide("shows the error beside each field and keeps what was typed", async (page) => {
     const intent = await create(north());
-    const page = await newPage();
     await page.goto(intent.url);
     await page.getByLabel("Full name").fill("Ada Lovelace");
     await page.getByRole("button", { name: "Continue" }).click();
@@ -98,9 +103,8 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     expect(await statusOf(intent)).toBe("COMPLIANCE_IN_PROGRESS");
   });
 
-  it.concurrent("goes all the way without JavaScript", async () => {
+  withoutScript("goes all the way without JavaScript", async (page) => {
     const intent = await create(north());
-    const page = await newPage(plain);
     await page.goto(intent.url);
     await fillIn(page, "Approve", "Grace Hopper");
     await titled(page, "Ready to pay");
@@ -109,24 +113,22 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     expect(await statusOf(intent)).toBe("COMPLETED");
   });
 
-  it.concurrent("follows the redirect URL without JavaScript", async () => {
+  withoutScript("follows the redirect URL without JavaScript", async (page) => {
     const target = `${site.origin}/plain`;
     const intent = await create(north({ onboardingRedirectUrl: target }));
-    const page = await newPage(plain);
     await page.goto(intent.url);
     await fillIn(page, "Reject");
     await page.waitForURL(`${target}?intentId=${intent.id}&status=COMPLIANCE_FAILED`, { timeout: 60_000 });
   });
 
-  it.concurrent("goes to the onboarding redirect URL after onboarding, and keeps its query", async () => {
+  sideBySide("goes to the onboarding redirect URL after onboarding, and keeps its query", async (page) => {
     const intent = await create(north({ onboardingRedirectUrl: `${site.origin}/back?shop=7` }));
-    const page = await newPage();
     await page.goto(intent.url);
     await fillIn(page, "Approve");
     await page.waitForURL(`${site.origin}/back?shop=7&intentId=${intent.id}&status=PENDING_PAYMENT`);
   });
 
-  it.concurrent("goes to the checkout redirect URL after checkout", async () => {
+  sideBySide("goes to the checkout redirect URL after checkout", async (page) => {
     const intent = await create(
       north({
         onboardingRedirectUrl: `${site.origin}/back`,
@@ -134,15 +136,13 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
         autoExecute: true,
       }),
     );
-    const page = await newPage();
     await page.goto(intent.url);
     await fillIn(page, "Approve");
     await page.waitForURL(`${site.origin}/paid?intentId=${intent.id}&status=COMPLETED`, { timeout: 60_000 });
   });
 
-  it.concurrent("notifies the window that opened it when the intent is completed", async () => {
+  sideBySide("notifies the window that opened it when the intent is completed", async (page) => {
     const intent = await create(north({ autoExecute: true }));
-    const page = await newPage();
     await page.goto(`${site.origin}/popup?page=${encodeURIComponent(intent.url)}`);
     const [popup] = await Promise.all([
       page.waitForEvent("popup"),
@@ -151,10 +151,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await fillIn(popup, "Approve");
     await titled(popup, "Payment complete");
     const heard = page.locator("#heard");
-    await eventually(
-      () => heard.innerText(),
-      (text) => text !== "",
-    );
+    await untilTrue(async () => (await heard.innerText()) !== "");
     expect(await heard.innerText()).toBe(
       JSON.stringify([
         ramp.url,
@@ -163,21 +160,17 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     );
   });
 
-  it.concurrent(
+  sideBySide(
     "works in a frame of a registered origin, and notifies it when the customer leaves",
-    async () => {
+    async (page) => {
       const intent = await create(north());
-      const page = await newPage();
       await page.goto(`${site.origin}/frame?page=${encodeURIComponent(intent.url)}`);
       const frame = page.frameLocator("iframe");
       await frame.getByRole("heading", { level: 1, name: "Identity check" }).waitFor();
       await frame.getByRole("button", { name: "Leave without finishing" }).click();
       await frame.getByRole("heading", { level: 1, name: "You have left" }).waitFor();
       const heard = page.locator("#heard");
-      await eventually(
-        () => heard.innerText(),
-        (text) => text !== "",
-      );
+      await untilTrue(async () => (await heard.innerText()) !== "");
       expect(await heard.innerText()).toBe(
         JSON.stringify([
           ramp.url,
@@ -190,9 +183,8 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     },
   );
 
-  it("brings an approved on-ramp to completed, with the bank details on the way", async () => {
+  alone("brings an approved on-ramp to completed, with the bank details on the way", async (page) => {
     const intent = await create(north());
-    const page = await newPage();
     await page.goto(intent.url);
     await titled(page, "Identity check");
     await expect(page.locator("html").getAttribute("lang")).resolves.toBe("en");
@@ -227,8 +219,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     expect(await statusOf(second)).toBe("COMPLETED");
   });
 
-  it("shows a refunded and a cancelled payment, and that the customer has left", async () => {
-    const page = await newPage();
+  alone("shows a refunded and a cancelled payment, and that the customer has left", async (page) => {
     const cancelled = await create(north());
     await page.goto(cancelled.url);
     await page.getByRole("button", { name: "Leave without finishing" }).click();
@@ -244,48 +235,45 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await fillIn(page, "Approve");
     await titled(page, "Payment complete");
     const refund = JSON.stringify([{ id: "r1", amount: "100.00", reason: "ACH return R01" }]);
-    await ownerRows(
-      ramp.databaseUrl,
-      "UPDATE ramp.transactions SET status = 'REFUNDED', refunds = $2 WHERE intent_id = $1",
-      [refunded.id, refund],
-    );
+    await ramp.rows("UPDATE ramp.transactions SET status = 'REFUNDED', refunds = $2 WHERE intent_id = $1", [
+      refunded.id,
+      refund,
+    ]);
     await page.reload();
     await titled(page, "Payment refunded");
     await inspect(page, "15-refunded");
   });
 
-  it("shows an address and its network for an off-ramp, and no more of the account than its end", async () => {
-    await ramp.sandbox.set({ execution: "stall" });
-    const intent = await create(offramp({ autoExecute: true }));
-    const page = await newPage();
-    await page.goto(intent.url);
-    await fillIn(page, "Approve");
-    await titled(page, "Send 50.00 USDC");
-    const text = await page.locator("main").innerText();
-    expect(text).toContain("0x00000000000000000000000000000000005a4d00");
-    expect(text).toContain("Send USDC on POLYGON only.");
-    expect(text).toContain("•••• 4321");
-    expect(text).not.toContain("000987654321");
-    await inspect(page, "7-crypto");
-    await ramp.sandbox.set({ execution: "settle" });
-  });
+  alone(
+    "shows an address and its network for an off-ramp, and no more of the account than its end",
+    async (page) => {
+      await ramp.sandbox.set({ execution: "stall" });
+      const intent = await create(offramp({ autoExecute: true }));
+      await page.goto(intent.url);
+      await fillIn(page, "Approve");
+      await titled(page, "Send 50.00 USDC");
+      const text = await page.locator("main").innerText();
+      expect(text).toContain("0x00000000000000000000000000000000005a4d00");
+      expect(text).toContain("Send USDC on POLYGON only.");
+      expect(text).toContain("•••• 4321");
+      expect(text).not.toContain("000987654321");
+      await inspect(page, "7-crypto");
+      await ramp.sandbox.set({ execution: "settle" });
+    },
+  );
 
-  it("is not shown in a frame of another origin", async () => {
+  alone("is not shown in a frame of another origin", async (page) => {
     const intent = await create(north());
-    const page = await newPage();
     const before = complaints.length;
     await page.goto(`${stranger.origin}/frame?page=${encodeURIComponent(intent.url)}`);
-    await eventually(
-      () => Promise.resolve(complaints.slice(before)),
-      (said) => said.some((text) => text.includes("frame-ancestors")),
-    );
+    await untilTrue(() => complaints.slice(before).some((text) => text.includes("frame-ancestors")));
     complaints.splice(before);
     expect(await page.frameLocator("iframe").getByRole("heading", { name: "Identity check" }).count()).toBe(
       0,
     );
   });
 
-  it("shows hostile names and labels as the text that they are", async () => {
+  alone("shows hostile names and labels as the text that they are", async (page) => {
     const hostile = `"><script>document.title="hacked"</script><img src=x onerror=alert(1)>'`;
     const intent = await create(north());
     const form = JSON.stringify({
@@ -293,16 +281,12 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
       properties: { [hostile]: { type: "string", title: `${hostile}1`, description: `${hostile}2` } },
       required: [hostile],
     });
-    await ownerRows(
-      ramp.databaseUrl,
-      "UPDATE ramp.requirements SET title = $2, form = $3 WHERE intent_id = $1",
-      [intent.id, `${hostile}0`, form],
-    );
-    await ownerRows(ramp.databaseUrl, "UPDATE ramp.projects SET name = $2 WHERE id = $1", [
-      project.id,
-      hostile,
+    await ramp.rows("UPDATE ramp.requirements SET title = $2, form = $3 WHERE intent_id = $1", [
+      intent.id,
+      `${hostile}0`,
+      form,
     ]);
-    const page = await newPage();
+    await ramp.rows("UPDATE ramp.projects SET name = $2 WHERE id = $1", [project.id, hostile]);
     await page.goto(intent.url);
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByRole("alert").waitFor();
@@ -311,13 +295,12 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     for (const shown of [hostile, `${hostile}0`, `${hostile}1`, `${hostile}2`]) expect(text).toContain(shown);
     expect(await page.title()).toBe(`Error: ${hostile}0`);
     expect(await page.locator("main script, main img").count()).toBe(0);
-    await ownerRows(ramp.databaseUrl, "UPDATE ramp.projects SET name = 'Test' WHERE id = $1", [project.id]);
+    await ramp.rows("UPDATE ramp.projects SET name = 'Test' WHERE id = $1", [project.id]);
   });
 
-  it("shows that the link has expired while the page is open", async () => {
+  alone("shows that the link has expired while the page is open", async (page) => {
     await ramp.sandbox.set({ settleMs: 60_000 });
     const intent = await create(north());
-    const page = await newPage();
     await page.goto(intent.url);
     await fillIn(page, "Approve");
     await titled(page, "Checking your details");

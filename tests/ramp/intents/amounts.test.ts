@@ -9,7 +9,7 @@ import {
   type CardProvider,
   ownCardProvider,
 } from "../support/card-provider.js";
-import { eventually, FAST, made, newCustomer, ownerRows, ownWorld, type Reply } from "../support/world.js";
+import { eventually, FAST, made, newCustomer, ownWorld, type Reply, untilTrue } from "../support/world.js";
 
 const world = await ownWorld({ polling: FAST });
 
@@ -79,10 +79,7 @@ it("without a price nothing is ordered; autoExecute goes on once the provider qu
     execution: { receipt: { amountReceived: "0.01" } },
   });
   const id = await created(setting);
-  await eventually(
-    () => ownerRows(world.databaseUrl, "SELECT failed_attempts FROM ramp.intents WHERE id = $1", [id]),
-    ([row]) => Number(row?.["failed_attempts"]) > 1,
-  );
+  await untilTrue(() => world.holds("SELECT failed_attempts > 1 FROM ramp.intents WHERE id = $1", [id]));
   const waiting = await until(setting, id, () => true);
   expect(waiting.json).toMatchObject({ intent: { status: "PENDING_PAYMENT" } });
   expect(waiting.json.intent).not.toHaveProperty("price");
@@ -216,10 +213,6 @@ it("an order is repeated with the very same bytes, also after it was read again"
   const [sent = []] = bodies.map(([, all]) => all);
   expect(sent.length).toBe(6);
   expect(new Set(sent).size).toBe(1);
-  const [row] = await ownerRows(
-    world.databaseUrl,
-    "SELECT order_body FROM ramp.transactions WHERE intent_id = $1",
-    [id],
-  );
+  const [row] = await world.rows("SELECT order_body FROM ramp.transactions WHERE intent_id = $1", [id]);
   expect(row?.["order_body"]).toBe(sent[0]);
 });

@@ -7,7 +7,16 @@ import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { atEnd } from "../../support/at-end.js";
 import { CARD_CAPABILITIES, cardOnramp, ownCardProvider } from "../support/card-provider.js";
 import { startProcess } from "../support/processes.js";
-import { call, eventually, made, newProject, ownDatabase, ownerRows, SECRETS_KEY } from "../support/world.js";
+import {
+  call,
+  eventually,
+  made,
+  newProject,
+  ownDatabase,
+  ownerRows,
+  SECRETS_KEY,
+  untilTrue,
+} from "../support/world.js";
 
 const databaseUrl = await ownDatabase();
 await migrate(databaseUrl);
@@ -45,10 +54,7 @@ it("a crash inside an operator's refund refunds once", async () => {
     (reply) => reply.json.intent.status === "COMPLETED",
   );
   const { refundId } = made(await refundIntent(database, id, { amount: "30.00", reason: "ticket" }));
-  await eventually(
-    () => Promise.resolve(crashing.child.signalCode),
-    (signal) => signal === "SIGKILL",
-  );
+  await untilTrue(() => crashing.child.signalCode === "SIGKILL");
 
   const ramp = await startRamp("");
   atEnd(() => ramp.kill());

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import {
   eventually,
+  expectRefused,
   newCustomer,
+  north,
   onramp,
-  ownerRows,
   ownWorld,
   type Reply,
   WALLET,
@@ -11,12 +12,6 @@ import {
 
 const world = await ownWorld();
 const project = await world.project();
-
-const north = (more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> =>
-  onramp({
-    src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH", provider: "sandbox-north" } },
-    ...more,
-  });
 
 const statusIs =
   (wanted: string) =>
@@ -75,9 +70,7 @@ describe("an intent", () => {
     const early = await world.call("POST", `${path}/transaction`, { auth });
     expect([early.status, early.json.error]).toEqual([400, "COMPLIANCE_NOT_COMPLETE"]);
     expect((await world.call("GET", `${path}/transaction`, { auth })).status).toBe(404);
-    const [row] = await ownerRows(world.databaseUrl, "SELECT next_poll_at FROM ramp.intents WHERE id = $1", [
-      json.intent.id,
-    ]);
+    const [row] = await world.rows("SELECT next_poll_at FROM ramp.intents WHERE id = $1", [json.intent.id]);
     expect(row?.["next_poll_at"]).toBeInstanceOf(Date);
   });
 
@@ -141,25 +134,16 @@ describe("an intent", () => {
   });
 });
 
-describe("expiry", () => {
-  const makeOld = (id: string): Promise<unknown> =>
-    ownerRows(
-      world.databaseUrl,
-      "UPDATE ramp.intents SET expires_at = now(), next_poll_at = now() WHERE id = $1",
-      [id],
-    );
+const makeOld = (id: string): Promise<unknown> =>
+  world.rows("UPDATE ramp.intents SET expires_at = now(), next_poll_at = now() WHERE id = $1", [id]);
 
-  it("ends an intent that waits for its customer", async () => {
-    const auth = await newCustomer(world, project);
-    for (const body of [north(), onramp()]) {
-      const { json } = await world.call("POST", "/v1/intent", { auth, body });
-      await makeOld(json.intent.id);
-      await eventually(
-        () => world.call("GET", `/v1/intent/${json.intent.id}`, { auth }),
-        statusIs("EXPIRED"),
-      );
-    }
-  });
+it("expiry ends an intent that waits for its customer", async () => {
+  const auth = await newCustomer(world, project);
+  for (const body of [north(), onramp()]) {
+    const { json } = await world.call("POST", "/v1/intent", { auth, body });
+    await makeOld(json.intent.id);
+    await eventually(() => world.call("GET", `/v1/intent/${json.intent.id}`, { auth }), statusIs("EXPIRED"));
+  }
 });
 
 describe("lists", () => {
@@ -212,8 +196,6 @@ describe("lists", () => {
       await world.call("GET", `/v1/intent?${query}`, { auth }),
       await world.call("GET", `/v1/customers?${query}`, { auth: project.basic }),
     ];
-    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(
-      replies.map(() => [400, "INVALID_REQUEST"]),
-    );
+    expectRefused(replies, 400, "INVALID_REQUEST");
   });
 });

@@ -8,13 +8,12 @@ import Big from "big.js";
 import { afterAll, expect, it } from "vitest";
 import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
-import { reconcile } from "../../../runtime/ramp/operator/finance.js";
-import { reportPostings } from "../../../runtime/ramp/operator/finance.js";
+import { reconcile, reportPostings } from "../../../runtime/ramp/operator/finance.js";
 import type { NewConnection } from "../../../runtime/ramp/operator/integrations.js";
 import { amountOf } from "../providers/conformance/modes.js";
 import { ownBalancer } from "../support/balancer.js";
 import { cardOnramp, ownCardProvider } from "../support/card-provider.js";
-import { startProcess } from "../support/processes.js";
+import { ownConformanceProvider, startProcess } from "../support/processes.js";
 import { freePort } from "../../support/port.js";
 import { ownReceiver } from "../support/receiver.js";
 import { deliveredEvents, expireClaims, insist, projectWithWebhook } from "../support/recovery.js";
@@ -47,7 +46,7 @@ const databaseUrl = await ownDatabase();
 await migrate(databaseUrl);
 const receiver = await ownReceiver();
 const database = await openDatabase({ url: databaseUrl, onIdleError: () => undefined, maxConnections: 4 });
-const misbehaving = await startProcess("../providers/conformance/provider-process.ts");
+const misbehaving = await ownConformanceProvider();
 const balancer = await ownBalancer();
 const ramps = await Promise.all(
   [1, 2, 3].map(async () => {
@@ -62,7 +61,7 @@ const ramps = await Promise.all(
 );
 balancer.targets = ramps.map(({ process: { said } }) => said);
 afterAll(async () => {
-  await Promise.all([misbehaving.kill(), ...ramps.map(({ process: running }) => running.kill())]);
+  await Promise.all(ramps.map(({ process: running }) => running.kill()));
   await database.close();
 });
 
@@ -167,8 +166,7 @@ it(
   "keeps its invariants under kills, a provider that misbehaves, one that is frozen and one that is slow",
   { timeout: 120_000 + INTENTS * 600 },
   async () => {
-    const connection = JSON.parse(misbehaving.said) as Parameters<typeof tenant>[0];
-    const [good, bad] = await Promise.all([ofProvider(connection), ofProvider(connection)]);
+    const [good, bad] = await Promise.all([ofProvider(misbehaving), ofProvider(misbehaving)]);
     const [frozen, slow] = await Promise.all([ownCardProvider(), ownCardProvider()]);
     const card = ({ url, keyId }: typeof slow) => tenant({ provider: "cards", url, keyId, secret: "secret" });
     const [ofFrozen, ofSlow] = [await card(frozen), await card(slow)];
@@ -215,15 +213,15 @@ interface Ledger {
   readonly ledger: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
+const readLedger = (): Promise<Ledger> =>
+  fetch(`${misbehaving.url}/truth`).then((response) => response.json() as Promise<Ledger>);
+
 /** Each order was carried out once, and both sides agree on what became of it. */
 async function checkLedger(projects: readonly Tenant["id"][]): Promise<void> {
-  const { url } = JSON.parse(misbehaving.said) as { url: string };
-  const ledger = (): Promise<Ledger> =>
-    fetch(`${url}/truth`).then((response) => response.json() as Promise<Ledger>);
   const expected = (id: string): string => ENDS[modes.get(id) ?? ""] ?? "";
   // A refund comes after the end.
   const { carriedOut, statuses } = await eventually(
-    ledger,
+    readLedger,
     (read) => Object.entries(read.statuses).every(([id, status]) => status === expected(id)),
     PATIENCE_MS,
     500,
@@ -274,8 +272,7 @@ async function checkReport(all: readonly string[]): Promise<void> {
 
 /** By day and currency the report is what the misbehaving provider's own account says. */
 async function checkAccounts(): Promise<void> {
-  const { url } = JSON.parse(misbehaving.said) as { url: string };
-  const { ledger } = (await (await fetch(`${url}/truth`)).json()) as Ledger;
+  const { ledger } = await readLedger();
   const rows = made(await reportPostings(database, null, { from: null, until: null }));
   const reported: Record<string, Record<string, string>> = {};
   for (const row of rows.filter(({ provider }) => provider === "conformance")) {

@@ -1,6 +1,6 @@
 /** The work of one project does not grow with the rows of others. */
 import { expect, it } from "vitest";
-import { eventually, newCustomer, onramp, ownerRows, ownWorld } from "../support/world.js";
+import { newCustomer, onramp, ownerRows, ownWorld, reached } from "../support/world.js";
 
 const PROJECTS = 3_000;
 
@@ -49,12 +49,8 @@ async function blocksRead(others: number): Promise<number> {
     const options = { auth, key: `on-ramp ${String(n)}`, body: onramp({ autoExecute: true }) };
     const { json } = await world.call("POST", "/v1/intent", options);
     const path = `/v1/intent/${String(json.intent.id)}`;
-    await eventually(
-      () => world.call("GET", path, { auth }),
-      (reply) => reply.json.intent.status === "COMPLETED",
-      40_000,
-      500,
-    );
+    // Each look reads blocks too.
+    await reached(world, path, { auth }, "COMPLETED", 500);
     expect((await world.call("POST", "/v1/intent", options)).status).toBe(201);
     expect((await world.call("GET", "/v1/intent", { auth })).json).toHaveLength(1);
     const basic = { auth: project.basic };

@@ -1,29 +1,14 @@
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";
 import { amountOf } from "../providers/conformance/modes.js";
-import { startProcess } from "../support/processes.js";
-import {
-  eventually,
-  FAST,
-  made,
-  newCustomer,
-  onramp,
-  ownerRows,
-  ownWorld,
-  type Reply,
-} from "../support/world.js";
+import { ownConformanceProvider, startProcess } from "../support/processes.js";
+import { eventually, FAST, made, newCustomer, onramp, ownWorld, type Reply } from "../support/world.js";
 
 const world = await ownWorld({ polling: { ...FAST, attentionAfter: 3 } });
 await world.sandbox.set({ settleMs: 50 });
 const project = await world.project({ providers: [] });
-const provider = await startProcess("../providers/conformance/provider-process.ts");
-afterAll(() => provider.kill());
-const { url, ...credentials } = JSON.parse(provider.said) as Record<
-  "url" | "provider" | "keyId" | "secret",
-  string
->;
-made(await connectProvider(world.database, world.vault, project.id, { ...credentials, url }));
+made(await connectProvider(world.database, world.vault, project.id, await ownConformanceProvider()));
 
 const SRC = { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } };
 
@@ -43,15 +28,10 @@ const until = ({ auth, path }: { auth: string; path: string }, isWanted: (json: 
   );
 
 const expire = (id: string) =>
-  ownerRows(
-    world.databaseUrl,
-    "UPDATE ramp.intents SET expires_at = now(), next_poll_at = now() WHERE id = $1",
-    [id],
-  );
+  world.rows("UPDATE ramp.intents SET expires_at = now(), next_poll_at = now() WHERE id = $1", [id]);
 
 const events = async (id: string): Promise<readonly Record<string, unknown>[]> => {
-  const rows = await ownerRows(
-    world.databaseUrl,
+  const rows = await world.rows(
     "SELECT type, body::jsonb -> 'data' AS data FROM ramp.events WHERE body::jsonb -> 'data' ->> 'intentId' = $1 ORDER BY id",
     [id],
   );
@@ -129,8 +109,7 @@ it.concurrent(
   "hands an intent that stays unclear to the operator: metric, event, and cleared once the provider answers",
   async () => {
     const intent = await started("gateway answers each order with 403");
-    const read = () =>
-      ownerRows(world.databaseUrl, "SELECT attention FROM ramp.intents WHERE id = $1", [intent.id]);
+    const read = () => world.rows("SELECT attention FROM ramp.intents WHERE id = $1", [intent.id]);
     await eventually(read, ([row]) => JSON.stringify(row?.["attention"]) !== "{}");
     expect((await world.call("GET", intent.path, { auth: intent.auth })).json.intent.status).toBe(
       "PENDING_PAYMENT",
@@ -161,11 +140,9 @@ it.concurrent(
       const later = await eventually(
         async () => {
           const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
-          const rows = await ownerRows(
-            world.databaseUrl,
-            "SELECT connection_version FROM ramp.intents WHERE id = $1",
-            [json.intent.id],
-          );
+          const rows = await world.rows("SELECT connection_version FROM ramp.intents WHERE id = $1", [
+            json.intent.id,
+          ]);
           return { id: String(json.intent.id), version: rows[0]?.["connection_version"] };
         },
         ({ version }) => version === 2,

@@ -162,16 +162,22 @@ describe("routewright ramp", () => {
     [["idp", "list", "--project", "x"], "There is no project x."],
     [["sandbox", "--port", "x"], "from 0 to 65535"],
     [["org", "create"], "required option"],
-    [["project", "create", "--org", "x", "--name", "y", "--ttl-seconds", "-1"], "whole number"],
-    [
-      ["project", "create", "--org", "x", "--name", "y", "--page-origin", "https://a.example.com/path"],
-      "not an origin",
-    ],
-    [["project", "create", "--org", "x", "--name", "y", "--page-origin", "https://*"], "not an origin"],
-    [
-      ["project", "create", "--org", "x", "--name", "y", "--redirect-origin", "https://*.a.example"],
-      "not an origin",
-    ],
+    ...(
+      [
+        ["--ttl-seconds", "-1", "whole number"],
+        ["--page-origin", "https://a.example.com/path", "not an origin"],
+        ["--page-origin", "https://*", "not an origin"],
+        ["--page-origin", "a.example.com", "not an origin"],
+        ["--redirect-origin", "https://*.a.example", "not an origin"],
+        ["--redirect-origin", "https://a.example.com/path", "not an origin"],
+        ["--wallet-domain", "https://a.example.com", "not a host"],
+        ["--wallet-domain", "A.example.com", "not a host"],
+        ["--wallet-domain", "a.example.com/x", "not a host"],
+      ] as const
+    ).map(
+      ([option, value, line]) =>
+        [["project", "create", "--org", "x", "--name", "y", option, value], line] as [string[], string],
+    ),
   ])("refuses %j with exit 2 and a clear line", async (argv, line) => {
     const { exit, error } = await routewright(...argv);
     expect(exit).toBe(2);

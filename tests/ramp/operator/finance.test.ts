@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { ownFolder } from "../../support/service.js";
 import { json, routewright } from "../support/command-line.js";
-import { eventually, newCustomer, onramp, ownerRows, ownWorld, SECRETS_KEY } from "../support/world.js";
+import { eventually, newCustomer, onramp, ownWorld, SECRETS_KEY, untilTrue } from "../support/world.js";
 
 const world = await ownWorld();
 process.env["DATABASE_URL"] = world.databaseUrl;
@@ -13,8 +13,7 @@ const project = await world.project({ providers: ["sandbox-south"] });
 await newCustomer(world, project, "payer");
 
 // 10,000 intents of two days: 9,000 completed with a receipt, 1,000 of them refunded in part, 1,000 failed.
-await ownerRows(
-  world.databaseUrl,
+await world.rows(
   `WITH c AS (SELECT c.id AS connection, u.id AS customer FROM ramp.provider_connections c
      JOIN ramp.customers u USING (project_id) WHERE project_id = $1),
    i AS (INSERT INTO ramp.intents (project_id, id, customer_id, connection_id, type, status, src_currency, src_details,
@@ -27,26 +26,18 @@ await ownerRows(
   [project.id],
 );
 // Their ends, past the guards of single moves.
-await ownerRows(world.databaseUrl, "ALTER TABLE ramp.intents DISABLE TRIGGER guard_status");
-await ownerRows(world.databaseUrl, "ALTER TABLE ramp.transactions DISABLE TRIGGER guard_status");
-await ownerRows(
-  world.databaseUrl,
-  `UPDATE ramp.transactions t SET status = CASE WHEN n % 10 = 0 THEN 'FAILED' ELSE 'SUCCESS' END
+await world.rows("ALTER TABLE ramp.intents DISABLE TRIGGER guard_status");
+await world.rows("ALTER TABLE ramp.transactions DISABLE TRIGGER guard_status");
+await world.rows(`UPDATE ramp.transactions t SET status = CASE WHEN n % 10 = 0 THEN 'FAILED' ELSE 'SUCCESS' END
    FROM (SELECT id, split_part(provider_reference, '-', 2)::int AS n FROM ramp.transactions) numbered, ramp.intents i
-   WHERE numbered.id = t.id AND i.id = t.intent_id`,
-);
-await ownerRows(
-  world.databaseUrl,
-  `UPDATE ramp.intents i SET status = CASE t.status WHEN 'FAILED' THEN 'TRANSACTION_FAILED' ELSE 'COMPLETED' END,
-     failure_reason = CASE t.status WHEN 'FAILED' THEN 'x' END FROM ramp.transactions t WHERE t.intent_id = i.id`,
-);
-await ownerRows(world.databaseUrl, "ALTER TABLE ramp.intents ENABLE TRIGGER guard_status");
-await ownerRows(world.databaseUrl, "ALTER TABLE ramp.transactions ENABLE TRIGGER guard_status");
+   WHERE numbered.id = t.id AND i.id = t.intent_id`);
+await world.rows(`UPDATE ramp.intents i SET status = CASE t.status WHEN 'FAILED' THEN 'TRANSACTION_FAILED' ELSE 'COMPLETED' END,
+     failure_reason = CASE t.status WHEN 'FAILED' THEN 'x' END FROM ramp.transactions t WHERE t.intent_id = i.id`);
+await world.rows("ALTER TABLE ramp.intents ENABLE TRIGGER guard_status");
+await world.rows("ALTER TABLE ramp.transactions ENABLE TRIGGER guard_status");
 
 // The journal: orders and receipts on the day of the intent, refunds two days later. The provider says that it received the eighth a day later.
-await ownerRows(
-  world.databaseUrl,
-  `INSERT INTO ramp.postings (project_id, entry_id, line, intent_id, kind, about, account, currency, amount, posted_at, provider_date)
+await world.rows(`INSERT INTO ramp.postings (project_id, entry_id, line, intent_id, kind, about, account, currency, amount, posted_at, provider_date)
    SELECT i.project_id, md5(i.id || e.about)::uuid, side.line, i.id, e.kind, e.about, CASE side.line WHEN 1 THEN e.account ELSE e.other END, e.currency,
      e.amount * side.sign, i.created_at + e.days * interval '1 day', CASE WHEN n = 8 THEN timestamptz '2026-06-02T00:30:00Z' END
    FROM ramp.intents i JOIN ramp.transactions t ON t.intent_id = i.id
@@ -57,14 +48,12 @@ await ownerRows(
      ('fee', 'fee', 'provider', 'fees', 'USD', -1, 0, n % 10 <> 0),
      ('refund', 'refund a', 'provider', 'returned', 'USD', -2, 2, n % 10 = 1),
      ('refund', 'refund b', 'provider', 'returned', 'USD', -3, 2, n % 10 = 1)) e (kind, about, account, other, currency, amount, days, is_posted)
-   CROSS JOIN (VALUES (1, 1), (2, -1)) side (line, sign) WHERE e.is_posted`,
-);
+   CROSS JOIN (VALUES (1, 1), (2, -1)) side (line, sign) WHERE e.is_posted`);
 
 it("the journal is balanced and append-only, for its owner too", async () => {
   const one = "(SELECT intent_id FROM ramp.postings LIMIT 1)";
   const insert = (amount: number) =>
-    ownerRows(
-      world.databaseUrl,
+    world.rows(
       `INSERT INTO ramp.postings (project_id, entry_id, line, intent_id, kind, about, account, currency, amount)
        VALUES ($1, gen_random_uuid(), 1, ${one}, 'fee', 'fee', 'fees', 'USD', ${String(amount)})`,
       [project.id],
@@ -75,7 +64,7 @@ it("the journal is balanced and append-only, for its owner too", async () => {
     "DELETE FROM ramp.postings",
     "TRUNCATE ramp.postings",
   ])
-    await expect(ownerRows(world.databaseUrl, change), change).rejects.toMatchObject({ code: "RW005" });
+    await expect(world.rows(change), change).rejects.toMatchObject({ code: "RW005" });
   for (const change of [
     "DELETE FROM ramp.postings",
     `INSERT INTO ramp.postings (entry_id, line, intent_id, kind, about, account, currency, amount, posted_at)
@@ -98,8 +87,7 @@ it("a report sums what was ordered, received, charged and refunded", async () =>
     ["2026-06-02", true, true, 5000],
     ["2026-06-04", true, true, 0],
   ]);
-  const [expected] = await ownerRows(
-    world.databaseUrl,
+  const [expected] = await world.rows(
     `SELECT sum(src_amount)::text AS ordered, sum(src_amount) FILTER (WHERE status = 'COMPLETED')::text AS paid FROM ramp.intents`,
   );
   const sum = (name: string, currency = "USD"): number =>
@@ -124,11 +112,9 @@ it("a report sums what was ordered, received, charged and refunded", async () =>
 });
 
 it("a reconciliation finds 20 seeded differences in 10,000 intents, and nothing else", async () => {
-  const rows = await ownerRows(
-    world.databaseUrl,
-    `SELECT t.id, t.provider_reference AS reference, t.status, i.src_amount::text AS src, CASE t.status WHEN 'SUCCESS' THEN (i.src_amount - 1)::text || '.000000' END AS received
-     FROM ramp.transactions t JOIN ramp.intents i ON i.id = t.intent_id ORDER BY split_part(t.provider_reference, '-', 2)::int`,
-  );
+  const rows =
+    await world.rows(`SELECT t.id, t.provider_reference AS reference, t.status, i.src_amount::text AS src, CASE t.status WHEN 'SUCCESS' THEN (i.src_amount - 1)::text || '.000000' END AS received
+     FROM ramp.transactions t JOIN ramp.intents i ON i.id = t.intent_id ORDER BY split_part(t.provider_reference, '-', 2)::int`);
   const header = "id,status,srcAmount,amountReceived,refunded";
   const lines = rows.map(({ id, reference, status, src, received }, at) => ({
     id: String(at % 2 === 0 ? id : reference),
@@ -261,8 +247,7 @@ it("a reconciliation finds 20 seeded differences in 10,000 intents, and nothing 
   ]);
 
   // Live and sandbox orders are on statements of their own.
-  await ownerRows(
-    world.databaseUrl,
+  await world.rows(
     "UPDATE ramp.intents i SET sandbox = true FROM ramp.transactions t WHERE t.intent_id = i.id AND t.id = $1",
     [first[1]],
   );
@@ -291,18 +276,10 @@ it("a customer's personal data is erased; its intents keep their amounts", async
   await eventually(read, (reply) => reply.json.intent.status === "COMPLETED");
   expect((await world.call("DELETE", path, { auth: own.basic })).status).toBe(204);
   // What the next look-up answers is not recorded again.
-  await eventually(
-    () =>
-      ownerRows(
-        world.databaseUrl,
-        "SELECT next_poll_at > now() AND lease_owner IS NULL AS done FROM ramp.intents WHERE id = $1",
-        [created.intent.id],
-      ),
-    ([row]) => row?.["done"] === true,
-  );
+  const idle = "SELECT next_poll_at > now() AND lease_owner IS NULL FROM ramp.intents WHERE id = $1";
+  await untilTrue(() => world.holds(idle, [created.intent.id]));
   expect(
-    await ownerRows(
-      world.databaseUrl,
+    await world.rows(
       `SELECT (SELECT count(*)::int FROM ramp.provider_answers a WHERE a.intent_id = t.intent_id) AS answers, instructions
        FROM ramp.transactions t WHERE intent_id = $1`,
       [created.intent.id],
@@ -311,12 +288,10 @@ it("a customer's personal data is erased; its intents keep their amounts", async
   const { json: kept } = await read();
   expect(kept.intent).toMatchObject({ status: "COMPLETED", srcAmount: "100.00", src: { details: {} } });
   expect(kept.intent).not.toHaveProperty("metadata");
-  for (const { table_name: table } of await ownerRows(
-    world.databaseUrl,
+  for (const { table_name: table } of await world.rows(
     "SELECT table_name FROM information_schema.tables WHERE table_schema = 'ramp'",
   )) {
-    const found = await ownerRows(
-      world.databaseUrl,
+    const found = await world.rows(
       `SELECT 1 FROM ramp.${String(table)} r WHERE r::text LIKE '%Grace%' OR r::text LIKE '%0x529084%'`,
     );
     expect([table, found.length]).toEqual([table, 0]);

@@ -8,34 +8,29 @@ import { connectProvider } from "../../../runtime/ramp/operator/integrations.js"
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { startProcess } from "../support/processes.js";
-import { eventually, made, newCustomer, onramp, ownerRows, ownWorld } from "../support/world.js";
+import { made, newCustomer, onramp, ownerRows, ownWorld, untilTrue } from "../support/world.js";
 
 const world = await ownWorld();
 
 it("/health of a read-only database is not ok", async () => {
   const name = new URL(world.databaseUrl).pathname.slice(1);
   const setReadOnly = async (value: string): Promise<void> => {
-    await ownerRows(
-      world.databaseUrl,
+    await world.rows(
       `BEGIN READ WRITE; ALTER DATABASE ${name} SET default_transaction_read_only = ${value}; COMMIT`,
     );
-    await ownerRows(
-      world.databaseUrl,
+    await world.rows(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
     );
   };
   await setReadOnly("on");
-  await eventually(
-    () => world.call("GET", "/health"),
-    ({ status, text }) =>
-      status === 503 &&
-      text === '{"status":"unavailable","database_connected":true,"database_writable":false}',
-  );
+  const health = async (): Promise<string> => {
+    const { status, text } = await world.call("GET", "/health");
+    return `${String(status)} ${text}`;
+  };
+  const readOnly = '503 {"status":"unavailable","database_connected":true,"database_writable":false}';
+  await untilTrue(async () => (await health()) === readOnly);
   await setReadOnly("off");
-  await eventually(
-    () => world.call("GET", "/health"),
-    ({ status }) => status === 200,
-  );
+  await untilTrue(async () => (await health()).startsWith("200 "));
 });
 
 describe("routewright ramp doctor", () => {
@@ -69,11 +64,9 @@ describe("routewright ramp doctor", () => {
     expect(findings.filter(({ ok }) => !ok)).toEqual([
       { check: "provider", ok: false, detail: expect.stringContaining(`${code} of project ${project.id}`) },
     ]);
-    await ownerRows(
-      world.databaseUrl,
-      "UPDATE ramp.provider_connections SET enabled = false WHERE project_id = $1",
-      [project.id],
-    );
+    await world.rows("UPDATE ramp.provider_connections SET enabled = false WHERE project_id = $1", [
+      project.id,
+    ]);
   });
 
   it("names intents that are not processed and intents that need attention", async () => {
@@ -95,39 +88,32 @@ describe("routewright ramp doctor", () => {
   });
 });
 
-describe("routewright ramp intent", () => {
-  it("shows one with what happened to it", async () => {
-    const project = await world.project();
-    const auth = await newCustomer(world, project);
-    const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
-    const id = String(json.intent.id);
-    const { history, ...summary } = made(await showIntent(world.database, world.vault, id));
-    expect(summary).toMatchObject({
-      intentId: id,
-      status: "PENDING_PAYMENT",
-      srcCurrency: "USD",
-      provider: "sandbox-south",
-    });
-    const events = history as { event: string; data: { status: string } }[];
-    const moves = events.filter(({ event }) => event === "intent.status_changed");
-    expect(moves.map(({ data }) => data.status)).toEqual([
-      "PENDING",
-      "COMPLIANCE_APPROVED",
-      "PENDING_PAYMENT",
-    ]);
-    expect(await showIntent(world.database, world.vault, "x")).toMatchObject({ ok: false });
+it("routewright ramp intent shows one with what happened to it", async () => {
+  const project = await world.project();
+  const auth = await newCustomer(world, project);
+  const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
+  const id = String(json.intent.id);
+  const { history, ...summary } = made(await showIntent(world.database, world.vault, id));
+  expect(summary).toMatchObject({
+    intentId: id,
+    status: "PENDING_PAYMENT",
+    srcCurrency: "USD",
+    provider: "sandbox-south",
   });
+  const events = history as { event: string; data: { status: string } }[];
+  const moves = events.filter(({ event }) => event === "intent.status_changed");
+  expect(moves.map(({ data }) => data.status)).toEqual(["PENDING", "COMPLIANCE_APPROVED", "PENDING_PAYMENT"]);
+  expect(await showIntent(world.database, world.vault, "x")).toMatchObject({ ok: false });
 });
 
 describe("housekeeping", () => {
   it("deletes what has expired, however much, in batches, and nothing else", async () => {
     const insert = `INSERT INTO ramp.wallet_nonces (nonce, expires_at)
       SELECT $1 || n, now() + $2::interval FROM generate_series(1, 250) n`;
-    await ownerRows(world.databaseUrl, insert, ["old-", "-1 minute"]);
-    await ownerRows(world.databaseUrl, insert, ["new-", "1 hour"]);
+    await world.rows(insert, ["old-", "-1 minute"]);
+    await world.rows(insert, ["new-", "1 hour"]);
     await deleteExpired(world.database, 90, 100);
-    const left = await ownerRows(
-      world.databaseUrl,
+    const left = await world.rows(
       "SELECT split_part(nonce, '-', 1) AS age, count(*)::int AS count FROM ramp.wallet_nonces GROUP BY 1",
     );
     expect(left).toEqual([{ age: "new", count: 250 }]);
@@ -139,25 +125,20 @@ describe("housekeeping", () => {
     const auth = await newCustomer(world, own);
     const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
     const rows = async (sql: string): Promise<readonly unknown[]> =>
-      (await ownerRows(world.databaseUrl, sql, [json.intent.id])).map((row) => Object.values(row)[0]);
+      (await world.rows(sql, [json.intent.id])).map((row) => Object.values(row)[0]);
     const events = () => rows("SELECT id FROM ramp.events WHERE intent_id = $1 ORDER BY created_at, id");
     const answers = () => rows("SELECT operation FROM ramp.provider_answers WHERE intent_id = $1");
     const [first, ...others] = await events();
     expect(others.length).toBeGreaterThan(0);
     expect(await answers()).not.toEqual([]);
     // Each was tried; the next try is seconds away.
-    await eventually(
-      () =>
-        rows(
-          "SELECT min(attempts) FROM ramp.webhook_deliveries d JOIN ramp.events e ON e.id = d.event_id WHERE intent_id = $1",
-        ),
-      ([least]) => Number(least) > 0,
-    );
+    const tried =
+      "SELECT min(attempts) > 0 FROM ramp.webhook_deliveries d JOIN ramp.events e ON e.id = d.event_id WHERE intent_id = $1";
+    await untilTrue(async () => (await rows(tried))[0] === true);
     const old = "now() - interval '40 days'";
     await rows(`UPDATE ramp.events SET created_at = ${old} WHERE intent_id = $1`);
     await rows(`UPDATE ramp.provider_answers SET last_at = ${old} WHERE intent_id = $1`);
-    await ownerRows(
-      world.databaseUrl,
+    await world.rows(
       `UPDATE ramp.webhook_deliveries SET status = 'DELIVERED', attempt_at = NULL, updated_at = ${old} WHERE event_id = $1`,
       [first],
     );
@@ -169,14 +150,12 @@ describe("housekeeping", () => {
   });
 });
 
-describe("compiled schemas", () => {
-  it("are bounded however many forms providers send, and equal ones are compiled once", () => {
-    const form = (n: number) => ({ type: "object", required: [`field${String(n)}`] });
-    const before = compiledSchemas();
-    for (let i = 0; i < 5; i++) violations(form(1), {});
-    expect(compiledSchemas() - before).toBeLessThanOrEqual(1);
-    for (let n = 0; n < 2_000; n++) expect(violations(form(n), {})).toHaveLength(1);
-    expect(compiledSchemas()).toBeLessThanOrEqual(500);
-    expect(check({ type: "string" } as never, "text")).toBe(true);
-  });
+it("compiled schemas are bounded however many forms providers send, and equal ones are compiled once", () => {
+  const form = (n: number) => ({ type: "object", required: [`field${String(n)}`] });
+  const before = compiledSchemas();
+  for (let i = 0; i < 5; i++) violations(form(1), {});
+  expect(compiledSchemas() - before).toBeLessThanOrEqual(1);
+  for (let n = 0; n < 2_000; n++) expect(violations(form(n), {})).toHaveLength(1);
+  expect(compiledSchemas()).toBeLessThanOrEqual(500);
+  expect(check({ type: "string" } as never, "text")).toBe(true);
 });

@@ -1,7 +1,5 @@
 /** What operators can do about intents that need them: each command, recorded, until the doctor is green. */
 import { afterEach, expect, it } from "vitest";
-import { createLogger } from "../../../runtime/http/logger.js";
-import { clientAddress } from "../../../runtime/http/headers.js";
 import type { Attention, AttentionReason } from "../../../runtime/ramp/intents/intent.js";
 import { showIntent } from "../../../runtime/ramp/operator/diagnostics.js";
 import { startRamp } from "../../../runtime/ramp/start-ramp.js";
@@ -9,19 +7,21 @@ import {
   CARD_CAPABILITIES,
   cardOnramp,
   type CardProvider,
+  FEES,
   ownCardProvider,
 } from "../support/card-provider.js";
 import { json, routewright } from "../support/command-line.js";
+import { SERVER } from "../support/server.js";
 import {
   eventually,
   FAST,
   made,
   newCustomer,
   ownDatabase,
-  ownerRows,
   ownWorld,
   SECRETS_KEY,
   type TestProject,
+  untilTrue,
 } from "../support/world.js";
 
 /** Most of a test is waiting for the next poll. */
@@ -33,9 +33,8 @@ process.env["RAMP_OPERATOR"] = "ada";
 
 // The provider of a test ends with it.
 afterEach(async () => {
-  await ownerRows(world.databaseUrl, "UPDATE ramp.provider_connections SET enabled = false");
-  await ownerRows(
-    world.databaseUrl,
+  await world.rows("UPDATE ramp.provider_connections SET enabled = false");
+  await world.rows(
     "UPDATE ramp.intents SET next_poll_at = NULL, lease_owner = NULL, attention = '{}', attention_since = NULL",
   );
 });
@@ -70,30 +69,16 @@ const shows = (id: string, isExpected: (shown: Shown) => boolean) =>
 const needs = (id: string, code: string) => shows(id, ({ attention }) => code in attention);
 const note = ["--note", "ticket 4711"];
 
-const FEES = {
-  currencyCode: "USD",
-  totalFee: "1.00",
-  networkFee: "0.00",
-  processingFee: "1.00",
-  partnerFee: "0.00",
-};
 const RECEIPT = { amountReceived: "99" };
+const PAID: Partial<CardProvider> = { status: "SUCCESS", execution: { receipt: RECEIPT } };
 const KINDS: readonly (readonly [AttentionReason, Partial<CardProvider>, Partial<CardProvider> | null])[] = [
   ["AMOUNT_MISMATCH", { status: "SUCCESS", execution: { receipt: { amountReceived: "1" } } }, null],
   ["LATE_PAYMENT", { status: "FAILED" }, { status: "SUCCESS" }],
-  ["CHARGEBACK", { status: "SUCCESS", execution: { receipt: RECEIPT } }, { status: "FAILED" }],
+  ["CHARGEBACK", PAID, { status: "FAILED" }],
   ["RECEIPT_MISSING", { status: "SUCCESS" }, null],
-  ["CONTRADICTION", { status: "SUCCESS", execution: { receipt: RECEIPT } }, { status: "PROCESSING" }],
-  [
-    "CONTRADICTION",
-    { status: "FAILED", execution: { receipt: RECEIPT } },
-    { status: "SUCCESS", execution: { receipt: RECEIPT } },
-  ],
-  [
-    "REFERENCE_CHANGED",
-    { status: "SUCCESS", execution: { receipt: RECEIPT } },
-    { execution: { receipt: RECEIPT, reference: "another" } },
-  ],
+  ["CONTRADICTION", PAID, { status: "PROCESSING" }],
+  ["CONTRADICTION", { status: "FAILED", execution: { receipt: RECEIPT } }, PAID],
+  ["REFERENCE_CHANGED", PAID, { execution: { receipt: RECEIPT, reference: "another" } }],
   [
     "FEE_MISMATCH",
     {
@@ -102,14 +87,10 @@ const KINDS: readonly (readonly [AttentionReason, Partial<CardProvider>, Partial
     },
     null,
   ],
-  [
-    "RECEIPT_CHANGED",
-    { status: "SUCCESS", execution: { receipt: RECEIPT } },
-    { execution: { receipt: { amountReceived: "98" } } },
-  ],
+  ["RECEIPT_CHANGED", PAID, { execution: { receipt: { amountReceived: "98" } } }],
   [
     "REFUND_MISMATCH",
-    { status: "SUCCESS", execution: { receipt: RECEIPT } },
+    PAID,
     { execution: { receipt: RECEIPT, refunds: [{ id: "r", amount: "999", reason: "" }] } },
   ],
   [
@@ -127,12 +108,9 @@ const sentOrders = ({ provider }: Stuck) =>
   [...provider.bodies.keys()].filter((key) => key.startsWith("execution:"));
 /** The intent as it was before its order. */
 const restore = (id: string, before: string) =>
-  ownerRows(
-    world.databaseUrl,
-    `SET session_replication_role = replica; DELETE FROM ramp.postings WHERE intent_id = '${id}';
+  world.rows(`SET session_replication_role = replica; DELETE FROM ramp.postings WHERE intent_id = '${id}';
      DELETE FROM ramp.transactions WHERE intent_id = '${id}';
-     UPDATE ramp.intents SET next_poll_at = NULL, lease_owner = NULL, lease_expires_at = NULL, ${before} WHERE id = '${id}'`,
-  );
+     UPDATE ramp.intents SET next_poll_at = NULL, lease_owner = NULL, lease_expires_at = NULL, ${before} WHERE id = '${id}'`);
 
 it("a database restored to before an order names it, and sends the same order again", async () => {
   const paid = await paidIntent();
@@ -214,8 +192,7 @@ it("an intent is cancelled", async () => {
 
 async function paidIntent(settings: Partial<CardProvider> = {}): Promise<Stuck> {
   const paid = await intentAt({
-    status: "SUCCESS",
-    execution: { receipt: RECEIPT },
+    ...PAID,
     capabilities: { ...CARD_CAPABILITIES, refunds: true },
     ...settings,
   });
@@ -225,11 +202,13 @@ async function paidIntent(settings: Partial<CardProvider> = {}): Promise<Stuck> 
 const refund = (id: string, why: string, ...more: string[]) =>
   routewright("intent", "refund", "--intent", id, "--note", why, ...more);
 const sent = ({ provider }: Stuck) => [...provider.bodies.keys()].filter((key) => key.startsWith("refund:"));
-const posted = (id: string) =>
-  ownerRows(
-    world.databaseUrl,
-    "SELECT sum(-amount)::text AS amount FROM ramp.postings WHERE intent_id = $1 AND account = 'provider' AND about LIKE 'refund %'",
-    [id],
+/** Waits until so much is posted as refunded. */
+const posted = (id: string, amount: number) =>
+  untilTrue(() =>
+    world.holds(
+      "SELECT sum(-amount) = $2 FROM ramp.postings WHERE intent_id = $1 AND account = 'provider' AND about LIKE 'refund %'",
+      [id, amount],
+    ),
   );
 
 it("a payment is refunded in parts, one refund for each note, and never more than was paid", async () => {
@@ -245,10 +224,7 @@ it("a payment is refunded in parts, one refund for each note, and never more tha
   expect(twice.map(({ exit }) => exit)).toEqual([0, 0]);
   const both = await Promise.all(["second", "third"].map((why) => refund(id, why, "--amount", "70.00")));
   expect(both.map(({ exit }) => exit).sort()).toEqual([0, 2]);
-  await eventually(
-    () => posted(id),
-    ([row]) => row?.["amount"] === "100",
-  );
+  await posted(id, 100);
   expect(sent(paid)).toHaveLength(2);
   const other = await refund(id, "first", "--amount", "31.00");
   expect(other.error).toContain("A refund of 30.00 has this note");
@@ -265,15 +241,9 @@ it("a refund whose answer is lost is sent again under its id; a refused one need
   const paid = await paidIntent();
   paid.provider.keyId = "rotated";
   expect((await refund(paid.id, "lost", "--amount", "10.00")).exit).toBe(0);
-  await eventually(
-    () => ownerRows(world.databaseUrl, "SELECT failed_attempts FROM ramp.intents WHERE id = $1", [paid.id]),
-    ([row]) => Number(row?.["failed_attempts"]) > 0,
-  );
+  await untilTrue(() => world.holds("SELECT failed_attempts > 0 FROM ramp.intents WHERE id = $1", [paid.id]));
   paid.provider.keyId = "key";
-  await eventually(
-    () => posted(paid.id),
-    ([row]) => row?.["amount"] === "10",
-  );
+  await posted(paid.id, 10);
   expect(sent(paid)).toHaveLength(1);
   paid.provider.refusesRefunds = true;
   expect((await refund(paid.id, "refused")).exit).toBe(0);
@@ -303,7 +273,7 @@ it("open intents go on with new credentials of the same account after its key wa
   provider.keyId = "key_2";
   expect((await needs(id, "PROVIDER_FAILS")).attention.PROVIDER_FAILS).toContain("status 401");
   made(await provider.connect(world, project));
-  Object.assign(provider, { status: "SUCCESS", execution: { receipt: RECEIPT } });
+  Object.assign(provider, PAID);
   await shows(id, ({ status, attention }) => status === "COMPLETED" && Object.keys(attention).length === 0);
 });
 
@@ -341,24 +311,11 @@ it("every command that changes something is recorded, without secrets", async ()
 });
 
 it("a server whose master key opens nothing does not start", async () => {
-  const options = {
-    databaseUrl: world.databaseUrl,
-    host: "127.0.0.1",
-    port: 0,
-    publicUrl: null,
-    addressOf: clientAddress("false"),
-    redisUrl: null,
-    metricsPublic: false,
-    log: createLogger("silent"),
-  };
-  await expect(startRamp({ ...options, secretsKey: Buffer.alloc(32, 99) })).rejects.toThrow(
+  const options = { ...SERVER, secretsKey: Buffer.alloc(32, 99) };
+  await expect(startRamp({ ...options, databaseUrl: world.databaseUrl })).rejects.toThrow(
     "RAMP_SECRETS_KEY is not the key of this database",
   );
   // A database without secrets takes any key.
-  const fresh = await startRamp({
-    ...options,
-    databaseUrl: await ownDatabase(),
-    secretsKey: Buffer.alloc(32, 99),
-  });
+  const fresh = await startRamp({ ...options, databaseUrl: await ownDatabase() });
   await fresh.stop();
 });

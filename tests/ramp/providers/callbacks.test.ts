@@ -6,7 +6,16 @@ import { connectProvider } from "../../../runtime/ramp/operator/integrations.js"
 import { DEFAULT_CALL_POLICY } from "../../../runtime/ramp/providers/call-policy.js";
 import { callbackHeaders } from "../../../runtime/ramp/providers/signature.js";
 import { cardOnramp, ownCardProvider } from "../support/card-provider.js";
-import { eventually, FAST, made, newCustomer, ownerRows, ownWorld, type Reply } from "../support/world.js";
+import {
+  eventually,
+  FAST,
+  made,
+  newCustomer,
+  ownWorld,
+  reached,
+  type Reply,
+  untilTrue,
+} from "../support/world.js";
 
 /** Only a callback leads to a look-up within the time of a test. */
 const HOUR_MS = 60 * 60_000;
@@ -22,6 +31,16 @@ const { providerId } = made(await provider.connect(world, project));
 
 const callbackPath = (connection: string, within = project): string =>
   `/v1/provider-callbacks/${within.id}/${connection}`;
+
+/** A callback about an intent, to be sent once or more. */
+function signedCallback(id: string): () => Promise<void> {
+  const text = JSON.stringify({ type: "execution.updated", onboardingId: id });
+  const headers = { ...callbackHeaders("secret", randomUUID(), new Date(), text) };
+  return async () => {
+    const { status } = await world.call("POST", callbackPath(providerId), { text, headers });
+    expect(status).toBe(200);
+  };
+}
 
 it("a callback that the Standard Webhooks library signs with a `whsec_` secret is accepted", async () => {
   const secret = `whsec_${randomBytes(32).toString("base64")}`;
@@ -57,26 +76,14 @@ it("an answer that is not UTF-8 is refused, and the look-up repeated", async () 
   const auth = await newCustomer(world, project);
   const { json } = await world.call("POST", "/v1/intent", { auth, body: cardOnramp() });
   const { id } = json.intent as { id: string };
-  const lookUp = async (): Promise<void> => {
-    const text = JSON.stringify({ type: "execution.updated", onboardingId: id });
-    const headers = { ...callbackHeaders("secret", randomUUID(), new Date(), text) };
-    await world.call("POST", callbackPath(providerId), { text, headers });
-  };
   provider.status = "SUCCESS";
   provider.encode = (text) => Buffer.from(text.replace('"reference":"r"', '"reference":"\xff"'), "latin1");
-  await lookUp();
-  await eventually(
-    () => ownerRows(world.databaseUrl, "SELECT failed_attempts FROM ramp.intents WHERE id = $1", [id]),
-    ([row]) => Number(row?.["failed_attempts"]) > 0,
-  );
+  await signedCallback(id)();
+  await untilTrue(() => world.holds("SELECT failed_attempts > 0 FROM ramp.intents WHERE id = $1", [id]));
   const open = await world.call("GET", `/v1/intent/${id}`, { auth });
   expect(open.json.intent.status).toBe("TRANSACTION_IN_PROGRESS");
   provider.encode = (text) => Buffer.from(text);
-  await eventually<Reply>(
-    () => world.call("GET", `/v1/intent/${id}`, { auth }),
-    ({ json: read }) => read.intent.status === "COMPLETED",
-    20_000,
-  );
+  await reached(world, `/v1/intent/${id}`, { auth }, "COMPLETED");
   provider.status = "PROCESSING";
 });
 
@@ -85,64 +92,45 @@ it("a callback that arrives while a look-up is still under way leads to another 
   const created = await world.call("POST", "/v1/intent", { auth, body: cardOnramp() });
   expect(created.json.intent.status, created.text).toBe("TRANSACTION_IN_PROGRESS");
   const { id } = created.json.intent as { id: string };
-  const callBack = async (): Promise<void> => {
-    const text = JSON.stringify({ type: "execution.updated", onboardingId: id });
-    const headers = { ...callbackHeaders("secret", randomUUID(), new Date(), text) };
-    expect((await world.call("POST", callbackPath(providerId), { text, headers })).status).toBe(200);
-  };
 
   // The first look-up reads the old state; its answer is held back.
   let answer = (): void => undefined;
   let lookUps = 0;
   const held = new Promise<void>((resolve) => (answer = resolve));
   provider.answerLookUp = () => (++lookUps === 1 ? held : Promise.resolve());
-  await callBack();
-  await eventually(
-    () => Promise.resolve(lookUps),
-    (count) => count === 1,
-  );
+  await signedCallback(id)();
+  await untilTrue(() => lookUps === 1);
   provider.status = "SUCCESS";
-  await callBack();
+  await signedCallback(id)();
   answer();
 
-  await eventually<Reply>(
-    () => world.call("GET", `/v1/intent/${id}`, { auth }),
-    ({ json }) => json.intent.status === "COMPLETED",
-    20_000,
-  );
+  await reached(world, `/v1/intent/${id}`, { auth }, "COMPLETED");
 });
 
 it("300 copies of a callback are one look-up, and a new callback is another", async () => {
   const auth = await newCustomer(world, project);
   provider.status = "PROCESSING";
   const { json } = await world.call("POST", "/v1/intent", { auth, body: cardOnramp() });
-  const text = JSON.stringify({ type: "execution.updated", onboardingId: json.intent.id });
   const lookUps = async (): Promise<number> => {
-    const [row] = await ownerRows(
-      world.databaseUrl,
+    const [row] = await world.rows(
       "SELECT COALESCE(sum(count), 0)::int AS count FROM ramp.provider_answers WHERE intent_id = $1 AND operation = 'checkExecution'",
       [json.intent.id],
     );
     return Number(row?.["count"]);
   };
-  const send = async (headers: Readonly<Record<string, string>>): Promise<void> => {
-    expect((await world.call("POST", callbackPath(providerId), { text, headers })).status).toBe(200);
-  };
-  const copied = { ...callbackHeaders("secret", randomUUID(), new Date(), text) };
-  await send(copied);
+  const copied = signedCallback(String(json.intent.id));
+  await copied();
   await eventually(lookUps, (count) => count === 1);
-  for (let copy = 1; copy < 300; copy++) await send(copied);
-  await send({ ...callbackHeaders("secret", randomUUID(), new Date(), text) });
+  for (let copy = 1; copy < 300; copy++) await copied();
+  await signedCallback(String(json.intent.id))();
   await eventually(lookUps, (count) => count >= 2);
   expect(await lookUps()).toBe(2);
 });
 
 it("the log names an intent that only its provider knows, once for each callback", async () => {
   const intent = randomUUID();
-  const text = JSON.stringify({ type: "execution.updated", onboardingId: intent });
-  const headers = { ...callbackHeaders("secret", randomUUID(), new Date(), text) };
-  for (let copy = 0; copy < 3; copy++)
-    expect((await world.call("POST", callbackPath(providerId), { text, headers })).status).toBe(200);
+  const callBack = signedCallback(intent);
+  for (let copy = 0; copy < 3; copy++) await callBack();
   const about = logged.map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(about.filter((line) => line["intent"] === intent)).toEqual([
     expect.objectContaining({ level: 40, connection: providerId, msg: "callback about an unknown intent" }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newCustomer, ownerRows, ownWorld, type Reply, WALLET } from "../support/world.js";
+import { ownWorld, type Reply } from "../support/world.js";
 
 const world = await ownWorld();
 const project = await world.project();
@@ -94,48 +94,5 @@ describe("quotes and requirements", () => {
     const both = providers.json.map(({ id }: { id: string }) => id);
     expect(pairs.json).toContainEqual({ from: "USD", to: "USDC_POLYGON", providerIds: both });
     expect(pairs.json).toContainEqual({ from: "USDC_GNOSIS", to: "BRL", providerIds: [both[1]] });
-  });
-});
-
-describe("external accounts", () => {
-  const pair = {
-    src: "EUR",
-    dest: "EURe_GNOSIS",
-    source: { iban: "DE89370400440532013000" },
-    destination: { address: WALLET },
-  };
-  const register = async (body: unknown): Promise<Reply> =>
-    world.call("POST", "/v1/customers/external-accounts", { auth: await newCustomer(world, project), body });
-
-  it("are registered as a pair, each with its currency", async () => {
-    const { status, json, text } = await register(pair);
-    expect(status, text).toBe(201);
-    expect(json.source).toMatchObject({
-      type: "BANK_ACCOUNT",
-      metadata: pair.source,
-      label: "EUR …3000",
-      currency: { code: "EUR", decimals: 2, type: "FIAT" },
-    });
-    expect(json.destination).toMatchObject({
-      type: "CRYPTO_ADDRESS",
-      currency: { code: "EURe_GNOSIS", decimals: 6, type: "CRYPTO", blockchain: { code: "GNOSIS" } },
-    });
-    expect(json.source.currencyId).toBe(json.source.currency.id);
-    expect(json.destination.currency.blockchainId).toBe(json.destination.currency.blockchain.id);
-  });
-
-  it.each([
-    ["wrong check digits", { source: { iban: "DE89370400440532013001" } }],
-    ["no account number", { source: {} }],
-    ["an unknown field", { source: { ...pair.source, x: 1 } }],
-    ["a short address", { destination: { address: "0x123" } }],
-    ["a nested address", { destination: { address: { value: WALLET } } }],
-  ])("are refused with %s", async (_, change) => {
-    const before = await ownerRows(world.databaseUrl, "SELECT FROM ramp.external_accounts");
-    const { status, json } = await register({ ...pair, ...change });
-    expect([status, json.error]).toEqual([400, "INVALID_ACCOUNT_DETAILS"]);
-    expect(await ownerRows(world.databaseUrl, "SELECT FROM ramp.external_accounts")).toHaveLength(
-      before.length,
-    );
   });
 });

@@ -4,7 +4,7 @@ import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.
 import { DEFAULT_SWITCHES } from "../../../runtime/ramp/sandbox/behaviour.js";
 import { OPERATIONS } from "../../../runtime/ramp/providers/operations.js";
 import { callbackHeaders, requestSignature } from "../../../runtime/ramp/providers/signature.js";
-import { eventually, newCustomer, onramp, ownerRows, ownWorld, type Reply } from "../support/world.js";
+import { expectRefused, newCustomer, onramp, ownWorld, reached, type Reply } from "../support/world.js";
 
 const world = await ownWorld();
 const project = await world.project();
@@ -24,40 +24,31 @@ async function started(
 }
 
 const reaches = ({ auth, id }: { auth: string; id: string }, status: string): Promise<Reply> =>
-  eventually(
-    () => world.call("GET", `/v1/intent/${id}`, { auth }),
-    ({ json }) => json.intent.status === status,
-  );
+  reached(world, `/v1/intent/${id}`, { auth }, status);
 
-describe("callbacks", () => {
-  it("that are forged, unsigned, too old or another provider's are refused", async () => {
-    await world.sandbox.set({ execution: "stall", mute: true });
-    const { id, created } = await started();
-    const [row] = await ownerRows(world.databaseUrl, "SELECT connection_id FROM ramp.intents WHERE id = $1", [
-      id,
-    ]);
-    const path = `/v1/provider-callbacks/${project.id}/${String(row?.["connection_id"])}`;
-    const text = JSON.stringify({ type: "execution.updated", onboardingId: id });
-    const [north, south] = SANDBOX_PROVIDERS;
-    const old = new Date(Date.now() - 10 * 60_000);
-    const send = (headers: object, body = text, to = path): Promise<Reply> =>
-      world.call("POST", to, { text: body, headers: headers as Record<string, string> });
-    const good = callbackHeaders(south?.secret ?? "", "cb", new Date(), text);
-    const replies = [
-      await send({}),
-      await send(callbackHeaders("guessed", "cb", new Date(), text)),
-      await send(callbackHeaders(north?.secret ?? "", "cb", new Date(), text)),
-      await send(callbackHeaders(south?.secret ?? "", "cb", old, text)),
-      await send(good, text.replace("execution", "onboarding")),
-      await send(good, text, `/v1/provider-callbacks/${project.id}/${id}`),
-      await send(good, text, "/v1/provider-callbacks/x/y"),
-    ];
-    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(
-      replies.map(() => [401, "INVALID_SIGNATURE"]),
-    );
-    expect((await send(good)).status).toBe(200);
-    expect(created.json.intent.status).toBe("TRANSACTION_IN_PROGRESS");
-  });
+it("callbacks that are forged, unsigned, too old or another provider's are refused", async () => {
+  await world.sandbox.set({ execution: "stall", mute: true });
+  const { id, created } = await started();
+  const [row] = await world.rows("SELECT connection_id FROM ramp.intents WHERE id = $1", [id]);
+  const path = `/v1/provider-callbacks/${project.id}/${String(row?.["connection_id"])}`;
+  const text = JSON.stringify({ type: "execution.updated", onboardingId: id });
+  const [north, south] = SANDBOX_PROVIDERS;
+  const old = new Date(Date.now() - 10 * 60_000);
+  const send = (headers: object, body = text, to = path): Promise<Reply> =>
+    world.call("POST", to, { text: body, headers: headers as Record<string, string> });
+  const good = callbackHeaders(south?.secret ?? "", "cb", new Date(), text);
+  const replies = [
+    await send({}),
+    await send(callbackHeaders("guessed", "cb", new Date(), text)),
+    await send(callbackHeaders(north?.secret ?? "", "cb", new Date(), text)),
+    await send(callbackHeaders(south?.secret ?? "", "cb", old, text)),
+    await send(good, text.replace("execution", "onboarding")),
+    await send(good, text, `/v1/provider-callbacks/${project.id}/${id}`),
+    await send(good, text, "/v1/provider-callbacks/x/y"),
+  ];
+  expectRefused(replies, 401, "INVALID_SIGNATURE");
+  expect((await send(good)).status).toBe(200);
+  expect(created.json.intent.status).toBe("TRANSACTION_IN_PROGRESS");
 });
 
 describe("a provider", () => {
@@ -66,8 +57,7 @@ describe("a provider", () => {
     const creation = started();
     await new Promise((resolve) => setTimeout(resolve, 500));
     // The service's own work has short transactions meanwhile.
-    const open = await ownerRows(
-      world.databaseUrl,
+    const open = await world.rows(
       "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'routewright-ramp' AND state LIKE 'idle in transaction%' AND xact_start < now() - interval '250 ms'",
     );
     expect(open).toEqual([]);

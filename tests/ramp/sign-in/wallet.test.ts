@@ -5,7 +5,15 @@ import { createSiweMessage } from "viem/siwe";
 import { afterAll, describe, expect, it } from "vitest";
 import { updateProject } from "../../../runtime/ramp/operator/projects.js";
 import { startProcess } from "../support/processes.js";
-import { eventually, made, onramp, ownWorld, type Reply, type TestProject } from "../support/world.js";
+import {
+  expectRefused,
+  made,
+  onramp,
+  ownWorld,
+  reached,
+  type Reply,
+  type TestProject,
+} from "../support/world.js";
 
 const world = await ownWorld();
 const DOMAIN = "app.example.com";
@@ -59,9 +67,7 @@ describe("a wallet sign-in", () => {
       await exchange(json.token, "without", without),
       await exchange(phished.json.token, "phished"),
     ];
-    expect(refused.map((reply) => [reply.status, reply.json.error])).toEqual(
-      refused.map(() => [401, "SUBJECT_TOKEN_REJECTED"]),
-    );
+    expectRefused(refused, 401, "SUBJECT_TOKEN_REJECTED");
   });
 
   it("is refused once the project no longer names the domain", async () => {
@@ -106,33 +112,11 @@ describe("a wallet sign-in", () => {
     ["it has expired", { fields: { expirationTime: inMinutes(-1) } }, /expired/],
     ["it is not valid yet", { fields: { notBefore: inMinutes(1) } }, /not valid yet/],
     ["its URI is of another host", { fields: { uri: "https://evil.example.com/" } }, /URI/],
-    ["its URI has another port", { fields: { uri: `https://${DOMAIN}:8443/` } }, /URI/],
   ];
   it.each(refusals)("is refused when %s", async (_name, given, message) => {
     const { status, json } = await signIn(given);
     expect([status, json.error]).toEqual([400, "INVALID_WALLET_SIGNATURE"]);
     expect(json.message).toMatch(message);
-  });
-
-  it("is refused when words stand around the message, though all of it is signed", async () => {
-    const nonce = (await world.call("GET", "/v1/auth/wallet/nonce")).text;
-    const inner = createSiweMessage({
-      address: account.address,
-      chainId: 1,
-      domain: DOMAIN,
-      nonce,
-      uri: `https://${DOMAIN}/`,
-      version: "1",
-    });
-    for (const message of [`${inner}\nI agree to everything.`, `Prize draw!\n${inner}`, "hello"]) {
-      const reply = await challenge(message, await account.signMessage({ message }));
-      expect(reply.json).toMatchObject({
-        error: "INVALID_WALLET_SIGNATURE",
-        message:
-          "The message does not follow EIP-4361. Create it with a Sign-In with Ethereum library and send it unchanged.",
-      });
-    }
-    expect((await challenge(inner, await account.signMessage({ message: inner }))).status).toBe(200);
   });
 
   it("gives a token that lives as long as requested, and no longer than the message", async () => {
@@ -160,10 +144,7 @@ describe("a wallet sign-in", () => {
     await world.sandbox.set({ onboarding: "approve" });
     const [first, auth] = await create("checked", checked, 1);
     expect(first.json.intent.status, first.text).toBe("COMPLIANCE_IN_PROGRESS");
-    await eventually(
-      () => world.call("GET", `/v1/intent/${String(first.json.intent.id)}`, { auth }),
-      ({ json }) => json.intent.status === "PENDING_PAYMENT",
-    );
+    await reached(world, `/v1/intent/${String(first.json.intent.id)}`, { auth }, "PENDING_PAYMENT");
     await world.sandbox.set({ onboarding: "wait" });
     const other = await world.project({ providers: ["sandbox-north"], walletDomains: [DOMAIN] });
     const [second] = await create("elsewhere", other, 137);

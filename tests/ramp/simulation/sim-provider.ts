@@ -1,13 +1,8 @@
 /** A provider of the simulation: orders, money and its own ledger in memory, honest or not, over a network that loses and doubles messages. */
 import Big from "big.js";
-import type {
-  Execution,
-  ExecutionOrder,
-  Fees,
-  Receipt,
-  Refund,
-} from "../../../runtime/ramp/providers/protocol.js";
+import type { Execution, ExecutionOrder, Receipt, Refund } from "../../../runtime/ramp/providers/protocol.js";
 import type { Provider, ProviderReply } from "../../../runtime/ramp/providers/provider.js";
+import { FEES } from "../support/card-provider.js";
 import type { Random } from "./random.js";
 
 /** The process that makes a call dies. */
@@ -15,13 +10,6 @@ export class Crash extends Error {}
 
 export const SRC_AMOUNT = "100.00";
 export const PRICE = "99.000000";
-export const FEES: Fees = {
-  currencyCode: "USD",
-  totalFee: "1.00",
-  networkFee: "0.00",
-  processingFee: "1.00",
-  partnerFee: "0.00",
-};
 
 interface Order {
   readonly id: string;

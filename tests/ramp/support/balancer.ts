@@ -1,5 +1,6 @@
 import { connect, createServer } from "node:net";
 import { atEnd } from "../../support/at-end.js";
+import { listening } from "./server.js";
 
 export interface Balancer {
   readonly url: string;
@@ -17,9 +18,7 @@ export async function ownBalancer(): Promise<Balancer> {
     client.on("error", () => upstream.destroy());
     upstream.on("error", () => client.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   atEnd(() => void server.close());
-  const { port } = server.address() as { port: number };
-  const balancer: Balancer = { url: `http://127.0.0.1:${String(port)}`, targets: [] };
+  const balancer: Balancer = { url: await listening(server), targets: [] };
   return balancer;
 }

@@ -3,6 +3,7 @@ import { atEnd } from "../../support/at-end.js";
 import type {
   Capabilities,
   Execution,
+  Fees,
   Movement,
   ProviderQuote,
   QuoteRequest,
@@ -10,6 +11,7 @@ import type {
 } from "../../../runtime/ramp/providers/protocol.js";
 import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";
 import type { Outcome } from "../../../runtime/model/outcome.js";
+import { listening } from "./server.js";
 import type { TestProject, World } from "./world.js";
 
 const PAIR = {
@@ -47,6 +49,14 @@ export const CARD_CAPABILITIES: Capabilities = {
     { ...PAIR, rail: "CARD" },
     { ...PAIR, rail: "WIRE" },
   ],
+};
+
+export const FEES: Fees = {
+  currencyCode: "USD",
+  totalFee: "1.00",
+  networkFee: "0.00",
+  processingFee: "1.00",
+  partnerFee: "0.00",
 };
 
 /** What each rail pays for 100.00: the card pays more. */
@@ -95,13 +105,7 @@ export async function ownCardProvider(): Promise<CardProvider> {
     hasIndicativePrice: provider.holdMs === null,
     destAmount: DEST_AMOUNTS[rail ?? "CARD"] ?? "1.000000",
     exchangeRate: "1",
-    fees: {
-      currencyCode: "USD",
-      totalFee: "1.00",
-      networkFee: "0.00",
-      processingFee: "1.00",
-      partnerFee: "0.00",
-    },
+    fees: FEES,
     ...(provider.holdMs === null
       ? {}
       : {
@@ -153,10 +157,8 @@ export async function ownCardProvider(): Promise<CardProvider> {
       );
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   atEnd(() => void server.close());
-  const { port } = server.address() as { port: number };
-  const url = `http://127.0.0.1:${String(port)}`;
+  const url = await listening(server);
   const provider: CardProvider = {
     url,
     capabilities: CARD_CAPABILITIES,

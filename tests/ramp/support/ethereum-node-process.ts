@@ -6,6 +6,7 @@ import { createEVM } from "@ethereumjs/evm";
 import { Address, bytesToHex, createAddressFromString, hexToBytes } from "@ethereumjs/util";
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
+import { listening, serveTest } from "./server.js";
 
 const CHAIN_ID = process.env["CHAIN_ID"] ?? "137";
 const evm = await createEVM();
@@ -66,6 +67,4 @@ const server = createServer((request, response) => {
     return response.end(JSON.stringify(await answer(JSON.parse(text) as Call)));
   })();
 });
-await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-console.log(`http://127.0.0.1:${String((server.address() as { port: number }).port)}`);
-process.stdin.resume().on("end", () => process.exit(0));
+serveTest(await listening(server));

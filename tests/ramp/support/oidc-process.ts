@@ -5,6 +5,7 @@
 import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from "jose";
 import { createServer, type IncomingMessage } from "node:http";
 import Provider from "oidc-provider";
+import { listening, serveTest } from "./server.js";
 
 const alg = process.env["OIDC_ALG"] ?? "RS256";
 let serial = 0;
@@ -41,13 +42,10 @@ const server = createServer((request, response) => {
     return providerFor()(request, response);
   })();
 });
-await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-const { port } = server.address() as { port: number };
-const issuer = `http://127.0.0.1:${String(port)}`;
+const issuer = await listening(server);
 
 function providerFor(): ReturnType<Provider["callback"]> {
   return new Provider(issuer, { jwks: { keys: published }, clients: [] }).callback();
 }
 
-console.log(issuer);
-process.stdin.resume().on("end", () => process.exit(0));
+serveTest(issuer);

@@ -5,20 +5,17 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
-import { onramp, WALLET } from "./world.js";
+import { listening } from "./server.js";
+import { WALLET } from "./world.js";
 
 export interface Site {
   readonly origin: string;
-  /** Requested paths with queries. */
-  readonly visited: string[];
 }
 
 /** The site of a project: `/frame` and `/popup` open the page that the query names, and show what it posts; all else is a landing page. */
 export async function ownSite(): Promise<Site> {
-  const visited: string[] = [];
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://localhost");
-    visited.push(url.pathname + url.search);
     const target = JSON.stringify(url.searchParams.get("page") ?? "");
     const listen = `<pre id=heard></pre><script>addEventListener("message", (event) => { heard.textContent += JSON.stringify([event.origin, event.data]) });`;
     const bodies: Record<string, string> = {
@@ -28,19 +25,11 @@ export async function ownSite(): Promise<Site> {
     response.setHeader("content-type", "text/html");
     response.end(`<!doctype html><body>${bodies[url.pathname] ?? "<h1>Landed</h1>"}`);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   atEnd(() => void server.close());
-  return { origin: `http://127.0.0.1:${String((server.address() as { port: number }).port)}`, visited };
+  return { origin: await listening(server) };
 }
 
-/** An on-ramp for which Sandbox North checks the customer's identity. */
-export const north = (more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> =>
-  onramp({
-    src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH", provider: "sandbox-north" } },
-    ...more,
-  });
-
-/** The way back, for the same. */
+/** An off-ramp for which Sandbox North checks the customer's identity. */
 export const offramp = (more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> => ({
   src: { currencyCode: "USDC_POLYGON", details: { address: WALLET } },
   dest: {

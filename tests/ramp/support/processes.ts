@@ -5,6 +5,8 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import type { NewConnection } from "../../../runtime/ramp/operator/integrations.js";
+import { atEnd } from "../../support/at-end.js";
 
 /** Where Node finds the runtime's own dependencies; ignored by Git, and no part of its package. */
 const BUNDLES = fileURLToPath(
@@ -78,4 +80,11 @@ export async function startProcess(
       await gone;
     },
   };
+}
+
+/** The connection to a conformance provider (providers/conformance) in a process of its own, which ends with the test file. */
+export async function ownConformanceProvider(): Promise<NewConnection> {
+  const { said, kill } = await startProcess("../providers/conformance/provider-process.ts");
+  atEnd(() => kill());
+  return JSON.parse(said) as NewConnection;
 }

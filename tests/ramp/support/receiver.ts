@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { Webhook } from "standardwebhooks";
 import { atEnd } from "../../support/at-end.js";
+import { listening } from "./server.js";
 
 export interface Received {
   readonly headers: IncomingHttpHeaders;
@@ -13,7 +14,9 @@ export interface Receiver {
   /** Status of the next answers. */
   status: number;
   /** Events that verify with the secret, by the order in which they came. */
-  verified(secret: string): {
+  verified(
+    secret: string,
+  ): {
     readonly id: string;
     readonly type: string;
     readonly sequence: number;
@@ -32,11 +35,9 @@ export async function ownReceiver(): Promise<Receiver> {
       response.writeHead(receiver.status, { location: "http://127.0.0.1:1/" }).end();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   atEnd(() => void server.close());
-  const { port } = server.address() as { port: number };
   const receiver: Receiver = {
-    url: `http://127.0.0.1:${String(port)}/hook`,
+    url: `${await listening(server)}/hook`,
     received,
     status: 204,
     verified: (secret) =>

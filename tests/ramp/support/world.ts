@@ -1,8 +1,7 @@
 import { atEnd } from "../../support/at-end.js";
 import { randomBytes } from "node:crypto";
 import pg from "pg";
-import { createLogger } from "../../../runtime/http/logger.js";
-import { clientAddress } from "../../../runtime/http/headers.js";
+import { expect } from "vitest";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import type { SwitchChange } from "../../../runtime/ramp/sandbox/behaviour.js";
@@ -10,14 +9,14 @@ import { docsApp } from "../../../runtime/pages/pages.js";
 import { TITLE } from "../../../runtime/ramp/api/openapi.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { addIdentityProvider, connectProvider } from "../../../runtime/ramp/operator/integrations.js";
-import { addWebhook } from "../../../runtime/ramp/operator/webhooks.js";
-import type { ProjectSettings } from "../../../runtime/ramp/operator/projects.js";
+import { addWebhook, type WebhookAddress } from "../../../runtime/ramp/operator/webhooks.js";
 import type { Outcome } from "../../../runtime/model/outcome.js";
 import {
   createOrganization,
   createProject,
   findProject,
   type ProjectCredentials,
+  type ProjectSettings,
 } from "../../../runtime/ramp/operator/projects.js";
 import type { ProjectId } from "../../../runtime/ramp/database/id.js";
 import { DEFAULT_CALL_POLICY } from "../../../runtime/ramp/providers/call-policy.js";
@@ -26,6 +25,7 @@ import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { type RampOptions, startRamp } from "../../../runtime/ramp/start-ramp.js";
 import { databaseUrl } from "../../support/database.js";
 import { startProcess } from "./processes.js";
+import { SERVER } from "./server.js";
 
 export const SECRETS_KEY = Buffer.alloc(32, 7);
 
@@ -110,6 +110,11 @@ export interface ProjectOptions extends Partial<ProjectSettings> {
   readonly ttl?: number;
 }
 
+interface AddedWebhook {
+  readonly webhookId: string;
+  readonly secret: string;
+}
+
 export interface World {
   readonly databaseUrl: string;
   /** The ramp's address. */
@@ -119,7 +124,12 @@ export interface World {
   readonly sandbox: OwnSandbox;
   project(options?: ProjectOptions): Promise<TestProject>;
   identityProvider(project: TestProject, issuer: string, audience: string, skew?: number): Promise<void>;
-  webhook(project: TestProject, url: string): Promise<string>;
+  /** Adds a webhook; private addresses are allowed. */
+  webhook(project: TestProject, url: string, more?: Partial<WebhookAddress>): Promise<AddedWebhook>;
+  /** Rows as the database's owner sees them. */
+  rows(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
+  /** Whether a query gives `true`. */
+  holds(sql: string, values?: readonly unknown[]): Promise<boolean>;
   call(
     method: "GET" | "POST" | "HEAD" | "PUT" | "DELETE",
     path: string,
@@ -149,6 +159,7 @@ export interface Reply {
 /** A ramp on a database of its own with both sandbox providers at hand; stopped at the end of the test file. */
 export async function ownWorld(options: Partial<RampOptions> = {}): Promise<World> {
   const url = await ownDatabase();
+  const rows: World["rows"] = (sql, values) => ownerRows(url, sql, values);
   const sandbox = await ownSandbox();
   await migrate(url);
   const database = await openDatabase({ url, onIdleError: () => undefined, maxConnections: 4 });
@@ -156,21 +167,9 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
   const ramp = await startRamp({
     databaseUrl: url,
     secretsKey: SECRETS_KEY,
-    host: "127.0.0.1",
-    port: 0,
-    publicUrl: null,
-    addressOf: clientAddress("false"),
-    redisUrl: null,
-    metricsPublic: false,
-    log: createLogger(process.env["RAMP_TEST_LOG"] ?? "silent"),
+    ...SERVER,
     polling: FAST,
     providerCalls: { ...DEFAULT_CALL_POLICY, breakerPauseMs: 500 },
-    limits: {
-      perCustomer: 1_000_000,
-      perProject: 1_000_000,
-      perAddress: 1_000_000,
-      failedLoginsPerAddress: 1_000_000,
-    },
     docs: docsApp(TITLE),
     ...options,
   });
@@ -195,8 +194,10 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
         }),
       );
     },
-    webhook: async (project, target) =>
-      made(await addWebhook(database, vault, project.id, { url: target, allowPrivate: true })).secret,
+    webhook: async (project, target, more) =>
+      made(await addWebhook(database, vault, project.id, { url: target, allowPrivate: true, ...more })),
+    rows,
+    holds: async (sql, values) => Object.values((await rows(sql, values))[0] ?? {})[0] === true,
   };
 }
 
@@ -262,6 +263,29 @@ function parsed(text: string): unknown {
   }
 }
 
+/** All of these were refused so. */
+export function expectRefused(replies: readonly Reply[], status: number, code: string): void {
+  expect(replies.map((reply) => [reply.status, reply.json.error])).toEqual(replies.map(() => [status, code]));
+}
+
+/** Waits until an intent has a status; `path`: of the intent. */
+export function reached(
+  world: Pick<World, "call">,
+  path: string,
+  options: CallOptions,
+  status: string,
+  pauseMs?: number,
+): Promise<Reply> {
+  const read = (): Promise<Reply> => world.call("GET", path, options);
+  return eventually(read, ({ json }) => json.intent.status === status, undefined, pauseMs);
+}
+
+/** Waits until this is so. */
+export async function untilTrue(isSo: () => boolean | Promise<boolean>, limitMs?: number): Promise<void> {
+  const read = async (): Promise<boolean | string> => (await isSo()) || String(isSo);
+  await eventually(read, (found) => found === true, limitMs);
+}
+
 /** A bearer header of a new customer. */
 export async function newCustomer(
   world: World,
@@ -287,6 +311,13 @@ export function onramp(more: Readonly<Record<string, unknown>> = {}): Record<str
     ...more,
   };
 }
+
+/** The body of an on-ramp for which Sandbox North checks the customer's identity. */
+export const north = (more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> =>
+  onramp({
+    src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH", provider: "sandbox-north" } },
+    ...more,
+  });
 
 /** Reads until the value is as expected. */
 export async function eventually<T>(

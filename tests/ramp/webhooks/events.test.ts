@@ -9,16 +9,15 @@ import {
   made,
   newCustomer,
   onramp,
-  ownerRows,
   ownWorld,
   type TestProject,
+  untilTrue,
 } from "../support/world.js";
 
 const world = await ownWorld();
 
 const deliveries = (project: TestProject): Promise<Record<string, unknown>[]> =>
-  ownerRows(
-    world.databaseUrl,
+  world.rows(
     "SELECT d.*, extract(epoch FROM d.attempt_at - d.updated_at)::int AS pause FROM ramp.webhook_deliveries d WHERE project_id = $1 ORDER BY created_at, id",
     [project.id],
   );
@@ -27,7 +26,7 @@ describe("events", () => {
   it("report every move of an intent and its transaction, signed as Standard Webhooks are", async () => {
     const project = await world.project();
     const receiver = await ownReceiver();
-    const secret = await world.webhook(project, receiver.url);
+    const { secret } = await world.webhook(project, receiver.url);
     const auth = await newCustomer(world, project, "reported");
     const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
     await eventually(
@@ -83,10 +82,7 @@ describe("events", () => {
       accountNumber: "987654321",
     };
     await world.call("POST", "/v1/intent", { auth, body: onramp({ src: { currencyCode: "USD", details } }) });
-    await eventually(
-      () => Promise.resolve(receiver.received.length),
-      (count) => count >= 4,
-    );
+    await untilTrue(() => receiver.received.length >= 4);
     expect(receiver.received.map(({ body }) => body).join()).not.toContain("987654321");
   });
 
@@ -103,11 +99,9 @@ describe("events", () => {
       const rows = await eventually(() => deliveries(project), all(tries + 1));
       for (const row of rows)
         expect(row).toMatchObject({ status: "PENDING", pause: seconds, last_result: "500" });
-      await ownerRows(
-        world.databaseUrl,
-        "UPDATE ramp.webhook_deliveries SET attempt_at = now() WHERE project_id = $1",
-        [project.id],
-      );
+      await world.rows("UPDATE ramp.webhook_deliveries SET attempt_at = now() WHERE project_id = $1", [
+        project.id,
+      ]);
     }
     const rows = await eventually(() => deliveries(project), all(RETRY_SECONDS.length + 1));
     for (const row of rows) expect(row).toMatchObject({ status: "EXHAUSTED", attempt_at: null });

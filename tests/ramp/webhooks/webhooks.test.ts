@@ -4,7 +4,6 @@ import { Webhook } from "standardwebhooks";
 import { expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
 import {
-  addWebhook,
   replayWebhooks,
   rotateWebhookSecret,
   deleteWebhook,
@@ -12,6 +11,7 @@ import {
 } from "../../../runtime/ramp/operator/webhooks.js";
 import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/events.js";
 import { ownReceiver } from "../support/receiver.js";
+import { listening } from "../support/server.js";
 import {
   eventually,
   made,
@@ -19,7 +19,9 @@ import {
   onramp,
   ownerRows,
   ownWorld,
+  reached,
   type TestProject,
+  untilTrue,
 } from "../support/world.js";
 
 const world = await ownWorld();
@@ -53,10 +55,7 @@ async function intentOf(project: TestProject, at = world): Promise<{ auth: strin
 }
 
 const completed = ({ auth, path }: { auth: string; path: string }, at = world) =>
-  eventually(
-    () => at.call("GET", path, { auth }),
-    ({ json }) => json.intent.status === "COMPLETED",
-  );
+  reached(at, path, { auth }, "COMPLETED");
 
 /** Accepts connections and never answers. */
 async function ownHangingReceiver(): Promise<{ url: string; open(): number; most(): number }> {
@@ -66,13 +65,11 @@ async function ownHangingReceiver(): Promise<{ url: string; open(): number; most
     most = Math.max(most, ++open);
     request.on("close", () => open--);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   atEnd(() => {
     server.closeAllConnections();
     server.close();
   });
-  const { port } = server.address() as { port: number };
-  return { url: `http://127.0.0.1:${String(port)}/`, open: () => open, most: () => most };
+  return { url: await listening(server), open: () => open, most: () => most };
 }
 
 it("processes and delivers for others while 1,000 deliveries wait for a receiver that hangs, as many at a time as its endpoint allows", async () => {
@@ -81,19 +78,10 @@ it("processes and delivers for others while 1,000 deliveries wait for a receiver
   const [stuck, other] = [await world.project(), await world.project()];
   const hanging = await ownHangingReceiver();
   const receiver = await ownReceiver();
-  made(
-    await addWebhook(world.database, world.vault, stuck.id, {
-      url: hanging.url,
-      allowPrivate: true,
-      concurrency: 2,
-    }),
-  );
-  made(await addWebhook(world.database, world.vault, other.id, { url: receiver.url, allowPrivate: true }));
+  await world.webhook(stuck, hanging.url, { concurrency: 2 });
+  await world.webhook(other, receiver.url);
   await insertDeliveries(world.databaseUrl, stuck, 1000);
-  await eventually(
-    () => Promise.resolve(hanging.open()),
-    (open) => open === 2,
-  );
+  await untilTrue(() => hanging.open() === 2);
   await completed(await intentOf(other, world), world);
   await allDelivered(other, world);
   const waiting = (await deliveries(stuck, world)).filter(({ status }) => status === "PENDING");
@@ -105,8 +93,7 @@ it("processes and delivers for others while 1,000 deliveries wait for a receiver
 it("delivers the others while a transaction keeps one delivery locked", async () => {
   const project = await world.project();
   const receiver = await ownReceiver();
-  const target = { url: receiver.url, allowPrivate: true };
-  made(await addWebhook(world.database, world.vault, project.id, target));
+  await world.webhook(project, receiver.url);
   await insertDeliveries(world.databaseUrl, project, 4, "2 s");
   const client = new Client({ connectionString: world.databaseUrl });
   await client.connect();
@@ -116,10 +103,7 @@ it("delivers the others while a transaction keeps one delivery locked", async ()
       "SELECT FROM ramp.webhook_deliveries WHERE id = (SELECT max(id::text)::uuid FROM ramp.webhook_deliveries WHERE project_id = $1) FOR UPDATE",
       [project.id],
     );
-    await eventually(
-      () => Promise.resolve(receiver.received.length),
-      (count) => count === 3,
-    );
+    await untilTrue(() => receiver.received.length === 3);
   } finally {
     await client.end();
   }
@@ -130,10 +114,7 @@ it("sends to every endpoint of a project, with a sequence number that grows", as
   const project = await world.project();
   const receivers = [await ownReceiver(), await ownReceiver()];
   const secrets: string[] = [];
-  for (const { url } of receivers)
-    secrets.push(
-      made(await addWebhook(world.database, world.vault, project.id, { url, allowPrivate: true })).secret,
-    );
+  for (const { url } of receivers) secrets.push((await world.webhook(project, url)).secret);
   await completed(await intentOf(project));
   await allDelivered(project);
   const [first = [], second = []] = receivers.map((receiver, at) => receiver.verified(secrets[at] ?? ""));
@@ -150,9 +131,7 @@ it("sends pending deliveries to the new address after it has changed, with the s
   const project = await world.project();
   const [old, next] = [await ownReceiver(), await ownReceiver()];
   old.status = 500;
-  const { webhookId, secret } = made(
-    await addWebhook(world.database, world.vault, project.id, { url: old.url, allowPrivate: true }),
-  );
+  const { webhookId, secret } = await world.webhook(project, old.url);
   await completed(await intentOf(project));
   await eventually(
     () => deliveries(project),
@@ -167,8 +146,7 @@ it("sends pending deliveries to the new address after it has changed, with the s
 it("signs with both secrets while a rotation overlaps, and replays by event and by time", async () => {
   const project = await world.project();
   const receiver = await ownReceiver();
-  const target = { url: receiver.url, allowPrivate: true };
-  const before = made(await addWebhook(world.database, world.vault, project.id, target));
+  const before = await world.webhook(project, receiver.url);
   const rotation = { webhookId: before.webhookId, overlapHours: 1 };
   const after = made(await rotateWebhookSecret(world.database, world.vault, project.id, rotation));
   await completed(await intentOf(project));
@@ -179,10 +157,7 @@ it("signs with both secrets while a rotation overlaps, and replays by event and 
   const count = receiver.received.length;
   const event = String(receiver.received[0]?.headers["webhook-id"]);
   expect(made(await replayWebhooks(world.database, project.id, { event }))).toEqual({ replayed: 1 });
-  await eventually(
-    () => Promise.resolve(receiver.received.length),
-    (now) => now === count + 1,
-  );
+  await untilTrue(() => receiver.received.length === count + 1);
   const since = new Date(Date.now() + 60_000).toISOString();
   expect(made(await replayWebhooks(world.database, project.id, { since }))).toEqual({ replayed: 0 });
   expect(await replayWebhooks(world.database, project.id, { since: "yesterday" })).toMatchObject({
@@ -193,13 +168,8 @@ it("signs with both secrets while a rotation overlaps, and replays by event and 
 it("an endpoint gets the types of events that it wants; deleted, it gets nothing", async () => {
   const project = await world.project();
   const receiver = await ownReceiver();
-  const { webhookId, secret } = made(
-    await addWebhook(world.database, world.vault, project.id, {
-      url: receiver.url,
-      allowPrivate: true,
-      eventTypes: ["transaction.updated"],
-    }),
-  );
+  const eventTypes = ["transaction.updated"];
+  const { webhookId, secret } = await world.webhook(project, receiver.url, { eventTypes });
   await completed(await intentOf(project));
   const types = await eventually(
     () => Promise.resolve(receiver.verified(secret).map(({ type }) => type)),
@@ -215,12 +185,11 @@ it("an exhausted delivery is reported to the other endpoints, once", async () =>
   const [broken, other] = [await ownReceiver(), await ownReceiver()];
   broken.status = 500;
   await world.webhook(project, broken.url);
-  const secret = await world.webhook(project, other.url);
+  const { secret } = await world.webhook(project, other.url);
   await insertDeliveries(world.databaseUrl, project, 1);
   await eventually(
     async () => {
-      await ownerRows(
-        world.databaseUrl,
+      await world.rows(
         "UPDATE ramp.webhook_deliveries SET attempt_at = now() WHERE status = 'PENDING' AND attempted_until IS NULL AND project_id = $1",
         [project.id],
       );

@@ -7,12 +7,12 @@
  * own. The provider is shared; it keeps orders apart by their ids.
  */
 import pg from "pg";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { migrate } from "../../../../runtime/ramp/database/migrate.js";
 import { FAILPOINTS, type Failpoint } from "../../../../runtime/ramp/core/failpoints.js";
 import { withAtEnd } from "../../../support/at-end.js";
 import { freePort } from "../../../support/port.js";
-import { startProcess } from "../../support/processes.js";
+import { ownConformanceProvider, startProcess } from "../../support/processes.js";
 import { ownReceiver } from "../../support/receiver.js";
 import { deliveredEvents, expireClaims, insist, projectWithWebhook } from "../../support/recovery.js";
 import { type call, eventually, onramp, ownDatabase, type Reply } from "../../support/world.js";
@@ -25,13 +25,7 @@ const PAUSE_MS = 400;
 const migrated = await ownDatabase();
 await migrate(migrated);
 
-const provider = await startProcess("../providers/conformance/provider-process.ts");
-const { url: providerUrl, ...credentials } = JSON.parse(provider.said) as Record<
-  "url" | "provider" | "keyId" | "secret",
-  string
->;
-
-afterAll(() => provider.kill());
+const connection = await ownConformanceProvider();
 
 interface Truth {
   readonly carriedOut: readonly { readonly id: string; readonly onboardingId: string }[];
@@ -51,7 +45,6 @@ type Stage = Awaited<ReturnType<typeof ownStage>>;
 async function ownStage() {
   const databaseUrl = await ownDatabase(migrated);
   const receiver = await ownReceiver();
-  const connection = { ...credentials, url: providerUrl };
   const { project, secret } = await projectWithWebhook(databaseUrl, connection, receiver);
   const port = await freePort();
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
@@ -197,7 +190,7 @@ async function stopIntent(stage: Stage, auth: string, mode: string, id: string):
 }
 
 async function truthOf(): Promise<Truth> {
-  return (await (await fetch(`${providerUrl}/truth`)).json()) as Truth;
+  return (await (await fetch(`${connection.url}/truth`)).json()) as Truth;
 }
 
 /** Intents that are not as they must be, by mode. */

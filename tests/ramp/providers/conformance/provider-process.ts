@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { callbackHeaders, isSigned, REQUEST_HEADERS } from "../../../../runtime/ramp/providers/signature.js";
 import Big from "big.js";
+import { listening, serveTest } from "../../support/server.js";
 import { type Mode, modeOf } from "./modes.js";
 
 const CODE = "conformance";
@@ -375,15 +376,5 @@ const server = createServer((request, response) => {
     response.destroy();
   });
 });
-server.listen(0, "127.0.0.1", () => {
-  const { port } = server.address() as { port: number };
-  console.log(
-    JSON.stringify({
-      url: `http://127.0.0.1:${String(port)}`,
-      provider: CODE,
-      keyId: KEY_ID,
-      secret: SECRET,
-    }),
-  );
-});
-process.stdin.resume().on("end", () => process.exit(0));
+const url = await listening(server);
+serveTest(JSON.stringify({ url, provider: CODE, keyId: KEY_ID, secret: SECRET }));
