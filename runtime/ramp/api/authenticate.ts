@@ -37,22 +37,26 @@ export async function authenticate(
   access: Access,
   request: IncomingMessage,
 ): Promise<Project | Customer | null | RampError> {
-  const { perCustomer, perProject, perAddress } = context.limits;
-  const address = networkOf(context.addressOf(request));
-  if (access === "provider") return null;
-  if (access === "public") return (await exceeded(context, `public:${address}`, perAddress)) ?? null;
-  const caller = await callerOf(context, access, request.headers.authorization);
-  if (caller === null)
-    return countFailure(
-      context,
-      request,
-      rampError(access === "project" ? "INVALID_CREDENTIALS" : "INVALID_TOKEN"),
-    );
-  const limited =
-    "customerId" in caller
-      ? await exceeded(context, `customer:${caller.projectId}:${caller.customerId}`, perCustomer)
-      : await exceeded(context, `project:${caller.id}`, perProject);
-  return limited ?? caller;
+  const { ramp, limits } = context;
+  const { authorization } = request.headers;
+  switch (access) {
+    case "provider":
+      return null;
+    case "public":
+      return exceeded(context, `public:${networkOf(context.addressOf(request))}`, limits.perAddress);
+    case "project": {
+      const project = await projectOf(ramp.database, authorization);
+      if (project === null) return countFailure(context, request, rampError("INVALID_CREDENTIALS"));
+      return (await exceeded(context, `project:${project.id}`, limits.perProject)) ?? project;
+    }
+    case "customer": {
+      const customer = await ramp.customerTokens.customerOf(authorization);
+      if (customer === null) return countFailure(context, request, rampError("INVALID_TOKEN"));
+      const { projectId, customerId } = customer;
+      const limited = await exceeded(context, `customer:${projectId}:${customerId}`, limits.perCustomer);
+      return limited ?? customer;
+    }
+  }
 }
 
 /** Counts a failed login, or a callback with a wrong signature, against its address; returns the error for it. */
@@ -63,16 +67,6 @@ export async function countFailure(
 ): Promise<RampError> {
   const address = networkOf(context.addressOf(request));
   return (await exceeded(context, `failed:${address}`, context.limits.failedLoginsPerAddress)) ?? error;
-}
-
-function callerOf(
-  context: AuthenticationContext,
-  access: "project" | "customer",
-  authorization: string | undefined,
-): Promise<Project | Customer | null> {
-  return access === "project"
-    ? projectOf(context.ramp.database, authorization)
-    : context.ramp.customerTokens.customerOf(authorization);
 }
 
 async function exceeded(

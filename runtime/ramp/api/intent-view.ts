@@ -37,8 +37,8 @@ function onboardingUrl(
 }
 
 function intentView({ currencies }: RampContext, intent: Intent): IntentView {
-  const { id, status, createdAt, updatedAt, srcAmount, expiresAt, type, failureReason, provider } = intent;
-  const { onboardingRedirectUrl, checkoutRedirectUrl } = intent;
+  const { id, status, createdAt, updatedAt, srcAmount, type, failureReason, provider } = intent;
+  const { onboardingRedirectUrl, checkoutRedirectUrl, price, metadata } = intent;
   const requirement = isTerminal(status) ? null : outstandingRequirement(intent);
   const side = ({ currencyCode, details }: AccountSide): IntentView["src"] => {
     const { ticker, name, code, type: kind } = currencies.get(currencyCode);
@@ -49,19 +49,19 @@ function intentView({ currencies }: RampContext, intent: Intent): IntentView {
     src: side(intent.src),
     dest: side(intent.dest),
     status,
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
+    createdAt,
+    updatedAt,
     srcAmount,
-    ...(requirement === null ? {} : { currentRequirementCode: requirement.code }),
-    expiredAt: expiresAt.toISOString(),
+    ...(requirement && { currentRequirementCode: requirement.code }),
+    expiredAt: intent.expiresAt,
     type,
     provider,
-    ...(onboardingRedirectUrl === null ? {} : { onboardingRedirectUrl }),
-    ...(checkoutRedirectUrl === null ? {} : { checkoutRedirectUrl }),
-    ...(intent.price === null ? {} : { price: priceView(intent.price) }),
-    ...(failureReason === null ? {} : { failureReason }),
-    ...(intent.sandbox ? { sandbox: true } : {}),
-    ...(intent.metadata === null ? {} : { metadata: { ...intent.metadata } }),
+    ...(onboardingRedirectUrl !== null && { onboardingRedirectUrl }),
+    ...(checkoutRedirectUrl !== null && { checkoutRedirectUrl }),
+    ...(price && { price: priceView(price) }),
+    ...(failureReason !== null && { failureReason }),
+    ...(intent.sandbox && { sandbox: true }),
+    ...(metadata && { metadata: { ...metadata } }),
   };
 }
 
@@ -79,14 +79,14 @@ export function transactionView(transaction: Transaction): TransactionView {
   return {
     id,
     status,
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
+    createdAt,
+    updatedAt,
     context: {
       instructions: [...instructions],
-      ...(providerReference === null ? {} : { providerReference }),
-      ...(failureReason === null ? {} : { failureReason }),
-      ...(receipt === null ? {} : { receipt }),
-      ...(refunds.length === 0 ? {} : { refunds: [...refunds] }),
+      ...(providerReference !== null && { providerReference }),
+      ...(failureReason !== null && { failureReason }),
+      ...(receipt && { receipt }),
+      ...(refunds.length > 0 && { refunds: [...refunds] }),
     },
   };
 }

@@ -7,7 +7,8 @@ import { Fees, Instruction, Receipt, Refund } from "../providers/protocol.js";
 
 const Uuid = Type.String({ format: "uuid" });
 const Json = Type.Record(Type.String(), Type.Unknown());
-const DateTime = Type.String({ format: "date-time" });
+/** Views hold the dates of the records, which JSON writes in ISO 8601. */
+const DateTime = Type.Unsafe<Date>(Type.String({ format: "date-time" }));
 
 export const CustomerView = Type.Object(
   {

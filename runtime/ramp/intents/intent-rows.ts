@@ -7,7 +7,7 @@ import {
 } from "../database/ramp-database.js";
 import type { Intent, Transaction, IntentStatus } from "./intent.js";
 import { BALANCES } from "./journal.js";
-import type { PollingPolicy } from "./lease.js";
+import { type PollingPolicy, takeLease } from "./lease.js";
 import { recordStatus } from "./transitions.js";
 
 /** An intent as `SELECT` reads it: times within JSON are texts. */
@@ -19,11 +19,6 @@ interface IntentRow extends Omit<Intent, "transaction"> {
       })
     | null;
 }
-
-/** What providers receive about the customer of `i`: wallets as CAIP-10 accounts. */
-const CUSTOMER_COLUMNS = `(SELECT reference FROM ramp.customers u WHERE u.project_id = i.project_id AND u.id = i.customer_id) AS customer_reference,
-    ARRAY(SELECT w.subject FROM ramp.customer_identities w
-      WHERE w.project_id = i.project_id AND w.customer_id = i.customer_id AND w.is_wallet) AS wallets`;
 
 const SELECT = `SELECT i.id, i.customer_id AS "customerId", i.connection_id AS "connectionId", i.connection_version AS "connectionVersion",
     i.type, i.status, json_build_object('currencyCode', i.src_currency, 'details', i.src_details) AS src,
@@ -164,7 +159,7 @@ export type NewIntent = ProviderChoice &
 export async function recordIntent(
   tx: ProjectTransaction,
   { callbackUrl, ...given }: NewIntent,
-  { leaseMs, intentLifetimeMs }: PollingPolicy,
+  polling: PollingPolicy,
 ): Promise<Intent> {
   const createdAt = tx.now;
   const intent: Intent = {
@@ -172,7 +167,7 @@ export async function recordIntent(
     status: "PENDING",
     failureReason: null,
     isCancelRequested: false,
-    expiresAt: new Date(createdAt.getTime() + intentLifetimeMs),
+    expiresAt: new Date(createdAt.getTime() + polling.intentLifetimeMs),
     failedAttempts: 0,
     attention: {},
     acknowledged: {},
@@ -186,49 +181,43 @@ export async function recordIntent(
     transaction: null,
   };
   recordStatus(tx, intent, null);
-  const customer = await tx.row<{ customer_reference: string; wallets: readonly string[] }>(
-    `INSERT INTO ramp.intents AS i (id, customer_id, connection_id, type, status, src_currency, src_details, dest_currency, dest_details,
-       src_amount, rail, auto_execute, onboarding_redirect_url, checkout_redirect_url, expires_at, lease_owner, lease_expires_at,
-       next_poll_at, created_at, updated_at, connection_version, metadata, price, sandbox)
-     VALUES ($1, $2, $3, $4, 'PENDING', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $17, $18, $19, $20, $21)
-     RETURNING ${CUSTOMER_COLUMNS}`,
-    [
-      intent.id,
-      intent.customerId,
-      intent.connectionId,
-      intent.type,
-      intent.src.currencyCode,
-      JSON.stringify(intent.src.details),
-      intent.dest.currencyCode,
-      JSON.stringify(intent.dest.details),
-      intent.srcAmount,
-      intent.rail,
-      intent.autoExecute,
-      intent.onboardingRedirectUrl,
-      intent.checkoutRedirectUrl,
-      intent.expiresAt,
-      intent.leaseOwner,
-      new Date(createdAt.getTime() + leaseMs),
-      createdAt,
-      intent.connectionVersion,
-      intent.metadata === null ? null : JSON.stringify(intent.metadata),
-      intent.price === null ? null : JSON.stringify(intent.price),
-      intent.sandbox,
-    ],
-  );
-  if (customer === null) throw new Error("The intent was not stored.");
-  const { customer_reference: customerReference, wallets } = customer;
-  const onboardingOrder = onboardingOrderOf(intent, {
-    customerReference,
-    wallets: [...wallets],
-    callbackUrl,
+  tx.insert("intents", {
+    id: intent.id,
+    customer_id: intent.customerId,
+    connection_id: intent.connectionId,
+    connection_version: intent.connectionVersion,
+    type: intent.type,
+    status: intent.status,
+    src_currency: intent.src.currencyCode,
+    src_details: intent.src.details,
+    dest_currency: intent.dest.currencyCode,
+    dest_details: intent.dest.details,
+    src_amount: intent.srcAmount,
+    rail: intent.rail,
+    price: intent.price,
+    auto_execute: intent.autoExecute,
+    onboarding_redirect_url: intent.onboardingRedirectUrl,
+    checkout_redirect_url: intent.checkoutRedirectUrl,
+    metadata: intent.metadata,
+    sandbox: intent.sandbox,
+    expires_at: intent.expiresAt,
+    created_at: createdAt,
+    updated_at: createdAt,
   });
-  tx.write(`UPDATE ramp.intents SET onboarding_order = $2 WHERE ${OF_PROJECT} AND id = $1`, [
-    intent.id,
-    onboardingOrder,
+  takeLease(tx, intent, polling);
+  const customer = await tx.row<{ customerReference: string; wallets: string[] }>(OF_CUSTOMER, [
+    intent.customerId,
   ]);
+  if (customer === null) throw new Error("The intent's customer does not exist.");
+  const onboardingOrder = onboardingOrderOf(intent, { ...customer, callbackUrl });
+  tx.update("intents", intent.id, { onboarding_order: onboardingOrder });
   return { ...intent, onboardingOrder };
 }
+
+/** What providers receive about a customer: wallets as CAIP-10 accounts. */
+const OF_CUSTOMER = `SELECT u.reference AS "customerReference", ARRAY(SELECT w.subject FROM ramp.customer_identities w
+    WHERE w.project_id = u.project_id AND w.customer_id = u.id AND w.is_wallet) AS wallets
+  FROM ramp.customers u WHERE ${ofProject("u")} AND u.id = $1`;
 
 /**
  * Orders are stored as the bytes that are sent, before they are: a provider that compares repeats of an idempotency key gets the

@@ -89,11 +89,8 @@ export function takeLease(
   { id, leaseOwner }: Pick<Intent, "id" | "leaseOwner">,
   { leaseMs }: PollingPolicy,
 ): void {
-  const expiresAt = new Date(tx.now.getTime() + leaseMs);
-  tx.write(
-    `UPDATE ramp.intents SET lease_owner = $2, lease_expires_at = $3, next_poll_at = $3 WHERE ${OF_PROJECT} AND id = $1`,
-    [id, leaseOwner, expiresAt],
-  );
+  const end = new Date(tx.now.getTime() + leaseMs);
+  tx.update("intents", id, { lease_owner: leaseOwner, lease_expires_at: end, next_poll_at: end });
 }
 
 /** Locks the intent for the transaction; the transaction fails when another process has taken its lease. */

@@ -8,7 +8,6 @@ import {
   type Intent,
   type IntentStatus,
   needsAttention,
-  type RefundRequest,
   type Requirement,
   type RequirementStatus,
   type Transaction,
@@ -23,10 +22,7 @@ export function moveIntent(
   failureReason: string | null = null,
 ): Intent {
   const moved = { ...intent, status, failureReason, updatedAt: tx.now };
-  tx.write(
-    `UPDATE ramp.intents SET status = $2, failure_reason = $3, updated_at = $4 WHERE ${OF_PROJECT} AND id = $1`,
-    [intent.id, status, failureReason, moved.updatedAt],
-  );
+  tx.update("intents", intent.id, { status, failure_reason: failureReason, updated_at: moved.updatedAt });
   recordStatus(tx, moved, intent.status);
   return moved;
 }
@@ -43,10 +39,8 @@ export function recordStatus(
 
 export function addRequirement(tx: ProjectTransaction, intent: Intent, requirement: Requirement): Intent {
   const { code, status, title, form } = requirement;
-  tx.write(
-    "INSERT INTO ramp.requirements (intent_id, code, status, position, title, form) VALUES ($1, $2, $3, $4, $5, $6)",
-    [intent.id, code, status, intent.requirements.length, title, form],
-  );
+  const { length: position } = intent.requirements;
+  tx.insert("requirements", { intent_id: intent.id, code, status, position, title, form });
   recordChange(tx, "compliance.updated", intent, { requirementCode: code, status });
   return { ...intent, requirements: [...intent.requirements, requirement] };
 }
@@ -67,10 +61,7 @@ export function moveRequirement(
 }
 
 export function recordPrice(tx: ProjectTransaction, intent: Intent, price: Price): Intent {
-  tx.write(`UPDATE ramp.intents SET price = $2 WHERE ${OF_PROJECT} AND id = $1`, [
-    intent.id,
-    JSON.stringify(price),
-  ]);
+  tx.update("intents", intent.id, { price });
   return { ...intent, price };
 }
 
@@ -93,10 +84,15 @@ export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
     createdAt: now,
     updatedAt: now,
   };
-  tx.write(
-    "INSERT INTO ramp.transactions (id, intent_id, status, created_at, updated_at, order_body) VALUES ($1, $2, 'PENDING', $3, $3, $4)",
-    [id, intent.id, now, transaction.orderBody],
-  );
+  const { status, orderBody: order_body } = transaction;
+  tx.insert("transactions", {
+    id,
+    intent_id: intent.id,
+    status,
+    created_at: now,
+    updated_at: now,
+    order_body,
+  });
   const ordered = { ...intent, transaction };
   recordTransaction(tx, ordered);
   return bookOrder(tx, ordered, price);
@@ -111,10 +107,7 @@ export type TransactionChange = Partial<
 export function recordRefusal(tx: ProjectTransaction, intent: Intent, reason: string): Intent {
   const { transaction } = intent;
   if (transaction === null) throw new Error("The intent has no transaction.");
-  tx.write(`UPDATE ramp.transactions SET refusal_reason = $2 WHERE ${OF_PROJECT} AND id = $1`, [
-    transaction.id,
-    reason,
-  ]);
+  tx.update("transactions", transaction.id, { refusal_reason: reason });
   return { ...intent, transaction: { ...transaction, refusalReason: reason } };
 }
 
@@ -125,22 +118,17 @@ export function updateTransaction(
   change: TransactionChange,
 ): Intent {
   const transaction: Transaction = { ...before, ...change, refusalReason: null, updatedAt: tx.now };
-  const { id, status, providerReference, instructions, failureReason, receipt, refunds, updatedAt } =
-    transaction;
-  tx.write(
-    `UPDATE ramp.transactions SET status = $2, provider_reference = $3, instructions = $4, failure_reason = $5, updated_at = $6,
-       receipt = $7, refunds = $8, refusal_reason = NULL WHERE ${OF_PROJECT} AND id = $1`,
-    [
-      id,
-      status,
-      providerReference,
-      JSON.stringify(instructions),
-      failureReason,
-      updatedAt,
-      receipt && JSON.stringify(receipt),
-      JSON.stringify(refunds),
-    ],
-  );
+  const { id, status } = transaction;
+  tx.update("transactions", id, {
+    status,
+    provider_reference: transaction.providerReference,
+    instructions: JSON.stringify(transaction.instructions),
+    failure_reason: transaction.failureReason,
+    updated_at: transaction.updatedAt,
+    receipt: transaction.receipt,
+    refunds: JSON.stringify(transaction.refunds),
+    refusal_reason: null,
+  });
   const updated = { ...intent, transaction };
   recordTransaction(tx, updated);
   const isEndedUnpaid = status !== before.status && (status === "FAILED" || status === "CANCELLED");
@@ -167,27 +155,13 @@ export function recordAttention(tx: ProjectTransaction, intent: Intent): void {
   recordChange(tx, "intent.attention", intent, { reasons: Object.keys(attention) });
 }
 
-/** Records a refund before it is sent. */
-export function requestRefund(
-  tx: ProjectTransaction,
-  intentId: string,
-  { id, amount, reason }: Omit<RefundRequest, "state">,
-): void {
-  tx.write("INSERT INTO ramp.refund_requests (id, intent_id, amount, reason) VALUES ($1, $2, $3, $4)", [
-    id,
-    intentId,
-    amount,
-    reason,
-  ]);
-}
-
 export function recordRefundAnswer(
   tx: ProjectTransaction,
   intent: Intent,
   id: string,
   state: "ACCEPTED" | "REFUSED",
 ): Intent {
-  tx.write(`UPDATE ramp.refund_requests SET state = $2 WHERE ${OF_PROJECT} AND id = $1`, [id, state]);
+  tx.update("refund_requests", id, { state });
   const refundRequests = intent.refundRequests.map((item) => (item.id === id ? { ...item, state } : item));
   return { ...intent, refundRequests };
 }

@@ -8,7 +8,7 @@ import { type Attention, type Intent, isTerminal, needsAttention } from "../inte
 import { total } from "../intents/journal.js";
 import { lockIntent, requestCancel } from "../intents/intent-rows.js";
 import { pollNow } from "../intents/lease.js";
-import { moveIntent, recordAttention, requestRefund, updateTransaction } from "../intents/transitions.js";
+import { moveIntent, recordAttention, updateTransaction } from "../intents/transitions.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 
 const DECIMAL = /^\d{1,40}(\.\d{1,18})?$/;
@@ -132,7 +132,7 @@ export async function refundIntent(
     if (!checked.ok) return checked;
     refund = { refundId: checked.value.id, amount: checked.value.amount };
     if (!intent.refundRequests.some((known) => known.id === checked.value.id))
-      requestRefund(tx, intent.id, checked.value);
+      tx.insert("refund_requests", { intent_id: intent.id, ...checked.value });
     return succeeded(intent);
   });
   return changed.ok ? succeeded({ ...changed.value, ...refund }) : changed;

@@ -48,27 +48,21 @@ export async function createProject(
       return failed(`There is no organization ${organizationId}. \`routewright ramp org list\` shows all.`);
     const id = newId();
     const clientId = `ramp_${randomBytes(12).toString("hex")}`;
-    await tx.rows(
-      "INSERT INTO ramp.projects (id, organization_id, name, client_id) VALUES ($1, $2, $3, $4)",
-      [id, organizationId, settings.name.trim(), clientId],
-    );
+    const name = settings.name.trim();
+    tx.insert("projects", { id, organization_id: organizationId, name, client_id: clientId });
     await writeSettings(tx, id, settings);
-    const { clientSecret } = await insertSecret(tx, id);
+    const { clientSecret } = insertSecret(tx, id);
     return succeeded({ projectId: id, clientId, clientSecret });
   });
 }
 
-async function insertSecret(
+function insertSecret(
   tx: OperatorTransaction,
   project: string,
-): Promise<{ secretId: string; clientSecret: string }> {
+): { readonly secretId: string; readonly clientSecret: string } {
   const secretId = newId();
   const clientSecret = `rws_${randomBytes(32).toString("base64url")}`;
-  await tx.rows("INSERT INTO ramp.client_secrets (id, project_id, hash) VALUES ($1, $2, $3)", [
-    secretId,
-    project,
-    secretHash(clientSecret),
-  ]);
+  tx.insert("client_secrets", { id: secretId, project_id: project, hash: secretHash(clientSecret) });
   return { secretId, clientSecret };
 }
 
@@ -86,7 +80,7 @@ export async function addSecret(
   id: ProjectId,
 ): Promise<Outcome<{ secretId: string; clientSecret: string }>> {
   try {
-    return succeeded(await database.asOperator((tx) => insertSecret(tx, id)));
+    return succeeded(await database.asOperator((tx) => Promise.resolve(insertSecret(tx, id))));
   } catch (error) {
     // A trigger allows two valid secrets (database/migrations/0001_schema.sql).
     if ((error as { code?: string }).code === "RW002") return failed((error as Error).message);

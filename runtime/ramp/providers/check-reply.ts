@@ -77,16 +77,18 @@ export function checkedExecution(
   if (refundProblem !== null) report("refund", refundProblem);
   const kept = instructions.filter((_, at) => problems[at] === null);
   const paysNothing = kept.length === 0 && execution.status === "AWAITING_FUNDS";
-  const valid = receipt && invalidReceipt === null ? exactReceipt(receipt, requested) : null;
+  const valid = receipt && invalidReceipt === null ? receipt : null;
+  const amountReceived = valid?.amountReceived && exact(valid.amountReceived, requested.dest);
   return {
     ...rest,
     instructions: kept,
-    ...(valid ? { receipt: valid } : {}),
-    ...(refunds && refundProblem === null
-      ? { refunds: refunds.map((refund) => exactRefund(refund, requested)) }
-      : {}),
+    ...(valid && { receipt: { ...valid, ...(amountReceived !== undefined && { amountReceived }) } }),
+    ...(refunds &&
+      refundProblem === null && {
+        refunds: refunds.map((refund) => ({ ...refund, amount: exact(refund.amount, requested.src) })),
+      }),
     receiptProblem: invalidReceipt,
-    isAmountWrong: isFar(valid?.amountReceived, price?.destAmount, price),
+    isAmountWrong: isFar(amountReceived, price?.destAmount, price),
     isFeeWrong: isFeeFar(valid?.fees, price),
     refundProblem,
     instructionProblem: paysNothing ? (problems.find((problem) => problem !== null) ?? null) : null,
@@ -125,15 +127,6 @@ function isFeeFar(fees: Fees | undefined, price: CheckedPrice | null): boolean {
   if (fees === undefined || price === null) return false;
   if (fees.currencyCode === price.fees.currencyCode) return isFar(fees.totalFee, price.fees.totalFee, price);
   return !(new Big(fees.totalFee).eq(0) && new Big(price.fees.totalFee).eq(0));
-}
-
-function exactReceipt(receipt: Receipt, { dest }: RequestedMovement): Receipt {
-  const { amountReceived } = receipt;
-  return amountReceived === undefined ? receipt : { ...receipt, amountReceived: exact(amountReceived, dest) };
-}
-
-function exactRefund(refund: Refund, { src }: RequestedMovement): Refund {
-  return { ...refund, amount: exact(refund.amount, src) };
 }
 
 function exact(amount: string, { decimals }: Currency): string {

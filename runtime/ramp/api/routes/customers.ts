@@ -200,15 +200,7 @@ async function listCustomers(
   );
 }
 
-function customerView(customer: CustomerRecord, project: Project): CustomerView {
-  const { id, externalId, metadata, createdAt, updatedAt } = customer;
-  return {
-    id,
-    externalId,
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-    organizationId: project.organizationId,
-    projectId: project.id,
-    ...(metadata ? { metadata: { ...metadata } } : {}),
-  };
+function customerView({ metadata, ...customer }: CustomerRecord, project: Project): CustomerView {
+  const { organizationId, id: projectId } = project;
+  return { ...customer, organizationId, projectId, ...(metadata && { metadata: { ...metadata } }) };
 }

@@ -51,20 +51,10 @@ async function registerAccounts({
   return { resourceId: newId(), begin };
 }
 
-function currencyView(currency: Currency): ExternalAccountView["currency"] {
-  const { id, ticker, name, code, decimals, type, createdAt, updatedAt, blockchain } = currency;
-  const chain = blockchain && { id: blockchain.id, name: blockchain.name, code: blockchain.code };
-  return {
-    id,
-    ticker,
-    name,
-    code,
-    decimals,
-    type,
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-    ...(chain ? { blockchainId: chain.id, blockchain: chain } : {}),
-  };
+function currencyView({ blockchain, ...currency }: Currency): ExternalAccountView["currency"] {
+  if (blockchain === null) return currency;
+  const { id, name, code } = blockchain;
+  return { ...currency, blockchainId: id, blockchain: { id, name, code } };
 }
 
 /** An account that a customer registered, as intents name it by its id (runtime/ramp/docs/customers.md, External accounts). */
@@ -83,17 +73,20 @@ function addExternalAccount(
   const { now } = tx;
   const [id, metadata] = [newId(), withUpperCountry(given)];
   const label = labelOf(metadata, currency.code);
-  tx.write(
-    `INSERT INTO ramp.external_accounts (id, customer_id, currency_code, metadata, label, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $6)`,
-    [id, customerId, currency.code, JSON.stringify(metadata), label, now],
-  );
+  const common = { id, metadata, label };
+  tx.insert("external_accounts", {
+    ...common,
+    customer_id: customerId,
+    currency_code: currency.code,
+    created_at: now,
+    updated_at: now,
+  });
   return {
     id,
     type: accountType(currency.type),
     currencyId: currency.id,
-    createdAt: now.toISOString(),
-    updatedAt: now.toISOString(),
+    createdAt: now,
+    updatedAt: now,
     metadata: { ...metadata },
     label,
     customerId,
