@@ -9,6 +9,7 @@ import type { Random } from "./random.js";
 export class Crash extends Error {}
 
 export const SRC_AMOUNT = "100.00";
+export { FEES };
 export const PRICE = "99.000000";
 
 interface Order {

@@ -16,8 +16,7 @@ import {
   resolveIntent,
 } from "../../../runtime/ramp/operator/intent-actions.js";
 import { difference } from "../../../runtime/ramp/operator/diagnostics.js";
-import { FEES } from "../support/card-provider.js";
-import { Crash, type Fault, PRICE, SimProvider, SRC_AMOUNT } from "./sim-provider.js";
+import { Crash, FEES, type Fault, PRICE, SimProvider, SRC_AMOUNT } from "./sim-provider.js";
 import { Random } from "./random.js";
 
 /** What all runs share. */
