@@ -1,7 +1,7 @@
 /** What a provider reports is compared with quote and order: what does not fit never completes an intent silently. */
 import { expect, it } from "vitest";
 import type { Attention, AttentionReason } from "../../../runtime/ramp/intents/intent.js";
-import { listStuckIntents } from "../../../runtime/ramp/operator/diagnostics.js";
+import { listStuckIntents } from "../../../runtime/ramp/intents/attention.js";
 import { refundIntent } from "../../../runtime/ramp/operator/intent-actions.js";
 import {
   CARD_CAPABILITIES,
@@ -20,7 +20,7 @@ interface Setting {
 
 async function ownSetting(settings: Partial<CardProvider> = {}): Promise<Setting> {
   const project = await world.project({ providers: [] });
-  const provider = Object.assign(await ownCardProvider(), settings);
+  const provider = await ownCardProvider(settings);
   made(await provider.connect(world, project));
   return { provider, auth: await newCustomer(world, project) };
 }

@@ -34,7 +34,7 @@ const startRamp = (failpoint: string) =>
 
 it("a crash inside an operator's refund refunds once", async () => {
   const project = await newProject(database, vault, null, { providers: [] });
-  const provider = Object.assign(await ownCardProvider(), {
+  const provider = await ownCardProvider({
     status: "SUCCESS",
     execution: { receipt: { amountReceived: "99" } },
     capabilities: { ...CARD_CAPABILITIES, refunds: true },

@@ -168,8 +168,7 @@ it(
   async () => {
     const [good, bad] = await Promise.all([ofProvider(misbehaving), ofProvider(misbehaving)]);
     const [frozen, slow] = await Promise.all([ownCardProvider(), ownCardProvider()]);
-    const card = ({ url, keyId }: typeof slow) => tenant({ provider: "cards", url, keyId, secret: "secret" });
-    const [ofFrozen, ofSlow] = [await card(frozen), await card(slow)];
+    const [ofFrozen, ofSlow] = [await tenant(frozen.connection), await tenant(slow.connection)];
     let thaw = (): void => undefined;
     const frozenUntil = new Promise<void>((resolve) => (thaw = resolve));
     frozen.answerOrder = frozen.answerLookUp = () => frozenUntil;

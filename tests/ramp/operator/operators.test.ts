@@ -47,7 +47,7 @@ interface Stuck {
 
 async function intentAt(settings: Partial<CardProvider> = {}): Promise<Stuck> {
   const project = await world.project({ providers: [] });
-  const provider = Object.assign(await ownCardProvider(), settings);
+  const provider = await ownCardProvider(settings);
   made(await provider.connect(world, project));
   const auth = await newCustomer(world, project);
   const { json: made_, text } = await world.call("POST", "/v1/intent", { auth, body: cardOnramp() });

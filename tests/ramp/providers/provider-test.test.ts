@@ -20,7 +20,7 @@ it.each(SANDBOX_PROVIDERS)(
 );
 
 it("a provider that checks no signatures and knows every order fails, each failure by name", async () => {
-  const provider = Object.assign(await ownCardProvider(), { status: "SUCCESS" as const });
+  const provider = await ownCardProvider({ status: "SUCCESS" });
   const test = ["provider", "test", "--url", provider.url, "--key-id", "key", "--secret", "secret"];
   const live = await routewright(...test);
   expect(live).toMatchObject({ exit: 1, out: expect.stringContaining("FAIL  sandbox") });

@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { atEnd } from "../../support/at-end.js";
 import type {
   Capabilities,
@@ -9,8 +9,7 @@ import type {
   QuoteRequest,
   Refund,
 } from "../../../runtime/ramp/providers/protocol.js";
-import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";
-import type { Outcome } from "../../../runtime/model/outcome.js";
+import { connectProvider, type NewConnection } from "../../../runtime/ramp/operator/integrations.js";
 import { listening } from "./server.js";
 import type { TestProject, World } from "./world.js";
 
@@ -62,128 +61,108 @@ export const FEES: Fees = {
 /** What each rail pays for 100.00: the card pays more. */
 const DEST_AMOUNTS: Readonly<Record<string, string>> = { CARD: "99.000000", WIRE: "98.000000" };
 
-export interface CardProvider {
-  readonly url: string;
-  capabilities: Capabilities;
+/** A provider that is no part of the sandbox. */
+export class CardProvider {
+  url = "";
+  capabilities: Capabilities = CARD_CAPABILITIES;
   /** How long the provider holds a price; null: it holds none. */
-  holdMs: number | null;
+  holdMs: number | null = null;
   /** Whether it answers requests of quotes. */
-  quotes: boolean;
+  quotes = true;
   /** The movements of the orders that it received. */
-  readonly ordered: Movement[];
+  readonly ordered: Movement[] = [];
   /** The state of every execution. */
-  status: Execution["status"];
+  status: Execution["status"] = "PROCESSING";
   /** Awaited between the reading of an execution's state and its answer. */
-  answerLookUp: () => Promise<void>;
+  answerLookUp: () => Promise<void> = () => Promise.resolve();
   /** Awaited before an order is answered. */
-  answerOrder: () => Promise<void>;
+  answerOrder: () => Promise<void> = () => Promise.resolve();
   /** What answers about executions say beside id, reference and status. */
-  execution: Partial<Execution>;
+  execution: Partial<Execution> = {};
   /** The bytes of an answer. */
-  encode: (text: string) => Buffer;
+  encode: (text: string) => Buffer = (text) => Buffer.from(text);
   /** So many of the next orders of an execution are received, but the connection is dropped. */
-  dropOrders: number;
+  dropOrders = 0;
   /** Whether it refuses refunds, and knows no order that is cancelled. */
-  refusesRefunds: boolean;
-  refusesCancels: boolean;
+  refusesRefunds = false;
+  refusesCancels = false;
   /** Ids of the executions that it knows. */
-  readonly received: Set<string>;
+  readonly received = new Set<string>();
   /** The key id that it accepts; requests with another get 401. */
-  keyId: string;
+  keyId = "key";
   /** The bodies of the requests with an idempotency key, by key. */
-  readonly bodies: Map<string, string[]>;
-  connect(
-    world: Pick<World, "database" | "vault">,
-    project: Pick<TestProject, "id">,
-  ): Promise<Outcome<{ readonly providerId: string }>>;
-}
+  readonly bodies = new Map<string, string[]>();
 
-/** A provider of a test file's own that is no part of the sandbox. */
-export async function ownCardProvider(): Promise<CardProvider> {
-  const quote = ({ rail }: QuoteRequest): ProviderQuote => ({
-    rail: rail ?? "CARD",
-    hasIndicativePrice: provider.holdMs === null,
-    destAmount: DEST_AMOUNTS[rail ?? "CARD"] ?? "1.000000",
-    exchangeRate: "1",
-    fees: FEES,
-    ...(provider.holdMs === null
-      ? {}
-      : {
-          quoteId: `held-${rail ?? "CARD"}`,
-          expiresAt: new Date(Date.now() + provider.holdMs).toISOString(),
-        }),
-  });
-  const answer = (path: string, body: unknown): unknown => {
-    if (path === "/capabilities") return provider.capabilities;
-    if (path === "/quotes") return { quote: quote(body as QuoteRequest) };
+  get connection(): NewConnection {
+    return { provider: "cards", url: this.url, keyId: this.keyId, secret: "secret" };
+  }
+
+  connect({ database, vault }: Pick<World, "database" | "vault">, { id }: Pick<TestProject, "id">) {
+    return connectProvider(database, vault, id, this.connection);
+  }
+
+  #quote({ rail }: QuoteRequest): ProviderQuote {
+    const { holdMs } = this;
+    return {
+      rail: rail ?? "CARD",
+      hasIndicativePrice: holdMs === null,
+      destAmount: DEST_AMOUNTS[rail ?? "CARD"] ?? "1.000000",
+      exchangeRate: "1",
+      fees: FEES,
+      ...(holdMs !== null && {
+        quoteId: `held-${rail ?? "CARD"}`,
+        expiresAt: new Date(Date.now() + holdMs).toISOString(),
+      }),
+    };
+  }
+
+  #answer(path: string, body: unknown): unknown {
+    if (path === "/capabilities") return this.capabilities;
+    if (path === "/quotes") return { quote: this.#quote(body as QuoteRequest) };
     const [, resource, named = ""] = path.split("/");
     const order = body as { id: string; movement: Movement } | null;
-    if (order?.movement) provider.ordered.push(order.movement);
+    if (order?.movement) this.ordered.push(order.movement);
     const id = named === "" ? (order?.id ?? "") : named;
     if (resource === "onboardings") return { id, requirements: [] };
     if (path.endsWith("/refunds")) {
-      const known = (provider.execution.refunds ?? []).filter((refund) => refund.id !== (body as Refund).id);
-      provider.execution = { ...provider.execution, refunds: [...known, body as Refund] };
+      const known = (this.execution.refunds ?? []).filter((refund) => refund.id !== (body as Refund).id);
+      this.execution = { ...this.execution, refunds: [...known, body as Refund] };
     }
-    const { status, execution } = provider;
+    const { status, execution } = this;
     return { id, reference: "r", status, failureReason: null, instructions: [], ...execution };
-  };
-  const server = createServer((request, response) => {
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = "";
-    request.on("data", (chunk: Buffer) => (text += chunk.toString()));
-    request.on("end", () => {
-      const body = JSON.stringify(answer(request.url ?? "", text === "" ? null : JSON.parse(text)));
-      if (request.headers["x-provider-key-id"] !== provider.keyId)
-        return void response
-          .writeHead(401)
-          .end(JSON.stringify({ error: "UNAUTHORIZED", message: "Unknown key." }));
-      const key = String(request.headers["idempotency-key"] ?? "");
-      if (key !== "") provider.bodies.set(key, [...(provider.bodies.get(key) ?? []), text]);
-      if (request.url === "/quotes" && !provider.quotes) return void response.writeHead(503).end();
-      if (key.startsWith("execution:") && provider.dropOrders > 0) {
-        provider.dropOrders--;
-        return void response.destroy();
-      }
-      if (key.startsWith("execution:")) provider.received.add((JSON.parse(text) as { id: string }).id);
-      const error = (status: number, code: string) =>
-        void response.writeHead(status).end(JSON.stringify({ error: code, message: "" }));
-      if (provider.refusesRefunds && key.startsWith("refund:")) return error(422, "NOT_REFUNDABLE");
-      if (provider.refusesCancels && request.url?.endsWith("/cancel")) return error(404, "UNKNOWN_ORDER");
-      const isLookUp = request.method === "GET" && request.url?.startsWith("/executions/") === true;
-      if (isLookUp && !provider.received.has(request.url?.split("/")[2] ?? ""))
-        return error(404, "UNKNOWN_ORDER");
-      void (isLookUp ? provider.answerLookUp() : key ? provider.answerOrder() : Promise.resolve()).then(() =>
-        response.writeHead(200, { "content-type": "application/json" }).end(provider.encode(body)),
-      );
-    });
-  });
+    for await (const chunk of request as AsyncIterable<Buffer>) text += chunk.toString();
+    const { url: path = "", method, headers } = request;
+    const refuse = (status: number, error: string): void =>
+      void response.writeHead(status).end(JSON.stringify({ error, message: "" }));
+    const body = JSON.stringify(this.#answer(path, text === "" ? null : JSON.parse(text)));
+    if (headers["x-provider-key-id"] !== this.keyId) return refuse(401, "UNAUTHORIZED");
+    const key = String(headers["idempotency-key"] ?? "");
+    if (key !== "") this.bodies.set(key, [...(this.bodies.get(key) ?? []), text]);
+    if (path === "/quotes" && !this.quotes) return void response.writeHead(503).end();
+    if (key.startsWith("execution:")) {
+      if (this.dropOrders-- > 0) return void response.destroy();
+      this.received.add((JSON.parse(text) as { id: string }).id);
+    }
+    if (this.refusesRefunds && key.startsWith("refund:")) return refuse(422, "NOT_REFUNDABLE");
+    if (this.refusesCancels && path.endsWith("/cancel")) return refuse(404, "UNKNOWN_ORDER");
+    const isLookUp = method === "GET" && path.startsWith("/executions/");
+    if (isLookUp && !this.received.has(path.split("/")[2] ?? "")) return refuse(404, "UNKNOWN_ORDER");
+    if (isLookUp) await this.answerLookUp();
+    else if (key !== "") await this.answerOrder();
+    response.writeHead(200, { "content-type": "application/json" }).end(this.encode(body));
+  }
+}
+
+/** A provider of a test file's own. */
+export async function ownCardProvider(settings: Partial<CardProvider> = {}): Promise<CardProvider> {
+  const provider = Object.assign(new CardProvider(), settings);
+  const server = createServer((request, response) => void provider.handle(request, response));
   atEnd(() => void server.close());
-  const url = await listening(server);
-  const provider: CardProvider = {
-    url,
-    capabilities: CARD_CAPABILITIES,
-    holdMs: null,
-    quotes: true,
-    ordered: [],
-    status: "PROCESSING",
-    answerLookUp: () => Promise.resolve(),
-    answerOrder: () => Promise.resolve(),
-    execution: {},
-    encode: (text) => Buffer.from(text),
-    dropOrders: 0,
-    refusesRefunds: false,
-    refusesCancels: false,
-    received: new Set(),
-    keyId: "key",
-    bodies: new Map(),
-    connect: ({ database, vault }, { id }) =>
-      connectProvider(database, vault, id, {
-        provider: "cards",
-        url,
-        keyId: provider.keyId,
-        secret: "secret",
-      }),
-  };
+  provider.url = await listening(server);
   return provider;
 }
 

@@ -14,9 +14,7 @@ export interface Receiver {
   /** Status of the next answers. */
   status: number;
   /** Events that verify with the secret, by the order in which they came. */
-  verified(
-    secret: string,
-  ): {
+  verified(secret: string): {
     readonly id: string;
     readonly type: string;
     readonly sequence: number;
