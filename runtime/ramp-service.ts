@@ -18,13 +18,8 @@ export { createLogger } from "./http/logger.js";
 export { SANDBOX_PROVIDERS, startSandbox } from "./ramp/sandbox/sandbox-server.js";
 export * from "./ramp/operator/integrations.js";
 export * from "./ramp/operator/projects.js";
-export {
-  compareOrders,
-  diagnose,
-  listRecords,
-  listStuckIntents,
-  showIntent,
-} from "./ramp/operator/diagnostics.js";
+export { compareOrders, diagnose, listRecords, showIntent } from "./ramp/operator/diagnostics.js";
+export { listStuckIntents } from "./ramp/intents/attention.js";
 export * from "./ramp/core/audit.js";
 export { testProvider } from "./ramp/providers/provider-test.js";
 export { csvOf, listBalances, reconcile, reportPostings } from "./ramp/operator/finance.js";

@@ -96,8 +96,8 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
   );
   try {
     const ramp = await openRamp(options, { database, vault, publicUrl: options.publicUrl ?? server.url });
-    const authentication = { ramp, rates, addressOf, limits: options.limits ?? RAMP_LIMITS };
-    handler = rampApp({ ramp, authentication, metricsPublic, docs: options.docs });
+    const { limits = RAMP_LIMITS, docs } = options;
+    handler = rampApp({ ramp, rates, addressOf, limits, metricsPublic, docs });
     const intents = startIntentWorker(ramp);
     ramp.signals.on("due", () => intents.wake());
     const deliveries = startDeliveryWorker(ramp, options.deliveries ?? DEFAULT_DELIVERY_POLICY);

@@ -1,5 +1,5 @@
-import { authenticate } from "./authenticate.js";
-import { type ApiServices, handleRequest, type PublicPath, readBodyText } from "./handle-request.js";
+import { type ApiServices, authenticate } from "./authenticate.js";
+import { handleRequest, type PublicPath, readBodyText } from "./handle-request.js";
 import type { Route } from "./route.js";
 import { getProviders, getQuote, getRequirements, getSupportedCurrencies } from "./routes/payment-options.js";
 import { createCustomer, deleteCustomer, getCustomers } from "./routes/customers.js";
@@ -76,9 +76,9 @@ export const SYSTEM_PATHS: readonly PublicPath[] = [
   system("/metrics", metrics),
 ];
 
-async function health({ ramp, authentication }: ApiServices): Promise<RampResponse> {
+async function health({ ramp, rates }: ApiServices): Promise<RampResponse> {
   const { isConnected, isWritable } = await ramp.database.reach();
-  const detail = authentication.rates.degraded;
+  const detail = rates.degraded;
   return jsonResponse(isWritable ? 200 : 503, {
     status: isWritable ? (detail === null ? "ok" : "degraded") : "unavailable",
     database_connected: isConnected,
@@ -89,10 +89,10 @@ async function health({ ramp, authentication }: ApiServices): Promise<RampRespon
 
 /** Open to this machine only, unless METRICS_PUBLIC is set; a forwarded request counts as remote. */
 async function metrics(
-  { ramp, authentication, metricsPublic }: ApiServices,
+  { ramp, addressOf, metricsPublic }: ApiServices,
   request: Request,
 ): Promise<RampResponse | RampError> {
-  const isLocal = isLocalCaller(authentication.addressOf, request);
+  const isLocal = isLocalCaller(addressOf, request);
   if (!metricsPublic && !isLocal) return rampError("METRICS_FORBIDDEN");
   const body = await ramp.metrics.text(await ramp.database.asOperator(readBacklog));
   return { status: 200, body, headers: { "Content-Type": ramp.metrics.registry.contentType } };
@@ -104,7 +104,7 @@ function page(method: PublicPath["method"], path: string, handle: PublicPath["ha
     path,
     isPage: true,
     async handle(service, request) {
-      const error = await authenticate(service.authentication, "public", request);
+      const error = await authenticate(service, "public", request);
       return isRampError(error) ? error : handle(service, request);
     },
   };
@@ -112,14 +112,11 @@ function page(method: PublicPath["method"], path: string, handle: PublicPath["ha
 
 const token = (request: Request): string => String(request.params["token"]);
 
-async function act(
-  { ramp, authentication }: ApiServices,
-  request: Request,
-): ReturnType<PublicPath["handle"]> {
-  const body = await readBodyText(authentication, request, null);
+async function act(service: ApiServices, request: Request): ReturnType<PublicPath["handle"]> {
+  const body = await readBodyText(service, request, null);
   if (body === "gone" || isRampError(body)) return body;
   const contentType = request.get("content-type") ?? "";
-  return actOnPage(ramp, token(request), { text: body.text, contentType });
+  return actOnPage(service.ramp, token(request), { text: body.text, contentType });
 }
 
 /** For as long as a page may be open while a new version is rolled out. */

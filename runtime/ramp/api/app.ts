@@ -10,7 +10,8 @@ import {
 } from "../core/ramp-errors.js";
 import { problemPage } from "../hosted-pages/layout.js";
 import { ENDPOINTS, PAGE_PATHS, SYSTEM_PATHS } from "./all-routes.js";
-import type { ApiServices, PublicPath } from "./handle-request.js";
+import type { ApiServices } from "./authenticate.js";
+import type { PublicPath } from "./handle-request.js";
 
 /** The ramp API as an Express app: endpoints, the system's own paths, the documentation, then 404. */
 export function rampApp(service: ApiServices): Express {

@@ -1,11 +1,11 @@
+import type { RequestHandler } from "express";
 import type { IncomingMessage } from "node:http";
 import { type ClientAddress, networkOf } from "../../http/headers.js";
 import { type RateLimitStore, secondsLeft } from "../../request/rate-limit/memory-store.js";
 import { projectOf, type Project } from "../sign-in/project-credentials.js";
-import type { RampDatabase } from "../database/ramp-database.js";
-import type { Customer, CustomerTokens } from "../sign-in/customer-token.js";
+import type { Customer } from "../sign-in/customer-token.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
-import type { Access } from "./route.js";
+import type { Access, RampContext } from "./route.js";
 
 /** Requests a minute, each counted in a window of its own (runtime/ramp/docs/limits.md). */
 export interface RampLimits {
@@ -24,16 +24,20 @@ export const RAMP_LIMITS: RampLimits = {
   failedLoginsPerAddress: 60,
 };
 
-export interface AuthenticationContext {
-  readonly ramp: { readonly database: RampDatabase; readonly customerTokens: CustomerTokens };
+/** What the paths of the app share. */
+export interface ApiServices {
+  readonly ramp: RampContext;
   readonly rates: RateLimitStore;
   readonly addressOf: ClientAddress;
   readonly limits: RampLimits;
+  readonly metricsPublic: boolean;
+  /** Serves the documentation; without it there is none. */
+  readonly docs?: RequestHandler | undefined;
 }
 
 /** The caller, or the error: unknown credentials or a used-up window. Failed logins limit only further failed logins. */
 export async function authenticate(
-  context: AuthenticationContext,
+  context: ApiServices,
   access: Access,
   request: IncomingMessage,
 ): Promise<Project | Customer | null | RampError> {
@@ -61,7 +65,7 @@ export async function authenticate(
 
 /** Counts a failed login, or a callback with a wrong signature, against its address; returns the error for it. */
 export async function countFailure(
-  context: AuthenticationContext,
+  context: ApiServices,
   request: IncomingMessage,
   error: RampError,
 ): Promise<RampError> {
@@ -69,11 +73,7 @@ export async function countFailure(
   return (await exceeded(context, `failed:${address}`, context.limits.failedLoginsPerAddress)) ?? error;
 }
 
-async function exceeded(
-  { rates }: AuthenticationContext,
-  name: string,
-  limit: number,
-): Promise<RampError | null> {
+async function exceeded({ rates }: ApiServices, name: string, limit: number): Promise<RampError | null> {
   const window = await rates.hit(name);
   return window.count > limit ? rampError("RATE_LIMITED", { retryAfter: secondsLeft(window) }) : null;
 }

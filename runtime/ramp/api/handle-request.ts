@@ -1,10 +1,9 @@
-import type { Request, RequestHandler } from "express";
+import type { Request } from "express";
 import { runIdempotent, type IdempotentOperation, type IdempotencyKey } from "../core/idempotency.js";
 import { projectId } from "../database/id.js";
-import type { RampContext } from "./route.js";
 import type { Customer } from "../sign-in/customer-token.js";
 import type { Project } from "../sign-in/project-credentials.js";
-import { authenticate, type AuthenticationContext, countFailure } from "./authenticate.js";
+import { type ApiServices, authenticate, countFailure } from "./authenticate.js";
 import { type RampResponse, isRampError, type RampError, rampError } from "../core/ramp-errors.js";
 import type { RouteRequest, Route } from "./route.js";
 import { createHash } from "node:crypto";
@@ -12,14 +11,6 @@ import type { IncomingMessage } from "node:http";
 import { readBody } from "../../http/body.js";
 import { networkOf } from "../../http/headers.js";
 import { isStorable, parseJson, type Violation, violations } from "../core/json-schema.js";
-
-export interface ApiServices {
-  readonly ramp: RampContext;
-  readonly authentication: AuthenticationContext;
-  readonly metricsPublic: boolean;
-  /** Serves the documentation; without it there is none. */
-  readonly docs?: RequestHandler | undefined;
-}
 
 /** A path of the app: an endpoint, one of the service's own as on the data API, or a hosted page, whose errors are HTML. */
 export interface PublicPath {
@@ -34,21 +25,21 @@ export interface PublicPath {
  * disconnected before anything was done.
  */
 export async function handleRequest(
-  { ramp, authentication }: ApiServices,
+  service: ApiServices,
   route: Route,
   request: Request,
 ): Promise<RampResponse | RampError | "gone"> {
-  const caller = await authenticate(authentication, route.access, request);
+  const caller = await authenticate(service, route.access, request);
   if (isRampError(caller)) return caller;
   const url = new URL(request.originalUrl, "http://localhost");
   const query = readQuery(url, route);
   if (isRampError(query)) return query;
-  const received = await readBodyText(authentication, request, caller);
+  const received = await readBodyText(service, request, caller);
   if (received === "gone" || isRampError(received)) return received;
   const body = parseBody(request, route, received.text);
   if (isRampError(body)) return body;
   const call = {
-    ramp,
+    ramp: service.ramp,
     caller,
     parameters: request.params as Record<string, string>,
     query,
@@ -59,25 +50,25 @@ export async function handleRequest(
   } as RouteRequest<never, never, never>;
   switch (route.run.kind) {
     case "direct":
-      return body.invalid ?? countedFailure(authentication, request, await route.run.handle(call));
+      return body.invalid ?? countedFailure(service, request, await route.run.handle(call));
     case "once": {
       const known: Partial<Project & Customer> = caller ?? {};
       const { customerId = null, projectId: project = projectId(known.id ?? "") } = known;
       const key = readKey(request, { path: url.pathname, body: body.value, customerId });
       if (isRampError(key)) return key;
-      return runIdempotent(ramp, project, key, checked(route.run.work(call), body.invalid));
+      return runIdempotent(service.ramp, project, key, checked(route.run.work(call), body.invalid));
     }
   }
 }
 
 /** Callbacks of providers are limited only where their signature is wrong. */
 function countedFailure(
-  authentication: AuthenticationContext,
+  service: ApiServices,
   request: Request,
   outcome: RampResponse | RampError,
 ): RampResponse | RampError | Promise<RampError> {
   const isForged = isRampError(outcome) && outcome.error === "INVALID_SIGNATURE";
-  return isForged ? countFailure(authentication, request, outcome) : outcome;
+  return isForged ? countFailure(service, request, outcome) : outcome;
 }
 
 /** A key that was used with another body is reported before an invalid body. */
@@ -101,7 +92,7 @@ const UNKNOWN_SENDERS_SHARE = 5 / 8;
 
 /** The text of a request's body; "gone" when the client disconnected meanwhile. */
 export async function readBodyText(
-  { addressOf }: AuthenticationContext,
+  { addressOf }: ApiServices,
   request: IncomingMessage,
   caller: { readonly id: string } | { readonly projectId: string; readonly customerId: string } | null,
 ): Promise<{ readonly text: string } | RampError | "gone"> {

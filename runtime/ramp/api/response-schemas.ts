@@ -37,6 +37,13 @@ const AccountView = Type.Object({
   details: Json,
 });
 
+const PRICE = {
+  destAmount: Type.String(),
+  exchangeRate: Type.String(),
+  fees: Fees,
+  hasIndicativePrice: Type.Boolean(),
+};
+
 export const IntentView = Type.Object(
   {
     id: Uuid,
@@ -51,15 +58,7 @@ export const IntentView = Type.Object(
     type: literals(["ONRAMP", "OFFRAMP"]),
     provider: Type.String(),
     price: Type.Optional(
-      Type.Object(
-        {
-          destAmount: Type.String(),
-          exchangeRate: Type.String(),
-          fees: Fees,
-          hasIndicativePrice: Type.Boolean(),
-        },
-        { description: "The price that the intent was made at, once it is known." },
-      ),
+      Type.Object(PRICE, { description: "The price that the intent was made at, once it is known." }),
     ),
     onboardingRedirectUrl: Type.Optional(Type.String()),
     checkoutRedirectUrl: Type.Optional(Type.String()),
@@ -104,15 +103,7 @@ export const ProjectIntentView = Type.Object(
 export type ProjectIntentView = Static<typeof ProjectIntentView>;
 
 export const QuoteView = Type.Object(
-  {
-    providerId: Uuid,
-    type: literals(["ONRAMP", "OFFRAMP"]),
-    rail: Type.String(),
-    hasIndicativePrice: Type.Boolean(),
-    destAmount: Type.String(),
-    exchangeRate: Type.String(),
-    fees: Fees,
-  },
+  { providerId: Uuid, type: literals(["ONRAMP", "OFFRAMP"]), rail: Type.String(), ...PRICE },
   { $id: "Quote" },
 );
 

@@ -15,20 +15,23 @@ const MAX_DEPTH = 32;
 
 const ajv = new Ajv2020({ allErrors: true, strict: false });
 addFormats.default(ajv);
-ajv.addFormat("iban", {
-  type: "string",
-  validate: (text: string) => isValidIBAN(text.replaceAll(" ", "").toUpperCase()),
-});
-
-ajv.addFormat("aba-routing-number", { type: "string", validate: isRoutingNumber });
-ajv.addFormat("evm-address", {
-  type: "string",
-  validate: (text: string) =>
-    !/^0x0{40}$/.test(text) &&
-    (!/[a-f].*[A-F]|[A-F].*[a-f]/.test(text.slice(2)) || text === checksumAddress(text)),
-});
-
-ajv.addFormat("bitcoin-address", { type: "string", validate: isBitcoinAddress });
+/** Formats of our own: whether a text is valid, and what it must be. */
+const FORMATS: Readonly<Record<string, readonly [(text: string) => boolean, string]>> = {
+  iban: [
+    (text) => isValidIBAN(text.replaceAll(" ", "").toUpperCase()),
+    "must be an IBAN with its check digits",
+  ],
+  "aba-routing-number": [isRoutingNumber, "must be a routing number with its check digit"],
+  "evm-address": [
+    (text) =>
+      !/^0x0{40}$/.test(text) &&
+      (!/[a-f].*[A-F]|[A-F].*[a-f]/.test(text.slice(2)) || text === checksumAddress(text)),
+    "must be an address with its checksum (EIP-55), and not the zero address",
+  ],
+  "bitcoin-address": [isBitcoinAddress, "must be a Bitcoin address with its checksum"],
+  "redirect-url": [isHttpUrl, "must be an http or https address without credentials"],
+};
+for (const [name, [validate]] of Object.entries(FORMATS)) ajv.addFormat(name, { type: "string", validate });
 
 /** Nine digits whose sum, weighted 3, 7 and 1 in turn, is a multiple of ten. */
 function isRoutingNumber(text: string): boolean {
@@ -38,8 +41,6 @@ function isRoutingNumber(text: string): boolean {
   );
   return /^[0-9]{9}$/.test(text) && sum > 0 && sum % 10 === 0;
 }
-
-ajv.addFormat("redirect-url", { type: "string", validate: isHttpUrl });
 
 /** An http or https address without credentials, and without characters that parsers read differently. */
 function isHttpUrl(text: string): boolean {
@@ -118,17 +119,8 @@ function violationOf({ keyword, message = "is not valid", params }: ErrorObject,
   if (keyword === "additionalProperties")
     return { path: `${path}/${(additionalProperty ?? "").slice(0, 100)}`, message: "is not a known field" };
   if (keyword === "enum") return { path, message: `must be one of ${(allowedValues ?? []).join(", ")}` };
-  return { path, message: FORMATS[String(format)] ?? message };
+  return { path, message: FORMATS[String(format)]?.[1] ?? message };
 }
-
-/** What values of the formats above must be. */
-const FORMATS: Readonly<Record<string, string>> = {
-  iban: "must be an IBAN with its check digits",
-  "aba-routing-number": "must be a routing number with its check digit",
-  "evm-address": "must be an address with its checksum (EIP-55), and not the zero address",
-  "bitcoin-address": "must be a Bitcoin address with its checksum",
-  "redirect-url": "must be an http or https address without credentials",
-};
 
 /** The value of a JSON text; undefined when it is none. */
 export function parseJson(text: string): unknown {

@@ -1,6 +1,6 @@
 import Big from "big.js";
 import type { Backlog } from "../core/ramp-metrics.js";
-import type { OperatorTransaction } from "../database/ramp-database.js";
+import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
 import { isDelivered, isPaid, missingRefunds } from "./book.js";
 import {
@@ -104,8 +104,9 @@ export interface StuckIntent {
   readonly since: Date;
 }
 
-export function listAttention(tx: OperatorTransaction): Promise<StuckIntent[]> {
-  return tx.rows<StuckIntent>(
+/** Intents whose state stays unclear: the operator clears them up with the provider. */
+export function listStuckIntents(database: RampDatabase): Promise<StuckIntent[]> {
+  return database.operator.rows<StuckIntent>(
     `SELECT i.project_id AS "projectId", i.id AS "intentId", i.status, t.status AS "transactionStatus",
        i.attention, i.attention_since AS since
      FROM ramp.intents i LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id

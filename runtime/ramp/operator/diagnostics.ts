@@ -2,7 +2,7 @@ import { isUuid, orderIdOf, type ProjectId, projectId } from "../database/id.js"
 import type { DatabaseRow, OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 import { recentJumps, secondsAhead } from "../core/clock-jumps.js";
 import type { Backlog } from "../core/ramp-metrics.js";
-import { listAttention, readBacklog, type StuckIntent } from "../intents/attention.js";
+import { readBacklog } from "../intents/attention.js";
 import { Providers, type ProviderConnection } from "../providers/provider-connections.js";
 import { type Vault, unreadableSecrets } from "../core/vault.js";
 import { readAnswers } from "../intents/process-intent.js";
@@ -108,11 +108,6 @@ function checkBacklog({ queues, exhausted, attention }: Backlog): readonly Findi
       "No intent needs attention.",
     ),
   ];
-}
-
-/** Intents whose state stays unclear: the operator clears them up with the provider. */
-export function listStuckIntents(database: RampDatabase): Promise<StuckIntent[]> {
-  return database.asOperator(listAttention);
 }
 
 const SUMMARY = `SELECT i.id AS "intentId", i.project_id AS "projectId", i.customer_id AS "customerId", i.status, i.type,

@@ -9,7 +9,6 @@ import {
   retry,
   wrap,
 } from "cockatiel";
-import type { OperationName } from "./operations.js";
 
 /** How providers are called (runtime/ramp/docs/provider-protocol.md). */
 export interface CallPolicy {
@@ -26,33 +25,29 @@ export const DEFAULT_CALL_POLICY: CallPolicy = { timeoutMs: 8_000, breakerPauseM
 const RETRY_PAUSES_MS = [100, 400];
 const BREAKER_FAILURES = 8;
 
-/** How a call of a provider ends. */
-type ReplyKind = "answer" | "refused" | "unknown" | "unavailable";
-
-/** Observes each attempt of a call, and the circuit breaker. */
-export interface CallObserver {
-  attempt(operation: OperationName, outcome: ReplyKind, milliseconds: number): void;
-  breaker(state: "open" | "closed"): void;
-}
-
-/** The circuit breaker of a provider, alone and with retries in front of it. */
+/**
+ * The circuit breaker of a provider, alone and with retries in front of it.
+ * @param observe called with 1 when it opens, with -1 when it closes
+ */
 export function policiesOf(
   { breakerPauseMs }: CallPolicy,
-  observe: CallObserver | undefined,
+  observe: (change: 1 | -1) => void,
 ): { readonly breaker: IPolicy; readonly retries: IPolicy } {
-  const unavailable = handleWhenResult(
-    (reply) => (reply as { readonly kind: ReplyKind }).kind === "unavailable",
-  );
+  const unavailable = handleWhenResult((reply) => (reply as { kind: string }).kind === "unavailable");
   const breaker = circuitBreaker(unavailable, {
     halfOpenAfter: monotonicPause(breakerPauseMs),
     breaker: new ConsecutiveBreaker(BREAKER_FAILURES),
   });
-  let state = "closed";
+  let isOpen = false;
   // It breaks again after each trial that fails.
   breaker.onBreak(() => {
-    if (state !== "open") observe?.breaker((state = "open"));
+    if (!isOpen) observe(1);
+    isOpen = true;
   });
-  breaker.onReset(() => observe?.breaker((state = "closed")));
+  breaker.onReset(() => {
+    isOpen = false;
+    observe(-1);
+  });
   const backoff = new IterableBackoff(RETRY_PAUSES_MS);
   const retries = retry(unavailable, { maxAttempts: RETRY_PAUSES_MS.length, backoff });
   return { breaker, retries: wrap(retries, breaker) };

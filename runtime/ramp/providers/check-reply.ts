@@ -99,10 +99,7 @@ export function checkedExecution(
 const INDICATIVE_TOLERANCE = "5";
 
 /** The price that an intent was made at. */
-export interface CheckedPrice {
-  readonly destAmount: string;
-  readonly fees: Fees;
-  readonly hasIndicativePrice: boolean;
+export interface CheckedPrice extends Pick<ProviderQuote, "destAmount" | "fees" | "hasIndicativePrice"> {
   /** How far the received amount may be from a held price, in percent: the project's setting. */
   readonly heldTolerance: string;
 }

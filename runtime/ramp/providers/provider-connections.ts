@@ -7,7 +7,7 @@ import {
   type ProjectTransaction,
   type RampDatabase,
 } from "../database/ramp-database.js";
-import type { CallObserver, CallPolicy } from "./call-policy.js";
+import type { CallPolicy } from "./call-policy.js";
 import { HttpProvider, type Provider, reasonOf } from "./provider.js";
 import type { RampMetrics } from "../core/ramp-metrics.js";
 import type { Capabilities } from "./protocol.js";
@@ -112,26 +112,14 @@ export class Providers {
     return { ...row, callbackUrl, provider: this.#client(projectId, row) };
   }
 
-  #observer(provider: string): { readonly observe?: CallObserver } {
-    const { metrics } = this.#options;
-    if (metrics === undefined) return {};
-    metrics.countOpenBreakers(provider, 0);
-    return {
-      observe: {
-        attempt: (operation, outcome, milliseconds) =>
-          metrics.countProviderCall({ provider, operation, outcome, milliseconds }),
-        breaker: (state) => metrics.countOpenBreakers(provider, state === "open" ? 1 : -1),
-      },
-    };
-  }
-
   #client(projectId: ProjectId, { code, url, keyId, secret: sealed }: ConnectionRow): Provider {
     const name = [projectId, code, url, keyId, sealed.toString("base64")].join(" ");
     let client = this.#clients.get(name);
     if (!client) {
       const secret = this.#options.vault.open(credentialPurpose(projectId, code), sealed);
-      const { calls } = this.#options;
-      client = new HttpProvider({ url, keyId, secret, calls, ...this.#observer(code) });
+      const { calls, metrics } = this.#options;
+      const counted = metrics && { code, metrics };
+      client = new HttpProvider({ url, keyId, secret, calls, counted });
       this.#clients.set(name, client);
     }
     return client;

@@ -1,7 +1,8 @@
 import { BrokenCircuitError } from "cockatiel";
 import { sendRequest } from "../../http/outbound-http.js";
 import { check, isSchema, parseJson } from "../core/json-schema.js";
-import { type CallObserver, type CallPolicy, DEFAULT_CALL_POLICY, policiesOf } from "./call-policy.js";
+import type { RampMetrics } from "../core/ramp-metrics.js";
+import { type CallPolicy, DEFAULT_CALL_POLICY, policiesOf } from "./call-policy.js";
 import { OPERATIONS, type OperationName, type ResponseOf, UNKNOWN_ORDER } from "./operations.js";
 import {
   Callback,
@@ -51,7 +52,8 @@ export interface HttpProviderOptions {
   readonly keyId: string;
   readonly secret: string;
   readonly calls?: CallPolicy | undefined;
-  readonly observe?: CallObserver;
+  /** Counts its calls, under the provider's code. */
+  readonly counted?: { readonly code: string; readonly metrics: RampMetrics } | undefined;
 }
 
 interface Call {
@@ -74,10 +76,12 @@ export class HttpProvider {
   #lastFailure = "";
 
   constructor(options: HttpProviderOptions) {
-    const { calls = DEFAULT_CALL_POLICY, observe } = options;
+    const { calls = DEFAULT_CALL_POLICY, counted } = options;
+    const countOpen = (change: 1 | 0 | -1): void => counted?.metrics.countOpenBreakers(counted.code, change);
+    countOpen(0);
     this.#options = options;
     this.#timeoutMs = calls.timeoutMs;
-    this.#policies = policiesOf(calls, observe);
+    this.#policies = policiesOf(calls, countOpen);
   }
 
   async capabilities(): Promise<ProviderReply<Capabilities>> {
@@ -164,7 +168,10 @@ export class HttpProvider {
   async #attempt<N extends OperationName>(name: N, call: Call): Promise<ProviderReply<ResponseOf<N>>> {
     const startedAt = performance.now();
     const reply = await this.#request(name, call);
-    this.#options.observe?.attempt(name, reply.kind, performance.now() - startedAt);
+    const milliseconds = performance.now() - startedAt;
+    const { code: provider, metrics } = this.#options.counted ?? {};
+    if (provider)
+      metrics?.countProviderCall({ provider, operation: name, outcome: reply.kind, milliseconds });
     return reply;
   }
 

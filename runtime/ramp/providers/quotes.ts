@@ -1,11 +1,11 @@
 import Big from "big.js";
 import countries from "i18n-iso-countries";
-import { type AccountSide, detailsSchema } from "../accounts/account-details.js";
+import { detailsSchema } from "../accounts/account-details.js";
 import type { Currency } from "../accounts/currency.js";
 import type { CoreContext } from "../core/context.js";
 import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 import { quoteProblem, reporter } from "./check-reply.js";
-import type { Fees, Pair, ProviderQuote, QuoteRequest, Rail, RailDescription } from "./protocol.js";
+import type { Movement, Pair, ProviderQuote, QuoteRequest, Rail, RailDescription } from "./protocol.js";
 import type { ProviderConnection } from "./provider-connections.js";
 import { reasonOf } from "./provider.js";
 
@@ -154,28 +154,19 @@ export async function fetchQuotes(
 }
 
 /** The price of a payment by a quote. */
-export interface Price {
-  readonly destAmount: string;
-  readonly exchangeRate: string;
-  readonly fees: Fees;
-  readonly hasIndicativePrice: boolean;
+export interface Price extends Pick<
+  ProviderQuote,
+  "destAmount" | "exchangeRate" | "fees" | "hasIndicativePrice"
+> {
   /** The provider's quote, if it holds the price: orders name it. */
   readonly providerQuoteId?: string;
-}
-
-/** A payment that is priced. */
-interface PricedPayment {
-  readonly src: AccountSide;
-  readonly dest: AccountSide;
-  readonly srcAmount: string;
-  readonly rail: Rail;
 }
 
 /** The price of a movement at its provider now; null when it gives none. Not held: the onboarding did not name the quote. */
 export async function fetchPrice(
   ramp: Pick<CoreContext, "currencies" | "log">,
   connection: ProviderConnection,
-  { src, dest, srcAmount, rail }: PricedPayment,
+  { src, dest, srcAmount, rail }: Pick<Movement, "src" | "dest" | "srcAmount" | "rail">,
 ): Promise<Price | null> {
   const { countryCode = null } = { ...src.details, ...dest.details } as { countryCode?: string };
   const [from, to] = [ramp.currencies.get(src.currencyCode), ramp.currencies.get(dest.currencyCode)];

@@ -13,6 +13,7 @@ import type {
   QuoteRequest,
   Receipt,
   RefundOrder,
+  Submission,
 } from "../providers/protocol.js";
 import { sendRequest } from "../../http/outbound-http.js";
 import { callbackHeaders } from "../providers/signature.js";
@@ -51,7 +52,7 @@ const FORM = {
   required: ["fullName", "dateOfBirth", "decision"],
 } as const;
 
-/** One sandbox provider. Its orders are kept in memory. */
+/** One sandbox provider: a method for each operation, given its message, and the id and the code of its path. Orders are kept in memory. */
 export class SandboxProvider {
   readonly #profile: Profile;
   readonly #switches: () => Switches;
@@ -67,7 +68,7 @@ export class SandboxProvider {
     this.#switches = switches;
   }
 
-  get capabilities(): Capabilities {
+  capabilities(): Capabilities {
     return this.#profile.capabilities;
   }
 
@@ -76,14 +77,15 @@ export class SandboxProvider {
     return [...this.#executions].filter(([, { order }]) => order !== null).map(([id]) => id);
   }
 
-  quote(request: QuoteRequest): ProviderQuote | null {
+  quote(request: QuoteRequest): { readonly quote: ProviderQuote | null } {
     const quote = quoteFor(this.#profile, request);
     const { holdMs } = this.#profile;
-    if (quote === null || holdMs === null) return quote;
-    const now = Date.now();
+    if (quote === null || holdMs === null) return { quote };
+    const until = Date.now() + holdMs;
     const quoteId = randomUUID();
-    this.#heldQuotes.set(quoteId, { quote, until: now + holdMs });
-    return { ...quote, hasIndicativePrice: false, quoteId, expiresAt: new Date(now + holdMs).toISOString() };
+    this.#heldQuotes.set(quoteId, { quote, until });
+    const expiresAt = new Date(until).toISOString();
+    return { quote: { ...quote, hasIndicativePrice: false, quoteId, expiresAt } };
   }
 
   startOnboarding(order: OnboardingOrder): Onboarding | Rejection {
@@ -119,12 +121,12 @@ export class SandboxProvider {
     return [customerReference, ...wallets].some((name) => this.#known.has(name));
   }
 
-  onboarding(id: string): Onboarding | Rejection {
+  onboarding(_message: null, id: string): Onboarding | Rejection {
     const stored = this.#onboardings.get(id);
     return stored ? onboardingOf(stored) : UNKNOWN;
   }
 
-  submit(id: string, code: string, fields: Readonly<Record<string, unknown>>): Onboarding | Rejection {
+  submit({ fields }: Submission, id: string, code: string): Onboarding | Rejection {
     const stored = this.#onboardings.get(id);
     if (!stored || stored.requirement.code !== code) return UNKNOWN;
     const { decision } = fields;
@@ -214,7 +216,7 @@ export class SandboxProvider {
   }
 
   /** A repeated refund changes nothing. */
-  refund(id: string, order: RefundOrder): Execution | Rejection {
+  refund(order: RefundOrder, id: string): Execution | Rejection {
     const stored = this.#executions.get(id);
     if (!stored?.order) return UNKNOWN;
     const { execution } = stored;
@@ -232,11 +234,11 @@ export class SandboxProvider {
     return stored.execution;
   }
 
-  execution(id: string): Execution | Rejection {
+  execution(_message: null, id: string): Execution | Rejection {
     return this.#executions.get(id)?.execution ?? UNKNOWN;
   }
 
-  cancel(id: string): Execution {
+  cancel(_message: null, id: string): Execution {
     const stored = this.#executions.get(id) ?? { order: null, execution: NEVER_MADE(id) };
     // A payment that has arrived cannot be cancelled.
     if (stored.execution.status === "AWAITING_FUNDS")

@@ -2,13 +2,6 @@ import express, { type Express, type Request, type Response } from "express";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readBody } from "../../http/body.js";
 import { listen, type RunningServer } from "../../http/listen.js";
-import type {
-  ExecutionOrder,
-  OnboardingOrder,
-  QuoteRequest,
-  RefundOrder,
-  Submission,
-} from "../providers/protocol.js";
 import { OPERATIONS, type OperationName, protocolDocument } from "../providers/operations.js";
 import { isSigned, REQUEST_HEADERS } from "../providers/signature.js";
 import { check, parseJson } from "../core/json-schema.js";
@@ -69,19 +62,8 @@ function sandboxApp(initial: Switches): Express {
   return app;
 }
 
-type Handle = (provider: SandboxProvider, message: never, id: string, code: string) => unknown;
-
-const HANDLERS: Readonly<Record<OperationName, Handle>> = {
-  capabilities: (provider) => provider.capabilities,
-  quote: (provider, message: QuoteRequest) => ({ quote: provider.quote(message) }),
-  startOnboarding: (provider, order: OnboardingOrder) => provider.startOnboarding(order),
-  onboarding: (provider, _message, id) => provider.onboarding(id),
-  submit: (provider, { fields }: Submission, id, code) => provider.submit(id, code, fields),
-  execute: (provider, order: ExecutionOrder) => provider.execute(order),
-  execution: (provider, _message, id) => provider.execution(id),
-  cancel: (provider, _message, id) => provider.cancel(id),
-  refund: (provider, order: RefundOrder, id) => provider.refund(id, order),
-};
+/** The provider has a method for each operation. */
+type Handle = (this: SandboxProvider, message: never, id: string, code: string) => unknown;
 
 function addProvider(app: Express, sandbox: Sandbox, profile: Profile, provider: SandboxProvider): void {
   for (const name of Object.keys(OPERATIONS) as OperationName[]) {
@@ -102,7 +84,7 @@ function addProvider(app: Express, sandbox: Sandbox, profile: Profile, provider:
       if (schema !== null && !check(schema, value))
         return sendError(response, 422, "INVALID_REQUEST", "Not a message of the protocol.");
       const { id = "", code = "" } = request.params as { id?: string; code?: string };
-      const answer = HANDLERS[name](provider, value as never, id, code);
+      const answer = (provider[name] as Handle).call(provider, value as never, id, code);
       if (isRejection(answer)) sendError(response, answer.status, answer.error, answer.message);
       else response.json(answer);
     });
