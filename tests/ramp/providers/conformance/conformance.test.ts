@@ -130,13 +130,13 @@ async function settledStates({ sql }: Stage): Promise<ReadonlyMap<string, Settle
   );
 }
 
-/** Creates an intent of each mode, and stops those that are to be stopped; returns their ids by mode. Every second one the customer executes. */
+/** Creates an intent of each mode, and stops those that are to be stopped; returns their ids by mode. */
 async function createIntents(
   stage: Stage,
   auth: string,
-  modes: readonly string[],
+  { modes, autoExecute }: { readonly modes: readonly string[] } & Pick<Run, "autoExecute">,
 ): Promise<ReadonlyMap<string, string>> {
-  const create = (mode: string, autoExecute: boolean): Promise<Reply> =>
+  const create = (mode: string): Promise<Reply> =>
     persistently(stage, "/v1/intent", {
       auth,
       key: `create ${mode}`,
@@ -148,9 +148,8 @@ async function createIntents(
     });
   return new Map(
     await Promise.all(
-      modes.map(async (mode, at) => {
-        const autoExecute = at % 2 === 0;
-        const reply = await create(mode, autoExecute);
+      modes.map(async (mode) => {
+        const reply = await create(mode);
         expect(reply.status, `${mode}: ${reply.text}`).toBe(201);
         const id = String(reply.json.intent.id);
         if (!autoExecute) await execute(stage, auth, mode, id);
@@ -212,13 +211,16 @@ async function wrongIntents(
 }
 
 /** Runs intents of every mode, with the ramp killed once at each of the steps, and checks how they end. */
-async function checkEnds(steps: readonly Failpoint[]): Promise<void> {
+async function checkEnds({ steps, autoExecute }: Run): Promise<void> {
   const stage = await ownStage();
   const ramp = keepRunning(stage, steps);
   try {
     const customer = await persistently(stage, "/v1/customers", { auth: stage.basic, body: { id: "payer" } });
     const auth = `Bearer ${String(customer.json.accessToken)}`;
-    const ids = await createIntents(stage, auth, steps.length === 0 ? MODE_NAMES : CRASH_MODES);
+    const ids = await createIntents(stage, auth, {
+      modes: steps.length === 0 ? MODE_NAMES : CRASH_MODES,
+      autoExecute,
+    });
     await eventually(
       () => wrongIntents(stage, ids),
       // The last steps are those of events: they come after the intents' ends.
@@ -251,31 +253,48 @@ it("has at least 25 named ways to misbehave", () => {
   expect(MODE_NAMES.length).toBeGreaterThanOrEqual(25);
 });
 
-/** In the order in which payments come to them. */
-const STEPS: readonly Failpoint[] = [
-  "request.recorded",
-  "onboarding.answered",
-  "onboarding.recorded",
-  "response.stored",
-  "execution.opened",
-  "execution.answered",
-  "execution.confirmed",
-  "execution.withdrawn",
-  "execution.recorded",
-  "callback.received",
-  "callback.recorded",
-  "cancel.answered",
-  "delivery.answered",
+interface Run {
+  /** In the order in which a payment comes to them. */
+  readonly steps: readonly Failpoint[];
+  /** Otherwise the customer asks for each transaction. */
+  readonly autoExecute: boolean;
+}
+
+const RUNS: readonly Run[] = [
+  { steps: [], autoExecute: true },
+  {
+    steps: [
+      "request.recorded",
+      "onboarding.answered",
+      "response.stored",
+      "execution.opened",
+      "execution.confirmed",
+    ],
+    autoExecute: false,
+  },
+  {
+    steps: ["onboarding.recorded", "execution.opened", "execution.withdrawn", "callback.received"],
+    autoExecute: true,
+  },
+  {
+    steps: [
+      "execution.answered",
+      "execution.recorded",
+      "cancel.answered",
+      "callback.recorded",
+      "delivery.answered",
+    ],
+    autoExecute: true,
+  },
 ];
 
 it("dies at every step; at that of a refund, which an operator asks for, in tests/ramp/intents/crash.test.ts", () => {
-  const steps = new Set([...STEPS, "refund.answered"]);
+  const steps = new Set([...RUNS.flatMap((run) => run.steps), "refund.answered"]);
   expect([...steps].sort()).toEqual([...FAILPOINTS].sort());
 });
 
-it.concurrent.for([
-  { killed: "never killed", steps: [] },
-  { killed: "killed at every step in turn", steps: STEPS },
-])("comes to the right end in every mode, $killed", { timeout: 400_000 }, ({ steps }, { onTestFinished }) =>
-  withAtEnd(onTestFinished, () => checkEnds(steps)),
+it.concurrent.for(RUNS)(
+  "comes to the right end in every mode, killed at $steps",
+  { timeout: 400_000 },
+  (run, { onTestFinished }) => withAtEnd(onTestFinished, () => checkEnds(run)),
 );
