@@ -1,11 +1,8 @@
-import type { TokenSettings } from "../request/bearer-tokens.js";
-import type { Keyring } from "../request/keyring.js";
 import { clickhouseAddress } from "../model/clickhouse-address.js";
 import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../model/tier.js";
 import { clientAddress, type ClientAddress } from "../http/headers.js";
 import {
   generationOf,
-  type GenerationEnvironment,
   runResultsOf,
   SECRETS_KEY_EXPECTED,
   secretsKey,
@@ -13,84 +10,11 @@ import {
   Variables,
 } from "./variables.js";
 import { watchedKeysFile, readKeys } from "./key-file-watcher.js";
+
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
 /** The validated settings of the environment variables (runtime/docs/settings.md). */
-export interface Environment extends GenerationEnvironment {
-  /** PostgreSQL; null: the embedded one, where one is needed. */
-  readonly databaseUrl: string | null;
-  /** The ClickHouse that the data API reads; null: it reads PostgreSQL. */
-  readonly clickhouseUrl: string | null;
-  /** Redis in which all processes count rate limits; null: each process counts its own. */
-  readonly redisUrl: string | null;
-  /** Whether breaking and exposing changes are held back at refresh (runtime/docs/refresh.md). */
-  readonly refreshGuard: boolean;
-  /** File or address of dbt's `run_results.json`; null: build times are unknown. */
-  readonly runResults: string | null;
-  readonly keys: Keyring;
-  /** The key file, whose changes take effect in a running server; null: the keys are in `API_KEYS`. */
-  readonly keysFile: string | null;
-  /** The issuer of JWTs that are accepted like keys; null: none. */
-  readonly tokens: TokenSettings | null;
-  /** Requests per minute by the caller's tier. */
-  readonly rateLimits: Readonly<PerTier<number>>;
-  readonly host: string;
-  readonly port: number;
-  readonly addressOf: ClientAddress;
-  /** By the caller's tier; 0: no limit. */
-  readonly statementTimeoutMs: Readonly<PerTier<number>>;
-  /** Rows that a query may read in ClickHouse, by the caller's tier; 0: no limit. */
-  readonly maxRowsRead: Readonly<PerTier<number>>;
-  /** Connections for buffered results, per process. */
-  readonly databasePoolSize: number;
-  /** Connections for streams, per process. */
-  readonly databaseStreamPoolSize: number;
-  /** Streams that one caller may read at a time, per process. */
-  readonly streamsPerCaller: number;
-  /** Time limit of a stream, by the caller's tier; 0: no limit. */
-  readonly streamTimeoutMs: Readonly<PerTier<number>>;
-  /** Disk space for rows that streams have read ahead of their clients, per process; 0: none. */
-  readonly streamSpoolMegabytes: number;
-  /** Memory for responses that clients have not read yet, per process. */
-  readonly answerMemoryMegabytes: number;
-  /** Lifetime of cached results without a known version; 0: no cache. */
-  readonly cacheTtlSeconds: number;
-  /** Memory for cached results. */
-  readonly cacheMaxMegabytes: number;
-  /** Whether CSV cells that a spreadsheet would run as a formula get an apostrophe. */
-  readonly csvEscapeFormulas: boolean;
-  /** Signs cursors: 32 bytes; null: a random key of the server. */
-  readonly cursorKey: Buffer | null;
-  readonly logLevel: (typeof LOG_LEVELS)[number];
-  readonly metricsPublic: boolean;
-  /** Whether documents list every endpoint, or only those that the caller may call. */
-  readonly catalogue: "public" | "allowed";
-  /** The lowest tier that sees names of upstream nodes in the catalogue; null: none. */
-  readonly lineageTier: Tier | null;
-  /** Whether usage is recorded in the database. */
-  readonly usageEnabled: boolean;
-  readonly rampPort: number;
-  /** Null: the data API's. */
-  readonly rampDatabaseUrl: string | null;
-  /** Public address of the ramp, without a trailing slash; null: the address it listens on. */
-  readonly rampPublicUrl: string | null;
-  /** 32 bytes; null: a generated key beside the embedded database. */
-  readonly rampSecretsKey: Buffer | null;
-  /** Requests a minute. */
-  readonly rampLimits: {
-    readonly perCustomer: number;
-    readonly perProject: number;
-    readonly perAddress: number;
-    readonly failedLoginsPerAddress: number;
-  };
-  readonly rampIntentLifetimeSeconds: number;
-  /** How long events, deliveries and provider answers are kept. */
-  readonly rampRetentionDays: number;
-  /** How long the order of an ended intent is looked up. */
-  readonly rampFollowUpDays: number;
-  /** Keys from before or after a rotation: used for decryption only. */
-  readonly rampOtherSecretsKeys: readonly Buffer[];
-}
+export type Environment = Readonly<ReturnType<typeof settingsOf>>;
 
 export type EnvironmentResult =
   | {
@@ -104,66 +28,91 @@ export type EnvironmentResult =
 /** Reads all variables. Reports every invalid one, not only the first. */
 export function readEnvironment(source: Readonly<Record<string, string | undefined>>): EnvironmentResult {
   const variables = new Variables(source);
-  const environment: Environment = {
+  const environment = settingsOf(variables);
+  const { problems, names } = variables;
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, environment, names };
+}
+
+function settingsOf(variables: Variables) {
+  return {
     ...generationOf(variables),
     ...databaseUrls(variables),
+    /** Redis in which all processes count rate limits; null: each process counts its own. */
     redisUrl: variables.parsed("REDIS_URL", null, "a redis:// or rediss:// address", redisAddress),
-    refreshGuard: variables.oneOf("REFRESH_GUARD", "false", ["true", "false"]) === "true",
+    /** Whether breaking and exposing changes are held back at refresh (runtime/docs/refresh.md). */
+    refreshGuard: variables.flag("REFRESH_GUARD", false),
+    /** File or address of dbt's `run_results.json`; null: build times are unknown. */
     runResults: runResultsOf(variables),
     keys: readKeys(variables),
+    /** The key file, whose changes take effect in a running server; null: the keys are in `API_KEYS`. */
     keysFile: watchedKeysFile(variables),
+    /** The issuer of JWTs that are accepted like keys; null: none. */
     tokens: tokenSettings(variables),
-    rateLimits: variables.parsed("RATE_LIMITS", RATE_LIMITS, RATE_LIMITS_EXPECTED, readRateLimits),
+    /** Requests per minute by the caller's tier. */
+    rateLimits: perTier(variables, "RATE_LIMITS", RATE_LIMITS, {
+      what: "requests per minute",
+      min: 1,
+      example: "tier0=60,tier3=20000",
+    }),
     host: variables.text("HOST") ?? "127.0.0.1",
     port: variables.whole("PORT", 8000, { min: 0, max: 65_535 }),
     addressOf: variables.parsed("TRUST_PROXY", clientAddress("false"), TRUST_EXPECTED, trustProxy),
-    statementTimeoutMs: variables.parsed(
-      "STATEMENT_TIMEOUT_MS",
-      DEFAULT_TIMEOUTS,
-      TIMEOUTS_EXPECTED,
-      (text) => readTimeouts(text),
-    ),
+    /** By the caller's tier; 0: no limit. */
+    statementTimeoutMs: perTier(variables, "STATEMENT_TIMEOUT_MS", forAll(30_000), MILLISECONDS),
     maxRowsRead: maxRowsRead(variables),
+    /** Connections for buffered results, per process. */
     databasePoolSize: variables.whole("DATABASE_POOL_SIZE", 10, { min: 1, max: 1000 }),
+    /** Connections for streams, per process. */
     databaseStreamPoolSize: variables.whole("DATABASE_STREAM_POOL_SIZE", 4, { min: 1, max: 1000 }),
+    /** Streams that one caller may read at a time, per process. */
     streamsPerCaller: variables.whole("STREAMS_PER_CALLER", 2, { min: 1, max: 1000 }),
-    streamTimeoutMs: variables.parsed(
-      "STREAM_TIMEOUT_MS",
-      DEFAULT_STREAM_TIMEOUTS,
-      TIMEOUTS_EXPECTED,
-      (text) => readTimeouts(text, DEFAULT_STREAM_TIMEOUTS),
-    ),
+    /** Time limit of a stream, by the caller's tier; 0: no limit. */
+    streamTimeoutMs: perTier(variables, "STREAM_TIMEOUT_MS", DEFAULT_STREAM_TIMEOUTS, MILLISECONDS),
+    /** Disk space for rows that streams have read ahead of their clients, per process; 0: none. */
     streamSpoolMegabytes: variables.whole("STREAM_SPOOL_MEGABYTES", 1024, { min: 0, max: 1_048_576 }),
+    /** Memory for responses that clients have not read yet, per process. */
     answerMemoryMegabytes: variables.whole("ANSWER_MEMORY_MEGABYTES", 256, { min: 16, max: 65_536 }),
+    /** Lifetime of cached results without a known version; 0: no cache. */
     cacheTtlSeconds: variables.whole("CACHE_TTL_SECONDS", 0, { min: 0, max: 31_536_000 }),
+    /** Memory for cached results. */
     cacheMaxMegabytes: variables.whole("CACHE_MAX_MEGABYTES", 64, { min: 1, max: 65_536 }),
-    csvEscapeFormulas: variables.oneOf("CSV_ESCAPE_FORMULAS", "false", ["true", "false"]) === "true",
+    /** Whether CSV cells that a spreadsheet would run as a formula get an apostrophe. */
+    csvEscapeFormulas: variables.flag("CSV_ESCAPE_FORMULAS", false),
+    /** Signs cursors: 32 bytes; null: a random key of the server. */
     cursorKey: variables.parsed("CURSOR_KEY", null, SECRETS_KEY_EXPECTED, secretsKey),
     logLevel: variables.oneOf("LOG_LEVEL", "info", LOG_LEVELS),
-    metricsPublic: variables.oneOf("METRICS_PUBLIC", "false", ["true", "false"]) === "true",
+    metricsPublic: variables.flag("METRICS_PUBLIC", false),
+    /** Whether documents list every endpoint, or only those that the caller may call. */
     catalogue: variables.oneOf("CATALOGUE", "public", ["public", "allowed"]),
+    /** The lowest tier that sees names of upstream nodes in the catalogue; null: none. */
     lineageTier: noneOr(variables.oneOf("LINEAGE_TIER", "tier1", [...TIERS, "none"])),
-    usageEnabled: variables.oneOf("USAGE_ENABLED", "true", ["true", "false"]) === "true",
+    /** Whether usage is recorded in the database. */
+    usageEnabled: variables.flag("USAGE_ENABLED", true),
     rampPort: variables.whole("RAMP_PORT", 8001, { min: 0, max: 65_535 }),
+    /** Null: the data API's. */
     rampDatabaseUrl: variables.parsed("RAMP_DATABASE_URL", null, "a postgres:// address", postgresAddress),
+    /** Public address of the ramp, without a trailing slash; null: the address it listens on. */
     rampPublicUrl: variables.parsed("RAMP_PUBLIC_URL", null, "an http:// or https:// address", publicUrl),
+    /** Requests a minute. */
     rampLimits: {
       perCustomer: variables.whole("RAMP_CUSTOMER_LIMIT", 120, { min: 1, max: 1_000_000 }),
       perProject: variables.whole("RAMP_PROJECT_LIMIT", 600, { min: 1, max: 1_000_000 }),
       perAddress: variables.whole("RAMP_ADDRESS_LIMIT", 600, { min: 1, max: 1_000_000 }),
       failedLoginsPerAddress: variables.whole("RAMP_FAILED_LOGIN_LIMIT", 60, { min: 1, max: 1_000_000 }),
     },
+    /** How long events, deliveries and provider answers are kept. */
     rampRetentionDays: variables.whole("RAMP_RETENTION_DAYS", 90, { min: 1, max: 3_650 }),
+    /** How long the order of an ended intent is looked up. */
     rampFollowUpDays: variables.whole("RAMP_FOLLOW_UP_DAYS", 60, { min: 1, max: 3_650 }),
     rampIntentLifetimeSeconds: variables.whole("RAMP_INTENT_LIFETIME_SECONDS", 86_400, {
       min: 60,
       max: 2_592_000,
     }),
+    /** 32 bytes; null: a generated key beside the embedded database. */
     rampSecretsKey: variables.parsed("RAMP_SECRETS_KEY", null, SECRETS_KEY_EXPECTED, secretsKey),
+    /** Keys from before or after a rotation: used for decryption only. */
     rampOtherSecretsKeys: variables.parsedList("RAMP_OTHER_SECRETS_KEYS", SECRETS_KEY_EXPECTED, secretsKey),
   };
-  const { problems } = variables;
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, environment, names: variables.names };
 }
 
 function noneOr(tier: Tier | "none"): Tier | null {
@@ -174,29 +123,28 @@ const DATABASE_EXPECTED =
   "a postgres://, clickhouse:// or clickhouses:// address of one server; a password with special characters must be percent-encoded";
 
 /** `DATABASE_URL` is the database of the models; `CLICKHOUSE_URL` is theirs where `DATABASE_URL` is PostgreSQL for the rest. */
-function databaseUrls(variables: Variables): Pick<Environment, "databaseUrl" | "clickhouseUrl"> {
+function databaseUrls(variables: Variables) {
   const parse = (text: string): string | null => postgresAddress(text) ?? clickhouseUrl(text);
   const url = variables.parsed("DATABASE_URL", null, DATABASE_EXPECTED, parse);
-  const own = variables.parsed(
-    "CLICKHOUSE_URL",
-    null,
-    "a clickhouse:// or clickhouses:// address of one server",
-    clickhouseUrl,
-  );
-  if (url === null || postgresAddress(url) !== null) return { databaseUrl: url, clickhouseUrl: own };
-  if (own !== null)
+  const expected = "a clickhouse:// or clickhouses:// address of one server";
+  const own = variables.parsed("CLICKHOUSE_URL", null, expected, clickhouseUrl);
+  const isClickhouse = url !== null && postgresAddress(url) === null;
+  if (isClickhouse && own !== null)
     variables.problems.push(
       "DATABASE_URL and CLICKHOUSE_URL are both ClickHouse addresses: set one of them.",
     );
-  return { databaseUrl: null, clickhouseUrl: url };
+  return {
+    /** PostgreSQL; null: the embedded one, where one is needed. */
+    databaseUrl: isClickhouse ? null : url,
+    /** The ClickHouse that the data API reads; null: it reads PostgreSQL. */
+    clickhouseUrl: isClickhouse ? url : own,
+  };
 }
 
-/** PostgreSQL's estimates are of rows returned, not of rows read. */
+/** Rows that a query may read in ClickHouse, by the caller's tier; 0: no limit. PostgreSQL's estimates are of rows returned. */
 function maxRowsRead(variables: Variables): Readonly<PerTier<number>> {
-  const none = forAll(0);
-  const limits = variables.parsed("MAX_ROWS_READ", none, ROWS_READ_EXPECTED, (text) =>
-    readTimeouts(text, none),
-  );
+  const rows = { what: "rows", min: 0, example: "tier0=1000000,tier3=0" };
+  const limits = perTier(variables, "MAX_ROWS_READ", forAll(0), rows);
   const isClickhouse = ["DATABASE_URL", "CLICKHOUSE_URL"].some(
     (name) => clickhouseUrl(variables.text(name) ?? "") !== null,
   );
@@ -204,9 +152,6 @@ function maxRowsRead(variables: Variables): Readonly<PerTier<number>> {
     variables.problems.push("MAX_ROWS_READ needs a clickhouse:// address in DATABASE_URL or CLICKHOUSE_URL.");
   return limits;
 }
-
-const ROWS_READ_EXPECTED =
-  "a number of rows from 0 to 2147483647, or such numbers by tier, as in tier0=1000000,tier3=0";
 
 function clickhouseUrl(text: string): string | null {
   return clickhouseAddress(text) === null ? null : text;
@@ -240,16 +185,9 @@ function trustProxy(text: string): ClientAddress | null {
   }
 }
 
-/** Expected form of `STATEMENT_TIMEOUT_MS`, for messages. */
-const TIMEOUTS_EXPECTED =
-  "a number of milliseconds from 0 to 2147483647, or such numbers by tier, as in tier0=5000,tier3=60000";
+const MILLISECONDS = { what: "milliseconds", min: 0, example: "tier0=5000,tier3=60000" };
 
-const MAX_MS = 2_147_483_647;
-const DEFAULT_MS = 30_000;
-
-const DEFAULT_TIMEOUTS = forAll(DEFAULT_MS);
-
-/** Defaults of `STREAM_TIMEOUT_MS`: higher tiers may read longer results. */
+/** Higher tiers may read longer results. */
 const DEFAULT_STREAM_TIMEOUTS: PerTier<number> = {
   tier0: 600_000,
   tier1: 1_200_000,
@@ -257,38 +195,36 @@ const DEFAULT_STREAM_TIMEOUTS: PerTier<number> = {
   tier3: 3_600_000,
 };
 
-/** Expected form of `RATE_LIMITS`, for messages. */
-const RATE_LIMITS_EXPECTED =
-  "a number of requests per minute from 1 to 2147483647, or such numbers by tier, as in tier0=60,tier3=20000";
-
-function readRateLimits(text: string): PerTier<number> | null {
-  const limits = readTimeouts(text, RATE_LIMITS);
-  return limits === null || Object.values(limits).includes(0) ? null : limits;
+/** One number for all tiers, or numbers by tier; those of other tiers are the defaults. */
+function perTier(
+  variables: Variables,
+  name: string,
+  defaults: Readonly<PerTier<number>>,
+  { what, min, example }: { readonly what: string; readonly min: number; readonly example: string },
+): Readonly<PerTier<number>> {
+  const expected = `a number of ${what} from ${min} to ${MAX}, or such numbers by tier, as in ${example}`;
+  const wholeOf = (text: string): number | null => {
+    const number = /^\d{1,10}$/.test(text) ? Number(text) : NaN;
+    return number >= min && number <= MAX ? number : null;
+  };
+  return variables.parsed(name, defaults, expected, (text) => {
+    const single = wholeOf(text);
+    if (single !== null) return forAll(single);
+    const values: PerTier<number> = { ...defaults };
+    for (const part of text.split(",")) {
+      const [side, number = "", ...more] = part.split("=").map((each) => each.trim());
+      const tier = TIERS.find((each) => each === side);
+      const value = wholeOf(number);
+      if (tier === undefined || value === null || more.length > 0) return null;
+      values[tier] = value;
+    }
+    return values;
+  });
 }
 
-/** Reads one number for all tiers, or numbers by tier; null when the text is neither. */
-function readTimeouts(
-  text: string,
-  defaults: Readonly<PerTier<number>> = DEFAULT_TIMEOUTS,
-): PerTier<number> | null {
-  const single = millisecondsOf(text);
-  if (single !== null) return forAll(single);
-  const timeouts: PerTier<number> = { ...defaults };
-  for (const part of text.split(",")) {
-    const [name, number = "", ...more] = part.split("=").map((side) => side.trim());
-    const tier = TIERS.find((each) => each === name);
-    const milliseconds = millisecondsOf(number);
-    if (tier === undefined || milliseconds === null || more.length > 0) return null;
-    timeouts[tier] = milliseconds;
-  }
-  return timeouts;
-}
+/** Of PostgreSQL's integers, as `statement_timeout` is one. */
+const MAX = 2_147_483_647;
 
-function forAll(milliseconds: number): PerTier<number> {
-  return { tier0: milliseconds, tier1: milliseconds, tier2: milliseconds, tier3: milliseconds };
-}
-
-function millisecondsOf(text: string): number | null {
-  const number = /^\d{1,10}$/.test(text) ? Number(text) : Infinity;
-  return number <= MAX_MS ? number : null;
+function forAll(number: number): PerTier<number> {
+  return { tier0: number, tier1: number, tier2: number, tier3: number };
 }

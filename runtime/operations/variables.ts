@@ -1,4 +1,4 @@
-import { TIERS, type Tier } from "../model/tier.js";
+import { TIERS } from "../model/tier.js";
 import type { TokenSettings } from "../request/bearer-tokens.js";
 import { isFetchable } from "../http/issuer-keys.js";
 
@@ -54,6 +54,10 @@ export class Variables {
       (text) => allowed.find((word) => word === text) ?? null,
     );
   }
+
+  flag(name: string, fallback: boolean): boolean {
+    return this.oneOf(name, String(fallback), ["true", "false"]) === "true";
+  }
 }
 
 /** Expected form of `CURSOR_KEY` and `RAMP_SECRETS_KEY`, for messages. */
@@ -69,38 +73,25 @@ function fromBase64(text: string): Buffer | null {
   return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, "base64") : null;
 }
 
-/** Polling of a manifest for changes. */
-interface ManifestPolling {
-  /** Whether `serve` polls the manifest without `--watch`. */
-  readonly refreshEnabled: boolean;
-  readonly refreshIntervalSeconds: number;
-}
-
 /** Settings for reading a manifest. */
-export interface GenerationEnvironment extends ManifestPolling {
-  /** File or address of the manifest; the file takes precedence. */
-  readonly manifest: string | null;
-  /** Tier of an endpoint whose model names none. */
-  readonly defaultTier: Tier;
-  /** Null: the default title of the OpenAPI document. */
-  readonly apiTitle: string | null;
-}
+export type GenerationEnvironment = Readonly<ReturnType<typeof generationOf>>;
 
 /** Reads only the variables of `generate`: invalid server settings must not fail a pipeline. */
-export function readGenerationEnvironment(source: Readonly<Record<string, string | undefined>>): {
-  readonly environment: GenerationEnvironment;
-  readonly problems: readonly string[];
-} {
+export function readGenerationEnvironment(source: Readonly<Record<string, string | undefined>>) {
   const variables = new Variables(source);
-  return { environment: generationOf(variables), problems: variables.problems };
+  return { environment: generationOf(variables), problems: variables.problems as readonly string[] };
 }
 
-export function generationOf(variables: Variables): GenerationEnvironment {
+export function generationOf(variables: Variables) {
   return {
+    /** File or address of the manifest; the file takes precedence. */
     manifest: artifactOf(variables, "DBT_MANIFEST"),
+    /** Tier of an endpoint whose model names none. */
     defaultTier: variables.oneOf("DEFAULT_ENDPOINT_TIER", "tier0", TIERS),
+    /** Null: the default title of the OpenAPI document. */
     apiTitle: variables.text("API_TITLE"),
-    refreshEnabled: variables.oneOf("DBT_MANIFEST_REFRESH_ENABLED", "false", ["true", "false"]) === "true",
+    /** Whether `serve` polls the manifest without `--watch`. */
+    refreshEnabled: variables.flag("DBT_MANIFEST_REFRESH_ENABLED", false),
     refreshIntervalSeconds: variables.whole("DBT_MANIFEST_REFRESH_INTERVAL_SECONDS", 300, {
       min: 1,
       max: 86_400,
