@@ -1,16 +1,23 @@
-import { TIERS } from "../model/tier.js";
+import type { Parameter } from "../model/endpoint.js";
+import { type Tier, TIERS } from "../model/tier.js";
 import {
+  described,
+  FLAG,
   INTEGER,
+  INTEGER_OR_NULL,
   jsonAnswer,
   listOf,
   named,
+  oneOf,
   OPEN,
+  orNull,
   record,
   type Schema,
   type SystemEndpoint,
   TEXT,
   TEXT_OR_NULL,
   texts,
+  TIME,
 } from "./operation.js";
 
 export const CATALOGUE: SystemEndpoint = {
@@ -24,76 +31,76 @@ export const CATALOGUE: SystemEndpoint = {
   responses: { 200: jsonAnswer("The catalogue.", named("Catalogue")) },
 };
 
-const TESTS: Schema = {
-  ...record({
-    ...Object.fromEntries(["passed", "warned", "failed", "unknown"].map((name) => [name, INTEGER])),
-    completed_at: { type: ["string", "null"], format: "date-time" },
+const TESTS = orNull(
+  record({
+    ...{ passed: INTEGER, warned: INTEGER, failed: INTEGER, unknown: INTEGER },
+    /** When the last of them ran. */
+    completed_at: orNull(TIME),
     problems: listOf(
-      {
-        name: { type: "string" },
-        status: { type: "string", enum: ["warn", "fail", "error"] },
-        failures: { type: ["integer", "null"] },
-      },
+      { name: TEXT, status: oneOf(["warn", "fail", "error"]), failures: INTEGER_OR_NULL },
       "Those that did not pass.",
     ),
   }),
-  type: ["object", "null"],
-  description: "The model's dbt tests by their last result; null where it has none.",
+  "The model's dbt tests by their last result; null where it has none.",
+);
+
+const PARAMETER = {
+  name: TEXT,
+  column: TEXT,
+  operator: TEXT as Schema<Parameter["operator"]>,
+  type: TEXT as Schema<Parameter["type"]>,
+  description: TEXT,
 };
 
-export const CATALOGUE_SCHEMA: Schema = record({
-  title: { type: "string", description: "Title of the API." },
-  tier: { type: "string", enum: TIERS, description: "The caller's." },
+export const CATALOGUE_SCHEMA = record({
+  title: described(TEXT, "Title of the API."),
+  tier: described(oneOf(TIERS), "The caller's."),
   endpoints: listOf(
     {
       path: TEXT,
-      model: { type: "string", description: "The dbt model." },
-      node: { type: "string", description: "The model's `id` in `lineage`." },
+      model: described(TEXT, "The dbt model."),
+      node: described(TEXT, "The model's `id` in `lineage`."),
       category: TEXT,
       resource: TEXT,
       granularity: TEXT_OR_NULL,
       window: TEXT_OR_NULL,
-      tier: { type: "string", enum: TIERS },
-      callable: { type: "boolean", description: "Whether the caller may call it." },
+      tier: oneOf(TIERS),
+      // Of others neither builds nor tests are listed.
+      callable: described(FLAG, "Whether the caller may call it."),
       description: TEXT,
       synonyms: texts("Further words for which the search finds it."),
       methods: texts("`GET`, or `GET` and `POST`."),
       columns: listOf(
+        // The type is the database's; null where the model declares none.
         { name: TEXT, type: TEXT_OR_NULL, description: TEXT },
         "In the order of the rows' members.",
         { accepted_values: texts("From the model's tests.") },
       ),
-      parameters: {
-        ...listOf(
-          { name: TEXT, column: TEXT, operator: TEXT, type: TEXT, description: TEXT },
-          "Null where the endpoint takes none.",
-          { accepted_values: texts("The only values that are accepted.") },
-        ),
-        type: ["array", "null"],
-      },
+      parameters: orNull(
+        listOf(PARAMETER, "Null where the endpoint takes none.", {
+          accepted_values: texts("The only values that are accepted."),
+        }),
+      ),
       require_any_of: texts("At least one of these is required; empty: none."),
-      pagination: {
-        ...record({
+      pagination: orNull(
+        record({
           default_limit: INTEGER,
           max_limit: INTEGER,
-          response: { type: "string", enum: ["list", "envelope"] },
+          response: oneOf(["list", "envelope"]),
         }),
-        type: ["object", "null"],
-      },
-      sort: { type: "array", items: texts("Column and direction.") },
+      ),
+      sort: { type: "array", items: texts("Column and direction.") } as Schema<
+        readonly (readonly [column: string, direction: string])[]
+      >,
       sortable_fields: texts("Values of `sort_by`."),
-      deprecation_date: { ...TEXT_OR_NULL, description: "When the endpoint may be removed." },
+      deprecation_date: described(TEXT_OR_NULL, "When the endpoint may be removed."),
       successor: TEXT_OR_NULL,
-      data_as_of: { ...TEXT_OR_NULL, description: "As in `X-Data-As-Of`." },
-      last_build: {
-        ...record({
-          completed_at: TEXT,
-          rows: { type: ["integer", "null"] },
-          failed: { type: "boolean" },
-        }),
-        type: ["object", "null"],
-        description: "The model's last dbt build and the rows that it wrote.",
-      },
+      data_as_of: described(TEXT_OR_NULL, "As in `X-Data-As-Of`."),
+      // Of a failed build the rows may be the earlier ones.
+      last_build: orNull(
+        record({ completed_at: TEXT, rows: INTEGER_OR_NULL, failed: FLAG }),
+        "The model's last dbt build and the rows that it wrote.",
+      ),
       tests: TESTS,
     },
     "The endpoints that the caller may call.",
@@ -102,8 +109,9 @@ export const CATALOGUE_SCHEMA: Schema = record({
         { column: TEXT, operators: texts("As in `amount[gte]`.") },
         "Columns that callers filter by.",
       ),
-      fields: { type: "boolean", description: "Whether callers choose columns by `fields`." },
+      fields: described(FLAG, "Whether callers choose columns by `fields`."),
       cursor: texts("Columns that identify a row, where pages follow each other by `cursor`."),
+      // Callers get the rows whose column equals the organization of their key.
       own_rows: record({ column: TEXT }),
     },
   ),
@@ -111,9 +119,9 @@ export const CATALOGUE_SCHEMA: Schema = record({
     type: "object",
     additionalProperties: INTEGER,
     description: "Number of further endpoints per higher tier.",
-  },
-  lineage: {
-    ...listOf(
+  } as Schema<Readonly<Partial<Record<Tier, number>>>>,
+  lineage: orNull(
+    listOf(
       {
         id: TEXT,
         name: TEXT,
@@ -124,6 +132,5 @@ export const CATALOGUE_SCHEMA: Schema = record({
       },
       "The upstream nodes of the endpoints' models, by name.",
     ),
-    type: ["array", "null"],
-  },
+  ),
 });

@@ -1,8 +1,18 @@
 /** What the description of a system endpoint is made of. Light on purpose: the generator imports it. */
 import type { Tier } from "../model/tier.js";
 
-/** A JSON Schema. */
-export type Schema = Readonly<Record<string, unknown>>;
+/** A JSON Schema whose valid values have the type `Value`: the one description of a body, for the compiler too. */
+export interface Schema<Value = unknown> {
+  readonly [keyword: string]: unknown;
+  /** Known to the compiler alone: no schema has it. */
+  readonly "~value"?: Value;
+}
+
+export type ValueOf<S> = S extends Schema<infer Value> ? Value : never;
+
+type Properties = Readonly<Record<string, Schema>>;
+type Values<P extends Properties> = { readonly [Key in keyof P]: ValueOf<P[Key]> };
+type ObjectOf<P extends Properties, Optional extends Properties> = Values<P> & Partial<Values<Optional>>;
 
 interface Answer {
   readonly description: string;
@@ -39,25 +49,50 @@ export function textAnswer(description: string, mediaType: string): Answer {
   return { description, mediaType, schema: { type: "string" } };
 }
 
-export const TEXT: Schema = { type: "string" };
-export const TEXT_OR_NULL: Schema = { type: ["string", "null"] };
-export const INTEGER: Schema = { type: "integer" };
+export const TEXT: Schema<string> = { type: "string" };
+export const TEXT_OR_NULL: Schema<string | null> = { type: ["string", "null"] };
+export const INTEGER: Schema<number> = { type: "integer" };
+export const INTEGER_OR_NULL: Schema<number | null> = { type: ["integer", "null"] };
+
+export const FLAG: Schema<boolean> = { type: "boolean" };
+export const TIME: Schema<string> = { type: "string", format: "date-time" };
+
+export function described<Value>(schema: Schema<Value>, description: string): Schema<Value> {
+  return { ...schema, description };
+}
+
+export function oneOf<const Text extends string>(values: readonly Text[]): Schema<Text> {
+  return { type: "string", enum: values };
+}
+
+export function texts(description: string): Schema<readonly string[]> {
+  return { type: "array", items: TEXT, description };
+}
 
 /** A list of objects. */
-export function listOf(properties: Schema, description: string, optional: Schema = {}): Schema {
+export function listOf<P extends Properties, Optional extends Properties = typeof NONE>(
+  properties: P,
+  description: string,
+  optional = NONE as Optional,
+): Schema<readonly ObjectOf<P, Optional>[]> {
   return { type: "array", description, items: record(properties, optional) };
 }
 
-export function record(properties: Schema, optional: Schema = {}): Schema {
+export function record<P extends Properties, Optional extends Properties = typeof NONE>(
+  properties: P,
+  optional = NONE as Optional,
+): Schema<ObjectOf<P, Optional>> {
   const required = Object.keys(properties);
   return { type: "object", properties: { ...properties, ...optional }, required };
 }
 
-export function texts(description: string): Schema {
-  return { type: "array", items: TEXT, description };
+const NONE = {} satisfies Properties;
+
+export function orNull<Value>(schema: Schema<Value>, description?: string): Schema<Value | null> {
+  return { ...schema, type: [schema["type"], "null"], ...(description && { description }) };
 }
 
 export const HELD_BACK = listOf(
-  { endpoint: { type: "string" }, changes: texts("What diff calls breaking or exposing.") },
+  { endpoint: TEXT, changes: texts("What diff calls breaking or exposing.") },
   "Endpoints whose changes the guard holds back.",
 );

@@ -1,10 +1,8 @@
 import { CATALOGUE, CATALOGUE_SCHEMA } from "./catalogue.js";
 import { OPENAPI, PAGES } from "./documents.js";
-import { HEALTH, HEALTH_SCHEMA } from "./health.js";
-import { METRICS } from "./metrics.js";
+import { HEALTH, HEALTH_SCHEMA, METRICS, STATUS, STATUS_SCHEMA } from "./monitoring.js";
 import type { Schema, SystemEndpoint } from "./operation.js";
 import { REFRESH, REFRESH_SCHEMA } from "./refresh.js";
-import { STATUS, STATUS_SCHEMA } from "./status.js";
 import { USAGE, USAGE_SCHEMA } from "./usage.js";
 
 /** The system endpoints in the documented order (runtime/docs/system-endpoints.md). */

@@ -1,10 +1,12 @@
 import {
+  described,
   HELD_BACK,
+  INTEGER,
   jsonAnswer,
   listOf,
   named,
+  oneOf,
   record,
-  type Schema,
   type SystemEndpoint,
   TEXT,
   texts,
@@ -24,11 +26,11 @@ export const REFRESH: SystemEndpoint = {
   responses: { 200: jsonAnswer("The result of the refresh.", named("Refresh")) },
 };
 
-export const REFRESH_SCHEMA: Schema = record(
+export const REFRESH_SCHEMA = record(
   {
-    status: { type: "string", enum: ["reloaded", "unchanged", "error"] },
-    models: { type: "integer", description: "Models in the manifest." },
-    endpoints: { type: "integer", description: "Endpoints served." },
+    status: oneOf(["reloaded", "unchanged", "error"]),
+    models: described(INTEGER, "Models in the manifest."),
+    endpoints: described(INTEGER, "Endpoints served."),
   },
   {
     added: texts("New paths."),
@@ -41,18 +43,15 @@ export const REFRESH_SCHEMA: Schema = record(
     held_back: HELD_BACK,
     warnings: listOf(
       {
-        kind: {
-          type: "string",
-          enum: ["removed", "opened", "skipped", "held_back", "missing_relation"],
-        },
-        subject: { type: "string", description: "A path, a model, or `schema.name` of a relation." },
+        kind: oneOf(["removed", "opened", "skipped", "held_back", "missing_relation"]),
+        subject: described(TEXT, "A path, a model, or `schema.name` of a relation."),
         reason: TEXT,
       },
       "Effects that an operator should check.",
     ),
-    manifest_hash: { type: "string", description: "SHA-256 of the active manifest." },
+    manifest_hash: described(TEXT, "SHA-256 of the active manifest."),
     loaded_at: { type: "string", format: "date-time", description: "When it was loaded." },
-    detail: { type: "string", description: "With `error`: why nothing changed." },
+    detail: described(TEXT, "With `error`: why nothing changed."),
   },
 );
 

@@ -4,10 +4,8 @@ import type { Gateway } from "../handler/gateway.js";
 import { CATALOGUE } from "./catalogue.js";
 import type { Context, Service } from "./context.js";
 import { catalogue, llms, OPENAPI, openApi } from "./documents.js";
-import { HEALTH, health } from "./health.js";
-import { METRICS, metrics } from "./metrics.js";
+import { HEALTH, health, METRICS, metrics, STATUS, status } from "./monitoring.js";
 import { REFRESH, refresh } from "./refresh.js";
-import { STATUS, status } from "./status.js";
 import { USAGE, usage } from "./usage.js";
 
 type Handle = (context: Context) => RouteResult | Promise<RouteResult>;
@@ -18,6 +16,8 @@ interface SystemRoute {
   readonly handle: Handle;
 }
 
+const READ = "GET, HEAD, OPTIONS";
+
 /** Most have no rate limit, but an unknown key is refused. */
 const ROUTES: ReadonlyMap<string, SystemRoute> = new Map(
   [
@@ -27,7 +27,7 @@ const ROUTES: ReadonlyMap<string, SystemRoute> = new Map(
     openRoute(CATALOGUE.path, catalogue),
     openRoute("/llms.txt", llms),
     openRoute(METRICS.path, metrics),
-    { route: { ...openRoute(USAGE.path, usage).route, isLimited: true }, handle: usage },
+    { route: { path: USAGE.path, allowed: READ, isLimited: true }, handle: usage },
     {
       route: { path: REFRESH.path, allowed: "POST, OPTIONS", isLimited: true, tier: REFRESH.tier },
       handle: refresh,
@@ -36,7 +36,7 @@ const ROUTES: ReadonlyMap<string, SystemRoute> = new Map(
 );
 
 function openRoute(path: string, handle: Handle): SystemRoute {
-  return { route: { path, allowed: "GET, HEAD, OPTIONS", isLimited: false }, handle };
+  return { route: { path, allowed: READ, isLimited: false }, handle };
 }
 
 /** The system endpoint at a path. */

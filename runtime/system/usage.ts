@@ -1,6 +1,20 @@
 import { RATE_WINDOW_SECONDS, TIERS } from "../model/tier.js";
 import { SUMS } from "../operations/usage-counter.js";
-import { jsonAnswer, named, OPEN, record, type Schema, type SystemEndpoint } from "./operation.js";
+import {
+  described,
+  INTEGER,
+  INTEGER_OR_NULL,
+  jsonAnswer,
+  named,
+  oneOf,
+  OPEN,
+  orNull,
+  record,
+  type SystemEndpoint,
+  TEXT_OR_NULL,
+  texts,
+  TIME,
+} from "./operation.js";
 import { type Context, json } from "./context.js";
 import type { Reply } from "../response/send.js";
 
@@ -14,33 +28,25 @@ export const USAGE: SystemEndpoint = {
   responses: { 200: jsonAnswer("Limits and use.", named("Usage")) },
 };
 
-export const USAGE_SCHEMA: Schema = record({
-  user: { type: ["string", "null"], description: "Null without a key." },
-  tier: { type: "string", enum: TIERS },
-  org: { type: ["string", "null"] },
-  expires: { type: ["string", "null"], format: "date-time", description: "When the key expires." },
-  allowed: {
-    type: ["array", "null"],
-    items: { type: "string" },
-    description: "Categories and paths that the key is limited to.",
-  },
+export const USAGE_SCHEMA = record({
+  user: described(TEXT_OR_NULL, "Null without a key."),
+  tier: oneOf(TIERS),
+  org: TEXT_OR_NULL,
+  expires: orNull(TIME, "When the key expires."),
+  allowed: orNull(texts("Categories and paths that the key is limited to.")),
   limits: record({
-    requests_per_window: { type: "integer" },
-    window_seconds: { type: "integer" },
-    query_timeout_ms: { type: ["integer", "null"] },
-    stream_timeout_ms: { type: ["integer", "null"] },
+    requests_per_window: INTEGER,
+    window_seconds: INTEGER,
+    query_timeout_ms: INTEGER_OR_NULL,
+    stream_timeout_ms: INTEGER_OR_NULL,
   }),
-  window: record({
-    requests: { type: "integer" },
-    remaining: { type: "integer" },
-    resets_at: { type: "string", format: "date-time" },
-  }),
+  window: record({ requests: INTEGER, remaining: INTEGER, resets_at: TIME }),
   days: {
     type: ["array", "null"],
     description: "The last 30 days with requests; null without a key, or where usage is not recorded.",
     items: record({
       day: { type: "string", format: "date", description: "In UTC." },
-      ...Object.fromEntries(SUMS.map((name) => [name, { type: "integer" }])),
+      ...Object.fromEntries(SUMS.map((name) => [name, INTEGER])),
     }),
   },
 });

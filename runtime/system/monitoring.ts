@@ -1,0 +1,96 @@
+import { isLocalCaller } from "../http/headers.js";
+import { httpError, type HttpError } from "../model/errors.js";
+import type { Reply } from "../response/send.js";
+import { type Context, json } from "./context.js";
+import {
+  described,
+  FLAG,
+  HELD_BACK,
+  jsonAnswer,
+  named,
+  oneOf,
+  OPEN,
+  record,
+  type SystemEndpoint,
+  TEXT,
+  textAnswer,
+  texts,
+} from "./operation.js";
+
+export const STATUS: SystemEndpoint = {
+  ...OPEN,
+  path: "/",
+  operationId: "system_status",
+  summary: "Service status",
+  description: "Status of the service, and the path of its documentation.",
+  responses: { 200: jsonAnswer("The service is online.", named("ServiceStatus")) },
+};
+
+export const STATUS_SCHEMA = record({
+  status: oneOf(["online"]),
+  service: described(TEXT, "Title of the API."),
+  docs: described(TEXT, "Path of the interactive documentation."),
+});
+
+export function status({ service }: Context): Reply {
+  return json(200, { status: "online", service: service.title, docs: "/docs" });
+}
+
+export const HEALTH: SystemEndpoint = {
+  ...OPEN,
+  path: "/health",
+  operationId: "system_health",
+  summary: "Readiness",
+  description: "Readiness: 503 while the database is unreachable.",
+  responses: {
+    200: jsonAnswer("Ready.", named("Health")),
+    503: jsonAnswer("The database is unreachable.", named("Health")),
+  },
+};
+
+export const HEALTH_SCHEMA = record(
+  {
+    status: oneOf(["ok", "degraded", "unavailable"]),
+    database_connected: FLAG,
+  },
+  {
+    missing_relations: texts("Relations of endpoints that the database does not have, as `schema.name`."),
+    held_back: HELD_BACK,
+    detail: described(TEXT, "What is degraded; absent when everything works."),
+  },
+);
+
+export async function health({ gateway, service }: Context): Promise<Reply> {
+  const connected = await gateway.warehouse.isReachable();
+  const degraded = [gateway.rates.degraded, gateway.warehouse.degraded, service.refreshDegraded()];
+  const details = degraded.filter((text) => text !== null);
+  const missingRelations = service.missingRelations();
+  const heldBack = service.heldBack();
+  return json(connected ? 200 : 503, {
+    status: connected ? (missingRelations.length + details.length > 0 ? "degraded" : "ok") : "unavailable",
+    database_connected: connected,
+    ...(missingRelations.length > 0 && { missing_relations: missingRelations }),
+    ...(heldBack.length > 0 && { held_back: heldBack }),
+    ...(details.length > 0 && { detail: details.join(" ") }),
+  });
+}
+
+export const METRICS: SystemEndpoint = {
+  path: "/metrics",
+  method: "get",
+  operationId: "system_metrics",
+  summary: "Metrics",
+  description:
+    "Metrics for Prometheus. Loopback callers need no key; METRICS_PUBLIC=true opens them to all callers.",
+  tier: "tier3",
+  kind: "metrics",
+  responses: { 200: textAnswer("Metrics in the Prometheus text format.", "text/plain") },
+};
+
+/** For loopback callers and tier3 keys (runtime/docs/operations.md). */
+export async function metrics({ gateway, service, request, caller }: Context): Promise<Reply | HttpError> {
+  const isLocal = isLocalCaller(gateway.addressOf, request);
+  if (!service.metricsPublic && !isLocal && (caller.tier !== "tier3" || caller.allowed !== null))
+    return httpError("metricsForbidden");
+  return { status: 200, body: await service.metrics.text(), contentType: service.metrics.contentType };
+}
