@@ -111,6 +111,10 @@ export const CATALOGUE_SCHEMA = record({
       ),
       fields: described(FLAG, "Whether callers choose columns by `fields`."),
       cursor: texts("Columns that identify a row, where pages follow each other by `cursor`."),
+      former_paths: listOf(
+        { path: TEXT, sunset: TEXT_OR_NULL },
+        "Deprecated paths at which it answers too, each with its sunset.",
+      ),
       // Callers get the rows whose column equals the organization of their key.
       own_rows: record({ column: TEXT }),
     },

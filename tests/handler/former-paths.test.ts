@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ownSchema } from "../support/database.js";
+import { described } from "../support/described.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest } from "../support/service.js";
 
@@ -95,8 +96,8 @@ describe("a former path", () => {
   });
 
   it("is in the catalogue beside its endpoint, and no endpoint of its own", async () => {
-    const response = await fetch(`${url}/v1/system/catalogue`, { headers: key });
-    const { endpoints } = (await response.json()) as { endpoints: object[] };
+    const body = await described(url, "GET", "/v1/system/catalogue", KEYS.tier1);
+    const { endpoints } = body as { endpoints: object[] };
     expect(endpoints).toHaveLength(1);
     expect(endpoints[0]).toMatchObject({
       path: NEW,
