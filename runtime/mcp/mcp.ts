@@ -9,7 +9,7 @@ import type {
 } from "@modelcontextprotocol/sdk/types.js";
 import type { Endpoint } from "../model/endpoint.js";
 import type { RouteContext } from "../handler/authorize-request.js";
-import { type CatalogueBody, type CatalogueEndpoint, lockOf } from "../pages/catalogue-body.js";
+import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "../pages/catalogue-body.js";
 import type { Documents } from "../pages/documents.js";
 import type { Found } from "../pages/search.js";
 import { linesOf, queryForTool, type QueryReply, rowOf, type ToolRow } from "./query.js";
@@ -82,7 +82,10 @@ async function callTool(caller: McpCaller, name: string, given: unknown): Promis
   const problem = argumentProblem(name, given);
   if (problem !== null) return failure(problem);
   const args = given as Arguments;
-  if (name === "list_categories") return success({ categories: categoriesOf(caller.callable) });
+  if (name === "list_categories") {
+    const counts = [...categoriesOf(caller.callable.endpoints)];
+    return success({ categories: counts.map(([category, endpoints]) => ({ category, endpoints })) });
+  }
   if (name === "search_endpoints") return searchEndpoints(caller, args);
   const endpoint = caller.callable.endpoints.find(({ path }) => path === args.path);
   if (endpoint === undefined) return unknownEndpoint(caller, args.path);
@@ -90,12 +93,6 @@ async function callTool(caller: McpCaller, name: string, given: unknown): Promis
   return name === "query_endpoint"
     ? queryEndpoint(caller, endpoint, args)
     : summarizeEndpoint(caller, endpoint, args);
-}
-
-function categoriesOf({ endpoints }: CatalogueBody) {
-  const counts = new Map<string, number>();
-  for (const { category } of endpoints) counts.set(category, (counts.get(category) ?? 0) + 1);
-  return [...counts].map(([category, number]) => ({ category, endpoints: number }));
 }
 
 async function searchEndpoints(caller: McpCaller, args: Arguments): Promise<CallToolResult> {
@@ -144,7 +141,7 @@ function hintOf(
   { query = "", category }: Arguments,
 ): string | null {
   if (left > 0) return complete > 0 ? null : `No endpoint has every word of '${query}': these have some.`;
-  const categories = categoriesOf(catalogue).map((each) => each.category);
+  const categories = [...categoriesOf(catalogue.endpoints).keys()];
   const known = `The categories are ${categories.slice(0, MAX_NAMED).join(", ") || "empty"}.`;
   if (found.length > 0) return `Nothing fits in the category '${category ?? ""}': leave it out. ${known}`;
   return `No endpoint has a word of '${query}'. Try other words for the same, or fewer; or search without a query in one category. ${known}`;

@@ -17,6 +17,13 @@ export type Build = NonNullable<CatalogueEndpoint["last_build"]>;
 export type TestSummary = NonNullable<CatalogueEndpoint["tests"]>;
 export type LineageNode = NonNullable<CatalogueBody["lineage"]>[number];
 
+/** Number of endpoints by category. */
+export function categoriesOf(endpoints: readonly CatalogueEndpoint[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { category } of endpoints) counts.set(category, (counts.get(category) ?? 0) + 1);
+  return counts;
+}
+
 /** Why a caller of tier `held` may not call an endpoint; null when it may. */
 export function lockOf(
   { callable, tier }: Pick<CatalogueEndpoint, "callable" | "tier">,

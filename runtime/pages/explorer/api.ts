@@ -35,12 +35,7 @@ export class ServiceError extends Error {
 }
 
 /** The caller's rate limit window, from the response headers. */
-export interface Limits {
-  readonly limit: number;
-  readonly remaining: number;
-  /** Unix seconds. */
-  readonly reset: number;
-}
+type Limits = Readonly<Record<"limit" | "remaining", number>>;
 
 export async function fetchCatalogue(): Promise<CatalogueBody> {
   const response = await send("/v1/system/catalogue");
@@ -145,23 +140,17 @@ async function readEnvelope(response: Response): ReadRows {
 
 /** Rows of JSON on lines, which can be read while they arrive. */
 async function readList(response: Response): ReadRows {
-  const { texts, isCut } = await readLines(response);
-  const json = texts.length === 0 ? "[]" : `[\n${texts.slice(0, SHOWN).join(",\n")}\n]`;
-  return { rows: texts.map((text) => JSON.parse(text, keepDigits) as Row), json, isCut };
-}
-
-async function readLines(response: Response): Promise<{ texts: string[]; isCut: boolean }> {
-  const texts: string[] = [];
+  const lines: string[] = [];
   let rest = "";
   await readText(response, (piece) => {
-    const lines = (rest + piece).split("\n");
+    lines.push(...(rest + piece).split("\n"));
     rest = lines.pop() ?? "";
-    texts.push(...lines.filter((line) => line !== ""));
-    return texts.length <= MAX_ROWS;
+    return lines.length <= MAX_ROWS;
   });
-  if (texts.length > MAX_ROWS) return { texts: texts.slice(0, MAX_ROWS), isCut: true };
-  if (rest !== "") texts.push(rest);
-  return { texts, isCut: false };
+  const texts = [...lines, rest].filter((line) => line !== "").slice(0, MAX_ROWS);
+  const json = texts.length === 0 ? "[]" : `[\n${texts.slice(0, SHOWN).join(",\n")}\n]`;
+  const rows = texts.map((text) => JSON.parse(text, keepDigits) as Row);
+  return { rows, json, isCut: lines.length > MAX_ROWS };
 }
 
 /** Reads a body in pieces, until `take` returns false. */
@@ -194,10 +183,32 @@ async function send(address: string, signal?: AbortSignal): Promise<Response> {
 }
 
 function limitsOf({ headers }: Response): Limits | null {
-  const [limit, remaining, reset] = ["Limit", "Remaining", "Reset"].map((name) =>
-    Number(headers.get(`X-RateLimit-${name}`) ?? NaN),
-  );
-  if (limit === undefined || remaining === undefined || reset === undefined || Number.isNaN(limit))
-    return null;
-  return { limit, remaining, reset };
+  const [limit, remaining] = [headers.get("X-RateLimit-Limit"), headers.get("X-RateLimit-Remaining")];
+  return limit && remaining ? { limit: Number(limit), remaining: Number(remaining) } : null;
+}
+
+export const LANGUAGES = ["curl", "JavaScript", "Python"] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+/** The request as code, for copying. It has a placeholder for the key, since copied text may be shared. */
+export function samplesOf(request: ApiRequest, hasKey: boolean): Readonly<Record<Language, string>> {
+  const url = location.origin + addressOf(request);
+  const isEnvelope = request.endpoint.pagination?.response === "envelope";
+  const quoted = JSON.stringify(url);
+  const options = hasKey ? ', { headers: { "X-API-Key": process.env.API_KEY } }' : "";
+  const headers = hasKey ? '\n    headers={"X-API-Key": os.environ["API_KEY"]},' : "";
+  return {
+    curl: `curl ${hasKey ? '-H "X-API-Key: $API_KEY" ' : ""}'${url.replaceAll("'", "'\\''")}'`,
+    JavaScript: `const response = await fetch(${quoted}${options});
+if (!response.ok) throw new Error((await response.json()).detail);
+const rows = ${isEnvelope ? "(await response.json()).items" : "await response.json()"};`,
+    Python: `${hasKey ? "import os\n" : ""}import requests
+
+response = requests.get(
+    ${quoted},${headers}
+    timeout=30,
+)
+response.raise_for_status()
+rows = response.json()${isEnvelope ? `["items"]` : ""}`,
+  };
 }

@@ -28,10 +28,10 @@ export function chartOf(
   const plan = planOf(choices, parts, state);
   if (plan === null) return null;
   const data = pivot(parts, plan);
-  const plot = el("div", { class: "plot", role: "img", "aria-label": labelOf(plan, data) });
+  const plot = el("div.plot", { role: "img", "aria-label": labelOf(plan, data) });
   draw(plot, data, plan);
-  const notes = notesOf(plan, data, totals).map((note) => el("p", { class: "note" }, note));
-  return el("div", {}, controlsOf(choices, plan, state, change), plot, ...notes);
+  const notes = notesOf(plan, data, totals).map((note) => el("p.note", note));
+  return el("div", controlsOf(choices, plan, state, change), plot, ...notes);
 }
 
 function controlsOf(
@@ -40,15 +40,13 @@ function controlsOf(
   state: ChartState,
   change: (state: ChartState) => void,
 ): HTMLElement {
-  const named = (names: readonly string[]) => names.map((name) => [name, name] as const);
   const { x, y, series, splits } = plan;
   return el(
-    "div",
-    { class: "controls" },
-    select("X", named([...times, ...texts]), x, (value) => change({ ...state, x: value })),
-    numbers.length > 1 && select("Y", named(numbers), y, (value) => change({ ...state, y: value })),
+    "div.controls",
+    select("X", [...times, ...texts], x, (value) => change({ ...state, x: value })),
+    numbers.length > 1 && select("Y", numbers, y, (value) => change({ ...state, y: value })),
     splits.length > 0 &&
-      select("Split by", [["-", "(nothing)"], ...named(splits)], series ?? "-", (value) =>
+      select("Split by", [["-", "(nothing)"], ...splits], series ?? "-", (value) =>
         change({ ...state, series: value }),
       ),
   );

@@ -1,11 +1,14 @@
 import type { CatalogueEndpoint, LineageNode } from "../catalogue-body.js";
 import {
   type ApiRequest,
+  type Language,
+  LANGUAGES,
   limitOf,
   nextPage,
   type Parameters,
   query,
   type QueryResponse,
+  samplesOf,
   ServiceError,
   valuesOf,
   withoutPage,
@@ -15,7 +18,6 @@ import { markField, parameterForm } from "./parameter-form.js";
 import { lineageGraph } from "./lineage.js";
 import { columnsTable, facts, overview, parametersTable } from "./overview.js";
 import { type PagePosition, resultView } from "./results.js";
-import { type Language, LANGUAGES, samplesOf } from "./samples.js";
 import type { State } from "./state.js";
 import { key } from "./storage.js";
 import { allows, type Tier, TIER_NAMES } from "../../model/tier.js";
@@ -26,9 +28,9 @@ export class EndpointDetails {
   readonly element: HTMLElement;
   readonly #endpoint: CatalogueEndpoint;
   readonly #change: (change: Partial<State>) => void;
-  readonly #rows = el("div", { class: "answer", "aria-live": "polite" });
-  readonly #samples = el("div", { class: "samples" });
-  readonly #form = el("div", {});
+  readonly #rows = el("div.answer", { "aria-live": "polite" });
+  readonly #samples = el("div.samples");
+  readonly #form = el("div");
   #state: State;
   #language: Language = "curl";
   #running: AbortController | null = null;
@@ -53,15 +55,13 @@ export class EndpointDetails {
       ...overview(endpoint),
       endpoint.callable
         ? el(
-            "div",
-            { class: "workspace" },
-            el("section", { class: "output", "aria-label": "Result" }, this.#rows),
+            "div.workspace",
+            el("section.output", { "aria-label": "Result" }, this.#rows),
             section("Request", this.#form),
             section("Code", this.#samples),
           )
         : el(
-            "p",
-            { class: "warning" },
+            "p.warning",
             allows(held, endpoint.tier)
               ? "This key may not call it: its list names neither the category nor the path."
               : `Needs ${TIER_NAMES[endpoint.tier]} (${endpoint.tier}): ${ASK_FOR_KEY}`,
@@ -97,7 +97,7 @@ export class EndpointDetails {
     if (require_any_of.length === 0 || require_any_of.some(isGiven)) return void this.run();
     this.#running?.abort();
     this.#result = null;
-    this.#rows.replaceChildren(el("p", { class: "note" }, "Fill in a parameter, then run it."));
+    this.#rows.replaceChildren(el("p.note", "Fill in a parameter, then run it."));
   }
 
   #fillForm(): void {
@@ -113,7 +113,7 @@ export class EndpointDetails {
     this.#running?.abort();
     const running = new AbortController();
     this.#running = running;
-    this.#rows.replaceChildren(el("p", { class: "note" }, "Running …"));
+    this.#rows.replaceChildren(el("p.note", "Running …"));
     try {
       const result = await query(this.#request, running.signal);
       if (running.signal.aborted) return;
@@ -168,35 +168,26 @@ export class EndpointDetails {
     markField(this.#form, words);
     this.#rows.replaceChildren(
       el(
-        "div",
-        { class: "problem", role: "alert" },
-        el("strong", {}, words),
-        requestId !== null && el("p", {}, "Request id: ", el("code", {}, requestId)),
+        "div.problem",
+        { role: "alert" },
+        el("strong", words),
+        requestId !== null && el("p", "Request id: ", el("code", requestId)),
         // The same request fails again where the request is the reason.
         isTransient && button("Try again", () => void this.run()),
-        isKeyNeeded && el("p", {}, `Next: ${ASK_FOR_KEY}`),
+        isKeyNeeded && el("p", `Next: ${ASK_FOR_KEY}`),
       ),
     );
   }
 
   #showSamples(): void {
     const hasKey = key.get() !== "" || this.#endpoint.tier !== "tier0";
-    const samples = samplesOf(this.#request, location.origin, hasKey);
-    const choose = (value: string): void => {
-      this.#language = LANGUAGES.find((each) => each === value) ?? "curl";
+    const samples = samplesOf(this.#request, hasKey);
+    const choose = (language: Language): void => {
+      this.#language = language;
       this.#showSamples();
     };
     this.#samples.replaceChildren(
-      el(
-        "div",
-        { class: "bar" },
-        toggle(
-          "Request as",
-          LANGUAGES.map((each) => [each, each] as const),
-          this.#language,
-          choose,
-        ),
-      ),
+      el("div.bar", toggle("Request as", LANGUAGES, this.#language, choose)),
       copyable("Request as code", samples[this.#language]),
     );
   }
@@ -205,5 +196,5 @@ export class EndpointDetails {
 const ASK_FOR_KEY = "enter a key of this tier at the top of the page.";
 
 function section(title: string, ...children: readonly Child[]): HTMLElement {
-  return el("section", {}, el("h3", {}, title), ...children);
+  return el("section", el("h3", title), ...children);
 }

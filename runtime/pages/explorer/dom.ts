@@ -3,37 +3,48 @@ export type Child = Node | string | null | false;
 
 type Attributes = Readonly<Record<string, string | number | boolean | null | ((event: never) => void)>>;
 
-/** Creates an element. A function is the listener of the event of that name; attributes that are `null` or `false` are omitted. */
-export function el<Tag extends keyof HTMLElementTagNameMap>(
-  tag: Tag,
-  attributes: Attributes = {},
-  ...children: readonly Child[]
-): HTMLElementTagNameMap[Tag] {
-  return filled(document.createElement(tag), attributes, children);
+type Parts = readonly (Attributes | Child)[];
+
+/** A tag, and classes after dots. */
+type Name<Tag extends string> = Tag | `${Tag}.${string}`;
+type TagOf<N> = N extends `${infer Tag}.${string}` ? Tag : N;
+type ElementOf<N> = HTMLElementTagNameMap[TagOf<N> & keyof HTMLElementTagNameMap];
+
+/**
+ * Creates an element, as in `el("p.note", { id: "note" }, "text")`. A function is the listener of the event of that name;
+ * attributes that are `null` or `false` are omitted.
+ */
+export function el<N extends Name<keyof HTMLElementTagNameMap>>(name: N, ...parts: Parts): ElementOf<N> {
+  const [tag = "", ...classes] = name.split(".");
+  const element = document.createElement(tag) as ElementOf<N>;
+  fill(element, classes, parts);
+  return element;
 }
 
 /** As `el`, for SVG. */
-export function svg<Tag extends keyof SVGElementTagNameMap>(
-  tag: Tag,
-  attributes: Attributes = {},
-  ...children: readonly Child[]
-): SVGElementTagNameMap[Tag] {
-  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+export function svg(name: Name<keyof SVGElementTagNameMap>, ...parts: Parts): Element {
+  const [tag = "", ...classes] = name.split(".");
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  fill(element, classes, parts);
+  return element;
 }
 
-function filled<E extends Element>(element: E, attributes: Attributes, children: readonly Child[]): E {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === false) continue;
-    if (typeof value === "function") element.addEventListener(name, value as (event: Event) => void);
-    else element.setAttribute(name, value === true ? "" : String(value));
+function fill(element: Element, classes: readonly string[], parts: Parts): void {
+  if (classes.length > 0) element.setAttribute("class", classes.join(" "));
+  for (const part of parts) {
+    if (typeof part === "string" || part instanceof Node) element.append(part);
+    else for (const [name, value] of Object.entries(part || {})) setAttribute(element, name, value);
   }
-  element.append(...children.filter((child) => child !== null && child !== false));
-  return element;
+}
+
+function setAttribute(element: Element, name: string, value: Attributes[string]): void {
+  if (typeof value === "function") element.addEventListener(name, value as (event: Event) => void);
+  else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : String(value));
 }
 
 /** A description from dbt, in Markdown: only code is formatted. */
 export function prose(text: string): readonly Child[] {
-  return text.split(/`([^`\n]+)`/).map((part, i) => (i % 2 === 1 ? el("code", {}, part) : part));
+  return text.split(/`([^`\n]+)`/).map((part, i) => (i % 2 === 1 ? el("code", part) : part));
 }
 
 /** A path whose lines may break after a slash or an underscore. */
@@ -46,38 +57,45 @@ export function button(label: string, click: () => void, attributes: Attributes 
   return el("button", { type: "button", ...attributes, click }, label);
 }
 
-/** A select box; `choose` is called with the selected value. */
+/** A value, and its text where that differs. */
+type Option<Value extends string = string> = Value | readonly [value: Value, text: string];
+
+function pairOf<Value extends string>(option: Option<Value>): readonly [value: Value, text: string] {
+  return typeof option === "string" ? [option, option] : option;
+}
+
+/** A select box; `choose` is called with the selected value. Without the chosen one the first is. */
 export function select(
   label: string,
-  options: readonly (readonly [value: string, text: string])[],
+  options: readonly Option[],
   chosen: string,
   choose: (value: string) => void,
 ): HTMLLabelElement {
-  const box = el(
-    "select",
-    { change: () => choose(box.value) },
-    ...options.map(([value, text]) => el("option", { value }, text)),
-  );
-  box.value = options.some(([value]) => value === chosen) ? chosen : (options[0]?.[0] ?? "");
-  return el("label", { class: "field" }, el("span", {}, label), box);
+  const choices = options
+    .map(pairOf)
+    .map(([value, text]) => el("option", { value, selected: value === chosen }, text));
+  const box = el("select", { change: () => choose(box.value) }, ...choices);
+  return el("label.field", el("span", label), box);
 }
 
 /** A group of buttons, one of them pressed. */
-export function toggle(
+export function toggle<Value extends string>(
   label: string,
-  options: readonly (readonly [value: string, text: string])[],
-  chosen: string,
-  choose: (value: string) => void,
+  options: readonly Option<Value>[],
+  chosen: Value,
+  choose: (value: Value) => void,
 ): HTMLElement {
-  const buttons = options.map(([value, text]) =>
-    button(text, () => choose(value), { "aria-pressed": value === chosen ? "true" : "false" }),
-  );
-  return el("div", { class: "toggle", role: "group", "aria-label": label }, ...buttons);
+  const buttons = options
+    .map(pairOf)
+    .map(([value, text]) =>
+      button(text, () => choose(value), { "aria-pressed": value === chosen ? "true" : "false" }),
+    );
+  return el("div.toggle", { role: "group", "aria-label": label }, ...buttons);
 }
 
 /** A text, as `shown`, with a button that copies it. */
 export function copyable(label: string, text: string, shown = text): HTMLElement {
-  const code = el("pre", { class: "code", tabindex: 0, role: "region", "aria-label": label }, shown);
+  const code = el("pre.code", { tabindex: 0, role: "region", "aria-label": label }, shown);
   const copy = button("Copy", () => {
     void navigator.clipboard.writeText(text).then(
       () => say("Copied"),
@@ -88,7 +106,7 @@ export function copyable(label: string, text: string, shown = text): HTMLElement
     copy.textContent = words;
     setTimeout(() => (copy.textContent = "Copy"), 1500);
   };
-  return el("div", { class: "copyable" }, code, copy);
+  return el("div.copyable", code, copy);
 }
 
 const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });

@@ -1,11 +1,15 @@
 /** The explorer: search, read, call and chart the endpoints that the caller may use (runtime/docs/catalogue.md, Explorer). */
-import type { CatalogueBody, LineageNode } from "../catalogue-body.js";
+import {
+  type CatalogueBody,
+  type CatalogueEndpoint,
+  categoriesOf,
+  type LineageNode,
+} from "../catalogue-body.js";
 import { TIER_NAMES } from "../../model/tier.js";
-import { fetchCatalogue, ServiceError } from "./api.js";
+import { fetchCatalogue, samplesOf, ServiceError } from "./api.js";
 import { EndpointDetails } from "./details.js";
-import { button, el } from "./dom.js";
+import { button, type Child, copyable, count, el } from "./dom.js";
 import { EndpointList } from "./list.js";
-import { startPanel } from "./start.js";
 import { NO_REQUEST, readState, type State, writeState } from "./state.js";
 import { key } from "./storage.js";
 import { messageOf } from "../../model/outcome.js";
@@ -67,7 +71,7 @@ function render(next: State): void {
   const back = button("All endpoints", () => change({ endpoint: "", ...NO_REQUEST }), { class: "back" });
   panel?.replaceChildren(
     ...(next.endpoint === ""
-      ? [startPanel(catalogue, list?.found ?? [], next, change)]
+      ? [startPanel(catalogue, list?.found ?? [], next)]
       : [back, details?.element ?? missing(next.endpoint)]),
   );
   panel?.scrollTo(0, 0);
@@ -78,16 +82,68 @@ function render(next: State): void {
 
 function missing(path: string): HTMLElement {
   return el(
-    "div",
-    { class: "welcome" },
+    "div.welcome",
     el("h2", { id: "endpoint-path", tabindex: -1 }, path),
-    el("p", {}, "There is no such endpoint, or it needs a key of a higher tier."),
+    el("p", "There is no such endpoint, or it needs a key of a higher tier."),
   );
+}
+
+/** What to do first, and the endpoints found, by category. Follows the search and the filters. */
+function startPanel(
+  { title, endpoints }: CatalogueBody,
+  found: readonly CatalogueEndpoint[],
+  { search, category }: State,
+): HTMLElement {
+  const isAll = found.length === endpoints.length;
+  const heading = category || (search ? `Found for “${search}”` : title);
+  const cards = [...categoriesOf(found)].map(([name, number]) =>
+    el(
+      "li",
+      el(
+        "button",
+        { type: "button", click: () => change({ category: name }) },
+        el("strong", name),
+        el("span", count(number, "endpoint")),
+      ),
+    ),
+  );
+  return el(
+    "div.welcome",
+    el("h2", { id: "start", tabindex: -1 }, heading),
+    el("p", `${count(found.length, "endpoint")}.`),
+    ...firstCall(found),
+    category === "" && el("ul.cards", ...cards),
+    !isAll && button("Show all endpoints", () => change({ search: "", category: "", tier: "" })),
+  );
+}
+
+/** A call to copy that answers without a parameter, and what a key is for. */
+function firstCall(found: readonly CatalogueEndpoint[]): readonly Child[] {
+  const callable = found.filter((each) => each.callable && each.require_any_of.length === 0);
+  const endpoint = callable.find(({ tier }) => tier === "tier0") ?? callable[0];
+  const locked = found.filter((each) => !each.callable).length;
+  const parameters = endpoint?.pagination ? { limit: ["5"] } : {};
+  const call = endpoint && samplesOf({ endpoint, parameters }, endpoint.tier !== "tier0").curl;
+  return [
+    el("h3", "Base address"),
+    copyable("Base address", location.origin),
+    ...(call === undefined ? [] : [el("h3", "First call"), copyable("First call", call)]),
+    el("h3", "Key"),
+    el(
+      "p",
+      locked === 0
+        ? "You may call all of these. "
+        : `${locked.toLocaleString("en")} of these need another key. `,
+      "Ask the operator of this API for a key. Enter it above, and send it in the header ",
+      el("code", "X-API-Key"),
+      ".",
+    ),
+  ];
 }
 
 function showProblem(message: string): void {
   const box = document.querySelector("#problem");
-  box?.replaceChildren(el("div", { class: "problem", role: "alert" }, message));
+  box?.replaceChildren(el("div.problem", { role: "alert" }, message));
 }
 
 async function load(): Promise<void> {
@@ -108,7 +164,7 @@ async function load(): Promise<void> {
   showCaller(catalogue);
   lineage = catalogue.lineage && new Map(catalogue.lineage.map((node) => [node.id, node]));
   list = new EndpointList(catalogue, state, change);
-  root.replaceChildren(list.element, el("div", { class: "panel", id: "panel", tabindex: -1 }));
+  root.replaceChildren(list.element, el("div.panel", { id: "panel", tabindex: -1 }));
   details = null;
   render(state);
   list.reveal();
@@ -136,7 +192,7 @@ function useKey(text: string): void {
 function showCaller({ tier }: CatalogueBody): void {
   const caller = document.querySelector("#caller");
   const [hasKey, name] = [key.get() !== "", `${TIER_NAMES[tier]} (${tier})`];
-  caller?.replaceChildren(hasKey ? el("span", { class: `badge ${tier}` }, name) : "No key");
+  caller?.replaceChildren(hasKey ? el(`span.badge.${tier}`, name) : "No key");
   forget?.toggleAttribute("hidden", !hasKey);
 }
 

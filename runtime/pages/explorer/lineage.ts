@@ -38,17 +38,16 @@ export function lineageGraph(model: string, all: ReadonlyMap<string, LineageNode
     viewBox: `-2 -2 ${String(width + 4)} ${String(height + 4)}`,
   };
   const frame = el(
-    "div",
-    { class: "wide", tabindex: 0, role: "region", "aria-label": "Lineage graph" },
+    "div.wide",
+    { tabindex: 0, role: "region", "aria-label": "Lineage graph" },
     svg("svg", { role: "img", "aria-label": label, ...size }, ...lines, ...boxes),
   );
   // The model is at the right end: a wide graph is scrolled there.
   requestAnimationFrame(() => (frame.scrollLeft = frame.scrollWidth));
   return el(
-    "div",
-    { class: "lineage" },
+    "div.lineage",
     frame,
-    isCut && el("p", { class: "note" }, `Only the nearest ${String(MAX_NODES)} nodes are drawn.`),
+    isCut && el("p.note", `Only the nearest ${String(MAX_NODES)} nodes are drawn.`),
     asList(nodes, model),
   );
 }
@@ -114,7 +113,7 @@ interface Place {
   readonly y: number;
 }
 
-function edge(places: readonly Place[]): SVGElement {
+function edge(places: readonly Place[]): Element {
   const parts = places.map(({ x, y }, i) => {
     const middle = y + HEIGHT / 2;
     if (i === 0) return `M${String(x + WIDTH)},${String(middle)}`;
@@ -124,10 +123,10 @@ function edge(places: readonly Place[]): SVGElement {
     const curve = `C${turn},${String(before)} ${turn},${String(middle)} ${String(x)},${String(middle)}`;
     return i === places.length - 1 ? curve : `${curve} h${String(WIDTH)}`;
   });
-  return svg("path", { class: "edge", d: parts.join(" ") });
+  return svg("path.edge", { d: parts.join(" ") });
 }
 
-function box({ name, kind, tests }: LineageNode, { x, y }: Place, isModel: boolean): SVGElement {
+function box({ name, kind, tests }: LineageNode, { x, y }: Place, isModel: boolean): Element {
   const state = tests !== null && tests.failed > 0 ? " failed" : "";
   return svg(
     "g",
@@ -135,9 +134,9 @@ function box({ name, kind, tests }: LineageNode, { x, y }: Place, isModel: boole
       class: `node ${kind}${isModel ? " own" : ""}${state}`,
       transform: `translate(${String(x)},${String(y)})`,
     },
-    svg("title", {}, `${kind} ${name}`),
+    svg("title", `${kind} ${name}`),
     svg("rect", { width: WIDTH, height: HEIGHT, rx: 7 }),
-    svg("text", { x: 12, y: 17, class: "kind" }, kind),
+    svg("text.kind", { x: 12, y: 17 }, kind),
     svg("text", { x: 12, y: 31 }, name.length > 26 ? `${name.slice(0, 25)}…` : name),
   );
 }
@@ -145,9 +144,9 @@ function box({ name, kind, tests }: LineageNode, { x, y }: Place, isModel: boole
 function asList(nodes: ReadonlyMap<string, LineageNode>, model: string): HTMLElement {
   const items = [...nodes.values()].map(({ name, kind, parents }) => {
     const reads = parents.map((id) => nameOf(id, nodes)).join(", ");
-    return el("li", {}, `${kind} ${name}${reads === "" ? "" : ` reads ${reads}`}`);
+    return el("li", `${kind} ${name}${reads === "" ? "" : ` reads ${reads}`}`);
   });
-  return el("details", {}, el("summary", {}, `As a list (${nameOf(model, nodes)})`), el("ul", {}, ...items));
+  return el("details", el("summary", `As a list (${nameOf(model, nodes)})`), el("ul", ...items));
 }
 
 function nameOf(id: string, nodes: ReadonlyMap<string, LineageNode>): string {

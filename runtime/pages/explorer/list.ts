@@ -28,11 +28,11 @@ export class EndpointList {
       if (this.#search.prepare()) setTimeout(prepare);
     };
     setTimeout(prepare);
-    this.#rows = el("ul", { class: "rows", keydown: (event: KeyboardEvent) => this.#move(event) });
-    this.#status = el("p", { class: "status", role: "status" });
+    this.#rows = el("ul.rows", { keydown: (event: KeyboardEvent) => this.#move(event) });
+    this.#status = el("p.status", { role: "status" });
     this.element = el(
-      "nav",
-      { class: "list", "aria-label": "Endpoints" },
+      "nav.list",
+      { "aria-label": "Endpoints" },
       this.#filters(),
       this.#status,
       this.#rows,
@@ -97,17 +97,12 @@ export class EndpointList {
     const categories = [...new Set(this.#body.endpoints.map((endpoint) => endpoint.category))];
     const tiers = TIERS.filter((each) => this.#body.endpoints.some((endpoint) => endpoint.tier === each));
     return el(
-      "div",
-      { class: "filters" },
+      "div.filters",
       box,
       el(
-        "div",
-        { class: "selects" },
-        select(
-          "Category",
-          [["", "All"], ...categories.map((name) => [name, name] as const)],
-          category,
-          (value) => this.#filter({ category: value }),
+        "div.selects",
+        select("Category", [["", "All"], ...categories], category, (value) =>
+          this.#filter({ category: value }),
         ),
         select(
           "Tier",
@@ -129,14 +124,14 @@ export class EndpointList {
     const tiers = Object.entries(this.#body.locked) as [Tier, number][];
     if (tiers.length === 0 || this.#body.endpoints.some(({ callable }) => !callable)) return null;
     const parts = tiers.map(([tier, number]) => `${number.toLocaleString("en")} ${TIER_NAMES[tier]}`);
-    return el("p", { class: "locked" }, `With a key of a higher tier: ${parts.join(", ")}.`);
+    return el("p.locked", `With a key of a higher tier: ${parts.join(", ")}.`);
   }
 
   /** The row of an endpoint; of a category's first endpoint also the category's name. A search ranks across categories. */
   #lines(endpoint: CatalogueEndpoint, before: CatalogueEndpoint | undefined): readonly HTMLLIElement[] {
     const isFirst = this.#state.search === "" && endpoint.category !== before?.category;
-    const row = el("li", {}, this.#row(endpoint));
-    return isFirst ? [el("li", { class: "category" }, endpoint.category), row] : [row];
+    const row = el("li", this.#row(endpoint));
+    return isFirst ? [el("li.category", endpoint.category), row] : [row];
   }
 
   #row({ path, description, tier, callable, deprecation_date }: CatalogueEndpoint): HTMLAnchorElement {
@@ -156,11 +151,10 @@ export class EndpointList {
           this.#change({ endpoint: path, ...NO_REQUEST });
         },
       },
-      el("span", { class: "path" }, ...breakable(name.join("/"))),
+      el("span.path", ...breakable(name.join("/"))),
       el(
-        "span",
-        { class: "about" },
-        lock !== null && el("span", { class: `lock ${tier}` }, lock),
+        "span.about",
+        lock !== null && el(`span.lock.${tier}`, lock),
         deprecation_date === null ? description : `Deprecated. ${description}`,
       ),
     );

@@ -6,7 +6,7 @@ import { breakable, type Child, count, el, prose, time } from "./dom.js";
 export function overview(endpoint: CatalogueEndpoint): readonly Child[] {
   return [
     heading(endpoint),
-    el("p", { class: "description" }, ...prose(endpoint.description || "No description.")),
+    el("p.description", ...prose(endpoint.description || "No description.")),
     deprecation(endpoint),
     ...(endpoint.former_paths ?? []).map(formerPath),
   ];
@@ -15,23 +15,20 @@ export function overview(endpoint: CatalogueEndpoint): readonly Child[] {
 function heading({ path, methods, tier, model }: CatalogueEndpoint): HTMLElement {
   return el(
     "header",
-    {},
     el(
-      "div",
-      { class: "badges" },
-      ...methods.map((method) => el("span", { class: "badge method" }, method)),
-      el("span", { class: `badge ${tier}` }, `${TIER_NAMES[tier]} (${tier})`),
+      "div.badges",
+      ...methods.map((method) => el("span.badge.method", method)),
+      el(`span.badge.${tier}`, `${TIER_NAMES[tier]} (${tier})`),
     ),
     el("h2", { id: "endpoint-path", tabindex: -1 }, ...breakable(path)),
-    el("p", { class: "model" }, `dbt model ${model}`),
+    el("p.model", `dbt model ${model}`),
   );
 }
 
 function deprecation({ deprecation_date, successor }: CatalogueEndpoint): Child {
   if (deprecation_date === null && successor === null) return null;
   return el(
-    "p",
-    { class: "warning" },
+    "p.warning",
     deprecation_date === null ? "There is a later version" : "Deprecated: it may be removed ",
     deprecation_date !== null && time(deprecation_date),
     successor !== null && ": use ",
@@ -42,7 +39,7 @@ function deprecation({ deprecation_date, successor }: CatalogueEndpoint): Child 
 
 function formerPath({ path, sunset }: NonNullable<CatalogueEndpoint["former_paths"]>[number]): Child {
   const until = sunset === null ? [] : [": it may stop answering ", time(sunset)];
-  return el("p", { class: "warning" }, "Deprecated path ", el("code", {}, path), ...until, ".");
+  return el("p.warning", "Deprecated path ", el("code", path), ...until, ".");
 }
 
 /** Latest build, tests, page size and order. */
@@ -63,11 +60,10 @@ export function facts(endpoint: CatalogueEndpoint): HTMLElement {
     ["Sorted by", sort.length === 0 ? [] : [sort.map((order) => order.join(" ")).join(", ")]],
   ];
   return el(
-    "dl",
-    { class: "facts" },
+    "dl.facts",
     ...rows
       .filter(([, value]) => value.length > 0)
-      .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, ...value))),
+      .map(([name, value]) => el("div", el("dt", name), el("dd", ...value))),
   );
 }
 
@@ -76,7 +72,7 @@ const NOT_SHOWN = "not shown with this key";
 function buildFact(build: CatalogueEndpoint["last_build"]): readonly Child[] {
   if (build === null) return ["not known"];
   const rows = build.rows === null ? "" : `, ${count(build.rows, "row")}`;
-  return [build.failed && el("strong", { class: "bad" }, "failed "), time(build.completed_at), rows];
+  return [build.failed && el("strong.bad", "failed "), time(build.completed_at), rows];
 }
 
 function testsFact({ passed, warned, failed, unknown, problems }: TestSummary): HTMLElement {
@@ -91,11 +87,11 @@ function testsFact({ passed, warned, failed, unknown, problems }: TestSummary): 
     .map(([number, words, style], i) =>
       el("span", { class: style }, `${i === 0 ? "" : ", "}${String(number)} ${words}`),
     );
-  if (problems.length === 0) return el("span", {}, ...summary);
+  if (problems.length === 0) return el("span", ...summary);
   const list = problems.map(({ name, status, failures }) =>
-    el("li", {}, `${name}: ${status}${failures === null ? "" : `, ${count(failures, "row")}`}`),
+    el("li", `${name}: ${status}${failures === null ? "" : `, ${count(failures, "row")}`}`),
   );
-  return el("details", {}, el("summary", {}, ...summary), el("ul", {}, ...list));
+  return el("details", el("summary", ...summary), el("ul", ...list));
 }
 
 export function columnsTable({ columns }: CatalogueEndpoint): HTMLElement {
@@ -135,24 +131,17 @@ function definitions(
   rows: readonly (readonly string[])[],
   none: string,
 ): HTMLElement {
-  if (rows.length === 0) return el("p", { class: "note" }, none);
+  if (rows.length === 0) return el("p.note", none);
   const lines = rows.map(([name = "", type = "", description = ""]) =>
-    el(
-      "tr",
-      {},
-      el("th", { scope: "row" }, name),
-      el("td", { class: "type" }, type),
-      el("td", {}, ...prose(description)),
-    ),
+    el("tr", el("th", { scope: "row" }, name), el("td.type", type), el("td", ...prose(description))),
   );
   return el(
-    "div",
-    { class: "wide", tabindex: 0, role: "region", "aria-label": label },
+    "div.wide",
+    { tabindex: 0, role: "region", "aria-label": label },
     el(
-      "table",
-      { class: "columns" },
-      el("thead", {}, el("tr", {}, ...headers.map((name) => el("th", { scope: "col" }, name)))),
-      el("tbody", {}, ...lines),
+      "table.columns",
+      el("thead", el("tr", ...headers.map((name) => el("th", { scope: "col" }, name)))),
+      el("tbody", ...lines),
     ),
   );
 }

@@ -13,29 +13,21 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
     ...pageInputs(endpoint, parameters),
   ];
   const form = el(
-    "form",
+    "form.try",
     {
-      class: "try",
       submit: (event: SubmitEvent) => {
         event.preventDefault();
         send(readForm(form, request));
       },
     },
-    inputs.length === 0
-      ? el("p", { class: "note" }, NO_PARAMETERS)
-      : el("div", { class: "inputs" }, ...inputs),
+    inputs.length === 0 ? el("p.note", NO_PARAMETERS) : el("div.inputs", ...inputs),
     endpoint.own_rows !== undefined &&
-      el(
-        "p",
-        { class: "note" },
-        `Serves the rows whose ${endpoint.own_rows.column} is your key's organization.`,
-      ),
+      el("p.note", `Serves the rows whose ${endpoint.own_rows.column} is your key's organization.`),
     endpoint.require_any_of.length > 0 &&
-      el("p", { class: "note" }, `At least one of these is required: ${endpoint.require_any_of.join(", ")}.`),
+      el("p.note", `At least one of these is required: ${endpoint.require_any_of.join(", ")}.`),
     el(
-      "div",
-      { class: "actions" },
-      el("button", { type: "submit", class: "primary" }, "Run"),
+      "div.actions",
+      el("button.primary", { type: "submit" }, "Run"),
       inputs.length > 0 && el("button", { type: "button", click: () => clear(form) }, "Clear"),
     ),
   );
@@ -61,7 +53,7 @@ export function markField(form: HTMLElement, message: string): void {
     const about = input.closest(".input")?.querySelector(".field-error");
     if (!isNamed) about?.remove();
     else if (about) about.textContent = message;
-    else input.after(el("strong", { class: "field-error" }, message));
+    else input.after(el("strong.field-error", message));
   }
 }
 
@@ -101,39 +93,35 @@ function parameterInput(request: ApiRequest, parameter: CatalogueParameter): HTM
   const about = description === "" ? `${column} ${OPERATORS[operator]}.` : description;
   const required = require_any_of.length === 1 && require_any_of[0] === name;
   return labelled(
-    name,
     "parameter",
+    valueInput(request, parameter, kind),
     kind === "commas" ? `${about} Separate values by commas.` : about,
-    (attributes) => valueInput(request, parameter, kind, attributes),
-    required && el("span", { class: "needed" }, " required"),
+    required && el("span.needed", " required"),
   );
 }
 
-type InputAttributes = Readonly<Record<"id" | "name" | "aria-describedby", string>>;
-
 /** An input with its label above and its description below. */
 function labelled(
-  name: string,
   kind: "parameter" | "page",
+  input: HTMLInputElement | HTMLSelectElement,
   about: string,
-  make: (attributes: InputAttributes) => HTMLElement,
   mark: Child = null,
 ): HTMLElement {
-  const id = `${kind}-${name}`;
+  const id = `${kind}-${input.name}`;
+  input.id = id;
+  input.setAttribute("aria-describedby", `${id}-about`);
   return el(
-    "div",
-    { class: "input" },
-    el("label", { for: id }, name, mark),
-    make({ id, name, "aria-describedby": `${id}-about` }),
+    "div.input",
+    el("label", { for: id }, input.name, mark),
+    input,
     el("p", { id: `${id}-about` }, ...prose(about.trim())),
   );
 }
 
 function fieldsInput(parameters: Parameters): HTMLElement {
   const value = valuesOf(parameters, "fields").join(",");
-  return labelled("fields", "page", "Columns, separated by commas. Default: all.", (attributes) =>
-    el("input", { ...attributes, type: "text", value }),
-  );
+  const input = el("input", { name: "fields", type: "text", value });
+  return labelled("page", input, "Columns, separated by commas. Default: all.");
 }
 
 /** A row for each operator that the request has, else an empty one. */
@@ -151,8 +139,7 @@ function filterInputs(
     };
     const options = operators.map((value) => el("option", { value, selected: value === chosen }, value));
     return el(
-      "div",
-      { class: "input" },
+      "div.input",
       el("label", { for: id }, column),
       el("select", { "aria-label": `Operator of ${column}`, change: choose }, ...options),
       input,
@@ -164,41 +151,34 @@ function valueInput(
   { endpoint, parameters }: ApiRequest,
   { name, column, type: accepts, accepted_values = [] }: CatalogueParameter,
   kind: Input,
-  attributes: InputAttributes,
-): HTMLElement {
+): HTMLInputElement | HTMLSelectElement {
   const values = valuesOf(parameters, name);
+  if (kind === "choice" || kind === "choices")
+    return choice(name, accepted_values, values, kind === "choices");
   const type = endpoint.columns.find((each) => each.name === column)?.type;
-  // The browser's own date field has the order of the reader's country.
-  const placeholder = accepts === "date" ? "YYYY-MM-DD" : null;
-  switch (kind) {
-    case "choice":
-    case "choices":
-      return choice(attributes, accepted_values, values, kind === "choices");
-    case "text":
-    case "commas":
-      return el("input", {
-        ...attributes,
-        type: "text",
-        value: values.join(","),
-        placeholder,
-        spellcheck: "false",
-        autocomplete: "off",
-        inputmode: /int|float|numeric|decimal|double|real/i.test(type ?? "") ? "decimal" : "text",
-      });
-  }
+  return el("input", {
+    name,
+    type: "text",
+    value: values.join(","),
+    // The browser's own date field has the order of the reader's country.
+    placeholder: accepts === "date" ? "YYYY-MM-DD" : null,
+    spellcheck: "false",
+    autocomplete: "off",
+    inputmode: /int|float|numeric|decimal|double|real/i.test(type ?? "") ? "decimal" : "text",
+  });
 }
 
 function choice(
-  about: InputAttributes,
+  name: string,
   options: readonly string[],
   chosen: readonly string[],
-  isMultiple: boolean,
+  multiple = false,
 ): HTMLSelectElement {
-  const picked = chosen.flatMap((value) => (isMultiple ? value.split(",") : [value]));
+  const picked = multiple ? chosen.flatMap((value) => value.split(",")) : chosen;
   return el(
     "select",
-    { ...about, multiple: isMultiple, size: isMultiple ? Math.min(5, options.length) : 1 },
-    !isMultiple && el("option", { value: "" }, about.name.startsWith("sort_") ? "(default)" : "(any)"),
+    { name, multiple, size: multiple ? Math.min(5, options.length) : 1 },
+    !multiple && el("option", { value: "" }, name.startsWith("sort_") ? "(default)" : "(any)"),
     ...options.map((value) => el("option", { value, selected: picked.includes(value) }, value)),
   );
 }
@@ -207,25 +187,20 @@ function pageInputs(
   { pagination, sortable_fields }: CatalogueEndpoint,
   given: Parameters,
 ): readonly HTMLElement[] {
-  const number = (name: string, about: string, limits: Readonly<Record<string, number>>) =>
-    labelled(name, "page", about, (attributes) =>
-      el("input", { ...attributes, type: "number", value: valuesOf(given, name)[0] ?? "", ...limits }),
-    );
+  const number = (name: string, about: string, limits: Readonly<Record<string, number>>) => {
+    const value = valuesOf(given, name)[0] ?? "";
+    return labelled("page", el("input", { name, type: "number", value, ...limits }), about);
+  };
   const options = (name: string, about: string, values: readonly string[]) =>
-    labelled(name, "page", about, (attributes) => choice(attributes, values, valuesOf(given, name), false));
+    labelled("page", choice(name, values, valuesOf(given, name)), about);
   const { max_limit: max = 0, default_limit: placeholder = 0 } = pagination ?? {};
-  return [
-    ...(pagination === null
-      ? []
-      : [
-          number("limit", `Rows, at most ${max.toLocaleString("en")}.`, { min: 1, max, placeholder }),
-          number("offset", "Rows to skip.", { min: 0, placeholder: 0 }),
-        ]),
-    ...(sortable_fields.length === 0
-      ? []
-      : [
-          options("sort_by", "Column to sort by.", sortable_fields),
-          options("sort_direction", "Needs sort_by.", ["ASC", "DESC"]),
-        ]),
+  const ofPage = [
+    number("limit", `Rows, at most ${max.toLocaleString("en")}.`, { min: 1, max, placeholder }),
+    number("offset", "Rows to skip.", { min: 0, placeholder: 0 }),
   ];
+  const ofSort = [
+    options("sort_by", "Column to sort by.", sortable_fields),
+    options("sort_direction", "Needs sort_by.", ["ASC", "DESC"]),
+  ];
+  return [...(pagination ? ofPage : []), ...(sortable_fields.length > 0 ? ofSort : [])];
 }

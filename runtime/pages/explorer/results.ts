@@ -1,6 +1,5 @@
 import {
   type ApiRequest,
-  type Limits,
   MAX_ROWS,
   nextOf,
   nextPage,
@@ -45,11 +44,9 @@ export function resultView(
     `${Math.round(milliseconds).toLocaleString("en")} ms`,
   ];
   return el(
-    "div",
-    { class: "result" },
+    "div.result",
     el(
-      "div",
-      { class: "bar" },
+      "div.bar",
       toggle(
         "Show the rows as",
         [
@@ -58,21 +55,19 @@ export function resultView(
           ["json", "JSON"],
         ],
         state.view,
-        (value) => change({ view: value as State["view"] }),
+        (view) => change({ view }),
       ),
-      el(
-        "span",
-        { class: "facts" },
-        facts.join(" · "),
-        asOf !== null && " · data as of ",
-        asOf !== null && time(asOf),
-      ),
-      el("span", { class: "spring" }),
+      el("span.facts", facts.join(" · "), asOf !== null && " · data as of ", asOf !== null && time(asOf)),
+      el("span.spring"),
       ...pageButtons(position, actions),
       csvButton(request, actions),
     ),
     content(request, result, state, actions),
-    limits !== null && el("p", { class: "note" }, limitsText(limits)),
+    limits !== null &&
+      el(
+        "p.note",
+        `${limits.remaining.toLocaleString("en")} of ${count(limits.limit, "request")} left this minute.`,
+      ),
   );
 }
 
@@ -170,17 +165,13 @@ function content(
 ): HTMLElement {
   if (view === "table") return tableOf(endpoint, rows);
   if (view === "json") return copyable("Rows as JSON", json, formatted(json));
-  const box = el("div", {}, el("p", { class: "note" }, "Loading the chart …"));
+  const box = el("div", el("p.note", "Loading the chart …"));
   // The code of charts is loaded with the first one.
   void import("./chart.js").then(({ chartOf }) => {
     const made = chartOf(endpoint, rows, chart, (next) => change({ chart: next }));
-    box.replaceChildren(made ?? el("p", { class: "note" }, NO_CHART));
+    box.replaceChildren(made ?? el("p.note", NO_CHART));
   });
   return box;
 }
 
 const NO_CHART = "A chart needs rows with a number, and a time or a text to draw it by.";
-
-function limitsText({ limit, remaining }: Limits): string {
-  return `${remaining.toLocaleString("en")} of ${count(limit, "request")} left this minute.`;
-}

@@ -17,7 +17,7 @@ interface NumberFormat {
 
 /** The rows as a table. A click on a row shows its whole content. */
 export function tableOf(endpoint: CatalogueEndpoint, rows: readonly Row[]): HTMLElement {
-  if (rows.length === 0) return el("p", { class: "note" }, "No row matches.");
+  if (rows.length === 0) return el("p.note", "No row matches.");
   const names = Object.keys(rows[0] ?? {});
   const formats = new Map(names.map((name) => [name, formatOf(name, rows)]));
   const types = new Map(endpoint.columns.map(({ name, type }) => [name, type ?? ""]));
@@ -28,21 +28,13 @@ export function tableOf(endpoint: CatalogueEndpoint, rows: readonly Row[]): HTML
   const lines = rows.slice(0, SHOWN).map((row) => line(row, names, formats));
   return el(
     "div",
-    {},
     el(
-      "div",
-      { class: "wide rowsview", tabindex: 0, role: "region", "aria-label": "Rows" },
-      el(
-        "table",
-        {},
-        el("thead", {}, el("tr", {}, ...headers)),
-        el("tbody", { keydown: moveByArrow }, ...lines),
-      ),
+      "div.wide.rowsview",
+      { tabindex: 0, role: "region", "aria-label": "Rows" },
+      el("table", el("thead", el("tr", ...headers)), el("tbody", { keydown: moveByArrow }, ...lines)),
     ),
-    names.length > 1 &&
-      el("p", { class: "note" }, `${count(names.length, "column")}. Choose a row to see all of it.`),
-    rows.length > SHOWN &&
-      el("p", { class: "note" }, `The first ${String(SHOWN)} of ${count(rows.length, "row")}.`),
+    names.length > 1 && el("p.note", `${count(names.length, "column")}. Choose a row to see all of it.`),
+    rows.length > SHOWN && el("p.note", `The first ${String(SHOWN)} of ${count(rows.length, "row")}.`),
   );
 }
 
@@ -64,7 +56,7 @@ function line(
   formats: ReadonlyMap<string, NumberFormat | null>,
 ): HTMLTableRowElement {
   const cells = names.map((name) => cell(row[name], formats.get(name) ?? null));
-  const opener = el("button", { type: "button", class: "opener", "aria-expanded": "false" });
+  const opener = el("button.opener", { type: "button", "aria-expanded": "false" });
   opener.append(...(cells[0]?.childNodes ?? []));
   cells[0]?.append(opener);
   let whole: HTMLTableRowElement | null = null;
@@ -83,10 +75,8 @@ function line(
 }
 
 function wholeRow(row: Row, names: readonly string[]): HTMLTableRowElement {
-  const values = names.map((name) =>
-    el("div", {}, el("dt", {}, name), el("dd", {}, textOf(row[name] ?? null))),
-  );
-  return el("tr", { class: "whole" }, el("td", { colspan: names.length }, el("dl", {}, ...values)));
+  const values = names.map((name) => el("div", el("dt", name), el("dd", textOf(row[name] ?? null))));
+  return el("tr.whole", el("td", { colspan: names.length }, el("dl", ...values)));
 }
 
 /** Arrow keys go from row to row. */
@@ -99,7 +89,7 @@ function moveByArrow(event: KeyboardEvent): void {
 }
 
 function cell(value: unknown, format: NumberFormat | null): HTMLTableCellElement {
-  if (value === null || value === undefined) return el("td", { class: "null" }, "null");
+  if (value === null || value === undefined) return el("td.null", "null");
   const text = textOf(value);
   if (isNumber(value) && format !== null) {
     const [whole = "", fraction = ""] = text.split(".");
@@ -109,11 +99,11 @@ function cell(value: unknown, format: NumberFormat | null): HTMLTableCellElement
     const missing = format.decimals - fraction.length;
     const padding = `${fraction === "" ? "." : ""}${"0".repeat(Math.max(0, missing))}`;
     const isPadded = isPlain && missing > 0;
-    return el("td", { class: "number" }, shown, isPadded && el("span", { class: "padding" }, padding));
+    return el("td.number", shown, isPadded && el("span.padding", padding));
   }
   // Addresses and hashes differ at both ends.
   const isWord = text.length > MAX_WORD && !/\s/.test(text);
-  return el("td", {}, isWord ? `${text.slice(0, 10)}…${text.slice(-8)}` : text);
+  return el("td", isWord ? `${text.slice(0, 10)}…${text.slice(-8)}` : text);
 }
 
 /** Thousands apart, without a change of digits. */
