@@ -1,8 +1,7 @@
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
 import { type DataService, startDataService } from "./data-service.js";
 import { BuildRecords, type NodeBuild, type TestRun } from "./warehouse/data-versions.js";
-import type { MetricsSnapshot } from "./operations/workers/worker-metrics.js";
-import type { Assignment, PrimaryFunctions } from "./operations/workers/messages.js";
+import type { Assignment, MetricsSnapshot, PrimaryFunctions } from "./operations/workers/messages.js";
 import {
   type ActiveRelease,
   keepsManifest,

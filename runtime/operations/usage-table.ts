@@ -1,6 +1,32 @@
 import pg from "pg";
 import { failed, messageOf, type Outcome, succeeded } from "../model/outcome.js";
-import { SUMS, type UsageRow } from "./usage-counter.js";
+
+/** What is summed, in the order in which reports show it. */
+export const SUMS = ["requests", "refused", "errors", "rows", "bytes"] as const;
+
+/** Requests of one key to one route on one day. */
+export interface UsageRow {
+  /** In UTC, as `2026-01-31`. */
+  readonly day: string;
+  /** Id of the key; `none` without one. */
+  readonly key: string;
+  /** The endpoint's path; `none` for other paths. */
+  readonly route: string;
+  /** Empty without a key, as `org` is. */
+  readonly user: string;
+  readonly org: string;
+  readonly tier: string;
+  requests: number;
+  /** Responses with status 401, 403 or 429. */
+  refused: number;
+  /** Responses with any other status from 400 up. */
+  errors: number;
+  rows: number;
+  /** Bytes of the response bodies. */
+  bytes: number;
+  /** In milliseconds since 1970. */
+  lastSeen: number;
+}
 
 /** Short, so that an unresponsive database does not delay the shutdown for long. */
 const CONNECT_TIMEOUT_MS = 3000;

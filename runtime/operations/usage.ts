@@ -1,6 +1,6 @@
-import { UsageCounter, type UsageRow } from "./usage-counter.js";
 import type { Logger } from "../http/logger.js";
-import { isDenied, type UsageLine, UsageTable } from "./usage-table.js";
+import type { RequestRecord } from "./request-record.js";
+import { isDenied, SUMS, type UsageLine, type UsageRow, UsageTable } from "./usage-table.js";
 
 /**
  * How often counts are written. A killed process loses those of its last interval; a connection that breaks between a
@@ -88,4 +88,47 @@ export class Usage {
 
 function requestsOf(rows: readonly UsageRow[]): number {
   return rows.reduce((sum, { requests }) => sum + requests, 0);
+}
+
+const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
+
+/** Counts in memory: a row of about 250 bytes for each key, route and day. */
+export class UsageCounter {
+  readonly #rows = new Map<string, UsageRow>();
+
+  /** Counts a response sent at `now`, in milliseconds since 1970. */
+  count({ owner, tier, route, status, rows, bytes }: RequestRecord, now = Date.now()): void {
+    const isRefused = REFUSALS.has(status);
+    this.add({
+      day: new Date(now).toISOString().slice(0, 10),
+      key: owner?.id ?? "none",
+      route: route ?? "none",
+      user: owner?.user ?? "",
+      org: owner?.org ?? "",
+      tier,
+      requests: 1,
+      refused: Number(isRefused),
+      errors: Number(status >= 400 && !isRefused),
+      rows: rows ?? 0,
+      bytes,
+      lastSeen: now,
+    });
+  }
+
+  /** Adds counts, such as those that could not be written. */
+  add(row: UsageRow): void {
+    const id = `${row.day} ${row.key} ${row.route}`;
+    const known = this.#rows.get(id);
+    if (known) {
+      for (const sum of SUMS) known[sum] += row[sum];
+      known.lastSeen = Math.max(known.lastSeen, row.lastSeen);
+    } else this.#rows.set(id, row);
+  }
+
+  /** Returns the rows counted since the last call, and clears them. */
+  take(): readonly UsageRow[] {
+    const rows = [...this.#rows.values()];
+    this.#rows.clear();
+    return rows;
+  }
 }

@@ -1,5 +1,5 @@
 import { RATE_WINDOW_SECONDS, TIERS } from "../model/tier.js";
-import { SUMS } from "../operations/usage-counter.js";
+import { SUMS } from "../operations/usage-table.js";
 import {
   described,
   INTEGER,

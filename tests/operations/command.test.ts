@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { routewright } from "../commands/run.js";
-import { UsageTable } from "../../runtime/operations/usage-table.js";
-import type { UsageRow } from "../../runtime/operations/usage-counter.js";
+import { type UsageRow, UsageTable } from "../../runtime/operations/usage-table.js";
 import { databaseUrl } from "../support/database.js";
 import { ownFolder } from "../support/service.js";
 import { run as runBuilt } from "../support/command.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { WorkerMetrics } from "../../runtime/operations/workers/worker-metrics.js";
+import { WorkerMetrics } from "../../runtime/operations/workers/worker-cluster.js";
 import { readEnvironment } from "../../runtime/operations/environment.js";
 import { Metrics } from "../../runtime/operations/metrics.js";
 import { namesIn } from "../support/pages.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { UsageCounter } from "../../runtime/operations/usage-counter.js";
+import { UsageCounter } from "../../runtime/operations/usage.js";
 import { ANN, observation } from "../support/observation.js";
 
 const NOON = Date.UTC(2026, 0, 31, 12);

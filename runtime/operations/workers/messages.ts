@@ -3,7 +3,9 @@ import { messageOf } from "../../model/outcome.js";
 import type { RefreshResult } from "../../release/activate.js";
 import type { Release } from "../../release/release.js";
 import type { NodeBuild, TestRun } from "../../warehouse/data-versions.js";
-import type { MetricsSnapshot } from "./worker-metrics.js";
+
+/** Metrics of one process, as prom-client's `getMetricsAsJSON` gives them. */
+export type MetricsSnapshot = readonly object[];
 
 /** What a worker serves. */
 export type Role = "data" | "ramp";

@@ -2,16 +2,17 @@ import { randomBytes } from "node:crypto";
 import cluster from "node:cluster";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { AggregatorRegistry, Counter, Registry } from "prom-client";
 import { messageOf } from "../../model/outcome.js";
 import { failed, type RefreshResult } from "../../release/activate.js";
 import { CoalescingRunner, NOT_RELOADED, reloadMessage } from "../../release/refresh.js";
 import type { Release } from "../../release/release.js";
 import { bind } from "../../http/listen.js";
 import { forwardLog, type Logger } from "../../http/logger.js";
+import { addMetric, DROPPED_LOG_LINES } from "../../http/service-metrics.js";
 import { BuildRecords, type NodeBuild, type TestRun } from "../../warehouse/data-versions.js";
 import type { Environment } from "../environment.js";
-import type { Assignment, Role } from "./messages.js";
-import { WorkerMetrics } from "./worker-metrics.js";
+import type { Assignment, MetricsSnapshot, Role } from "./messages.js";
 import { WorkerProcess } from "./worker-process.js";
 
 /** After a failed start: what is invalid, such as a key file, stays so for a while. A start takes a second of processor time. */
@@ -199,3 +200,47 @@ async function freePort(host: string, port: number): Promise<number> {
 
 const LIMITS_PER_WORKER =
   "rate limits are counted per worker, so a caller may get its limit several times: set REDIS_URL to count them together";
+
+/**
+ * The metrics of all workers together. The counts of a worker stay when it ends: Prometheus would take a lower sum for a
+ * restart and count everything again.
+ */
+export class WorkerMetrics {
+  /** Counters of workers that have ended. */
+  #ended: MetricsSnapshot = [];
+  readonly #own = new Registry();
+  readonly #deaths = new Counter({
+    name: "routewright_worker_deaths_total",
+    help: "Worker processes that ended unexpectedly.",
+    registers: [this.#own],
+  });
+
+  /** `serving`: how many workers accept connections. */
+  constructor(serving: () => number) {
+    addMetric(this.#own, {
+      name: "routewright_workers",
+      help: "Worker processes that take connections.",
+      values: serving,
+    });
+    addMetric(this.#own, DROPPED_LOG_LINES);
+  }
+
+  /** A worker has ended; the counters of its latest snapshot are kept. */
+  async retire(snapshot: MetricsSnapshot, died: boolean): Promise<void> {
+    if (died) this.#deaths.inc();
+    const counters = snapshot.filter(isCounter);
+    this.#ended = await AggregatorRegistry.aggregate([this.#ended as object[], counters]).getMetricsAsJSON();
+  }
+
+  /** Prometheus text. */
+  async text(snapshots: readonly MetricsSnapshot[]): Promise<string> {
+    const all = [...snapshots, this.#ended, await this.#own.getMetricsAsJSON()];
+    return AggregatorRegistry.aggregate(all).metrics();
+  }
+}
+
+/** Its values only grow over the life of a process. */
+function isCounter(metric: object): boolean {
+  const { type } = metric as { readonly type?: string };
+  return type === "counter" || type === "histogram";
+}

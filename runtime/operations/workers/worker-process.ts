@@ -4,11 +4,11 @@ import { messageOf } from "../../model/outcome.js";
 import {
   type Message,
   MessageChannel,
+  type MetricsSnapshot,
   type PrimaryFunctions,
   type Role,
   type WorkerFunctions,
 } from "./messages.js";
-import type { MetricsSnapshot } from "./worker-metrics.js";
 
 /** A graceful stop ends sooner, unless the database is frozen: then it had not ended after 60 s. */
 const STOP_MS = 30_000;

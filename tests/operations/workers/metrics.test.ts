@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { type MetricsSnapshot, WorkerMetrics } from "../../../runtime/operations/workers/worker-metrics.js";
+import type { MetricsSnapshot } from "../../../runtime/operations/workers/messages.js";
+import { WorkerMetrics } from "../../../runtime/operations/workers/worker-cluster.js";
 import { Metrics } from "../../../runtime/operations/metrics.js";
 import { IDLE_RELEASE, NO_REFRESHES, observation } from "../../support/observation.js";
 
