@@ -4,8 +4,7 @@ import { writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import type { Table } from "./report.js";
-import { interleave, medians } from "./statistics.js";
+import { interleave, medians, type Table } from "./figures.js";
 import { cpuSeconds, cpuSecondsOfChildren, residentMiB, type Server } from "./process.js";
 
 /** API keys in turn: a tier3 key may send 10,000 requests a minute, so none reaches its limit. */

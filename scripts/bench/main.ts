@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { resolve } from "node:path";
-import { type Bar, isMet, printBars, printTable, type Section, type Setting } from "./report.js";
+import { type Bar, isMet, printBars, printTable, type Section, type Setting } from "./figures.js";
 import { clickhouse } from "./sections/clickhouse.js";
 import { generate } from "./sections/generate.js";
 import { rampIntents } from "./sections/ramp.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { slimManifest } from "../../scripts/starter/slim.js";
+import { slimManifest } from "../../scripts/starter/manifest.js";
 
 const model = {
   resource_type: "model",

@@ -4,8 +4,7 @@ import { clickhouseLibrary, ClickhouseServer } from "../../clickhouse/start-clic
 import { columnsOf, generateApi, serveApi } from "../api.js";
 import { checkRows, compare, download, getRequest, KEYS, rowsOf, type Sides } from "../load.js";
 import { residentMiB, type Server } from "../process.js";
-import { compareFigure, type Findings, memoryBar, type Setting } from "../report.js";
-import { interleave } from "../statistics.js";
+import { compareFigure, type Findings, interleave, memoryBar, type Setting } from "../figures.js";
 
 const ROWS = 1_000_000;
 const CONNECTIONS = 8;

@@ -2,8 +2,7 @@ import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs
 import { join, resolve } from "node:path";
 import { ENDPOINTS, generateEndpoints, ROUTEWRIGHT } from "../api.js";
 import { timeProgram } from "../process.js";
-import type { Findings, Setting } from "../report.js";
-import { interleave, median, ratioOf } from "../statistics.js";
+import { type Findings, interleave, median, ratioOf, type Setting } from "../figures.js";
 
 /** Limits of the ratios to a program that only parses the manifest and writes as many bytes. */
 const COLD = 8;

@@ -4,7 +4,7 @@ import * as ramp from "@routewright/runtime/ramp";
 import { openDatabase, ROUTEWRIGHT } from "../api.js";
 import { compare, rowsOf } from "../load.js";
 import { startServer, type Server } from "../process.js";
-import { compareFigure, type Findings, type Setting } from "../report.js";
+import { compareFigure, type Findings, type Setting } from "../figures.js";
 
 const CONNECTIONS = 32;
 const DATABASE = "ramp_bench";

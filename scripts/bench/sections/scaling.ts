@@ -13,7 +13,7 @@ import {
 import { type Fleet, simulateDeploy } from "../fleet.js";
 import { getRequest, KEYS, putLoad, WARM_UP_MS } from "../load.js";
 import { cpuSeconds, residentMiB, type Server } from "../process.js";
-import type { Figures, Findings, Setting } from "../report.js";
+import type { Figures, Findings, Setting } from "../figures.js";
 
 const MOST_ENDPOINTS = 10_000;
 const CONNECTIONS = 32;

@@ -12,8 +12,7 @@ import {
 } from "../api.js";
 import { checkRows, compare, getRequest, KEYS, rowsOf } from "../load.js";
 import { type Server, startServer } from "../process.js";
-import { type Bar, compareFigure, type Figures, type Findings, type Setting } from "../report.js";
-import { medians } from "../statistics.js";
+import { type Bar, compareFigure, type Figures, type Findings, medians, type Setting } from "../figures.js";
 
 const CONNECTIONS = 32;
 /** Different requests, sent in turn. */

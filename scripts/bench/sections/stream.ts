@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { generateApi, openDatabase, SCHEMA, serveApi } from "../api.js";
 import { download } from "../load.js";
 import { residentMiB } from "../process.js";
-import { type Figures, type Findings, memoryBar, type Setting } from "../report.js";
+import { type Figures, type Findings, memoryBar, type Setting } from "../figures.js";
 
 const ROWS = 1_000_000;
 
