@@ -1,6 +1,7 @@
 import { operatorsOf } from "../model/column-filters.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { type CallerAccess, allows, mayCall, type Tier, TIERS } from "../model/tier.js";
+import { BuildRecords } from "../warehouse/data-versions.js";
 import type {
   Build,
   CatalogueBody,
@@ -12,30 +13,7 @@ import type {
   TestSummary,
 } from "./catalogue-body.js";
 
-/** Results of dbt's builds and tests so far. */
-interface DbtResults {
-  readonly builds: ReadonlyMap<
-    string,
-    { readonly completedAt: number; readonly rows?: number | null; readonly failed?: true }
-  >;
-  readonly tests: ReadonlyMap<string, TestResult>;
-  /** When the rows of an endpoint were last built, RFC 3339; null when unknown. */
-  dataAsOf(upstreamNodes: readonly string[] | null): string | null;
-}
-
-interface TestResult {
-  readonly status: "pass" | "warn" | "fail" | "error";
-  readonly completedAt: number;
-  readonly failures: number | null;
-}
-
-const NO_RESULTS: DbtResults = { builds: new Map(), tests: new Map(), dataAsOf: () => null };
-
 /** The part of `catalogue.json` that is read; the endpoint itself comes from the active release. */
-interface CatalogueFile {
-  readonly endpoints?: readonly EndpointRecord[];
-}
-
 interface EndpointRecord {
   readonly path: string;
   readonly uniqueId: string;
@@ -53,10 +31,7 @@ interface EndpointRecord {
   readonly parameters: readonly { readonly name: string; readonly description?: string }[];
 }
 
-interface LineageFile {
-  readonly nodes?: LineageNodes;
-}
-
+/** `nodes` of `lineage.json`. */
 type LineageNodes = Readonly<
   Record<string, { readonly parents: readonly string[]; readonly tests: readonly string[] }>
 >;
@@ -70,7 +45,7 @@ export interface CatalogueSource {
   readonly catalogue: string;
   /** Text of `lineage.json`. */
   readonly lineage: string;
-  readonly results: DbtResults;
+  readonly results: BuildRecords;
   /** The lowest tier that sees names of upstream nodes; null: none. */
   readonly lineageTier: Tier | null;
   readonly scope: CatalogueScope;
@@ -80,16 +55,16 @@ export interface CatalogueSource {
 export function catalogueFor(source: CatalogueSource, caller: CallerAccess): CatalogueBody {
   const { tier } = caller;
   const isCallable = (endpoint: Endpoint): boolean => mayCall(caller, endpoint.path, endpoint.tier);
-  const file = parseObject(source.catalogue) as CatalogueFile;
+  const file = parseObject(source.catalogue) as { readonly endpoints?: readonly EndpointRecord[] };
   const records = new Map(file.endpoints?.map((record) => [record.path, record]));
-  const lineage = (parseObject(source.lineage) as LineageFile).nodes ?? {};
+  const { nodes: lineage = {} } = parseObject(source.lineage) as { readonly nodes?: LineageNodes };
   const all = [...source.endpoints];
   const visible = source.scope === "public" ? all : all.filter(isCallable);
   const endpoints = visible.map((endpoint) => {
     const record = records.get(endpoint.path);
     return isCallable(endpoint)
       ? endpointOf(endpoint, record, lineage, source.results)
-      : { ...endpointOf(endpoint, record, {}, NO_RESULTS), callable: false };
+      : { ...endpointOf(endpoint, record, {}, new BuildRecords()), callable: false };
   });
   const seesLineage = source.lineageTier !== null && allows(tier, source.lineageTier);
   const models = endpoints.filter(({ callable }) => callable).map(({ node }) => node);
@@ -106,11 +81,12 @@ function endpointOf(
   endpoint: Endpoint,
   record: EndpointRecord | undefined,
   lineage: LineageNodes,
-  results: DbtResults,
+  results: BuildRecords,
 ): CatalogueEndpoint {
   const { model, path, tier, methods, legacy, pagination, sort, sortableFields, upstreamNodes } = endpoint;
   const node = record?.uniqueId ?? model;
   const [, , category = "", resource = ""] = path.split("/");
+  const build = buildOf(node, results);
   return {
     path,
     model,
@@ -144,7 +120,8 @@ function endpointOf(
     successor: endpoint.successor,
     ...(endpoint.formerPaths && { former_paths: endpoint.formerPaths }),
     data_as_of: results.dataAsOf(upstreamNodes),
-    last_build: ownBuild(endpoint, buildOf(node, results)),
+    // The number of rows of all organizations is no caller's.
+    last_build: build && endpoint.rows ? { ...build, rows: null } : build,
     tests: testsOf(ownValue(lineage, node)?.tests, results),
   };
 }
@@ -152,13 +129,8 @@ function endpointOf(
 function columnsOf({ columns }: Endpoint, record: EndpointRecord | undefined): readonly CatalogueColumn[] {
   const records = new Map(record?.columns.map((column) => [column.name, column]));
   return columns.map(({ name, type }) => {
-    const { description = "", acceptedValues } = records.get(name) ?? {};
-    return {
-      name,
-      type,
-      description,
-      ...(acceptedValues && { accepted_values: acceptedValues }),
-    };
+    const { description = "", acceptedValues: values } = records.get(name) ?? {};
+    return { name, type, description, ...(values && { accepted_values: values }) };
   });
 }
 
@@ -175,11 +147,6 @@ function parametersOf(
   });
 }
 
-/** The number of rows of all organizations is no caller's. */
-function ownBuild({ rows }: Endpoint, build: Build | null): Build | null {
-  return rows === undefined || build === null ? build : { ...build, rows: null };
-}
-
 function requiredOf({
   requireAnyOf,
   allowUnfiltered,
@@ -192,18 +159,18 @@ function requiredOf({
 
 /** Number of endpoints of each higher tier. */
 function lockedCounts(endpoints: readonly Endpoint[], tier: Tier): Partial<Record<Tier, number>> {
-  const counts = TIERS.filter((each) => !allows(tier, each)).map((each) => [
-    each,
-    endpoints.filter((endpoint) => endpoint.tier === each).length,
-  ]);
-  return Object.fromEntries(counts.filter(([, count]) => count !== 0)) as Partial<Record<Tier, number>>;
+  const counts: Partial<Record<Tier, number>> = {};
+  for (const each of TIERS)
+    if (!allows(tier, each) && endpoints.some((endpoint) => endpoint.tier === each))
+      counts[each] = endpoints.filter((endpoint) => endpoint.tier === each).length;
+  return counts;
 }
 
 /** The models and all nodes that they depend on, with their builds and tests. */
 function withAncestors(
   models: readonly string[],
   lineage: LineageNodes,
-  results: DbtResults,
+  results: BuildRecords,
 ): readonly LineageNode[] {
   const reached = new Set(models);
   // The iteration includes ids that are added during it.
@@ -227,19 +194,16 @@ function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | unde
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-function buildOf(node: string, results: DbtResults): Build | null {
+function buildOf(node: string, results: BuildRecords): Build | null {
   const build = results.builds.get(node);
   if (build === undefined) return null;
   const { completedAt, rows = null, failed = false } = build;
-  return { completed_at: toRfc3339(completedAt), rows, failed };
+  return { completed_at: new Date(completedAt).toISOString(), rows, failed };
 }
 
-function testsOf(tests: readonly string[] | undefined, results: DbtResults): TestSummary | null {
+function testsOf(tests: readonly string[] | undefined, results: BuildRecords): TestSummary | null {
   if (tests === undefined || tests.length === 0) return null;
-  const runs = tests.flatMap((test) => {
-    const run = results.tests.get(test);
-    return run === undefined ? [] : [{ name: nameOfTest(test), ...run }];
-  });
+  const runs = tests.flatMap((test) => results.tests.get(test) ?? []);
   const count = (...statuses: readonly string[]): number =>
     runs.filter(({ status }) => statuses.includes(status)).length;
   return {
@@ -248,20 +212,14 @@ function testsOf(tests: readonly string[] | undefined, results: DbtResults): Tes
     failed: count("fail", "error"),
     unknown: tests.length - runs.length,
     completed_at:
-      runs.length === 0 ? null : toRfc3339(Math.max(...runs.map(({ completedAt }) => completedAt))),
-    problems: runs.flatMap(({ name, status, failures }) =>
-      status === "pass" ? [] : [{ name, status, failures }],
+      runs.length === 0
+        ? null
+        : new Date(Math.max(...runs.map(({ completedAt }) => completedAt))).toISOString(),
+    // `test.shop.not_null_orders_id.cf6c17daed` is `not_null_orders_id`.
+    problems: runs.flatMap(({ test, status, failures }) =>
+      status === "pass" ? [] : [{ name: test.split(".")[2] ?? test, status, failures }],
     ),
   };
-}
-
-/** `test.shop.not_null_orders_id.cf6c17daed` → `not_null_orders_id`. */
-function nameOfTest(test: string): string {
-  return test.split(".")[2] ?? test;
-}
-
-function toRfc3339(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
 }
 
 /** A damaged file counts as empty. */

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import { catalogueFor, type CatalogueSource } from "./catalogue.js";
-import { type CatalogueBody, type CatalogueEndpoint, type CatalogueScope, lockOf } from "./catalogue-body.js";
+import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "./catalogue-body.js";
 import { type CallerAccess, allows, isTier, mayCall, type Tier } from "../model/tier.js";
 import { BufferedResult } from "../response/buffered-result.js";
 import type { BuildRecords } from "../warehouse/data-versions.js";
@@ -35,8 +35,7 @@ export class Documents {
   readonly #title: string;
   readonly #active: ActiveRelease;
   readonly #builds: BuildRecords;
-  readonly #lineageTier: Tier | null;
-  readonly #scope: CatalogueScope;
+  readonly #visible: Pick<CatalogueSource, "lineageTier" | "scope">;
   readonly #openApi = cacheOf<BufferedResult>();
   readonly #searches = cacheOf<Promise<Search>>();
   readonly #lockedSearches = cacheOf<Promise<Search>>();
@@ -46,20 +45,19 @@ export class Documents {
     title: string,
     active: ActiveRelease,
     builds: BuildRecords,
-    { lineageTier, scope }: Pick<CatalogueSource, "lineageTier" | "scope">,
+    visible: Pick<CatalogueSource, "lineageTier" | "scope">,
   ) {
     this.#title = title;
-    this.#scope = scope;
     this.#active = active;
     this.#builds = builds;
-    this.#lineageTier = lineageTier;
+    this.#visible = visible;
   }
 
   /**
    * The OpenAPI document for a caller; with `only`, the endpoints that this tier may call, and the caller may see.
    */
   openApi({ tier, allowed }: CallerAccess, only: Tier | null): BufferedResult {
-    const isPublic = this.#scope === "public";
+    const isPublic = this.#visible.scope === "public";
     const seen = only !== null && (isPublic || allows(tier, only)) ? only : isPublic ? null : tier;
     const access = seen === null ? null : { tier: seen, allowed: isPublic ? null : allowed };
     return this.#cached(this.#openApi, access, "", ({ openApi }) => {
@@ -81,8 +79,7 @@ export class Documents {
         endpoints: [...endpoints.values()].map(({ spec }) => spec),
         ...documentation,
         results: builds,
-        lineageTier: this.#lineageTier,
-        scope: this.#scope,
+        ...this.#visible,
       };
       const body = catalogueFor(source, caller);
       return {
@@ -131,11 +128,12 @@ async function searchOf(endpoints: readonly CatalogueEndpoint[]): Promise<Search
 
 /** `llms.txt`: what language models read first (llmstxt.org). */
 function llmsText(body: CatalogueBody): string {
-  const sections = groupsOf(body).map(([category, endpoints]) => {
-    const links = endpoints.map(
-      ({ path, description, ...rest }) =>
-        `- [${path}](${path}): ${oneLine(description)}${lockNote(rest, body.tier)}`,
-    );
+  const sections = [...categoriesOf(body.endpoints).keys()].map((category) => {
+    const endpoints = body.endpoints.filter((endpoint) => endpoint.category === category);
+    const links = endpoints.map(({ path, description, ...rest }) => {
+      const lock = lockOf(rest, body.tier);
+      return `- [${path}](${path}): ${oneLine(description)}${lock === null ? "" : ` (${lock})`}`;
+    });
     return `## ${oneLine(category)}\n\n${links.join("\n")}\n`;
   });
   return `# ${oneLine(body.title)}
@@ -146,23 +144,6 @@ function llmsText(body: CatalogueBody): string {
 - [MCP](/mcp): tools for language models (POST, Streamable HTTP)
 
 ${sections.join("\n")}`;
-}
-
-function groupsOf({
-  endpoints,
-}: CatalogueBody): readonly (readonly [string, readonly CatalogueEndpoint[]])[] {
-  const groups = new Map<string, CatalogueEndpoint[]>();
-  for (const endpoint of endpoints) {
-    const group = groups.get(endpoint.category) ?? [];
-    groups.set(endpoint.category, group);
-    group.push(endpoint);
-  }
-  return [...groups];
-}
-
-function lockNote(endpoint: Pick<CatalogueEndpoint, "callable" | "tier">, held: Tier): string {
-  const lock = lockOf(endpoint, held);
-  return lock === null ? "" : ` (${lock})`;
 }
 
 function oneLine(text = ""): string {
