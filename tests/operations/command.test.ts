@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { routewright } from "../commands/run.js";
 import { type UsageRow, UsageTable } from "../../runtime/operations/usage-table.js";
-import { databaseUrl } from "../support/database.js";
+import { ownDatabase, query, queryAt } from "../support/database.js";
 import { ownFolder } from "../support/service.js";
 import { run as runBuilt } from "../support/command.js";
-import { inDatabase, ownDatabase } from "./own-database.js";
 
 const url = await ownDatabase();
 
@@ -161,7 +160,7 @@ describe("routewright usage", () => {
 
   it("prints the grant for a role that may not read", async () => {
     const role = `usage_reader_${String(process.pid)}`;
-    await inDatabase(databaseUrl, `CREATE ROLE ${role} LOGIN PASSWORD 'hush-Password'`);
+    await query(`CREATE ROLE ${role} LOGIN PASSWORD 'hush-Password'`);
     const address = new URL(url);
     address.username = role;
     address.password = "hush-Password";
@@ -169,11 +168,11 @@ describe("routewright usage", () => {
       const refused = await usage(address.href);
       expect([refused.exit, refused.out]).toEqual([2, ""]);
       const [, grants = ""] = /Let the database's owner run (.*)\.\n$/.exec(refused.err) ?? [];
-      await inDatabase(url, grants.replaceAll("<role>", role));
+      await queryAt(url, grants.replaceAll("<role>", role));
       expect((await usage(address.href)).exit).toBe(0);
     } finally {
-      await inDatabase(url, `DROP OWNED BY ${role}`);
-      await inDatabase(databaseUrl, `DROP ROLE ${role}`);
+      await queryAt(url, `DROP OWNED BY ${role}`);
+      await query(`DROP ROLE ${role}`);
     }
   });
 });

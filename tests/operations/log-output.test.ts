@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { databaseUrl } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
+import { childrenOf, isAlive } from "../support/processes.js";
 import { freePort } from "../support/port.js";
 import { generateInto, ownFolder } from "../support/service.js";
 
@@ -57,22 +58,6 @@ async function requestUntilDropped(url: string): Promise<void> {
   throw new Error("No line was dropped.");
 }
 
-/** State and parent from `/proc/<pid>/stat`; null for a process that is gone. */
-function statOf(pid: number): { readonly state: string; readonly parent: number } | null {
-  const file = `/proc/${String(pid)}/stat`;
-  if (!existsSync(file)) return null;
-  const stat = readFileSync(file, "utf8");
-  const [state = "", parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return { state, parent: Number(parent) };
-}
-
-const isRunning = (pid: number): boolean => (statOf(pid)?.state ?? "Z") !== "Z";
-
-function childrenOf(pid: number | undefined): readonly number[] {
-  const pids = readdirSync("/proc").map(Number).filter(Number.isInteger);
-  return pids.filter((each) => statOf(each)?.parent === pid);
-}
-
 describe.skipIf(process.platform !== "linux")("a blocked standard output", () => {
   it.each([
     ["a full disk, one process", () => openSync("/dev/full", "w"), 1],
@@ -89,7 +74,7 @@ describe.skipIf(process.platform !== "linux")("a blocked standard output", () =>
     const exit = once(child, "exit");
     child.kill("SIGTERM");
     expect(await exit).toEqual([0, null]);
-    await expect.poll(() => children.filter(isRunning), STARTED).toEqual([]);
+    await expect.poll(() => children.filter(isAlive), STARTED).toEqual([]);
   });
 });
 

@@ -2,11 +2,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hashOf } from "../../runtime/request/keyring.js";
+import { ownDatabase, queryAt } from "../support/database.js";
 import { sendRequest } from "../support/http-client.js";
 import { run, serve, type Served } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
-import { inDatabase, ownDatabase, recorded, requestsRecorded } from "./own-database.js";
+import { recorded, requestsRecorded } from "./recorded.js";
 
 const KEY = "sk_live_confidential_Zq7";
 const WRONG_KEY = "sk_live_attempted_Xw3";
@@ -32,7 +33,7 @@ function ownService(): string {
 async function filledDatabase(): Promise<string> {
   const url = await ownDatabase();
   const select = "AS SELECT generate_series(1, 3) AS id";
-  await inDatabase(
+  await queryAt(
     url,
     `CREATE SCHEMA analytics; CREATE TABLE analytics.api_a ${select}; CREATE TABLE analytics.api_b ${select}`,
   );
@@ -146,7 +147,7 @@ it("no key appears in the log, the metrics, the usage table or the usage report"
   await fifty(served, { traceparent: KEY, tracestate: KEY, "x-request-id": KEY });
   const { text: metrics } = await sendRequest(served.url, "/metrics", { key: KEY });
   const { stdout: log, stderr } = await served.stop();
-  const table = JSON.stringify(await inDatabase(DATABASE_URL, "SELECT * FROM routewright.usage"));
+  const table = JSON.stringify(await queryAt(DATABASE_URL, "SELECT * FROM routewright.usage"));
   const { stdout: told } = await run(folder, ["usage", "--by", "route"], { DATABASE_URL });
   expect(metrics).toContain("/v1/s/a");
   expect(table).toContain(ID);

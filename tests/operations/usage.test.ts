@@ -1,11 +1,11 @@
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
-import { Usage } from "../../runtime/operations/usage.js";
-import { query } from "../support/database.js";
+import { Usage, UsageCounter } from "../../runtime/operations/usage.js";
+import { ownDatabase, query, queryAt } from "../support/database.js";
 import { type DatabaseProxy, proxyOf } from "../support/database-proxy.js";
 import { ANN, observation } from "../support/observation.js";
-import { inDatabase, ownDatabase, recorded, requestsRecorded } from "./own-database.js";
+import { recorded, requestsRecorded } from "./recorded.js";
 
 interface Kept {
   readonly usage: Usage;
@@ -55,7 +55,7 @@ describe("usage", () => {
     const { usage } = keep(url);
     usage.counter.count(observation({ owner: { ...ANN, user: "a\0b\ud800", org: "ö😀" } }));
     await usage.close();
-    expect(await inDatabase(url, "SELECT user_name, org FROM routewright.usage")).toEqual([
+    expect(await queryAt(url, "SELECT user_name, org FROM routewright.usage")).toEqual([
       { user_name: "ab\ufffd", org: "ö😀" },
     ]);
   });
@@ -65,7 +65,7 @@ describe("usage", () => {
     const { usage } = keep(url, 10);
     await new Promise((resolve) => setTimeout(resolve, 100));
     await usage.close();
-    expect(await inDatabase(url, "SELECT to_regnamespace('routewright') AS made")).toEqual([{ made: null }]);
+    expect(await queryAt(url, "SELECT to_regnamespace('routewright') AS made")).toEqual([{ made: null }]);
   });
 
   it("of several replicas that start together adds up", async () => {
@@ -142,7 +142,7 @@ describe("a role that may not write", () => {
     const quoted = `"${role.replaceAll('"', '""')}"`;
     await query(`CREATE ROLE ${quoted} LOGIN PASSWORD 'hush-Password'`);
     atEnd(async () => {
-      await inDatabase(url, `DROP OWNED BY ${quoted}`);
+      await queryAt(url, `DROP OWNED BY ${quoted}`);
       await query(`DROP ROLE ${quoted}`);
     });
     const address = new URL(url);
@@ -163,11 +163,50 @@ describe("a role that may not write", () => {
     expect(msg).toContain("USAGE_ENABLED=false");
     expect(JSON.stringify(kept.log)).not.toContain("hush-Password");
     const role = `"${decodeURIComponent(new URL(address).username).replaceAll('"', '""')}"`;
-    await inDatabase(url, (grant as string).replaceAll("<role>", role));
+    await queryAt(url, (grant as string).replaceAll("<role>", role));
     await expect.poll(() => requestsRecorded(url)).toBe(3);
     await kept.usage.close();
     expect(kept.log.at(-1)).toMatchObject({ msg: "usage is recorded" });
   });
+});
+
+const NOON = Date.UTC(2026, 0, 31, 12);
+
+it("the counter counts requests, refusals and errors by key and route", () => {
+  const counter = new UsageCounter();
+  for (const status of [200, 200, 304, 401, 403, 429, 404, 400, 500, 503])
+    counter.count(observation({ owner: ANN, status, rows: 3, bytes: 10 }), NOON);
+  counter.count(observation({ rows: null, bytes: 0 }), NOON);
+  counter.count(observation({ route: null, status: 404 }), NOON + 5);
+  expect(counter.take()).toEqual([
+    {
+      day: "2026-01-31",
+      key: ANN.id,
+      route: "/v1/shop/legacy",
+      user: "ann",
+      org: "Acme",
+      tier: "tier1",
+      requests: 10,
+      refused: 3,
+      errors: 4,
+      rows: 30,
+      bytes: 100,
+      lastSeen: NOON,
+    },
+    expect.objectContaining({ key: "none", route: "/v1/shop/legacy", user: "", requests: 1, rows: 0 }),
+    expect.objectContaining({ key: "none", route: "none", errors: 1, lastSeen: NOON + 5 }),
+  ]);
+  expect(counter.take()).toEqual([]);
+});
+
+it("the counter starts a new row with each UTC day", () => {
+  const counter = new UsageCounter();
+  const midnight = Date.UTC(2026, 1, 1);
+  for (const now of [midnight - 1, midnight, midnight - 1]) counter.count(observation(), now);
+  expect(counter.take().map(({ day, requests }) => [day, requests])).toEqual([
+    ["2026-01-31", 2],
+    ["2026-02-01", 1],
+  ]);
 });
 
 /** Hangs up on everybody, until it is repaired. */

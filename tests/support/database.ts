@@ -16,9 +16,30 @@ export async function ownSchema(sql: string): Promise<string> {
   return schema;
 }
 
+/** An empty database of a test's or a test file's own, dropped at the end. */
+export async function ownDatabase(): Promise<string> {
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  await query(`CREATE DATABASE ${name}`);
+  atEnd(async () => {
+    await query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  });
+  return Object.assign(new URL(databaseUrl), { pathname: `/${name}` }).href;
+}
+
 /** Runs SQL as the database's owner and returns the rows of the last statement. */
-export async function query(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: databaseUrl });
+export function query(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]> {
+  return queryAt(databaseUrl, sql, values);
+}
+
+/** As `query`, in another database. */
+export async function queryAt(
+  url: string,
+  sql: string,
+  values?: readonly unknown[],
+): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
+  // A server that is ended while it answers: the query rejects.
+  client.on("error", () => undefined);
   await client.connect();
   try {
     const result = (values ? await client.query(sql, [...values]) : await client.query(sql)) as

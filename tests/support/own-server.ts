@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
 import { stopped } from "../../scripts/clickhouse/start-clickhouse.js";
 import { atEnd } from "./at-end.js";
+import { queryAt } from "./database.js";
+import { childrenOf, isAlive } from "./processes.js";
 import { freePort } from "./port.js";
 import { findBinaries, program } from "../../runtime/embedded/binaries.js";
 import { type Cluster, createCluster, dataArguments, SUPERUSER } from "../../runtime/embedded/cluster.js";
@@ -52,17 +53,8 @@ export class OwnServer {
   }
 
   /** Runs SQL and returns the rows of the last statement. */
-  async query(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]> {
-    const client = new pg.Client({ connectionString: this.url, connectionTimeoutMillis: 5000 });
-    client.on("error", () => undefined);
-    await client.connect();
-    try {
-      const result = (values ? await client.query(sql, [...values]) : await client.query(sql)) as
-        pg.QueryResult | pg.QueryResult[];
-      return (Array.isArray(result) ? result.at(-1)?.rows : result.rows) ?? [];
-    } finally {
-      await client.end();
-    }
+  query(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]> {
+    return queryAt(this.url, sql, values);
   }
 
   /** Also the folder of its Unix socket. */
@@ -143,19 +135,7 @@ export class OwnServer {
 
   #children(): readonly number[] {
     const parent = this.#process?.pid;
-    if (parent === undefined) return [];
-    const pids = readdirSync("/proc").map(Number).filter(Number.isInteger);
-    return pids.filter((pid) => parentOf(pid) === parent);
-  }
-}
-
-/** From `/proc/<pid>/stat`: id, name in brackets, state, parent's id, … */
-function parentOf(pid: number): number | null {
-  try {
-    const stat = readFileSync(`/proc/${String(pid)}/stat`, "utf8");
-    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-  } catch {
-    return null;
+    return parent === undefined ? [] : childrenOf(parent);
   }
 }
 
@@ -165,10 +145,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   } catch {
     // It has ended by itself.
   }
-}
-
-function isAlive(pid: number): boolean {
-  return parentOf(pid) !== null;
 }
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

@@ -1,16 +1,9 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { atEnd } from "./at-end.js";
 
-/** A port of the loopback address that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
+export { freePort } from "../../scripts/clickhouse/start-clickhouse.js";
 
 /** Listens on a free port of the loopback address until the test or the file ends; returns `127.0.0.1:<port>`. */
 export async function listen(server: Server): Promise<string> {

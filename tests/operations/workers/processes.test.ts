@@ -10,11 +10,11 @@ import { serve, type Served } from "../../support/command.js";
 import { manifestOf } from "../../support/manifest.js";
 import { generateInto, KEYS } from "../../support/service.js";
 import { manifestServer, serving } from "../../watch/manifest-server.js";
+import { isAlive } from "../../support/processes.js";
 import { load } from "./load.js";
 import {
   BASE,
   countOf,
-  isAlive,
   linesOf,
   project,
   servingPids,

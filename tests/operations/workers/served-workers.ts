@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { databaseUrl } from "../../support/database.js";
@@ -77,10 +76,4 @@ export async function until(
 ): Promise<void> {
   const fresh = (): number => servingPids(running, role).filter((pid) => !gone.includes(pid)).length;
   await expect.poll(fresh, { timeout: 30_000, interval: 50 }).toBe(workers);
-}
-
-/** Whether a process runs; one that has ended is gone, or a zombie until its parent reads its exit code. */
-export function isAlive(pid: number): boolean {
-  const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
-  return /^[^Z\s]/.test(stdout);
 }

@@ -1,0 +1,22 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** State and parent of a process, from `/proc/<pid>/stat`; null for one that is gone. Linux only. */
+function statOf(pid: number): { readonly state: string; readonly parent: number } | null {
+  try {
+    const stat = readFileSync(`/proc/${String(pid)}/stat`, "utf8");
+    const [state = "", parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return { state, parent: Number(parent) };
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a process runs; one that has ended is gone, or a zombie until its parent reads its exit code. */
+export function isAlive(pid: number): boolean {
+  return (statOf(pid)?.state ?? "Z") !== "Z";
+}
+
+export function childrenOf(pid: number | undefined): readonly number[] {
+  const pids = readdirSync("/proc").map(Number).filter(Number.isInteger);
+  return pids.filter((each) => statOf(each)?.parent === pid);
+}
