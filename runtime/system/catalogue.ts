@@ -52,6 +52,17 @@ const PARAMETER = {
   description: TEXT,
 };
 
+const SORT: Schema<readonly (readonly [column: string, direction: string])[]> = {
+  type: "array",
+  items: texts("Column and direction."),
+};
+
+const LOCKED: Schema<Readonly<Partial<Record<Tier, number>>>> = {
+  type: "object",
+  additionalProperties: INTEGER,
+  description: "Number of further endpoints per higher tier.",
+};
+
 export const CATALOGUE_SCHEMA = record({
   title: described(TEXT, "Title of the API."),
   tier: described(oneOf(TIERS), "The caller's."),
@@ -89,9 +100,7 @@ export const CATALOGUE_SCHEMA = record({
           response: oneOf(["list", "envelope"]),
         }),
       ),
-      sort: { type: "array", items: texts("Column and direction.") } as Schema<
-        readonly (readonly [column: string, direction: string])[]
-      >,
+      sort: SORT,
       sortable_fields: texts("Values of `sort_by`."),
       deprecation_date: described(TEXT_OR_NULL, "When the endpoint may be removed."),
       successor: TEXT_OR_NULL,
@@ -119,11 +128,7 @@ export const CATALOGUE_SCHEMA = record({
       own_rows: record({ column: TEXT }),
     },
   ),
-  locked: {
-    type: "object",
-    additionalProperties: INTEGER,
-    description: "Number of further endpoints per higher tier.",
-  } as Schema<Readonly<Partial<Record<Tier, number>>>>,
+  locked: LOCKED,
   lineage: orNull(
     listOf(
       {

@@ -43,7 +43,7 @@ export async function fetchCatalogue(): Promise<CatalogueBody> {
 }
 
 /** The address of a request, without the host. */
-export function addressOf({ endpoint: { path }, parameters }: ApiRequest, format = ""): string {
+function addressOf({ endpoint: { path }, parameters }: ApiRequest, format = ""): string {
   const query = new URLSearchParams();
   for (const [name, values] of Object.entries(parameters))
     for (const value of values) query.append(name, value);
