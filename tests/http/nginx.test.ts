@@ -22,10 +22,14 @@ const schema = await ownSchema(`
   CREATE VIEW @.failing AS SELECT id, label, 1 / (id - ${String(ROWS)}) AS v FROM @.rows`);
 const model = (name: string) => ({ name, schema, tags: ["production", "big", `api:${name}`] });
 const manifest = manifestOf([model("rows"), model("failing")]);
+const upstream = await serveManifest(manifest);
+const folder = ownFolder();
 
 /** nginx in front of a service, with nothing configured but its address: it speaks HTTP/1.0 to the service. */
-async function startNginx(upstream: string): Promise<{ url: string; stop: () => Promise<void> }> {
-  const folder = ownFolder();
+async function startNginx(
+  upstream: string,
+  folder = ownFolder(),
+): Promise<{ url: string; stop: () => Promise<void> }> {
   chmodSync(folder, 0o777);
   const port = await freePort();
   const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
@@ -69,7 +73,7 @@ const CASES = FORMATS.flatMap((format) => ENCODINGS.map((encoding) => [format, e
 describeWith("nginx", "a stream through nginx in its default configuration", () => {
   let url = "";
   beforeAll(async () => {
-    const nginx = await startNginx(await serveManifest(manifest));
+    const nginx = await startNginx(upstream, folder);
     url = nginx.url;
     return nginx.stop;
   });

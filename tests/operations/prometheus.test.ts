@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { parse, stringify } from "yaml";
 import { atEnd, withAtEnd } from "../support/at-end.js";
 import { ownSchema } from "../support/database.js";
@@ -143,16 +143,12 @@ function scenario(name: string, run: () => Promise<void>): void {
   it.concurrent(name, ({ onTestFinished }) => withAtEnd(onTestFinished, run));
 }
 
+const schema = await ownSchema(
+  `CREATE TABLE @.present AS SELECT 1 AS id;
+   ${["a", "b"].map((name) => `CREATE VIEW @.slow_${name} AS SELECT 1 AS id FROM pg_sleep(2.6)`).join(";")}`,
+);
+
 describe.skipIf(!needs("prometheus"))("the shipped monitoring", () => {
-  let schema = "";
-
-  beforeAll(async () => {
-    schema = await ownSchema(
-      `CREATE TABLE @.present AS SELECT 1 AS id;
-       ${["a", "b"].map((name) => `CREATE VIEW @.slow_${name} AS SELECT 1 AS id FROM pg_sleep(2.6)`).join(";")}`,
-    );
-  });
-
   const model = (name: string) => ({ name, schema, tags: ["production", "shop", `api:${name}`] });
 
   /** A server of these models. Behind a proxy no caller counts as local. */

@@ -50,7 +50,7 @@ const STRICT = {
 };
 
 const tarballs: Record<string, string> = {};
-const repository = ownFolder();
+const [repository, out] = [ownFolder(), ownFolder()];
 
 /** npm under test must not see what the npm that runs this test has set. */
 const env = Object.fromEntries(
@@ -72,7 +72,6 @@ async function install(folder: string, ...packages: readonly string[]): Promise<
 }
 
 beforeAll(async () => {
-  const out = ownFolder();
   const packed = JSON.parse(await npm(root, "pack", "--workspaces", "--json", "--pack-destination", out)) as {
     name: string;
     filename: string;

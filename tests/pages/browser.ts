@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium, type BrowserContext } from "playwright-core";
+import { afterAll, beforeAll } from "vitest";
 import { programPath } from "../support/needs.js";
 
 const ARGS = [
@@ -26,6 +27,20 @@ export async function openBrowser(): Promise<{ context: BrowserContext; close: (
     async close() {
       await context.close();
       rmSync(profile, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A browser of the suite that this is called in, from its first test to its last. */
+export function suiteBrowser(): { readonly context: BrowserContext } {
+  let browser: Awaited<ReturnType<typeof openBrowser>>;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser.close());
+  return {
+    get context() {
+      return browser.context;
     },
   };
 }

@@ -1,14 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { starterManifest } from "../end-to-end/starter.js";
-import { sendRequest } from "../support/http-client.js";
 import { KEYS, serveManifest } from "../support/service.js";
 import { manifestOf } from "../support/manifest.js";
 import { needs } from "../support/needs.js";
-import { expectAccessible, type Visit, visit } from "./explorer/page.js";
-import { openBrowser } from "./browser.js";
+import { expectAccessible, openPage, type Visit, visit } from "./explorer/page.js";
+import { suiteBrowser } from "./browser.js";
 
-const isThere = needs("chromium");
-const url = isThere ? await serveManifest(starterManifest()) : "";
+const url = await serveManifest(starterManifest());
 
 /** A part of the starter: each operation more takes Swagger UI longer at every click. */
 const SHOWN = /volume_(daily|weekly|last_7d)$|_cards_merchants$|_altchain_card_active_users_last_7d$/;
@@ -22,43 +20,39 @@ function partOfStarter(): unknown {
 interface Node {
   readonly tags: readonly string[];
 }
-const starter = isThere ? await serveManifest(partOfStarter()) : "";
+const starter = await serveManifest(partOfStarter());
 
 /** Few operations: axe looks at every pair of colours, and a large page takes it a minute. */
-const shop = isThere
-  ? await serveManifest(
-      manifestOf(
-        ["one", "two"].map((name) => ({
-          name,
-          tags: ["production", "shop", "tier1", `api:${name}`],
-          columns: { day: "date", n: "int" },
-          description: "Words with `code`.",
-          api: {
-            methods: ["GET", "POST"],
-            parameters: [
-              { name: "start", column: "day", operator: ">=", type: "date", description: "The first `day`." },
-              { name: "end", column: "day", operator: "<=", type: "date" },
-            ],
-            // The body is one of several alternatives.
-            require_any_of: ["start", "end"],
-          },
-        })),
-      ),
-    )
-  : "";
+const shop = await serveManifest(
+  manifestOf(
+    ["one", "two"].map((name) => ({
+      name,
+      tags: ["production", "shop", "tier1", `api:${name}`],
+      columns: { day: "date", n: "int" },
+      description: "Words with `code`.",
+      api: {
+        methods: ["GET", "POST"],
+        parameters: [
+          { name: "start", column: "day", operator: ">=", type: "date", description: "The first `day`." },
+          { name: "end", column: "day", operator: "<=", type: "date" },
+        ],
+        // The body is one of several alternatives.
+        require_any_of: ["start", "end"],
+      },
+    })),
+  ),
+);
 
-describe.skipIf(!isThere)("in a browser", () => {
-  let browser: Awaited<ReturnType<typeof openBrowser>>;
+describe.skipIf(!needs("chromium"))("in a browser", () => {
+  const browser = suiteBrowser();
 
   /** `/docs` and `/redoc` of that part, opened once. */
   let docs: Visit, redoc: Visit;
 
   beforeAll(async () => {
-    browser = await openBrowser();
-    docs = await visit(browser.context, starter, "/docs");
-    redoc = await visit(browser.context, starter, "/redoc");
+    docs = await openPage(browser.context, starter, "/docs");
+    redoc = await openPage(browser.context, starter, "/redoc");
   });
-  afterAll(() => browser.close());
 
   const operation = (id: string) => docs.page.locator(`#operations-${id}`);
 
@@ -216,7 +210,7 @@ describe.skipIf(!isThere)("in a browser", () => {
   });
 });
 
-describe.skipIf(!isThere)("/llms.txt", () => {
+describe("/llms.txt", () => {
   it("names every endpoint, and says which need a key", async () => {
     const response = await fetch(`${url}/llms.txt`);
     const text = await response.text();
@@ -226,20 +220,4 @@ describe.skipIf(!isThere)("/llms.txt", () => {
     expect(text).toContain("- [/v1/bridges/volume/daily](/v1/bridges/volume/daily): Volume over all");
     expect(text).toMatch(/\/v1\/cards\/payers\/rolling_180d\): .* \(needs Premium\)/);
   });
-});
-
-describe.skipIf(!isThere)("the files of the pages", () => {
-  it.each(["/docs", "/docs/reference.js", "/docs/swagger-ui.css", "/redoc", "/explore", "/docs/explore.js"])(
-    "%s is in no shared cache, since it carries its reader's rate limit, and not sent again while it is the same",
-    async (path) => {
-      const { status, headers } = await fetch(url + path);
-      expect([status, headers.get("x-ratelimit-limit")]).toEqual([200, "100"]);
-      expect(headers.get("cache-control")).toBe("private, no-cache");
-      // `fetch` would add a `Cache-Control` of its own.
-      const known = { "if-none-match": headers.get("etag") ?? "", "accept-encoding": "gzip" };
-      expect((await sendRequest(url, path, { headers: known })).status).toBe(304);
-      const policy = headers.get("content-security-policy") ?? "";
-      expect(policy).toContain("form-action 'self'");
-    },
-  );
 });

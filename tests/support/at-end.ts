@@ -11,6 +11,9 @@ export function atEnd(clean: Cleanup): void {
   const test = TestRunner.getCurrentTest();
   const ofConcurrent = concurrentTest.getStore();
   if (ofConcurrent) ofConcurrent(clean);
+  // Once the file is collected `afterAll` adds nothing.
+  else if (test === undefined && TestRunner.getCurrentSuite().file.collectDuration !== undefined)
+    throw new Error("Use what needs `atEnd` outside of `beforeAll`, or return its end from there.");
   else if (test === undefined) afterAll(clean);
   // The current test may then be another one.
   else if (test.concurrent === true)

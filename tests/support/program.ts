@@ -15,7 +15,7 @@ export function describeWith(program: string, name: string, suite: () => void): 
   }
 }
 
-/** Ends a program, also one that has ended by then. For `beforeAll` to return: `atEnd` does nothing within it. */
+/** Ends a program, also one that has ended by then. For `beforeAll` to return: `atEnd` cannot be used within it. */
 export function stopOf(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): () => Promise<void> {
   const exited = once(child, "exit");
   return async () => {

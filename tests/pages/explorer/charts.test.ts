@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { labelsOf } from "../../../runtime/pages/explorer/values.js";
 import { ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { needs } from "../../support/needs.js";
 import { serveManifest } from "../../support/service.js";
-import { openBrowser } from "../browser.js";
+import { suiteBrowser } from "../browser.js";
 import { visit } from "./page.js";
 
 /** Tables in the shapes of public analytics catalogues: long series, totals beside parts, windows, ids, addresses. */
@@ -27,10 +27,9 @@ const TABLES = {
 } as const;
 type Table = keyof typeof TABLES;
 
-const isThere = needs("chromium");
 const names = Object.keys(TABLES) as Table[];
 const tables = names.map((name) => `CREATE TABLE @.${name} AS ${TABLES[name]};`);
-const schema = isThere ? await ownSchema(tables.join("\n")) : "";
+const schema = await ownSchema(tables.join("\n"));
 const NUMBER = "numeric";
 const COLUMNS: Readonly<Record<Table, Readonly<Record<string, string>>>> = {
   series: { date: "date", label: "text", value: "bigint" },
@@ -45,25 +44,19 @@ const COLUMNS: Readonly<Record<Table, Readonly<Record<string, string>>>> = {
   volume: { date: "date", inflow_usd: "int", volume_usd: "int" },
   one: { value: "int", change_pct: NUMBER },
 };
-const url = isThere
-  ? await serveManifest(
-      manifestOf(
-        names.map((name) => ({
-          name,
-          schema,
-          tags: ["production", "shapes", `api:${name}`],
-          columns: COLUMNS[name],
-        })),
-      ),
-    )
-  : "";
+const url = await serveManifest(
+  manifestOf(
+    names.map((name) => ({
+      name,
+      schema,
+      tags: ["production", "shapes", `api:${name}`],
+      columns: COLUMNS[name],
+    })),
+  ),
+);
 
-describe.skipIf(!isThere)("a chart", () => {
-  let browser: Awaited<ReturnType<typeof openBrowser>>;
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser.close());
+describe.skipIf(!needs("chromium"))("a chart", () => {
+  const browser = suiteBrowser();
 
   it.each([
     ["series", /^line chart of value by date, split by label: 400 points/, "Rows of All are left out"],

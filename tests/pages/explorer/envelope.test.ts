@@ -1,59 +1,51 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { needs } from "../../support/needs.js";
 import { serveManifest } from "../../support/service.js";
-import { openBrowser } from "../browser.js";
+import { suiteBrowser } from "../browser.js";
 import { expectAccessible, output, visit } from "./page.js";
 
-const isThere = needs("chromium");
-const schema = isThere
-  ? await ownSchema(`CREATE TABLE @.orders AS SELECT i AS id, (ARRAY['north', 'south'])[i % 2 + 1] AS region,
+const schema =
+  await ownSchema(`CREATE TABLE @.orders AS SELECT i AS id, (ARRAY['north', 'south'])[i % 2 + 1] AS region,
       9007199254740993 + i AS amount FROM generate_series(1, 50) AS i;
-      CREATE TABLE @.events AS SELECT i AS id FROM generate_series(1, 102) AS i`)
-  : "";
+      CREATE TABLE @.events AS SELECT i AS id FROM generate_series(1, 102) AS i`);
 const pagination = { enabled: true, default_limit: 5, max_limit: 20, response: "envelope" };
-const url = isThere
-  ? await serveManifest(
-      manifestOf([
-        ...["orders", "returns", "claims"].map((name) => ({
-          name,
-          schema,
-          tags: ["production", "shop", `api:${name}`],
-          columns: { id: "int", region: "text", amount: "bigint" },
-          api: {
-            methods: ["GET", "POST"],
-            allow_unfiltered: true,
-            pagination,
-            sort: [{ column: "id", direction: "ASC" }],
-          },
-          ...(name === "claims" && { alias: "orders", key: "id" }),
-          routewright: { filters: ["region", "amount"], fields: true, cursor: name === "claims" },
-        })),
-        {
-          name: "events",
-          schema,
-          tags: ["production", "shop", "api:events"],
-          columns: { id: "int" },
-          api: {
-            allow_unfiltered: true,
-            pagination: { enabled: true, default_limit: 1, max_limit: 1 },
-            sort: [{ column: "id", direction: "ASC" }],
-          },
-        },
-      ]),
-      { RATE_LIMITS: "10000" },
-    )
-  : "";
+const url = await serveManifest(
+  manifestOf([
+    ...["orders", "returns", "claims"].map((name) => ({
+      name,
+      schema,
+      tags: ["production", "shop", `api:${name}`],
+      columns: { id: "int", region: "text", amount: "bigint" },
+      api: {
+        methods: ["GET", "POST"],
+        allow_unfiltered: true,
+        pagination,
+        sort: [{ column: "id", direction: "ASC" }],
+      },
+      ...(name === "claims" && { alias: "orders", key: "id" }),
+      routewright: { filters: ["region", "amount"], fields: true, cursor: name === "claims" },
+    })),
+    {
+      name: "events",
+      schema,
+      tags: ["production", "shop", "api:events"],
+      columns: { id: "int" },
+      api: {
+        allow_unfiltered: true,
+        pagination: { enabled: true, default_limit: 1, max_limit: 1 },
+        sort: [{ column: "id", direction: "ASC" }],
+      },
+    },
+  ]),
+  { RATE_LIMITS: "10000" },
+);
 const ORDERS = "/explore?endpoint=/v1/shop/orders";
 
-describe.skipIf(!isThere)("an endpoint with an envelope and column filters", () => {
-  let browser: Awaited<ReturnType<typeof openBrowser>>;
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser.close());
+describe.skipIf(!needs("chromium"))("an endpoint with an envelope and column filters", () => {
+  const browser = suiteBrowser();
   const open = (path: string) => visit(browser.context, url, path);
 
   it("shows in the JSON tab what the API answers", async () => {

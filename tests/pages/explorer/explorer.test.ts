@@ -1,19 +1,18 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser } from "../browser.js";
+import { describe, expect, it } from "vitest";
+import { suiteBrowser } from "../browser.js";
 import { KEYS, serveManifest } from "../../support/service.js";
 import { expectAccessible, measureLineage, output, visit } from "./page.js";
-import { HOSTILE, isThere, MANIFEST, service, url } from "./shop.js";
+import { needs } from "../../support/needs.js";
+import { HOSTILE, MANIFEST, service } from "./shop.js";
+
+const { url } = service;
 
 const SALES = "/explore?endpoint=%2Fv1%2Fshop%2Fsales%2Fdaily";
 
-describe.skipIf(!isThere)("/explore", () => {
-  let browser: Awaited<ReturnType<typeof openBrowser>>;
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser.close());
+describe.skipIf(!needs("chromium"))("/explore", () => {
+  const browser = suiteBrowser();
   const open = (path: string, key?: string) => visit(browser.context, url, path, { key });
   const rows = (page: Page) => page.locator(".rowsview tbody tr");
   const paths = async (page: Page): Promise<string[]> => page.locator(".rows .path").allTextContents();
@@ -39,7 +38,7 @@ describe.skipIf(!isThere)("/explore", () => {
   });
 
   it("shows an endpoint with real rows, its columns, build and lineage, by keyboard alone", async () => {
-    service?.recordBuilds([{ node: "model.test.sales", completedAt: Date.now() - 60_000, rows: 300 }]);
+    service.recordBuilds([{ node: "model.test.sales", completedAt: Date.now() - 60_000, rows: 300 }]);
     const { page, problems } = await open("/explore");
     await page.getByRole("searchbox").press("ArrowDown");
     for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);

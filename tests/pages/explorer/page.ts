@@ -20,15 +20,21 @@ interface Visitor {
   readonly width?: number;
 }
 
-/** Opens an address of a service, until the end of the test or of the file. */
-export async function visit(
+/** Opens an address of a service, until the end of the test. */
+export async function visit(...where: Parameters<typeof openPage>): Promise<Visit> {
+  const visit = await openPage(...where);
+  atEnd(() => visit.page.close());
+  return visit;
+}
+
+/** As `visit`, until the browser is closed. */
+export async function openPage(
   context: BrowserContext,
   url: string,
   path: string,
   { key, colorScheme = "light", width = 1280 }: Visitor = {},
 ): Promise<Visit> {
   const page = await context.newPage();
-  atEnd(() => page.close());
   await page.emulateMedia({ colorScheme });
   await page.setViewportSize({ width, height: 900 });
   const problems: string[] = [];

@@ -1,16 +1,12 @@
 import { ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
-import { needs } from "../../support/needs.js";
 import { startManifest } from "../../support/service.js";
 
-export const isThere = needs("chromium");
-const schema = isThere
-  ? await ownSchema(`
+const schema = await ownSchema(`
       CREATE TABLE @.sales AS SELECT date '2026-01-01' + i / 3 AS day, (ARRAY['north', 'south', 'west'])[1 + i % 3] AS region,
         (i % 7 + 1) * 10.5 AS amount, 9007199254740993 + i AS id FROM generate_series(0, 299) AS i;
       CREATE TABLE @.places AS SELECT * FROM (VALUES ('Paris', 1), ('Paris, Texas', 2), ('it''s "there"', 3), ('Rome', 4)) AS t(city, n);
-      CREATE TABLE @.wages AS SELECT 'ann' AS name, 7 AS amount`)
-  : "";
+      CREATE TABLE @.wages AS SELECT 'ann' AS name, 7 AS amount`);
 
 /** What a manifest must not be able to do. */
 export const HOSTILE = `<img src=x onerror="alert(1)"><script>alert(2)</script>"><svg onload=alert(3)> javascript:alert(4)`;
@@ -120,7 +116,4 @@ function manifest(): unknown {
 
 export const MANIFEST = manifest();
 
-export const service = isThere
-  ? await startManifest(MANIFEST, { LINEAGE_TIER: "tier0", RATE_LIMITS: "10000" })
-  : null;
-export const url = service?.url ?? "";
+export const service = await startManifest(MANIFEST, { LINEAGE_TIER: "tier0", RATE_LIMITS: "10000" });

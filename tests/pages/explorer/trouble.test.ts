@@ -1,42 +1,35 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser } from "../browser.js";
+import { describe, expect, it } from "vitest";
+import { suiteBrowser } from "../browser.js";
 import { ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { needs } from "../../support/needs.js";
 import { serveManifest } from "../../support/service.js";
 import { expectAccessible, visit } from "./page.js";
 
-const isThere = needs("chromium");
-const schema = isThere ? await ownSchema("CREATE TABLE @.places AS SELECT 'Rome' AS city") : "";
-const url = isThere
-  ? await serveManifest(
-      manifestOf([
-        {
-          name: "places",
-          schema,
-          tags: ["production", "constructor", "api:places"],
-          columns: { city: "text" },
-          api: {
-            methods: ["GET", "POST"],
-            allow_unfiltered: true,
-            parameters: [
-              { name: "constructor", column: "city", operator: "=", type: "string" },
-              { name: "toString", column: "city", operator: "IN", type: "string_list" },
-            ],
-          },
-        },
-      ]),
-    )
-  : "";
+const schema = await ownSchema("CREATE TABLE @.places AS SELECT 'Rome' AS city");
+const url = await serveManifest(
+  manifestOf([
+    {
+      name: "places",
+      schema,
+      tags: ["production", "constructor", "api:places"],
+      columns: { city: "text" },
+      api: {
+        methods: ["GET", "POST"],
+        allow_unfiltered: true,
+        parameters: [
+          { name: "constructor", column: "city", operator: "=", type: "string" },
+          { name: "toString", column: "city", operator: "IN", type: "string_list" },
+        ],
+      },
+    },
+  ]),
+);
 const PLACES = "/explore?endpoint=%2Fv1%2Fconstructor%2Fplaces";
 
-describe.skipIf(!isThere)("/explore in trouble", () => {
-  let browser: Awaited<ReturnType<typeof openBrowser>>;
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser.close());
+describe.skipIf(!needs("chromium"))("/explore in trouble", () => {
+  const browser = suiteBrowser();
   const open = (path: string, key?: string) => visit(browser.context, url, path, { key });
   const alert = (page: Page) => page.getByRole("alert");
 

@@ -22,9 +22,10 @@ const schema = await ownSchema(`
 /** Sessions of the database behind the pooler: fewer than clients, so that each client gets another one each time. */
 const SESSIONS = 3;
 
+const folder = ownFolder();
+
 /** PgBouncer in transaction mode, in front of the database. */
 async function startPgBouncer(): Promise<{ url: string; stop: () => Promise<void> }> {
-  const folder = ownFolder();
   chmodSync(folder, 0o777);
   const { hostname, port: databasePort, username, password, pathname } = new URL(databaseUrl);
   const port = await freePort();
