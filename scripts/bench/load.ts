@@ -32,9 +32,11 @@ type Result = Readonly<Record<"requests" | "milliseconds" | "p50" | "p99" | "fai
 
 const HAS_WRK = spawnSync("wrk", ["--version"]).error === undefined;
 
-/** The text of a GET request. */
-export function getRequest(path: string, key = ""): string {
-  return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${key}\r\n\r\n`;
+/** The texts of GET requests, with the keys in turn. */
+export function getRequests(paths: readonly string[]): Requests {
+  const withKey = (path: string, key = ""): string =>
+    `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${key}\r\n\r\n`;
+  return paths.map((path, i) => withKey(path, KEYS[i % KEYS.length]));
 }
 
 /** A server and what is asked of it. */

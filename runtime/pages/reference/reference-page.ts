@@ -1,5 +1,6 @@
 /** Starts Swagger UI (`/docs`) or Redoc (`/redoc`), whichever the page has loaded. */
 import { isTier, TIER_NAMES } from "../../model/tier.js";
+import { el } from "../explorer/dom.js";
 import { key } from "../explorer/storage.js";
 
 declare const SwaggerUIBundle: {
@@ -33,10 +34,8 @@ async function fetchDescription(): Promise<Description | null> {
   } catch (error) {
     // Browsers have different messages for a failed connection.
     const words = error instanceof TypeError ? "The service does not answer." : (error as Error).message;
-    const problem = document.createElement("p");
-    problem.setAttribute("role", "alert");
-    problem.textContent = `The description cannot be loaded: ${words} Reload the page.`;
-    document.querySelector("#swagger-ui, #redoc")?.replaceChildren(problem);
+    const message = `The description cannot be loaded: ${words} Reload the page.`;
+    document.querySelector("#swagger-ui, #redoc")?.replaceChildren(el("p", { role: "alert" }, message));
     return null;
   }
 }
@@ -110,11 +109,8 @@ function startSwagger(description: Description, root: Element): void {
       const operation = byId.get(block.id.slice(block.id.lastIndexOf("-") + 1));
       block.dataset["tier"] = operation?.["x-tier"] ?? "";
       const name = tierName(operation);
-      if (name === null) continue;
-      const badge = document.createElement("span");
-      badge.className = "tier";
-      badge.textContent = name;
-      block.querySelector(".opblock-summary-path-description-wrapper")?.append(badge);
+      if (name !== null)
+        block.querySelector(".opblock-summary-path-description-wrapper")?.append(el("span.tier", name));
     }
     for (const [selector, label, role] of NAMES)
       for (const part of root.querySelectorAll(selector)) {

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { clickhouseLibrary, ClickhouseServer } from "../../clickhouse/start-clickhouse.js";
 import { columnsOf, generateApi, serveApi } from "../api.js";
-import { checkRows, compare, download, getRequest, KEYS, rowsOf, type Sides } from "../load.js";
+import { checkRows, compare, download, getRequests, rowsOf, type Sides } from "../load.js";
 import { residentMiB, type Server } from "../process.js";
 import { compareFigure, type Findings, interleave, memoryBar, type Setting } from "../figures.js";
 
@@ -93,9 +93,8 @@ async function sidesOf(bare: Server, routewright: Server): Promise<Sides> {
   const paths = pages.map((page) => `/v1/big/rows?page=${page}`);
   await checkRows(bare, direct[3] ?? "", 1000);
   await checkRows(routewright, paths[3] ?? "", 1000);
-  const requests = paths.map((path, i) => getRequest(path, KEYS[i % KEYS.length]));
   return {
-    bare: { server: bare, requests: direct.map((path) => getRequest(path)) },
-    routewright: { server: routewright, requests },
+    bare: { server: bare, requests: getRequests(direct) },
+    routewright: { server: routewright, requests: getRequests(paths) },
   };
 }

@@ -11,9 +11,10 @@ import {
   serveApi,
 } from "../api.js";
 import { type Fleet, simulateDeploy } from "../fleet.js";
-import { getRequest, KEYS, putLoad, WARM_UP_MS } from "../load.js";
+import { getRequests, KEYS, putLoad, WARM_UP_MS } from "../load.js";
 import { cpuSeconds, residentMiB, type Server } from "../process.js";
 import type { Figures, Findings, Setting } from "../figures.js";
+import { pathsOf } from "./serve.js";
 
 const MOST_ENDPOINTS = 10_000;
 const CONNECTIONS = 32;
@@ -36,7 +37,11 @@ export async function scaling(setting: Setting): Promise<Findings> {
     const seconds = (performance.now() - started) / 1000;
     const memory = residentMiB(server.pid);
     // Workers are the server's children.
-    const job = { connections: CONNECTIONS, requests: requestsOf(count), databasePid: server.pid };
+    const job = {
+      connections: CONNECTIONS,
+      requests: getRequests(pathsOf("1 row", endpoints(Math.min(count, ASKED)))),
+      databasePid: server.pid,
+    };
     await putLoad(server, { ...job, milliseconds: WARM_UP_MS });
     const load = await putLoad(server, { ...job, milliseconds: 2 * WARM_UP_MS });
     const cpu = load["CPU µs"] + load["database µs"];
@@ -78,20 +83,8 @@ export async function scaling(setting: Setting): Promise<Findings> {
   };
 }
 
-/** Endpoints that are asked, however many there are: the first request of each looks its relation up. */
-const ASKED = 150;
-
-/** Each request differs: identical ones would share one execution. */
-function requestsOf(count: number): string[] {
-  const paths = endpoints(count)
-    .flatMap(({ path, table }) => (table === "1 row" ? [path] : []))
-    .slice(0, ASKED);
-  return Array.from({ length: 4000 }, (_, i) => {
-    const day = new Date(Date.UTC(2010, 0, 1 + i)).toISOString().slice(0, 10);
-    const path = `${paths[(i * 7) % paths.length] ?? ""}?start_date=${day}&limit=1`;
-    return getRequest(path, KEYS[i % KEYS.length]);
-  });
-}
+/** Of so many endpoints some are asked: the first request of each looks its relation up. */
+const ASKED = 900;
 
 /** Seconds from the request to refresh until its answer, where one description and one column have changed. */
 async function measureRefresh(folder: string, database: Database) {

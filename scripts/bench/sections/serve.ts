@@ -10,7 +10,7 @@ import {
   type TableName,
   TABLES,
 } from "../api.js";
-import { checkRows, compare, getRequest, KEYS, rowsOf } from "../load.js";
+import { checkRows, compare, getRequests, rowsOf } from "../load.js";
 import { type Server, startServer } from "../process.js";
 import { type Bar, compareFigure, type Figures, type Findings, medians, type Setting } from "../figures.js";
 
@@ -56,7 +56,7 @@ export async function serve({ folder, keep, progress }: Setting): Promise<Findin
     const paths = pathsOf(table);
     const servers = [bare, prepared, routewright];
     for (const server of servers) await checkRows(server, paths[0] ?? "", TABLES[table].rows);
-    const requests = paths.map((path, i) => getRequest(path, KEYS[i % KEYS.length]));
+    const requests = getRequests(paths);
     const sides = { bare: { server: bare, requests }, routewright: { server: routewright, requests } };
     const job = { connections: CONNECTIONS, databasePid: database.pid };
     const full = await compare({ ...sides, prepared: { server: prepared, requests } }, job);
@@ -79,8 +79,8 @@ export async function serve({ folder, keep, progress }: Setting): Promise<Findin
 }
 
 /** Each request differs: identical ones would share one execution. */
-function pathsOf(table: TableName): string[] {
-  const paths = endpoints().flatMap((one) => (one.table === table ? [one.path] : []));
+export function pathsOf(table: TableName, of = endpoints()): string[] {
+  const paths = of.flatMap((one) => (one.table === table ? [one.path] : []));
   return Array.from({ length: REQUESTS }, (_, i) => {
     // Before all rows.
     const day = new Date(Date.UTC(2010, 0, 1 + i)).toISOString().slice(0, 10);
