@@ -50,18 +50,18 @@ export class ClickhouseServer {
     const config = join(folder, "config.xml");
     await writeFile(config, configOf(shards));
     const log = await open(join(folder, "server.log"), "a");
-    const child = spawn(
-      "python3",
-      [
-        inRoot("scripts/clickhouse/server.py"),
-        library,
-        ...serverArguments(folder, config, httpPort, tcpPort),
-      ],
-      {
-        stdio: ["ignore", log.fd, log.fd],
-        detached: true,
-      },
-    );
+    const settings = [
+      `--path=${join(folder, "data")}`,
+      "--listen_host=127.0.0.1",
+      `--http_port=${String(httpPort)}`,
+      `--tcp_port=${String(tcpPort)}`,
+      `--config-file=${config}`,
+      `--query=${SERVE}`,
+    ];
+    const child = spawn("python3", [inRoot("scripts/clickhouse/server.py"), library, ...settings], {
+      stdio: ["ignore", log.fd, log.fd],
+      detached: true,
+    });
     await log.close();
     const server = new ClickhouseServer(child, httpPort, tcpPort);
     await server.#waitUntilReady(join(folder, "server.log"));
@@ -102,13 +102,7 @@ export class ClickhouseServer {
 
   async #waitUntilReady(log: string): Promise<void> {
     for (let tries = 0; this.#child.exitCode === null && tries < 600; tries++) {
-      if (
-        await this.query("SELECT 1").then(
-          () => true,
-          () => false,
-        )
-      )
-        return;
+      if ((await this.query("SELECT 1").catch(() => null)) !== null) return;
       await pause(50);
     }
     await this.kill();
@@ -141,22 +135,6 @@ export async function queryClickhouse(
 /** The server runs until this query ends: chdb's entry point is the one of `clickhouse-local`. */
 const SERVE =
   "SYSTEM START LISTEN HTTP; SYSTEM START LISTEN TCP; SELECT sleepEachRow(1) FROM numbers(31536000) SETTINGS max_block_size=1 FORMAT Null";
-
-function serverArguments(
-  folder: string,
-  config: string,
-  httpPort: number,
-  tcpPort: number,
-): readonly string[] {
-  return [
-    `--path=${join(folder, "data")}`,
-    "--listen_host=127.0.0.1",
-    `--http_port=${String(httpPort)}`,
-    `--tcp_port=${String(tcpPort)}`,
-    `--config-file=${config}`,
-    `--query=${SERVE}`,
-  ];
-}
 
 function configOf(shards: readonly number[]): string {
   const replicas = shards.map(

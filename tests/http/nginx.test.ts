@@ -4,12 +4,12 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { beforeAll, expect, it, onTestFinished, vi } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
-import { needs } from "../support/needs.js";
+import { needs, programPath } from "../support/needs.js";
 import { freePort } from "../support/port.js";
-import { describeWith, stopOf } from "../support/program.js";
+import { stopOf } from "../support/processes.js";
 import { KEYS, ownFolder, serveManifest } from "../support/service.js";
 
 /** Rows until the database fails: enough that many have been sent by then. 44 bytes each. */
@@ -42,7 +42,14 @@ async function startNginx(
      server { listen 127.0.0.1:${String(port)}; location / { proxy_pass ${upstream}; }
        location /cached/ { proxy_pass ${upstream}/; proxy_cache answers; proxy_cache_valid 200 1m; proxy_ignore_headers Cache-Control Vary; } } }`,
   );
-  const nginx = spawn("nginx", ["-p", folder, "-c", "nginx.conf", "-e", join(folder, "error.log")]);
+  const nginx = spawn(programPath("nginx"), [
+    "-p",
+    folder,
+    "-c",
+    "nginx.conf",
+    "-e",
+    join(folder, "error.log"),
+  ]);
   // SIGQUIT would wait for its connections.
   const stop = stopOf(nginx);
   const url = `http://127.0.0.1:${String(port)}`;
@@ -70,7 +77,7 @@ const FORMATS = ["application/json", "application/x-ndjson", "text/csv"];
 const ENCODINGS = ["identity", "gzip", "br"];
 const CASES = FORMATS.flatMap((format) => ENCODINGS.map((encoding) => [format, encoding] as const));
 
-describeWith("nginx", "a stream through nginx in its default configuration", () => {
+describe.skipIf(!needs("nginx"))("a stream through nginx in its default configuration", () => {
   let url = "";
   beforeAll(async () => {
     const nginx = await startNginx(upstream, folder);
@@ -103,7 +110,7 @@ async function outcomeFor(url: string, flags: readonly string[]): Promise<string
   return `${status} ${code === 0 ? "whole" : "cut"}`;
 }
 
-describeWith("nginx", "a stream that the database cuts", () => {
+describe.skipIf(!needs("nginx"))("a stream that the database cuts", () => {
   it("never looks complete, at any speed of its reader, directly or through nginx, cached or not", async () => {
     const direct = await serveManifest(manifest, { DATABASE_STREAM_POOL_SIZE: "20" });
     const { url: proxied, stop } = await startNginx(direct);

@@ -20,6 +20,8 @@ export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
+  /** As they were sent, compressed or not. */
+  readonly bytes: Buffer;
 }
 
 /** Sends one request exactly as given (`fetch` would tidy the target and the headers up) and reads the whole answer. */
@@ -36,11 +38,9 @@ export function sendRequest(base: string, target: string, question: RequestOptio
       incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
       incoming.on("error", reject);
       incoming.on("end", () => {
-        resolve({
-          status: incoming.statusCode ?? 0,
-          headers: incoming.headers,
-          text: Buffer.concat(chunks).toString(),
-        });
+        const bytes = Buffer.concat(chunks);
+        const { statusCode: status = 0, headers } = incoming;
+        resolve({ status, headers, bytes, text: bytes.toString() });
       });
     });
     outgoing.on("error", reject);

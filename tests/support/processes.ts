@@ -1,3 +1,5 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 
 /** State and parent of a process, from `/proc/<pid>/stat`; null for one that is gone. Linux only. */
@@ -19,4 +21,13 @@ export function isAlive(pid: number): boolean {
 export function childrenOf(pid: number | undefined): readonly number[] {
   const pids = readdirSync("/proc").map(Number).filter(Number.isInteger);
   return pids.filter((each) => statOf(each)?.parent === pid);
+}
+
+/** Ends a program, also one that has ended by then. For `beforeAll` to return: `atEnd` cannot be used within it. */
+export function stopOf(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): () => Promise<void> {
+  const exited = once(child, "exit");
+  return async () => {
+    child.kill(signal);
+    await exited;
+  };
 }

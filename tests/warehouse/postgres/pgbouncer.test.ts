@@ -1,13 +1,14 @@
 import { spawn } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { openPostgres } from "../../../runtime/warehouse/postgres/engine.js";
 import type { Selection } from "../../../runtime/model/query.js";
 import type { Rows, Warehouse } from "../../../runtime/warehouse/warehouse.js";
 import { databaseUrl, ownSchema, query } from "../../support/database.js";
 import { freePort } from "../../support/port.js";
-import { describeWith, stopOf } from "../../support/program.js";
+import { stopOf } from "../../support/processes.js";
+import { needs, programPath } from "../../support/needs.js";
 import { asText, queryContext } from "../../support/query-context.js";
 import { ownFolder } from "../../support/service.js";
 
@@ -39,13 +40,16 @@ async function startPgBouncer(): Promise<{ url: string; stop: () => Promise<void
 unix_socket_dir =\nauth_type = plain\nauth_file = ${folder}/users.txt\npool_mode = transaction\ndefault_pool_size = ${String(SESSIONS)}\n`,
   );
   const isRoot = process.getuid?.() === 0;
-  const bouncer = spawn("pgbouncer", [...(isRoot ? ["-u", "nobody"] : []), join(folder, "pgbouncer.ini")]);
+  const bouncer = spawn(programPath("pgbouncer"), [
+    ...(isRoot ? ["-u", "nobody"] : []),
+    join(folder, "pgbouncer.ini"),
+  ]);
   // From 1.23 on SIGTERM waits for its clients.
   const stop = stopOf(bouncer, "SIGQUIT");
   return { url: `postgres://${username}:${password}@127.0.0.1:${String(port)}${pathname}`, stop };
 }
 
-describeWith("pgbouncer", "behind a pooler in transaction mode", () => {
+describe.skipIf(!needs("pgbouncer"))("behind a pooler in transaction mode", () => {
   let warehouse: Warehouse;
   const EVERYTHING: Selection = { conditions: [], sort: [], page: null };
   const ask = async (
