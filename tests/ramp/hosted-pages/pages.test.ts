@@ -4,18 +4,17 @@ import { openBrowser } from "../../pages/browser.js";
 import { expectAccessible } from "../../pages/explorer/page.js";
 import { needs } from "../../support/needs.js";
 import { pageUrl } from "../../../runtime/ramp/hosted-pages/link.js";
-import { fillIn, offramp, ownSite, inspect, type Site, titled } from "../support/page-site.js";
+import { fillIn, offramp, ownSite, inspect, titled } from "../support/page-site.js";
 import { newCustomer, north, ownWorld, untilTrue, WALLET } from "../support/world.js";
 
 const isThere = needs("chromium");
 const world = isThere ? await ownWorld() : null;
+const [site, stranger] = [await ownSite(), await ownSite()];
 
 describe.skipIf(world === null)("the hosted pages in a browser", () => {
   const ramp = world!;
   let browser: Awaited<ReturnType<typeof openBrowser>>;
   let plain: BrowserContext;
-  let site: Site;
-  let stranger: Site;
   let project: Awaited<ReturnType<typeof ramp.project>>;
   const foreign: string[] = [];
   const complaints: string[] = [];
@@ -24,7 +23,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     browser = await openBrowser();
     plain = await browser.context.browser()!.newContext({ javaScriptEnabled: false });
     await ramp.sandbox.set({ settleMs: 50 });
-    [site, stranger, project] = [await ownSite(), await ownSite(), await ramp.project()];
+    project = await ramp.project();
     await ramp.rows("UPDATE ramp.projects SET page_origins = $2 WHERE id = $1", [project.id, [site.origin]]);
   });
   afterAll(() => browser.close());
