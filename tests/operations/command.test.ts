@@ -68,20 +68,14 @@ describe("routewright usage", () => {
   });
 
   it.each([
-    [
-      ["--since", "2026-01-31"],
-      [1234, 15, 10],
-    ],
-    [["--since", "2026-02-01"], [10]],
-    [["--key", "aaaa00000000"], [25]],
-    [
-      ["--key", "AA"],
-      [1234, 25],
-    ],
-    [["--key", "none"], [10]],
-    [["--key", "aabb", "--since", "2026-01-01", "--by", "day"], [1234]],
-  ])("is narrowed down by %j", async (flags, requests) => {
-    const { out } = await usage(url, ...flags, "--json");
+    ["--since 2026-01-31", [1234, 15, 10]],
+    ["--since 2026-02-01", [10]],
+    ["--key aaaa00000000", [25]],
+    ["--key AA", [1234, 25]],
+    ["--key none", [10]],
+    ["--key aabb --since 2026-01-01 --by day", [1234]],
+  ])("is narrowed down by %s", async (flags, requests) => {
+    const { out } = await usage(url, ...flags.split(" "), "--json");
     expect((JSON.parse(out) as { requests: number }[]).map((line) => line.requests)).toEqual(requests);
   });
 
@@ -127,28 +121,21 @@ describe("routewright usage", () => {
     expect(stderr).toContain("There is no database to read usage from: set DATABASE_URL");
   });
 
+  const SINCE = "--since must be a day in UTC, such as 2026-01-31.";
+  const ID =
+    "--key must be a key's id, as `routewright keys list` shows it, or none for callers without a key.";
+  const BY = "option '--by <subject>' argument 'hour' is invalid. Allowed choices are key, route, day.";
+
   it.each([
-    ["--since", "2026-02-30", "error: --since must be a day in UTC, such as 2026-01-31.\n"],
-    ["--since", "yesterday", "error: --since must be a day in UTC, such as 2026-01-31.\n"],
-    ["--since", "2026-1-1", "error: --since must be a day in UTC, such as 2026-01-31.\n"],
-    ["--since", "+010000-01-01", "error: --since must be a day in UTC, such as 2026-01-31.\n"],
-    [
-      "--key",
-      "sk_live_confidential",
-      "error: --key must be a key's id, as `routewright keys list` shows it, or none for callers without a key.\n",
-    ],
-    [
-      "--key",
-      "",
-      "error: --key must be a key's id, as `routewright keys list` shows it, or none for callers without a key.\n",
-    ],
-    [
-      "--by",
-      "hour",
-      "error: option '--by <subject>' argument 'hour' is invalid. Allowed choices are key, route, day.\n",
-    ],
-  ])("refuses %s %s", async (flag, value, err) => {
-    expect(await usage(url, flag, value)).toEqual({ exit: 2, out: "", err });
+    ["--since", "2026-02-30", SINCE],
+    ["--since", "yesterday", SINCE],
+    ["--since", "2026-1-1", SINCE],
+    ["--since", "+010000-01-01", SINCE],
+    ["--key", "sk_live_confidential", ID],
+    ["--key", "", ID],
+    ["--by", "hour", BY],
+  ])("refuses %s %s", async (flag, value, problem) => {
+    expect(await usage(url, flag, value)).toEqual({ exit: 2, out: "", err: `error: ${problem}\n` });
   });
 
   it("reports in one line why a database cannot be read, without its password", async () => {
