@@ -103,7 +103,7 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
     const deliveries = startDeliveryWorker(ramp, options.deliveries ?? DEFAULT_DELIVERY_POLICY);
     const housekeeping = new IntervalJob("housekeeping failed", HOUSEKEEPING_MS, log, () =>
       housekeep(ramp, options.retentionDays ?? 90),
-    );
+    ).wake();
     const clock = watchClock(ramp);
     log.info({ url: server.url }, "ramp listening");
     return {

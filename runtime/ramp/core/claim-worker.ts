@@ -14,12 +14,12 @@ export class IntervalJob {
         .catch((error: unknown) => log.warn({ err: error }, failure))
         .finally(() => (this.#running = null));
     this.#timer = setInterval(() => this.wake(), intervalMs);
-    this.wake();
   }
 
-  /** Runs now, unless a run is under way. */
-  wake(): void {
+  /** Runs now, unless a run is under way; else the first run is an interval after the start. */
+  wake(): this {
     if (!this.#isStopped) this.#running ??= this.#run();
+    return this;
   }
 
   /** Finishes the run under way. */

@@ -37,7 +37,7 @@ export function watchClock({ database, log }: CoreContext): IntervalJob {
     if (seconds !== 0 && !isOff)
       log.warn({ seconds }, "clock of this server differs from the database's: only signatures go by it");
     isOff = seconds !== 0;
-  });
+  }).wake();
 }
 
 /** How far this machine's clock is ahead of the database's; 0 where that does no harm. */
