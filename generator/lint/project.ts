@@ -26,23 +26,27 @@ export interface Meta {
   readonly value: JsonObject;
 }
 
-export interface NodeColumn {
+/** What may mark a node or a column as private. */
+export interface Marked {
+  readonly tags: readonly string[];
+  readonly metas: readonly Meta[];
+  /** dbt's `classifiers`: kinds of private data; null where there are none. */
+  readonly classifiers: unknown;
+}
+
+export interface NodeColumn extends Marked {
   readonly name: string;
   /** Where it is in its node, as a JSON path. */
   readonly path: string;
-  readonly tags: readonly string[];
-  readonly metas: readonly Meta[];
 }
 
 /** A node of dbt's graph, with the parts that only lint rules read. */
-export interface Node extends GraphNode {
+export interface Node extends GraphNode, Marked {
   readonly uniqueId: string;
   /** For people: the model's name, or `<source>.<table>`. */
   readonly name: string;
   readonly file: string | null;
-  readonly tags: readonly string[];
   readonly columns: ReadonlyMap<string, NodeColumn>;
-  readonly metas: readonly Meta[];
   readonly config: JsonObject;
   /** dbt's `access`: `private`, `protected` or `public`; empty where the manifest has none. */
   readonly access: string;
@@ -58,6 +62,7 @@ function nodeOf(uniqueId: string, node: GraphNode, found: readonly { readonly na
     tags: tagsOf(json),
     columns: new Map([...found.map(undeclared), ...declaredColumns(json)]),
     metas: metasOf(json, "$"),
+    classifiers: json["classifiers"] ?? null,
     config: objectOr(json["config"]),
     access: textOr(json["access"], ""),
   };
@@ -65,7 +70,7 @@ function nodeOf(uniqueId: string, node: GraphNode, found: readonly { readonly na
 
 /** A column that only the warehouse has. */
 function undeclared({ name }: { readonly name: string }): readonly [string, NodeColumn] {
-  return [name, { name, path: "$.columns", tags: [], metas: [] }];
+  return [name, { name, path: "$.columns", tags: [], metas: [], classifiers: null }];
 }
 
 function nameOf(kind: NodeKind, json: JsonObject): string {
@@ -79,7 +84,8 @@ function declaredColumns(json: JsonObject): readonly (readonly [string, NodeColu
     const name = textOr(column["name"], "") || key;
     const path = `$.columns${member(key)}`;
     const tags = [...textsOf(column["tags"]), ...textsOf(objectOr(column["config"])["tags"])];
-    return [name, { name, path, tags, metas: metasOf(column, path) }];
+    const classifiers = column["classifiers"] ?? null;
+    return [name, { name, path, tags, metas: metasOf(column, path), classifiers }];
   });
 }
 

@@ -40,6 +40,16 @@ describe("a mark of privacy", () => {
     expect(found(project({ visits, people }))).toEqual(PRIVATE);
   });
 
+  it("may be dbt's `classifiers`", () => {
+    const json = (classifiers: unknown) =>
+      project({
+        visits: { tags: tagged("tier1"), columns: ["visits"], parents: ["people"] },
+        people: { more: { classifiers } },
+      });
+    expect(found(json(["email_address"]))).toEqual(PRIVATE);
+    expect(found(json([]))).toEqual([]);
+  });
+
   it("counts on the endpoint's own model", () => {
     const visits = { tags: tagged("tier1"), columns: ["visits"], meta: { contains_pii: true } };
     expect(found(project({ visits }))).toEqual(["private-data $.config.meta.contains_pii"]);

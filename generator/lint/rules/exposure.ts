@@ -7,7 +7,7 @@ import { type Model } from "../../manifest/model.js";
 import { isNegative, PRIVATE_TAG, privateMarks } from "../../manifest/node-meta.js";
 import { chain, plain, sentence } from "../../manifest/strings.js";
 import { type Check, type LintedEndpoint, type Violation, violation } from "../finding.js";
-import { ancestorsOf, member, type Node, type NodeColumn } from "../project.js";
+import { ancestorsOf, type Marked, member, type Node, type NodeColumn } from "../project.js";
 
 /** An endpoint that serves data marked as private below the tier that the mark requires. */
 export const privateData: Check = (linted, { project }) => {
@@ -61,12 +61,16 @@ interface MarkedSource {
   readonly mark: Mark;
 }
 
-function marksOf({ metas, tags }: Pick<NodeColumn, "metas" | "tags">, at: string): readonly Mark[] {
+function marksOf({ metas, tags, classifiers }: Marked, at: string): readonly Mark[] {
   const inMeta = metas.flatMap(({ path, value }) =>
     privateMarks(value).map(([key, mark]) => ({ path: path + member(key), tier: requiredTier(mark) })),
   );
   const isTagged = tags.some((tag) => tag.toLowerCase() === PRIVATE_TAG);
-  return isTagged ? [...inMeta, { path: `${at}.tags`, tier: "tier3" }] : inMeta;
+  return [
+    ...inMeta,
+    ...(isTagged ? [{ path: `${at}.tags`, tier: "tier3" as const }] : []),
+    ...(isNegative(classifiers) ? [] : [{ path: `${at}.classifiers`, tier: "tier3" as const }]),
+  ];
 }
 
 /** A mark may name a tier, by number or by name. Any other that does not mean "no" requires the highest. */
