@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { filesIn } from "../support/files.js";
 import { manifestOf } from "../support/manifest.js";
+import { needs } from "../support/needs.js";
 import { ownFolder } from "../support/service.js";
 import { CLI, GOOD, routewright } from "./run.js";
 
@@ -207,30 +208,33 @@ describe("routewright init that cannot", () => {
 /** A pseudo-terminal around a command: Python has one in its standard library. */
 const PTY = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
 
-it("asks at a terminal for what no flag says, again after an answer that is none", async () => {
-  const repo = repository();
-  const child = spawn("python3", ["-c", PTY, process.execPath, CLI, "init"], { cwd: repo });
-  const closed = once(child, "close");
-  let shown = "";
-  const answers: [RegExp, string][] = [
-    [/dbt's manifest .*\[target\/manifest\.json\] $/, ""],
-    [/Title of the API \[Data API\] $/, "Shop"],
-    [/Schema in production \[the manifest's\] $/, "analytics"],
-    [/Pipeline \(github, gitlab, none\) \[none\] $/, "jenkins"],
-    [/Pipeline [^\n]*\n[^\n]*Pipeline \(github, gitlab, none\) \[none\] $/, "gitlab"],
-    [/Container files \(yes, no\) \[no\] $/, "no"],
-  ];
-  child.stdout.on("data", (chunk: Buffer) => {
-    shown += chunk.toString().replace(/\u001b\[[0-9;]*[A-Za-z]|\r/g, "");
-    const [next] = answers;
-    if (next?.[0].test(shown)) child.stdin.write(`${String(answers.shift()?.[1])}\n`);
-  });
-  expect(await closed).toEqual([0, null]);
-  const files = ownFiles(repo);
-  expect(JSON.parse(files["routewright.config.json"] ?? "")).toMatchObject({
-    title: "Shop",
-    schemas: "analytics",
-  });
-  expect(Object.keys(files)).toContain("ci/routewright.gitlab-ci.yml");
-  expect(Object.keys(files)).not.toContain("Dockerfile");
-});
+it.skipIf(!needs("python3"))(
+  "asks at a terminal for what no flag says, again after an answer that is none",
+  async () => {
+    const repo = repository();
+    const child = spawn("python3", ["-c", PTY, process.execPath, CLI, "init"], { cwd: repo });
+    const closed = once(child, "close");
+    let shown = "";
+    const answers: [RegExp, string][] = [
+      [/dbt's manifest .*\[target\/manifest\.json\] $/, ""],
+      [/Title of the API \[Data API\] $/, "Shop"],
+      [/Schema in production \[the manifest's\] $/, "analytics"],
+      [/Pipeline \(github, gitlab, none\) \[none\] $/, "jenkins"],
+      [/Pipeline [^\n]*\n[^\n]*Pipeline \(github, gitlab, none\) \[none\] $/, "gitlab"],
+      [/Container files \(yes, no\) \[no\] $/, "no"],
+    ];
+    child.stdout.on("data", (chunk: Buffer) => {
+      shown += chunk.toString().replace(/\u001b\[[0-9;]*[A-Za-z]|\r/g, "");
+      const [next] = answers;
+      if (next?.[0].test(shown)) child.stdin.write(`${String(answers.shift()?.[1])}\n`);
+    });
+    expect(await closed).toEqual([0, null]);
+    const files = ownFiles(repo);
+    expect(JSON.parse(files["routewright.config.json"] ?? "")).toMatchObject({
+      title: "Shop",
+      schemas: "analytics",
+    });
+    expect(Object.keys(files)).toContain("ci/routewright.gitlab-ci.yml");
+    expect(Object.keys(files)).not.toContain("Dockerfile");
+  },
+);

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
+import { needs } from "../support/needs.js";
 import { ownFolder } from "../support/service.js";
 import { CLI, GENERATE, GOOD, project, routewright } from "./run.js";
 
@@ -34,7 +35,7 @@ async function atTerminal(
   return { exit, shown: shown.replaceAll("\r\n", "\n") };
 }
 
-describe("a text report at a terminal", () => {
+describe.skipIf(!needs("python3"))("a text report at a terminal", () => {
   const folder = project(GOOD);
 
   it("has colours", async () => {

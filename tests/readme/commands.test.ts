@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { needs } from "../support/needs.js";
 import { routewright } from "../commands/run.js";
 import { ownDatabase } from "../ramp/support/world.js";
 import { atEnd } from "../support/at-end.js";
@@ -141,7 +142,7 @@ const SCENARIOS: Readonly<Record<string, (commands: readonly string[]) => Promis
   },
 };
 
-describe("the commands of", () => {
+describe.skipIf(!needs("curl"))("the commands of", () => {
   it.each(WITH_COMMANDS)("%s", async (place) => {
     const at = place.indexOf(" ");
     const [file, heading] = [place.slice(0, at), place.slice(at + 1)];

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { buildDemoRelations } from "../../scripts/demo/relations.js";
-import { clickhouseLibrary, ClickhouseServer, freePort } from "../../scripts/clickhouse/start-clickhouse.js";
+import { ClickhouseServer, freePort } from "../../scripts/clickhouse/start-clickhouse.js";
 import { startEmbeddedPostgres } from "../../runtime/embedded/embedded-postgres.js";
+import { needs } from "./needs.js";
 
 const inRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
@@ -43,7 +44,7 @@ async function withoutSync(url: string): Promise<void> {
 }
 
 async function startClickhouse(): Promise<{ stop(): Promise<void> } | null> {
-  if (clickhouseLibrary() === null) return null;
+  if (!needs("libchdb.so", "python3")) return null;
   const folder = await mkdtemp(join(tmpdir(), "clickhouse-"));
   const tcpPort = await freePort();
   const server = await ClickhouseServer.start({ folder, tcpPort, shards: [tcpPort] });

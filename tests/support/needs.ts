@@ -15,6 +15,8 @@ const INSTALL = {
   "openapi-python-client": "pip install openapi-python-client==0.29.1",
   schemathesis: "pip install schemathesis==4.32.5",
   python3: "apt-get install python3",
+  openssl: "apt-get install openssl",
+  curl: "apt-get install curl",
   "kubernetes-validate": "pip install kubernetes-validate",
   "check-jsonschema": "pip install check-jsonschema",
   "libchdb.so": CLICKHOUSE_INSTALL,

@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { openPostgres } from "../../../runtime/warehouse/postgres/engine.js";
 import { atEnd } from "../../support/at-end.js";
 import { run } from "../../support/command.js";
+import { needs } from "../../support/needs.js";
 import { OwnServer } from "../../support/own-server.js";
 import { manifestOf } from "../../support/manifest.js";
 import { bytesOf, queryContext } from "../../support/query-context.js";
@@ -21,6 +22,8 @@ const server = await OwnServer.create();
 await server.query(SETUP);
 const { username, password, port } = new URL(server.url);
 const certificate = join(server.dataFolder, "server.crt");
+
+const hasTls = needs("openssl");
 
 /** Serves TLS with a certificate of its own for 127.0.0.1. */
 async function enableTls(): Promise<void> {
@@ -55,26 +58,32 @@ const PLAIN = server.url;
 const LOCAL = `postgres://${login}@/postgres?host=${encodeURIComponent(server.dataFolder)}&port=${port}`;
 const TLS = `postgres://${login}@127.0.0.1:${port}/postgres?sslmode=verify-full&sslrootcert=${certificate}`;
 
-it("rows are the same over TCP, TLS and a Unix socket, with a password by SCRAM", async () => {
-  await enableTls();
-  const system_user = `scram-sha-256:${username}`;
-  const expected = await rowsOf(PLAIN, "rows");
-  expect(JSON.parse(`[${expected}]`)).toHaveLength(2000);
-  for (const [url, session] of [
-    [PLAIN, { system_user, is_local: false, ssl: false }],
-    [TLS, { system_user, is_local: false, ssl: true }],
-    [LOCAL, { system_user, is_local: true, ssl: false }],
-  ] as const) {
-    expect(JSON.parse(await rowsOf(url, "session"))).toEqual(session);
-    expect((await rowsOf(url, "rows")) === expected).toBe(true);
-  }
-});
+it.skipIf(!hasTls)(
+  "rows are the same over TCP, TLS and a Unix socket, with a password by SCRAM",
+  async () => {
+    await enableTls();
+    const system_user = `scram-sha-256:${username}`;
+    const expected = await rowsOf(PLAIN, "rows");
+    expect(JSON.parse(`[${expected}]`)).toHaveLength(2000);
+    for (const [url, session] of [
+      [PLAIN, { system_user, is_local: false, ssl: false }],
+      [TLS, { system_user, is_local: false, ssl: true }],
+      [LOCAL, { system_user, is_local: true, ssl: false }],
+    ] as const) {
+      expect(JSON.parse(await rowsOf(url, "session"))).toEqual(session);
+      expect((await rowsOf(url, "rows")) === expected).toBe(true);
+    }
+  },
+);
 
-it("a certificate that is not trusted is an error that says so, without the password", async () => {
-  await enableTls();
-  const url = TLS.replace(/&sslrootcert=.*/, "");
-  await expect(rowsOf(url, "rows")).rejects.toThrow(/^self-signed certificate$/);
-});
+it.skipIf(!hasTls)(
+  "a certificate that is not trusted is an error that says so, without the password",
+  async () => {
+    await enableTls();
+    const url = TLS.replace(/&sslrootcert=.*/, "");
+    await expect(rowsOf(url, "rows")).rejects.toThrow(/^self-signed certificate$/);
+  },
+);
 
 it("an installed pg that cannot give rows as bytes ends the start with one line that says what to do", async () => {
   const folder = ownFolder();
