@@ -1,11 +1,11 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { Script } from "node:vm";
 import { defineEndpoint, type EndpointModule, requireSchema } from "./define.js";
 import { digestOf, withOwnDigest } from "../model/digest.js";
 import { messageOf } from "../model/outcome.js";
 import { isTier, type Tier } from "../model/tier.js";
-import { readdirSync, readFileSync } from "node:fs";
-import { setTimeout as pause } from "node:timers/promises";
 
 /** An evaluated module with the digest of its source. */
 export interface LoadedEndpoint extends Required<EndpointModule> {

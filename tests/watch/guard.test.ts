@@ -118,7 +118,8 @@ it("follows what has been reviewed: in the generated folder, or in the accept fi
     },
     { kind: "endpoint-removed", endpoint: "/v1/flows/three", reason: "a mistake" },
   ];
-  writeFileSync(join(folder, ".routewright-accept.json"), JSON.stringify(accepted));
+  // As some editors save it, and as `diff` reads it: with a byte order mark.
+  writeFileSync(join(folder, ".routewright-accept.json"), `\uFEFF${JSON.stringify(accepted)}`);
   manifests.behave(serving({ ...(described as object), extra: 1 }, '"extra"'));
   expect(await refresh()).toMatchObject({
     changed: ["/v1/flows/two"],

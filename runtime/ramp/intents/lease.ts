@@ -81,8 +81,8 @@ export async function acquireLease(
 }
 
 /**
- * Gives the lease to an owner until it expires, when the next poll is due: to the one that created a step just now, whoever had it,
- * or again to the one that has it (call `assertLease` in the same transaction first). Not for a terminal intent.
+ * Makes the intent's `leaseOwner` the owner of its lease, and moves the next poll to the end of the lease. Any other owner loses
+ * it. An owner that extends its own lease calls `assertLease` in the same transaction first. Not for a terminal intent.
  */
 export function takeLease(
   tx: ProjectTransaction,

@@ -224,9 +224,9 @@ describe("external accounts", () => {
       expect([refused.status, refused.json.error]).toEqual([400, "INVALID_ACCOUNT_DETAILS"]);
       expect(refused.json.details[0]).toEqual({ path, message });
     }
-    const stranger = await newCustomer(world, project);
-    const foreign = await make({ currencyCode: "USD", externalAccountId: source }, stranger);
-    expect(foreign.json.error).toBe("INVALID_ACCOUNT_DETAILS");
+    const otherCustomer = await newCustomer(world, project);
+    const reply = await make({ currencyCode: "USD", externalAccountId: source }, otherCustomer);
+    expect(reply.json.error).toBe("INVALID_ACCOUNT_DETAILS");
   });
 });
 

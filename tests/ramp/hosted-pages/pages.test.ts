@@ -9,7 +9,7 @@ import { newCustomer, north, ownWorld, untilTrue, WALLET } from "../support/worl
 
 const isThere = needs("chromium");
 const world = isThere ? await ownWorld() : null;
-const [site, stranger] = [await ownSite(), await ownSite()];
+const [site, otherSite] = [await ownSite(), await ownSite()];
 
 describe.skipIf(world === null)("the hosted pages in a browser", () => {
   const ramp = world!;
@@ -33,7 +33,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await page.setViewportSize({ width: 390, height: 844 });
     page.on("request", (request) => {
       const url = request.url();
-      const isOwn = [ramp.url, site.origin, stranger.origin].some((origin) => url.startsWith(`${origin}/`));
+      const isOwn = [ramp.url, site.origin, otherSite.origin].some((origin) => url.startsWith(`${origin}/`));
       if (!isOwn && !/^data:/.test(url)) foreign.push(url);
     });
     page.on("console", (message) => {
@@ -264,7 +264,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
   alone("is not shown in a frame of another origin", async (page) => {
     const intent = await create(north());
     const before = complaints.length;
-    await page.goto(`${stranger.origin}/frame?page=${encodeURIComponent(intent.url)}`);
+    await page.goto(`${otherSite.origin}/frame?page=${encodeURIComponent(intent.url)}`);
     await untilTrue(() => complaints.slice(before).some((text) => text.includes("frame-ancestors")));
     complaints.splice(before);
     expect(await page.frameLocator("iframe").getByRole("heading", { name: "Identity check" }).count()).toBe(
