@@ -1,11 +1,13 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { catalogueOf } from "../catalogue/build.js";
+import { readCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import type { Settings } from "../config.js";
-import { readRevision } from "../diff/revision.js";
 import { readModels } from "../manifest/catalog.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { updateFolder } from "../output/folder.js";
-import { render } from "../render/render.js";
+import { type FileSet, render } from "../render/render.js";
 import { type GenerateReport, type MovedSchema, reportJson, reportText } from "../report/generate-report.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManifest } from "./command.js";
 
@@ -50,9 +52,7 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   if (!reading.ok) return failure(reading.problem);
   const catalogue = catalogueOf(reading.manifest, options);
   const files = render(catalogue, options);
-  // What cannot be read, the comparison with the folder reports.
-  const folder = await readRevision(options.out, { ...options, generated: options.out, cwd: process.cwd() });
-  const before = folder.ok ? folder.catalogue : null;
+  const before = catalogueIn(options.out, files);
   const schemas = movedSchemas(before, catalogue);
   const update = updateFolder(files, options);
   if (!update.ok) return failure(...update.problems);
@@ -61,6 +61,26 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   const output = options.json ? reportJson(report) : reportText(report);
   const exit = hasFindings(options, report) ? EXIT.findings : EXIT.ok;
   return { exit, output, isStatus: !options.json };
+}
+
+const CATALOGUE_FILE = "catalogue.json";
+
+/** The catalogue of the folder; null where there is none, or the same. */
+function catalogueIn(out: string, files: FileSet): Catalogue | null {
+  const file = join(out, CATALOGUE_FILE);
+  const text = textOf(file);
+  if (text === null || text === files.get(CATALOGUE_FILE)) return null;
+  const reading = readCatalogue(text, file);
+  return reading.ok ? reading.catalogue : null;
+}
+
+/** Null if the file cannot be read: the comparison with the folder reports that. */
+function textOf(file: string): string | null {
+  try {
+    return statSync(file).isFile() ? readFileSync(file, "utf8") : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Schemas of relations of the folder that the manifest has in others: the sign of another target. */
