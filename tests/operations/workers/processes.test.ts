@@ -13,6 +13,7 @@ import { manifestServer, serving } from "../../watch/manifest-server.js";
 import { isAlive } from "../../support/processes.js";
 import { load } from "./load.js";
 import {
+  askAllWorkers,
   BASE,
   countOf,
   linesOf,
@@ -37,16 +38,9 @@ const resources = (...names: readonly string[]): unknown =>
     })),
   );
 
-/** Statuses of requests on connections of their own, so many that every worker gets some. */
-async function statuses(
-  served: Served,
-  path: string,
-  key: string = KEYS.tier3,
-): Promise<ReadonlySet<number>> {
-  const seen = new Set<number>();
-  for (let i = 0; i < 8; i++) seen.add((await sendRequest(served.url, path, { key })).status);
-  return seen;
-}
+/** Statuses of requests to all workers. */
+const statuses = async (served: Served, path: string, key?: string): Promise<ReadonlySet<number>> =>
+  (await askAllWorkers(served, path, key)).statuses;
 
 /** The sum of the series of a metric. */
 async function total(served: Served, name: string): Promise<number> {
@@ -63,11 +57,7 @@ describe("routewright serve --workers", () => {
     expect(pids).not.toContain(served.child.pid);
     const answers = Array.from({ length: 12 }, () => sendRequest(served.url, "/v1/flows/one"));
     for (const answer of await Promise.all(answers)) expect(statusAndBody(answer)).toEqual([200, [{ n: 1 }]]);
-    await expect.poll(() => countOf(served, "request")).toBe(12);
-    const workers = linesOf(served).flatMap(({ route, worker }) =>
-      route === "/v1/flows/one" ? [worker] : [],
-    );
-    expect(new Set(workers).size).toBe(3);
+    expect(await statuses(served, "/v1/flows/one")).toEqual(new Set([200]));
     expect(linesOf(served).find(({ msg }) => msg === "listening")).toMatchObject({
       url: served.url,
       endpoints: 2,
@@ -84,8 +74,8 @@ describe("routewright serve --workers", () => {
       const chunks = await response.toArray();
       return [response.statusCode, response.headers.connection, Buffer.concat(chunks as Buffer[]).toString()];
     });
-    // By the time that later connections have been answered all six are with the workers.
-    await statuses(served, "/health");
+    // By the time that a later connection has been answered all six are with the workers.
+    await sendRequest(served.url, "/health");
     const stopped = served.stop();
     for (const answer of await Promise.all(slow)) expect(answer).toEqual([200, "close", '[{"v":"done"}]']);
     expect(await stopped).toMatchObject({ code: 0, stderr: "" });
@@ -135,11 +125,10 @@ describe("routewright serve --workers", () => {
     process.kill(before[1]!, "SIGKILL");
     await until(served, 2, before);
     const { failed } = await callers.stop();
-    const { ECONNRESET = 0, NO_ANSWER = 0, ...others } = failed;
+    // None is left without an answer or a reset: with node:cluster's round robin, one that was on its way to it.
+    const { ECONNRESET = 0, ...others } = failed;
     expect(others).toEqual({});
-    // Of each worker its connections, and one that was on its way to it.
     expect(ECONNRESET).toBeLessThanOrEqual(2 * 10);
-    expect(NO_ANSWER).toBeLessThanOrEqual(2);
     const isRevoked = async (): Promise<void> => {
       expect(await statuses(served, "/v1/flows/one")).toEqual(new Set([200]));
       expect(await statuses(served, "/v1/flows/one", KEYS.tier1)).toEqual(new Set([403]));
@@ -178,17 +167,19 @@ describe("routewright serve --workers", () => {
       removed: ["/v1/flows/one"],
     });
     expect(await statuses(served, "/v1/flows/one")).toEqual(new Set([404]));
-    expect(await statuses(served, "/v1/flows/two")).toEqual(new Set([200]));
+    const asked = await askAllWorkers(served, "/v1/flows/two");
+    expect(asked.statuses).toEqual(new Set([200]));
     await expect.poll(() => countOf(served, "manifest refreshed")).toBe(1);
     const TWO = 'routewright_requests_total{route="/v1/flows/two"';
-    for (let i = 0; i < 4; i++) expect(await total(served, TWO)).toBe(8);
+    for (let i = 0; i < 4; i++) expect(await total(served, TWO)).toBe(asked.requests);
     expect(await total(served, "routewright_workers")).toBe(3);
 
     const before = servingPids(served);
     process.kill(before[0]!, "SIGKILL");
     await until(served, 3, before.slice(0, 1));
-    expect(await statuses(served, "/v1/flows/two")).toEqual(new Set([200]));
-    expect(await total(served, TWO)).toBe(16);
+    const again = await askAllWorkers(served, "/v1/flows/two");
+    expect(again.statuses).toEqual(new Set([200]));
+    expect(await total(served, TWO)).toBe(asked.requests + again.requests);
     expect(await total(served, "routewright_worker_deaths_total")).toBe(1);
 
     const [frozen = 0] = servingPids(served);

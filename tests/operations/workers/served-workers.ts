@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect } from "vitest";
 import { databaseUrl } from "../../support/database.js";
+import { sendRequest } from "../../support/http-client.js";
 import { serve, type Served, start, type Running } from "../../support/command.js";
 import { generateInto, KEYS, ownFolder } from "../../support/service.js";
 
@@ -60,6 +61,35 @@ export function servingPids(running: Running, role = "data"): readonly number[] 
     if (msg === "worker ended" || msg === "worker died") pids.delete(pid);
   }
   return [...pids];
+}
+
+interface Asked {
+  readonly statuses: ReadonlySet<number>;
+  readonly requests: number;
+}
+
+/** Sends requests on connections of their own until every worker has responded to some: the kernel chooses among the idle. */
+export async function askAllWorkers(served: Served, path: string, key: string = KEYS.tier3): Promise<Asked> {
+  const serving = servingPids(served);
+  const workers = new Set(
+    linesOf(served).flatMap(({ msg, pid = 0, worker }) =>
+      msg === "worker serves" && serving.includes(pid) ? [worker] : [],
+    ),
+  );
+  const statuses = new Set<number>();
+  const ids = new Set<unknown>();
+  while (workers.size > 0) {
+    expect(ids.size, "no connection of so many is with one of the workers").toBeLessThan(1000);
+    const eight = Array.from({ length: 8 }, () => sendRequest(served.url, path, { key }));
+    for (const { status, headers } of await Promise.all(eight)) {
+      statuses.add(status);
+      ids.add(headers["x-request-id"]);
+    }
+    const logged = (): readonly LogLine[] => linesOf(served).filter(({ requestId }) => ids.has(requestId));
+    await expect.poll(() => logged().length, { interval: 10 }).toBe(ids.size);
+    for (const { worker } of logged()) workers.delete(worker);
+  }
+  return { statuses, requests: ids.size };
 }
 
 /** How often a line was logged. */
