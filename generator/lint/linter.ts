@@ -18,28 +18,9 @@ import {
   type Violation,
 } from "./finding.js";
 import { ancestorsOf, member, type Meta, type Node, projectOf } from "./project.js";
-import {
-  floatMoney,
-  missingDescription,
-  missingSunset,
-  numericWithoutDigits,
-  pastSunset,
-  reservedParameter,
-  textDateFilter,
-  undescribedParameter,
-  unknownKey,
-  untypedColumn,
-  zonelessTimestamp,
-} from "./rules/documentation.js";
-import {
-  forgottenTags,
-  higherTierData,
-  missingTierTag,
-  privateAccess,
-  privateData,
-  unfilteredRows,
-} from "./rules/exposure.js";
-import { unexpectedSchema, unlimitedResponse, unstablePagination, viewOnTable } from "./rules/operations.js";
+import { documentationRules } from "./rules/documentation.js";
+import { exposureRules, forgottenTags } from "./rules/exposure.js";
+import { operationsRules } from "./rules/operations.js";
 
 /** A finding whose rule its model turns off. */
 export interface SuppressedFinding extends Finding {
@@ -215,26 +196,9 @@ function readOne(rule: string, reason: unknown, path: string): Suppression | Vio
 
 /** The code of every check. */
 const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
-  "private-data": privateData,
-  "private-access": privateAccess,
-  "unfiltered-rows": unfilteredRows,
-  "unknown-key": unknownKey,
-  "reserved-parameter": reservedParameter,
+  ...exposureRules,
+  ...documentationRules,
+  ...operationsRules,
   // It is about models without an endpoint.
   "forgotten-tag": () => [],
-  "missing-tier-tag": missingTierTag,
-  "unexpected-schema": unexpectedSchema,
-  "higher-tier-data": higherTierData,
-  "view-on-table": viewOnTable,
-  "unstable-pagination": unstablePagination,
-  "unlimited-response": unlimitedResponse,
-  "zoneless-timestamp": zonelessTimestamp,
-  "float-money": floatMoney,
-  "numeric-without-digits": numericWithoutDigits,
-  "text-date-filter": textDateFilter,
-  "untyped-column": untypedColumn,
-  "undescribed-parameter": undescribedParameter,
-  "missing-description": missingDescription,
-  "past-sunset": pastSunset,
-  "missing-sunset": missingSunset,
 };

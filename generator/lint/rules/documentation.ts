@@ -3,8 +3,149 @@ import { isPlainText } from "../../catalogue/meta-api/rules.js";
 import { type Column, PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
 import { objectOr } from "../../manifest/json.js";
 import { list, plain, sentence, type Sentence } from "../../manifest/strings.js";
-import { type Check, type Violation, violation } from "../finding.js";
+import { type Check, type CheckId, type Violation, violation } from "../finding.js";
 import type { Meta } from "../project.js";
+
+/** Rules about what callers can know of an endpoint and its values. */
+export const documentationRules = {
+  /** A key of `meta.api` or `meta.routewright` that nothing reads. */
+  "unknown-key": ({ warnings }) =>
+    warnings
+      .filter(({ isUnknownKey }) => isUnknownKey)
+      .map(({ path, message, hint }) => ({
+        path,
+        message: sentence`${message}`,
+        hint: sentence`${hint}`,
+      })),
+  /** A parameter without a description. */
+  "undescribed-parameter": ({ entry: { endpoint }, apiPath }) =>
+    endpoint.parameters.flatMap(({ name, column, description }, i) => {
+      if (description !== undefined) return [];
+      return violation(
+        `${apiPath}.parameters[${String(i)}]`,
+        sentence`The parameter ${name} has no description: callers see its name and type, and must guess what values of ${column} look like.`,
+        "Add a `description` with an example value.",
+      );
+    }),
+  /** A parameter that callers cannot use, or would misuse. */
+  "reserved-parameter": ({ entry: { endpoint }, apiPath }) =>
+    endpoint.parameters.flatMap(({ name }, i) => {
+      if (!RESERVED_NAMES.includes(name)) return [];
+      const message = (SORT_FIELDS as readonly string[]).includes(name)
+        ? sentence`The parameter ${name} cannot be used: an endpoint without \`sortable_fields\` answers 400 to it.`
+        : sentence`The parameter ${name} filters here, and means paging or a choice of fields elsewhere.`;
+      return [
+        { path: `${apiPath}.parameters[${String(i)}].name`, message, hint: plain("Choose another name.") },
+      ];
+    }),
+  /** A model without a description, and columns without one. */
+  "missing-description": ({ entry: { endpoint, description } }) => {
+    const columns = endpoint.columns
+      .filter((column) => column.description === undefined)
+      .map(({ name }) => name);
+    const hint = plain("Write it in the model's schema.yml.");
+    return [
+      ...(description.trim() === ""
+        ? [{ path: "$.description", message: plain("The model has no description."), hint }]
+        : []),
+      ...(columns.length === 0
+        ? []
+        : [{ path: "$.columns", message: sentence`Columns have no description: ${list(columns)}.`, hint }]),
+    ];
+  },
+  /** A column whose name says money and whose type is binary floating point. */
+  "float-money": ({ entry: { endpoint } }) =>
+    onColumns(
+      endpoint.columns.filter(
+        ({ name, type }) => MONEY.test(name) && parseColumnType(type ?? undefined).kind === "float",
+      ),
+      (names) =>
+        sentence`Money as floating point: ${names}. Sums and comparisons are wrong by fractions of a cent.`,
+      "Cast to `numeric` or `Decimal` in the model's SQL.",
+    ),
+  /** PostgreSQL's `numeric` without digits, the type of each `sum()`: no decimal type of a binary table holds all its values. */
+  "numeric-without-digits": ({ entry: { endpoint } }) =>
+    onColumns(
+      endpoint.columns.filter(({ type }) => {
+        const parsed = parseColumnType(type ?? undefined);
+        return parsed.kind === "decimal" && parsed.precision === undefined;
+      }),
+      (names) => sentence`Decimal columns without digits are texts in Parquet and Arrow: ${names}.`,
+      "Declare the digits as `data_type`, such as `numeric(38,2)`, or cast to it in the model's SQL.",
+    ),
+  /** An endpoint, or a former path of one, whose sunset has passed. */
+  "past-sunset": ({ entry: { endpoint } }, { today }) => {
+    const isPast = (sunset: string | null): sunset is string =>
+      sunset !== null && sunset.slice(0, 10) < today;
+    const own = endpoint.deprecationDate;
+    return [
+      ...(isPast(own)
+        ? violation(
+            "$.deprecation_date",
+            sentence`The sunset was on ${own.slice(0, 10)}, and the endpoint still answers.`,
+            "Remove the model's `api:` tag, or set a later `deprecation_date`.",
+          )
+        : []),
+      ...(endpoint.formerPaths ?? []).flatMap(({ path, sunset }, i) =>
+        isPast(sunset)
+          ? violation(
+              `$.meta.routewright.former_paths[${String(i)}].sunset`,
+              sentence`The sunset of the former path ${path} was on ${sunset.slice(0, 10)}, and it still answers.`,
+              "Remove it from `former_paths`, or set a later `sunset`.",
+            )
+          : [],
+      ),
+    ];
+  },
+  /** A former path without a sunset. */
+  "missing-sunset": ({ entry: { endpoint } }) =>
+    (endpoint.formerPaths ?? []).flatMap(({ path, sunset }, i) =>
+      sunset === null
+        ? violation(
+            `$.meta.routewright.former_paths[${String(i)}]`,
+            sentence`The former path ${path} has no sunset: responses do not tell callers how long it answers.`,
+            'Add `sunset: "YYYY-MM-DD"`.',
+          )
+        : [],
+    ),
+  /** Columns whose schema in OpenAPI allows any value. */
+  "untyped-column": ({ entry: { endpoint } }) => {
+    if (endpoint.columns.length > 0)
+      return onColumns(
+        endpoint.columns.filter(({ type }) => type === null),
+        (names) =>
+          sentence`Columns have no type: ${names}. OpenAPI allows any value there, and typed clients get \`unknown\`.`,
+        TYPE_HINT,
+      );
+    const message = plain(
+      "The model declares no columns: all columns of the relation are served, and typed clients get no fields.",
+    );
+    return [{ path: "$.columns", message, hint: plain(TYPE_HINT) }];
+  },
+  /** A date filter on a text column, which compares texts: `2026-1-5` sorts behind `2026-01-31`. */
+  "text-date-filter": ({ entry: { endpoint }, apiPath }) =>
+    endpoint.parameters.flatMap(({ name, column, type }, i) => {
+      const stored = endpoint.columns.find((each) => each.name === column)?.type ?? null;
+      if (type !== "date" || stored === null || !isPlainText(parseColumnType(stored))) return [];
+      return violation(
+        `${apiPath}.parameters[${String(i)}].column`,
+        sentence`The parameter ${name} compares dates with the text in ${column}: only texts that are ISO dates compare as dates.`,
+        "Make the column a date in the model's SQL, and declare it so.",
+      );
+    }),
+  /** A PostgreSQL timestamp without a time zone, where the project does not name the zone. */
+  "zoneless-timestamp": ({ entry: { endpoint }, node }) => {
+    if (node.metas.some(namesTimezone)) return [];
+    return onColumns(
+      endpoint.columns.filter(
+        ({ name, type }) => isZoneless(type) && !node.columns.get(name)?.metas.some(namesTimezone),
+      ),
+      (names) =>
+        sentence`Timestamps without a time zone are served as UTC: ${names}. If they are local times, every value is wrong by the offset.`,
+      'Store them as `timestamptz`, or name their zone: `meta: {routewright: {timezone: "UTC"}}` on the column or the model.',
+    );
+  },
+} satisfies Partial<Record<CheckId, Check>>;
 
 /** One violation for all columns that a rule finds. */
 function onColumns(
@@ -17,161 +158,14 @@ function onColumns(
   return [{ path: "$.columns", message: messageOf(names), hint: plain(hint) }];
 }
 
-/** A key of `meta.api` or `meta.routewright` that nothing reads. */
-export const unknownKey: Check = ({ warnings }) =>
-  warnings
-    .filter(({ isUnknownKey }) => isUnknownKey)
-    .map(({ path, message, hint }) => ({
-      path,
-      message: sentence`${message}`,
-      hint: sentence`${hint}`,
-    }));
-
-/** A parameter without a description. */
-export const undescribedParameter: Check = ({ entry: { endpoint }, apiPath }) =>
-  endpoint.parameters.flatMap(({ name, column, description }, i) => {
-    if (description !== undefined) return [];
-    return violation(
-      `${apiPath}.parameters[${String(i)}]`,
-      sentence`The parameter ${name} has no description: callers see its name and type, and must guess what values of ${column} look like.`,
-      "Add a `description` with an example value.",
-    );
-  });
-
 /** Names that mean paging, sorting or a choice of fields; where the endpoint has it, the model is invalid. */
 const RESERVED_NAMES: readonly string[] = [...PAGE_FIELDS, ...SORT_FIELDS, "cursor", "fields"];
-
-/** A parameter that callers cannot use, or would misuse. */
-export const reservedParameter: Check = ({ entry: { endpoint }, apiPath }) =>
-  endpoint.parameters.flatMap(({ name }, i) => {
-    if (!RESERVED_NAMES.includes(name)) return [];
-    const message = (SORT_FIELDS as readonly string[]).includes(name)
-      ? sentence`The parameter ${name} cannot be used: an endpoint without \`sortable_fields\` answers 400 to it.`
-      : sentence`The parameter ${name} filters here, and means paging or a choice of fields elsewhere.`;
-    return [
-      { path: `${apiPath}.parameters[${String(i)}].name`, message, hint: plain("Choose another name.") },
-    ];
-  });
-
-/** A model without a description, and columns without one. */
-export const missingDescription: Check = ({ entry: { endpoint, description } }) => {
-  const columns = endpoint.columns
-    .filter((column) => column.description === undefined)
-    .map(({ name }) => name);
-  const hint = plain("Write it in the model's schema.yml.");
-  return [
-    ...(description.trim() === ""
-      ? [{ path: "$.description", message: plain("The model has no description."), hint }]
-      : []),
-    ...(columns.length === 0
-      ? []
-      : [{ path: "$.columns", message: sentence`Columns have no description: ${list(columns)}.`, hint }]),
-  ];
-};
 
 /** Words in the name of a column that holds money. */
 const MONEY =
   /(?:^|_)(?:amount|price|cost|fees?|revenue|turnover|balance|salary|payments?|usd|eur|gbp|chf|jpy)(?:_|$)/i;
 
-/** A column whose name says money and whose type is binary floating point. */
-export const floatMoney: Check = ({ entry: { endpoint } }) =>
-  onColumns(
-    endpoint.columns.filter(
-      ({ name, type }) => MONEY.test(name) && parseColumnType(type ?? undefined).kind === "float",
-    ),
-    (names) =>
-      sentence`Money as floating point: ${names}. Sums and comparisons are wrong by fractions of a cent.`,
-    "Cast to `numeric` or `Decimal` in the model's SQL.",
-  );
-
-/** PostgreSQL's `numeric` without digits, the type of each `sum()`: no decimal type of a binary table holds all its values. */
-export const numericWithoutDigits: Check = ({ entry: { endpoint } }) =>
-  onColumns(
-    endpoint.columns.filter(({ type }) => {
-      const parsed = parseColumnType(type ?? undefined);
-      return parsed.kind === "decimal" && parsed.precision === undefined;
-    }),
-    (names) => sentence`Decimal columns without digits are texts in Parquet and Arrow: ${names}.`,
-    "Declare the digits as `data_type`, such as `numeric(38,2)`, or cast to it in the model's SQL.",
-  );
-
-/** An endpoint, or a former path of one, whose sunset has passed. */
-export const pastSunset: Check = ({ entry: { endpoint } }, { today }) => {
-  const isPast = (sunset: string | null): sunset is string => sunset !== null && sunset.slice(0, 10) < today;
-  const own = endpoint.deprecationDate;
-  return [
-    ...(isPast(own)
-      ? violation(
-          "$.deprecation_date",
-          sentence`The sunset was on ${own.slice(0, 10)}, and the endpoint still answers.`,
-          "Remove the model's `api:` tag, or set a later `deprecation_date`.",
-        )
-      : []),
-    ...(endpoint.formerPaths ?? []).flatMap(({ path, sunset }, i) =>
-      isPast(sunset)
-        ? violation(
-            `$.meta.routewright.former_paths[${String(i)}].sunset`,
-            sentence`The sunset of the former path ${path} was on ${sunset.slice(0, 10)}, and it still answers.`,
-            "Remove it from `former_paths`, or set a later `sunset`.",
-          )
-        : [],
-    ),
-  ];
-};
-
-/** A former path without a sunset. */
-export const missingSunset: Check = ({ entry: { endpoint } }) =>
-  (endpoint.formerPaths ?? []).flatMap(({ path, sunset }, i) =>
-    sunset === null
-      ? violation(
-          `$.meta.routewright.former_paths[${String(i)}]`,
-          sentence`The former path ${path} has no sunset: responses do not tell callers how long it answers.`,
-          'Add `sunset: "YYYY-MM-DD"`.',
-        )
-      : [],
-  );
-
 const TYPE_HINT = "Give `data_type` in the model's schema.yml, or pass --catalog with dbt's catalog.json.";
-
-/** Columns whose schema in OpenAPI allows any value. */
-export const untypedColumn: Check = ({ entry: { endpoint } }) => {
-  if (endpoint.columns.length > 0)
-    return onColumns(
-      endpoint.columns.filter(({ type }) => type === null),
-      (names) =>
-        sentence`Columns have no type: ${names}. OpenAPI allows any value there, and typed clients get \`unknown\`.`,
-      TYPE_HINT,
-    );
-  const message = plain(
-    "The model declares no columns: all columns of the relation are served, and typed clients get no fields.",
-  );
-  return [{ path: "$.columns", message, hint: plain(TYPE_HINT) }];
-};
-
-/** A date filter on a text column, which compares texts: `2026-1-5` sorts behind `2026-01-31`. */
-export const textDateFilter: Check = ({ entry: { endpoint }, apiPath }) =>
-  endpoint.parameters.flatMap(({ name, column, type }, i) => {
-    const stored = endpoint.columns.find((each) => each.name === column)?.type ?? null;
-    if (type !== "date" || stored === null || !isPlainText(parseColumnType(stored))) return [];
-    return violation(
-      `${apiPath}.parameters[${String(i)}].column`,
-      sentence`The parameter ${name} compares dates with the text in ${column}: only texts that are ISO dates compare as dates.`,
-      "Make the column a date in the model's SQL, and declare it so.",
-    );
-  });
-
-/** A PostgreSQL timestamp without a time zone, where the project does not name the zone. */
-export const zonelessTimestamp: Check = ({ entry: { endpoint }, node }) => {
-  if (node.metas.some(namesTimezone)) return [];
-  return onColumns(
-    endpoint.columns.filter(
-      ({ name, type }) => isZoneless(type) && !node.columns.get(name)?.metas.some(namesTimezone),
-    ),
-    (names) =>
-      sentence`Timestamps without a time zone are served as UTC: ${names}. If they are local times, every value is wrong by the offset.`,
-    'Store them as `timestamptz`, or name their zone: `meta: {routewright: {timezone: "UTC"}}` on the column or the model.',
-  );
-};
 
 function namesTimezone({ value }: Meta): boolean {
   return typeof objectOr(value["routewright"])["timezone"] === "string";

@@ -6,38 +6,81 @@ import { isObject, type JsonObject, objectOr, textOr } from "../../manifest/json
 import { type Model } from "../../manifest/model.js";
 import { isNegative, PRIVATE_TAG, privateMarks } from "../../manifest/node-meta.js";
 import { chain, plain, sentence } from "../../manifest/strings.js";
-import { type Check, type LintedEndpoint, type Violation, violation } from "../finding.js";
+import { type Check, type CheckId, type LintedEndpoint, type Violation, violation } from "../finding.js";
 import { ancestorsOf, type Marked, member, type Node, type NodeColumn } from "../project.js";
 
-/** An endpoint that serves data marked as private below the tier that the mark requires. */
-export const privateData: Check = (linted, { project }) => {
-  const { node, ancestors } = linted;
-  const self = { node, lineage: [node.name] };
-  const all = [self, ...ancestors];
-  const inModels = all.flatMap((source) => marksOf(source.node, "$").map((mark) => ({ ...source, mark })));
-  const names = privateColumnNames(all.map((source) => source.node));
-  const byColumn = names
-    .filter((column) => isServed(column, linted))
-    .map((column) => {
-      const carriers = showsOnlyHash(node, column)
-        ? []
-        : ancestorsOf(
-            node,
-            project,
-            (child) => !showsOnlyHash(child, column),
-            (parent) => carries(parent, column),
-          );
-      return [self, ...carriers].flatMap((source) => {
-        const found = columnOf(source.node, column);
-        return (found ? marksOf(found, found.path) : []).map((mark) => ({ ...source, mark }));
+/** Rules about who can read what. */
+export const exposureRules = {
+  /** An endpoint that serves data marked as private below the tier that the mark requires. */
+  "private-data": (linted, { project }) => {
+    const { node, ancestors } = linted;
+    const self = { node, lineage: [node.name] };
+    const all = [self, ...ancestors];
+    const inModels = all.flatMap((source) => marksOf(source.node, "$").map((mark) => ({ ...source, mark })));
+    const names = privateColumnNames(all.map((source) => source.node));
+    const byColumn = names
+      .filter((column) => isServed(column, linted))
+      .map((column) => {
+        const carriers = showsOnlyHash(node, column)
+          ? []
+          : ancestorsOf(
+              node,
+              project,
+              (child) => !showsOnlyHash(child, column),
+              (parent) => carries(parent, column),
+            );
+        return [self, ...carriers].flatMap((source) => {
+          const found = columnOf(source.node, column);
+          return (found ? marksOf(found, found.path) : []).map((mark) => ({ ...source, mark }));
+        });
       });
-    });
-  // One finding for the model and one for each column, whatever the number of nodes above that mark it.
-  const sources = [inModels, ...byColumn].flatMap((found) => strictest(found, linted));
-  return [
-    ...new Map(sources.map((source) => [source.mark.path + source.node.uniqueId, source])).values(),
-  ].map((source) => privateDataViolation(linted, source));
-};
+    // One finding for the model and one for each column, whatever the number of nodes above that mark it.
+    const sources = [inModels, ...byColumn].flatMap((found) => strictest(found, linted));
+    return [
+      ...new Map(sources.map((source) => [source.mark.path + source.node.uniqueId, source])).values(),
+    ].map((source) => privateDataViolation(linted, source));
+  },
+  /** An endpoint over a model that is tagged with a higher tier. */
+  "higher-tier-data": ({ entry: { endpoint }, ancestors }, { defaultTier }) =>
+    ancestors.flatMap(({ node, lineage }) => {
+      const tier = tierOf(node, defaultTier);
+      if (tier === null || TIERS.indexOf(tier) <= TIERS.indexOf(endpoint.tier)) return [];
+      return violation(
+        "$.tags",
+        sentence`Callers of ${endpoint.tier} get data of ${node.name}, which is tagged ${tier}: ${chain(lineage)}. Lower-tier callers can read data of a higher tier.`,
+        sentence`Tag this model ${tier}, or build it from data of its own tier. If it exposes nothing, as sums and counts may, turn the rule off with that reason.`,
+      );
+    }),
+  /** An endpoint without `rows` over a node that has it. */
+  "unfiltered-rows": ({ entry: { endpoint }, ancestors }) => {
+    if (endpoint.rows !== undefined) return [];
+    const source = ancestors.find(({ node }) => node.metas.some(({ value }) => keepsRowsApart(value)));
+    if (source === undefined) return [];
+    return violation(
+      "$.config.meta",
+      sentence`The model reads ${chain(source.lineage)}, whose rows belong to organizations: every caller gets those of all.`,
+      "Set `meta.routewright.rows` here too. Where no row tells of an organization, suppress the rule with the reason.",
+    );
+  },
+  /** An endpoint with the default tier. */
+  "missing-tier-tag": ({ node, entry: { endpoint } }) => {
+    if (node.tags.some(isTier)) return [];
+    return violation(
+      "$.tags",
+      sentence`No tag names a tier, so the endpoint has the default, ${endpoint.tier}.`,
+      sentence`Tag the model with one of ${{ names: TIERS, separator: ", " }}; \`tier0\` opens it to everybody on purpose.`,
+    );
+  },
+  /** A published model with `access: private`, which dbt keeps within its group. */
+  "private-access": ({ node }) => {
+    if (textOr(node.config["access"], node.access) !== "private") return [];
+    return violation(
+      "$.config.access",
+      "The model has `access: private`, so no model outside its group may use it, but it has an endpoint.",
+      "Give it `access: protected` or `public`, or remove its `production` or `api:` tag.",
+    );
+  },
+} satisfies Partial<Record<CheckId, Check>>;
 
 /** The nearest of the strictest marks above the endpoint's tier. */
 function strictest(sources: readonly MarkedSource[], { entry }: LintedEndpoint): readonly MarkedSource[] {
@@ -125,18 +168,6 @@ function privateDataViolation(
   };
 }
 
-/** An endpoint over a model that is tagged with a higher tier. */
-export const higherTierData: Check = ({ entry: { endpoint }, ancestors }, { defaultTier }) =>
-  ancestors.flatMap(({ node, lineage }) => {
-    const tier = tierOf(node, defaultTier);
-    if (tier === null || TIERS.indexOf(tier) <= TIERS.indexOf(endpoint.tier)) return [];
-    return violation(
-      "$.tags",
-      sentence`Callers of ${endpoint.tier} get data of ${node.name}, which is tagged ${tier}: ${chain(lineage)}. Lower-tier callers can read data of a higher tier.`,
-      sentence`Tag this model ${tier}, or build it from data of its own tier. If it exposes nothing, as sums and counts may, turn the rule off with that reason.`,
-    );
-  });
-
 /** The tier of a node by its tags; an API model without a tier tag has the default. */
 function tierOf({ kind, tags }: Node, defaultTier: Tier): Tier | null {
   if (kind !== "model") return null;
@@ -144,31 +175,9 @@ function tierOf({ kind, tags }: Node, defaultTier: Tier): Tier | null {
   return strictest ?? (isPublished(tags) ? defaultTier : null);
 }
 
-/** An endpoint without `rows` over a node that has it. */
-export const unfilteredRows: Check = ({ entry: { endpoint }, ancestors }) => {
-  if (endpoint.rows !== undefined) return [];
-  const source = ancestors.find(({ node }) => node.metas.some(({ value }) => keepsRowsApart(value)));
-  if (source === undefined) return [];
-  return violation(
-    "$.config.meta",
-    sentence`The model reads ${chain(source.lineage)}, whose rows belong to organizations: every caller gets those of all.`,
-    "Set `meta.routewright.rows` here too. Where no row tells of an organization, suppress the rule with the reason.",
-  );
-};
-
 function keepsRowsApart(meta: JsonObject): boolean {
   return isObject(objectOr(meta["routewright"])["rows"]);
 }
-
-/** An endpoint with the default tier. */
-export const missingTierTag: Check = ({ node, entry: { endpoint } }) => {
-  if (node.tags.some(isTier)) return [];
-  return violation(
-    "$.tags",
-    sentence`No tag names a tier, so the endpoint has the default, ${endpoint.tier}.`,
-    sentence`Tag the model with one of ${{ names: TIERS, separator: ", " }}; \`tier0\` opens it to everybody on purpose.`,
-  );
-};
 
 /** Tags of a model that is not in production on purpose. */
 const OTHER_STAGES: ReadonlySet<string> = new Set([
@@ -207,13 +216,3 @@ export function forgottenTags(model: Model): readonly Violation[] {
   );
   return violation("$.tags", message, hint);
 }
-
-/** A published model with `access: private`, which dbt keeps within its group. */
-export const privateAccess: Check = ({ node }) => {
-  if (textOr(node.config["access"], node.access) !== "private") return [];
-  return violation(
-    "$.config.access",
-    "The model has `access: private`, so no model outside its group may use it, but it has an endpoint.",
-    "Give it `access: protected` or `public`, or remove its `production` or `api:` tag.",
-  );
-};
