@@ -93,11 +93,11 @@ function matches(schema: string, pattern: string): boolean {
 
 /** Adds to older versions of a model the path of the latest version's endpoint. */
 function withSuccessors(entries: readonly CatalogueEntry[], { models }: Manifest): CatalogueEntry[] {
-  const paths = new Map(entries.map(({ uniqueId, endpoint }) => [uniqueId, endpoint.path]));
+  const paths = new Map(entries.map(({ uniqueId, path }) => [uniqueId, path]));
   const successors = new Map(models.map(({ uniqueId, successor }) => [uniqueId, paths.get(successor ?? "")]));
   return entries.map((entry) => {
     const successor = successors.get(entry.uniqueId) ?? null;
-    return successor === null ? entry : { ...entry, endpoint: { ...entry.endpoint, successor } };
+    return successor === null ? entry : { ...entry, successor };
   });
 }
 
@@ -107,10 +107,7 @@ function withUpstreamNodes(entries: readonly CatalogueEntry[], { graph }: Manife
     entries.map(({ uniqueId }) => uniqueId),
     graph,
   );
-  return entries.map((entry) => {
-    const upstreamNodes = nodes.get(entry.uniqueId) ?? null;
-    return { ...entry, endpoint: { ...entry.endpoint, upstreamNodes } };
-  });
+  return entries.map((entry) => ({ ...entry, upstreamNodes: nodes.get(entry.uniqueId) ?? null }));
 }
 
 type Outcome = { readonly warnings: readonly Warning[] } & (
@@ -187,42 +184,39 @@ function unversioned(uniqueId: string): string {
   return uniqueId.replace(/\.v[^.]+$/, "");
 }
 
+/** Its keys are in the order of `catalogue.json`. */
 function entryOf(model: Model, tags: ModelTags, settings: ApiSettings, context: Context): CatalogueEntry {
-  const { tier, ...segments } = tags;
-  const { uniqueId, file, description, isPrivate, routewright, columns } = model;
-  const synonyms = [routewright["synonyms"], ...columns.map((column) => column.synonyms)].flatMap(textsOf);
-  return {
-    endpoint: endpointOf(model, tags, settings, context),
-    uniqueId,
-    file,
-    ...segments,
-    hasTierTag: tier !== null,
-    private: isPrivate,
-    description,
-    ...(synonyms.length > 0 && { synonyms: [...new Set(synonyms)] }),
-  };
-}
-
-function endpointOf(
-  model: Model,
-  tags: ModelTags,
-  settings: ApiSettings,
-  context: Context,
-): CatalogueEntry["endpoint"] {
+  const { category, resource, granularity, window, tier } = tags;
+  const { methods, legacy, parameters, ...rest } = settings;
+  const { routewright } = model;
+  const synonyms = [routewright["synonyms"], ...model.columns.map((column) => column.synonyms)];
+  const words = [...new Set(synonyms.flatMap(textsOf))];
   const formerPaths = formerPathsOf(model);
   return {
-    model: model.name,
     path: pathOf(tags),
-    tier: tags.tier ?? context.defaultTier,
+    model: model.name,
+    uniqueId: model.uniqueId,
+    file: model.file,
+    category,
+    resource,
+    granularity,
+    window,
+    tier: tier ?? context.defaultTier,
+    hasTierTag: tier !== null,
+    private: model.isPrivate,
+    description: model.description,
+    ...(words.length > 0 && { synonyms: words }),
     relation: [model.schema, model.alias],
     columns: model.columns.map((column) => columnOf(column, model, context)),
-    ...(model.routewright["numbers"] === "string" && { numbers: "string" as const }),
-    ...settings,
-    ...querySettingsOf(model, settings),
-    parameters: settings.parameters.map(({ description, ...parameter }) => ({
+    methods,
+    legacy,
+    parameters: parameters.map(({ description, ...parameter }) => ({
       ...withValues(parameter, model),
       ...(description !== undefined && { description }),
     })),
+    ...(routewright["numbers"] === "string" && { numbers: "string" as const }),
+    ...rest,
+    ...querySettingsOf(model, settings),
     deprecationDate: model.deprecationDate,
     successor: null,
     ...(formerPaths.length > 0 && { formerPaths }),

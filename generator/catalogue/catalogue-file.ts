@@ -6,8 +6,8 @@ import { objectOr } from "../manifest/json.js";
 import { validatorOf } from "../manifest/json-schema.js";
 import { visible, visibleJson } from "../manifest/strings.js";
 import { parseJson } from "../manifest/manifest.js";
-import { type CatalogueRecord, type EndpointRecord, FORMER_COLUMN_KEYS } from "./catalogue-schema.js";
-import type { Catalogue, CatalogueEntry, DescribedColumn } from "./catalogue.js";
+import { type CatalogueRecord, FORMER_COLUMN_KEYS } from "./catalogue-schema.js";
+import type { Catalogue, CatalogueEntry } from "./catalogue.js";
 
 const MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
@@ -24,7 +24,7 @@ export function catalogueText(
     title,
     defaultTier: catalogue.defaultTier,
     ...(catalogue.adapter !== null && { adapter: catalogue.adapter }),
-    endpoints: catalogue.entries.map(recordOf),
+    endpoints: catalogue.entries,
     skipped: catalogue.skipped,
     files: Object.fromEntries([...files].map(([file, text]) => [file, digestOf(text)])),
   };
@@ -43,35 +43,6 @@ function jsonOf(value: unknown, depth: number, margin = "\n"): string {
     ([key, item]) => `${visibleJson(key)}: ${jsonOf(item, Array.isArray(item) ? depth : depth - 1, inner)}`,
   );
   return `{${inner}${members.join(`,${inner}`)}${margin}}`;
-}
-
-/** Everything that an endpoint's generated files depend on. */
-export function contentKey(entry: CatalogueEntry): string {
-  return JSON.stringify(recordOf(entry));
-}
-
-function recordOf({ endpoint, ...entry }: CatalogueEntry): EndpointRecord {
-  const { path, model, tier, relation, columns, methods, legacy, parameters, ...settings } = endpoint;
-  const { uniqueId, file, category, resource, granularity, window, hasTierTag, ...described } = entry;
-  return {
-    path,
-    model,
-    uniqueId,
-    file,
-    category,
-    resource,
-    granularity,
-    window,
-    tier,
-    hasTierTag,
-    ...described,
-    relation,
-    columns,
-    methods,
-    legacy,
-    parameters,
-    ...settings,
-  };
 }
 
 type CatalogueFileResult =
@@ -102,7 +73,7 @@ export function readCatalogue(text: string, location = "catalogue.json"): Catalo
       `${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`,
     );
   const { defaultTier, adapter = null, skipped } = record;
-  const entries = record.endpoints.map(entryOf);
+  const entries = record.endpoints.map(withoutFormerKeys);
   return {
     ok: true,
     catalogue: { entries, skipped, warnings: [], lineage: new Map(), defaultTier, adapter },
@@ -135,25 +106,8 @@ function firstRepeated(texts: readonly string[]): string | undefined {
   return texts.find((text) => seen.has(text) || !seen.add(text));
 }
 
-function entryOf({ columns, ...record }: EndpointRecord): CatalogueEntry {
-  const { uniqueId, file, category, resource, granularity, window, hasTierTag, ...rest } = record;
-  const { private: isPrivate, description, synonyms, ...endpoint } = rest;
-  return {
-    endpoint: { ...endpoint, columns: columns.map(withoutFormerKeys) },
-    uniqueId,
-    file,
-    category,
-    resource,
-    granularity,
-    window,
-    hasTierTag,
-    private: isPrivate,
-    description,
-    ...(synonyms && { synonyms }),
-  };
-}
-
-function withoutFormerKeys(column: DescribedColumn): DescribedColumn {
-  const own = Object.entries(column).filter(([key]) => !(key in FORMER_COLUMN_KEYS));
-  return Object.fromEntries(own) as unknown as DescribedColumn;
+function withoutFormerKeys(entry: CatalogueEntry): CatalogueEntry {
+  const isPresent = ([key]: readonly [string, unknown]): boolean => !(key in FORMER_COLUMN_KEYS);
+  const columns = entry.columns.map((column) => Object.fromEntries(Object.entries(column).filter(isPresent)));
+  return { ...entry, columns: columns as unknown as CatalogueEntry["columns"] };
 }

@@ -20,7 +20,7 @@ import {
   wholeNumber,
   yes,
 } from "../manifest/json-schema.js";
-import type { DescribedColumn, DescribedParameter } from "./catalogue.js";
+import type { CatalogueEntry, DescribedColumn, DescribedParameter } from "./catalogue.js";
 
 const texts = listOf(text);
 const count = wholeNumber(1);
@@ -67,7 +67,7 @@ const parameter = record(
 ) as Schema<DescribedParameter>;
 
 /** An endpoint in the file; each description is next to its subject. */
-const endpoint = record(
+const endpoint: Schema<CatalogueEntry> = record(
   {
     path,
     model: text,
@@ -139,4 +139,3 @@ export const CATALOGUE_SCHEMA = record(
 );
 
 export type CatalogueRecord = ValueOf<typeof CATALOGUE_SCHEMA>;
-export type EndpointRecord = ValueOf<typeof endpoint>;

@@ -11,15 +11,13 @@ export interface DescribedColumn extends Column {
 
 export type DescribedParameter = Parameter & { readonly description?: string };
 
-/** Descriptions are rendered into doc comments and OpenAPI, never into code. */
-interface DescribedEndpoint extends Endpoint {
+/**
+ * An endpoint, and what the dbt project declares of its model; `routewright diff` classifies changes by it. Descriptions are
+ * rendered into doc comments and OpenAPI, never into code.
+ */
+export interface CatalogueEntry extends Endpoint {
   readonly columns: readonly DescribedColumn[];
   readonly parameters: readonly DescribedParameter[];
-}
-
-/** An endpoint, and what the dbt project declares of its model; `routewright diff` classifies changes by it. */
-export interface CatalogueEntry {
-  readonly endpoint: DescribedEndpoint;
   /** dbt's `unique_id` of the model. */
   readonly uniqueId: string;
   /** The model's file in its dbt project; empty where an older manifest does not name it. */

@@ -45,8 +45,8 @@ export function withInheritedPrivacy(
   const byRelation = new Map(marked.map((node) => [JSON.stringify(node.relation), node]));
   const names = new Set(marked.flatMap(({ privateColumns }) => privateColumns.map(folded)));
   return entries.map((entry) => {
-    const twin = byRelation.get(JSON.stringify(entry.endpoint.relation));
-    const columns = entry.endpoint.columns.map((column) => {
+    const twin = byRelation.get(JSON.stringify(entry.relation));
+    const columns = entry.columns.map((column) => {
       // Most columns have no such name, and finding the upstream nodes takes much longer.
       if (!names.has(folded(column.name))) return column;
       const above = ancestorsOf(entry.uniqueId, column.name, manifest).map((id) => nodes.get(id));
@@ -55,11 +55,7 @@ export function withInheritedPrivacy(
       );
       return isMarked ? { ...column, private: true } : column;
     });
-    return {
-      ...entry,
-      endpoint: { ...entry.endpoint, columns },
-      private: entry.private || twin?.isPrivate === true,
-    };
+    return { ...entry, columns, private: entry.private || twin?.isPrivate === true };
   });
 }
 

@@ -182,7 +182,7 @@ export function withoutClaimedPaths(
   const entries: CatalogueEntry[] = [];
   const skipped: Skipped[] = [];
   for (const entry of all) {
-    const paths = (entry.endpoint.formerPaths ?? []).map(({ path }) => path);
+    const paths = (entry.formerPaths ?? []).map(({ path }) => path);
     const problems = paths.flatMap((path, i) => {
       const problem = claimProblem(path, owners.get(path), claims.get(path));
       return problem === null

@@ -85,10 +85,10 @@ function textOf(file: string): string | null {
 
 /** Schemas of relations of the folder that the manifest has in others: the sign of another target. */
 function movedSchemas(before: Catalogue | null, head: Catalogue): readonly MovedSchema[] {
-  const known = new Map(before?.entries.map(({ uniqueId, endpoint }) => [uniqueId, endpoint.relation]));
+  const known = new Map(before?.entries.map(({ uniqueId, relation }) => [uniqueId, relation]));
   const moves = new Map<string, MovedSchema>();
-  for (const { uniqueId, endpoint } of head.entries) {
-    const [[from, name] = [], [to, sameName]] = [known.get(uniqueId), endpoint.relation];
+  for (const { uniqueId, relation } of head.entries) {
+    const [[from, name] = [], [to, sameName]] = [known.get(uniqueId), relation];
     if (from === undefined || from === to || name !== sameName) continue;
     const move = `${from} ${to}`;
     moves.set(move, { from, to, endpoints: (moves.get(move)?.endpoints ?? 0) + 1 });
@@ -98,9 +98,9 @@ function movedSchemas(before: Catalogue | null, head: Catalogue): readonly Moved
 
 /** Says why endpoints lose their data version: after `dbt parse`, SQL that calls macros is unknown. */
 function lostVersions(before: Catalogue | null, head: Catalogue, { graph }: Manifest): readonly string[] {
-  const known = new Map(before?.entries.map(({ uniqueId, endpoint }) => [uniqueId, endpoint.upstreamNodes]));
+  const known = new Map(before?.entries.map(({ uniqueId, upstreamNodes }) => [uniqueId, upstreamNodes]));
   const lost = head.entries.filter(
-    ({ uniqueId, endpoint }) => endpoint.upstreamNodes === null && (known.get(uniqueId) ?? null) !== null,
+    ({ uniqueId, upstreamNodes }) => upstreamNodes === null && (known.get(uniqueId) ?? null) !== null,
   );
   if (lost.length === 0 || [...graph.values()].every(({ isComplete }) => isComplete)) return [];
   const count = lost.length === 1 ? "1 endpoint has" : `${String(lost.length)} endpoints have`;

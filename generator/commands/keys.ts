@@ -95,7 +95,7 @@ async function unknownNames(names: readonly string[]): Promise<readonly string[]
   const { out, defaultTier } = reading.settings;
   const folder = await readRevision(out, { defaultTier, generated: out, cwd: process.cwd() });
   if (!folder.ok) return [];
-  const paths = [REFRESH_PATH, ...folder.catalogue.entries.map(({ endpoint }) => endpoint.path)];
+  const paths = [REFRESH_PATH, ...folder.catalogue.entries.map(({ path }) => path)];
   const known = [...new Set([...paths, ...folder.catalogue.entries.map(({ category }) => category)])];
   return names
     .filter((name) => !paths.some((path) => isListed([name], path)))

@@ -116,7 +116,7 @@ function hasNone(mismatches: readonly Mismatch[]): (entry: CatalogueEntry) => bo
   const broken = new Set(
     mismatches.filter(({ check }) => BREAKING.has(check)).map(({ endpoint }) => endpoint),
   );
-  return ({ endpoint }) => !broken.has(endpoint.path);
+  return ({ path }) => !broken.has(path);
 }
 
 const BREAKING: ReadonlySet<MismatchKind> = new Set([

@@ -45,8 +45,8 @@ function changesOf(
   all: readonly CatalogueEntry[],
   sunsetPolicy: SunsetPolicy,
 ): readonly Unrated[] {
-  const { path, tier, model } = base.endpoint;
-  const file = head.file || (model === head.endpoint.model ? base.file : "") || null;
+  const { path, tier, model } = base;
+  const file = head.file || (model === head.model ? base.file : "") || null;
   const differences = [...compareRows(base, head, all), ...compareEndpoints(base, head, sunsetPolicy)];
   return differences.map((difference) => {
     return { ...withLocation(head, difference), endpoint: path, tier, file };
@@ -55,7 +55,7 @@ function changesOf(
 
 /** A new endpoint: its tier tells reviewers who can read it, and endpoints of one tier are grouped. */
 function additionsOf(entry: CatalogueEntry, all: readonly CatalogueEntry[]): readonly Difference[] {
-  const { tier } = entry.endpoint;
+  const { tier } = entry;
   const marked = tier === "tier0" ? privateParts(entry) : [];
   const hidden = originsOf(entry, all).find((origin) => isHigher(origin, entry));
   return [
@@ -80,7 +80,7 @@ function compareRows(
   const [origin] = isOneRelation(base, head) ? [] : origins;
   return origin === undefined
     ? []
-    : [{ kind: "rows-exchanged", before: base.endpoint.model, after: originText(origin) }];
+    : [{ kind: "rows-exchanged", before: base.model, after: originText(origin) }];
 }
 
 /** The endpoints of the base that have an endpoint's model or relation. */
@@ -89,35 +89,35 @@ function originsOf(entry: CatalogueEntry, all: readonly CatalogueEntry[]): reado
 }
 
 function isOneRelation(one: CatalogueEntry, other: CatalogueEntry): boolean {
-  return one.endpoint.relation.every((name, i) => name === other.endpoint.relation[i]);
+  return one.relation.every((name, i) => name === other.relation[i]);
 }
 
 function isHigher(one: CatalogueEntry, other: CatalogueEntry): boolean {
-  return TIERS.indexOf(one.endpoint.tier) > TIERS.indexOf(other.endpoint.tier);
+  return TIERS.indexOf(one.tier) > TIERS.indexOf(other.tier);
 }
 
 function rowsExposed(origin: CatalogueEntry, head: CatalogueEntry): Difference {
-  return { kind: "rows-exposed", before: originText(origin), after: head.endpoint.tier };
+  return { kind: "rows-exposed", before: originText(origin), after: head.tier };
 }
 
-function originText({ endpoint: { path, tier } }: CatalogueEntry): string {
+function originText({ path, tier }: CatalogueEntry): string {
   return `${path} (${tier})`;
 }
 
 /** The columns marked private, or all of the model. */
 function privateParts(entry: CatalogueEntry): readonly string[] {
-  const columns = entry.endpoint.columns.filter((column) => entry.private || column.private);
+  const columns = entry.columns.filter((column) => entry.private || column.private);
   return [...(entry.private ? ["the model"] : []), ...columns.map(({ name }) => name)];
 }
 
 function removal(entry: CatalogueEntry, head: Catalogue, policy: SunsetPolicy): Unrated {
-  const { path, deprecationDate } = entry.endpoint;
+  const { path, deprecationDate } = entry;
   const isDue = deprecationDate !== null && deprecationDate.slice(0, 10) <= policy.today;
   const reason = head.skipped.find(({ model }) => model === entry.uniqueId);
   const moved = head.entries.find(({ uniqueId }) => uniqueId === entry.uniqueId);
   const details = [
     ...(reason === undefined ? [] : detailsOf(reason)),
-    ...(moved === undefined || isDue ? [] : [formerPathsLine(path, moved.endpoint, policy)]),
+    ...(moved === undefined || isDue ? [] : [formerPathsLine(path, moved, policy)]),
   ];
   const change = withLocation(entry, { kind: isDue ? "endpoint-retired" : "endpoint-removed", details });
   return { ...change, file: reason?.file || entry.file || null };
@@ -135,9 +135,8 @@ function detailsOf({ reason, problems }: Skipped): readonly string[] {
   }
 }
 
-function withLocation({ endpoint, file }: CatalogueEntry, difference: Difference): Unrated {
+function withLocation({ path, model, tier, file }: CatalogueEntry, difference: Difference): Unrated {
   const { kind, subject = null, before = null, after = null, details = [] } = difference;
-  const { path, model, tier } = endpoint;
   return { kind, endpoint: path, model, file: file || null, tier, subject, before, after, details };
 }
 
@@ -152,12 +151,10 @@ export interface Matching {
  * that another model has taken over stays a pair: it is still served.
  */
 export function matchEndpoints(base: readonly ServedEntry[], head: readonly ServedEntry[]): Matching {
-  const byPath = pairBy(base, head, ({ endpoint }) => endpoint.path);
+  const byPath = pairBy(base, head, ({ path }) => path);
   const byId = pairBy(byPath.removed, byPath.added, ({ isFormer, uniqueId }) => (isFormer ? null : uniqueId));
   // A renamed dbt project changes every `unique_id`.
-  const byName = pairBy(byId.removed, byId.added, ({ isFormer, endpoint }) =>
-    isFormer ? null : endpoint.model,
-  );
+  const byName = pairBy(byId.removed, byId.added, ({ isFormer, model }) => (isFormer ? null : model));
   return { ...byName, pairs: [...byPath.pairs, ...byId.pairs, ...byName.pairs] };
 }
 

@@ -11,7 +11,7 @@ import { compareServedTypes } from "./column-compatibility.js";
 
 /** The differences of the columns, their order, and what dbt tests guarantee of their values. */
 export function compareColumns(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
-  const [baseColumns, headColumns] = [base.endpoint.columns, head.endpoint.columns];
+  const [baseColumns, headColumns] = [base.columns, head.columns];
   if ((baseColumns.length === 0) !== (headColumns.length === 0))
     return [compareDeclaration(baseColumns, headColumns)];
   const [inBase, inHead] = [byName(baseColumns), byName(headColumns)];
@@ -24,7 +24,7 @@ export function compareColumns(base: CatalogueEntry, head: CatalogueEntry): read
       return other === undefined
         ? [{ kind: "column-removed", subject: column.name, before: typeText(column) } as const]
         : [
-            ...compareColumn(servedColumn(column, base.endpoint), servedColumn(other, head.endpoint)),
+            ...compareColumn(servedColumn(column, base), servedColumn(other, head)),
             ...compareAcceptedValues(column, other),
           ];
     }),

@@ -18,23 +18,22 @@ export function compareEndpoints(
   head: ServedEntry,
   sunsetPolicy: SunsetPolicy,
 ): readonly Difference[] {
-  const endpoints = [base.endpoint, head.endpoint] as const;
   // The changes of the model are those of its own path.
   if (base.isFormer && head.isFormer && base.uniqueId === head.uniqueId)
     return compareNotices(base, head, sunsetPolicy);
   return [
-    ...compareOwnPath(...endpoints, sunsetPolicy),
-    ...compareSource(...endpoints),
+    ...compareOwnPath(base, head, sunsetPolicy),
+    ...compareSource(base, head),
     ...compareTiers(base, head),
-    ...compareNames("method", base.endpoint.methods, head.endpoint.methods),
-    ...compareSetting("own-rows", base.endpoint.rows?.column, head.endpoint.rows?.column),
-    ...compareParameters(...endpoints),
-    ...compareFieldsSetting(...endpoints),
-    ...compareSetting("cursor", base.endpoint.cursor?.join(", "), head.endpoint.cursor?.join(", ")),
-    ...comparePagination(...endpoints),
+    ...compareNames("method", base.methods, head.methods),
+    ...compareSetting("own-rows", base.rows?.column, head.rows?.column),
+    ...compareParameters(base, head),
+    ...compareFieldsSetting(base, head),
+    ...compareSetting("cursor", base.cursor?.join(", "), head.cursor?.join(", ")),
+    ...comparePagination(base, head),
     ...compareColumns(base, head),
-    ...compareFixedSort(...endpoints),
-    ...compareNames("sortable-field", base.endpoint.sortableFields, head.endpoint.sortableFields),
+    ...compareFixedSort(base, head),
+    ...compareNames("sortable-field", base.sortableFields, head.sortableFields),
     ...compareNotices(base, head, sunsetPolicy),
     ...compareDocumentation(base, head),
   ];
@@ -66,11 +65,8 @@ function relationText({ relation }: Endpoint): string {
   return relation.map((name) => JSON.stringify(name)).join(".");
 }
 
-function compareTiers(
-  { endpoint: { tier: before } }: CatalogueEntry,
-  head: CatalogueEntry,
-): readonly Difference[] {
-  const { tier: after } = head.endpoint;
+function compareTiers({ tier: before }: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
+  const { tier: after } = head;
   if (before === after) return [];
   const kind = TIERS.indexOf(after) > TIERS.indexOf(before) ? "tier-raised" : "tier-lowered";
   return [{ kind, before, after, details: tierDetails(head) }];
@@ -138,20 +134,18 @@ function sortKeys({ sort }: Endpoint): readonly string[] {
 
 /** The sunset that responses announce, and the path that replaces this one. */
 function compareNotices(base: ServedEntry, head: ServedEntry, policy: SunsetPolicy): readonly Difference[] {
-  const sunsets = compareSunsets(base.endpoint, head.endpoint, policy);
+  const sunsets = compareSunsets(base, head, policy);
   if (head.isFormer !== true || sunsets.some(({ kind }) => kind === "sunset-too-soon"))
-    return [...sunsets, ...compareSuccessors(base.endpoint, head.endpoint)];
-  const { successor, deprecationDate } = head.endpoint;
+    return [...sunsets, ...compareSuccessors(base, head)];
+  const { successor, deprecationDate } = head;
   if (base.isFormer !== true) {
     const until = deprecationDate === null ? "No sunset is announced." : `Sunset: ${deprecationDate}.`;
-    return [
-      { kind: "path-moved-with-notice", before: base.endpoint.path, after: successor, details: [until] },
-    ];
+    return [{ kind: "path-moved-with-notice", before: base.path, after: successor, details: [until] }];
   }
-  const isOpenEnded = deprecationDate === null && base.endpoint.deprecationDate !== null;
+  const isOpenEnded = deprecationDate === null && base.deprecationDate !== null;
   return [
-    ...(isOpenEnded ? [{ kind: "sunset-put-off", before: base.endpoint.deprecationDate } as const] : sunsets),
-    ...compareSuccessors(base.endpoint, head.endpoint),
+    ...(isOpenEnded ? [{ kind: "sunset-put-off", before: base.deprecationDate } as const] : sunsets),
+    ...compareSuccessors(base, head),
   ];
 }
 
@@ -198,13 +192,17 @@ function compareDocumentation(base: CatalogueEntry, head: CatalogueEntry): reado
 }
 
 /** By subject; the model's own has none. */
-function textsOf({ description, endpoint }: CatalogueEntry): ReadonlyMap<string | undefined, string> {
+function textsOf({
+  description,
+  columns,
+  parameters,
+}: CatalogueEntry): ReadonlyMap<string | undefined, string> {
   const named = (what: string) => (item: DescribedColumn | DescribedParameter) =>
     [`${what} ${item.name}`, item.description?.trim() ?? ""] as const;
   return new Map([
     [undefined, description.trim()],
-    ...endpoint.columns.map(named("column")),
-    ...endpoint.parameters.map(named("parameter")),
+    ...columns.map(named("column")),
+    ...parameters.map(named("parameter")),
   ]);
 }
 
@@ -217,9 +215,8 @@ export interface ServedEntry extends CatalogueEntry {
 /** The entries, each at its own path and at its former ones: callers of those notice changes too. */
 export function atAllPaths(entries: readonly CatalogueEntry[]): readonly ServedEntry[] {
   return entries.flatMap((entry): ServedEntry[] => {
-    const { formerPaths = [] } = entry.endpoint;
-    const former = formerPaths.map((path) => atFormerPath(entry.endpoint, path));
-    return [entry, ...former.map((endpoint) => ({ ...entry, endpoint, isFormer: true as const }))];
+    const { formerPaths = [] } = entry;
+    return [entry, ...formerPaths.map((path) => ({ ...atFormerPath(entry, path), isFormer: true as const }))];
   });
 }
 

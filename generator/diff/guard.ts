@@ -1,7 +1,7 @@
 import { servedPaths } from "@routewright/runtime/model";
 import type { HeldBackEndpoint } from "@routewright/runtime/server";
 import { inDocumentedOrder } from "../catalogue/path.js";
-import { contentKey, readCatalogueIn } from "../catalogue/catalogue-file.js";
+import { readCatalogueIn } from "../catalogue/catalogue-file.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, readAcceptFile } from "./accepted-changes.js";
 import { type Change, isFailing, KINDS } from "./change.js";
@@ -92,8 +92,7 @@ function holdBack(
   const failing = unaccepted.filter((change) => isHeld(change) && !isReviewed(change.endpoint));
   const byPath = new Map<string, readonly Change[]>();
   for (const change of failing) byPath.set(change.endpoint, [...(byPath.get(change.endpoint) ?? []), change]);
-  const isFailing = ({ endpoint }: CatalogueEntry): boolean =>
-    servedPaths(endpoint).some((path) => byPath.has(path));
+  const isFailing = (entry: CatalogueEntry): boolean => servedPaths(entry).some((path) => byPath.has(path));
   const failingPairs = matchEndpoints(base.entries, head.entries).pairs.filter((pair) =>
     pair.some(isFailing),
   );
@@ -112,12 +111,11 @@ function isHeld(change: Change): boolean {
 /** Whether the generated folder has a path exactly as the head has it: the same endpoint, or none. */
 function reviewedIn(reviewed: Catalogue, head: Catalogue): (path: string) => boolean {
   const [inFolder, inHead] = [byPathOf(reviewed), byPathOf(head)];
-  const keyOf = (entry: CatalogueEntry | undefined): string | null => (entry ? contentKey(entry) : null);
-  return (path) => keyOf(inFolder.get(path)) === keyOf(inHead.get(path));
+  return (path) => JSON.stringify(inFolder.get(path)) === JSON.stringify(inHead.get(path));
 }
 
 function byPathOf({ entries }: Catalogue): ReadonlyMap<string, CatalogueEntry> {
-  return new Map(entries.flatMap((entry) => servedPaths(entry.endpoint).map((path) => [path, entry])));
+  return new Map(entries.flatMap((entry) => servedPaths(entry).map((path) => [path, entry])));
 }
 
 /** `Tier lowered: tier2 → tier0. Callers of a lower tier can read data that they could not read.` */

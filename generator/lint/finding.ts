@@ -152,7 +152,7 @@ function sentenceOf(text: Sentence | string): Sentence {
 
 /** An endpoint with its model and everything upstream. */
 export interface LintedEndpoint {
-  readonly entry: CatalogueEntry;
+  readonly endpoint: CatalogueEntry;
   readonly node: Node;
   /** Everything that feeds it, nearest first. */
   readonly ancestors: readonly Ancestor[];

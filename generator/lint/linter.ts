@@ -48,7 +48,7 @@ export function lint(manifest: Manifest, settings: Omit<LintContext, "project">)
     context,
     active: CHECK_IDS.filter((rule) => settings.severities?.[rule] !== "off"),
     warnings,
-    schemas: countsOf(entries.map(({ endpoint }) => endpoint.relation[0])),
+    schemas: countsOf(entries.map(({ relation }) => relation[0])),
   };
   const results = manifest.models
     .filter(({ uniqueId }) => !without.has(uniqueId))
@@ -85,7 +85,7 @@ function lintModel(
 ): Pick<LintResult, "findings" | "suppressed"> {
   const node = run.context.project.nodes.get(model.uniqueId);
   if (node === undefined) return { findings: [], suppressed: [] };
-  const subject = { model: node.uniqueId, file: node.file, endpoint: entry?.endpoint.path ?? null };
+  const subject = { model: node.uniqueId, file: node.file, endpoint: entry?.path ?? null };
   const report = (rule: RuleId, violation: Violation): Finding[] =>
     findingOf(rule, violation, subject, run.context);
   const violations =
@@ -115,7 +115,7 @@ function unpublishedViolations(model: Model, { active }: Run): readonly RuleViol
 
 function violationsIn(model: Model, entry: CatalogueEntry, node: Node, run: Run): readonly RuleViolation[] {
   const linted: LintedEndpoint = {
-    entry,
+    endpoint: entry,
     node,
     ancestors: ancestorsOf(node, run.context.project),
     apiPath: model.api?.path ?? "$.meta.api",

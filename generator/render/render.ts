@@ -63,8 +63,8 @@ function safeName(name: string): string {
 }
 
 /** The segments after `/v1/`. */
-function pathSegments({ endpoint }: CatalogueEntry): string[] {
-  return endpoint.path.split("/").slice(2);
+function pathSegments({ path }: CatalogueEntry): string[] {
+  return path.split("/").slice(2);
 }
 
 /**
@@ -79,8 +79,8 @@ function fileSegment(segment: string): string {
  * The identifier of an endpoint's module in the index, unique for its path: `/` becomes `$`; no segment is empty, so `$$`
  * can escape the characters that identifiers exclude.
  */
-export function moduleIdentifier({ endpoint }: CatalogueEntry): string {
-  return endpoint.path
+export function moduleIdentifier({ path }: CatalogueEntry): string {
+  return path
     .slice(1)
     .replace(/[/.-]/g, (character) => (character === "/" ? "$" : character === "." ? "$$p" : "$$d"));
 }

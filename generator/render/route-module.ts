@@ -43,9 +43,8 @@ export function routeModule(entry: CatalogueEntry): string {
   return file.getFullText();
 }
 
-function structureOf(entry: CatalogueEntry, { StructureKind }: typeof TsMorph): SourceFileStructure {
-  const { endpoint, description } = entry;
-  const query = queryMembers(entry);
+function structureOf(endpoint: CatalogueEntry, { StructureKind }: typeof TsMorph): SourceFileStructure {
+  const query = queryMembers(endpoint);
   const handlers = endpoint.methods.includes("POST") ? "{ spec, get, post }" : "{ spec, get }";
   return {
     kind: StructureKind.SourceFile,
@@ -60,8 +59,8 @@ function structureOf(entry: CatalogueEntry, { StructureKind }: typeof TsMorph): 
         kind: StructureKind.Interface,
         isExported: true,
         name: "Row",
-        docs: [docText([`A row of \`${endpoint.path}\`.`, description])],
-        properties: rowMembers(entry),
+        docs: [docText([`A row of \`${endpoint.path}\`.`, endpoint.description])],
+        properties: rowMembers(endpoint),
         // Without declared columns, rows have all columns of the relation.
         indexSignatures:
           endpoint.columns.length > 0
@@ -93,7 +92,7 @@ function headerOf({ model }: Endpoint): string {
 }
 
 /** One property per column, in the model's order. */
-function rowMembers({ endpoint }: CatalogueEntry): Member[] {
+function rowMembers(endpoint: CatalogueEntry): Member[] {
   return endpoint.columns.map(({ name, type, acceptedValues, description = "" }) => {
     const stored = withAcceptedValues(parseColumnType(type ?? undefined), acceptedValues);
     const columnType = endpoint.numbers === "string" ? asString(stored) : stored;
@@ -118,7 +117,7 @@ function withType(description: string, type: string): readonly string[] {
 }
 
 /** The declared parameters, then those of pagination and sorting. */
-function queryMembers({ endpoint }: CatalogueEntry): Member[] {
+function queryMembers(endpoint: CatalogueEntry): Member[] {
   const operators = new Map((endpoint.filters ?? []).map((filter) => [filter.column, operatorsType(filter)]));
   const parameters = endpoint.parameters.map((parameter) => {
     const { name, column, operator } = parameter;

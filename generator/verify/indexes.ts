@@ -36,21 +36,21 @@ function unplannable(entry: CatalogueEntry, message: string): Mismatch {
   return mismatchAt(
     entry,
     "unreadable-relation",
-    sentence`The role of DATABASE_URL cannot query ${entry.endpoint.relation.join(".")}: ${message}.`,
+    sentence`The role of DATABASE_URL cannot query ${entry.relation.join(".")}: ${message}.`,
     plain("Grant it what the relation reads: `GRANT SELECT ON …`, in dbt with `grants`."),
   );
 }
 
 async function verifyFilters(entry: CatalogueEntry, query: RunQuery): Promise<readonly Mismatch[]> {
   const unindexed = new Map<string, string[]>();
-  const { parameters, filters = [] } = entry.endpoint;
+  const { parameters, filters = [] } = entry;
   const columns = filters.map(({ column }) => ({ name: `${column}[…]`, column, operator: "=" }) as const);
   for (const parameter of [...parameters, ...columns]) {
     if (await hasIndex(parameter, entry, query)) continue;
     unindexed.set(parameter.column, [...(unindexed.get(parameter.column) ?? []), parameter.name]);
   }
   return [...unindexed].map(([column, names]) => {
-    const message = sentence`No index of ${entry.endpoint.relation.join(".")} serves the column ${column}: each request that filters by ${list(names)} reads the whole relation.`;
+    const message = sentence`No index of ${entry.relation.join(".")} serves the column ${column}: each request that filters by ${list(names)} reads the whole relation.`;
     const hint = plain(
       "Add it to the model's `config.indexes`: in first place, on `lower(…)` or `upper(…)` where the parameter has `case`, with `gin_trgm_ops` for ILIKE.",
     );
@@ -126,8 +126,8 @@ async function isLeading(index: string, condition: string, query: RunQuery): Pro
   );
 }
 
-function relationOf({ endpoint }: CatalogueEntry): string {
-  return endpoint.relation.map(identifier).join(".");
+function relationOf({ relation }: CatalogueEntry): string {
+  return relation.map(identifier).join(".");
 }
 
 export function identifier(name: string): string {

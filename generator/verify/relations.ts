@@ -107,9 +107,9 @@ export async function verifyRelations(
   { entries }: Catalogue,
   read: ReadRelations,
 ): Promise<readonly Mismatch[]> {
-  const live = await read(entries.map(({ endpoint }) => endpoint.relation));
+  const live = await read(entries.map(({ relation }) => relation));
   const found = new Map(live.map((relation) => [keyOf([relation.schema, relation.name]), relation]));
-  return entries.flatMap((entry) => compareRelation(entry, found.get(keyOf(entry.endpoint.relation))));
+  return entries.flatMap((entry) => compareRelation(entry, found.get(keyOf(entry.relation))));
 }
 
 function keyOf(relation: Endpoint["relation"]): string {
@@ -118,17 +118,16 @@ function keyOf(relation: Endpoint["relation"]): string {
 
 /** A mismatch of an endpoint, with its model and file. */
 export function mismatchAt(
-  { endpoint, file }: CatalogueEntry,
+  { path, model, file }: CatalogueEntry,
   check: MismatchKind,
   message: Sentence,
   hint: Sentence,
 ): Mismatch {
-  const { path, model } = endpoint;
   return { check, endpoint: path, model, file: file || null, message, hint };
 }
 
 function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined): readonly Mismatch[] {
-  const { relation, columns } = entry.endpoint;
+  const { relation, columns } = entry;
   const name = relation.join(".");
   if (live?.kind == null || live.columns === null) {
     const message = sentence`The relation ${name} does not exist.`;
@@ -164,7 +163,7 @@ function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined):
 }
 
 function unpopulated(entry: CatalogueEntry): Mismatch {
-  const message = sentence`The materialized view ${entry.endpoint.relation.join(".")} was created \`WITH NO DATA\` and never refreshed.`;
+  const message = sentence`The materialized view ${entry.relation.join(".")} was created \`WITH NO DATA\` and never refreshed.`;
   return mismatchAt(
     entry,
     "unpopulated-relation",
@@ -183,7 +182,7 @@ function compareColumn(
   live: LiveColumn | undefined,
   kind: string | null,
 ): readonly Mismatch[] {
-  const relation = entry.endpoint.relation.join(".");
+  const relation = entry.relation.join(".");
   if (live === undefined) {
     const message = sentence`${relation} has no column ${name}: rows come without it.`;
     const hint = plain("Build the model again, or remove the column from its schema.yml.");
@@ -235,7 +234,7 @@ export async function verifyKeys(
 ): Promise<readonly Mismatch[]> {
   const differences: Mismatch[] = [];
   for (const entry of entries) {
-    const { cursor: key = [], relation } = entry.endpoint;
+    const { cursor: key = [], relation } = entry;
     if (key.length === 0 || !isToCheck(entry)) continue;
     const columns = key.map(quote).join(", ");
     const rows = `SELECT ${columns} FROM ${relation.map(quote).join(".")} LIMIT ${String(READ_ROWS)}`;
@@ -249,7 +248,7 @@ function duplicateKey(entry: CatalogueEntry, key: readonly string[]): Mismatch {
   return mismatchAt(
     entry,
     "duplicate-key",
-    sentence`Rows of ${entry.endpoint.relation.join(".")} share a value of ${list(key)}, which tests call unique.`,
+    sentence`Rows of ${entry.relation.join(".")} share a value of ${list(key)}, which tests call unique.`,
     plain("Remove the duplicates in the model's SQL (in ClickHouse also with `FINAL`), then run its tests."),
   );
 }

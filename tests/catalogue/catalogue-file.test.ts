@@ -69,7 +69,7 @@ describe("a catalogue that is written and read back", () => {
     const reading = readCatalogue(catalogueText(catalogueOfText(manifestText(nodes)), null));
     const [entry] = reading.ok ? reading.catalogue.entries : [];
     expect(entry).toMatchObject({ file: "models/people.sql", hasTierTag: true, private: false });
-    const facts = entry?.endpoint.columns.map(({ name, notNull, acceptedValues, private: isPrivate }) => ({
+    const facts = entry?.columns.map(({ name, notNull, acceptedValues, private: isPrivate }) => ({
       name,
       ...(notNull && { notNull }),
       ...(acceptedValues && { acceptedValues }),

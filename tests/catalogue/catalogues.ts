@@ -28,7 +28,7 @@ export function catalogueOfNode(node: object): Catalogue {
 }
 
 export function pathsOf({ entries }: Catalogue): string[] {
-  return entries.map(({ endpoint }) => endpoint.path);
+  return entries.map(({ path }) => path);
 }
 
 /** The one skipped model. */

@@ -12,9 +12,9 @@ const model = (name: string, former: unknown): TestModel => ({
 function published(...models: readonly TestModel[]) {
   const { entries, skipped } = catalogueFrom(manifestOf(models));
   return {
-    served: entries.map(({ endpoint }) => [
-      endpoint.path,
-      ...(endpoint.formerPaths ?? []).map(({ path, sunset }) => `${path} ${sunset ?? "always"}`),
+    served: entries.map(({ path, formerPaths = [] }) => [
+      path,
+      ...formerPaths.map(({ path, sunset }) => `${path} ${sunset ?? "always"}`),
     ]),
     problems: skipped.flatMap(({ problems }) => problems.map(({ path, message }) => `${path}: ${message}`)),
   };

@@ -60,7 +60,7 @@ describe("several tier tags", () => {
       ["tier3", "tier0"],
     ]) {
       const { entries, warnings } = withTags(...tags);
-      expect(entries[0]?.endpoint.tier).toBe("tier3");
+      expect(entries[0]?.tier).toBe("tier3");
       expect(told(warnings)).toEqual([
         "$.tags: The tags name several tiers (tier0, tier3). The most restrictive counts: tier3.",
       ]);
@@ -70,7 +70,7 @@ describe("several tier tags", () => {
   it("that are the same mean that one", () => {
     expect(withTags("tier2", "tier2")).toMatchObject({
       warnings: [],
-      entries: [{ endpoint: { tier: "tier2" } }],
+      entries: [{ tier: "tier2" }],
     });
   });
 });
@@ -204,7 +204,7 @@ describe("limits of values", () => {
   ]);
 
   it("max_length reaches the endpoint and OpenAPI, which documents the defaults too", () => {
-    expect(catalogue.entries[0]?.endpoint.parameters[0]).toMatchObject({ maxLength: 20 });
+    expect(catalogue.entries[0]?.parameters[0]).toMatchObject({ maxLength: 20 });
     const document = JSON.parse(render(catalogue).get("openapi.json") ?? "") as {
       paths: Record<string, { get: { parameters: { schema: object }[] } }>;
     };
@@ -232,10 +232,7 @@ describe("the time zone of a timestamp without zone", () => {
       columns: { at: { name: "at", data_type: type, meta: { routewright: { timezone: column } } } },
       config: { meta: { routewright: { timezone: model } } },
     });
-    return (
-      entries[0]?.endpoint.columns[0]?.timezone ??
-      (skipped.length > 0 ? told(skipped[0]?.problems ?? []) : null)
-    );
+    return entries[0]?.columns[0]?.timezone ?? (skipped.length > 0 ? told(skipped[0]?.problems ?? []) : null);
   };
 
   it("is the column's, else the model's, else UTC", () => {

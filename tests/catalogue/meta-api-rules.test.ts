@@ -132,7 +132,7 @@ describe("a rule of meta.api", () => {
       require_any_of: ["token", "token"],
       sortable_fields: ["date", "date"],
     };
-    expect(published(api(twice)).entries[0]?.endpoint).toMatchObject({
+    expect(published(api(twice)).entries[0]).toMatchObject({
       methods: ["GET", "POST"],
       requireAnyOf: ["token"],
       sortableFields: ["date"],
@@ -140,13 +140,22 @@ describe("a rule of meta.api", () => {
   });
 
   it("allows GET always, also where only POST is listed", () => {
-    expect(published(api({ methods: ["POST"] })).entries[0]?.endpoint.methods).toEqual(["GET", "POST"]);
+    expect(published(api({ methods: ["POST"] })).entries[0]?.methods).toEqual(["GET", "POST"]);
   });
 
   it("fills in every default of a record that says nothing more", () => {
-    expect(published(api()).entries[0]?.endpoint).toEqual({
-      model: "api_flows",
+    expect(published(api()).entries[0]).toEqual({
       path: "/v1/bridges/flows",
+      model: "api_flows",
+      uniqueId: expect.any(String),
+      file: expect.any(String),
+      category: "bridges",
+      resource: "flows",
+      granularity: null,
+      window: null,
+      hasTierTag: false,
+      private: false,
+      description: "",
       tier: "tier0",
       relation: ["analytics", "api_flows"],
       columns: [

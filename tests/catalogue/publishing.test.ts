@@ -100,7 +100,7 @@ describe("meta.api", () => {
 
   it("of the configuration wins, also when it is null", () => {
     const [entry] = catalogueWith({ config: { meta: allowed }, meta: { api: null } }).entries;
-    expect(entry?.endpoint).toMatchObject({ legacy: false, allowUnfiltered: true });
+    expect(entry).toMatchObject({ legacy: false, allowUnfiltered: true });
     const { problems } = onlySkipped(catalogueWith({ config: { meta: { api: null } }, meta: allowed }));
     expect(problems[0]?.path).toBe("$.config.meta.api.allow_unfiltered");
   });

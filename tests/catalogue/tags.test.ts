@@ -140,7 +140,7 @@ describe("the path", () => {
 describe("the tier", () => {
   const tierOf = (tags: readonly string[], defaultTier?: "tier2"): string | undefined =>
     catalogueFrom([{ name: "a", tags: ["production", "api:a", ...tags] }], defaultTier && { defaultTier })
-      .entries[0]?.endpoint.tier;
+      .entries[0]?.tier;
 
   it("is that of the first tier tag", () => {
     expect(tierOf(["tier3", "tier1"])).toBe("tier3");

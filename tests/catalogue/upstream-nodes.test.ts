@@ -45,7 +45,7 @@ function upstreamNodes(
   };
   const [entry] = catalogueOfText(JSON.stringify(manifest)).entries;
   if (entry === undefined) throw new Error("volume is not published");
-  return entry.endpoint.upstreamNodes;
+  return entry.upstreamNodes;
 }
 
 const VOLUME = "model.shop.volume";

@@ -43,7 +43,7 @@ function revision(ref: string, folder = "api/generated", cwd = repository) {
 
 async function pathsAt(...args: Parameters<typeof revision>): Promise<readonly string[]> {
   const reading = await revision(...args);
-  return reading.ok ? reading.catalogue.entries.map(({ endpoint }) => endpoint.path) : [reading.problem];
+  return reading.ok ? reading.catalogue.entries.map(({ path }) => path) : [reading.problem];
 }
 
 describe("a git revision as a revision", () => {

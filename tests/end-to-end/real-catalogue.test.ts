@@ -91,14 +91,14 @@ describe.each(MANIFESTS)("%s", (_, read, counts) => {
   it("loads as the endpoints that it describes", async () => {
     const loaded = await loadedEndpoints(ownFolder(), files);
     expect(loaded.size).toBe(counts.endpoints);
-    for (const { endpoint } of catalogue().entries)
+    for (const endpoint of catalogue().entries)
       expect(loaded.get(endpoint.path)).toEqual(inObjectOrder(endpoint));
   });
 
   it("has a valid OpenAPI document, with an operation for each method of each endpoint", async () => {
     const document = JSON.parse(files.get("openapi.json") ?? "") as { paths: Record<string, object> };
     expect(await new Validator().validate(document)).toEqual({ valid: true });
-    for (const { endpoint } of catalogue().entries) {
+    for (const endpoint of catalogue().entries) {
       const methods = endpoint.methods.map((method) => method.toLowerCase());
       expect(Object.keys(document.paths[endpoint.path] ?? {})).toEqual(methods);
     }

@@ -33,7 +33,7 @@ function typeOf({
     config,
   };
   const nodes = { "model.t.a": model, ...(test && { "test.t.1": { ...TEST, ...test } }) };
-  return catalogueOfText(manifestText(nodes, adapter)).entries[0]?.endpoint.columns[0]?.type;
+  return catalogueOfText(manifestText(nodes, adapter)).entries[0]?.columns[0]?.type;
 }
 
 const TEST = {

@@ -16,8 +16,11 @@ export async function loadedEndpoints(
   return new Map(modules.map(evaluateModule).map(({ spec }) => [spec.path, inObjectOrder(spec)]));
 }
 
-/** What the catalogue says of columns and parameters, and no module. */
-const DESCRIPTION: ReadonlySet<string> = new Set(["description", "notNull", "acceptedValues", "private"]);
+/** What the catalogue says of an endpoint, its columns and its parameters, and no module. */
+const DESCRIPTION: ReadonlySet<string> = new Set([
+  ...["uniqueId", "file", "category", "resource", "granularity", "window", "hasTierTag", "synonyms"],
+  ...["description", "notNull", "acceptedValues", "private"],
+]);
 
 /**
  * An endpoint without descriptions, its columns and parameters in the order in which JavaScript lists an object's keys: a module carries
@@ -25,14 +28,14 @@ const DESCRIPTION: ReadonlySet<string> = new Set(["description", "notNull", "acc
  */
 export function inObjectOrder(endpoint: Endpoint): Endpoint {
   const { columns, parameters } = endpoint;
-  return { ...endpoint, columns: byKey(columns), parameters: byKey(parameters) };
+  return bare({ ...endpoint, columns: byKey(columns), parameters: byKey(parameters) });
 }
 
 function byKey<Item extends { readonly name: string }>(items: readonly Item[]): readonly Item[] {
   const keys = Object.keys(Object.fromEntries(items.map(({ name }) => [name, 0])));
-  const bare = items.map(
-    (item) =>
-      Object.fromEntries(Object.entries(item).filter(([key]) => !DESCRIPTION.has(key))) as unknown as Item,
-  );
-  return bare.toSorted((a, b) => keys.indexOf(a.name) - keys.indexOf(b.name));
+  return items.map(bare).toSorted((a, b) => keys.indexOf(a.name) - keys.indexOf(b.name));
+}
+
+function bare<Item extends object>(item: Item): Item {
+  return Object.fromEntries(Object.entries(item).filter(([key]) => !DESCRIPTION.has(key))) as Item;
 }

@@ -147,7 +147,7 @@ export function unknownKeysOf(value: unknown, at: string, known: readonly string
 
 /** The parts of an endpoint that `meta.api` decides. */
 export type ApiSettings = Pick<
-  CatalogueEntry["endpoint"],
+  CatalogueEntry,
   | "methods"
   | "legacy"
   | "parameters"

@@ -18,7 +18,7 @@ export const documentationRules = {
         hint: sentence`${hint}`,
       })),
   /** A parameter without a description. */
-  "undescribed-parameter": ({ entry: { endpoint }, apiPath }) =>
+  "undescribed-parameter": ({ endpoint, apiPath }) =>
     endpoint.parameters.flatMap(({ name, column, description }, i) => {
       if (description !== undefined) return [];
       return violation(
@@ -28,7 +28,7 @@ export const documentationRules = {
       );
     }),
   /** A parameter that callers cannot use, or would misuse. */
-  "reserved-parameter": ({ entry: { endpoint }, apiPath }) =>
+  "reserved-parameter": ({ endpoint, apiPath }) =>
     endpoint.parameters.flatMap(({ name }, i) => {
       if (!RESERVED_NAMES.includes(name)) return [];
       const message = (SORT_FIELDS as readonly string[]).includes(name)
@@ -39,13 +39,13 @@ export const documentationRules = {
       ];
     }),
   /** A model without a description, and columns without one. */
-  "missing-description": ({ entry: { endpoint, description } }) => {
+  "missing-description": ({ endpoint }) => {
     const columns = endpoint.columns
       .filter((column) => column.description === undefined)
       .map(({ name }) => name);
     const hint = plain("Write it in the model's schema.yml.");
     return [
-      ...(description.trim() === ""
+      ...(endpoint.description.trim() === ""
         ? [{ path: "$.description", message: plain("The model has no description."), hint }]
         : []),
       ...(columns.length === 0
@@ -54,7 +54,7 @@ export const documentationRules = {
     ];
   },
   /** A column whose name says money and whose type is binary floating point. */
-  "float-money": ({ entry: { endpoint } }) =>
+  "float-money": ({ endpoint }) =>
     onColumns(
       endpoint.columns.filter(
         ({ name, type }) => MONEY.test(name) && parseColumnType(type ?? undefined).kind === "float",
@@ -64,7 +64,7 @@ export const documentationRules = {
       "Cast to `numeric` or `Decimal` in the model's SQL.",
     ),
   /** PostgreSQL's `numeric` without digits, the type of each `sum()`: no decimal type of a binary table holds all its values. */
-  "numeric-without-digits": ({ entry: { endpoint } }) =>
+  "numeric-without-digits": ({ endpoint }) =>
     onColumns(
       endpoint.columns.filter(({ type }) => {
         const parsed = parseColumnType(type ?? undefined);
@@ -74,7 +74,7 @@ export const documentationRules = {
       "Declare the digits as `data_type`, such as `numeric(38,2)`, or cast to it in the model's SQL.",
     ),
   /** An endpoint, or a former path of one, whose sunset has passed. */
-  "past-sunset": ({ entry: { endpoint } }, { today }) => {
+  "past-sunset": ({ endpoint }, { today }) => {
     const isPast = (sunset: string | null): sunset is string =>
       sunset !== null && sunset.slice(0, 10) < today;
     const own = endpoint.deprecationDate;
@@ -98,7 +98,7 @@ export const documentationRules = {
     ];
   },
   /** A former path without a sunset. */
-  "missing-sunset": ({ entry: { endpoint } }) =>
+  "missing-sunset": ({ endpoint }) =>
     (endpoint.formerPaths ?? []).flatMap(({ path, sunset }, i) =>
       sunset === null
         ? violation(
@@ -109,7 +109,7 @@ export const documentationRules = {
         : [],
     ),
   /** Columns whose schema in OpenAPI allows any value. */
-  "untyped-column": ({ entry: { endpoint } }) => {
+  "untyped-column": ({ endpoint }) => {
     if (endpoint.columns.length > 0)
       return onColumns(
         endpoint.columns.filter(({ type }) => type === null),
@@ -123,7 +123,7 @@ export const documentationRules = {
     return [{ path: "$.columns", message, hint: plain(TYPE_HINT) }];
   },
   /** A date filter on a text column, which compares texts: `2026-1-5` sorts behind `2026-01-31`. */
-  "text-date-filter": ({ entry: { endpoint }, apiPath }) =>
+  "text-date-filter": ({ endpoint, apiPath }) =>
     endpoint.parameters.flatMap(({ name, column, type }, i) => {
       const stored = endpoint.columns.find((each) => each.name === column)?.type ?? null;
       if (type !== "date" || stored === null || !isPlainText(parseColumnType(stored))) return [];
@@ -134,7 +134,7 @@ export const documentationRules = {
       );
     }),
   /** A PostgreSQL timestamp without a time zone, where the project does not name the zone. */
-  "zoneless-timestamp": ({ entry: { endpoint }, node }) => {
+  "zoneless-timestamp": ({ endpoint, node }) => {
     if (node.metas.some(namesTimezone)) return [];
     return onColumns(
       endpoint.columns.filter(

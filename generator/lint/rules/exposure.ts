@@ -41,7 +41,7 @@ export const exposureRules = {
     ].map((source) => privateDataViolation(linted, source));
   },
   /** An endpoint over a model that is tagged with a higher tier. */
-  "higher-tier-data": ({ entry: { endpoint }, ancestors }, { defaultTier }) =>
+  "higher-tier-data": ({ endpoint, ancestors }, { defaultTier }) =>
     ancestors.flatMap(({ node, lineage }) => {
       const tier = tierOf(node, defaultTier);
       if (tier === null || TIERS.indexOf(tier) <= TIERS.indexOf(endpoint.tier)) return [];
@@ -52,7 +52,7 @@ export const exposureRules = {
       );
     }),
   /** An endpoint without `rows` over a node that has it. */
-  "unfiltered-rows": ({ entry: { endpoint }, ancestors }) => {
+  "unfiltered-rows": ({ endpoint, ancestors }) => {
     if (endpoint.rows !== undefined) return [];
     const source = ancestors.find(({ node }) => node.metas.some(({ value }) => keepsRowsApart(value)));
     if (source === undefined) return [];
@@ -63,7 +63,7 @@ export const exposureRules = {
     );
   },
   /** An endpoint with the default tier. */
-  "missing-tier-tag": ({ node, entry: { endpoint } }) => {
+  "missing-tier-tag": ({ node, endpoint }) => {
     if (node.tags.some(isTier)) return [];
     return violation(
       "$.tags",
@@ -83,10 +83,10 @@ export const exposureRules = {
 } satisfies Partial<Record<CheckId, Check>>;
 
 /** The nearest of the strictest marks above the endpoint's tier. */
-function strictest(sources: readonly MarkedSource[], { entry }: LintedEndpoint): readonly MarkedSource[] {
+function strictest(sources: readonly MarkedSource[], { endpoint }: LintedEndpoint): readonly MarkedSource[] {
   const rank = ({ mark }: MarkedSource): number => TIERS.indexOf(mark.tier);
   const [first] = sources
-    .filter((source) => rank(source) > TIERS.indexOf(entry.endpoint.tier))
+    .filter((source) => rank(source) > TIERS.indexOf(endpoint.tier))
     .toSorted((one, other) => rank(other) - rank(one));
   return first === undefined ? [] : [first];
 }
@@ -130,8 +130,8 @@ function privateColumnNames(nodes: readonly Node[]): readonly string[] {
 }
 
 /** An endpoint serves the columns that its model declares, and all of the relation where it declares none. */
-function isServed(column: string, { entry, node }: LintedEndpoint): boolean {
-  const { columns } = entry.endpoint;
+function isServed(column: string, { endpoint, node }: LintedEndpoint): boolean {
+  const { columns } = endpoint;
   return columns.length === 0
     ? carries(node, column)
     : columns.some(({ name }) => name.toLowerCase() === column);
@@ -158,12 +158,12 @@ function wordIn(code: string, word: string): boolean {
 }
 
 function privateDataViolation(
-  { entry, node }: LintedEndpoint,
+  { endpoint, node }: LintedEndpoint,
   { node: marked, lineage, mark }: MarkedSource,
 ): Violation {
   return {
     path: marked === node ? mark.path : "$.depends_on.nodes",
-    message: sentence`Callers of ${entry.endpoint.tier} get data that ${marked.name} restricts to ${mark.tier} and above in ${mark.path}: ${chain(lineage)}.`,
+    message: sentence`Callers of ${endpoint.tier} get data that ${marked.name} restricts to ${mark.tier} and above in ${mark.path}: ${chain(lineage)}.`,
     hint: sentence`Tag this model ${mark.tier}, or declare only columns that are not private and leave the others out of its SQL.`,
   };
 }

@@ -7,8 +7,8 @@ import { ancestorsOf, type Node } from "../project.js";
 /** Rules about how an endpoint behaves in service. */
 export const operationsRules = {
   /** A schema that the config file's mapping does not lead to; without one, another than that of most endpoints. */
-  "unexpected-schema": ({ entry, schemas }, context) => {
-    const [schema] = entry.endpoint.relation;
+  "unexpected-schema": ({ endpoint, schemas }, context) => {
+    const [schema] = endpoint.relation;
     const expected = mappedSchemas(context.schemas ?? {}) ?? usualSchema(schemas);
     if (expected.length === 0 || expected.includes(schema)) return [];
     return violation(
@@ -21,14 +21,14 @@ export const operationsRules = {
    * A legacy endpoint that returns its whole table, or pages without a sensible limit. In a `meta.api`, leaving out
    * pagination is the author's choice; a legacy model has no `meta.api`.
    */
-  "unlimited-response": ({ entry, apiPath }) => {
-    const { legacy, pagination } = entry.endpoint;
+  "unlimited-response": ({ endpoint, apiPath }) => {
+    const { legacy, pagination } = endpoint;
     if (pagination !== null && pagination.maxLimit > HUGE_PAGE) {
       const message = sentence`\`max_limit\` is ${String(pagination.maxLimit)}: one call can ask for the whole table.`;
       const hint = sentence`Write at most ${String(HUGE_PAGE)}; callers page through more.`;
       return [{ path: `${apiPath}.pagination.max_limit`, message, hint }];
     }
-    if (!legacy || isBounded(entry)) return [];
+    if (!legacy || isBounded(endpoint)) return [];
     return violation(
       "$.config.meta",
       "Every call gets the whole table: without `meta.api` there is no `limit` and no filter. The response grows with the table until clients time out.",
@@ -51,7 +51,7 @@ export const operationsRules = {
     );
   },
   /** A paginated endpoint whose sort keys are not proven unique: the database may order tied rows differently for each page. */
-  "unstable-pagination": ({ entry: { endpoint }, provenKeys, apiPath }, { project }) => {
+  "unstable-pagination": ({ endpoint, provenKeys, apiPath }, { project }) => {
     // With cursors every sort ends with a proven key.
     if (endpoint.pagination === null || endpoint.cursor !== undefined) return [];
     const sorted = endpoint.sort.map(([column]) => column);
@@ -70,7 +70,7 @@ export const operationsRules = {
 const BOUNDED =
   /^(?:latest|current|today|yesterday|snapshot|total|in_ranges|all_time|(?:last|past)_.+|\d+(?:h|d|w|m|q|y))$/;
 
-function isBounded({ granularity, window }: LintedEndpoint["entry"]): boolean {
+function isBounded({ granularity, window }: LintedEndpoint["endpoint"]): boolean {
   return [granularity, window].some((period) => period !== null && BOUNDED.test(period));
 }
 

@@ -43,7 +43,7 @@ const OPENAPI_MARKER = "Routewright. Do not edit: change the models, run `routew
 /** The OpenAPI document of a catalogue: its entries in their order, then the system endpoints. */
 export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}): OpenApiDocument {
   const { entries } = catalogue;
-  const hasCursors = entries.some(({ endpoint }) => endpoint.cursor !== undefined);
+  const hasCursors = entries.some(({ cursor }) => cursor !== undefined);
   const categories = [...new Set(entries.map(({ category }) => category))];
   return {
     openapi: "3.1.0",
@@ -57,13 +57,13 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}): O
     "x-tagGroups": tagGroupsOf(categories),
     paths: new Map([
       ...entries.flatMap((entry): (readonly [string, Json])[] => [
-        [entry.endpoint.path, dataPathItem(entry)],
-        ...(entry.endpoint.formerPaths ?? []).map((each) => [each.path, dataPathItem(entry, each)] as const),
+        [entry.path, dataPathItem(entry)],
+        ...(entry.formerPaths ?? []).map((each) => [each.path, dataPathItem(entry, each)] as const),
       ]),
       ...systemPaths(),
     ]),
     components: componentsOf(
-      entries.map((entry) => [rowNameOf(entry.endpoint.path), rowSchema(entry)] as const),
+      entries.map((entry) => [rowNameOf(entry.path), rowSchema(entry)] as const),
       hasCursors,
     ),
   };

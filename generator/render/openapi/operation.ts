@@ -14,19 +14,16 @@ import { rowsResponse } from "./rows.js";
 
 /** The path item of a data endpoint, or of one of its former paths: one operation per method. */
 export function dataPathItem(entry: CatalogueEntry, former?: FormerPath): JsonMap {
-  return new Map(
-    entry.endpoint.methods.map((method) => [method.toLowerCase(), dataOperation(entry, method, former)]),
-  );
+  return new Map(entry.methods.map((method) => [method.toLowerCase(), dataOperation(entry, method, former)]));
 }
 
 function dataOperation(entry: CatalogueEntry, method: Method, former?: FormerPath): JsonRecord {
-  const { category } = entry;
-  const endpoint = former ? atFormerPath(entry.endpoint, former) : entry.endpoint;
+  const endpoint = former ? atFormerPath(entry, former) : entry;
   return {
     operationId: operationIdOf(method, endpoint.path),
-    tags: [category],
+    tags: [entry.category],
     summary: titleOf(entry) + (method === "POST" ? " (POST)" : ""),
-    description: descriptionOf({ ...entry, endpoint }, former),
+    description: descriptionOf(endpoint, former),
     ...((former !== undefined || endpoint.deprecationDate !== null) && { deprecated: true }),
     "x-tier": endpoint.tier,
     "x-dbt-model": endpoint.model,
@@ -51,7 +48,7 @@ const PREFER = {
 };
 
 function inputOf(entry: CatalogueEntry, method: Method): JsonRecord {
-  const headers = entry.endpoint.pagination === null ? [] : [PREFER];
+  const headers = entry.pagination === null ? [] : [PREFER];
   switch (method) {
     case "GET":
       return { parameters: [...queryParameters(entry), ...headers] };
@@ -79,7 +76,7 @@ function titleOf({ resource, granularity, window }: CatalogueEntry): string {
 
 /** The model's description, then the endpoint's rules. */
 function descriptionOf(entry: CatalogueEntry, former?: FormerPath): string {
-  const { legacy, filters, fields, rows, cursor, sort, tier, deprecationDate, successor } = entry.endpoint;
+  const { legacy, filters, fields, rows, cursor, sort, tier, deprecationDate, successor } = entry;
   const required = requiredFilters(entry);
   return paragraphs(
     entry.description,

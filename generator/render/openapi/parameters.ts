@@ -48,8 +48,7 @@ export function requestBody(entry: CatalogueEntry): JsonRecord {
     ["properties", bodyProperties(fieldsOf(entry, "POST"))],
     ["additionalProperties", false],
   ]);
-  if (entry.endpoint.sortableFields.length > 0)
-    schema.set("dependentRequired", { sort_direction: ["sort_by"] });
+  if (entry.sortableFields.length > 0) schema.set("dependentRequired", { sort_direction: ["sort_by"] });
   // Within `allOf`: type generators read a bare `anyOf` as a union of undescribed types.
   const alternatives = required.map((name) => ({ required: [name] }));
   if (required.length > 0) schema.set("allOf", [{ anyOf: alternatives }]);
@@ -69,7 +68,7 @@ function bodyProperties(fields: readonly RequestField[]): JsonMap {
 }
 
 /** Parameters of which a request must have at least one; empty where it needs none. */
-export function requiredFilters({ endpoint }: CatalogueEntry): readonly string[] {
+export function requiredFilters(endpoint: CatalogueEntry): readonly string[] {
   if (endpoint.requireAnyOf.length > 0) return endpoint.requireAnyOf;
   if (endpoint.allowUnfiltered) return [];
   const { parameters, filters = [] } = endpoint;
@@ -80,7 +79,7 @@ function property({ description, schema }: RequestField): JsonMap {
   return new Map<string, Json>([...Object.entries(schema), ["description", description]]);
 }
 
-function fieldsOf({ endpoint }: CatalogueEntry, method: Method): readonly RequestField[] {
+function fieldsOf(endpoint: CatalogueEntry, method: Method): readonly RequestField[] {
   const { parameters, pagination, sortableFields } = endpoint;
   return [
     ...parameters.map((parameter) => filterField(parameter, method)),

@@ -47,7 +47,7 @@ export const CURSOR_PAGINATION_SCHEMA: JsonRecord = {
  * Schema of an endpoint's row: one property per column, in the model's order. A row has every column of the relation: all
  * are required, and there may be more than the model declares.
  */
-export function rowSchema({ endpoint }: CatalogueEntry): JsonMap {
+export function rowSchema(endpoint: CatalogueEntry): JsonMap {
   const names = endpoint.columns.map(({ name }) => name);
   const properties = endpoint.columns.map((column) => [column.name, columnSchema(endpoint, column)] as const);
   return new Map<string, Json>([
@@ -81,7 +81,7 @@ function numbersOf({ kind, ...type }: ColumnType, acceptedValues: readonly strin
 }
 
 /** The 200 response: an array of rows, or a page in an envelope. */
-export function rowsResponse({ endpoint }: CatalogueEntry): JsonRecord {
+export function rowsResponse(endpoint: CatalogueEntry): JsonRecord {
   const rows = { type: "array", items: ref("schemas", rowNameOf(endpoint.path)) };
   const isEnvelope = endpoint.pagination?.response === "envelope";
   const description = `${isEnvelope ? "A page of rows." : "The rows."} ${OTHER_FORMATS}`;

@@ -9,8 +9,8 @@ export async function clientDifferences(
   base: Catalogue,
   head: Catalogue,
 ): Promise<ReadonlyMap<number, readonly Difference[]>> {
-  const paths = new Set(base.entries.map(({ endpoint }) => endpoint.path));
-  const common = head.entries.map(({ endpoint }) => endpoint.path).filter((path) => paths.has(path));
+  const paths = new Set(base.entries.map(({ path }) => path));
+  const common = head.entries.map(({ path }) => path).filter((path) => paths.has(path));
   const checks = common.flatMap((path) => {
     const key = JSON.stringify(path);
     return [

@@ -52,8 +52,8 @@ function compare({ request, base, head }: Pair, entries: readonly CatalogueEntry
 }
 
 function namesOf(path: string, entries: readonly CatalogueEntry[]): readonly string[] {
-  const entry = entries.find(({ endpoint }) => path === endpoint.path);
-  return entry?.endpoint.columns.map(({ name }) => name) ?? [];
+  const entry = entries.find((each) => path === each.path);
+  return entry?.columns.map(({ name }) => name) ?? [];
 }
 
 /** JSON clients read fields by name: fields that came are no difference. Readers of CSV may go by position. */
@@ -97,7 +97,7 @@ function compareRows(base: Rows, head: Rows, names: readonly string[]): readonly
 
 /** Fields that are gone, or hold another kind of JSON value than any that they held. */
 function kindChanges(pairs: readonly Pair[], entries: readonly CatalogueEntry[]): readonly Difference[] {
-  return entries.flatMap(({ endpoint: { path } }) => {
+  return entries.flatMap(({ path }) => {
     const own = pairs.filter(
       ({ request, base, head }) => request.path === path && base.status === 200 && head.status === 200,
     );
@@ -133,7 +133,7 @@ function kindOf(text: string): string {
 /** Rows and fields that a caller reads in the head and could not read in the base, by requests that need no knowledge. */
 function newlyVisible(pairs: readonly Pair[], entries: readonly CatalogueEntry[]): readonly Difference[] {
   const secret = entries.flatMap((entry) =>
-    entry.endpoint.columns.filter((column) => entry.private || column.private).map(({ name }) => name),
+    entry.columns.filter((column) => entry.private || column.private).map(({ name }) => name),
   );
   return [null, "tier0", "tier1", "tier2", "tier3"].flatMap((tier): Difference[] => {
     const own = pairs.filter(({ request }) => request.tier === tier && !request.path.endsWith(".csv"));

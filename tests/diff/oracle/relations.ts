@@ -18,7 +18,7 @@ export function relationSql(
   schema: string,
   logical: string,
 ): { readonly sql: string; readonly rows: readonly StoredRow[] } {
-  const declared = entry.endpoint.columns.map(({ name, type }) => [name, type] as const);
+  const declared = entry.columns.map(({ name, type }) => [name, type] as const);
   const columns: (readonly [string, string | null])[] =
     declared.length > 0
       ? [...declared]
@@ -29,7 +29,7 @@ export function relationSql(
       columns.map(([name, type]) => [name, valueOf(name, type, r, promisesOf(name, entry, other), logical)]),
     ),
   );
-  const target = `"${schema}"."${entry.endpoint.relation[1]}"`;
+  const target = `"${schema}"."${entry.relation[1]}"`;
   if (engine === "clickhouse") return { sql: clickhouseTable(target, columns, rows), rows };
   const selected = columns.map(([name, type]) => `(${castOf(name, type)}) AS "${name}"`);
   const values = rows.map(
@@ -49,7 +49,7 @@ interface Promises {
 }
 
 function promisesOf(name: string, ...entries: readonly CatalogueEntry[]): Promises {
-  const columns = entries.map(({ endpoint }) => endpoint.columns.find((column) => column.name === name));
+  const columns = entries.map(({ columns }) => columns.find((column) => column.name === name));
   const types = columns.map((column) => column?.type);
   const accepted = columns.flatMap((column) => (column?.acceptedValues ? [column.acceptedValues] : []));
   return {

@@ -42,7 +42,7 @@ export async function serveCases(cases: readonly Case[]): Promise<ServedCases> {
 
 /** Requests to the endpoints at their paths, former ones too. */
 function requestsOf({ stored }: Side, entries: readonly CatalogueEntry[]): readonly OracleRequest[] {
-  const atEachPath = entries.flatMap(({ endpoint }) =>
+  const atEachPath = entries.flatMap((endpoint) =>
     [endpoint, ...(endpoint.formerPaths ?? [])].map(({ path }) => ({ ...endpoint, path })),
   );
   return atEachPath.flatMap((endpoint) => [

@@ -28,7 +28,7 @@ export async function makeSides(
     object,
   ];
   const [inBase, inHead] = [catalogueFrom(base), catalogueFrom(head)];
-  const later = new Map(inHead.entries.map((entry) => [entry.endpoint.path, entry]));
+  const later = new Map(inHead.entries.map((entry) => [entry.path, entry]));
   return [
     { manifest: base, catalogue: inBase, stored: await makeRelations(inBase, schema, later) },
     { manifest: head, catalogue: inHead, stored: await makeRelations(inHead, schema, new Map()) },
@@ -51,8 +51,8 @@ async function makeRelations(
   others: ReadonlyMap<string, CatalogueEntry>,
 ): Promise<Side["stored"]> {
   const made = entries.map((entry) => {
-    const [, name] = entry.endpoint.relation;
-    const other = others.get(entry.endpoint.path) ?? entry;
+    const [, name] = entry.relation;
+    const other = others.get(entry.path) ?? entry;
     return [name, relationSql(entry, other, schema, logicalName(name))] as const;
   });
   const distinct = [...new Map(made)];

@@ -21,18 +21,16 @@ export function entry(sketch: Sketch = {}): CatalogueEntry {
   const segments = ["", "v1", category, resource, granularity, window].filter((part) => part !== null);
   const model = endpoint.model ?? `api_${resource}`;
   return {
-    endpoint: {
-      ...PLAIN,
-      model,
-      path: segments.join("/"),
-      relation: ["dbt", model],
-      ...endpoint,
-      columns: columns.map((column) => ({ ...column, ...described(columnWords, column.name) })),
-      parameters: parameters.map((parameter) => ({
-        ...parameter,
-        ...described(parameterWords, parameter.name),
-      })),
-    },
+    ...PLAIN,
+    model,
+    path: segments.join("/"),
+    relation: ["dbt", model],
+    ...endpoint,
+    columns: columns.map((column) => ({ ...column, ...described(columnWords, column.name) })),
+    parameters: parameters.map((parameter) => ({
+      ...parameter,
+      ...described(parameterWords, parameter.name),
+    })),
     uniqueId: `model.project.${model}`,
     file: `models/${model}.sql`,
     category,

@@ -19,7 +19,7 @@ describe("the OpenAPI document", () => {
   it("describes an endpoint the same whatever other endpoints there are", () => {
     const { paths, components } = documentOf(FULL);
     const among = documentOf(LEGACY, FULL, ...TWO.slice(0, 2));
-    expect(among.paths[FULL.endpoint.path]).toEqual(paths[FULL.endpoint.path]);
+    expect(among.paths[FULL.path]).toEqual(paths[FULL.path]);
     expect(among.components).toMatchObject(components);
   });
 

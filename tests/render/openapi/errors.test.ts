@@ -35,13 +35,13 @@ describe("the table of errors and the document", () => {
   });
 
   it("documents 304 for a caller that has the rows already", () => {
-    const { get, post } = rich.paths[FULL.endpoint.path];
+    const { get, post } = rich.paths[FULL.path];
     expect(get.responses["304"]).toEqual({ $ref: "#/components/responses/NotModified" });
     expect(post.responses["304"]).toBeUndefined();
   });
 
   it("describes other formats in words, so that a generated client has rows and nothing else", () => {
-    const { content, description } = rich.paths[FULL.endpoint.path].get.responses["200"];
+    const { content, description } = rich.paths[FULL.path].get.responses["200"];
     expect(Object.keys(content)).toEqual(["application/json"]);
     expect(description).toMatch(/text\/csv.*\.csv.*application\/x-ndjson.*\.ndjson/);
   });
@@ -62,14 +62,14 @@ describe("the errors of an operation", () => {
   const LATER = ["429 TooManyRequests", "500 InternalServerError", "503 ServiceUnavailable"];
 
   it("have one component for each status, whatever the endpoint declares", () => {
-    expect(errorsOf(PLAIN.endpoint.path, "get")).toEqual([...DATA, ...LATER]);
-    expect(errorsOf(LEGACY.endpoint.path, "get")).toEqual([...DATA, ...LATER]);
+    expect(errorsOf(PLAIN.path, "get")).toEqual([...DATA, ...LATER]);
+    expect(errorsOf(LEGACY.path, "get")).toEqual([...DATA, ...LATER]);
     expect(Object.keys(document.components.responses)).toHaveLength(10);
   });
 
   it("of a POST include those of its body, and of a path that has lost its POST", () => {
     const more = ["405 MethodNotAllowed", "413 ContentTooLarge"];
-    expect(errorsOf(FULL.endpoint.path, "post")).toEqual([...DATA, ...more, ...LATER]);
+    expect(errorsOf(FULL.path, "post")).toEqual([...DATA, ...more, ...LATER]);
   });
 
   it("of a system endpoint that is open are an unknown key and a fault, never the rate limit", () => {

@@ -84,7 +84,7 @@ describe("the OpenAPI document by the official schema", () => {
   });
 
   it("keeps hostile words as they are", () => {
-    const { post } = documentOf(HOSTILE).paths[HOSTILE.endpoint.path];
+    const { post } = documentOf(HOSTILE).paths[HOSTILE.path];
     expect(post["x-dbt-model"]).toBe(NASTY.join(" "));
     expect(post.description).toContain("<script>alert(1)</script>");
     expect(new Set(Object.keys(post.requestBody.content["application/json"].schema.properties))).toEqual(
