@@ -8,21 +8,15 @@ import { rampError, type RampError } from "../core/ramp-errors.js";
 import type { Access, RampContext } from "./route.js";
 
 /** Requests a minute, each counted in a window of its own (runtime/ramp/docs/limits.md). */
-export interface RampLimits {
-  readonly perCustomer: number;
-  /** Calls with the project's credentials. */
-  readonly perProject: number;
-  /** Calls without credentials. */
-  readonly perAddress: number;
-  readonly failedLoginsPerAddress: number;
-}
-
-export const RAMP_LIMITS: RampLimits = {
+export const RAMP_LIMITS = {
   perCustomer: 120,
+  /** Calls with the project's credentials. */
   perProject: 600,
+  /** Calls without credentials. */
   perAddress: 600,
   failedLoginsPerAddress: 60,
 };
+export type RampLimits = Readonly<typeof RAMP_LIMITS>;
 
 /** What the paths of the app share. */
 export interface ApiServices {

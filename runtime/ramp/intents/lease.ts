@@ -7,35 +7,6 @@ import { type Intent, isTerminal, needsAttention, openRefund } from "./intent.js
  * its work is repeated under the same ids and idempotency keys. Leases and polls use the database's clock.
  */
 
-/** When intents are polled, in milliseconds. */
-export interface PollingPolicy {
-  /** Lifetime of a lease: longer than the provider calls of one step may take. */
-  readonly leaseMs: number;
-  /**
-   * First interval of look-ups while the provider sends no callback. It grows to a quarter of the time since the last change,
-   * up to `maxPollMs`.
-   */
-  readonly compliancePollMs: number;
-  readonly executionPollMs: number;
-  readonly maxPollMs: number;
-  /** Pause after the first failed attempt; doubles up to the maximum. */
-  readonly firstBackoffMs: number;
-  readonly maxBackoffMs: number;
-  /** Failed attempts in a row after which an intent needs the operator's attention. */
-  readonly attentionAfter: number;
-  /** An ended order is looked up for this long: money can move after its end. The interval grows from the first to the longest. */
-  readonly followUpMs: number;
-  readonly followUpPollMs: number;
-  readonly maxFollowUpPollMs: number;
-  /** Lifetime of an intent (runtime/ramp/docs/intents.md, States). */
-  readonly intentLifetimeMs: number;
-  /** Intents of one connection that a process works on at a time, and intents of all. */
-  readonly perConnection: number;
-  readonly maxInFlight: number;
-  /** A request that waits for a provider is answered with the recorded state after this; the work continues. */
-  readonly answerWithinMs: number;
-}
-
 /** What the processing of intents needs. */
 export interface IntentContext extends ProviderContext {
   readonly polling: PollingPolicy;
@@ -43,23 +14,38 @@ export interface IntentContext extends ProviderContext {
 
 const HOUR_MS = 60 * 60_000;
 
-export const DEFAULT_POLLING_POLICY: PollingPolicy = {
+/** When intents are polled, in milliseconds. */
+export const DEFAULT_POLLING_POLICY = {
+  /** Lifetime of a lease: longer than the provider calls of one step may take. */
   leaseMs: 120_000,
+  /**
+   * First interval of look-ups while the provider sends no callback. It grows to a quarter of the time since the last change,
+   * up to `maxPollMs`.
+   */
   compliancePollMs: 60_000,
   executionPollMs: 15_000,
   maxPollMs: 10 * 60_000,
+  /** Pause after the first failed attempt; doubles up to the maximum. */
   firstBackoffMs: 1_000,
   maxBackoffMs: 60_000,
+  /** Failed attempts in a row after which an intent needs the operator's attention. */
   attentionAfter: 10,
-  // Bank debits can be returned for two months after they settled.
+  /**
+   * An ended order is looked up for this long: bank debits can be returned for two months after they settled. The interval grows
+   * from the first to the longest.
+   */
   followUpMs: 60 * 24 * HOUR_MS,
   followUpPollMs: 60_000,
   maxFollowUpPollMs: 24 * HOUR_MS,
+  /** Lifetime of an intent (runtime/ramp/docs/intents.md, States). */
   intentLifetimeMs: 24 * HOUR_MS,
+  /** Intents of one connection that a process works on at a time, and intents of all. */
   perConnection: 10,
   maxInFlight: 200,
+  /** A request that waits for a provider is answered with the recorded state after this; the work continues. */
   answerWithinMs: 4_000,
 };
+export type PollingPolicy = Readonly<typeof DEFAULT_POLLING_POLICY>;
 
 /**
  * Leases an intent if its lease is free and a poll is planned. The next poll is then due when the lease expires, so that

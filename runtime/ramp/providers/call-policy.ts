@@ -11,15 +11,13 @@ import {
 } from "cockatiel";
 
 /** How providers are called (runtime/ramp/docs/provider-protocol.md). */
-export interface CallPolicy {
-  /** Time limit of one attempt. */
-  readonly timeoutMs: number;
+export const DEFAULT_CALL_POLICY = {
+  /** Time limit of one attempt: short enough for a client that waits for the call. */
+  timeoutMs: 8_000,
   /** How long a provider is not called after `BREAKER_FAILURES` failed attempts in a row. */
-  readonly breakerPauseMs: number;
-}
-
-/** The time limit is short enough for a client that waits for the call. */
-export const DEFAULT_CALL_POLICY: CallPolicy = { timeoutMs: 8_000, breakerPauseMs: 5_000 };
+  breakerPauseMs: 5_000,
+};
+export type CallPolicy = Readonly<typeof DEFAULT_CALL_POLICY>;
 
 /** Pauses before the second and the third attempt; background processing repeats what still fails. */
 const RETRY_PAUSES_MS = [100, 400];

@@ -49,13 +49,12 @@ export function recordEvent(tx: ProjectTransaction, { type, intentId, data, exce
 }
 
 /** How events are delivered (runtime/ramp/docs/webhooks.md). */
-export interface DeliveryPolicy {
-  readonly timeoutMs: number;
+export const DEFAULT_DELIVERY_POLICY = {
+  timeoutMs: 10_000,
   /** Deliveries of this process at a time. */
-  readonly maxInFlight: number;
-}
-
-export const DEFAULT_DELIVERY_POLICY: DeliveryPolicy = { timeoutMs: 10_000, maxInFlight: 500 };
+  maxInFlight: 500,
+};
+export type DeliveryPolicy = Readonly<typeof DEFAULT_DELIVERY_POLICY>;
 
 /** How often due deliveries are looked for. */
 const POLL_MS = 250;
