@@ -45,7 +45,7 @@ export async function authenticate(
     case "project": {
       const project = await projectOf(ramp.database, authorization);
       if (project === null) return countFailure(context, request, rampError("INVALID_CREDENTIALS"));
-      return (await exceeded(context, `project:${project.id}`, limits.perProject)) ?? project;
+      return (await exceeded(context, `project:${project.projectId}`, limits.perProject)) ?? project;
     }
     case "customer": {
       const customer = await ramp.customerTokens.customerOf(authorization);

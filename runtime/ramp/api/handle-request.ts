@@ -1,6 +1,5 @@
 import type { Request } from "express";
 import { runIdempotent, type IdempotentOperation, type IdempotencyKey } from "../core/idempotency.js";
-import { projectId } from "../database/id.js";
 import type { Customer } from "../sign-in/customer-token.js";
 import type { Project } from "../sign-in/project-credentials.js";
 import { type ApiServices, authenticate, countFailure } from "./authenticate.js";
@@ -52,11 +51,11 @@ export async function handleRequest(
     case "direct":
       return body.invalid ?? countedFailure(service, request, await route.run.handle(call));
     case "once": {
-      const known: Partial<Project & Customer> = caller ?? {};
-      const { customerId = null, projectId: project = projectId(known.id ?? "") } = known;
+      // Only project's and customers' endpoints accept a key.
+      const { projectId, customerId = null } = caller as Project & Partial<Customer>;
       const key = readKey(request, { path: url.pathname, body: body.value, customerId });
       if (isRampError(key)) return key;
-      return runIdempotent(service.ramp, project, key, checked(route.run.work(call), body.invalid));
+      return runIdempotent(service.ramp, projectId, key, checked(route.run.work(call), body.invalid));
     }
   }
 }
@@ -94,14 +93,10 @@ const UNKNOWN_SENDERS_SHARE = 5 / 8;
 export async function readBodyText(
   { addressOf }: ApiServices,
   request: IncomingMessage,
-  caller: { readonly id: string } | { readonly projectId: string; readonly customerId: string } | null,
+  caller: Project | Customer | null,
 ): Promise<{ readonly text: string } | RampError | "gone"> {
-  const id =
-    caller === null
-      ? networkOf(addressOf(request))
-      : "id" in caller
-        ? caller.id
-        : `${caller.projectId} ${caller.customerId}`;
+  const { projectId, customerId }: Partial<Project & Customer> = caller ?? {};
+  const id = projectId === undefined ? networkOf(addressOf(request)) : `${projectId} ${customerId ?? ""}`;
   const body = await readBody(request, { id, share: caller === null ? UNKNOWN_SENDERS_SHARE : 1 });
   switch (body.kind) {
     case "gone":

@@ -60,7 +60,7 @@ export function intentCreation({
       // A claim that was taken over is of another request's intent.
       const work = { id, owner: leaseOwner, begun: begun?.id === id ? begun : null };
       return answerInTime(ramp, caller.projectId, work, (tx, intent) =>
-        store(tx, jsonResponse(201, intentEnvelope(ramp, caller.projectId, intent))),
+        store(tx, jsonResponse(201, intentEnvelope(ramp, intent))),
       );
     },
   };
@@ -152,8 +152,7 @@ export function intentAction(call: CustomerRequest<unknown>, change: IntentChang
       if (!isUuid(id)) return rampError("NOT_FOUND");
       const unpriced = change.needsPrice ? await readUnpriced(call, id) : null;
       if (unpriced && (await isReplay())) return "replay";
-      const price =
-        unpriced && (await fetchPrice(ramp, await ramp.providers.get(caller.projectId, unpriced), unpriced));
+      const price = unpriced && (await fetchPrice(ramp, await ramp.providers.get(unpriced), unpriced));
       const begin = async (tx: ProjectTransaction): Promise<RampError | null> => {
         if ((await readIntent(tx, id, caller.customerId)) === null) return rampError("NOT_FOUND");
         const changed = change.record(tx, await lockIntent(tx, id), price);
@@ -198,7 +197,7 @@ async function answerInTime<T>(
   settle: OnIdle<T>,
 ): Promise<T> {
   const processing = begun
-    ? processLeased(ramp, projectId, begun, settle)
+    ? processLeased(ramp, begun, settle)
     : processIfFree(ramp, projectId, { id, owner }, settle);
   const late = new AbortController();
   const deadline = sleep(ramp.polling.answerWithinMs, "late" as const, { signal: late.signal });

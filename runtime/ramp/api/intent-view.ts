@@ -7,11 +7,13 @@ import {
   isTerminal,
 } from "../intents/intent.js";
 import { pageUrl } from "../hosted-pages/link.js";
-import { isUuid, type ProjectId } from "../database/id.js";
+import { isUuid } from "../database/id.js";
 import type { PageRequest, ProjectTransaction } from "../database/ramp-database.js";
 import type { AccountSide } from "../accounts/account-details.js";
 import type { Price, Quote } from "../providers/quotes.js";
 import type { RampContext } from "./route.js";
+import type { Customer } from "../sign-in/customer-token.js";
+import type { Project } from "../sign-in/project-credentials.js";
 import type { PageQuery } from "./request-schemas.js";
 import type { IntentEnvelope, IntentView, QuoteView, TransactionView } from "./response-schemas.js";
 import { type RampResponse, jsonResponse, rampError, type RampError } from "../core/ramp-errors.js";
@@ -19,21 +21,14 @@ import { type RampResponse, jsonResponse, rampError, type RampError } from "../c
 /** What callers see of the records. */
 
 /** Create, list item and look-up share this envelope. */
-export function intentEnvelope(ramp: RampContext, projectId: ProjectId, intent: Intent): IntentEnvelope {
+export function intentEnvelope(ramp: RampContext, intent: Intent): IntentEnvelope {
+  const { id: intentId, projectId, expiresAt, status } = intent;
+  const target = { projectId, intentId, expiresAt };
   return {
     intent: intentView(ramp, intent),
-    onboardingUrl: onboardingUrl(ramp, projectId, intent),
+    onboardingUrl: awaitsCompliance(status) ? pageUrl(ramp.publicUrl, ramp.vault, target) : null,
     ...(intent.transaction ? { transaction: transactionView(intent.transaction) } : {}),
   };
-}
-
-function onboardingUrl(
-  ramp: RampContext,
-  projectId: ProjectId,
-  { id, status, expiresAt }: Intent,
-): string | null {
-  if (isTerminal(status) || !awaitsCompliance(status)) return null;
-  return pageUrl(ramp.publicUrl, ramp.vault, { projectId, intentId: id, expiresAt });
 }
 
 function intentView({ currencies }: RampContext, intent: Intent): IntentView {
@@ -104,6 +99,7 @@ const UNKNOWN_START: RampError = rampError("INVALID_REQUEST", {
 
 interface ListRequest {
   readonly ramp: RampContext;
+  readonly caller: Project | Customer;
   readonly query: PageQuery;
   readonly path: string;
 }
@@ -113,15 +109,14 @@ interface ListRequest {
  * when there are more, and null when `startingAfter` names no item.
  */
 export async function listResponse<T extends { readonly id: string }>(
-  { ramp, query, path }: ListRequest,
-  projectId: ProjectId,
+  { ramp, caller, query, path }: ListRequest,
   read: (tx: ProjectTransaction, page: PageRequest) => Promise<readonly T[] | null>,
   view: (item: T) => unknown,
 ): Promise<RampResponse | RampError> {
   const { limit: given, starting_after: startingAfter = null, ...filter } = query;
   if (startingAfter !== null && !isUuid(startingAfter)) return UNKNOWN_START;
   const limit = given === undefined ? DEFAULT_LIMIT : Number(given);
-  const found = await ramp.database.inProject(projectId, (tx) => read(tx, { limit, startingAfter }));
+  const found = await ramp.database.inProject(caller.projectId, (tx) => read(tx, { limit, startingAfter }));
   if (found === null) return UNKNOWN_START;
   const last = found.length > limit ? found[limit - 1] : undefined;
   const next = { ...filter, limit: String(limit), starting_after: last?.id ?? "" };

@@ -61,7 +61,7 @@ interface DbTransaction {
   row<R extends object = DatabaseRow>(text: string, values?: readonly unknown[]): Promise<R | null>;
   /** Sends a statement without waiting for its result. When it fails, so does the transaction. */
   write(text: string, values?: readonly unknown[]): void;
-  /** Sends the insertion of a row, given by its columns, in the same way. */
+  /** Sends the insertion of a row in the same way: `createdAt` goes into the column `created_at`. */
   insert(table: string, row: DatabaseRow): void;
   /** Sends new values of columns of the project's row with an id, in the same way. */
   update(table: string, id: string, columns: DatabaseRow): void;
@@ -266,19 +266,24 @@ class DbSession {
       (await this.send<R>(text, values)).rows[0] ?? null,
     write: (text, values = []) => void this.send(text, values),
     insert: (table, row) => {
-      const names = Object.keys(row);
+      const names = Object.keys(row).map(columnOf);
       const places = names.map((_name, at) => `$${String(at + 1)}`);
       const text = `INSERT INTO ramp.${table} (${names.join(", ")}) VALUES (${places.join(", ")})`;
       void this.send(text, Object.values(row));
     },
     update: (table, id, columns) => {
-      const changes = Object.keys(columns).map((name, at) => `${name} = $${String(at + 2)}`);
+      const changes = Object.keys(columns).map((name, at) => `${columnOf(name)} = $${String(at + 2)}`);
       const text = `UPDATE ramp.${table} SET ${changes.join(", ")} WHERE ${OF_PROJECT} AND id = $1`;
       void this.send(text, [id, ...Object.values(columns)]);
     },
     requireRow: (text, values = []) =>
       void this.send(`WITH found AS (${text}) SELECT ramp.require_row(count(*) > 0) FROM found`, values),
   });
+}
+
+/** The column of a property: `createdAt` is `created_at`. */
+export function columnOf(property: string): string {
+  return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function failureOf(error: pg.DatabaseError): Error {

@@ -88,7 +88,7 @@ async function submit(
   const errors = errorsOf(form, fields, values);
   if (errors.size > 0) return again(422, errors);
   const { id, connectionId } = intent;
-  const { provider } = await ramp.providers.get(projectId, intent);
+  const { provider } = await ramp.providers.get(intent);
   const reply = await provider.submit(id, code, { fields: values });
   switch (reply.kind) {
     case "answer":
@@ -153,5 +153,5 @@ async function change(
     takeLease(tx, intent, ramp.polling);
     return intent;
   });
-  if (changed) await processLeased(ramp, projectId, changed, () => undefined);
+  if (changed) await processLeased(ramp, changed, () => undefined);
 }

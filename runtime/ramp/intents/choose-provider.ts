@@ -6,7 +6,6 @@ import {
 } from "../accounts/account-details.js";
 import { readAmount } from "../accounts/currency.js";
 import type { IsReplay } from "../core/idempotency.js";
-import type { ProviderChoice } from "./intent-rows.js";
 import type { ProjectId } from "../database/id.js";
 import {
   acceptedCandidates,
@@ -43,7 +42,7 @@ export async function chooseProvider(
   projectId: ProjectId,
   body: IntentRequest,
   isReplay: IsReplay,
-): Promise<ProviderChoice | RampError | "replay"> {
+): Promise<ReturnType<typeof choiceOf> | RampError | "replay"> {
   const pair = readPair(ramp, body.src.currencyCode, body.dest.currencyCode, [
     "/src/currencyCode",
     "/dest/currencyCode",
@@ -65,11 +64,12 @@ export async function chooseProvider(
   return isRampError(chosen) ? chosen : choiceOf(chosen, pair, { ...body, srcAmount: reading.value });
 }
 
+/** The part of an intent that names the provider, the rail and both accounts. */
 function choiceOf(
   { connection, rail, price }: Chosen,
   { type, src, dest }: CurrencyPair,
   body: IntentRequest,
-): ProviderChoice {
+) {
   return {
     connectionId: connection.id,
     connectionVersion: connection.version,

@@ -20,7 +20,7 @@ interface IntentRow extends Omit<Intent, "transaction"> {
     | null;
 }
 
-const SELECT = `SELECT i.id, i.customer_id AS "customerId", i.connection_id AS "connectionId", i.connection_version AS "connectionVersion",
+const SELECT = `SELECT i.id, i.project_id AS "projectId", i.customer_id AS "customerId", i.connection_id AS "connectionId", i.connection_version AS "connectionVersion",
     i.type, i.status, json_build_object('currencyCode', i.src_currency, 'details', i.src_details) AS src,
     json_build_object('currencyCode', i.dest_currency, 'details', i.dest_details) AS dest,
     i.src_amount AS "srcAmount", i.rail, i.price, i.auto_execute AS "autoExecute",
@@ -125,84 +125,50 @@ function intentOf({ transaction, readAt, ...row }: IntentRow, now: Date): Intent
   };
 }
 
-/** The part of an intent that names the provider, the rail and both accounts. */
-export type ProviderChoice = Pick<
-  Intent,
-  | "connectionId"
-  | "connectionVersion"
-  | "provider"
-  | "type"
-  | "src"
-  | "dest"
-  | "srcAmount"
-  | "rail"
-  | "price"
-  | "sandbox"
-> & {
-  /** Address that the provider sends callbacks to. */
-  readonly callbackUrl: string;
-};
-
-export type NewIntent = ProviderChoice &
-  Pick<
-    Intent,
-    | "id"
-    | "customerId"
-    | "autoExecute"
-    | "onboardingRedirectUrl"
-    | "checkoutRedirectUrl"
-    | "metadata"
-    | "leaseOwner"
-  >;
-
-/** Records an intent with its onboarding order, leased to its creator, which onboards it next. */
-export async function recordIntent(
-  tx: ProjectTransaction,
-  { callbackUrl, ...given }: NewIntent,
-  polling: PollingPolicy,
-): Promise<Intent> {
-  const createdAt = tx.now;
-  const intent: Intent = {
-    ...given,
+/** The state of every intent at first. */
+function initialState({ now, projectId }: ProjectTransaction, { intentLifetimeMs }: PollingPolicy) {
+  return {
+    projectId,
     status: "PENDING",
     failureReason: null,
     isCancelRequested: false,
-    expiresAt: new Date(createdAt.getTime() + polling.intentLifetimeMs),
+    expiresAt: new Date(now.getTime() + intentLifetimeMs),
     failedAttempts: 0,
     attention: {},
     acknowledged: {},
     balances: [],
     refundRequests: [],
     onboardingOrder: null,
-    createdAt,
-    updatedAt: createdAt,
-    readAt: createdAt,
+    createdAt: now,
+    updatedAt: now,
+    readAt: now,
     requirements: [],
     transaction: null,
-  };
+  } satisfies Partial<Intent>;
+}
+
+export interface NewIntent extends Omit<Intent, keyof ReturnType<typeof initialState>> {
+  /** Address that the provider sends callbacks to. */
+  readonly callbackUrl: string;
+}
+
+/** Records an intent with its onboarding order, leased to its creator, which onboards it next. */
+export async function recordIntent(
+  tx: ProjectTransaction,
+  { callbackUrl, provider, leaseOwner, src, dest, ...columns }: NewIntent,
+  polling: PollingPolicy,
+): Promise<Intent> {
+  const state = initialState(tx, polling);
+  const intent: Intent = { ...columns, provider, leaseOwner, src, dest, ...state };
+  const { status, expiresAt, createdAt, updatedAt } = state;
   recordStatus(tx, intent, null);
   tx.insert("intents", {
-    id: intent.id,
-    customer_id: intent.customerId,
-    connection_id: intent.connectionId,
-    connection_version: intent.connectionVersion,
-    type: intent.type,
-    status: intent.status,
-    src_currency: intent.src.currencyCode,
-    src_details: intent.src.details,
-    dest_currency: intent.dest.currencyCode,
-    dest_details: intent.dest.details,
-    src_amount: intent.srcAmount,
-    rail: intent.rail,
-    price: intent.price,
-    auto_execute: intent.autoExecute,
-    onboarding_redirect_url: intent.onboardingRedirectUrl,
-    checkout_redirect_url: intent.checkoutRedirectUrl,
-    metadata: intent.metadata,
-    sandbox: intent.sandbox,
-    expires_at: intent.expiresAt,
-    created_at: createdAt,
-    updated_at: createdAt,
+    ...columns,
+    srcCurrency: src.currencyCode,
+    srcDetails: src.details,
+    destCurrency: dest.currencyCode,
+    destDetails: dest.details,
+    ...{ status, expiresAt, createdAt, updatedAt },
   });
   takeLease(tx, intent, polling);
   const customer = await tx.row<{ customerReference: string; wallets: string[] }>(OF_CUSTOMER, [
@@ -210,7 +176,7 @@ export async function recordIntent(
   ]);
   if (customer === null) throw new Error("The intent's customer does not exist.");
   const onboardingOrder = onboardingOrderOf(intent, { ...customer, callbackUrl });
-  tx.update("intents", intent.id, { onboarding_order: onboardingOrder });
+  tx.update("intents", intent.id, { onboardingOrder });
   return { ...intent, onboardingOrder };
 }
 

@@ -1,5 +1,6 @@
 import { type Balances, SUSPENSE_REASONS } from "./journal.js";
 import type { AccountSide } from "../accounts/account-details.js";
+import type { ProjectId } from "../database/id.js";
 import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
 import type { Price } from "../providers/quotes.js";
 
@@ -65,6 +66,7 @@ export function needsAttention(attention: Attention): boolean {
 
 export interface Intent {
   readonly id: string;
+  readonly projectId: ProjectId;
   readonly customerId: string;
   readonly connectionId: string;
   /** Version of the connection's address and credentials that the intent was created with. */

@@ -76,7 +76,7 @@ export function takeLease(
   { leaseMs }: PollingPolicy,
 ): void {
   const end = new Date(tx.now.getTime() + leaseMs);
-  tx.update("intents", id, { lease_owner: leaseOwner, lease_expires_at: end, next_poll_at: end });
+  tx.update("intents", id, { leaseOwner, leaseExpiresAt: end, nextPollAt: end });
 }
 
 /** Locks the intent for the transaction; the transaction fails when another process has taken its lease. */

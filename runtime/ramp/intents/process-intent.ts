@@ -25,19 +25,15 @@ export type OnIdle<T> = (tx: ProjectTransaction, intent: Intent) => T | Promise<
  * to continue. `leased.leaseOwner` is the caller. When another process steals the lease, the outcome is dropped: that
  * process gets the same answer from the provider.
  */
-export async function processLeased<T>(
-  ramp: IntentContext,
-  projectId: ProjectId,
-  leased: Intent,
-  onIdle: OnIdle<T>,
-): Promise<T> {
+export async function processLeased<T>(ramp: IntentContext, leased: Intent, onIdle: OnIdle<T>): Promise<T> {
   const { database, polling } = ramp;
+  const { projectId } = leased;
   let intent = leased;
   let progress: Progress = "fresh";
   for (;;) {
     const before = intent;
     const step = nextStep(before, progress);
-    const outcome = await performStep(ramp, projectId, before, step);
+    const outcome = await performStep(ramp, before, step);
     const reached = (progress = outcome.progress ?? progress);
     const recorded = await database
       .inProject(projectId, async (tx) => {
@@ -85,15 +81,10 @@ function recordOutcome(
   return intent;
 }
 
-async function performStep(
-  ramp: IntentContext,
-  projectId: ProjectId,
-  intent: Intent,
-  step: Step,
-): Promise<StepOutcome> {
+async function performStep(ramp: IntentContext, intent: Intent, step: Step): Promise<StepOutcome> {
   if (step === "wait") return { apply: (_tx, current) => current, progress: null };
   if (step === "createPayment") return { apply: createPayment, progress: null };
-  return callProvider(ramp, projectId, intent, step);
+  return callProvider(ramp, intent, step);
 }
 
 function recordedFailpoint(step: Step): Promise<void> | undefined {
@@ -116,7 +107,7 @@ export async function processIfFree<T>(
     if (intent === null) throw new Error(`The intent ${id} does not exist.`);
     return isLeased ? { intent } : { settled: await onIdle(tx, intent) };
   });
-  return "settled" in leased ? leased.settled : processLeased(ramp, projectId, leased.intent, onIdle);
+  return "settled" in leased ? leased.settled : processLeased(ramp, leased.intent, onIdle);
 }
 
 /** How often due intents are looked for; a callback to this process starts a look-up at once. */
@@ -158,8 +149,7 @@ export function startIntentWorker(ramp: IntentContext): ClaimWorker<DueIntent> {
         try {
           const intent = await database.inProject(projectId(project), (tx) => readIntent(tx, id));
           // Unless another process has taken the lease meanwhile.
-          if (intent?.leaseOwner === owner)
-            await processLeased(ramp, projectId(project), intent, () => undefined);
+          if (intent?.leaseOwner === owner) await processLeased(ramp, intent, () => undefined);
         } finally {
           use(connectionId, -1);
         }

@@ -1,5 +1,5 @@
 import type { IntentContext } from "./lease.js";
-import { orderIdOf, type ProjectId } from "../database/id.js";
+import { orderIdOf } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import {
   cancel,
@@ -47,6 +47,7 @@ type ProviderStep = Exclude<Step, "wait" | "createPayment">;
 
 /** A step of an intent at its provider. */
 interface ProviderCall {
+  readonly ramp: IntentContext;
   readonly intent: Intent;
   readonly step: ProviderStep;
   readonly connection: ProviderConnection;
@@ -55,35 +56,29 @@ interface ProviderCall {
 /** Calls the provider for one step. No transaction is open. */
 export async function callProvider(
   ramp: IntentContext,
-  projectId: ProjectId,
   intent: Intent,
   step: ProviderStep,
 ): Promise<StepOutcome> {
-  const connection = await ramp.providers.get(projectId, intent);
-  return STEPS[step](ramp, { intent, step, connection });
+  return STEPS[step]({ ramp, intent, step, connection: await ramp.providers.get(intent) });
 }
 
-type PerformStep = (ramp: IntentContext, call: ProviderCall) => Promise<StepOutcome>;
+type PerformStep = (call: ProviderCall) => Promise<StepOutcome>;
 
 /** A step that calls the provider, and makes its outcome of the reply. */
 function step<T>(
   send: (intent: Intent, connection: ProviderConnection) => Promise<ProviderReply<T>>,
-  outcomeOf: (
-    ramp: IntentContext,
-    call: ProviderCall,
-    reply: ProviderReply<T>,
-  ) => StepOutcome | Promise<StepOutcome>,
+  outcomeOf: (call: ProviderCall, reply: ProviderReply<T>) => StepOutcome | Promise<StepOutcome>,
 ): PerformStep {
-  return async (ramp, call) => {
+  return async (call) => {
     const reply = await send(call.intent, call.connection);
-    return { ...(await outcomeOf(ramp, call, reply)), reply };
+    return { ...(await outcomeOf(call, reply)), reply };
   };
 }
 
 const STEPS: Readonly<Record<ProviderStep, PerformStep>> = {
   startOnboarding: step(startOnboarding, onboardingOutcome),
   checkOnboarding: step(({ id }, { provider }) => provider.onboarding(id), onboardingOutcome),
-  fetchPrice: (ramp, call) => pricedOutcome(ramp, call, recordPrice),
+  fetchPrice: (call) => pricedOutcome(call, recordPrice),
   execute: step(execute, executionOutcome),
   withdrawOrder: step(withdraw, withdrawalOutcome),
   checkExecution: step((intent, { provider }) => provider.execution(transactionId(intent)), executionOutcome),
@@ -94,13 +89,13 @@ const STEPS: Readonly<Record<ProviderStep, PerformStep>> = {
 
 /** Goes on with the intent's price, or with one of now. */
 async function pricedOutcome(
-  ramp: IntentContext,
   call: ProviderCall,
   apply: (tx: ProjectTransaction, intent: Intent, price: Price) => Intent,
 ): Promise<StepOutcome> {
-  const price = call.intent.price ?? (await fetchPrice(ramp, call.connection, call.intent));
+  const { ramp, intent, connection } = call;
+  const price = intent.price ?? (await fetchPrice(ramp, connection, intent));
   return price === null
-    ? unanswered(ramp, call, { kind: "unavailable", reason: "no valid quote" })
+    ? unanswered(call, { kind: "unavailable", reason: "no valid quote" })
     : { ...answered((tx, current) => apply(tx, current, price)), progress: null };
 }
 
@@ -108,36 +103,24 @@ async function pricedOutcome(
  * An intent without an order ends only where its provider has none either: its id is derived from the intent, so one that a
  * restore lost is found by it. Else a paid intent could end as CANCELLED.
  */
-async function endOutcome(
-  ramp: IntentContext,
-  call: ProviderCall,
-  reply: ProviderReply<Execution>,
-): Promise<StepOutcome> {
+async function endOutcome(call: ProviderCall, reply: ProviderReply<Execution>): Promise<StepOutcome> {
   if (reply.kind === "unknown") return answered(applyEnd);
-  return reply.kind === "answer" ? pricedOutcome(ramp, call, adoptOrder) : unanswered(ramp, call, reply);
+  return reply.kind === "answer" ? pricedOutcome(call, adoptOrder) : unanswered(call, reply);
 }
 
-function onboardingOutcome(
-  ramp: IntentContext,
-  call: ProviderCall,
-  reply: ProviderReply<Onboarding>,
-): StepOutcome {
-  if (reply.kind !== "answer") return unanswered(ramp, call, reply);
-  if (reply.value.id !== call.intent.id) return otherOrder(ramp, call);
+function onboardingOutcome(call: ProviderCall, reply: ProviderReply<Onboarding>): StepOutcome {
+  if (reply.kind !== "answer") return unanswered(call, reply);
+  if (reply.value.id !== call.intent.id) return otherOrder(call);
   return answered((tx, current) => applyOnboarding(tx, current, reply.value));
 }
 
-function executionOutcome(
-  ramp: IntentContext,
-  call: ProviderCall,
-  reply: ProviderReply<Execution>,
-): StepOutcome {
-  const { intent, connection } = call;
+function executionOutcome(call: ProviderCall, reply: ProviderReply<Execution>): StepOutcome {
+  const { ramp, intent, connection } = call;
   // An order that ended without money may be forgotten.
   if (reply.kind === "unknown" && endedWithoutMoney(intent)) return answered((_tx, current) => current);
   if (reply.kind === "unknown" && intent.transaction?.status !== "PENDING") return unknownOrder();
-  if (reply.kind !== "answer") return unanswered(ramp, call, reply);
-  if (reply.value.id !== transactionId(intent)) return otherOrder(ramp, call);
+  if (reply.kind !== "answer") return unanswered(call, reply);
+  if (reply.value.id !== transactionId(intent)) return otherOrder(call);
   const requested = {
     src: ramp.currencies.get(intent.src.currencyCode),
     dest: ramp.currencies.get(intent.dest.currencyCode),
@@ -153,17 +136,13 @@ function endedWithoutMoney({ status, transaction }: Intent): boolean {
   return isTerminal(status) && transaction?.status !== "SUCCESS" && transaction?.status !== "REFUNDED";
 }
 
-function withdrawalOutcome(
-  ramp: IntentContext,
-  call: ProviderCall,
-  reply: ProviderReply<Execution>,
-): StepOutcome {
+function withdrawalOutcome(call: ProviderCall, reply: ProviderReply<Execution>): StepOutcome {
   const isWithdrawn =
     reply.kind === "unknown" ||
     (reply.kind === "answer" &&
       reply.value.id === transactionId(call.intent) &&
       reply.value.status === "CANCELLED");
-  return isWithdrawn ? answered(applyWithdrawal) : executionOutcome(ramp, call, reply);
+  return isWithdrawn ? answered(applyWithdrawal) : executionOutcome(call, reply);
 }
 
 /** An answer ends a series of failed attempts, and the operator's attention unless it contradicts what is recorded. */
@@ -191,18 +170,14 @@ function unknownOrder(): StepOutcome {
 }
 
 /** A refund that the provider answers is sent; what it lists is posted. A refused one needs attention. */
-function refundOutcome(
-  ramp: IntentContext,
-  call: ProviderCall,
-  reply: ProviderReply<Execution>,
-): StepOutcome {
+function refundOutcome(call: ProviderCall, reply: ProviderReply<Execution>): StepOutcome {
   const { id, amount } = orderedRefund(call.intent);
   if (reply.kind === "refused")
     return answered((tx, current) => {
       const attention = { ...current.attention, REFUND_REFUSED: `${id} of ${amount}: ${reply.message}` };
       return { ...recordRefundAnswer(tx, current, id, "REFUSED"), attention };
     });
-  const outcome = executionOutcome(ramp, call, reply);
+  const outcome = executionOutcome(call, reply);
   if (outcome.progress !== "answered" || reply.kind !== "answer") return outcome;
   return {
     ...outcome,
@@ -210,15 +185,14 @@ function refundOutcome(
   };
 }
 
-function otherOrder(ramp: IntentContext, call: ProviderCall): StepOutcome {
-  reporter(ramp, { intent: call.intent.id })("id", "the answer is about another order");
-  return unanswered(ramp, call, { kind: "unavailable", reason: "answer about another order" });
+function otherOrder(call: ProviderCall): StepOutcome {
+  reporter(call.ramp, { intent: call.intent.id })("id", "the answer is about another order");
+  return unanswered(call, { kind: "unavailable", reason: "answer about another order" });
 }
 
 /** Only a refused order ends an intent. All other failures are tried again; after some attempts the intent needs attention. */
 function unanswered(
-  { log, polling }: IntentContext,
-  { intent: { id, connectionId }, step }: ProviderCall,
+  { ramp: { log, polling }, intent: { id, connectionId }, step }: ProviderCall,
   reply: Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>,
 ): StepOutcome {
   if (reply.kind === "refused" && (step === "startOnboarding" || step === "execute"))

@@ -22,7 +22,7 @@ export function moveIntent(
   failureReason: string | null = null,
 ): Intent {
   const moved = { ...intent, status, failureReason, updatedAt: tx.now };
-  tx.update("intents", intent.id, { status, failure_reason: failureReason, updated_at: moved.updatedAt });
+  tx.update("intents", intent.id, { status, failureReason, updatedAt: tx.now });
   recordStatus(tx, moved, intent.status);
   return moved;
 }
@@ -40,7 +40,7 @@ export function recordStatus(
 export function addRequirement(tx: ProjectTransaction, intent: Intent, requirement: Requirement): Intent {
   const { code, status, title, form } = requirement;
   const { length: position } = intent.requirements;
-  tx.insert("requirements", { intent_id: intent.id, code, status, position, title, form });
+  tx.insert("requirements", { intentId: intent.id, code, status, position, title, form });
   recordChange(tx, "compliance.updated", intent, { requirementCode: code, status });
   return { ...intent, requirements: [...intent.requirements, requirement] };
 }
@@ -84,15 +84,8 @@ export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
     createdAt: now,
     updatedAt: now,
   };
-  const { status, orderBody: order_body } = transaction;
-  tx.insert("transactions", {
-    id,
-    intent_id: intent.id,
-    status,
-    created_at: now,
-    updated_at: now,
-    order_body,
-  });
+  const { status, orderBody, createdAt, updatedAt } = transaction;
+  tx.insert("transactions", { id, intentId: intent.id, status, orderBody, createdAt, updatedAt });
   const ordered = { ...intent, transaction };
   recordTransaction(tx, ordered);
   return bookOrder(tx, ordered, price);
@@ -107,7 +100,7 @@ export type TransactionChange = Partial<
 export function recordRefusal(tx: ProjectTransaction, intent: Intent, reason: string): Intent {
   const { transaction } = intent;
   if (transaction === null) throw new Error("The intent has no transaction.");
-  tx.update("transactions", transaction.id, { refusal_reason: reason });
+  tx.update("transactions", transaction.id, { refusalReason: reason });
   return { ...intent, transaction: { ...transaction, refusalReason: reason } };
 }
 
@@ -118,17 +111,12 @@ export function updateTransaction(
   change: TransactionChange,
 ): Intent {
   const transaction: Transaction = { ...before, ...change, refusalReason: null, updatedAt: tx.now };
-  const { id, status } = transaction;
-  tx.update("transactions", id, {
-    status,
-    provider_reference: transaction.providerReference,
-    instructions: JSON.stringify(transaction.instructions),
-    failure_reason: transaction.failureReason,
-    updated_at: transaction.updatedAt,
-    receipt: transaction.receipt,
-    refunds: JSON.stringify(transaction.refunds),
-    refusal_reason: null,
-  });
+  const { id, status, providerReference, failureReason, receipt, refusalReason, updatedAt } = transaction;
+  // The driver would write lists as arrays of PostgreSQL.
+  const instructions = JSON.stringify(transaction.instructions);
+  const refunds = JSON.stringify(transaction.refunds);
+  const texts = { providerReference, failureReason, refusalReason };
+  tx.update("transactions", id, { status, ...texts, receipt, instructions, refunds, updatedAt });
   const updated = { ...intent, transaction };
   recordTransaction(tx, updated);
   const isEndedUnpaid = status !== before.status && (status === "FAILED" || status === "CANCELLED");

@@ -168,7 +168,7 @@ export async function compareOrders(database: RampDatabase, vault: Vault): Promi
   for (const { projectId: project, id } of intents) {
     const intent = await database.inProject(projectId(project), (tx) => readIntent(tx, id));
     if (intent === null) continue;
-    const detail = await difference(intent, await providers.get(projectId(project), intent));
+    const detail = await difference(intent, await providers.get(intent));
     if (detail !== null)
       found.push({ check: "order", ok: false, detail: `Order ${orderIdOf(id)} of intent ${id}: ${detail}` });
   }

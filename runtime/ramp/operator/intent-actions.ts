@@ -132,7 +132,7 @@ export async function refundIntent(
     if (!checked.ok) return checked;
     refund = { refundId: checked.value.id, amount: checked.value.amount };
     if (!intent.refundRequests.some((known) => known.id === checked.value.id))
-      tx.insert("refund_requests", { intent_id: intent.id, ...checked.value });
+      tx.insert("refund_requests", { intentId: intent.id, ...checked.value });
     return succeeded(intent);
   });
   return changed.ok ? succeeded({ ...changed.value, ...refund }) : changed;

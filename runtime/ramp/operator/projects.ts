@@ -1,7 +1,7 @@
 import { customerIdOf, isUuid, newId, type ProjectId, projectId } from "../database/id.js";
 import { randomBytes } from "node:crypto";
 import { secretHash } from "../sign-in/project-credentials.js";
-import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+import { columnOf, type OperatorTransaction, type RampDatabase } from "../database/ramp-database.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import type { Vault } from "../core/vault.js";
 import { REVOKE_TOKENS, rotateSigningKey } from "../sign-in/customer-token.js";
@@ -49,7 +49,7 @@ export async function createProject(
     const id = newId();
     const clientId = `ramp_${randomBytes(12).toString("hex")}`;
     const name = settings.name.trim();
-    tx.insert("projects", { id, organization_id: organizationId, name, client_id: clientId });
+    tx.insert("projects", { id, organizationId, name, clientId });
     await writeSettings(tx, id, settings);
     const { clientSecret } = insertSecret(tx, id);
     return succeeded({ projectId: id, clientId, clientSecret });
@@ -58,11 +58,11 @@ export async function createProject(
 
 function insertSecret(
   tx: OperatorTransaction,
-  project: string,
+  projectId: string,
 ): { readonly secretId: string; readonly clientSecret: string } {
   const secretId = newId();
   const clientSecret = `rws_${randomBytes(32).toString("base64url")}`;
-  tx.insert("client_secrets", { id: secretId, project_id: project, hash: secretHash(clientSecret) });
+  tx.insert("client_secrets", { id: secretId, projectId, hash: secretHash(clientSecret) });
   return { secretId, clientSecret };
 }
 
@@ -186,9 +186,8 @@ async function writeSettings(
   settings: Partial<ProjectSettings>,
 ): Promise<void> {
   for (const [name, value] of Object.entries(settings)) {
-    const column = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     const given = typeof value === "string" ? value.trim() : value;
-    await tx.rows(`UPDATE ramp.projects SET ${column} = $2 WHERE id = $1`, [projectId, given]);
+    await tx.rows(`UPDATE ramp.projects SET ${columnOf(name)} = $2 WHERE id = $1`, [projectId, given]);
   }
 }
 

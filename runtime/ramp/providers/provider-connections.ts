@@ -42,6 +42,13 @@ export function credentialPurpose(projectId: ProjectId, code: string): string {
   return `provider:${projectId}:${code}`;
 }
 
+/** What an intent keeps of its connection. */
+interface ConnectionOfIntent {
+  readonly projectId: ProjectId;
+  readonly connectionId: string;
+  readonly connectionVersion: number;
+}
+
 interface CachedConnections {
   readonly readAt: number;
   readonly connections: Promise<readonly VersionedConnection[]>;
@@ -72,13 +79,7 @@ export class Providers {
   }
 
   /** The connection of an intent, disabled or replaced ones included. */
-  async get(
-    projectId: ProjectId,
-    {
-      connectionId,
-      connectionVersion,
-    }: { readonly connectionId: string; readonly connectionVersion: number },
-  ): Promise<ProviderConnection> {
+  async get({ projectId, connectionId, connectionVersion }: ConnectionOfIntent): Promise<ProviderConnection> {
     const find = (all: readonly VersionedConnection[]): ProviderConnection | undefined =>
       all.find(({ id, version }) => id === connectionId && version === connectionVersion);
     // Another process may have created the intent with a version that is not cached here.

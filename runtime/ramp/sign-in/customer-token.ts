@@ -196,8 +196,8 @@ export async function rotateSigningKey(tx: OperatorTransaction, vault: Vault): P
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const sealed = vault.seal(keyPurpose(kid), privateKey.export({ type: "pkcs8", format: "pem" }).toString());
   await tx.rows("UPDATE ramp.signing_keys SET retired_at = now() WHERE retired_at IS NULL");
-  const public_key = publicKey.export({ type: "spki", format: "pem" }).toString();
-  tx.insert("signing_keys", { kid, private_key: sealed, public_key });
+  const spki = publicKey.export({ type: "spki", format: "pem" }).toString();
+  tx.insert("signing_keys", { kid, privateKey: sealed, publicKey: spki });
   return kid;
 }
 

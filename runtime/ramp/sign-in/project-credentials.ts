@@ -18,7 +18,7 @@ export async function projectOf(
     readonly project: Project;
     readonly hashes: readonly Buffer[];
   }>(
-    `SELECT json_build_object('id', p.id, 'organizationId', p.organization_id, 'name', p.name,
+    `SELECT json_build_object('projectId', p.id, 'organizationId', p.organization_id, 'name', p.name,
            'tokenTtlSeconds', p.token_ttl_seconds, 'maxTokenSeconds', p.max_token_seconds) AS project,
          ARRAY(SELECT hash FROM ramp.client_secrets s WHERE s.project_id = p.id AND s.revoked_at IS NULL) AS hashes
        FROM ramp.projects p WHERE p.client_id = $1`,
@@ -40,7 +40,7 @@ function credentialsOf(authorization: string | undefined): { clientId: string; s
 
 /** Who calls a project-level endpoint. */
 export interface Project {
-  readonly id: ProjectId;
+  readonly projectId: ProjectId;
   readonly organizationId: string;
   readonly name: string;
   /** Added to the expiry of a subject token, in seconds (runtime/ramp/docs/customers.md, Customer tokens). */

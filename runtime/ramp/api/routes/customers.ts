@@ -33,11 +33,11 @@ export const deleteCustomer = route("project", {
   errors: ["NOT_FOUND", "CUSTOMER_HAS_OPEN_INTENTS"],
   async handle({ ramp, caller, parameters, path }) {
     const id = (parameters["id"] ?? "").toLowerCase();
-    const entry = { actor: "project", action: "customer delete", projectId: caller.id };
+    const entry = { actor: "project", action: "customer delete", projectId: caller.projectId };
     const outcome = await audited(
       ramp.database,
       { ...entry, intentId: null, note: null, arguments: { path } },
-      () => ramp.database.asOperatorOf(caller.id, (tx) => eraseCustomer(tx, id)),
+      () => ramp.database.asOperatorOf(caller.projectId, (tx) => eraseCustomer(tx, id)),
       (result) => result,
     );
     if (outcome === "unknown") return rampError("NOT_FOUND");
@@ -100,17 +100,17 @@ async function prepareCustomer(
   if (tooLarge) return tooLarge;
   const { id: externalId, subject_token: token, metadata = null } = body;
   if (token !== undefined && (await isReplay())) return "replay";
-  const subject = token === undefined ? null : await ramp.subjectTokens.verify(caller.id, token);
+  const subject = token === undefined ? null : await ramp.subjectTokens.verify(caller.projectId, token);
   if (isRampError(subject)) return subject;
   const expiresAt = tokenExpiry(subject, caller, ramp.now());
-  const id = customerIdOf(caller.id, externalId);
+  const id = customerIdOf(caller.projectId, externalId);
   // Here, where no connection is held: the key may have to be read.
   const sign = await ramp.customerTokens.signer();
   const begin = async (tx: ProjectTransaction): Promise<RampResponse | RampError> => {
     const customer = await createOrGet(tx, { id, externalId, metadata });
     if (subject !== null && !(await bind(tx, id, subject))) return rampError("IDENTITY_CONFLICT");
     const generation = await tokenGeneration(tx, id);
-    const accessToken = sign({ projectId: caller.id, customerId: id }, generation, expiresAt);
+    const accessToken = sign({ projectId: caller.projectId, customerId: id }, generation, expiresAt);
     return jsonResponse(201, { ...customerView(customer, caller), accessToken });
   };
   return { resourceId: id, begin };
@@ -130,7 +130,6 @@ export const getCustomers = route("project", {
   handle: (call) =>
     listResponse(
       call,
-      call.caller.id,
       (tx, page) => listCustomers(tx, page, call.query.externalId ?? null),
       (customer) => customerView(customer, call.caller),
     ),
@@ -201,6 +200,6 @@ async function listCustomers(
 }
 
 function customerView({ metadata, ...customer }: CustomerRecord, project: Project): CustomerView {
-  const { organizationId, id: projectId } = project;
+  const { organizationId, projectId } = project;
   return { ...customer, organizationId, projectId, ...(metadata && { metadata: { ...metadata } }) };
 }

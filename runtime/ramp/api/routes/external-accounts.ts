@@ -70,26 +70,15 @@ function addExternalAccount(
   currency: Currency,
   given: ExternalAccount["metadata"],
 ): ExternalAccountView {
-  const { now } = tx;
-  const [id, metadata] = [newId(), withUpperCountry(given)];
-  const label = labelOf(metadata, currency.code);
-  const common = { id, metadata, label };
-  tx.insert("external_accounts", {
-    ...common,
-    customer_id: customerId,
-    currency_code: currency.code,
-    created_at: now,
-    updated_at: now,
-  });
+  const metadata = withUpperCountry(given);
+  const times = { createdAt: tx.now, updatedAt: tx.now };
+  const account = { id: newId(), customerId, metadata, label: labelOf(metadata, currency.code), ...times };
+  tx.insert("external_accounts", { ...account, currencyCode: currency.code });
   return {
-    id,
+    ...account,
+    metadata: { ...metadata },
     type: accountType(currency.type),
     currencyId: currency.id,
-    createdAt: now,
-    updatedAt: now,
-    metadata: { ...metadata },
-    label,
-    customerId,
     currency: currencyView(currency),
   };
 }

@@ -1,15 +1,24 @@
 import { Type } from "@sinclair/typebox";
 import { listIntents, readIntent, requestCancel } from "../../intents/intent-rows.js";
 import { type Intent, awaitsCompliance, isTerminal } from "../../intents/intent.js";
-import { isUuid, type ProjectId } from "../../database/id.js";
+import { isUuid } from "../../database/id.js";
 import { jsonResponse, rampError } from "../../core/ramp-errors.js";
 import { intentAction, intentCreation } from "../intent-operations.js";
 import { listResponse, intentEnvelope, transactionView } from "../intent-view.js";
-import { type CustomerRequest, idempotentRoute, type RampContext, route } from "../route.js";
+import {
+  type CustomerRequest,
+  idempotentRoute,
+  type ProjectRequest,
+  type RampContext,
+  route,
+} from "../route.js";
 import { CreateIntentBody, PageQuery, EmptyBody, ProjectIntentsQuery } from "../request-schemas.js";
 import { IntentEnvelope, TransactionView, ProjectIntentView } from "../response-schemas.js";
 import { failpoint } from "../../core/failpoints.js";
 import { createPayment, recordPrice } from "../../intents/transitions.js";
+import type { Customer } from "../../sign-in/customer-token.js";
+import type { Project } from "../../sign-in/project-credentials.js";
+
 export const createIntent = idempotentRoute("customer", {
   method: "POST",
   path: "/v1/intent",
@@ -42,9 +51,8 @@ export const getIntents = route("customer", {
   handle: (call) =>
     listResponse(
       call,
-      call.caller.projectId,
       (tx, page) => listIntents(tx, { customerId: call.caller.customerId }, page),
-      (intent) => intentEnvelope(call.ramp, call.caller.projectId, intent),
+      (intent) => intentEnvelope(call.ramp, intent),
     ),
 });
 
@@ -59,18 +67,20 @@ export const getIntent = route("customer", {
   },
   errors: ["NOT_FOUND"],
   async handle(call) {
-    const intent = await ownIntent(call);
-    return intent === null
-      ? rampError("NOT_FOUND")
-      : jsonResponse(200, intentEnvelope(call.ramp, call.caller.projectId, intent));
+    const intent = await findIntent(call);
+    return intent === null ? rampError("NOT_FOUND") : jsonResponse(200, intentEnvelope(call.ramp, intent));
   },
 });
 
-/** The customer's intent that the path names; null if there is none. */
-async function ownIntent({ ramp, caller, parameters }: CustomerRequest): Promise<Intent | null> {
-  const id = parameters["id"] ?? "";
-  if (!isUuid(id)) return null;
-  return ramp.database.inProject(caller.projectId, (tx) => readIntent(tx, id, caller.customerId));
+/** The caller's intent that the path names; null if there is none. */
+async function findIntent({
+  ramp,
+  caller,
+  parameters,
+}: CustomerRequest | ProjectRequest): Promise<Intent | null> {
+  const { id = "" } = parameters;
+  const { projectId, customerId }: Pick<Project, "projectId"> & Partial<Customer> = caller;
+  return isUuid(id) ? ramp.database.inProject(projectId, (tx) => readIntent(tx, id, customerId)) : null;
 }
 
 export const executeTransaction = idempotentRoute("customer", {
@@ -117,7 +127,7 @@ export const getTransaction = route("customer", {
   response: { status: 200, schema: TransactionView, description: "The transaction." },
   errors: ["NOT_FOUND"],
   async handle(call) {
-    const intent = await ownIntent(call);
+    const intent = await findIntent(call);
     return intent?.transaction
       ? jsonResponse(200, transactionView(intent.transaction))
       : rampError("NOT_FOUND");
@@ -143,7 +153,7 @@ export const cancelIntent = idempotentRoute("customer", {
         isTerminal(intent.status) || intent.status === "AMOUNT_MISMATCH"
           ? rampError("INTENT_CLOSED")
           : requestCancel(tx, intent),
-      answer: (intent) => jsonResponse(202, intentEnvelope(call.ramp, call.caller.projectId, intent)),
+      answer: (intent) => jsonResponse(202, intentEnvelope(call.ramp, intent)),
     }),
 });
 
@@ -161,9 +171,8 @@ export const getProjectIntents = route("project", {
     const filter = { customerId: customerId?.toLowerCase(), status, updatedSince };
     return listResponse(
       call,
-      call.caller.id,
       (tx, page) => listIntents(tx, filter, page),
-      (intent) => projectIntentView(call.ramp, call.caller.id, intent),
+      (intent) => projectIntentView(call.ramp, intent),
     );
   },
 });
@@ -174,15 +183,12 @@ export const getProjectIntent = route("project", {
   summary: "Get one of the project's intents",
   response: { status: 200, schema: ProjectIntentView, description: "The intent." },
   errors: ["NOT_FOUND"],
-  async handle({ ramp, caller, parameters }) {
-    const id = parameters["id"] ?? "";
-    const intent = isUuid(id) ? await ramp.database.inProject(caller.id, (tx) => readIntent(tx, id)) : null;
-    return intent === null
-      ? rampError("NOT_FOUND")
-      : jsonResponse(200, projectIntentView(ramp, caller.id, intent));
+  async handle(call) {
+    const intent = await findIntent(call);
+    return intent === null ? rampError("NOT_FOUND") : jsonResponse(200, projectIntentView(call.ramp, intent));
   },
 });
 
-function projectIntentView(ramp: RampContext, projectId: ProjectId, intent: Intent): ProjectIntentView {
-  return { ...intentEnvelope(ramp, projectId, intent), customerId: intent.customerId };
+function projectIntentView(ramp: RampContext, intent: Intent): ProjectIntentView {
+  return { ...intentEnvelope(ramp, intent), customerId: intent.customerId };
 }

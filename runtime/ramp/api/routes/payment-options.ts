@@ -15,7 +15,7 @@ export const getSupportedCurrencies = route("project", {
   errors: [],
   async handle({ ramp, caller }) {
     const pairs = new Map<string, { from: string; to: string; providerIds: string[] }>();
-    for (const { id, capabilities } of await ramp.providers.list(caller.id)) {
+    for (const { id, capabilities } of await ramp.providers.list(caller.projectId)) {
       for (const { srcCurrencyCode: from, destCurrencyCode: to } of capabilities.pairs) {
         const pair = pairs.get(`${from} ${to}`) ?? { from, to, providerIds: [] };
         if (!pair.providerIds.includes(id)) pair.providerIds.push(id);
@@ -33,7 +33,7 @@ export const getProviders = route("project", {
   response: { status: 200, schema: Type.Array(ProviderView), description: "Providers." },
   errors: [],
   async handle({ ramp, caller }) {
-    const connections = await ramp.providers.list(caller.id);
+    const connections = await ramp.providers.list(caller.projectId);
     return jsonResponse(
       200,
       connections.map(({ id, code, capabilities: { name, logo } }) => ({ id, name, code, logo })),
@@ -62,7 +62,11 @@ export const getQuote = route("project", {
     const reading = readAmount(query.srcAmount, pair.src);
     if (!reading.ok) return rampError("INVALID_AMOUNT", { message: reading.problem });
     const path = { ...pair, srcAmount: reading.value, countryCode, rail: null };
-    const quotes = await fetchQuotes(ramp, candidatesFor(await ramp.providers.list(caller.id), path), path);
+    const quotes = await fetchQuotes(
+      ramp,
+      candidatesFor(await ramp.providers.list(caller.projectId), path),
+      path,
+    );
     return jsonResponse(200, { quotes: quotes.map((quote) => quoteView(pair.type, quote)) });
   },
 });
@@ -77,7 +81,7 @@ export const getRequirements = route("project", {
   async handle({ ramp, caller, query }) {
     const pair = readQueryPair(ramp, query);
     if (isRampError(pair)) return pair;
-    const requirements = requirementsOf(await ramp.providers.list(caller.id), pair, query);
+    const requirements = requirementsOf(await ramp.providers.list(caller.projectId), pair, query);
     return isRampError(requirements) ? requirements : jsonResponse(200, requirements);
   },
 });
