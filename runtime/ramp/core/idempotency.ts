@@ -226,8 +226,8 @@ class KeyedRun {
   }
 
   /** The purpose under which the response is sealed: stored responses open with this text only. */
-  get #purpose(): string {
-    return `answer:${this.#projectId}:${this.#key.key}`;
+  get #purpose() {
+    return `answer:${this.#projectId}:${this.#key.key}` as const;
   }
 }
 

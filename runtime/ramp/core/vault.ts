@@ -18,6 +18,10 @@ function vaultKey(master: Buffer): VaultKey {
   return { id, master, key: derived(master, "vault") };
 }
 
+/** What a value is sealed for: the kind of secret, and the ids of what it belongs to. */
+type Purpose =
+  `${"signing-key" | "provider" | "webhook" | "answer" | "provider-answer" | "wallet-rpc"}:${string}`;
+
 function derived(master: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync("sha256", master, "routewright-ramp", purpose, 32));
 }
@@ -55,7 +59,7 @@ export class Vault {
     return this.#keys.map(({ master }) => derived(master, purpose));
   }
 
-  seal(purpose: string, text: string): Buffer {
+  seal(purpose: Purpose, text: string): Buffer {
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv("aes-256-gcm", this.#current.key, iv).setAAD(Buffer.from(purpose));
     const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
@@ -63,17 +67,17 @@ export class Vault {
   }
 
   /** Throws when the bytes were sealed with a key that is not here or for another purpose. */
-  open(purpose: string, sealed: Buffer): string {
+  open(purpose: Purpose, sealed: Buffer): string {
     const text = this.#tryOpen(purpose, sealed);
     if (text === null) throw new Error(`No key opens the value sealed for ${purpose}.`);
     return text;
   }
 
-  opens(purpose: string, sealed: Buffer): boolean {
+  opens(purpose: Purpose, sealed: Buffer): boolean {
     return this.#tryOpen(purpose, sealed) !== null;
   }
 
-  #tryOpen(purpose: string, sealed: Buffer): string | null {
+  #tryOpen(purpose: Purpose, sealed: Buffer): string | null {
     const named = this.#keys.find(({ id }) => id.equals(sealed.subarray(0, KEY_ID_BYTES)));
     return named ? decrypted(named.key, purpose, sealed.subarray(KEY_ID_BYTES)) : null;
   }
@@ -134,7 +138,7 @@ const BATCH = 200;
 interface SealedRow {
   readonly ctid: string;
   readonly sealed: Buffer;
-  readonly purpose: string;
+  readonly purpose: Purpose;
 }
 
 /** Seals everything with the current master key. It can be interrupted and run again; the service keeps running meanwhile. */

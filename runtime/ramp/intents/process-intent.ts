@@ -198,10 +198,6 @@ function claimDue(
   );
 }
 
-function purposeOf(projectId: string, intentId: string): string {
-  return `provider-answer:${projectId}:${intentId}`;
-}
-
 /** Records what a provider answered, for the history of the intent; a repeated answer is counted. */
 function recordAnswer(
   tx: ProjectTransaction,
@@ -220,7 +216,7 @@ function recordAnswer(
       intentId,
       operation,
       createHash("sha256").update(text).digest(),
-      vault.seal(purposeOf(tx.projectId, intentId), text),
+      vault.seal(`provider-answer:${tx.projectId}:${intentId}`, text),
     ],
   );
 }
@@ -238,6 +234,6 @@ export async function readAnswers(
   );
   return rows.map(({ sealed, ...row }) => ({
     ...row,
-    answer: JSON.parse(vault.open(purposeOf(projectId, intentId), sealed)) as unknown,
+    answer: JSON.parse(vault.open(`provider-answer:${projectId}:${intentId}`, sealed)) as unknown,
   }));
 }

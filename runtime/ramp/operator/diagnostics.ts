@@ -19,9 +19,9 @@ interface Finding {
   readonly detail: string;
 }
 
-/** A finding with one of two details; an empty problem is none. */
-function finding(check: Finding["check"], problem: string, good: string): Finding {
-  return { check, ok: problem === "", detail: problem || good };
+/** A finding with one of two details; an empty problem is none, and so is false. */
+function finding(check: Finding["check"], problem: string | false, good: string): Finding {
+  return { check, ok: !problem, detail: problem || good };
 }
 
 /** Checks the installation: keys, providers, queues, and what needs the operator. */
@@ -88,23 +88,20 @@ function checkBacklog({ queues, exhausted, attention }: Backlog): readonly Findi
   return [
     finding(
       "queue",
-      late.length === 0
-        ? ""
-        : `Due, some for more than a minute: ${late.join(", ")}. Check that a ramp server runs on this database.`,
+      late.length > 0 &&
+        `Due, some for more than a minute: ${late.join(", ")}. Check that a ramp server runs on this database.`,
       "No intent and no delivery is overdue.",
     ),
     finding(
       "webhooks",
-      exhausted === 0
-        ? ""
-        : `${String(exhausted)} deliveries were given up in the last 7 days. Repair the receiver, then run \`routewright ramp webhook replay\`.`,
+      exhausted > 0 &&
+        `${String(exhausted)} deliveries were given up in the last 7 days. Repair the receiver, then run \`routewright ramp webhook replay\`.`,
       "No delivery was given up in the last 7 days.",
     ),
     finding(
       "intents",
-      attention === 0
-        ? ""
-        : `${String(attention)} intents need attention: see \`routewright ramp intents --stuck\`.`,
+      attention > 0 &&
+        `${String(attention)} intents need attention: see \`routewright ramp intents --stuck\`.`,
       "No intent needs attention.",
     ),
   ];

@@ -1,5 +1,4 @@
 import { type ProjectId, newId } from "../database/id.js";
-import { credentialPurpose } from "../providers/provider-connections.js";
 import { HttpProvider, reasonOf } from "../providers/provider.js";
 import type { Vault } from "../core/vault.js";
 import { OF_PROJECT, type RampDatabase } from "../database/ramp-database.js";
@@ -45,7 +44,7 @@ export async function connectProvider(
       [newId(), code, JSON.stringify(capabilities)],
     );
     const connectionId = connection?.id ?? "";
-    const sealed = vault.seal(credentialPurpose(projectId, code), secret);
+    const sealed = vault.seal(`provider:${projectId}:${code}`, secret);
     if (isRotated)
       await tx.rows(
         `UPDATE ramp.provider_credentials v SET url = $2, key_id = $3, secret = $4 FROM ramp.provider_connections c

@@ -5,7 +5,7 @@ import { columnOf, type OperatorTransaction, type RampDatabase } from "../databa
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import type { Vault } from "../core/vault.js";
 import { REVOKE_TOKENS, rotateSigningKey } from "../sign-in/customer-token.js";
-import { chainIdOf, walletRpcPurpose } from "../sign-in/wallet-token.js";
+import { chainIdOf } from "../sign-in/wallet-token.js";
 import { isOrigin } from "../core/json-schema.js";
 
 export async function createOrganization(
@@ -209,7 +209,7 @@ export async function updateProject(
   await database.asOperator(async (tx) => {
     await writeSettings(tx, projectId, settings);
     if (nodes === undefined) return;
-    const sealed = vault.seal(walletRpcPurpose(projectId), JSON.stringify(nodes));
+    const sealed = vault.seal(`wallet-rpc:${projectId}`, JSON.stringify(nodes));
     await tx.rows("UPDATE ramp.projects SET wallet_rpc = $2 WHERE id = $1", [projectId, sealed]);
   });
   return succeeded({ projectId });

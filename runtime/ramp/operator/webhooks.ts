@@ -3,7 +3,7 @@ import { isUuid, newId, type ProjectId } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
 import { namesPrivateAddress } from "../../http/outbound-http.js";
 import type { Vault } from "../core/vault.js";
-import { EVENT_TYPES, webhookPurpose } from "../webhooks/events.js";
+import { EVENT_TYPES } from "../webhooks/events.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { urlProblem } from "../core/json-schema.js";
 
@@ -64,7 +64,7 @@ export async function addWebhook(
       [
         webhookId,
         address.url,
-        vault.seal(webhookPurpose(projectId, webhookId), secret),
+        vault.seal(`webhook:${projectId}:${webhookId}`, secret),
         address.allowPrivate,
         address.concurrency ?? 10,
         address.eventTypes ?? null,
@@ -100,7 +100,7 @@ export async function rotateWebhookSecret(
   { webhookId, overlapHours }: { readonly webhookId: string; readonly overlapHours: number },
 ): Promise<Outcome<{ webhookId: string; secret: string }>> {
   const secret = newSecret();
-  const sealed = vault.seal(webhookPurpose(projectId, webhookId.toLowerCase()), secret);
+  const sealed = vault.seal(`webhook:${projectId}:${webhookId.toLowerCase()}`, secret);
   const changed = await database.inProject(projectId, (tx) =>
     changeWebhook(
       tx,

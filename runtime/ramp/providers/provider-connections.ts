@@ -37,11 +37,6 @@ interface ConnectionRow extends Omit<VersionedConnection, "provider" | "callback
 /** Connections are cached for this long: a change by command takes effect after it. */
 const FRESH_MS = 5_000;
 
-/** The purpose under which a credential is sealed. */
-export function credentialPurpose(projectId: ProjectId, code: string): string {
-  return `provider:${projectId}:${code}`;
-}
-
 /** What an intent keeps of its connection. */
 interface ConnectionOfIntent {
   readonly projectId: ProjectId;
@@ -117,7 +112,7 @@ export class Providers {
     const name = [projectId, code, url, keyId, sealed.toString("base64")].join(" ");
     let client = this.#clients.get(name);
     if (!client) {
-      const secret = this.#options.vault.open(credentialPurpose(projectId, code), sealed);
+      const secret = this.#options.vault.open(`provider:${projectId}:${code}`, sealed);
       const { calls, metrics } = this.#options;
       const counted = metrics && { code, metrics };
       client = new HttpProvider({ url, keyId, secret, calls, counted });

@@ -174,7 +174,7 @@ export class SigningKeys {
   }
 
   #keyOf({ kid, private_key, public_key, retired_at }: KeyRow): SigningKey {
-    const pem = this.#vault.open(keyPurpose(kid), private_key);
+    const pem = this.#vault.open(`signing-key:${kid}`, private_key);
     const privateKey = createPrivateKey(pem);
     return { kid, privateKey, publicKey: createPublicKey(public_key), isRetired: retired_at !== null };
   }
@@ -186,15 +186,14 @@ function readKeys(tx: OperatorTransaction): Promise<KeyRow[]> {
   );
 }
 
-function keyPurpose(kid: string): string {
-  return `signing-key:${kid}`;
-}
-
 /** Creates a key that signs all new tokens; older keys only verify from then on. Returns its `kid`. */
 export async function rotateSigningKey(tx: OperatorTransaction, vault: Vault): Promise<string> {
   const kid = newId();
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const sealed = vault.seal(keyPurpose(kid), privateKey.export({ type: "pkcs8", format: "pem" }).toString());
+  const sealed = vault.seal(
+    `signing-key:${kid}`,
+    privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+  );
   await tx.rows("UPDATE ramp.signing_keys SET retired_at = now() WHERE retired_at IS NULL");
   const spki = publicKey.export({ type: "spki", format: "pem" }).toString();
   tx.insert("signing_keys", { kid, privateKey: sealed, publicKey: spki });

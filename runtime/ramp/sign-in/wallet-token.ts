@@ -131,15 +131,8 @@ async function findWalletProject(
     [clientId, domain],
   );
   if (!row?.wallet_rpc) return null;
-  return {
-    id: row.id,
-    rpc: JSON.parse(vault.open(walletRpcPurpose(row.id), row.wallet_rpc)) as Record<string, string>,
-  };
-}
-
-/** What `wallet_rpc` of a project is sealed for. */
-export function walletRpcPurpose(projectId: string): string {
-  return `wallet-rpc:${projectId}`;
+  const rpc = vault.open(`wallet-rpc:${row.id}`, row.wallet_rpc);
+  return { id: row.id, rpc: JSON.parse(rpc) as Record<string, string> };
 }
 
 /** A nonce can be spent once. */

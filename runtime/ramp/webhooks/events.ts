@@ -1,7 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import { ClaimWorker } from "../core/claim-worker.js";
 import type { CoreContext } from "../core/context.js";
-import { newId, type ProjectId, projectId } from "../database/id.js";
+import { newId, projectId } from "../database/id.js";
 import { ofProject, type OperatorTransaction, type ProjectTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../core/failpoints.js";
 import {
@@ -63,11 +63,6 @@ const CLAIM_GRACE_SECONDS = 10;
 /** Pauses before the next attempts, in seconds; then the delivery is exhausted. */
 const HOUR = 60 * 60;
 export const RETRY_SECONDS = [60, 5 * 60, 30 * 60, 2 * HOUR, 8 * HOUR, 24 * HOUR, 36 * HOUR] as const;
-
-/** The purpose under which an endpoint's secret is sealed. */
-export function webhookPurpose(project: ProjectId, endpointId: string): string {
-  return `webhook:${project}:${endpointId}`;
-}
 
 interface Delivery {
   readonly project_id: string;
@@ -157,7 +152,7 @@ async function send(
   if (!delivery.allow_private && namesPrivateAddress(url))
     return { kind: "failed", reason: "private address" };
   const at = now();
-  const purpose = webhookPurpose(projectId(delivery.project_id), delivery.endpoint_id);
+  const purpose = `webhook:${delivery.project_id}:${delivery.endpoint_id}` as const;
   const secrets = [delivery.secret, delivery.previous_secret].filter((secret) => secret !== null);
   const sign = (sealed: Buffer): string =>
     new Webhook(vault.open(purpose, sealed)).sign(delivery.event_id, at, delivery.body);

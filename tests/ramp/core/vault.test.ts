@@ -94,11 +94,11 @@ describe("the master key", () => {
 
   it("that is not among the keys opens nothing, and a value opens for its own purpose only", () => {
     const [one, two] = [new Vault(SECRETS_KEY), new Vault(NEW_KEY)];
-    const sealed = one.seal("a", "secret");
-    expect(one.open("a", sealed)).toBe("secret");
-    expect(new Vault(NEW_KEY, [SECRETS_KEY]).open("a", sealed)).toBe("secret");
-    expect(() => two.open("a", sealed)).toThrow("No key opens");
-    expect(() => one.open("b", sealed)).toThrow("No key opens");
-    expect(() => one.open("a", sealed.subarray(0, 10))).toThrow("No key opens");
+    const sealed = one.seal("webhook:a", "secret");
+    expect(one.open("webhook:a", sealed)).toBe("secret");
+    expect(new Vault(NEW_KEY, [SECRETS_KEY]).open("webhook:a", sealed)).toBe("secret");
+    expect(() => two.open("webhook:a", sealed)).toThrow("No key opens");
+    expect(() => one.open("webhook:b", sealed)).toThrow("No key opens");
+    expect(() => one.open("webhook:a", sealed.subarray(0, 10))).toThrow("No key opens");
   });
 });
