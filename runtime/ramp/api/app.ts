@@ -1,5 +1,5 @@
 import express, { type Express, type Request, type Response } from "express";
-import { COMMON_HEADERS, NO_STORE, TEXT_POLICY, requestIdOf } from "../../http/headers.js";
+import { COMMON_HEADERS, NO_STORE, TEXT_POLICY, requestIdOf, setHeaders } from "../../http/headers.js";
 import {
   type RampResponse,
   RAMP_ERRORS,
@@ -32,8 +32,7 @@ export function rampApp(service: ApiServices): Express {
 }
 
 const commonHeaders: express.RequestHandler = (request, response, next) => {
-  for (let i = 0; i < COMMON_HEADERS.length; i += 2)
-    response.setHeader(COMMON_HEADERS[i] ?? "", COMMON_HEADERS[i + 1] ?? "");
+  setHeaders(response, COMMON_HEADERS);
   response.setHeader(
     "Access-Control-Expose-Headers",
     "Retry-After, X-Request-Id, X-Idempotency-Replayed, Link",
@@ -107,7 +106,7 @@ function send(
   const { method } = response.req;
   const { status, body, headers = {} } = isRampError(outcome) ? errorResponse(outcome) : outcome;
   if (!response.destroyed && !response.headersSent) {
-    for (const list of [NO_STORE, TEXT_POLICY]) response.setHeader(list[0] ?? "", list[1] ?? "");
+    setHeaders(response, [...NO_STORE, ...TEXT_POLICY]);
     const length = String(Buffer.byteLength(body));
     response.writeHead(status, {
       ...(status === 204

@@ -9,7 +9,6 @@ import { sql, type Statement } from "../sql.js";
 import {
   type AggregateResult,
   readAggregate,
-  type IsStillNeeded,
   type QueryContext,
   type ResultColumn,
   type ResultColumns,
@@ -26,10 +25,17 @@ import { finished } from "./parameters.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
 import { limitSettings, LIST, requireAtMost, RoleSettings } from "./settings.js";
 import type { ReadRows } from "./storage.js";
-import { bodyReader, lookAhead, openStream, readFirst, type RunningQuery } from "./stream.js";
+import {
+  bodyReader,
+  lookAhead,
+  openStream,
+  readFirst,
+  type RunningQuery,
+  type TimeLimits,
+} from "./stream.js";
 
 /** What queries may use of the server. */
-type QueryLimits = Required<Pick<EngineOptions, "statementTimeoutMs" | "streamTimeoutMs" | "maxRowsRead">>;
+type QueryLimits = Required<Pick<EngineOptions, "streamTimeoutMs" | "maxRowsRead">>;
 
 /** A health check waits so long for its queries. */
 const CHECK_MS = 3000;
@@ -58,11 +64,13 @@ class ClickhouseEngine extends BaseEngine {
   constructor(address: ClickhouseAddress, options: EngineOptions) {
     super(options);
     const { statementTimeoutMs, streamTimeoutMs = NO_LIMITS, maxRowsRead = NO_LIMITS, warn } = options;
-    this.#limits = { statementTimeoutMs, streamTimeoutMs, maxRowsRead };
+    this.#limits = { streamTimeoutMs, maxRowsRead };
     this.#connection = new ClickhouseConnection(address, warn);
     const limits = { timeoutMs: statementTimeoutMs, isStillNeeded: () => true };
     this.#settings = new RoleSettings((query) => this.#connection.text({ ...query, limits }));
-    this.#lookup = new RelationLookup(warn, (statement) => this.#read(statement));
+    // For all callers, whoever comes first.
+    const lookUp = { ...limits, ticket: LOOK_UP, maxRows: 0 };
+    this.#lookup = new RelationLookup(warn, (statement) => this.#read(statement, lookUp));
     this.#warn = warn;
   }
 
@@ -223,12 +231,13 @@ class ClickhouseEngine extends BaseEngine {
   }
 
   /** The rows of a statement in the format JSONEachRow. */
-  async #read<Row>(statement: Statement, options: ReadOptions = {}): Promise<readonly Row[]> {
-    const { ticket = LOOK_UP, isStillNeeded = () => true, maxRows = 0 } = options;
-    const { timeoutMs = this.#limits.statementTimeoutMs } = options;
+  async #read<Row>(
+    statement: Statement,
+    { ticket, maxRows, ...limits }: ReadOptions,
+  ): Promise<readonly Row[]> {
     const { tier } = ticket;
-    const limits = { timeoutMs, isStillNeeded };
-    const lease = await this.queries.acquire(ticket, isStillNeeded);
+    const { timeoutMs } = limits;
+    const lease = await this.queries.acquire(ticket, limits.isStillNeeded);
     const text = await holding(lease, async () => {
       const settings = { ...(await this.#settings.toSend()), ...limitSettings({ tier, timeoutMs, maxRows }) };
       return this.#connection.text({ statement, settings, limits });
@@ -238,12 +247,9 @@ class ClickhouseEngine extends BaseEngine {
   }
 }
 
-interface ReadOptions {
-  /** Default: looked up for all callers. */
-  readonly ticket?: QueryTicket;
-  readonly isStillNeeded?: IsStillNeeded;
-  readonly timeoutMs?: number;
-  readonly maxRows?: number;
+interface ReadOptions extends TimeLimits {
+  readonly ticket: QueryTicket;
+  readonly maxRows: number;
 }
 
 async function holding<T>(lease: Lease, run: () => Promise<T>): Promise<T> {

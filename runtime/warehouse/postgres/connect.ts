@@ -2,12 +2,14 @@ import type pg from "pg";
 import { QueryAbandoned, QueryTimeout } from "../warehouse.js";
 import {
   BACKEND_NOTICE,
+  type BatchConnection,
   type PreparedStatement,
   type QueryLimits,
   setLocal,
   type Settings,
   type SettingStatement,
   StatementBatch,
+  type StatementSink,
   type WireQuery,
 } from "./statements.js";
 import type { WireClient } from "./wire.js";
@@ -35,7 +37,7 @@ const LOCK_TIMEOUT_MS = 50;
 export type PooledClient = WireClient & pg.PoolClient;
 
 /** A database connection, and the limits of the query that runs on it. */
-export class Connection {
+export class Connection implements BatchConnection {
   readonly client: PooledClient;
   readonly #session: Session;
   readonly #options: ConnectionOptions;
@@ -92,23 +94,19 @@ export class Connection {
   run(queries: readonly WireQuery[]): void {
     for (const { statement, prepared } of queries)
       if (prepared !== null && !this.hasPrepared(prepared)) this.#preparedLength += statement.text.length;
-    this.#batch = new StatementBatch(queries, {
-      client: this.client,
-      settingsOf: ({ mayBeLong }) => this.#settingsOf(mayBeLong),
-      onStart: (limits) => this.#start(limits),
-      errorOf: (error) => this.#errorOf(error),
-      onEnd: (isBroken) => {
-        this.#limits = null;
-        this.#batch = null;
-        this.#isPaused = false;
-        this.#release(isBroken || this.#canceled !== null);
-      },
-    });
+    this.#batch = new StatementBatch(queries, this);
     this.#batch.awaitNext();
   }
 
+  batchEnded(isBroken: boolean): void {
+    this.#limits = null;
+    this.#batch = null;
+    this.#isPaused = false;
+    this.#release(isBroken || this.#canceled !== null);
+  }
+
   /** Behind a pooler the session is another one each time. A client that reads slowly would exceed the time limit. */
-  #settingsOf(mayBeLong: boolean): SettingStatement | null {
+  settingsOf({ mayBeLong }: StatementSink): SettingStatement | null {
     if (!this.#session.isPooled) return mayBeLong ? { name: UNLIMITED } : null;
     const text = setLocal({
       ...sessionSettings(mayBeLong ? 0 : this.#options.statementTimeoutMs),
@@ -118,12 +116,12 @@ export class Connection {
     return { name: "", text };
   }
 
-  #start(limits: QueryLimits): void {
+  queryStarted(limits: QueryLimits): void {
     this.#limits = limits;
     this.#startedAt = performance.now();
   }
 
-  #errorOf(error: Error): Error {
+  errorOf(error: Error): Error {
     return this.#canceled ?? timeoutOf(error) ?? error;
   }
 

@@ -4,7 +4,6 @@ import type { ResolvedQuery } from "../../model/query.js";
 import { BaseEngine, type EngineOptions } from "../base-engine.js";
 import type { QueryTicket } from "../fair-queue.js";
 import { servedColumns } from "../relations.js";
-import type { Statement } from "../sql.js";
 import {
   type AggregateResult,
   DatabaseUnreachable,
@@ -23,7 +22,14 @@ import { ConnectionPool } from "./pool.js";
 import { ControlConnection } from "./control.js";
 import { isConnectionFailure, isLockConflict, isRelationChange } from "./errors.js";
 import { filterType } from "./filter-types.js";
-import { type MakeWriter, NoStreamPlace, PageReader, type StreamResources, writerOf } from "./page-reader.js";
+import {
+  type MakeWriter,
+  NoStreamPlace,
+  type PageQuery,
+  PageReader,
+  type StreamResources,
+  writerOf,
+} from "./page-reader.js";
 import { describe, fieldFormats } from "./columns.js";
 import { aggregateColumns, rowFields, selectAggregate, selectRows } from "./select.js";
 import type { QueryLimits } from "./statements.js";
@@ -100,24 +106,12 @@ class PostgresEngine extends BaseEngine {
     }
   }
 
-  #read(
-    { statement, query, columns, fields, context, isStream }: PageQuery,
-    makeWriter: MakeWriter,
-  ): Promise<Rows> {
+  #read(page: PageQuery, makeWriter: MakeWriter): Promise<Rows> {
+    const { statement, query, context, isStream } = page;
     const { callerId, tier, isStillNeeded } = context;
     return new Promise((resolve, reject) => {
-      const { count, keys } = fields;
       const resources = this.#resources;
-      const reader = new PageReader({
-        query,
-        columns,
-        fields: count,
-        keys,
-        makeWriter,
-        resources,
-        resolve,
-        reject,
-      });
+      const reader = new PageReader({ ...page, makeWriter, resources, resolve, reject });
       const ticket = { callerId, tier, relation: query.relation };
       const limits = { timeoutMs: query.timeoutMs, isStillNeeded };
       this.#pool.run({ statement, ticket, limits, reader, ...(isStream && { isStream }) });
@@ -175,16 +169,6 @@ async function retryWhileLocked<T>(
       await pause(pauseMs);
     }
   }
-}
-
-/** A page to read. */
-interface PageQuery {
-  readonly statement: Statement;
-  readonly query: ResolvedQuery;
-  readonly columns: ResultColumns;
-  readonly fields: { readonly count: number; readonly keys: readonly number[] | null };
-  readonly context: QueryContext;
-  readonly isStream?: boolean;
 }
 
 /** Reads a statement of one row with one field; null without a row. */

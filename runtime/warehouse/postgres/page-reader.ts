@@ -2,10 +2,12 @@ import { isTable, type KeyValues, type ResolvedQuery, type RowFormat } from "../
 import {
   BUFFERED_BYTES,
   QueryAbandoned,
+  type QueryContext,
   type ResultColumns,
   type Rows,
   type StreamEnd,
 } from "../warehouse.js";
+import type { Statement } from "../sql.js";
 import type { Reader, Run } from "./run.js";
 import { fieldFormats, isTime } from "./columns.js";
 import { fieldsOf, type RowWriter, TextWriter } from "./rows.js";
@@ -40,13 +42,18 @@ export class NoStreamPlace extends Error {
   }
 }
 
-interface PageOptions {
+/** A page to read. */
+export interface PageQuery {
+  readonly statement: Statement;
   readonly query: ResolvedQuery;
   readonly columns: ResultColumns;
-  /** Fields of a row; those behind its columns are sort keys. */
-  readonly fields: number;
-  /** Positions of the sort keys' fields; null where pages have no cursor. */
-  readonly keys: readonly number[] | null;
+  /** Number of a row's fields, and the positions of the sort keys among them; null where pages have no cursor. */
+  readonly fields: { readonly count: number; readonly keys: readonly number[] | null };
+  readonly context: QueryContext;
+  readonly isStream?: boolean;
+}
+
+interface PageOptions extends PageQuery {
   readonly makeWriter: MakeWriter;
   readonly resources: StreamResources;
   readonly resolve: (rows: Rows) => void;
@@ -81,7 +88,7 @@ export class PageReader implements Reader {
     const { page } = options.query.selection;
     this.#limit = page?.limit ?? Infinity;
     this.mayBeLong = this.#limit > SHORT_ROWS;
-    this.formats = fieldFormats(options.columns, options.fields);
+    this.formats = fieldFormats(options.columns, options.fields.count);
   }
 
   begin(running: Run): void {
@@ -116,15 +123,15 @@ export class PageReader implements Reader {
 
   /** The statement is not of the text that was sent if it has other fields. */
   #checkFields(frame: Buffer, offset: number): void {
-    if (frame.readInt16BE(offset - 2) !== this.#options.fields)
+    if (frame.readInt16BE(offset - 2) !== this.#options.fields.count)
       throw new Error("PostgreSQL sent a row with other fields than were asked for.");
   }
 
   #keyIn(frame: Buffer, offset: number): KeyValues | null {
-    const { keys, fields, columns } = this.#options;
-    if (keys === null) return null;
-    const found = fieldsOf(frame, offset, fields);
-    return keys.map((position) => {
+    const { fields, columns } = this.#options;
+    if (fields.keys === null) return null;
+    const found = fieldsOf(frame, offset, fields.count);
+    return fields.keys.map((position) => {
       const field = found[position] ?? null;
       const column = columns[position];
       if (field === null) return null;
@@ -142,7 +149,7 @@ export class PageReader implements Reader {
   }
 
   #overflow(): void {
-    const { query, columns, keys, resources, resolve } = this.#options;
+    const { query, columns, fields, resources, resolve } = this.#options;
     const running = this.#running as Run;
     if (!running.becomeStream()) {
       this.#isRefused = true;
@@ -151,15 +158,15 @@ export class PageReader implements Reader {
       return;
     }
     resources.open.add(running);
-    this.#stream = new PausingRows(running, resources.budget, keys !== null);
+    this.#stream = new PausingRows(running, resources.budget, fields.keys !== null);
     this.#stream.store((this.#writer as RowWriter).take());
     // The key of the next page precedes the rows: such a page is in the spool before it is sent.
-    if (keys === null || query.selection.page === null)
+    if (fields.keys === null || query.selection.page === null)
       resolve({ kind: "stream", columns, chunks: this.#stream });
   }
 
   #endStream(stream: PausingRows, error: Error | null): void {
-    const { columns, keys, resources, resolve, reject } = this.#options;
+    const { columns, fields, resources, resolve, reject } = this.#options;
     const running = this.#running as Run;
     resources.open.delete(running);
     const milliseconds = performance.now() - this.#startedAt - stream.pausedMs;
@@ -167,7 +174,7 @@ export class PageReader implements Reader {
     void stream
       .end(error, () => (this.#writer as RowWriter).end(), end)
       .then((failure) => {
-        if (keys === null) return;
+        if (fields.keys === null) return;
         if (failure === null) return resolve({ kind: "stream", columns, chunks: stream, next: this.#next });
         void stream.return();
         reject(failure);
@@ -176,21 +183,13 @@ export class PageReader implements Reader {
 
   #buffered(): Rows {
     const writer = this.#writer ?? this.#options.makeWriter();
-    const { columns, keys } = this.#options;
+    const { columns, fields } = this.#options;
     const { bytes, release } = writer.end();
     const hasMore = this.#found > this.#limit;
     const milliseconds = performance.now() - this.#startedAt;
-    const next = keys === null ? {} : { next: this.#next };
-    return {
-      kind: "buffered",
-      columns,
-      bytes,
-      release,
-      returned: this.#returned,
-      hasMore,
-      milliseconds,
-      ...next,
-    };
+    const next = fields.keys === null ? {} : { next: this.#next };
+    const rows = { columns, bytes, release, returned: this.#returned };
+    return { kind: "buffered", ...rows, hasMore, milliseconds, ...next };
   }
 }
 

@@ -98,16 +98,16 @@ export interface WireQuery {
   retry(): void;
 }
 
-interface BatchOptions {
+/** The connection that a batch runs on. */
+export interface BatchConnection {
   readonly client: WireClient;
   /** Null where the settings are those of the session. */
-  readonly settingsOf: (sink: StatementSink) => SettingStatement | null;
-  /** A query of the batch starts. */
-  readonly onStart: (limits: QueryLimits) => void;
+  settingsOf(sink: StatementSink): SettingStatement | null;
+  queryStarted(limits: QueryLimits): void;
   /** The error with which a query ends. */
-  readonly errorOf: (error: Error) => Error;
+  errorOf(error: Error): Error;
   /** All are answered, or the connection is broken. */
-  readonly onEnd: (isBroken: boolean) => void;
+  batchEnded(isBroken: boolean): void;
 }
 
 /** The methods of pg's connection that `@types/pg` describes as of an older version. */
@@ -125,7 +125,7 @@ export class StatementBatch implements pg.Submittable {
   /** Of a statement to prepare: `pg` notes it once PostgreSQL has. */
   readonly name: string;
   readonly text: string;
-  readonly #options: BatchOptions;
+  readonly #connection: BatchConnection;
   readonly #queries: readonly WireQuery[];
   /** Those without an answer, in their order. Null: it runs on another connection by now, and the answer is ignored. */
   readonly #pending: (WireQuery | null)[];
@@ -133,21 +133,21 @@ export class StatementBatch implements pg.Submittable {
   #isSent = false;
   #isEnding = false;
 
-  constructor(queries: readonly WireQuery[], options: BatchOptions) {
+  constructor(queries: readonly WireQuery[], connection: BatchConnection) {
     this.#queries = queries;
     this.#pending = [...queries];
-    this.#options = options;
+    this.#connection = connection;
     this.name = queries[0]?.prepared?.name ?? "";
     this.text = queries[0]?.statement.text ?? "";
   }
 
   /** Awaits the next answer. `pg` expects one for what it submits, so the batch is submitted for each of its queries. */
   awaitNext(): void {
-    const { client, onStart } = this.#options;
+    const { client } = this.#connection;
     const [next] = this.#pending;
     client.tap.sink = next?.sink ?? null;
     if (next === undefined) return this.#end();
-    onStart(next?.limits ?? IGNORED);
+    this.#connection.queryStarted(next?.limits ?? IGNORED);
     next?.begin();
     client.query(this);
   }
@@ -155,12 +155,12 @@ export class StatementBatch implements pg.Submittable {
   submit(connection: pg.Connection): void {
     if (this.#isSent) return;
     this.#isSent = true;
-    const { client, settingsOf } = this.#options;
+    const { client } = this.#connection;
     const wire = connection as Wire;
     wire.stream.cork();
     for (const { statement, prepared, sink } of this.#queries) {
       const name = prepared?.name ?? "";
-      const settings = settingsOf(sink);
+      const settings = this.#connection.settingsOf(sink);
       if (settings !== null) {
         if (settings.text !== undefined) wire.parse({ name: settings.name, text: settings.text });
         wire.bind({ statement: settings.name, values: [] });
@@ -190,7 +190,7 @@ export class StatementBatch implements pg.Submittable {
 
   handleError(cause: Error): void {
     const query = this.#pending.shift();
-    const error = this.#options.errorOf(cause);
+    const error = this.#connection.errorOf(cause);
     if (isStatementError(error) && !this.#isEnding) this.awaitNext();
     else this.#abort();
     query?.done(error);
@@ -202,15 +202,15 @@ export class StatementBatch implements pg.Submittable {
   }
 
   #abort(): void {
-    this.#options.client.tap.sink = null;
-    this.#options.onEnd(true);
+    this.#connection.client.tap.sink = null;
+    this.#connection.batchEnded(true);
     for (const query of this.#pending.splice(0)) query?.retry();
   }
 
   #end(): void {
     const milliseconds = (performance.now() - this.#sentAt) / this.#queries.length;
     for (const { prepared } of this.#queries) prepared?.noteDuration(milliseconds);
-    this.#options.onEnd(false);
+    this.#connection.batchEnded(false);
   }
 
   /** Runs the other queries on other connections: the first one takes long. */
