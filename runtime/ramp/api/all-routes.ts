@@ -20,9 +20,9 @@ import { isLocalCaller } from "../../http/headers.js";
 import {
   isRampError,
   jsonResponse,
-  type RampError,
   rampError,
   type RampResponse,
+  type RampAnswer,
 } from "../core/ramp-errors.js";
 import { SCRIPT, STYLE } from "../hosted-pages/layout.js";
 import { actOnPage, pageStatus, showPage } from "../hosted-pages/hosted-page.js";
@@ -91,7 +91,7 @@ async function health({ ramp, rates }: ApiServices): Promise<RampResponse> {
 async function metrics(
   { ramp, addressOf, metricsPublic }: ApiServices,
   request: Request,
-): Promise<RampResponse | RampError> {
+): Promise<RampAnswer> {
   const isLocal = isLocalCaller(addressOf, request);
   if (!metricsPublic && !isLocal) return rampError("METRICS_FORBIDDEN");
   const body = await ramp.metrics.text(await ramp.database.asOperator(readBacklog));

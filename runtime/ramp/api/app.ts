@@ -7,6 +7,7 @@ import {
   isRampError,
   rampError,
   type RampError,
+  type RampAnswer,
 } from "../core/ramp-errors.js";
 import { problemPage } from "../hosted-pages/layout.js";
 import { ENDPOINTS, PAGE_PATHS, SYSTEM_PATHS } from "./all-routes.js";
@@ -97,12 +98,7 @@ function errorOf({ ramp }: ApiServices, request: Request, error: unknown): RampE
   return isLost ? rampError("SERVICE_UNAVAILABLE", { retryAfter: 1 }) : rampError("INTERNAL_ERROR");
 }
 
-function send(
-  { ramp }: ApiServices,
-  response: Response,
-  path: string | null,
-  outcome: RampResponse | RampError,
-): void {
+function send({ ramp }: ApiServices, response: Response, path: string | null, outcome: RampAnswer): void {
   const { method } = response.req;
   const { status, body, headers = {} } = isRampError(outcome) ? errorResponse(outcome) : outcome;
   if (!response.destroyed && !response.headersSent) {

@@ -3,7 +3,7 @@ import { runIdempotent, type IdempotentOperation, type IdempotencyKey } from "..
 import type { Customer } from "../sign-in/customer-token.js";
 import type { Project } from "../sign-in/project-credentials.js";
 import { type ApiServices, authenticate, countFailure } from "./authenticate.js";
-import { type RampResponse, isRampError, type RampError, rampError } from "../core/ramp-errors.js";
+import { isRampError, type RampError, rampError, type RampAnswer, errorAt } from "../core/ramp-errors.js";
 import type { RouteRequest, Route } from "./route.js";
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -16,7 +16,7 @@ export interface PublicPath {
   readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
   readonly isPage: boolean;
-  readonly handle: (service: ApiServices, request: Request) => Promise<RampResponse | RampError | "gone">;
+  readonly handle: (service: ApiServices, request: Request) => Promise<RampAnswer | "gone">;
 }
 
 /**
@@ -27,7 +27,7 @@ export async function handleRequest(
   service: ApiServices,
   route: Route,
   request: Request,
-): Promise<RampResponse | RampError | "gone"> {
+): Promise<RampAnswer | "gone"> {
   const caller = await authenticate(service, route.access, request);
   if (isRampError(caller)) return caller;
   const url = new URL(request.originalUrl, "http://localhost");
@@ -64,8 +64,8 @@ export async function handleRequest(
 function countedFailure(
   service: ApiServices,
   request: Request,
-  outcome: RampResponse | RampError,
-): RampResponse | RampError | Promise<RampError> {
+  outcome: RampAnswer,
+): RampAnswer | Promise<RampError> {
   const isForged = isRampError(outcome) && outcome.error === "INVALID_SIGNATURE";
   return isForged ? countFailure(service, request, outcome) : outcome;
 }
@@ -106,7 +106,7 @@ export async function readBodyText(
     case "overloaded":
       return rampError("SERVICE_UNAVAILABLE", { retryAfter: 1 });
     case "not-text":
-      return rampError("INVALID_REQUEST", { details: [{ path: "", message: "is not UTF-8" }] });
+      return errorAt("INVALID_REQUEST", "", "is not UTF-8");
     case "text":
       return body;
   }
@@ -120,8 +120,7 @@ function parseBody(request: IncomingMessage, { body: schema }: Route, text: stri
   if (text !== "" && !isJson) return rampError("UNSUPPORTED_MEDIA_TYPE");
   const value = text.trim() === "" ? {} : parseJson(text);
   const unreadable = value === undefined ? "is not JSON" : isStorable(value) ? null : UNSTORABLE;
-  if (unreadable !== null)
-    return { value: text, invalid: invalidRequest([{ path: "", message: unreadable }]) };
+  if (unreadable !== null) return { value: text, invalid: errorAt("INVALID_REQUEST", "", unreadable) };
   const wrong = violations(schema, value);
   return { value, invalid: wrong.length === 0 ? null : invalidRequest(wrong) };
 }
@@ -134,11 +133,11 @@ function invalidRequest(details: readonly Violation[]): RampError {
 function readQuery(url: URL, { query: schema }: Route): Readonly<Record<string, string>> | RampError {
   const query: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [name, value] of url.searchParams) {
-    if (name in query) return invalidRequest([{ path: `/${name.slice(0, 100)}`, message: "is given twice" }]);
+    if (name in query) return errorAt("INVALID_REQUEST", `/${name.slice(0, 100)}`, "is given twice");
     query[name] = value;
   }
   const plain = { ...query };
-  if (!isStorable(plain)) return invalidRequest([{ path: "", message: "holds U+0000" }]);
+  if (!isStorable(plain)) return errorAt("INVALID_REQUEST", "", "holds U+0000");
   const wrong = schema === null ? [] : violations(schema, plain);
   return wrong.length === 0 ? plain : invalidRequest(wrong);
 }

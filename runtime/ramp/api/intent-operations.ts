@@ -40,16 +40,11 @@ export function intentCreation({
       if (isRampError(sides)) return sides;
       const choice = await chooseProvider(ramp, caller.projectId, { ...body, ...sides }, isReplay);
       if (choice === "replay" || isRampError(choice)) return choice;
-      const intent: NewIntent = {
-        id: newId(),
-        customerId: caller.customerId,
-        leaseOwner,
-        ...choice,
-        autoExecute: body.autoExecute ?? false,
-        onboardingRedirectUrl: body.onboardingRedirectUrl ?? null,
-        checkoutRedirectUrl: body.checkoutRedirectUrl ?? null,
-        metadata: body.metadata ?? null,
-      };
+      const { autoExecute = false, metadata = null } = body;
+      const { onboardingRedirectUrl = null, checkoutRedirectUrl = null } = body;
+      const given = { autoExecute, onboardingRedirectUrl, checkoutRedirectUrl, metadata };
+      const { customerId } = caller;
+      const intent: NewIntent = { id: newId(), customerId, leaseOwner, ...choice, ...given };
       const begin = async (tx: ProjectTransaction): Promise<null> => {
         begun = await recordIntent(tx, intent, ramp.polling);
         return null;

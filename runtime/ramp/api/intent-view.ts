@@ -16,7 +16,7 @@ import type { Customer } from "../sign-in/customer-token.js";
 import type { Project } from "../sign-in/project-credentials.js";
 import type { PageQuery } from "./request-schemas.js";
 import type { IntentEnvelope, IntentView, QuoteView, TransactionView } from "./response-schemas.js";
-import { type RampResponse, jsonResponse, rampError, type RampError } from "../core/ramp-errors.js";
+import { errorAt, jsonResponse, type RampAnswer } from "../core/ramp-errors.js";
 
 /** What callers see of the records. */
 
@@ -93,9 +93,7 @@ export function quoteView(type: "ONRAMP" | "OFFRAMP", { connection, rail, ...quo
 /** Items of a page unless the caller names a number (runtime/ramp/docs/limits.md). */
 const DEFAULT_LIMIT = 50;
 
-const UNKNOWN_START: RampError = rampError("INVALID_REQUEST", {
-  details: [{ path: "/starting_after", message: "names no item of this list" }],
-});
+const UNKNOWN_START = errorAt("INVALID_REQUEST", "/starting_after", "names no item of this list");
 
 interface ListRequest {
   readonly ramp: RampContext;
@@ -112,7 +110,7 @@ export async function listResponse<T extends { readonly id: string }>(
   { ramp, caller, query, path }: ListRequest,
   read: (tx: ProjectTransaction, page: PageRequest) => Promise<readonly T[] | null>,
   view: (item: T) => unknown,
-): Promise<RampResponse | RampError> {
+): Promise<RampAnswer> {
   const { limit: given, starting_after: startingAfter = null, ...filter } = query;
   if (startingAfter !== null && !isUuid(startingAfter)) return UNKNOWN_START;
   const limit = given === undefined ? DEFAULT_LIMIT : Number(given);

@@ -1,7 +1,7 @@
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
 import { INTENT_STATUSES } from "../intents/intent.js";
 import { Rail } from "../providers/protocol.js";
-import { rampError, type RampError } from "../core/ramp-errors.js";
+import { errorAt, type RampError } from "../core/ramp-errors.js";
 import { literals, Nullable } from "../core/json-schema.js";
 
 /** Schemas of all bodies and queries: they check, they type, and they are the OpenAPI document's. */
@@ -39,7 +39,7 @@ const MAX_METADATA_LENGTH = 16_384;
 export function metadataError(metadata: object | undefined): RampError | null {
   if (metadata === undefined || JSON.stringify(metadata).length <= MAX_METADATA_LENGTH) return null;
   const message = `is longer than ${String(MAX_METADATA_LENGTH)} characters as JSON`;
-  return rampError("INVALID_REQUEST", { details: [{ path: "/metadata", message }] });
+  return errorAt("INVALID_REQUEST", "/metadata", message);
 }
 
 export const CreateCustomerBody = closed({

@@ -6,7 +6,7 @@ import type { IntentContext } from "../intents/lease.js";
 import type { Customer, CustomerTokens } from "../sign-in/customer-token.js";
 import type { SubjectTokens } from "../sign-in/subject-token.js";
 import type { WalletTokenContext } from "../sign-in/wallet-token.js";
-import type { RampResponse, RampErrorCode, RampError } from "../core/ramp-errors.js";
+import type { RampErrorCode, RampAnswer } from "../core/ramp-errors.js";
 
 /** What the endpoints share. */
 export interface RampContext extends IntentContext {
@@ -77,7 +77,7 @@ export interface Route extends RouteDescription {
 type RouteHandler =
   | {
       readonly kind: "direct";
-      readonly handle: (call: RouteRequest<never, never, never>) => Promise<RampResponse | RampError>;
+      readonly handle: (call: RouteRequest<never, never, never>) => Promise<RampAnswer>;
     }
   | {
       readonly kind: "once";
@@ -92,7 +92,7 @@ export function route<A extends Access, B extends TSchema | null = null, Q exten
   access: A,
   declaration: RouteDescription &
     Fields<B, Q> & {
-      readonly handle: (call: RouteRequest<A, Of<B>, Of<Q>>) => Promise<RampResponse | RampError>;
+      readonly handle: (call: RouteRequest<A, Of<B>, Of<Q>>) => Promise<RampAnswer>;
     },
 ): Route {
   const { handle, body = null, query = null, ...rest } = declaration;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type RampResponse, isRampError, rampError, type RampError } from "./ramp-errors.js";
+import { type RampResponse, isRampError, rampError, type RampError, type RampAnswer } from "./ramp-errors.js";
 import { failpoint } from "./failpoints.js";
 import { type ProjectId, newId } from "../database/id.js";
 import type { CoreContext } from "./context.js";
@@ -29,7 +29,7 @@ export interface PreparedOperation {
    * Records what is to be done, in one transaction with the claim, so that any process that finds the claim can finish it.
    * A response is stored in that transaction too; null leaves it to `finish`. An error rolls everything back.
    */
-  begin(tx: ProjectTransaction): Promise<RampResponse | RampError | null>;
+  begin(tx: ProjectTransaction): Promise<RampAnswer | null>;
 }
 
 /** Whether the key of a request is known already. */
@@ -55,7 +55,7 @@ export async function runIdempotent(
   projectId: ProjectId,
   key: IdempotencyKey | null,
   work: IdempotentOperation,
-): Promise<RampResponse | RampError> {
+): Promise<RampAnswer> {
   if (key !== null) return new KeyedRun(ramp, projectId, key, work).run();
   const start = await work.prepare(() => Promise.resolve(false));
   if (start === "replay") throw new Error("A request without a key is no replay.");
@@ -67,7 +67,7 @@ async function runUnkeyed(
   projectId: ProjectId,
   start: PreparedOperation,
   work: IdempotentOperation,
-): Promise<RampResponse | RampError> {
+): Promise<RampAnswer> {
   const begun = await ramp.database.inProject(projectId, async (tx) =>
     rollbackOnError(await start.begin(tx)),
   );
@@ -82,11 +82,11 @@ function finished(work: IdempotentOperation): NonNullable<IdempotentOperation["f
   return work.finish.bind(work);
 }
 
-function rollbackOnError(begun: RampResponse | RampError | null): RampResponse | null | Rollback<RampError> {
+function rollbackOnError(begun: RampAnswer | null): RampResponse | null | Rollback<RampError> {
   return isRampError(begun) ? new Rollback(begun) : begun;
 }
 
-type ClaimState = RampResponse | RampError | "abandoned" | "in progress" | "none";
+type ClaimState = RampAnswer | "abandoned" | "in progress" | "none";
 
 class KeyedRun {
   readonly #ramp: CoreContext;
@@ -102,7 +102,7 @@ class KeyedRun {
     this.#work = work;
   }
 
-  async run(): Promise<RampResponse | RampError> {
+  async run(): Promise<RampAnswer> {
     const isReplay: IsReplay = async () => (await this.#readClaim()) !== "none";
     // Inserting the claim detects a replay. The key is looked up earlier only before costly or final work: the verification of a
     // token, the request of a quote, an error.
@@ -132,7 +132,7 @@ class KeyedRun {
   }
 
   /** Waits for the response of the request that has the claim. Without a claim (it was rolled back or has expired) the client must retry. */
-  async #waitForResponse(): Promise<RampResponse | RampError> {
+  async #waitForResponse(): Promise<RampAnswer> {
     const deadline = performance.now() + DUPLICATE_WAIT_MS;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       const claim = await this.#readClaim();
@@ -162,7 +162,7 @@ class KeyedRun {
   }
 
   /** Takes an abandoned claim over; null when another request did. */
-  async #takeOver(): Promise<RampResponse | RampError | null> {
+  async #takeOver(): Promise<RampAnswer | null> {
     const taken = await this.#inProject((tx) =>
       tx.row<{ resourceId: string }>(
         `UPDATE ramp.idempotency_claims SET owner = $2, owned_until = now() + ${TAKE_OVER}
@@ -174,7 +174,7 @@ class KeyedRun {
     return taken && this.#finish(taken.resourceId);
   }
 
-  async #finish(resourceId: string): Promise<RampResponse | RampError> {
+  async #finish(resourceId: string): Promise<RampAnswer> {
     let isStored = false as boolean;
     try {
       const response = await finished(this.#work)(resourceId, async (tx, last) => {

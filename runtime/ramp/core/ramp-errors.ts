@@ -184,6 +184,11 @@ export function rampError(
   return { error: code, message, details, retryAfter };
 }
 
+/** An error about one part of the request; `path` as in `Violation`. */
+export function errorAt(code: RampErrorCode, path: string, message: string): RampError {
+  return rampError(code, { details: [{ path, message }] });
+}
+
 export function isRampError(value: unknown): value is RampError {
   return typeof value === "object" && value !== null && "error" in value;
 }
@@ -199,6 +204,9 @@ export interface RampResponse {
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
+
+/** How a request ends. */
+export type RampAnswer = RampResponse | RampError;
 
 export function jsonResponse(
   status: number,

@@ -4,14 +4,6 @@ import { addMetric, type CollectedMetric, ServiceMetrics } from "../../http/serv
 /** Upper bounds of the duration buckets, in seconds: the longest requests wait for slow providers. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-interface ProviderCall {
-  /** Code of the provider. */
-  readonly provider: string;
-  readonly operation: string;
-  readonly outcome: string;
-  readonly milliseconds: number;
-}
-
 /** What the database shows when the metrics are read. */
 export interface Backlog {
   readonly attention: number;
@@ -45,11 +37,13 @@ export class RampMetrics extends ServiceMetrics<"path"> {
     for (const metric of this.#ofBacklog()) addMetric(this.registry, metric);
   }
 
-  /** Counts one attempt of a call, and how long it took. */
-  countProviderCall(call: ProviderCall): void {
-    const { provider, operation, outcome, milliseconds } = call;
-    this.#calls.inc({ provider, operation, outcome });
-    this.#callDurations.observe({ provider }, milliseconds / 1000);
+  /** Counts one attempt of a call, and how long it took. `provider`: its code. */
+  countProviderCall(
+    labels: Readonly<Record<"provider" | "operation" | "outcome", string>>,
+    milliseconds: number,
+  ): void {
+    this.#calls.inc(labels);
+    this.#callDurations.observe({ provider: labels.provider }, milliseconds / 1000);
   }
 
   /** Counts circuit breakers that opened (1) or closed (-1). Zero shows the provider before its first failure. */

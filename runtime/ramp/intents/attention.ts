@@ -7,10 +7,8 @@ import {
   type Attention,
   type AttentionReason,
   type Intent,
-  type IntentStatus,
   needsAttention,
   type Transaction,
-  type TransactionStatus,
 } from "./intent.js";
 import { SUSPENSE_REASONS, total } from "./journal.js";
 
@@ -93,20 +91,12 @@ function changedReference(transaction: Transaction | null, { reference }: Checke
   return known === null || reference === "" || reference === known ? null : `${known} became ${reference}`;
 }
 
-/** An intent that needs the operator's attention, as `routewright ramp intents --stuck` shows it. */
-export interface StuckIntent {
-  readonly projectId: string;
-  readonly intentId: string;
-  readonly status: IntentStatus;
-  readonly transactionStatus: TransactionStatus | null;
-  /** The reasons, each with what it is about. */
-  readonly attention: Attention;
-  readonly since: Date;
-}
-
-/** Intents whose state stays unclear: the operator clears them up with the provider. */
-export function listStuckIntents(database: RampDatabase): Promise<StuckIntent[]> {
-  return database.operator.rows<StuckIntent>(
+/**
+ * Intents whose state stays unclear, as `routewright ramp intents --stuck` shows them: the operator clears them up with the
+ * provider. Of each reason it says what it is about.
+ */
+export function listStuckIntents(database: RampDatabase) {
+  return database.operator.rows<{ readonly intentId: string; readonly attention: Attention }>(
     `SELECT i.project_id AS "projectId", i.id AS "intentId", i.status, t.status AS "transactionStatus",
        i.attention, i.attention_since AS since
      FROM ramp.intents i LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id

@@ -22,7 +22,7 @@ import type { ProviderConnection } from "../providers/provider-connections.js";
 import { Rail } from "../providers/protocol.js";
 import type { IntentContext } from "./lease.js";
 import { check, violations } from "../core/json-schema.js";
-import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
+import { errorAt, isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 
 /** Both sides of an intent with all their details. */
 export interface AccountSides {
@@ -90,14 +90,16 @@ function readPath(pair: CurrencyPair, body: IntentRequest, srcAmount: string): P
   const side: Side = pair.type === "ONRAMP" ? "src" : "dest";
   const { rail, countryCode } = body[side].details;
   if (rail !== undefined && !check(Rail, rail))
-    return rampError("INVALID_ACCOUNT_DETAILS", {
-      details: [{ path: `/${side}/details/rail`, message: "must be the code of a rail, such as ACH" }],
-    });
+    return errorAt(
+      "INVALID_ACCOUNT_DETAILS",
+      `/${side}/details/rail`,
+      "must be the code of a rail, such as ACH",
+    );
   const countryPath = `/${side}/details/countryCode`;
   if (typeof countryCode !== "string") {
     const message =
       countryCode === undefined ? "is required: the country decides limits" : "must be a string";
-    return rampError("INVALID_ACCOUNT_DETAILS", { details: [{ path: countryPath, message }] });
+    return errorAt("INVALID_ACCOUNT_DETAILS", countryPath, message);
   }
   const country = readCountry(countryCode, countryPath);
   if (isRampError(country)) return country;

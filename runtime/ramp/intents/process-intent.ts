@@ -12,8 +12,15 @@ import {
 } from "../database/ramp-database.js";
 import { type Intent, isErased, nextStep, type Progress, type Step } from "./intent.js";
 import { lockIntent, readIntent } from "./intent-rows.js";
-import { acquireLease, assertLease, type IntentContext, releaseLease, takeLease } from "./lease.js";
-import { callProvider, type StepOutcome } from "./provider-steps.js";
+import {
+  acquireLease,
+  assertLease,
+  type IntentContext,
+  type PollingPolicy,
+  releaseLease,
+  takeLease,
+} from "./lease.js";
+import { callProvider, type ProviderAnswer, type StepOutcome } from "./provider-steps.js";
 import { createPayment, recordAttention } from "./transitions.js";
 
 /** Called in the transaction in which an intent becomes idle, for example to store the answer to a request. */
@@ -39,7 +46,7 @@ export async function processLeased<T>(ramp: IntentContext, leased: Intent, onId
       .inProject(projectId, async (tx) => {
         // Only the lease owner writes, so the intent in memory is the current one.
         assertLease(tx, leased);
-        const after = recordOutcome(ramp, tx, before, { step, outcome });
+        const after = recordOutcome(ramp, tx, before, outcome);
         if (nextStep(after, reached) === "wait") {
           releaseLease(tx, after, polling);
           return idle(tx, after, onIdle);
@@ -72,11 +79,10 @@ function recordOutcome(
   { vault }: IntentContext,
   tx: ProjectTransaction,
   before: Intent,
-  { step, outcome }: { readonly step: Step; readonly outcome: StepOutcome },
+  { apply, answer }: StepOutcome,
 ): Intent {
-  const intent = outcome.apply(tx, before);
-  if (outcome.reply && !isErased(intent))
-    recordAnswer(tx, vault, { intentId: intent.id, operation: step, answer: outcome.reply });
+  const intent = apply(tx, before);
+  if (answer && !isErased(intent)) recordAnswer(tx, vault, intent, answer);
   if (!isDeepStrictEqual(intent.attention, before.attention)) recordAttention(tx, intent);
   return intent;
 }
@@ -139,9 +145,7 @@ export function startIntentWorker(ramp: IntentContext): ClaimWorker<DueIntent> {
       pollMs: POLL_MS,
       maxInFlight: polling.maxInFlight,
       async claim(capacity) {
-        const due = await database.asOperator((tx) =>
-          claimDue(tx, used, { perConnection: polling.perConnection, capacity, leaseMs: polling.leaseMs }),
-        );
+        const due = await database.asOperator((tx) => claimDue(tx, used, capacity, polling));
         for (const { connectionId } of due) use(connectionId, 1);
         return due;
       },
@@ -166,11 +170,8 @@ export function startIntentWorker(ramp: IntentContext): ClaimWorker<DueIntent> {
 function claimDue(
   tx: OperatorTransaction,
   used: ReadonlyMap<string, number>,
-  {
-    perConnection,
-    capacity,
-    leaseMs,
-  }: { readonly perConnection: number; readonly capacity: number; readonly leaseMs: number },
+  capacity: number,
+  { perConnection, leaseMs }: PollingPolicy,
 ): Promise<DueIntent[]> {
   return tx.rows<DueIntent>(
     `WITH RECURSIVE connection AS (
@@ -202,22 +203,15 @@ function claimDue(
 function recordAnswer(
   tx: ProjectTransaction,
   vault: Vault,
-  {
-    intentId,
-    operation,
-    answer,
-  }: { readonly intentId: string; readonly operation: string; readonly answer: unknown },
+  { id, projectId }: Intent,
+  { operation, reply }: ProviderAnswer,
 ): void {
-  const text = JSON.stringify(answer);
+  const text = JSON.stringify(reply);
+  const sealed = vault.seal(`provider-answer:${projectId}:${id}`, text);
   tx.write(
     `INSERT INTO ramp.provider_answers AS a (intent_id, operation, digest, answer) VALUES ($1, $2, $3, $4)
      ON CONFLICT (project_id, intent_id, operation, digest) DO UPDATE SET count = a.count + 1, last_at = now()`,
-    [
-      intentId,
-      operation,
-      createHash("sha256").update(text).digest(),
-      vault.seal(`provider-answer:${tx.projectId}:${intentId}`, text),
-    ],
+    [id, operation, createHash("sha256").update(text).digest(), sealed],
   );
 }
 

@@ -36,11 +36,16 @@ import {
 
 /** The result of a step, ready to be recorded. */
 export interface StepOutcome {
-  apply(tx: ProjectTransaction, intent: Intent): Intent;
+  readonly apply: (tx: ProjectTransaction, intent: Intent) => Intent;
   /** Null: as before the step. */
   readonly progress: Progress | null;
-  /** The provider's reply, for the history. */
-  readonly reply?: ProviderReply<unknown>;
+  readonly answer?: ProviderAnswer;
+}
+
+/** What a provider answered, for the history of the intent. */
+export interface ProviderAnswer {
+  readonly operation: ProviderStep;
+  readonly reply: ProviderReply<unknown>;
 }
 
 type ProviderStep = Exclude<Step, "wait" | "createPayment">;
@@ -71,7 +76,7 @@ function step<T>(
 ): PerformStep {
   return async (call) => {
     const reply = await send(call.intent, call.connection);
-    return { ...(await outcomeOf(call, reply)), reply };
+    return { ...(await outcomeOf(call, reply)), answer: { operation: call.step, reply } };
   };
 }
 

@@ -201,11 +201,6 @@ function executionOrderOf({ id: onboardingId, onboardingOrder }: Intent, id: str
   const order = JSON.parse(onboardingOrder ?? "null") as OnboardingOrder | null;
   if (order === null) throw new Error("The customer's data is deleted: nothing more can be ordered.");
   const { customerReference, movement, callbackUrl } = order;
-  return JSON.stringify({
-    id,
-    onboardingId,
-    customerReference,
-    movement,
-    callbackUrl,
-  } satisfies ExecutionOrder);
+  const made: ExecutionOrder = { id, onboardingId, customerReference, movement, callbackUrl };
+  return JSON.stringify(made);
 }

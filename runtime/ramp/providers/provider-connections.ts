@@ -1,12 +1,6 @@
 import type { CoreContext } from "../core/context.js";
 import type { ProjectId } from "../database/id.js";
-import type { Vault } from "../core/vault.js";
-import {
-  OF_PROJECT,
-  ofProject,
-  type ProjectTransaction,
-  type RampDatabase,
-} from "../database/ramp-database.js";
+import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/ramp-database.js";
 import type { CallPolicy } from "./call-policy.js";
 import { HttpProvider, type Provider, reasonOf } from "./provider.js";
 import type { RampMetrics } from "../core/ramp-metrics.js";
@@ -49,11 +43,7 @@ interface CachedConnections {
   readonly connections: Promise<readonly VersionedConnection[]>;
 }
 
-interface ProvidersOptions {
-  readonly database: RampDatabase;
-  readonly vault: Vault;
-  /** Address that providers send callbacks to. */
-  readonly publicUrl: string;
+interface ProvidersOptions extends Pick<CoreContext, "database" | "vault" | "publicUrl"> {
   readonly calls?: CallPolicy | undefined;
   readonly metrics?: RampMetrics;
 }

@@ -171,7 +171,7 @@ export class HttpProvider {
     const milliseconds = performance.now() - startedAt;
     const { code: provider, metrics } = this.#options.counted ?? {};
     if (provider)
-      metrics?.countProviderCall({ provider, operation: name, outcome: reply.kind, milliseconds });
+      metrics?.countProviderCall({ provider, operation: name, outcome: reply.kind }, milliseconds);
     return reply;
   }
 

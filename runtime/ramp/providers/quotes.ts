@@ -3,7 +3,7 @@ import countries from "i18n-iso-countries";
 import { detailsSchema } from "../accounts/account-details.js";
 import type { Currency } from "../accounts/currency.js";
 import type { CoreContext } from "../core/context.js";
-import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
+import { errorAt, isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 import { quoteProblem, reporter } from "./check-reply.js";
 import type { Movement, Pair, ProviderQuote, QuoteRequest, Rail, RailDescription } from "./protocol.js";
 import type { ProviderConnection } from "./provider-connections.js";
@@ -38,10 +38,9 @@ export function readPair(
 /** Whether a code is a country of ISO 3166-1, in any letter case; then in upper case. */
 export function readCountry(code: string, path: string): string | RampError {
   const upper = code.toUpperCase();
-  if (countries.isValid(upper)) return upper;
-  return rampError("UNKNOWN_COUNTRY", {
-    details: [{ path, message: "is not a country code of ISO 3166-1 alpha-2" }],
-  });
+  return countries.isValid(upper)
+    ? upper
+    : errorAt("UNKNOWN_COUNTRY", path, "is not a country code of ISO 3166-1 alpha-2");
 }
 
 /** A requested movement; null: any. */
@@ -75,17 +74,12 @@ export function candidatesFor(
 
 export function offers(
   pair: Pair,
-  {
-    srcCurrencyCode,
-    destCurrencyCode,
-    srcAmount,
-    countryCode,
-    rail,
-  }: Omit<QuoteRequest, "srcAmount"> & { readonly srcAmount: string | null },
+  wanted: Omit<QuoteRequest, "srcAmount"> & { readonly srcAmount: string | null },
 ): boolean {
+  const { srcAmount, countryCode, rail } = wanted;
   return (
-    pair.srcCurrencyCode === srcCurrencyCode &&
-    pair.destCurrencyCode === destCurrencyCode &&
+    pair.srcCurrencyCode === wanted.srcCurrencyCode &&
+    pair.destCurrencyCode === wanted.destCurrencyCode &&
     (rail === null || pair.rail === rail) &&
     (countryCode === null || pair.countries.includes(countryCode)) &&
     (srcAmount === null ||

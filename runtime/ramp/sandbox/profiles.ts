@@ -166,17 +166,19 @@ function pairsOf(lanes: readonly Lane[], min: string, max: string): Pair[] {
 
 const DOLLARS = ["USDC_POLYGON", "USDC_GNOSIS"];
 const EUROS = ["EURe_POLYGON", "EURe_GNOSIS"];
-const REQUIREMENTS = [{ code: "KYC_VERIFICATION", title: "Identity check" }];
+const COMMON = {
+  logo: null,
+  sandbox: true,
+  refunds: true,
+  requirements: [{ code: "KYC_VERIFICATION", title: "Identity check" }],
+};
 
 export const PROFILES: readonly Profile[] = [
   {
     capabilities: {
       code: "sandbox-north",
       name: "Sandbox North",
-      logo: null,
-      sandbox: true,
-      refunds: true,
-      requirements: REQUIREMENTS,
+      ...COMMON,
       rails: railsOf("ACH", "SEPA"),
       pairs: pairsOf(
         [
@@ -198,10 +200,7 @@ export const PROFILES: readonly Profile[] = [
     capabilities: {
       code: "sandbox-south",
       name: "Sandbox South",
-      logo: null,
-      sandbox: true,
-      refunds: true,
-      requirements: REQUIREMENTS,
+      ...COMMON,
       rails: railsOf("ACH", "SEPA", "PIX"),
       pairs: pairsOf(
         [

@@ -93,14 +93,10 @@ export class SandboxProvider {
     if (stored) return isDeepStrictEqual(stored.order, order) ? onboardingOf(stored) : CONFLICT;
     const { quoteId } = order.movement;
     if (quoteId !== undefined && (this.#heldQuotes.get(quoteId)?.until ?? 0) <= Date.now())
-      return { status: 422, error: "QUOTE_EXPIRED", message: "The quote has expired." };
+      return refused("QUOTE_EXPIRED", "The quote has expired.");
     const { onboarding } = this.#switches();
     if (onboarding === "refuse")
-      return {
-        status: 422,
-        error: "CUSTOMER_REFUSED",
-        message: "The provider does not serve this customer.",
-      };
+      return refused("CUSTOMER_REFUSED", "The provider does not serve this customer.");
     const isKnown = this.#isKnown(order);
     const requirement: ProviderRequirement = {
       code: "KYC_VERIFICATION",
@@ -131,7 +127,7 @@ export class SandboxProvider {
     if (!stored || stored.requirement.code !== code) return UNKNOWN;
     const { decision } = fields;
     if (decision !== "approve" && decision !== "reject")
-      return { status: 422, error: "INVALID_FIELDS", message: "`decision` must be approve or reject." };
+      return refused("INVALID_FIELDS", "`decision` must be approve or reject.");
     if (stored.requirement.status !== "PENDING") return onboardingOf(stored);
     stored.requirement = { ...stored.requirement, status: "IN_PROGRESS", form: null };
     this.#notify(stored.order.callbackUrl, "onboarding.updated", id);
@@ -159,22 +155,16 @@ export class SandboxProvider {
       return stored.order === null || isDeepStrictEqual(stored.order, order) ? stored.execution : CONFLICT;
     const onboarding = this.#onboardings.get(order.onboardingId);
     if (onboarding?.requirement.status !== "COMPLETED")
-      return { status: 422, error: "NOT_ONBOARDED", message: "The customer is not onboarded." };
+      return refused("NOT_ONBOARDED", "The customer is not onboarded.");
     if (this.#switches().execution === "refuse")
-      return { status: 422, error: "REFUSED", message: "The provider does not take this order." };
+      return refused("REFUSED", "The provider does not take this order.");
     const reference = `${this.#profile.capabilities.code}-${String(this.#executions.size + 1).padStart(6, "0")}`;
     const instructions = [instructionOf(this.#profile, order, reference)];
-    const execution: Execution = {
-      id: order.id,
-      reference,
-      status: "AWAITING_FUNDS",
-      failureReason: null,
-      instructions,
-    };
-    const made = { order, execution };
+    const execution = { id: order.id, reference, failureReason: null, instructions };
+    const made: StoredExecution = { order, execution: { ...execution, status: "AWAITING_FUNDS" } };
     this.#executions.set(order.id, made);
     if (this.#switches().execution !== "stall") this.#later(() => this.#receiveFunds(made, order));
-    return execution;
+    return made.execution;
   }
 
   #receiveFunds(stored: StoredExecution, order: ExecutionOrder): void {
@@ -183,13 +173,11 @@ export class SandboxProvider {
     this.#notify(order.callbackUrl, "execution.updated", order.onboardingId);
     this.#later(() => {
       const isFailed = this.#switches().execution === "fail";
-      const failureReason = isFailed ? "The transfer was returned." : null;
-      const receipt = isFailed ? {} : { receipt: this.#receiptOf(order) };
       stored.execution = {
         ...stored.execution,
-        status: isFailed ? "FAILED" : "SUCCESS",
-        failureReason,
-        ...receipt,
+        ...(isFailed
+          ? { status: "FAILED", failureReason: "The transfer was returned." }
+          : { status: "SUCCESS", receipt: this.#receiptOf(order) }),
       };
       this.#notify(order.callbackUrl, "execution.updated", order.onboardingId);
     });
@@ -197,15 +185,10 @@ export class SandboxProvider {
 
   #receiptOf({ id, movement }: ExecutionOrder): Receipt {
     const { src, dest, srcAmount, rail, quoteId = "" } = movement;
+    const codes = { srcCurrencyCode: src.currencyCode, destCurrencyCode: dest.currencyCode };
     const quote =
       this.#heldQuotes.get(quoteId)?.quote ??
-      quoteFor(this.#profile, {
-        srcCurrencyCode: src.currencyCode,
-        destCurrencyCode: dest.currencyCode,
-        srcAmount,
-        countryCode: null,
-        rail,
-      });
+      quoteFor(this.#profile, { ...codes, srcAmount, countryCode: null, rail });
     if (quote === null) return {};
     const { destAmount, fees, exchangeRate } = quote;
     const proof =
@@ -227,7 +210,7 @@ export class SandboxProvider {
       new Big(stored.order.movement.srcAmount),
     );
     if (execution.status !== "SUCCESS" || left.lt(order.amount))
-      return { status: 422, error: "NOT_REFUNDABLE", message: "The amount is not there to refund." };
+      return refused("NOT_REFUNDABLE", "The amount is not there to refund.");
     const status = left.eq(order.amount) ? "REFUNDED" : "SUCCESS";
     stored.execution = { ...execution, status, refunds: [...refunds, order] };
     this.#notify(stored.order.callbackUrl, "execution.updated", stored.order.onboardingId);
@@ -261,6 +244,10 @@ export class SandboxProvider {
     for (let copy = 0; copy <= duplicates; copy++)
       void sendRequest({ url: new URL(url), method: "POST", headers, body, timeoutMs: 5_000 });
   }
+}
+
+function refused(error: string, message: string): Rejection {
+  return { status: 422, error, message };
 }
 
 const UNKNOWN: Rejection = { status: 404, error: "UNKNOWN_ORDER", message: "There is no such order." };

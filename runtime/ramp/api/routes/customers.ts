@@ -11,11 +11,11 @@ import { audited } from "../../core/audit.js";
 import { REVOKE_TOKENS, tokenExpiry, tokenGeneration } from "../../sign-in/customer-token.js";
 import type { Subject } from "../../sign-in/subject-token.js";
 import {
-  type RampResponse,
   jsonResponse,
   isRampError,
   rampError,
   type RampError,
+  type RampAnswer,
 } from "../../core/ramp-errors.js";
 import { listResponse } from "../intent-view.js";
 import { idempotentRoute, type ProjectRequest, route } from "../route.js";
@@ -106,7 +106,7 @@ async function prepareCustomer(
   const id = customerIdOf(caller.projectId, externalId);
   // Here, where no connection is held: the key may have to be read.
   const sign = await ramp.customerTokens.signer();
-  const begin = async (tx: ProjectTransaction): Promise<RampResponse | RampError> => {
+  const begin = async (tx: ProjectTransaction): Promise<RampAnswer> => {
     const customer = await createOrGet(tx, { id, externalId, metadata });
     if (subject !== null && !(await bind(tx, id, subject))) return rampError("IDENTITY_CONFLICT");
     const generation = await tokenGeneration(tx, id);
