@@ -131,19 +131,20 @@ async function openRamp(
   const keys = new SigningKeys(database, vault);
   const issuer = walletIssuer(publicUrl);
   const metrics = new RampMetrics();
+  const now = (): Date => database.clock.now();
   return {
     database,
     currencies: await database.asOperator(readCurrencies),
     providers: new Providers({ database, vault, publicUrl, calls: providerCalls, metrics }),
     customerTokens: new CustomerTokens(keys, publicUrl),
     subjectTokens: new SubjectTokens(database, { issuer, keys }),
-    walletTokens: { database, keys, vault, issuer },
+    walletTokens: { database, keys, vault, issuer, now },
     vault,
     log,
     metrics,
     polling,
     publicUrl,
-    now: () => database.clock.now(),
+    now,
     signals: new EventEmitter(),
     continued: new Set(),
   };

@@ -1,5 +1,5 @@
 import type { Request } from "express";
-import { runIdempotent, type IdempotentOperation, type IdempotencyKey } from "../core/idempotency.js";
+import { runIdempotent, type IdempotencyKey } from "../core/idempotency.js";
 import type { Customer } from "../sign-in/customer-token.js";
 import type { Project } from "../sign-in/project-credentials.js";
 import { type ApiServices, authenticate, countFailure } from "./authenticate.js";
@@ -48,31 +48,23 @@ export async function handleRequest(
     path: url.pathname,
   } as RouteRequest<never, never, never>;
   switch (route.run.kind) {
-    case "direct":
-      return body.invalid ?? countedFailure(service, request, await route.run.handle(call));
+    case "direct": {
+      const answer = body.invalid ?? (await route.run.handle(call));
+      // Callbacks of providers are limited only where their signature is wrong.
+      const isForged = isRampError(answer) && answer.error === "INVALID_SIGNATURE";
+      return isForged ? countFailure(service, request, answer) : answer;
+    }
     case "once": {
       // Only project's and customers' endpoints accept a key.
       const { projectId, customerId = null } = caller as Project & Partial<Customer>;
-      const key = readKey(request, { path: url.pathname, body: body.value, customerId });
+      const key = readKey(request, [request.method, url.pathname, customerId, body.value]);
       if (isRampError(key)) return key;
-      return runIdempotent(service.ramp, projectId, key, checked(route.run.work(call), body.invalid));
+      const { invalid } = body;
+      // A key that was used with another body is reported before an invalid body.
+      const work = invalid ? { prepare: () => Promise.resolve(invalid) } : route.run.work(call);
+      return runIdempotent(service.ramp, projectId, key, work);
     }
   }
-}
-
-/** Callbacks of providers are limited only where their signature is wrong. */
-function countedFailure(
-  service: ApiServices,
-  request: Request,
-  outcome: RampAnswer,
-): RampAnswer | Promise<RampError> {
-  const isForged = isRampError(outcome) && outcome.error === "INVALID_SIGNATURE";
-  return isForged ? countFailure(service, request, outcome) : outcome;
-}
-
-/** A key that was used with another body is reported before an invalid body. */
-function checked(work: IdempotentOperation, invalid: RampError | null): IdempotentOperation {
-  return invalid === null ? work : { prepare: () => Promise.resolve(invalid) };
 }
 
 /** Longest `Idempotency-Key`, in characters (runtime/ramp/docs/limits.md). */
@@ -142,29 +134,22 @@ function readQuery(url: URL, { query: schema }: Route): Readonly<Record<string, 
   return wrong.length === 0 ? plain : invalidRequest(wrong);
 }
 
-/** The `Idempotency-Key`, or null without one. */
-function readKey(request: IncomingMessage, fingerprinted: Fingerprinted): IdempotencyKey | null | RampError {
+/**
+ * The `Idempotency-Key`, or null without one.
+ * @param fingerprinted method, path, customer (null on project-level endpoints), and the parsed body or the text of one that is not
+ *   JSON: white space and the order of names do not count
+ */
+function readKey(
+  request: IncomingMessage,
+  fingerprinted: readonly unknown[],
+): IdempotencyKey | null | RampError {
   const given = request.headersDistinct["idempotency-key"];
   if (given === undefined) return null;
   const [key = ""] = given;
   if (given.length > 1 || key === "" || key.length > MAX_KEY_LENGTH)
     return rampError("INVALID_IDEMPOTENCY_KEY");
-  return { key, fingerprint: fingerprintOf(request.method, fingerprinted) };
-}
-
-interface Fingerprinted {
-  readonly path: string;
-  /** The parsed body, or the text of one that is not JSON. */
-  readonly body: unknown;
-  /** Null on project-level endpoints. */
-  readonly customerId: string | null;
-}
-
-/** SHA-256 over a request; white space and the order of keys do not count. */
-function fingerprintOf(method = "", { path, body, customerId }: Fingerprinted): Buffer {
-  return createHash("sha256")
-    .update(JSON.stringify([method, path, customerId, canonical(body)]))
-    .digest();
+  const text = JSON.stringify(canonical(fingerprinted));
+  return { key, fingerprint: createHash("sha256").update(text).digest() };
 }
 
 function canonical(value: unknown): unknown {

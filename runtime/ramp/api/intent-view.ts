@@ -11,9 +11,7 @@ import { isUuid } from "../database/id.js";
 import type { PageRequest, ProjectTransaction } from "../database/ramp-database.js";
 import type { AccountSide } from "../accounts/account-details.js";
 import type { Price, Quote } from "../providers/quotes.js";
-import type { RampContext } from "./route.js";
-import type { Customer } from "../sign-in/customer-token.js";
-import type { Project } from "../sign-in/project-credentials.js";
+import type { CustomerRequest, ProjectRequest, RampContext } from "./route.js";
 import type { PageQuery } from "./request-schemas.js";
 import type { IntentEnvelope, IntentView, QuoteView, TransactionView } from "./response-schemas.js";
 import { errorAt, jsonResponse, type RampAnswer } from "../core/ramp-errors.js";
@@ -95,19 +93,12 @@ const DEFAULT_LIMIT = 50;
 
 const UNKNOWN_START = errorAt("INVALID_REQUEST", "/starting_after", "names no item of this list");
 
-interface ListRequest {
-  readonly ramp: RampContext;
-  readonly caller: Project | Customer;
-  readonly query: PageQuery;
-  readonly path: string;
-}
-
 /**
  * A page of a list: a bare array, with a link to the next page if there is one. `read` returns one item more than the page has
  * when there are more, and null when `startingAfter` names no item.
  */
 export async function listResponse<T extends { readonly id: string }>(
-  { ramp, caller, query, path }: ListRequest,
+  { ramp, caller, query, path }: ProjectRequest<null, PageQuery> | CustomerRequest<null, PageQuery>,
   read: (tx: ProjectTransaction, page: PageRequest) => Promise<readonly T[] | null>,
   view: (item: T) => unknown,
 ): Promise<RampAnswer> {

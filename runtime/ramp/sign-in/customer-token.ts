@@ -2,6 +2,7 @@ import jwt from "jsonwebtoken";
 import { type KeyObject, createPrivateKey, generateKeyPairSync, createPublicKey } from "node:crypto";
 import { type ProjectId, projectId, newId } from "../database/id.js";
 import type { Vault } from "../core/vault.js";
+import type { Project } from "./project-credentials.js";
 import {
   OF_PROJECT,
   type OperatorTransaction,
@@ -20,10 +21,7 @@ const MIN_LIFETIME_SECONDS = 60;
  */
 export function tokenExpiry(
   subject: { readonly expiresAt: number } | null,
-  {
-    tokenTtlSeconds,
-    maxTokenSeconds,
-  }: { readonly tokenTtlSeconds: number; readonly maxTokenSeconds: number },
+  { tokenTtlSeconds, maxTokenSeconds }: Pick<Project, "tokenTtlSeconds" | "maxTokenSeconds">,
   now: Date,
 ): number {
   const seconds = Math.floor(now.getTime() / 1000);

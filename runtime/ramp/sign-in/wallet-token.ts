@@ -41,6 +41,7 @@ export interface WalletTokenContext {
   readonly keys: SigningKeys;
   readonly vault: Vault;
   readonly issuer: string;
+  readonly now: () => Date;
 }
 
 /** Who signed: the wallet as a CAIP-10 account, and the only project that the token is for, if any. */
@@ -56,8 +57,8 @@ interface Signer {
 export async function walletToken(
   context: WalletTokenContext,
   challenge: Challenge,
-  now: Date,
 ): Promise<string | RampError> {
+  const now = context.now();
   const message = parseSignInMessage(challenge.message);
   const problem = typeof message === "string" ? message : timeProblem(message, now);
   if (typeof message === "string" || problem !== null) return invalid(problem ?? undefined);
@@ -105,7 +106,7 @@ async function findSigner(
     return invalid(
       `The message is not signed by the key of its address, and the project accepts no contract wallets of chain ${String(chainId)} on this domain.`,
     );
-  const isValid = await isContractSignature(rpcUrl, { address, hash, signature });
+  const isValid = await isContractSignature(rpcUrl, address, hash, signature);
   if (isValid === null)
     return rampError("SERVICE_UNAVAILABLE", {
       message: `The node of chain ${String(chainId)} does not answer. Try again later.`,
@@ -149,20 +150,15 @@ const TIMEOUT_MS = 5_000;
 /** `isValidSignature(bytes32,bytes)`: its selector, and what it returns for a valid signature (ERC-1271). */
 const SELECTOR = "1626ba7e";
 
-interface ContractSignature {
-  readonly address: Address;
-  readonly hash: Uint8Array;
-  /** `0x` and hexadecimal digits. */
-  readonly signature: string;
-}
-
-/** Asks a contract wallet whether a signature is its own (ERC-1271); null when the node does not answer. */
+/** Asks the contract wallet `to` whether a signature is its own (ERC-1271); null when the node does not answer. */
 async function isContractSignature(
   rpcUrl: string,
-  { address, hash, signature }: ContractSignature,
+  to: Address,
+  hash: Uint8Array,
+  signature: string,
 ): Promise<boolean | null> {
   const data = `0x${SELECTOR}${callArguments(hash, signature.slice(2))}`;
-  const answer = await callNode(rpcUrl, "eth_call", [{ to: address, data }, "latest"]);
+  const answer = await callNode(rpcUrl, "eth_call", [{ to, data }, "latest"]);
   // A contract that reverts, and an account without code, answer with an error or with nothing.
   return answer === null
     ? null

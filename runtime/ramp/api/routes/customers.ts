@@ -180,22 +180,21 @@ async function bind(
   return bound !== null;
 }
 
-async function exists(tx: ProjectTransaction, id: string): Promise<boolean> {
-  return (await tx.row(`SELECT FROM ramp.customers WHERE ${OF_PROJECT} AND id = $1`, [id])) !== null;
-}
-
 /** Customers, newest first; one more than `limit` when there are more. Null: `startingAfter` names none. */
 async function listCustomers(
   tx: ProjectTransaction,
   { limit, startingAfter }: PageRequest,
   externalId: string | null,
 ): Promise<readonly CustomerRecord[] | null> {
-  if (startingAfter !== null && !(await exists(tx, startingAfter.toLowerCase()))) return null;
+  const after = startingAfter?.toLowerCase() ?? null;
+  const isKnown =
+    after === null || (await tx.row(`SELECT FROM ramp.customers WHERE ${OF_PROJECT} AND id = $1`, [after]));
+  if (!isKnown) return null;
   return tx.rows<CustomerRecord>(
     `SELECT ${COLUMNS} FROM ramp.customers WHERE ${OF_PROJECT} AND ($3::text IS NULL OR external_id = $3) AND ($1::text IS NULL OR (created_at, id) <
        (SELECT a.created_at, a.id FROM ramp.customers a WHERE ${ofProject("a")} AND a.id = $1))
      ORDER BY created_at DESC, id DESC LIMIT $2`,
-    [startingAfter?.toLowerCase() ?? null, limit + 1, externalId],
+    [after, limit + 1, externalId],
   );
 }
 

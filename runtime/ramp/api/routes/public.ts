@@ -107,13 +107,9 @@ export const createWalletToken = route("public", {
   body: WalletChallengeBody,
   response: { status: 200, schema: WalletTokenView, description: "The token." },
   errors: ["INVALID_WALLET_SIGNATURE"],
-  async handle({ ramp, body: { message, signature, ttlInSeconds, clientId = null } }) {
-    const ttlSeconds = ttlInSeconds ?? DEFAULT_TTL_SECONDS;
-    const token = await walletToken(
-      ramp.walletTokens,
-      { message, signature, ttlSeconds, clientId },
-      ramp.now(),
-    );
+  async handle({ ramp, body }) {
+    const { message, signature, ttlInSeconds: ttlSeconds = DEFAULT_TTL_SECONDS, clientId = null } = body;
+    const token = await walletToken(ramp.walletTokens, { message, signature, ttlSeconds, clientId });
     return isRampError(token) ? token : jsonResponse(200, { token });
   },
 });
