@@ -18,15 +18,12 @@ export interface AuditedAction {
 /** Records an action before it runs, and its outcome after it: one that ends with a crash is recorded too. */
 export async function audited<T>(
   database: RampDatabase,
-  { actor, action, projectId, intentId, note, arguments: given }: AuditedAction,
+  action: AuditedAction,
   run: () => Promise<T>,
   outcomeOf: (result: T) => string,
 ): Promise<T> {
   const id = newId();
-  await database.operator.rows(
-    "INSERT INTO ramp.audit_log (id, actor, action, project_id, intent_id, note, arguments) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-    [id, actor, action, projectId, intentId, note, JSON.stringify(given)],
-  );
+  await database.asOperator((tx) => Promise.resolve(tx.insert("audit_log", { id, ...action })));
   const end = (outcome: string): Promise<unknown> =>
     database.operator.rows("UPDATE ramp.audit_log SET outcome = $2 WHERE id = $1", [id, outcome]);
   try {

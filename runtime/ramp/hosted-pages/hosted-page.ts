@@ -10,7 +10,7 @@ import type { Intent } from "../intents/intent.js";
 import { applyOnboarding } from "../intents/apply-reply.js";
 import { createPayment } from "../intents/transitions.js";
 import { lockIntent } from "../intents/intent-rows.js";
-import { type ProjectId, newId } from "../database/id.js";
+import { newId } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import {
   errorsOf,
@@ -54,7 +54,7 @@ export async function actOnPage(
 ): Promise<RampResponse> {
   const opened = await openLink(ramp, token);
   if ("status" in opened) return opened;
-  const { pageOrigins, intent, projectId } = opened;
+  const { pageOrigins, intent } = opened;
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType))
     return problemPage(415, "That did not work", "The form was not sent as a form.", pageOrigins);
   const sent = new URLSearchParams(text);
@@ -62,7 +62,7 @@ export async function actOnPage(
   const action = sent.get("action");
   const isAsked = stage.kind === "form" && stage.requirement.code === sent.get("requirement");
   if (action === "submit" && isAsked) return submit(ramp, opened, stage, sent);
-  if (action === "execute") await execute(ramp, projectId, intent.id);
+  if (action === "execute") await change(ramp, intent, orderPayment);
   // The state has changed meanwhile: the page shows the current one.
   return redirect(token);
 }
@@ -74,7 +74,7 @@ async function submit(
   stage: Stage & { kind: "form" },
   sent: URLSearchParams,
 ): Promise<RampResponse> {
-  const { intent, projectId } = opened;
+  const { intent } = opened;
   const { code, form } = stage.requirement;
   const typed = new Map(
     [...sent]
@@ -93,7 +93,7 @@ async function submit(
   switch (reply.kind) {
     case "answer":
       // Recorded at once: a look-up of another process, begun before, would leave the customer at a form that was submitted.
-      await change(ramp, projectId, id, (tx, current) =>
+      await change(ramp, intent, (tx, current) =>
         reply.value.id === id && current.status === "COMPLIANCE_IN_PROGRESS"
           ? applyOnboarding(tx, current, reply.value)
           : null,
@@ -129,19 +129,16 @@ function stagePage(
   return { status, headers: pageHeaders(pageOrigins), body };
 }
 
-/** Creates the intent's transaction, unless it exists or the intent has expired, and orders it at the provider. */
-function execute(ramp: IntentContext, projectId: ProjectId, id: string): Promise<void> {
-  return change(ramp, projectId, id, (tx, intent) => {
-    const isOpen = intent.status === "PENDING_PAYMENT" && intent.expiresAt > intent.readAt;
-    return intent.transaction === null && isOpen ? createPayment(tx, intent) : null;
-  });
+/** Creates the intent's transaction, unless it exists or the intent has expired. */
+function orderPayment(tx: ProjectTransaction, intent: Intent): Intent | null {
+  const isOpen = intent.status === "PENDING_PAYMENT" && intent.expiresAt > intent.readAt;
+  return intent.transaction === null && isOpen ? createPayment(tx, intent) : null;
 }
 
 /** Records a change of an intent and processes it. `record` returns null when the intent has moved on. */
 async function change(
   ramp: IntentContext,
-  projectId: ProjectId,
-  id: string,
+  { id, projectId }: Intent,
   record: (tx: ProjectTransaction, intent: Intent) => Intent | null,
 ): Promise<void> {
   const leaseOwner = newId();

@@ -41,7 +41,6 @@ function isSigned(vault: Vault, payload: string, given: string): boolean {
 
 /** A page's target and all that it shows. */
 export interface OpenedPage extends PageContext {
-  readonly projectId: ProjectId;
   readonly token: string;
   readonly pageOrigins: readonly string[];
 }
@@ -64,14 +63,7 @@ export async function openLink(ramp: IntentContext, token: string): Promise<Open
   if (intent === null || shown === null) return UNKNOWN;
   const { projectName, origins } = shown;
   const { currencies } = ramp;
-  return {
-    projectId: projectId(project),
-    token,
-    intent,
-    currencies,
-    projectName,
-    pageOrigins: origins.filter(isOrigin),
-  };
+  return { token, intent, currencies, projectName, pageOrigins: origins.filter(isOrigin) };
 }
 
 const UNKNOWN = problemPage(

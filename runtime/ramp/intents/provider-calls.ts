@@ -1,6 +1,6 @@
 import { failpoint } from "../core/failpoints.js";
 import type { Execution } from "../providers/protocol.js";
-import { type ProviderReply, reasonOf } from "../providers/provider.js";
+import { type NoAnswer, type ProviderReply, reasonOf } from "../providers/provider.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import { type Intent, openRefund, type RefundRequest } from "./intent.js";
 
@@ -45,15 +45,12 @@ export async function withdraw(
  * The reply to an order, settled by a look-up: an order counts as refused only when the provider has none of this id
  * (runtime/ramp/docs/provider-protocol.md).
  */
-function confirmed<T>(
-  order: Exclude<ProviderReply<T>, { readonly kind: "answer" }>,
-  found: ProviderReply<T>,
-): ProviderReply<T> {
+function confirmed<T>(order: NoAnswer, found: ProviderReply<T>): ProviderReply<T> {
   if (found.kind === "answer") return found;
   return found.kind === "unknown" && order.kind === "refused" ? order : unavailable(order);
 }
 
-function unavailable(reply: Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>) {
+function unavailable(reply: NoAnswer) {
   return { kind: "unavailable", reason: reasonOf(reply) } as const;
 }
 

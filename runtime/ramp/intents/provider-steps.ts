@@ -13,7 +13,7 @@ import {
 import { checkedExecution, reporter } from "../providers/check-reply.js";
 import type { Execution, Onboarding } from "../providers/protocol.js";
 import { fetchPrice, type Price } from "../providers/quotes.js";
-import { type ProviderReply, reasonOf } from "../providers/provider.js";
+import { type NoAnswer, type ProviderReply, reasonOf } from "../providers/provider.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import {
   adoptOrder,
@@ -198,7 +198,7 @@ function otherOrder(call: ProviderCall): StepOutcome {
 /** Only a refused order ends an intent. All other failures are tried again; after some attempts the intent needs attention. */
 function unanswered(
   { ramp: { log, polling }, intent: { id, connectionId }, step }: ProviderCall,
-  reply: Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>,
+  reply: NoAnswer,
 ): StepOutcome {
   if (reply.kind === "refused" && (step === "startOnboarding" || step === "execute"))
     return answered((tx, current) => applyRefusal(tx, current, reply.message));

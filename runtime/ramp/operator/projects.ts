@@ -13,12 +13,9 @@ export async function createOrganization(
   name: string,
 ): Promise<Outcome<{ organizationId: string; name: string }>> {
   if (name.trim() === "") return failed("The name is empty.");
-  const organizationId = newId();
-  await database.operator.rows("INSERT INTO ramp.organizations (id, name) VALUES ($1, $2)", [
-    organizationId,
-    name.trim(),
-  ]);
-  return succeeded({ organizationId, name: name.trim() });
+  const row = { id: newId(), name: name.trim() };
+  await database.asOperator((tx) => Promise.resolve(tx.insert("organizations", row)));
+  return succeeded({ organizationId: row.id, name: row.name });
 }
 
 export interface NewProject extends Partial<ProjectSettings> {

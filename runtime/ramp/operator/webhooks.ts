@@ -55,22 +55,12 @@ export async function addWebhook(
 ): Promise<Outcome<{ webhookId: string; secret: string }>> {
   const problem = addressProblem(address);
   if (problem !== null) return failed(problem);
-  const webhookId = newId();
-  const secret = newSecret();
-  await database
-    .of(projectId)
-    .rows(
-      "INSERT INTO ramp.webhook_endpoints (id, url, secret, allow_private, concurrency, event_types) VALUES ($1, $2, $3, $4, $5, $6)",
-      [
-        webhookId,
-        address.url,
-        vault.seal(`webhook:${projectId}:${webhookId}`, secret),
-        address.allowPrivate,
-        address.concurrency ?? 10,
-        address.eventTypes ?? null,
-      ],
-    );
-  return succeeded({ webhookId, secret });
+  const { url, allowPrivate, concurrency = 10, eventTypes = null } = address;
+  const [id, secret] = [newId(), newSecret()];
+  const sealed = vault.seal(`webhook:${projectId}:${id}`, secret);
+  const row = { id, url, secret: sealed, allowPrivate, concurrency, eventTypes };
+  await database.inProject(projectId, (tx) => Promise.resolve(tx.insert("webhook_endpoints", row)));
+  return succeeded({ webhookId: id, secret });
 }
 
 /** Changes the address of an endpoint; pending deliveries go to the new one, and the secret stays. */

@@ -27,8 +27,11 @@ export type ProviderReply<T> =
   | { readonly kind: "unknown" }
   | { readonly kind: "unavailable"; readonly reason: string };
 
+/** A call without a result. */
+export type NoAnswer = Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>;
+
 /** Why a call has no result, for the log. */
-export function reasonOf(reply: Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>): string {
+export function reasonOf(reply: NoAnswer): string {
   switch (reply.kind) {
     case "refused":
       return `refused: ${reply.code}`;

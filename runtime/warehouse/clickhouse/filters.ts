@@ -71,12 +71,15 @@ export function columnOf(name: string): Sql {
 
 /** The column as responses show it; `FixedString` without the zero bytes at its end. */
 function textOf(column: string, type: string): Sql {
+  return parseType(type).name === "String" ? columnOf(column) : valueText(columnOf(column), type);
+}
+
+/** The text of a value. `toString` drops the zeros at the end of a decimal. */
+export function valueText(value: Sql, type: string): Sql {
   const { name, arguments: sizes } = parseType(type);
-  if (name === "String") return columnOf(column);
-  // `toString` drops the zeros at the end of a decimal.
   return name === "Decimal"
-    ? sql`toDecimalString(${columnOf(column)}, ${constant(Number(sizes[1]))})`
-    : sql`toString(${columnOf(column)})`;
+    ? sql`toDecimalString(${value}, ${constant(Number(sizes[1]))})`
+    : sql`toString(${value})`;
 }
 
 function equals(

@@ -12,7 +12,7 @@ import {
 } from "../sql.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
 import { parseType } from "./filter-types.js";
-import { columnOf, where } from "./filters.js";
+import { columnOf, valueText, where } from "./filters.js";
 import { keysetConditions } from "./keyset.js";
 import { finished, parameter } from "./parameters.js";
 import { type OwnSettings, underOwnSettings } from "./settings.js";
@@ -130,7 +130,7 @@ function write({ type, wide }: ResultColumn, value: Sql, format: RowFormat): Sql
     case "ndjson":
       return writeJson(type, value);
     case "json-strings":
-      return isString(type, wide) ? writeDigits(type, value) : writeJson(type, value);
+      return isString(type, wide) ? valueText(value, type) : writeJson(type, value);
     case "csv":
       return writeCsv(type, value);
     case "spreadsheet":
@@ -165,14 +165,6 @@ const WIDE = /^(U?Int(64|128|256)|Decimal)$/;
 function isString(type: string, wide: boolean | undefined): boolean {
   const { name } = parseType(type);
   return wide === undefined ? WIDE.test(name) : wide && NUMBERS.test(name);
-}
-
-/** `toString` drops the zeros at the end of a decimal. */
-function writeDigits(type: string, value: Sql): Sql {
-  const { name, arguments: sizes } = parseType(type);
-  return name === "Decimal"
-    ? sql`toDecimalString(${value}, ${constant(Number(sizes[1]))})`
-    : sql`toString(${value})`;
 }
 
 const TEXTS = /^(String|FixedString|Enum\d+)$/;
@@ -221,7 +213,7 @@ function tableValue(value: Sql, type: string): Sql {
     case "BFloat16":
       return sql`if(isFinite(${value}), toFloat32(${value}), NULL)`;
     case "Decimal":
-      return decimal(value, Number(sizes[0]), Number(sizes[1]));
+      return Number(sizes[0]) > MAX_PRECISION ? valueText(value, type) : value;
     case "Date":
     case "Date32":
       return sql`toDate32(${value})`;
@@ -245,10 +237,6 @@ function validText(text: Sql): Sql {
 /** A list or an object as its JSON. What JSON has as null, such as NaN in a `Dynamic`, is null. */
 function jsonText(value: Sql): Sql {
   return sql`nullIf(${validText(sql`toJSONString(${value})`)}, 'null')`;
-}
-
-function decimal(value: Sql, precision: number, scale: number): Sql {
-  return precision > MAX_PRECISION ? sql`toDecimalString(${value}, ${constant(scale)})` : value;
 }
 
 /** In milliseconds, microseconds or nanoseconds, the units of both formats; 64 bits of nanoseconds end in 2262. */
