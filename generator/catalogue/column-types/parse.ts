@@ -17,54 +17,38 @@ export interface BracketGroup {
 /** Maximum nesting: bounds the recursion of everything that walks the tree. */
 const MAX_DEPTH = 32;
 
-interface Frame {
-  readonly open: "(" | "[" | undefined;
-  readonly parts: ExpressionItem[][];
-  last: ExpressionItem[];
-}
-
 /** Parses tokens to an expression; undefined if brackets do not match or are nested too deeply. */
 export function expressionOf(tokens: readonly Token[]): Expression | undefined {
-  const root = frameOf(undefined);
-  const stack = [root];
-  for (const token of tokens) {
-    const frame = stack.at(-1) ?? root;
-    if (token.kind !== "punctuation") frame.last.push(token);
-    else if (!addPunctuation(token.punctuation, frame, stack)) return undefined;
+  const [expression, ...others] = partsUntil(undefined, tokens.values(), 0) ?? [];
+  return others.length === 0 ? expression : undefined;
+}
+
+const CLOSING = { "(": ")", "[": "]" } as const;
+
+/** The expressions before a closing bracket, or before the end of the text. */
+function partsUntil(
+  end: ")" | "]" | undefined,
+  tokens: Iterator<Token>,
+  depth: number,
+): readonly Expression[] | undefined {
+  let last: ExpressionItem[] = [];
+  const parts = [last];
+  for (let next = tokens.next(); next.done !== true; next = tokens.next()) {
+    if (next.value.kind !== "punctuation") {
+      last.push(next.value);
+      continue;
+    }
+    const { punctuation } = next.value;
+    if (punctuation === ",") parts.push((last = []));
+    else if (punctuation === "=" || punctuation === ".") last.push({ kind: "sign", sign: punctuation });
+    else if (punctuation === "(" || punctuation === "[") {
+      const inner = depth === MAX_DEPTH ? undefined : partsUntil(CLOSING[punctuation], tokens, depth + 1);
+      if (inner === undefined) return undefined;
+      last.push({ kind: "group", open: punctuation, parts: inner });
+    } else if (punctuation === end) return parts.length === 1 && last.length === 0 ? [] : parts;
+    else return undefined;
   }
-  return stack.length === 1 ? root.last : undefined;
-}
-
-function addPunctuation(punctuation: Punctuation, frame: Frame, stack: Frame[]): boolean {
-  switch (punctuation) {
-    case "(":
-    case "[":
-      return stack.push(frameOf(punctuation)) <= MAX_DEPTH + 1;
-    case ")":
-      return frame.open === "(" && close(frame.open, frame, stack);
-    case "]":
-      return frame.open === "[" && close(frame.open, frame, stack);
-    case ",":
-      frame.last = [];
-      frame.parts.push(frame.last);
-      return frame.open !== undefined;
-    case "=":
-    case ".":
-      frame.last.push({ kind: "sign", sign: punctuation });
-      return true;
-  }
-}
-
-function close(open: "(" | "[", frame: Frame, stack: Frame[]): boolean {
-  const isEmpty = frame.parts.length === 1 && frame.last.length === 0;
-  stack.pop();
-  stack.at(-1)?.last.push({ kind: "group", open, parts: isEmpty ? [] : frame.parts });
-  return true;
-}
-
-function frameOf(open: Frame["open"]): Frame {
-  const last: ExpressionItem[] = [];
-  return { open, parts: [last], last };
+  return end === undefined ? parts : undefined;
 }
 
 /** A token of a type text. A quoted name is a word; text in single quotes is a string. */
