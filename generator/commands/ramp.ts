@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
-import { InvalidArgumentError } from "commander";
 import type { CliCommand } from "./command.js";
 import {
   type CommandContext,
+  either,
   EXAMPLE_ID,
   type Flags,
   type Group,
@@ -132,7 +132,7 @@ function addIntent({ add }: Group): void {
       }),
   )
     .requiredOption(...INTENT)
-    .requiredOption("--as <end>", "completed or failed", endOf)
+    .requiredOption("--as <end>", "completed or failed", either("completed", "failed"))
     .requiredOption(...NOTE);
   add(
     "refund",
@@ -147,11 +147,6 @@ function addIntent({ add }: Group): void {
     .requiredOption(...INTENT)
     .option("--amount <amount>", "in the source currency; default: what is left")
     .requiredOption("--note <text>", "why; a repeated note is the same refund");
-}
-
-function endOf(given: string): string {
-  if (given !== "completed" && given !== "failed") throw new InvalidArgumentError("completed or failed.");
-  return given;
 }
 
 /** `routewright ramp audit`: who changed what, when and why. */
@@ -194,7 +189,7 @@ function addFinance({ add, addForProject }: Group): void {
     },
   )
     .option("--project <id>", "postings of this project")
-    .option("--format <format>", "text or csv; --json prints JSON", formatOf, "text");
+    .option("--format <format>", "text or csv; --json prints JSON", either("text", "csv"), "text");
   const compare = addForProject(
     "reconcile",
     "compare a provider's statement with the ramp; exit 1 on differences",
@@ -230,9 +225,4 @@ function addFinance({ add, addForProject }: Group): void {
       return id.ok ? context.ramp.listBalances(context.database, id.value) : id;
     },
   ).option("--project <id>", "accounts of this project");
-}
-
-function formatOf(given: string): string {
-  if (given !== "text" && given !== "csv") throw new InvalidArgumentError("text or csv.");
-  return given;
 }

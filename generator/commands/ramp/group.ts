@@ -7,7 +7,7 @@ import { type CliCommand, type CommandResult, DATA_DIR, EXIT, failure } from "..
 
 const SHOWN_ONCE = "The secret is shown once: store it now.";
 
-export type ProjectId = Parameters<typeof RampModule.addSecret>[1];
+type ProjectId = Parameters<typeof RampModule.addSecret>[1];
 
 /** What a command prints: a record, or a list of records. */
 type Printed = object | readonly object[];
@@ -17,48 +17,42 @@ export interface CommandContext extends AdminSession {
   readonly ramp: typeof RampModule;
 }
 
-/** Declares the subcommands of one group, such as `ramp project …`. */
-export interface Group {
-  readonly add: (
-    name: string,
-    description: string,
-    /** The flags of the example in its help. */
-    example: string,
-    run: (context: CommandContext, flags: Flags) => Result,
-  ) => CliCommand;
-  /** The same for a command that works on one project: adds `--project`. */
-  readonly addForProject: (
-    name: string,
-    description: string,
-    example: string,
-    run: (context: CommandContext, projectId: ProjectId, flags: Flags) => Result,
-  ) => CliCommand;
-}
-
 /** Flags by their commander names; each command reads those that it declares. */
 export interface Flags {
   readonly json: boolean;
   readonly [name: string]: unknown;
 }
 
-/** A group of subcommands: `ramp` itself or one below it. */
-export function groupOf(parent: CliCommand): Group {
+export type Group = ReturnType<typeof groupOf>;
+
+/** Declares the subcommands of one group, such as `ramp project …`, or of `ramp` itself. */
+export function groupOf(parent: CliCommand) {
   const path = parent.name() === "ramp" ? "ramp" : `ramp ${parent.name()}`;
-  const add: Group["add"] = (name, description, example, run) =>
+  /** `example`: the flags of the example in its help. */
+  const add = (
+    name: string,
+    description: string,
+    example: string,
+    run: (context: CommandContext, flags: Flags) => Result,
+  ): CliCommand =>
     parent
       .command(name)
       .description(description)
       .option("--json", "print JSON", false)
       .runs((flags: Flags) => runCommand(`${path} ${name}`, flags, (context) => run(context, flags)))
       .helpEnd([`${path} ${name} ${example}`.trimEnd()]);
-  return {
-    add,
-    addForProject: (name, description, example, run) =>
-      add(name, description, `--project ${EXAMPLE_ID} ${example}`.trimEnd(), async (context, flags) => {
-        const project = await context.ramp.findProject(context.database, text(flags, "project"));
-        return project.ok ? run(context, project.value, flags) : project;
-      }).requiredOption("--project <id>", "the project's id"),
-  };
+  /** The same for a command that works on one project: adds `--project`. */
+  const addForProject = (
+    name: string,
+    description: string,
+    example: string,
+    run: (context: CommandContext, projectId: ProjectId, flags: Flags) => Result,
+  ): CliCommand =>
+    add(name, description, `--project ${EXAMPLE_ID} ${example}`.trimEnd(), async (context, flags) => {
+      const project = await context.ramp.findProject(context.database, text(flags, "project"));
+      return project.ok ? run(context, project.value, flags) : project;
+    }).requiredOption("--project <id>", "the project's id");
+  return { add, addForProject };
 }
 
 /** Ids in examples are UUIDs, as the real ones. */
@@ -170,6 +164,14 @@ export const collect = (value: string, before: readonly string[] = []): readonly
   ...before,
   value,
 ];
+
+/** Reads one of two words. */
+export function either(one: string, other: string): (text: string) => string {
+  return (given) => {
+    if (given === one || given === other) return given;
+    throw new InvalidArgumentError(`${one} or ${other}.`);
+  };
+}
 
 /** Reads a whole number within bounds. */
 export function integerBetween(min: number, max: number): (text: string) => number {
