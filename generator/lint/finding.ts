@@ -153,6 +153,7 @@ function sentenceOf(text: Sentence | string): Sentence {
 /** An endpoint with its model and everything upstream. */
 export interface LintedEndpoint {
   readonly endpoint: CatalogueEntry;
+  readonly model: Model;
   readonly node: Node;
   /** Everything that feeds it, nearest first. */
   readonly ancestors: readonly Ancestor[];
@@ -160,8 +161,6 @@ export interface LintedEndpoint {
   readonly apiPath: string;
   /** What the catalogue warns of in the model. */
   readonly warnings: readonly Warning[];
-  /** Lists of columns that tests or constraints prove unique and never null. */
-  readonly provenKeys: Model["provenKeys"];
   /** How many endpoints read from each schema. */
   readonly schemas: ReadonlyMap<string, number>;
 }

@@ -1,8 +1,9 @@
 import { catalogueOf } from "../catalogue/build.js";
 import type { CatalogueEntry, Skipped, Warning } from "../catalogue/catalogue.js";
-import { isObject, objectOr } from "../manifest/json.js";
+import { isObject, member, objectOr } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
+import { metasOf } from "../manifest/node-meta.js";
 import { closest, list, plain, sentence } from "../manifest/strings.js";
 import {
   type Check,
@@ -17,7 +18,7 @@ import {
   RULES,
   type Violation,
 } from "./finding.js";
-import { ancestorsOf, member, type Meta, type Node, projectOf } from "./project.js";
+import { ancestorsOf, type Node, projectOf } from "./project.js";
 import { documentationRules } from "./rules/documentation.js";
 import { exposureRules, forgottenTags } from "./rules/exposure.js";
 import { operationsRules } from "./rules/operations.js";
@@ -116,11 +117,11 @@ function unpublishedViolations(model: Model, { active }: Run): readonly RuleViol
 function violationsIn(model: Model, entry: CatalogueEntry, node: Node, run: Run): readonly RuleViolation[] {
   const linted: LintedEndpoint = {
     endpoint: entry,
+    model,
     node,
     ancestors: ancestorsOf(node, run.context.project),
     apiPath: model.api?.path ?? "$.meta.api",
     warnings: run.warnings.filter((warning) => warning.model === model.uniqueId),
-    provenKeys: model.provenKeys,
     schemas: run.schemas,
   };
   return run.active.flatMap((rule) =>
@@ -160,8 +161,12 @@ interface Suppressions {
 }
 
 /** Reads `meta.routewright.lint`: rule → reason. `config.meta` wins over `meta`, as for `meta.api`. */
-function suppressionsOf({ metas }: Node): Suppressions {
-  const setting = metas.map(settingOf).find(({ value }) => value !== undefined);
+function suppressionsOf({ json }: Node): Suppressions {
+  const settings = metasOf(json).map((meta) => ({
+    path: `${meta.path}.routewright.lint`,
+    value: objectOr(meta.value["routewright"])["lint"],
+  }));
+  const setting = settings.find(({ value }) => value !== undefined);
   if (setting === undefined) return { valid: [], invalid: [] };
   const { value, path } = setting;
   if (!isObject(value)) {
@@ -173,10 +178,6 @@ function suppressionsOf({ metas }: Node): Suppressions {
     valid: read.filter((item) => "rule" in item),
     invalid: read.filter((item) => "message" in item),
   };
-}
-
-function settingOf({ path, value }: Meta): { readonly value: unknown; readonly path: string } {
-  return { value: objectOr(value["routewright"])["lint"], path: `${path}.routewright.lint` };
 }
 
 function readOne(rule: string, reason: unknown, path: string): Suppression | Violation {

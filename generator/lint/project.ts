@@ -1,8 +1,8 @@
 import type { GraphNode, NodeKind } from "../manifest/graph.js";
-import { isObject, type JsonObject, objectOr, textOr, textsOf } from "../manifest/json.js";
+import { type JsonObject, member, objectOr, textOr } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { fileOf } from "../manifest/model.js";
-import { tagsOf } from "../manifest/node-meta.js";
+import { columnEntries, type Mark, marksOf, tagsOf } from "../manifest/node-meta.js";
 
 /** dbt's graph, as far as it feeds endpoints. */
 export interface Project {
@@ -20,32 +20,20 @@ export function projectOf({ graph, adapter, warehouseColumns }: Manifest): Proje
   return { nodes: new Map(nodes), adapter: adapter ?? "postgres" };
 }
 
-/** A `meta` with its location in the node: dbt keeps it in `config` too, and some versions only there. */
-export interface Meta {
-  readonly path: string;
-  readonly value: JsonObject;
-}
-
-/** What may mark a node or a column as private. */
-export interface Marked {
-  readonly tags: readonly string[];
-  readonly metas: readonly Meta[];
-  /** dbt's `classifiers`: kinds of private data; null where there are none. */
-  readonly classifiers: unknown;
-}
-
-export interface NodeColumn extends Marked {
+export interface NodeColumn {
   readonly name: string;
-  /** Where it is in its node, as a JSON path. */
-  readonly path: string;
+  readonly marks: readonly Mark[];
 }
 
 /** A node of dbt's graph, with the parts that only lint rules read. */
-export interface Node extends GraphNode, Marked {
+export interface Node extends GraphNode {
   readonly uniqueId: string;
   /** For people: the model's name, or `<source>.<table>`. */
   readonly name: string;
   readonly file: string | null;
+  readonly tags: readonly string[];
+  /** What marks the whole node as private. */
+  readonly marks: readonly Mark[];
   readonly columns: ReadonlyMap<string, NodeColumn>;
   readonly config: JsonObject;
   /** dbt's `access`: `private`, `protected` or `public`; empty where the manifest has none. */
@@ -60,17 +48,15 @@ function nodeOf(uniqueId: string, node: GraphNode, found: readonly { readonly na
     name: nameOf(kind, json) || uniqueId,
     file: fileOf(json) || null,
     tags: tagsOf(json),
-    columns: new Map([...found.map(undeclared), ...declaredColumns(json)]),
-    metas: metasOf(json, "$"),
-    classifiers: json["classifiers"] ?? null,
+    marks: marksOf(json),
+    // Columns that only the warehouse has are not marked.
+    columns: new Map([
+      ...found.map(({ name }) => [name, { name, marks: [] }] as const),
+      ...declaredColumns(json),
+    ]),
     config: objectOr(json["config"]),
     access: textOr(json["access"], ""),
   };
-}
-
-/** A column that only the warehouse has. */
-function undeclared({ name }: { readonly name: string }): readonly [string, NodeColumn] {
-  return [name, { name, path: "$.columns", tags: [], metas: [], classifiers: null }];
 }
 
 function nameOf(kind: NodeKind, json: JsonObject): string {
@@ -79,27 +65,10 @@ function nameOf(kind: NodeKind, json: JsonObject): string {
 }
 
 function declaredColumns(json: JsonObject): readonly (readonly [string, NodeColumn])[] {
-  return Object.entries(objectOr(json["columns"])).map(([key, value]) => {
-    const column = objectOr(value);
+  return columnEntries(json).map(([key, column]) => {
     const name = textOr(column["name"], "") || key;
-    const path = `$.columns${member(key)}`;
-    const tags = [...textsOf(column["tags"]), ...textsOf(objectOr(column["config"])["tags"])];
-    const classifiers = column["classifiers"] ?? null;
-    return [name, { name, path, tags, metas: metasOf(column, path), classifiers }];
+    return [name, { name, marks: marksOf(column, `$.columns${member(key)}`) }];
   });
-}
-
-function metasOf(json: JsonObject, at: string): readonly Meta[] {
-  const locations = [
-    { path: `${at}.config.meta`, value: objectOr(json["config"])["meta"] },
-    { path: `${at}.meta`, value: json["meta"] },
-  ];
-  return locations.flatMap(({ path, value }) => (isObject(value) ? [{ path, value }] : []));
-}
-
-/** A key as a step of a JSON path. */
-export function member(key: string): string {
-  return /^[A-Za-z_]\w*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }
 
 /** An upstream node, and the shortest lineage from it to the node that it feeds. */

@@ -13,6 +13,11 @@ export function textOr(value: unknown, fallback: string): string {
   return typeof value === "string" ? value : fallback;
 }
 
+/** A key as a step of a JSON path. */
+export function member(key: string): string {
+  return /^[A-Za-z_]\w*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
+}
+
 /** The value if it is a list, otherwise an empty list. */
 export function listOr(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];

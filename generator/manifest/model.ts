@@ -67,7 +67,7 @@ export function modelOf(uniqueId: string, node: JsonObject, context: ModelContex
     isPrivate: isPrivate(node),
     materialized: textOr(config["materialized"], "") || "view",
     routewright: routewrightOf(node),
-    api: apiOf(node, config),
+    api: apiOf(node),
   };
 }
 

@@ -1,26 +1,30 @@
 import { isDeepStrictEqual } from "node:util";
-import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
+import { type JsonObject, member, objectOr, textOr, textsOf } from "./json.js";
 
-/** `meta.api` as written, and its path in the node. */
-interface MetaApi {
-  readonly value: unknown;
+/** A `meta` with its path in the node: dbt keeps it in `config` too, and some versions only there. */
+interface Meta {
   readonly path: string;
+  readonly value: JsonObject;
 }
 
-/** `config.meta.api` wins over `meta.api`. */
-export function apiOf(node: JsonObject, config: JsonObject): MetaApi | null {
-  const candidates = [
-    { meta: objectOr(config["meta"]), path: "$.config.meta.api" },
-    { meta: objectOr(node["meta"]), path: "$.meta.api" },
+/** The `meta`s of a node or a column that is `at` a JSON path; the first one wins. */
+export function metasOf(node: JsonObject, at = "$"): readonly Meta[] {
+  return [
+    { path: `${at}.config.meta`, value: objectOr(objectOr(node["config"])["meta"]) },
+    { path: `${at}.meta`, value: objectOr(node["meta"]) },
   ];
-  const found = candidates.find(({ meta }) => Object.hasOwn(meta, "api"));
-  return found ? { value: found.meta["api"], path: found.path } : null;
+}
+
+/** `meta.api` as written, and its path in the node. */
+export function apiOf(node: JsonObject): { readonly value: unknown; readonly path: string } | null {
+  const found = metasOf(node).find(({ value }) => Object.hasOwn(value, "api"));
+  return found ? { value: found.value["api"], path: `${found.path}.api` } : null;
 }
 
 /** `meta.routewright` and `config.meta.routewright`, merged; the latter wins. */
 export function routewrightOf(node: JsonObject): JsonObject {
-  const metas = [node["meta"], objectOr(node["config"])["meta"]].map(objectOr);
-  return Object.assign({}, ...metas.map(({ routewright }) => objectOr(routewright))) as JsonObject;
+  const [first, second] = metasOf(node).map(({ value }) => objectOr(value["routewright"]));
+  return { ...second, ...first };
 }
 
 /** Keys of `meta`, and a tag, that mark private data in dbt projects. */
@@ -32,23 +36,32 @@ const PRIVATE_KEYS: ReadonlySet<string> = new Set([
   "classification",
   "data_classification",
 ]);
-export const PRIVATE_TAG = "pii";
+const PRIVATE_TAG = "pii";
 
-/** Whether a model or a column is marked as private: by the tag, by dbt's `classifiers`, or by a key of its `meta` whose value does not deny it. */
-export function isPrivate(node: JsonObject): boolean {
-  const config = objectOr(node["config"]);
-  const tags = [...textsOf(node["tags"]), ...textsOf(config["tags"])];
-  const metas = [objectOr(config["meta"]), objectOr(node["meta"])];
-  return (
-    tags.some((tag) => tag.toLowerCase() === PRIVATE_TAG) ||
-    !isNegative(node["classifiers"] ?? null) ||
-    metas.some((meta) => privateMarks(meta).some(([, mark]) => !isNegative(mark)))
-  );
+/** What marks a node or a column as private, or denies it. */
+export interface Mark {
+  /** In the node, as a JSON path. */
+  readonly path: string;
+  readonly value: unknown;
 }
 
-/** The members of a `meta` that mark private data; keys count in any letter case. */
-export function privateMarks(meta: JsonObject): readonly (readonly [string, unknown])[] {
-  return Object.entries(meta).filter(([key]) => PRIVATE_KEYS.has(key.toLowerCase()));
+/** The marks of a node or a column: a tag, dbt's `classifiers`, or keys of its `meta` in any letter case. */
+export function marksOf(node: JsonObject, at = "$"): readonly Mark[] {
+  const tags = [...textsOf(node["tags"]), ...textsOf(objectOr(node["config"])["tags"])];
+  const inMeta = metasOf(node, at).flatMap(({ path, value }) =>
+    Object.entries(value)
+      .filter(([key]) => PRIVATE_KEYS.has(key.toLowerCase()))
+      .map(([key, mark]) => ({ path: path + member(key), value: mark })),
+  );
+  return [
+    ...inMeta,
+    ...(tags.some((tag) => tag.toLowerCase() === PRIVATE_TAG) ? [{ path: `${at}.tags`, value: true }] : []),
+    ...(isNegative(node["classifiers"] ?? null) ? [] : [{ path: `${at}.classifiers`, value: true }]),
+  ];
+}
+
+export function isPrivate(node: JsonObject): boolean {
+  return marksOf(node).some(({ value }) => !isNegative(value));
 }
 
 /** A node's columns as its project declares them, by key: dbt 2 copies the node's `meta` and `tags` into those without their own. */

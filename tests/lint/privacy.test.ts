@@ -188,6 +188,16 @@ describe("a private column", () => {
     expect(privateRules(nodes)).toEqual([]);
   });
 
+  it("is not marked by what dbt 2 copies into it from its model: that is one finding", () => {
+    const meta = { pii: true };
+    const copied = { meta, config: { meta } };
+    const nodes = {
+      visits: visits({ parents: ["people"], more: star("people") }),
+      people: { meta, more: { meta, ...people(copied).more } },
+    };
+    expect(privateRules(nodes)).toEqual(PRIVATE);
+  });
+
   it("marks the whole model by a tag on it", () => {
     const nodes = { visits: visits({ columns: ["n"], parents: ["people"] }), people: { tags: ["pii"] } };
     expect(privateRules(nodes)).toEqual(PRIVATE);

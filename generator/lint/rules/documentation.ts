@@ -1,10 +1,8 @@
 import { isZoneless, parseColumnType } from "../../catalogue/column-types/column-type.js";
 import { isPlainText } from "../../catalogue/meta-api/rules.js";
 import { type Column, PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
-import { objectOr } from "../../manifest/json.js";
 import { list, plain, sentence, type Sentence } from "../../manifest/strings.js";
 import { type Check, type CheckId, type Violation, violation } from "../finding.js";
-import type { Meta } from "../project.js";
 
 /** Rules about what callers can know of an endpoint and its values. */
 export const documentationRules = {
@@ -134,11 +132,12 @@ export const documentationRules = {
       );
     }),
   /** A PostgreSQL timestamp without a time zone, where the project does not name the zone. */
-  "zoneless-timestamp": ({ endpoint, node }) => {
-    if (node.metas.some(namesTimezone)) return [];
+  "zoneless-timestamp": ({ endpoint, model }) => {
+    if (typeof model.routewright["timezone"] === "string") return [];
+    const zoned = model.columns.filter(({ timezone }) => typeof timezone === "string");
     return onColumns(
       endpoint.columns.filter(
-        ({ name, type }) => isZoneless(type) && !node.columns.get(name)?.metas.some(namesTimezone),
+        ({ name, type }) => isZoneless(type) && !zoned.some((column) => column.name === name),
       ),
       (names) =>
         sentence`Timestamps without a time zone are served as UTC: ${names}. If they are local times, every value is wrong by the offset.`,
@@ -166,7 +165,3 @@ const MONEY =
   /(?:^|_)(?:amount|price|cost|fees?|revenue|turnover|balance|salary|payments?|usd|eur|gbp|chf|jpy)(?:_|$)/i;
 
 const TYPE_HINT = "Give `data_type` in the model's schema.yml, or pass --catalog with dbt's catalog.json.";
-
-function namesTimezone({ value }: Meta): boolean {
-  return typeof objectOr(value["routewright"])["timezone"] === "string";
-}

@@ -2,12 +2,12 @@ import { isTier, type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model
 import { isExcluded } from "../../catalogue/check.js";
 import { hasResource, isWithinOneEdit, isPublished } from "../../catalogue/tags.js";
 import { showsOnlyHash } from "../../manifest/graph.js";
-import { isObject, type JsonObject, objectOr, textOr } from "../../manifest/json.js";
+import { isObject, textOr } from "../../manifest/json.js";
 import { type Model } from "../../manifest/model.js";
-import { isNegative, PRIVATE_TAG, privateMarks } from "../../manifest/node-meta.js";
+import { isNegative, type Mark, routewrightOf } from "../../manifest/node-meta.js";
 import { chain, plain, sentence } from "../../manifest/strings.js";
 import { type Check, type CheckId, type LintedEndpoint, type Violation, violation } from "../finding.js";
-import { ancestorsOf, type Marked, member, type Node, type NodeColumn } from "../project.js";
+import { ancestorsOf, type Node, type NodeColumn } from "../project.js";
 
 /** Rules about who can read what. */
 export const exposureRules = {
@@ -16,7 +16,7 @@ export const exposureRules = {
     const { node, ancestors } = linted;
     const self = { node, lineage: [node.name] };
     const all = [self, ...ancestors];
-    const inModels = all.flatMap((source) => marksOf(source.node, "$").map((mark) => ({ ...source, mark })));
+    const inModels = all.flatMap((source) => source.node.marks.map((mark) => ({ ...source, mark })));
     const names = privateColumnNames(all.map((source) => source.node));
     const byColumn = names
       .filter((column) => isServed(column, linted))
@@ -30,8 +30,8 @@ export const exposureRules = {
               (parent) => carries(parent, column),
             );
         return [self, ...carriers].flatMap((source) => {
-          const found = columnOf(source.node, column);
-          return (found ? marksOf(found, found.path) : []).map((mark) => ({ ...source, mark }));
+          const { marks = [] } = columnOf(source.node, column) ?? {};
+          return marks.map((mark) => ({ ...source, mark }));
         });
       });
     // One finding for the model and one for each column, whatever the number of nodes above that mark it.
@@ -54,7 +54,7 @@ export const exposureRules = {
   /** An endpoint without `rows` over a node that has it. */
   "unfiltered-rows": ({ endpoint, ancestors }) => {
     if (endpoint.rows !== undefined) return [];
-    const source = ancestors.find(({ node }) => node.metas.some(({ value }) => keepsRowsApart(value)));
+    const source = ancestors.find(({ node }) => isObject(routewrightOf(node.json)["rows"]));
     if (source === undefined) return [];
     return violation(
       "$.config.meta",
@@ -84,18 +84,11 @@ export const exposureRules = {
 
 /** The nearest of the strictest marks above the endpoint's tier. */
 function strictest(sources: readonly MarkedSource[], { endpoint }: LintedEndpoint): readonly MarkedSource[] {
-  const rank = ({ mark }: MarkedSource): number => TIERS.indexOf(mark.tier);
+  const rank = ({ mark }: MarkedSource): number => TIERS.indexOf(requiredTier(mark));
   const [first] = sources
     .filter((source) => rank(source) > TIERS.indexOf(endpoint.tier))
     .toSorted((one, other) => rank(other) - rank(one));
   return first === undefined ? [] : [first];
-}
-
-interface Mark {
-  /** In the marked node, as a JSON path. */
-  readonly path: string;
-  /** The lowest tier that may see what is marked. */
-  readonly tier: Tier;
 }
 
 interface MarkedSource {
@@ -104,20 +97,11 @@ interface MarkedSource {
   readonly mark: Mark;
 }
 
-function marksOf({ metas, tags, classifiers }: Marked, at: string): readonly Mark[] {
-  const inMeta = metas.flatMap(({ path, value }) =>
-    privateMarks(value).map(([key, mark]) => ({ path: path + member(key), tier: requiredTier(mark) })),
-  );
-  const isTagged = tags.some((tag) => tag.toLowerCase() === PRIVATE_TAG);
-  return [
-    ...inMeta,
-    ...(isTagged ? [{ path: `${at}.tags`, tier: "tier3" as const }] : []),
-    ...(isNegative(classifiers) ? [] : [{ path: `${at}.classifiers`, tier: "tier3" as const }]),
-  ];
-}
-
-/** A mark may name a tier, by number or by name. Any other that does not mean "no" requires the highest. */
-function requiredTier(mark: unknown): Tier {
+/**
+ * The lowest tier that may see what is marked. A mark may name it, by number or by name; any other that does not mean "no"
+ * requires the highest.
+ */
+function requiredTier({ value: mark }: Mark): Tier {
   const text = typeof mark === "string" ? mark.trim().toLowerCase() : null;
   const named = TIERS.find((tier) => text === tier || text === TIER_NAMES[tier].toLowerCase());
   return named ?? (isNegative(mark) ? "tier0" : "tier3");
@@ -125,7 +109,7 @@ function requiredTier(mark: unknown): Tier {
 
 function privateColumnNames(nodes: readonly Node[]): readonly string[] {
   const columns = nodes.flatMap((node) => [...node.columns.values()]);
-  const marked = columns.filter((column) => marksOf(column, column.path).length > 0);
+  const marked = columns.filter(({ marks }) => marks.length > 0);
   return [...new Set(marked.map(({ name }) => name.toLowerCase()))];
 }
 
@@ -161,10 +145,11 @@ function privateDataViolation(
   { endpoint, node }: LintedEndpoint,
   { node: marked, lineage, mark }: MarkedSource,
 ): Violation {
+  const tier = requiredTier(mark);
   return {
     path: marked === node ? mark.path : "$.depends_on.nodes",
-    message: sentence`Callers of ${endpoint.tier} get data that ${marked.name} restricts to ${mark.tier} and above in ${mark.path}: ${chain(lineage)}.`,
-    hint: sentence`Tag this model ${mark.tier}, or declare only columns that are not private and leave the others out of its SQL.`,
+    message: sentence`Callers of ${endpoint.tier} get data that ${marked.name} restricts to ${tier} and above in ${mark.path}: ${chain(lineage)}.`,
+    hint: sentence`Tag this model ${tier}, or declare only columns that are not private and leave the others out of its SQL.`,
   };
 }
 
@@ -173,10 +158,6 @@ function tierOf({ kind, tags }: Node, defaultTier: Tier): Tier | null {
   if (kind !== "model") return null;
   const [strictest] = TIERS.toReversed().filter((tier) => tags.includes(tier));
   return strictest ?? (isPublished(tags) ? defaultTier : null);
-}
-
-function keepsRowsApart(meta: JsonObject): boolean {
-  return isObject(objectOr(meta["routewright"])["rows"]);
 }
 
 /** Tags of a model that is not in production on purpose. */

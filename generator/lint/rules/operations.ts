@@ -51,7 +51,7 @@ export const operationsRules = {
     );
   },
   /** A paginated endpoint whose sort keys are not proven unique: the database may order tied rows differently for each page. */
-  "unstable-pagination": ({ endpoint, provenKeys, apiPath }, { project }) => {
+  "unstable-pagination": ({ endpoint, model: { provenKeys }, apiPath }, { project }) => {
     // With cursors every sort ends with a proven key.
     if (endpoint.pagination === null || endpoint.cursor !== undefined) return [];
     const sorted = endpoint.sort.map(([column]) => column);
