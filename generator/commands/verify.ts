@@ -3,9 +3,9 @@ import { type createLogger, readEnvironment } from "@routewright/runtime/server"
 import type { Settings } from "../config.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
 import { redactedLocation } from "../manifest/source.js";
-import { sectionsOf } from "../report/lint-report.js";
+import { findingItem, sectionsOf } from "../report/lint-report.js";
 import { renderReport } from "../report/render-report.js";
-import { counted, type Format, FORMATS, type Item, plainText, type Report } from "../report/report.js";
+import { counted, type Format, FORMATS, plainText, type Report } from "../report/report.js";
 import { FAIL_ON, findingCounts, type LintFailOn, shouldFail } from "../lint/finding.js";
 import { plain } from "../manifest/strings.js";
 import { verifyQueries } from "../verify/indexes.js";
@@ -158,7 +158,11 @@ function verifyReport(differences: readonly RatedMismatch[], endpoints: number, 
     verdict: failed ? `fails, ${counted(differences.length, "difference")}` : "passes",
     summary: plain(`${counts} in ${counted(endpoints, "endpoint")}`),
     notes: [],
-    sections: sectionsOf(differences, itemOf, 20),
+    sections: sectionsOf(
+      differences,
+      (one) => findingItem({ id: one.check, title: CHECKS[one.check].title }, one),
+      20,
+    ),
     blocks: [],
     json: {
       version: 2,
@@ -170,19 +174,5 @@ function verifyReport(differences: readonly RatedMismatch[], endpoints: number, 
         hint: plainText(one.hint),
       })),
     },
-  };
-}
-
-function itemOf({ check, severity, endpoint, model, file, message, hint }: RatedMismatch): Item {
-  return {
-    level: severity,
-    label: severity,
-    id: check,
-    title: CHECKS[check].title,
-    endpoints: [endpoint],
-    difference: null,
-    location: [model, ...(file === null ? [] : [file])],
-    file,
-    details: [message, hint],
   };
 }

@@ -33,7 +33,7 @@ export function lintReport(result: LintOutcome): Report {
     summary: plain(summaryText(result)),
     notes: [],
     sections: [
-      ...sectionsOf(findings, findingItem, OPEN_ITEMS),
+      ...sectionsOf(findings, lintItem, OPEN_ITEMS),
       { heading: "Suppressed", items: suppressed.map(suppressedItem), open: 0 },
     ],
     blocks: [],
@@ -66,23 +66,31 @@ function summaryText({ findings, suppressed, endpoints, known }: LintOutcome): s
   return [counts, ...more].join("; ");
 }
 
-function findingItem(finding: Finding): Item {
-  const { rule, severity, model, file, endpoint, path, message, hint } = finding;
+function lintItem(finding: Finding): Item {
+  return findingItem({ id: finding.rule, title: RULES[finding.rule].title }, finding, [finding.path]);
+}
+
+/** What `lint` or `verify` found; `place`: where in the model's file. */
+export function findingItem(
+  rule: Pick<Item, "id" | "title">,
+  finding: Omit<Finding, "rule" | "path">,
+  place: readonly string[] = [],
+): Item {
+  const { severity, model, file, endpoint, message, hint } = finding;
   return {
+    ...rule,
     level: severity,
     label: severity,
-    id: rule,
-    title: RULES[rule].title,
     endpoints: [endpoint ?? model],
     difference: null,
-    location: [model, ...(file === null ? [] : [file]), path],
+    location: [model, ...(file === null ? [] : [file]), ...place],
     file,
     details: [message, hint],
   };
 }
 
 function suppressedItem(finding: SuppressedFinding): Item {
-  const item = findingItem(finding);
+  const item = lintItem(finding);
   return { ...item, level: "notice", label: "suppressed", details: [sentence`Reason: ${finding.reason}`] };
 }
 

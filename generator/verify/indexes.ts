@@ -1,6 +1,6 @@
 import type { Parameter } from "@routewright/runtime/model";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { list, plain, sentence } from "../manifest/strings.js";
+import { list, sentence } from "../manifest/strings.js";
 import { type Mismatch, mismatchAt, type RunQuery } from "./relations.js";
 
 /** Smaller relations need no index: a sequential scan is as fast. */
@@ -37,7 +37,7 @@ function unplannable(entry: CatalogueEntry, message: string): Mismatch {
     entry,
     "unreadable-relation",
     sentence`The role of DATABASE_URL cannot query ${entry.relation.join(".")}: ${message}.`,
-    plain("Grant it what the relation reads: `GRANT SELECT ON …`, in dbt with `grants`."),
+    "Grant it what the relation reads: `GRANT SELECT ON …`, in dbt with `grants`.",
   );
 }
 
@@ -51,9 +51,8 @@ async function verifyFilters(entry: CatalogueEntry, query: RunQuery): Promise<re
   }
   return [...unindexed].map(([column, names]) => {
     const message = sentence`No index of ${entry.relation.join(".")} serves the column ${column}: each request that filters by ${list(names)} reads the whole relation.`;
-    const hint = plain(
-      "Add it to the model's `config.indexes`: in first place, on `lower(…)` or `upper(…)` where the parameter has `case`, with `gin_trgm_ops` for ILIKE.",
-    );
+    const hint =
+      "Add it to the model's `config.indexes`: in first place, on `lower(…)` or `upper(…)` where the parameter has `case`, with `gin_trgm_ops` for ILIKE.";
     return mismatchAt(entry, "unindexed-filter", message, hint);
   });
 }

@@ -121,9 +121,9 @@ export function mismatchAt(
   { path, model, file }: CatalogueEntry,
   check: MismatchKind,
   message: Sentence,
-  hint: Sentence,
+  hint: string,
 ): Mismatch {
-  return { check, endpoint: path, model, file: file || null, message, hint };
+  return { check, endpoint: path, model, file: file || null, message, hint: plain(hint) };
 }
 
 function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined): readonly Mismatch[] {
@@ -136,7 +136,7 @@ function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined):
         entry,
         "missing-relation",
         message,
-        plain("Run `dbt build` for the model, or check DATABASE_URL and the grants of its role."),
+        "Run `dbt build` for the model, or check DATABASE_URL and the grants of its role.",
       ),
     ];
   }
@@ -152,7 +152,7 @@ function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined):
             entry,
             "unreadable-relation",
             sentence`The role of DATABASE_URL may not read ${name}${unreadable.length < columns.length ? sentenceOf(unreadable) : ""}.`,
-            plain("Grant it: `GRANT USAGE ON SCHEMA …` and `GRANT SELECT ON …`, in dbt with `grants`."),
+            "Grant it: `GRANT USAGE ON SCHEMA …` and `GRANT SELECT ON …`, in dbt with `grants`.",
           ),
         ];
   return [
@@ -168,7 +168,7 @@ function unpopulated(entry: CatalogueEntry): Mismatch {
     entry,
     "unpopulated-relation",
     message,
-    plain("Run `dbt build` for the model, or `REFRESH MATERIALIZED VIEW`."),
+    "Run `dbt build` for the model, or `REFRESH MATERIALIZED VIEW`.",
   );
 }
 
@@ -185,7 +185,7 @@ function compareColumn(
   const relation = entry.relation.join(".");
   if (live === undefined) {
     const message = sentence`${relation} has no column ${name}: rows come without it.`;
-    const hint = plain("Build the model again, or remove the column from its schema.yml.");
+    const hint = "Build the model again, or remove the column from its schema.yml.";
     return [mismatchAt(entry, "missing-column", message, hint)];
   }
   if (type === null) return [];
@@ -201,13 +201,13 @@ function compareColumn(
         entry,
         "column-type",
         message,
-        plain("Correct `data_type` in the model's schema.yml, or cast the column in its SQL."),
+        "Correct `data_type` in the model's schema.yml, or cast the column in its SQL.",
       ),
     );
   }
   if (notNull === "constraint" && !live.notNull && HAS_CONSTRAINTS.has(kind)) {
     const message = sentence`The column ${name} has a not_null constraint in the project, and ${relation} has none.`;
-    const hint = plain("Build the model with `contract: {enforced: true}`, or remove the constraint.");
+    const hint = "Build the model with `contract: {enforced: true}`, or remove the constraint.";
     differences.push(mismatchAt(entry, "column-nullable", message, hint));
   }
   return differences;
@@ -249,6 +249,6 @@ function duplicateKey(entry: CatalogueEntry, key: readonly string[]): Mismatch {
     entry,
     "duplicate-key",
     sentence`Rows of ${entry.relation.join(".")} share a value of ${list(key)}, which tests call unique.`,
-    plain("Remove the duplicates in the model's SQL (in ClickHouse also with `FINAL`), then run its tests."),
+    "Remove the duplicates in the model's SQL (in ClickHouse also with `FINAL`), then run its tests.",
   );
 }
