@@ -3,7 +3,7 @@ export { TIERS, TIER_NAMES, isListed, isTier, type Tier } from "./model/tier.js"
 export * from "./model/endpoint.js";
 export * from "./model/column-filters.js";
 export { isDate } from "./model/query.js";
-export { messageOf } from "./model/outcome.js";
+export { messageOf, type Outcome } from "./model/outcome.js";
 export { ERRORS, type ErrorCode } from "./model/errors.js";
 export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./model/tier.js";
 export { readGenerationEnvironment, type GenerationEnvironment } from "./operations/variables.js";

@@ -6,6 +6,7 @@ import { objectOr } from "../manifest/json.js";
 import { validatorOf } from "../manifest/json-schema.js";
 import { visible, visibleJson } from "../manifest/strings.js";
 import { parseJson } from "../manifest/manifest.js";
+import { fail, type Failure } from "../manifest/source.js";
 import { type CatalogueRecord, FORMER_COLUMN_KEYS } from "./catalogue-schema.js";
 import type { Catalogue, CatalogueEntry } from "./catalogue.js";
 
@@ -45,8 +46,7 @@ function jsonOf(value: unknown, depth: number, margin = "\n"): string {
   return `{${inner}${members.join(`,${inner}`)}${margin}}`;
 }
 
-type CatalogueFileResult =
-  { readonly ok: true; readonly catalogue: Catalogue } | { readonly ok: false; readonly problem: string };
+type CatalogueFileResult = { readonly ok: true; readonly catalogue: Catalogue } | Failure;
 
 /** Reads the catalogue of a generated folder; null where it has none. */
 export function readCatalogueIn(folder: string): CatalogueFileResult | null {
@@ -57,21 +57,19 @@ export function readCatalogueIn(folder: string): CatalogueFileResult | null {
 /** Reads a `catalogue.json`, which may come from an unreviewed branch; `location` is only for messages. */
 export function readCatalogue(text: string, location = "catalogue.json"): CatalogueFileResult {
   if (/^<{7} /m.test(text))
-    return failed(`${location} has a merge conflict. ${REGENERATE.replace(".", ", which resolves it.")}`);
+    return fail(`${location} has a merge conflict. ${REGENERATE.replace(".", ", which resolves it.")}`);
   const json = parseJson(text, location);
-  if (!json.ok) return failed(`${json.problem} ${REGENERATE}`);
+  if (!json.ok) return fail(`${json.problem} ${REGENERATE}`);
   const { schemaVersion } = objectOr(json.value);
   if (typeof schemaVersion !== "number")
-    return failed(`${location} is not a catalogue of Routewright: it has no schemaVersion. ${REGENERATE}`);
-  if (schemaVersion !== GENERATED_SCHEMA_VERSION) return failed(versionProblem(location, schemaVersion));
+    return fail(`${location} is not a catalogue of Routewright: it has no schemaVersion. ${REGENERATE}`);
+  if (schemaVersion !== GENERATED_SCHEMA_VERSION) return fail(versionProblem(location, schemaVersion));
   const [error] = errorsIn(json.value);
-  if (error !== undefined) return failed(`${location} is damaged: ${schemaProblem(error)}. ${REGENERATE}`);
+  if (error !== undefined) return fail(`${location} is damaged: ${schemaProblem(error)}. ${REGENERATE}`);
   const record = json.value as CatalogueRecord;
   const repeated = firstRepeated(record.endpoints.flatMap(servedPaths));
   if (repeated !== undefined)
-    return failed(
-      `${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`,
-    );
+    return fail(`${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`);
   const { defaultTier, adapter = null, skipped } = record;
   const entries = record.endpoints.map(withoutFormerKeys);
   return {
@@ -81,10 +79,6 @@ export function readCatalogue(text: string, location = "catalogue.json"): Catalo
 }
 
 const REGENERATE = "Run `routewright generate`.";
-
-function failed(problem: string) {
-  return { ok: false, problem } as const;
-}
 
 function versionProblem(location: string, version: number): string {
   const known = String(GENERATED_SCHEMA_VERSION);

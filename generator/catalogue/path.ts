@@ -2,7 +2,7 @@ import type { FormerPath } from "@routewright/runtime/model";
 import { isObject, listOr } from "../manifest/json.js";
 import { type Model, timestampOf } from "../manifest/model.js";
 import { byText, formatValue } from "../manifest/strings.js";
-import type { CatalogueEntry, Complaint, Problem, Skipped } from "./catalogue.js";
+import { type Catalogue, type CatalogueEntry, type Complaint, complaint, type Skipped } from "./catalogue.js";
 import type { ModelTags } from "./tags.js";
 
 /**
@@ -165,11 +165,6 @@ function isDate(value: unknown): boolean {
   return typeof value === "string" && /^\d{4}-\d\d-\d\d/.test(value) && timestampOf(value) !== null;
 }
 
-interface Separated {
-  readonly entries: readonly CatalogueEntry[];
-  readonly skipped: readonly Skipped[];
-}
-
 /**
  * Separates the entries with a former path that is another model's path, or that a model before them (by `unique_id`) claims
  * too: which rows such a path serves would be a guess. `owners`: path → model, of all tagged models.
@@ -177,18 +172,15 @@ interface Separated {
 export function withoutClaimedPaths(
   all: readonly CatalogueEntry[],
   owners: ReadonlyMap<string, string>,
-): Separated {
+): Pick<Catalogue, "entries" | "skipped"> {
   const claims = new Map<string, string>();
   const entries: CatalogueEntry[] = [];
   const skipped: Skipped[] = [];
   for (const entry of all) {
     const paths = (entry.formerPaths ?? []).map(({ path }) => path);
-    const problems = paths.flatMap((path, i) => {
-      const problem = claimProblem(path, owners.get(path), claims.get(path));
-      return problem === null
-        ? []
-        : [{ model: entry.uniqueId, path: `${AT}[${String(i)}].path`, ...problem }];
-    });
+    const problems = paths
+      .flatMap((path, i) => claimProblem(path, i, owners.get(path), claims.get(path)))
+      .map((problem) => ({ model: entry.uniqueId, ...problem }));
     for (const path of paths) if (!claims.has(path)) claims.set(path, entry.uniqueId);
     if (problems.length === 0) entries.push(entry);
     else skipped.push({ model: entry.uniqueId, file: entry.file, reason: "path-taken", problems });
@@ -196,13 +188,14 @@ export function withoutClaimedPaths(
   return { entries, skipped };
 }
 
-function claimProblem(
-  path: string,
-  owner: string | undefined,
-  claimant: string | undefined,
-): Pick<Problem, "message" | "hint"> | null {
-  const hint = "Keep the former path in one model only.";
+function claimProblem(path: string, i: number, owner?: string, claimant?: string): readonly Complaint[] {
+  const at = `${AT}[${String(i)}].path`;
   if (owner !== undefined)
-    return { message: `${path} is the path of ${owner}.`, hint: "Remove it from `former_paths`." };
-  return claimant === undefined ? null : { message: `${path} is a former path of ${claimant} too.`, hint };
+    return complaint(at, `${path} is the path of ${owner}.`, "Remove it from `former_paths`.");
+  if (claimant === undefined) return [];
+  return complaint(
+    at,
+    `${path} is a former path of ${claimant} too.`,
+    "Keep the former path in one model only.",
+  );
 }

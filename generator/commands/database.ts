@@ -9,7 +9,7 @@ import {
 import { identifier } from "../verify/indexes.js";
 import { postgresRelations, type ReadRelations, type RunQuery } from "../verify/relations.js";
 import { DATA_DIR } from "./command.js";
-import { type ClickhouseAddress, messageOf } from "@routewright/runtime/model";
+import { type ClickhouseAddress, messageOf, type Outcome } from "@routewright/runtime/model";
 
 /**
  * Calls `work` with a database URL: `url`, or, if that is null, the embedded database's, which is started if it does not
@@ -40,9 +40,6 @@ export interface LiveDatabase {
   /** Whether it explains which index serves a filter. */
   readonly hasPlans: boolean;
 }
-
-type Outcome<Value> =
-  { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly problem: string };
 
 interface Address {
   /** Of PostgreSQL; null for the embedded one. */

@@ -68,17 +68,13 @@ const CATALOGUE_FILE = "catalogue.json";
 /** The catalogue of the folder; null where there is none, or the same. */
 function catalogueIn(out: string, files: FileSet): Catalogue | null {
   const file = join(out, CATALOGUE_FILE);
-  const text = textOf(file);
-  if (text === null || text === files.get(CATALOGUE_FILE)) return null;
-  const reading = readCatalogue(text, file);
-  return reading.ok ? reading.catalogue : null;
-}
-
-/** Null if the file cannot be read: the comparison with the folder reports that. */
-function textOf(file: string): string | null {
   try {
-    return statSync(file).isFile() ? readFileSync(file, "utf8") : null;
+    // A pipe would block.
+    const text = statSync(file).isFile() ? readFileSync(file, "utf8") : "";
+    const reading = text === files.get(CATALOGUE_FILE) ? null : readCatalogue(text, file);
+    return reading?.ok ? reading.catalogue : null;
   } catch {
+    // The comparison with the folder reports a file that cannot be read.
     return null;
   }
 }

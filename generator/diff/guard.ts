@@ -42,11 +42,8 @@ export class Guard {
   async check(head: Catalogue, hash: string, inService: string | null): Promise<Guarded> {
     const reviewed = readReviewed(this.#options.generated);
     const base = (inService === null ? undefined : this.#passed.get(inService)) ?? reviewed;
-    const guarded = holdBack(base, head, reviewed, {
-      ...this.#options,
-      accepted: await readAccepted(this.#options.accept ?? ACCEPT_FILE),
-      today: new Date().toISOString().slice(0, 10),
-    });
+    const accepted = await readAccepted(this.#options.accept ?? ACCEPT_FILE);
+    const guarded = holdBack(base, head, reviewed, accepted, this.#options);
     this.#passed = new Map([
       ...(inService === null ? [] : [[inService, base] as const]),
       [hash, guarded.catalogue],
@@ -72,21 +69,16 @@ async function readAccepted(file: string): Promise<readonly AcceptEntry[]> {
   return reading.entries;
 }
 
-/** How the changes between two catalogues are judged. */
-export interface GuardPolicy extends Pick<GuardOptions, "severities" | "minimumNoticeDays"> {
-  readonly accepted: readonly AcceptEntry[];
-  /** `YYYY-MM-DD`. */
-  readonly today: string;
-}
-
-/** Keeps the base's endpoint wherever the head changes it in a breaking or exposing way, or its relation. Pure. */
+/** Keeps the base's endpoint wherever the head changes it in a breaking or exposing way, or its relation. */
 function holdBack(
   base: Catalogue,
   head: Catalogue,
   reviewed: Catalogue,
-  { severities, accepted, ...sunsetPolicy }: GuardPolicy,
+  accepted: readonly AcceptEntry[],
+  { severities, minimumNoticeDays }: GuardOptions,
 ): Guarded {
-  const changes = compareCatalogues(base, head, sunsetPolicy, severities);
+  const today = new Date().toISOString().slice(0, 10);
+  const changes = compareCatalogues(base, head, { today, minimumNoticeDays }, severities);
   const isReviewed = reviewedIn(reviewed, head);
   const { unaccepted } = applyAcceptFile(changes, accepted);
   const failing = unaccepted.filter((change) => isHeld(change) && !isReviewed(change.endpoint));

@@ -155,13 +155,11 @@ function markdownItem({ title, id, endpoints, difference, location, details }: I
     ...(difference === null ? [] : [inMarkdown(difference)]),
     ...(location.length === 0 ? [] : [location.map(codeSpan).join(", ")]),
   ];
-  const list = `  <details><summary>${counted(endpoints.length, "endpoint")}</summary>${endpoints.map(codeSpan).join(", ")}</details>`;
+  const summary = `<summary>${counted(endpoints.length, "endpoint")}</summary>`;
   return [
     `- ${parts.join(" · ")}`,
     ...details.map((detail) => `  - ${inMarkdown(detail)}`),
-    ...(named
-      ? []
-      : [list.replace("</summary>", "</summary>\n\n  ").replace("</details>", "\n\n  </details>")]),
+    ...(named ? [] : [`  <details>${summary}\n\n  ${endpoints.map(codeSpan).join(", ")}\n\n  </details>`]),
   ].join("\n");
 }
 

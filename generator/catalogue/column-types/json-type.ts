@@ -112,7 +112,6 @@ export interface JsonSchema {
   readonly additionalProperties?: JsonSchema;
 }
 
-type Structure = ArrayType | MapType | TupleType | RecordType | AnyType;
 type TypeName = "integer" | "number" | "string" | "boolean" | "array" | "object";
 
 /** Schema of a column's values in a JSON row. Keys come in a fixed order, `type` first. */
@@ -134,13 +133,6 @@ export function jsonSchemaOf(type: ColumnType): JsonSchema {
       return { type: named("string", type), format: "date" };
     case "dateTime":
       return { type: named("string", type), format: "date-time" };
-    default:
-      return structureOf(type);
-  }
-}
-
-function structureOf(type: Structure): JsonSchema {
-  switch (type.kind) {
     case "array":
       return { type: named("array", type), items: jsonSchemaOf(type.of) };
     case "map":

@@ -40,6 +40,11 @@ export function validateRules(
   ];
 }
 
+/** One error, as the list that a rule returns. */
+function invalid(at: string, message: string, hint: string): ValidationError[] {
+  return [{ at, message, hint }];
+}
+
 type TypedColumn = Pick<ModelColumn, "name" | "type">;
 
 /**
@@ -53,8 +58,11 @@ function notADateColumn(
 ): ValidationError[] {
   const type = columns.find(({ name }) => name === column)?.type ?? null;
   if (type === null || !isKnownOtherThanDate(type)) return [];
-  const message = `The column ${formatValue(column)} is ${formatValue(type)}, neither a date nor a time.`;
-  return [{ at, message, hint: "Filter a date or timestamp column, or correct the column's data_type." }];
+  return invalid(
+    at,
+    `The column ${formatValue(column)} is ${formatValue(type)}, neither a date nor a time.`,
+    "Filter a date or timestamp column, or correct the column's data_type.",
+  );
 }
 
 function isKnownOtherThanDate(type: string): boolean {
@@ -94,23 +102,15 @@ function pairingErrors(parameter: ValidParameter, at: string): ValidationError[]
   const misplaced = (key: string, value: unknown, isTaken: boolean, of: string): ValidationError[] =>
     value === undefined || isTaken
       ? []
-      : [
-          {
-            at: `${at}.${key}`,
-            message: `\`${key}\` does not apply to ${of}.`,
-            hint: `Leave \`${key}\` out.`,
-          },
-        ];
+      : invalid(`${at}.${key}`, `\`${key}\` does not apply to ${of}.`, `Leave \`${key}\` out.`);
   return [
     ...(expected === undefined || type === expected
       ? []
-      : [
-          {
-            at: `${at}.type`,
-            message: `The operator ${formatValue(operator)} does not take ${formatValue(type)}.`,
-            hint: `Write type ${formatValue(expected)}, or use an operator that takes ${formatValue(type)}.`,
-          },
-        ]),
+      : invalid(
+          `${at}.type`,
+          `The operator ${formatValue(operator)} does not take ${formatValue(type)}.`,
+          `Write type ${formatValue(expected)}, or use an operator that takes ${formatValue(type)}.`,
+        )),
     ...misplaced("case", letterCase, type !== "date", "a date"),
     ...misplaced("max_length", max_length, type !== "date", "a date"),
     ...misplaced("max_items", max_items, type === "string_list", formatValue(type)),
@@ -142,9 +142,7 @@ function duplicates(parameters: readonly ValidParameter[]): ValidationError[] {
   const hint = "Give each parameter its own name.";
   return names.flatMap((name, i) => {
     if (name === undefined || names.indexOf(name) === i) return [];
-    return [
-      { at: `parameters[${String(i)}].name`, message: `The name ${formatValue(name)} is used twice.`, hint },
-    ];
+    return invalid(`parameters[${String(i)}].name`, `The name ${formatValue(name)} is used twice.`, hint);
   });
 }
 
@@ -174,22 +172,18 @@ function undeclaredFilters(
   return (api.require_any_of ?? []).flatMap((name, i) => {
     if (name === undefined || names.includes(name)) return [];
     const hint = `Declare it, or use one of: ${declared}.`;
-    return [
-      { at: `require_any_of[${String(i)}]`, message: `No parameter is named ${formatValue(name)}.`, hint },
-    ];
+    return invalid(`require_any_of[${String(i)}]`, `No parameter is named ${formatValue(name)}.`, hint);
   });
 }
 
 function missingFilters(api: ValidPart<MetaApi>): ValidationError[] {
   if (isInvalid(api, "parameters") || isInvalid(api, "allow_unfiltered")) return [];
   if (api.allow_unfiltered || (api.parameters ?? []).length > 0) return [];
-  return [
-    {
-      at: "allow_unfiltered",
-      message: "It is false and no parameter is declared: every request would be refused.",
-      hint: "Declare a parameter, or write `allow_unfiltered: true`.",
-    },
-  ];
+  return invalid(
+    "allow_unfiltered",
+    "It is false and no parameter is declared: every request would be refused.",
+    "Declare a parameter, or write `allow_unfiltered: true`.",
+  );
 }
 
 function isInvalid(api: ValidPart<MetaApi>, key: keyof MetaApi): boolean {
@@ -199,11 +193,9 @@ function isInvalid(api: ValidPart<MetaApi>, key: keyof MetaApi): boolean {
 function swappedLimits({ enabled, default_limit, max_limit }: ValidPart<MetaPagination>): ValidationError[] {
   if (!enabled || default_limit === undefined || max_limit === undefined) return [];
   if (default_limit <= max_limit) return [];
-  return [
-    {
-      at: "pagination.max_limit",
-      message: `\`max_limit\` (${String(max_limit)}) is below \`default_limit\` (${String(default_limit)}).`,
-      hint: "Raise `max_limit` or lower `default_limit`.",
-    },
-  ];
+  return invalid(
+    "pagination.max_limit",
+    `\`max_limit\` (${String(max_limit)}) is below \`default_limit\` (${String(default_limit)}).`,
+    "Raise `max_limit` or lower `default_limit`.",
+  );
 }

@@ -1,7 +1,7 @@
 import { isZoneless, parseColumnType } from "../../catalogue/column-types/column-type.js";
 import { isPlainText } from "../../catalogue/meta-api/rules.js";
 import { type Column, PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
-import { list, plain, sentence, type Sentence } from "../../manifest/strings.js";
+import { list, sentence, type Sentence } from "../../manifest/strings.js";
 import { type Check, type CheckId, type Violation, violation } from "../finding.js";
 
 /** Rules about what callers can know of an endpoint and its values. */
@@ -10,11 +10,7 @@ export const documentationRules = {
   "unknown-key": ({ warnings }) =>
     warnings
       .filter(({ isUnknownKey }) => isUnknownKey)
-      .map(({ path, message, hint }) => ({
-        path,
-        message: sentence`${message}`,
-        hint: sentence`${hint}`,
-      })),
+      .flatMap(({ path, message, hint }) => violation(path, sentence`${message}`, sentence`${hint}`)),
   /** A parameter without a description. */
   "undescribed-parameter": ({ endpoint, apiPath }) =>
     endpoint.parameters.flatMap(({ name, column, description }, i) => {
@@ -32,23 +28,18 @@ export const documentationRules = {
       const message = (SORT_FIELDS as readonly string[]).includes(name)
         ? sentence`The parameter ${name} cannot be used: an endpoint without \`sortable_fields\` answers 400 to it.`
         : sentence`The parameter ${name} filters here, and means paging or a choice of fields elsewhere.`;
-      return [
-        { path: `${apiPath}.parameters[${String(i)}].name`, message, hint: plain("Choose another name.") },
-      ];
+      return violation(`${apiPath}.parameters[${String(i)}].name`, message, "Choose another name.");
     }),
   /** A model without a description, and columns without one. */
-  "missing-description": ({ endpoint }) => {
-    const columns = endpoint.columns
-      .filter((column) => column.description === undefined)
-      .map(({ name }) => name);
-    const hint = plain("Write it in the model's schema.yml.");
+  "missing-description": ({ endpoint: { columns, description } }) => {
+    const hint = "Write it in the model's schema.yml.";
     return [
-      ...(endpoint.description.trim() === ""
-        ? [{ path: "$.description", message: plain("The model has no description."), hint }]
-        : []),
-      ...(columns.length === 0
-        ? []
-        : [{ path: "$.columns", message: sentence`Columns have no description: ${list(columns)}.`, hint }]),
+      ...(description.trim() === "" ? violation("$.description", "The model has no description.", hint) : []),
+      ...onColumns(
+        columns.filter((column) => column.description === undefined),
+        (names) => sentence`Columns have no description: ${names}.`,
+        hint,
+      ),
     ];
   },
   /** A column whose name says money and whose type is binary floating point. */
@@ -115,10 +106,11 @@ export const documentationRules = {
           sentence`Columns have no type: ${names}. OpenAPI allows any value there, and typed clients get \`unknown\`.`,
         TYPE_HINT,
       );
-    const message = plain(
+    return violation(
+      "$.columns",
       "The model declares no columns: all columns of the relation are served, and typed clients get no fields.",
+      TYPE_HINT,
     );
-    return [{ path: "$.columns", message, hint: plain(TYPE_HINT) }];
   },
   /** A date filter on a text column, which compares texts: `2026-1-5` sorts behind `2026-01-31`. */
   "text-date-filter": ({ endpoint, apiPath }) =>
@@ -152,9 +144,8 @@ function onColumns(
   messageOf: (names: ReturnType<typeof list>) => Sentence,
   hint: string,
 ): readonly Violation[] {
-  if (columns.length === 0) return [];
   const names = list(columns.map(({ name }) => name));
-  return [{ path: "$.columns", message: messageOf(names), hint: plain(hint) }];
+  return columns.length === 0 ? [] : violation("$.columns", messageOf(names), hint);
 }
 
 /** Names that mean paging, sorting or a choice of fields; where the endpoint has it, the model is invalid. */
