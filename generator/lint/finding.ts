@@ -161,13 +161,10 @@ export interface LintedEndpoint {
   readonly apiPath: string;
   /** What the catalogue warns of in the model. */
   readonly warnings: readonly Warning[];
-  /** How many endpoints read from each schema. */
-  readonly schemas: ReadonlyMap<string, number>;
 }
 
 /** Settings of a run. */
-export interface LintContext {
-  readonly project: Project;
+export interface LintSettings {
   /** Tier of an API model whose tags name none. */
   readonly defaultTier: Tier;
   /** The schemas that serve in place of the manifest's. */
@@ -175,6 +172,17 @@ export interface LintContext {
   readonly severities?: RuleSeverities;
   /** `YYYY-MM-DD`, for sunsets. */
   readonly today: string;
+}
+
+/** What all models of a run share. */
+export interface LintContext extends LintSettings {
+  readonly project: Project;
+  /** The checks that are on. */
+  readonly active: readonly CheckId[];
+  /** What the catalogue warns of. */
+  readonly warnings: readonly Warning[];
+  /** How many endpoints read from each schema. */
+  readonly relationSchemas: ReadonlyMap<string, number>;
 }
 
 export type Check = (linted: LintedEndpoint, context: LintContext) => readonly Violation[];

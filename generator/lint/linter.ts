@@ -1,5 +1,5 @@
 import { catalogueOf } from "../catalogue/build.js";
-import type { CatalogueEntry, Skipped, Warning } from "../catalogue/catalogue.js";
+import type { CatalogueEntry, Skipped } from "../catalogue/catalogue.js";
 import { isObject, member, objectOr } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
@@ -13,6 +13,7 @@ import {
   inOrder,
   isCheckId,
   type LintContext,
+  type LintSettings,
   type LintedEndpoint,
   type RuleId,
   RULES,
@@ -39,21 +40,21 @@ export interface LintResult {
 }
 
 /** Checks every endpoint of a manifest. Pure: same manifest and day, same result. */
-export function lint(manifest: Manifest, settings: Omit<LintContext, "project">): LintResult {
-  const context = { ...settings, project: projectOf(manifest) };
-  const { entries, skipped, warnings } = catalogueOf(manifest, context);
+export function lint(manifest: Manifest, settings: LintSettings): LintResult {
+  const { entries, skipped, warnings } = catalogueOf(manifest, settings);
   const published = new Map(entries.map((entry) => [entry.uniqueId, entry]));
   const without = new Set(skipped.map(({ model }) => model));
   const withProblem = skipped.filter(({ reason }) => reason !== "excluded");
-  const run = {
-    context,
+  const context: LintContext = {
+    ...settings,
+    project: projectOf(manifest),
     active: CHECK_IDS.filter((rule) => settings.severities?.[rule] !== "off"),
     warnings,
-    schemas: countsOf(entries.map(({ relation }) => relation[0])),
+    relationSchemas: countsOf(entries.map(({ relation }) => relation[0])),
   };
   const results = manifest.models
     .filter(({ uniqueId }) => !without.has(uniqueId))
-    .map((model) => lintModel(model, published.get(model.uniqueId) ?? null, run));
+    .map((model) => lintModel(model, published.get(model.uniqueId) ?? null, context));
   return {
     findings: [
       ...results.flatMap(({ findings }) => findings),
@@ -65,14 +66,6 @@ export function lint(manifest: Manifest, settings: Omit<LintContext, "project">)
   };
 }
 
-/** What all models of a run share. */
-interface Run {
-  readonly context: LintContext;
-  readonly active: readonly CheckId[];
-  readonly warnings: readonly Warning[];
-  readonly schemas: LintedEndpoint["schemas"];
-}
-
 function countsOf(names: readonly string[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -82,15 +75,15 @@ function countsOf(names: readonly string[]): ReadonlyMap<string, number> {
 function lintModel(
   model: Model,
   entry: CatalogueEntry | null,
-  run: Run,
+  context: LintContext,
 ): Pick<LintResult, "findings" | "suppressed"> {
-  const node = run.context.project.nodes.get(model.uniqueId);
+  const node = context.project.nodes.get(model.uniqueId);
   if (node === undefined) return { findings: [], suppressed: [] };
   const subject = { model: node.uniqueId, file: node.file, endpoint: entry?.path ?? null };
   const report = (rule: RuleId, violation: Violation): Finding[] =>
-    findingOf(rule, violation, subject, run.context);
+    findingOf(rule, violation, subject, context);
   const violations =
-    entry === null ? unpublishedViolations(model, run) : violationsIn(model, entry, node, run);
+    entry === null ? unpublishedViolations(model, context) : violationsIn(model, entry, node, context);
   const found = violations.flatMap(([rule, violation]) => report(rule, violation));
   const { valid, invalid } = suppressionsOf(node);
   const reasons = new Map<RuleId, string>(valid.map(({ rule, reason }) => [rule, reason]));
@@ -109,23 +102,27 @@ function lintModel(
 type RuleViolation = readonly [CheckId, Violation];
 
 /** The one rule about models without an endpoint. */
-function unpublishedViolations(model: Model, { active }: Run): readonly RuleViolation[] {
+function unpublishedViolations(model: Model, { active }: LintContext): readonly RuleViolation[] {
   const rule = "forgotten-tag";
   return active.includes(rule) ? forgottenTags(model).map((violation) => [rule, violation]) : [];
 }
 
-function violationsIn(model: Model, entry: CatalogueEntry, node: Node, run: Run): readonly RuleViolation[] {
+function violationsIn(
+  model: Model,
+  entry: CatalogueEntry,
+  node: Node,
+  context: LintContext,
+): readonly RuleViolation[] {
   const linted: LintedEndpoint = {
     endpoint: entry,
     model,
     node,
-    ancestors: ancestorsOf(node, run.context.project),
+    ancestors: ancestorsOf(node, context.project),
     apiPath: model.api?.path ?? "$.meta.api",
-    warnings: run.warnings.filter((warning) => warning.model === model.uniqueId),
-    schemas: run.schemas,
+    warnings: context.warnings.filter((warning) => warning.model === model.uniqueId),
   };
-  return run.active.flatMap((rule) =>
-    CHECK_CODE[rule](linted, run.context).map((violation) => [rule, violation] as const),
+  return context.active.flatMap((rule) =>
+    CHECK_CODE[rule](linted, context).map((violation) => [rule, violation] as const),
   );
 }
 

@@ -7,9 +7,9 @@ import { ancestorsOf, type Node } from "../project.js";
 /** Rules about how an endpoint behaves in service. */
 export const operationsRules = {
   /** A schema that the config file's mapping does not lead to; without one, another than that of most endpoints. */
-  "unexpected-schema": ({ endpoint, schemas }, context) => {
+  "unexpected-schema": ({ endpoint }, { schemas, relationSchemas }) => {
     const [schema] = endpoint.relation;
-    const expected = mappedSchemas(context.schemas ?? {}) ?? usualSchema(schemas);
+    const expected = mappedSchemas(schemas ?? {}) ?? usualSchema(relationSchemas);
     if (expected.length === 0 || expected.includes(schema)) return [];
     return violation(
       "$.schema",
