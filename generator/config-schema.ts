@@ -7,6 +7,10 @@ import { CHECKS, type MismatchKind } from "./verify/relations.js";
 
 type SeverityMap<Id extends string, Severity> = { readonly [Key in Id]?: Severity | "off" };
 
+function described<Value>(description: string, schema: Schema<Value>): Schema<Value> {
+  return { description, ...schema };
+}
+
 /** A key per rule or kind of change, each a severity or `off`. */
 function severitiesOf<Id extends string, Severity extends string>(
   infos: Readonly<Record<Id, { readonly reason: string }>>,
@@ -32,56 +36,48 @@ export const CONFIG_SCHEMA = {
   ...record(
     {},
     {
-      $schema: { description: "Address of this schema, for editors.", ...text },
-      manifest: { description: "dbt's manifest.json: a file or an http(s) address.", ...name },
-      catalog: {
-        description:
-          "dbt's catalog.json, for columns and types that no schema.yml lists: a file or an address.",
-        ...name,
-      },
-      runResults: {
-        description: "dbt's run_results.json, from which a server reads build times: a file or an address.",
-        ...name,
-      },
-      out: { description: "The generated folder. Default: generated.", ...name },
-      title: { description: "Title of the API.", ...name },
-      defaultTier: {
-        description: "Tier of endpoints without a tier tag. Default: tier0.",
-        ...oneOf(TIERS),
-      },
-      schemas: {
-        description:
-          "The schema that serves all relations; or by the manifest's schema (`*` stands for any text) the one that serves instead. Keeps the schemas of a developer's or CI target out of the generated folder.",
-        ...schemas,
-      },
-      lint: {
-        description: "Severities of lint rules.",
-        ...severitiesOf<RuleId, (typeof RULE_SEVERITIES)[number]>(RULES, RULE_SEVERITIES),
-      },
-      verify: {
-        description: "Severities of the checks of `verify`.",
-        ...severitiesOf<MismatchKind, (typeof RULE_SEVERITIES)[number]>(CHECKS, RULE_SEVERITIES),
-      },
+      $schema: described("Address of this schema, for editors.", text),
+      manifest: described("dbt's manifest.json: a file or an http(s) address.", name),
+      catalog: described(
+        "dbt's catalog.json, for columns and types that no schema.yml lists: a file or an address.",
+        name,
+      ),
+      runResults: described(
+        "dbt's run_results.json, from which a server reads build times: a file or an address.",
+        name,
+      ),
+      out: described("The generated folder. Default: generated.", name),
+      title: described("Title of the API.", name),
+      defaultTier: described("Tier of endpoints without a tier tag. Default: tier0.", oneOf(TIERS)),
+      schemas: described(
+        "The schema that serves all relations; or by the manifest's schema (`*` stands for any text) the one that serves instead. Keeps the schemas of a developer's or CI target out of the generated folder.",
+        schemas,
+      ),
+      lint: described(
+        "Severities of lint rules.",
+        severitiesOf<RuleId, (typeof RULE_SEVERITIES)[number]>(RULES, RULE_SEVERITIES),
+      ),
+      verify: described(
+        "Severities of the checks of `verify`.",
+        severitiesOf<MismatchKind, (typeof RULE_SEVERITIES)[number]>(CHECKS, RULE_SEVERITIES),
+      ),
       diff: {
         description: "How changes are judged.",
         ...record(
           {},
           {
-            severity: {
-              description: "Severities of kinds of change.",
-              ...severitiesOf<ChangeKind, (typeof CHANGE_SEVERITIES)[number]>(KINDS, CHANGE_SEVERITIES),
-            },
-            accept: {
-              description: "File of accepted changes. Default: .routewright-accept.json.",
-              ...name,
-            },
+            severity: described(
+              "Severities of kinds of change.",
+              severitiesOf<ChangeKind, (typeof CHANGE_SEVERITIES)[number]>(KINDS, CHANGE_SEVERITIES),
+            ),
+            accept: described("File of accepted changes. Default: .routewright-accept.json.", name),
           },
         ),
       },
-      minimumNoticeDays: {
-        description: "Shortest time between the announcement of a sunset and the sunset. Default: 30.",
-        ...wholeNumber(0),
-      },
+      minimumNoticeDays: described(
+        "Shortest time between the announcement of a sunset and the sunset. Default: 30.",
+        wholeNumber(0),
+      ),
     },
   ),
 };

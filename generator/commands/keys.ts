@@ -65,22 +65,15 @@ async function onFile(
 }
 
 /** `routewright keys create`: prints only the key to standard output, so that a script can read it. */
-async function createKey({
-  file,
-  json,
-  user,
-  tier,
-  org,
-  expires,
-  allow: allowed,
-}: Flags): Promise<CommandResult> {
+async function createKey(flags: Flags): Promise<CommandResult> {
+  const { file, user, tier, org, expires, allow: allowed } = flags;
   if (user.trim() === "") return failure("--user is empty: name the user of the key.");
   const unknown = await unknownNames(allowed ?? []);
   if (unknown.length > 0) return failure(...unknown);
   const added = addKey(file, { user, tier, org, ...(expires && { expires }), ...(allowed && { allowed }) });
   if (!added.ok) return failure(added.problem);
   const { key, id } = added.value;
-  if (json) return { exit: EXIT.ok, output: `${JSON.stringify({ key })}\n` };
+  if (flags.json) return { exit: EXIT.ok, output: `${JSON.stringify({ key })}\n` };
   const notes = [`Stored hashed in ${file} as ${id}. The key is shown once: store it now.`, TAKES_EFFECT];
   return { exit: EXIT.ok, output: `${key}\n`, notes };
 }
