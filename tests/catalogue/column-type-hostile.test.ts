@@ -67,9 +67,7 @@ const anyText = fc.oneof(
         "a",
         "-1",
       ),
-      {
-        maxLength: 60,
-      },
+      { maxLength: 60 },
     )
     .map((pieces) => pieces.join("")),
 );

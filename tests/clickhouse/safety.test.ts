@@ -150,11 +150,7 @@ describe.skipIf(!hasClickhouse)("settings", () => {
     // ClickHouse logs a query after its last byte.
     await expect
       .poll(() => settingsOf("secret"))
-      .toMatchObject({
-        readonly: "2",
-        max_execution_time: "60",
-        max_threads: "4",
-      });
+      .toMatchObject({ readonly: "2", max_execution_time: "60", max_threads: "4" });
     await sendRequest(url, "/v1/safe/secret", { key: KEYS.tier0 });
     await expect
       .poll(() => settingsOf("secret"))

@@ -136,13 +136,7 @@ describe("the accept file of a run", () => {
     const { output = "" } = await run({ base: before, format: "markdown" });
     const [entries = ""] = /^\[\n[^]*^\]$/m.exec(output) ?? [];
     expect(JSON.parse(entries)).toEqual([
-      {
-        kind: "column-removed",
-        endpoint: "/v1/bridges/volume",
-        subject,
-        before: "text null",
-        reason: "",
-      },
+      { kind: "column-removed", endpoint: "/v1/bridges/volume", subject, before: "text null", reason: "" },
     ]);
   });
 

@@ -136,13 +136,7 @@ export const row = (
   forwards: readonly string[] | string,
   backwards: readonly string[] | string,
   given = nothing,
-): Row => ({
-  change,
-  given,
-  edit,
-  forwards: [forwards].flat(),
-  backwards: [backwards].flat(),
-});
+): Row => ({ change, given, edit, forwards: [forwards].flat(), backwards: [backwards].flat() });
 /** A column whose type changes. */
 export const retype = (
   column: string,

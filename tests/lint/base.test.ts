@@ -135,10 +135,6 @@ describe("lint --base", async () => {
   it("that is not a manifest is an error", async () => {
     expect(
       await routewright(folder, ["lint", "--manifest", "head.json", "--base", "git:nowhere"]),
-    ).toMatchObject({
-      exit: 2,
-      out: "",
-      err: expect.stringContaining("There is no commit nowhere"),
-    });
+    ).toMatchObject({ exit: 2, out: "", err: expect.stringContaining("There is no commit nowhere") });
   });
 });

@@ -86,9 +86,7 @@ describe("dbt's run_results.json", () => {
     ];
     const text = runResults(
       [...results, test("e", "skipped", null), result("unit_test.shop.a.b", { status: "pass" })],
-      {
-        which: "test",
-      },
+      { which: "test" },
     );
     const run = (name: string, status: string, failures: number | null) => ({
       test: `test.shop.${name}.c0ffee`,

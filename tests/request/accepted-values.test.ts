@@ -118,12 +118,7 @@ it("OpenAPI says what the tests promise, and no more", async () => {
     components: { schemas: Record<string, { properties: unknown }> };
   };
   expect(components.schemas["shop_orders_row"]?.properties).toEqual({
-    id: {
-      type: "integer",
-      format: "int32",
-      minimum: -2147483648,
-      maximum: 2147483647,
-    },
+    id: { type: "integer", format: "int32", minimum: -2147483648, maximum: 2147483647 },
     status: { type: ["string", "null"], enum: ["paid", "open", null] },
     grade: { type: ["string", "null"] },
     level: {

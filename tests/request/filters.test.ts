@@ -139,9 +139,7 @@ describe("a name that is not declared", () => {
       url,
       "/v1/shop/filters",
       '{"zeta": 1, "alpha": null, "__proto__": {"status": "Open"}}',
-      {
-        key,
-      },
+      { key },
     );
     expect(statusAndBody(reply)).toEqual(refusal(400, "Unsupported body fields: __proto__, alpha, zeta"));
   });

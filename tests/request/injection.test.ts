@@ -75,9 +75,7 @@ it("a hostile parameter name is reported as not supported", async () => {
     const reply = await sendRequest(
       url,
       `/v1/shop/filters?${new URLSearchParams({ [name]: "1" }).toString()}`,
-      {
-        key,
-      },
+      { key },
     );
     expect(reply.status).toBe(400);
     expect((JSON.parse(reply.text) as { detail: string }).detail).toBe(

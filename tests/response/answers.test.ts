@@ -140,11 +140,7 @@ it("a caller that joins a shared query late does not share its elapsed time limi
       'BEGIN IF (SELECT count(*) FROM "${schema}".turn) = 0 THEN PERFORM pg_sleep(60); END IF; RETURN 1; END';
     CREATE TABLE "${schema}".turn (id int);
     CREATE VIEW "${schema}".turning AS SELECT "${schema}".first_is_slow() AS v`);
-  const warehouse = openPostgres({
-    url: databaseUrl,
-    statementTimeoutMs: 30_000,
-    warn: () => undefined,
-  });
+  const warehouse = openPostgres({ url: databaseUrl, statementTimeoutMs: 30_000, warn: () => undefined });
   atEnd(() => warehouse.close());
   const results = new ResultService(warehouse, null, new Cursors(Buffer.alloc(32)));
   const selection = { conditions: [], sort: [], page: null };
@@ -160,11 +156,7 @@ it("a caller that joins a shared query late does not share its elapsed time limi
 
 it("callers share a query only within one version of the rows", async () => {
   let asked = 0;
-  const warehouse = openPostgres({
-    url: databaseUrl,
-    statementTimeoutMs: 30_000,
-    warn: () => undefined,
-  });
+  const warehouse = openPostgres({ url: databaseUrl, statementTimeoutMs: 30_000, warn: () => undefined });
   atEnd(() => warehouse.close());
   const counted = new Proxy(warehouse, {
     get: (target, name) => {

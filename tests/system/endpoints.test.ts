@@ -67,10 +67,7 @@ describe("the system's endpoints", () => {
     expect((await sendRequest(titled, "/")).text).toContain('"service":"Shop <b>\\"& figures"');
     expect(
       (JSON.parse((await sendRequest(titled, "/openapi.json")).text) as { info: object }).info,
-    ).toMatchObject({
-      title: `Shop <b>"& figures`,
-      version: "v1",
-    });
+    ).toMatchObject({ title: `Shop <b>"& figures`, version: "v1" });
     for (const page of ["/docs", "/redoc"]) {
       const { text } = await sendRequest(titled, page);
       expect(text).not.toContain("Shop <b>");

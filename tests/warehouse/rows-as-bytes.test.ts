@@ -128,13 +128,7 @@ it("columns may have any name: the rows are the caller's own, page after page", 
     JSON.parse(JSON.stringify(rows).replaceAll("T00:00:00Z", "T00:00:00"));
   for (const [i, name] of HOSTILE.entries()) {
     const columns = [{ name, type: null }] as unknown as readonly Column[];
-    const filter: Condition = {
-      name: "f",
-      column: name,
-      operator: "null",
-      type: "boolean",
-      value: "false",
-    };
+    const filter: Condition = { name: "f", column: name, operator: "null", type: "boolean", value: "false" };
     const conditions = [own, filter];
     const found: unknown[] = [];
     let after: readonly (string | null)[] | null = null;

@@ -33,9 +33,7 @@ async function enableTls(): Promise<void> {
   execFileSync(
     "openssl",
     ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", ...files, ...subject],
-    {
-      stdio: "ignore",
-    },
+    { stdio: "ignore" },
   );
   const { uid, gid } = statSync(server.dataFolder);
   chownSync(key, uid, gid);

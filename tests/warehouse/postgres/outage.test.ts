@@ -5,10 +5,7 @@ import { health, RELATIONS, serveFrom, someKey } from "./world.js";
 
 const server = await OwnServer.create();
 await server.query(RELATIONS);
-const base = await serveFrom({
-  DATABASE_URL: server.url,
-  STATEMENT_TIMEOUT_MS: "2000",
-});
+const base = await serveFrom({ DATABASE_URL: server.url, STATEMENT_TIMEOUT_MS: "2000" });
 
 const SECONDS = { timeout: 60_000, interval: 50 };
 
