@@ -87,23 +87,21 @@ describe("the problems of a model", () => {
   });
 });
 
-describe("a relation", () => {
-  it.each<[string, object, string]>([
-    ["no schema", { schema: "" }, "$.schema: The name is missing or empty."],
-    [
-      "a NUL in its schema",
-      { schema: "a\0b" },
-      "$.schema: The name contains the character U+0000, which no identifier can.",
-    ],
-    [
-      "a NUL in its name",
-      { name: "a\0b" },
-      "$.alias: The name contains the character U+0000, which no identifier can.",
-    ],
-  ])("with %s is refused", (_, over, problem) => {
-    const catalogue = catalogueFrom([{ name: "a", tags: ["production", "api:a"], ...over }]);
-    expect(told(onlySkipped(catalogue).problems)).toEqual([problem]);
-  });
+it.each<[string, object, string]>([
+  ["no schema", { schema: "" }, "$.schema: The name is missing or empty."],
+  [
+    "a NUL in its schema",
+    { schema: "a\0b" },
+    "$.schema: The name contains the character U+0000, which no identifier can.",
+  ],
+  [
+    "a NUL in its name",
+    { name: "a\0b" },
+    "$.alias: The name contains the character U+0000, which no identifier can.",
+  ],
+])("a relation with %s is refused", (_, over, problem) => {
+  const catalogue = catalogueFrom([{ name: "a", tags: ["production", "api:a"], ...over }]);
+  expect(told(onlySkipped(catalogue).problems)).toEqual([problem]);
 });
 
 describe("a key that means nothing", () => {

@@ -266,21 +266,19 @@ describe("the time zone of a timestamp without zone", () => {
   });
 });
 
-describe("two versions of a model on one path", () => {
-  it("say that each needs a tag of its own", () => {
-    const version = { resource_type: "model", name: "x", schema: "s", tags: TAGS, columns: { id: {} } };
-    const { skipped } = catalogueOfText(manifestText({ "model.t.x.v1": version, "model.t.x.v2": version }));
-    expect(skipped).toMatchObject([
-      {
-        model: "model.t.x.v2",
-        reason: "path-taken",
-        problems: [
-          {
-            message: "The path /v1/shop/orders belongs to model.t.x.v1, another version of this model.",
-            hint: "Give each version its own resource: set `config.tags` under the version, such as api:name_v2.",
-          },
-        ],
-      },
-    ]);
-  });
+it("two versions of a model on one path say that each needs a tag of its own", () => {
+  const version = { resource_type: "model", name: "x", schema: "s", tags: TAGS, columns: { id: {} } };
+  const { skipped } = catalogueOfText(manifestText({ "model.t.x.v1": version, "model.t.x.v2": version }));
+  expect(skipped).toMatchObject([
+    {
+      model: "model.t.x.v2",
+      reason: "path-taken",
+      problems: [
+        {
+          message: "The path /v1/shop/orders belongs to model.t.x.v1, another version of this model.",
+          hint: "Give each version its own resource: set `config.tags` under the version, such as api:name_v2.",
+        },
+      ],
+    },
+  ]);
 });

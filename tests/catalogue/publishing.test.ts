@@ -111,47 +111,45 @@ describe("meta.api", () => {
   });
 });
 
-describe("the order of endpoints", () => {
-  it("is by category, by resource, then none, the named granularities, and others alphabetically", () => {
-    const granularities = [
-      "all_time",
-      "zeta",
-      "monthly",
-      "hourly",
-      "daily",
-      "latest",
-      "last_30d",
-      "weekly",
-      "in_ranges",
-      "last_7d",
-      "alpha",
-    ];
-    const models = [
-      ...granularities.map((granularity) => ({
-        name: granularity,
-        tags: tags("r", `granularity:${granularity}`),
-      })),
-      { name: "plain", tags: tags("r") },
-      { name: "windowed", tags: tags("r", "granularity:daily", "window:7d") },
-      { name: "upper", tags: tags("R") },
-      { name: "earlier", tags: ["production", "b", "api:z"] },
-    ];
-    expect(pathsOf(catalogueFrom(models))).toEqual([
-      "/v1/b/z",
-      "/v1/c/R",
-      "/v1/c/r",
-      "/v1/c/r/latest",
-      "/v1/c/r/daily",
-      "/v1/c/r/daily/7d",
-      "/v1/c/r/weekly",
-      "/v1/c/r/monthly",
-      "/v1/c/r/last_7d",
-      "/v1/c/r/last_30d",
-      "/v1/c/r/in_ranges",
-      "/v1/c/r/all_time",
-      "/v1/c/r/alpha",
-      "/v1/c/r/hourly",
-      "/v1/c/r/zeta",
-    ]);
-  });
+it("the order of endpoints is by category, by resource, then none, the named granularities, and others alphabetically", () => {
+  const granularities = [
+    "all_time",
+    "zeta",
+    "monthly",
+    "hourly",
+    "daily",
+    "latest",
+    "last_30d",
+    "weekly",
+    "in_ranges",
+    "last_7d",
+    "alpha",
+  ];
+  const models = [
+    ...granularities.map((granularity) => ({
+      name: granularity,
+      tags: tags("r", `granularity:${granularity}`),
+    })),
+    { name: "plain", tags: tags("r") },
+    { name: "windowed", tags: tags("r", "granularity:daily", "window:7d") },
+    { name: "upper", tags: tags("R") },
+    { name: "earlier", tags: ["production", "b", "api:z"] },
+  ];
+  expect(pathsOf(catalogueFrom(models))).toEqual([
+    "/v1/b/z",
+    "/v1/c/R",
+    "/v1/c/r",
+    "/v1/c/r/latest",
+    "/v1/c/r/daily",
+    "/v1/c/r/daily/7d",
+    "/v1/c/r/weekly",
+    "/v1/c/r/monthly",
+    "/v1/c/r/last_7d",
+    "/v1/c/r/last_30d",
+    "/v1/c/r/in_ranges",
+    "/v1/c/r/all_time",
+    "/v1/c/r/alpha",
+    "/v1/c/r/hourly",
+    "/v1/c/r/zeta",
+  ]);
 });

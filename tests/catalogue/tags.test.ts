@@ -23,17 +23,15 @@ function pathOf(...tags: string[]): string | undefined {
   return pathsOf(catalogueFrom([{ name: "a", tags }]))[0];
 }
 
-describe("a model is published", () => {
-  it.each([
-    ["with `production` and `api:`", ["production", "api:a"], 1],
-    ["without `production`", ["api:a", "bridges"], 0],
-    ["without `api:`", ["production", "bridges"], 0],
-    ["with `Production`, which is another tag", ["Production", "api:a"], 0],
-    ["without tags", [], 0],
-  ])("%s", (_, tags, count) => {
-    const { entries, skipped } = catalogueFrom([{ name: "a", tags }]);
-    expect(entries.length + skipped.length).toBe(count);
-  });
+it.each([
+  ["with `production` and `api:`", ["production", "api:a"], 1],
+  ["without `production`", ["api:a", "bridges"], 0],
+  ["without `api:`", ["production", "bridges"], 0],
+  ["with `Production`, which is another tag", ["Production", "api:a"], 0],
+  ["without tags", [], 0],
+])("a model is published %s", (_, tags, count) => {
+  const { entries, skipped } = catalogueFrom([{ name: "a", tags }]);
+  expect(entries.length + skipped.length).toBe(count);
 });
 
 describe("the path", () => {

@@ -147,26 +147,24 @@ describe("routewright generate", () => {
   });
 });
 
-describe("a manifest that publishes nothing any more", () => {
-  it("removes no endpoint without --allow-empty", async () => {
-    const folder = project(GOOD);
-    await routewright(folder, GENERATE);
-    const before = filesIn(join(folder, "generated"));
-    writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifestOf([])));
-    expect(await routewright(folder, GENERATE)).toEqual({
-      exit: 2,
-      out: "",
-      err: "error: The manifest publishes no endpoint, and all 1 of the folder would be removed. Nothing was changed. Check the manifest, or run `routewright generate --allow-empty`.\n",
-    });
-    expect(filesIn(join(folder, "generated"))).toEqual(before);
-    expect((await routewright(folder, [...GENERATE, "--allow-empty"])).exit).toBe(0);
-    expect(Object.keys(filesIn(join(folder, "generated")))).toEqual([
-      "catalogue.json",
-      "index.ts",
-      "lineage.json",
-      "openapi.json",
-    ]);
+it("a manifest that publishes nothing any more removes no endpoint without --allow-empty", async () => {
+  const folder = project(GOOD);
+  await routewright(folder, GENERATE);
+  const before = filesIn(join(folder, "generated"));
+  writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifestOf([])));
+  expect(await routewright(folder, GENERATE)).toEqual({
+    exit: 2,
+    out: "",
+    err: "error: The manifest publishes no endpoint, and all 1 of the folder would be removed. Nothing was changed. Check the manifest, or run `routewright generate --allow-empty`.\n",
   });
+  expect(filesIn(join(folder, "generated"))).toEqual(before);
+  expect((await routewright(folder, [...GENERATE, "--allow-empty"])).exit).toBe(0);
+  expect(Object.keys(filesIn(join(folder, "generated")))).toEqual([
+    "catalogue.json",
+    "index.ts",
+    "lineage.json",
+    "openapi.json",
+  ]);
 });
 
 describe("routewright generate --check", () => {
@@ -320,13 +318,11 @@ describe("bad usage", () => {
   });
 });
 
-describe("a reader that has seen enough", () => {
-  it("closes the pipe without a complaint", () => {
-    const folder = project(GOOD);
-    const piped = spawnSync("sh", ["-c", `"${process.execPath}" "${CLI}" generate --help | true`], {
-      cwd: folder,
-      encoding: "utf8",
-    });
-    expect({ status: piped.status, err: piped.stderr }).toEqual({ status: 0, err: "" });
+it("a reader that has seen enough closes the pipe without a complaint", () => {
+  const folder = project(GOOD);
+  const piped = spawnSync("sh", ["-c", `"${process.execPath}" "${CLI}" generate --help | true`], {
+    cwd: folder,
+    encoding: "utf8",
   });
+  expect({ status: piped.status, err: piped.stderr }).toEqual({ status: 0, err: "" });
 });

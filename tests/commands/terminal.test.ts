@@ -57,25 +57,23 @@ describe.skipIf(!needs("python3"))("a text report at a terminal", () => {
   });
 });
 
-describe("--quiet", () => {
-  it("prints nothing where all is well, and findings and errors in full", async () => {
-    const folder = project(GOOD);
-    expect(await routewright(folder, [...GENERATE, "--quiet"])).toEqual({ exit: 0, out: "", err: "" });
-    expect(await routewright(folder, ["--quiet", ...GENERATE, "--out", "other", "--check"])).toMatchObject({
-      exit: 1,
-      out: expect.stringContaining("missing"),
-    });
-    const create = ["keys", "create", "--user", "ann", "--tier", "tier1"];
-    expect(await routewright(folder, [...create, "--quiet"])).toMatchObject({
-      exit: 0,
-      err: "",
-      out: expect.stringMatching(/^sk_live_\S+\n$/),
-    });
-    const { out, err } = await routewright(folder, [...create, "--json"]);
-    expect({ key: JSON.parse(out) as unknown, err }).toEqual({
-      key: { key: expect.stringMatching(/^sk_live_/) },
-      err: "",
-    });
+it("--quiet prints nothing where all is well, and findings and errors in full", async () => {
+  const folder = project(GOOD);
+  expect(await routewright(folder, [...GENERATE, "--quiet"])).toEqual({ exit: 0, out: "", err: "" });
+  expect(await routewright(folder, ["--quiet", ...GENERATE, "--out", "other", "--check"])).toMatchObject({
+    exit: 1,
+    out: expect.stringContaining("missing"),
+  });
+  const create = ["keys", "create", "--user", "ann", "--tier", "tier1"];
+  expect(await routewright(folder, [...create, "--quiet"])).toMatchObject({
+    exit: 0,
+    err: "",
+    out: expect.stringMatching(/^sk_live_\S+\n$/),
+  });
+  const { out, err } = await routewright(folder, [...create, "--json"]);
+  expect({ key: JSON.parse(out) as unknown, err }).toEqual({
+    key: { key: expect.stringMatching(/^sk_live_/) },
+    err: "",
   });
 });
 

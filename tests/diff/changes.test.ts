@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { CHANGE_KINDS } from "../../generator/diff/change.js";
 import { changesBetween } from "./catalogues.js";
 import { manifestWith, nothing, type Raw } from "./feature-model.js";
@@ -10,12 +10,13 @@ function judged(base: Raw, head: Raw): readonly string[] {
   );
 }
 
-describe("a single change, forwards and backwards", () => {
-  it.each(TABLE)("$change", ({ given = nothing, edit, forwards, backwards }) => {
+it.each(TABLE)(
+  "a single change, forwards and backwards $change",
+  ({ given = nothing, edit, forwards, backwards }) => {
     const [base, head] = [manifestWith(given), manifestWith(given, edit)];
     expect({ forwards: judged(base, head), backwards: judged(head, base) }).toEqual({ forwards, backwards });
-  });
-});
+  },
+);
 
 it("shows every kind at least once", () => {
   const shown = new Set(

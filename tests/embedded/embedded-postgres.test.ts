@@ -210,16 +210,14 @@ describe("the embedded PostgreSQL", () => {
   });
 });
 
-describe("a first start", () => {
-  it("of two processes at the same time creates one cluster and leaves nothing incomplete", async () => {
-    const fresh = await mkdtemp(join(tmpdir(), "embedded-postgres-"));
-    const [one, other] = await Promise.all([start(fresh), start(fresh)]);
-    expect(one.url).toBe(other.url);
-    expect((await readdir(fresh)).sort()).toEqual(["postgres"]);
-    expect((await readdir(join(fresh, "postgres"))).sort()).toEqual(["data", "password", "postgres.log"]);
-    await Promise.all([one.stop(), other.stop()]);
-    await rm(fresh, { recursive: true });
-  });
+it("a first start of two processes at the same time creates one cluster and leaves nothing incomplete", async () => {
+  const fresh = await mkdtemp(join(tmpdir(), "embedded-postgres-"));
+  const [one, other] = await Promise.all([start(fresh), start(fresh)]);
+  expect(one.url).toBe(other.url);
+  expect((await readdir(fresh)).sort()).toEqual(["postgres"]);
+  expect((await readdir(join(fresh, "postgres"))).sort()).toEqual(["data", "password", "postgres.log"]);
+  await Promise.all([one.stop(), other.stop()]);
+  await rm(fresh, { recursive: true });
 });
 
 describe("the one line of a refusal ends with DATABASE_URL and", () => {

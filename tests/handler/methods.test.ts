@@ -65,23 +65,17 @@ describe("GET", () => {
   });
 });
 
-describe("HEAD", () => {
-  it.each([
-    "/v1/shop/legacy",
-    "/v1/shop/envelope?limit=1",
-    "/v1/shop/pages?limit=0",
-    "/v1/none",
-    "/",
-    "/docs",
-  ])("answers as GET does, without the body: %s", async (target) => {
+it.each(["/v1/shop/legacy", "/v1/shop/envelope?limit=1", "/v1/shop/pages?limit=0", "/v1/none", "/", "/docs"])(
+  "HEAD answers as GET does, without the body: %s",
+  async (target) => {
     const head = await sendRequest(url, target, { key, method: "HEAD" });
     const get = await sendRequest(url, target, { key });
     expect(head.text).toBe("");
     expect(head.status).toBe(get.status);
     expect(head.headers["content-length"]).toBe(get.headers["content-length"]);
     expect(head.headers["content-type"]).toBe(get.headers["content-type"]);
-  });
-});
+  },
+);
 
 describe("a method that a path does not have", () => {
   it.each([

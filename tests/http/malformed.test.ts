@@ -24,43 +24,41 @@ async function raw(text: string): Promise<RawReply> {
 
 const WELL = "Host: x\r\nConnection: close\r\n\r\n";
 
-describe("what is not HTTP", () => {
-  it.each([
-    ["nonsense", "nonsense\r\n\r\n", "400 Bad Request"],
-    ["a method with odd characters", `G\u0001T / HTTP/1.1\r\n${WELL}`, "400 Bad Request"],
-    ["a version that is none", `GET / HTTP/9.9\r\n${WELL}`, "400 Bad Request"],
-    ["a header without a colon", `GET / HTTP/1.1\r\nHost x\r\n\r\n`, "400 Bad Request"],
-    ["a header with a line break in its name", `GET / HTTP/1.1\r\nHo\nst: x\r\n\r\n`, "400 Bad Request"],
-    ["a length that is none", `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ten\r\n\r\n`, "400 Bad Request"],
-    [
-      "headers that are too long",
-      `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${"x".repeat(20_000)}\r\n\r\n`,
-      "431 Request Header Fields Too Large",
-    ],
-    [
-      "an address that is too long",
-      `GET /${"x".repeat(20_000)} HTTP/1.1\r\n${WELL}`,
-      "431 Request Header Fields Too Large",
-    ],
-    ["HTTP/1.1 without Host", "GET / HTTP/1.1\r\nConnection: close\r\n\r\n", "400 Bad Request"],
-    [
-      "a request for a tunnel",
-      "CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\n",
-      "400 Bad Request",
-    ],
-  ])("is answered in the form of all errors: %s", async (_, text, status) => {
-    const reply = await raw(text);
-    const detail = status.slice(4);
-    expect(reply.status).toBe(`HTTP/1.1 ${status}`);
-    expect(reply.body).toBe(JSON.stringify({ detail }));
-    expect(reply.headers.get("content-type")).toBe("application/json; charset=utf-8");
-    expect(reply.headers.get("connection")).toBe("close");
-    expect(reply.headers.get("x-ratelimit-limit")).toBe("100");
-    expect(reply.headers.get("x-ratelimit-remaining")).toBe("100");
-    expect(Number(reply.headers.get("x-ratelimit-reset"))).toBeGreaterThan(1_700_000_000);
-    expect(reply.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
-    expect(reply.headers.get("access-control-allow-origin")).toBe("*");
-  });
+it.each([
+  ["nonsense", "nonsense\r\n\r\n", "400 Bad Request"],
+  ["a method with odd characters", `G\u0001T / HTTP/1.1\r\n${WELL}`, "400 Bad Request"],
+  ["a version that is none", `GET / HTTP/9.9\r\n${WELL}`, "400 Bad Request"],
+  ["a header without a colon", `GET / HTTP/1.1\r\nHost x\r\n\r\n`, "400 Bad Request"],
+  ["a header with a line break in its name", `GET / HTTP/1.1\r\nHo\nst: x\r\n\r\n`, "400 Bad Request"],
+  ["a length that is none", `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ten\r\n\r\n`, "400 Bad Request"],
+  [
+    "headers that are too long",
+    `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${"x".repeat(20_000)}\r\n\r\n`,
+    "431 Request Header Fields Too Large",
+  ],
+  [
+    "an address that is too long",
+    `GET /${"x".repeat(20_000)} HTTP/1.1\r\n${WELL}`,
+    "431 Request Header Fields Too Large",
+  ],
+  ["HTTP/1.1 without Host", "GET / HTTP/1.1\r\nConnection: close\r\n\r\n", "400 Bad Request"],
+  [
+    "a request for a tunnel",
+    "CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\n",
+    "400 Bad Request",
+  ],
+])("what is not HTTP is answered in the form of all errors: %s", async (_, text, status) => {
+  const reply = await raw(text);
+  const detail = status.slice(4);
+  expect(reply.status).toBe(`HTTP/1.1 ${status}`);
+  expect(reply.body).toBe(JSON.stringify({ detail }));
+  expect(reply.headers.get("content-type")).toBe("application/json; charset=utf-8");
+  expect(reply.headers.get("connection")).toBe("close");
+  expect(reply.headers.get("x-ratelimit-limit")).toBe("100");
+  expect(reply.headers.get("x-ratelimit-remaining")).toBe("100");
+  expect(Number(reply.headers.get("x-ratelimit-reset"))).toBeGreaterThan(1_700_000_000);
+  expect(reply.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+  expect(reply.headers.get("access-control-allow-origin")).toBe("*");
 });
 
 it.each([

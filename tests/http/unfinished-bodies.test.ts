@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { KEYS } from "../support/service.js";
 import { Client } from "../http/client.js";
 import { ownService } from "../http/own-service.js";
@@ -33,26 +33,24 @@ const filtered = (key: string, body = '{"status":"Open"}') =>
     body,
   });
 
-describe("bodies that do not arrive whole", () => {
-  it("take bounded memory; past a caller's share they get 503, and others' are read", async () => {
-    const clients: Client[] = [];
-    const { keptBytes } = await service.cost(async () => {
-      clients.push(...(await unfinished(KEYS.tier1, 300)));
-    });
-    expect(keptBytes).toBeLessThan(110 * MEBIBYTE);
-    const refused = clients.filter(({ statuses }) => statuses.length > 0);
-    expect(new Set(refused.flatMap(({ statuses }) => statuses))).toEqual(new Set([503]));
-    expect(refused[0]?.said).toMatch(/\r\nretry-after: 1\r\n[\s\S]*"detail":"The service is overloaded/i);
-    expect(clients.length - refused.length).toBeGreaterThan(20);
-
-    const long = JSON.stringify({ status: "a".repeat(500_000) });
-    expect((await filtered(KEYS.tier1, long)).status).toBe(503);
-    // Nothing is refused of the usual size.
-    expect((await filtered(KEYS.tier1)).status).toBe(200);
-    // Too long for the parameter, but read.
-    expect((await filtered(KEYS.tier3, long)).status).toBe(400);
-
-    for (const { socket } of clients) socket.destroy();
-    await expect.poll(async () => (await filtered(KEYS.tier1, long)).status).toBe(400);
+it("bodies that do not arrive whole take bounded memory; past a caller's share they get 503, and others' are read", async () => {
+  const clients: Client[] = [];
+  const { keptBytes } = await service.cost(async () => {
+    clients.push(...(await unfinished(KEYS.tier1, 300)));
   });
+  expect(keptBytes).toBeLessThan(110 * MEBIBYTE);
+  const refused = clients.filter(({ statuses }) => statuses.length > 0);
+  expect(new Set(refused.flatMap(({ statuses }) => statuses))).toEqual(new Set([503]));
+  expect(refused[0]?.said).toMatch(/\r\nretry-after: 1\r\n[\s\S]*"detail":"The service is overloaded/i);
+  expect(clients.length - refused.length).toBeGreaterThan(20);
+
+  const long = JSON.stringify({ status: "a".repeat(500_000) });
+  expect((await filtered(KEYS.tier1, long)).status).toBe(503);
+  // Nothing is refused of the usual size.
+  expect((await filtered(KEYS.tier1)).status).toBe(200);
+  // Too long for the parameter, but read.
+  expect((await filtered(KEYS.tier3, long)).status).toBe(400);
+
+  for (const { socket } of clients) socket.destroy();
+  await expect.poll(async () => (await filtered(KEYS.tier1, long)).status).toBe(400);
 });

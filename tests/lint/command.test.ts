@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { lint } from "../../generator/commands/lint.js";
 import { routewright } from "../commands/run.js";
 import { ownFolder } from "../support/service.js";
@@ -22,28 +22,24 @@ const undescribed = { allow_unfiltered: true, parameters: [{ ...shop, descriptio
 const WARNING = file("warning.json", project({ sales: { ...sales, api: undescribed } }));
 const ERROR = file("error.json", project({ sales: { ...sales, meta: { contains_pii: true } } }));
 
-describe("--fail-on", () => {
-  it.each([
-    [CLEAN, { error: 0, warning: 0, none: 0 }],
-    [WARNING, { error: 0, warning: 1, none: 0 }],
-    [ERROR, { error: 1, warning: 1, none: 0 }],
-  ])("decides the exit code of %s", async (manifest, expected) => {
-    for (const [failOn, exit] of Object.entries(expected) as [keyof typeof expected, number][])
-      expect((await lint(lintOptions({ manifest, failOn }))).exit, failOn).toBe(exit);
-  });
+it.each([
+  [CLEAN, { error: 0, warning: 0, none: 0 }],
+  [WARNING, { error: 0, warning: 1, none: 0 }],
+  [ERROR, { error: 1, warning: 1, none: 0 }],
+])("--fail-on decides the exit code of %s", async (manifest, expected) => {
+  for (const [failOn, exit] of Object.entries(expected) as [keyof typeof expected, number][])
+    expect((await lint(lintOptions({ manifest, failOn }))).exit, failOn).toBe(exit);
 });
 
-describe("exits 2 and says why", () => {
-  it.each([
-    ["a manifest that is not there", { manifest: `${folder}/nowhere.json` }, /there is no such file/],
-    ["a manifest that is no JSON", { manifest: file("text.json", "hello") }, /is not JSON/],
-    ["another file of dbt's", { manifest: file("other.json", {}) }, /is not a dbt manifest/],
-    ["a catalog that is none", { manifest: WARNING, catalog: WARNING }, /is not a dbt catalog/],
-  ])("for %s", async (_, options, reason) => {
-    const { exit, output, errors } = await lint(lintOptions(options));
-    expect({ exit, output }).toEqual({ exit: 2, output: undefined });
-    expect(errors?.join()).toMatch(reason);
-  });
+it.each([
+  ["a manifest that is not there", { manifest: `${folder}/nowhere.json` }, /there is no such file/],
+  ["a manifest that is no JSON", { manifest: file("text.json", "hello") }, /is not JSON/],
+  ["another file of dbt's", { manifest: file("other.json", {}) }, /is not a dbt manifest/],
+  ["a catalog that is none", { manifest: WARNING, catalog: WARNING }, /is not a dbt catalog/],
+])("exits 2 and says why for %s", async (_, options, reason) => {
+  const { exit, output, errors } = await lint(lintOptions(options));
+  expect({ exit, output }).toEqual({ exit: 2, output: undefined });
+  expect(errors?.join()).toMatch(reason);
 });
 
 it("takes columns that no schema.yml lists from the catalog", async () => {

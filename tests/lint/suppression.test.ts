@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { DAILY, project, type TestNode } from "./project.js";
 import { found, lintJson } from "./run.js";
 
@@ -21,15 +21,16 @@ it("is read from `meta` where `config.meta` says nothing of it", () => {
   expect(found(both)).toEqual(["unlimited-response $.config.meta"]);
 });
 
-describe("a rule turned off without a reason stays on", () => {
-  it.each([true, "", "  ", null, 1, ["tiny"]])("for %j", (reason) => {
+it.each([true, "", "  ", null, 1, ["tiny"]])(
+  "a rule turned off without a reason stays on for %j",
+  (reason) => {
     const sales = { ...LEGACY, meta: off({ "unlimited-response": reason }) };
     expect(found(project({ sales }))).toEqual([
       'invalid-suppression $.config.meta.routewright.lint["unlimited-response"]',
       "unlimited-response $.config.meta",
     ]);
-  });
-});
+  },
+);
 
 it("nothing is reported of a model that is kept out of the API", () => {
   const api = { exclude_from_api: true };

@@ -75,27 +75,25 @@ describe("a column may be null", () => {
   });
 });
 
-describe("a column is never null", () => {
-  it.each<[string, Sketch]>([
-    ["with a constraint not_null", { constraints: [{ type: "check" }, { type: "not_null" }] }],
-    ["as the primary key", { constraints: [{ type: "primary_key" }] }],
-    ["with a constraint of the model", { ofModel: [{ type: "primary_key", columns: ["y", "x"] }] }],
-    ["with a test", { test: {} }],
-    ["with a test that has no configuration", { test: { config: undefined } }],
-    [
-      "with a constraint of an incremental model",
-      {
-        ofModel: [{ type: "not_null", columns: ["x"] }],
-        config: { ...ENFORCED, materialized: "incremental" },
-      },
-    ],
-    [
-      "with a test of a version that does not name its model",
-      { test: { attached_node: undefined, depends_on: { nodes: ["model.t.a"] } } },
-    ],
-  ])("%s", (_, sketch) => {
-    expect(typeOf(sketch)).toBe("text");
-  });
+it.each<[string, Sketch]>([
+  ["with a constraint not_null", { constraints: [{ type: "check" }, { type: "not_null" }] }],
+  ["as the primary key", { constraints: [{ type: "primary_key" }] }],
+  ["with a constraint of the model", { ofModel: [{ type: "primary_key", columns: ["y", "x"] }] }],
+  ["with a test", { test: {} }],
+  ["with a test that has no configuration", { test: { config: undefined } }],
+  [
+    "with a constraint of an incremental model",
+    {
+      ofModel: [{ type: "not_null", columns: ["x"] }],
+      config: { ...ENFORCED, materialized: "incremental" },
+    },
+  ],
+  [
+    "with a test of a version that does not name its model",
+    { test: { attached_node: undefined, depends_on: { nodes: ["model.t.a"] } } },
+  ],
+])("a column is never null %s", (_, sketch) => {
+  expect(typeOf(sketch)).toBe("text");
 });
 
 describe("a column that can hold NaN, which is served as null", () => {

@@ -201,11 +201,12 @@ it("names files with `/`, where dbt wrote them on Windows too", () => {
   );
 });
 
-describe("a relationships test without `attached_node`", () => {
-  it.each([
-    [["model.shop.days", "model.shop.api_volume"], "{{ get_where_subquery(ref('api_volume')) }}"],
-    [["model.shop.api_volume", "model.shop.days"], "{{ get_where_subquery(ref('shop', 'api_volume')) }}"],
-  ])("is of the model that it names, not of the one that it refers to: %j", (nodes, model) => {
+it.each([
+  [["model.shop.days", "model.shop.api_volume"], "{{ get_where_subquery(ref('api_volume')) }}"],
+  [["model.shop.api_volume", "model.shop.days"], "{{ get_where_subquery(ref('shop', 'api_volume')) }}"],
+])(
+  "a relationships test without `attached_node` is of the model that it names, not of the one that it refers to: %j",
+  (nodes, model) => {
     const kwargs = { model, column_name: "day", to: "ref('days')", field: "day" };
     const manifest = read(
       manifestText(address("v8"), {
@@ -218,8 +219,8 @@ describe("a relationships test without `attached_node`", () => {
       }),
     );
     expect([...manifest.tests]).toEqual([["model.shop.api_volume", ["test.shop.r"]]]);
-  });
-});
+  },
+);
 
 describe("a model", () => {
   const modelOf = (node: object) =>

@@ -78,32 +78,30 @@ describe.skipIf(process.platform !== "linux")("a blocked standard output", () =>
   });
 });
 
-describe("the log line of a request", () => {
-  it("says why a request was refused, by its request id, without any value", async () => {
-    const file = join(ownFolder(), "log");
-    const { child, url } = await serveTo(openSync(file, "w"), 1);
-    const send = (path: string, id: string, key?: string) =>
-      statusOf(`${url}${path}`, { "X-Request-Id": id, ...(key !== undefined && { "X-API-Key": key }) });
-    expect(await send("/v1/s/a?secretive=value", "undeclared")).toBe(400);
-    expect(await send("/v1/none/s%6B%5flive_abc?x=1", "unknown-path")).toBe(404);
-    expect(await send("/v1/s/a", "unknown-key", "sk_live_unknown")).toBe(403);
-    const exit = once(child, "exit");
-    child.kill("SIGTERM");
-    await exit;
-    const text = readFileSync(file, "utf8");
-    const lineOf = (id: string): unknown => {
-      const line = text.split("\n").find((each) => each.includes(`"requestId":"${id}"`));
-      return JSON.parse(line ?? "null");
-    };
-    const caller = "ip:127.0.0.1";
-    expect(lineOf("undeclared")).toMatchObject({ status: 400, error: "legacyParameters", caller });
-    expect(lineOf("unknown-path")).toMatchObject({
-      status: 404,
-      error: "notFound",
-      path: "/v1/none/sk_live_…",
-      caller,
-    });
-    expect(lineOf("unknown-key")).toMatchObject({ status: 403, error: "unknownKey", key: null, caller });
-    expect(text).not.toMatch(/secretive=|value|sk_live_[a-z]/);
+it("the log line of a request says why a request was refused, by its request id, without any value", async () => {
+  const file = join(ownFolder(), "log");
+  const { child, url } = await serveTo(openSync(file, "w"), 1);
+  const send = (path: string, id: string, key?: string) =>
+    statusOf(`${url}${path}`, { "X-Request-Id": id, ...(key !== undefined && { "X-API-Key": key }) });
+  expect(await send("/v1/s/a?secretive=value", "undeclared")).toBe(400);
+  expect(await send("/v1/none/s%6B%5flive_abc?x=1", "unknown-path")).toBe(404);
+  expect(await send("/v1/s/a", "unknown-key", "sk_live_unknown")).toBe(403);
+  const exit = once(child, "exit");
+  child.kill("SIGTERM");
+  await exit;
+  const text = readFileSync(file, "utf8");
+  const lineOf = (id: string): unknown => {
+    const line = text.split("\n").find((each) => each.includes(`"requestId":"${id}"`));
+    return JSON.parse(line ?? "null");
+  };
+  const caller = "ip:127.0.0.1";
+  expect(lineOf("undeclared")).toMatchObject({ status: 400, error: "legacyParameters", caller });
+  expect(lineOf("unknown-path")).toMatchObject({
+    status: 404,
+    error: "notFound",
+    path: "/v1/none/sk_live_…",
+    caller,
   });
+  expect(lineOf("unknown-key")).toMatchObject({ status: 403, error: "unknownKey", key: null, caller });
+  expect(text).not.toMatch(/secretive=|value|sk_live_[a-z]/);
 });

@@ -210,14 +210,12 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
   });
 });
 
-describe("/llms.txt", () => {
-  it("names every endpoint, and says which need a key", async () => {
-    const response = await fetch(`${url}/llms.txt`);
-    const text = await response.text();
-    expect(response.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
-    expect(text).toMatch(/^# .+\n\n> /);
-    expect(text.match(/^- \[\/v1\//gm)).toHaveLength(28);
-    expect(text).toContain("- [/v1/bridges/volume/daily](/v1/bridges/volume/daily): Volume over all");
-    expect(text).toMatch(/\/v1\/cards\/payers\/rolling_180d\): .* \(needs Premium\)/);
-  });
+it("/llms.txt names every endpoint, and says which need a key", async () => {
+  const response = await fetch(`${url}/llms.txt`);
+  const text = await response.text();
+  expect(response.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
+  expect(text).toMatch(/^# .+\n\n> /);
+  expect(text.match(/^- \[\/v1\//gm)).toHaveLength(28);
+  expect(text).toContain("- [/v1/bridges/volume/daily](/v1/bridges/volume/daily): Volume over all");
+  expect(text).toMatch(/\/v1\/cards\/payers\/rolling_180d\): .* \(needs Premium\)/);
 });

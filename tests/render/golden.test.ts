@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { EXIT } from "../../generator/commands/command.js";
 import { generate } from "../../generator/commands/generate.js";
 import { filesIn } from "../support/files.js";
@@ -85,13 +85,11 @@ function rewrite(name: string, files: Readonly<Record<string, string>>): void {
   }
 }
 
-describe("generate, from the manifest of", () => {
-  it.each(CASES)("%s, renders the expected output", async (name) => {
-    const files = await made(name);
-    if (process.env["UPDATE_GOLDEN"]) rewrite(name, files);
-    const manifest = readFileSync(join(GOLDEN, name, "manifest.json"), "utf8");
-    expect({ ...files, "manifest.json": manifest }).toEqual(filesIn(join(GOLDEN, name)));
-  });
+it.each(CASES)("generate, from the manifest of %s, renders the expected output", async (name) => {
+  const files = await made(name);
+  if (process.env["UPDATE_GOLDEN"]) rewrite(name, files);
+  const manifest = readFileSync(join(GOLDEN, name, "manifest.json"), "utf8");
+  expect({ ...files, "manifest.json": manifest }).toEqual(filesIn(join(GOLDEN, name)));
 });
 
 it("the expected output compiles under strict", () => {

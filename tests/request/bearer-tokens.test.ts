@@ -152,49 +152,44 @@ it("a token and a key that are sent together are two keys, whichever is the bett
     expect(statusAndBody(await ask(await token(), "/v1/shop/tier0", url, key))).toEqual(refusal(400, detail));
 });
 
-describe("the issuer's keys", () => {
-  it("are fetched once, and those of an issuer that rotates are known once they are published", async () => {
-    const rotating = await startProcess("./oidc-process.ts");
-    const rotated = await startProcess("./oidc-process.ts");
-    const at = (said: string): Promise<{ readonly url: string }> =>
-      serveOrders({ ...settings, API_JWT_ISSUER: said });
-    const [{ url: first }, { url: later }] = await Promise.all([at(rotating.said), at(rotated.said)]);
-    const from = (said: string, claims: Claims = {}): Promise<string> =>
-      token({ iss: said, ...claims }, said);
-    const many = await Promise.all(
-      Array.from({ length: 20 }, async () => ask(await from(rotating.said), "/v1/shop/tier2", first)),
-    );
-    expect(new Set(many.map(({ status }) => status))).toEqual(new Set([200]));
-    // A key that nobody has published: not fetched at will.
-    for (let i = 0; i < 5; i++)
-      await ask(`${encode({ alg: "RS256", kid: `guess-${String(i)}` })}.e30.c2ln`, "/v1/shop/tier2", first);
-    expect(await (await fetch(`${rotating.said}/requests`)).text()).toBe("1");
+it("the issuer's keys are fetched once, and those of an issuer that rotates are known once they are published", async () => {
+  const rotating = await startProcess("./oidc-process.ts");
+  const rotated = await startProcess("./oidc-process.ts");
+  const at = (said: string): Promise<{ readonly url: string }> =>
+    serveOrders({ ...settings, API_JWT_ISSUER: said });
+  const [{ url: first }, { url: later }] = await Promise.all([at(rotating.said), at(rotated.said)]);
+  const from = (said: string, claims: Claims = {}): Promise<string> => token({ iss: said, ...claims }, said);
+  const many = await Promise.all(
+    Array.from({ length: 20 }, async () => ask(await from(rotating.said), "/v1/shop/tier2", first)),
+  );
+  expect(new Set(many.map(({ status }) => status))).toEqual(new Set([200]));
+  // A key that nobody has published: not fetched at will.
+  for (let i = 0; i < 5; i++)
+    await ask(`${encode({ alg: "RS256", kid: `guess-${String(i)}` })}.e30.c2ln`, "/v1/shop/tier2", first);
+  expect(await (await fetch(`${rotating.said}/requests`)).text()).toBe("1");
 
-    const old = await from(rotated.said);
-    await fetch(`${rotated.said}/rotate`, { method: "POST" });
-    for (const bearer of [old, await from(rotated.said)])
-      expect((await ask(bearer, "/v1/shop/tier2", later)).status).toBe(200);
+  const old = await from(rotated.said);
+  await fetch(`${rotated.said}/rotate`, { method: "POST" });
+  for (const bearer of [old, await from(rotated.said)])
+    expect((await ask(bearer, "/v1/shop/tier2", later)).status).toBe(200);
 
-    // Known keys stay valid while the issuer is gone, however long; without any, the service asks for patience.
-    const last = await from(rotated.said, { exp: seconds() + 86_400 });
-    const { url: cold } = await at(rotated.said);
-    await Promise.all([rotating.kill(), rotated.kill()]);
-    expect((await ask(last, "/v1/shop/tier2", later)).status).toBe(200);
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
-    onTestFinished(() => void vi.useRealTimers());
-    expect((await ask(last, "/v1/shop/tier2", later)).status).toBe(200);
-    const reply = await ask(last, "/v1/shop/tier2", cold);
-    expect([reply.status, reply.headers["retry-after"]]).toEqual([503, "5"]);
-  });
+  // Known keys stay valid while the issuer is gone, however long; without any, the service asks for patience.
+  const last = await from(rotated.said, { exp: seconds() + 86_400 });
+  const { url: cold } = await at(rotated.said);
+  await Promise.all([rotating.kill(), rotated.kill()]);
+  expect((await ask(last, "/v1/shop/tier2", later)).status).toBe(200);
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  expect((await ask(last, "/v1/shop/tier2", later)).status).toBe(200);
+  const reply = await ask(last, "/v1/shop/tier2", cold);
+  expect([reply.status, reply.headers["retry-after"]]).toEqual([503, "5"]);
 });
 
-describe("the settings", () => {
-  it.each([
-    [{ API_JWT_ISSUER: issuer }, "need each other"],
-    [{ API_JWT_AUDIENCE: "orders" }, "need each other"],
-    [{ API_JWT_ISSUER: "http://id.example.com", API_JWT_AUDIENCE: "orders" }, "API_JWT_ISSUER must be"],
-    [{ ...settings, API_JWT_CLOCK_SKEW_SECONDS: "301" }, "from 0 to 300"],
-  ])("are checked at the start: %j", async (variables, problem) => {
-    await expect(serveOrders(variables)).rejects.toThrow(problem);
-  });
+it.each([
+  [{ API_JWT_ISSUER: issuer }, "need each other"],
+  [{ API_JWT_AUDIENCE: "orders" }, "need each other"],
+  [{ API_JWT_ISSUER: "http://id.example.com", API_JWT_AUDIENCE: "orders" }, "API_JWT_ISSUER must be"],
+  [{ ...settings, API_JWT_CLOCK_SKEW_SECONDS: "301" }, "from 0 to 300"],
+])("the settings are checked at the start: %j", async (variables, problem) => {
+  await expect(serveOrders(variables)).rejects.toThrow(problem);
 });

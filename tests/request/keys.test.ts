@@ -114,12 +114,10 @@ describe("a key that is not known", () => {
   });
 });
 
-describe("a service that has no keys", () => {
-  it("serves tier0 and refuses every key", async () => {
-    const { url: bare } = await serveOrders({ API_KEYS: "{}" });
-    expect((await sendRequest(bare, "/v1/shop/tier0")).status).toBe(200);
-    expect(statusAndBody(await sendRequest(bare, "/v1/shop/tier0", { key: KEYS.tier0 }))).toEqual(UNKNOWN);
-  });
+it("a service that has no keys serves tier0 and refuses every key", async () => {
+  const { url: bare } = await serveOrders({ API_KEYS: "{}" });
+  expect((await sendRequest(bare, "/v1/shop/tier0")).status).toBe(200);
+  expect(statusAndBody(await sendRequest(bare, "/v1/shop/tier0", { key: KEYS.tier0 }))).toEqual(UNKNOWN);
 });
 
 describe("a key that is stored", () => {

@@ -76,32 +76,30 @@ describe("the system's endpoints", () => {
   });
 });
 
-describe("the caller's limits and use", () => {
-  it("are in the answer to a key and to a caller without one, and count as a request", async () => {
-    const { url: own } = await serveOrders({ STATEMENT_TIMEOUT_MS: "tier0=5000,tier1=0" });
-    const read = async (key?: string): Promise<unknown> =>
-      JSON.parse((await sendRequest(own, "/v1/system/usage", key === undefined ? {} : { key })).text);
-    await sendRequest(own, "/v1/shop/tier1", { key: KEYS.tier1 });
-    const always = { window_seconds: 60, requests_per_window: 500, stream_timeout_ms: 1_200_000 };
-    expect(await read(KEYS.tier1)).toEqual({
-      user: "user-tier1",
-      tier: "tier1",
-      org: "test",
-      expires: null,
-      allowed: null,
-      limits: { ...always, query_timeout_ms: null },
-      window: { requests: 2, remaining: 498, resets_at: expect.stringMatching(/^\d{4}-.*Z$/) },
-      days: null,
-    });
-    expect(await read()).toMatchObject({
-      user: null,
-      tier: "tier0",
-      org: null,
-      limits: { query_timeout_ms: 5_000 },
-      window: { requests: 1, remaining: 99 },
-    });
-    expect((await sendRequest(own, "/v1/system/usage", { key: "sk_live_no" })).status).toBe(403);
+it("the caller's limits and use are in the answer to a key and to a caller without one, and count as a request", async () => {
+  const { url: own } = await serveOrders({ STATEMENT_TIMEOUT_MS: "tier0=5000,tier1=0" });
+  const read = async (key?: string): Promise<unknown> =>
+    JSON.parse((await sendRequest(own, "/v1/system/usage", key === undefined ? {} : { key })).text);
+  await sendRequest(own, "/v1/shop/tier1", { key: KEYS.tier1 });
+  const always = { window_seconds: 60, requests_per_window: 500, stream_timeout_ms: 1_200_000 };
+  expect(await read(KEYS.tier1)).toEqual({
+    user: "user-tier1",
+    tier: "tier1",
+    org: "test",
+    expires: null,
+    allowed: null,
+    limits: { ...always, query_timeout_ms: null },
+    window: { requests: 2, remaining: 498, resets_at: expect.stringMatching(/^\d{4}-.*Z$/) },
+    days: null,
   });
+  expect(await read()).toMatchObject({
+    user: null,
+    tier: "tier0",
+    org: null,
+    limits: { query_timeout_ms: 5_000 },
+    window: { requests: 1, remaining: 99 },
+  });
+  expect((await sendRequest(own, "/v1/system/usage", { key: "sk_live_no" })).status).toBe(403);
 });
 
 describe("the documentation pages", () => {

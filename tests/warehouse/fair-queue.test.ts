@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Tier } from "../../runtime/model/tier.js";
 import { FairQueue, type Lease, type QueryTicket } from "../../runtime/warehouse/fair-queue.js";
 import { SharedResource } from "../../runtime/warehouse/shares.js";
@@ -87,49 +87,47 @@ const light = (tier: Tier): Load => ({ callers: 1, tier, open: 1, ms: 5, tables:
 const ALONE = 834;
 
 /** Each attack keeps it waiting, or has it refused, without the share that is named: then it got the number in brackets. */
-describe("a light caller is served beside", () => {
-  it.each<readonly [string, Load, Tier, number]>([
-    [
-      "120 open requests of one key: the caller's share (0)",
-      { callers: 1, tier: "tier3", open: 120, ms: 200, tables: 20 },
-      "tier3",
-      ALONE,
-    ],
-    [
-      "120 anonymous addresses: the tier's share (0)",
-      { callers: 120, tier: "tier0", open: 1, ms: 200, tables: 20 },
-      "tier3",
-      ALONE,
-    ],
-    [
-      "12 tier3 keys on one slow view: the table's share (1)",
-      { callers: 12, tier: "tier3", open: 10, ms: 5000, tables: 1 },
-      "tier3",
-      ALONE,
-    ],
-    [
-      "costly queries of three anonymous addresses: the share of long queries (2)",
-      { callers: 3, tier: "tier0", open: 10, ms: 2500, tables: 20 },
-      "tier0",
-      500,
-    ],
-    [
-      "costly queries of two keys that come one after another: running ones become long (106)",
-      { callers: 2, tier: "tier3", open: 10, ms: 5000, tables: 20, between: 150 },
-      "tier3",
-      ALONE,
-    ],
-    [
-      "four busy keys on all connections: callers take turns (2)",
-      { callers: 4, tier: "tier3", open: 25, ms: 200, tables: 20 },
-      "tier3",
-      20,
-    ],
-  ])("%s", (_, attack, tier, least) => {
-    const { light: outcome } = simulate({ attack, light: light(tier) });
-    expect(outcome.refused).toBe(0);
-    expect(outcome.served).toBeGreaterThanOrEqual(least);
-  });
+it.each<readonly [string, Load, Tier, number]>([
+  [
+    "120 open requests of one key: the caller's share (0)",
+    { callers: 1, tier: "tier3", open: 120, ms: 200, tables: 20 },
+    "tier3",
+    ALONE,
+  ],
+  [
+    "120 anonymous addresses: the tier's share (0)",
+    { callers: 120, tier: "tier0", open: 1, ms: 200, tables: 20 },
+    "tier3",
+    ALONE,
+  ],
+  [
+    "12 tier3 keys on one slow view: the table's share (1)",
+    { callers: 12, tier: "tier3", open: 10, ms: 5000, tables: 1 },
+    "tier3",
+    ALONE,
+  ],
+  [
+    "costly queries of three anonymous addresses: the share of long queries (2)",
+    { callers: 3, tier: "tier0", open: 10, ms: 2500, tables: 20 },
+    "tier0",
+    500,
+  ],
+  [
+    "costly queries of two keys that come one after another: running ones become long (106)",
+    { callers: 2, tier: "tier3", open: 10, ms: 5000, tables: 20, between: 150 },
+    "tier3",
+    ALONE,
+  ],
+  [
+    "four busy keys on all connections: callers take turns (2)",
+    { callers: 4, tier: "tier3", open: 25, ms: 200, tables: 20 },
+    "tier3",
+    20,
+  ],
+])("a light caller is served beside %s", (_, attack, tier, least) => {
+  const { light: outcome } = simulate({ attack, light: light(tier) });
+  expect(outcome.refused).toBe(0);
+  expect(outcome.served).toBeGreaterThanOrEqual(least);
 });
 
 const KEY_ONE = { callerId: "key:one", tier: "tier0", relation: ["s", "a"] } as const;

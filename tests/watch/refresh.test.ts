@@ -233,17 +233,15 @@ describe("POST /v1/system/manifest/refresh", () => {
   });
 });
 
-describe("routewright serve --watch", () => {
-  it("follows the manifest automatically", async () => {
-    const { manifests, command, get } = await following(serving(TWO, '"2"'), {
-      DBT_MANIFEST_REFRESH_ENABLED: "true",
-      DBT_MANIFEST_REFRESH_INTERVAL_SECONDS: "1",
-    });
-    await command.until(/"added":1.*"manifest refreshed"/);
-    expect(await get("/v1/flows/second")).toEqual([{ n: 2 }]);
-    manifests.behave(serving(THREE, '"3"'));
-    await command.until(/"removed":2.*"manifest refreshed"/);
-    expect(await get("/v1/flows/third")).toEqual([{ n: 2 }]);
-    expect((await command.stop()).code).toBe(0);
+it("routewright serve --watch follows the manifest automatically", async () => {
+  const { manifests, command, get } = await following(serving(TWO, '"2"'), {
+    DBT_MANIFEST_REFRESH_ENABLED: "true",
+    DBT_MANIFEST_REFRESH_INTERVAL_SECONDS: "1",
   });
+  await command.until(/"added":1.*"manifest refreshed"/);
+  expect(await get("/v1/flows/second")).toEqual([{ n: 2 }]);
+  manifests.behave(serving(THREE, '"3"'));
+  await command.until(/"removed":2.*"manifest refreshed"/);
+  expect(await get("/v1/flows/third")).toEqual([{ n: 2 }]);
+  expect((await command.stop()).code).toBe(0);
 });

@@ -28,20 +28,18 @@ async function serveBoth() {
   return { running, ramp, pid };
 }
 
-describe("workers on the embedded database", () => {
-  it("all use the one that the primary started, and it stops after them", async () => {
-    const folder = project(manifest);
-    const running = start(folder, ["serve", "--workers", "2"], { PORT: "0", RAMP_PORT: "0" });
-    const [, ramp = ""] = await running.until(/"url":"(http:[^"]+)","msg":"ramp listening"/);
-    const [, data = ""] = await running.until(/"url":"(http:[^"]+)".*"msg":"listening"/);
-    for (const url of [data, data, data, ramp])
-      expect(statusAndBody(await sendRequest(url, "/health"))).toEqual([
-        200,
-        expect.objectContaining({ database_connected: true }),
-      ]);
-    expect((await running.stop()).code).toBe(0);
-    expect(existsSync(join(folder, ".data/postgres/data/postmaster.pid"))).toBe(false);
-  });
+it("workers on the embedded database all use the one that the primary started, and it stops after them", async () => {
+  const folder = project(manifest);
+  const running = start(folder, ["serve", "--workers", "2"], { PORT: "0", RAMP_PORT: "0" });
+  const [, ramp = ""] = await running.until(/"url":"(http:[^"]+)","msg":"ramp listening"/);
+  const [, data = ""] = await running.until(/"url":"(http:[^"]+)".*"msg":"listening"/);
+  for (const url of [data, data, data, ramp])
+    expect(statusAndBody(await sendRequest(url, "/health"))).toEqual([
+      200,
+      expect.objectContaining({ database_connected: true }),
+    ]);
+  expect((await running.stop()).code).toBe(0);
+  expect(existsSync(join(folder, ".data/postgres/data/postmaster.pid"))).toBe(false);
 });
 
 describe("the ramp beside workers", () => {

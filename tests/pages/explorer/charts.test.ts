@@ -91,15 +91,13 @@ describe.skipIf(!needs("chromium"))("a chart", () => {
   });
 });
 
-describe("the labels of the y axis", () => {
-  it.each([
-    ["0 250000 500000", "0 250K 500K"],
-    ["100000 100001 100002", "100K 100.001K 100.002K"],
-    ["0 0.0002 0.0004", "0 0.0002 0.0004"],
-    ["0 4e19 8e19", "0 4E19 8E19"],
-    ["-5e12 0 5e12", "-5T 0 5T"],
-    ["7 7", "7 7"],
-  ])("of %s differ and are short: %s", (splits, labels) => {
-    expect(labelsOf(splits.split(" ").map(Number))).toEqual(labels.split(" "));
-  });
+it.each([
+  ["0 250000 500000", "0 250K 500K"],
+  ["100000 100001 100002", "100K 100.001K 100.002K"],
+  ["0 0.0002 0.0004", "0 0.0002 0.0004"],
+  ["0 4e19 8e19", "0 4E19 8E19"],
+  ["-5e12 0 5e12", "-5T 0 5T"],
+  ["7 7", "7 7"],
+])("the labels of the y axis of %s differ and are short: %s", (splits, labels) => {
+  expect(labelsOf(splits.split(" ").map(Number))).toEqual(labels.split(" "));
 });

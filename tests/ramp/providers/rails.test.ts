@@ -77,17 +77,15 @@ describe("the price of an intent", () => {
   });
 });
 
-describe("capabilities are refused", () => {
-  it.each([
-    [
-      "with a schema that is none",
-      { rails: [{ ...CARD_CAPABILITIES.rails[0], properties: { x: { type: 1 } } }] },
-    ],
-    ["with a pair on a rail that is not described", { rails: CARD_CAPABILITIES.rails.slice(1) }],
-  ])("%s", async (_, change) => {
-    cards.capabilities = { ...CARD_CAPABILITIES, ...change } as typeof CARD_CAPABILITIES;
-    const result = await cards.connect(world, await world.project({ providers: [] }));
-    cards.capabilities = CARD_CAPABILITIES;
-    expect(result).toMatchObject({ ok: false, problem: expect.stringContaining("rail") });
-  });
+it.each([
+  [
+    "with a schema that is none",
+    { rails: [{ ...CARD_CAPABILITIES.rails[0], properties: { x: { type: 1 } } }] },
+  ],
+  ["with a pair on a rail that is not described", { rails: CARD_CAPABILITIES.rails.slice(1) }],
+])("capabilities are refused %s", async (_, change) => {
+  cards.capabilities = { ...CARD_CAPABILITIES, ...change } as typeof CARD_CAPABILITIES;
+  const result = await cards.connect(world, await world.project({ providers: [] }));
+  cards.capabilities = CARD_CAPABILITIES;
+  expect(result).toMatchObject({ ok: false, problem: expect.stringContaining("rail") });
 });
