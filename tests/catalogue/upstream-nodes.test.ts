@@ -11,11 +11,7 @@ const KINDS: readonly string[] = ["seed", "snapshot", "source"];
 const TAGS = ["production", "bridges", "api:volume"];
 
 /** What `volume`, the one published model, is built from; parents that are not among the nodes are in no manifest. */
-function upstreamNodes(
-  nodes: Nodes,
-  more: Readonly<Record<string, object>> = {},
-  adapter = "clickhouse",
-): readonly string[] | null {
+function upstreamNodes(nodes: Nodes, more: Readonly<Record<string, object>> = {}, adapter = "clickhouse") {
   const idOf = (name: string): string => {
     const [kind = ""] = (nodes[name] ?? "").split(" ");
     return `${KINDS.includes(kind) ? kind : "model"}.shop.${name}`;

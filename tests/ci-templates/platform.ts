@@ -68,11 +68,7 @@ interface Call {
 type Answer = readonly [status: number, body: unknown];
 type Store = Omit<Platform, "url">;
 
-async function answerApi(
-  request: IncomingMessage,
-  response: ServerResponse,
-  answer: (call: Call) => Answer,
-): Promise<void> {
+async function answerApi(request: IncomingMessage, response: ServerResponse, answer: (call: Call) => Answer) {
   const text = Buffer.concat((await request.toArray()) as Buffer[]).toString();
   const { pathname, searchParams: query } = new URL(request.url!, "http://host");
   const what = `${request.method!} ${pathname.slice("/api".length)}`;

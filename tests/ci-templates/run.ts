@@ -88,11 +88,7 @@ export async function runSteps(
   return { status: 0, output };
 }
 
-async function runStep(
-  cwd: string,
-  variables: Readonly<Record<string, string>>,
-  script: string,
-): Promise<PipelineRun> {
+async function runStep(cwd: string, variables: Readonly<Record<string, string>>, script: string) {
   const shell = spawn("bash", ["--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script], {
     cwd,
     env: { ...bareEnvironment(dirname(cwd)), ...variables },

@@ -52,10 +52,7 @@ describe.skipIf(!hasClickhouse)("a walk by cursor", async () => {
     sendRequest(url, `/v1/walks/${name}?${new URLSearchParams(query).toString()}`, { key: KEYS.tier3 });
 
   /** The rows of each page. */
-  async function walk(
-    name: string,
-    query: Readonly<Record<string, string>>,
-  ): Promise<readonly (readonly Row[])[]> {
+  async function walk(name: string, query: Readonly<Record<string, string>>) {
     const pages: (readonly Row[])[] = [];
     for (let cursor: string | null = ""; cursor !== null;) {
       const reply = await ask(name, { ...query, ...(cursor !== "" && { cursor }) });

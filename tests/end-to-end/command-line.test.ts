@@ -57,11 +57,7 @@ describe("routewright serve", () => {
 
 describe("routewright serve that cannot start", () => {
   /** One line for each problem, and nothing of the program's inside. */
-  async function fails(
-    cwd: string,
-    args: readonly string[],
-    variables: Record<string, string>,
-  ): Promise<string> {
+  async function fails(cwd: string, args: readonly string[], variables: Record<string, string>) {
     const { exit, out, err } = await routewright(cwd, ["serve", ...args], {
       ...BASE,
       LOG_LEVEL: "silent",

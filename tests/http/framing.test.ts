@@ -9,9 +9,7 @@ const post = (headers: string, body: string): string =>
   `POST / HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n${body}`;
 
 /** Sends a text followed by a request; returns what the server read as requests, and its responses. */
-async function ask(
-  text: string,
-): Promise<{ readonly urls: readonly string[]; readonly statuses: readonly number[] }> {
+async function ask(text: string) {
   const urls: string[] = [];
   const url = await serveWith(
     (request, response) => {

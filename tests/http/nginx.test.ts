@@ -26,10 +26,7 @@ const upstream = await serveManifest(manifest);
 const folder = ownFolder();
 
 /** nginx in front of a service, with nothing configured but its address: it speaks HTTP/1.0 to the service. */
-async function startNginx(
-  upstream: string,
-  folder = ownFolder(),
-): Promise<{ url: string; stop: () => Promise<void> }> {
+async function startNginx(upstream: string, folder = ownFolder()) {
   chmodSync(folder, 0o777);
   const port = await freePort();
   const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(

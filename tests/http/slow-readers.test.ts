@@ -20,10 +20,7 @@ function large(): { readonly listener: RequestListener; readonly over: Promise<v
 }
 
 /** A client that takes a piece now and then, and closes once it has all. */
-async function sipping(
-  url: string,
-  pauseMs = 2,
-): Promise<{ readonly client: Client; readonly taken: () => number }> {
+async function sipping(url: string, pauseMs = 2) {
   const client = new Client(url);
   let taken = 0;
   client.socket.removeAllListeners("data").on("data", (chunk: Buffer) => {

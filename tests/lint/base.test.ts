@@ -24,10 +24,7 @@ interface LintReport {
 }
 
 /** The exit code and the JSON report of the head. */
-async function reportOf(
-  folder: string,
-  ...flags: readonly string[]
-): Promise<LintReport & { readonly exit: number | null }> {
+async function reportOf(folder: string, ...flags: readonly string[]) {
   const args = ["lint", "--manifest", "head.json", "--format", "json", ...flags];
   const { exit, out } = await routewright(folder, args);
   return { exit, ...(JSON.parse(out) as LintReport) };

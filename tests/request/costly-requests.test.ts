@@ -34,10 +34,7 @@ const DEPTH = MIB / 2 - 20;
 const nested = "[".repeat(DEPTH) + "]".repeat(DEPTH);
 
 /** The least processor time of some requests, in milliseconds: other work on the machine can only add to it. */
-async function costOf(
-  send: () => Promise<Reply>,
-  times = 3,
-): Promise<{ milliseconds: number; status: number }> {
+async function costOf(send: () => Promise<Reply>, times = 3) {
   let milliseconds = Infinity;
   let status = 0;
   for (let i = 0; i < times; i++) {

@@ -33,9 +33,7 @@ const closeOf = (response: IncomingMessage): Promise<void> =>
   new Promise((resolve) => void response.once("close", resolve));
 
 /** Takes 64 kB each 100 ms to the end and returns whether the answer came to its end. */
-async function readSlowly(
-  response: IncomingMessage,
-): Promise<{ readonly bytes: number; readonly complete: boolean }> {
+async function readSlowly(response: IncomingMessage) {
   let bytes = 0;
   const closed = closeOf(response);
   response.on("data", (chunk: Buffer) => {

@@ -1,7 +1,4 @@
-const within =
-  (folder: string) =>
-  (name: string): string =>
-    `tests/${folder}/${name}.test.ts`;
+const within = (folder: string) => (name: string) => `tests/${folder}/${name}.test.ts`;
 const http = within("http");
 const request = within("request");
 const handler = within("handler");

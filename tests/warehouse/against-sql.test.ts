@@ -157,12 +157,7 @@ function requestsTo({ filters, sortable }: Reference): fc.Arbitrary<Request> {
 
 const MEDIA = { json: "application/json", csv: "text/csv", ndjson: "application/x-ndjson" } as const;
 
-function send(
-  url: string,
-  { filters: tested }: Reference,
-  sent: Request,
-  tag: string | null,
-): Promise<Response> {
+function send(url: string, { filters: tested }: Reference, sent: Request, tag: string | null) {
   const { endpoint, filters, sort, limit, offset, format, by, method, joined, encoding } = sent;
   const fields: [string, string | readonly string[] | number][] = [
     ...filters.map(([name, values]): [string, string | readonly string[]] => [

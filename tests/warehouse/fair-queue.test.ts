@@ -33,10 +33,7 @@ interface Outcome {
 }
 
 /** So many connections and loads for 6 seconds, in steps of a millisecond; the outcome of each load. */
-function simulate<Name extends string>(
-  loads: Readonly<Record<Name, Load>>,
-  capacity = CONNECTIONS,
-): Record<Name, Outcome> {
+function simulate<Name extends string>(loads: Readonly<Record<Name, Load>>, capacity = CONNECTIONS) {
   const queue = new FairQueue({ capacity, maxWaiting: 100 });
   const outcomes = Object.fromEntries(
     Object.keys(loads).map((name) => [name, { waited: 0, refused: 0, served: 0 }]),

@@ -12,11 +12,7 @@ const schema = await ownSchema(`
   CREATE VIEW @.sized AS SELECT i, repeat('x', 1000) AS filling FROM @.size, generate_series(1, n) i;
   CREATE TABLE @.narrow AS SELECT i FROM generate_series(1, 100000) i;`);
 
-function open(
-  url = databaseUrl,
-  statementTimeoutMs = 30_000,
-  streamsPerCaller?: number,
-): { warehouse: Warehouse; faults: Error[] } {
+function open(url = databaseUrl, statementTimeoutMs = 30_000, streamsPerCaller?: number) {
   const faults: Error[] = [];
   const warehouse = openPostgres({
     url,

@@ -82,13 +82,7 @@ function literal(text: string | null): string {
 /** The logical relations other than that of the first model have other rows. */
 const OFFSETS: Readonly<Record<string, number>> = { analytics_sales: 0 };
 
-function valueOf(
-  name: string,
-  type: string | null,
-  r: number,
-  facts: Promises,
-  logical: string,
-): string | null {
+function valueOf(name: string, type: string | null, r: number, facts: Promises, logical: string) {
   const n = r + (OFFSETS[logical] ?? 15);
   const isNullable = facts.nullable && (engine === "postgres" || (type ?? "Nullable(").includes("Nullable("));
   if (isNullable && r === 3 && !["payload", "day"].includes(name)) return null;

@@ -110,11 +110,7 @@ export function probesOf(endpoint: Endpoint): readonly OracleRequest[] {
   );
 }
 
-function valuesOf(
-  parameter: Parameter,
-  { columns }: Endpoint,
-  rows: readonly StoredRow[],
-): readonly string[] {
+function valuesOf(parameter: Parameter, { columns }: Endpoint, rows: readonly StoredRow[]) {
   const type = columns.find(({ name }) => name === parameter.column)?.type ?? "";
   const unknown = /^(?:integer|bigint|numeric|double|(?:Nullable\()?(?:U?Int|Decimal|Float))/.test(type)
     ? "40000"

@@ -21,10 +21,7 @@ async function stored(): Promise<unknown> {
   return Promise.all(tables.map((table) => world.rows(`SELECT count(*) FROM ramp.${table}`)));
 }
 
-async function refusesAll(
-  requests: readonly (() => Promise<Reply>)[],
-  allowed: readonly number[],
-): Promise<void> {
+async function refusesAll(requests: readonly (() => Promise<Reply>)[], allowed: readonly number[]) {
   const before = await stored();
   for (const request of requests) {
     const { status, json, text } = await request();

@@ -11,9 +11,7 @@ const project = await world.project();
 
 afterEach(() => world.sandbox.set({ ...DEFAULT_SWITCHES, settleMs: 50 }));
 
-async function started(
-  more: Readonly<Record<string, unknown>> = {},
-): Promise<{ auth: string; id: string; created: Reply }> {
+async function started(more: Readonly<Record<string, unknown>> = {}) {
   const auth = await newCustomer(world, project);
   const created = await world.call("POST", "/v1/intent", {
     auth,

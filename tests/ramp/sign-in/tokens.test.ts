@@ -36,11 +36,7 @@ async function idToken(claims: Readonly<Record<string, unknown>> = {}): Promise<
 }
 
 let serial = 0;
-const exchange = (
-  token: string,
-  id = `oidc-${String(++serial)}`,
-  within: TestProject = project,
-): Promise<Reply> =>
+const exchange = (token: string, id = `oidc-${String(++serial)}`, within: TestProject = project) =>
   world.call("POST", "/v1/customers", { auth: within.basic, body: { id, subject_token: token } });
 
 describe("a customer's token", () => {

@@ -10,11 +10,7 @@ const base = await serveFrom({ DATABASE_URL: server.url, STATEMENT_TIMEOUT_MS: "
 const SECONDS = { timeout: 60_000, interval: 50 };
 
 /** Breaks the database under load, expects refusals, repairs it, and expects answers. */
-async function outage(
-  name: string,
-  breakIt: () => Promise<void>,
-  mendIt: () => Promise<void>,
-): Promise<void> {
+async function outage(name: string, breakIt: () => Promise<void>, mendIt: () => Promise<void>) {
   const load = startLoad(base);
   await load.settled();
   await breakIt();

@@ -194,10 +194,7 @@ async function truthOf(): Promise<Truth> {
 }
 
 /** Intents that are not as they must be, by mode. */
-async function wrongIntents(
-  stage: Stage,
-  ids: ReadonlyMap<string, string>,
-): Promise<Record<string, unknown>> {
+async function wrongIntents(stage: Stage, ids: ReadonlyMap<string, string>) {
   const [{ statuses }, states] = [await truthOf(), await settledStates(stage)];
   const entries = [...ids].map(([mode, id]) => {
     const want = expected(MODES[mode]?.ends ?? "COMPLETED", statuses[id]);
