@@ -52,25 +52,13 @@ const withParameter = (values: object): Edit =>
     settings.require_any_of = [...settings.require_any_of, "extra"];
   });
 
-/** Edits after which everybody can read all rows, with the subject of the change and what else is reported. */
-const OPENED_AT_TIER0: readonly (readonly [
-  change: string,
-  edit: Edit,
-  subject: string,
-  ...more: string[],
-])[] = [
-  [
-    "require_any_of goes",
-    api((settings) => delete settings.require_any_of),
-    "allow_unfiltered",
-    "compatible require-any-of-loosened require_any_of",
-  ],
-  [
-    "require_any_of is empty",
-    requires(),
-    "allow_unfiltered",
-    "compatible require-any-of-loosened require_any_of",
-  ],
+const CLOSED = "require-any-of-added require_any_of";
+const NARROWED = "require-any-of-narrowed require_any_of";
+
+/** Edits after which everybody can read all rows, with the subject of the change and what is reported backwards. */
+const OPENED_AT_TIER0: readonly (readonly [change: string, edit: Edit, subject: string, back: string])[] = [
+  ["require_any_of goes", api((settings) => delete settings.require_any_of), "allow_unfiltered", CLOSED],
+  ["require_any_of is empty", requires(), "allow_unfiltered", CLOSED],
   [
     "require_any_of is misspelt",
     api((settings) => {
@@ -78,45 +66,24 @@ const OPENED_AT_TIER0: readonly (readonly [
       delete settings.require_any_of;
     }),
     "allow_unfiltered",
-    "compatible require-any-of-loosened require_any_of",
+    CLOSED,
   ],
-  [
-    "a search suffices",
-    requires("shop", "search"),
-    "search",
-    "compatible require-any-of-loosened require_any_of",
-  ],
-  ["a date suffices", requires("shop", "to"), "to", "compatible require-any-of-loosened require_any_of"],
-  ["any parameter suffices", requires(), "search", "compatible require-any-of-loosened require_any_of"],
+  ["a search suffices", requires("shop", "search"), "search", NARROWED],
+  ["a date suffices", requires("shop", "to"), "to", NARROWED],
+  ["any parameter suffices", requires(), "search", CLOSED],
   [
     "a new parameter >= suffices",
     withParameter({ column: "day", operator: ">=", type: "date" }),
     "extra",
-    "compatible parameter-added extra",
-    "compatible require-any-of-loosened require_any_of",
+    NARROWED,
   ],
   [
     "a new parameter with published values suffices",
     withParameter({ column: "status", operator: "=" }),
     "extra",
-    "compatible parameter-added extra",
-    "compatible require-any-of-loosened require_any_of",
+    NARROWED,
   ],
 ];
-
-const CLOSED: readonly string[] = ["breaking require-any-of-added require_any_of"];
-const NARROWED: readonly string[] = ["breaking require-any-of-narrowed require_any_of"];
-const WITHOUT_EXTRA: readonly string[] = ["breaking parameter-removed extra", ...NARROWED];
-const CLOSED_AGAIN: Readonly<Record<string, readonly string[]>> = {
-  "require_any_of goes": CLOSED,
-  "require_any_of is empty": CLOSED,
-  "require_any_of is misspelt": CLOSED,
-  "any parameter suffices": CLOSED,
-  "a search suffices": NARROWED,
-  "a date suffices": NARROWED,
-  "a new parameter >= suffices": WITHOUT_EXTRA,
-  "a new parameter with published values suffices": WITHOUT_EXTRA,
-};
 
 /** A source beside the model. */
 const withSource =
@@ -149,55 +116,53 @@ const swapTags: Edit = (model, { nodes }) => {
   [model.tags, other.tags] = [other.tags, model.tags];
 };
 
+const SHOP_IS_PRIVATE: Edit = ({ columns }) => (columns.shop.meta = { pii: true });
+const privateColumn = (name: string) => ({ [name]: { name, data_type: "text", meta: { pii: true } } });
+
+/** A column appears on the model, which exposes private data or not. */
+const appears = (change: string, kind: "exposed" | "added", given: Edit, name = "email"): Row =>
+  row(
+    change,
+    ({ columns }) => (columns[name] = { name, data_type: "text" }),
+    `column-${kind} ${name}`,
+    `column-removed ${name}`,
+    given,
+  );
+
 /** Changes of who can read which rows. */
 export const ACCESS_CHANGES: readonly Row[] = [
-  row("the tier is lowered", tag("tier1", "tier0"), "exposing tier-lowered", "breaking tier-raised"),
-  row("the tier tag is lost", tag("tier1", null), "exposing tier-lowered", "breaking tier-raised"),
+  row("the tier is lowered", tag("tier1", "tier0"), "tier-lowered", "tier-raised"),
+  row("the tier tag is lost", tag("tier1", null), "tier-lowered", "tier-raised"),
   row("the tier tag of a tier0 endpoint is lost", tag("tier0", null), [], [], tag("tier1", "tier0")),
-  row(
-    "a column appears on a model with a private one",
-    ({ columns }) => (columns.email = { name: "email", data_type: "text" }),
-    "exposing column-exposed email",
-    "breaking column-removed email",
-    ({ columns }) => (columns.shop.meta = { pii: true }),
-  ),
-  row(
+  appears("a column appears on a model with a private one", "exposed", SHOP_IS_PRIVATE),
+  appears(
     "a column appears that a model above marks private",
-    ({ columns }) => (columns.email = { name: "email", data_type: "text" }),
-    "exposing column-exposed email",
-    "breaking column-removed email",
+    "exposed",
     readsFrom({ Email: { name: "Email", data_type: "text", meta: { pii: true } } }),
   ),
   ...(
     [
-      ["a hash", "md5(c.email) as email", "compatible column-added email"],
-      ["itself and a hash", "md5(email) as email, email as id", "exposing column-exposed email"],
+      ["a hash", "md5(c.email) as email", "added"],
+      ["itself and a hash", "md5(email) as email, email as id", "exposed"],
     ] as const
-  ).map(([what, columns, forwards]) =>
-    row(
+  ).map(([what, columns, kind]) =>
+    appears(
       `a private column of a model above appears as ${what}`,
-      ({ columns: declared }) => (declared.email = { name: "email", data_type: "text" }),
-      forwards,
-      "breaking column-removed email",
-      readsFrom(
-        { email: { name: "email", data_type: "text", meta: { pii: true } } },
-        { compiled_code: `select ${columns} from staging.customers c` },
-      ),
+      kind,
+      readsFrom(privateColumn("email"), { compiled_code: `select ${columns} from staging.customers c` }),
     ),
   ),
-  row(
+  appears(
     "a column appears beside one that is private in a model above",
-    ({ columns }) => (columns.note = { name: "note", data_type: "text" }),
-    "exposing column-exposed note",
-    "breaking column-removed note",
-    readsFrom({ shop: { name: "shop", data_type: "text", meta: { pii: true } } }),
+    "exposed",
+    readsFrom(privateColumn("shop")),
+    "note",
   ),
-  row(
+  appears(
     "a column appears that has another name than the private one of a model above",
-    ({ columns }) => (columns.note = { name: "note", data_type: "text" }),
-    "compatible column-added note",
-    "breaking column-removed note",
-    readsFrom({ email: { name: "email", data_type: "text", meta: { pii: true } } }),
+    "added",
+    readsFrom(privateColumn("email")),
+    "note",
   ),
   ...(
     [
@@ -212,105 +177,94 @@ export const ACCESS_CHANGES: readonly Row[] = [
         ["declares, private as a whole", { columns: { email: { name: "email" } }, tags: ["pii"] }],
       ] as const
     ).map(([how, node]) =>
-      row(
+      appears(
         `a column appears that ${what} above ${how}`,
-        ({ columns }) => (columns.email = { name: "email", data_type: "text" }),
-        "exposing column-exposed email",
-        "breaking column-removed email",
+        "exposed",
         readsFromOther(id, { resource_type: kind, name: "customers", ...node }),
       ),
     ),
   ),
-  row(
+  appears(
     "a column appears that a source above marks as not private",
-    ({ columns }) => (columns.email = { name: "email", data_type: "text" }),
-    "compatible column-added email",
-    "breaking column-removed email",
+    "added",
     readsFromOther("source.shop.raw.customers", {
       resource_type: "source",
       name: "customers",
       columns: { email: { name: "email", meta: { pii: false } } },
     }),
   ),
+  appears(
+    "a column appears on a model marked private",
+    "exposed",
+    (model) => (model.config.meta.contains_pii = true),
+  ),
   row(
     "the tier tag is misspelt: the model is skipped, never served to everybody",
     tag("tier1", "teir1"),
-    "breaking endpoint-removed",
-    "compatible endpoint-added",
-  ),
-  row(
-    "a column appears on a model marked private",
-    ({ columns }) => (columns.email = { name: "email", data_type: "text" }),
-    "exposing column-exposed email",
-    "breaking column-removed email",
-    (model) => (model.config.meta.contains_pii = true),
+    "endpoint-removed",
+    "endpoint-added",
   ),
   row(
     "allow_unfiltered is turned on at tier0",
     unfiltered(true),
-    "exposing unfiltered-allowed-at-tier0 allow_unfiltered",
-    "breaking unfiltered-refused allow_unfiltered",
+    "unfiltered-allowed-at-tier0 allow_unfiltered",
+    "unfiltered-refused allow_unfiltered",
     all(tag("tier1", "tier0"), unfiltered(false)),
   ),
-  ...OPENED_AT_TIER0.map(([change, edit, subject, ...more]) =>
-    row(
+  ...OPENED_AT_TIER0.map(([change, edit, subject, back]) => {
+    const isNew = subject === "extra";
+    return row(
       `at tier0, where a known shop is needed: ${change}`,
       edit,
-      [`exposing unfiltered-allowed-at-tier0 ${subject}`, ...more],
-      CLOSED_AGAIN[change] ?? [],
+      [
+        `unfiltered-allowed-at-tier0 ${subject}`,
+        ...(isNew ? ["parameter-added extra"] : []),
+        "require-any-of-loosened require_any_of",
+      ],
+      [...(isNew ? ["parameter-removed extra"] : []), back],
       all(tag("tier1", "tier0"), unfiltered(subject === "allow_unfiltered"), requires("shop")),
+    );
+  }),
+  ...(
+    [
+      ["tier0", ["private-endpoint-added", "endpoint-added"]],
+      ["tier3", ["endpoint-added"]],
+    ] as const
+  ).map(([tier, forwards]) =>
+    row(
+      `a model with a private column is published at ${tier}`,
+      tag("staging", "production"),
+      forwards,
+      "endpoint-removed",
+      all(tag("tier1", tier), tag("production", "staging"), SHOP_IS_PRIVATE),
     ),
   ),
-  row(
-    "a model with a private column is published at tier0",
-    tag("staging", "production"),
-    ["exposing private-endpoint-added", "compatible endpoint-added"],
-    "breaking endpoint-removed",
-    all(
-      tag("tier1", "tier0"),
-      tag("production", "staging"),
-      ({ columns }) => (columns.shop.meta = { pii: true }),
+  ...(
+    [
+      ["the relation of a private source", { identifier: "people", tags: ["pii"] }],
+      [
+        "a source with a private column",
+        { name: "people", columns: { Shop: { name: "Shop", meta: { pii: true } } } },
+      ],
+    ] as const
+  ).map(([what, node]) =>
+    row(
+      `the alias names ${what}`,
+      field({ alias: "people" }),
+      ["rows-exposed", "relation-changed name"],
+      "relation-changed name",
+      withSource(node),
     ),
   ),
-  row(
-    "a model with a private column is published at tier3",
-    tag("staging", "production"),
-    "compatible endpoint-added",
-    "breaking endpoint-removed",
-    all(
-      tag("tier1", "tier3"),
-      tag("production", "staging"),
-      ({ columns }) => (columns.shop.meta = { pii: true }),
-    ),
-  ),
-  row(
-    "the alias names the relation of a private source",
-    field({ alias: "people" }),
-    ["exposing rows-exposed", "warning relation-changed name"],
-    "warning relation-changed name",
-    withSource({ identifier: "people", tags: ["pii"] }),
-  ),
-  row(
-    "the alias names a source with a private column",
-    field({ alias: "people" }),
-    ["exposing rows-exposed", "warning relation-changed name"],
-    "warning relation-changed name",
-    withSource({ name: "people", columns: { Shop: { name: "Shop", meta: { pii: true } } } }),
-  ),
-  row(
-    "two models of one tier swap their api: tags",
-    swapTags,
-    ["breaking rows-exchanged", "breaking rows-exchanged", "warning model-changed", "warning model-changed"],
-    ["breaking rows-exchanged", "breaking rows-exchanged", "warning model-changed", "warning model-changed"],
-    withOther("tier1"),
-  ),
-  row(
-    "a model of tier3 takes the path and the tier of another",
-    swapTags,
-    ["exposing rows-exposed", "breaking rows-exchanged", "warning model-changed", "warning model-changed"],
-    ["exposing rows-exposed", "breaking rows-exchanged", "warning model-changed", "warning model-changed"],
-    withOther("tier3"),
-  ),
+  ...(
+    [
+      ["two models of one tier swap their api: tags", "tier1", "rows-exchanged"],
+      ["a model of tier3 takes the path and the tier of another", "tier3", "rows-exposed"],
+    ] as const
+  ).map(([change, tier, first]) => {
+    const both = [first, "rows-exchanged", "model-changed", "model-changed"];
+    return row(change, swapTags, both, both, withOther(tier));
+  }),
   row(
     "the relation of an endpoint of tier3 gets a path at tier1",
     (_, { nodes }) =>
@@ -319,8 +273,8 @@ export const ACCESS_CHANGES: readonly Row[] = [
         name: "again",
         tags: ["production", "tier1", "shop", "api:again"],
       }),
-    ["exposing rows-exposed", "compatible endpoint-added"],
-    "breaking endpoint-removed",
+    ["rows-exposed", "endpoint-added"],
+    "endpoint-removed",
     withOther("tier3"),
   ),
 ];

@@ -137,14 +137,17 @@ export const row = (
   backwards: readonly string[] | string,
   given = nothing,
 ): Row => ({ change, given, edit, forwards: [forwards].flat(), backwards: [backwards].flat() });
-/** A column whose type changes. */
-export const retype = (
+/** A column whose type changes; the kinds of the changes without `column-`. */
+export function retype(
   column: string,
   to: string | null,
-  forwards: readonly string[] | string,
-  backwards: readonly string[] | string,
+  forwards: string,
+  backwards: string,
   given = nothing,
-): Row => row(`column ${column} becomes ${to ?? "untyped"}`, type(column, to), forwards, backwards, given);
+) {
+  const [there, back] = [forwards, backwards].map((kind) => (kind === "" ? [] : `column-${kind} ${column}`));
+  return row(`column ${column} becomes ${to ?? "untyped"}`, type(column, to), there!, back!, given);
+}
 
 export function manifestWith(...edits: readonly Edit[]): Raw {
   const manifest = feature();

@@ -6,8 +6,8 @@ export const ROW_CHANGES: readonly Row[] = [
   row(
     "a column goes",
     ({ columns }) => delete columns.payload,
-    "breaking column-removed payload",
-    "compatible column-added payload",
+    "column-removed payload",
+    "column-added payload",
   ),
   row(
     "two columns swap places",
@@ -15,8 +15,8 @@ export const ROW_CHANGES: readonly Row[] = [
       const { labels, payload, ...rest } = model.columns;
       model.columns = { ...rest, payload, labels };
     },
-    "warning column-order-changed",
-    "warning column-order-changed",
+    "column-order-changed",
+    "column-order-changed",
   ),
   row(
     "a column comes in the middle",
@@ -24,8 +24,8 @@ export const ROW_CHANGES: readonly Row[] = [
       const { payload, ...rest } = model.columns;
       model.columns = { ...rest, extra: { name: "extra", data_type: "text" }, payload };
     },
-    ["warning column-order-changed", "compatible column-added extra"],
-    ["breaking column-removed extra"],
+    ["column-order-changed", "column-added extra"],
+    ["column-removed extra"],
   ),
   row(
     "no column is declared any more",
@@ -33,8 +33,8 @@ export const ROW_CHANGES: readonly Row[] = [
       model.columns = {};
       model.config.meta.api = { allow_unfiltered: true };
     },
-    "exposing columns-undeclared",
-    "warning columns-declared",
+    "columns-undeclared",
+    "columns-declared",
     (model) => {
       model.config.meta.api = { allow_unfiltered: true };
     },
@@ -42,8 +42,8 @@ export const ROW_CHANGES: readonly Row[] = [
   row(
     "a not_null constraint goes",
     ({ columns }) => (columns.id.constraints = []),
-    "breaking column-made-nullable id",
-    "compatible column-made-non-null id",
+    "column-made-nullable id",
+    "column-made-non-null id",
   ),
   ...(
     [
@@ -51,12 +51,7 @@ export const ROW_CHANGES: readonly Row[] = [
       ["the table becomes a view", config({ materialized: "view" })],
     ] as const
   ).map(([change, edit]) =>
-    row(
-      `${change}, so dbt builds no constraint`,
-      edit,
-      "breaking column-made-nullable id",
-      "compatible column-made-non-null id",
-    ),
+    row(`${change}, so dbt builds no constraint`, edit, "column-made-nullable id", "column-made-non-null id"),
   ),
   row(
     "a second accepted_values test allows fewer",
@@ -68,14 +63,14 @@ export const ROW_CHANGES: readonly Row[] = [
       };
       manifest.nodes = { "test.shop.values_status_2": second, ...nodes, "test.shop.values_status": first };
     },
-    "compatible accepted-values-narrowed status",
-    "warning accepted-values-widened status",
+    "accepted-values-narrowed status",
+    "accepted-values-widened status",
   ),
   row(
     "a not_null test goes",
     (_, { nodes }) => delete nodes["test.shop.not_null_shop"],
-    "warning column-null-test-removed shop",
-    "compatible column-made-non-null shop",
+    "column-null-test-removed shop",
+    "column-made-non-null shop",
   ),
   row(
     "a filtered column gets an accepted_values test",
@@ -88,70 +83,55 @@ export const ROW_CHANGES: readonly Row[] = [
         test_metadata: { ...test_metadata, kwargs },
       };
     },
-    ["breaking parameter-values-narrowed shop", "compatible accepted-values-narrowed shop"],
-    "warning accepted-values-widened shop",
+    ["parameter-values-narrowed shop", "accepted-values-narrowed shop"],
+    "accepted-values-widened shop",
   ),
   row(
     "accepted_values is narrowed",
     (_, { nodes }) => (nodes["test.shop.values_status"].test_metadata.kwargs.values = ["paid"]),
-    "compatible accepted-values-narrowed status",
-    "warning accepted-values-widened status",
+    "accepted-values-narrowed status",
+    "accepted-values-widened status",
   ),
   row(
     "the accepted_values test goes",
     (_, { nodes }) => delete nodes["test.shop.values_status"],
-    "warning accepted-values-widened status",
-    "compatible accepted-values-narrowed status",
+    "accepted-values-widened status",
+    "accepted-values-narrowed status",
   ),
   row(
     "the fixed sort changes",
     api(({ sort }) => (sort[0].direction = "ASC")),
-    "breaking sort-changed",
-    "breaking sort-changed",
+    "sort-changed",
+    "sort-changed",
   ),
   row(
     "the fixed sort gets a tie-breaker",
     api(({ sort }) => sort.push({ column: "id", direction: "ASC" })),
-    "compatible sort-extended",
-    "breaking sort-changed",
+    "sort-extended",
+    "sort-changed",
   ),
   row(
     "a sortable field goes",
     api((settings) => (settings.sortable_fields = ["day"])),
-    "breaking sortable-field-removed amount",
-    "compatible sortable-field-added amount",
+    "sortable-field-removed amount",
+    "sortable-field-added amount",
   ),
   // Deprecation: today is 2030-01-31, the minimum notice 30 days.
-  row(
-    "a sunset is announced in time",
-    sunset("2030-03-02"),
-    "warning endpoint-deprecated",
-    "warning deprecation-lifted",
-  ),
-  row(
-    "a sunset is announced too late",
-    sunset("2030-03-01"),
-    "breaking sunset-too-soon",
-    "warning deprecation-lifted",
-  ),
-  row(
-    "a sunset is announced in the past",
-    sunset("2029-12-31"),
-    "breaking sunset-too-soon",
-    "warning deprecation-lifted",
-  ),
+  row("a sunset is announced in time", sunset("2030-03-02"), "endpoint-deprecated", "deprecation-lifted"),
+  row("a sunset is announced too late", sunset("2030-03-01"), "sunset-too-soon", "deprecation-lifted"),
+  row("a sunset is announced in the past", sunset("2029-12-31"), "sunset-too-soon", "deprecation-lifted"),
   row(
     "a sunset is brought forward in time",
     sunset("2030-05-01"),
-    "warning sunset-brought-forward",
-    "compatible sunset-put-off",
+    "sunset-brought-forward",
+    "sunset-put-off",
     sunset("2030-06-01"),
   ),
   row(
     "a sunset is brought forward below the notice",
     sunset("2030-02-10"),
-    "breaking sunset-too-soon",
-    "compatible sunset-put-off",
+    "sunset-too-soon",
+    "sunset-put-off",
     sunset("2030-06-01"),
   ),
   row(
@@ -169,8 +149,8 @@ export const ROW_CHANGES: readonly Row[] = [
       };
       delete nodes["model.shop.sales"];
     },
-    ["compatible successor-changed", "compatible endpoint-added"],
-    ["breaking endpoint-removed", "compatible successor-changed"],
+    ["successor-changed", "endpoint-added"],
+    ["endpoint-removed", "successor-changed"],
     (_, { nodes }) => {
       for (const name of Object.keys(nodes).filter((id) => id.startsWith("test.")))
         Reflect.deleteProperty(nodes, name);
@@ -180,19 +160,19 @@ export const ROW_CHANGES: readonly Row[] = [
   row(
     "the description changes",
     field({ description: "All sales." }),
-    "compatible description-changed",
-    "compatible description-changed",
+    "description-changed",
+    "description-changed",
   ),
   row(
     "a column's description changes",
     ({ columns }) => (columns.day.description = "A day."),
-    "compatible description-changed column day",
-    "compatible description-changed column day",
+    "description-changed column day",
+    "description-changed column day",
   ),
   row(
     "a parameter's description changes",
     parameter("shop", { description: "One." }),
-    "compatible description-changed parameter shop",
-    "compatible description-changed parameter shop",
+    "description-changed parameter shop",
+    "description-changed parameter shop",
   ),
 ];
