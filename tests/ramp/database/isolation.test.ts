@@ -1,16 +1,7 @@
 /** No project waits for another's provider, and no caller for a slow one. */
 import { expect, it } from "vitest";
-import { cardOnramp, ownCardProvider } from "../support/card-provider.js";
-import {
-  eventually,
-  FAST,
-  made,
-  newCustomer,
-  onramp,
-  ownWorld,
-  reached,
-  untilTrue,
-} from "../support/world.js";
+import { cardOnramp, ownCards } from "../support/card-provider.js";
+import { eventually, FAST, newCustomer, onramp, ownWorld, reached, untilTrue } from "../support/world.js";
 
 const world = await ownWorld({ polling: { ...FAST, leaseMs: 60_000, answerWithinMs: 500 } });
 await world.sandbox.set({ settleMs: 50 });
@@ -22,15 +13,8 @@ function held(): { readonly until: Promise<void>; release(): void } {
   return { until, release: () => release() };
 }
 
-async function stalledProject() {
-  const project = await world.project({ providers: [] });
-  const provider = await ownCardProvider();
-  const { providerId } = made(await provider.connect(world, project));
-  return { project, provider, providerId, auth: await newCustomer(world, project) };
-}
-
 it("look-ups that hang take the slots of their own connection only", async () => {
-  const { project: slow, provider, auth } = await stalledProject();
+  const { project: slow, provider, create } = await ownCards(world);
   const { until, release } = held();
   let [open, most] = [0, 0];
   provider.answerLookUp = async () => {
@@ -38,19 +22,14 @@ it("look-ups that hang take the slots of their own connection only", async () =>
     await until;
     open--;
   };
-  for (let n = 0; n < 25; n++)
-    expect((await world.call("POST", "/v1/intent", { auth, body: cardOnramp() })).status).toBe(201);
+  for (let n = 0; n < 25; n++) expect((await create()).status).toBe(201);
   await untilTrue(() => open === FAST.perConnection);
 
-  const other = await world.project();
-  const otherAuth = await newCustomer(world, other);
+  const auth = await newCustomer(world, await world.project());
   // Without callbacks the worker alone brings the intent to its end.
   await world.sandbox.set({ mute: true });
-  const { json } = await world.call("POST", "/v1/intent", {
-    auth: otherAuth,
-    body: onramp({ autoExecute: true }),
-  });
-  await reached(world, `/v1/intent/${String(json.intent.id)}`, { auth: otherAuth }, "COMPLETED");
+  const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
+  await reached(world, `/v1/intent/${String(json.intent.id)}`, { auth }, "COMPLETED");
   await world.sandbox.set({ mute: false });
   expect([open, most]).toEqual([FAST.perConnection, FAST.perConnection]);
 
@@ -61,7 +40,7 @@ it("look-ups that hang take the slots of their own connection only", async () =>
 });
 
 it("answers with the recorded state when the provider is slow, and goes on behind", async () => {
-  const { provider, auth } = await stalledProject();
+  const { provider, auth } = await ownCards(world);
   const { until, release } = held();
   provider.answerOrder = () => until;
   const create = { auth, key: "slow", body: cardOnramp() };
@@ -79,13 +58,8 @@ it("looks an open intent up before ended ones that have been due for longer", as
   const hour = 3_600_000;
   const rare = { ...FAST, perConnection: 1, leaseMs: hour, executionPollMs: hour, maxPollMs: hour };
   const patient = await ownWorld({ polling: { ...rare, followUpPollMs: hour, maxFollowUpPollMs: hour } });
-  const project = await patient.project({ providers: [] });
-  const provider = await ownCardProvider();
-  made(await provider.connect(patient, project));
-  const auth = await newCustomer(patient, project);
-  const create = async (): Promise<string> =>
-    String((await patient.call("POST", "/v1/intent", { auth, body: cardOnramp() })).json.intent.id);
-  provider.status = "SUCCESS";
+  const { provider, create: createReply } = await ownCards(patient, { status: "SUCCESS" });
+  const create = async () => String((await createReply()).json.intent.id);
   const ended = await Promise.all([1, 2, 3, 4].map(create));
   provider.status = "PROCESSING";
   const open = await create();
@@ -108,13 +82,8 @@ it("looks an open intent up before ended ones that have been due for longer", as
 
 it("polls an unpaid order at a quarter of the time since its last change", async () => {
   const patient = await ownWorld({ polling: { ...FAST, executionPollMs: 1_000, maxPollMs: 10 * 60_000 } });
-  const project = await patient.project({ providers: [] });
-  const provider = await ownCardProvider();
-  provider.status = "AWAITING_FUNDS";
-  made(await provider.connect(patient, project));
-  const auth = await newCustomer(patient, project);
-  const { json } = await patient.call("POST", "/v1/intent", { auth, body: cardOnramp() });
-  const { id } = json.intent as { id: string };
+  const { create } = await ownCards(patient, { status: "AWAITING_FUNDS" });
+  const { id } = (await create()).json.intent as { id: string };
   await patient.rows(
     "UPDATE ramp.transactions SET updated_at = now() - interval '20 min' WHERE intent_id = $1",
     [id],

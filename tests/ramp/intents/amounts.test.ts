@@ -3,30 +3,16 @@ import { expect, it } from "vitest";
 import type { Attention, AttentionReason } from "../../../runtime/ramp/intents/intent.js";
 import { listStuckIntents } from "../../../runtime/ramp/intents/attention.js";
 import { refundIntent } from "../../../runtime/ramp/operator/intent-actions.js";
-import {
-  CARD_CAPABILITIES,
-  cardOnramp,
-  type CardProvider,
-  ownCardProvider,
-} from "../support/card-provider.js";
-import { eventually, FAST, made, newCustomer, ownWorld, type Reply, untilTrue } from "../support/world.js";
+import { CARD_CAPABILITIES, type CardProvider, ownCards } from "../support/card-provider.js";
+import { eventually, FAST, made, ownWorld, type Reply, untilTrue } from "../support/world.js";
 
 const world = await ownWorld({ polling: FAST });
 
-interface Setting {
-  readonly provider: CardProvider;
-  readonly auth: string;
-}
+const ownSetting = (settings: Partial<CardProvider> = {}) => ownCards(world, settings);
+type Setting = Awaited<ReturnType<typeof ownSetting>>;
 
-async function ownSetting(settings: Partial<CardProvider> = {}): Promise<Setting> {
-  const project = await world.project({ providers: [] });
-  const provider = await ownCardProvider(settings);
-  made(await provider.connect(world, project));
-  return { provider, auth: await newCustomer(world, project) };
-}
-
-async function created({ auth }: Setting, more = {}): Promise<string> {
-  const reply = await world.call("POST", "/v1/intent", { auth, body: cardOnramp(more) });
+async function created({ create }: Setting, more = {}): Promise<string> {
+  const reply = await create(more);
   expect(reply.status, reply.text).toBe(201);
   return String(reply.json.intent.id);
 }

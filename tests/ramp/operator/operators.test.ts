@@ -3,26 +3,10 @@ import { afterEach, expect, it } from "vitest";
 import type { Attention, AttentionReason } from "../../../runtime/ramp/intents/intent.js";
 import { showIntent } from "../../../runtime/ramp/operator/diagnostics.js";
 import { startRamp } from "../../../runtime/ramp/start-ramp.js";
-import {
-  CARD_CAPABILITIES,
-  cardOnramp,
-  type CardProvider,
-  FEES,
-  ownCardProvider,
-} from "../support/card-provider.js";
+import { CARD_CAPABILITIES, type CardProvider, FEES, ownCards } from "../support/card-provider.js";
 import { json, routewright } from "../support/command-line.js";
 import { SERVER } from "../support/server.js";
-import {
-  eventually,
-  FAST,
-  made,
-  newCustomer,
-  ownDatabase,
-  ownWorld,
-  SECRETS_KEY,
-  type TestProject,
-  untilTrue,
-} from "../support/world.js";
+import { eventually, FAST, made, ownDatabase, ownWorld, SECRETS_KEY, untilTrue } from "../support/world.js";
 
 /** Most of a test is waiting for the next poll. */
 const QUICK = { ...FAST, compliancePollMs: 100, executionPollMs: 100, maxPollMs: 150, maxBackoffMs: 150 };
@@ -39,21 +23,13 @@ afterEach(async () => {
   );
 });
 
-interface Stuck {
-  readonly id: string;
-  readonly project: TestProject;
-  readonly provider: CardProvider;
+async function intentAt(settings: Partial<CardProvider> = {}) {
+  const { project, provider, create } = await ownCards(world, settings);
+  const { json: created, text } = await create();
+  expect(created.intent?.id, text).toBeTruthy();
+  return { id: String(created.intent.id), project, provider };
 }
-
-async function intentAt(settings: Partial<CardProvider> = {}): Promise<Stuck> {
-  const project = await world.project({ providers: [] });
-  const provider = await ownCardProvider(settings);
-  made(await provider.connect(world, project));
-  const auth = await newCustomer(world, project);
-  const { json: made_, text } = await world.call("POST", "/v1/intent", { auth, body: cardOnramp() });
-  expect(made_.intent?.id, text).toBeTruthy();
-  return { id: String(made_.intent.id), project, provider };
-}
+type Stuck = Awaited<ReturnType<typeof intentAt>>;
 
 interface Shown {
   readonly status: string;

@@ -5,17 +5,8 @@ import { expect, it } from "vitest";
 import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";
 import { DEFAULT_CALL_POLICY } from "../../../runtime/ramp/providers/call-policy.js";
 import { callbackHeaders } from "../../../runtime/ramp/providers/signature.js";
-import { cardOnramp, ownCardProvider } from "../support/card-provider.js";
-import {
-  eventually,
-  FAST,
-  made,
-  newCustomer,
-  ownWorld,
-  reached,
-  type Reply,
-  untilTrue,
-} from "../support/world.js";
+import { ownCards } from "../support/card-provider.js";
+import { eventually, FAST, made, ownWorld, reached, type Reply, untilTrue } from "../support/world.js";
 
 /** Only a callback leads to a look-up within the time of a test. */
 const HOUR_MS = 60 * 60_000;
@@ -25,9 +16,7 @@ const world = await ownWorld({
   polling: { ...FAST, leaseMs: 60_000, executionPollMs: HOUR_MS, maxPollMs: HOUR_MS },
   providerCalls: { ...DEFAULT_CALL_POLICY, timeoutMs: 30_000 },
 });
-const project = await world.project({ providers: [] });
-const provider = await ownCardProvider();
-const { providerId } = made(await provider.connect(world, project));
+const { project, provider, providerId, auth, create } = await ownCards(world);
 
 const callbackPath = (connection: string, within = project): string =>
   `/v1/provider-callbacks/${within.id}/${connection}`;
@@ -46,12 +35,7 @@ it("a callback that the Standard Webhooks library signs with a `whsec_` secret i
   const secret = `whsec_${randomBytes(32).toString("base64")}`;
   const own = await world.project({ providers: [] });
   const connection = made(
-    await connectProvider(world.database, world.vault, own.id, {
-      provider: "cards",
-      url: provider.url,
-      keyId: provider.keyId,
-      secret,
-    }),
+    await connectProvider(world.database, world.vault, own.id, { ...provider.connection, secret }),
   );
   const text = JSON.stringify({ type: "execution.updated", onboardingId: randomUUID() });
   const at = new Date();
@@ -73,9 +57,7 @@ it("a callback that the Standard Webhooks library signs with a `whsec_` secret i
 });
 
 it("an answer that is not UTF-8 is refused, and the look-up repeated", async () => {
-  const auth = await newCustomer(world, project);
-  const { json } = await world.call("POST", "/v1/intent", { auth, body: cardOnramp() });
-  const { id } = json.intent as { id: string };
+  const { id } = (await create()).json.intent as { id: string };
   provider.status = "SUCCESS";
   provider.encode = (text) => Buffer.from(text.replace('"reference":"r"', '"reference":"\xff"'), "latin1");
   await signedCallback(id)();
@@ -88,8 +70,7 @@ it("an answer that is not UTF-8 is refused, and the look-up repeated", async () 
 });
 
 it("a callback that arrives while a look-up is still under way leads to another one", async () => {
-  const auth = await newCustomer(world, project);
-  const created = await world.call("POST", "/v1/intent", { auth, body: cardOnramp() });
+  const created = await create();
   expect(created.json.intent.status, created.text).toBe("TRANSACTION_IN_PROGRESS");
   const { id } = created.json.intent as { id: string };
 
@@ -108,9 +89,8 @@ it("a callback that arrives while a look-up is still under way leads to another 
 });
 
 it("300 copies of a callback are one look-up, and a new callback is another", async () => {
-  const auth = await newCustomer(world, project);
   provider.status = "PROCESSING";
-  const { json } = await world.call("POST", "/v1/intent", { auth, body: cardOnramp() });
+  const { json } = await create();
   const lookUps = async (): Promise<number> => {
     const [row] = await world.rows(
       "SELECT COALESCE(sum(count), 0)::int AS count FROM ramp.provider_answers WHERE intent_id = $1 AND operation = 'checkExecution'",

@@ -1,18 +1,14 @@
 /** Rails come with the capabilities of a provider: the ramp serves some that its code does not name. */
 import { describe, expect, it } from "vitest";
-import { CARD_CAPABILITIES, ownCardProvider } from "../support/card-provider.js";
-import { made, newCustomer, onramp, ownWorld, type Reply } from "../support/world.js";
+import { CARD_CAPABILITIES, ownCards } from "../support/card-provider.js";
+import { ownWorld, type Reply } from "../support/world.js";
 
 const world = await ownWorld();
-const cards = await ownCardProvider();
-const project = await world.project({ providers: [] });
-made(await cards.connect(world, project));
-const auth = await newCustomer(world, project);
-
+const { project, provider: cards, auth, create: createWith } = await ownCards(world);
 const create = (details: Readonly<Record<string, unknown>>): Promise<Reply> =>
-  world.call("POST", "/v1/intent", {
-    auth,
-    body: onramp({ src: { currencyCode: "USD", details: { countryCode: "US", ...details } } }),
+  createWith({
+    src: { currencyCode: "USD", details: { countryCode: "US", ...details } },
+    autoExecute: false,
   });
 
 describe("a rail that a provider brings", () => {

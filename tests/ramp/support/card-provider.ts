@@ -11,7 +11,7 @@ import type {
 } from "../../../runtime/ramp/providers/protocol.js";
 import { connectProvider, type NewConnection } from "../../../runtime/ramp/operator/integrations.js";
 import { listening } from "./server.js";
-import type { TestProject, World } from "./world.js";
+import { made, newCustomer, type TestProject, type World } from "./world.js";
 
 const PAIR = {
   srcCurrencyCode: "USD",
@@ -164,6 +164,17 @@ export async function ownCardProvider(settings: Partial<CardProvider> = {}): Pro
   atEnd(() => void server.close());
   provider.url = await listening(server);
   return provider;
+}
+
+/** A provider of a test's own, connected to a project of its own that has a customer. */
+export async function ownCards(world: World, settings: Partial<CardProvider> = {}) {
+  const project = await world.project({ providers: [] });
+  const provider = await ownCardProvider(settings);
+  const { providerId } = made(await provider.connect(world, project));
+  const auth = await newCustomer(world, project);
+  const create = (more: Readonly<Record<string, unknown>> = {}) =>
+    world.call("POST", "/v1/intent", { auth, body: cardOnramp(more) });
+  return { project, provider, providerId, auth, create };
 }
 
 /** The body of an on-ramp over a card. */

@@ -3,13 +3,17 @@ import { Client } from "pg";
 import { Webhook } from "standardwebhooks";
 import { expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
+import { isPublicAddress } from "../../../runtime/http/outbound-http.js";
+import { customerIdOf } from "../../../runtime/ramp/database/id.js";
 import {
+  addWebhook,
+  deleteWebhook,
   replayWebhooks,
   rotateWebhookSecret,
-  deleteWebhook,
   setWebhook,
+  type WebhookAddress,
 } from "../../../runtime/ramp/operator/webhooks.js";
-import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/events.js";
+import { DEFAULT_DELIVERY_POLICY, RETRY_SECONDS } from "../../../runtime/ramp/webhooks/events.js";
 import { ownReceiver } from "../support/receiver.js";
 import { listening } from "../support/server.js";
 import {
@@ -17,7 +21,6 @@ import {
   made,
   newCustomer,
   onramp,
-  ownerRows,
   ownWorld,
   reached,
   type TestProject,
@@ -26,13 +29,33 @@ import {
 
 const world = await ownWorld();
 
-const deliveries = (project: TestProject, { databaseUrl } = world) =>
-  ownerRows(databaseUrl, "SELECT * FROM ramp.webhook_deliveries WHERE project_id = $1", [project.id]);
+/** A project with a webhook at a receiver, which answers with this status. */
+async function hooked(status = 204, more: Partial<WebhookAddress> = {}, at = world) {
+  const [project, receiver] = [await at.project(), await ownReceiver()];
+  receiver.status = status;
+  return { project, receiver, ...(await at.webhook(project, receiver.url, more)) };
+}
+
+const deliveries = (project: TestProject, at = world) =>
+  at.rows(
+    "SELECT d.*, extract(epoch FROM d.attempt_at - d.updated_at)::int AS pause FROM ramp.webhook_deliveries d WHERE project_id = $1 ORDER BY created_at, id",
+    [project.id],
+  );
+/** Waits until there are deliveries and all of them are so. */
+const all = (project: TestProject, isExpected: (row: Record<string, unknown>) => boolean, at = world) =>
+  eventually(
+    () => deliveries(project, at),
+    (rows) => rows.length > 0 && rows.every(isExpected),
+  );
+const allDelivered = (project: TestProject, at = world) =>
+  all(project, ({ status }) => status === "DELIVERED", at);
+/** Waits until a delivery has this result. */
+const resulted = (project: TestProject, result: string) =>
+  untilTrue(async () => (await deliveries(project)).some((row) => row["last_result"] === result));
 
 /** Deliveries to every endpoint of the project, due after a pause. */
-const insertDeliveries = (databaseUrl: string, project: TestProject, count: number, pause = "0 s") =>
-  ownerRows(
-    databaseUrl,
+const insertDeliveries = (project: TestProject, count: number, pause = "0 s", at = world) =>
+  at.rows(
     `WITH event AS (INSERT INTO ramp.events (project_id, id, type, sequence, body)
        SELECT $1, gen_random_uuid(), 'intent.status_changed', nextval('ramp.event_sequence'), '{}' FROM generate_series(1, $2)
        RETURNING project_id, id)
@@ -40,25 +63,134 @@ const insertDeliveries = (databaseUrl: string, project: TestProject, count: numb
      SELECT event.project_id, event.id, e.id, now() + $3::interval FROM event, ramp.webhook_endpoints e WHERE e.project_id = $1`,
     [project.id, count, pause],
   );
-
-const allDelivered = (project: TestProject, at = world) =>
-  eventually(
-    () => deliveries(project, at),
-    (rows) => rows.length > 0 && rows.every(({ status }) => status === "DELIVERED"),
+const dueNow = (project: TestProject) =>
+  world.rows(
+    "UPDATE ramp.webhook_deliveries SET attempt_at = now() WHERE status = 'PENDING' AND attempted_until IS NULL AND project_id = $1",
+    [project.id],
   );
 
-async function intentOf(project: TestProject, at = world): Promise<{ auth: string; path: string }> {
-  const auth = await newCustomer(at, project);
-  const created = await at.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
+/** Creates an intent. */
+async function ordered(project: TestProject, more: Readonly<Record<string, unknown>> = {}, at = world) {
+  const auth = await newCustomer(at, project, "reported");
+  const created = await at.call("POST", "/v1/intent", { auth, body: onramp(more) });
   expect(created.status, created.text).toBe(201);
-  return { auth, path: `/v1/intent/${String(created.json.intent.id)}` };
+  return { auth, id: String(created.json.intent.id) };
+}
+async function completed(project: TestProject, more: Readonly<Record<string, unknown>> = {}, at = world) {
+  const { auth, id } = await ordered(project, { autoExecute: true, ...more }, at);
+  await reached(at, `/v1/intent/${id}`, { auth }, "COMPLETED");
+  return id;
 }
 
-const completed = ({ auth, path }: { auth: string; path: string }, at = world) =>
-  reached(at, path, { auth }, "COMPLETED");
+it("reports every move of an intent and its transaction to every endpoint, signed as Standard Webhooks are, in sequence, without account details", async () => {
+  const { project, receiver, secret } = await hooked();
+  const second = await ownReceiver();
+  const { secret: secondSecret } = await world.webhook(project, second.url);
+  const details = {
+    countryCode: "US",
+    rail: "ACH",
+    provider: "sandbox-south",
+    routingNumber: "021000021",
+    accountNumber: "987654321",
+  };
+  const intentId = await completed(project, { src: { currencyCode: "USD", details } });
+  await all(project, ({ status }) => status === "DELIVERED");
+  await untilTrue(() => receiver.received.length === 11);
+  const events = receiver.verified(secret);
+  expect(events.map(({ type, data }) => `${type} ${String(data["status"])}`).sort()).toEqual(
+    [
+      "intent.status_changed PENDING",
+      "compliance.updated PENDING",
+      "compliance.updated IN_PROGRESS",
+      "compliance.updated COMPLETED",
+      "intent.status_changed COMPLIANCE_APPROVED",
+      "intent.status_changed PENDING_PAYMENT",
+      "transaction.updated PENDING",
+      "transaction.updated IN_PROGRESS",
+      "intent.status_changed TRANSACTION_IN_PROGRESS",
+      "transaction.updated SUCCESS",
+      "intent.status_changed COMPLETED",
+    ].sort(),
+  );
+  const ids = new Set(events.map(({ id }) => id));
+  expect(ids.size).toBe(11);
+  await untilTrue(() => second.received.length === 11);
+  expect(new Set(second.verified(secondSecret).map(({ id }) => id))).toEqual(ids);
+  const inOrder = events
+    .filter(({ type }) => type === "intent.status_changed")
+    .sort((left, right) => left.sequence - right.sequence)
+    .map(({ data }) => data);
+  expect(inOrder.map((data) => data["previousStatus"]).slice(1)).toEqual(
+    inOrder.map((data) => data["status"]).slice(0, -1),
+  );
+  expect(inOrder.at(-1)?.["intent"]).toMatchObject({
+    srcAmount: "100.00",
+    srcCurrencyCode: "USD",
+    destCurrencyCode: "USDC_POLYGON",
+    livemode: false,
+    transaction: { status: "SUCCESS", receipt: { fees: { currencyCode: "USD" } } },
+  });
+  const customerId = customerIdOf(project.projectId, "reported");
+  for (const { data } of events) expect(data).toMatchObject({ intentId, customerId, projectId: project.id });
+  expect(receiver.received.map(({ body }) => body).join()).not.toContain("987654321");
+});
+
+it("repeats what is not taken after the pauses of the schedule, with the same id and body, then no more; a replay sends it", async () => {
+  const { project, receiver } = await hooked(500);
+  await ordered(project, { srcAmount: "500.00" });
+  const tried = (attempts: number) =>
+    all(project, (row) => row["attempts"] === attempts && row["attempted_until"] === null);
+  for (const [tries, seconds] of RETRY_SECONDS.entries()) {
+    for (const row of await tried(tries + 1))
+      expect(row).toMatchObject({ status: "PENDING", pause: seconds, last_result: "500" });
+    await dueNow(project);
+  }
+  const rows = await tried(RETRY_SECONDS.length + 1);
+  for (const row of rows) expect(row).toMatchObject({ status: "EXHAUSTED", attempt_at: null });
+  const ids = new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
+  const copies = new Set(
+    receiver.received.map(({ headers, body }) => `${String(headers["webhook-id"])} ${body}`),
+  );
+  expect(copies.size).toBe(ids.size);
+  receiver.status = 200;
+  expect(made(await replayWebhooks(world.database, project.id, {}))).toEqual({ replayed: rows.length });
+  await allDelivered(project);
+});
+
+it("follows no redirect", async () => {
+  const { project } = await hooked(302);
+  await ordered(project, { srcAmount: "500.00" });
+  await resulted(project, "302");
+});
+
+it("sends nothing to private addresses unless the operator allows that, not even by a name", async () => {
+  const project = await world.project();
+  const add = (url: string) =>
+    addWebhook(world.database, world.vault, project.id, { url, allowPrivate: false });
+  expect(await add("http://127.0.0.1:9/")).toMatchObject({ ok: false });
+  made(await add("http://localhost:9/"));
+  await ordered(project, { srcAmount: "500.00" });
+  await resulted(project, "EPRIVATE");
+});
+
+it.each([
+  "127.0.0.1",
+  "10.1.2.3",
+  "192.168.0.1",
+  "169.254.169.254",
+  "::1",
+  "fd00::1",
+  "::ffff:127.0.0.1",
+  "0.0.0.0",
+  "100.64.0.1",
+])("takes %s for private", (address) => expect(isPublicAddress(address)).toBe(false));
+
+it.each(["1.1.1.1", "2606:4700:4700::1111"])("takes %s for public", (address) =>
+  expect(isPublicAddress(address)).toBe(true),
+);
 
 /** Accepts connections and never answers. */
-async function ownHangingReceiver(): Promise<{ url: string; open(): number; most(): number }> {
+async function ownHangingReceiver() {
   let open = 0;
   let most = 0;
   const server = createServer((request) => {
@@ -75,14 +207,12 @@ async function ownHangingReceiver(): Promise<{ url: string; open(): number; most
 it("processes and delivers for others while 1,000 deliveries wait for a receiver that hangs, as many at a time as its endpoint allows", async () => {
   // An attempt that never ends: whatever waited for it would never happen.
   const world = await ownWorld({ deliveries: { ...DEFAULT_DELIVERY_POLICY, timeoutMs: 3_600_000 } });
-  const [stuck, other] = [await world.project(), await world.project()];
-  const hanging = await ownHangingReceiver();
-  const receiver = await ownReceiver();
+  const [stuck, hanging] = [await world.project(), await ownHangingReceiver()];
+  const { project: other } = await hooked(204, {}, world);
   await world.webhook(stuck, hanging.url, { concurrency: 2 });
-  await world.webhook(other, receiver.url);
-  await insertDeliveries(world.databaseUrl, stuck, 1000);
+  await insertDeliveries(stuck, 1000, "0 s", world);
   await untilTrue(() => hanging.open() === 2);
-  await completed(await intentOf(other, world), world);
+  await completed(other, {}, world);
   await allDelivered(other, world);
   const waiting = (await deliveries(stuck, world)).filter(({ status }) => status === "PENDING");
   expect(waiting).toHaveLength(1000);
@@ -91,10 +221,8 @@ it("processes and delivers for others while 1,000 deliveries wait for a receiver
 });
 
 it("delivers the others while a transaction keeps one delivery locked", async () => {
-  const project = await world.project();
-  const receiver = await ownReceiver();
-  await world.webhook(project, receiver.url);
-  await insertDeliveries(world.databaseUrl, project, 4, "2 s");
+  const { project, receiver } = await hooked();
+  await insertDeliveries(project, 4, "2 s");
   const client = new Client({ connectionString: world.databaseUrl });
   await client.connect();
   try {
@@ -110,33 +238,11 @@ it("delivers the others while a transaction keeps one delivery locked", async ()
   await allDelivered(project);
 });
 
-it("sends to every endpoint of a project, with a sequence number that grows", async () => {
-  const project = await world.project();
-  const receivers = [await ownReceiver(), await ownReceiver()];
-  const secrets: string[] = [];
-  for (const { url } of receivers) secrets.push((await world.webhook(project, url)).secret);
-  await completed(await intentOf(project));
-  await allDelivered(project);
-  const [first = [], second = []] = receivers.map((receiver, at) => receiver.verified(secrets[at] ?? ""));
-  expect(new Set(first.map(({ id }) => id))).toEqual(new Set(second.map(({ id }) => id)));
-  const inOrder = first
-    .filter(({ type }) => type === "intent.status_changed")
-    .sort((left, right) => left.sequence - right.sequence);
-  expect(inOrder.map(({ data }) => data["previousStatus"]).slice(1)).toEqual(
-    inOrder.map(({ data }) => data["status"]).slice(0, -1),
-  );
-});
-
 it("sends pending deliveries to the new address after it has changed, with the same secret", async () => {
-  const project = await world.project();
-  const [old, next] = [await ownReceiver(), await ownReceiver()];
-  old.status = 500;
-  const { webhookId, secret } = await world.webhook(project, old.url);
-  await completed(await intentOf(project));
-  await eventually(
-    () => deliveries(project),
-    (rows) => rows.every(({ attempts }) => Number(attempts) > 0),
-  );
+  const { project, webhookId, secret } = await hooked(500);
+  const next = await ownReceiver();
+  await completed(project);
+  await all(project, ({ attempts }) => Number(attempts) > 0);
   made(await setWebhook(world.database, project.id, { webhookId, url: next.url, allowPrivate: true }));
   made(await replayWebhooks(world.database, project.id, { status: "PENDING" }));
   await allDelivered(project);
@@ -144,60 +250,47 @@ it("sends pending deliveries to the new address after it has changed, with the s
 });
 
 it("signs with both secrets while a rotation overlaps, and replays by event and by time", async () => {
-  const project = await world.project();
-  const receiver = await ownReceiver();
-  const before = await world.webhook(project, receiver.url);
-  const rotation = { webhookId: before.webhookId, overlapHours: 1 };
+  const { project, receiver, webhookId, secret } = await hooked();
+  const rotation = { webhookId, overlapHours: 1 };
   const after = made(await rotateWebhookSecret(world.database, world.vault, project.id, rotation));
-  await completed(await intentOf(project));
+  await completed(project);
   await allDelivered(project);
   for (const { headers, body } of receiver.received)
-    for (const secret of [before.secret, after.secret])
-      expect(() => new Webhook(secret).verify(body, headers as Record<string, string>)).not.toThrow();
+    for (const one of [secret, after.secret])
+      expect(() => new Webhook(one).verify(body, headers as Record<string, string>)).not.toThrow();
   const count = receiver.received.length;
   const event = String(receiver.received[0]?.headers["webhook-id"]);
-  expect(made(await replayWebhooks(world.database, project.id, { event }))).toEqual({ replayed: 1 });
+  const replay = (which: Parameters<typeof replayWebhooks>[2]) =>
+    replayWebhooks(world.database, project.id, which);
+  expect(made(await replay({ event }))).toEqual({ replayed: 1 });
   await untilTrue(() => receiver.received.length === count + 1);
-  const since = new Date(Date.now() + 60_000).toISOString();
-  expect(made(await replayWebhooks(world.database, project.id, { since }))).toEqual({ replayed: 0 });
-  expect(await replayWebhooks(world.database, project.id, { since: "yesterday" })).toMatchObject({
-    ok: false,
-  });
+  expect(made(await replay({ since: new Date(Date.now() + 60_000).toISOString() }))).toEqual({ replayed: 0 });
+  expect(await replay({ since: "yesterday" })).toMatchObject({ ok: false });
 });
 
 it("an endpoint gets the types of events that it wants; deleted, it gets nothing", async () => {
-  const project = await world.project();
-  const receiver = await ownReceiver();
-  const eventTypes = ["transaction.updated"];
-  const { webhookId, secret } = await world.webhook(project, receiver.url, { eventTypes });
-  await completed(await intentOf(project));
-  const types = await eventually(
-    () => Promise.resolve(receiver.verified(secret).map(({ type }) => type)),
-    (all) => all.length === 3,
+  const { project, receiver, webhookId, secret } = await hooked(204, { eventTypes: ["transaction.updated"] });
+  await completed(project);
+  await untilTrue(() => receiver.received.length === 3);
+  expect(new Set(receiver.verified(secret).map(({ type }) => type))).toEqual(
+    new Set(["transaction.updated"]),
   );
-  expect(new Set(types)).toEqual(new Set(["transaction.updated"]));
   made(await deleteWebhook(world.database, project.id, webhookId));
   expect(await deleteWebhook(world.database, project.id, webhookId)).toMatchObject({ ok: false });
 });
 
 it("an exhausted delivery is reported to the other endpoints, once", async () => {
-  const project = await world.project();
-  const [broken, other] = [await ownReceiver(), await ownReceiver()];
-  broken.status = 500;
-  await world.webhook(project, broken.url);
+  const { project } = await hooked(500);
+  const other = await ownReceiver();
   const { secret } = await world.webhook(project, other.url);
-  await insertDeliveries(world.databaseUrl, project, 1);
-  await eventually(
-    async () => {
-      await world.rows(
-        "UPDATE ramp.webhook_deliveries SET attempt_at = now() WHERE status = 'PENDING' AND attempted_until IS NULL AND project_id = $1",
-        [project.id],
-      );
-      return other.received.filter(({ body }) => body.includes("webhook.exhausted")).length;
-    },
-    (count) => count > 0,
-  );
-  const notice = other.received.find(({ body }) => body.includes("webhook.exhausted"));
-  expect(JSON.parse(notice?.body ?? "{}").data).toMatchObject({ projectId: project.id, lastResult: "500" });
-  expect(secret).toMatch(/^whsec_/);
+  await insertDeliveries(project, 1);
+  const notices = () => other.received.filter(({ body }) => body.includes("webhook.exhausted"));
+  await untilTrue(async () => {
+    await dueNow(project);
+    return notices().length > 0;
+  });
+  expect(notices().map(({ body }) => (JSON.parse(body) as { data: unknown }).data)).toMatchObject([
+    { projectId: project.id, lastResult: "500" },
+  ]);
+  expect(other.verified(secret)).toHaveLength(2);
 });
