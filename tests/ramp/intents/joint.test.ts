@@ -1,6 +1,6 @@
 /**
  * All at once: tenants of a provider that misbehaves, of a frozen one, of a slow one and of a good one, and three ramp
- * processes that are killed in turn. Checked in the provider's ledger, the report, the reconciliation and the webhooks. Prints
+ * processes that all get each request at the same time, and are killed in turn. Checked in the provider's ledger, the report, the reconciliation and the webhooks. Prints
  * how long the good provider's intents take in each phase. The whole size:
  * `JOINT_INTENTS=2000 JOINT_KILLS=40 npx vitest run --config tests/vitest.config.ts tests/ramp/intents/joint.test.ts`.
  */
@@ -91,9 +91,15 @@ interface Order {
   readonly mode: string | null;
 }
 
+/** Sends a request to all servers at once. */
+const atAll = (path: string, options: Parameters<typeof insist>[3]) =>
+  Promise.all(ramps.map(({ process: { said } }) => insist(said, "POST", path, options, PATIENCE_MS)));
+
 async function createOne({ auth }: Tenant, { body, mode }: Order): Promise<string> {
-  const { json } = await persistently("/v1/intent", { auth, key: `key-${String(++serial)}`, body });
-  const id = String(json.intent.id);
+  const replies = await atAll("/v1/intent", { auth, key: `key-${String(++serial)}`, body });
+  const [first] = replies;
+  expect(replies.map(({ status, text }) => [status, text])).toEqual(replies.map(() => [201, first?.text]));
+  const id = String(first?.json.intent.id);
   if (mode !== null) modes.set(id, mode);
   return id;
 }
@@ -118,10 +124,18 @@ const CONFORMING = {
   details: { countryCode: "US", rail: "ACH", provider: "conformance" },
 };
 
-const inMode = (mode: string): Order => ({
+const inMode = (mode: string, autoExecute = true): Order => ({
   mode,
-  body: onramp({ src: CONFORMING, srcAmount: amountOf(mode), autoExecute: true }),
+  body: onramp({ src: CONFORMING, srcAmount: amountOf(mode), autoExecute }),
 });
+
+/** A transaction without a key is opened once, and refused by the other servers. */
+async function executeOnce(tenant: Tenant): Promise<string> {
+  const id = await createOne(tenant, inMode(GOOD, false));
+  const replies = await atAll(`/v1/intent/${id}/transaction`, { auth: tenant.auth });
+  expect(replies.map(({ status }) => status).sort(), replies[0]?.text).toEqual([202, 400, 400]);
+  return id;
+}
 const wellBehaved = (): Order => inMode(GOOD);
 const inAllModes = (n: number): Order => inMode(WAYS[n % WAYS.length] ?? GOOD);
 const byCard = (): Order => ({ mode: null, body: cardOnramp() });
@@ -177,6 +191,7 @@ it(
 
     const share = (part: number): number => Math.max(Math.round(INTENTS * part), 8);
     const quiet = await create(good, share(0.1), PACE_MS, wellBehaved);
+    quiet.push(await executeOnce(good[0]));
     await noneOpen(quiet);
     await report("quiet", quiet);
     const sides = [
@@ -290,6 +305,10 @@ async function checkWebhooks(tenants: readonly Tenant[]): Promise<void> {
   const events = await deliveredEvents(databaseUrl, PATIENCE_MS);
   const moves = events.map(({ move }) => move).filter((move) => move.includes(" intent.status_changed "));
   expect(new Set(moves).size).toBe(moves.length);
+  const ofGood = events
+    .map(({ move }) => move)
+    .filter((move) => modes.get(move.split(" ")[0] ?? "") === GOOD);
+  expect(new Set(ofGood).size).toBe(ofGood.length);
   const ofTenants = receiver.received.map(({ headers }) => String(headers["webhook-id"]));
   expect(new Set(ofTenants)).toEqual(new Set(events.map(({ id }) => id)));
   expect(new Set(events.map(({ project }) => project))).toEqual(new Set(tenants.map(({ id }) => id)));
