@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { catalogueFrom, catalogueOfText, manifestText, onlySkipped, pathsOf, told } from "./catalogues.js";
+import { catalogueFrom, catalogueOfText, manifestText, onlySkipped, told } from "./catalogues.js";
 
 const COLUMNS = { date: "date", token: "text" };
 
@@ -9,7 +9,7 @@ describe("the problems of a model", () => {
       {
         name: "api_flows",
         schema: "",
-        tags: ["production", "bridges", "api:a/b", "granularity:daily now"],
+        tags: ["production", "my category", "api:a/b", "granularity:daily now", "window:"],
         columns: COLUMNS,
         api: {
           methods: ["DELETE"],
@@ -28,7 +28,9 @@ describe("the problems of a model", () => {
     const api = "$.config.meta.api";
     expect(told(onlySkipped(catalogue).problems).toSorted()).toEqual(
       [
+        '$.tags: The tag "my category" cannot be a path segment.',
         '$.tags: The tag "api:a/b" cannot be a path segment.',
+        '$.tags: The tag "window:" has no value.',
         '$.tags: The tag "granularity:daily now" cannot be a path segment.',
         "$.schema: The name is missing or empty.",
         `${api}.methods[0]: "DELETE" is not allowed here.`,
@@ -62,14 +64,6 @@ describe("the problems of a model", () => {
       );
       expect(problems).toHaveLength(1);
     }
-  });
-
-  it("never stop another model", () => {
-    const good = { name: "good", tags: ["production", "bridges", "api:good"] };
-    const bad = { name: "bad", tags: ["production", "bridges", "api:bad"], api: null };
-    const catalogue = catalogueFrom([bad, good]);
-    expect(pathsOf(catalogue)).toEqual(["/v1/bridges/good"]);
-    expect(onlySkipped(catalogue).model).toBe("model.test.bad");
   });
 
   it("show a value on one line, never at full length or depth", () => {

@@ -76,13 +76,6 @@ describe("several tier tags", () => {
 });
 
 describe("the category", () => {
-  it("is no system tag, whatever its letter case", () => {
-    const tags = ["VIEW", "production", "Daily", "Table", "shop", "api:orders"];
-    expect(pathsOf(catalogueFrom([{ name: "orders", tags, columns: { id: "bigint" } }]))).toEqual([
-      "/v1/shop/orders",
-    ]);
-  });
-
   const withMeta = (routewright: unknown) =>
     catalogueOfNode({ tags: TAGS, columns: { id: {} }, config: { meta: { routewright } } });
 

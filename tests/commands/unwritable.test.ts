@@ -34,6 +34,7 @@ describe("a folder that cannot be written", () => {
         ),
       });
     }
+    expect(filesIn(folder)).toMatchObject({ file: "mine" });
   });
 
   it("because something else is in the way is left as it is, and each such file is named", () => {

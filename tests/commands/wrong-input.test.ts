@@ -12,23 +12,19 @@ writeFileSync(join(folder, "own.json"), '{"sk_live_mine": "tier1"}');
 generateInto(join(folder, "generated"), manifestOf([GOOD]));
 
 it.each([
-  [
-    ["keys", "list", "--file", "keys"],
+  ...[["list"], ["revoke", "ab"]].map((command): [string[], string] => [
+    ["keys", ...command, "--file", "keys"],
     "Cannot read or write the key file keys (EISDIR): name another with --file or API_KEYS_FILE.",
-  ],
-  [
-    ["keys", "revoke", "ab", "--file", "keys"],
-    "Cannot read or write the key file keys (EISDIR): name another with --file or API_KEYS_FILE.",
-  ],
+  ]),
   [
     ["keys", "create", "--user", "a", "--tier", "tier1", "--file", "none/keys.json"],
     "Cannot read or write the key file none/keys.json (ENOENT): name another with --file or API_KEYS_FILE.",
   ],
   [["keys", "revoke", "", "--file", "own.json"], "The id is empty. `routewright keys list` shows the ids."],
-  [
-    ["keys", "list", "--file", "typo.json"],
+  ...[["list"], ["revoke", "3f"]].map((command): [string[], string] => [
+    ["keys", ...command, "--file", "typo.json"],
     "There is no key file typo.json: `routewright keys create` writes it. Name another with --file.",
-  ],
+  ]),
   [["keys", "create", "--user", "", "--tier", "tier1"], "--user is empty: name the user of the key."],
   [
     ["keys", "create", "--user", "a", "--tier", "tier1", "--expires", "soon"],

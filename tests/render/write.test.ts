@@ -9,7 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { FileSet } from "../../generator/render/render.js";
@@ -147,14 +147,5 @@ describe("a fault while writing", () => {
     writeFileSync(join(folder, ".0123456789abcdef.tmp"), marked("unfinished"));
     update(folder, files({ "index.ts": "1" }));
     expect(readdirSync(folder)).toEqual(["index.ts"]);
-  });
-
-  it("is the folder being a file, or in one", () => {
-    const file = join(ownFolder(), "file");
-    writeFileSync(file, "mine");
-    for (const out of [file, join(file, "below")])
-      expect(updateFolder(files({ "index.ts": "1" }), { out }).ok).toBe(false);
-    expect(readFileSync(file, "utf8")).toBe("mine");
-    expect(readdirSync(dirname(file))).toEqual(["file"]);
   });
 });

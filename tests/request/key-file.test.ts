@@ -80,13 +80,6 @@ describe("a key file", () => {
     expect(added(file, { ...OWNER, org: "*", tier: "tier3" }).key).toMatch(/^sk_live_/);
   });
 
-  it("that is missing is an error, to list and to revoke", () => {
-    const file = newFile();
-    const problem = `There is no key file ${file}: \`routewright keys create\` writes it. Name another with --file.`;
-    expect(storedKeys(file)).toEqual({ ok: false, problem });
-    expect(removeKey(file, "3f")).toEqual({ ok: false, problem });
-  });
-
   it.each(["", "{", "[]", '{"sk_live_x": "tier9"}'])(
     "that is broken is told and left as it is: %j",
     (text) => {

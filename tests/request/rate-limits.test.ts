@@ -169,4 +169,12 @@ describe("the address of a caller", () => {
     });
     expect(windowOf(reply).remaining).toBe("98");
   });
+
+  it("is its /64 with IPv6", async () => {
+    const remainingOf = async (address: string) =>
+      windowOf(await sendRequest(url, "/v1/none", { headers: { "x-forwarded-for": address } })).remaining;
+    expect(await remainingOf("2001:db8:1:2::1")).toBe("99");
+    expect(await remainingOf("2001:db8:1:2:ffff::9")).toBe("98");
+    expect(await remainingOf("2001:db8:1:3::1")).toBe("99");
+  });
 });

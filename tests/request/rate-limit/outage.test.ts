@@ -1,10 +1,10 @@
+import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
 import { openRateLimitStore } from "../../../runtime/request/rate-limit/redis-store.js";
 import type { RateLimitStore, RateWindow } from "../../../runtime/request/rate-limit/memory-store.js";
 import { needs } from "../../support/needs.js";
 import { startRedis, type RedisProcess } from "../../support/redis.js";
-import { readableLog } from "./log.js";
 
 const UNREACHABLE = "Redis is unreachable: rate limits are counted per process.";
 
@@ -23,7 +23,8 @@ function reconnected(store: RateLimitStore): Promise<void> {
 
 describe.skipIf(!needs("redis-server"))("a Redis", () => {
   async function open(redis: Pick<RedisProcess, "url">) {
-    const { log, lines } = readableLog();
+    const lines: string[] = [];
+    const log = pino({ base: null }, { write: (line) => void lines.push(line) });
     const store = openRateLimitStore(redis.url, log);
     atEnd(() => store.close());
     await store.peek("ip:opened");

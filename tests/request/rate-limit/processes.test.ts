@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { sendRequest, statusAndBody } from "../../support/http-client.js";
+import { askRaw, sendRequest, statusAndBody } from "../../support/http-client.js";
 import { run, serve, type Served } from "../../support/command.js";
 import { described } from "../../support/described.js";
 import { databaseUrl, ownSchema } from "../../support/database.js";
@@ -19,7 +19,11 @@ describe.skipIf(!needs("redis-server"))("processes of their own with one Redis",
   const folder = ownFolder();
   generateInto(join(folder, "generated"), manifest);
 
-  const variables = (redisUrl: string) => ({ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl });
+  const variables = (redisUrl: string) => ({
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    API_KEYS: '{"sk_live_shared": "tier2"}',
+  });
 
   /** How many of many requests at a time are let in. */
   async function admitted(served: readonly Served[], count: number): Promise<number> {
@@ -45,10 +49,17 @@ describe.skipIf(!needs("redis-server"))("processes of their own with one Redis",
   };
   const health = async ({ url }: Served) => statusAndBody(await sendRequest(url, "/health"));
 
-  it("admit the limit together, each its own limit while Redis is unreachable, and log each change once", async () => {
+  it("admit the limit of an address or key together, each its own limit while Redis is unreachable, and log each change once", async () => {
     const redis = await startRedis(PASSWORD);
     const served = await Promise.all([1, 2].map(() => serve(folder, [], variables(redis.url))));
     expect(await admitted(served, 160)).toBe(100);
+    const windows = await Promise.all(
+      served.map(({ url }) => sendRequest(url, "/v1/shop/one", { key: "sk_live_shared" })),
+    );
+    expect(windows.map(({ headers }) => headers["x-ratelimit-remaining"]).sort()).toEqual(["998", "999"]);
+    expect(await askRaw(served[0]!.url, "nonsense\r\n\r\n")).toMatch(
+      /^HTTP\/1\.1 400 .*\r\nX-RateLimit-Limit: 100\r\nX-RateLimit-Remaining: 0\r\n/,
+    );
 
     await redis.kill();
     expect(await admitted(served, 300)).toBe(200);
