@@ -51,20 +51,21 @@ async function connect(key?: string, at = url): Promise<Client> {
   return client;
 }
 
-interface Answer {
-  readonly text: string;
-  readonly isError: boolean;
-}
-
-async function call(client: Client, name: string, args: Record<string, unknown> = {}): Promise<Answer> {
+async function call(client: Client, name: string, args: Record<string, unknown> = {}) {
   const result = (await client.callTool({ name, arguments: args })) as CallToolResult;
   const [content] = result.content;
   return { text: content?.type === "text" ? content.text : "", isError: result.isError === true };
 }
+/** What a tool answers, parsed. */
+const answer = async (...asked: Parameters<typeof call>): Promise<unknown> =>
+  JSON.parse((await call(...asked)).text);
+
+/** Clients without a key, and with one of tier1. */
+const [client, partner] = [await connect(), await connect(KEYS.tier1)];
+const SALES = "/v1/shop/sales";
 
 describe("an MCP client", () => {
   it("lists the tools, each with a schema", async () => {
-    const client = await connect();
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
       "list_categories",
@@ -82,26 +83,23 @@ describe("an MCP client", () => {
   });
 
   it("searches, describes and queries", async () => {
-    const client = await connect();
-    expect(JSON.parse((await call(client, "search_endpoints", { query: "DAY shop" })).text)).toEqual({
+    expect(await answer(client, "search_endpoints", { query: "DAY shop" })).toEqual({
       found: 1,
       endpoints: [
         {
-          path: "/v1/shop/sales",
+          path: SALES,
           description: "Sales of each shop by day.",
           tier: "tier0",
           columns: ["day", "shop", "huge"],
         },
       ],
     });
-    expect(
-      JSON.parse((await call(client, "describe_endpoint", { path: "/v1/shop/sales" })).text),
-    ).toMatchObject({
+    expect(await answer(client, "describe_endpoint", { path: SALES })).toMatchObject({
       parameters: [{ name: "shop" }, { name: "start", operator: ">=" }],
       pagination: { default_limit: 20, max_limit: 50 },
     });
     const { text } = await call(client, "query_endpoint", {
-      path: "/v1/shop/sales",
+      path: SALES,
       parameters: { shop: ["shop 1", "shop 2"], start: "2026-01-10", offset: 1 },
       limit: 2,
     });
@@ -112,21 +110,15 @@ describe("an MCP client", () => {
   });
 
   it("names a locked endpoint that fits, with what it needs and nothing of its rows", async () => {
-    const search = async (key: string | undefined, query: string) =>
-      JSON.parse((await call(await connect(key), "search_endpoints", { query })).text) as {
-        locked?: unknown;
-      };
-    expect((await search(undefined, "wages")).locked).toEqual([
-      { path: "/v1/staff/wages", needs: "needs Premium" },
-    ]);
-    expect((await search(undefined, "sales per day")).locked).toBeUndefined();
-    expect((await search(KEYS.tier2, "wages")).locked).toBeUndefined();
+    const search = (by: Client, query: string) => answer(by, "search_endpoints", { query });
+    const locked = [{ path: "/v1/staff/wages", needs: "needs Premium" }];
+    expect(await search(client, "wages")).toMatchObject({ locked });
+    expect(await search(client, "sales per day")).not.toHaveProperty("locked");
+    expect(await search(await connect(KEYS.tier2), "wages")).not.toHaveProperty("locked");
   });
 
   it("gets the API's own refusals", async () => {
-    const client = await connect();
-    const query = (parameters: object) =>
-      call(client, "query_endpoint", { path: "/v1/shop/sales", parameters });
+    const query = (parameters: object) => call(client, "query_endpoint", { path: SALES, parameters });
     expect(await query({ start: "soon" })).toEqual({
       text: `HTTP 400: {"detail":"Parameter 'start' must be a date in YYYY-MM-DD format."}`,
       isError: true,
@@ -141,15 +133,13 @@ describe("an MCP client", () => {
   });
 
   it("finds endpoints for a plain question, and suggests other words where nothing fits", async () => {
-    const client = await connect();
-    const search = async (query: string, more = {}) =>
-      JSON.parse((await call(client, "search_endpoints", { query, ...more })).text) as object;
+    const search = (query: string, more = {}) => answer(client, "search_endpoints", { query, ...more });
     expect(await search("What was the turnover per day?")).toMatchObject({
       found: 1,
-      endpoints: [{ path: "/v1/shop/sales" }],
+      endpoints: [{ path: SALES }],
     });
     expect(await search("sales weather")).toMatchObject({
-      endpoints: [{ path: "/v1/shop/sales" }],
+      endpoints: [{ path: SALES }],
       hint: "No endpoint has every word of 'sales weather': these have some.",
     });
     expect(await search("weather")).toEqual({
@@ -160,20 +150,20 @@ describe("an MCP client", () => {
     expect(await search("sales", { category: "staff" })).toMatchObject({
       hint: "Nothing fits in the category 'staff': leave it out. The categories are shop.",
     });
-    const partner = await connect(KEYS.tier1);
-    const page = await call(partner, "search_endpoints", { limit: 1 });
-    expect(JSON.parse(page.text)).toMatchObject({ found: 2, next_offset: 1 });
-    expect((await call(partner, "list_categories")).text).toBe(
-      '{"categories":[{"category":"shop","endpoints":2}]}',
-    );
+    expect(await answer(partner, "search_endpoints", { limit: 1 })).toMatchObject({
+      found: 2,
+      next_offset: 1,
+    });
+    expect(await answer(partner, "list_categories")).toEqual({
+      categories: [{ category: "shop", endpoints: 2 }],
+    });
   });
 
   it("reads the pages of an endpoint one after the other, each number in full", async () => {
-    const client = await connect();
     const query = async (args: object) => {
       const result = await client.callTool({
         name: "query_endpoint",
-        arguments: { path: "/v1/shop/sales", ...args },
+        arguments: { path: SALES, ...args },
       });
       return result.structuredContent as { rows: { day: string; huge: unknown }[]; next_offset?: number };
     };
@@ -183,7 +173,7 @@ describe("an MCP client", () => {
     const last = await query({ limit: 3, offset: 498 });
     expect(last).toMatchObject({ returned: 2, has_more: false });
     expect(last.next_offset).toBeUndefined();
-    const refused = (args: object) => call(client, "query_endpoint", { path: "/v1/shop/sales", ...args });
+    const refused = (args: object) => call(client, "query_endpoint", { path: SALES, ...args });
     expect((await refused({ limit: 3, parameters: { limit: 4 } })).text).toBe(
       "Give limit once: as an argument, or among the parameters.",
     );
@@ -191,33 +181,14 @@ describe("an MCP client", () => {
     expect((await refused({ parameters: { offset: "-1" } })).text).toBe("offset must be a whole number.");
   });
 
-  it("counts rows and finds the bounds of dates without reading the rows", async () => {
-    const client = await connect(KEYS.tier1);
-    const summary = async (path: string, parameters = {}) =>
-      (await client.callTool({ name: "summarize_endpoint", arguments: { path, parameters } }))
-        .structuredContent;
-    expect(await summary("/v1/shop/sales")).toEqual({
-      count: 500,
-      dates: { day: { min: "2026-01-01", max: "2027-05-15" } },
-    });
-    expect(await summary("/v1/shop/sales", { shop: "shop 2", start: "2027-05-01" })).toEqual({
-      count: 5,
-      dates: { day: { min: "2027-05-01", max: "2027-05-13" } },
-    });
-    expect(await summary("/v1/shop/sales", { shop: "none" })).toEqual({ count: 0, dates: {} });
-    // An endpoint without pages, longer than is read.
-    expect(await summary("/v1/shop/long")).toEqual({ count: 5000, dates: {} });
-    const refused = await call(client, "summarize_endpoint", {
-      path: "/v1/shop/sales",
-      parameters: { city: "Rome" },
-    });
-    expect(refused.text).toContain("Unsupported query parameters: city");
+  it("counts the rows of an endpoint without pages that is longer than is read", async () => {
+    const args = { name: "summarize_endpoint", arguments: { path: "/v1/shop/long" } };
+    expect((await partner.callTool(args)).structuredContent).toEqual({ count: 5000, dates: {} });
   });
 
   it("gets no more rows than requested, nor than fit a context, whatever the endpoint returns", async () => {
-    const client = await connect(KEYS.tier1);
     const rowsOf = async (args: object) => {
-      const { text } = await call(client, "query_endpoint", { path: "/v1/shop/long", ...args });
+      const { text } = await call(partner, "query_endpoint", { path: "/v1/shop/long", ...args });
       return {
         length: text.length,
         ...(JSON.parse(text) as { returned: number; has_more: boolean; rows: unknown[] }),
@@ -234,13 +205,13 @@ describe("an MCP client", () => {
         text: String.fromCharCode(97 + ((i + 1) % 26)).repeat(900),
       })),
     );
-    const page = await call(client, "query_endpoint", { path: "/v1/shop/sales", limit: 100 });
-    expect(JSON.parse(page.text)).toMatchObject({ returned: 50, has_more: true });
+    const page = await answer(client, "query_endpoint", { path: SALES, limit: 100 });
+    expect(page).toMatchObject({ returned: 50, has_more: true });
   });
 
   it.each([
     ["query_endpoint", {}, "Invalid arguments: they must have required property 'path'."],
-    ["query_endpoint", { path: "/v1/shop/sales", limit: 1000 }, "Invalid arguments: limit must be <= 100."],
+    ["query_endpoint", { path: SALES, limit: 1000 }, "Invalid arguments: limit must be <= 100."],
     [
       "search_endpoints",
       { words: "x" },
@@ -252,7 +223,7 @@ describe("an MCP client", () => {
       "Unknown tool. There are: list_categories, search_endpoints, describe_endpoint, query_endpoint, summarize_endpoint.",
     ],
   ])("gets a message for wrong arguments of %s: %j", async (name, args, text) => {
-    expect(await call(await connect(), name, args)).toEqual({ text, isError: true });
+    expect(await call(client, name, args)).toEqual({ text, isError: true });
   });
 });
 
@@ -303,7 +274,7 @@ describe("a key", () => {
     const limited = await serveManifest(manifest, { RATE_LIMITS: "6" });
     const client = await connect(KEYS.tier0, limited);
     expect((await call(client, "search_endpoints")).isError).toBe(false);
-    const query = () => call(client, "query_endpoint", { path: "/v1/shop/sales", limit: 1 });
+    const query = () => call(client, "query_endpoint", { path: SALES, limit: 1 });
     expect((await query()).isError).toBe(false);
     const { headers } = await fetch(`${limited}/health`, { headers: { "X-API-Key": KEYS.tier0 } });
     expect(headers.get("x-ratelimit-remaining")).toBe("1");

@@ -59,14 +59,8 @@ for (const node of Object.values(manifest.nodes)) node.alias = "payments";
 const API_KEYS = JSON.stringify({ sk_live_acme: { tier: "tier1", org: "acme" } });
 const url = await serveManifest(manifest, { API_KEYS });
 
-interface Answer {
-  readonly text: string;
-  readonly data: unknown;
-  /** Requests left in the caller's window. */
-  readonly left: number;
-}
-
-async function call(name: string, path: string, parameters: object = {}, more: object = {}): Promise<Answer> {
+/** The text and the data of an answer, and how many requests are left in the caller's window. */
+async function call(name: string, path: string, parameters: object = {}) {
   const response = await fetch(`${url}/mcp`, {
     method: "POST",
     headers: {
@@ -78,7 +72,7 @@ async function call(name: string, path: string, parameters: object = {}, more: o
       jsonrpc: "2.0",
       id: 1,
       method: "tools/call",
-      params: { name, arguments: { path: `/v1/shop/${path}`, parameters, ...more } },
+      params: { name, arguments: { path: `/v1/shop/${path}`, parameters } },
     }),
   });
   const { result } = (await response.json()) as {
