@@ -2,11 +2,7 @@ import { describe, expect, it } from "vitest";
 import { catalogueFrom } from "../diff/catalogues.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
 
-const model = (name: string, former: unknown): TestModel => ({
-  name,
-  tags: ["production", "shop", `api:${name}`],
-  routewright: { former_paths: former },
-});
+const model = (name: string, former: unknown): TestModel => ({ name, routewright: { former_paths: former } });
 
 /** The endpoints with their former paths, and the problems of the models without one. */
 function published(...models: readonly TestModel[]) {

@@ -223,12 +223,7 @@ describe.skipIf(!hasClickhouse)("a relation of which nothing proves that its row
 });
 
 describe.skipIf(!hasClickhouse)("a response of a table that is changed in place", () => {
-  const model = {
-    name: "above",
-    schema: database,
-    tags: ["production", "shop", "api:above"],
-    columns: { id: "UInt64" },
-  };
+  const model = { name: "above", schema: database, columns: { id: "UInt64" } };
   const manifest = manifestOf([{ ...model, materialized: "table" }], { adapter_type: "clickhouse" });
 
   it.each(["", "a run_results.json"])(

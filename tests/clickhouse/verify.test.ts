@@ -19,7 +19,6 @@ const database = await ownDatabase([
 const model = (schema: string, name: string, columns: Readonly<Record<string, string>>) => ({
   name,
   schema,
-  tags: ["production", "shop", `api:${name}`],
   columns,
 });
 

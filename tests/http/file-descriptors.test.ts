@@ -9,9 +9,7 @@ import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
 
 const schema = await ownSchema("CREATE TABLE @.orders AS SELECT 1 AS id");
-const manifest = manifestOf([
-  { name: "orders", schema, tags: ["production", "shop", "api:orders"], columns: { id: "integer" } },
-]);
+const manifest = manifestOf([{ name: "orders", schema, columns: { id: "integer" } }]);
 
 function serveOrders(launcher: readonly string[] = []): Promise<Served> {
   const folder = ownFolder();

@@ -7,7 +7,6 @@ import { manifestOf, type TestModel } from "../support/manifest.js";
 
 const endpoint = (name: string, more: Partial<TestModel> = {}): TestModel => ({
   name,
-  tags: ["production", "shop", `api:${name}`],
   columns: { id: "integer" },
   ...more,
 });

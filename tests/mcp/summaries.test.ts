@@ -41,7 +41,6 @@ const columns = byEngine({
 const model = (name: string, routewright: object, api = {}) => ({
   name,
   schema,
-  tags: ["production", "shop", `api:${name}`],
   columns,
   api: { allow_unfiltered: true, pagination: { enabled: true, default_limit: 10, max_limit: 50 }, ...api },
   routewright,

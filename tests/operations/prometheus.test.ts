@@ -149,7 +149,7 @@ const schema = await ownSchema(
 );
 
 describe.skipIf(!needs("prometheus"))("the shipped monitoring", () => {
-  const model = (name: string) => ({ name, schema, tags: ["production", "shop", `api:${name}`] });
+  const model = (name: string) => ({ name, schema });
 
   /** A server of these models. Behind a proxy no caller counts as local. */
   function start(

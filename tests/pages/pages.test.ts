@@ -120,7 +120,7 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
     ["/explore", "main a"],
   ])("%s shows descriptions without elements that lead away", async (path, part) => {
     const away = `<meta http-equiv="refresh" content="0; url=/away"><script src="/away"></script><b>bold</b>`;
-    const model = { name: "one", tags: ["production", "shop", "api:one"], description: `Words. ${away}` };
+    const model = { name: "one", description: `Words. ${away}` };
     const { page } = await visit(browser.context, await serveManifest(manifestOf([model])), path);
     await page.locator(part).first().waitFor();
     await page.waitForLoadState("networkidle");

@@ -7,7 +7,7 @@ import { manifestOf, type TestModel } from "../support/manifest.js";
 import { generateInto, KEYS, ownFolder, startFolder } from "../support/service.js";
 
 const schema = await ownSchema("CREATE TABLE @.items AS SELECT 1 AS id");
-const model: TestModel = { name: "items", schema, tags: ["production", "shop", "api:items"], columns: {} };
+const model: TestModel = { name: "items", schema, columns: {} };
 const manifest = (adapter?: string): unknown => manifestOf([model], { adapter_type: adapter });
 
 /** Nothing listens there: what is refused is refused before a connection. */

@@ -23,7 +23,6 @@ const base = manifestOf([
   {
     name: "orders",
     schema,
-    tags: ["production", "shop", "api:orders"],
     columns: { id: "integer", status: "text", grade: "text", level: "integer", share: "numeric" },
     api: {
       allow_unfiltered: true,

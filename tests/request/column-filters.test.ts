@@ -82,7 +82,6 @@ const manifest = manifestOf([
   {
     name: "tiny",
     schema: tiny,
-    tags: ["production", "shop", "api:tiny"],
     columns: TINY,
     api: APIS.typed,
     routewright: { filters: ["double", "single"] },
@@ -90,7 +89,6 @@ const manifest = manifestOf([
   ...Object.entries(APIS).map(([name, api]) => ({
     name,
     schema,
-    tags: ["production", "shop", `api:${name}`],
     columns: COLUMNS,
     ...(api && { api }),
     alias: "typed",

@@ -44,7 +44,6 @@ const model = (name: string, api: unknown, rows: unknown = ROWS) => ({
   name,
   schema,
   alias: "payments",
-  tags: ["production", "shop", `api:${name}`],
   columns: COLUMNS,
   api,
   routewright: { rows, filters: ["org_id", "id"], fields: true },

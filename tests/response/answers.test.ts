@@ -37,7 +37,6 @@ const paged = {
 const model = (name: string, columns: Record<string, string>, api?: unknown) => ({
   name,
   schema,
-  tags: ["production", "shop", `api:${name}`],
   columns,
   ...(api !== undefined && { api }),
 });

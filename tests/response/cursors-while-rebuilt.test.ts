@@ -46,7 +46,6 @@ const manifest = manifestOf([
   {
     name: "points",
     schema,
-    tags: ["production", "shop", "api:points"],
     materialized: "table",
     columns: byEngine<Readonly<Record<string, string>>>({
       postgres: { id: "integer", bucket: "integer" },

@@ -65,7 +65,6 @@ const model = (name: string, api: object, routewright: object = {}) => ({
   schema,
   alias: name === "view" ? "points_view" : name === "long" ? "long" : "points",
   key: "id",
-  tags: ["production", "shop", `api:${name}`],
   columns: COLUMNS,
   api,
   routewright: { cursor: true, fields: true, filters: ["id", "label", "grp"], ...routewright },

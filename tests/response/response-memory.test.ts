@@ -24,7 +24,6 @@ const url = await serveManifest(
     {
       name: "large",
       schema,
-      tags: ["production", "shop", "api:large"],
       columns: { id: "integer", label: "text" },
       api: { allow_unfiltered: true, sort: [{ column: "id", direction: "ASC" }], pagination },
     },

@@ -16,12 +16,7 @@ const schema = await ownSchema(`
     FROM generate_series(1, 5000) i;
   CREATE VIEW @.large_end AS SELECT i AS id, repeat('x', CASE WHEN i > 1500 THEN 3000000 ELSE 1 END) AS label
     FROM generate_series(1, 1501) i`);
-const model = (name: string) => ({
-  name,
-  schema,
-  tags: ["production", "shop", `api:${name}`],
-  columns: { id: "integer", label: "text" },
-});
+const model = (name: string) => ({ name, schema, columns: { id: "integer", label: "text" } });
 const pages = { pagination: { enabled: true, default_limit: 1500, max_limit: 1500 } };
 const paged = (name: string) => ({
   ...model(name),

@@ -1,7 +1,8 @@
 /** A model for a test's manifest; what is left out has a harmless value. */
 export interface TestModel {
   readonly name: string;
-  readonly tags: readonly string[];
+  /** Left out: those of the public endpoint `/v1/shop/<name>`. */
+  readonly tags?: readonly string[];
   /** `meta.api`; absent for a legacy model. */
   readonly api?: unknown;
   /** `meta.routewright`. */
@@ -58,7 +59,7 @@ function keyTests({ name, key }: TestModel) {
 
 function nodeOf({
   name,
-  tags,
+  tags = ["production", "shop", `api:${name}`],
   api,
   routewright,
   columns = {},

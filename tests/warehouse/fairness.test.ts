@@ -29,7 +29,6 @@ const api = {
 const model = (name: string, settings?: unknown) => ({
   name,
   schema,
-  tags: ["production", "shop", `api:${name}`],
   columns: { id: "text" },
   ...(settings !== undefined && { api: settings }),
 });

@@ -33,7 +33,6 @@ async function serveFromMemory(memory: OpenEngine): Promise<string> {
       ["orders", "long"].map((name) => ({
         name,
         schema: "shop",
-        tags: ["production", "shop", `api:${name}`],
         columns: { id: "bigint", item: "text" },
         api: {
           allow_unfiltered: true,

@@ -17,7 +17,6 @@ const url = await serveManifest(
     ...["orders", "returns", "claims"].map((name) => ({
       name,
       schema,
-      tags: ["production", "shop", `api:${name}`],
       columns: { id: "int", region: "text", amount: "bigint" },
       api: {
         methods: ["GET", "POST"],
@@ -31,7 +30,6 @@ const url = await serveManifest(
     {
       name: "events",
       schema,
-      tags: ["production", "shop", "api:events"],
       columns: { id: "int" },
       api: {
         allow_unfiltered: true,

@@ -15,7 +15,7 @@ const PASSWORD = "hush-hush";
 
 describe.skipIf(!needs("redis-server"))("processes of their own with one Redis", async () => {
   const schema = await ownSchema("CREATE TABLE @.one AS SELECT 1 AS id");
-  const manifest = manifestOf([{ name: "one", schema, tags: ["production", "shop", "api:one"] }]);
+  const manifest = manifestOf([{ name: "one", schema }]);
   const folder = ownFolder();
   generateInto(join(folder, "generated"), manifest);
 

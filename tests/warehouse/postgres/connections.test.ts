@@ -85,7 +85,7 @@ it.skipIf(!hasTls)(
 
 it("an installed pg that cannot give rows as bytes ends the start with one line that says what to do", async () => {
   const folder = ownFolder();
-  generateInto(folder, manifestOf([{ name: "rows", tags: ["production", "shop", "api:rows"] }]));
+  generateInto(folder, manifestOf([{ name: "rows" }]));
   const patch = join(folder, "without-hook.mjs");
   writeFileSync(
     patch,
