@@ -10,7 +10,7 @@ import { manifestOf, type TestModel } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
 
 export const CLI = fileURLToPath(new URL("../../generator/bin/routewright.js", import.meta.url));
-export const GOOD: TestModel = {
+export const GOOD = {
   name: "volume",
   tags: ["production", "bridges", "api:volume"],
   columns: { value: "numeric" },

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { sendRequest, statusAndBody } from "../support/http-client.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
-import { generateInto, ownFolder } from "../support/service.js";
+import { ownFolder, ownInstallation } from "../support/service.js";
 import { run, serve } from "../support/command.js";
 import { routewright } from "../commands/run.js";
 
@@ -20,8 +20,7 @@ const manifest = manifestOf(
 
 /** A folder with a generated one in it. */
 function project(): string {
-  const folder = ownFolder();
-  generateInto(join(folder, "generated"), manifest);
+  const folder = ownInstallation(manifest);
   return folder;
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { generateInto, ownFolder } from "../support/service.js";
+import { ownInstallation } from "../support/service.js";
 
 /** The starter project's manifest, whose relations are in the test database. */
 export function starterManifest(): unknown {
@@ -9,8 +9,7 @@ export function starterManifest(): unknown {
 
 /** A repository with the starter's generated folder, in which a client for it can be written, compiled and run. */
 export function starterRepository(): string {
-  const folder = ownFolder();
-  generateInto(join(folder, "generated"), starterManifest());
+  const folder = ownInstallation(starterManifest());
   writeFileSync(join(folder, "package.json"), '{"type": "module"}');
   symlinkSync(join(import.meta.dirname, "../../node_modules"), join(folder, "node_modules"));
   return folder;

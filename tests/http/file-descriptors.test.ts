@@ -1,19 +1,17 @@
 import { execFileSync } from "node:child_process";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { sendRequest } from "../support/http-client.js";
 import { serve, type Served } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
-import { generateInto, ownFolder } from "../support/service.js";
+import { ownInstallation } from "../support/service.js";
 
 const schema = await ownSchema("CREATE TABLE @.orders AS SELECT 1 AS id");
 const manifest = manifestOf([{ name: "orders", schema, columns: { id: "integer" } }]);
 
 function serveOrders(launcher: readonly string[] = []): Promise<Served> {
-  const folder = ownFolder();
-  generateInto(join(folder, "generated"), manifest);
+  const folder = ownInstallation(manifest);
   return serve(folder, ["--only", "data"], { DATABASE_URL: databaseUrl, USAGE_ENABLED: "false" }, launcher);
 }
 

@@ -6,7 +6,7 @@ import { ownDatabase, queryAt } from "../support/database.js";
 import { sendRequest } from "../support/http-client.js";
 import { run, serve, type Served } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
-import { generateInto, ownFolder } from "../support/service.js";
+import { ownInstallation } from "../support/service.js";
 import { recorded, requestsRecorded } from "./recorded.js";
 
 const KEY = "sk_live_confidential_Zq7";
@@ -21,8 +21,7 @@ const MODELS = [
 
 /** A folder to serve from, with one key. */
 function ownService(): string {
-  const folder = ownFolder();
-  generateInto(join(folder, "generated"), manifestOf(MODELS));
+  const folder = ownInstallation(manifestOf(MODELS));
   writeFileSync(
     join(folder, "api_keys.json"),
     JSON.stringify({ [KEY]: { user: "ann", org: "Acme", tier: "tier2" } }),

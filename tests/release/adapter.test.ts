@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { run, serve } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
-import { generateInto, KEYS, ownFolder, startFolder } from "../support/service.js";
+import { generateInto, KEYS, ownFolder, startFolder, ownInstallation } from "../support/service.js";
 
 const schema = await ownSchema("CREATE TABLE @.items AS SELECT 1 AS id");
 const model: TestModel = { name: "items", schema, columns: {} };
@@ -16,8 +16,7 @@ const BUILT_BY_CLICKHOUSE = "The models are built by dbt-clickhouse, and the dat
 const BUILT_BY_POSTGRES = "The models are built by dbt-postgres, and the database is ClickHouse";
 
 function repository(adapter: string): string {
-  const folder = ownFolder();
-  generateInto(join(folder, "generated"), manifest(adapter));
+  const folder = ownInstallation(manifest(adapter));
   return folder;
 }
 

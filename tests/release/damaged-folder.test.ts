@@ -7,7 +7,7 @@ import { sendRequest } from "../support/http-client.js";
 import { serve, type Served } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
-import { generateInto, KEYS, ownFolder, startFolder } from "../support/service.js";
+import { generateInto, KEYS, ownFolder, startFolder, ownInstallation } from "../support/service.js";
 
 const schema = await ownSchema("CREATE TABLE @.items AS SELECT 1 AS id");
 const model = (name: string, ...tags: readonly string[]): TestModel => ({
@@ -157,8 +157,7 @@ describe.each([
   };
 
   it("is followed at SIGHUP and by each refresh; a damaged one is not", async () => {
-    const folder = ownFolder();
-    generateInto(join(folder, "generated"), NOW, { defaultTier: "tier0" });
+    const folder = ownInstallation(NOW, { defaultTier: "tier0" });
     writeFileSync(join(folder, "manifest.json"), JSON.stringify(NOW));
     const served = await serve(folder, ["--only", "data", "--workers", workers], {
       DATABASE_URL: databaseUrl,

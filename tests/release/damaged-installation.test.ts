@@ -8,7 +8,7 @@ import { sendRequest } from "../support/http-client.js";
 import { start } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
-import { generateInto, KEYS, ownFolder, startFolder } from "../support/service.js";
+import { KEYS, startFolder, ownInstallation } from "../support/service.js";
 
 const schema = await ownSchema(
   "CREATE TABLE @.secret AS SELECT 1 AS id; CREATE TABLE @.plain AS SELECT 1 AS id; CREATE TABLE @.open AS SELECT 1 AS id",
@@ -98,8 +98,7 @@ const DAMAGES: Readonly<Record<string, (file: File) => string | Buffer | null>> 
 
 /** A folder with all files and the generated one. */
 function installation(): string {
-  const folder = ownFolder();
-  generateInto(join(folder, "generated"), JSON.parse(FILES["manifest.json"].now), { defaultTier: "tier3" });
+  const folder = ownInstallation(JSON.parse(FILES["manifest.json"].now), { defaultTier: "tier3" });
   for (const [name, { now }] of Object.entries(FILES)) writeFileSync(join(folder, name), now);
   return folder;
 }

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { byEngine, ownTables } from "../support/engines.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { askBytes } from "../support/ask-bytes.js";
 import { type Reply, post, refusal, sendRequest, statusAndBody } from "../support/http-client.js";
 
 /** Rows of two organizations and of none, more than a buffered result holds. */
@@ -219,10 +218,7 @@ it("never serves a row of another organization, in parallel, shared, cached and 
 
 describe("tables, and parts of a result of more than 1,000 rows,", () => {
   const bytes = async (path: string, org: string, headers: Record<string, string> = {}): Promise<string> => {
-    const answer = await askBytes(urls[0] ?? "", `/v1/shop/${path}`, {
-      "x-api-key": `sk_live_${org}`,
-      ...headers,
-    });
+    const answer = await sendRequest(urls[0] ?? "", `/v1/shop/${path}`, { key: `sk_live_${org}`, headers });
     return answer.bytes.toString("latin1");
   };
 

@@ -6,7 +6,7 @@ import { sendRequest } from "../support/http-client.js";
 import { databaseUrl } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { run, serve, type Served } from "../support/command.js";
-import { generateInto, ownFolder } from "../support/service.js";
+import { generateInto, ownFolder, ownInstallation } from "../support/service.js";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
@@ -36,8 +36,7 @@ interface Started {
 }
 
 async function startIn(workers: number): Promise<Started> {
-  const folder = ownFolder();
-  generateInto(join(folder, "generated"), modelsOf("a"));
+  const folder = ownInstallation(modelsOf("a"));
   const served = await serve(folder, ["--only", "data", "--workers", String(workers)], VARIABLES);
   return { folder, served, workers };
 }
@@ -126,8 +125,7 @@ describe("a running server, of one process and of two workers,", () => {
 
 describe("RATE_LIMITS", () => {
   it("sets the requests per minute by tier", async () => {
-    const folder = ownFolder();
-    generateInto(join(folder, "generated"), modelsOf("a"));
+    const folder = ownInstallation(modelsOf("a"));
     const served = await serve(folder, ["--only", "data"], {
       ...VARIABLES,
       RATE_LIMITS: "tier0=2,tier2=5",

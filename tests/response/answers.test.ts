@@ -1,7 +1,6 @@
 import { once } from "node:events";
-import { get, type RequestListener } from "node:http";
+import type { RequestListener } from "node:http";
 import { connect } from "node:net";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
@@ -11,14 +10,14 @@ import type { RowStream } from "../../runtime/warehouse/warehouse.js";
 import { Cursors } from "../../runtime/response/cursors.js";
 import { ResultService } from "../../runtime/response/result-service.js";
 import { sendStream, StreamAborted } from "../../runtime/response/respond.js";
-import { sendRequest } from "../support/http-client.js";
+import { begin, sendRequest } from "../support/http-client.js";
 import { serveWith, SHORT } from "../http/client.js";
 import { serve } from "../support/command.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { queryContext } from "../support/query-context.js";
-import { residentBytes } from "../support/resident-memory.js";
-import { generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
+import { mostMemory } from "../support/processes.js";
+import { KEYS, serveManifest, ownInstallation } from "../support/service.js";
 
 /** Much more together than one piece, or the memory that an answer may take. */
 const HEAVY = { rows: 250, characters: 640_000 };
@@ -49,29 +48,19 @@ const manifest = manifestOf([
 ]);
 
 it("few rows that are large are streamed, in bounded memory", async () => {
-  const folder = ownFolder();
-  generateInto(join(folder, "generated"), manifest);
+  const folder = ownInstallation(manifest);
   const { url, child } = await serve(folder, ["--only", "data"], {
     DATABASE_URL: databaseUrl,
     API_KEYS: JSON.stringify({ [KEYS.tier3]: "tier3" }),
   });
-  const memory = (): number => residentBytes(child.pid ?? 0);
   await sendRequest(url, "/health");
-  const before = memory();
-  let peak = before;
   let bytes = 0;
-  await new Promise<void>((resolve, reject) => {
-    const headers = { "X-API-Key": KEYS.tier3 };
-    get(`${url}/v1/shop/heavy`, { headers, agent: false }, (response) => {
-      response.on("data", (chunk: Buffer) => {
-        bytes += chunk.length;
-        peak = Math.max(peak, memory());
-      });
-      response.on("error", reject).on("end", () => resolve());
-    }).on("error", reject);
+  const { above } = await mostMemory(child.pid ?? 0, async () => {
+    const response = await begin(`${url}/v1/shop/heavy`, KEYS.tier3);
+    for await (const chunk of response as AsyncIterable<Buffer>) bytes += chunk.length;
   });
   expect(bytes).toBeGreaterThan(HEAVY.rows * HEAVY.characters);
-  expect((peak - before) / 1024 / 1024).toBeLessThan(150);
+  expect(above / 1024 / 1024).toBeLessThan(150);
 });
 
 it("a page keeps its length and entity tag whatever other pages of its endpoint contain", async () => {

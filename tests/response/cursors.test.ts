@@ -1,9 +1,8 @@
-import { join } from "node:path";
 import { expect, it, describe } from "vitest";
 import { serve } from "../support/command.js";
 import { byEngine, engine, engineUrl, ownerQuery, ownTables } from "../support/engines.js";
 import { manifestOf } from "../support/manifest.js";
-import { generateInto, ownFolder, serveManifest } from "../support/service.js";
+import { serveManifest, ownInstallation } from "../support/service.js";
 import { type Reply, post, refusal, sendRequest, statusAndBody } from "../support/http-client.js";
 
 /** Rows with ties, nulls and special values in the first sort columns; `id` identifies a row. */
@@ -148,8 +147,7 @@ describe("a walk by cursor", () => {
   });
 
   it("goes through workers that share no CURSOR_KEY of their user's: each request may reach another", async () => {
-    const folder = ownFolder();
-    generateInto(join(folder, "generated"), manifestOf(models));
+    const folder = ownInstallation(manifestOf(models));
     const args = ["--only", "data", "--workers", "2"];
     const served = await serve(folder, args, { DATABASE_URL: engineUrl(), API_KEYS });
     const workers = (): number => {

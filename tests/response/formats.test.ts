@@ -1,7 +1,6 @@
 import * as zlib from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { KEYS, serveManifest } from "../support/service.js";
-import { askBytes } from "../support/ask-bytes.js";
 import { compact, sendRequest, post } from "../support/http-client.js";
 import { bigTables, LONG } from "./big-table.js";
 
@@ -99,7 +98,7 @@ const DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
 
 describe("Accept-Encoding", () => {
   const encoded = (acceptEncoding: string, target = "/v1/big/middle") =>
-    askBytes(url, target, { "x-api-key": key, "accept-encoding": acceptEncoding });
+    sendRequest(url, target, { key, headers: { "accept-encoding": acceptEncoding } });
 
   it.each([
     ["br", "br"],

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { byEngine, ownerQuery, ownTables } from "../support/engines.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { askBytes } from "../support/ask-bytes.js";
 import { sendRequest } from "../support/http-client.js";
 
 const key = KEYS.tier3;
@@ -40,7 +39,7 @@ const url = await serveManifest(
   { RATE_LIMITS: "100000" },
 );
 const ask = (target: string, range?: string) =>
-  askBytes(url, `/v1/parts/${target}`, { "x-api-key": key, ...(range !== undefined && { range }) });
+  sendRequest(url, `/v1/parts/${target}`, { key, headers: { ...(range !== undefined && { range }) } });
 const lengthOf = async (target: string): Promise<string | undefined> => {
   const { status, headers } = await sendRequest(url, `/v1/parts/${target}`, { key, method: "HEAD" });
   expect(status).toBe(200);

@@ -1,10 +1,9 @@
 import type { IncomingMessage } from "node:http";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { serve } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
-import { generateInto, KEYS, ownFolder, startManifest } from "../support/service.js";
+import { KEYS, startManifest, ownInstallation } from "../support/service.js";
 import { begin, sendRequest } from "../support/http-client.js";
 
 /** Bytes of the long answer: far more than socket buffers hold. */
@@ -73,8 +72,7 @@ describe("a stream", () => {
   });
 
   it("that its client does not read is reset when the server stops", async () => {
-    const folder = ownFolder();
-    generateInto(join(folder, "generated"), manifest);
+    const folder = ownInstallation(manifest);
     const variables = { DATABASE_URL: databaseUrl, API_KEYS: JSON.stringify({ [KEYS.tier3]: "tier3" }) };
     const served = await serve(folder, [], variables);
     const response = await begin(`${served.url}/v1/shop/long`, KEYS.tier3);

@@ -16,10 +16,11 @@ export async function ownSchema(sql: string): Promise<string> {
   return schema;
 }
 
-/** An empty database of a test's or a test file's own, dropped at the end. */
-export async function ownDatabase(): Promise<string> {
+/** A database of a test's or a test file's own, dropped at the end: empty, or a copy of `template`. */
+export async function ownDatabase(template?: string): Promise<string> {
   const name = `test_${randomBytes(6).toString("hex")}`;
-  await query(`CREATE DATABASE ${name}`);
+  const from = template === undefined ? "" : ` TEMPLATE ${new URL(template).pathname.slice(1)}`;
+  await query(`CREATE DATABASE ${name}${from}`);
   atEnd(async () => {
     await query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
   });

@@ -31,3 +31,17 @@ export function stopOf(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"):
     await exited;
   };
 }
+
+/** Resident memory of a process, in bytes. Linux only. */
+export function residentBytes(pid: number): number {
+  return Number(readFileSync(`/proc/${String(pid)}/statm`, "utf8").split(" ")[1]) * 4096;
+}
+
+/** Resident memory of a process before some work, and at most during it, in bytes. Linux only. */
+export async function mostMemory(pid: number, work: () => Promise<void>) {
+  const idle = residentBytes(pid);
+  let most = idle;
+  const watch = setInterval(() => (most = Math.max(most, residentBytes(pid))), 20);
+  await work().finally(() => clearInterval(watch));
+  return { idle, above: most - idle };
+}

@@ -33,6 +33,13 @@ export function generateInto(folder: string, manifest: unknown, options: Catalog
   updateFolder(files, { out: folder, allowEmpty: true });
 }
 
+/** A folder with what `generate` makes of a manifest in `generated/`: where a server in a process of its own starts. */
+export function ownInstallation(...generated: [manifest: unknown, options?: CatalogueOptions]): string {
+  const folder = ownFolder();
+  generateInto(join(folder, "generated"), ...generated);
+  return folder;
+}
+
 /**
  * Serves a manifest the whole way: rendered, written, loaded from its TypeScript, on a free port, against the real
  * database. `variables` are environment variables. Stopped at the end of the test, or of the file.

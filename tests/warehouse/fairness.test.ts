@@ -1,13 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { get } from "node:http";
-import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { serve } from "../support/command.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
-import { generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
+import { KEYS, serveManifest, ownInstallation } from "../support/service.js";
 import { begin, sendRequest } from "../support/http-client.js";
 
 /** Rows of a long answer: far more than socket buffers hold. */
@@ -70,8 +69,7 @@ describe("costly queries", () => {
   });
 
   it("whose client has left delay no stop of the server", async () => {
-    const folder = ownFolder();
-    generateInto(join(folder, "generated"), manifest);
+    const folder = ownInstallation(manifest);
     const variables = { DATABASE_URL: databaseUrl, STATEMENT_TIMEOUT_MS: "120000", USAGE_ENABLED: "false" };
     const { url, stop } = await serve(folder, ["--only", "data"], variables);
     const request = get(`${url}/v1/shop/costly?id=1`, { agent: false }).on("error", () => undefined);
@@ -84,8 +82,7 @@ describe("costly queries", () => {
 });
 
 it("a database that is frozen delays no stop of the server", async () => {
-  const folder = ownFolder();
-  generateInto(join(folder, "generated"), manifest);
+  const folder = ownInstallation(manifest);
   const { url, stop } = await serve(folder, ["--only", "data"], { DATABASE_URL: databaseUrl });
   const paths = ["/v1/shop/quick?id=7", "/v1/shop/long", "/health"];
   for (const { status } of await Promise.all(paths.map((path) => sendRequest(url, path))))

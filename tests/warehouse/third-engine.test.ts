@@ -1,6 +1,5 @@
 import express from "express";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
 import { pino } from "pino";
 import { expect, it } from "vitest";
 import type { OpenEngine } from "../../runtime/warehouse/base-engine.js";
@@ -11,6 +10,7 @@ import { atEnd } from "../support/at-end.js";
 import { sendRequest } from "../support/http-client.js";
 import { manifestOf } from "../support/manifest.js";
 import { openMemory } from "../support/memory-engine.js";
+import { listen } from "../support/port.js";
 import { generateInto, ownFolder } from "../support/service.js";
 
 const tables = {
@@ -52,10 +52,7 @@ async function serveFromMemory(memory: OpenEngine): Promise<string> {
   app.use(withGateway(gateway));
   for (const { spec, get } of modules.map(evaluateModule))
     app.get(spec.path, (request, response, next) => get(request as never, response as never, next));
-  const server = app.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  atEnd(() => void server.close());
-  return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  return `http://${await listen(createServer(app))}`;
 }
 
 const url = await serveFromMemory(openMemory(tables));

@@ -5,7 +5,7 @@ import { serve } from "../support/command.js";
 import { described } from "../support/described.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
-import { generateInto, KEYS, ownFolder } from "../support/service.js";
+import { generateInto, KEYS, ownInstallation } from "../support/service.js";
 import { manifestServer, serving } from "./manifest-server.js";
 
 const schema = await ownSchema(
@@ -38,8 +38,7 @@ const NONE = manifestOf([]);
 const REVIEWED_COPY = () => structuredClone(REVIEWED) as { nodes: Record<string, Record<string, unknown>> };
 
 async function guarded(args: readonly string[], variables: Readonly<Record<string, string>> = {}) {
-  const folder = ownFolder();
-  generateInto(join(folder, "generated"), REVIEWED);
+  const folder = ownInstallation(REVIEWED);
   const manifests = await manifestServer(serving(WILD, '"wild"'));
   const command = await serve(folder, ["--only", "data", ...args], {
     DATABASE_URL: databaseUrl,

@@ -1,10 +1,9 @@
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { described } from "../support/described.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { serve } from "../support/command.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
-import { generateInto, KEYS, ownFolder } from "../support/service.js";
+import { KEYS, ownInstallation } from "../support/service.js";
 import { type Behaviour, manifestServer, serving } from "./manifest-server.js";
 
 const schema = await ownSchema(
@@ -28,8 +27,7 @@ async function following(
   variables: Readonly<Record<string, string>> = {},
   launcher: readonly string[] = [],
 ) {
-  const folder = ownFolder();
-  generateInto(join(folder, "generated"), ONE);
+  const folder = ownInstallation(ONE);
   const manifests = await manifestServer(first);
   const command = await serve(
     folder,

@@ -1,9 +1,8 @@
-import { join } from "node:path";
 import { expect } from "vitest";
 import { databaseUrl } from "../../support/database.js";
 import { sendRequest } from "../../support/http-client.js";
 import { serve, type Served, start, type Running } from "../../support/command.js";
-import { generateInto, KEYS, ownFolder } from "../../support/service.js";
+import { KEYS, ownInstallation } from "../../support/service.js";
 
 /** Environment of every test here: the test database, and a tier3 key whose limit no load reaches. */
 export const BASE = {
@@ -13,8 +12,7 @@ export const BASE = {
 
 /** A folder with a generated one in it. */
 export function project(manifest: unknown): string {
-  const folder = ownFolder();
-  generateInto(join(folder, "generated"), manifest);
+  const folder = ownInstallation(manifest);
   return folder;
 }
 

@@ -18,7 +18,7 @@ import {
   newProject,
   onramp,
   ownDatabase,
-  ownerRows,
+  queryAt,
   ownSandbox,
   type Reply,
   SECRETS_KEY,
@@ -180,20 +180,17 @@ async function providerTrouble(auth: string): Promise<void> {
 
 /** PostgreSQL's error about a refused row contains the row. */
 async function databaseTrouble(auth: string): Promise<void> {
-  await ownerRows(
-    databaseUrl,
-    "ALTER TABLE ramp.intents ADD CONSTRAINT none CHECK (rail <> 'PIX') NOT VALID",
-  );
-  await ownerRows(
+  await queryAt(databaseUrl, "ALTER TABLE ramp.intents ADD CONSTRAINT none CHECK (rail <> 'PIX') NOT VALID");
+  await queryAt(
     databaseUrl,
     "ALTER TABLE ramp.external_accounts ADD CONSTRAINT none CHECK (label = 'none') NOT VALID",
   );
   const failed = await call(url, "POST", "/v1/intent", { auth, key: "fails", body: toBank });
   expect([failed.status, failed.json.error]).toEqual([500, "INTERNAL_ERROR"]);
-  await ownerRows(databaseUrl, "ALTER TABLE ramp.webhook_deliveries RENAME TO elsewhere");
+  await queryAt(databaseUrl, "ALTER TABLE ramp.webhook_deliveries RENAME TO elsewhere");
   expect((await call(url, "POST", "/v1/intent", { auth, body: onramp(fromBank) })).status).toBe(500);
   await untilTrue(() => running.printed().stdout.includes("webhook deliveries not claimed"));
-  await ownerRows(databaseUrl, "ALTER TABLE ramp.elsewhere RENAME TO webhook_deliveries");
+  await queryAt(databaseUrl, "ALTER TABLE ramp.elsewhere RENAME TO webhook_deliveries");
 }
 
 it("no secret, token or bank detail is ever logged, at the finest level, with all that can fail failing", async () => {
@@ -203,7 +200,7 @@ it("no secret, token or bank detail is ever logged, at the finest level, with al
   receiver.status = 500;
   await providerTrouble(auth);
   await eventually(
-    () => ownerRows(databaseUrl, "SELECT FROM ramp.webhook_deliveries WHERE last_result = '500'"),
+    () => queryAt(databaseUrl, "SELECT FROM ramp.webhook_deliveries WHERE last_result = '500'"),
     (rows) => rows.length > 0,
   );
   await databaseTrouble(auth);

@@ -4,7 +4,7 @@ import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { startProcess } from "../support/processes.js";
 import { ownReceiver } from "../support/receiver.js";
 import { deliveredEvents, expireClaims, insist, projectWithWebhook } from "../support/recovery.js";
-import { call, eventually, onramp, ownerRows, ownSandbox, type Reply, untilTrue } from "../support/world.js";
+import { call, eventually, onramp, queryAt, ownSandbox, type Reply, untilTrue } from "../support/world.js";
 
 const postgres = await OwnServer.create();
 await migrate(postgres.url);
@@ -67,7 +67,7 @@ it("comes back by itself when PostgreSQL is restarted and killed under load: no 
   expect(firsts).toHaveLength(keys.length);
   const intents = await eventually(
     () =>
-      ownerRows(
+      queryAt(
         postgres.url,
         "SELECT i.id, i.status, t.id AS transaction FROM ramp.intents i LEFT JOIN ramp.transactions t ON t.intent_id = i.id",
       ),

@@ -9,7 +9,7 @@ import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import released from "./released-schemas.json" with { type: "json" };
 import { startProcess } from "../support/processes.js";
-import { call, eventually, newCustomer, onramp, ownDatabase, ownerRows, ownWorld } from "../support/world.js";
+import { call, eventually, newCustomer, onramp, ownDatabase, queryAt, ownWorld } from "../support/world.js";
 
 /** By release and file: SHA-256 of each migration that a release has shipped. */
 const RELEASED: Readonly<Record<string, Readonly<Record<string, string>>>> = released;
@@ -28,7 +28,7 @@ describe("migrations", () => {
   it("refuse the tables of a version before the first release, and say what to do", async () => {
     const url = await ownDatabase();
     await migrate(url);
-    await ownerRows(url, "UPDATE ramp.migrations SET name = '0001_accounts'");
+    await queryAt(url, "UPDATE ramp.migrations SET name = '0001_accounts'");
     await expect(migrate(url)).rejects.toThrow(
       /Delete `\.data\/`, or set RAMP_DATABASE_URL to a new database/,
     );
@@ -37,10 +37,10 @@ describe("migrations", () => {
   it("do not go back: an older Routewright changes nothing in a newer database", async () => {
     const url = await ownDatabase();
     await migrate(url);
-    await ownerRows(url, "INSERT INTO ramp.migrations (name, run_on) VALUES ('9999_future', now())");
-    const before = await ownerRows(url, "SELECT name FROM ramp.migrations ORDER BY name");
+    await queryAt(url, "INSERT INTO ramp.migrations (name, run_on) VALUES ('9999_future', now())");
+    const before = await queryAt(url, "SELECT name FROM ramp.migrations ORDER BY name");
     expect(await migrate(url)).toEqual([]);
-    expect(await ownerRows(url, "SELECT name FROM ramp.migrations ORDER BY name")).toEqual(before);
+    expect(await queryAt(url, "SELECT name FROM ramp.migrations ORDER BY name")).toEqual(before);
   });
 });
 
@@ -70,7 +70,7 @@ describe("released schemas", () => {
 
   it("may get columns and tables while servers of before and after work on one database", async () => {
     const { databaseUrl } = world;
-    const tables = await ownerRows(
+    const tables = await queryAt(
       databaseUrl,
       "SELECT table_name FROM information_schema.tables WHERE table_schema = 'ramp' AND table_type = 'BASE TABLE' AND table_name <> 'migrations'",
     );
@@ -85,8 +85,8 @@ describe("released schemas", () => {
     };
     await pay(world.url);
     for (const { table_name: table } of tables)
-      await ownerRows(databaseUrl, `ALTER TABLE ramp.${String(table)} ADD COLUMN of_the_next_release text`);
-    await ownerRows(databaseUrl, "INSERT INTO ramp.migrations (name, run_on) VALUES ('0002_next', now())");
+      await queryAt(databaseUrl, `ALTER TABLE ramp.${String(table)} ADD COLUMN of_the_next_release text`);
+    await queryAt(databaseUrl, "INSERT INTO ramp.migrations (name, run_on) VALUES ('0002_next', now())");
     const after = await startProcess("./ramp-process.ts", {
       RAMP_TEST_DATABASE: databaseUrl,
       RAMP_TEST_PUBLIC_URL: world.url,
@@ -203,12 +203,12 @@ describe("the scope of a project", () => {
   it("holds as well where the tables belong to an account that is no superuser", async () => {
     const url = await ownDatabase();
     const role = `plain_${Math.random().toString(36).slice(2)}`;
-    await ownerRows(url, `CREATE ROLE ${role} LOGIN PASSWORD 'x' NOSUPERUSER NOBYPASSRLS`);
-    await ownerRows(url, `GRANT ALL ON DATABASE ${new URL(url).pathname.slice(1)} TO ${role}`);
-    await ownerRows(url, `GRANT ALL ON SCHEMA public TO ${role}`);
+    await queryAt(url, `CREATE ROLE ${role} LOGIN PASSWORD 'x' NOSUPERUSER NOBYPASSRLS`);
+    await queryAt(url, `GRANT ALL ON DATABASE ${new URL(url).pathname.slice(1)} TO ${role}`);
+    await queryAt(url, `GRANT ALL ON SCHEMA public TO ${role}`);
     atEnd(async () => {
-      await ownerRows(url, `DROP OWNED BY ${role} CASCADE`);
-      await ownerRows(url, `DROP ROLE ${role}`);
+      await queryAt(url, `DROP OWNED BY ${role} CASCADE`);
+      await queryAt(url, `DROP ROLE ${role}`);
     });
     const plain = new URL(url);
     plain.username = role;

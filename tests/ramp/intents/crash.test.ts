@@ -13,7 +13,7 @@ import {
   made,
   newProject,
   ownDatabase,
-  ownerRows,
+  queryAt,
   SECRETS_KEY,
   untilTrue,
 } from "../support/world.js";
@@ -67,7 +67,7 @@ it("a crash inside an operator's refund refunds once", async () => {
   ]);
   expect(provider.bodies.get(`refund:${refundId}`)?.length).toBeGreaterThan(1);
   expect(
-    await ownerRows(
+    await queryAt(
       databaseUrl,
       "SELECT kind, about, amount::text, (SELECT state FROM ramp.refund_requests) AS state FROM ramp.postings WHERE account = 'provider' AND kind = 'refund'",
     ),

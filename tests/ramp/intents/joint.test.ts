@@ -17,7 +17,7 @@ import { ownConformanceProvider, startProcess } from "../support/processes.js";
 import { freePort } from "../../support/port.js";
 import { ownReceiver } from "../support/receiver.js";
 import { deliveredEvents, expireClaims, insist, projectWithWebhook } from "../support/recovery.js";
-import { eventually, made, onramp, ownDatabase, ownerRows } from "../support/world.js";
+import { eventually, made, onramp, ownDatabase, queryAt } from "../support/world.js";
 
 const INTENTS = Number(process.env["JOINT_INTENTS"] ?? 60);
 const KILLS = Number(process.env["JOINT_KILLS"] ?? 2);
@@ -143,7 +143,7 @@ const byCard = (): Order => ({ mode: null, body: cardOnramp() });
 const noneOpen = (among: readonly string[]): Promise<readonly unknown[]> =>
   eventually(
     () =>
-      ownerRows(
+      queryAt(
         databaseUrl,
         `SELECT id, connection_id, status, attention, failed_attempts, lease_owner IS NOT NULL AS leased, poll_requested,
            next_poll_at - now() AS due, now() - updated_at AS unchanged FROM ramp.intents WHERE NOT is_ended AND id = ANY ($1)`,
@@ -156,7 +156,7 @@ const noneOpen = (among: readonly string[]): Promise<readonly unknown[]> =>
 
 /** Prints within how many seconds 90 % of the intents were completed. */
 async function report(phase: string, good: readonly string[]): Promise<void> {
-  const [row] = await ownerRows(
+  const [row] = await queryAt(
     databaseUrl,
     `SELECT percentile_cont(0.9) WITHIN GROUP (ORDER BY extract(epoch FROM e.created_at - i.created_at))::float AS seconds
      FROM ramp.intents i JOIN ramp.events e ON e.intent_id = i.id AND e.body::jsonb #>> '{data,status}' = 'COMPLETED' AND e.type = 'intent.status_changed'
@@ -244,7 +244,7 @@ async function checkLedger(projects: readonly Tenant["id"][]): Promise<void> {
   const paid = carriedOut.filter(({ onboardingId }) => statuses[onboardingId] !== "FAILED");
   const rows = await eventually(
     () =>
-      ownerRows(
+      queryAt(
         databaseUrl,
         "SELECT i.id, i.project_id, t.status FROM ramp.intents i JOIN ramp.transactions t ON t.intent_id = i.id WHERE i.id = ANY ($1)",
         [[...modes.keys()]],

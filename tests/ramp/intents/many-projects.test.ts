@@ -1,6 +1,6 @@
 /** The work of one project does not grow with the rows of others. */
 import { expect, it } from "vitest";
-import { newCustomer, onramp, ownerRows, ownWorld, reached } from "../support/world.js";
+import { newCustomer, onramp, queryAt, ownWorld, reached } from "../support/world.js";
 
 const PROJECTS = 3_000;
 
@@ -37,12 +37,12 @@ async function blocksRead(others: number): Promise<number> {
   const { databaseUrl: url } = world;
   const project = await world.project();
   // Vacuum reads blocks too.
-  for (const { table_name: table } of await ownerRows(url, TABLES))
-    await ownerRows(url, `ALTER TABLE ramp.${String(table)} SET (autovacuum_enabled = false)`);
-  for (const statement of OTHERS) await ownerRows(url, statement, [others]);
-  for (const { table_name: table } of await ownerRows(url, TABLES))
-    await ownerRows(url, `ANALYZE ramp.${String(table)}`);
-  const blocks = async (): Promise<number> => Number((await ownerRows(url, BLOCKS))[0]?.["blocks"]);
+  for (const { table_name: table } of await queryAt(url, TABLES))
+    await queryAt(url, `ALTER TABLE ramp.${String(table)} SET (autovacuum_enabled = false)`);
+  for (const statement of OTHERS) await queryAt(url, statement, [others]);
+  for (const { table_name: table } of await queryAt(url, TABLES))
+    await queryAt(url, `ANALYZE ramp.${String(table)}`);
+  const blocks = async (): Promise<number> => Number((await queryAt(url, BLOCKS))[0]?.["blocks"]);
   const before = await blocks();
   for (let n = 0; n < 3; n++) {
     const auth = await newCustomer(world, project);

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { json, routewright } from "../support/command-line.js";
-import { ownDatabase, ownerRows, ownSandbox } from "../support/world.js";
+import { ownDatabase, queryAt, ownSandbox } from "../support/world.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 
 process.env["DATABASE_URL"] = await ownDatabase();
@@ -139,7 +139,7 @@ describe("routewright ramp", () => {
       "DELETE FROM ramp.audit_log",
       "TRUNCATE ramp.audit_log",
     ])
-      await expect(ownerRows(url, change)).rejects.toThrow("The audit log is append-only.");
+      await expect(queryAt(url, change)).rejects.toThrow("The audit log is append-only.");
   });
 
   it("rotates client secrets and signing keys", async () => {

@@ -8,7 +8,7 @@ import { connectProvider } from "../../../runtime/ramp/operator/integrations.js"
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { startProcess } from "../support/processes.js";
-import { made, newCustomer, onramp, ownerRows, ownWorld, untilTrue } from "../support/world.js";
+import { made, newCustomer, onramp, queryAt, ownWorld, untilTrue } from "../support/world.js";
 
 const world = await ownWorld();
 
@@ -76,8 +76,8 @@ describe("routewright ramp doctor", () => {
     await stopped.call("POST", "/v1/intent", { auth, body: onramp() });
     await stopped.stop();
     const url = stopped.databaseUrl;
-    await ownerRows(url, "UPDATE ramp.intents SET next_poll_at = now() - interval '5 minutes'");
-    await ownerRows(
+    await queryAt(url, "UPDATE ramp.intents SET next_poll_at = now() - interval '5 minutes'");
+    await queryAt(
       url,
       `UPDATE ramp.intents SET attention = '{"PROVIDER_FAILS": "unclear"}', attention_since = now()`,
     );

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { atEnd } from "../../support/at-end.js";
+import { listen } from "../../support/port.js";
 import type {
   Capabilities,
   Execution,
@@ -10,7 +10,6 @@ import type {
   Refund,
 } from "../../../runtime/ramp/providers/protocol.js";
 import { connectProvider, type NewConnection } from "../../../runtime/ramp/operator/integrations.js";
-import { listening } from "./server.js";
 import { made, newCustomer, type TestProject, type World } from "./world.js";
 
 const PAIR = {
@@ -161,8 +160,7 @@ export class CardProvider {
 export async function ownCardProvider(settings: Partial<CardProvider> = {}): Promise<CardProvider> {
   const provider = Object.assign(new CardProvider(), settings);
   const server = createServer((request, response) => void provider.handle(request, response));
-  atEnd(() => void server.close());
-  provider.url = await listening(server);
+  provider.url = `http://${await listen(server)}`;
   return provider;
 }
 

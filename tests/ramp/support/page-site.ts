@@ -1,19 +1,14 @@
-import { atEnd } from "../../support/at-end.js";
+import { listen } from "../../support/port.js";
 import { expectAccessible } from "../../pages/explorer/page.js";
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
-import { listening } from "./server.js";
 import { WALLET } from "./world.js";
 
-export interface Site {
-  readonly origin: string;
-}
-
 /** The site of a project: `/frame` and `/popup` open the page that the query names, and show what it posts; all else is a landing page. */
-export async function ownSite(): Promise<Site> {
+export async function ownSite() {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://localhost");
     const target = JSON.stringify(url.searchParams.get("page") ?? "");
@@ -25,8 +20,7 @@ export async function ownSite(): Promise<Site> {
     response.setHeader("content-type", "text/html");
     response.end(`<!doctype html><body>${bodies[url.pathname] ?? "<h1>Landed</h1>"}`);
   });
-  atEnd(() => void server.close());
-  return { origin: await listening(server) };
+  return { origin: `http://${await listen(server)}` };
 }
 
 /** An off-ramp for which Sandbox North checks the customer's identity. */

@@ -1,7 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { Webhook } from "standardwebhooks";
-import { atEnd } from "../../support/at-end.js";
-import { listening } from "./server.js";
+import { listen } from "../../support/port.js";
 
 export interface Received {
   readonly headers: IncomingHttpHeaders;
@@ -33,9 +32,8 @@ export async function ownReceiver(): Promise<Receiver> {
       response.writeHead(receiver.status, { location: "http://127.0.0.1:1/" }).end();
     });
   });
-  atEnd(() => void server.close());
   const receiver: Receiver = {
-    url: `${await listening(server)}/hook`,
+    url: `http://${await listen(server)}/hook`,
     received,
     status: 204,
     verified: (secret) =>

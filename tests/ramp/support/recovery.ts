@@ -10,7 +10,7 @@ import {
   made,
   newProject,
   type OwnSandbox,
-  ownerRows,
+  queryAt,
   type Reply,
   SECRETS_KEY,
   type TestProject,
@@ -55,7 +55,7 @@ export async function insist(
 
 /** The owner of a claim has crashed: the test does not wait the ninety seconds. */
 export const expireClaims = (databaseUrl: string): Promise<unknown> =>
-  ownerRows(
+  queryAt(
     databaseUrl,
     "UPDATE ramp.idempotency_claims SET owned_until = now() WHERE response_status IS NULL",
   );
@@ -72,13 +72,13 @@ export async function deliveredEvents(
   databaseUrl: string,
   limitMs = 40_000,
 ): Promise<readonly DeliveredEvent[]> {
-  await ownerRows(
+  await queryAt(
     databaseUrl,
     "UPDATE ramp.webhook_deliveries SET attempt_at = now(), attempted_until = NULL WHERE status = 'PENDING'",
   );
   const rows = await eventually(
     () =>
-      ownerRows(
+      queryAt(
         databaseUrl,
         `SELECT v.id, v.project_id AS project, d.status,
            concat_ws(' ', v.body::jsonb #>> '{data,intentId}', v.type, v.body::jsonb #>> '{data,status}') AS move

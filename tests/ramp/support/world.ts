@@ -1,6 +1,5 @@
 import { atEnd } from "../../support/at-end.js";
 import { randomBytes } from "node:crypto";
-import pg from "pg";
 import { expect } from "vitest";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
@@ -23,9 +22,11 @@ import { DEFAULT_CALL_POLICY } from "../../../runtime/ramp/providers/call-policy
 import { openDatabase, type RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { type RampOptions, startRamp } from "../../../runtime/ramp/start-ramp.js";
-import { databaseUrl } from "../../support/database.js";
+import { ownDatabase, queryAt } from "../../support/database.js";
 import { startProcess } from "./processes.js";
 import { SERVER } from "./server.js";
+
+export { ownDatabase, queryAt };
 
 export const SECRETS_KEY = Buffer.alloc(32, 7);
 
@@ -41,38 +42,6 @@ export const FAST: PollingPolicy = {
   followUpPollMs: 500,
   maxFollowUpPollMs: 500,
 };
-
-/** A database of a test file's own on the real server, dropped at the end; a copy of `template` where one is given. */
-export async function ownDatabase(template?: string): Promise<string> {
-  const name = `ramp_test_${randomBytes(6).toString("hex")}`;
-  const from = template === undefined ? "" : ` TEMPLATE ${new URL(template).pathname.slice(1)}`;
-  await onServer(`CREATE DATABASE ${name}${from}`);
-  atEnd(() => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
-  const url = new URL(databaseUrl);
-  url.pathname = `/${name}`;
-  return url.href;
-}
-
-async function onServer(sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query(sql).finally(() => client.end());
-}
-
-/** Rows as the database's owner sees them. */
-export async function ownerRows(
-  url: string,
-  sql: string,
-  values: readonly unknown[] = [],
-): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(sql, [...values])).rows;
-  } finally {
-    await client.end();
-  }
-}
 
 export interface OwnSandbox {
   readonly url: string;
@@ -159,7 +128,7 @@ export interface Reply {
 /** A ramp on a database of its own with both sandbox providers at hand; stopped at the end of the test file. */
 export async function ownWorld(options: Partial<RampOptions> = {}): Promise<World> {
   const url = await ownDatabase();
-  const rows: World["rows"] = (sql, values) => ownerRows(url, sql, values);
+  const rows: World["rows"] = (sql, values) => queryAt(url, sql, values);
   const sandbox = await ownSandbox();
   await migrate(url);
   const database = await openDatabase({ url, onIdleError: () => undefined, maxConnections: 4 });

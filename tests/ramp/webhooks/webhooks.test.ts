@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { Client } from "pg";
 import { Webhook } from "standardwebhooks";
 import { expect, it } from "vitest";
-import { atEnd } from "../../support/at-end.js";
+import { listen } from "../../support/port.js";
 import { isPublicAddress } from "../../../runtime/http/outbound-http.js";
 import { customerIdOf } from "../../../runtime/ramp/database/id.js";
 import {
@@ -15,7 +15,6 @@ import {
 } from "../../../runtime/ramp/operator/webhooks.js";
 import { DEFAULT_DELIVERY_POLICY, RETRY_SECONDS } from "../../../runtime/ramp/webhooks/events.js";
 import { ownReceiver } from "../support/receiver.js";
-import { listening } from "../support/server.js";
 import {
   eventually,
   made,
@@ -197,11 +196,7 @@ async function ownHangingReceiver() {
     most = Math.max(most, ++open);
     request.on("close", () => open--);
   });
-  atEnd(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: await listening(server), open: () => open, most: () => most };
+  return { url: `http://${await listen(server)}`, open: () => open, most: () => most };
 }
 
 it("processes and delivers for others while 1,000 deliveries wait for a receiver that hangs, as many at a time as its endpoint allows", async () => {

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -9,15 +8,14 @@ import { databaseUrl, ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { needs } from "../../support/needs.js";
 import { startRedis } from "../../support/redis.js";
-import { generateInto, ownFolder } from "../../support/service.js";
+import { ownInstallation } from "../../support/service.js";
 
 const PASSWORD = "hush-hush";
 
 describe.skipIf(!needs("redis-server"))("processes of their own with one Redis", async () => {
   const schema = await ownSchema("CREATE TABLE @.one AS SELECT 1 AS id");
   const manifest = manifestOf([{ name: "one", schema }]);
-  const folder = ownFolder();
-  generateInto(join(folder, "generated"), manifest);
+  const folder = ownInstallation(manifest);
 
   const variables = (redisUrl: string) => ({
     DATABASE_URL: databaseUrl,
