@@ -9,7 +9,7 @@ import {
   ownDatabase,
 } from "../support/clickhouse.js";
 import { manifestOf } from "../support/manifest.js";
-import { generateInto, ownFolder, startFolder } from "../support/service.js";
+import { startManifest } from "../support/service.js";
 
 const database = await ownDatabase([
   "CREATE TABLE @.facts (id UInt64, day Date) ENGINE = MergeTree PARTITION BY day ORDER BY id",
@@ -21,6 +21,8 @@ const database = await ownDatabase([
   "CREATE VIEW @.above AS SELECT id, (SELECT max(name) FROM @.joined) AS last FROM @.facts",
   "CREATE MATERIALIZED VIEW @.stored ENGINE = MergeTree ORDER BY id AS SELECT id FROM @.facts",
 ]);
+
+const CACHING = { DATABASE_URL: clickhouseUrl(), CACHE_TTL_SECONDS: "3600" };
 
 function open(url: string) {
   const warnings: string[] = [];
@@ -113,23 +115,11 @@ describe.skipIf(!hasClickhouse)("the storage of a relation", () => {
         "INSERT INTO @.facts_new SELECT * FROM @.facts",
         "EXCHANGE TABLES @.facts AND @.facts_new",
       ),
-    ).toEqual(["above", "joined", "facts"]);
-    expect(await changedBy("DELETE FROM @.facts WHERE id = 2")).toEqual(["above", "joined", "facts"]);
-    expect(await changedBy("ALTER TABLE @.facts ADD COLUMN day2 Date ALIAS day")).toEqual([
-      "above",
-      "joined",
-      "facts",
-    ]);
-    expect(await changedBy("ALTER TABLE @.facts DROP PARTITION '2026-01-01'")).toEqual([
-      "above",
-      "joined",
-      "facts",
-    ]);
-    expect(await changedBy("ALTER TABLE @.facts MODIFY COLUMN day2 Date ALIAS day + 1")).toEqual([
-      "above",
-      "joined",
-      "facts",
-    ]);
+    ).toEqual(NAMES);
+    expect(await changedBy("DELETE FROM @.facts WHERE id = 2")).toEqual(NAMES);
+    expect(await changedBy("ALTER TABLE @.facts ADD COLUMN day2 Date ALIAS day")).toEqual(NAMES);
+    expect(await changedBy("ALTER TABLE @.facts DROP PARTITION '2026-01-01'")).toEqual(NAMES);
+    expect(await changedBy("ALTER TABLE @.facts MODIFY COLUMN day2 Date ALIAS day + 1")).toEqual(NAMES);
     expect(await changedBy("CREATE OR REPLACE VIEW @.joined AS SELECT id, 'x' AS name FROM @.names")).toEqual(
       ["above", "joined"],
     );
@@ -195,22 +185,13 @@ describe.skipIf(!hasClickhouse)("a relation of which nothing proves that its row
   });
 
   it("is neither cached nor answered with 304 before its query has run", async () => {
-    const model = {
-      name: "tiny2",
-      schema: database,
-      tags: ["production", "shop", "api:tiny"],
-      columns: { id: "UInt64" },
-    };
+    const model = { name: "tiny2", schema: database, columns: { id: "UInt64" } };
     await clickhouse(`CREATE TABLE ${database}.tiny2 (id UInt64) ENGINE = TinyLog`);
     await clickhouse(`INSERT INTO ${database}.tiny2 VALUES (1)`);
-    const folder = ownFolder();
-    generateInto(folder, manifestOf([{ ...model, materialized: "table" }], { adapter_type: "clickhouse" }));
-    const { url, recordBuilds } = await startFolder(folder, {
-      DATABASE_URL: clickhouseUrl(),
-      CACHE_TTL_SECONDS: "3600",
-    });
+    const manifest = manifestOf([{ ...model, materialized: "table" }], { adapter_type: "clickhouse" });
+    const { url, recordBuilds } = await startManifest(manifest, CACHING);
     recordBuilds([{ node: "model.test.tiny2", completedAt: 1 }]);
-    const ask = (tag = "") => fetch(`${url}/v1/shop/tiny`, { headers: { "If-None-Match": tag } });
+    const ask = (tag = "") => fetch(`${url}/v1/shop/tiny2`, { headers: { "If-None-Match": tag } });
     const first = await ask();
     const tag = first.headers.get("etag") ?? "";
     expect([await first.json(), first.headers.get("x-data-as-of")]).toEqual([[{ id: 1 }], null]);
@@ -229,12 +210,7 @@ describe.skipIf(!hasClickhouse)("a response of a table that is changed in place"
   it.each(["", "a run_results.json"])(
     "is cached no longer than a second, with versions of %j",
     async (results) => {
-      const folder = ownFolder();
-      generateInto(folder, manifest);
-      const { url, recordBuilds } = await startFolder(folder, {
-        DATABASE_URL: clickhouseUrl(),
-        CACHE_TTL_SECONDS: "3600",
-      });
+      const { url, recordBuilds } = await startManifest(manifest, CACHING);
       if (results !== "") recordBuilds([{ node: "model.test.above", completedAt: 1 }]);
       const count = async (): Promise<number> =>
         ((await (await fetch(`${url}/v1/shop/above`)).json()) as unknown[]).length;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { run, type Served, serve } from "../support/command.js";
+import { run, serve } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { DbtProject, type ProjectFiles } from "../support/dbt.js";
 import { needs } from "../support/needs.js";
@@ -56,15 +56,8 @@ const PROJECT: ProjectFiles = {
   }),
 };
 
-interface World {
-  readonly project: DbtProject;
-  /** Where `generated/` is. */
-  readonly folder: string;
-  readonly variables: Readonly<Record<string, string>>;
-  readonly serve: () => Promise<Served>;
-}
-
-async function start(): Promise<World> {
+/** The project, a folder with `generated/`, and a server of it. */
+async function start() {
   const project = new DbtProject(await ownSchema("SELECT 1"), PROJECT);
   const built = await project.run("build", "--vars", '{"n": 1}');
   expect(built.output).toContain("Completed successfully");
@@ -75,18 +68,20 @@ async function start(): Promise<World> {
     DBT_RUN_RESULTS_PATH: project.runResultsFile,
     USAGE_ENABLED: "false",
     METRICS_PUBLIC: "true",
+    RATE_LIMITS: "10000",
   };
   await run(folder, ["generate"], variables);
-  return { project, folder, variables, serve: () => serve(folder, ["--only", "data"], variables) };
+  const restart = () => serve(folder, ["--only", "data"], variables);
+  return { project, folder, variables, server: await restart(), restart };
 }
 
 const world = needs("dbt") ? await start() : null;
 
 describe.skipIf(world === null)("with what the real dbt has written", () => {
-  const { project, folder, variables } = world ?? ({} as World);
+  const { project, folder, variables, server, restart } = world ?? ({} as NonNullable<typeof world>);
   const cli = (...args: readonly string[]) => run(folder, args, variables);
-  const get = (server: Served, name: string, tag: string | null = null): Promise<Response> =>
-    fetch(`${server.url}/v1/shop/${name}`, { headers: tag === null ? {} : { "If-None-Match": tag } });
+  const get = (name: string, tag: string | null = null, { url } = server): Promise<Response> =>
+    fetch(`${url}/v1/shop/${name}`, { headers: tag === null ? {} : { "If-None-Match": tag } });
   const vars = (n: number): readonly string[] => ["--vars", JSON.stringify({ n })];
 
   it("lint names undecided, private and hidden exposure without a catalog.json", async () => {
@@ -106,28 +101,23 @@ describe.skipIf(world === null)("with what the real dbt has written", () => {
   it("generate skips a tag that is nearly a tier, and the most restrictive of several counts", async () => {
     const { stdout, stderr } = await cli("generate", "--json");
     expect(stdout + stderr).toContain("teir1");
-    const server = await serve(folder, ["--only", "data"], variables);
-    expect((await get(server, "near")).status).toBe(404);
-    expect((await get(server, "closed")).status).toBe(403);
-    await server.stop();
+    expect((await get("near")).status).toBe(404);
+    expect((await get("closed")).status).toBe(403);
   });
 
   it("serves declared columns only, in their order; verify and the start of serve say what differs", async () => {
-    const server = await serve(folder, ["--only", "data"], variables);
-    expect(await (await get(server, "users")).text()).toBe('[{"name":"Ann","id":1}]');
+    expect(await (await get("users")).text()).toBe('[{"name":"Ann","id":1}]');
     await server.until(/"check":"column-type","endpoint":"\/v1\/shop\/users".*"msg":"verify"/);
     await server.until(/"check":"missing-column","endpoint":"\/v1\/shop\/grows".*"msg":"verify"/);
-    await server.stop();
     const { code, stdout } = await cli("verify");
     expect(code).toBe(1);
     expect(stdout).toMatch(/column-type .*documented as/s);
   });
 
   it("a view whose table is built alone fails after 2 s, is named, and is back with its build", async () => {
-    const server = await serve(folder, ["--only", "data"], variables);
-    expect((await get(server, "over")).status).toBe(200);
+    expect((await get("over")).status).toBe(200);
     await project.run("run", "--select", "base", ...vars(1));
-    expect((await get(server, "over")).status).toBe(500);
+    expect((await get("over")).status).toBe(500);
     const health = await fetch(`${server.url}/health`);
     expect([health.status, await health.json()]).toEqual([
       200,
@@ -135,43 +125,37 @@ describe.skipIf(world === null)("with what the real dbt has written", () => {
     ]);
     expect(await (await fetch(`${server.url}/metrics`)).text()).toContain("routewright_missing_relations 1");
     await project.run("run", "--select", "over", ...vars(1));
-    expect((await get(server, "over")).status).toBe(200);
+    expect((await get("over")).status).toBe(200);
     expect(await (await fetch(`${server.url}/health`)).json()).toMatchObject({ status: "ok" });
-    await server.stop();
   });
 
   it("new columns come with a new tag; a hook that fails behind the swap leaves no old one; a restart keeps versions", async () => {
-    const server = await serve(folder, ["--only", "data"], variables);
-    const before = { grows: await get(server, "grows"), hooked: await get(server, "hooked") };
+    const before = { grows: await get("grows"), hooked: await get("hooked") };
     const tags = { grows: before.grows.headers.get("etag"), hooked: before.hooked.headers.get("etag") };
     expect(await before.grows.text()).toBe('[{"id":1}]');
     expect(await before.hooked.text()).toBe('[{"n":1}]');
-    expect((await get(server, "hooked", tags.hooked)).status).toBe(304);
+    expect((await get("hooked", tags.hooked)).status).toBe(304);
     expect((await project.run("run", "--select", "grows", "hooked", ...vars(2))).code).toBe(1);
-    await expect.poll(async () => (await get(server, "hooked")).headers.get("x-data-as-of")).toBeNull();
-    const hooked = await get(server, "hooked", tags.hooked);
+    await expect.poll(async () => (await get("hooked")).headers.get("x-data-as-of")).toBeNull();
+    const hooked = await get("hooked", tags.hooked);
     expect([hooked.status, await hooked.text()]).toEqual([200, '[{"n":2}]']);
-    const grows = await get(server, "grows", tags.grows);
+    const grows = await get("grows", tags.grows);
     expect([grows.status, await grows.text()]).toEqual([200, '[{"id":1,"added":7}]']);
     const [tag, asOf] = [grows.headers.get("etag"), grows.headers.get("x-data-as-of")];
     expect(asOf).not.toBeNull();
-    await server.stop();
     await project.run("test", ...vars(2));
-    const restarted = await serve(folder, ["--only", "data"], variables);
-    const again = await get(restarted, "grows", tag);
+    const restarted = await restart();
+    const again = await get("grows", tag, restarted);
     expect([again.status, again.headers.get("x-data-as-of")]).toEqual([304, asOf]);
-    expect((await get(restarted, "hooked")).headers.get("x-data-as-of")).toBeNull();
-    await restarted.stop();
+    expect((await get("hooked", null, restarted)).headers.get("x-data-as-of")).toBeNull();
   });
 
   it("a view has a version unless its SQL may read the clock; dbt parse gives the folder that dbt build gave", async () => {
-    const server = await serve(folder, ["--only", "data"], variables);
     for (const name of ["users", "stored"]) {
-      const { headers } = await get(server, name);
+      const { headers } = await get(name);
       expect([headers.get("etag"), headers.get("x-data-as-of")], name).not.toContain(null);
     }
-    expect((await get(server, "recent")).headers.get("x-data-as-of")).toBeNull();
-    await server.stop();
+    expect((await get("recent")).headers.get("x-data-as-of")).toBeNull();
     await project.run("parse", "--no-partial-parse", ...vars(2));
     expect((await cli("generate", "--check")).code).toBe(0);
     await cli("generate", "--out", "parsed");

@@ -10,7 +10,7 @@ const schema = await ownSchema(
   "CREATE TABLE @.one AS SELECT 1::bigint AS n; CREATE TABLE @.two AS SELECT 2::bigint AS n",
 );
 
-const model = (name: string, resource: string, description = ""): TestModel => ({
+const model = (name: string, resource: string, description = "") => ({
   name,
   schema,
   description,
