@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { connect, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { hasClickhouse, ownClickhouse } from "../support/clickhouse.js";
+import { proxyOf } from "../support/database-proxy.js";
 import { freePort } from "../support/port.js";
 import { manifestOf } from "../support/manifest.js";
 import { selfSigned } from "../manifest/self-signed.js";
@@ -46,29 +46,17 @@ async function cluster() {
 }
 
 /** Passes bytes on until it has passed this many, then ends both connections. */
-async function cutAfter(port: number, bytes: number): Promise<string> {
-  const sockets: Socket[] = [];
-  const server = createServer((client) => {
-    const database = connect(port, "127.0.0.1");
-    sockets.push(
-      client.on("error", () => undefined),
-      database.on("error", () => undefined),
-    );
+const cutAfter = (database: string, bytes: number) =>
+  proxyOf(database, (client, open) => {
+    const server = open();
     let passed = 0;
-    client.pipe(database);
-    database.on("data", (chunk: Buffer) => {
+    client.pipe(server);
+    server.on("data", (chunk: Buffer) => {
       passed += chunk.length;
       client.write(chunk);
-      if (passed > bytes) for (const socket of [client, database]) socket.destroy();
+      if (passed > bytes) for (const socket of [client, server]) socket.destroy();
     });
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  atEnd(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
   });
-  return `clickhouse://api:secret@127.0.0.1:${String((server.address() as { port: number }).port)}/shop`;
-}
 
 const servers = hasClickhouse ? await cluster() : null;
 
@@ -93,7 +81,8 @@ describe.skipIf(servers === null)("a cluster of two ClickHouse servers", () => {
   });
 
   it("resets the client's connection when the network is cut in the middle", async () => {
-    const url = await serve(await cutAfter(first.httpPort, 5_000_000));
+    const { url: cut } = await cutAfter(first.url("shop", "api:secret"), 5_000_000);
+    const url = await serve(cut);
     await expect(ask(url, "long")).rejects.toThrow();
   });
 

@@ -1,8 +1,6 @@
-import { once } from "node:events";
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
-import { atEnd } from "../support/at-end.js";
 import { clickhouseUrl } from "../support/clickhouse.js";
+import { listen } from "../support/port.js";
 
 /** Address of a role with a profile: what a query does not set itself has the profile's value. */
 export async function roleOf(profile: () => Readonly<Record<string, string>>): Promise<string> {
@@ -18,11 +16,6 @@ export async function roleOf(profile: () => Readonly<Record<string, string>>): P
     );
     incoming.pipe(outgoing.on("error", () => reply.destroy()));
     reply.on("close", () => outgoing.destroy());
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  atEnd(() => {
-    server.close();
-    server.closeAllConnections();
   });
-  return `clickhouse://${username}:${password}@127.0.0.1:${String((server.address() as AddressInfo).port)}/default`;
+  return `clickhouse://${username}:${password}@${await listen(server)}/default`;
 }

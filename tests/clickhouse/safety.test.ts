@@ -1,9 +1,8 @@
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
-import { createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { atEnd } from "../support/at-end.js";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
+import { proxyOf } from "../support/database-proxy.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest, startManifest } from "../support/service.js";
 import { begin, refusal, sendRequest, statusAndBody } from "../support/http-client.js";
@@ -164,10 +163,8 @@ describe.skipIf(!hasClickhouse)("settings", () => {
 });
 
 /** A server that answers each query with recorded bytes. */
-async function recorded(body: string, head: string): Promise<string> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket.on("error", () => undefined));
+const recorded = (body: string, head: string) =>
+  proxyOf("clickhouse://api@127.0.0.1/x", (socket) => {
     socket.on("data", (bytes: Buffer) => {
       const text = bytes.toString();
       if (!text.includes("POST /")) return;
@@ -179,14 +176,7 @@ async function recorded(body: string, head: string): Promise<string> {
       const chunks = answer === "" ? "" : `${Buffer.byteLength(answer).toString(16)}\r\n${answer}\r\n`;
       socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n${head}\r\n${chunks}0\r\n\r\n`);
     });
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  atEnd(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
   });
-  return `clickhouse://api@127.0.0.1:${String((server.address() as { port: number }).port)}/x`;
-}
 
 const TAG = "abcdefghijklmnop";
 const ERROR = `\r\n__exception__\r\n${TAG}\r\nCode: 395. DB::Exception: Value passed to 'throwIf' function is non-zero: while executing. (version 26.7.2.1 (official build))\n`;
@@ -196,7 +186,7 @@ describe("the bytes of a response", () => {
   const t = { name: "t", schema: "x", tags: ["production", "old", "api:t"] };
   const named = manifestOf([t], { adapter_type: "clickhouse" });
   const serveRecorded = async (body: string, head = `X-ClickHouse-Exception-Tag: ${TAG}\r\n`) =>
-    serveManifest(named, { DATABASE_URL: await recorded(body, head) });
+    serveManifest(named, { DATABASE_URL: (await recorded(body, head)).url });
 
   it("are an answer where they are complete", async () => {
     const url = await serveRecorded('[\n{"i":1,"s":"Code: 1"},\n{"i":2,"s":"]"}\n]\n');

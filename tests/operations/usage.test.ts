@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { Usage, UsageCounter } from "../../runtime/operations/usage.js";
 import { ownDatabase, query, queryAt } from "../support/database.js";
-import { type DatabaseProxy, proxyOf } from "../support/database-proxy.js";
+import { proxyOf } from "../support/database-proxy.js";
 import { ANN, observation } from "../support/observation.js";
 import { recorded, requestsRecorded } from "./recorded.js";
 
@@ -210,7 +210,7 @@ it("the counter starts a new row with each UTC day", () => {
 });
 
 /** Hangs up on everybody, until it is repaired. */
-async function brokenProxy(url: string): Promise<DatabaseProxy & { attempts(): number; repair(): void }> {
+async function brokenProxy(url: string) {
   let attempts = 0;
   let isRepaired = false;
   const proxy = await proxyOf(url, (client, open) => {

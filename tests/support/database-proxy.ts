@@ -2,15 +2,8 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { atEnd } from "./at-end.js";
 
-export interface DatabaseProxy {
-  readonly url: string;
-}
-
 /** Listens in the database's place; ended with the test. */
-export async function proxyOf(
-  url: string,
-  handle: (client: Socket, open: () => Socket) => void,
-): Promise<DatabaseProxy> {
+export async function proxyOf(url: string, handle: (client: Socket, open: () => Socket) => void) {
   const { hostname, port } = new URL(url);
   const sockets = new Set<Socket>();
   const hold = (socket: Socket): Socket => {
@@ -33,7 +26,7 @@ export async function proxyOf(
 }
 
 /** Closes the first connection that sends this text, instead of passing it on. */
-export async function proxyThatCloses(url: string, text: string): Promise<DatabaseProxy> {
+export function proxyThatCloses(url: string, text: string) {
   let isClosed = false;
   return proxyOf(url, (client, open) => {
     const database = open();
