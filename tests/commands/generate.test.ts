@@ -299,6 +299,7 @@ describe("bad usage", () => {
     [["lint", "--format", "xml"], /Allowed choices are text, markdown, json, github/],
     [["lint", "--fail-on", "breaking"], /Allowed choices are error, warning, none/],
     [["--nonsense"], /unknown option '--nonsense'/],
+    [["serve", "--port"], /argument missing/],
   ])("%j exits 2 and says what is wrong", async (args, complaint) => {
     const { exit, out, err } = await routewright(ownFolder(), args);
     expect(exit).toBe(2);

@@ -1,9 +1,8 @@
 import express, { type Express, type IRouter, type NextFunction, type Request, type Response } from "express";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { atEnd } from "../support/at-end.js";
+import { listen } from "../support/port.js";
 import { evaluateModule } from "../../runtime/release/generated-folder.js";
 import { readGeneratedRelease } from "../../runtime/release/release.js";
 import { openGateway, readKeyring, withGateway } from "../../runtime/index.js";
@@ -43,13 +42,7 @@ async function serveApp(build: (app: Express) => void): Promise<string> {
   app.disable("x-powered-by");
   app.disable("etag");
   build(app);
-  const listening = app.listen(0, "127.0.0.1");
-  await once(listening, "listening");
-  atEnd(() => {
-    listening.closeAllConnections();
-    listening.close();
-  });
-  return `http://127.0.0.1:${String((listening.address() as AddressInfo).port)}`;
+  return `http://${await listen(createServer(app))}`;
 }
 
 const json = { "content-type": "application/json" };

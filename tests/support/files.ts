@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 
 /** Every file below a folder, with `/` in its path, and its text. */
@@ -10,4 +10,10 @@ export function filesIn(folder: string): Record<string, string> {
   return Object.fromEntries(
     files.map((file) => [relative(folder, file).replaceAll(sep, "/"), readFileSync(file, "utf8")]),
   );
+}
+
+/** Puts JSON into a file in one step, as dbt's next file takes the place of the last. */
+export function putJson(file: string, content: unknown): void {
+  writeFileSync(`${file}.tmp`, JSON.stringify(content));
+  renameSync(`${file}.tmp`, file);
 }

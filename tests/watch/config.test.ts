@@ -1,8 +1,8 @@
-import { renameSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { routewright } from "../commands/run.js";
-import { filesIn } from "../support/files.js";
+import { filesIn, putJson } from "../support/files.js";
 import { serve, start } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
@@ -27,10 +27,8 @@ const CATALOG = {
   },
 };
 
-function put(folder: string, description: string): void {
-  writeFileSync(join(folder, "manifest.tmp"), JSON.stringify(manifest(description)));
-  renameSync(join(folder, "manifest.tmp"), join(folder, "manifest.json"));
-}
+const put = (folder: string, description: string) =>
+  putJson(join(folder, "manifest.json"), manifest(description));
 
 /** A repository with a config file, and its generated folder. */
 async function repository(): Promise<string> {

@@ -73,8 +73,8 @@ describe("POST /v1/system/manifest/refresh", () => {
     },
   );
 
-  it("swaps added, changed and removed endpoints into service, with their documentation", async () => {
-    const { manifests, refresh, get } = await following(serving(TWO, '"2"'));
+  it("swaps added, changed and removed endpoints into service, with their documentation; a 304 leaves all as it is", async () => {
+    const { url, manifests, refresh, get } = await following(serving(TWO, '"2"'));
     expect(await get("/v1/flows/second")).toEqual({ detail: "Not Found" });
     expect(await (await refresh()).json()).toMatchObject({
       status: "reloaded",
@@ -87,6 +87,13 @@ describe("POST /v1/system/manifest/refresh", () => {
     });
     expect(await get("/v1/flows/second")).toEqual([{ n: 2 }]);
     expect(await get("/openapi.json")).toHaveProperty(["paths", "/v1/flows/second"]);
+    expect(await described(url, "POST", "/v1/system/manifest/refresh", KEYS.tier3)).toMatchObject({
+      status: "unchanged",
+      models: 2,
+      endpoints: 2,
+      added: [],
+    });
+    expect(manifests.conditions).toEqual([undefined, '"2"']);
     manifests.behave(serving(THREE, '"3"'));
     expect(await (await refresh()).json()).toMatchObject({
       status: "reloaded",
@@ -100,31 +107,21 @@ describe("POST /v1/system/manifest/refresh", () => {
     expect(await get("/v1/flows/third")).toEqual([{ n: 2 }]);
   });
 
-  it("asks with the validators of the manifest in service, and a 304 leaves all as it is", async () => {
-    const { command, manifests, refresh } = await following(serving(TWO, '"2"'));
-    await refresh();
-    expect(await described(command.url, "POST", "/v1/system/manifest/refresh", KEYS.tier3)).toMatchObject({
-      status: "unchanged",
-      models: 2,
-      endpoints: 2,
-      added: [],
-    });
-    expect(manifests.conditions).toEqual([undefined, '"2"']);
-  });
-
   it("warns of what it removes, skips, opens or cannot find, by name and reason", async () => {
     const tiered = (name: string, tier: string): TestModel => ({
       ...model(name, "first"),
       tags: [...model(name, "first").tags, tier],
     });
+    const declared = { ...model("declared", "fourth"), alias: "one" };
     const { command, manifests, refresh } = await following(
-      serving(manifestOf([tiered("one", "tier2"), model("two", "second")]), '"1"'),
+      serving(manifestOf([tiered("one", "tier2"), model("two", "second"), declared]), '"1"'),
     );
     await refresh();
     const next = manifestOf([
       tiered("one", "tier1"),
       model("nowhere", "third"),
       { ...model("two", "bad/resource") },
+      { ...declared, columns: {} },
     ]);
     manifests.behave(serving(next, '"2"'));
     const { warnings } = (await described(
@@ -137,6 +134,11 @@ describe("POST /v1/system/manifest/refresh", () => {
     const expected = [
       { kind: "removed", subject: "/v1/flows/second", reason: invalid },
       { kind: "opened", subject: "/v1/flows/first", reason: "Its tier was tier2 and is tier1 now." },
+      {
+        kind: "opened",
+        subject: "/v1/flows/fourth",
+        reason: "Its model declares no columns now: every column of the relation is served.",
+      },
       { kind: "skipped", subject: "model.test.two", reason: invalid },
       {
         kind: "missing_relation",

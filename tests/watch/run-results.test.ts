@@ -1,10 +1,11 @@
-import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { openRunResults } from "../../generator/watch/poll-run-results.js";
 import { BuildRecords } from "../../runtime/warehouse/data-versions.js";
+import { putJson } from "../support/files.js";
 import { ownFolder } from "../support/service.js";
 import { manifestServer, serving } from "./manifest-server.js";
 
@@ -25,11 +26,6 @@ function runResults(seconds: Readonly<Record<string, number>>, which = "build"):
 }
 
 const at = (second: number): string => `2026-05-21T03:00:${String(second).padStart(2, "0")}.000000Z`;
-
-function put(file: string, content: unknown): void {
-  writeFileSync(`${file}.tmp`, JSON.stringify(content));
-  renameSync(`${file}.tmp`, file);
-}
 
 /** Follows a source and keeps what it has reported; stopped with the test. */
 async function following(
@@ -59,10 +55,10 @@ async function following(
 describe("a run_results.json on this machine", () => {
   it("is read before the server listens, and again as soon as dbt writes it", async () => {
     const file = join(ownFolder(), "run_results.json");
-    put(file, runResults({ a: 1, b: 2 }));
+    putJson(file, runResults({ a: 1, b: 2 }));
     const { secondOf, problems } = await following(file);
     expect([secondOf("a"), secondOf("b"), secondOf("c")]).toEqual([1, 2, null]);
-    put(file, runResults({ b: 12, c: 13 }));
+    putJson(file, runResults({ b: 12, c: 13 }));
     await expect.poll(() => secondOf("c")).toBe(13);
     // A run of a part of the project: what others have built stays known.
     expect([secondOf("a"), secondOf("b")]).toEqual([1, 12]);
@@ -73,7 +69,7 @@ describe("a run_results.json on this machine", () => {
     const file = join(ownFolder(), "run_results.json");
     const { secondOf, problems } = await following(file, 0.05);
     await sleep(300);
-    put(file, runResults({ a: 1 }));
+    putJson(file, runResults({ a: 1 }));
     await expect.poll(() => secondOf("a")).toBe(1);
     expect(problems).toEqual([
       `Cannot read ${file}: there is no such file. \`dbt build\` writes it to target/.`,
@@ -82,7 +78,7 @@ describe("a run_results.json on this machine", () => {
 
   it("that is half written, then deleted, changes nothing", async () => {
     const file = join(ownFolder(), "run_results.json");
-    put(file, runResults({ a: 1 }));
+    putJson(file, runResults({ a: 1 }));
     const { secondOf, problems } = await following(file, 0.05);
     const next = JSON.stringify(runResults({ a: 11 }));
     writeFileSync(file, next.slice(0, 100));
@@ -100,47 +96,47 @@ describe("a run_results.json on this machine", () => {
 
   it("of a compilation only is reported, unless a build's has been read", async () => {
     const file = join(ownFolder(), "run_results.json");
-    put(file, runResults({ a: 1 }, "compile"));
+    putJson(file, runResults({ a: 1 }, "compile"));
     const { secondOf, problems } = await following(file);
     expect(problems).toEqual([
       `${file} reports no successful build (\`dbt compile\` wrote it): give the one that \`dbt build\` writes.`,
     ]);
-    put(file, runResults({ a: 2 }));
+    putJson(file, runResults({ a: 2 }));
     await expect.poll(() => secondOf("a")).toBe(2);
-    put(file, runResults({ a: 3, b: 3 }, "generate"));
+    putJson(file, runResults({ a: 3, b: 3 }, "generate"));
     await sleep(500);
     expect([secondOf("a"), secondOf("b"), problems.length]).toEqual([2, null, 1]);
   });
 
   it("is remembered by the next server, after a test has overwritten it and whatever it says", async () => {
     const [file, memory] = [join(ownFolder(), "run_results.json"), join(ownFolder(), "new/builds.json")];
-    put(file, runResults({ a: 1, b: 1 }));
+    putJson(file, runResults({ a: 1, b: 1 }));
     await (await following(file, 60, memory)).end();
-    put(file, runResults({ a: 9 }, "test"));
+    putJson(file, runResults({ a: 9 }, "test"));
     const second = await following(file, 60, memory);
     expect([second.secondOf("a"), second.secondOf("b"), second.problems]).toEqual([1, 1, []]);
     await second.end();
-    put(file, runResults({ b: 12 }));
+    putJson(file, runResults({ b: 12 }));
     const third = await following(file, 60, memory);
     expect([third.secondOf("a"), third.secondOf("b")]).toEqual([1, 12]);
     await third.end();
     // Run results of another project say nothing of these.
     const other = join(ownFolder(), "run_results.json");
-    put(other, runResults({ c: 1 }));
+    putJson(other, runResults({ c: 1 }));
     const fourth = await following(other, 60, memory);
     expect([fourth.secondOf("a"), fourth.secondOf("c")]).toEqual([null, 1]);
   });
 
   it("is read as without a memory where that cannot be written or is damaged; one line says so", async () => {
     const [file, folder] = [join(ownFolder(), "run_results.json"), ownFolder()];
-    put(file, runResults({ a: 1 }));
+    putJson(file, runResults({ a: 1 }));
     writeFileSync(join(folder, "file"), "");
     const { secondOf, notKept } = await following(file, 60, join(folder, "file/builds.json"));
     expect([secondOf("a"), notKept]).toEqual([
       1,
       [expect.stringMatching(/^E(NOTDIR|EXIST).*After a restart/)],
     ]);
-    put(file, runResults({ a: 2 }));
+    putJson(file, runResults({ a: 2 }));
     await expect.poll(() => secondOf("a")).toBe(2);
     expect(notKept).toHaveLength(1);
     for (const text of ["", "{", "7", '{"builds":7}', '{"source":"x","hash":7,"builds":[{}]}']) {
@@ -153,10 +149,10 @@ describe("a run_results.json on this machine", () => {
 
   it("is left alone once the following has ended", async () => {
     const file = join(ownFolder(), "run_results.json");
-    put(file, runResults({ a: 1 }));
+    putJson(file, runResults({ a: 1 }));
     const { secondOf, end } = await following(file, 0.05);
     await end();
-    put(file, runResults({ a: 11 }));
+    putJson(file, runResults({ a: 11 }));
     await sleep(500);
     expect(secondOf("a")).toBe(1);
   });
