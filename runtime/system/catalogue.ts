@@ -94,11 +94,7 @@ export const CATALOGUE_SCHEMA = record({
       ),
       require_any_of: texts("At least one of these is required; empty: none."),
       pagination: orNull(
-        record({
-          default_limit: INTEGER,
-          max_limit: INTEGER,
-          response: oneOf(["list", "envelope"]),
-        }),
+        record({ default_limit: INTEGER, max_limit: INTEGER, response: oneOf(["list", "envelope"]) }),
       ),
       sort: SORT,
       sortable_fields: texts("Values of `sort_by`."),

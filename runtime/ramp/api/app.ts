@@ -118,17 +118,19 @@ function send({ ramp }: ApiServices, response: Response, path: string | null, ou
   ramp.log.info({ requestId, method, route: path, status, milliseconds }, "request");
 }
 
+function retryAfter({ retryAfter: seconds }: RampError): Record<string, string> {
+  return seconds === null ? {} : { "Retry-After": String(seconds) };
+}
+
 function errorPage(error: RampError): RampResponse {
   const { status, message } = RAMP_ERRORS[error.error];
   const answer = problemPage(status, "That did not work", message);
-  const after = error.retryAfter === null ? {} : { "Retry-After": String(error.retryAfter) };
-  return { ...answer, headers: { ...answer.headers, ...after } };
+  return { ...answer, headers: { ...answer.headers, ...retryAfter(error) } };
 }
 
 function errorResponse(error: RampError): RampResponse {
   const { status } = RAMP_ERRORS[error.error];
-  const headers: Record<string, string> = {};
-  if (error.retryAfter !== null) headers["Retry-After"] = String(error.retryAfter);
+  const headers = retryAfter(error);
   if (error.error === "INVALID_CREDENTIALS")
     headers["WWW-Authenticate"] = 'Basic realm="ramp", charset="UTF-8"';
   if (error.error === "INVALID_TOKEN") headers["WWW-Authenticate"] = 'Bearer realm="ramp"';

@@ -172,16 +172,8 @@ export interface RampError {
   readonly retryAfter: number | null;
 }
 
-export function rampError(
-  code: RampErrorCode,
-  more: {
-    readonly message?: string;
-    readonly details?: readonly Violation[];
-    readonly retryAfter?: number;
-  } = {},
-): RampError {
-  const { message = RAMP_ERRORS[code].message, details = [], retryAfter = null } = more;
-  return { error: code, message, details, retryAfter };
+export function rampError(code: RampErrorCode, more: Partial<Omit<RampError, "error">> = {}): RampError {
+  return { error: code, message: RAMP_ERRORS[code].message, details: [], retryAfter: null, ...more };
 }
 
 /** An error about one part of the request; `path` as in `Violation`. */

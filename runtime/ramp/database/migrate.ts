@@ -97,7 +97,12 @@ async function seedCurrencies(client: pg.Client): Promise<void> {
      SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) ON CONFLICT (code) DO NOTHING`,
     [CHAINS.map(({ code }) => code), CHAINS.map(({ name }) => name), CHAINS.map(({ pattern }) => pattern)],
   );
-  const rows = [...fiatRows(), ...tokenRows()];
+  const rows = [
+    ...currencyCodes.data.map(({ code, currency, digits }): SeedRow => [code, code, currency, digits, null]),
+    ...TOKENS.flatMap(({ ticker, name, decimals, chains }) =>
+      chains.map((chain): SeedRow => [`${ticker}_${chain}`, ticker, name, decimals, chain]),
+    ),
+  ];
   await client.query(
     `INSERT INTO ramp.currencies (code, ticker, name, decimals, type, blockchain_id)
      SELECT c.code, c.ticker, c.name, c.decimals, CASE WHEN c.chain IS NULL THEN 'FIAT' ELSE 'CRYPTO' END, b.id
@@ -108,13 +113,3 @@ async function seedCurrencies(client: pg.Client): Promise<void> {
 }
 
 type SeedRow = readonly [code: string, ticker: string, name: string, decimals: number, chain: string | null];
-
-function fiatRows(): SeedRow[] {
-  return currencyCodes.data.map(({ code, currency, digits }) => [code, code, currency, digits, null]);
-}
-
-function tokenRows(): SeedRow[] {
-  return TOKENS.flatMap(({ ticker, name, decimals, chains }) =>
-    chains.map((chain): SeedRow => [`${ticker}_${chain}`, ticker, name, decimals, chain]),
-  );
-}

@@ -129,12 +129,8 @@ export class HttpProvider {
   }
 
   refund(id: string, order: RefundOrder): Promise<ProviderReply<Execution>> {
-    const target = `/executions/${id}/refunds`;
-    return this.#call("refund", {
-      target,
-      body: JSON.stringify(order),
-      idempotencyKey: `refund:${order.id}`,
-    });
+    const [target, body] = [`/executions/${id}/refunds`, JSON.stringify(order)];
+    return this.#call("refund", { target, body, idempotencyKey: `refund:${order.id}` });
   }
 
   /** The callback, or null when its signature is wrong or too old. */
@@ -148,13 +144,8 @@ export class HttpProvider {
     name: N,
     overrides: Partial<Call>,
   ): Promise<ProviderReply<ResponseOf<N>>> {
-    const call: Call = {
-      target: OPERATIONS[name].path,
-      body: "",
-      idempotencyKey: "",
-      timeoutMs: this.#timeoutMs,
-      ...overrides,
-    };
+    const common = { target: OPERATIONS[name].path, timeoutMs: this.#timeoutMs };
+    const call: Call = { ...common, body: "", idempotencyKey: "", ...overrides };
     const { retries, breaker } = this.#policies;
     const policy = overrides.timeoutMs === undefined ? retries : breaker;
     try {
@@ -181,14 +172,9 @@ export class HttpProvider {
   async #request<N extends OperationName>(name: N, call: Call): Promise<ProviderReply<ResponseOf<N>>> {
     const { method, answer } = OPERATIONS[name];
     const url = new URL(this.#options.url.replace(/\/+$/, "") + call.target);
-    const { body } = call;
-    const result = await sendRequest({
-      url,
-      method,
-      body,
-      headers: this.#headers(method, url, body, call.idempotencyKey),
-      timeoutMs: call.timeoutMs,
-    });
+    const { body, idempotencyKey, timeoutMs } = call;
+    const headers = this.#headers(method, url, body, idempotencyKey);
+    const result = await sendRequest({ url, method, body, headers, timeoutMs });
     if (result.kind === "failed") return { kind: "unavailable", reason: result.reason };
     const value = sanitized(parseJson(result.body));
     if (result.status >= 200 && result.status < 300) {
@@ -201,18 +187,13 @@ export class HttpProvider {
   #headers(method: string, url: URL, body: string, idempotencyKey: string): Record<string, string> {
     const timestamp = String(Math.floor(Date.now() / 1000));
     const target = url.pathname + url.search;
-    const signature = requestSignature(this.#options.secret, {
-      timestamp,
-      method,
-      target,
-      idempotencyKey,
-      body,
-    });
+    const { secret, keyId } = this.#options;
+    const signature = requestSignature(secret, { timestamp, method, target, idempotencyKey, body });
     return {
       accept: "application/json",
       ...(body === "" ? {} : { "content-type": "application/json" }),
       ...(idempotencyKey === "" ? {} : { "idempotency-key": idempotencyKey }),
-      [REQUEST_HEADERS.keyId]: this.#options.keyId,
+      [REQUEST_HEADERS.keyId]: keyId,
       [REQUEST_HEADERS.timestamp]: timestamp,
       [REQUEST_HEADERS.signature]: signature,
     };
