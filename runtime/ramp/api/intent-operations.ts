@@ -24,11 +24,8 @@ import type { RampContext } from "./route.js";
 import { takeLease } from "../intents/lease.js";
 
 /** Records the intent, onboards it and, with `autoExecute` and no outstanding requirement, executes it. */
-export function intentCreation({
-  ramp,
-  caller,
-  body,
-}: CustomerRequest<CreateIntentBody>): IdempotentOperation {
+export function intentCreation(call: CustomerRequest<CreateIntentBody>): IdempotentOperation {
+  const { ramp, caller, body } = call;
   const leaseOwner = newId();
   let begun: Intent | null = null;
   return {

@@ -100,7 +100,6 @@ export const ProjectIntentsQuery = closed({
   ),
   ...PageQuery.properties,
 });
-export type ProjectIntentsQuery = Static<typeof ProjectIntentsQuery>;
 
 export const QuoteQuery = closed({
   srcCurrencyCode: CurrencyCode,
@@ -108,7 +107,6 @@ export const QuoteQuery = closed({
   srcAmount: DecimalAmount,
   countryCode: CountryCode,
 });
-export type QuoteQuery = Static<typeof QuoteQuery>;
 
 export const RequirementsQuery = closed({
   srcCurrencyCode: CurrencyCode,

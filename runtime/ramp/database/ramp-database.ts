@@ -241,7 +241,10 @@ class DbSession {
   send<R extends object>(text: string, values?: readonly unknown[]): Promise<pg.QueryResult<R>> {
     const prepared = values && { name: statementName(text), values: [...values] };
     const result = this.#client.query<R>({ text, ...prepared });
-    result.catch((error: unknown) => (this.failure ??= failureOf(error as pg.DatabaseError)));
+    result.catch((error: unknown) => {
+      const { code } = error as pg.DatabaseError;
+      this.failure ??= code === PRECONDITION_FAILED ? new PreconditionFailed() : (error as Error);
+    });
     return result;
   }
 
@@ -284,10 +287,6 @@ class DbSession {
 /** The column of a property: `createdAt` is `created_at`. */
 export function columnOf(property: string): string {
   return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-function failureOf(error: pg.DatabaseError): Error {
-  return error.code === PRECONDITION_FAILED ? new PreconditionFailed() : error;
 }
 
 /** Names of prepared statements, by text: a named statement is parsed once per connection. All texts are constants of the code. */

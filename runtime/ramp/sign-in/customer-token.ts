@@ -164,8 +164,8 @@ export class SigningKeys {
   #read(freshMs: number): Promise<readonly SigningKey[]> {
     if (this.#keys && performance.now() - this.#readAt < freshMs) return this.#keys;
     this.#readAt = performance.now();
-    const keys = this.database
-      .asOperator((tx) => readKeys(tx))
+    const keys = this.database.operator
+      .rows<KeyRow>(KEYS)
       .then((rows) => rows.map((row) => this.#keyOf(row)));
     keys.catch(() => (this.#keys = null));
     return (this.#keys = keys);
@@ -178,11 +178,8 @@ export class SigningKeys {
   }
 }
 
-function readKeys(tx: OperatorTransaction): Promise<KeyRow[]> {
-  return tx.rows<KeyRow>(
-    "SELECT kid, private_key, public_key, retired_at FROM ramp.signing_keys WHERE revoked_at IS NULL ORDER BY created_at DESC, kid DESC",
-  );
-}
+const KEYS =
+  "SELECT kid, private_key, public_key, retired_at FROM ramp.signing_keys WHERE revoked_at IS NULL ORDER BY created_at DESC, kid DESC";
 
 /** Creates a key that signs all new tokens; older keys only verify from then on. Returns its `kid`. */
 export async function rotateSigningKey(tx: OperatorTransaction, vault: Vault): Promise<string> {

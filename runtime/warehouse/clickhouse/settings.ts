@@ -166,14 +166,10 @@ export interface ClickhouseLimits {
   /** For the server, which counts the time in which the client does not read too; 0: no limit. */
   readonly timeoutMs: number;
   /** Rows that it may read; 0: no limit. */
-  readonly maxRows?: number;
+  readonly maxRows: number;
 }
 
-export function limitSettings({
-  tier,
-  timeoutMs,
-  maxRows = 0,
-}: ClickhouseLimits): Readonly<Record<string, string>> {
+export function limitSettings({ tier, timeoutMs, maxRows }: ClickhouseLimits): Settings {
   return {
     max_threads: String(MAX_THREADS[tier]),
     max_execution_time: String(timeoutMs / 1000),

@@ -121,8 +121,8 @@ export class Connection implements BatchConnection {
     this.#startedAt = performance.now();
   }
 
-  errorOf(error: Error): Error {
-    return this.#canceled ?? timeoutOf(error) ?? error;
+  errorOf(error: Error & { readonly code?: unknown }): Error {
+    return this.#canceled ?? (error.code === CANCELED ? new QueryTimeout(error) : error);
   }
 
   /** Cancels a query that takes too long or whose result is no longer needed, and closes the connection. */
@@ -176,10 +176,6 @@ export class Connection implements BatchConnection {
     const own = timeoutMs === 0 ? Infinity : timeoutMs;
     return own < session ? own : session + GRACE_MS;
   }
-}
-
-function timeoutOf(error: Error): QueryTimeout | null {
-  return (error as { code?: unknown }).code === CANCELED ? new QueryTimeout(error) : null;
 }
 
 /** Time limit for connecting, and for setting up the session. */

@@ -26,10 +26,6 @@ export interface TableColumn {
   readonly read: (field: Buffer) => TableValue | null;
 }
 
-function tableColumns(columns: ResultColumns): readonly TableColumn[] {
-  return columns.map((column) => ({ name: column.name, ...typeOf(column) }));
-}
-
 type ColumnReader = Omit<TableColumn, "name">;
 
 function typeOf(column: ResultColumn): ColumnReader {
@@ -131,7 +127,7 @@ export abstract class TableRows implements RowWriter {
   #bytes = 0;
 
   constructor(columns: ResultColumns) {
-    this.columns = tableColumns(columns);
+    this.columns = columns.map((column) => ({ name: column.name, ...typeOf(column) }));
     this.#values = this.columns.map(() => []);
   }
 

@@ -29,11 +29,10 @@ export const createExternalAccounts = idempotentRoute("customer", {
 });
 
 /** Both accounts and the answer are one transaction. */
-async function registerAccounts({
-  ramp,
-  caller,
-  body,
-}: CustomerRequest<ExternalAccountsBody>): Promise<PreparedOperation | RampError> {
+async function registerAccounts(
+  call: CustomerRequest<ExternalAccountsBody>,
+): Promise<PreparedOperation | RampError> {
+  const { ramp, caller, body } = call;
   const pair = readPair(ramp, body.src, body.dest, ["/src", "/dest"]);
   if (isRampError(pair)) return pair;
   const requirements = requirementsOf(await ramp.providers.list(caller.projectId), pair, {});

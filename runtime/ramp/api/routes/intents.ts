@@ -73,11 +73,8 @@ export const getIntent = route("customer", {
 });
 
 /** The caller's intent that the path names; null if there is none. */
-async function findIntent({
-  ramp,
-  caller,
-  parameters,
-}: CustomerRequest | ProjectRequest): Promise<Intent | null> {
+async function findIntent(call: CustomerRequest | ProjectRequest): Promise<Intent | null> {
+  const { ramp, caller, parameters } = call;
   const { id = "" } = parameters;
   const { projectId, customerId }: Pick<Project, "projectId"> & Partial<Customer> = caller;
   return isUuid(id) ? ramp.database.inProject(projectId, (tx) => readIntent(tx, id, customerId)) : null;
