@@ -78,15 +78,9 @@ export function recordJump(database: RampDatabase, jump: number, known: number):
   });
 }
 
-/** A jump that the database's clock has made. */
-export interface ClockJump {
-  readonly at: Date;
-  readonly seconds: number;
-}
-
 /** Jumps of the last seven days. After one that went back, its time can be in the future. */
-export function recentJumps(tx: OperatorTransaction): Promise<ClockJump[]> {
-  return tx.rows<ClockJump>(
+export function recentJumps(tx: OperatorTransaction) {
+  return tx.rows<{ readonly at: Date; readonly seconds: number }>(
     "SELECT at, round(milliseconds / 1000.0)::int AS seconds FROM ramp.clock_jumps WHERE at > now() - interval '7 days' ORDER BY at",
   );
 }

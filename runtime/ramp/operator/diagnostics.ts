@@ -52,12 +52,8 @@ async function checkProviders(database: RampDatabase, vault: Vault): Promise<rea
       const startedAt = performance.now();
       const { kind } = await provider.capabilities();
       const took = `${String(Math.round(performance.now() - startedAt))} ms`;
-      const answer = kind === "answer" ? `answered in ${took}` : `does not answer as it should (${kind})`;
-      findings.push({
-        check: "provider",
-        ok: kind === "answer",
-        detail: `${code} of project ${id} ${answer}.`,
-      });
+      const problem = kind !== "answer" && `${code} of project ${id} does not answer as it should (${kind}).`;
+      findings.push(finding("provider", problem, `${code} of project ${id} answered in ${took}.`));
     }
   return findings;
 }
@@ -170,7 +166,7 @@ export async function compareOrders(database: RampDatabase, vault: Vault): Promi
       found.push({ check: "order", ok: false, detail: `Order ${orderIdOf(id)} of intent ${id}: ${detail}` });
   }
   const good = `${String(intents.length)} orders are at their providers as in the database.`;
-  return found.length > 0 ? found : [{ check: "order", ok: true, detail: good }];
+  return found.length > 0 ? found : [finding("order", false, good)];
 }
 
 /** What only one side knows; null: nothing. */

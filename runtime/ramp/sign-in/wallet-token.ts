@@ -4,7 +4,7 @@ import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 import type { SigningKeys } from "./customer-token.js";
 import type { Address } from "../accounts/account-details.js";
 import { hashMessage, parseSignInMessage, recoverAddress, type SignInMessage } from "./ethereum-message.js";
-import type { Vault } from "../core/vault.js";
+import type { CoreContext } from "../core/context.js";
 import { parseJson } from "../core/json-schema.js";
 import { sendRequest } from "../../http/outbound-http.js";
 /** How long a nonce can be used, in minutes (runtime/ramp/docs/customers.md, Wallet sign-in). */
@@ -36,12 +36,9 @@ interface Challenge {
   readonly clientId: string | null;
 }
 
-export interface WalletTokenContext {
-  readonly database: RampDatabase;
+export interface WalletTokenContext extends Pick<CoreContext, "database" | "vault" | "now"> {
   readonly keys: SigningKeys;
-  readonly vault: Vault;
   readonly issuer: string;
-  readonly now: () => Date;
 }
 
 /** Who signed: the wallet as a CAIP-10 account, and the only project that the token is for, if any. */
