@@ -17,13 +17,7 @@ import { createExternalAccounts } from "./routes/external-accounts.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
 import type { Request } from "express";
 import { isLocalCaller } from "../../http/headers.js";
-import {
-  isRampError,
-  jsonResponse,
-  rampError,
-  type RampResponse,
-  type RampAnswer,
-} from "../core/ramp-errors.js";
+import { isRampError, jsonResponse, type RampAnswer, rampError } from "../core/ramp-errors.js";
 import { SCRIPT, STYLE } from "../hosted-pages/layout.js";
 import { actOnPage, pageStatus, showPage } from "../hosted-pages/hosted-page.js";
 import { readBacklog } from "../intents/attention.js";
@@ -76,7 +70,7 @@ export const SYSTEM_PATHS: readonly PublicPath[] = [
   system("/metrics", metrics),
 ];
 
-async function health({ ramp, rates }: ApiServices): Promise<RampResponse> {
+async function health({ ramp, rates }: ApiServices): Promise<RampAnswer> {
   const { isConnected, isWritable } = await ramp.database.reach();
   const detail = rates.degraded;
   return jsonResponse(isWritable ? 200 : 503, {

@@ -13,7 +13,13 @@ import type { AccountSide } from "../accounts/account-details.js";
 import type { Price, Quote } from "../providers/quotes.js";
 import type { CustomerRequest, ProjectRequest, RampContext } from "./route.js";
 import type { PageQuery } from "./request-schemas.js";
-import type { IntentEnvelope, IntentView, QuoteView, TransactionView } from "./response-schemas.js";
+import type {
+  IntentEnvelope,
+  IntentView,
+  ProjectIntentView,
+  QuoteView,
+  TransactionView,
+} from "./response-schemas.js";
 import { errorAt, jsonResponse, type RampAnswer } from "../core/ramp-errors.js";
 
 /** What callers see of the records. */
@@ -27,6 +33,10 @@ export function intentEnvelope(ramp: RampContext, intent: Intent): IntentEnvelop
     onboardingUrl: awaitsCompliance(status) ? pageUrl(ramp.publicUrl, ramp.vault, target) : null,
     ...(intent.transaction ? { transaction: transactionView(intent.transaction) } : {}),
   };
+}
+
+export function projectIntentView(ramp: RampContext, intent: Intent): ProjectIntentView {
+  return { ...intentEnvelope(ramp, intent), customerId: intent.customerId };
 }
 
 function intentView({ currencies }: RampContext, intent: Intent): IntentView {

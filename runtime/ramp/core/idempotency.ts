@@ -35,13 +35,16 @@ export interface PreparedOperation {
 /** Whether the key of a request is known already. */
 export type IsReplay = () => Promise<boolean>;
 
+/** What a request does, why it is refused, or that it is a replay. */
+export type Preparation = PreparedOperation | RampError | "replay";
+
 /** A request that may change something. */
 export interface IdempotentOperation {
   /**
    * Checks the request and changes nothing: its errors are not stored. Before it calls another server, it checks whether the
    * request is a replay, and returns "replay" if so.
    */
-  prepare(isReplay: IsReplay): Promise<PreparedOperation | RampError | "replay">;
+  prepare(isReplay: IsReplay): Promise<Preparation>;
   /**
    * Executes what is recorded, with calls to other servers, and ends by storing the response. It can be repeated at any time,
    * by another process too, and continues from the recorded state. Absent where `begin` always has the response.

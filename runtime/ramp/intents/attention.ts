@@ -3,13 +3,7 @@ import type { Backlog } from "../core/ramp-metrics.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
 import { isDelivered, isPaid, missingRefunds } from "./book.js";
-import {
-  type Attention,
-  type AttentionReason,
-  type Intent,
-  needsAttention,
-  type Transaction,
-} from "./intent.js";
+import { type Attention, type AttentionReason, type Intent, needsAttention } from "./intent.js";
 import { SUSPENSE_REASONS, total } from "./journal.js";
 
 /** Reasons that no look-up clears. */
@@ -26,8 +20,8 @@ export function attentionAfter(intent: Intent, reported: CheckedExecution): Atte
     RECEIPT_MISSING:
       isPaid(reported) && !isDelivered(intent) && receiptProblem === null ? "no amount received" : null,
     INVALID_INSTRUCTIONS: isUnpayable ? instructionProblem : null,
-    CONTRADICTION: contradiction(intent, transaction, reported),
-    REFERENCE_CHANGED: changedReference(transaction, reported),
+    CONTRADICTION: contradiction(intent, reported),
+    REFERENCE_CHANGED: changedReference(intent, reported),
     ...Object.fromEntries(UNTIL_RESOLVED.map((reason) => [reason, attention[reason]])),
   };
   return { ...unacknowledged(intent, seen), ...suspended(intent) };
@@ -67,12 +61,8 @@ export const REPORTED_PAID = "reported as paid";
  * A provider that calls an ended order open, that has the payment of one that failed, or that never had the payment of one that
  * the operator completed.
  */
-function contradiction(
-  intent: Intent,
-  transaction: Transaction | null,
-  reported: CheckedExecution,
-): string | null {
-  const { balances } = intent;
+function contradiction(intent: Intent, reported: CheckedExecution): string | null {
+  const { balances, transaction } = intent;
   const { status } = reported;
   const recorded = transaction?.status;
   if (recorded === undefined || recorded === "PENDING" || recorded === "IN_PROGRESS") return null;
@@ -86,7 +76,7 @@ function contradiction(
   return isDenied ? `reported as ${status}` : null;
 }
 
-function changedReference(transaction: Transaction | null, { reference }: CheckedExecution): string | null {
+function changedReference({ transaction }: Intent, { reference }: CheckedExecution): string | null {
   const known = transaction?.providerReference ?? null;
   return known === null || reference === "" || reference === known ? null : `${known} became ${reference}`;
 }

@@ -25,14 +25,7 @@ import {
 } from "./apply-reply.js";
 import { unacknowledged } from "./attention.js";
 import { recordPrice, recordRefundAnswer } from "./transitions.js";
-import {
-  type Attention,
-  type AttentionReason,
-  type Intent,
-  isTerminal,
-  type Progress,
-  type Step,
-} from "./intent.js";
+import { type AttentionReason, type Intent, isTerminal, type Progress, type Step } from "./intent.js";
 
 /** The result of a step, ready to be recorded. */
 export interface StepOutcome {
@@ -150,20 +143,18 @@ function withdrawalOutcome(call: ProviderCall, reply: ProviderReply<Execution>):
   return isWithdrawn ? answered(applyWithdrawal) : executionOutcome(call, reply);
 }
 
+/** What an answer clears up. */
+const CLEARED: ReadonlySet<string> = new Set<AttentionReason>(["PROVIDER_FAILS", "UNKNOWN_ORDER"]);
+
 /** An answer ends a series of failed attempts, and the operator's attention unless it contradicts what is recorded. */
 function answered(apply: StepOutcome["apply"]): StepOutcome {
   return {
     apply(tx, current) {
-      const attention = without(current.attention, ["PROVIDER_FAILS", "UNKNOWN_ORDER"]);
-      return apply(tx, { ...current, failedAttempts: 0, attention });
+      const kept = Object.entries(current.attention).filter(([reason]) => !CLEARED.has(reason));
+      return apply(tx, { ...current, failedAttempts: 0, attention: Object.fromEntries(kept) });
     },
     progress: "answered",
   };
-}
-
-function without(attention: Attention, gone: readonly AttentionReason[]): Attention {
-  const kept = Object.entries(attention).filter(([reason]) => !gone.some((other) => other === reason));
-  return Object.fromEntries(kept);
 }
 
 /** An order that the provider had and no longer knows. */

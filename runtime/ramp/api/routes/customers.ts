@@ -1,6 +1,6 @@
 import type { Project } from "../../sign-in/project-credentials.js";
 import { Type } from "@sinclair/typebox";
-import type { IsReplay, PreparedOperation } from "../../core/idempotency.js";
+import type { IsReplay, Preparation } from "../../core/idempotency.js";
 import {
   OF_PROJECT,
   ofProject,
@@ -10,13 +10,7 @@ import {
 import { audited } from "../../core/audit.js";
 import { REVOKE_TOKENS, tokenExpiry, tokenGeneration } from "../../sign-in/customer-token.js";
 import type { Subject } from "../../sign-in/subject-token.js";
-import {
-  jsonResponse,
-  isRampError,
-  rampError,
-  type RampError,
-  type RampAnswer,
-} from "../../core/ramp-errors.js";
+import { isRampError, jsonResponse, type RampAnswer, rampError } from "../../core/ramp-errors.js";
 import { listResponse } from "../intent-view.js";
 import { idempotentRoute, type ProjectRequest, route } from "../route.js";
 import { CreateCustomerBody, CustomersQuery, metadataError } from "../request-schemas.js";
@@ -95,7 +89,7 @@ export const createCustomer = idempotentRoute("project", {
 async function prepareCustomer(
   { ramp, caller, body }: ProjectRequest<CreateCustomerBody>,
   isReplay: IsReplay,
-): Promise<PreparedOperation | RampError | "replay"> {
+): Promise<Preparation> {
   const tooLarge = metadataError(body.metadata);
   if (tooLarge) return tooLarge;
   const { id: externalId, subject_token: token, metadata = null } = body;

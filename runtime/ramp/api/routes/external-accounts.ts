@@ -2,15 +2,9 @@ import { withUpperCountry } from "../../accounts/account-details.js";
 import type { Currency } from "../../accounts/currency.js";
 import { newId } from "../../database/id.js";
 import { OF_PROJECT, type ProjectTransaction } from "../../database/ramp-database.js";
-import type { PreparedOperation } from "../../core/idempotency.js";
+import type { Preparation } from "../../core/idempotency.js";
 import { violations } from "../../core/json-schema.js";
-import {
-  isRampError,
-  jsonResponse,
-  rampError,
-  type RampError,
-  type RampResponse,
-} from "../../core/ramp-errors.js";
+import { isRampError, jsonResponse, rampError, type RampResponse } from "../../core/ramp-errors.js";
 import { accountType } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute } from "../route.js";
 import { ExternalAccountsBody } from "../request-schemas.js";
@@ -29,9 +23,7 @@ export const createExternalAccounts = idempotentRoute("customer", {
 });
 
 /** Both accounts and the answer are one transaction. */
-async function registerAccounts(
-  call: CustomerRequest<ExternalAccountsBody>,
-): Promise<PreparedOperation | RampError> {
+async function registerAccounts(call: CustomerRequest<ExternalAccountsBody>): Promise<Preparation> {
   const { ramp, caller, body } = call;
   const pair = readPair(ramp, body.src, body.dest, ["/src", "/dest"]);
   if (isRampError(pair)) return pair;

@@ -4,14 +4,8 @@ import { type Intent, awaitsCompliance, isTerminal } from "../../intents/intent.
 import { isUuid } from "../../database/id.js";
 import { jsonResponse, rampError } from "../../core/ramp-errors.js";
 import { intentAction, intentCreation } from "../intent-operations.js";
-import { listResponse, intentEnvelope, transactionView } from "../intent-view.js";
-import {
-  type CustomerRequest,
-  idempotentRoute,
-  type ProjectRequest,
-  type RampContext,
-  route,
-} from "../route.js";
+import { listResponse, intentEnvelope, projectIntentView, transactionView } from "../intent-view.js";
+import { type CustomerRequest, idempotentRoute, type ProjectRequest, route } from "../route.js";
 import { CreateIntentBody, PageQuery, EmptyBody, ProjectIntentsQuery } from "../request-schemas.js";
 import { IntentEnvelope, TransactionView, ProjectIntentView } from "../response-schemas.js";
 import { failpoint } from "../../core/failpoints.js";
@@ -185,7 +179,3 @@ export const getProjectIntent = route("project", {
     return intent === null ? rampError("NOT_FOUND") : jsonResponse(200, projectIntentView(call.ramp, intent));
   },
 });
-
-function projectIntentView(ramp: RampContext, intent: Intent): ProjectIntentView {
-  return { ...intentEnvelope(ramp, intent), customerId: intent.customerId };
-}
