@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
@@ -54,7 +53,7 @@ describe.skipIf(!hasClickhouse)("a query of ClickHouse that fails", () => {
     expect(JSON.stringify(reply.headers)).not.toMatch(/clickhouse/i);
   });
 
-  it.each(["", ".csv", ".ndjson", ".arrow", ".arrows"])(
+  it.each(["", ".csv", ".ndjson"])(
     "in the middle of a stream resets the connection: late%s",
     async (suffix) => {
       const url = await serve();
@@ -103,33 +102,14 @@ describe.skipIf(!hasClickhouse)("a query of ClickHouse that fails", () => {
   });
 });
 
-describe.skipIf(!hasClickhouse)("a query of ClickHouse whose client leaves", () => {
-  it("before its first row is killed", async () => {
-    const url = await serve();
-    const request = get(`${url}/v1/safe/slow`, { headers: { "X-API-Key": key }, agent: false });
-    request.on("error", () => undefined);
-    await expect.poll(running).toBe(1);
-    request.destroy();
-    await expect.poll(running, { interval: 20 }).toBe(0);
-  });
-
-  it("in the middle of a stream is killed", async () => {
-    const url = await serve();
-    const response = await begin(`${url}/v1/safe/numbers`, key);
-    await once(response, "readable");
-    response.destroy();
-    await expect.poll(running, { interval: 20 }).toBe(0);
-  });
-
-  it("is killed when the service stops", async () => {
-    const service = await startManifest(manifest, { DATABASE_URL: clickhouseUrl() });
-    const request = get(`${service.url}/v1/safe/slow`, { headers: { "X-API-Key": key }, agent: false });
-    request.on("error", () => undefined);
-    await expect.poll(running).toBe(1);
-    request.destroy();
-    await service.stop();
-    await expect.poll(running, { interval: 20 }).toBe(0);
-  });
+it.skipIf(!hasClickhouse)("a query of ClickHouse is killed when the service stops", async () => {
+  const service = await startManifest(manifest, { DATABASE_URL: clickhouseUrl() });
+  const request = get(`${service.url}/v1/safe/slow`, { headers: { "X-API-Key": key }, agent: false });
+  request.on("error", () => undefined);
+  await expect.poll(running).toBe(1);
+  request.destroy();
+  await service.stop();
+  await expect.poll(running, { interval: 20 }).toBe(0);
 });
 
 describe.skipIf(!hasClickhouse)("settings", () => {

@@ -59,16 +59,6 @@ describe("a query that fails", () => {
   });
 });
 
-it("a connection that breaks while idle is replaced", async () => {
-  const url = await serveManifest(manifest);
-  expect((await sendRequest(url, "/v1/failing/locked", { key })).status).toBe(200);
-  await query(
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%' || $1 || '%' AND pid <> pg_backend_pid()",
-    [schema],
-  );
-  await expect.poll(async () => (await sendRequest(url, "/v1/failing/locked", { key })).status).toBe(200);
-});
-
 it("a database that is out of reach makes /health and an endpoint answer 503, and nothing else fails", async () => {
   const url = await serveManifest(manifest, { DATABASE_URL: "postgres://nobody:hush@127.0.0.1:1/none" });
   expect((await sendRequest(url, "/health")).status).toBe(503);

@@ -69,12 +69,6 @@ describe("the metrics of a running service", () => {
 });
 
 describe("the metrics of the routes", () => {
-  const linesOf = async (...records: Parameters<typeof observation>): Promise<readonly string[]> => {
-    const metrics = new Metrics(() => IDLE_RELEASE, NO_REFRESHES);
-    for (const record of records) metrics.record(observation(record));
-    return (await metrics.registry.metrics()).split("\n");
-  };
-
   it("sort times into buckets that hold all shorter ones", async () => {
     const metrics = new Metrics(() => IDLE_RELEASE, NO_REFRESHES);
     for (const milliseconds of [0.2, 1, 1.1, 30, 700, 60_000])
@@ -103,7 +97,10 @@ describe("the metrics of the routes", () => {
   });
 
   it("write a path so that it cannot break out of its label", async () => {
-    const lines = await linesOf({ route: '/v1/a"} 1\n\\evil' });
-    expect(lines).toContain(String.raw`routewright_rows_total{route="/v1/a\"} 1\n\\evil"} 1`);
+    const metrics = new Metrics(() => IDLE_RELEASE, NO_REFRESHES);
+    metrics.record(observation({ route: '/v1/a"} 1\n\\evil' }));
+    expect(await metrics.registry.metrics()).toContain(
+      String.raw`routewright_rows_total{route="/v1/a\"} 1\n\\evil"} 1`,
+    );
   });
 });

@@ -26,13 +26,6 @@ function update(folder: string, fresh: FileSet): void {
 }
 
 describe("writing", () => {
-  it("creates the folder", () => {
-    const folder = join(ownFolder(), "not/yet/there");
-    const fresh = files({ "index.ts": "1", "routes/c/a.ts": "2" });
-    update(folder, fresh);
-    expect(filesIn(folder)).toEqual(Object.fromEntries(fresh));
-  });
-
   it("touches nothing that is as it should be", () => {
     const folder = ownFolder();
     update(folder, files({ "index.ts": "1", "routes/c/a.ts": "2", "routes/c/b.ts": "3" }));

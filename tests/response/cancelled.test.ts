@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { Cursors } from "../../runtime/response/cursors.js";
 import { ResultService } from "../../runtime/response/result-service.js";
 import type { ResolvedQuery } from "../../runtime/model/query.js";
-import type { IsStillNeeded, QueryContext, Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
+import type { IsStillNeeded, Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
+import { queryContext } from "../support/query-context.js";
 
 const QUERY: ResolvedQuery = {
   relation: ["any", "any"],
@@ -10,13 +11,6 @@ const QUERY: ResolvedQuery = {
   format: "ndjson",
   timeoutMs: 0,
 };
-
-const context = (isStillNeeded: IsStillNeeded): QueryContext => ({
-  callerId: "key:any",
-  tier: "tier0",
-  version: null,
-  isStillNeeded,
-});
 
 interface Query {
   readonly isStillNeeded: IsStillNeeded;
@@ -30,25 +24,13 @@ it("runs a query again that is being cancelled for its earlier callers", async (
     new Promise((give, fail) => void queries.push({ isStillNeeded, give, fail }));
   const results = new ResultService({ rows } as Warehouse, null, new Cursors(Buffer.alloc(32)));
 
-  const gone = results.get(
-    "key",
-    QUERY,
-    context(() => false),
-  );
+  const gone = results.get("key", QUERY, queryContext({ isStillNeeded: () => false }));
   expect(queries[0]?.isStillNeeded()).toBe(false);
-  const here = results.get(
-    "key",
-    QUERY,
-    context(() => true),
-  );
+  const here = results.get("key", QUERY, queryContext());
   queries[0]?.fail(new Error("Connection terminated"));
   await expect(gone).rejects.toThrow("Connection terminated");
 
-  const shared = results.get(
-    "key",
-    QUERY,
-    context(() => true),
-  );
+  const shared = results.get("key", QUERY, queryContext());
   expect(queries).toHaveLength(2);
   queries[1]?.give({
     kind: "buffered",

@@ -24,13 +24,6 @@ describe("the system's endpoints", () => {
     },
   );
 
-  it("report that the database is connected", async () => {
-    expect(statusAndBody(await sendRequest(url, "/health"))).toEqual([
-      200,
-      { status: "ok", database_connected: true },
-    ]);
-  });
-
   it("describe the API as OpenAPI 3.1, version v1", async () => {
     const reply = await sendRequest(url, "/openapi.json");
     const document = JSON.parse(reply.text) as { openapi: string; info: { version: string }; paths: object };

@@ -88,29 +88,6 @@ it("a result that becomes small while it waits for the place of a stream leaves 
   if (third.kind === "stream") await third.chunks.return();
 });
 
-describe("a query whose result is no longer needed", () => {
-  const sleeping = async (): Promise<number> => {
-    const [row] = await query(
-      `SELECT count(*)::int AS n FROM pg_stat_activity
-       WHERE application_name = 'routewright' AND state = 'active' AND wait_event = 'PgSleep' AND query LIKE '%${schema}%'`,
-    );
-    return Number(row?.["n"]);
-  };
-
-  it("is cancelled in the database", async () => {
-    await query(`CREATE VIEW "${schema}".sleeping AS SELECT 1 AS i FROM pg_sleep(60)`);
-    const { warehouse } = open();
-    let isNeeded = true;
-    const asked = ask(warehouse, "sleeping", WHOLE, { isStillNeeded: () => isNeeded });
-    asked.catch(() => undefined);
-    await expect.poll(sleeping).toBe(1);
-    isNeeded = false;
-    await expect(asked).rejects.toThrow();
-    await expect.poll(sleeping).toBe(0);
-    expect(await ask(warehouse, "numbers")).toMatchObject({ returned: 10 });
-  });
-});
-
 describe("a session of the warehouse", () => {
   it("cannot write, whatever a relation does", async () => {
     await query(`
