@@ -228,7 +228,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ApiSettings, context: 
 function withValues(parameter: Parameter, { columns }: Model): Parameter {
   if (parameter.operator !== "=" && parameter.operator !== "IN") return parameter;
   const { acceptedValues = null, type = null } = columns.find(({ name }) => name === parameter.column) ?? {};
-  const { kind } = parseColumnType(type ?? undefined);
+  const { kind } = parseColumnType(type);
   return acceptedValues === null || !HAS_TEXTS.has(kind)
     ? parameter
     : { ...parameter, values: acceptedValues };
@@ -240,7 +240,7 @@ const HAS_TEXTS: ReadonlySet<string> = new Set(["string", "enum", "integer", "un
 function zoneOf(column: ModelColumn, model: Model): { timezone?: string } {
   const timezone = timezoneOf(model, column);
   const isZoneless = /^(?:timestamp|datetime)(?!tz)(?!.*with time zone)/i.test(column.type ?? "");
-  const isTime = parseColumnType(column.type ?? undefined).kind === "dateTime" && isZoneless;
+  const isTime = parseColumnType(column.type).kind === "dateTime" && isZoneless;
   return isTime && typeof timezone === "string" && timezone !== "UTC" ? { timezone } : {};
 }
 
@@ -250,7 +250,7 @@ function columnOf(column: ModelColumn, model: Model, context: Context): Describe
     name,
     type: typeOf(column, context),
     ...zoneOf(column, model),
-    ...(isWideNumber(parseColumnType(type ?? undefined)) && { wide: true }),
+    ...(isWideNumber(parseColumnType(type)) && { wide: true }),
     ...(description.trim() !== "" && { description }),
     ...(notNull && { notNull }),
     ...(acceptedValues && { acceptedValues }),

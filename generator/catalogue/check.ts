@@ -36,8 +36,7 @@ export function isExcluded(model: Model): boolean {
 
 /** Finds all problems of a published model: in its tags, its relation and its `meta.api`. */
 export function checkModel(model: Model, tags: ModelTags): CheckedModel {
-  const { api, errors } = checkApi(model);
-  const settings = api === null ? (model.api === null ? LEGACY : null) : settingsOf(api);
+  const { settings, errors } = checkApi(model);
   const pathErrors = pathProblems(tags);
   const of = <Each extends Complaint>(complaint: Each) => ({ model: model.uniqueId, ...complaint });
   const problems: readonly Problem[] = [
@@ -208,8 +207,8 @@ function isTimezone(name: unknown): name is string {
   }
 }
 
-function checkApi(model: Model): { api: MetaApi | null; errors: readonly ValidationError[] } {
-  if (model.api === null) return { api: null, errors: [] };
+function checkApi(model: Model): { settings: ApiSettings | null; errors: readonly ValidationError[] } {
+  if (model.api === null) return { settings: LEGACY, errors: [] };
   // An empty `meta.api:` is an empty record, not a legacy model (generator/docs/meta-api.md).
   const shape = validateShape(model.api.value ?? {});
   const hasFilters = querySettingsOf(model, null).filters !== undefined;
@@ -217,7 +216,7 @@ function checkApi(model: Model): { api: MetaApi | null; errors: readonly Validat
     ...shape.errors,
     ...(shape.valid ? validateRules(shape.valid, model.columns, hasFilters) : []),
   ];
-  return { api: errors.length === 0 ? (shape.valid as MetaApi) : null, errors };
+  return { settings: errors.length === 0 ? settingsOf(shape.valid as MetaApi) : null, errors };
 }
 
 function problemOf(model: Model, { at, message, hint }: ValidationError): Complaint {

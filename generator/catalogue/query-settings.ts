@@ -106,7 +106,7 @@ function unprovenSort(model: Model, { sort }: ApiSettings): readonly Complaint[]
 function inexactSort({ columns }: Model, { sort, sortableFields }: ApiSettings): readonly Complaint[] {
   const sorted = new Set([...sort.map(([column]) => column), ...sortableFields]);
   return columns
-    .filter(({ name, type }) => sorted.has(name) && isNested(parseColumnType(type ?? undefined)))
+    .filter(({ name, type }) => sorted.has(name) && isNested(parseColumnType(type)))
     .map(({ name, type }) => ({
       path: CURSOR,
       message: `The column ${formatValue(name)} is ${formatValue(type)}, whose values no cursor can hold.`,
@@ -182,7 +182,7 @@ function filterProblem(
 
 /** Null for a type whose values are not compared. */
 function filterTypeOf(text: string | null): ColumnFilterType | null {
-  const type: ColumnType = parseColumnType(text ?? undefined);
+  const type: ColumnType = parseColumnType(text);
   switch (type.kind) {
     case "integer":
       return "integer";

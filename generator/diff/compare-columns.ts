@@ -52,7 +52,7 @@ interface ServedColumn extends DescribedColumn {
 }
 
 function servedColumn(column: DescribedColumn, { numbers }: Endpoint): ServedColumn {
-  const declared = typeOf(column);
+  const declared = parseColumnType(column.type);
   const served = numbers === "string" ? asString(declared) : declared;
   const zone = isZoneless(column.type) ? (column.timezone ?? "UTC") : null;
   const text = [
@@ -88,10 +88,6 @@ function nullKind(base: ColumnType, head: ColumnType, isOnlyTested: boolean): Ch
   if (!("nullable" in base) || !("nullable" in head) || base.nullable === head.nullable) return null;
   if (base.nullable) return "column-made-non-null";
   return isOnlyTested ? "column-null-test-removed" : "column-made-nullable";
-}
-
-function typeOf({ type }: Column): ColumnType {
-  return parseColumnType(type ?? undefined);
 }
 
 function typeText({ type }: Column): string {

@@ -18,7 +18,12 @@ export function compareParameters(base: Endpoint, head: Endpoint): readonly Diff
             ...compareValues(parameter, other, base.columns, head.columns),
           ];
     }),
-    ...head.parameters.filter(({ name }) => !known.has(name)).map(addition),
+    ...head.parameters
+      .filter(({ name }) => !known.has(name))
+      .map(
+        (parameter) =>
+          ({ kind: "parameter-added", subject: parameter.name, after: filterText(parameter) }) as const,
+      ),
     ...compareFilters(base, head),
     ...compareUnfiltered(base, head),
     ...compareRequired(base, head),
@@ -126,10 +131,6 @@ function compareAccepted(base: Parameter, head: Parameter): Difference | null {
   return { kind: "parameter-values-narrowed", subject: base.name, before: text, after: after.join(", ") };
 }
 
-function addition(parameter: Parameter): Difference {
-  return { kind: "parameter-added", subject: parameter.name, after: filterText(parameter) };
-}
-
 /** `string: action = value`. */
 function filterText({ type, column, operator }: Parameter): string {
   return `${type}: ${column} ${operator} ${type === "string_list" ? "values" : "value"}`;
@@ -177,9 +178,7 @@ function canMatchAll(parameter: Parameter, columns: readonly Column[]): boolean 
       return true;
     case "=":
     case "IN": {
-      const { kind } = parseColumnType(
-        columns.find(({ name }) => name === parameter.column)?.type ?? undefined,
-      );
+      const { kind } = parseColumnType(columns.find(({ name }) => name === parameter.column)?.type);
       return parameter.values !== undefined || kind === "boolean" || kind === "enum";
     }
   }

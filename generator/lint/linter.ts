@@ -4,7 +4,7 @@ import { isObject, member, objectOr } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
 import { metasOf } from "../manifest/node-meta.js";
-import { closest, list, plain, sentence } from "../manifest/strings.js";
+import { closest, list, sentence } from "../manifest/strings.js";
 import {
   type Check,
   CHECK_IDS,
@@ -18,6 +18,7 @@ import {
   type RuleId,
   RULES,
   type Violation,
+  violation,
 } from "./finding.js";
 import { ancestorsOf, type Node, projectOf } from "./project.js";
 import { documentationRules } from "./rules/documentation.js";
@@ -85,12 +86,13 @@ function lintModel(
   const violations =
     entry === null ? unpublishedViolations(model, context) : violationsIn(model, entry, node, context);
   const found = violations.flatMap(([rule, violation]) => report(rule, violation));
-  const { valid, invalid } = suppressionsOf(node);
+  const suppressions = suppressionsOf(node);
+  const valid = suppressions.filter((one) => "rule" in one);
   const reasons = new Map<RuleId, string>(valid.map(({ rule, reason }) => [rule, reason]));
   return {
     findings: [
       ...found.filter(({ rule }) => !reasons.has(rule)),
-      ...invalid.flatMap((violation) => report("invalid-suppression", violation)),
+      ...suppressions.flatMap((one) => ("rule" in one ? [] : report("invalid-suppression", one))),
     ],
     suppressed: found.flatMap((finding) => {
       const reason = reasons.get(finding.rule);
@@ -139,10 +141,9 @@ function findingOf(
 /** One finding per problem that keeps a tagged model out of the API. */
 function skippedFindings({ model, file, problems }: Skipped, context: LintContext): readonly Finding[] {
   const subject = { model, file: file || null, endpoint: null };
-  return problems.flatMap(({ path, message, hint }) => {
-    const violation = { path, message: sentence`${message}`, hint: sentence`${hint}` };
-    return findingOf("skipped-model", violation, subject, context);
-  });
+  return problems
+    .flatMap(({ path, message, hint }) => violation(path, sentence`${message}`, sentence`${hint}`))
+    .flatMap((found) => findingOf("skipped-model", found, subject, context));
 }
 
 /** A rule that a model suppresses, and why. */
@@ -151,45 +152,34 @@ interface Suppression {
   readonly reason: string;
 }
 
-/** The suppressions of a model in `meta.routewright.lint`, and the problems of its entries. */
-interface Suppressions {
-  readonly valid: readonly Suppression[];
-  readonly invalid: readonly Violation[];
-}
-
-/** Reads `meta.routewright.lint`: rule → reason. `config.meta` wins over `meta`, as for `meta.api`. */
-function suppressionsOf({ json }: Node): Suppressions {
+/** Reads `meta.routewright.lint`, rule → reason, and what is wrong with it. `config.meta` wins over `meta`, as for `meta.api`. */
+function suppressionsOf({ json }: Node): readonly (Suppression | Violation)[] {
   const settings = metasOf(json).map((meta) => ({
     path: `${meta.path}.routewright.lint`,
     value: objectOr(meta.value["routewright"])["lint"],
   }));
-  const setting = settings.find(({ value }) => value !== undefined);
-  if (setting === undefined) return { valid: [], invalid: [] };
-  const { value, path } = setting;
-  if (!isObject(value)) {
-    const message = plain("`meta.routewright.lint` is not an object: no rule is suppressed.");
-    return { valid: [], invalid: [{ path, message, hint: plain("Write an object: rule id → reason.") }] };
-  }
-  const read = Object.entries(value).map(([rule, reason]) => readOne(rule, reason, path + member(rule)));
-  return {
-    valid: read.filter((item) => "rule" in item),
-    invalid: read.filter((item) => "message" in item),
-  };
+  const { value, path } = settings.find(({ value }) => value !== undefined) ?? { value: {}, path: "" };
+  if (isObject(value))
+    return Object.entries(value).flatMap(([rule, reason]) => readOne(rule, reason, path + member(rule)));
+  return violation(
+    path,
+    "`meta.routewright.lint` is not an object: no rule is suppressed.",
+    "Write an object: rule id → reason.",
+  );
 }
 
-function readOne(rule: string, reason: unknown, path: string): Suppression | Violation {
+function readOne(rule: string, reason: unknown, path: string): readonly (Suppression | Violation)[] {
   if (!isCheckId(rule)) {
     const near = closest(rule, CHECK_IDS);
-    const message = sentence`Unknown rule ${rule}.`;
     const hint = near ? sentence`Did you mean ${near}?` : sentence`Use one of ${list(CHECK_IDS)}.`;
-    return { path, message, hint };
+    return violation(path, sentence`Unknown rule ${rule}.`, hint);
   }
-  if (typeof reason === "string" && reason.trim() !== "") return { rule, reason: reason.trim() };
-  return {
+  if (typeof reason === "string" && reason.trim() !== "") return [{ rule, reason: reason.trim() }];
+  return violation(
     path,
-    message: sentence`The suppression of ${rule} has no reason, so the rule stays on.`,
-    hint: plain("Write the reason as its value, so that a later reader can tell whether it still holds."),
-  };
+    sentence`The suppression of ${rule} has no reason, so the rule stays on.`,
+    "Write the reason as its value, so that a later reader can tell whether it still holds.",
+  );
 }
 
 /** The code of every check. */

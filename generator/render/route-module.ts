@@ -94,7 +94,7 @@ function headerOf({ model }: Endpoint): string {
 /** One property per column, in the model's order. */
 function rowMembers(endpoint: CatalogueEntry): Member[] {
   return endpoint.columns.map(({ name, type, acceptedValues, description = "" }) => {
-    const stored = withAcceptedValues(parseColumnType(type ?? undefined), acceptedValues);
+    const stored = withAcceptedValues(parseColumnType(type), acceptedValues);
     const columnType = endpoint.numbers === "string" ? asString(stored) : stored;
     const warehouseType = type === null ? "" : `${type}${riskOf(columnType)}`;
     return member(name, typeScriptOf(columnType), withType(description, warehouseType));
@@ -124,7 +124,7 @@ function queryMembers(endpoint: CatalogueEntry): Member[] {
     const description = parameter.description?.trim().replace(/\.$/, "");
     const filter = `\`${column} ${operator} ${operator === "IN" ? "values" : "value"}\`.`;
     const type = endpoint.columns.find((each) => each.name === column)?.type ?? null;
-    const value = queryType(parameter, parseColumnType(type ?? undefined));
+    const value = queryType(parameter, parseColumnType(type));
     return optional(
       name,
       operators.has(name) ? `${value} | ${operators.get(name) ?? ""}` : value,

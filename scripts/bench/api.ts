@@ -34,11 +34,11 @@ const WIDE_TYPES = [
   ["boolean", "i % 2 = 0"],
 ] as const;
 
+const { day, region, amount_usd } = ORDINARY;
+
 /** Thirty-one columns of six types. */
 const WIDE: Columns = {
-  day: ORDINARY.day,
-  region: ORDINARY.region,
-  amount_usd: ORDINARY.amount_usd,
+  ...{ day, region, amount_usd },
   ...Object.fromEntries(
     WIDE_TYPES.flatMap((type, n) => [1, 2, 3, 4, 5, 6, 7].map((i) => [`c_${String(n)}_${String(i)}`, type])),
   ),
@@ -46,9 +46,7 @@ const WIDE: Columns = {
 
 /** Each text has quotes, a line break, a backslash and letters of two bytes. */
 const ESCAPES: Columns = {
-  day: ORDINARY.day,
-  region: ORDINARY.region,
-  amount_usd: ORDINARY.amount_usd,
+  ...{ day, region, amount_usd },
   ...Object.fromEntries(
     ["title", "body", "note"].map((name) => [
       name,

@@ -19,8 +19,8 @@ export const MAX_TYPE_TEXT = 65_536;
  *
  * Null is allowed only where the text says so: `Nullable(String)`, or `text null` as in a column definition.
  */
-export function parseColumnType(text: string | undefined): ColumnType {
-  if (text === undefined) return UNKNOWN;
+export function parseColumnType(text: string | null | undefined): ColumnType {
+  if (text === null || text === undefined) return UNKNOWN;
   const type = known.get(text) ?? parseUncached(text);
   if (known.size < MAX_KNOWN && text.length < 100) known.set(text, type);
   return type;

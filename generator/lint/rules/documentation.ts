@@ -45,9 +45,7 @@ export const documentationRules = {
   /** A column whose name says money and whose type is binary floating point. */
   "float-money": ({ endpoint }) =>
     onColumns(
-      endpoint.columns.filter(
-        ({ name, type }) => MONEY.test(name) && parseColumnType(type ?? undefined).kind === "float",
-      ),
+      endpoint.columns.filter(({ name, type }) => MONEY.test(name) && parseColumnType(type).kind === "float"),
       (names) =>
         sentence`Money as floating point: ${names}. Sums and comparisons are wrong by fractions of a cent.`,
       "Cast to `numeric` or `Decimal` in the model's SQL.",
@@ -56,7 +54,7 @@ export const documentationRules = {
   "numeric-without-digits": ({ endpoint }) =>
     onColumns(
       endpoint.columns.filter(({ type }) => {
-        const parsed = parseColumnType(type ?? undefined);
+        const parsed = parseColumnType(type);
         return parsed.kind === "decimal" && parsed.precision === undefined;
       }),
       (names) => sentence`Decimal columns without digits are texts in Parquet and Arrow: ${names}.`,

@@ -63,7 +63,7 @@ function columnSchema(
   { numbers }: Endpoint,
   { type, acceptedValues, description = "" }: DescribedColumn,
 ): JsonRecord {
-  const stored = withAcceptedValues(parseColumnType(type ?? undefined), acceptedValues);
+  const stored = withAcceptedValues(parseColumnType(type), acceptedValues);
   const columnType = numbers === "string" ? asString(stored) : stored;
   return {
     ...(jsonSchemaOf(columnType) as JsonRecord),
