@@ -53,7 +53,10 @@ export async function inspectDatabase<Value>(
   { databaseUrl, clickhouse }: Address,
   work: (database: LiveDatabase) => Promise<Value>,
 ): Promise<Outcome<Value>> {
-  if (clickhouse !== null) return attempt(() => work(clickhouseDatabase(clickhouse)));
+  if (clickhouse !== null) {
+    const [readRelations, query] = [clickhouseRelations(clickhouse), clickhouseQuery(clickhouse)];
+    return attempt(() => work({ readRelations, query, identifier: clickhouseIdentifier, hasPlans: false }));
+  }
   const outcome = await withDatabase(databaseUrl, (url) => attempt(() => withConnection(url, work)));
   return outcome ?? { ok: false, problem: NO_DATABASE };
 }
@@ -72,15 +75,6 @@ const NO_DATABASE =
 
 const REMEDY =
   "Check DATABASE_URL, that the server runs, and that its user may connect and read the schemas.";
-
-function clickhouseDatabase(address: ClickhouseAddress): LiveDatabase {
-  return {
-    readRelations: clickhouseRelations(address),
-    query: clickhouseQuery(address),
-    identifier: clickhouseIdentifier,
-    hasPlans: false,
-  };
-}
 
 const TIMEOUT_MS = 30_000;
 

@@ -9,13 +9,6 @@ type WarehouseColumns = Manifest["warehouseColumns"];
 
 type CatalogReading = { readonly ok: true; readonly columns: WarehouseColumns } | Failure;
 
-/** Reads dbt's `catalog.json` from a file or an http(s) address; without one there are no columns. */
-async function readCatalog(location: string | undefined): Promise<CatalogReading> {
-  if (location === undefined) return { ok: true, columns: new Map() };
-  const source = await readSource(location, { writer: CATALOG_WRITER });
-  return source.ok ? parseCatalog(source.text, source.location) : source;
-}
-
 /** Reads a manifest, completed with the warehouse's columns of a `catalog.json`. Both are files or http(s) addresses. */
 export async function readModels(location: string, catalog: string | undefined): Promise<ManifestReading> {
   const source = await readSource(location);
@@ -29,8 +22,9 @@ export async function parseModels(
   catalog: string | undefined,
 ): Promise<ManifestReading> {
   const reading = parseManifest(text, location);
-  if (!reading.ok) return reading;
-  const found = await readCatalog(catalog);
+  if (!reading.ok || catalog === undefined) return reading;
+  const source = await readSource(catalog, { writer: CATALOG_WRITER });
+  const found = source.ok ? parseCatalog(source.text, source.location) : source;
   return found.ok ? { ok: true, manifest: withWarehouseColumns(reading.manifest, found.columns) } : found;
 }
 

@@ -42,8 +42,9 @@ function indexModule(entries: readonly CatalogueEntry[]): string {
 const LIST_COMMENT = "/** Every endpoint, in the documented order. */\n";
 
 /** An endpoint's file in the generated folder: `routes/<category>/<resource>[.<granularity>[.<window>]].ts`. */
-export function routeFile(entry: CatalogueEntry): string {
-  const [category = "", ...rest] = pathSegments(entry).map(fileSegment);
+export function routeFile({ path }: CatalogueEntry): string {
+  // Behind `/v1/`.
+  const [category = "", ...rest] = path.split("/").slice(2).map(fileSegment);
   const [resource = "", ...others] = rest;
   const last = others.at(-1);
   // `x.d.ts` is the name of a declaration file.
@@ -60,11 +61,6 @@ const RESERVED_NAMES =
 
 function safeName(name: string): string {
   return RESERVED_NAMES.test(name) ? `${name}~` : name;
-}
-
-/** The segments after `/v1/`. */
-function pathSegments({ path }: CatalogueEntry): string[] {
-  return path.split("/").slice(2);
 }
 
 /**

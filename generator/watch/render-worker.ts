@@ -9,7 +9,7 @@ import {
 } from "@routewright/runtime/compile";
 import { messageOf } from "@routewright/runtime/model";
 import { catalogueOf, type SchemaMap } from "../catalogue/build.js";
-import { problemText, type Skipped } from "../catalogue/catalogue.js";
+import { problemText } from "../catalogue/catalogue.js";
 import { Guard, type GuardOptions } from "../diff/guard.js";
 import { parseModels } from "../manifest/catalog.js";
 import { render } from "../render/render.js";
@@ -62,7 +62,9 @@ async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
     catalogue: files.get("catalogue.json") ?? "",
     lineage: files.get("lineage.json") ?? "",
   };
-  const skipped = catalogue.skipped.filter(({ reason }) => reason !== "excluded").map(skippedModel);
+  const skipped = catalogue.skipped
+    .filter(({ reason }) => reason !== "excluded")
+    .map(({ model, problems }) => ({ model, errors: problems.map(problemText) }));
   return {
     kind: "rendered",
     release: {
@@ -81,10 +83,6 @@ async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
       },
     },
   };
-}
-
-function skippedModel({ model, problems }: Skipped) {
-  return { model, errors: problems.map(problemText) };
 }
 
 // Requests have priority. On Linux a thread has its own priority, which esbuild inherits; elsewhere the process has. With the
