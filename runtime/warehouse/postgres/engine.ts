@@ -25,7 +25,7 @@ import { filterType } from "./filter-types.js";
 import {
   type MakeWriter,
   NoStreamPlace,
-  type PageQuery,
+  type QueriedPage,
   PageReader,
   type StreamResources,
   writerOf,
@@ -106,7 +106,7 @@ class PostgresEngine extends BaseEngine {
     }
   }
 
-  #read(page: PageQuery, makeWriter: MakeWriter): Promise<Rows> {
+  #read(page: QueriedPage, makeWriter: MakeWriter): Promise<Rows> {
     const { statement, query, context, isStream } = page;
     const { callerId, tier, isStillNeeded } = context;
     return new Promise((resolve, reject) => {

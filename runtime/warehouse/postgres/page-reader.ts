@@ -43,7 +43,7 @@ export class NoStreamPlace extends Error {
 }
 
 /** A page to read. */
-export interface PageQuery {
+export interface QueriedPage {
   readonly statement: Statement;
   readonly query: ResolvedQuery;
   readonly columns: ResultColumns;
@@ -53,7 +53,7 @@ export interface PageQuery {
   readonly isStream?: boolean;
 }
 
-interface PageOptions extends PageQuery {
+interface PageOptions extends QueriedPage {
   readonly makeWriter: MakeWriter;
   readonly resources: StreamResources;
   readonly resolve: (rows: Rows) => void;
