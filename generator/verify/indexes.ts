@@ -26,13 +26,13 @@ export async function verifyQueries(
     } catch (error) {
       // Such as a `security_invoker` view whose tables the role may not read.
       if (!(error instanceof Error) || !("code" in error)) throw error;
-      differences.push(unplannable(entry, error.message));
+      differences.push(...unplannable(entry, error.message));
     }
   }
   return differences;
 }
 
-function unplannable(entry: CatalogueEntry, message: string): Mismatch {
+function unplannable(entry: CatalogueEntry, message: string): readonly Mismatch[] {
   return mismatchAt(
     entry,
     "unreadable-relation",
@@ -49,7 +49,7 @@ async function verifyFilters(entry: CatalogueEntry, query: RunQuery): Promise<re
     if (await hasIndex(parameter, entry, query)) continue;
     unindexed.set(parameter.column, [...(unindexed.get(parameter.column) ?? []), parameter.name]);
   }
-  return [...unindexed].map(([column, names]) => {
+  return [...unindexed].flatMap(([column, names]) => {
     const message = sentence`No index of ${entry.relation.join(".")} serves the column ${column}: each request that filters by ${list(names)} reads the whole relation.`;
     const hint =
       "Add it to the model's `config.indexes`: in first place, on `lower(…)` or `upper(…)` where the parameter has `case`, with `gin_trgm_ops` for ILIKE.";

@@ -116,14 +116,14 @@ function keyOf(relation: Endpoint["relation"]): string {
   return JSON.stringify(relation);
 }
 
-/** A mismatch of an endpoint, with its model and file. */
+/** One mismatch of an endpoint, with its model and file, as the list that a check returns. */
 export function mismatchAt(
   { path, model, file }: CatalogueEntry,
   check: MismatchKind,
   message: Sentence,
   hint: string,
-): Mismatch {
-  return { check, endpoint: path, model, file: file || null, message, hint: plain(hint) };
+): readonly Mismatch[] {
+  return [{ check, endpoint: path, model, file: file || null, message, hint: plain(hint) }];
 }
 
 function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined): readonly Mismatch[] {
@@ -131,14 +131,8 @@ function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined):
   const name = relation.join(".");
   if (live?.kind == null || live.columns === null) {
     const message = sentence`The relation ${name} does not exist.`;
-    return [
-      mismatchAt(
-        entry,
-        "missing-relation",
-        message,
-        "Run `dbt build` for the model, or check DATABASE_URL and the grants of its role.",
-      ),
-    ];
+    const hint = "Run `dbt build` for the model, or check DATABASE_URL and the grants of its role.";
+    return mismatchAt(entry, "missing-relation", message, hint);
   }
   const byName = new Map(live.columns.map((column) => [column.name, column]));
   const unreadable = columns
@@ -147,29 +141,23 @@ function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined):
   const privilege =
     live.readable || (columns.length > 0 && unreadable.length === 0)
       ? []
-      : [
-          mismatchAt(
-            entry,
-            "unreadable-relation",
-            sentence`The role of DATABASE_URL may not read ${name}${unreadable.length < columns.length ? sentenceOf(unreadable) : ""}.`,
-            "Grant it: `GRANT USAGE ON SCHEMA …` and `GRANT SELECT ON …`, in dbt with `grants`.",
-          ),
-        ];
+      : mismatchAt(
+          entry,
+          "unreadable-relation",
+          sentence`The role of DATABASE_URL may not read ${name}${unreadable.length < columns.length ? sentenceOf(unreadable) : ""}.`,
+          "Grant it: `GRANT USAGE ON SCHEMA …` and `GRANT SELECT ON …`, in dbt with `grants`.",
+        );
   return [
     ...privilege,
-    ...(live.populated === false ? [unpopulated(entry)] : []),
+    ...(live.populated === false ? unpopulated(entry) : []),
     ...columns.flatMap((column) => compareColumn(entry, column, byName.get(column.name), live.kind)),
   ];
 }
 
-function unpopulated(entry: CatalogueEntry): Mismatch {
+function unpopulated(entry: CatalogueEntry): readonly Mismatch[] {
   const message = sentence`The materialized view ${entry.relation.join(".")} was created \`WITH NO DATA\` and never refreshed.`;
-  return mismatchAt(
-    entry,
-    "unpopulated-relation",
-    message,
-    "Run `dbt build` for the model, or `REFRESH MATERIALIZED VIEW`.",
-  );
+  const hint = "Run `dbt build` for the model, or `REFRESH MATERIALIZED VIEW`.";
+  return mismatchAt(entry, "unpopulated-relation", message, hint);
 }
 
 function sentenceOf(columns: readonly string[]): string {
@@ -186,7 +174,7 @@ function compareColumn(
   if (live === undefined) {
     const message = sentence`${relation} has no column ${name}: rows come without it.`;
     const hint = "Build the model again, or remove the column from its schema.yml.";
-    return [mismatchAt(entry, "missing-column", message, hint)];
+    return mismatchAt(entry, "missing-column", message, hint);
   }
   if (type === null) return [];
   const documented = parseColumnType(type);
@@ -196,19 +184,13 @@ function compareColumn(
   const differences: Mismatch[] = [];
   if (!FITS.has(outcome) || isZoneChanged) {
     const message = sentence`The column ${name} is documented as ${type}, and ${relation} has ${live.type}.`;
-    differences.push(
-      mismatchAt(
-        entry,
-        "column-type",
-        message,
-        "Correct `data_type` in the model's schema.yml, or cast the column in its SQL.",
-      ),
-    );
+    const hint = "Correct `data_type` in the model's schema.yml, or cast the column in its SQL.";
+    differences.push(...mismatchAt(entry, "column-type", message, hint));
   }
   if (notNull === "constraint" && !live.notNull && HAS_CONSTRAINTS.has(kind)) {
     const message = sentence`The column ${name} has a not_null constraint in the project, and ${relation} has none.`;
     const hint = "Build the model with `contract: {enforced: true}`, or remove the constraint.";
-    differences.push(mismatchAt(entry, "column-nullable", message, hint));
+    differences.push(...mismatchAt(entry, "column-nullable", message, hint));
   }
   return differences;
 }
@@ -239,12 +221,12 @@ export async function verifyKeys(
     const columns = key.map(quote).join(", ");
     const rows = `SELECT ${columns} FROM ${relation.map(quote).join(".")} LIMIT ${String(READ_ROWS)}`;
     const duplicates = `SELECT 1 AS found FROM (${rows}) AS r GROUP BY ${columns} HAVING count(*) > 1 LIMIT 1`;
-    if ((await query(duplicates)).length > 0) differences.push(duplicateKey(entry, key));
+    if ((await query(duplicates)).length > 0) differences.push(...duplicateKey(entry, key));
   }
   return differences;
 }
 
-function duplicateKey(entry: CatalogueEntry, key: readonly string[]): Mismatch {
+function duplicateKey(entry: CatalogueEntry, key: readonly string[]): readonly Mismatch[] {
   return mismatchAt(
     entry,
     "duplicate-key",
