@@ -79,10 +79,11 @@ export function printBars(bars: readonly Bar[]): void {
   console.table(Object.fromEntries(shown));
 }
 
-/** Large figures without a fraction. */
+/** Those that were measured, large ones without a fraction. */
 function rounded(figures: Figures): Figures {
   const round = (value: number): number => Number(value.toFixed(value < 100 ? 2 : 0));
-  return Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, round(value)]));
+  const measured = Object.entries(figures).filter(([, value]) => !Number.isNaN(value));
+  return Object.fromEntries(measured.map(([name, value]) => [name, round(value)]));
 }
 
 /** The median of some values, and their range. */
