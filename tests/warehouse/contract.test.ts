@@ -294,8 +294,10 @@ describe.each(Object.entries(engines))("the engine of %s", (_, { open: openEngin
   it("is overloaded for a caller that has taken its share of the queue, and answers what it has queued", async () => {
     await ask("small");
     const results = await Promise.allSettled(Array.from({ length: 700 }, () => ask("small", page(1))));
+    const full = new Overloaded("queueFull");
+    // On a busy machine some that were queued wait longer than a query may.
     const refused = results.filter(
-      (one) => one.status === "rejected" && one.reason instanceof Overloaded,
+      (one) => one.status === "rejected" && (one.reason as Error).message === full.message,
     ).length;
     expect(refused).toBeGreaterThan(100);
     expect(refused).toBeLessThanOrEqual(200);
