@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { servedPaths } from "@routewright/runtime/model";
 import type { HeldBackEndpoint } from "@routewright/runtime/server";
 import { inDocumentedOrder } from "../catalogue/path.js";
@@ -103,7 +104,7 @@ function isHeld(change: Change): boolean {
 /** Whether the generated folder has a path exactly as the head has it: the same endpoint, or none. */
 function reviewedIn(reviewed: Catalogue, head: Catalogue): (path: string) => boolean {
   const [inFolder, inHead] = [byPathOf(reviewed), byPathOf(head)];
-  return (path) => JSON.stringify(inFolder.get(path)) === JSON.stringify(inHead.get(path));
+  return (path) => isDeepStrictEqual(inFolder.get(path), inHead.get(path));
 }
 
 function byPathOf({ entries }: Catalogue): ReadonlyMap<string, CatalogueEntry> {
