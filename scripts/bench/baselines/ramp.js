@@ -6,7 +6,9 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import pg from "pg";
 
-const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 20 });
+// Plans of the empty tables would stay in some runs: 150 requests a second instead of 1,060.
+const options = "-c enable_seqscan=off";
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 20, options });
 /** Customers of the project and its provider connection: requests take turns. */
 const { rows: accounts } =
   await pool.query(`SELECT c.project_id AS project, c.id AS customer, p.id AS connection
