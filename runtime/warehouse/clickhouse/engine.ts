@@ -68,7 +68,7 @@ class ClickhouseEngine extends BaseEngine {
     this.#connection = new ClickhouseConnection(address, warn);
     const limits = { timeoutMs: statementTimeoutMs, isStillNeeded: () => true };
     this.#settings = new RoleSettings((query) => this.#connection.text({ ...query, limits }));
-    // For all callers, whoever comes first.
+    // A look-up serves all callers: it has no caller's ticket or limits.
     const lookUp = { ...limits, ticket: LOOK_UP, maxRows: 0 };
     this.#lookup = new RelationLookup(warn, (statement) => this.#read(statement, lookUp));
     this.#warn = warn;
