@@ -22,7 +22,7 @@ import { serveSystem, systemRouteAt } from "./system/serve-system.js";
 import type { Service } from "./system/context.js";
 import { MCP_PATH, serveMcp } from "./mcp/mcp-endpoint.js";
 import { handleRequest } from "./handler/handle-request.js";
-import { requestIdOf, COMMON_HEADERS } from "./http/headers.js";
+import { COMMON_HEADERS } from "./http/headers.js";
 
 interface DataServiceOptions {
   readonly environment: Environment;
@@ -177,8 +177,8 @@ function openUsage(
  * error's code and the parameter's name, never its value; the trace fields have OpenTelemetry's names.
  */
 export function requestFields(record: RequestRecord): object {
-  const { requestId, method, route, status, rows, bytes, owner, tier, trace, error, path } = record;
-  const { milliseconds, databaseMs, callerId } = record;
+  const { requestId, method, route, status, rows, bytes, caller, trace, error, path } = record;
+  const { milliseconds, databaseMs } = record;
   return {
     requestId,
     method,
@@ -190,9 +190,9 @@ export function requestFields(record: RequestRecord): object {
     rows,
     bytes,
     databaseMs: databaseMs === null ? null : toMicroseconds(databaseMs),
-    key: owner?.id ?? null,
-    caller: callerId,
-    tier,
+    key: caller.key?.id ?? null,
+    caller: caller.id,
+    tier: caller.tier,
     ...(trace !== null && { trace_id: trace.traceId, span_id: trace.spanId, parent_id: trace.parentId }),
   };
 }
@@ -235,7 +235,7 @@ function dataApiListener({ gateway, service, active, documents }: DataApi): Requ
 /** Headers of an error on a connection without a parsed request: only the client's address is known. */
 function earlyErrorHeaders(gateway: Gateway): EarlyErrorHeaders {
   return async (socket) => {
-    const request = { socket, headers: {} };
-    return [...callerHeaders(await peek(gateway, request), requestIdOf(request)), ...COMMON_HEADERS];
+    const context = await peek(gateway, { socket, headers: {} }, () => !socket.destroyed);
+    return [...callerHeaders(context), ...COMMON_HEADERS];
   };
 }

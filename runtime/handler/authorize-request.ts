@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { RequestContext } from "../model/caller.js";
 import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
 import type { Tier } from "../model/tier.js";
-import { requestIdOf } from "../http/headers.js";
-import { authorize, type Authorization, callerHeaders, peek, requireAccess } from "../request/authorize.js";
+import { authorize, callerHeaders, peek, requireAccess } from "../request/authorize.js";
 import { type Reply, send, sendHttpError, sendOptions } from "../response/send.js";
 import type { Gateway } from "./gateway.js";
 
@@ -17,12 +17,13 @@ export interface ServedPath {
   readonly tier?: Tier;
 }
 
-/** A request whose caller is known. */
-export interface Admission {
-  readonly requestId: string;
-  readonly caller: Authorization;
-  /** Set when the request is refused. */
-  readonly error: HttpError | null;
+/** A request and its response, with the context of the request. */
+export interface Exchange {
+  readonly gateway: Gateway;
+  readonly route: ServedPath;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly context: RequestContext;
 }
 
 /** Checks in this order: key, rate limit, path, tier, method (runtime/docs/requests.md). `OPTIONS` needs only a path. */
@@ -30,28 +31,24 @@ export async function authorizeRequest(
   gateway: Gateway,
   route: ServedPath,
   request: IncomingMessage,
-): Promise<Admission> {
-  const requestId = requestIdOf(request);
-  if (request.method === "OPTIONS") return { requestId, caller: await peek(gateway, request), error: null };
-  const caller = await (route.isLimited ? authorize : peek)(gateway, request);
-  return { requestId, caller, error: caller.error ?? refusalOf(route, caller, request) };
+  response: ServerResponse,
+): Promise<Exchange> {
+  const isStillNeeded = (): boolean => !response.destroyed;
+  const isOptions = request.method === "OPTIONS";
+  const check = route.isLimited && !isOptions ? authorize : peek;
+  const context = await check(gateway, request, isStillNeeded);
+  const refusal = isOptions ? null : (context.refusal ?? refusalOf(route, context, request));
+  return { gateway, route, request, response, context: { ...context, refusal } };
 }
 
 function refusalOf(
   { path, allowed, tier }: ServedPath,
-  caller: Authorization,
+  { caller }: RequestContext,
   { method = "" }: IncomingMessage,
 ): HttpError | null {
   if (allowed === null) return httpError("notFound");
   const refused = tier === undefined ? null : requireAccess(path, tier, caller);
   return refused ?? (allowed.split(", ").includes(method) ? null : httpError("methodNotAllowed"));
-}
-
-/** A request that a path of the service itself answers. */
-export interface RouteContext extends Admission {
-  readonly gateway: Gateway;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
 }
 
 /** The response; null when it has been sent, or the client has disconnected. */
@@ -63,16 +60,17 @@ export async function serveRoute(
   route: ServedPath,
   request: IncomingMessage,
   response: ServerResponse,
-  handle: (context: RouteContext) => RouteResult | Promise<RouteResult>,
+  handle: (exchange: Exchange) => RouteResult | Promise<RouteResult>,
 ): Promise<void> {
-  const admission = await authorizeRequest(gateway, route, request);
-  const headers = callerHeaders(admission.caller, admission.requestId);
+  const exchange = await authorizeRequest(gateway, route, request, response);
+  const { context } = exchange;
+  const headers = callerHeaders(context);
   if (request.method === "OPTIONS") return sendOptions(response, request, route.allowed, headers);
   let result: RouteResult;
   try {
-    result = admission.error ?? (await handle({ ...admission, gateway, request, response }));
+    result = context.refusal ?? (await handle(exchange));
   } catch (error) {
-    const { requestId } = admission;
+    const { id: requestId } = context;
     gateway.log.error({ requestId, route: route.path, method: request.method, err: error }, "request failed");
     if (response.headersSent) return void response.destroy();
     result = httpError("unexpected");

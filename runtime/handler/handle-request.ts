@@ -4,13 +4,14 @@ import { atFormerPath, type Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { traceOf, traceparent } from "../http/headers.js";
 import type { RequestRecord, RequestStep } from "../operations/request-record.js";
+import type { RequestContext } from "../model/caller.js";
 import { callerHeaders } from "../request/authorize.js";
 import { nextPageLink } from "../request/request-fields.js";
 import { findAt, pathOf } from "../response/content-negotiation.js";
 import { NO_ROWS, respond, type Sent, StreamAborted } from "../response/respond.js";
 import { deprecationHeaders, sendHttpError, sendOptions } from "../response/send.js";
 import { readsParts } from "../response/whole-results.js";
-import { type Admission, authorizeRequest, type ServedPath } from "./authorize-request.js";
+import { authorizeRequest, type Exchange, type ServedPath } from "./authorize-request.js";
 import { type Gateway, gatewayOf } from "./gateway.js";
 import { type DataRequest, type Resolved, resolveRequest } from "./resolve.js";
 import { type Answer, run } from "./run.js";
@@ -18,15 +19,6 @@ import { type Answer, run } from "./run.js";
 /** The handler of an endpoint, for every method. It can be mounted alone in an Express 5 app. */
 export function handlerOf(endpoint: Endpoint): RequestHandler {
   return (request, response) => handleRequest(gatewayOf(response), endpoint, request, response);
-}
-
-/** A request in the hands of its handler. */
-interface Exchange {
-  readonly gateway: Gateway;
-  readonly route: ServedPath;
-  readonly request: DataRequest;
-  readonly response: ServerResponse;
-  readonly admission: Admission;
 }
 
 /**
@@ -45,13 +37,13 @@ export async function handleRequest(
   const called = endpoint === null ? null : endpointAt(endpoint, request);
   const route = called === null ? UNKNOWN_PATH : routeOf(called);
 
-  const admission = await authorizeRequest(gateway, route, request);
+  const exchange = await authorizeRequest(gateway, route, request, response);
+  const { context } = exchange;
   times.end("authorize");
-  const exchange = { gateway, route, request, response, admission };
-  let outcome: Result<Sent> | null = admission.error;
+  let outcome: Result<Sent> | null = context.refusal;
   if (outcome === null && called !== null && request.method !== "OPTIONS")
     try {
-      const resolved = await resolveRequest(gateway, called, request, admission.caller);
+      const resolved = await resolveRequest(gateway, called, request, context.caller);
       times.end("resolve");
       const answer = isRefused(resolved) ? resolved : await runFor(exchange, called, resolved);
       times.end("run");
@@ -62,7 +54,7 @@ export async function handleRequest(
   const sent = outcome === null || isHttpError(outcome) ? sendWithoutRows(exchange, outcome) : outcome;
   times.end("respond");
 
-  record(gateway, admission, {
+  record(gateway, context, {
     method: request.method ?? "",
     route: endpoint?.path ?? null,
     path: endpoint === null ? unknownPathOf(request) : called === endpoint ? null : route.path,
@@ -82,16 +74,13 @@ function isRefused<T>(outcome: Result<T> | null): outcome is HttpError | null {
 }
 
 function runFor(
-  { gateway, request, response, admission: { caller, requestId } }: Exchange,
+  { gateway, request, context }: Exchange,
   endpoint: Endpoint,
   resolved: Resolved,
 ): Promise<Result<Answer> | null> {
   const { method, headers } = request;
   return run(gateway, endpoint, resolved, {
-    callerId: caller.callerId,
-    tier: caller.tier,
-    requestId,
-    isStillNeeded: () => !response.destroyed,
+    ...context,
     ifNoneMatch: method === "GET" || method === "HEAD" ? headers["if-none-match"] : undefined,
     isWhole: readsParts(request),
     wantsTotal: headers["prefer"] !== undefined && prefersCount(headers["prefer"]),
@@ -104,12 +93,13 @@ function prefersCount(prefer: string | readonly string[]): boolean {
 }
 
 function respondTo(
-  { gateway, request, response, admission: { caller, requestId } }: Exchange,
+  { gateway, request, response, context }: Exchange,
   endpoint: Endpoint,
   { resolved: { query, fields }, version, tag, result, hasMore, total }: Answer,
 ): Promise<Sent> {
   const { page } = query.selection;
-  const headers = callerHeaders(caller, requestId);
+  const { caller } = context;
+  const headers = callerHeaders(context);
   headers.push(...deprecationHeaders(endpoint));
   if (page !== null && hasMore)
     headers.push(...nextPageLink(request, fields, page, result?.result.nextCursor ?? null));
@@ -124,8 +114,8 @@ function respondTo(
 }
 
 /** What a fault becomes: an error where nothing has been sent, otherwise the end of the connection. */
-function failureOf({ gateway, route, request, response, admission }: Exchange, error: unknown): Result<Sent> {
-  const { requestId } = admission;
+function failureOf({ gateway, route, request, response, context }: Exchange, error: unknown): Result<Sent> {
+  const { id: requestId } = context;
   if (error instanceof StreamAborted) {
     gateway.log.error({ requestId, route: route.path, err: error }, "query failed");
     const { returned, bytes, milliseconds } = error.sent;
@@ -139,8 +129,8 @@ function failureOf({ gateway, route, request, response, admission }: Exchange, e
 }
 
 /** Sends an error, or the response to `OPTIONS`; nothing to a client that has disconnected. */
-function sendWithoutRows({ route, request, response, admission }: Exchange, error: HttpError | null): Sent {
-  const headers = callerHeaders(admission.caller, admission.requestId);
+function sendWithoutRows({ route, request, response, context }: Exchange, error: HttpError | null): Sent {
+  const headers = callerHeaders(context);
   if (error !== null) return { ...NO_ROWS, bytes: sendHttpError(response, error, route.allowed, headers) };
   if (request.method === "OPTIONS") sendOptions(response, request, route.allowed, headers);
   return NO_ROWS;
@@ -155,24 +145,12 @@ interface Served extends Pick<RequestRecord, "method" | "route" | "path" | "stat
 /** Records a request to an endpoint, over HTTP or by a tool. */
 export function record(
   gateway: Gateway,
-  { requestId, caller }: Pick<Admission, "requestId" | "caller">,
+  { id: requestId, caller }: RequestContext,
   { sent, times, ...served }: Served,
 ): void {
   const { rows, bytes, databaseMs } = sent;
-  const { owner, callerId, tier } = caller;
   const { milliseconds, steps } = times;
-  gateway.recordRequest({
-    requestId,
-    ...served,
-    milliseconds,
-    steps,
-    rows,
-    bytes,
-    databaseMs,
-    owner,
-    callerId,
-    tier,
-  });
+  gateway.recordRequest({ requestId, caller, ...served, milliseconds, steps, rows, bytes, databaseMs });
 }
 
 /** Measures the steps of a request, in milliseconds. */

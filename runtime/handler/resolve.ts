@@ -8,7 +8,7 @@ import {
   type RowFormat,
   type Selection,
 } from "../model/query.js";
-import type { Authorization } from "../request/authorize.js";
+import type { Caller } from "../model/caller.js";
 import { ownRows, readParameters, withOperators } from "../request/resolve-query.js";
 import {
   readCursor,
@@ -41,7 +41,7 @@ export function resolveRequest(
   gateway: Gateway,
   endpoint: Endpoint,
   request: DataRequest,
-  caller: Authorization,
+  caller: Caller,
 ): Result<Resolved> | Promise<Result<Resolved> | null> {
   const { url = "" } = request;
   const mark = url.indexOf("?");
@@ -56,7 +56,7 @@ async function resolveBody(
   gateway: Gateway,
   endpoint: Endpoint,
   request: DataRequest,
-  caller: Authorization,
+  caller: Caller,
   { query, format }: { readonly query: string; readonly format: RowFormat },
 ): Promise<Result<Resolved> | null> {
   // Before the body is read: what a caller has no rows of is not parsed.
@@ -68,10 +68,7 @@ async function resolveBody(
   return resolve(gateway, endpoint, caller, { fields, source: "body", format });
 }
 
-async function readBodyFields(
-  request: DataRequest,
-  caller: Authorization,
-): Promise<Result<RawFields> | null> {
+async function readBodyFields(request: DataRequest, caller: Caller): Promise<Result<RawFields> | null> {
   if (request.body !== undefined) return objectFields(request.body);
   const text = await readBodyText(request, caller);
   return typeof text === "string" ? bodyFields(text) : text;
@@ -88,7 +85,7 @@ interface Question {
 export function resolve(
   gateway: Gateway,
   endpoint: Endpoint,
-  caller: Pick<Authorization, "org" | "tier">,
+  caller: Caller,
   { fields: sent, source, format }: Question,
 ): Result<Resolved> {
   const own = ownRows(endpoint, caller.org);

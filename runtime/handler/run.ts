@@ -1,3 +1,4 @@
+import type { RequestContext } from "../model/caller.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import type { ResolvedQuery, Selection } from "../model/query.js";
@@ -19,9 +20,8 @@ import {
 import type { Gateway } from "./gateway.js";
 import type { Resolved } from "./resolve.js";
 
-/** Who reads the rows, and how. */
-export interface QueryCaller extends Pick<QueryContext, "callerId" | "tier" | "isStillNeeded"> {
-  readonly requestId: string;
+/** A request for rows, and how it reads them. */
+export interface RowsContext extends RequestContext {
   /** Entity tags of the rows that the client has. */
   readonly ifNoneMatch?: string | undefined;
   /** Whether the client asks for a length, or for parts: a stream has neither. */
@@ -49,7 +49,7 @@ export async function run(
   gateway: Gateway,
   endpoint: Endpoint,
   resolved: Resolved,
-  reader: QueryCaller,
+  reader: RowsContext,
 ): Promise<Result<Answer> | null> {
   try {
     const { position, query } = resolved;
@@ -79,7 +79,7 @@ export async function summarize(
   gateway: Gateway,
   endpoint: Endpoint,
   resolved: Resolved,
-  reader: QueryCaller,
+  reader: RowsContext,
 ): Promise<Result<object> | null> {
   try {
     const known = gateway.builds.versionOf(endpoint.upstreamNodes);
@@ -135,7 +135,7 @@ async function read(
   gateway: Gateway,
   resolved: Resolved,
   { query, build, version, storage, tag }: Prepared,
-  reader: QueryCaller,
+  reader: RowsContext,
 ): Promise<Answer> {
   const context = contextOf(reader, build);
   const key = `${storage ?? ""}\0${resolved.key}`;
@@ -155,8 +155,8 @@ async function read(
   }
 }
 
-function contextOf({ callerId, tier, isStillNeeded }: QueryCaller, version: string | null): QueryContext {
-  return { callerId, tier, version, isStillNeeded };
+function contextOf(context: RequestContext, version: string | null): QueryContext {
+  return { ...context, version };
 }
 
 /** Whether rows follow the page. Of a stream that is known at its end only: its next page may be empty. */
@@ -187,7 +187,7 @@ const RETRY_SECONDS = 1;
 export function errorOf(
   { log }: Gateway,
   endpoint: Endpoint,
-  { tier, requestId }: QueryCaller,
+  { id: requestId, caller: { tier } }: RequestContext,
   error: unknown,
 ): HttpError | null {
   if (error instanceof QueryAbandoned) return null;

@@ -8,7 +8,7 @@ import type {
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import type { Endpoint } from "../model/endpoint.js";
-import type { RouteContext } from "../handler/authorize-request.js";
+import type { Exchange } from "../handler/authorize-request.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "../pages/catalogue-body.js";
 import type { Documents } from "../pages/documents.js";
 import type { Found } from "../pages/search.js";
@@ -26,8 +26,8 @@ import {
 } from "./tools.js";
 
 /** What the tools of one request may use. */
-export interface McpCaller {
-  readonly context: RouteContext;
+export interface ToolRequest {
+  readonly exchange: Exchange;
   readonly documents: Documents;
   /** By path. */
   readonly endpoints: ReadonlyMap<string, { readonly spec: Endpoint }>;
@@ -41,11 +41,11 @@ export interface McpCaller {
  * Answers one request of the Model Context Protocol (Streamable HTTP, without sessions: each request stands alone, so any
  * worker can answer it).
  */
-export async function answerMcp(caller: McpCaller, message: unknown): Promise<void> {
-  const { request, response } = caller.context;
+export async function answerMcp(tool: ToolRequest, message: unknown): Promise<void> {
+  const { request, response } = tool.exchange;
   const sdk = await loadSdk();
   const { server } = new sdk.McpServer(
-    { name: caller.callable.title, version: "1" },
+    { name: tool.callable.title, version: "1" },
     {
       capabilities: { tools: {} },
       instructions:
@@ -54,7 +54,7 @@ export async function answerMcp(caller: McpCaller, message: unknown): Promise<vo
   );
   server.setRequestHandler(sdk.ListToolsRequestSchema, () => ({ tools: [...TOOLS] }));
   server.setRequestHandler(sdk.CallToolRequestSchema, ({ params }) =>
-    callTool(caller, params.name, params.arguments ?? {}),
+    callTool(tool, params.name, params.arguments ?? {}),
   );
   const transport = new sdk.StreamableHTTPServerTransport({ enableJsonResponse: true });
   response.once("close", () => void server.close());
@@ -78,27 +78,27 @@ function loadSdk(): Promise<Sdk> {
   return loading;
 }
 
-async function callTool(caller: McpCaller, name: string, given: unknown): Promise<CallToolResult> {
+async function callTool(tool: ToolRequest, name: string, given: unknown): Promise<CallToolResult> {
   const problem = argumentProblem(name, given);
   if (problem !== null) return failure(problem);
   const args = given as Arguments;
   if (name === "list_categories") {
-    const counts = [...categoriesOf(caller.callable.endpoints)];
+    const counts = [...categoriesOf(tool.callable.endpoints)];
     return success({ categories: counts.map(([category, endpoints]) => ({ category, endpoints })) });
   }
-  if (name === "search_endpoints") return searchEndpoints(caller, args);
-  const endpoint = caller.callable.endpoints.find(({ path }) => path === args.path);
-  if (endpoint === undefined) return unknownEndpoint(caller, args.path);
+  if (name === "search_endpoints") return searchEndpoints(tool, args);
+  const endpoint = tool.callable.endpoints.find(({ path }) => path === args.path);
+  if (endpoint === undefined) return unknownEndpoint(tool, args.path);
   if (name === "describe_endpoint") return success(withLimits(endpoint));
   return name === "query_endpoint"
-    ? queryEndpoint(caller, endpoint, args)
-    : summarizeEndpoint(caller, endpoint, args);
+    ? queryEndpoint(tool, endpoint, args)
+    : summarizeEndpoint(tool, endpoint, args);
 }
 
-async function searchEndpoints(caller: McpCaller, args: Arguments): Promise<CallToolResult> {
+async function searchEndpoints(tool: ToolRequest, args: Arguments): Promise<CallToolResult> {
   const { query = "", category, limit = DEFAULT_FOUND, offset = 0 } = args;
-  const result = (await caller.documents.search(caller.context.caller)).find(query);
-  const all = result.found.flatMap((i) => caller.callable.endpoints[i] ?? []);
+  const result = (await tool.documents.search(tool.exchange.context.caller)).find(query);
+  const all = result.found.flatMap((i) => tool.callable.endpoints[i] ?? []);
   const found = all.filter((each) => category === undefined || each.category === category);
   const endpoints = found.slice(offset, offset + limit).map(({ path, description, columns, tier }) => ({
     path,
@@ -107,8 +107,8 @@ async function searchEndpoints(caller: McpCaller, args: Arguments): Promise<Call
     columns: columns.map(({ name }) => name),
   }));
   const next = offset + endpoints.length;
-  const hint = hintOf(caller.callable, result, found.length, args);
-  const locked = await lockedFor(caller, args);
+  const hint = hintOf(tool.callable, result, found.length, args);
+  const locked = await lockedFor(tool, args);
   return success({
     found: found.length,
     endpoints,
@@ -122,15 +122,15 @@ async function searchEndpoints(caller: McpCaller, args: Arguments): Promise<Call
 const MAX_LOCKED = 3;
 
 /** Locked endpoints that have every word of the query: the answer may be there, and not in those of other words. */
-async function lockedFor(caller: McpCaller, { query = "", category }: Arguments) {
-  if (query === "" || caller.locked.length === 0) return [];
-  const { found, complete } = (await caller.documents.lockedSearch(caller.context.caller)).find(query);
+async function lockedFor(tool: ToolRequest, { query = "", category }: Arguments) {
+  if (query === "" || tool.locked.length === 0) return [];
+  const { found, complete } = (await tool.documents.lockedSearch(tool.exchange.context.caller)).find(query);
   return found
     .slice(0, complete)
-    .flatMap((i) => caller.locked[i] ?? [])
+    .flatMap((i) => tool.locked[i] ?? [])
     .filter((each) => category === undefined || each.category === category)
     .slice(0, MAX_LOCKED)
-    .map((each) => ({ path: each.path, needs: lockOf(each, caller.callable.tier) ?? "" }));
+    .map((each) => ({ path: each.path, needs: lockOf(each, tool.callable.tier) ?? "" }));
 }
 
 /** What to try where nothing fits the query, or nothing fits all of it. */
@@ -163,18 +163,18 @@ function withLimits(endpoint: CatalogueEndpoint): object {
 
 /** Rows as NDJSON, or with `isSummary` one object about all of them. */
 function query(
-  { context, endpoints }: McpCaller,
+  { exchange, endpoints }: ToolRequest,
   { path }: CatalogueEndpoint,
   parameters: ToolParameters,
   isSummary = false,
 ): Promise<QueryReply> {
   const spec = endpoints.get(path)?.spec;
   if (spec === undefined) throw new Error(`The catalogue has ${path}, which is not served.`);
-  return queryForTool(context, spec, parameters, isSummary);
+  return queryForTool(exchange, spec, parameters, isSummary);
 }
 
 async function queryEndpoint(
-  caller: McpCaller,
+  tool: ToolRequest,
   endpoint: CatalogueEndpoint,
   args: Arguments,
 ): Promise<CallToolResult> {
@@ -184,7 +184,7 @@ async function queryEndpoint(
   const { cursor = parameters["cursor"] } = args;
   const paging = { ...(offset > 0 && { offset }), ...(typeof cursor === "string" && { cursor }) };
   const read = (rows: number): Promise<QueryReply> =>
-    query(caller, endpoint, { ...parameters, ...(endpoint.pagination && { limit: rows }), ...paging });
+    query(tool, endpoint, { ...parameters, ...(endpoint.pagination && { limit: rows }), ...paging });
   let reply = await read(limit);
   if (reply.status !== 200) return failure(failureText(reply, endpoint));
   const fitting = fittingLines(reply.body, limit).length;
@@ -271,18 +271,18 @@ function rowsResult(
 }
 
 async function summarizeEndpoint(
-  caller: McpCaller,
+  tool: ToolRequest,
   endpoint: CatalogueEndpoint,
   { parameters = {} }: Arguments,
 ): Promise<CallToolResult> {
-  const reply = await query(caller, endpoint, parameters, true);
+  const reply = await query(tool, endpoint, parameters, true);
   return reply.status === 200
     ? success(JSON.parse(reply.body) as object)
     : failure(failureText(reply, endpoint));
 }
 
 /** With `CATALOGUE=allowed` no locked endpoint is known: its existence is not disclosed. */
-function unknownEndpoint({ callable, locked }: McpCaller, path: string): CallToolResult {
+function unknownEndpoint({ callable, locked }: ToolRequest, path: string): CallToolResult {
   const known = locked.find((each) => each.path === path);
   const lock = known && lockOf(known, callable.tier);
   const reason = lock ? ` (${lock})` : "";

@@ -1,10 +1,10 @@
 import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, isHttpError, type Result } from "../model/errors.js";
 import { traceOf } from "../http/headers.js";
-import type { RouteContext } from "../handler/authorize-request.js";
+import type { Exchange } from "../handler/authorize-request.js";
 import { record, StepTimes } from "../handler/handle-request.js";
 import { resolve, type Resolved } from "../handler/resolve.js";
-import { errorOf, type QueryCaller, run, summarize } from "../handler/run.js";
+import { errorOf, run, summarize } from "../handler/run.js";
 import { requireAccess } from "../request/authorize.js";
 import type { RawFields } from "../request/request-fields.js";
 import { NO_ROWS, type Sent } from "../response/respond.js";
@@ -31,12 +31,13 @@ const MAX_BYTES = 256 * 1024;
  * been counted against the caller's window already.
  */
 export async function queryForTool(
-  context: RouteContext,
+  exchange: Exchange,
   endpoint: Endpoint,
   parameters: ToolParameters,
   isSummary: boolean,
 ): Promise<QueryReply> {
-  const { gateway, caller, request } = context;
+  const { gateway, request, context } = exchange;
+  const { caller } = context;
   const times = new StepTimes();
   let outcome: Result<QueryReply> | null = requireAccess(endpoint.path, endpoint.tier, caller);
   times.end("authorize");
@@ -44,7 +45,7 @@ export async function queryForTool(
     const fields = fieldsOf(parameters);
     const resolved = resolve(gateway, endpoint, caller, { fields, source: "query", format: "ndjson" });
     times.end("resolve");
-    outcome = isHttpError(resolved) ? resolved : await readReply(context, endpoint, resolved, isSummary);
+    outcome = isHttpError(resolved) ? resolved : await readReply(exchange, endpoint, resolved, isSummary);
     times.end("run");
   }
   const error = isHttpError(outcome) ? outcome : null;
@@ -57,25 +58,23 @@ export async function queryForTool(
 
 /** Null when the client has disconnected. */
 async function readReply(
-  { gateway, caller, requestId, response }: RouteContext,
+  { gateway, context }: Exchange,
   endpoint: Endpoint,
   resolved: Resolved,
   isSummary: boolean,
 ): Promise<Result<QueryReply> | null> {
-  const { callerId, tier } = caller;
-  const reader: QueryCaller = { callerId, tier, requestId, isStillNeeded: () => !response.destroyed };
   if (isSummary) {
-    const summary = await summarize(gateway, endpoint, resolved, reader);
+    const summary = await summarize(gateway, endpoint, resolved, context);
     if (summary === null || isHttpError(summary)) return summary;
     const body = JSON.stringify(summary);
     return { status: 200, body, hasMore: false, nextCursor: null, sent: { ...NO_ROWS, bytes: body.length } };
   }
-  const answer = await run(gateway, endpoint, resolved, reader);
+  const answer = await run(gateway, endpoint, resolved, context);
   if (answer === null || isHttpError(answer)) return answer;
   try {
     return answer.result && (await replyOf(answer.result, answer.hasMore));
   } catch (error) {
-    return errorOf(gateway, endpoint, reader, error);
+    return errorOf(gateway, endpoint, context, error);
   }
 }
 

@@ -23,21 +23,9 @@ export function allows(held: Tier, required: Tier): boolean {
   return RANK[held] >= RANK[required];
 }
 
-/** What a caller may call. */
-export interface CallerAccess {
-  readonly tier: Tier;
-  /** The categories and paths that the key is limited to; null: all of the tier. */
-  readonly allowed: readonly string[] | null;
-}
-
 /** Whether a list, where there is one, names the path or its category. */
 export function isListed(allowed: readonly string[] | null, path: string): boolean {
   return allowed === null || allowed.includes(path) || allowed.includes(path.split("/")[2] ?? "");
-}
-
-/** Whether a caller may call the endpoint of tier `required` at `path`. */
-export function mayCall({ tier, allowed }: CallerAccess, path: string, required: Tier): boolean {
-  return allows(tier, required) && isListed(allowed, path);
 }
 
 /** A value for each tier. */

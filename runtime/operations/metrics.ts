@@ -133,7 +133,8 @@ export class Metrics extends ServiceMetrics<"route" | "tier"> {
 
   /** Counts a response. */
   record(record: RequestRecord): void {
-    const { tier, rows, bytes, databaseMs, steps } = record;
+    const { rows, bytes, databaseMs, steps } = record;
+    const { tier } = record.caller;
     const route = record.route ?? NO_ROUTE;
     this.count({ route, tier }, record);
     this.#rows.inc({ route }, rows ?? 0);

@@ -1,6 +1,5 @@
 import type { HttpError } from "../model/errors.js";
-import type { Tier } from "../model/tier.js";
-import type { KeyOwner } from "../request/keyring.js";
+import type { Caller } from "../model/caller.js";
 import type { Trace } from "../http/headers.js";
 
 /** The steps of a request (runtime/handler/handle-request.ts). */
@@ -23,15 +22,11 @@ export interface RequestRecord {
   readonly bytes: number;
   /** Milliseconds that the database took; null when this request ran no query. */
   readonly databaseMs: number | null;
-  /** Null without a key. */
-  readonly owner: KeyOwner | null;
-  /** The key's id, `key:<id>`, or the caller's network address, `ip:<address>`. */
-  readonly callerId: string;
+  readonly caller: Caller;
   /** Why the request was refused or failed; null for a success. */
   readonly error: Pick<HttpError, "code" | "parameter"> | null;
   /** The path as sent where no endpoint has it, or the former path of the endpoint; null elsewhere. */
   readonly path: string | null;
-  readonly tier: Tier;
   /** Null where the caller sent none. */
   readonly trace: Trace | null;
 }

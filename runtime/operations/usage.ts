@@ -97,14 +97,15 @@ export class UsageCounter {
   readonly #rows = new Map<string, UsageRow>();
 
   /** Counts a response sent at `now`, in milliseconds since 1970. */
-  count({ owner, tier, route, status, rows, bytes }: RequestRecord, now = Date.now()): void {
+  count({ caller, route, status, rows, bytes }: RequestRecord, now = Date.now()): void {
+    const { key, tier } = caller;
     const isRefused = REFUSALS.has(status);
     this.add({
       day: new Date(now).toISOString().slice(0, 10),
-      key: owner?.id ?? "none",
+      key: key?.id ?? "none",
       route: route ?? "none",
-      user: owner?.user ?? "",
-      org: owner?.org ?? "",
+      user: key?.user ?? "",
+      org: key?.org ?? "",
       tier,
       requests: 1,
       refused: Number(isRefused),

@@ -1,6 +1,7 @@
 import { operatorsOf } from "../model/column-filters.js";
 import type { Endpoint } from "../model/endpoint.js";
-import { type CallerAccess, allows, mayCall, type Tier, TIERS } from "../model/tier.js";
+import { type Caller, mayCall } from "../model/caller.js";
+import { allows, type Tier, TIERS } from "../model/tier.js";
 import { BuildRecords } from "../warehouse/data-versions.js";
 import type {
   Build,
@@ -52,7 +53,10 @@ export interface CatalogueSource {
 }
 
 /** The catalogue for a caller. */
-export function catalogueFor(source: CatalogueSource, caller: CallerAccess): CatalogueBody {
+export function catalogueFor(
+  source: CatalogueSource,
+  caller: Pick<Caller, "tier" | "allowed">,
+): CatalogueBody {
   const { tier } = caller;
   const isCallable = (endpoint: Endpoint): boolean => mayCall(caller, endpoint.path, endpoint.tier);
   const file = parseObject(source.catalogue) as { readonly endpoints?: readonly EndpointRecord[] };

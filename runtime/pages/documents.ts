@@ -2,7 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import { catalogueFor, type CatalogueSource } from "./catalogue.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "./catalogue-body.js";
-import { type CallerAccess, allows, isTier, mayCall, type Tier } from "../model/tier.js";
+import { type Caller, mayCall } from "../model/caller.js";
+import { allows, isTier, type Tier } from "../model/tier.js";
 import { BufferedResult } from "../response/buffered-result.js";
 import type { BuildRecords } from "../warehouse/data-versions.js";
 import { Search } from "./search.js";
@@ -24,6 +25,9 @@ interface CatalogueDocument {
   /** Text of `llms.txt`. */
   readonly llms: BufferedResult;
 }
+
+/** What decides what a caller may call. */
+type Access = Pick<Caller, "tier" | "allowed">;
 
 /** Callers of different access whose documents are kept: the tiers, and keys with lists of their own. */
 const MAX_KEPT = 32;
@@ -56,7 +60,7 @@ export class Documents {
   /**
    * The OpenAPI document for a caller; with `only`, the endpoints that this tier may call, and the caller may see.
    */
-  openApi({ tier, allowed }: CallerAccess, only: Tier | null): BufferedResult {
+  openApi({ tier, allowed }: Access, only: Tier | null): BufferedResult {
     const isPublic = this.#visible.scope === "public";
     const seen = only !== null && (isPublic || allows(tier, only)) ? only : isPublic ? null : tier;
     const access = seen === null ? null : { tier: seen, allowed: isPublic ? null : allowed };
@@ -71,7 +75,7 @@ export class Documents {
   }
 
   /** The catalogue for a caller. */
-  catalogue(caller: CallerAccess): CatalogueDocument {
+  catalogue(caller: Access): CatalogueDocument {
     const builds = this.#builds;
     return this.#cached(this.#catalogues, caller, String(builds.changes), ({ endpoints, documentation }) => {
       const source = {
@@ -92,20 +96,20 @@ export class Documents {
   }
 
   /** The search over the endpoints that a caller may call. Builds and tests do not change it. */
-  search(caller: CallerAccess): Promise<Search> {
+  search(caller: Access): Promise<Search> {
     return this.#cached(this.#searches, caller, "", () =>
       searchOf(this.catalogue(caller).callable.endpoints),
     );
   }
 
   /** The search over those that a caller may see and not call. */
-  lockedSearch(caller: CallerAccess): Promise<Search> {
+  lockedSearch(caller: Access): Promise<Search> {
     return this.#cached(this.#lockedSearches, caller, "", () => searchOf(this.catalogue(caller).locked));
   }
 
   #cached<T>(
     cache: LRUCache<string, CachedDocument<T>>,
-    access: CallerAccess | null,
+    access: Access | null,
     results: string,
     make: (release: LoadedRelease) => T,
   ): T {
@@ -166,7 +170,7 @@ interface Operation {
 }
 
 /** The OpenAPI document with only the operations that a caller may call, and the components that they use. */
-function openApiFor(text: string, access: CallerAccess): string {
+function openApiFor(text: string, access: Access): string {
   const document = JSON.parse(text) as OpenApi;
   const paths = Object.fromEntries(
     Object.entries(document.paths).flatMap(([path, item]) => {
@@ -191,7 +195,7 @@ function openApiFor(text: string, access: CallerAccess): string {
 }
 
 /** Documents and the state of the service are open to every caller. */
-function isOpen(access: CallerAccess, path: string, operation: Operation): boolean {
+function isOpen(access: Access, path: string, operation: Operation): boolean {
   const required = operation["x-tier"];
   if (!isTier(required)) return false;
   return mayCall(access, path, required) || (required === "tier0" && operation["x-dbt-model"] === undefined);

@@ -1,24 +1,10 @@
-import { type CallerAccess, allows, isListed, type PerTier, type Tier } from "../model/tier.js";
-import { type ClientAddress, type Origin, networkOf } from "../http/headers.js";
-import { type RateLimitStore, type RateWindow, secondsLeft } from "./rate-limit/memory-store.js";
+import type { ApiKey, Caller, RateWindow, RequestContext } from "../model/caller.js";
 import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
+import { allows, isListed, type PerTier, type Tier } from "../model/tier.js";
+import { type ClientAddress, type Origin, networkOf, requestIdOf } from "../http/headers.js";
+import { type RateLimitStore, secondsLeft } from "./rate-limit/memory-store.js";
 import type { TokenIssuer } from "./bearer-tokens.js";
-import type { Keyring, KeyOwner } from "./keyring.js";
-
-/** What a request may do, decided from its headers and address alone. */
-export interface Authorization extends CallerAccess {
-  /** Null without a key. */
-  readonly owner: KeyOwner | null;
-  /** Identifies the caller: the id of its key or user, or the network address. */
-  readonly callerId: string;
-  /** The organization whose rows the caller may read (`*`: of all); null: of none. */
-  readonly org: string | null;
-  /** Requests per window of the caller's own tier. */
-  readonly limit: number;
-  readonly window: RateWindow;
-  /** Set when the request is refused. */
-  readonly error: HttpError | null;
-}
+import type { Keyring } from "./keyring.js";
 
 /** What authorization depends on. */
 export interface AccessControl {
@@ -32,47 +18,65 @@ export interface AccessControl {
 }
 
 /** Checks the key, then the rate limit (runtime/docs/requests.md). Every request counts, refused ones too. */
-export async function authorize(access: AccessControl, request: Origin): Promise<Authorization> {
-  const caller = await identify(access, request);
-  return checkLimit(access, caller, await access.rates.hit(caller.counter));
+export async function authorize(
+  access: AccessControl,
+  request: Origin,
+  isStillNeeded: () => boolean,
+): Promise<RequestContext> {
+  const { caller, refusal } = await identify(access, request);
+  const window = await access.rates.hit(caller.id);
+  const isOverLimit = window.count > access.rateLimits[caller.tier];
+  const error = isOverLimit ? httpError("rateLimited", { n: secondsLeft(window) }) : refusal;
+  return contextOf(access, request, caller, window, error, isStillNeeded);
 }
 
 /** As `authorize`, for paths without a limit: reports the window without counting. An unknown key still counts. */
-export async function peek(access: AccessControl, request: Origin): Promise<Authorization> {
-  const { rates, rateLimits } = access;
-  const caller = await identify(access, request);
-  const window = await (caller.refusal ? rates.hit(caller.counter) : rates.peek(caller.counter));
-  return authorization(rateLimits, caller, window, caller.refusal);
+export async function peek(
+  access: AccessControl,
+  request: Origin,
+  isStillNeeded: () => boolean,
+): Promise<RequestContext> {
+  const { caller, refusal } = await identify(access, request);
+  const window = await (refusal ? access.rates.hit(caller.id) : access.rates.peek(caller.id));
+  return contextOf(access, request, caller, window, refusal, isStillNeeded);
 }
 
-interface Caller {
-  readonly owner: KeyOwner | null;
-  /** For a key that is not accepted: its requests count against the address. */
-  readonly refusal: HttpError | null;
-  readonly tier: Tier;
-  readonly counter: string;
+function contextOf(
+  { rateLimits }: AccessControl,
+  request: Origin,
+  caller: Caller,
+  { count, resetAt }: RateWindow,
+  refusal: HttpError | null,
+  isStillNeeded: () => boolean,
+): RequestContext {
+  const window = { count, resetAt, limit: rateLimits[caller.tier] };
+  return { id: requestIdOf(request), caller, window, refusal, isStillNeeded };
 }
 
-async function identify(access: AccessControl, request: Origin): Promise<Caller> {
+/** The caller; with a key that is not accepted, its address and the reason. */
+async function identify(
+  access: AccessControl,
+  request: Origin,
+): Promise<{ readonly caller: Caller; readonly refusal: HttpError | null }> {
   const sent = sentKeys(request);
-  const [key] = sent;
-  const owner =
-    sent.length > 1 ? httpError("differentKeys") : key === undefined ? null : await ownerOf(access, key);
-  if (owner !== null && !isHttpError(owner))
-    return { owner, refusal: null, tier: owner.tier, counter: `key:${owner.id}` };
-  return {
-    owner: null,
-    refusal: owner,
-    tier: "tier0",
-    counter: `ip:${networkOf(access.addressOf(request))}`,
-  };
+  const [text] = sent;
+  if (text === undefined) return { caller: anonymous(access, request), refusal: null };
+  const key = sent.length > 1 ? httpError("differentKeys") : await keyOf(access, text);
+  if (isHttpError(key)) return { caller: anonymous(access, request), refusal: key };
+  const { id, tier, org, allowed } = key;
+  return { caller: { id: `key:${id}`, tier, org: org || null, allowed, key }, refusal: null };
 }
 
-function ownerOf({ keys, tokens }: AccessControl, key: string): Result<KeyOwner> | Promise<Result<KeyOwner>> {
-  const owner = keys.find(key);
-  if (owner === null) return tokens?.isToken(key) ? tokens.ownerOf(key) : httpError("unknownKey");
-  const { expiresAt } = owner;
-  if (expiresAt === null || Date.now() < expiresAt) return owner;
+function anonymous({ addressOf }: AccessControl, request: Origin): Caller {
+  const id = `ip:${networkOf(addressOf(request))}`;
+  return { id, tier: "tier0", org: null, allowed: null, key: null };
+}
+
+function keyOf({ keys, tokens }: AccessControl, text: string): Result<ApiKey> | Promise<Result<ApiKey>> {
+  const key = keys.find(text);
+  if (key === null) return tokens?.isToken(text) ? tokens.keyOf(text) : httpError("unknownKey");
+  const { expiresAt } = key;
+  if (expiresAt === null || Date.now() < expiresAt) return key;
   return httpError("expiredKey", { at: new Date(expiresAt).toISOString() });
 }
 
@@ -83,42 +87,24 @@ function sentKeys({ headers }: Origin): readonly string[] {
   return [...new Set(keys as string[])];
 }
 
-function checkLimit({ rateLimits }: AccessControl, caller: Caller, window: RateWindow): Authorization {
-  if (window.count > rateLimits[caller.tier]) {
-    return authorization(rateLimits, caller, window, httpError("rateLimited", { n: secondsLeft(window) }));
-  }
-  return authorization(rateLimits, caller, window, caller.refusal);
-}
-
-function authorization(
-  rateLimits: Readonly<PerTier<number>>,
-  { owner, tier, counter }: Caller,
-  window: RateWindow,
-  error: HttpError | null,
-): Authorization {
-  const org = owner?.org || null;
-  const allowed = owner?.allowed ?? null;
-  return { owner, tier, allowed, callerId: counter, org, limit: rateLimits[tier], window, error };
-}
-
 /** Headers of every response: the caller's rate limit window and the request id, as flat name and value pairs. */
-export function callerHeaders({ limit, window }: Authorization, requestId: string): string[] {
+export function callerHeaders({ id, window: { limit, count, resetAt } }: RequestContext): string[] {
   return [
     "X-RateLimit-Limit",
     String(limit),
     "X-RateLimit-Remaining",
-    String(Math.max(0, limit - window.count)),
+    String(Math.max(0, limit - count)),
     "X-RateLimit-Reset",
-    String(Math.ceil(window.resetAt / 1000)),
+    String(Math.ceil(resetAt / 1000)),
     "X-Request-Id",
-    requestId,
+    id,
   ];
 }
 
 /** Why a caller may not call the endpoint of tier `required` at `path`; null when it may. */
-export function requireAccess(path: string, required: Tier, caller: Authorization): HttpError | null {
-  const { owner, tier: held } = caller;
-  if (allows(held, required)) return isListed(caller.allowed, path) ? null : httpError("notListed", { path });
-  if (owner === null) return httpError("missingKey");
-  return httpError("tierTooLow", { tier: required, user: owner.user, held });
+export function requireAccess(path: string, required: Tier, caller: Caller): HttpError | null {
+  const { key, tier: held, allowed } = caller;
+  if (allows(held, required)) return isListed(allowed, path) ? null : httpError("notListed", { path });
+  if (key === null) return httpError("missingKey");
+  return httpError("tierTooLow", { tier: required, user: key.user, held });
 }

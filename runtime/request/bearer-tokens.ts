@@ -1,7 +1,8 @@
 import { errors, jwtVerify, type JWTPayload } from "jose";
 import { httpError, type HttpError, type Result } from "../model/errors.js";
 import { IssuerKeys, TOKEN_ALGORITHMS } from "../http/issuer-keys.js";
-import { hashOf, KEY_ID_DIGITS, type KeyOwner, readOwner } from "./keyring.js";
+import type { ApiKey } from "../model/caller.js";
+import { hashOf, KEY_ID_DIGITS, readOwner } from "./keyring.js";
 
 /** The issuer whose tokens are accepted, and what their claims mean (runtime/docs/keys.md, Tokens). */
 export interface TokenSettings {
@@ -29,7 +30,7 @@ export class TokenIssuer {
   }
 
   /** The caller that a token stands for, with an id that stays the same for its subject. */
-  async ownerOf(token: string): Promise<Result<KeyOwner>> {
+  async keyOf(token: string): Promise<Result<ApiKey>> {
     const { issuer, audience, clockSkewSeconds: clockTolerance } = this.#settings;
     const keys = await this.#keys.of(issuer);
     if (keys === null) return httpError("issuerUnreachable", { n: RETRY_SECONDS });
@@ -44,7 +45,7 @@ export class TokenIssuer {
     }
   }
 
-  #describe(payload: JWTPayload): Result<KeyOwner> {
+  #describe(payload: JWTPayload): Result<ApiKey> {
     const { issuer, claims } = this.#settings;
     const { sub } = payload as Readonly<Record<string, unknown>>;
     // It identifies the caller: all tokens without one would share a window, a usage and rows.

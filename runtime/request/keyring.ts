@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import { isTier, type Tier, TIERS } from "../model/tier.js";
+import type { ApiKey } from "../model/caller.js";
+import { isTier, TIERS } from "../model/tier.js";
 
 /** Prefix of every key (runtime/docs/keys.md). */
 export const KEY_PREFIX = "sk_live_";
@@ -11,30 +12,16 @@ export const KEY_ID_DIGITS = 12;
 /** The `org` of a tier3 key that may read the rows of all organizations. */
 export const ALL_ORGS = "*";
 
-/** The owner of a key. */
-export interface KeyOwner {
-  /** First digits of the key's hash: safe in logs and metrics. */
-  readonly id: string;
-  readonly user: string;
-  readonly tier: Tier;
-  /** Empty: none. */
-  readonly org: string;
-  /** When it expires, in milliseconds since 1970; null: never. */
-  readonly expiresAt: number | null;
-  /** The categories and paths that it is limited to; null: all that its tier may call. */
-  readonly allowed: readonly string[] | null;
-}
-
 /** The keys of a server, by hash: the keys themselves are not kept in memory (runtime/docs/keys.md). */
 export class Keyring {
-  #owners: ReadonlyMap<string, KeyOwner>;
+  #owners: ReadonlyMap<string, ApiKey>;
 
-  constructor(owners: ReadonlyMap<string, KeyOwner>) {
+  constructor(owners: ReadonlyMap<string, ApiKey>) {
     this.#owners = owners;
   }
 
   /** The owner of a key, or null when the key is not known. */
-  find(key: string): KeyOwner | null {
+  find(key: string): ApiKey | null {
     return this.#owners.get(hashOf(key)) ?? null;
   }
 
@@ -43,7 +30,7 @@ export class Keyring {
     this.#owners = owners;
   }
 
-  get owners(): ReadonlyMap<string, KeyOwner> {
+  get owners(): ReadonlyMap<string, ApiKey> {
     return this.#owners;
   }
 
@@ -132,7 +119,7 @@ function repeatedNames(text: string, source: string): string[] {
 /** Fields of an entry. Any other may be meant to restrict the key, and would not. */
 const FIELDS: readonly string[] = ["tier", "user", "org", "expires", "allowed", "created"];
 
-function readEntry(key: string, entry: unknown, position: string): readonly [string, KeyOwner] | string {
+function readEntry(key: string, entry: unknown, position: string): readonly [string, ApiKey] | string {
   const digest = digestOf(key);
   if (digest === null)
     return `${position}: a key begins with ${KEY_PREFIX}, or is ${HASH_PREFIX} and 64 hex digits.`;
@@ -155,7 +142,7 @@ export function readOwner(
     created = null,
   }: Readonly<Record<string, unknown>>,
   id: string,
-): KeyOwner | string {
+): ApiKey | string {
   if (typeof user !== "string") return "user must be a string.";
   if (typeof org !== "string" || org.includes("\0")) return "org must be a string without U+0000.";
   if (!isTier(tier)) return `tier must be one of ${TIERS.join(", ")}.`;

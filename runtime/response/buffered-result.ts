@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { type Holder, SharedResource } from "../warehouse/shares.js";
+import { type Sharer, SharedResource } from "../warehouse/shares.js";
 import { compress, type Encoding } from "./content-negotiation.js";
 import { createCipheriv, hash } from "node:crypto";
 import type { DataVersion } from "../warehouse/data-versions.js";
@@ -63,10 +63,10 @@ export class ResponseMemory {
   }
 
   /** Reserves the bytes until the response is closed. */
-  reserve(response: ServerResponse, { callerId, tier }: Holder, bytes: number): void {
+  reserve(response: ServerResponse, caller: Sharer, bytes: number): void {
     if (bytes < RESERVED_FROM_BYTES || response.destroyed) return;
-    this.shares.take({ callerId, tier }, bytes);
-    response.once("close", () => this.shares.take({ callerId, tier }, -bytes));
+    this.shares.take(caller, bytes);
+    response.once("close", () => this.shares.take(caller, -bytes));
   }
 }
 

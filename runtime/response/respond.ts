@@ -10,7 +10,7 @@ import {
 } from "./content-negotiation.js";
 import { COMMON_HEADERS, TEXT_POLICY } from "../http/headers.js";
 import type { RowFormat } from "../model/query.js";
-import type { Holder } from "../warehouse/shares.js";
+import type { Caller } from "../model/caller.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import type { Transform } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
@@ -39,7 +39,7 @@ export interface PendingResponse {
   /** Headers so far, as flat name and value pairs; the others are appended to this list. */
   readonly headers: string[];
   readonly version: DataVersion | null;
-  readonly caller: Holder;
+  readonly caller: Caller;
   readonly responseMemory: ResponseMemory;
   /** Time limit of a stream; 0: no limit. */
   readonly streamTimeoutMs: number;

@@ -1,7 +1,6 @@
 import type { ResolvedQuery } from "../model/query.js";
 import {
   type BufferedRows,
-  type IsStillNeeded,
   type QueryContext,
   QueryTimeout,
   type Rows,
@@ -34,7 +33,7 @@ type RunResult = BufferedResult | StreamedResult;
 interface InFlightQuery {
   /** Null before the query starts, and once it has ended or was abandoned. */
   promise: Promise<RunResult> | null;
-  callers: IsStillNeeded[];
+  callers: QueryContext["isStillNeeded"][];
 }
 
 /** After a timeout, a waiter that has used less than this share of its own time limit runs the query again. */
@@ -150,7 +149,10 @@ function framed({ head, tail }: Frame, rows: BufferedRows): Buffer {
  * Whether no caller needs the query any more. If so it is abandoned: the warehouse cancels it, and a later caller runs it
  * again.
  */
-function abandonIfUnneeded(inFlight: InFlightQuery, callers: readonly IsStillNeeded[]): boolean {
+function abandonIfUnneeded(
+  inFlight: InFlightQuery,
+  callers: readonly QueryContext["isStillNeeded"][],
+): boolean {
   const isUnneeded = !callers.some((isStillNeeded) => isStillNeeded());
   if (isUnneeded) inFlight.promise = null;
   return isUnneeded;

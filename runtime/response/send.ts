@@ -3,7 +3,7 @@ import { MAX_BODY_BYTES, readBody } from "../http/body.js";
 import { COMMON_HEADERS, NO_STORE, TEXT_POLICY } from "../http/headers.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { httpError, type HttpError, type Result } from "../model/errors.js";
-import type { Tier } from "../model/tier.js";
+import type { Caller } from "../model/caller.js";
 import { TIER_SHARES } from "../warehouse/shares.js";
 
 /** A complete response; by default uncached JSON. */
@@ -105,9 +105,9 @@ export function deprecationHeaders({ deprecationDate, successor }: Endpoint): re
 /** The text of a caller's body; null when the client disconnected while sending. */
 export async function readBodyText(
   request: IncomingMessage,
-  { callerId, tier }: { readonly callerId: string; readonly tier: Tier },
+  { id, tier }: Caller,
 ): Promise<Result<string> | null> {
-  const body = await readBody(request, { id: callerId, share: TIER_SHARES[tier] });
+  const body = await readBody(request, { id, share: TIER_SHARES[tier] });
   switch (body.kind) {
     case "text":
       return body.text;

@@ -1,5 +1,5 @@
-import type { CallerAccess, Tier } from "../model/tier.js";
-import type { RouteContext } from "../handler/authorize-request.js";
+import type { Caller } from "../model/caller.js";
+import type { Tier } from "../model/tier.js";
 import type { UsageLine } from "../operations/usage-table.js";
 import type { RefreshResult } from "../release/activate.js";
 import type { HeldBackEndpoint } from "../release/release.js";
@@ -26,15 +26,12 @@ export interface Service {
   readonly refresh: () => Promise<RefreshResult>;
 }
 
+type Access = Pick<Caller, "tier" | "allowed">;
+
 /** Documents about the endpoints that a caller may call. */
 interface Documents {
-  openApi(caller: CallerAccess, only: Tier | null): BufferedResult;
-  catalogue(caller: CallerAccess): { readonly result: BufferedResult; readonly llms: BufferedResult };
-}
-
-/** A request to a system endpoint. */
-export interface Context extends RouteContext {
-  readonly service: Service;
+  openApi(caller: Access, only: Tier | null): BufferedResult;
+  catalogue(caller: Access): { readonly result: BufferedResult; readonly llms: BufferedResult };
 }
 
 export function json(status: number, value: unknown): Reply {

@@ -7,10 +7,10 @@ import { callerHeaders } from "../request/authorize.js";
 import { type BufferedResult, matchesTag } from "../response/buffered-result.js";
 import { COMPRESSED_FROM_BYTES, encodingOf } from "../response/content-negotiation.js";
 import type { Reply } from "../response/send.js";
-import { serveRoute } from "../handler/authorize-request.js";
+import { type Exchange, serveRoute } from "../handler/authorize-request.js";
 import type { Gateway } from "../handler/gateway.js";
 import { jsonAnswer, OPEN, type SystemEndpoint, textAnswer } from "./operation.js";
-import type { Context } from "./context.js";
+import type { Service } from "./context.js";
 
 export const PAGES: readonly SystemEndpoint[] = [
   ["docs", "Interactive documentation", "This document in Swagger UI."] as const,
@@ -46,7 +46,10 @@ export const OPENAPI: SystemEndpoint = {
 };
 
 /** The OpenAPI document; with `?tier=`, only the endpoints that this tier may call. */
-export function openApi({ service, request, caller }: Context): Reply | HttpError | Promise<Reply> {
+export function openApi(
+  { request, context: { caller } }: Exchange,
+  service: Service,
+): Reply | HttpError | Promise<Reply> {
   const tier = queryOf(request).get("tier")?.trim() ?? "";
   if (tier !== "" && !isTier(tier)) return httpError("unknownTier", { names: TIERS.join(", ") });
   const document = service.documents.openApi(caller, tier === "" ? null : tier);
@@ -54,13 +57,13 @@ export function openApi({ service, request, caller }: Context): Reply | HttpErro
 }
 
 /** The endpoints (runtime/docs/catalogue.md). What it lists depends on the key: no shared caching. */
-export function catalogue({ service, request, caller }: Context): Promise<Reply> {
+export function catalogue({ request, context: { caller } }: Exchange, service: Service): Promise<Reply> {
   const { result } = service.documents.catalogue(caller);
   return documentReply(result, request);
 }
 
 /** The endpoints for language models (llmstxt.org). */
-export async function llms({ service, request, caller }: Context): Promise<Reply> {
+export async function llms({ request, context: { caller } }: Exchange, service: Service): Promise<Reply> {
   const reply = await documentReply(service.documents.catalogue(caller).llms, request);
   return { ...reply, contentType: "text/markdown; charset=utf-8" };
 }
@@ -88,8 +91,8 @@ export function serveDocs(
   response: ServerResponse,
 ): Promise<void> {
   const route = { path: "/docs", allowed: "GET, HEAD, OPTIONS", isLimited: false };
-  return serveRoute(gateway, route, request, response, ({ caller, requestId }) => {
-    setHeaders(response, [...callerHeaders(caller, requestId), ...COMMON_HEADERS]);
+  return serveRoute(gateway, route, request, response, ({ context }) => {
+    setHeaders(response, [...callerHeaders(context), ...COMMON_HEADERS]);
     return new Promise((resolve, reject) => {
       response.once("close", () => resolve(null));
       docs(request as Request, response as Response, (error?: unknown) => {

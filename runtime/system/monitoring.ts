@@ -1,7 +1,8 @@
 import { isLocalCaller } from "../http/headers.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import type { Reply } from "../response/send.js";
-import { type Context, json } from "./context.js";
+import type { Exchange } from "../handler/authorize-request.js";
+import { json, type Service } from "./context.js";
 import {
   described,
   FLAG,
@@ -32,7 +33,7 @@ export const STATUS_SCHEMA = record({
   docs: described(TEXT, "Path of the interactive documentation."),
 });
 
-export function status({ service }: Context): Reply {
+export function status(_exchange: Exchange, service: Service): Reply {
   return json(200, { status: "online", service: service.title, docs: "/docs" });
 }
 
@@ -60,7 +61,7 @@ export const HEALTH_SCHEMA = record(
   },
 );
 
-export async function health({ gateway, service }: Context): Promise<Reply> {
+export async function health({ gateway }: Exchange, service: Service): Promise<Reply> {
   const connected = await gateway.warehouse.isReachable();
   const degraded = [gateway.rates.degraded, gateway.warehouse.degraded, service.refreshDegraded()];
   const details = degraded.filter((text) => text !== null);
@@ -88,7 +89,10 @@ export const METRICS: SystemEndpoint = {
 };
 
 /** For loopback callers and tier3 keys (runtime/docs/operations.md). */
-export async function metrics({ gateway, service, request, caller }: Context): Promise<Reply | HttpError> {
+export async function metrics(
+  { gateway, request, context: { caller } }: Exchange,
+  service: Service,
+): Promise<Reply | HttpError> {
   const isLocal = isLocalCaller(gateway.addressOf, request);
   if (!service.metricsPublic && !isLocal && (caller.tier !== "tier3" || caller.allowed !== null))
     return httpError("metricsForbidden");

@@ -11,7 +11,8 @@ import {
   TEXT,
   texts,
 } from "./operation.js";
-import { type Context, json } from "./context.js";
+import type { Exchange } from "../handler/authorize-request.js";
+import { json, type Service } from "./context.js";
 import type { Reply } from "../response/send.js";
 
 export const REFRESH: SystemEndpoint = {
@@ -56,7 +57,7 @@ export const REFRESH_SCHEMA = record(
 );
 
 /** Reads the manifest now. */
-export async function refresh({ service, request }: Context): Promise<Reply> {
+export async function refresh({ request }: Exchange, service: Service): Promise<Reply> {
   // A body is ignored; unread, it would block the next request of the connection.
   request.resume();
   return json(200, await service.refresh());

@@ -1,14 +1,19 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type ServedPath, type RouteResult, serveRoute } from "../handler/authorize-request.js";
+import {
+  type Exchange,
+  type ServedPath,
+  type RouteResult,
+  serveRoute,
+} from "../handler/authorize-request.js";
 import type { Gateway } from "../handler/gateway.js";
 import { CATALOGUE } from "./catalogue.js";
-import type { Context, Service } from "./context.js";
+import type { Service } from "./context.js";
 import { catalogue, llms, OPENAPI, openApi } from "./documents.js";
 import { HEALTH, health, METRICS, metrics, STATUS, status } from "./monitoring.js";
 import { REFRESH, refresh } from "./refresh.js";
 import { USAGE, usage } from "./usage.js";
 
-type Handle = (context: Context) => RouteResult | Promise<RouteResult>;
+type Handle = (exchange: Exchange, service: Service) => RouteResult | Promise<RouteResult>;
 
 /** A path that the service itself answers. */
 interface SystemRoute {
@@ -52,5 +57,5 @@ export function serveSystem(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  return serveRoute(gateway, route, request, response, (context) => handle({ ...context, service }));
+  return serveRoute(gateway, route, request, response, (exchange) => handle(exchange, service));
 }

@@ -15,7 +15,8 @@ import {
   texts,
   TIME,
 } from "./operation.js";
-import { type Context, json } from "./context.js";
+import type { Exchange } from "../handler/authorize-request.js";
+import { json, type Service } from "./context.js";
 import type { Reply } from "../response/send.js";
 
 export const USAGE: SystemEndpoint = {
@@ -52,25 +53,26 @@ export const USAGE_SCHEMA = record({
 });
 
 /** Limits and use of the caller's own key. It reads the database, so it counts against the window. */
-export async function usage({ gateway, service, caller }: Context): Promise<Reply> {
-  const { owner, tier, org, allowed, limit, window } = caller;
+export async function usage({ gateway, context }: Exchange, service: Service): Promise<Reply> {
+  const { caller, window } = context;
+  const { key, tier, org, allowed } = caller;
   const { timeouts, streamTimeouts } = gateway;
-  const days = owner === null ? null : await service.usageOf(owner.id);
+  const days = key === null ? null : await service.usageOf(key.id);
   return json(200, {
-    user: owner?.user ?? null,
+    user: key?.user ?? null,
     tier,
     org,
-    expires: timeOf(owner?.expiresAt ?? null),
+    expires: timeOf(key?.expiresAt ?? null),
     allowed,
     limits: {
-      requests_per_window: limit,
+      requests_per_window: window.limit,
       window_seconds: RATE_WINDOW_SECONDS,
       query_timeout_ms: timeouts[tier] || null,
       stream_timeout_ms: streamTimeouts[tier] || null,
     },
     window: {
       requests: window.count,
-      remaining: Math.max(0, limit - window.count),
+      remaining: Math.max(0, window.limit - window.count),
       resets_at: timeOf(window.resetAt),
     },
     days: days?.map((line) => Object.fromEntries(["day", ...SUMS].map((name) => [name, line[name]]))) ?? null,

@@ -1,7 +1,8 @@
 import { LRUCache } from "lru-cache";
 import type { Relation } from "../model/endpoint.js";
-import { type Holder, SharedResource } from "./shares.js";
-import { type IsStillNeeded, QueryAbandoned, type WarehouseLoad } from "./warehouse.js";
+import type { RequestContext } from "../model/caller.js";
+import { SharedResource } from "./shares.js";
+import { QueryAbandoned, type WarehouseLoad } from "./warehouse.js";
 
 /** How long a query may wait for a connection. */
 export const ACQUIRE_TIMEOUT_MS = 10_000;
@@ -25,14 +26,19 @@ export class Overloaded extends Error {
   }
 }
 
-/** Caller and table of a query: its shares depend on them (runtime/docs/limits.md). */
-export interface QueryTicket extends Holder {
+/** A query that needs a connection. Its shares depend on its caller and its table (runtime/docs/limits.md). */
+export interface QueuedQuery extends Pick<RequestContext, "caller" | "isStillNeeded"> {
   readonly relation: Relation;
 }
 
+/** A look-up of columns on behalf of all callers. */
+export const LOOK_UP: Omit<QueuedQuery, "relation"> = {
+  caller: { id: "columns", tier: "tier3", org: null, allowed: null, key: null },
+  isStillNeeded: () => true,
+};
+
 /** A query that waits for a connection. */
-export interface Waiter extends QueryTicket {
-  readonly isStillNeeded: IsStillNeeded;
+interface WaitingQuery extends QueuedQuery {
   /** Called when it may use a connection, perhaps at once. `lease` counts it until it is released. */
   start(lease: Lease): void;
   fail(error: Error): void;
@@ -52,7 +58,8 @@ const LONG_CALLER_MS = 10_000;
 /** Callers whose last queries are remembered: without them each only starts as a new one. */
 const MAX_CALLERS = 10_000;
 
-interface Caller {
+/** The last queries of a caller. */
+interface CallerHistory {
   /** When it last got a connection. */
   servedAt: number;
   /** Until when its queries count as long. */
@@ -60,8 +67,8 @@ interface Caller {
 }
 
 interface Entry {
-  readonly waiter: Waiter;
-  readonly caller: Caller;
+  readonly query: WaitingQuery;
+  readonly history: CallerHistory;
   readonly since: number;
 }
 
@@ -89,7 +96,7 @@ export class FairQueue {
    * collection took 5 to 50 ms instead of 0.5.
    */
   readonly #entries: Entry[] = [];
-  readonly #callers = new LRUCache<string, Caller>({ max: MAX_CALLERS });
+  readonly #callers = new LRUCache<string, CallerHistory>({ max: MAX_CALLERS });
   readonly #timer: NodeJS.Timeout;
   #isClosed = false;
   #started = 0;
@@ -118,52 +125,51 @@ export class FairQueue {
   }
 
   /** Waits for a connection. Rejects with `Overloaded`, also when the query's share of the queue is full. */
-  acquire(ticket: QueryTicket, isStillNeeded: IsStillNeeded): Promise<Lease> {
-    return new Promise((start, fail) => this.add({ ...ticket, isStillNeeded, start, fail }));
+  acquire(query: QueuedQuery): Promise<Lease> {
+    return new Promise((start, fail) => this.add({ ...query, start, fail }));
   }
 
-  add(waiter: Waiter): void {
-    if (this.#isClosed) return waiter.fail(new Overloaded("closed"));
-    if (!this.#places.hasRoom(waiter)) return waiter.fail(new Overloaded("queueFull"));
-    this.#places.take(waiter, 1);
-    this.#entries.push({ waiter, caller: this.#callerOf(waiter), since: performance.now() });
+  add(query: WaitingQuery): void {
+    const { caller, relation } = query;
+    if (this.#isClosed) return query.fail(new Overloaded("closed"));
+    if (!this.#places.hasRoom(caller, relation)) return query.fail(new Overloaded("queueFull"));
+    this.#places.take(caller, 1, relation);
+    this.#entries.push({ query, history: this.#historyOf(query), since: performance.now() });
     this.#assign();
   }
 
-  #callerOf({ callerId }: Holder): Caller {
-    const caller = this.#callers.get(callerId) ?? { servedAt: -Infinity, longUntil: -Infinity };
-    this.#callers.set(callerId, caller);
-    return caller;
+  #historyOf({ caller: { id } }: QueuedQuery): CallerHistory {
+    const history = this.#callers.get(id) ?? { servedAt: -Infinity, longUntil: -Infinity };
+    this.#callers.set(id, history);
+    return history;
   }
 
   #assign(): void {
     for (let best; (best = this.#best()) !== null;) {
-      const { waiter, caller, since } = this.#remove(best);
-      if (waiter.isStillNeeded()) waiter.start(this.#lease(waiter, caller, since));
-      else waiter.fail(new QueryAbandoned());
+      const { query, history, since } = this.#remove(best);
+      if (query.isStillNeeded()) query.start(this.#lease(query, history, since));
+      else query.fail(new QueryAbandoned());
     }
   }
 
   /** A lease without waiting; null where the query has to wait. */
-  tryAcquire(ticket: QueryTicket): Lease | null {
+  tryAcquire(query: QueuedQuery): Lease | null {
     const now = performance.now();
     if (this.#entries.length > 0 || !this.#isFree(now)) return null;
-    const caller = this.#callerOf(ticket);
-    return this.#hasRoom(ticket, caller, now) ? this.#lease(ticket, caller, now) : null;
+    const history = this.#historyOf(query);
+    return this.#hasRoom(query, history, now) ? this.#lease(query, history, now) : null;
   }
 
   /** Fails all queries that wait. */
   fail(error: Error): void {
-    for (const entry of [...this.#entries]) this.#remove(entry).waiter.fail(error);
+    for (const entry of [...this.#entries]) this.#remove(entry).query.fail(error);
   }
 
   /** Fails the queries that have waited too long, or whose result is no longer needed. */
   check(timeoutMs = ACQUIRE_TIMEOUT_MS): void {
     const addedBefore = performance.now() - timeoutMs;
-    const expired = this.#entries.filter(
-      ({ since, waiter }) => since < addedBefore || !waiter.isStillNeeded(),
-    );
-    for (const entry of expired) this.#remove(entry).waiter.fail(new Overloaded("timeout"));
+    const expired = this.#entries.filter(({ since, query }) => since < addedBefore || !query.isStillNeeded());
+    for (const entry of expired) this.#remove(entry).query.fail(new Overloaded("timeout"));
     this.#assign();
   }
 
@@ -179,8 +185,8 @@ export class FairQueue {
     let best: Entry | null = null;
     let bestTime = Infinity;
     for (const entry of this.#entries) {
-      const time = Math.max(entry.since, entry.caller.servedAt);
-      if (time >= bestTime || !this.#hasRoom(entry.waiter, entry.caller, now)) continue;
+      const time = Math.max(entry.since, entry.history.servedAt);
+      if (time >= bestTime || !this.#hasRoom(entry.query, entry.history, now)) continue;
       best = entry;
       bestTime = time;
     }
@@ -198,24 +204,25 @@ export class FairQueue {
     return true;
   }
 
-  #hasRoom(holder: Holder, caller: Caller, now: number): boolean {
+  #hasRoom({ caller, relation }: QueuedQuery, history: CallerHistory, now: number): boolean {
     const { connections, long } = this.#leased;
-    if (!connections.hasRoom(holder) || this.#options.memory?.hasRoom(holder) === false) return false;
-    return caller.longUntil <= now || long?.hasRoom(holder) !== false;
+    if (!connections.hasRoom(caller, relation)) return false;
+    if (this.#options.memory?.hasRoom(caller, relation) === false) return false;
+    return history.longUntil <= now || long?.hasRoom(caller, relation) !== false;
   }
 
   #remove(entry: Entry): Entry {
     remove(this.#entries, entry);
-    this.#places.take(entry.waiter, -1);
+    this.#places.take(entry.query.caller, -1, entry.query.relation);
     return entry;
   }
 
-  #lease(holder: Holder, caller: Caller, since: number): Lease {
+  #lease(query: QueuedQuery, history: CallerHistory, since: number): Lease {
     const now = performance.now();
     this.#started++;
     this.#waitedMs += now - since;
-    caller.servedAt = now;
-    return new Lease(holder, caller, this.#leased, now);
+    history.servedAt = now;
+    return new Lease(query, history, this.#leased, now);
   }
 }
 
@@ -236,29 +243,29 @@ interface Leased {
 export class Lease {
   /** Whether the query counts as long from its start, since its caller sent long queries before. */
   readonly isExpectedLong: boolean;
-  readonly #holder: Holder;
-  readonly #caller: Caller;
+  readonly #query: QueuedQuery;
+  readonly #history: CallerHistory;
   readonly #leased: Leased;
   readonly #startedAt: number;
   #isLong = false;
   #holdsConnection = true;
   #isHeld = true;
 
-  constructor(holder: Holder, caller: Caller, leased: Leased, now: number) {
-    this.#holder = holder;
-    this.#caller = caller;
+  constructor(query: QueuedQuery, history: CallerHistory, leased: Leased, now: number) {
+    this.#query = query;
+    this.#history = history;
     this.#leased = leased;
     this.#startedAt = now;
     leased.leases.push(this);
-    leased.connections.take(holder, 1);
-    this.isExpectedLong = caller.longUntil > now;
+    leased.connections.take(query.caller, 1, query.relation);
+    this.isExpectedLong = history.longUntil > now;
     if (this.isExpectedLong) this.#countLong();
   }
 
   /** Counts the query as long once it is, and its caller's next ones. */
   noteLong(now: number): void {
     if (now - this.#startedAt <= LONG_QUERY_MS) return;
-    this.#caller.longUntil = now + LONG_CALLER_MS;
+    this.#history.longUntil = now + LONG_CALLER_MS;
     this.#countLong();
   }
 
@@ -266,7 +273,7 @@ export class Lease {
     this.releaseConnection();
     if (!this.#isHeld) return;
     this.#isHeld = false;
-    this.#leased.connections.takeFromCaller(this.#holder, -1);
+    this.#leased.connections.takeFromCaller(this.#query.caller, -1);
     this.#leased.onFree();
   }
 
@@ -276,14 +283,15 @@ export class Lease {
     this.#holdsConnection = false;
     this.noteLong(performance.now());
     const { leases, connections, long, onFree } = this.#leased;
-    if (this.#isLong) long?.take(this.#holder, -1);
-    connections.takeFromOthers(this.#holder, -1);
+    const { caller, relation } = this.#query;
+    if (this.#isLong) long?.take(caller, -1, relation);
+    connections.takeFromOthers(caller, -1, relation);
     remove(leases, this);
     onFree();
   }
 
   #countLong(): void {
-    if (!this.#isLong) this.#leased.long?.take(this.#holder, 1);
+    if (!this.#isLong) this.#leased.long?.take(this.#query.caller, 1, this.#query.relation);
     this.#isLong = true;
   }
 }

@@ -1,13 +1,9 @@
 import type { Relation } from "../model/endpoint.js";
+import type { Caller } from "../model/caller.js";
 import { type Tier, TIERS } from "../model/tier.js";
 
-/** Who takes a part of a resource, and for which table if it is for one. */
-export interface Holder {
-  /** Key id or network address. */
-  readonly callerId: string;
-  readonly tier: Tier;
-  readonly relation?: Relation;
-}
+/** What decides the shares of a caller. */
+export type Sharer = Pick<Caller, "id" | "tier">;
 
 /** Largest parts of a resource. */
 interface Shares {
@@ -56,9 +52,9 @@ export class SharedResource {
   }
 
   /** Whether the shares of the caller, its tier and the table are not used up. */
-  hasRoom({ callerId, tier, relation }: Holder): boolean {
+  hasRoom({ id, tier }: Sharer, relation?: Relation): boolean {
     const { caller, table, tiers } = this.#parts;
-    if (this.#takenBy(callerId) >= caller) return false;
+    if (this.#takenBy(id) >= caller) return false;
     if (relation && this.#takenBy(nameOf(relation)) >= table) return false;
     let taken = 0;
     for (const each of TIERS) {
@@ -71,19 +67,19 @@ export class SharedResource {
   }
 
   /** Takes a part, or gives one back: then the amount is negative. */
-  take(holder: Holder, amount: number): void {
-    this.takeFromOthers(holder, amount);
-    this.takeFromCaller(holder, amount);
+  take(caller: Sharer, amount: number, relation?: Relation): void {
+    this.takeFromOthers(caller, amount, relation);
+    this.takeFromCaller(caller, amount);
   }
 
   /** As `take`, but for the caller's own share: with a negative amount that stays in use. */
-  takeFromOthers({ tier, relation }: Holder, amount: number): void {
+  takeFromOthers({ tier }: Sharer, amount: number, relation?: Relation): void {
     this.#add(tier, amount);
     if (relation) this.#add(nameOf(relation), amount);
   }
 
-  takeFromCaller({ callerId }: Holder, amount: number): void {
-    this.#add(callerId, amount);
+  takeFromCaller({ id }: Sharer, amount: number): void {
+    this.#add(id, amount);
   }
 
   #takenBy(name: string): number {

@@ -1,7 +1,7 @@
+import type { RequestContext } from "../model/caller.js";
 import type { Relation } from "../model/endpoint.js";
 import type { HttpError } from "../model/errors.js";
 import type { Condition, KeyValues, ResolvedQuery, TextFormat } from "../model/query.js";
-import type { Tier } from "../model/tier.js";
 
 /** Separator between two rows of a text. */
 export const ROW_SEPARATORS = {
@@ -98,9 +98,6 @@ export function readAggregate(
   return { count: Number(row["count"]), bounds };
 }
 
-/** Whether a client still waits for the result. */
-export type IsStillNeeded = () => boolean;
-
 /** A query was cancelled because it exceeded its time limit. */
 export class QueryTimeout extends Error {
   constructor(cause?: unknown) {
@@ -151,14 +148,10 @@ export class TooManyDigits extends Error {
   }
 }
 
-/** The caller of a query (runtime/docs/limits.md). */
-export interface QueryContext {
-  /** Key id or network address: callers have shares of the connections. */
-  readonly callerId: string;
-  readonly tier: Tier;
+/** The request of a query: its caller has shares of the connections (runtime/docs/limits.md). */
+export interface QueryContext extends Pick<RequestContext, "caller" | "isStillNeeded"> {
   /** Version of the rows and of their columns; null if unknown. */
   readonly version: string | null;
-  readonly isStillNeeded: IsStillNeeded;
 }
 
 /** Queries of a database, for the metrics. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Metrics } from "../../runtime/operations/metrics.js";
-import { ANN, IDLE_RELEASE, NO_REFRESHES, observation } from "../support/observation.js";
+import { ANN, callerOf, IDLE_RELEASE, NO_REFRESHES, observation } from "../support/observation.js";
 import { KEYS } from "../support/service.js";
 import { sendRequest, post } from "../support/http-client.js";
 import { serveOrders } from "../support/orders.js";
@@ -72,7 +72,7 @@ describe("the metrics of the routes", () => {
   it("sort times into buckets that hold all shorter ones", async () => {
     const metrics = new Metrics(() => IDLE_RELEASE, NO_REFRESHES);
     for (const milliseconds of [0.2, 1, 1.1, 30, 700, 60_000])
-      metrics.record(observation({ route: "/v1/a", milliseconds, databaseMs: null, owner: ANN }));
+      metrics.record(observation({ route: "/v1/a", milliseconds, databaseMs: null, caller: callerOf(ANN) }));
     const lines = (await metrics.registry.metrics()).split("\n");
     const buckets = lines.flatMap((line) => {
       const [, bound, count] =

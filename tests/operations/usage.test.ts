@@ -4,7 +4,7 @@ import { atEnd } from "../support/at-end.js";
 import { Usage, UsageCounter } from "../../runtime/operations/usage.js";
 import { ownDatabase, query, queryAt } from "../support/database.js";
 import { proxyOf } from "../support/database-proxy.js";
-import { ANN, observation } from "../support/observation.js";
+import { ANN, callerOf, observation } from "../support/observation.js";
 import { recorded, requestsRecorded } from "./recorded.js";
 
 interface Kept {
@@ -22,7 +22,7 @@ function keep(url: string, intervalMs = 60_000): Kept {
 }
 
 function count({ usage }: Kept, times: number): void {
-  for (let i = 0; i < times; i++) usage.counter.count(observation({ owner: ANN }));
+  for (let i = 0; i < times; i++) usage.counter.count(observation({ caller: callerOf(ANN) }));
 }
 
 describe("usage", () => {
@@ -53,7 +53,7 @@ describe("usage", () => {
   it("drops characters that PostgreSQL cannot store", async () => {
     const url = await ownDatabase();
     const { usage } = keep(url);
-    usage.counter.count(observation({ owner: { ...ANN, user: "a\0b\ud800", org: "ö😀" } }));
+    usage.counter.count(observation({ caller: callerOf({ ...ANN, user: "a\0b\ud800", org: "ö😀" }) }));
     await usage.close();
     expect(await queryAt(url, "SELECT user_name, org FROM routewright.usage")).toEqual([
       { user_name: "ab\ufffd", org: "ö😀" },
@@ -74,7 +74,7 @@ describe("usage", () => {
     const routes = Array.from({ length: 1000 }, (_, i) => `/v1/${String(i)}`);
     for (let round = 0; round < 5; round++) {
       for (const { usage } of replicas) {
-        for (const route of routes) usage.counter.count(observation({ owner: ANN, route }));
+        for (const route of routes) usage.counter.count(observation({ caller: callerOf(ANN), route }));
         // The next one has them in another order.
         routes.reverse();
       }
@@ -175,7 +175,7 @@ const NOON = Date.UTC(2026, 0, 31, 12);
 it("the counter counts requests, refusals and errors by key and route", () => {
   const counter = new UsageCounter();
   for (const status of [200, 200, 304, 401, 403, 429, 404, 400, 500, 503])
-    counter.count(observation({ owner: ANN, status, rows: 3, bytes: 10 }), NOON);
+    counter.count(observation({ caller: callerOf(ANN), status, rows: 3, bytes: 10 }), NOON);
   counter.count(observation({ rows: null, bytes: 0 }), NOON);
   counter.count(observation({ route: null, status: 404 }), NOON + 5);
   expect(counter.take()).toEqual([

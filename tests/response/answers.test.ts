@@ -15,7 +15,7 @@ import { serveWith, SHORT } from "../http/client.js";
 import { serve } from "../support/command.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
-import { queryContext } from "../support/query-context.js";
+import { callerNamed, queryContext } from "../support/query-context.js";
 import { mostMemory } from "../support/processes.js";
 import { KEYS, serveManifest, ownInstallation } from "../support/service.js";
 
@@ -118,10 +118,10 @@ it("a caller that joins a shared query late does not share its elapsed time limi
   const results = new ResultService(warehouse, null, new Cursors(Buffer.alloc(32)));
   const selection = { conditions: [], sort: [], page: null };
   const slow: ResolvedQuery = { relation: [schema, "turning"], selection, format: "json", timeoutMs: 4000 };
-  const first = results.get("key", slow, queryContext({ callerId: "key:first" }));
+  const first = results.get("key", slow, queryContext({ caller: callerNamed("key:first") }));
   first.catch(() => undefined);
   await pause(2000);
-  const second = results.get("key", slow, queryContext({ callerId: "key:second" }));
+  const second = results.get("key", slow, queryContext({ caller: callerNamed("key:second") }));
   await query(`INSERT INTO "${schema}".turn VALUES (1)`);
   await expect(first).rejects.toThrow("time limit");
   expect(await second).toMatchObject({ hasRunQuery: true });

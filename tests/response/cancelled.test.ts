@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { Cursors } from "../../runtime/response/cursors.js";
 import { ResultService } from "../../runtime/response/result-service.js";
 import type { ResolvedQuery } from "../../runtime/model/query.js";
-import type { IsStillNeeded, Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
+import type { Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
 import { queryContext } from "../support/query-context.js";
 
 const QUERY: ResolvedQuery = {
@@ -13,7 +13,7 @@ const QUERY: ResolvedQuery = {
 };
 
 interface Query {
-  readonly isStillNeeded: IsStillNeeded;
+  readonly isStillNeeded: () => boolean;
   readonly fail: (error: Error) => void;
   readonly give: (rows: Rows) => void;
 }

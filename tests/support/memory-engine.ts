@@ -86,8 +86,7 @@ class MemoryEngine extends BaseEngine {
     const text = texts.join(separator);
     if (text.length <= BUFFERED_BYTES)
       return { kind: "buffered", columns: served, bytes: Buffer.from(text), ...end, ...next };
-    const ticket = { ...context, relation: query.relation };
-    const place = await this.streams.acquire(ticket, context.isStillNeeded);
+    const place = await this.streams.acquire({ ...context, relation: query.relation });
     const { failsAt = Infinity } = this.#tables[query.relation.join(".")] ?? {};
     const chunks = chunksOf(texts, separator, { failsAt, end, place });
     return { kind: "stream", columns: served, chunks, ...next };
@@ -114,7 +113,7 @@ class MemoryEngine extends BaseEngine {
   async #run(query: ResolvedQuery, columns: ResultColumns, context: QueryContext) {
     const { conditions, sort, page, keyset } = query.selection;
     const { rows: stored = [], milliseconds = 0 } = this.#tables[query.relation.join(".")] ?? {};
-    const lease = await this.queries.acquire({ ...context, relation: query.relation }, context.isStillNeeded);
+    const lease = await this.queries.acquire({ ...context, relation: query.relation });
     try {
       await this.#wait(milliseconds, this.timeLimitOf(query), context);
       const after = keyset?.after ?? null;

@@ -1,8 +1,8 @@
-import type { KeyOwner } from "../../runtime/request/keyring.js";
+import type { ApiKey, Caller } from "../../runtime/model/caller.js";
 import type { ServedRelease } from "../../runtime/operations/metrics.js";
 import type { RequestRecord } from "../../runtime/operations/request-record.js";
 
-export const ANN: KeyOwner = {
+export const ANN: ApiKey = {
   id: "0123456789ab",
   user: "ann",
   org: "Acme",
@@ -10,6 +10,14 @@ export const ANN: KeyOwner = {
   expiresAt: null,
   allowed: null,
 };
+
+/** The owner of a key as a caller. */
+export function callerOf(key: ApiKey): Caller {
+  const { id, tier, org, allowed } = key;
+  return { id: `key:${id}`, tier, org, allowed, key };
+}
+
+const ANONYMOUS: Caller = { id: "ip:127.0.0.1", tier: "tier0", org: null, allowed: null, key: null };
 
 /** An observed response: one row to a caller without a key, except for the given values. */
 export function observation(given: Partial<RequestRecord> = {}): RequestRecord {
@@ -23,11 +31,9 @@ export function observation(given: Partial<RequestRecord> = {}): RequestRecord {
     rows: 1,
     bytes: 100,
     databaseMs: 1,
-    owner: null,
-    callerId: "ip:127.0.0.1",
+    caller: ANONYMOUS,
     error: null,
     path: null,
-    tier: given.owner?.tier ?? "tier0",
     trace: null,
     ...given,
   };

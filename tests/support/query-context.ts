@@ -1,8 +1,14 @@
+import type { Caller } from "../../runtime/model/caller.js";
 import { type QueryContext, type Rows } from "../../runtime/warehouse/warehouse.js";
+
+/** A caller of the highest tier. */
+export function callerNamed(id: string): Caller {
+  return { id, tier: "tier3", org: null, allowed: null, key: null };
+}
 
 /** The context of a query of a caller of the highest tier. */
 export function queryContext(context: Partial<QueryContext> = {}): QueryContext {
-  return { callerId: "key:test", tier: "tier3", version: null, isStillNeeded: () => true, ...context };
+  return { caller: callerNamed("key:test"), version: null, isStillNeeded: () => true, ...context };
 }
 
 /** A result whose rows are text. */

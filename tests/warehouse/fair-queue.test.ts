@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { Caller } from "../../runtime/model/caller.js";
 import type { Tier } from "../../runtime/model/tier.js";
-import { FairQueue, type Lease, type QueryTicket } from "../../runtime/warehouse/fair-queue.js";
+import { FairQueue, type Lease, type QueuedQuery } from "../../runtime/warehouse/fair-queue.js";
 import { SharedResource } from "../../runtime/warehouse/shares.js";
 
 // The clock of the queue stands still unless a test moves it.
@@ -32,6 +33,8 @@ interface Outcome {
   served: number;
 }
 
+const callerOf = (id: string, tier: Tier): Caller => ({ id, tier, org: null, allowed: null, key: null });
+
 /** So many connections and loads for 6 seconds, in steps of a millisecond; the outcome of each load. */
 function simulate<Name extends string>(loads: Readonly<Record<Name, Load>>, capacity = CONNECTIONS) {
   const queue = new FairQueue({ capacity, maxWaiting: 100 });
@@ -41,11 +44,11 @@ function simulate<Name extends string>(loads: Readonly<Record<Name, Load>>, capa
   const ends: { readonly at: number; readonly end: () => void }[] = [];
   const later = (at: number, end: () => void): void => void ends.push({ at, end });
   let turn = 0;
-  const ask = (name: Name, callerId: string): void => {
+  const ask = (name: Name, id: string): void => {
     const { tier, ms, tables } = loads[name];
     const since = performance.now();
     const outcome = outcomes[name];
-    const again = (): void => later(performance.now() + 1, () => ask(name, callerId));
+    const again = (): void => later(performance.now() + 1, () => ask(name, id));
     const start = (lease: Lease): void => {
       outcome.served++;
       outcome.waited = Math.max(outcome.waited, performance.now() - since);
@@ -56,11 +59,10 @@ function simulate<Name extends string>(loads: Readonly<Record<Name, Load>>, capa
     };
     const refuse = (): void => {
       outcome.refused++;
-      later(performance.now() + 100, () => ask(name, callerId));
+      later(performance.now() + 100, () => ask(name, id));
     };
     const relation = ["s", `${name} ${String(turn++ % tables)}`] as const;
-    const waiter = { callerId, tier, relation, isStillNeeded: () => true };
-    queue.add({ ...waiter, start, fail: refuse });
+    queue.add({ caller: callerOf(id, tier), relation, isStillNeeded: () => true, start, fail: refuse });
   };
   for (const name of Object.keys(loads) as Name[]) {
     const { callers, open, from = 0, between = 0 } = loads[name];
@@ -127,16 +129,17 @@ it.each<readonly [string, Load, Tier, number]>([
   expect(outcome.served).toBeGreaterThanOrEqual(least);
 });
 
-const KEY_ONE = { callerId: "key:one", tier: "tier0", relation: ["s", "a"] } as const;
+const KEY_ONE = callerOf("key:one", "tier0");
+const QUERY = { caller: KEY_ONE, relation: ["s", "a"], isStillNeeded: () => true } as const;
 
 /** The leases that a queue has given to queries of `KEY_ONE`, or of another caller, in order. */
 function leasesOf(queue: FairQueue) {
   const leases: (Lease & { readonly callerId?: string })[] = [];
-  const add = (holder: Partial<QueryTicket> = {}, isStillNeeded = () => true): Lease | undefined => {
-    const ticket = { ...KEY_ONE, ...holder };
+  const add = (given: Partial<QueuedQuery> = {}): Lease | undefined => {
+    const queued = { ...QUERY, ...given };
     const start = (lease: Lease): void =>
-      void leases.push(Object.assign(lease, { callerId: ticket.callerId }));
-    queue.add({ ...ticket, isStillNeeded, start, fail: () => undefined });
+      void leases.push(Object.assign(lease, { callerId: queued.caller.id }));
+    queue.add({ ...queued, start, fail: () => undefined });
     return leases.at(-1);
   };
   return { leases, add };
@@ -144,7 +147,7 @@ function leasesOf(queue: FairQueue) {
 
 it("a query whose client has disconnected is not run", () => {
   const queue = new FairQueue({ capacity: 1, maxWaiting: 10 });
-  expect(leasesOf(queue).add({}, () => false)).toBeUndefined();
+  expect(leasesOf(queue).add({ isStillNeeded: () => false })).toBeUndefined();
   expect(queue.load).toMatchObject({ running: 0, waiting: 0 });
 });
 
@@ -175,11 +178,11 @@ it("a lease without its connection still counts against its caller", () => {
 it("a caller whose responses take its share of the memory gets no connection, others do", () => {
   const memory = new SharedResource(100);
   const queue = new FairQueue({ capacity: 4, maxWaiting: 10, memory });
-  memory.take(KEY_ONE, 60);
+  memory.take(KEY_ONE, 60, QUERY.relation);
   const { add, leases } = leasesOf(queue);
   expect(add()).toBeUndefined();
-  add({ callerId: "key:other", tier: "tier3" });
-  memory.take(KEY_ONE, -60);
+  add({ caller: callerOf("key:other", "tier3") });
+  memory.take(KEY_ONE, -60, QUERY.relation);
   queue.check();
   expect(leases.map(({ callerId }) => callerId)).toEqual(["key:other", "key:one"]);
 });
@@ -196,7 +199,7 @@ it("costly queries of anonymous addresses leave a tier3 key its share of long on
 
 it("what lower tiers have taken beyond their share is not taken from higher ones", () => {
   const memory = new SharedResource(80);
-  for (const callerId of ["ip:1", "ip:2"]) memory.take({ callerId, tier: "tier0" }, 60);
-  const hasRoom = (["tier0", "tier1"] as const).map((tier) => memory.hasRoom({ callerId: "key:1", tier }));
+  for (const id of ["ip:1", "ip:2"]) memory.take({ id, tier: "tier0" }, 60);
+  const hasRoom = (["tier0", "tier1"] as const).map((tier) => memory.hasRoom({ id: "key:1", tier }));
   expect(hasRoom).toEqual([false, true]);
 });

@@ -8,6 +8,7 @@ import { QueryAbandoned, QueryTimeout } from "../../runtime/warehouse/warehouse.
 import { bind, type BindValue, plan, type Sql, sql, statement } from "../../runtime/warehouse/sql.js";
 import { atEnd } from "../support/at-end.js";
 import { databaseUrl, query } from "../support/database.js";
+import { callerNamed } from "../support/query-context.js";
 
 /** Queries that run at a time, of as many callers and tables. */
 const TOGETHER = 6;
@@ -48,7 +49,7 @@ function ask(
   isStillNeeded = (): boolean => true,
 ): Promise<readonly Texts[]> {
   const caller = String(nextCaller++);
-  const ticket = { callerId: caller, tier: "tier3", relation: ["", caller] } as const;
+  const queued = { caller: callerNamed(caller), isStillNeeded, relation: ["", caller] } as const;
   const text = plan(body, (position) => `$${String(position)}`);
   return new Promise((resolve, reject) => {
     let rows: Texts[] = [];
@@ -59,7 +60,7 @@ function ask(
       row: (frame, offset) => rows.push(fieldsOf(frame, offset, 2).map((field) => field?.toString() ?? null)),
       end: (error) => (error ? reject(error) : resolve(rows)),
     };
-    pool.run({ statement: statement(text, given), ticket, limits: { timeoutMs: 0, isStillNeeded }, reader });
+    pool.run({ statement: statement(text, given), queued, limits: { timeoutMs: 0, isStillNeeded }, reader });
   });
 }
 

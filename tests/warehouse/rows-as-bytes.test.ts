@@ -7,7 +7,7 @@ import { type Warehouse } from "../../runtime/warehouse/warehouse.js";
 import { atEnd } from "../support/at-end.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { proxyOf } from "../support/database-proxy.js";
-import { bytesOf, queryContext } from "../support/query-context.js";
+import { bytesOf, callerNamed, queryContext } from "../support/query-context.js";
 
 /** Rows of each caller of the fault test; those of every fourth have 1,000 characters, and are a stream. */
 const OWN_ROWS = 40;
@@ -71,7 +71,7 @@ function ask(
   { callerId = "key:test", timeoutMs = 0 } = {},
 ) {
   const asked = { relation: [schema, name], selection, format, timeoutMs } as const;
-  return warehouse.rows(asked, queryContext({ callerId }));
+  return warehouse.rows(asked, queryContext({ caller: callerNamed(callerId) }));
 }
 
 /** Passes on what the database sends in pieces of so many bytes. */

@@ -5,7 +5,7 @@ import { atEnd } from "../support/at-end.js";
 import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
 import type { Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
-import { asText, queryContext } from "../support/query-context.js";
+import { asText, callerNamed, queryContext } from "../support/query-context.js";
 
 const schema = await ownSchema(
   "CREATE TABLE @.base AS SELECT 1 AS id; CREATE VIEW @.above AS SELECT * FROM @.base",
@@ -94,7 +94,7 @@ it("forty callers share four connections where the role may have no more", async
     Array.from({ length: 40 }, (_, i) =>
       warehouse.rows(
         { relation: [schema, "base"], selection, format: "json", timeoutMs: 0 },
-        queryContext({ callerId: `key:${String(i)}` }),
+        queryContext({ caller: callerNamed(`key:${String(i)}`) }),
       ),
     ),
   );

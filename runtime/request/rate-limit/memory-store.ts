@@ -1,13 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
+import type { RateWindow } from "../../model/caller.js";
 import { RATE_WINDOW_SECONDS } from "../../model/tier.js";
-
-/** Snapshot of a caller's window. */
-export interface RateWindow {
-  /** Requests counted so far, including this one. Above the limit the request is refused. */
-  readonly count: number;
-  /** When the window ends, in milliseconds since 1970. */
-  readonly resetAt: number;
-}
 
 /** Whole seconds until a window ends, at least one: the `Retry-After` of a 429. */
 export function secondsLeft({ resetAt }: RateWindow): number {

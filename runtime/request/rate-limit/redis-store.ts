@@ -3,7 +3,8 @@ import type { Redis } from "ioredis";
 import type { Logger } from "pino";
 import type { RateLimiterRedis } from "rate-limiter-flexible";
 import { RATE_WINDOW_SECONDS } from "../../model/tier.js";
-import { MemoryStore, type RateLimitStore, type RateWindow, WINDOW_MS } from "./memory-store.js";
+import type { RateWindow } from "../../model/caller.js";
+import { MemoryStore, type RateLimitStore, WINDOW_MS } from "./memory-store.js";
 
 /** How long a request waits for Redis: far longer than a healthy Redis takes. */
 const COMMAND_TIMEOUT_MS = 250;

@@ -3,7 +3,7 @@ import { isTable, type ResolvedQuery } from "../../model/query.js";
 import { type PerTier, type Tier, TIERS } from "../../model/tier.js";
 import { type ClickhouseAddress, clickhouseAddress } from "../../model/clickhouse-address.js";
 import { BaseEngine, type EngineOptions } from "../base-engine.js";
-import type { Lease, QueryTicket } from "../fair-queue.js";
+import { type Lease, LOOK_UP, type QueuedQuery } from "../fair-queue.js";
 import { servedColumns } from "../relations.js";
 import { sql, type Statement } from "../sql.js";
 import {
@@ -66,10 +66,10 @@ class ClickhouseEngine extends BaseEngine {
     const { statementTimeoutMs, streamTimeoutMs = NO_LIMITS, maxRowsRead = NO_LIMITS, warn } = options;
     this.#limits = { streamTimeoutMs, maxRowsRead };
     this.#connection = new ClickhouseConnection(address, warn);
-    const limits = { timeoutMs: statementTimeoutMs, isStillNeeded: () => true };
+    const limits = { timeoutMs: statementTimeoutMs, isStillNeeded: LOOK_UP.isStillNeeded };
     this.#settings = new RoleSettings((query) => this.#connection.text({ ...query, limits }));
-    // A look-up serves all callers: it has no caller's ticket or limits.
-    const lookUp = { ...limits, ticket: LOOK_UP, maxRows: 0 };
+    // A look-up serves all callers: it has no caller's limits.
+    const lookUp = { ...limits, queued: { ...LOOK_UP, relation: COLUMNS }, maxRows: 0 };
     this.#lookup = new RelationLookup(warn, (statement) => this.#read(statement, lookUp));
     this.#warn = warn;
   }
@@ -87,7 +87,7 @@ class ClickhouseEngine extends BaseEngine {
     const source = await this.#source(query, columns);
     const select = selectAggregate(source, bounded, query.selection);
     const read = this.#readerFor(query, context);
-    const [row = {}] = await this.#withinLimit(source, context.tier, () =>
+    const [row = {}] = await this.#withinLimit(source, context.caller.tier, () =>
       read<Readonly<Record<string, unknown>>>(printed(select, "ndjson")),
     );
     return readAggregate(row, bounded);
@@ -143,7 +143,7 @@ class ClickhouseEngine extends BaseEngine {
       const following = next === null ? [] : await this.#readerFor(page, context)(next);
       return { ...rows, hasMore: following.length > 0 };
     };
-    return this.#withinLimit(source, context.tier, () =>
+    return this.#withinLimit(source, context.caller.tier, () =>
       keyset === undefined
         ? select(query)
         : selectKeyed(query, keyset, source, { read: this.#readerFor(query, context), select }),
@@ -169,9 +169,9 @@ class ClickhouseEngine extends BaseEngine {
     context: QueryContext,
     isStream = false,
   ): Promise<Rows> {
-    const ticket = ticketOf(query, context);
+    const queued = queuedOf(query, context);
     const started = performance.now();
-    const lease = await (isStream ? this.streams : this.queries).acquire(ticket, context.isStillNeeded);
+    const lease = await (isStream ? this.streams : this.queries).acquire(queued);
     let place: Lease | null = null;
     let running: RunningQuery | null = null;
     try {
@@ -185,7 +185,7 @@ class ClickhouseEngine extends BaseEngine {
         const { returned, hasMore } = reader;
         return { kind: "buffered", columns, bytes, returned, hasMore, milliseconds };
       }
-      place = isStream ? lease : this.streams.tryAcquire(ticket);
+      place = isStream ? lease : this.streams.tryAcquire(queued);
       if (place !== null) {
         const chunks = openStream({ running, reader, lease: place, budget: this.budget }, bytes);
         return { kind: "stream", columns, chunks };
@@ -203,7 +203,8 @@ class ClickhouseEngine extends BaseEngine {
   /** Its time limit on the server is that of a stream, as it may become one; its own is kept here. */
   async #run(query: ResolvedQuery, source: Source, context: QueryContext): Promise<RunningQuery> {
     const { selection, format } = query;
-    const { tier, isStillNeeded } = context;
+    const { isStillNeeded } = context;
+    const { tier } = context.caller;
     const served = servedColumns(source.columns, selection.columns);
     const select = selectRows(source, selection, { served, format, maxRows: lookAhead(query) });
     const statement = printed(select, format);
@@ -223,21 +224,21 @@ class ClickhouseEngine extends BaseEngine {
 
   /** Reads the rows of statements on behalf of a query, within its time limit. */
   #readerFor(query: ResolvedQuery, context: QueryContext): ReadRows {
-    const maxRows = this.#limits.maxRowsRead[context.tier];
+    const maxRows = this.#limits.maxRowsRead[context.caller.tier];
     const timeoutMs = this.timeLimitOf(query);
     const { isStillNeeded } = context;
-    const options = { ticket: ticketOf(query, context), isStillNeeded, timeoutMs, maxRows };
+    const options = { queued: queuedOf(query, context), isStillNeeded, timeoutMs, maxRows };
     return <Row>(statement: Statement): Promise<readonly Row[]> => this.#read<Row>(statement, options);
   }
 
   /** The rows of a statement in the format JSONEachRow. */
   async #read<Row>(
     statement: Statement,
-    { ticket, maxRows, ...limits }: ReadOptions,
+    { queued, maxRows, ...limits }: ReadOptions,
   ): Promise<readonly Row[]> {
-    const { tier } = ticket;
+    const { tier } = queued.caller;
     const { timeoutMs } = limits;
-    const lease = await this.queries.acquire(ticket, limits.isStillNeeded);
+    const lease = await this.queries.acquire(queued);
     const text = await holding(lease, async () => {
       const settings = { ...(await this.#settings.toSend()), ...limitSettings({ tier, timeoutMs, maxRows }) };
       return this.#connection.text({ statement, settings, limits });
@@ -248,7 +249,7 @@ class ClickhouseEngine extends BaseEngine {
 }
 
 interface ReadOptions extends TimeLimits {
-  readonly ticket: QueryTicket;
+  readonly queued: QueuedQuery;
   readonly maxRows: number;
 }
 
@@ -262,8 +263,9 @@ async function holding<T>(lease: Lease, run: () => Promise<T>): Promise<T> {
   }
 }
 
-const LOOK_UP: QueryTicket = { callerId: "columns", tier: "tier3", relation: ["system", "columns"] };
+/** Where columns are looked up. */
+const COLUMNS: Relation = ["system", "columns"];
 
-function ticketOf({ relation }: ResolvedQuery, { callerId, tier }: QueryContext) {
-  return { callerId, tier, relation };
+function queuedOf({ relation }: ResolvedQuery, { caller, isStillNeeded }: QueryContext): QueuedQuery {
+  return { caller, isStillNeeded, relation };
 }

@@ -2,13 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { isTable, type ResolvedQuery, type RowFormat } from "../../model/query.js";
 import type { Lease } from "../fair-queue.js";
 import { type SpoolBudget, SpooledRows } from "../spool.js";
-import {
-  BUFFERED_BYTES,
-  type IsStillNeeded,
-  QueryAbandoned,
-  QueryTimeout,
-  type RowChunks,
-} from "../warehouse.js";
+import { BUFFERED_BYTES, QueryAbandoned, QueryTimeout, type RowChunks } from "../warehouse.js";
 import { ClickhouseError, translated } from "./errors.js";
 import { BodyReader, ParquetReader, RowReader } from "./rows.js";
 
@@ -16,7 +10,7 @@ import { BodyReader, ParquetReader, RowReader } from "./rows.js";
 export interface TimeLimits {
   /** Time in the database; 0: no limit. */
   readonly timeoutMs: number;
-  readonly isStillNeeded: IsStillNeeded;
+  readonly isStillNeeded: () => boolean;
 }
 
 /** A query, from its request to its last bytes: its time in the database, its limits, its end. */

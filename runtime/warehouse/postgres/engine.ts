@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Relation } from "../../model/endpoint.js";
 import type { ResolvedQuery } from "../../model/query.js";
 import { BaseEngine, type EngineOptions } from "../base-engine.js";
-import type { QueryTicket } from "../fair-queue.js";
+import { LOOK_UP } from "../fair-queue.js";
 import { servedColumns } from "../relations.js";
 import {
   type AggregateResult,
@@ -35,6 +35,9 @@ import { aggregateColumns, rowFields, selectAggregate, selectRows } from "./sele
 import type { QueryLimits } from "./statements.js";
 import { fieldsOf } from "./rows.js";
 import type { Reader } from "./run.js";
+
+/** Where columns are looked up. */
+const COLUMNS: Relation = ["pg_catalog", "pg_attribute"];
 
 /** The PostgreSQL warehouse. Values are the database's own text or number, from which rows are written: no digit is lost. */
 export function openPostgres(options: EngineOptions): Warehouse {
@@ -108,25 +111,21 @@ class PostgresEngine extends BaseEngine {
 
   #read(page: QueriedPage, makeWriter: MakeWriter): Promise<Rows> {
     const { statement, query, context, isStream } = page;
-    const { callerId, tier, isStillNeeded } = context;
+    const { caller, isStillNeeded } = context;
     return new Promise((resolve, reject) => {
       const resources = this.#resources;
       const reader = new PageReader({ ...page, makeWriter, resources, resolve, reject });
-      const ticket = { callerId, tier, relation: query.relation };
+      const queued = { caller, isStillNeeded, relation: query.relation };
       const limits = { timeoutMs: query.timeoutMs, isStillNeeded };
-      this.#pool.run({ statement, ticket, limits, reader, ...(isStream && { isStream }) });
+      this.#pool.run({ statement, queued, limits, reader, ...(isStream && { isStream }) });
     });
   }
 
   protected async describe(relation: Relation): Promise<ResultColumns> {
-    const ticket: QueryTicket = {
-      callerId: "columns",
-      tier: "tier3",
-      relation: ["pg_catalog", "pg_attribute"],
-    };
-    const limits: QueryLimits = { timeoutMs: 0, isStillNeeded: () => true };
+    const queued = { ...LOOK_UP, relation: COLUMNS };
+    const limits: QueryLimits = { timeoutMs: 0, isStillNeeded: LOOK_UP.isStillNeeded };
     const text = await new Promise<string | null>((resolve, reject) => {
-      this.#pool.run({ statement: describe(relation), ticket, limits, reader: new OneText(resolve, reject) });
+      this.#pool.run({ statement: describe(relation), queued, limits, reader: new OneText(resolve, reject) });
     });
     if (text === null) throw new RelationMissing(relation.join("."));
     return JSON.parse(text) as ResultColumns;

@@ -93,11 +93,10 @@ export class ConnectionPool {
 
   /** Runs a statement. Its reader's `end` gets `Overloaded`, or the reason why no connection can be made. */
   run(query: PoolQuery): void {
-    const { ticket, limits, reader, isStream = false } = query;
+    const { queued, reader, isStream = false } = query;
     if (this.#suspension !== null) return reader.end(this.#suspension);
     (isStream ? this.streams : this.queue).add({
-      ...ticket,
-      isStillNeeded: limits.isStillNeeded,
+      ...queued,
       start: (lease) => this.send(new Run(query, lease, this)),
       fail: (error) => reader.end(error),
     });

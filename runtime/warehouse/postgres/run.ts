@@ -1,4 +1,4 @@
-import type { FairQueue, Lease, QueryTicket } from "../fair-queue.js";
+import type { FairQueue, Lease, QueuedQuery } from "../fair-queue.js";
 import type { Statement } from "../sql.js";
 import type { Connection } from "./connect.js";
 import {
@@ -20,7 +20,7 @@ export interface Reader extends StatementSink {
 /** A statement that waits for a connection, or runs. */
 export interface PoolQuery {
   readonly statement: Statement;
-  readonly ticket: QueryTicket;
+  readonly queued: QueuedQuery;
   readonly limits: QueryLimits;
   readonly reader: Reader;
   /** Whether it waits for the place of a stream. */
@@ -34,7 +34,7 @@ export class Run implements WireQuery {
   readonly sink: Reader;
   /** Whether its statement is prepared, and what is known of it. */
   prepared: PreparedStatement | null;
-  readonly #ticket: QueryTicket;
+  readonly #queued: QueuedQuery;
   readonly #pool: RunPool;
   connection: Connection | null = null;
   readonly since = performance.now();
@@ -44,7 +44,7 @@ export class Run implements WireQuery {
   #isRead = false;
 
   constructor(query: PoolQuery, lease: Lease, pool: RunPool) {
-    this.#ticket = query.ticket;
+    this.#queued = query.queued;
     this.#lease = lease;
     this.#pool = pool;
     this.statement = query.statement;
@@ -82,7 +82,7 @@ export class Run implements WireQuery {
   becomeStream(): boolean {
     this.connection?.unblock();
     if (!this.#isStream) {
-      const lease = this.#pool.streams.tryAcquire(this.#ticket);
+      const lease = this.#pool.streams.tryAcquire(this.#queued);
       if (lease === null) return false;
       this.#lease.release();
       this.#lease = lease;

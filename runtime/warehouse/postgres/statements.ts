@@ -2,7 +2,6 @@ import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import type { BindValue, Statement } from "../sql.js";
-import type { IsStillNeeded } from "../warehouse.js";
 import { isStatementError } from "./errors.js";
 import type { RowSink, WireClient } from "./wire.js";
 
@@ -10,7 +9,7 @@ import type { RowSink, WireClient } from "./wire.js";
 export interface QueryLimits {
   /** 0: only the session's limit. */
   readonly timeoutMs: number;
-  readonly isStillNeeded: IsStillNeeded;
+  readonly isStillNeeded: () => boolean;
 }
 
 /** Receives the end of a statement. */

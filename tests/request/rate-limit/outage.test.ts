@@ -2,7 +2,8 @@ import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
 import { openRateLimitStore } from "../../../runtime/request/rate-limit/redis-store.js";
-import type { RateLimitStore, RateWindow } from "../../../runtime/request/rate-limit/memory-store.js";
+import type { RateWindow } from "../../../runtime/model/caller.js";
+import type { RateLimitStore } from "../../../runtime/request/rate-limit/memory-store.js";
 import { needs } from "../../support/needs.js";
 import { startRedis, type RedisProcess } from "../../support/redis.js";
 

@@ -9,7 +9,7 @@ import { databaseUrl, ownSchema, query } from "../../support/database.js";
 import { freePort } from "../../support/port.js";
 import { stopOf } from "../../support/processes.js";
 import { needs, programPath } from "../../support/needs.js";
-import { asText, queryContext } from "../../support/query-context.js";
+import { asText, callerNamed, queryContext } from "../../support/query-context.js";
 import { ownFolder } from "../../support/service.js";
 
 const schema = await ownSchema(`
@@ -59,7 +59,7 @@ describe.skipIf(!needs("pgbouncer"))("behind a pooler in transaction mode", () =
     asText(
       await warehouse.rows(
         { relation: [schema, name], selection, format: "json", timeoutMs },
-        queryContext({ callerId }),
+        queryContext({ caller: callerNamed(callerId) }),
       ),
     );
 
