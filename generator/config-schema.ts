@@ -26,6 +26,17 @@ function severitiesOf<Id extends string, Severity extends string>(
 
 const schemas: Schema<SchemaMap> = { type: ["string", "object"], minLength: 1, additionalProperties: name };
 
+const ruleSeverities = severitiesOf<RuleId, (typeof RULE_SEVERITIES)[number]>(RULES, RULE_SEVERITIES);
+
+/** Beside the rules, `baseline` is the one key that is none. */
+const LINT: Schema<ValueOf<typeof ruleSeverities> & { readonly baseline?: string }> = {
+  ...ruleSeverities,
+  properties: {
+    ...(ruleSeverities["properties"] as object),
+    baseline: described("File of findings that `lint` accepts. Default: .routewright-baseline.json.", name),
+  },
+};
+
 /**
  * JSON Schema of the config file: its checks, its type, and what editors complete (generator/docs/configuration.md,
  * Config file).
@@ -53,10 +64,7 @@ export const CONFIG_SCHEMA = {
         "The schema that serves all relations; or by the manifest's schema (`*` stands for any text) the one that serves instead. Keeps the schemas of a developer's or CI target out of the generated folder.",
         schemas,
       ),
-      lint: described(
-        "Severities of lint rules.",
-        severitiesOf<RuleId, (typeof RULE_SEVERITIES)[number]>(RULES, RULE_SEVERITIES),
-      ),
+      lint: described("Severities of lint rules, and the baseline.", LINT),
       verify: described(
         "Severities of the checks of `verify`.",
         severitiesOf<MismatchKind, (typeof RULE_SEVERITIES)[number]>(CHECKS, RULE_SEVERITIES),

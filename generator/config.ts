@@ -5,6 +5,7 @@ import type { SchemaMap } from "./catalogue/build.js";
 import type { Config } from "./config-schema.js";
 import { ACCEPT_FILE } from "./diff/accepted-changes.js";
 import type { SeverityOverrides } from "./diff/compare-catalogues.js";
+import { BASELINE_FILE } from "./lint/baseline.js";
 import type { RuleSeverities } from "./lint/finding.js";
 import type { VerifySeverities } from "./verify/relations.js";
 import { isObject } from "./manifest/json.js";
@@ -40,6 +41,8 @@ export interface Settings extends GenerationEnvironment {
   readonly out: string;
   readonly schemas: SchemaMap;
   readonly lint: RuleSeverities;
+  /** Undefined: the default file, if there is one. */
+  readonly baseline: string | undefined;
   readonly verify: VerifySeverities;
   readonly severities: SeverityOverrides;
   /** Undefined: the default file, if there is one. */
@@ -67,6 +70,7 @@ export async function readSettings(
   const reading = await readConfig();
   if (!reading.ok) return reading;
   const { config } = reading;
+  const { baseline, ...lint } = config.lint ?? {};
   const variables = completed(environment, config);
   const problems = check(variables);
   const { environment: generation } = readGenerationEnvironment(variables);
@@ -77,7 +81,8 @@ export async function readSettings(
     catalog: flags.catalog ?? firstSet(variables, VARIABLES.catalog),
     out: flags.out ?? config.out ?? DEFAULTS.out,
     schemas: config.schemas ?? {},
-    lint: config.lint ?? {},
+    lint,
+    baseline,
     verify: config.verify ?? {},
     severities: config.diff?.severity ?? {},
     accept: flags.accept ?? config.diff?.accept,
@@ -85,7 +90,7 @@ export async function readSettings(
     variables,
   };
   const { apiTitle: title, defaultTier } = generation;
-  const { manifest, catalog = null, out, schemas, lint, verify, severities, minimumNoticeDays } = settings;
+  const { manifest, catalog = null, out, schemas, verify, severities, minimumNoticeDays } = settings;
   const inForce = {
     manifest,
     catalog,
@@ -95,6 +100,7 @@ export async function readSettings(
     defaultTier,
     schemas,
     lint,
+    "lint.baseline": baseline ?? BASELINE_FILE,
     verify,
     "diff.severity": severities,
     "diff.accept": settings.accept ?? ACCEPT_FILE,

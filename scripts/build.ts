@@ -13,6 +13,7 @@ import { CATALOGUE_SCHEMA } from "../generator/catalogue/catalogue-schema.js";
 import { META_API_SCHEMA } from "../generator/catalogue/meta-api/schema.js";
 import { ACCEPT_SCHEMA } from "../generator/diff/accepted-changes.js";
 import { CONFIG_SCHEMA } from "../generator/config-schema.js";
+import { BASELINE_SCHEMA } from "../generator/lint/baseline.js";
 import { HINT } from "../generator/manifest/json-schema.js";
 
 const inRoot = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -52,7 +53,7 @@ async function bundleCommandLine(): Promise<void> {
 
 /**
  * Compiles JSON Schemas into plain code, exported by the package as `routewright/validators/*`: of `meta.api`,
- * `catalogue.json`, the accept file and the config file. Editors read the last one's schema itself.
+ * `catalogue.json`, the accept file, the baseline and the config file. Editors read the last one's schema itself.
  */
 function compileValidators(): void {
   mkdirSync(`${GENERATOR}/validators`, { recursive: true });
@@ -60,6 +61,7 @@ function compileValidators(): void {
   const validators = [
     ["meta-api", new Ajv({ ...everyError, keywords: [HINT] }), META_API_SCHEMA],
     ["accept-file", new Ajv({ ...everyError, allowUnionTypes: true, keywords: [HINT] }), ACCEPT_SCHEMA],
+    ["baseline", new Ajv({ ...everyError, keywords: [HINT] }), BASELINE_SCHEMA],
     ["catalogue", new Ajv({ allowUnionTypes: true, code: { source: true } }), CATALOGUE_SCHEMA],
     ["config", new Ajv({ ...everyError, allowUnionTypes: true }), CONFIG_SCHEMA],
   ] as const;

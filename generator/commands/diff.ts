@@ -94,7 +94,7 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
     { today, minimumNoticeDays },
     options.severities,
   );
-  const result = applyAcceptFile(changes, accept.entries);
+  const result = applyAcceptFile(changes, accept.entries, today);
   const failed = shouldFail(result, failOn);
   const names = {
     base: redactedLocation(options.base),

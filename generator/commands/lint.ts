@@ -1,16 +1,25 @@
+import { existsSync, writeFileSync } from "node:fs";
 import { Option } from "commander";
 import { catalogueOf } from "../catalogue/build.js";
 import { DEFAULTS, type Settings } from "../config.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { type MissingBase, readRevision } from "../diff/revision.js";
-import { FAIL_ON, type Finding, type LintFailOn, type RuleSeverities, shouldFail } from "../lint/finding.js";
+import { applyBaseline, BASELINE_FILE, baselineText, readBaseline, staleFindings } from "../lint/baseline.js";
+import {
+  FAIL_ON,
+  type Finding,
+  inOrder,
+  type LintFailOn,
+  type RuleSeverities,
+  shouldFail,
+} from "../lint/finding.js";
 import { lint as lintManifest } from "../lint/linter.js";
 import { readModels } from "../manifest/catalog.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { type Failure, projectInRepository } from "../manifest/source.js";
 import { lintReport } from "../report/lint-report.js";
 import { renderReport } from "../report/render-report.js";
-import { type Format, FORMATS } from "../report/report.js";
+import { counted, type Format, FORMATS } from "../report/report.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManifest } from "./command.js";
 
 export interface LintOptions
@@ -22,6 +31,11 @@ export interface LintOptions
   readonly severities?: RuleSeverities;
   /** `YYYY-MM-DD`: sunsets are judged by it. */
   readonly today: string;
+  /** File of findings that the repository had when it was written; default: `BASELINE_FILE`. */
+  readonly baseline?: string | undefined;
+  /** Writes the baseline instead of judging the findings; `shrink`: only takes away what is no longer found. */
+  readonly writeBaseline?: boolean;
+  readonly shrink?: boolean;
   /** A revision as `diff` takes it: findings that it has too are not reported. */
   readonly base?: string | undefined;
   /** `ignore`: without a base every finding counts as known. */
@@ -31,7 +45,7 @@ export interface LintOptions
   readonly cwd?: string;
 }
 
-type Flags = Pick<LintOptions, "format" | "failOn"> &
+type Flags = Pick<LintOptions, "format" | "failOn" | "writeBaseline" | "shrink"> &
   Partial<Pick<LintOptions, "manifest" | "catalog" | "base" | "generated">> & {
     readonly missingBase: MissingBase;
   };
@@ -45,6 +59,8 @@ export function configure(command: CliCommand): void {
     .option("--base <revision>", "report only findings that are new since it: as for diff")
     .addOption(OPTIONS.missingBase())
     .addOption(OPTIONS.generated())
+    .option("--write-baseline", `accept today's findings in \`lint.baseline\` (${BASELINE_FILE})`, false)
+    .option("--shrink", "with --write-baseline: only remove entries that match no finding any more", false)
     .runs((flags: Flags) =>
       withManifest(flags, (settings) =>
         lint({
@@ -56,23 +72,42 @@ export function configure(command: CliCommand): void {
         }),
       ),
     )
-    .helpEnd(["lint", "lint --fail-on error --base git:origin/main   # in CI: new findings only"], {
-      1: "findings of --fail-on",
-    });
+    .helpEnd(
+      [
+        "lint",
+        "lint --fail-on error --base git:origin/main   # in CI: new findings only",
+        "lint --write-baseline",
+      ],
+      { 1: "findings of --fail-on" },
+    );
 }
 
 /** `routewright lint`: what in a manifest will trouble consumers or operators of its API. */
 export async function lint(options: LintOptions): Promise<CommandResult> {
-  const reading = await readModels(options.manifest, options.catalog);
+  const file = options.baseline ?? BASELINE_FILE;
+  const [reading, baseline] = await Promise.all([
+    readModels(options.manifest, options.catalog),
+    readBaseline(file),
+  ]);
   if (!reading.ok) return failure(reading.problem);
+  if (!baseline.ok) return failure(...baseline.problems);
   const { manifest } = reading;
   const result = lintManifest(manifest, options);
+  const { unknown, accepted, stale } = applyBaseline(result.findings, baseline.entries);
+  if (options.writeBaseline === true || options.shrink === true)
+    return writeBaseline(options, file, options.shrink === true ? accepted : result.findings);
+  const remaining = [...unknown, ...staleFindings(stale, file, options.severities)].sort(inOrder);
   const known = options.base === undefined ? null : await knownIn(options.base, manifest, options);
   if (known?.ok === false) return failure(known.problem);
-  const findings =
-    known === null ? result.findings : result.findings.filter((finding) => !known.isKnown(finding));
+  const findings = known === null ? remaining : remaining.filter((finding) => !known.isKnown(finding));
   const failed = shouldFail(findings, options.failOn);
-  const outcome = { ...result, findings, failed, known: known && result.findings.length - findings.length };
+  const outcome = {
+    ...result,
+    findings,
+    failed,
+    known: known && remaining.length - findings.length,
+    baseline: accepted.length,
+  };
   return {
     exit: failed ? EXIT.findings : EXIT.ok,
     output: renderReport(
@@ -80,6 +115,27 @@ export async function lint(options: LintOptions): Promise<CommandResult> {
       options.format,
     ),
     notes: [...manifest.warnings, ...(known?.warnings ?? [])].map((warning) => `warning: ${warning}`),
+  };
+}
+
+/** A baseline is written once; after that it only shrinks. */
+function writeBaseline(
+  { writeBaseline: isWritten, shrink }: LintOptions,
+  file: string,
+  findings: readonly Finding[],
+): CommandResult {
+  const exists = existsSync(file);
+  if (isWritten !== true) return failure("--shrink goes with --write-baseline.");
+  if (exists && shrink !== true)
+    return failure(
+      `There is a baseline already, ${file}, and it only shrinks: remove what is no longer found with --shrink. To accept all findings of today, delete it first.`,
+    );
+  if (!exists && shrink === true) return failure(`There is no baseline ${file} to shrink.`);
+  writeFileSync(file, baselineText(findings));
+  return {
+    exit: EXIT.ok,
+    isStatus: true,
+    output: `${file} accepts ${counted(findings.length, "finding")}. Commit it.\n`,
   };
 }
 

@@ -11,12 +11,16 @@ import {
   validatorOf,
   type ValueOf,
 } from "../manifest/json-schema.js";
+import { isDate } from "@routewright/runtime/model";
 import { parseJson } from "../manifest/manifest.js";
 import { readSource } from "../manifest/source.js";
+import { formatValue } from "../manifest/strings.js";
 import { type Change, CHANGE_KINDS, isFailing, SEVERITIES, type Severity } from "./change.js";
 
 /** The default accept file: it need not exist. */
 export const ACCEPT_FILE = ".routewright-accept.json";
+
+const EXPIRES_HINT = "Give the last day on which it holds as YYYY-MM-DD, or leave it out.";
 
 const value = { ...textOrNull, [HINT]: "Give the text that `diff` shows." };
 
@@ -35,6 +39,8 @@ export const ACCEPT_SCHEMA = listOf(
       /** The change's values: what was accepted once is not accepted for another value. */
       before: value,
       after: value,
+      /** The last day on which it holds. */
+      expires: { ...text, pattern: "^\\d{4}-\\d\\d-\\d\\d$", [HINT]: EXPIRES_HINT },
     },
   ),
 );
@@ -46,6 +52,8 @@ export interface AcceptEntry extends Pick<AcceptRecord, "kind" | "endpoint" | "r
   readonly subject: string | null;
   readonly before: string | null;
   readonly after: string | null;
+  /** Null for no limit. */
+  readonly expires: string | null;
 }
 
 export type ParsedAcceptFile =
@@ -67,10 +75,16 @@ export function parseAcceptFile(content: string, location: string): ParsedAccept
   if (!json.ok) return { ok: false, problems: [json.problem] };
   const errors = errorsIn(json.value).map(schemaErrorOf);
   const records = errors.length === 0 ? (json.value as readonly AcceptRecord[]) : [];
-  const problems = [...errors, ...records.flatMap(duplicate)].map(
+  const problems = [...errors, ...records.flatMap(notADay), ...records.flatMap(duplicate)].map(
     ({ at, message, hint }) => `${location}${at && `, ${at}`}: ${message} ${hint}`,
   );
   return problems.length > 0 ? { ok: false, problems } : { ok: true, entries: records.map(entryOf) };
+}
+
+function notADay({ expires }: AcceptRecord, i: number): readonly SchemaError[] {
+  if (expires === undefined || isDate(expires)) return [];
+  const message = `${formatValue(expires)} is not a day.`;
+  return [{ at: `[${String(i)}].expires`, message, hint: EXPIRES_HINT }];
 }
 
 function duplicate(one: AcceptRecord, i: number, all: readonly AcceptRecord[]): readonly SchemaError[] {
@@ -81,8 +95,8 @@ function duplicate(one: AcceptRecord, i: number, all: readonly AcceptRecord[]): 
 }
 
 function entryOf(record: AcceptRecord): AcceptEntry {
-  const { kind, endpoint, subject = null, before = null, after = null, reason } = record;
-  return { kind, endpoint, subject, before, after, reason: reason.trim() };
+  const { kind, endpoint, subject = null, before = null, after = null, reason, expires = null } = record;
+  return { kind, endpoint, subject, before, after, reason: reason.trim(), expires };
 }
 
 /** Identity of a change across runs. */
@@ -127,15 +141,21 @@ export interface AcceptFileResult {
   readonly accepted: readonly AcceptedChange[];
   /** Stale entries, which match no change: it is already in the base, was reverted, or has other values now. */
   readonly unused: readonly AcceptEntry[];
+  /** Entries past their last day: they match a change and accept it no more. */
+  readonly expired: readonly AcceptEntry[];
 }
 
-/** Applies an accept file. */
+/** Applies an accept file. `today` is `YYYY-MM-DD`: an entry holds through its last day. */
 export function applyAcceptFile(
   changes: readonly Change[],
   entries: readonly AcceptEntry[],
+  today: string,
 ): AcceptFileResult {
   const found = new Set(changes.map(changeKey));
-  const byKey = new Map(entries.map((entry) => [changeKey(entry), entry]));
+  const isExpired = ({ expires }: AcceptEntry): boolean => expires !== null && expires < today;
+  const byKey = new Map(
+    entries.filter((entry) => !isExpired(entry)).map((entry) => [changeKey(entry), entry]),
+  );
   return {
     unaccepted: changes.filter((change) => !byKey.has(changeKey(change))),
     accepted: changes.flatMap((change) => {
@@ -143,6 +163,7 @@ export function applyAcceptFile(
       return entry === undefined ? [] : [{ change, entry }];
     }),
     unused: entries.filter((entry) => !found.has(changeKey(entry))),
+    expired: entries.filter((entry) => found.has(changeKey(entry)) && isExpired(entry)),
   };
 }
 

@@ -81,7 +81,7 @@ function holdBack(
   const today = new Date().toISOString().slice(0, 10);
   const changes = compareCatalogues(base, head, { today, minimumNoticeDays }, severities);
   const isReviewed = reviewedIn(reviewed, head);
-  const { unaccepted } = applyAcceptFile(changes, accepted);
+  const { unaccepted } = applyAcceptFile(changes, accepted, today);
   const failing = unaccepted.filter((change) => isHeld(change) && !isReviewed(change.endpoint));
   const byPath = new Map<string, readonly Change[]>();
   for (const change of failing) byPath.set(change.endpoint, [...(byPath.get(change.endpoint) ?? []), change]);

@@ -103,6 +103,8 @@ export const RULES = {
   ),
   ...CHECKS,
   "invalid-suppression": error("Invalid suppression", "The rule stays on, against what the model says."),
+  "unused-suppression": warning("Unused suppression", "It would hide the next finding of the rule."),
+  "stale-baseline": error("Stale baseline entry", "It would hide the finding if it came back."),
 } as const;
 
 export type RuleId = keyof typeof RULES;

@@ -1,17 +1,14 @@
 import { catalogueOf } from "../catalogue/build.js";
 import type { CatalogueEntry, Skipped } from "../catalogue/catalogue.js";
-import { isObject, member, objectOr } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
-import { metasOf } from "../manifest/node-meta.js";
-import { closest, list, sentence } from "../manifest/strings.js";
+import { sentence } from "../manifest/strings.js";
 import {
   type Check,
   CHECK_IDS,
   type CheckId,
   type Finding,
   inOrder,
-  isCheckId,
   type LintContext,
   type LintSettings,
   type LintedEndpoint,
@@ -24,6 +21,7 @@ import { ancestorsOf, type Node, projectOf } from "./project.js";
 import { documentationRules } from "./rules/documentation.js";
 import { exposureRules, forgottenTags } from "./rules/exposure.js";
 import { operationsRules } from "./rules/operations.js";
+import { suppressionsOf, type SuppressionUse, unusedSuppressions, unusedViolation } from "./suppressions.js";
 
 /** A finding whose rule its model turns off. */
 export interface SuppressedFinding extends Finding {
@@ -60,6 +58,10 @@ export function lint(manifest: Manifest, settings: LintSettings): LintResult {
     findings: [
       ...results.flatMap(({ findings }) => findings),
       ...withProblem.flatMap((model) => skippedFindings(model, context)),
+      ...unusedFindings(
+        results.flatMap(({ suppressions }) => suppressions),
+        context,
+      ),
     ].sort(inOrder),
     suppressed: results.flatMap(({ suppressed }) => suppressed).sort(inOrder),
     endpoints: entries.length,
@@ -73,20 +75,22 @@ function countsOf(names: readonly string[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-function lintModel(
-  model: Model,
-  entry: CatalogueEntry | null,
-  context: LintContext,
-): Pick<LintResult, "findings" | "suppressed"> {
+type Subject = Pick<Finding, "model" | "file" | "endpoint">;
+
+interface ModelResult extends Pick<LintResult, "findings" | "suppressed"> {
+  readonly suppressions: readonly (SuppressionUse & { readonly subject: Subject })[];
+}
+
+function lintModel(model: Model, entry: CatalogueEntry | null, context: LintContext): ModelResult {
   const node = context.project.nodes.get(model.uniqueId);
-  if (node === undefined) return { findings: [], suppressed: [] };
+  if (node === undefined) return { findings: [], suppressed: [], suppressions: [] };
   const subject = { model: node.uniqueId, file: node.file, endpoint: entry?.path ?? null };
   const report = (rule: RuleId, violation: Violation): Finding[] =>
     findingOf(rule, violation, subject, context);
   const violations =
     entry === null ? unpublishedViolations(model, context) : violationsIn(model, entry, node, context);
   const found = violations.flatMap(([rule, violation]) => report(rule, violation));
-  const suppressions = suppressionsOf(node);
+  const suppressions = suppressionsOf(node, context.today);
   const valid = suppressions.filter((one) => "rule" in one);
   const reasons = new Map<RuleId, string>(valid.map(({ rule, reason }) => [rule, reason]));
   return {
@@ -98,7 +102,18 @@ function lintModel(
       const reason = reasons.get(finding.rule);
       return reason === undefined ? [] : [{ ...finding, reason }];
     }),
+    suppressions: valid.map((one) => ({
+      ...one,
+      subject,
+      isUsed: found.some(({ rule }) => rule === one.rule),
+    })),
   };
+}
+
+function unusedFindings(all: ModelResult["suppressions"], context: LintContext): readonly Finding[] {
+  return unusedSuppressions(all, context.active).flatMap(({ subject, ...suppression }) =>
+    unusedViolation(suppression).flatMap((found) => findingOf("unused-suppression", found, subject, context)),
+  );
 }
 
 type RuleViolation = readonly [CheckId, Violation];
@@ -131,7 +146,7 @@ function violationsIn(
 function findingOf(
   rule: RuleId,
   { path, message, hint }: Violation,
-  subject: Pick<Finding, "model" | "file" | "endpoint">,
+  subject: Subject,
   { severities }: LintContext,
 ): Finding[] {
   const severity = severities?.[rule] ?? RULES[rule].severity;
@@ -144,42 +159,6 @@ function skippedFindings({ model, file, problems }: Skipped, context: LintContex
   return problems
     .flatMap(({ path, message, hint }) => violation(path, sentence`${message}`, sentence`${hint}`))
     .flatMap((found) => findingOf("skipped-model", found, subject, context));
-}
-
-/** A rule that a model suppresses, and why. */
-interface Suppression {
-  readonly rule: CheckId;
-  readonly reason: string;
-}
-
-/** Reads `meta.routewright.lint`, rule → reason, and what is wrong with it. `config.meta` wins over `meta`, as for `meta.api`. */
-function suppressionsOf({ json }: Node): readonly (Suppression | Violation)[] {
-  const settings = metasOf(json).map((meta) => ({
-    path: `${meta.path}.routewright.lint`,
-    value: objectOr(meta.value["routewright"])["lint"],
-  }));
-  const { value, path } = settings.find(({ value }) => value !== undefined) ?? { value: {}, path: "" };
-  if (isObject(value))
-    return Object.entries(value).flatMap(([rule, reason]) => readOne(rule, reason, path + member(rule)));
-  return violation(
-    path,
-    "`meta.routewright.lint` is not an object: no rule is suppressed.",
-    "Write an object: rule id → reason.",
-  );
-}
-
-function readOne(rule: string, reason: unknown, path: string): readonly (Suppression | Violation)[] {
-  if (!isCheckId(rule)) {
-    const near = closest(rule, CHECK_IDS);
-    const hint = near ? sentence`Did you mean ${near}?` : sentence`Use one of ${list(CHECK_IDS)}.`;
-    return violation(path, sentence`Unknown rule ${rule}.`, hint);
-  }
-  if (typeof reason === "string" && reason.trim() !== "") return [{ rule, reason: reason.trim() }];
-  return violation(
-    path,
-    sentence`The suppression of ${rule} has no reason, so the rule stays on.`,
-    "Write the reason as its value, so that a later reader can tell whether it still holds.",
-  );
 }
 
 /** The code of every check. */

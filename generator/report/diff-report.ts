@@ -10,7 +10,6 @@ import { joined, list, plain, sentence, type Sentence, visible } from "../manife
 import {
   type Block,
   counted,
-  grouped,
   type Item,
   type Level,
   MAX_SHOWN,
@@ -32,7 +31,7 @@ export interface DiffResult extends AcceptFileResult {
 const OPEN_ITEMS = 10;
 
 export function diffReport(result: DiffResult): Report {
-  const { unaccepted, accepted, unused, base, head } = result;
+  const { unaccepted, accepted, unused, expired, base, head } = result;
   return {
     title: "API changes",
     verdict: verdictText(result),
@@ -44,6 +43,7 @@ export function diffReport(result: DiffResult): Report {
           ]
         : []),
       ...(unused.length === 0 ? [] : [unusedNote(unused, result.acceptFile)]),
+      ...(expired.length === 0 ? [] : [expiredNote(expired, result.acceptFile)]),
     ],
     sections: [
       ...SEVERITIES.map((severity): Section => {
@@ -52,7 +52,7 @@ export function diffReport(result: DiffResult): Report {
           .map((change) => changeItem(change));
         return {
           heading: HEADINGS[severity],
-          items: grouped(items),
+          items,
           open: severity === "compatible" ? 0 : OPEN_ITEMS,
         };
       }),
@@ -106,10 +106,17 @@ function summaryText(result: DiffResult): string {
 }
 
 function unusedNote(unused: readonly AcceptEntry[], file: string): Sentence {
-  const names = unused.map(({ kind, endpoint, subject }) =>
-    [kind, endpoint, ...(subject === null ? [] : [subject])].join(" "),
-  );
-  return sentence`${file} has stale entries, which match no change: ${list(names)}. Remove them.`;
+  const names = list(unused.map(entryName));
+  return sentence`${file} has stale entries, which match no change: ${names}. Remove them.`;
+}
+
+function expiredNote(expired: readonly AcceptEntry[], file: string): Sentence {
+  const names = list(expired.map((entry) => `${entryName(entry)} (${entry.expires ?? ""})`));
+  return sentence`${file} has expired entries, which accept nothing any more: ${names}.`;
+}
+
+function entryName({ kind, endpoint, subject }: AcceptEntry): string {
+  return [kind, endpoint, ...(subject === null ? [] : [subject])].join(" ");
 }
 
 function changeItem(change: Change, label: string = change.severity): Item {
@@ -174,7 +181,7 @@ function blocksOf({ unaccepted, acceptFile }: DiffResult): readonly Block[] {
 }
 
 function jsonOf(result: DiffResult): unknown {
-  const { base, head, unaccepted, accepted, unused, failed } = result;
+  const { base, head, unaccepted, accepted, unused, expired, failed } = result;
   const counts = CHANGE_KINDS.map(
     (kind) => [kind, unaccepted.filter((change) => change.kind === kind).length] as const,
   );
@@ -187,10 +194,12 @@ function jsonOf(result: DiffResult): unknown {
       ...changeCounts(result),
       accepted: accepted.length,
       merged: unused.length,
+      expired: expired.length,
     },
     kinds: Object.fromEntries(counts.filter(([, count]) => count > 0)),
     changes: unaccepted,
     accepted: accepted.map(({ change, entry }) => ({ ...change, reason: entry.reason })),
     merged: unused,
+    expired,
   };
 }

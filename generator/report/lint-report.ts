@@ -8,7 +8,7 @@ import {
 } from "../lint/finding.js";
 import type { LintResult, SuppressedFinding } from "../lint/linter.js";
 import { plain, sentence } from "../manifest/strings.js";
-import { counted, grouped, type Item, plainText, type Report, type Section } from "./report.js";
+import { counted, type Item, plainText, type Report, type Section } from "./report.js";
 
 /** Of a section this many items are open in a comment, the others folded. */
 const OPEN_ITEMS = 10;
@@ -18,6 +18,8 @@ export interface LintOutcome extends LintResult {
   readonly failed: boolean;
   /** How many findings the base has too; null when the run was not compared with one. */
   readonly known: number | null;
+  /** How many findings the baseline accepts. */
+  readonly baseline: number;
 }
 
 export function lintReport(result: LintOutcome): Report {
@@ -51,16 +53,17 @@ export function sectionsOf<Each extends { readonly severity: FindingSeverity }>(
 ): readonly Section[] {
   return SEVERITIES.map((severity) => {
     const items = findings.filter((finding) => finding.severity === severity).map(itemOf);
-    return { heading: HEADINGS[severity], items: grouped(items), open };
+    return { heading: HEADINGS[severity], items, open };
   });
 }
 
-function summaryText({ findings, suppressed, endpoints, known }: LintOutcome): string {
+function summaryText({ findings, suppressed, endpoints, known, baseline }: LintOutcome): string {
   const { error, warning } = findingCounts(findings);
   const isNew = known === null ? "" : "new ";
   const counts = `${counted(error, `${isNew}error`)}, ${counted(warning, `${isNew}warning`)} in ${counted(endpoints, "endpoint")}`;
   const more = [
     ...(known === null || known === 0 ? [] : [`${String(known)} known from the base`]),
+    ...(baseline === 0 ? [] : [`${String(baseline)} accepted by the baseline`]),
     ...(suppressed.length === 0 ? [] : [`${String(suppressed.length)} suppressed`]),
   ];
   return [counts, ...more].join("; ");
@@ -94,12 +97,19 @@ function suppressedItem(finding: SuppressedFinding): Item {
   return { ...item, level: "notice", label: "suppressed", details: [sentence`Reason: ${finding.reason}`] };
 }
 
-function jsonOf({ findings, suppressed, endpoints, skipped, failed, known }: LintOutcome): unknown {
+function jsonOf({ findings, suppressed, endpoints, skipped, failed, known, baseline }: LintOutcome): unknown {
   const counts = RULE_IDS.map((id) => [id, findings.filter(({ rule }) => rule === id).length] as const);
   return {
     version: 2,
     failed,
-    summary: { ...findingCounts(findings), suppressed: suppressed.length, known, endpoints, skipped },
+    summary: {
+      ...findingCounts(findings),
+      suppressed: suppressed.length,
+      known,
+      baseline,
+      endpoints,
+      skipped,
+    },
     rules: Object.fromEntries(counts.filter(([, count]) => count > 0)),
     findings: findings.map(findingJson),
     suppressed: suppressed.map((finding) => ({ ...findingJson(finding), reason: finding.reason })),

@@ -5,6 +5,7 @@ import {
   codeSpan,
   counted,
   type Format,
+  grouped,
   type Item,
   type Level,
   oneLine,
@@ -12,6 +13,7 @@ import {
   type Report,
   type Section,
 } from "./report.js";
+import { sarifReport } from "./sarif.js";
 
 /** A report in one of the formats, with a line break at its end. */
 export function renderReport(report: Report, format: Format): string {
@@ -23,6 +25,7 @@ const RENDERERS: Readonly<Record<Format, (report: Report) => string>> = {
   markdown: markdownReport,
   json: jsonReport,
   github: githubReport,
+  sarif: sarifReport,
 };
 
 /** Texts are whole and as the manifest has them, with hidden characters escaped. */
@@ -37,7 +40,7 @@ const INDENT = " ".repeat(MARGIN + 2);
 /** The report for people: a line per item, its details under it, then the summary and the verdict. */
 function textReport({ sections, notes, summary, verdict }: Report): string {
   const lines = [
-    ...sections.flatMap(({ items }) => items.flatMap(itemLines)),
+    ...sections.flatMap(({ items }) => grouped(items).flatMap(itemLines)),
     ...notes.map((note) => `${"note".padEnd(MARGIN)}${plainText(note)}`),
     sentenceText(summary, oneLine),
     verdict,
@@ -76,7 +79,9 @@ export function styled(
 function githubReport(report: Report): string {
   const { sections, notes, summary, verdict, project = "" } = report;
   const commands = sections.flatMap(({ items }) =>
-    items.map((item) => annotation({ ...item, file: item.file === null ? null : project + item.file })),
+    grouped(items).map((item) =>
+      annotation({ ...item, file: item.file === null ? null : project + item.file }),
+    ),
   );
   return `${[...commands, ...notes.map(plainText), sentenceText(summary, oneLine), verdict].join("\n")}\n`;
 }
@@ -121,6 +126,7 @@ function markdownReport({ title, verdict, summary, notes, sections, blocks }: Re
   const head = [`### ${title}: ${verdict}`, ...[summary, ...notes].map(inMarkdown)];
   let room = MAX_CHARACTERS;
   const parts = sections
+    .map((section) => ({ ...section, items: grouped(section.items) }))
     .filter(({ items }) => items.length > 0)
     .map((section) => {
       const shown = section.items.map(markdownItem).filter((item) => (room -= item.length + 1) > 0);

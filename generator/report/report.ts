@@ -1,12 +1,12 @@
 import { type Sentence, sentenceText, visible } from "../manifest/strings.js";
 /** The formats of a report. */
-export const FORMATS = ["text", "markdown", "json", "github"] as const;
+export const FORMATS = ["text", "markdown", "json", "github", "sarif"] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** Severity of an item: the levels of GitHub's annotations. */
 export type Level = "error" | "warning" | "notice";
 
-/** One change or finding, or several that differ in nothing but their endpoint. */
+/** One change or finding; in a report for people, several that differ in nothing but their endpoint. */
 export interface Item {
   readonly level: Level;
   /** The first word of a line: the severity, `accepted` or `suppressed`. */
@@ -26,6 +26,7 @@ export interface Item {
 
 export interface Section {
   readonly heading: string;
+  /** One by one: formats for people join them (`grouped`). */
   readonly items: readonly Item[];
   /** How many items a comment shows before it folds the rest. */
   readonly open: number;

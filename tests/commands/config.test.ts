@@ -54,6 +54,7 @@ describe("a config file", () => {
       catalog: null,
       runResults: null,
       schemas: {},
+      "lint.baseline": ".routewright-baseline.json",
       "diff.severity": CONFIG.diff.severity,
       "diff.accept": "accepted.json",
     });

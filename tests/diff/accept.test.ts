@@ -24,9 +24,12 @@ const entry = {
 describe("an accept file", () => {
   it("is read, with subject and without", () => {
     const whole = { kind: "tier-raised", endpoint: "/v1/a/b", reason: "Agreed." };
-    expect(read([entry, whole])).toEqual({
+    expect(read([entry, { ...whole, expires: "2026-03-31" }])).toEqual({
       ok: true,
-      entries: [entry, { ...whole, subject: null, before: null, after: null }],
+      entries: [
+        { ...entry, expires: null },
+        { ...whole, subject: null, before: null, after: null, expires: "2026-03-31" },
+      ],
     });
     expect(read([])).toEqual({ ok: true, entries: [] });
   });
@@ -36,7 +39,7 @@ describe("an accept file", () => {
       { kind: "column-remove", endpoint: "v1/a", reason: " ", befor: 1, why: 1 },
       "everything",
       {},
-      { ...entry, subject: 1 },
+      { ...entry, subject: 1, expires: "soon" },
     ];
     const reading = read(entries);
     expect(reading.ok ? [] : reading.problems.map((problem) => problem.slice(0, 76)).toSorted()).toEqual(
@@ -50,6 +53,7 @@ describe("an accept file", () => {
         "accept.json, [2]: Missing required key `kind`. Write one of tier-lowered, co",
         "accept.json, [2]: Missing required key `endpoint`. Give the path of the endp",
         "accept.json, [2]: Missing required key `reason`. Say why consumers can live ",
+        'accept.json, [3].expires: "soon" is not allowed here. Give the last day on w',
         "accept.json, [3].subject: 1 is not of type string,null. Give the column, par",
       ].toSorted(),
     );
@@ -59,6 +63,11 @@ describe("an accept file", () => {
     ["is not JSON", "[{]", "accept.json is not JSON"],
     ["is empty", "", "accept.json is not JSON: it is empty."],
     ["is not a list", { entries: [] }, "accept.json: {…} is not of type array. Write a list."],
+    [
+      "names a day that the calendar lacks",
+      [{ ...entry, expires: "2026-02-30" }],
+      '[0].expires: "2026-02-30" is not a day. Give the last day on which it holds as YYYY-MM-DD',
+    ],
     ["has an entry twice", [entry, { ...entry, reason: "Again." }], "[1]: Duplicate of [0]. Remove one."],
     [
       "has a name of every object for a kind",
@@ -90,7 +99,7 @@ it("judging changes accepts one change by kind, endpoint, subject, before and af
     { ...removed, after: "text" },
     { ...removed, endpoint: "/v1/a/c" },
   ];
-  const verdict = applyAcceptFile([removed, ...others], [entry]);
+  const verdict = applyAcceptFile([removed, ...others], [{ ...entry, expires: null }], "2026-01-31");
   expect(verdict.unaccepted).toEqual(others);
   expect(verdict.accepted.map(({ change }) => change)).toEqual([removed]);
 });
@@ -146,6 +155,18 @@ describe("the accept file of a run", () => {
       'merged.json" has stale entries, which match no change: "column-removed /v1/bridges/volume z".',
     );
     expect((await run({ base, head: base, accept })).exit).toBe(0);
+  });
+
+  it("accepts through the last day of `expires`, and says what expired", async () => {
+    const until = (expires: string) => write("until.json", [{ ...accepted("b"), expires }, accepted("c")]);
+    const today = "2026-01-31";
+    expect(await run({ accept: until("2026-01-31"), today })).toMatchObject({ exit: 0 });
+    expect(await run({ accept: until("2026-01-30"), today })).toMatchObject({
+      exit: 1,
+      output: expect.stringContaining(
+        'until.json" has expired entries, which accept nothing any more: "column-removed /v1/bridges/volume b (2026-01-30)".',
+      ),
+    });
   });
 
   it("does not accept a further step of what was accepted once", async () => {

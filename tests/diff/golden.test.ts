@@ -26,7 +26,7 @@ describe.each(cases)("golden-diff/%s", (name) => {
   });
 
   it("hides nothing", () => {
-    for (const format of ["text", "markdown", "json"])
+    for (const format of ["text", "markdown", "json", "sarif"])
       expect(readFileSync(`${ROOT}/${name}/${format}.txt`, "utf8")).not.toMatch(/[\u202e\u0000]/);
   });
 });

@@ -34,6 +34,7 @@ it("holds no file that nothing is compared with", () => {
       "found.json",
       "fixed.json",
       "flags.json",
+      "baseline.json",
       ...formatsOf(name).map((format) => `${format}.txt`),
     ];
     return readdirSync(`${ROOT}/${name}`).filter((file) => !known.includes(file));

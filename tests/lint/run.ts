@@ -26,5 +26,5 @@ export function found(json: unknown): readonly string[] {
 
 /** A result as the report of a run. */
 export function reported(result: LintResult, format: Format): string {
-  return renderReport(lintReport({ ...result, failed: true, known: null }), format);
+  return renderReport(lintReport({ ...result, failed: true, known: null, baseline: 0 }), format);
 }

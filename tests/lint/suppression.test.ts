@@ -18,7 +18,36 @@ it("is read from `meta` where `config.meta` says nothing of it", () => {
   const more = { meta: off(REASON) };
   expect(found(project({ sales: { ...LEGACY, more } }))).toEqual([]);
   const both = project({ sales: { ...LEGACY, meta: off({ "private-data": "None." }), more } });
-  expect(found(both)).toEqual(["unlimited-response $.config.meta"]);
+  expect(found(both)).toEqual([
+    "unlimited-response $.config.meta",
+    'unused-suppression $.config.meta.routewright.lint["private-data"]',
+  ]);
+});
+
+it("a suppression with `expires` holds through that day (the tests' day is 2026-01-31)", () => {
+  const until = (expires: unknown, more = {}) => ({
+    sales: { ...LEGACY, meta: off({ "unlimited-response": { reason: "Tiny.", expires, ...more } }) },
+  });
+  expect(found(project(until("2026-01-31")))).toEqual([]);
+  // dbt writes a YAML date with a time.
+  expect(found(project(until("2026-02-01T00:00:00")))).toEqual([]);
+  const isOn = [
+    'invalid-suppression $.config.meta.routewright.lint["unlimited-response"]',
+    "unlimited-response $.config.meta",
+  ];
+  for (const json of [until("2026-01-30"), until("2026-02-30"), until("soon"), until(1)])
+    expect(found(project(json))).toEqual(isOn);
+  expect(found(project(until("2026-01-31", { until: 1 })))).toEqual(isOn);
+});
+
+it("a suppression of a whole folder is used where it hides a finding of any model", () => {
+  const meta = off({ "unlimited-response": "Small tables." });
+  const api = { allow_unfiltered: true };
+  const small: TestNode = { ...LEGACY, tags: DAILY.with(3, "api:small"), api, meta };
+  const unused = 'unused-suppression $.config.meta.routewright.lint["unlimited-response"]';
+  expect(found(project({ sales: { ...LEGACY, meta }, small }))).not.toContain(unused);
+  const other = { ...small, tags: DAILY.with(3, "api:other") };
+  expect(found(project({ small, other }))).toEqual([unused]);
 });
 
 it.each([true, "", "  ", null, 1, ["tiny"]])(
