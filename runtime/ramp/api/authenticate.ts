@@ -2,8 +2,9 @@ import type { RequestHandler } from "express";
 import type { IncomingMessage } from "node:http";
 import { type ClientAddress, networkOf } from "../../http/headers.js";
 import { type RateLimitStore, secondsLeft } from "../../request/rate-limit/memory-store.js";
-import { projectOf, type Project } from "../sign-in/project-credentials.js";
-import type { Customer } from "../sign-in/customer-token.js";
+import type { ProjectTransaction } from "../database/ramp-database.js";
+import { holdsSecret, projectOf, type Project } from "../sign-in/project-credentials.js";
+import { type Customer, holdsToken } from "../sign-in/customer-token.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
 import type { Access, RampContext } from "./route.js";
 
@@ -55,6 +56,18 @@ export async function authenticate(
       return limited ?? customer;
     }
   }
+}
+
+/**
+ * Authorizes the caller again, in the transaction that writes: the body and calls to providers take time, and meanwhile tokens and
+ * secrets can be revoked and customers erased.
+ */
+export async function authorize(
+  tx: ProjectTransaction,
+  caller: Project | Customer,
+): Promise<RampError | null> {
+  if ("customerId" in caller) return (await holdsToken(tx, caller)) ? null : rampError("INVALID_TOKEN");
+  return (await holdsSecret(tx, caller)) ? null : rampError("INVALID_CREDENTIALS");
 }
 
 /** Counts a failed login, or a callback with a wrong signature, against its address; returns the error for it. */

@@ -2,7 +2,7 @@ import type { Request } from "express";
 import { runIdempotent, type IdempotencyKey } from "../core/idempotency.js";
 import type { Customer } from "../sign-in/customer-token.js";
 import type { Project } from "../sign-in/project-credentials.js";
-import { type ApiServices, authenticate, countFailure } from "./authenticate.js";
+import { type ApiServices, authenticate, authorize, countFailure } from "./authenticate.js";
 import { isRampError, type RampError, rampError, type RampAnswer, errorAt } from "../core/ramp-errors.js";
 import type { RouteRequest, Route } from "./route.js";
 import { createHash } from "node:crypto";
@@ -56,13 +56,15 @@ export async function handleRequest(
     }
     case "once": {
       // Only project's and customers' endpoints accept a key.
-      const { projectId, customerId = null } = caller as Project & Partial<Customer>;
+      const known = caller as Project | Customer;
+      const { projectId } = known;
+      const customerId = "customerId" in known ? known.customerId : null;
       const key = readKey(request, [request.method, url.pathname, customerId, body.value]);
       if (isRampError(key)) return key;
       const { invalid } = body;
       // A key that was used with another body is reported before an invalid body.
       const work = invalid ? { prepare: () => Promise.resolve(invalid) } : route.run.work(call);
-      return runIdempotent(service.ramp, projectId, key, work);
+      return runIdempotent(service.ramp, { projectId, authorize: (tx) => authorize(tx, known) }, key, work);
     }
   }
 }

@@ -52,28 +52,33 @@ export interface IdempotentOperation {
   finish?(resourceId: string, store: StoreResponse): Promise<RampResponse>;
 }
 
+/** Who sends a request that may change something. */
+export interface Sender {
+  readonly projectId: ProjectId;
+  /** Called in the transaction that records the request; an error rolls it back. */
+  authorize(tx: ProjectTransaction): Promise<RampError | null>;
+}
+
 /** Executes a request at most once per key; without a key, once per request. */
 export async function runIdempotent(
   ramp: CoreContext,
-  projectId: ProjectId,
+  sender: Sender,
   key: IdempotencyKey | null,
   work: IdempotentOperation,
 ): Promise<RampAnswer> {
-  if (key !== null) return new KeyedRun(ramp, projectId, key, work).run();
+  if (key !== null) return new KeyedRun(ramp, sender, key, work).run();
   const start = await work.prepare(() => Promise.resolve(false));
   if (start === "replay") throw new Error("A request without a key is no replay.");
-  return isRampError(start) ? start : runUnkeyed(ramp, projectId, start, work);
+  return isRampError(start) ? start : runUnkeyed(ramp, sender, start, work);
 }
 
 async function runUnkeyed(
   ramp: CoreContext,
-  projectId: ProjectId,
+  sender: Sender,
   start: PreparedOperation,
   work: IdempotentOperation,
 ): Promise<RampAnswer> {
-  const begun = await ramp.database.inProject(projectId, async (tx) =>
-    rollbackOnError(await start.begin(tx)),
-  );
+  const begun = await ramp.database.inProject(sender.projectId, (tx) => begin(tx, sender, start));
   if (begun instanceof Rollback) return begun.value;
   if (begun !== null) return begun;
   await failpoint("request.recorded");
@@ -85,22 +90,31 @@ function finished(work: IdempotentOperation): NonNullable<IdempotentOperation["f
   return work.finish.bind(work);
 }
 
-function rollbackOnError(begun: RampAnswer | null): RampResponse | null | Rollback<RampError> {
-  return isRampError(begun) ? new Rollback(begun) : begun;
+/** Authorizes and begins in one round trip; what began without the right to it is rolled back, and may have failed for that reason. */
+async function begin(
+  tx: ProjectTransaction,
+  sender: Sender,
+  start: PreparedOperation,
+): Promise<RampResponse | null | Rollback<RampError>> {
+  const [authorized, begun] = await Promise.allSettled([sender.authorize(tx), start.begin(tx)]);
+  if (authorized.status === "rejected") throw authorized.reason;
+  if (authorized.value !== null) return new Rollback(authorized.value);
+  if (begun.status === "rejected") throw begun.reason;
+  return isRampError(begun.value) ? new Rollback(begun.value) : begun.value;
 }
 
 type ClaimState = RampAnswer | "abandoned" | "in progress" | "none";
 
 class KeyedRun {
   readonly #ramp: CoreContext;
-  readonly #projectId: ProjectId;
+  readonly #sender: Sender;
   readonly #key: IdempotencyKey;
   readonly #work: IdempotentOperation;
   readonly #owner = newId();
 
-  constructor(ramp: CoreContext, projectId: ProjectId, key: IdempotencyKey, work: IdempotentOperation) {
+  constructor(ramp: CoreContext, sender: Sender, key: IdempotencyKey, work: IdempotentOperation) {
     this.#ramp = ramp;
-    this.#projectId = projectId;
+    this.#sender = sender;
     this.#key = key;
     this.#work = work;
   }
@@ -124,7 +138,7 @@ class KeyedRun {
     try {
       return await this.#inProject(async (tx) => {
         this.#claim(tx, start.resourceId);
-        const begun = rollbackOnError(await start.begin(tx));
+        const begun = await begin(tx, this.#sender, start);
         if (begun !== null && !(begun instanceof Rollback)) await this.#store(tx, begun);
         return begun;
       });
@@ -225,12 +239,12 @@ class KeyedRun {
   }
 
   #inProject<T>(work: (tx: ProjectTransaction) => Promise<T>): Promise<T> {
-    return this.#ramp.database.inProject(this.#projectId, work);
+    return this.#ramp.database.inProject(this.#sender.projectId, work);
   }
 
   /** The purpose under which the response is sealed: stored responses open with this text only. */
   get #purpose() {
-    return `answer:${this.#projectId}:${this.#key.key}` as const;
+    return `answer:${this.#sender.projectId}:${this.#key.key}` as const;
   }
 }
 

@@ -97,6 +97,10 @@ export const RAMP_ERRORS = {
     "The customer has intents that have not ended. Cancel them, or wait for their end.",
     "a customer with open intents is deleted",
   ),
+  CUSTOMER_ID_CONFLICT: conflict(
+    "The id belongs to another customer. Use your own id of the customer.",
+    "`id` is the UUID of another customer, or its UUIDv5 is",
+  ),
   IDENTITY_CONFLICT: conflict(
     "The customer and the identity provider's user are not bound to each other.",
     "the customer is bound to another user, or the user to another customer",

@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { type ProjectId, projectId } from "../database/id.js";
 import type { Vault } from "../core/vault.js";
 import { readIntent } from "../intents/intent-rows.js";
+import { isErased } from "../intents/intent.js";
 import type { IntentContext } from "../intents/lease.js";
 import { isOrigin } from "../core/json-schema.js";
 import type { RampResponse } from "../core/ramp-errors.js";
@@ -60,7 +61,8 @@ export async function openLink(ramp: IntentContext, token: string): Promise<Open
       ),
     ]),
   );
-  if (intent === null || shown === null) return UNKNOWN;
+  // The link was an erased customer's.
+  if (intent === null || shown === null || isErased(intent)) return UNKNOWN;
   const { projectName, origins } = shown;
   const { currencies } = ramp;
   return { token, intent, currencies, projectName, pageOrigins: origins.filter(isOrigin) };

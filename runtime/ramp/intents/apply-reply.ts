@@ -129,7 +129,8 @@ function detailsOf(intent: Intent, known: Transaction, reported: CheckedExecutio
     providerReference: known.providerReference ?? (reference === "" ? null : reference),
     instructions: instructions.length > 0 && !isErased(intent) ? instructions : known.instructions,
     receipt: receipt === undefined ? known.receipt : { ...known.receipt, ...receipt },
-    refunds: refunds ?? known.refunds,
+    refunds:
+      refunds?.map((refund) => (isErased(intent) ? { ...refund, reason: "" } : refund)) ?? known.refunds,
   };
 }
 
@@ -142,8 +143,8 @@ function moveTransaction(
   const { transaction } = intent;
   const { status } = change;
   if (transaction === null || !canMove(TRANSACTION_MOVES, transaction.status, status)) return intent;
-  const failureReason =
-    status === "FAILED" ? (reported.failureReason ?? "The provider gave no reason.") : null;
+  const reason = isErased(intent) ? "Erased." : (reported.failureReason ?? "The provider gave no reason.");
+  const failureReason = status === "FAILED" ? reason : null;
   const moved = updateTransaction(tx, intent, transaction, { ...change, failureReason });
   switch (status) {
     case "IN_PROGRESS":

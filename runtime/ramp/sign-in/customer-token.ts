@@ -5,6 +5,7 @@ import type { Vault } from "../core/vault.js";
 import type { Project } from "./project-credentials.js";
 import {
   OF_PROJECT,
+  ofProject,
   type OperatorTransaction,
   type ProjectTransaction,
   type RampDatabase,
@@ -35,10 +36,12 @@ const AUDIENCE = "routewright-ramp";
 export interface Customer {
   readonly projectId: ProjectId;
   readonly customerId: string;
+  /** How often the customer's tokens had been revoked when this one was issued. */
+  readonly generation: number;
 }
 
-/** Signs a token of a customer and a generation; `expiresAt` in seconds since 1970. */
-type SignToken = (customer: Customer, generation: number, expiresAt: number) => string;
+/** Signs a token of a customer; `expiresAt` in seconds since 1970. */
+type SignToken = (customer: Customer, expiresAt: number) => string;
 
 /** The customers' access tokens: JWT, ES256, with `sub`, `pid`, `gen`, `iss`, `aud`, `exp`, `jti` and `kid`. */
 export class CustomerTokens {
@@ -54,7 +57,8 @@ export class CustomerTokens {
   async signer(): Promise<SignToken> {
     const sign = await this.#keys.signer();
     const common = { iat: Math.floor(this.#keys.now() / 1000), iss: this.#issuer, aud: AUDIENCE };
-    return ({ projectId: pid, customerId: sub }, gen, exp) => sign({ ...common, sub, pid, gen, exp });
+    return ({ projectId: pid, customerId: sub, generation: gen }, exp) =>
+      sign({ ...common, sub, pid, gen, exp });
   }
 
   /** The customer of an `Authorization: Bearer` header; null when the token is missing, expired or not ours. */
@@ -63,13 +67,28 @@ export class CustomerTokens {
     if (token === undefined || token.length > 8_000) return null;
     const { sub, pid, gen = 0, aud } = (await this.#keys.verify(token, this.#issuer)) ?? {};
     if (aud !== AUDIENCE || typeof sub !== "string" || typeof pid !== "string") return null;
-    const project = projectId(pid);
-    const current = await this.#keys.database.inProject(project, (tx) => tokenGeneration(tx, sub));
-    return typeof gen === "number" && gen >= current ? { projectId: project, customerId: sub } : null;
+    if (typeof gen !== "number") return null;
+    const customer = { projectId: projectId(pid), customerId: sub, generation: gen };
+    const valid = await this.#keys.database
+      .of(customer.projectId)
+      .row(HOLDS_TOKEN, [customer.customerId, gen]);
+    return valid && customer;
   }
 }
 
-/** How often the customer's tokens were revoked: a token of an earlier generation is refused (runtime/ramp/docs/customers.md, Customer tokens). */
+/** The customer `$1` if there is one and the token of generation `$2` is not revoked (runtime/ramp/docs/customers.md, Customer tokens). */
+const HOLDS_TOKEN = `SELECT FROM ramp.customers c WHERE ${ofProject("c")} AND c.id = $1 AND $2::int >= COALESCE(
+  (SELECT r.generation FROM ramp.token_revocations r WHERE r.project_id = c.project_id AND r.customer_id = c.id), 0)`;
+
+/** Whether the customer holds its token when the transaction writes. An erasure waits until the transaction ends. */
+export async function holdsToken(
+  tx: ProjectTransaction,
+  { customerId, generation }: Customer,
+): Promise<boolean> {
+  return (await tx.row(`${HOLDS_TOKEN} FOR KEY SHARE OF c`, [customerId, generation])) !== null;
+}
+
+/** How often the customer's tokens were revoked: a token of an earlier generation is refused. */
 export async function tokenGeneration(tx: ProjectTransaction, customerId: string): Promise<number> {
   const revoked = await tx.row<{ readonly generation: number }>(
     `SELECT generation FROM ramp.token_revocations WHERE ${OF_PROJECT} AND customer_id = $1`,

@@ -1,6 +1,6 @@
 import type { ProjectId } from "../database/id.js";
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { RampDatabase } from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
 
 /** Client secrets are 32 random bytes: a plain hash is enough, because they cannot be guessed. */
 export function secretHash(secret: string): Buffer {
@@ -15,19 +15,30 @@ export async function projectOf(
   const credentials = credentialsOf(authorization);
   if (credentials === null) return null;
   const found = await database.operator.row<{
-    readonly project: Project;
+    readonly project: Omit<Project, "secretId">;
+    readonly secretIds: readonly string[];
     readonly hashes: readonly Buffer[];
   }>(
     `SELECT json_build_object('projectId', p.id, 'organizationId', p.organization_id, 'name', p.name,
            'tokenTtlSeconds', p.token_ttl_seconds, 'maxTokenSeconds', p.max_token_seconds) AS project,
-         ARRAY(SELECT hash FROM ramp.client_secrets s WHERE s.project_id = p.id AND s.revoked_at IS NULL) AS hashes
+         ARRAY(SELECT id FROM ramp.client_secrets s WHERE ${VALID} ORDER BY id) AS "secretIds",
+         ARRAY(SELECT hash FROM ramp.client_secrets s WHERE ${VALID} ORDER BY id) AS hashes
        FROM ramp.projects p WHERE p.client_id = $1`,
     [credentials.clientId],
   );
   const given = secretHash(credentials.secret);
   // Compares every hash, for an unknown client too, so that the response time reveals nothing.
-  const matches = (found?.hashes ?? [Buffer.alloc(32)]).filter((hash) => timingSafeEqual(hash, given));
-  return matches.length === 0 ? null : (found?.project ?? null);
+  const matches = (found?.hashes ?? [Buffer.alloc(32)]).map((hash) => timingSafeEqual(hash, given));
+  const secretId = found?.secretIds[matches.indexOf(true)];
+  return found && secretId !== undefined ? { ...found.project, secretId } : null;
+}
+
+const VALID = "s.project_id = p.id AND s.revoked_at IS NULL";
+
+/** Whether the client secret of a request is valid when the transaction writes. */
+export async function holdsSecret(tx: ProjectTransaction, { secretId }: Project): Promise<boolean> {
+  const held = `SELECT FROM ramp.client_secrets WHERE ${OF_PROJECT} AND id = $1 AND revoked_at IS NULL`;
+  return (await tx.row(held, [secretId])) !== null;
 }
 
 function credentialsOf(authorization: string | undefined): { clientId: string; secret: string } | null {
@@ -43,6 +54,8 @@ export interface Project {
   readonly projectId: ProjectId;
   readonly organizationId: string;
   readonly name: string;
+  /** The client secret of the request. */
+  readonly secretId: string;
   /** Added to the expiry of a subject token, in seconds (runtime/ramp/docs/customers.md, Customer tokens). */
   readonly tokenTtlSeconds: number;
   /** Longest lifetime of a customer token, in seconds. */

@@ -1,6 +1,6 @@
-import { decodeJwt, errors, jwtVerify } from "jose";
+import { decodeJwt, errors, type JWTPayload, jwtVerify } from "jose";
 import { IssuerKeys, TOKEN_ALGORITHMS } from "../../http/issuer-keys.js";
-import { rampError, type RampError } from "../core/ramp-errors.js";
+import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 import type { ProjectId } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
 import type { SigningKeys } from "./customer-token.js";
@@ -14,6 +14,8 @@ export interface Subject {
   readonly subject: string;
   /** Whether the subject is a wallet that signed in here. */
   readonly isWallet: boolean;
+  /** Whom the token is for. */
+  readonly audiences: readonly string[];
   /** Seconds since 1970. */
   readonly expiresAt: number;
 }
@@ -71,12 +73,12 @@ export class SubjectTokens {
     const { issuer, keys } = this.#wallets;
     const claims = await keys.verify(token, issuer);
     if (claims === null) return rampError("INVALID_SUBJECT_TOKEN");
-    const domains = await this.#database.inProject(projectId, readWalletDomains);
     // A contract wallet was checked with one project's node: the token is for that project alone.
     const isForOther = claims["pid"] !== undefined && claims["pid"] !== projectId;
-    if (isForOther || typeof claims.aud !== "string" || !domains.includes(claims.aud))
-      return rampError("SUBJECT_TOKEN_REJECTED");
-    return subjectOf(claims, { issuer, isWallet: true });
+    const subject = subjectOf(claims, { issuer, isWallet: true });
+    if (isRampError(subject)) return subject;
+    const isAccepted = await this.#database.inProject(projectId, (tx) => acceptsSubject(tx, subject));
+    return isForOther || !isAccepted ? rampError("SUBJECT_TOKEN_REJECTED") : subject;
   }
 }
 
@@ -90,13 +92,13 @@ function issuerOf(token: string): string | null {
 }
 
 function subjectOf(
-  { sub, exp }: { readonly sub?: string | undefined; readonly exp?: number | undefined },
+  { sub, exp, aud = [] }: { readonly [N in "sub" | "exp" | "aud"]?: JWTPayload[N] | undefined },
   from: Pick<Subject, "issuer" | "isWallet">,
 ): Subject | RampError {
   const isUsable =
     sub !== undefined && sub !== "" && sub.length <= 256 && !sub.includes("\0") && exp !== undefined;
   return isUsable
-    ? { ...from, subject: sub, expiresAt: Math.floor(exp) }
+    ? { ...from, subject: sub, audiences: [aud].flat(), expiresAt: Math.floor(exp) }
     : rampError("INVALID_SUBJECT_TOKEN");
 }
 
@@ -116,10 +118,21 @@ function readIdentityProvider(tx: ProjectTransaction, issuer: string): Promise<I
   );
 }
 
-/** Domains whose wallet sign-ins the project accepts. */
-async function readWalletDomains(tx: ProjectTransaction): Promise<readonly string[]> {
-  const row = await tx.row<{ wallet_domains: readonly string[] }>(
-    "SELECT wallet_domains FROM ramp.projects WHERE id = ramp.current_project()",
-  );
-  return row?.wallet_domains ?? [];
+/**
+ * Whether the project has registered the subject's issuer and one of its audiences; of wallets, the domain. Checked again in the
+ * transaction that binds a customer: the key set may have to be fetched, and meanwhile a registration can be removed.
+ */
+export async function acceptsSubject(
+  tx: ProjectTransaction,
+  { issuer, audiences, isWallet }: Subject,
+): Promise<boolean> {
+  const found = isWallet
+    ? await tx.row("SELECT FROM ramp.projects WHERE id = ramp.current_project() AND wallet_domains && $1", [
+        audiences,
+      ])
+    : await tx.row(
+        `SELECT FROM ramp.identity_providers WHERE ${OF_PROJECT} AND issuer = $1 AND audiences && $2`,
+        [issuer, audiences],
+      );
+  return found !== null;
 }

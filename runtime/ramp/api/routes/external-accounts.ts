@@ -34,12 +34,14 @@ async function registerAccounts(call: CustomerRequest<ExternalAccountsBody>): Pr
     ...violations(requirements.dest.schema, body.destination, "/destination"),
   ];
   if (details.length > 0) return rampError("INVALID_ACCOUNT_DETAILS", { details });
+  const resourceId = newId();
   const begin = (tx: ProjectTransaction): Promise<RampResponse> => {
     const add = addExternalAccount.bind(null, tx, caller.customerId);
-    const [source, destination] = [add(pair.src, body.source), add(pair.dest, body.destination)];
+    const source = add(resourceId, pair.src, body.source);
+    const destination = add(newId(), pair.dest, body.destination);
     return Promise.resolve(jsonResponse(201, { source, destination }));
   };
-  return { resourceId: newId(), begin };
+  return { resourceId, begin };
 }
 
 function currencyView({ blockchain, ...currency }: Currency): ExternalAccountView["currency"] {
@@ -58,12 +60,13 @@ export interface ExternalAccount {
 function addExternalAccount(
   tx: ProjectTransaction,
   customerId: string,
+  id: string,
   currency: Currency,
   given: ExternalAccount["metadata"],
 ): ExternalAccountView {
   const metadata = withUpperCountry(given);
   const times = { createdAt: tx.now, updatedAt: tx.now };
-  const account = { id: newId(), customerId, metadata, label: labelOf(metadata, currency.code), ...times };
+  const account = { id, customerId, metadata, label: labelOf(metadata, currency.code), ...times };
   tx.insert("external_accounts", { ...account, currencyCode: currency.code });
   return {
     ...account,

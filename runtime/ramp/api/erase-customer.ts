@@ -1,0 +1,89 @@
+import { randomUUID } from "node:crypto";
+import { rampError, type RampError } from "../core/ramp-errors.js";
+import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/ramp-database.js";
+import { REVOKE_TOKENS } from "../sign-in/customer-token.js";
+
+/**
+ * Erases a customer (runtime/ramp/docs/customers.md): its row and what is stored about it are deleted. Its intents, which keep the
+ * money's history, go to a nameless customer of their own: who returns under the same id is a new customer and finds none of them.
+ */
+export async function eraseCustomer(tx: ProjectTransaction, id: string): Promise<RampError | null> {
+  // Locked, so that no intent is created meanwhile.
+  const customer = await tx.row(
+    `SELECT FROM ramp.customers WHERE ${OF_PROJECT} AND id = $1 AND erased_at IS NULL FOR UPDATE`,
+    [id],
+  );
+  if (customer === null) return rampError("NOT_FOUND");
+  const open = await tx.row(
+    `SELECT FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1 AND NOT is_ended LIMIT 1`,
+    [id],
+  );
+  if (open !== null) return rampError("CUSTOMER_HAS_OPEN_INTENTS");
+  const nameless = randomUUID();
+  for (const statement of HAND_OVER) tx.write(statement, [id, nameless]);
+  await forgetEvents(tx, nameless);
+  for (const statement of FORGET_DETAILS) tx.write(statement, [nameless]);
+  for (const statement of FORGET_CUSTOMER) tx.write(statement, [id]);
+  return null;
+}
+
+/** Moves the intents of the customer `$1` to the nameless one `$2`. */
+const HAND_OVER = [
+  `INSERT INTO ramp.customers (id, external_id, reference, erased_at) SELECT $2, $2, gen_random_uuid(), now()
+   WHERE EXISTS (SELECT FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1)`,
+  // Without the lease: a look-up under way records nothing after it.
+  `UPDATE ramp.intents SET customer_id = $2, src_details = '{}', dest_details = '{}', metadata = NULL, onboarding_order = NULL,
+     onboarding_redirect_url = NULL, checkout_redirect_url = NULL, lease_owner = NULL, lease_expires_at = NULL,
+     failure_reason = CASE WHEN failure_reason IS NOT NULL THEN 'Erased.' END,
+     next_poll_at = CASE WHEN next_poll_at IS NOT NULL THEN now() END WHERE ${OF_PROJECT} AND customer_id = $1`,
+] as const;
+
+const OF_NAMELESS = `intent_id IN (SELECT id FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1)`;
+/** Refunds, as stored, without the words of their reasons. */
+const WITHOUT_REASONS = `COALESCE((SELECT jsonb_agg(r || '{"reason": ""}'::jsonb) FROM jsonb_array_elements(refunds) r), '[]')`;
+
+/** What of the intents of the nameless customer `$1` tells of a person; amounts, states, receipts and postings stay. */
+const FORGET_DETAILS = [
+  `DELETE FROM ramp.provider_answers WHERE ${OF_PROJECT} AND ${OF_NAMELESS}`,
+  `UPDATE ramp.requirements SET title = code, form = NULL WHERE ${OF_PROJECT} AND ${OF_NAMELESS}`,
+  `UPDATE ramp.transactions SET instructions = '[]', order_body = NULL, refunds = ${WITHOUT_REASONS},
+     failure_reason = CASE WHEN failure_reason IS NOT NULL THEN 'Erased.' END,
+     refusal_reason = CASE WHEN refusal_reason IS NOT NULL THEN 'Erased.' END WHERE ${OF_PROJECT} AND ${OF_NAMELESS}`,
+  `DELETE FROM ramp.idempotency_claims WHERE ${OF_PROJECT} AND resource_id IN
+     (SELECT id::text FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1)`,
+] as const;
+
+/** Events keep their place, their time and the state that they tell of: those that wait are delivered without a name. */
+async function forgetEvents(tx: ProjectTransaction, nameless: string): Promise<void> {
+  const events = await tx.rows<{ readonly id: string; readonly body: string }>(
+    `SELECT id, body FROM ramp.events WHERE ${OF_PROJECT} AND ${OF_NAMELESS}`,
+    [nameless],
+  );
+  tx.write(
+    `UPDATE ramp.events e SET body = given.body FROM unnest($1::uuid[], $2::text[]) AS given (id, body) WHERE ${ofProject("e")} AND e.id = given.id`,
+    [events.map(({ id }) => id), events.map(({ body }) => namelessEvent(body, nameless))],
+  );
+}
+
+/** Names of an event's texts that people wrote. */
+const WORDS: ReadonlySet<string> = new Set(["failureReason", "reason"]);
+
+function namelessEvent(body: string, nameless: string): string {
+  return JSON.stringify(
+    JSON.parse(body, (name, value: unknown) => {
+      if (name === "customerId") return nameless;
+      if (name === "metadata") return undefined;
+      return WORDS.has(name) && typeof value === "string" ? "" : value;
+    }),
+  );
+}
+
+/** The customer `$1` itself. */
+const FORGET_CUSTOMER = [
+  `DELETE FROM ramp.idempotency_claims WHERE ${OF_PROJECT} AND (resource_id = $1 OR resource_id IN
+     (SELECT id::text FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1))`,
+  `DELETE FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1`,
+  `DELETE FROM ramp.customer_identities WHERE ${OF_PROJECT} AND customer_id = $1`,
+  REVOKE_TOKENS,
+  `DELETE FROM ramp.customers WHERE ${OF_PROJECT} AND id = $1`,
+] as const;
