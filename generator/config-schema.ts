@@ -2,14 +2,19 @@ import { TIERS } from "@routewright/runtime/model";
 import type { SchemaMap } from "./catalogue/build.js";
 import { type ChangeKind, KINDS, SEVERITIES as CHANGE_SEVERITIES } from "./diff/change.js";
 import { type RuleId, RULES, SEVERITIES as RULE_SEVERITIES } from "./lint/finding.js";
-import { name, oneOf, record, type Schema, text, type ValueOf, wholeNumber } from "./manifest/json-schema.js";
+import {
+  described,
+  name,
+  oneOf,
+  record,
+  type Schema,
+  text,
+  type ValueOf,
+  wholeNumber,
+} from "./manifest/json-schema.js";
 import { CHECKS, type MismatchKind } from "./verify/relations.js";
 
 type SeverityMap<Id extends string, Severity> = { readonly [Key in Id]?: Severity | "off" };
-
-function described<Value>(description: string, schema: Schema<Value>): Schema<Value> {
-  return { description, ...schema };
-}
 
 /** A key per rule or kind of change, each a severity or `off`. */
 function severitiesOf<Id extends string, Severity extends string>(

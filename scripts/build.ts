@@ -10,11 +10,13 @@ import { Ajv } from "ajv";
 import standalone from "ajv/dist/standalone/index.js";
 import { build, type BuildOptions } from "esbuild";
 import { CATALOGUE_SCHEMA } from "../generator/catalogue/catalogue-schema.js";
-import { META_API_SCHEMA } from "../generator/catalogue/meta-api/schema.js";
+import { META_API_SCHEMA } from "../generator/catalogue/settings/meta-api.js";
+import { META_ROUTEWRIGHT_SCHEMA } from "../generator/catalogue/settings/meta-routewright.js";
+import { SCHEMA_YML_SCHEMA } from "../generator/catalogue/settings/schema-yml.js";
 import { ACCEPT_SCHEMA } from "../generator/diff/accepted-changes.js";
 import { CONFIG_SCHEMA } from "../generator/config-schema.js";
 import { BASELINE_SCHEMA } from "../generator/lint/baseline.js";
-import { HINT } from "../generator/manifest/json-schema.js";
+import { HINT, NOUN } from "../generator/manifest/json-schema.js";
 
 const inRoot = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const GENERATOR = inRoot("generator/dist");
@@ -53,13 +55,17 @@ async function bundleCommandLine(): Promise<void> {
 
 /**
  * Compiles JSON Schemas into plain code, exported by the package as `routewright/validators/*`: of `meta.api`,
- * `catalogue.json`, the accept file, the baseline and the config file. Editors read the last one's schema itself.
+ * `meta.routewright`, `catalogue.json`, the accept file, the baseline and the config file. Editors read the last one's schema
+ * itself, and that of `schema.yml`.
  */
 function compileValidators(): void {
   mkdirSync(`${GENERATOR}/validators`, { recursive: true });
   const everyError = { allErrors: true, verbose: true, code: { source: true } } as const;
+  const ofSettings = () => new Ajv({ ...everyError, allowUnionTypes: true, keywords: [HINT, NOUN] });
   const validators = [
-    ["meta-api", new Ajv({ ...everyError, keywords: [HINT] }), META_API_SCHEMA],
+    ["meta-api", ofSettings(), META_API_SCHEMA],
+    ["meta-routewright", ofSettings(), META_ROUTEWRIGHT_SCHEMA.model],
+    ["meta-routewright-of-column", ofSettings(), META_ROUTEWRIGHT_SCHEMA.column],
     ["accept-file", new Ajv({ ...everyError, allowUnionTypes: true, keywords: [HINT] }), ACCEPT_SCHEMA],
     ["baseline", new Ajv({ ...everyError, keywords: [HINT] }), BASELINE_SCHEMA],
     ["catalogue", new Ajv({ allowUnionTypes: true, code: { source: true } }), CATALOGUE_SCHEMA],
@@ -67,6 +73,7 @@ function compileValidators(): void {
   ] as const;
   for (const [name, ajv, schema] of validators)
     writeFileSync(`${GENERATOR}/validators/${name}.cjs`, standalone.default(ajv, ajv.compile(schema)));
+  writeFileSync(`${GENERATOR}/schema-yml.schema.json`, `${JSON.stringify(SCHEMA_YML_SCHEMA, null, 2)}\n`);
   writeFileSync(`${GENERATOR}/config.schema.json`, `${JSON.stringify(CONFIG_SCHEMA, null, 2)}\n`);
 }
 

@@ -1,9 +1,16 @@
-import type { FormerPath } from "@routewright/runtime/model";
-import { isObject, listOr } from "../manifest/json.js";
-import { type Model, timestampOf } from "../manifest/model.js";
+import type { Tier } from "@routewright/runtime/model";
 import { byText, formatValue } from "../manifest/strings.js";
-import { type Catalogue, type CatalogueEntry, type Complaint, complaint, type Skipped } from "./catalogue.js";
-import type { ModelTags } from "./tags.js";
+import type { CatalogueEntry } from "./catalogue.js";
+
+/** The parts of an endpoint that its model's tags decide. */
+export interface ModelTags {
+  readonly category: string;
+  readonly resource: string;
+  readonly granularity: string | null;
+  readonly window: string | null;
+  /** The most restrictive tier tag; null without one. */
+  readonly tier: Tier | null;
+}
 
 /**
  * Segments become part of a file name, where capitals and dots take two characters: three segments and the ending must
@@ -46,7 +53,7 @@ export function pathProblems(tags: ModelTags): { message: string; hint: string }
 }
 
 /** Why a path cannot be a former one: only a path that an endpoint can have may be. */
-function formerPathProblem(path: string): { message: string; hint: string } | null {
+export function formerPathProblem(path: string): { message: string; hint: string } | null {
   const [first, version, ...segments] = path.split("/");
   const isPath = first === "" && version === "v1" && segments.length >= 2 && segments.length <= 4;
   if (isPath && segments.every(isSegment)) return reservedProblem(path);
@@ -125,77 +132,4 @@ export function inDocumentedOrder(a: CatalogueEntry, b: CatalogueEntry): number 
 function granularityRank(granularity: string | null): number {
   const rank = (GRANULARITY_ORDER as readonly (string | null)[]).indexOf(granularity);
   return rank === -1 ? GRANULARITY_ORDER.length : rank;
-}
-
-const AT = "$.meta.routewright.former_paths";
-
-/** `meta.routewright.former_paths` of a model without problems (generator/docs/how-to/moved-paths.md). */
-export function formerPathsOf({ routewright }: Model): readonly FormerPath[] {
-  return listOr(routewright["former_paths"]).flatMap((item) =>
-    isObject(item) && typeof item["path"] === "string"
-      ? [{ path: item["path"], sunset: timestampOf(item["sunset"]) }]
-      : [],
-  );
-}
-
-/** What is wrong with the list; `own`: the path of the model, null where its tags give none. */
-export function formerPathsProblems(model: Model, own: string | null): readonly Complaint[] {
-  const { former_paths: list = [] } = model.routewright;
-  const complain = (path: string, message: string, hint = EXAMPLE): Complaint => ({ path, message, hint });
-  if (!Array.isArray(list)) return [complain(AT, `${formatValue(list)} is not a list of paths.`)];
-  const paths = formerPathsOf(model).map(({ path }) => path);
-  return list.flatMap((item: unknown, i): readonly Complaint[] => {
-    const at = `${AT}[${String(i)}]`;
-    const { path, sunset = null, ...others } = isObject(item) ? item : {};
-    if (typeof path !== "string" || Object.keys(others).length > 0)
-      return [complain(at, `${formatValue(item)} is not a path and its sunset.`)];
-    const bad = formerPathProblem(path);
-    if (bad !== null) return [complain(`${at}.path`, bad.message, bad.hint)];
-    if (path === own) return [complain(`${at}.path`, `${path} is the model's own path.`, "Remove it.")];
-    if (paths.indexOf(path) < i) return [complain(`${at}.path`, `${path} is listed twice.`, "Remove one.")];
-    return sunset === null || isDate(sunset)
-      ? []
-      : [complain(`${at}.sunset`, `${formatValue(sunset)} is not a date.`)];
-  });
-}
-
-const EXAMPLE = 'Write `former_paths: [{path: /v1/shop/orders, sunset: "2027-03-31"}]`.';
-
-function isDate(value: unknown): boolean {
-  return typeof value === "string" && /^\d{4}-\d\d-\d\d/.test(value) && timestampOf(value) !== null;
-}
-
-/**
- * Separates the entries with a former path that is another model's path, or that a model before them (by `unique_id`) claims
- * too: which rows such a path serves would be a guess. `owners`: path → model, of all tagged models.
- */
-export function withoutClaimedPaths(
-  all: readonly CatalogueEntry[],
-  owners: ReadonlyMap<string, string>,
-): Pick<Catalogue, "entries" | "skipped"> {
-  const claims = new Map<string, string>();
-  const entries: CatalogueEntry[] = [];
-  const skipped: Skipped[] = [];
-  for (const entry of all) {
-    const paths = (entry.formerPaths ?? []).map(({ path }) => path);
-    const problems = paths
-      .flatMap((path, i) => claimProblem(path, i, owners.get(path), claims.get(path)))
-      .map((problem) => ({ model: entry.uniqueId, ...problem }));
-    for (const path of paths) if (!claims.has(path)) claims.set(path, entry.uniqueId);
-    if (problems.length === 0) entries.push(entry);
-    else skipped.push({ model: entry.uniqueId, file: entry.file, reason: "path-taken", problems });
-  }
-  return { entries, skipped };
-}
-
-function claimProblem(path: string, i: number, owner?: string, claimant?: string): readonly Complaint[] {
-  const at = `${AT}[${String(i)}].path`;
-  if (owner !== undefined)
-    return complaint(at, `${path} is the path of ${owner}.`, "Remove it from `former_paths`.");
-  if (claimant === undefined) return [];
-  return complaint(
-    at,
-    `${path} is a former path of ${claimant} too.`,
-    "Keep the former path in one model only.",
-  );
 }

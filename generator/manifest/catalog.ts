@@ -55,6 +55,7 @@ function columnsOf(node: JsonObject): readonly ModelColumn[] {
       notNull: null,
       acceptedValues: null,
       isPrivate: false,
+      routewright: {},
       description: textOr(column["comment"], ""),
     }));
   return firstOfEachName(columns);

@@ -13,10 +13,8 @@ export interface ModelColumn {
   readonly acceptedValues: readonly string[] | null;
   /** Whether the project marks the column as private data. */
   readonly isPrivate: boolean;
-  /** `meta.routewright.timezone` as written; undefined without one. */
-  readonly timezone?: unknown;
-  /** `meta.routewright.synonyms` as written; undefined without one. */
-  readonly synonyms?: unknown;
+  /** Keys of `meta.routewright` as written. */
+  readonly routewright: JsonObject;
   readonly description: string;
 }
 
@@ -45,7 +43,7 @@ export function columnsOf(
       // Tests that have no value in common document none.
       acceptedValues: tests?.acceptedValues?.length === 0 ? null : (tests?.acceptedValues ?? null),
       isPrivate: isPrivate(column),
-      ...columnSettings(column),
+      routewright: routewrightOf(column),
       description: textOr(column["description"], ""),
     };
   });
@@ -70,11 +68,3 @@ export function firstOfEachName(columns: readonly ModelColumn[]): readonly Model
 
 /** Shared: most columns have none, and there may be tens of thousands. */
 const NO_CONSTRAINTS: readonly JsonObject[] = [];
-
-function columnSettings(column: JsonObject): Pick<ModelColumn, "timezone" | "synonyms"> {
-  const { timezone, synonyms } = routewrightOf(column);
-  return {
-    ...(timezone !== undefined && { timezone }),
-    ...(synonyms !== undefined && { synonyms }),
-  };
-}

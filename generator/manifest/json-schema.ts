@@ -42,6 +42,15 @@ export function orNull<Value>(schema: Schema<Value>): Schema<Value | null> {
   return { anyOf: [schema, { type: "null" }] };
 }
 
+/** A schema with what editors and the pages say of the value. */
+export function described<Value>(
+  description: string,
+  schema: Schema<Value>,
+  fallback?: NoInfer<Value>,
+): Schema<Value> {
+  return { description, ...schema, ...(fallback !== undefined && { default: fallback }) };
+}
+
 /** An object with these properties and no others. */
 export function record<Required extends Properties, Optional extends Properties = typeof NONE>(
   required: Required,
@@ -78,8 +87,9 @@ export interface SchemaError {
   readonly hint: string;
 }
 
-/** A keyword of ours: what to write. */
+/** Keywords of ours: what to write, and what the value should be: "a list of columns". */
 export const HINT = "hint";
+export const NOUN = "noun";
 
 export function schemaErrorOf({ instancePath, ...error }: ErrorObject): SchemaError {
   return { at: jsonPath(instancePath), ...messageOf(error) };
@@ -95,6 +105,9 @@ function messageOf({
   parentSchema = {},
 }: Omit<ErrorObject, "instancePath">): Message {
   const properties = (parentSchema["properties"] ?? {}) as Readonly<Record<string, Schema>>;
+  const noun: unknown = parentSchema[NOUN];
+  if (typeof noun === "string" && ["type", "enum", "const"].includes(keyword))
+    return { message: `${formatValue(data)} is not ${noun}.`, hint: hintOf(parentSchema) };
   switch (keyword) {
     case "required":
       return missingKey(String(params["missingProperty"]), properties);

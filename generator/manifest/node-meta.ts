@@ -23,9 +23,12 @@ export function apiOf(node: JsonObject): { readonly value: unknown; readonly pat
 
 /** `meta.routewright` and `config.meta.routewright`, merged; the latter wins. */
 export function routewrightOf(node: JsonObject): JsonObject {
-  const [first, second] = metasOf(node).map(({ value }) => objectOr(value["routewright"]));
-  return { ...second, ...first };
+  const [first, second] = metasOf(node).map(({ value }) => value["routewright"]);
+  // Most nodes and columns have none, and there may be tens of thousands.
+  return first === undefined && second === undefined ? NONE : { ...objectOr(second), ...objectOr(first) };
 }
+
+const NONE: JsonObject = {};
 
 /** Keys of `meta`, and a tag, that mark private data in dbt projects. */
 const PRIVATE_KEYS: ReadonlySet<string> = new Set([

@@ -1,20 +1,20 @@
 /** generator/docs against the code, both ways. */
 import { expect, it } from "vitest";
-import { KNOWN_KEYS } from "../../generator/catalogue/meta-api/schema.js";
+import { META_API_SCHEMA } from "../../generator/catalogue/settings/meta-api.js";
+import { META_ROUTEWRIGHT_SCHEMA } from "../../generator/catalogue/settings/meta-routewright.js";
 import { namesIn, pageText, rowsOf } from "../support/pages.js";
+import { settingRows } from "../support/setting-rows.js";
 import { ownFolder } from "../support/service.js";
 import { routewright } from "./run.js";
 
 const CONFIGURATION = "generator/docs/configuration.md";
 
-it("the table of meta.api lists every key and no other", () => {
-  const { api, parameter, pagination } = KNOWN_KEYS;
-  const keys = [
-    ...api.filter((key) => key !== "pagination"),
-    ...pagination.map((key) => `pagination.${key}`),
-    ...parameter.map((key) => `parameters[].${key}`),
-  ];
-  expect(namesIn("generator/docs/meta-api.md")).toEqual(keys.sort());
+it.each([
+  ["generator/docs/meta-api.md", "meta.api", META_API_SCHEMA],
+  ["generator/docs/meta-routewright.md", "Settings of a model", META_ROUTEWRIGHT_SCHEMA.model],
+  ["generator/docs/meta-routewright.md", "Settings of a column", META_ROUTEWRIGHT_SCHEMA.column],
+])("the table of %s, %s, is that of the settings' entries", (page, section, schema) => {
+  expect(rowsOf(page, section)).toEqual(settingRows(schema));
 });
 
 it("the table of options lists every option of generate and watch, and no other", async () => {

@@ -135,6 +135,7 @@ describe("a manifest of schema", () => {
               notNull: version >= 9 ? "constraint" : "test",
               acceptedValues: null,
               isPrivate: false,
+              routewright: {},
               description: "Day.",
             },
             {
@@ -143,6 +144,7 @@ describe("a manifest of schema", () => {
               notNull: null,
               acceptedValues: null,
               isPrivate: false,
+              routewright: {},
               description: "",
             },
           ],

@@ -189,3 +189,8 @@ function fieldsOf({ fields }: RecordType): JsonSchema {
     required: fields.map((field) => field.name),
   };
 }
+
+/** Text that may hold anything, so dates too. */
+export function isPlainText(type: ColumnType): boolean {
+  return type.kind === "string" && type.format === undefined;
+}

@@ -1,5 +1,5 @@
 import { isZoneless, parseColumnType } from "../../catalogue/column-types/column-type.js";
-import { isPlainText } from "../../catalogue/meta-api/rules.js";
+import { isPlainText } from "../../catalogue/column-types/json-type.js";
 import { type Column, PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
 import { list, sentence, type Sentence } from "../../manifest/strings.js";
 import { type Check, type CheckId, type Violation, violation } from "../finding.js";
@@ -124,7 +124,7 @@ export const documentationRules = {
   /** A PostgreSQL timestamp without a time zone, where the project does not name the zone. */
   "zoneless-timestamp": ({ endpoint, model }) => {
     if (typeof model.routewright["timezone"] === "string") return [];
-    const zoned = model.columns.filter(({ timezone }) => typeof timezone === "string");
+    const zoned = model.columns.filter(({ routewright }) => typeof routewright["timezone"] === "string");
     return onColumns(
       endpoint.columns.filter(
         ({ name, type }) => isZoneless(type) && !zoned.some((column) => column.name === name),

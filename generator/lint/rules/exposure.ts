@@ -1,5 +1,5 @@
 import { isTier, type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
-import { isExcluded } from "../../catalogue/check.js";
+import { isExcluded } from "../../catalogue/settings/meta-api.js";
 import { hasResource, isWithinOneEdit, isPublished } from "../../catalogue/tags.js";
 import { showsOnlyHash } from "../../manifest/graph.js";
 import { isObject, textOr } from "../../manifest/json.js";

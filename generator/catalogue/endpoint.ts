@@ -1,0 +1,202 @@
+import type { Parameter, Tier } from "@routewright/runtime/model";
+import type { ModelColumn } from "../manifest/columns.js";
+import type { Model } from "../manifest/model.js";
+import {
+  type CatalogueEntry,
+  type Complaint,
+  complaint,
+  type DescribedColumn,
+  type Problem,
+  type Skipped,
+  type SkipReason,
+  type Warning,
+} from "./catalogue.js";
+import { canBeNaN, isWideNumber, parseColumnType } from "./column-types/column-type.js";
+import { type ModelTags, pathOf } from "./path.js";
+import { isExcluded } from "./settings/meta-api.js";
+import { type ReadSettings, readSettingsOf } from "./settings/read.js";
+import { readTags } from "./tags.js";
+
+/** What all models of a manifest share. */
+export interface Context {
+  readonly defaultTier: Tier;
+  readonly nullableByDefault: boolean;
+  /** Path → its model: the first by `unique_id`, valid or not, so that fixing a model never moves a path. */
+  readonly owners: Map<string, string>;
+}
+
+type ModelReading = { readonly warnings: readonly Warning[] } & (
+  { readonly entry: CatalogueEntry } | { readonly skipped: Skipped }
+);
+
+/** Reads a published model: its node, its tags, its settings, its endpoint. All problems are reported together. */
+export function readModel(model: Model, context: Context): ModelReading {
+  if (isExcluded(model)) return { warnings: [], skipped: skip(model, "excluded", []) };
+  const { tags, path, ...ofTags } = readTags(model);
+  const { settings, ...ofSettings } = readSettingsOf(model, path);
+  const of = <Each extends Complaint>(each: Each) => ({ model: model.uniqueId, ...each });
+  const problems = [...ofTags.problems, ...nodeProblems(model), ...ofSettings.problems].map(of);
+  const noColumns = problems.length === 0 ? withoutColumns(model) : [];
+  const warnings = [...ofSettings.warnings, ...ofTags.warnings, ...noColumns].map(of);
+  const taken = path === null ? [] : takePath(path, model, context);
+  if (settings === null || problems.length > 0)
+    return { warnings, skipped: skip(model, "invalid", [...problems, ...taken]) };
+  if (taken.length > 0) return { warnings, skipped: skip(model, "path-taken", taken) };
+  return { warnings, entry: entryOf(model, tags, settings, context) };
+}
+
+function nodeProblems(model: Model): readonly Complaint[] {
+  return [...ephemeral(model), ...relationProblems(model)];
+}
+
+function ephemeral({ materialized }: Model): readonly Complaint[] {
+  if (materialized !== "ephemeral") return [];
+  return complaint(
+    "$.config.materialized",
+    "An ephemeral model has no relation to serve.",
+    "Materialize it as a view or a table, or remove its api: tag.",
+  );
+}
+
+function relationProblems(model: Model): readonly Complaint[] {
+  const names = [
+    { path: "$.schema", name: model.schema },
+    { path: "$.alias", name: model.alias },
+  ];
+  return names.flatMap(({ path, name }) => {
+    const message = identifierError(name);
+    return message ? [{ path, message, hint: "Give the name that the relation has in the warehouse." }] : [];
+  });
+}
+
+function identifierError(name: string): string | null {
+  if (name === "") return "The name is missing or empty.";
+  return name.includes("\0") ? "The name contains the character U+0000, which no identifier can." : null;
+}
+
+function withoutColumns({ columns }: Model): readonly Complaint[] {
+  if (columns.length > 0) return [];
+  const message = "The model declares no columns: every column of its relation is served.";
+  return [{ path: "$.columns", message, hint: "List the columns in the model's schema.yml." }];
+}
+
+/** The first model by `unique_id` keeps a path (generator/docs/tags.md, Paths). */
+function takePath(path: string, model: Model, { owners }: Context): Problem[] {
+  const owner = owners.get(path);
+  if (owner === undefined) owners.set(path, model.uniqueId);
+  return owner === undefined ? [] : [pathTaken(model, path, owner)];
+}
+
+function skip(model: Model, reason: SkipReason, problems: readonly Problem[]): Skipped {
+  return { model: model.uniqueId, file: model.file, reason, problems };
+}
+
+function pathTaken(model: Model, path: string, owner: string): Problem {
+  const isVersion = unversioned(owner) === unversioned(model.uniqueId);
+  return {
+    model: model.uniqueId,
+    path: "$.tags",
+    message: `The path ${path} belongs to ${owner}${isVersion ? ", another version of this model" : ""}.`,
+    hint: isVersion
+      ? "Give each version its own resource: set `config.tags` under the version, such as api:name_v2."
+      : "Give one of the two another resource, granularity or window tag, or set meta.api.exclude_from_api.",
+  };
+}
+
+/** `model.shop.orders.v2` → `model.shop.orders`. */
+function unversioned(uniqueId: string): string {
+  return uniqueId.replace(/\.v[^.]+$/, "");
+}
+
+/** Its keys are in the order of `catalogue.json`. */
+function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context: Context): CatalogueEntry {
+  const { category, resource, granularity, window, tier } = tags;
+  const { methods, legacy, parameters, ...api } = settings.api;
+  const { numbers, cursor, filters, fields, rows, former_paths: formerPaths } = settings.routewright;
+  const words = synonymsOf(model, settings);
+  return {
+    path: pathOf(tags),
+    model: model.name,
+    uniqueId: model.uniqueId,
+    file: model.file,
+    category,
+    resource,
+    granularity,
+    window,
+    tier: tier ?? context.defaultTier,
+    hasTierTag: tier !== null,
+    private: model.isPrivate,
+    description: model.description,
+    ...(words.length > 0 && { synonyms: words }),
+    relation: [model.schema, model.alias],
+    columns: model.columns.map((column) => columnOf(column, settings, context)),
+    methods,
+    legacy,
+    parameters: parameters.map(({ description, ...parameter }) => ({
+      ...withValues(parameter, model),
+      ...(description !== undefined && { description }),
+    })),
+    ...(numbers && { numbers }),
+    ...api,
+    ...(cursor && { cursor }),
+    ...(filters.length > 0 && { filters }),
+    ...(fields && { fields }),
+    ...(rows && { rows }),
+    deprecationDate: model.deprecationDate,
+    successor: null,
+    ...(formerPaths.length > 0 && { formerPaths }),
+    upstreamNodes: null,
+  };
+}
+
+/** The model's, then its columns'. */
+function synonymsOf({ columns }: Model, settings: ReadSettings): readonly string[] {
+  const ofColumns = columns.flatMap(({ name }) => settings.columns.get(name)?.synonyms ?? []);
+  return [...new Set([...settings.routewright.synonyms, ...ofColumns])];
+}
+
+/** Adds the values of an `accepted_values` test to an equality filter, where requests can send them as text. */
+function withValues(parameter: Parameter, { columns }: Model): Parameter {
+  if (parameter.operator !== "=" && parameter.operator !== "IN") return parameter;
+  const { acceptedValues = null, type = null } = columns.find(({ name }) => name === parameter.column) ?? {};
+  const { kind } = parseColumnType(type);
+  return acceptedValues === null || !HAS_TEXTS.has(kind)
+    ? parameter
+    : { ...parameter, values: acceptedValues };
+}
+
+const HAS_TEXTS: ReadonlySet<string> = new Set(["string", "enum", "integer", "unknown"]);
+
+function columnOf(column: ModelColumn, settings: ReadSettings, context: Context): DescribedColumn {
+  const { name, type, description, notNull, acceptedValues, isPrivate } = column;
+  return {
+    name,
+    type: typeOf(column, context),
+    ...zoneOf(column, settings),
+    ...(isWideNumber(parseColumnType(type)) && { wide: true }),
+    ...(description.trim() !== "" && { description }),
+    ...(notNull && { notNull }),
+    ...(acceptedValues && { acceptedValues }),
+    ...(isPrivate && { private: true }),
+  };
+}
+
+/** The time zone of a timestamp without one, where it is not UTC: the column's own, else the model's. */
+function zoneOf({ name, type }: ModelColumn, { columns, routewright }: ReadSettings): { timezone?: string } {
+  const timezone = columns.get(name)?.timezone ?? routewright.timezone ?? "UTC";
+  const isZoneless = /^(?:timestamp|datetime)(?!tz)(?!.*with time zone)/i.test(type ?? "");
+  return isZoneless && timezone !== "UTC" && parseColumnType(type).kind === "dateTime" ? { timezone } : {};
+}
+
+/** The declared type; `text null`, as in SQL, for a column that may be served as null. */
+function typeOf(column: ModelColumn, { nullableByDefault }: Context): string | null {
+  const { type, notNull } = column;
+  if (type === null) return null;
+  const isNullable = nullableByDefault && notNull === null;
+  return isNullable || (canBeNaN(type, nullableByDefault) && !isProvenFinite(column)) ? `${type} null` : type;
+}
+
+/** Whether a test rules out NaN and infinities. */
+function isProvenFinite({ acceptedValues }: ModelColumn): boolean {
+  return acceptedValues?.every((value) => Number.isFinite(Number(value))) === true;
+}

@@ -1,0 +1,29 @@
+import type { ModelColumn } from "../../manifest/columns.js";
+import type { JsonObject } from "../../manifest/json.js";
+import type { CatalogueEntry } from "../catalogue.js";
+
+/** The parts of an endpoint that `meta.api` decides. */
+export type ApiSettings = Pick<
+  CatalogueEntry,
+  | "methods"
+  | "legacy"
+  | "parameters"
+  | "allowUnfiltered"
+  | "requireAnyOf"
+  | "pagination"
+  | "sort"
+  | "sortableFields"
+>;
+
+/** What the keys of a model's `meta.routewright` depend on besides their values. */
+export interface RoutewrightContext {
+  readonly columns: readonly ModelColumn[];
+  /** Lists of columns that identify a row (`Model.provenKeys`). */
+  readonly provenKeys: readonly (readonly string[])[];
+  /** The whole `meta.routewright`, as written. */
+  readonly routewright: JsonObject;
+  /** Null where `meta.api` has problems. */
+  readonly api: ApiSettings | null;
+  /** The endpoint's own path; null where the tags give none. */
+  readonly path: string | null;
+}

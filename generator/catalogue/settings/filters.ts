@@ -1,0 +1,95 @@
+import {
+  type ColumnFilter,
+  type ColumnFilterType,
+  PAGE_FIELDS,
+  SORT_FIELDS,
+} from "@routewright/runtime/model";
+import { described, HINT, listOf, NOUN, text } from "../../manifest/json-schema.js";
+import { formatValue } from "../../manifest/strings.js";
+import { type ColumnType, parseColumnType } from "../column-types/column-type.js";
+import type { RoutewrightContext } from "./context.js";
+import { unknownColumn } from "./setting-columns.js";
+import { invalid, reading, type Setting, type SettingProblem } from "./setting.js";
+
+const LIST_HINT = "List names of columns: `filters: [amount, created_at]`.";
+
+/** Columns that callers filter by with operators. */
+export const filters: Setting<readonly string[], readonly ColumnFilter[], RoutewrightContext> = {
+  schema: {
+    ...described(
+      "callers filter by these columns with operators: `?amount_usd[gte]=10`",
+      listOf({ ...text, [NOUN]: "the name of a column", [HINT]: LIST_HINT }),
+    ),
+    [NOUN]: "a list of columns",
+    [HINT]: LIST_HINT,
+  },
+  read: (value = [], context) => {
+    const isTaken = takenNames(context);
+    const problems = value.flatMap((name, i) =>
+      name === undefined ? [] : filterProblems(name, `filters[${String(i)}]`, context, isTaken),
+    );
+    return reading(problems, () =>
+      [...new Set(value as readonly string[])].map((name): ColumnFilter => {
+        const type = context.columns.find((column) => column.name === name)?.type ?? null;
+        return { column: name, type: filterTypeOf(type) ?? "text" };
+      }),
+    );
+  },
+};
+
+/** Whether the operators of a column would have the name of another parameter. */
+function takenNames({ api, routewright }: RoutewrightContext): (name: string) => boolean {
+  const reserved: readonly string[] = [
+    ...PAGE_FIELDS,
+    ...SORT_FIELDS,
+    ...(routewright["cursor"] === true ? ["cursor"] : []),
+    "fields",
+  ];
+  const parameters = api?.parameters.map(({ name }) => name) ?? [];
+  return (name) =>
+    /[[\]]/.test(name) || reserved.includes(name) || parameters.some((each) => each.startsWith(`${name}[`));
+}
+
+function filterProblems(
+  name: string,
+  at: string,
+  { columns }: RoutewrightContext,
+  isTaken: (name: string) => boolean,
+): readonly SettingProblem[] {
+  const column = columns.find((each) => each.name === name);
+  if (column === undefined) return unknownColumn(name, at, columns);
+  if (isTaken(name)) {
+    const message = `Operators of ${formatValue(name)} would have the name of another parameter, or the name holds a bracket.`;
+    return invalid(at, message, "Leave the column out, or rename that parameter.");
+  }
+  if (filterTypeOf(column.type) !== null) return [];
+  const message =
+    column.type === null
+      ? `The column ${formatValue(name)} has no type, which decides the operators.`
+      : `The column ${formatValue(name)} is ${formatValue(column.type)}, which has no operators.`;
+  const hint = "Filter columns of numbers, dates, times, texts, booleans or UUIDs, with their `data_type`.";
+  return invalid(at, message, hint);
+}
+
+/** Null for a type whose values are not compared. */
+function filterTypeOf(text: string | null): ColumnFilterType | null {
+  const type: ColumnType = parseColumnType(text);
+  switch (type.kind) {
+    case "integer":
+      return "integer";
+    case "decimal":
+    case "float":
+      return "number";
+    case "date":
+    case "boolean":
+      return type.kind;
+    case "dateTime":
+      return "date-time";
+    case "enum":
+      return "text";
+    case "string":
+      return type.format === undefined ? "text" : type.format === "uuid" ? "uuid" : null;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,198 @@
+import type { OwnRows } from "@routewright/runtime/model";
+import type { JsonObject } from "../../manifest/json.js";
+import {
+  described,
+  flag,
+  HINT,
+  listOf,
+  NOUN,
+  oneOf,
+  record,
+  text,
+  textOrNull,
+  validatorOf,
+} from "../../manifest/json-schema.js";
+import { formatValue } from "../../manifest/strings.js";
+import type { RoutewrightContext } from "./context.js";
+import { cursor } from "./cursor.js";
+import { filters } from "./filters.js";
+import { formerPaths } from "./former-paths.js";
+import { unknownColumn } from "./setting-columns.js";
+import {
+  asWritten,
+  invalid,
+  reading,
+  readSettings,
+  schemaOf,
+  type Setting,
+  type TableReading,
+  type Values,
+} from "./setting.js";
+
+const category: Setting<string, string | undefined, RoutewrightContext> = {
+  schema: {
+    ...described("the first segment of the path, in place of a tag", text),
+    [NOUN]: "a category",
+    [HINT]: "Write a path segment: `category: shop`.",
+  },
+  read: asWritten,
+};
+
+/** Callers choose the columns of a row. */
+const fields: Setting<boolean, true | undefined, RoutewrightContext> = {
+  schema: {
+    ...described("callers choose the columns of a row: `?fields=day,amount_usd`", flag, false),
+    [NOUN]: "a boolean",
+    [HINT]: "Write `fields: true`.",
+  },
+  read: (value = false, context) => reading(value ? fieldsProblems(context) : [], () => value || undefined),
+};
+
+function fieldsProblems({ columns, api }: RoutewrightContext) {
+  if (columns.length === 0)
+    return invalid("fields", "The model declares no columns to choose from.", "List them in its schema.yml.");
+  if (api?.parameters.some(({ name }) => name === "fields") !== true) return [];
+  const message = "A parameter has the name `fields`, by which callers choose columns.";
+  return invalid("fields", message, "Rename the parameter.");
+}
+
+const ROWS_HINT = "Write `rows: {column: org_id, equals: org}`.";
+
+/** Callers read the rows of their organization only: a mistake skips the model. */
+const rows: Setting<OwnRows | null, OwnRows | undefined, RoutewrightContext> = {
+  schema: {
+    ...described(
+      "`{column: org_id, equals: org}`: callers read only the rows whose column equals the `org` of their key",
+      record(
+        { column: { ...text, [HINT]: ROWS_HINT }, equals: { ...oneOf(["org"]), [HINT]: ROWS_HINT } },
+        {},
+      ),
+    ),
+    type: ["object", "null"],
+    [NOUN]: "a column and what it equals",
+    [HINT]: ROWS_HINT,
+  },
+  read: (value, { columns }) =>
+    reading(
+      unknownColumn(value?.column, "rows.column", columns),
+      () => (value as OwnRows | null) ?? undefined,
+    ),
+};
+
+/** Suppressed lint rules: only `lint` reads it, and says what is wrong with it. */
+const lint: Setting<unknown, undefined, RoutewrightContext> = {
+  schema: described("suppressed lint rules, each with its reason", {}),
+  read: () => reading([], () => undefined),
+};
+
+const numbers: Setting<"number" | "string", "string" | undefined, unknown> = {
+  schema: {
+    ...described(
+      "`string`: wide integers and decimals are JSON strings",
+      oneOf(["number", "string"]),
+      "number",
+    ),
+    [NOUN]: "a form of numbers",
+    [HINT]: "Write `string` for wide integers and decimals as JSON strings, or `number`, the default.",
+  },
+  read: (value) => reading([], () => (value === "string" ? value : undefined)),
+};
+
+const WORDS = {
+  [NOUN]: "a list of words",
+  [HINT]: 'Write synonyms as a list: ["revenue", "turnover"].',
+};
+
+/** Other words that people use for the model or the column. */
+const synonyms: Setting<readonly string[], readonly string[], unknown> = {
+  isAdvisory: true,
+  schema: {
+    ...described(
+      "other words by which a search finds the endpoint",
+      listOf({ ...text, ...WORDS, [NOUN]: "a word" }),
+    ),
+    ...WORDS,
+  },
+  read: (value = []) => reading([], () => value.filter((word) => word !== undefined)),
+};
+
+const TIMEZONE_HINT = "Use a name of the IANA database, such as `Europe/Berlin` or `UTC`.";
+
+/** The zone of timestamps without one. */
+const timezone: Setting<string | null, string | undefined, unknown> = {
+  schema: {
+    ...described("the zone in which a timestamp without one is meant", textOrNull, "UTC"),
+    [NOUN]: "a time zone",
+    [HINT]: TIMEZONE_HINT,
+  },
+  read: (value) =>
+    reading(
+      (value ?? null) === null || isTimezone(value)
+        ? []
+        : invalid("timezone", `${formatValue(value)} is not a time zone.`, TIMEZONE_HINT),
+      () => value ?? undefined,
+    ),
+};
+
+/** Names known to be time zones: a lookup takes longer than the rest of a model. */
+const timezones = new Set<string>(["UTC"]);
+
+/** Whether PostgreSQL and JavaScript both know the name: an offset such as `+02:00` has opposite signs in the two. */
+function isTimezone(name: unknown): name is string {
+  if (typeof name !== "string" || !/^[A-Za-z]/.test(name)) return false;
+  if (timezones.has(name)) return true;
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    timezones.add(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The keys of `meta.routewright`, by what it belongs to (generator/docs/meta-routewright.md). */
+export const META_ROUTEWRIGHT = {
+  model: {
+    category,
+    cursor,
+    fields,
+    filters,
+    former_paths: formerPaths,
+    lint,
+    numbers,
+    rows,
+    synonyms,
+    timezone,
+  },
+  column: { synonyms, timezone },
+} as const;
+
+export type ModelSettings = Values<typeof META_ROUTEWRIGHT.model>;
+export type ColumnSettings = Values<typeof META_ROUTEWRIGHT.column>;
+
+export const META_ROUTEWRIGHT_SCHEMA = {
+  model: schemaOf(META_ROUTEWRIGHT.model),
+  column: schemaOf(META_ROUTEWRIGHT.column),
+} as const;
+
+const errorsIn = {
+  model: validatorOf("meta-routewright"),
+  column: validatorOf("meta-routewright-of-column"),
+} as const;
+
+/** Reads the `meta.routewright` of a model. */
+export function readModelSettings(context: RoutewrightContext): TableReading<ModelSettings> {
+  const value = context.routewright;
+  const shape = { value, schema: META_ROUTEWRIGHT_SCHEMA.model, errors: errorsIn.model(value) };
+  return readSettings<typeof META_ROUTEWRIGHT.model, RoutewrightContext>(
+    META_ROUTEWRIGHT.model,
+    shape,
+    () => context,
+  );
+}
+
+/** Reads the `meta.routewright` of a column. */
+export function readColumnSettings(value: JsonObject): TableReading<ColumnSettings> {
+  const shape = { value, schema: META_ROUTEWRIGHT_SCHEMA.column, errors: errorsIn.column(value) };
+  return readSettings(META_ROUTEWRIGHT.column, shape, () => undefined);
+}

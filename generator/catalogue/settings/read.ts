@@ -1,0 +1,68 @@
+import { member } from "../../manifest/json.js";
+import type { Model } from "../../manifest/model.js";
+import type { Complaint, Warning } from "../catalogue.js";
+import type { ApiSettings } from "./context.js";
+import { readMetaApi } from "./meta-api.js";
+import {
+  type ColumnSettings,
+  type ModelSettings,
+  readColumnSettings,
+  readModelSettings,
+} from "./meta-routewright.js";
+import { ignoredKeys, pathBelow, type SettingProblem, type TableReading } from "./setting.js";
+
+/** All settings of a model without problems. */
+export interface ReadSettings {
+  readonly api: ApiSettings;
+  readonly routewright: ModelSettings;
+  /** By name; none for a column without settings. */
+  readonly columns: ReadonlyMap<string, ColumnSettings>;
+}
+
+interface ModelReading {
+  /** Null where there are problems. */
+  readonly settings: ReadSettings | null;
+  readonly problems: readonly Complaint[];
+  readonly warnings: readonly Omit<Warning, "model">[];
+}
+
+/** Reads the settings of a published model: those of `meta.api`, then those of `meta.routewright`. `path`: the endpoint's. */
+export function readSettingsOf(model: Model, path: string | null): ModelReading {
+  const { columns, provenKeys, routewright, api: written } = model;
+  const api = readMetaApi(written, { columns, hasFilters: hasFilters(model) });
+  const apiSettings = api.problems.length > 0 ? null : api.values();
+  const own = readModelSettings({ columns, provenKeys, routewright, api: apiSettings, path });
+  const ofColumns = columns
+    .filter((column) => Object.keys(column.routewright).length > 0)
+    .map((column) => [column.name, readColumnSettings(column.routewright)] as const);
+  const bases: readonly (readonly [string, TableReading<unknown>])[] = [
+    ["$.meta.routewright", own],
+    ...ofColumns.map(([name, reading]) => [`$.columns${member(name)}.meta.routewright`, reading] as const),
+    [written?.path ?? "$", api],
+  ];
+  const problems = bases.flatMap(([base, reading]) => complaints(reading.problems, base));
+  return {
+    settings:
+      apiSettings === null || problems.length > 0
+        ? null
+        : {
+            api: apiSettings,
+            routewright: own.values(),
+            columns: new Map(ofColumns.map(([name, reading]) => [name, reading.values()])),
+          },
+    problems,
+    warnings: bases.flatMap(([base, { unknown, advice }]) => [
+      ...ignoredKeys(unknown, base),
+      ...complaints(advice, base),
+    ]),
+  };
+}
+
+/** Whether `meta.routewright.filters` names a column. */
+function hasFilters({ routewright: { filters } }: Model): boolean {
+  return Array.isArray(filters) && filters.some((name) => typeof name === "string");
+}
+
+function complaints(problems: readonly SettingProblem[], base: string): readonly Complaint[] {
+  return problems.map(({ at, message, hint }) => ({ path: pathBelow(base, at), message, hint }));
+}
