@@ -1,5 +1,7 @@
 import { BuildRecords } from "./warehouse/data-versions.js";
-import type { Warehouse } from "./warehouse/warehouse.js";
+import type { ResultColumns, Warehouse } from "./warehouse/warehouse.js";
+import { missingColumns, missingText } from "./model/column-names.js";
+import type { Endpoint, Relation } from "./model/endpoint.js";
 import type { ActiveRelease, LoadedRelease, Release } from "./release/release.js";
 import { Metrics, type ServedRelease } from "./operations/metrics.js";
 import { openGateway, type Gateway, warnOfCursorKey } from "./handler/gateway.js";
@@ -73,6 +75,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     databaseUrl,
     builds,
     log,
+    onColumns: (relation, columns) => logMissingColumns(active.current, relation, columns, log),
     recordRequest(record) {
       metrics.record(record);
       usage?.counter.count(record);
@@ -89,6 +92,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     title,
     documents,
     missingRelations,
+    missingColumns: () => missingColumnsOf(active.current, gateway.warehouse),
     refreshDegraded: () => options.refreshes.degraded,
     heldBack: () => active.current.manifest?.heldBack ?? [],
     metrics: { contentType, text: options.metricsText ?? (() => metrics.registry.metrics()) },
@@ -142,6 +146,36 @@ function missingOf({ endpoints }: LoadedRelease, { missingRelations }: Warehouse
   const served = new Set([...endpoints.values()].map(({ spec }) => spec.relation.join(".")));
   return missingRelations.filter((name) => served.has(name));
 }
+
+/** The columns that a release's relations lack, as far as they have been looked up, as `path: column`. */
+function missingColumnsOf({ endpoints }: LoadedRelease, warehouse: Warehouse): readonly string[] {
+  const missing = [...endpoints.values()].flatMap(({ spec }) => {
+    const columns = warehouse.knownColumns(spec.relation);
+    return columns === null ? [] : missingTexts(spec, columns).map((text) => `${spec.path}: ${text}`);
+  });
+  return missing.sort();
+}
+
+function missingTexts(endpoint: Endpoint, columns: ResultColumns): readonly string[] {
+  return missingColumns(endpoint, columns).map(missingText);
+}
+
+function logMissingColumns(
+  { endpoints }: LoadedRelease,
+  relation: Relation,
+  columns: ResultColumns,
+  log: Logger,
+): void {
+  const name = relation.join(".");
+  for (const { spec } of endpoints.values()) {
+    if (spec.relation.join(".") !== name) continue;
+    const missing = missingTexts(spec, columns);
+    if (missing.length > 0) log.warn({ endpoint: spec.path, columns: missing }, LACKS_COLUMNS);
+  }
+}
+
+const LACKS_COLUMNS =
+  "the relation lacks columns of the endpoint: rows come without them, and requests that filter or sort by them fail";
 
 /** By category: seconds since the oldest data of its endpoints was built. */
 function dataAgesOf({ endpoints }: LoadedRelease, builds: BuildRecords): ReadonlyMap<string, number> {

@@ -48,7 +48,12 @@ export interface Gateway extends AccessControl {
 
 export interface GatewayOptions extends Pick<
   EngineOptions,
-  "databasePoolSize" | "databaseStreamPoolSize" | "streamsPerCaller" | "streamSpoolMegabytes" | "maxRowsRead"
+  | "databasePoolSize"
+  | "databaseStreamPoolSize"
+  | "streamsPerCaller"
+  | "streamSpoolMegabytes"
+  | "maxRowsRead"
+  | "onColumns"
 > {
   /** A `postgres://`, `clickhouse://` or `clickhouses://` address. */
   readonly databaseUrl: string;

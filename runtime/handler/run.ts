@@ -8,7 +8,7 @@ import { matchesTag, versionTag } from "../response/buffered-result.js";
 import type { QueryResult } from "../response/result-service.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
-import { servedColumns } from "../warehouse/relations.js";
+import { servedColumns } from "../warehouse/served-columns.js";
 import {
   DatabaseUnreachable,
   QueryAbandoned,
@@ -89,7 +89,7 @@ export async function summarize(
     const { query, build } = prepared;
     const dates = servedColumns(columns, query.selection.columns).filter(({ type }) => DATES.test(type));
     const { count, bounds } = await gateway.warehouse.aggregate(query, contextOf(reader, build), dates);
-    const entries = dates.map(({ name }, i) => [name, bounds[i]] as const);
+    const entries = dates.map(({ name, key = name }, i) => [key, bounds[i]] as const);
     return { count, dates: Object.fromEntries(entries.filter(([, bound]) => bound?.min != null)) };
   } catch (error) {
     return errorOf(gateway, endpoint, reader, error);

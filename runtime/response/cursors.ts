@@ -1,4 +1,5 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
+import { columnNamed } from "../model/column-names.js";
 import type { Endpoint } from "../model/endpoint.js";
 import type { KeyValues, Keyset, Position, Selection } from "../model/query.js";
 import type { ResultColumns } from "../warehouse/warehouse.js";
@@ -56,6 +57,6 @@ export class Cursors {
 
 /** Digest of the sort columns' types. */
 export function typesOf({ sort }: Selection, columns: ResultColumns): string {
-  const types = sort.map(([name]) => columns.find((column) => column.name === name)?.type ?? "");
+  const types = sort.map(([name]) => columnNamed(columns, name)?.type ?? "");
   return hash("sha1", types.join("\0"), "base64url").slice(0, 8);
 }

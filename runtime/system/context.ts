@@ -12,6 +12,7 @@ export interface Service {
   readonly documents: Documents;
   /** Relations of endpoints, as `schema.name`, that the database does not have. */
   readonly missingRelations: () => readonly string[];
+  readonly missingColumns: () => readonly string[];
   /** Why the release may be old; null while it is not. */
   readonly refreshDegraded: () => string | null;
   /** Endpoints whose changes the guard holds back. */

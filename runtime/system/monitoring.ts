@@ -56,6 +56,9 @@ export const HEALTH_SCHEMA = record(
   },
   {
     missing_relations: texts("Relations of endpoints that the database does not have, as `schema.name`."),
+    missing_columns: texts(
+      "Columns of endpoints that their relations lack, or have several that the name may mean, as `path: column`.",
+    ),
     held_back: HELD_BACK,
     detail: described(TEXT, "What is degraded; absent when everything works."),
   },
@@ -66,11 +69,14 @@ export async function health({ gateway }: Exchange, service: Service): Promise<R
   const degraded = [gateway.rates.degraded, gateway.warehouse.degraded, service.refreshDegraded()];
   const details = degraded.filter((text) => text !== null);
   const missingRelations = service.missingRelations();
+  const missingColumns = service.missingColumns();
   const heldBack = service.heldBack();
+  const isComplete = missingRelations.length + missingColumns.length + details.length === 0;
   return json(connected ? 200 : 503, {
-    status: connected ? (missingRelations.length + details.length > 0 ? "degraded" : "ok") : "unavailable",
+    status: connected ? (isComplete ? "ok" : "degraded") : "unavailable",
     database_connected: connected,
     ...(missingRelations.length > 0 && { missing_relations: missingRelations }),
+    ...(missingColumns.length > 0 && { missing_columns: missingColumns }),
     ...(heldBack.length > 0 && { held_back: heldBack }),
     ...(details.length > 0 && { detail: details.join(" ") }),
   });

@@ -1,3 +1,4 @@
+import { columnNamed } from "../model/column-names.js";
 import type { Relation } from "../model/endpoint.js";
 import { type HttpError, httpError } from "../model/errors.js";
 import { type Condition, isTyped, type ResolvedQuery } from "../model/query.js";
@@ -5,10 +6,13 @@ import type { PerTier } from "../model/tier.js";
 import { FairQueue } from "./fair-queue.js";
 import type { FilterType } from "./filter-values.js";
 import { Relations } from "./relations.js";
+import { withDeclaredNames, withNamesOf } from "./served-columns.js";
 import type { SharedResource } from "./shares.js";
 import { Budget, type SpoolBudget } from "./spool.js";
 import {
   type AggregateResult,
+  ColumnMissing,
+  type DescribedRelation,
   type QueryContext,
   type ResultColumn,
   type ResultColumns,
@@ -38,6 +42,8 @@ export interface EngineOptions {
   readonly memory?: SharedResource | undefined;
   /** Receives what an operator should know although queries succeed. */
   readonly warn: (error: Error, message: string) => void;
+  /** Called with the columns of a relation once per build, when they are looked up. */
+  readonly onColumns?: (relation: Relation, columns: ResultColumns) => void;
 }
 
 export type OpenEngine = (options: EngineOptions) => Warehouse;
@@ -78,12 +84,13 @@ export abstract class BaseEngine implements Warehouse {
         this.describe(relation).catch((error: unknown) => {
           throw this.translated(error);
         }),
-      isRelationChange: (error) => this.isRelationChange(error),
+      mayHaveChanged: (error) => error instanceof ColumnMissing || this.mayHaveChanged(error),
+      onColumns: options.onColumns ?? (() => undefined),
     });
   }
 
-  /** Looks the columns of a relation up. Rejects when it does not exist. */
-  protected abstract describe(relation: Relation): Promise<ResultColumns>;
+  /** Looks a relation up. Rejects with `RelationMissing` when it does not exist. */
+  protected abstract describe(relation: Relation): Promise<DescribedRelation>;
   /** Rejects with `Overloaded` when it gets no connection. */
   protected abstract select(
     query: ResolvedQuery,
@@ -97,8 +104,8 @@ export abstract class BaseEngine implements Warehouse {
     bounded: ResultColumns,
   ): Promise<AggregateResult>;
   abstract isReachable(): Promise<boolean>;
-  /** Whether a query failed because its relation or columns have changed since its statement was built. */
-  protected abstract readonly isRelationChange: (error: unknown) => boolean;
+  /** Whether the database refused a statement: its relation may have changed since it was built. */
+  protected abstract readonly mayHaveChanged: (error: unknown) => boolean;
   /** The error as every engine reports it (`warehouse.ts`); others are as they were. */
   protected abstract readonly translated: (error: unknown) => Error;
   /** How a filter compares with a column; null where values compare as text. */
@@ -110,21 +117,27 @@ export abstract class BaseEngine implements Warehouse {
     return Promise.resolve();
   }
 
-  rows(query: ResolvedQuery, context: QueryContext): Promise<Rows> {
-    return this.#query(query, context, (columns) => this.select(query, columns, context));
+  async rows(query: ResolvedQuery, context: QueryContext): Promise<Rows> {
+    const rows = await this.#query(query, context, (own, columns) => this.select(own, columns, context));
+    return withDeclaredNames(rows);
   }
 
   aggregate(query: ResolvedQuery, context: QueryContext, bounded: ResultColumns): Promise<AggregateResult> {
-    return this.#query(query, context, (columns) => this.selectAggregate(query, columns, context, bounded));
+    return this.#query(query, context, (own, columns) =>
+      this.selectAggregate(own, columns, context, bounded),
+    );
   }
 
+  /** Runs a query with the relation's own names of its columns. */
   async #query<T>(
-    { relation }: ResolvedQuery,
+    query: ResolvedQuery,
     context: QueryContext,
-    run: (columns: ResultColumns) => Promise<T>,
+    run: (query: ResolvedQuery, columns: ResultColumns) => Promise<T>,
   ): Promise<T> {
     try {
-      return await this.#relations.query(relation, context, run);
+      return await this.#relations.query(query.relation, context, (columns) =>
+        run(withNamesOf(query, columns), columns),
+      );
     } catch (error) {
       throw this.translated(error);
     }
@@ -142,7 +155,7 @@ export abstract class BaseEngine implements Warehouse {
 
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
     for (const { name, column, operator, value } of conditions) {
-      const found = isTyped(operator) ? columns.find((each) => each.name === column) : undefined;
+      const found = isTyped(operator) ? columnNamed(columns, column) : undefined;
       const type = found === undefined ? null : this.filterTypeOf(found);
       const values = typeof value === "string" ? [value] : value;
       if (type !== null && values.some((text) => type.parse(text) === undefined))
@@ -157,6 +170,10 @@ export abstract class BaseEngine implements Warehouse {
 
   get missingRelations(): readonly string[] {
     return this.#relations.missing;
+  }
+
+  knownColumns(relation: Relation): ResultColumns | null {
+    return this.#relations.known(relation);
   }
 
   get load(): WarehouseLoad {

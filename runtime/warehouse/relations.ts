@@ -1,43 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import type { Column, Relation } from "../model/endpoint.js";
-import { type QueryContext, RelationMissing, type ResultColumn, type ResultColumns } from "./warehouse.js";
+import type { Relation } from "../model/endpoint.js";
+import {
+  type DescribedRelation,
+  type QueryContext,
+  RelationMissing,
+  type ResultColumns,
+} from "./warehouse.js";
 
-const served = new WeakMap<ResultColumns, WeakMap<readonly Column[], ResultColumns>>();
-
-/** The declared columns that exist, in declared order; all columns if none is declared. */
-export function servedColumns(existing: ResultColumns, declared: readonly Column[] = []): ResultColumns {
-  if (declared.length === 0) return existing;
-  let known = served.get(existing);
-  if (!known) served.set(existing, (known = new WeakMap<readonly Column[], ResultColumns>()));
-  const columns = known.get(declared) ?? declared.flatMap((column) => servedColumn(existing, column));
-  known.set(declared, columns);
-  return columns;
-}
-
-function servedColumn(existing: ResultColumns, declared: Column): readonly ResultColumn[] {
-  const { name, type, timezone, wide = false } = declared;
-  const column = existing.find((each) => each.name === name);
-  if (!column) return [];
-  const decimal = column.type === "numeric" ? (column.decimal ?? digitsOf(type ?? "")) : undefined;
-  return [
-    {
-      ...column,
-      ...(decimal && { decimal }),
-      ...(timezone !== undefined && { timezone }),
-      ...(type !== null && { wide }),
-    },
-  ];
-}
-
-/** Precision and scale that a model declares. PostgreSQL's own type of a `sum()` has none. */
-function digitsOf(declared: string): readonly [precision: number, scale: number] | undefined {
-  const [, precision, scale = "0"] =
-    /^(?:numeric|decimal|dec)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)/i.exec(declared) ?? [];
-  return precision === undefined ? undefined : [Number(precision), Number(scale)];
-}
-
-/** A query whose relation or column is missing is retried for this time, with exponential backoff. */
+/** A query whose relation is missing or changes is retried for this time, with exponential backoff. */
 const RETRY_MS = 2000;
 const FIRST_RETRY_PAUSE_MS = 25;
 
@@ -45,10 +16,12 @@ const FIRST_RETRY_PAUSE_MS = 25;
 const CONCURRENT_CHECKS = 2;
 
 interface RelationsOptions {
-  /** Looks the columns up. Rejects when the relation does not exist. */
-  readonly describe: (relation: Relation) => Promise<ResultColumns>;
-  /** Whether a query failed because its relation or columns have changed since its statement was built. */
-  readonly isRelationChange: (error: unknown) => boolean;
+  /** Looks the relation up. Rejects with `RelationMissing` when it does not exist. */
+  readonly describe: (relation: Relation) => Promise<DescribedRelation>;
+  /** Whether the database refused a statement: its relation may have changed since it was built. */
+  readonly mayHaveChanged: (error: unknown) => boolean;
+  /** Called with the columns of a relation once per build. */
+  readonly onColumns: (relation: Relation, columns: ResultColumns) => void;
 }
 
 /** The storage of rows with a known version is looked up again after this time. */
@@ -57,8 +30,7 @@ const STORAGE_MS = 1000;
 /** Columns without a known version are looked up again after this time. */
 const FRESH_MS = 60_000;
 
-interface Entry {
-  readonly columns: ResultColumns;
+interface Entry extends DescribedRelation {
   /** Version of the rows at the lookup; null if unknown. */
   readonly version: string | null;
   readonly lookedUpAt: number;
@@ -72,14 +44,14 @@ interface Entry {
 export class Relations {
   readonly #options: RelationsOptions;
   readonly #entries = new Map<string, Entry>();
-  readonly #pending = new Map<string, Promise<ResultColumns>>();
+  readonly #pending = new Map<string, Promise<Entry>>();
   readonly #missing = new Set<string>();
 
   constructor(options: RelationsOptions) {
     this.#options = options;
   }
 
-  /** Relations, as `schema.name`, whose latest query failed because the database does not have them. */
+  /** Relations, as `schema.name`, that the database did not have at their latest query. */
   get missing(): readonly string[] {
     return [...this.#missing];
   }
@@ -94,16 +66,19 @@ export class Relations {
     hasStorage = version !== null,
   ): Promise<ResultColumns> {
     const cached = this.#cached(relation, version);
-    if (cached !== null && !hasStorage) return cached;
-    const { lookedUpAt = 0 } = this.#entries.get(relationKey(relation)) ?? {};
-    if (cached !== null && Date.now() <= lookedUpAt + STORAGE_MS) return cached;
+    if (cached !== null && !hasStorage) return cached.columns;
+    if (cached !== null && Date.now() <= cached.lookedUpAt + STORAGE_MS) return cached.columns;
     if (cached !== null) {
-      const renewed = await this.#renew(relation, version).catch((error: unknown) => error);
-      if (Array.isArray(renewed)) return renewed as ResultColumns;
+      const renewed = await this.#renew(relation, version).catch((error: unknown) => error as Error);
+      if (!(renewed instanceof Error)) return renewed.columns;
       // A database that does not respond has not changed the rows that are cached.
-      if (!this.#options.isRelationChange(renewed)) return cached;
+      if (!(renewed instanceof RelationMissing)) return cached.columns;
     }
     return this.query(relation, { version, isStillNeeded: () => true }, (found) => Promise.resolve(found));
+  }
+
+  known(relation: Relation): ResultColumns | null {
+    return this.#entries.get(relationKey(relation))?.columns ?? null;
   }
 
   /**
@@ -125,70 +100,90 @@ export class Relations {
     await Promise.all(Array.from({ length: CONCURRENT_CHECKS }, checkNext));
   }
 
-  /** Runs a query; retries it while dbt replaces a table or its views (runtime/docs/freshness.md). */
+  /**
+   * Runs a query. Where the database refuses it, it is asked whether the relation has changed since: only then the query is
+   * retried, while dbt replaces a table or its views (runtime/docs/freshness.md).
+   */
   async query<T>(
     relation: Relation,
-    context: Pick<QueryContext, "version" | "isStillNeeded">,
+    { version, isStillNeeded }: Pick<QueryContext, "version" | "isStillNeeded">,
     run: (columns: ResultColumns) => Promise<T>,
   ): Promise<T> {
-    const { isRelationChange } = this.#options;
     const until = performance.now() + RETRY_MS;
-    let columns = this.#cached(relation, context.version);
+    let entry = this.#cached(relation, version);
     for (let pauseMs = FIRST_RETRY_PAUSE_MS; ; pauseMs *= 2) {
+      let failure: unknown;
       try {
-        columns ??= await this.#renew(relation, context.version);
-        const result = await run(columns);
+        entry ??= await this.#renew(relation, version);
+        const result = await run(entry.columns);
         if (this.#missing.size > 0) this.#missing.delete(relation.join("."));
         return result;
       } catch (error) {
-        if (!isRelationChange(error)) throw error;
-        const left = until - performance.now();
-        if (left <= 0 || !context.isStillNeeded()) {
-          this.#missing.add(relation.join("."));
-          throw error;
-        }
-        await pause(Math.min(pauseMs, left));
-        columns = null;
+        failure = error;
       }
+      entry = await this.#changed(relation, version, entry, failure);
+      const left = until - performance.now();
+      if (left <= 0 || !isStillNeeded()) throw failure;
+      await pause(Math.min(pauseMs, left));
     }
   }
 
-  #cached(relation: Relation, version: string | null): ResultColumns | null {
+  /**
+   * The relation as it is after a query of it has failed, null where it is missing. Rejects with the failure where it is as it
+   * was, and where nothing says so.
+   */
+  async #changed(
+    relation: Relation,
+    version: string | null,
+    used: Entry | null,
+    failure: unknown,
+  ): Promise<Entry | null> {
+    if (failure instanceof RelationMissing) {
+      this.#missing.add(relation.join("."));
+      return null;
+    }
+    if (used === null || !this.#options.mayHaveChanged(failure)) throw failure;
+    // Not shared with a look-up that has begun before the failure.
+    const found = await this.#lookUp(relation, version).catch((error: unknown) => error as Error);
+    if (found instanceof RelationMissing) return this.#changed(relation, version, null, found);
+    if (found instanceof Error || isSame(found, used)) throw failure;
+    return found;
+  }
+
+  #cached(relation: Relation, version: string | null): Entry | null {
     const entry = this.#entries.get(relationKey(relation));
     if (entry?.version !== version) return null;
     if (entry.freshUntil < Date.now()) {
       // After a failure the stale columns stay: the query itself fails if they are wrong.
       this.#renew(relation, version).catch(() => (entry.freshUntil = Date.now() + FRESH_MS));
     }
-    return entry.columns;
+    return entry;
   }
 
-  /** Looks the columns up; concurrent callers share one lookup. */
-  #renew(relation: Relation, version: string | null): Promise<ResultColumns> {
+  /** Looks the relation up; concurrent callers share one look-up. */
+  #renew(relation: Relation, version: string | null): Promise<Entry> {
     const key = `${relationKey(relation)}\0${version ?? ""}`;
-    const pending = this.#pending.get(key) ?? this.#lookUp(key, relation, version);
+    const pending =
+      this.#pending.get(key) ?? this.#lookUp(relation, version).finally(() => this.#pending.delete(key));
     this.#pending.set(key, pending);
     return pending;
   }
 
-  async #lookUp(key: string, relation: Relation, version: string | null): Promise<ResultColumns> {
-    try {
-      const lookedUpAt = Date.now();
-      const found = await this.#options.describe(relation);
-      // The same object while nothing has changed: entity tags are cached by it.
-      const known = this.#entries.get(relationKey(relation))?.columns;
-      const columns = known !== undefined && isDeepStrictEqual(known, found) ? known : found;
-      this.#entries.set(relationKey(relation), {
-        columns,
-        version,
-        lookedUpAt,
-        freshUntil: lookedUpAt + FRESH_MS,
-      });
-      return columns;
-    } finally {
-      this.#pending.delete(key);
-    }
+  async #lookUp(relation: Relation, version: string | null): Promise<Entry> {
+    const lookedUpAt = Date.now();
+    const found = await this.#options.describe(relation);
+    const known = this.#entries.get(relationKey(relation));
+    // The same object while nothing has changed: entity tags are cached by it.
+    const columns = known && isDeepStrictEqual(known.columns, found.columns) ? known.columns : found.columns;
+    const entry: Entry = { id: found.id, columns, version, lookedUpAt, freshUntil: lookedUpAt + FRESH_MS };
+    this.#entries.set(relationKey(relation), entry);
+    if (known?.version !== version || !isSame(entry, known)) this.#options.onColumns(relation, columns);
+    return entry;
   }
+}
+
+function isSame(one: DescribedRelation, other: DescribedRelation): boolean {
+  return one.id === other.id && isDeepStrictEqual(one.columns, other.columns);
 }
 
 /** U+0000 separates the parts: no name of a database contains it. */

@@ -1,4 +1,5 @@
 import type { RequestContext } from "../model/caller.js";
+import { type MissingColumn, missingText } from "../model/column-names.js";
 import type { Relation } from "../model/endpoint.js";
 import type { HttpError } from "../model/errors.js";
 import type { Condition, KeyValues, ResolvedQuery, TextFormat } from "../model/query.js";
@@ -14,7 +15,10 @@ export const ROW_SEPARATORS = {
 
 /** A column of a relation in the database. */
 export interface ResultColumn {
+  /** Its name in the relation. */
   readonly name: string;
+  /** Its name in a row, where the model declares it in another letter case. */
+  readonly key?: string;
   /** The engine's name of the type; a leading `_` means an array. */
   readonly type: string;
   /** The fields of a composite type, or of an array of one. */
@@ -35,6 +39,13 @@ export interface ResultColumn {
 }
 
 export type ResultColumns = readonly ResultColumn[];
+
+/** A relation as the database has it. */
+export interface DescribedRelation {
+  /** Another one where another relation has taken the place of this one. */
+  readonly id: string;
+  readonly columns: ResultColumns;
+}
 
 /** A complete result in memory. */
 export interface BufferedRows {
@@ -126,6 +137,15 @@ export class RelationMissing extends Error {
   }
 }
 
+/** The relation lacks columns that a query needs, or has several that one name may mean. */
+export class ColumnMissing extends Error {
+  constructor(relation: Relation, missing: readonly MissingColumn[]) {
+    super(
+      `The relation ${relation.join(".")} lacks columns of its model: ${missing.map(missingText).join(", ")}.`,
+    );
+  }
+}
+
 /** A query is not run: it would read more rows than its caller's tier may (`MAX_ROWS_READ`). */
 export class TooManyRows extends Error {
   readonly limit: number;
@@ -186,8 +206,10 @@ export interface Warehouse {
   readonly degraded: string | null;
   /** Looks up which relations exist, so that `missingRelations` names the others. Never rejects. */
   checkRelations(relations: readonly Relation[]): Promise<void>;
-  /** Relations, as `schema.name`, whose latest query failed because the database does not have them. */
+  /** Relations, as `schema.name`, that the database did not have at their latest query. */
   readonly missingRelations: readonly string[];
+  /** The columns of a relation as last looked up, without a query; null where they are not known. */
+  knownColumns(relation: Relation): ResultColumns | null;
   /** Whether the database responds within a short time. */
   isReachable(): Promise<boolean>;
   /** Closes the connections after the running queries. */

@@ -4,10 +4,11 @@ import { type Condition, isTable, type ResolvedQuery, type TextFormat } from "..
 import { BaseEngine, type EngineOptions, type OpenEngine } from "../../runtime/warehouse/base-engine.js";
 import type { Lease } from "../../runtime/warehouse/fair-queue.js";
 import { type FilterType, filterType } from "../../runtime/warehouse/filter-values.js";
-import { servedColumns } from "../../runtime/warehouse/relations.js";
+import { servedColumns } from "../../runtime/warehouse/served-columns.js";
 import {
   type AggregateResult,
   BUFFERED_BYTES,
+  type DescribedRelation,
   QueryAbandoned,
   type QueryContext,
   QueryTimeout,
@@ -27,7 +28,7 @@ export interface MemoryTable {
   readonly rows: readonly Row[];
   /** How long a query runs. */
   readonly milliseconds?: number;
-  /** A query fails when it reads this row. */
+  /** A query fails when it reads this row; 0: at once. */
   readonly failsAt?: number;
 }
 
@@ -47,9 +48,16 @@ const FILTER_TYPES: Readonly<Record<string, FilterType>> = {
 
 const ROWS_OF_CHUNK = 1000;
 
+/** The query is refused. */
+class QueryRefused extends Error {
+  constructor() {
+    super("The row cannot be read.");
+  }
+}
+
 class MemoryEngine extends BaseEngine {
   readonly #tables: MemoryTables;
-  protected readonly isRelationChange = (error: unknown) => error instanceof RelationMissing;
+  protected readonly mayHaveChanged = (error: unknown) => error instanceof QueryRefused;
   protected readonly translated = (error: unknown) => error as Error;
   protected readonly filterTypeOf = ({ type }: ResultColumn) => FILTER_TYPES[type] ?? null;
 
@@ -58,11 +66,11 @@ class MemoryEngine extends BaseEngine {
     this.#tables = tables;
   }
 
-  protected describe(relation: Relation): Promise<ResultColumns> {
+  protected describe(relation: Relation): Promise<DescribedRelation> {
     const columns = Object.entries(this.#tables[relation.join(".")]?.columns ?? {});
     return columns.length === 0
       ? Promise.reject(new RelationMissing(relation.join(".")))
-      : Promise.resolve(columns.map(([name, type]) => ({ name, type })));
+      : Promise.resolve({ id: relation.join("."), columns: columns.map(([name, type]) => ({ name, type })) });
   }
 
   isReachable(): Promise<boolean> {
@@ -112,9 +120,11 @@ class MemoryEngine extends BaseEngine {
   /** The rows of the page, and the one behind them. */
   async #run(query: ResolvedQuery, columns: ResultColumns, context: QueryContext) {
     const { conditions, sort, page, keyset } = query.selection;
-    const { rows: stored = [], milliseconds = 0 } = this.#tables[query.relation.join(".")] ?? {};
+    const table = this.#tables[query.relation.join(".")];
+    const { rows: stored = [], milliseconds = 0, failsAt, columns: own = {} } = table ?? {};
     const lease = await this.queries.acquire({ ...context, relation: query.relation });
     try {
+      if (failsAt === 0 || columns.some(({ name }) => own[name] === undefined)) throw new QueryRefused();
       await this.#wait(milliseconds, this.timeLimitOf(query), context);
       const after = keyset?.after ?? null;
       const rows = stored
@@ -200,9 +210,9 @@ function likeExpression(pattern: string): RegExp {
 }
 
 function textOf(row: Row, columns: ResultColumns, format: TextFormat): string {
-  const values = columns.map(({ name, wide }): readonly [string, Value] => {
+  const values = columns.map(({ name, key = name, wide }): readonly [string, Value] => {
     const value = row[name] ?? null;
-    return [name, format === "json-strings" && wide === true && value !== null ? String(value) : value];
+    return [key, format === "json-strings" && wide === true && value !== null ? String(value) : value];
   });
   return format === "csv" || format === "spreadsheet"
     ? values
@@ -229,7 +239,7 @@ function chunksOf(
   };
   return {
     next() {
-      if (read >= failsAt) return Promise.reject(new Error("The row cannot be read."));
+      if (read >= failsAt) return Promise.reject(new QueryRefused());
       if (read >= texts.length) return done();
       const rows = texts.slice(read, read + ROWS_OF_CHUNK);
       const value = Buffer.from((read === 0 ? "" : separator) + rows.join(separator));

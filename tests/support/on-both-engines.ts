@@ -10,7 +10,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
     request,
   ),
   ...["required-filters", "sorting"].map(request),
-  ...["methods", "properties"].map(handler),
+  ...["column-names", "methods", "properties"].map(handler),
   ...["addresses", "cursors", "cursors-while-rebuilt", "formats", "parts", "revalidation"].map(response),
   ...["streaming", "tables"].map(response),
   "tests/system/endpoints.test.ts",

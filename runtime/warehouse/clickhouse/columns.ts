@@ -1,9 +1,15 @@
 import type { Relation } from "../../model/endpoint.js";
 import { sql, type Statement } from "../sql.js";
-import { RelationMissing, type ResultColumn, type ResultColumns } from "../warehouse.js";
+import { type DescribedRelation, RelationMissing } from "../warehouse.js";
 import { ClickhouseError } from "./errors.js";
 import { finished, parameter } from "./parameters.js";
 import { type Functions, readFunctions, type ReadRows, type Storage, storageOf } from "./storage.js";
+
+interface ColumnRow {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+}
 
 /** Looks relations up: their columns, and what identifies their rows. */
 export class RelationLookup {
@@ -17,13 +23,14 @@ export class RelationLookup {
     this.#read = read;
   }
 
-  async columns(relation: Relation): Promise<ResultColumns> {
-    const [columns, { id, scannedRows }] = await Promise.all([
-      this.#read<ResultColumn>(columnsOf(relation)),
+  async describe(relation: Relation): Promise<DescribedRelation> {
+    const [rows, { id: storage, scannedRows }] = await Promise.all([
+      this.#read<ColumnRow>(columnsOf(relation)),
       this.#storageOf(relation),
     ]);
-    if (columns.length === 0) throw new RelationMissing(relation.join("."));
-    return columns.map((column) => ({ ...column, storage: id, scannedRows }));
+    const [first] = rows;
+    if (first === undefined) throw new RelationMissing(relation.join("."));
+    return { id: first.id, columns: rows.map(({ name, type }) => ({ name, type, storage, scannedRows })) };
   }
 
   async #storageOf(relation: Relation): Promise<Storage> {
@@ -45,9 +52,11 @@ const UNPROVEN: Storage = { id: null, scannedRows: 0 };
 const NO_VERSIONS =
   "responses have no data version: the role needs SELECT on system.tables, system.columns, system.parts and system.functions";
 
-/** The columns of a relation with their types. */
+/** The columns of a relation with their types. `EXCHANGE` changes the id of a table, `CREATE OR REPLACE` and `ALTER` that of a view. */
 function columnsOf([database, table]: Relation): Statement {
-  return finished(sql`SELECT name, type FROM system.columns
+  const isTable = sql`database = ${parameter(database, "String")} AND name = ${parameter(table, "String")}`;
+  const id = sql`(SELECT concat(toString(uuid), ' ', toString(metadata_modification_time)) FROM system.tables WHERE ${isTable})`;
+  return finished(sql`SELECT ifNull(${id}, '') AS id, name, type FROM system.columns
     WHERE database = ${parameter(database, "String")} AND table = ${parameter(table, "String")} AND default_kind <> 'EPHEMERAL'
     ORDER BY position FORMAT JSONEachRow`);
 }

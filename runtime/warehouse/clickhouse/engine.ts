@@ -4,10 +4,11 @@ import { type PerTier, type Tier, TIERS } from "../../model/tier.js";
 import { type ClickhouseAddress, clickhouseAddress } from "../../model/clickhouse-address.js";
 import { BaseEngine, type EngineOptions } from "../base-engine.js";
 import { type Lease, LOOK_UP, type QueuedQuery } from "../fair-queue.js";
-import { servedColumns } from "../relations.js";
+import { servedColumns } from "../served-columns.js";
 import { sql, type Statement } from "../sql.js";
 import {
   type AggregateResult,
+  type DescribedRelation,
   readAggregate,
   type QueryContext,
   type ResultColumn,
@@ -18,7 +19,7 @@ import {
 } from "../warehouse.js";
 import { RelationLookup } from "./columns.js";
 import { ClickhouseConnection } from "./connect.js";
-import { ClickhouseError, isRelationChange, isTooManyRows, translated } from "./errors.js";
+import { ClickhouseError, isTooManyRows, mayHaveChanged, translated } from "./errors.js";
 import { filterType, parseType } from "./filter-types.js";
 import { nextRow, selectKeyed } from "./keyed-pages.js";
 import { finished } from "./parameters.js";
@@ -57,7 +58,7 @@ class ClickhouseEngine extends BaseEngine {
   readonly #settings: RoleSettings;
   readonly #warn: EngineOptions["warn"];
   #isRefused = false;
-  protected readonly isRelationChange = isRelationChange;
+  protected readonly mayHaveChanged = mayHaveChanged;
   protected readonly translated = translated;
   protected readonly filterTypeOf = ({ type }: ResultColumn) => filterType(parseType(type));
 
@@ -74,8 +75,8 @@ class ClickhouseEngine extends BaseEngine {
     this.#warn = warn;
   }
 
-  protected describe(relation: Relation): Promise<ResultColumns> {
-    return this.#lookup.columns(relation);
+  protected describe(relation: Relation): Promise<DescribedRelation> {
+    return this.#lookup.describe(relation);
   }
 
   protected async selectAggregate(

@@ -1,5 +1,5 @@
 import { Overloaded } from "../fair-queue.js";
-import { DatabaseUnreachable, QueryTimeout, RelationMissing } from "../warehouse.js";
+import { DatabaseUnreachable, QueryTimeout } from "../warehouse.js";
 
 /** An error that ClickHouse reports. Its message holds SQL and the server's version: it is for the log only. */
 export class ClickhouseError extends Error {
@@ -11,20 +11,6 @@ export class ClickhouseError extends Error {
     this.code = code;
   }
 }
-
-/** Errors of a statement whose relation or columns have changed since it was built: dbt replaces tables while it runs. */
-const RELATION_CHANGED: ReadonlySet<number> = new Set([
-  8, // THERE_IS_NO_COLUMN
-  10, // NOT_FOUND_COLUMN_IN_BLOCK
-  16, // NO_SUCH_COLUMN_IN_TABLE
-  47, // UNKNOWN_IDENTIFIER
-  60, // UNKNOWN_TABLE
-  81, // UNKNOWN_DATABASE
-  218, // TABLE_IS_DROPPED
-  43, // ILLEGAL_TYPE_OF_ARGUMENT: a value for the type of before
-  53, // TYPE_MISMATCH
-  386, // NO_COMMON_TYPE
-]);
 
 /** Errors of a server that runs as many queries as it may, or whose quota for the role is used up. */
 const REFUSALS: ReadonlySet<number> = new Set([
@@ -66,8 +52,9 @@ export function isConnectionFailure(error: unknown): boolean {
 const isOneOf = (codes: ReadonlySet<number>, error: unknown): boolean =>
   error instanceof ClickhouseError && codes.has(error.code);
 
-export const isRelationChange = (error: unknown): boolean =>
-  error instanceof RelationMissing || isOneOf(RELATION_CHANGED, error);
+/** Whether the database refused a statement: its relation or columns may have changed since it was built. */
+export const mayHaveChanged = (error: unknown): boolean =>
+  error instanceof ClickhouseError && translated(error) === error;
 /** TOO_MANY_ROWS */
 export const isTooManyRows = (error: unknown): boolean =>
   isOneOf(new Set([158]), error) && /\bto read\b|max_rows_to_read/.test((error as Error).message);

@@ -1,6 +1,6 @@
 import type { KeyValues, Keyset, ResolvedQuery, Selection } from "../../model/query.js";
 import { constant, sql, type Sql, type Statement } from "../sql.js";
-import { servedColumns } from "../relations.js";
+import { servedColumns } from "../served-columns.js";
 import type { Rows } from "../warehouse.js";
 import { columnOf } from "./filters.js";
 import { keyOf } from "./keyset.js";

@@ -44,7 +44,7 @@ export function selectRows(source: Source, selection: Selection, { served, forma
   const offset = page === null || page.offset === 0 ? EMPTY : sql` OFFSET ${constant(page.offset)}`;
   const rows = sql`${filtered(source, selection)}${sortOrder(selection, source.columns)}${limit}${offset}`;
   return written(source, values, rows, (read) =>
-    served.map((column, i) => [column.name, write(column, read[i] ?? EMPTY, format)]),
+    served.map((column, i) => [column.key ?? column.name, write(column, read[i] ?? EMPTY, format)]),
   );
 }
 

@@ -3,10 +3,11 @@ import type { Relation } from "../../model/endpoint.js";
 import type { ResolvedQuery } from "../../model/query.js";
 import { BaseEngine, type EngineOptions } from "../base-engine.js";
 import { LOOK_UP } from "../fair-queue.js";
-import { servedColumns } from "../relations.js";
+import { servedColumns } from "../served-columns.js";
 import {
   type AggregateResult,
   DatabaseUnreachable,
+  type DescribedRelation,
   QueryAbandoned,
   type QueryContext,
   QueryTimeout,
@@ -20,7 +21,7 @@ import {
 import { withoutClient } from "./connect.js";
 import { ConnectionPool } from "./pool.js";
 import { ControlConnection } from "./control.js";
-import { isConnectionFailure, isLockConflict, isRelationChange } from "./errors.js";
+import { isConnectionFailure, isLockConflict, mayHaveChanged } from "./errors.js";
 import { filterType } from "./filter-types.js";
 import {
   type MakeWriter,
@@ -48,7 +49,7 @@ class PostgresEngine extends BaseEngine {
   readonly #pool: ConnectionPool;
   readonly #resources: StreamResources = { budget: this.budget, open: new Set() };
   readonly #control: ControlConnection;
-  protected readonly isRelationChange = isRelationChange;
+  protected readonly mayHaveChanged = mayHaveChanged;
   protected readonly filterTypeOf = ({ type }: ResultColumn) => filterType(type);
   protected readonly translated = (error: unknown): Error =>
     isConnectionFailure(error) ? new DatabaseUnreachable(error) : (error as Error);
@@ -121,14 +122,15 @@ class PostgresEngine extends BaseEngine {
     });
   }
 
-  protected async describe(relation: Relation): Promise<ResultColumns> {
+  protected async describe(relation: Relation): Promise<DescribedRelation> {
     const queued = { ...LOOK_UP, relation: COLUMNS };
     const limits: QueryLimits = { timeoutMs: 0, isStillNeeded: LOOK_UP.isStillNeeded };
     const text = await new Promise<string | null>((resolve, reject) => {
       this.#pool.run({ statement: describe(relation), queued, limits, reader: new OneText(resolve, reject) });
     });
-    if (text === null) throw new RelationMissing(relation.join("."));
-    return JSON.parse(text) as ResultColumns;
+    const found = text === null ? null : (JSON.parse(text) as DescribedRelation);
+    if (found === null || found.columns.length === 0) throw new RelationMissing(relation.join("."));
+    return found;
   }
 
   isReachable(): Promise<boolean> {

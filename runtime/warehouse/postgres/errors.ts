@@ -1,4 +1,4 @@
-import { QueryTimeout, RelationMissing } from "../warehouse.js";
+import { QueryTimeout } from "../warehouse.js";
 
 /** SQLSTATEs after which the database closes the connection: shutdown, or end of the session. */
 const SESSION_OVER = /^(08...|57P0.|25P0[34])$/;
@@ -37,22 +37,7 @@ export function isLockConflict(error: unknown): boolean {
   return code === "55P03" || code === "40P01";
 }
 
-/**
- * SQLSTATEs of a statement whose relation or columns have changed since it was built: dbt replaces tables and drops the
- * views that depend on them while it runs (runtime/docs/freshness.md).
- */
-const RELATION_CHANGED: ReadonlySet<string> = new Set([
-  "42P01", // undefined table
-  "42703", // undefined column
-  "42883", // undefined function or operator, for the new type
-  "42846", // undefined cast, from the new type
-  "42804", // a column is not of the type that the statement expects
-  "22P02", // a literal is not a text of the new type
-  "22007", // nor a date or time of it
-  "0A000", // the cached plan must not change its result type
-  "XX000", // the relation was dropped between planning and opening it
-]);
-
-export function isRelationChange(error: unknown): boolean {
-  return error instanceof RelationMissing || RELATION_CHANGED.has((error as { code?: string }).code ?? "");
+/** Whether the database refused a statement: its relation or columns may have changed since it was built. */
+export function mayHaveChanged(error: unknown): boolean {
+  return isStatementError(error) && !(error instanceof QueryTimeout);
 }

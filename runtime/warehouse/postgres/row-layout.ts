@@ -79,7 +79,7 @@ function jsonColumn(column: ResultColumn, format: TextFormat, position: number):
   const kind = kindOf(column);
   const isString = format === "json-strings" && isWide(column);
   const isQuoted = kind !== "boolean" && kind !== "json" && (kind !== "number" || isString);
-  const name = `${position > 0 ? "," : "{"}${JSON.stringify(column.name)}:`;
+  const name = `${position > 0 ? "," : "{"}${JSON.stringify(column.key ?? column.name)}:`;
   const isOnOneLine = kind === "json" && format === "ndjson";
   return columnWriter(kind, {
     before: name,

@@ -1,4 +1,4 @@
-import { servedColumns } from "../relations.js";
+import { servedColumns } from "../served-columns.js";
 import type { Relation, SortKey } from "../../model/endpoint.js";
 import type { Page, Selection } from "../../model/query.js";
 import type { ResultColumns } from "../warehouse.js";

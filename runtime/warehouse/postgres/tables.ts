@@ -127,7 +127,7 @@ export abstract class TableRows implements RowWriter {
   #bytes = 0;
 
   constructor(columns: ResultColumns) {
-    this.columns = columns.map((column) => ({ name: column.name, ...typeOf(column) }));
+    this.columns = columns.map((column) => ({ name: column.key ?? column.name, ...typeOf(column) }));
     this.#values = this.columns.map(() => []);
   }
 

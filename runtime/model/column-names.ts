@@ -1,0 +1,69 @@
+import type { Endpoint } from "./endpoint.js";
+
+interface Named {
+  readonly name: string;
+}
+
+/**
+ * The columns of a relation that a model's name may mean: the one of exactly that name, else those that differ in letter case
+ * only. Two and more are ambiguous.
+ */
+export function columnsNamed<Column extends Named>(
+  columns: readonly Column[],
+  name: string,
+): readonly Column[] {
+  const exact = columns.find((column) => column.name === name);
+  if (exact !== undefined) return [exact];
+  const folded = name.toLowerCase();
+  return columns.filter((column) => column.name.toLowerCase() === folded);
+}
+
+/** The column that a model's name means; undefined where the relation has none, or several of which none has exactly that name. */
+export function columnNamed<Column extends Named>(
+  columns: readonly Column[],
+  name: string,
+): Column | undefined {
+  const [column, ...others] = columnsNamed(columns, name);
+  return others.length === 0 ? column : undefined;
+}
+
+/** A column of an endpoint that its relation lacks, and those that its name may mean where it is ambiguous. */
+export interface MissingColumn {
+  readonly name: string;
+  readonly candidates: readonly string[];
+}
+
+type ColumnUse = Pick<
+  Endpoint,
+  "columns" | "parameters" | "filters" | "rows" | "cursor" | "sort" | "sortableFields"
+>;
+
+/** The columns of an endpoint that its relation lacks: those of its rows, and those that only its filters and sorts name. */
+export function missingColumns(endpoint: ColumnUse, columns: readonly Named[]): readonly MissingColumn[] {
+  const { filters = [], rows, cursor = [], sort, sortableFields } = endpoint;
+  const names = [
+    ...endpoint.columns.map(({ name }) => name),
+    ...[...endpoint.parameters, ...filters].map(({ column }) => column),
+    ...(rows === undefined ? [] : [rows.column]),
+    ...cursor,
+    ...sort.map(([column]) => column),
+    ...sortableFields,
+  ];
+  return missingAmong(
+    columns,
+    [...new Set(names)].map((name) => ({ name })),
+  );
+}
+
+/** Those of the names that mean no column of a relation. */
+export function missingAmong(columns: readonly Named[], names: readonly Named[]): readonly MissingColumn[] {
+  return names.flatMap(({ name }) => {
+    const candidates = columnsNamed(columns, name).map((column) => column.name);
+    return candidates.length === 1 ? [] : [{ name, candidates }];
+  });
+}
+
+/** A missing column, for messages. */
+export function missingText({ name, candidates }: MissingColumn): string {
+  return candidates.length === 0 ? name : `${name} (ambiguous: ${candidates.join(", ")})`;
+}
