@@ -22,7 +22,7 @@ import { callerHeaders, peek } from "./request/authorize.js";
 import { serveDocs } from "./system/documents.js";
 import { serveSystem, systemRouteAt } from "./system/serve-system.js";
 import type { Service } from "./system/context.js";
-import { MCP_PATH, serveMcp } from "./mcp/mcp-endpoint.js";
+import { MCP_PATH, type McpOrigins, serveMcp } from "./mcp/mcp-endpoint.js";
 import { handleRequest } from "./handler/handle-request.js";
 import { COMMON_HEADERS } from "./http/headers.js";
 
@@ -100,7 +100,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     usageOf: (keyId: string) => usage?.daysOf(keyId) ?? Promise.resolve(null),
     refresh,
   };
-  const listener = dataApiListener({ gateway, service, active, documents });
+  const listener = dataApiListener({ gateway, service, active, documents, origins: environment });
   const server = await listen(listener, environment.host, environment.port, {
     earlyErrorHeaders: earlyErrorHeaders(gateway),
   }).catch(async (error: unknown) => {
@@ -241,10 +241,11 @@ interface DataApi {
   readonly service: Service;
   readonly active: ActiveRelease;
   readonly documents: Documents;
+  readonly origins: McpOrigins;
 }
 
 /** The data API as a listener. An endpoint runs the handler that its generated module exports. */
-function dataApiListener({ gateway, service, active, documents }: DataApi): RequestListener {
+function dataApiListener({ gateway, service, active, documents, origins }: DataApi): RequestListener {
   const docs = docsApp(service.title, true);
   const locals = { gateway };
   const servedEndpoints = () => active.current.endpoints;
@@ -261,7 +262,8 @@ function dataApiListener({ gateway, service, active, documents }: DataApi): Requ
     const system = systemRouteAt(path);
     if (system !== null) void serveSystem(gateway, service, system, request, response);
     else if (isDocsPath(path)) void serveDocs(gateway, docs, request, response);
-    else if (path === MCP_PATH) void serveMcp(gateway, documents, servedEndpoints, request, response);
+    else if (path === MCP_PATH)
+      void serveMcp(gateway, origins, documents, servedEndpoints, request, response);
     else void handleRequest(gateway, null, request, response);
   };
 }

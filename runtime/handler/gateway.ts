@@ -12,6 +12,7 @@ import type { RequestRecord } from "../operations/request-record.js";
 import type { Warehouse } from "../warehouse/warehouse.js";
 import { BuildRecords } from "../warehouse/data-versions.js";
 import { clientAddress, type ClientAddress } from "../http/headers.js";
+import { type PublicAddressOf, publicAddressReader } from "../http/public-address.js";
 import { createLogger, type Logger } from "../http/logger.js";
 import { openRateLimitStore } from "../request/rate-limit/redis-store.js";
 import type { EngineOptions, OpenEngine } from "../warehouse/base-engine.js";
@@ -33,6 +34,8 @@ export interface Gateway extends AccessControl {
   /** Results of which clients read parts. */
   readonly wholeResults: WholeResults;
   readonly cursors: Cursors;
+  /** Where clients reach this server: links begin with it. */
+  readonly publicAddressOf: PublicAddressOf;
   readonly builds: BuildRecords;
   /** Time limit of a query by tier, in milliseconds; 0: no limit. */
   readonly timeouts: Readonly<PerTier<number>>;
@@ -66,6 +69,10 @@ export interface GatewayOptions extends Pick<
   /** The issuer of JWTs that are accepted like keys; none by default. */
   readonly tokens?: TokenSettings | null;
   readonly addressOf?: ClientAddress;
+  /** Public address, with the path below which a proxy serves it. By default links begin at the root. */
+  readonly publicUrl?: string | null;
+  /** Origins whose pages may read responses. By default all. */
+  readonly corsOrigins?: ReadonlySet<string> | null;
   /** Requests per minute by the caller's tier. Default 100, 500, 1,000 and 10,000. */
   readonly rateLimits?: Readonly<PerTier<number>>;
   /** Time limit of a query, after which it is cancelled; one number, or one per tier. 0: no limit. Default 30,000. */
@@ -91,6 +98,7 @@ export interface GatewayOptions extends Pick<
 /** Opens a gateway. Database connections open on demand. */
 export function openGateway(options: GatewayOptions): Gateway & { close(): Promise<void> } {
   const log = options.log ?? createLogger("info");
+  const addressOf = options.addressOf ?? clientAddress("false");
   const rates = openRateLimitStore(options.redisUrl ?? null, log);
   const timeouts = timeoutsOf(options.statementTimeoutMs ?? 30_000);
   const responseMemory = new ResponseMemory(options.answerMemoryMegabytes ?? 256);
@@ -107,7 +115,9 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
   return {
     keys: options.keys ?? new Keyring(new Map()),
     tokens: options.tokens ? new TokenIssuer(options.tokens) : null,
-    addressOf: options.addressOf ?? clientAddress("false"),
+    addressOf,
+    publicAddressOf: publicAddressReader(options.publicUrl ?? null, addressOf),
+    corsOrigins: options.corsOrigins ?? null,
     rates,
     rateLimits: options.rateLimits ?? RATE_LIMITS,
     warehouse,

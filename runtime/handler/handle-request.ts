@@ -100,9 +100,10 @@ function respondTo(
   const { page } = query.selection;
   const { caller } = context;
   const headers = callerHeaders(context);
-  headers.push(...deprecationHeaders(endpoint));
+  const { prefix } = gateway.publicAddressOf(request);
+  headers.push(...deprecationHeaders(endpoint, prefix));
   if (page !== null && hasMore)
-    headers.push(...nextPageLink(request, fields, page, result?.result.nextCursor ?? null));
+    headers.push(...nextPageLink(request, fields, page, result?.result.nextCursor ?? null, prefix));
   if (total !== null) headers.push("X-Total-Count", String(total), "Preference-Applied", "count=exact");
   const { responseMemory, streamTimeouts } = gateway;
   const streamTimeoutMs = streamTimeouts[caller.tier];

@@ -59,10 +59,24 @@ export function traceparent({ traceId, spanId, flags }: Trace): string {
   return `00-${traceId}-${spanId}-${flags}`;
 }
 
-/** Headers of every response, as the flat list that `writeHead` takes: any origin may read it, without MIME sniffing. */
+/** Lets pages of any origin read the response. */
+export const ANY_ORIGIN: readonly string[] = ["Access-Control-Allow-Origin", "*"];
+
+/** Headers that let pages of these origins (null: of all) read the response; without an origin of the list there are none. */
+export function corsHeaders(
+  origins: ReadonlySet<string> | null,
+  { headers: { origin } }: Pick<IncomingMessage, "headers">,
+): readonly string[] {
+  if (origins === null) return ANY_ORIGIN;
+  if (origin === undefined || !origins.has(origin)) return VARY_ORIGIN;
+  return ["Access-Control-Allow-Origin", origin, ...VARY_ORIGIN];
+}
+
+/** Caches keep a copy for each origin. */
+const VARY_ORIGIN: readonly string[] = ["Vary", "Origin"];
+
+/** Headers of every response, as the flat list that `writeHead` takes: what scripts may read of it, without MIME sniffing. */
 export const COMMON_HEADERS: readonly string[] = [
-  "Access-Control-Allow-Origin",
-  "*",
   "Access-Control-Expose-Headers",
   "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Request-Id, ETag, X-Data-As-Of, Deprecation, Sunset, Link, Traceparent, X-Total-Count, Preference-Applied",
   "X-Content-Type-Options",
@@ -84,8 +98,11 @@ export type Origin = Pick<IncomingMessage, "headers" | "socket">;
 /** Returns a caller's IP address. */
 export interface ClientAddress {
   (request: Origin): string;
-  /** Whether a proxy is configured: a loopback connection may then come from another machine. */
-  readonly isBehindProxy?: boolean;
+  /**
+   * Whether a trusted proxy sends the request. Undefined where none is configured: else a loopback connection may come from
+   * another machine.
+   */
+  readonly isTrustedProxy?: (request: Origin) => boolean;
 }
 
 /**
@@ -96,7 +113,7 @@ export function clientAddress(trustProxy: string): ClientAddress {
   if (trustProxy === "" || trustProxy === "false" || trustProxy === "0") return socketAddress;
   const trust = trustOf(trustProxy);
   const address = (request: Origin): string => plain(proxyaddr(request as IncomingMessage, trust));
-  return Object.assign(address, { isBehindProxy: true });
+  return Object.assign(address, { isTrustedProxy: (request: Origin) => trust(socketAddress(request), 0) });
 }
 
 function trustOf(trustProxy: string): (address: string, hop: number) => boolean {
@@ -124,7 +141,8 @@ const FORWARDING =
  */
 export function isLocalCaller(addressOf: ClientAddress, request: Origin): boolean {
   const address = socketAddress(request);
-  if (addressOf.isBehindProxy || !(address === "::1" || address.startsWith("127."))) return false;
+  if (addressOf.isTrustedProxy !== undefined || !(address === "::1" || address.startsWith("127.")))
+    return false;
   return !Object.keys(request.headers).some((name) => FORWARDING.test(name));
 }
 

@@ -52,6 +52,8 @@ export interface RequestContext {
   readonly caller: Caller;
   /** The caller's rate limit window. `limit`: requests per window of its tier. */
   readonly window: RateWindow & { readonly limit: number };
+  /** Headers that let a page of the caller's origin read the response, as flat name and value pairs. */
+  readonly cors: readonly string[];
   /** Why the request is refused; null while it is not. */
   readonly refusal: HttpError | null;
   /** Whether a client still waits for the response. */

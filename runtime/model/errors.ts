@@ -83,6 +83,14 @@ export const ERRORS = {
     "Metrics are open to loopback callers and tier3 keys only.",
     "the caller has neither a loopback address nor a tier3 key, and METRICS_PUBLIC is not set",
   ),
+  hostNotLocal: forbidden(
+    "The header {header} names no loopback address. Set PUBLIC_URL to the address at which clients reach this server.",
+    "`/mcp` of a server that listens on a loopback address, without PUBLIC_URL or TRUST_PROXY, gets another Host or Origin",
+  ),
+  originNotAllowed: forbidden(
+    "Pages of this Origin may not call /mcp. Add it to CORS_ORIGINS.",
+    "`/mcp` gets an Origin that is neither the server's own nor one of CORS_ORIGINS",
+  ),
   unsupportedQuery: badRequest(
     "Unsupported query parameters: {names}",
     "a query parameter is not declared; several are listed alphabetically",

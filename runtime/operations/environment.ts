@@ -57,6 +57,10 @@ function settingsOf(variables: Variables) {
     host: variables.text("HOST") ?? "127.0.0.1",
     port: variables.whole("PORT", 8000, { min: 0, max: 65_535 }),
     addressOf: variables.parsed("TRUST_PROXY", clientAddress("false"), TRUST_EXPECTED, trustProxy),
+    /** Public address of the data API, without a trailing slash; null: the one that a request names. */
+    publicUrl: variables.parsed("PUBLIC_URL", null, "an http:// or https:// address", publicUrl),
+    /** Origins whose pages may read responses; null: all. */
+    corsOrigins: corsOrigins(variables),
     /** By the caller's tier; 0: no limit. */
     statementTimeoutMs: perTier(variables, "STATEMENT_TIMEOUT_MS", forAll(30_000), MILLISECONDS),
     maxRowsRead: maxRowsRead(variables),
@@ -166,11 +170,25 @@ function redisAddress(text: string): string | null {
   return /^rediss?:\/\/[^/?#]+(\/\d*)?$/.test(text) && URL.canParse(text) ? text : null;
 }
 
-/** An origin, and a path where a proxy serves the ramp below one. */
+/** `*`, or a list of origins. */
+function corsOrigins(variables: Variables): ReadonlySet<string> | null {
+  if ((variables.text("CORS_ORIGINS") ?? "*") === "*") return null;
+  const expected = "an origin such as https://app.example.com, and the whole value * for all origins";
+  return new Set(variables.parsedList("CORS_ORIGINS", expected, webOrigin));
+}
+
+function webOrigin(text: string): string | null {
+  return /^https?:\/\//i.test(text) && URL.canParse(text) && new URL(text).href === `${new URL(text).origin}/`
+    ? new URL(text).origin
+    : null;
+}
+
+/** An origin, and a path where a proxy serves the API below one. */
 function publicUrl(text: string): string | null {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return null;
   const { origin, pathname, search, hash, username, password } = new URL(text);
-  const isPlain = search === "" && hash === "" && username === "" && password === "";
+  const isPlain =
+    search === "" && hash === "" && username === "" && password === "" && !pathname.includes("//");
   return isPlain ? origin + pathname.replace(/\/+$/, "") : null;
 }
 

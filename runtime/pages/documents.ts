@@ -4,6 +4,7 @@ import { catalogueFor, type CatalogueSource } from "./catalogue.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "./catalogue-body.js";
 import { type Caller, mayCall } from "../model/caller.js";
 import { allows, isTier, type Tier } from "../model/tier.js";
+import type { PublicAddress } from "../http/public-address.js";
 import { BufferedResult } from "../response/buffered-result.js";
 import type { BuildRecords } from "../warehouse/data-versions.js";
 import { Search } from "./search.js";
@@ -22,8 +23,7 @@ interface CatalogueDocument {
   /** The others that the caller may see: none with `CATALOGUE=allowed`. */
   readonly locked: readonly CatalogueEndpoint[];
   readonly result: BufferedResult;
-  /** Text of `llms.txt`. */
-  readonly llms: BufferedResult;
+  readonly body: CatalogueBody;
 }
 
 /** What decides what a caller may call. */
@@ -44,6 +44,7 @@ export class Documents {
   readonly #searches = cacheOf<Promise<Search>>();
   readonly #lockedSearches = cacheOf<Promise<Search>>();
   readonly #catalogues = cacheOf<CatalogueDocument>();
+  readonly #llms = cacheOf<BufferedResult>();
 
   constructor(
     title: string,
@@ -58,26 +59,29 @@ export class Documents {
   }
 
   /**
-   * The OpenAPI document for a caller; with `only`, the endpoints that this tier may call, and the caller may see.
+   * The OpenAPI document for a caller, with the address of the API; with `only`, the endpoints that this tier may call, and
+   * the caller may see.
    */
-  openApi({ tier, allowed }: Access, only: Tier | null): BufferedResult {
+  openApi({ tier, allowed }: Access, only: Tier | null, { origin, prefix }: PublicAddress): BufferedResult {
     const isPublic = this.#visible.scope === "public";
     const seen = only !== null && (isPublic || allows(tier, only)) ? only : isPublic ? null : tier;
     const access = seen === null ? null : { tier: seen, allowed: isPublic ? null : allowed };
-    return this.#cached(this.#openApi, access, "", ({ openApi }) => {
+    const server = (origin ?? "") + prefix;
+    return this.#cached(this.#openApi, access, "", server, ({ openApi }) => {
       const whole = Buffer.from(openApi.buffer, openApi.byteOffset, openApi.length);
-      return new BufferedResult(
-        access === null ? whole : Buffer.from(openApiFor(whole.toString(), access)),
-        0,
-        0,
-      );
+      if (access === null && server === "") return new BufferedResult(whole, 0, 0);
+      const document = JSON.parse(whole.toString()) as OpenApi;
+      const served = server === "" ? document : { ...document, servers: [{ url: server }] };
+      const seen = access === null ? served : openApiFor(served, access);
+      return new BufferedResult(Buffer.from(`${JSON.stringify(seen, null, 2)}\n`), 0, 0);
     });
   }
 
   /** The catalogue for a caller. */
   catalogue(caller: Access): CatalogueDocument {
     const builds = this.#builds;
-    return this.#cached(this.#catalogues, caller, String(builds.changes), ({ endpoints, documentation }) => {
+    const results = String(builds.changes);
+    return this.#cached(this.#catalogues, caller, results, "", ({ endpoints, documentation }) => {
       const source = {
         title: this.#title,
         endpoints: [...endpoints.values()].map(({ spec }) => spec),
@@ -90,31 +94,41 @@ export class Documents {
         callable: { ...body, endpoints: body.endpoints.filter(({ callable }) => callable) },
         locked: body.endpoints.filter(({ callable }) => !callable),
         result: new BufferedResult(Buffer.from(JSON.stringify(body)), 0, 0),
-        llms: new BufferedResult(Buffer.from(llmsText(body)), 0, 0),
+        body,
       };
+    });
+  }
+
+  /** `llms.txt` for a caller, whose links begin with the address of the API. */
+  llms(caller: Access, { origin, prefix }: PublicAddress): BufferedResult {
+    const server = (origin ?? "") + prefix;
+    return this.#cached(this.#llms, caller, String(this.#builds.changes), server, () => {
+      const { body } = this.catalogue(caller);
+      return new BufferedResult(Buffer.from(llmsText(body, server)), 0, 0);
     });
   }
 
   /** The search over the endpoints that a caller may call. Builds and tests do not change it. */
   search(caller: Access): Promise<Search> {
-    return this.#cached(this.#searches, caller, "", () =>
+    return this.#cached(this.#searches, caller, "", "", () =>
       searchOf(this.catalogue(caller).callable.endpoints),
     );
   }
 
   /** The search over those that a caller may see and not call. */
   lockedSearch(caller: Access): Promise<Search> {
-    return this.#cached(this.#lockedSearches, caller, "", () => searchOf(this.catalogue(caller).locked));
+    return this.#cached(this.#lockedSearches, caller, "", "", () => searchOf(this.catalogue(caller).locked));
   }
 
   #cached<T>(
     cache: LRUCache<string, CachedDocument<T>>,
     access: Access | null,
     results: string,
+    server: string,
     make: (release: LoadedRelease) => T,
   ): T {
     const release = this.#active.current;
-    const key = access === null ? "" : JSON.stringify([access.tier, access.allowed]);
+    const key = JSON.stringify([server, access?.tier, access?.allowed]);
     const known = cache.get(key);
     if (known?.release === release && known.results === results) return known.value;
     const value = make(release);
@@ -131,12 +145,12 @@ async function searchOf(endpoints: readonly CatalogueEndpoint[]): Promise<Search
 }
 
 /** `llms.txt`: what language models read first (llmstxt.org). */
-function llmsText(body: CatalogueBody): string {
+function llmsText(body: CatalogueBody, server: string): string {
   const sections = [...categoriesOf(body.endpoints).keys()].map((category) => {
     const endpoints = body.endpoints.filter((endpoint) => endpoint.category === category);
     const links = endpoints.map(({ path, description, ...rest }) => {
       const lock = lockOf(rest, body.tier);
-      return `- [${path}](${path}): ${oneLine(description)}${lock === null ? "" : ` (${lock})`}`;
+      return `- [${path}](${server}${path}): ${oneLine(description)}${lock === null ? "" : ` (${lock})`}`;
     });
     return `## ${oneLine(category)}\n\n${links.join("\n")}\n`;
   });
@@ -144,8 +158,8 @@ function llmsText(body: CatalogueBody): string {
 
 > A read-only HTTP API for analytics data. GET an endpoint for its rows as JSON, or with the suffix .csv, .ndjson, .parquet or .arrow. Endpoints above the Public tier need a key in the header X-API-Key.
 
-- [OpenAPI](/openapi.json): every endpoint, parameter and column
-- [MCP](/mcp): tools for language models (POST, Streamable HTTP)
+- [OpenAPI](${server}/openapi.json): every endpoint, parameter and column
+- [MCP](${server}/mcp): tools for language models (POST, Streamable HTTP)
 
 ${sections.join("\n")}`;
 }
@@ -170,8 +184,7 @@ interface Operation {
 }
 
 /** The OpenAPI document with only the operations that a caller may call, and the components that they use. */
-function openApiFor(text: string, access: Access): string {
-  const document = JSON.parse(text) as OpenApi;
+function openApiFor(document: OpenApi, access: Access): OpenApi {
   const paths = Object.fromEntries(
     Object.entries(document.paths).flatMap(([path, item]) => {
       const kept = Object.entries(item).filter(([, operation]) => isOpen(access, path, operation));
@@ -185,13 +198,13 @@ function openApiFor(text: string, access: Access): string {
     name,
     tags: tags.filter((tag) => used.has(tag)),
   }));
-  const filtered = {
+  return {
     ...document,
     tags: document.tags.filter(({ name }) => used.has(name)),
     "x-tagGroups": groups.filter(({ tags }) => tags.length > 0),
     paths,
+    components: usedComponents(paths, document.components),
   };
-  return `${JSON.stringify({ ...filtered, components: usedComponents(paths, document.components) }, null, 2)}\n`;
 }
 
 /** Documents and the state of the service are open to every caller. */

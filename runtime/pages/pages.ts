@@ -43,6 +43,8 @@ const FILES = [
 export function docsApp(title: string, hasExplorer = false): Express {
   const app = express();
   app.disable("x-powered-by");
+  // Links are relative, so that they hold below the path of any proxy: `/docs/` is another folder than `/docs`.
+  app.enable("strict routing");
   app.use(setHeaders);
   for (const file of FILES) {
     const read = () => readFileSync(require.resolve(`@routewright/runtime/assets/${file}`));
@@ -52,8 +54,11 @@ export function docsApp(title: string, hasExplorer = false): Express {
   const menu = [...Object.entries(documents), ["/openapi.json", { name: "OpenAPI" }] as const];
   for (const [path, parts] of Object.entries(documents)) {
     const current = (target: string): string => (target === path ? ' aria-current="page"' : "");
-    const links = menu.map(([target, { name }]) => `<a href="${target}"${current(target)}>${name}</a>`);
+    const links = menu.map(
+      ([target, { name }]) => `<a href="${target.slice(1)}"${current(target)}>${name}</a>`,
+    );
     const read = () => Buffer.from(documentOf(title, links, parts));
+    app.get(`${path}/`, (_request, response) => response.redirect(301, `..${path}`));
     app.get(path, send("html", { "Content-Security-Policy": parts.policy }, read));
   }
   app.use("/docs", swaggerUi.serve);
@@ -99,8 +104,8 @@ interface Parts {
 /** A document in the common frame, with the menu of all of them. The title is text. */
 function documentOf(title: string, links: readonly string[], parts: Parts): string {
   const name = escapeHtml(title);
-  const styles = parts.styles.map((file) => `<link rel="stylesheet" href="/docs/${file}">`);
-  const library = parts.library && `<script src="/docs/${parts.library}" defer></script>`;
+  const styles = parts.styles.map((file) => `<link rel="stylesheet" href="docs/${file}">`);
+  const library = parts.library && `<script src="docs/${parts.library}" defer></script>`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -108,9 +113,9 @@ function documentOf(title: string, links: readonly string[], parts: Parts): stri
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${name}</title>
 <link rel="icon" href="data:,">
-<script src="/docs/theme.js"></script>
+<script src="docs/theme.js"></script>
 ${[...styles, library ?? ""].join("\n")}
-<script type="module" src="/docs/${parts.script}"></script>
+<script type="module" src="docs/${parts.script}"></script>
 </head>
 <body>
 <a class="skip" href="#${parts.content}">Skip to the content</a>
@@ -166,7 +171,7 @@ const EXPLORER: Parts = {
 <p>Loading the catalogue …</p>
 <p class="late">This takes long. If nothing appears, reload the page.</p>
 </div>
-<noscript><p class="waiting">This page needs JavaScript. The same is described at <a href="/openapi.json">/openapi.json</a>.</p></noscript>
+<noscript><p class="waiting">This page needs JavaScript. The same is described at <a href="openapi.json">openapi.json</a>.</p></noscript>
 </main>`,
   content: "panel",
 };

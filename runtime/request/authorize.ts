@@ -1,7 +1,7 @@
 import type { ApiKey, Caller, RateWindow, RequestContext } from "../model/caller.js";
 import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
 import { allows, isListed, type PerTier, type Tier } from "../model/tier.js";
-import { type ClientAddress, type Origin, networkOf, requestIdOf } from "../http/headers.js";
+import { type ClientAddress, corsHeaders, type Origin, networkOf, requestIdOf } from "../http/headers.js";
 import { type RateLimitStore, secondsLeft } from "./rate-limit/memory-store.js";
 import type { TokenIssuer } from "./bearer-tokens.js";
 import type { Keyring } from "./keyring.js";
@@ -15,6 +15,8 @@ export interface AccessControl {
   readonly addressOf: ClientAddress;
   /** Requests per window by the caller's tier. */
   readonly rateLimits: Readonly<PerTier<number>>;
+  /** Origins whose pages may read responses; null: all. */
+  readonly corsOrigins: ReadonlySet<string> | null;
 }
 
 /** Checks the key, then the rate limit (runtime/docs/requests.md). Every request counts, refused ones too. */
@@ -42,7 +44,7 @@ export async function peek(
 }
 
 function contextOf(
-  { rateLimits }: AccessControl,
+  { rateLimits, corsOrigins }: AccessControl,
   request: Origin,
   caller: Caller,
   { count, resetAt }: RateWindow,
@@ -50,7 +52,8 @@ function contextOf(
   isStillNeeded: () => boolean,
 ): RequestContext {
   const window = { count, resetAt, limit: rateLimits[caller.tier] };
-  return { id: requestIdOf(request), caller, window, refusal, isStillNeeded };
+  const cors = corsHeaders(corsOrigins, request);
+  return { id: requestIdOf(request), caller, window, cors, refusal, isStillNeeded };
 }
 
 /** The caller; with a key that is not accepted, its address and the reason. */
@@ -87,8 +90,8 @@ function sentKeys({ headers }: Origin): readonly string[] {
   return [...new Set(keys as string[])];
 }
 
-/** Headers of every response: the caller's rate limit window and the request id, as flat name and value pairs. */
-export function callerHeaders({ id, window: { limit, count, resetAt } }: RequestContext): string[] {
+/** Headers of every response: rate limit window, request id and CORS, as flat name and value pairs. */
+export function callerHeaders({ id, window: { limit, count, resetAt }, cors }: RequestContext): string[] {
   return [
     "X-RateLimit-Limit",
     String(limit),
@@ -98,6 +101,7 @@ export function callerHeaders({ id, window: { limit, count, resetAt } }: Request
     String(Math.ceil(resetAt / 1000)),
     "X-Request-Id",
     id,
+    ...cors,
   ];
 }
 

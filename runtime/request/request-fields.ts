@@ -134,13 +134,14 @@ function split(text: string): string[] {
 
 /**
  * A `Link` to the next page, as a GET with the same parameters, by cursor where there is one. A list in a body whose values
- * contain commas cannot be written in an address: no link.
+ * contain commas cannot be written in an address: no link. `prefix`: of the public address.
  */
 export function nextPageLink(
   request: IncomingMessage & { readonly originalUrl?: string },
   fields: RawFields,
   { limit, offset }: Page,
   cursor: string | null,
+  prefix: string,
 ): readonly string[] {
   const parameters = new URLSearchParams();
   for (const [name, raw] of fields) {
@@ -156,7 +157,7 @@ export function nextPageLink(
     parameters.set("cursor", cursor);
   }
   const path = (request.originalUrl ?? request.url ?? "").split("?", 1)[0] ?? "";
-  const link = `<${path}?${parameters.toString()}>; rel="next"`;
+  const link = `<${prefix}${path}?${parameters.toString()}>; rel="next"`;
   return link.length > MAX_LINK ? [] : ["Link", link];
 }
 

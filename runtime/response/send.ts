@@ -79,15 +79,28 @@ export function sendOptions(
   if (!isPreflight && allowed === null)
     return void sendHttpError(response, httpError("notFound"), null, headers);
   const allow = allowed === null ? [] : ["Allow", allowed];
-  response.writeHead(204, [...headers, ...COMMON_HEADERS, ...PREFLIGHT, ...allow]);
+  const network = asksForPrivateNetwork(request, headers) ? PRIVATE_NETWORK : [];
+  response.writeHead(204, [...headers, ...COMMON_HEADERS, ...PREFLIGHT, ...network, ...allow]);
   response.end();
+}
+
+/** A public page may call a server of its reader's private network where `CORS_ORIGINS` names its origin. */
+const PRIVATE_NETWORK = ["Access-Control-Allow-Private-Network", "true"];
+
+function asksForPrivateNetwork(request: IncomingMessage, headers: readonly string[]): boolean {
+  const { origin, "access-control-request-private-network": asked } = request.headers;
+  return asked === "true" && origin !== undefined && headers.includes(origin);
 }
 
 /**
  * Headers of a deprecated endpoint, as flat name and value pairs: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), and a
- * link to its successor (RFC 5829). dbt has one date for both: when the model may be removed.
+ * link to its successor (RFC 5829). dbt has one date for both: when the model may be removed. `prefix`: of the public
+ * address.
  */
-export function deprecationHeaders({ deprecationDate, successor }: Endpoint): readonly string[] {
+export function deprecationHeaders(
+  { deprecationDate, successor }: Endpoint,
+  prefix: string,
+): readonly string[] {
   const headers: string[] = [];
   if (deprecationDate !== null) {
     const date = new Date(deprecationDate);
@@ -98,7 +111,7 @@ export function deprecationHeaders({ deprecationDate, successor }: Endpoint): re
       date.toUTCString(),
     );
   }
-  if (successor !== null) headers.push("Link", `<${successor}>; rel="successor-version"`);
+  if (successor !== null) headers.push("Link", `<${prefix}${successor}>; rel="successor-version"`);
   return headers;
 }
 

@@ -1,5 +1,6 @@
 import type { Caller } from "../model/caller.js";
 import type { Tier } from "../model/tier.js";
+import type { PublicAddress } from "../http/public-address.js";
 import type { UsageLine } from "../operations/usage-table.js";
 import type { RefreshResult } from "../release/activate.js";
 import type { HeldBackEndpoint } from "../release/release.js";
@@ -31,8 +32,9 @@ type Access = Pick<Caller, "tier" | "allowed">;
 
 /** Documents about the endpoints that a caller may call. */
 interface Documents {
-  openApi(caller: Access, only: Tier | null): BufferedResult;
-  catalogue(caller: Access): { readonly result: BufferedResult; readonly llms: BufferedResult };
+  openApi(caller: Access, only: Tier | null, address: PublicAddress): BufferedResult;
+  catalogue(caller: Access): { readonly result: BufferedResult };
+  llms(caller: Access, address: PublicAddress): BufferedResult;
 }
 
 export function json(status: number, value: unknown): Reply {

@@ -47,12 +47,13 @@ export const OPENAPI: SystemEndpoint = {
 
 /** The OpenAPI document; with `?tier=`, only the endpoints that this tier may call. */
 export function openApi(
-  { request, context: { caller } }: Exchange,
+  { gateway, request, context: { caller } }: Exchange,
   service: Service,
 ): Reply | HttpError | Promise<Reply> {
   const tier = queryOf(request).get("tier")?.trim() ?? "";
   if (tier !== "" && !isTier(tier)) return httpError("unknownTier", { names: TIERS.join(", ") });
-  const document = service.documents.openApi(caller, tier === "" ? null : tier);
+  const address = gateway.publicAddressOf(request);
+  const document = service.documents.openApi(caller, tier === "" ? null : tier, address);
   return documentReply(document, request);
 }
 
@@ -63,8 +64,14 @@ export function catalogue({ request, context: { caller } }: Exchange, service: S
 }
 
 /** The endpoints for language models (llmstxt.org). */
-export async function llms({ request, context: { caller } }: Exchange, service: Service): Promise<Reply> {
-  const reply = await documentReply(service.documents.catalogue(caller).llms, request);
+export async function llms(
+  { gateway, request, context: { caller } }: Exchange,
+  service: Service,
+): Promise<Reply> {
+  const reply = await documentReply(
+    service.documents.llms(caller, gateway.publicAddressOf(request)),
+    request,
+  );
   return { ...reply, contentType: "text/markdown; charset=utf-8" };
 }
 

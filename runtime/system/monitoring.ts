@@ -33,8 +33,9 @@ export const STATUS_SCHEMA = record({
   docs: described(TEXT, "Path of the interactive documentation."),
 });
 
-export function status(_exchange: Exchange, service: Service): Reply {
-  return json(200, { status: "online", service: service.title, docs: "/docs" });
+export function status({ gateway, request }: Exchange, service: Service): Reply {
+  const { prefix } = gateway.publicAddressOf(request);
+  return json(200, { status: "online", service: service.title, docs: `${prefix}/docs` });
 }
 
 export const HEALTH: SystemEndpoint = {

@@ -206,7 +206,7 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
       await expect.poll(ground).toBe(dark);
     }
     const header = ["Routewright Data API", "Explore\nSwagger UI\nRedoc\nOpenAPI", "Dark"];
-    expect(headers).toEqual([header, "/explore", header, "/docs", header, "/redoc"]);
+    expect(headers).toEqual([header, "explore", header, "docs", header, "redoc"]);
   });
 });
 

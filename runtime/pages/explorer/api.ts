@@ -2,6 +2,9 @@ import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
 import { key } from "./storage.js";
 import { keepDigits, type Row } from "./values.js";
 
+/** Where the API is: this document is served beside it, perhaps below a path of a proxy. */
+export const BASE = new URL(".", location.href).href.replace(/\/$/, "");
+
 /** Filters of a request by parameter name. */
 export type Parameters = Readonly<Record<string, readonly string[]>>;
 
@@ -172,10 +175,12 @@ async function send(address: string, signal?: AbortSignal): Promise<Response> {
   // A header value cannot contain other characters, and no key has them.
   if (/[^\x21-\x7e]/.test(key.get())) throw new ServiceError(403, "Invalid API Key");
   if (key.get() !== "") headers.set("X-API-Key", key.get());
-  const response = await fetch(address, { headers, ...(signal && { signal }) }).catch((error: unknown) => {
-    if (signal?.aborted) throw error;
-    throw new ServiceError(0, "The service does not answer. Check the connection, then try again.");
-  });
+  const response = await fetch(BASE + address, { headers, ...(signal && { signal }) }).catch(
+    (error: unknown) => {
+      if (signal?.aborted) throw error;
+      throw new ServiceError(0, "The service does not answer. Check the connection, then try again.");
+    },
+  );
   if (response.ok) return response;
   const body = (await response.json().catch(() => ({}))) as { readonly detail?: string };
   const message = body.detail ?? `The service answered ${String(response.status)}.`;
@@ -192,7 +197,7 @@ export type Language = (typeof LANGUAGES)[number];
 
 /** The request as code, for copying. It has a placeholder for the key, since copied text may be shared. */
 export function samplesOf(request: ApiRequest, hasKey: boolean): Readonly<Record<Language, string>> {
-  const url = location.origin + addressOf(request);
+  const url = BASE + addressOf(request);
   const isEnvelope = request.endpoint.pagination?.response === "envelope";
   const quoted = JSON.stringify(url);
   const options = hasKey ? ', { headers: { "X-API-Key": process.env.API_KEY } }' : "";

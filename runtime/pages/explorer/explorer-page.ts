@@ -6,7 +6,7 @@ import {
   type LineageNode,
 } from "../catalogue-body.js";
 import { TIER_NAMES } from "../../model/tier.js";
-import { fetchCatalogue, samplesOf, ServiceError } from "./api.js";
+import { BASE, fetchCatalogue, samplesOf, ServiceError } from "./api.js";
 import { EndpointDetails } from "./details.js";
 import { button, type Child, copyable, count, el } from "./dom.js";
 import { EndpointList } from "./list.js";
@@ -126,7 +126,7 @@ function firstCall(found: readonly CatalogueEndpoint[]): readonly Child[] {
   const call = endpoint && samplesOf({ endpoint, parameters }, endpoint.tier !== "tier0").curl;
   return [
     el("h3", "Base address"),
-    copyable("Base address", location.origin),
+    copyable("Base address", BASE),
     ...(call === undefined ? [] : [el("h3", "First call"), copyable("First call", call)]),
     el("h3", "Key"),
     el(

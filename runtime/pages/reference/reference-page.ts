@@ -14,6 +14,7 @@ declare const Redoc: {
 
 /** The parts of an OpenAPI document that the pages read. */
 interface Description {
+  readonly servers: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
@@ -28,9 +29,13 @@ async function fetchDescription(): Promise<Description | null> {
   try {
     // With `CATALOGUE=allowed` the document holds what the key may call.
     const isSendable = /^[\x21-\x7e]+$/.test(key.get());
-    const response = await fetch("/openapi.json", isSendable ? { headers: { "X-API-Key": key.get() } } : {});
+    const address = new URL("openapi.json", location.href);
+    const response = await fetch(address, isSendable ? { headers: { "X-API-Key": key.get() } } : {});
     if (!response.ok) throw new Error(`The service answered ${String(response.status)}.`);
-    return (await response.json()) as Description;
+    const description = (await response.json()) as Description;
+    // Below the path of a proxy that the server does not know.
+    const isAtRoot = description.servers[0]?.url === "/";
+    return isAtRoot ? { ...description, servers: [{ url: new URL(".", location.href).href }] } : description;
   } catch (error) {
     // Browsers have different messages for a failed connection.
     const words = error instanceof TypeError ? "The service does not answer." : (error as Error).message;

@@ -1,5 +1,12 @@
 import express, { type Express, type Request, type Response } from "express";
-import { COMMON_HEADERS, NO_STORE, TEXT_POLICY, requestIdOf, setHeaders } from "../../http/headers.js";
+import {
+  ANY_ORIGIN,
+  COMMON_HEADERS,
+  NO_STORE,
+  TEXT_POLICY,
+  requestIdOf,
+  setHeaders,
+} from "../../http/headers.js";
 import {
   type RampResponse,
   RAMP_ERRORS,
@@ -33,7 +40,7 @@ export function rampApp(service: ApiServices): Express {
 }
 
 const commonHeaders: express.RequestHandler = (request, response, next) => {
-  setHeaders(response, COMMON_HEADERS);
+  setHeaders(response, [...ANY_ORIGIN, ...COMMON_HEADERS]);
   response.setHeader(
     "Access-Control-Expose-Headers",
     "Retry-After, X-Request-Id, X-Idempotency-Replayed, Link",
