@@ -1,4 +1,5 @@
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from "jose";
+import { createPublicKey, type JsonWebKey } from "node:crypto";
 import { sendRequest } from "./outbound-http.js";
 
 /** Algorithms of tokens that are accepted: public keys only. */
@@ -56,9 +57,30 @@ function remoteKeySet(uri: string): RemoteKeys {
     // Follows no redirect and bounds what it reads.
     [customFetch]: async (url) => {
       const result = await getJson(url);
-      return new Response(result ?? "", { status: result === null ? 502 : 200 });
+      return result === null
+        ? new Response("", { status: 502 })
+        : new Response(JSON.stringify(usableKeys(parseDocument(result))));
     },
   });
+}
+
+/** Smallest RSA key that verifies RS256 and PS256 (RFC 7518 §3.3). */
+const RSA_BITS = 2_048;
+
+/** The key set without the keys that cannot verify: a token that names one is refused as one with an unknown key is. */
+function usableKeys(document: object | null): object | null {
+  const { keys } = (document ?? {}) as { readonly keys?: unknown };
+  return Array.isArray(keys) ? { keys: keys.filter(isUsable) } : document;
+}
+
+/** A small RSA key, one with its certificate alone, a point that is not on its curve: the library throws when it verifies with them. */
+function isUsable(jwk: unknown): boolean {
+  try {
+    const key = createPublicKey({ key: jwk as JsonWebKey, format: "jwk" });
+    return key.asymmetricKeyType !== "rsa" || (key.asymmetricKeyDetails?.modulusLength ?? 0) >= RSA_BITS;
+  } catch {
+    return false;
+  }
 }
 
 /** `jwks_uri` of the issuer's discovery document; null when it cannot be read. */
@@ -71,7 +93,8 @@ async function discoverKeySet(issuer: string): Promise<string | null> {
 
 function parseDocument(text: string): { readonly issuer?: unknown; readonly jwks_uri?: unknown } | null {
   try {
-    return JSON.parse(text) as ReturnType<typeof parseDocument>;
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" ? value : null;
   } catch {
     return null;
   }

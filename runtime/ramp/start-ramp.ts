@@ -18,7 +18,7 @@ import { type DatabaseOptions, openDatabase, type RampDatabase } from "./databas
 import { migrate } from "./database/migrate.js";
 import { CustomerTokens, ensureSigningKey, SigningKeys } from "./sign-in/customer-token.js";
 import { SubjectTokens } from "./sign-in/subject-token.js";
-import { walletIssuer } from "./sign-in/wallet-token.js";
+import { storedIssuer, walletIssuer } from "./sign-in/issuer.js";
 import { IntervalJob } from "./core/claim-worker.js";
 import { watchClock } from "./core/clock-jumps.js";
 import { projectId } from "./database/id.js";
@@ -129,16 +129,17 @@ async function openRamp(
   { database, vault, publicUrl }: Pick<RampContext, "database" | "vault" | "publicUrl">,
 ): Promise<RampContext> {
   const keys = new SigningKeys(database, vault);
-  const issuer = walletIssuer(publicUrl);
+  const issuer = await storedIssuer(database, publicUrl);
+  const wallets = walletIssuer(issuer);
   const metrics = new RampMetrics();
   const now = (): Date => database.clock.now();
   return {
     database,
     currencies: await database.asOperator(readCurrencies),
     providers: new Providers({ database, vault, publicUrl, calls: providerCalls, metrics }),
-    customerTokens: new CustomerTokens(keys, publicUrl),
-    subjectTokens: new SubjectTokens(database, { issuer, keys }),
-    walletTokens: { database, keys, vault, issuer, now },
+    customerTokens: new CustomerTokens(keys, issuer),
+    subjectTokens: new SubjectTokens(database, { issuer: wallets, keys }),
+    walletTokens: { database, keys, vault, issuer: wallets, now },
     vault,
     log,
     metrics,

@@ -47,8 +47,8 @@ export interface SignInMessage {
 const AUTHORITY = String.raw`(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?`;
 const URI = String.raw`[A-Za-z][A-Za-z0-9+.-]*:[!#$&-;=?-Z\[\]_a-z~%]*`;
 const DATE_TIME = String.raw`\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})`;
-/** RFC 3986 reserved and unreserved characters and the space. */
-const STATEMENT = String.raw`[!#$&-;=?-Z\[\]_a-z~ ]+`;
+/** RFC 3986 reserved and unreserved characters and the space; siwe 3 writes an empty statement with its line. */
+const STATEMENT = String.raw`[!#$&-;=?-Z\[\]_a-z~ ]*`;
 const REQUEST_ID = String.raw`[!$&-.0-;=@-Z_a-z~%]*`;
 
 /**

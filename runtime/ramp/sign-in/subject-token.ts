@@ -4,6 +4,7 @@ import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 import type { ProjectId } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
 import type { SigningKeys } from "./customer-token.js";
+import { isIdToken } from "./id-token.js";
 
 /** Clocks differ a little without any skew that the project allows. */
 const CLOCK_SECONDS = 5;
@@ -49,13 +50,15 @@ export class SubjectTokens {
     if (keys === null)
       return rampError("INVALID_SUBJECT_TOKEN", { message: "The identity provider cannot be reached." });
     try {
-      const { payload } = await jwtVerify(token, keys, {
+      const { payload, protectedHeader } = await jwtVerify(token, keys, {
         issuer,
         audience: [...provider.audiences],
         algorithms: [...TOKEN_ALGORITHMS],
         clockTolerance: provider.clock_skew_seconds,
         requiredClaims: ["exp", "sub", "iat"],
       });
+      if (!isIdToken(protectedHeader, payload))
+        return rampError("INVALID_SUBJECT_TOKEN", { message: "The subject token is not an ID token." });
       if ((payload.iat ?? 0) > Date.now() / 1000 + provider.clock_skew_seconds + CLOCK_SECONDS)
         return rampError("INVALID_SUBJECT_TOKEN", { message: "The subject token was issued in the future." });
       // OpenID Connect Core §3.1.3.7: the party that a token was issued to is one of the project's own clients.

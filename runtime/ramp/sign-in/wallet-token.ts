@@ -12,11 +12,6 @@ const NONCE_MINUTES = 10;
 /** How far `Issued At` may be from now. */
 const ISSUED_AT_WINDOW_MS = 10 * 60_000;
 
-/** The issuer of wallet tokens. */
-export function walletIssuer(publicUrl: string): string {
-  return `${publicUrl}/v1/auth/wallet`;
-}
-
 /** A nonce for one sign-in. */
 export async function newNonce(database: RampDatabase): Promise<string> {
   const nonce = randomBytes(16).toString("hex");

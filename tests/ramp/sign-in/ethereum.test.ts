@@ -114,6 +114,14 @@ describe("a sign-in message", () => {
     expect(parseSignInMessage(GOOD)).toMatchObject({ domain: "app.example.com", chainId: 100 });
   });
 
+  it.each([
+    ["without a statement", ""],
+    ["with an empty statement, as siwe 3 writes it", "\n"],
+  ])("is read %s", (_name, statement) => {
+    const message = GOOD.replace("Sign in to the shop.\n", statement);
+    expect(parseSignInMessage(message)).toMatchObject({ domain: "app.example.com", chainId: 100 });
+  });
+
   const bad: readonly (readonly [string, string, string])[] = [
     ["text in front of it", "app.example.com wants", "Hello\napp.example.com wants"],
     ["text behind it", "ipfs://bafy/b", "ipfs://bafy/b\n"],
@@ -144,6 +152,7 @@ describe("a sign-in message", () => {
     ["a scheme that is not the URI's", "app.example.com wants", "http://app.example.com wants"],
     ["a day that does not exist", "2026-01-02T03:04:05Z\nExp", "2026-02-30T03:04:05Z\nExp"],
     ["a time without a zone", "2026-01-02T03:04:05Z\nExp", "2026-01-02T03:04:05\nExp"],
+    ["two empty statements", "Sign in to the shop.\n", "\n\n"],
     ["letters outside ASCII", "Sign in to the shop.", "Sign in to the shöp."],
   ];
   it.each(["Issued At", "Expiration Time", "Not Before"])("is refused with 30 February as %s", (field) => {

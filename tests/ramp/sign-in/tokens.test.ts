@@ -3,6 +3,8 @@ import { customerIdOf } from "../../../runtime/ramp/database/id.js";
 import jwt from "jsonwebtoken";
 import { afterAll, describe, expect, it } from "vitest";
 import { generateKeyPairSync } from "node:crypto";
+import { createServer } from "node:http";
+import { listen } from "../../support/port.js";
 import { removeIdentityProvider } from "../../../runtime/ramp/operator/integrations.js";
 import {
   addSecret,
@@ -30,9 +32,10 @@ await world.identityProvider(project, issuer, "app");
 
 const now = (): number => Math.floor(Date.now() / 1000);
 
-async function idToken(claims: Readonly<Record<string, unknown>> = {}): Promise<string> {
+async function idToken(claims: Readonly<Record<string, unknown>> = {}, typ?: string): Promise<string> {
   const full = { iss: issuer, aud: "app", sub: "user-1", iat: now(), exp: now() + 300, ...claims };
-  return (await fetch(`${issuer}/token`, { method: "POST", body: JSON.stringify(full) })).text();
+  const query = typ === undefined ? "" : `?${new URLSearchParams({ typ }).toString()}`;
+  return (await fetch(`${issuer}/token${query}`, { method: "POST", body: JSON.stringify(full) })).text();
 }
 
 let serial = 0;
@@ -86,6 +89,96 @@ describe("a customer's token", () => {
 });
 
 describe("a subject token", () => {
+  it.each([
+    ["logout+jwt", {}],
+    ["secevent+jwt", {}],
+    ["at+jwt", {}],
+    ["application/at+jwt", {}],
+    ["dpop+jwt", {}],
+    ["token-introspection+jwt", {}],
+    ["oauth-authz-req+jwt", {}],
+    ["client-authentication+jwt", {}],
+    ["oauth-client-attestation+jwt", {}],
+    ["entity-statement+jwt", {}],
+    ["kb+jwt", {}],
+    ["dc+sd-jwt", {}],
+    ["jose", {}],
+    ["", {}],
+    ["JWT", { token_use: "access" }],
+    ["JWT", { typ: "Refresh" }],
+    ["JWT", { typ: "Offline" }],
+    ["JWT", { typ: "Bearer" }],
+    ["JWT", { typ: "Logout" }],
+    ["JWT", { token_type: "access" }],
+    ["JWT", { token_type: "Bearer" }],
+    ["JWT", { tokenName: "access_token" }],
+    ["JWT", { type: "refresh" }],
+    ["JWT", { token_use: ["id", "access"] }],
+    ["JWT", { events: { "http://schemas.openid.net/event/backchannel-logout": {} } }],
+    ["JWT", { scope: "openid profile" }],
+    ["JWT", { scp: ["read"] }],
+    ["JWT", { idtyp: "app" }],
+    ["JWT", { gty: "client-credentials" }],
+    ["JWT", { token_introspection: { active: true } }],
+    ["JWT", { htm: "POST", htu: "https://app.example" }],
+  ])("that is another token of the issuer is refused: %s %j", async (typ, claims) => {
+    const reply = await exchange(await idToken({ sub: `other-${String(serial)}`, ...claims }, typ));
+    expect([reply.status, reply.json.error]).toEqual([400, "INVALID_SUBJECT_TOKEN"]);
+  });
+
+  it.each([
+    ["JWT", {}],
+    ["jwt", { nonce: "n", at_hash: "h", auth_time: 1, azp: "app", sid: "s", acr: "1", amr: ["pwd"] }],
+    ["application/jwt", { token_use: "id" }],
+    ["id_token+jwt", {}],
+    [undefined, { typ: "ID", session_state: "s", email_verified: true, type: "customer" }],
+    [undefined, { tokenName: "id_token", tokenType: "JWTToken" }],
+  ])("that is an ID token as providers make it is accepted: %s %j", async (typ, claims) => {
+    const reply = await exchange(await idToken({ sub: `id-${String(serial)}`, ...claims }, typ));
+    expect(reply.status, reply.text).toBe(201);
+  });
+
+  it("of an issuer with keys that cannot be used is checked with the others; one signed by such a key is refused", async () => {
+    const pair = (modulusLength: number) => generateKeyPairSync("rsa", { modulusLength });
+    const [weak, good] = [pair(1024), pair(2048)];
+    const jwk = ({ publicKey }: typeof good, kid: string) => ({
+      ...publicKey.export({ format: "jwk" }),
+      kid,
+      alg: "RS256",
+      use: "sig",
+    });
+    const { e: _e, ...withoutExponent } = jwk(good, "no-e");
+    const unusable = [
+      { kty: "RSA", kid: "x5c", x5c: ["MIIB"] },
+      { kty: "EC", crv: "P-256", kid: "point", x: "AA", y: "AA", alg: "ES256" },
+      { kty: "oct", kid: "oct", k: "c2VjcmV0", alg: "HS256" },
+      { kty: "new", kid: "new" },
+      { kid: "nothing" },
+      withoutExponent,
+      jwk(weak, "weak"),
+    ];
+    const server = createServer((request, response) => {
+      const own = `http://${request.headers.host ?? ""}`;
+      const isKeys = request.url === "/keys";
+      const keys = [null, "text", ...unusable, jwk(good, "good")];
+      response.end(JSON.stringify(isKeys ? { keys } : { issuer: own, jwks_uri: `${own}/keys` }));
+    });
+    const own = `http://${await listen(server)}`;
+    await world.identityProvider(project, own, "app");
+    const sign = ({ privateKey }: typeof good, keyid: string) =>
+      jwt.sign({ iss: own, aud: "app", sub: "u", iat: now(), exp: now() + 300 }, privateKey, {
+        algorithm: "RS256",
+        keyid,
+        allowInsecureKeySizes: true,
+      });
+    for (const kid of ["weak", ...unusable.map((key) => key.kid)]) {
+      const reply = await exchange(sign(kid === "weak" ? weak : good, kid));
+      expect([kid, reply.status, reply.json.error]).toEqual([kid, 400, "INVALID_SUBJECT_TOKEN"]);
+    }
+    const accepted = await exchange(sign(good, "good"));
+    expect(accepted.status, accepted.text).toBe(201);
+  });
+
   it("of a registered provider binds the customer; the access token lives as long as it, and the project's time to live", async () => {
     const expiresAt = now() + 300;
     const reply = await exchange(await idToken({ sub: "alice", exp: expiresAt, azp: "app" }));

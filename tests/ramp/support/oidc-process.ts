@@ -1,6 +1,7 @@
 /**
  * An identity provider in a process of its own, made with oidc-provider. Prints its issuer first. Its keys are turned by
- * `POST /rotate`; `POST /token` gives an ID token for the claims in the body, signed as the provider signs its own.
+ * `POST /rotate`; `POST /token` gives an ID token for the claims in the body, signed as the provider signs its own; `?typ=` names the
+ * type of another token in its header.
  */
 import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from "jose";
 import { createServer, type IncomingMessage } from "node:http";
@@ -30,10 +31,11 @@ const server = createServer((request, response) => {
   void (async () => {
     if (request.url === "/rotate") return rotate().then(() => response.end());
     if (request.url === "/requests") return response.end(String(keySetRequests));
-    if (request.url === "/token") {
+    if (request.url?.startsWith("/token")) {
       const claims = await body(request);
+      const typ = new URL(request.url, issuer).searchParams.get("typ");
       const token = await new SignJWT(claims)
-        .setProtectedHeader({ alg, kid: signing.kid ?? "" })
+        .setProtectedHeader({ alg, kid: signing.kid ?? "", ...(typ !== null && { typ }) })
         .sign(await importJWK(signing, alg));
       return response.end(token);
     }
