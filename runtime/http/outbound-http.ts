@@ -3,6 +3,7 @@ import https from "node:https";
 import { type LookupFunction, isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import { lookup as resolve } from "node:dns";
+import { lookup as resolveAll } from "node:dns/promises";
 
 /** A longer response body fails the request. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
@@ -22,28 +23,55 @@ interface OutboundRequest {
   readonly lookup?: LookupFunction;
 }
 
+interface NotAnswered {
+  readonly kind: "failed";
+  readonly reason: string;
+}
+
 /** The outcome. Redirects are not followed: they are responses like any other. */
 export type OutboundResult =
-  | { readonly kind: "answered"; readonly status: number; readonly body: string }
-  | { readonly kind: "failed"; readonly reason: string };
+  { readonly kind: "answered"; readonly status: number; readonly body: string } | NotAnswered;
 
-/** Sends a request to another server. Never rejects. */
+/** Sends a request to another server, and reads its response. Never rejects. */
 export function sendRequest(request: OutboundRequest): Promise<OutboundResult> {
+  return exchange(request, (response, end) => {
+    readBody(response).then(
+      (body) => end({ kind: "answered", status: response.statusCode ?? 0, body }),
+      (error: unknown) => {
+        response.destroy();
+        end({ kind: "failed", reason: error instanceof Error ? error.message : "answer cut off" });
+      },
+    );
+  });
+}
+
+/** The outcome where the head of a response is all that counts. */
+export type NotificationResult =
+  { readonly kind: "answered"; readonly status: number; readonly retryAfter: string | null } | NotAnswered;
+
+/** Sends a request whose response counts by its head, whatever its body is, and whether it ends. Never rejects. */
+export function sendNotification(request: OutboundRequest): Promise<NotificationResult> {
+  return exchange(request, (response, end) => {
+    const { statusCode: status = 0, headers } = response;
+    end({ kind: "answered", status, retryAfter: headers["retry-after"] ?? null });
+    // Read to its end, so that the connection can be used again; the time limit ends it too.
+    readBody(response).catch(() => response.destroy());
+  });
+}
+
+/** `read` gets the head of the response, and ends the exchange. */
+function exchange<R>(
+  request: OutboundRequest,
+  read: (response: http.IncomingMessage, end: (result: R | NotAnswered) => void) => void,
+): Promise<R | NotAnswered> {
   return new Promise((resolve) => {
-    const fail = (reason: string): void => resolve({ kind: "failed", reason });
     const outgoing = open(request);
     const timer = setTimeout(() => outgoing.destroy(new Error("timeout")), request.timeoutMs);
-    outgoing.on("error", (error: NodeJS.ErrnoException) => fail(error.code ?? error.message));
+    outgoing.on("error", (error: NodeJS.ErrnoException) =>
+      resolve({ kind: "failed", reason: error.code ?? error.message }),
+    );
     outgoing.on("close", () => clearTimeout(timer));
-    outgoing.on("response", (response) => {
-      readBody(response).then(
-        (body) => resolve({ kind: "answered", status: response.statusCode ?? 0, body }),
-        (error: unknown) => {
-          outgoing.destroy();
-          fail(error instanceof Error ? error.message : "answer cut off");
-        },
-      );
-    });
+    outgoing.on("response", (response) => read(response, resolve));
     outgoing.end(request.body);
   });
 }
@@ -85,6 +113,16 @@ export function isPublicAddress(address: string): boolean {
 export function namesPrivateAddress(url: URL): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, "");
   return isIP(host) !== 0 && !isPublicAddress(host);
+}
+
+/** Names of this machine, whether they resolve or not (RFC 6761 §6.3). */
+const LOCAL_NAME = /(^|\.)localhost\.?$/;
+
+/** Whether a URL's host is a private address, or a name with one among its addresses; null: the name does not resolve. */
+export async function leadsToPrivateAddress(url: URL): Promise<boolean | null> {
+  if (namesPrivateAddress(url) || LOCAL_NAME.test(url.hostname)) return true;
+  const addresses = await resolveAll(url.hostname.replace(/^\[|\]$/g, ""), { all: true }).catch(() => null);
+  return addresses && addresses.some(({ address }) => !isPublicAddress(address));
 }
 
 /**

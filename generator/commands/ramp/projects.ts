@@ -145,7 +145,7 @@ export function addWebhooks({ addForProject }: Group): void {
     .option(...EVENTS);
   addForProject(
     "set",
-    "change a receiver's address; pending events go to the new one",
+    "change a receiver's address and switch it on; pending events go to the new one",
     `--webhook ${EXAMPLE_ID} --url https://shop.example/events`,
     ({ ramp, database }, id, flags) =>
       ramp.setWebhook(database, id, { ...addressOf(flags), webhookId: text(flags, "webhook") }),
@@ -155,8 +155,8 @@ export function addWebhooks({ addForProject }: Group): void {
     .option("--allow-private", "allow private addresses", false)
     .option(...CONCURRENCY)
     .option(...EVENTS);
-  addForProject("list", "list receivers", "", ({ ramp, database }, id) =>
-    ramp.listRecords(database, "webhooks", id),
+  addForProject("list", "list receivers, and those that get nothing", "", ({ ramp, database }, id) =>
+    ramp.listWebhooks(database, id),
   );
   addForProject("delete", "delete a receiver", `--webhook ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
     ramp.deleteWebhook(database, id, text(flags, "webhook")),

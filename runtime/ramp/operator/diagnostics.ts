@@ -10,6 +10,7 @@ import { listAudit } from "../core/audit.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { readIntent } from "../intents/intent-rows.js";
 import type { Intent } from "../intents/intent.js";
+import { listWebhooks, UNRESOLVED } from "./webhooks.js";
 
 /** One check of `routewright ramp doctor` (runtime/ramp/docs/operations.md). */
 interface Finding {
@@ -29,7 +30,22 @@ export async function diagnose(database: RampDatabase, vault: Vault): Promise<re
   const key = await checkMasterKey(database, vault);
   const providers = key.ok ? await checkProviders(database, vault) : [];
   const backlog = await database.asOperator(readBacklog);
-  return [key, await checkClock(database), ...providers, ...checkBacklog(backlog)];
+  const webhooks = await checkWebhooks(database);
+  return [key, await checkClock(database), ...providers, ...checkBacklog(backlog), ...webhooks];
+}
+
+/** Endpoints that get nothing. */
+async function checkWebhooks(database: RampDatabase): Promise<readonly Finding[]> {
+  const webhooks = await listWebhooks(database, null);
+  return webhooks.flatMap(({ webhookId, url, undeliverable }) =>
+    undeliverable === null || undeliverable === UNRESOLVED
+      ? []
+      : finding(
+          "webhooks",
+          `Nothing can be delivered to webhook ${webhookId} (${new URL(url).host}): ${undeliverable}. Repair it with \`routewright ramp webhook set\`, or delete it.`,
+          "",
+        ),
+  );
 }
 
 async function checkMasterKey(database: RampDatabase, vault: Vault): Promise<Finding> {
@@ -207,10 +223,6 @@ const LISTS = {
     WHERE c.project_id = $1 ORDER BY c.code`,
   identityProviders: `SELECT id AS "identityProviderId", issuer, audiences, clock_skew_seconds AS "clockSkewSeconds"
     FROM ramp.identity_providers WHERE project_id = $1 ORDER BY created_at, id`,
-  webhooks: `SELECT id AS "webhookId", url, concurrency, event_types AS "eventTypes", created_at AS "createdAt",
-      (SELECT count(*)::int FROM ramp.webhook_deliveries d
-       WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING') AS pending
-    FROM ramp.webhook_endpoints e WHERE project_id = $1 AND deleted_at IS NULL ORDER BY created_at, id`,
 } as const;
 
 export function listRecords(

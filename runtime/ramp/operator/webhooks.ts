@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { isUuid, newId, type ProjectId } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
-import { namesPrivateAddress } from "../../http/outbound-http.js";
+import { leadsToPrivateAddress } from "../../http/outbound-http.js";
 import type { Vault } from "../core/vault.js";
 import { EVENT_TYPES } from "../webhooks/events.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
@@ -16,14 +16,57 @@ export interface WebhookAddress {
   readonly eventTypes?: readonly string[] | undefined;
 }
 
-function addressProblem({ url, allowPrivate, eventTypes = [] }: WebhookAddress): string | null {
+async function addressProblem({
+  url,
+  allowPrivate,
+  eventTypes = [],
+}: WebhookAddress): Promise<string | null> {
   const problem = urlProblem(url);
   if (problem !== null) return problem;
   const unknown = eventTypes.find((type) => !EVENT_TYPES.some((known) => known === type));
   if (unknown !== undefined) return `${unknown} is no event type: ${EVENT_TYPES.join(", ")}.`;
-  if (!allowPrivate && namesPrivateAddress(new URL(url)))
-    return "The URL names a private address. Use --allow-private to allow it.";
-  return null;
+  // A name that does not resolve here and now may do so for the server.
+  return !allowPrivate && (await leadsToPrivateAddress(new URL(url)))
+    ? "The URL leads to a private address. Use --allow-private to allow it."
+    : null;
+}
+
+/** What `routewright ramp webhook list` shows of an endpoint. */
+interface ListedWebhook {
+  readonly webhookId: string;
+  readonly url: string;
+  readonly allowPrivate: boolean;
+  readonly enabled: boolean;
+  /** When its receiver answered 410, which switched it off. */
+  readonly goneAt: Date | null;
+}
+
+/** The endpoints, oldest first, each with why nothing can be delivered to it, if so. Null: those of all projects. */
+export async function listWebhooks(database: RampDatabase, projectId: ProjectId | null) {
+  const webhooks = await database.operator.rows<ListedWebhook>(
+    `SELECT id AS "webhookId", project_id AS "projectId", url, concurrency, event_types AS "eventTypes", allow_private AS "allowPrivate",
+       enabled, gone_at AS "goneAt", created_at AS "createdAt",
+       (SELECT count(*)::int FROM ramp.webhook_deliveries d
+        WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING') AS pending
+     FROM ramp.webhook_endpoints e WHERE ($1::uuid IS NULL OR project_id = $1) AND deleted_at IS NULL ORDER BY created_at, id`,
+    [projectId],
+  );
+  return Promise.all(
+    webhooks.map(async (webhook) => ({ ...webhook, undeliverable: await undeliverable(webhook) })),
+  );
+}
+
+/** The name may resolve for the server. */
+export const UNRESOLVED = "its name does not resolve here";
+
+/** Why nothing can be delivered to an endpoint, or null. */
+async function undeliverable({ url, allowPrivate, enabled, goneAt }: ListedWebhook): Promise<string | null> {
+  if (goneAt !== null) return `its receiver answered 410 at ${goneAt.toISOString()}, which switched it off`;
+  if (!enabled) return "it is switched off";
+  if (allowPrivate) return null;
+  const isPrivate = await leadsToPrivateAddress(new URL(url));
+  if (isPrivate === null) return UNRESOLVED;
+  return isPrivate ? "it leads to a private address" : null;
 }
 
 /** Changes an endpoint that is not deleted: `$1` of the assignments is its id. */
@@ -53,7 +96,7 @@ export async function addWebhook(
   projectId: ProjectId,
   address: WebhookAddress,
 ): Promise<Outcome<{ webhookId: string; secret: string }>> {
-  const problem = addressProblem(address);
+  const problem = await addressProblem(address);
   if (problem !== null) return failed(problem);
   const { url, allowPrivate, concurrency = 10, eventTypes = null } = address;
   const [id, secret] = [newId(), newSecret()];
@@ -63,20 +106,20 @@ export async function addWebhook(
   return succeeded({ webhookId: id, secret });
 }
 
-/** Changes the address of an endpoint; pending deliveries go to the new one, and the secret stays. */
+/** Changes the address of an endpoint, and switches it on; pending deliveries go to the new one, and the secret stays. */
 export async function setWebhook(
   database: RampDatabase,
   projectId: ProjectId,
   { webhookId, ...address }: WebhookAddress & { readonly webhookId: string },
 ): Promise<Outcome<{ webhookId: string }>> {
-  const problem = addressProblem(address);
+  const problem = await addressProblem(address);
   if (problem !== null) return failed(problem);
   const { url, allowPrivate, concurrency = null, eventTypes = null } = address;
   return database.inProject(projectId, (tx) =>
     changeWebhook(
       tx,
       webhookId,
-      `url = $2, allow_private = $3, concurrency = COALESCE($4, concurrency), event_types = COALESCE($5, event_types)`,
+      `url = $2, allow_private = $3, enabled = true, gone_at = NULL, concurrency = COALESCE($4, concurrency), event_types = COALESCE($5, event_types)`,
       [url, allowPrivate, concurrency, eventTypes],
     ),
   );

@@ -6,9 +6,9 @@ import { ofProject, type OperatorTransaction, type ProjectTransaction } from "..
 import { failpoint } from "../core/failpoints.js";
 import {
   namesPrivateAddress,
-  type OutboundResult,
+  type NotificationResult,
   publicLookup,
-  sendRequest,
+  sendNotification,
 } from "../../http/outbound-http.js";
 
 /** The types of events (runtime/ramp/docs/webhooks.md). */
@@ -64,6 +64,8 @@ const CLAIM_GRACE_SECONDS = 10;
 const HOUR = 60 * 60;
 export const RETRY_SECONDS = [60, 5 * 60, 30 * 60, 2 * HOUR, 8 * HOUR, 24 * HOUR, 36 * HOUR] as const;
 
+const LONGEST_PAUSE_SECONDS = 36 * HOUR;
+
 interface Delivery {
   readonly project_id: string;
   readonly id: string;
@@ -95,6 +97,7 @@ export function startDeliveryWorker(ramp: DeliveryContext, policy: DeliveryPolic
         // After a crash here the attempt is repeated: an event is delivered at least once.
         await failpoint("delivery.answered");
         const status = await database.asOperator((tx) => recordAttempt(tx, delivery, result));
+        if (result.kind === "failed" && result.reason === PRIVATE) logUndeliverable(ramp, delivery);
         if (status === "EXHAUSTED") await notifyExhausted(ramp, delivery, result);
       },
     },
@@ -142,21 +145,23 @@ async function claimDue(
   );
 }
 
+/** The result where an address is private and must not be: `publicLookup` gives it for names. */
+const PRIVATE = "EPRIVATE";
+
 /** Makes one attempt. Does not reject when the receiver fails. */
 async function send(
   { vault, now }: DeliveryContext,
   { timeoutMs }: DeliveryPolicy,
   delivery: Delivery,
-): Promise<OutboundResult> {
+): Promise<NotificationResult> {
   const url = new URL(delivery.url);
-  if (!delivery.allow_private && namesPrivateAddress(url))
-    return { kind: "failed", reason: "private address" };
+  if (!delivery.allow_private && namesPrivateAddress(url)) return { kind: "failed", reason: PRIVATE };
   const at = now();
   const purpose = `webhook:${delivery.project_id}:${delivery.endpoint_id}` as const;
   const secrets = [delivery.secret, delivery.previous_secret].filter((secret) => secret !== null);
   const sign = (sealed: Buffer): string =>
     new Webhook(vault.open(purpose, sealed)).sign(delivery.event_id, at, delivery.body);
-  return sendRequest({
+  return sendNotification({
     url,
     method: "POST",
     headers: {
@@ -172,33 +177,65 @@ async function send(
   });
 }
 
+/** Status of a receiver that is gone for good: its endpoint is switched off. */
+const GONE = 410;
+
 async function recordAttempt(
   tx: OperatorTransaction,
-  { project_id, id, attempts }: Delivery,
-  result: OutboundResult,
-): Promise<string> {
+  { project_id, id, attempts, endpoint_id }: Delivery,
+  result: NotificationResult,
+): Promise<string | null> {
+  const isGone = result.kind === "answered" && result.status === GONE;
   const isDelivered = result.kind === "answered" && result.status >= 200 && result.status < 300;
-  const pause = RETRY_SECONDS[attempts - 1];
+  const pause = isGone ? undefined : RETRY_SECONDS[attempts - 1];
   const status = isDelivered ? "DELIVERED" : pause === undefined ? "EXHAUSTED" : "PENDING";
   // Writes nothing if the claim has expired and another process has begun the next attempt.
-  await tx.rows(
+  const recorded = await tx.row(
     `UPDATE ramp.webhook_deliveries SET status = $3, last_result = $4, attempted_until = NULL, updated_at = now(),
        attempt_at = CASE WHEN $3 = 'PENDING' THEN now() + make_interval(secs => $5) END
-     WHERE project_id = $1 AND id = $2 AND status = 'PENDING' AND attempts = $6`,
-    [project_id, id, status, lastResultOf(result), pause ?? 0, attempts],
+     WHERE project_id = $1 AND id = $2 AND status = 'PENDING' AND attempts = $6 RETURNING id`,
+    [project_id, id, status, lastResultOf(result), pauseBefore(result, pause ?? 0, tx.now), attempts],
   );
-  return status;
+  if (isGone) await switchOff(tx, project_id, endpoint_id);
+  return recorded && status;
 }
 
-function lastResultOf(result: OutboundResult): string {
+/** An endpoint that is switched off gets no events; what waits for it is given up, and can be replayed once it is on again. */
+async function switchOff(tx: OperatorTransaction, projectId: string, endpointId: string): Promise<void> {
+  await tx.rows(
+    "UPDATE ramp.webhook_endpoints SET enabled = false, gone_at = now() WHERE project_id = $1 AND id = $2 AND enabled",
+    [projectId, endpointId],
+  );
+  await tx.rows(
+    `UPDATE ramp.webhook_deliveries SET status = 'EXHAUSTED', attempt_at = NULL, last_result = 'endpoint switched off', updated_at = now()
+     WHERE project_id = $1 AND endpoint_id = $2 AND status = 'PENDING'`,
+    [projectId, endpointId],
+  );
+}
+
+/** Seconds until the next attempt: by the schedule, or later where the receiver asks for it with `Retry-After` (RFC 9110 §10.2.3). */
+function pauseBefore(result: NotificationResult, scheduled: number, now: Date): number {
+  const text = (result.kind === "answered" && result.retryAfter) || "";
+  const asked = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - now.getTime()) / 1000;
+  return Math.max(scheduled, Math.min(Number.isNaN(asked) ? 0 : asked, LONGEST_PAUSE_SECONDS));
+}
+
+function lastResultOf(result: NotificationResult): string {
   return (result.kind === "answered" ? String(result.status) : result.reason).slice(0, 200);
+}
+
+function logUndeliverable({ log }: DeliveryContext, { project_id, endpoint_id }: Delivery): void {
+  log.warn(
+    { project: project_id, webhook: endpoint_id },
+    "webhook leads to a private address and gets nothing: change its URL, or allow private addresses",
+  );
 }
 
 /** Sends an event to the other endpoints of the project; an event of this type that is given up causes no further one. */
 async function notifyExhausted(
   { database, log }: DeliveryContext,
   { project_id, event_id: eventId, event_type, endpoint_id: webhookId }: Delivery,
-  result: OutboundResult,
+  result: NotificationResult,
 ): Promise<void> {
   const lastResult = lastResultOf(result);
   log.error(

@@ -4,10 +4,12 @@ import { Webhook } from "standardwebhooks";
 import { expect, it } from "vitest";
 import { listen } from "../../support/port.js";
 import { isPublicAddress } from "../../../runtime/http/outbound-http.js";
+import { diagnose } from "../../../runtime/ramp/operator/diagnostics.js";
 import { customerIdOf } from "../../../runtime/ramp/database/id.js";
 import {
   addWebhook,
   deleteWebhook,
+  listWebhooks,
   replayWebhooks,
   rotateWebhookSecret,
   setWebhook,
@@ -166,10 +168,109 @@ it("sends nothing to private addresses unless the operator allows that, not even
   const project = await world.project();
   const add = (url: string) =>
     addWebhook(world.database, world.vault, project.id, { url, allowPrivate: false });
-  expect(await add("http://127.0.0.1:9/")).toMatchObject({ ok: false });
-  made(await add("http://localhost:9/"));
+  for (const url of [
+    "http://127.0.0.1:9/",
+    "http://localhost:9/",
+    "http://LOCALHOST./",
+    "http://0x7f000001/",
+  ])
+    expect(await add(url), url).toMatchObject({ ok: false, problem: expect.stringContaining("private") });
+  const { webhookId } = made(await add("https://hooks.example/"));
+  const set = { webhookId, url: "http://localhost:9/", allowPrivate: false };
+  expect(await setWebhook(world.database, project.id, set)).toMatchObject({ ok: false });
+  // The name leads there later.
+  await world.rows("UPDATE ramp.webhook_endpoints SET url = $2 WHERE id = $1", [webhookId, set.url]);
   await ordered(project, { srcAmount: "500.00" });
   await resulted(project, "EPRIVATE");
+  const undeliverable = "it leads to a private address";
+  expect(await listWebhooks(world.database, project.id)).toMatchObject([{ webhookId, undeliverable }]);
+  const findings = (await diagnose(world.database, world.vault)).filter(({ detail }) =>
+    detail.includes(webhookId),
+  );
+  expect(findings).toMatchObject([
+    { ok: false, check: "webhooks", detail: expect.stringContaining(undeliverable) },
+  ]);
+});
+
+it.each([
+  ["compressed", { "content-encoding": "gzip" }, Buffer.from([0x1f, 0x8b, 8, 0, 1])],
+  ["not UTF-8", { "content-type": "text/plain" }, Buffer.from([0xff, 0xfe, 0xc3])],
+  ["large", {}, Buffer.alloc(2_000_000, "x")],
+  ["unfinished", { "content-length": "10" }, Buffer.from("x")],
+  ["of another length", { "transfer-encoding": "chunked" }, null],
+])("counts a 2xx whose body is %s as delivered", async (_name, headers, body) => {
+  const project = await world.project();
+  const server = createServer((_request, response) => {
+    if (body === null)
+      return void response.socket?.end("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n");
+    response.writeHead(200, headers as Record<string, string>).write(body);
+    if (!("content-length" in headers)) response.end();
+  });
+  await world.webhook(project, `http://${await listen(server)}/`);
+  await insertDeliveries(project, 1);
+  expect(await all(project, ({ status }) => status !== "PENDING")).toMatchObject([
+    { last_result: "200", attempts: 1 },
+  ]);
+  server.closeAllConnections();
+});
+
+it.each([
+  ["3600", 3_600],
+  ["5", RETRY_SECONDS[0]],
+  ["99999999999", 36 * 60 * 60],
+  [new Date(Date.now() + 7_200_000).toUTCString(), 7_200],
+  ["soon", RETRY_SECONDS[0]],
+])(
+  "waits as long as the receiver asks with Retry-After: %s, and not less than the schedule",
+  async (retryAfter, pause) => {
+    const project = await world.project();
+    const server = createServer((_request, response) =>
+      response.writeHead(429, { "retry-after": retryAfter }).end(),
+    );
+    await world.webhook(project, `http://${await listen(server)}/`);
+    await insertDeliveries(project, 1);
+    const [row] = await all(project, ({ last_result }) => last_result === "429");
+    expect(Math.abs(Number(row?.["pause"]) - pause)).toBeLessThan(100);
+  },
+);
+
+it("switches an endpoint off whose receiver answers 410, and says so; a new address switches it on", async () => {
+  const { project, receiver, webhookId } = await hooked(410);
+  const other = await ownReceiver();
+  await world.webhook(project, other.url);
+  await insertDeliveries(project, 1);
+  await insertDeliveries(project, 3, "1 h");
+  await untilTrue(() => other.received.some(({ body }) => body.includes("webhook.exhausted")));
+  const own = async () => (await deliveries(project)).filter((row) => row["endpoint_id"] === webhookId);
+  expect((await own()).map(({ status }) => status)).toEqual([
+    "EXHAUSTED",
+    "EXHAUSTED",
+    "EXHAUSTED",
+    "EXHAUSTED",
+  ]);
+  const [listed] = await listWebhooks(world.database, project.id);
+  expect(listed).toMatchObject({
+    webhookId,
+    enabled: false,
+    goneAt: expect.any(Date),
+    undeliverable: expect.stringContaining("410"),
+  });
+  const findings = await diagnose(world.database, world.vault);
+  expect(findings.filter(({ ok, detail }) => !ok && detail.includes(webhookId))).toHaveLength(1);
+  const count = receiver.received.length;
+  await ordered(project, { srcAmount: "500.00" });
+  await untilTrue(() =>
+    other.received.some(({ body }) => body.includes("PENDING_PAYMENT") || body.includes("COMPLIANCE")),
+  );
+  expect(receiver.received).toHaveLength(count);
+  receiver.status = 200;
+  made(await setWebhook(world.database, project.id, { webhookId, url: receiver.url, allowPrivate: true }));
+  made(await replayWebhooks(world.database, project.id, {}));
+  await untilTrue(async () => (await own()).every(({ status }) => status === "DELIVERED"));
+  expect(await listWebhooks(world.database, project.id)).toMatchObject([
+    { enabled: true, goneAt: null, undeliverable: null },
+    {},
+  ]);
 });
 
 it.each([
