@@ -147,7 +147,7 @@ describe("a subject token", () => {
       alg: "RS256",
       use: "sig",
     });
-    const { e: _e, ...withoutExponent } = jwk(good, "no-e");
+    const withoutExponent = { ...jwk(good, "no-e"), e: undefined };
     const unusable = [
       { kty: "RSA", kid: "x5c", x5c: ["MIIB"] },
       { kty: "EC", crv: "P-256", kid: "point", x: "AA", y: "AA", alg: "ES256" },
