@@ -1,6 +1,7 @@
 import { TIERS } from "@routewright/runtime/model";
 import type { SchemaMap } from "./catalogue/build.js";
 import { type ChangeKind, KINDS, SEVERITIES as CHANGE_SEVERITIES } from "./diff/change.js";
+import { UNUSED } from "./diff/usage.js";
 import { type RuleId, RULES, SEVERITIES as RULE_SEVERITIES } from "./lint/finding.js";
 import {
   described,
@@ -84,6 +85,10 @@ export const CONFIG_SCHEMA = {
               severitiesOf<ChangeKind, (typeof CHANGE_SEVERITIES)[number]>(KINDS, CHANGE_SEVERITIES),
             ),
             accept: described("File of accepted changes. Default: .routewright-accept.json.", name),
+            unused: described(
+              "Severity of a breaking change that hits nobody, by `diff --usage`. Default: breaking.",
+              oneOf(UNUSED),
+            ),
           },
         ),
       },

@@ -5,6 +5,7 @@ import type { SchemaMap } from "./catalogue/build.js";
 import type { Config } from "./config-schema.js";
 import { ACCEPT_FILE } from "./diff/accepted-changes.js";
 import type { SeverityOverrides } from "./diff/compare-catalogues.js";
+import type { UnusedSeverity } from "./diff/usage.js";
 import { BASELINE_FILE } from "./lint/baseline.js";
 import type { RuleSeverities } from "./lint/finding.js";
 import type { VerifySeverities } from "./verify/relations.js";
@@ -18,6 +19,7 @@ export type { Config };
 export const DEFAULTS = {
   out: "generated",
   minimumNoticeDays: 30,
+  unused: "breaking",
 } as const;
 
 /** The config file of a folder: one of these. */
@@ -47,6 +49,7 @@ export interface Settings extends GenerationEnvironment {
   readonly severities: SeverityOverrides;
   /** Undefined: the default file, if there is one. */
   readonly accept: string | undefined;
+  readonly unused: UnusedSeverity;
   readonly minimumNoticeDays: number;
   /** The environment, completed with the config file's values: what servers read. */
   readonly variables: NodeJS.ProcessEnv;
@@ -86,6 +89,7 @@ export async function readSettings(
     verify: config.verify ?? {},
     severities: config.diff?.severity ?? {},
     accept: flags.accept ?? config.diff?.accept,
+    unused: config.diff?.unused ?? DEFAULTS.unused,
     minimumNoticeDays: config.minimumNoticeDays ?? DEFAULTS.minimumNoticeDays,
     variables,
   };
@@ -104,6 +108,7 @@ export async function readSettings(
     verify,
     "diff.severity": severities,
     "diff.accept": settings.accept ?? ACCEPT_FILE,
+    "diff.unused": settings.unused,
     minimumNoticeDays,
   };
   return { ok: true, settings: { ...settings, inForce } };

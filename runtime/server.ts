@@ -27,7 +27,15 @@ export type { RunningServer } from "./http/listen.js";
 export { type NodeBuild, BuildRecords, type TestRun } from "./warehouse/data-versions.js";
 export type { RenderResult, ManifestRenderer } from "./release/refresh.js";
 export type { HeldBackEndpoint } from "./release/release.js";
-export { type Grouping, readUsage, type UsageLine, type UsageQuery } from "./operations/usage-table.js";
+export {
+  type Grouping,
+  readRouteUsage,
+  readUsage,
+  type RecordedUsage,
+  type RouteUsage,
+  type UsageLine,
+  type UsageQuery,
+} from "./operations/usage-report.js";
 import { messageOf } from "./model/outcome.js";
 export { openPrimary, type Primary } from "./operations/workers/messages.js";
 export { WorkerCluster } from "./operations/workers/worker-cluster.js";

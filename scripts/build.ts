@@ -15,6 +15,7 @@ import { META_ROUTEWRIGHT_SCHEMA } from "../generator/catalogue/settings/meta-ro
 import { SCHEMA_YML_SCHEMA } from "../generator/catalogue/settings/schema-yml.js";
 import { ACCEPT_SCHEMA } from "../generator/diff/accepted-changes.js";
 import { CONFIG_SCHEMA } from "../generator/config-schema.js";
+import { USAGE_SCHEMA } from "../generator/diff/usage.js";
 import { BASELINE_SCHEMA } from "../generator/lint/baseline.js";
 import { HINT, NOUN } from "../generator/manifest/json-schema.js";
 
@@ -55,8 +56,8 @@ async function bundleCommandLine(): Promise<void> {
 
 /**
  * Compiles JSON Schemas into plain code, exported by the package as `routewright/validators/*`: of `meta.api`,
- * `meta.routewright`, `catalogue.json`, the accept file, the baseline and the config file. Editors read the last one's schema
- * itself, and that of `schema.yml`.
+ * `meta.routewright`, `catalogue.json`, the accept file, the baseline, a usage file and the config file. Editors read the last
+ * one's schema itself, and that of `schema.yml`.
  */
 function compileValidators(): void {
   mkdirSync(`${GENERATOR}/validators`, { recursive: true });
@@ -68,6 +69,7 @@ function compileValidators(): void {
     ["meta-routewright-of-column", ofSettings(), META_ROUTEWRIGHT_SCHEMA.column],
     ["accept-file", new Ajv({ ...everyError, allowUnionTypes: true, keywords: [HINT] }), ACCEPT_SCHEMA],
     ["baseline", new Ajv({ ...everyError, keywords: [HINT] }), BASELINE_SCHEMA],
+    ["usage-file", new Ajv({ ...everyError, allErrors: false, allowUnionTypes: true }), USAGE_SCHEMA],
     ["catalogue", new Ajv({ allowUnionTypes: true, code: { source: true } }), CATALOGUE_SCHEMA],
     ["config", new Ajv({ ...everyError, allowUnionTypes: true }), CONFIG_SCHEMA],
   ] as const;

@@ -1,5 +1,7 @@
 import { existsSync } from "node:fs";
 import { Option } from "commander";
+import type { Outcome } from "@routewright/runtime/model";
+import type { Catalogue } from "../catalogue/catalogue.js";
 import { DEFAULTS } from "../config.js";
 import {
   ACCEPT_FILE,
@@ -11,6 +13,15 @@ import {
   shouldFail,
 } from "../diff/accepted-changes.js";
 import { compareCatalogues, type SeverityOverrides } from "../diff/compare-catalogues.js";
+import type { Change } from "../diff/change.js";
+import {
+  firstDay,
+  pathsHit,
+  rateUnused,
+  readUsageFile,
+  type UnusedSeverity,
+  withUsage,
+} from "../diff/usage.js";
 import { type MissingBase, readRevision, type RevisionOptions } from "../diff/revision.js";
 import { projectInRepository, redactedLocation } from "../manifest/source.js";
 import { diffReport } from "../report/diff-report.js";
@@ -31,12 +42,18 @@ export interface DiffOptions extends RevisionOptions {
   /** The accept file; it must exist when it is named. */
   readonly accept?: string | undefined;
   readonly severities?: SeverityOverrides;
+  /** Who breaking changes hit: by a file of `usage --by all --json`, or, where true, by the database that servers write to. */
+  readonly usage?: string | true;
+  /** What becomes of breaking changes that hit nobody. Default: they stay breaking. */
+  readonly unused?: UnusedSeverity;
+  /** The environment, for the database. */
+  readonly variables?: NodeJS.ProcessEnv;
   readonly minimumNoticeDays?: number;
   /** `YYYY-MM-DD`: sunsets are judged by it. */
   readonly today: string;
 }
 
-type Flags = Pick<DiffOptions, "format" | "failOn" | "accept" | "catalog"> & {
+type Flags = Pick<DiffOptions, "format" | "failOn" | "accept" | "catalog" | "usage"> & {
   readonly missingBase: MissingBase;
   readonly generated?: string;
 };
@@ -53,6 +70,10 @@ export function configure(command: CliCommand): void {
       "--accept <file>",
       `accepted changes (default: \`diff.accept\` of the config file, or ${ACCEPT_FILE} if there is one)`,
     )
+    .option(
+      "--usage [file]",
+      "say who breaking changes hit: from DATABASE_URL, or a file of `usage --by all --json`",
+    )
     .addOption(OPTIONS.catalog())
     .runs((base: string, head: string, flags: Flags) =>
       withSettings(flags, (settings) =>
@@ -68,7 +89,11 @@ export function configure(command: CliCommand): void {
       ),
     )
     .helpEnd(
-      ["diff git:origin/main generated", "diff old/manifest.json target/manifest.json --format markdown"],
+      [
+        "diff git:origin/main generated",
+        "diff old/manifest.json target/manifest.json --format markdown",
+        "diff git:origin/main generated --usage usage.json",
+      ],
       { 1: "changes of --fail-on that are not accepted" },
     );
 }
@@ -94,7 +119,9 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
     { today, minimumNoticeDays },
     options.severities,
   );
-  const result = applyAcceptFile(changes, accept.entries, today);
+  const rated = await rateByUsage(changes, base.catalogue, options);
+  if (!rated.ok) return failure(rated.problem);
+  const result = applyAcceptFile(rated.value, accept.entries, today);
   const failed = shouldFail(result, failOn);
   const names = {
     base: redactedLocation(options.base),
@@ -108,6 +135,23 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
     output: renderReport(report, options.format),
     notes: [...base.warnings, ...head.warnings].map((warning) => `warning: ${warning}`),
   };
+}
+
+/** Says of breaking changes who they hit, and rates those that hit nobody. */
+async function rateByUsage(
+  changes: readonly Change[],
+  base: Catalogue,
+  { usage, unused = "breaking", today, variables = process.env }: DiffOptions,
+): Promise<Outcome<readonly Change[]>> {
+  const breaking = changes.filter(({ severity }) => severity === "breaking");
+  if (usage === undefined || breaking.length === 0) return { ok: true, value: changes };
+  const paths = [...new Set(breaking.map(({ endpoint }) => endpoint).flatMap(pathsHit(base)))];
+  const reading =
+    usage === true
+      ? await (await import("./usage.js")).recordedUsage(variables, paths, firstDay(today))
+      : await readUsageFile(usage, today);
+  if (!reading.ok) return reading;
+  return { ok: true, value: rateUnused(withUsage(changes, base, reading.value, today), unused) };
 }
 
 /** The accept file that is named must exist. */

@@ -2,10 +2,13 @@ import { Option } from "commander";
 import {
   type Grouping,
   readEnvironment,
+  readRouteUsage,
   readUsage,
+  type RecordedUsage,
   type UsageLine,
   type UsageQuery,
 } from "@routewright/runtime/server";
+import type { Outcome } from "@routewright/runtime/model";
 import { visible } from "../manifest/strings.js";
 import { type CliCommand, type CommandResult, EXIT, failure } from "./command.js";
 import { withDatabase } from "./database.js";
@@ -21,27 +24,49 @@ export function configure(command: CliCommand): void {
   command
     .option("--since <date>", "first day, in UTC, such as 2026-01-31")
     .option("--key <id>", "one key, by its id or its first characters; none: callers without a key")
-    .addOption(new Option("--by <subject>", "group by").choices(["key", "route", "day"]).default("key"))
+    .addOption(
+      new Option("--by <subject>", "group by").choices(["key", "route", "day", "all"]).default("key"),
+    )
     .option("--json", "print JSON", false)
     .runs((flags: UsageFlags) => usage(flags, process.env))
-    .helpEnd(["usage --since 2026-01-01", "usage --by route --key 3f2a9c41"]);
+    .helpEnd([
+      "usage --since 2026-01-01",
+      "usage --by route --key 3f2a9c41",
+      "usage --by all --json > usage.json   # for diff --usage",
+    ]);
 }
 
 /** `routewright usage`: requests by key, route or day, as servers have written them to the database. */
 async function usage(flags: UsageFlags, variables: NodeJS.ProcessEnv): Promise<CommandResult> {
-  const reading = readEnvironment(variables);
-  if (!reading.ok) return failure(...reading.problems);
-  const { databaseUrl, clickhouseUrl } = reading.environment;
-  if (databaseUrl === null && clickhouseUrl !== null) return failure(IN_POSTGRES);
   const problems = problemsOf(flags);
   if (problems.length > 0) return failure(...problems);
   const query = { by: flags.by, since: flags.since ?? null, key: flags.key?.toLowerCase() ?? null };
-  const result = await withDatabase(databaseUrl, (url) => readUsage(url, query));
-  if (result === null) return failure(NO_DATABASE);
+  const result = await withUsageDatabase(variables, (url) => readUsage(url, query));
   if (!result.ok) return failure(result.problem);
   const lines = result.value;
-  const output = flags.json ? `${JSON.stringify(lines, null, 2)}\n` : tableOf(lines);
+  const output = flags.json ? jsonOf(lines, flags.by) : tableOf(lines);
   return { exit: EXIT.ok, output, ...(lines.length === 0 && { notes: [noUsage(query)] }) };
+}
+
+/** Calls `work` with the database in which servers store usage. */
+export async function withUsageDatabase<Value>(
+  variables: NodeJS.ProcessEnv,
+  work: (url: string) => Promise<Outcome<Value>>,
+): Promise<Outcome<Value>> {
+  const reading = readEnvironment(variables);
+  if (!reading.ok) return { ok: false, problem: reading.problems.join(" ") };
+  const { databaseUrl, clickhouseUrl } = reading.environment;
+  if (databaseUrl === null && clickhouseUrl !== null) return { ok: false, problem: IN_POSTGRES };
+  return (await withDatabase(databaseUrl, work)) ?? { ok: false, problem: NO_DATABASE };
+}
+
+/** The use of routes from a day on, as servers have written it. */
+export function recordedUsage(
+  variables: NodeJS.ProcessEnv,
+  routes: readonly string[],
+  since: string,
+): Promise<Outcome<RecordedUsage>> {
+  return withUsageDatabase(variables, (url) => readRouteUsage(url, routes, since));
 }
 
 const NO_DATABASE =
@@ -74,11 +99,17 @@ function noUsage({ since, key }: UsageQuery): string {
   return `No usage${selected} yet. A server writes it within ten seconds, unless USAGE_ENABLED is false.`;
 }
 
+/** Of everything, a record on each line: there may be a million. */
+function jsonOf(lines: readonly UsageLine[], by: Grouping): string {
+  if (by !== "all") return `${JSON.stringify(lines, null, 2)}\n`;
+  return `[\n${lines.map((line) => JSON.stringify(line)).join(",\n")}\n]\n`;
+}
+
 /** Columns separated by tabs, as in `keys list`; nothing in it moves a terminal's cursor. */
 function tableOf(lines: readonly UsageLine[]): string {
   const [first] = lines;
   if (first === undefined) return "";
   const header = Object.keys(first).map((name) => (name === "lastSeen" ? "last seen" : name));
-  const rows = lines.map((line) => Object.values(line).map((value) => visible(String(value))));
+  const rows = lines.map((line) => Object.values(line).map((value) => visible(String(value ?? ""))));
   return `${[header, ...rows].map((row) => row.join("\t")).join("\n")}\n`;
 }

@@ -30,6 +30,22 @@ export interface Change {
   readonly before: string | null;
   readonly after: string | null;
   readonly details: readonly string[];
+  /** Who a breaking change hits, where the run knows it. */
+  readonly usage?: ChangeUsage;
+}
+
+/** Who a change hits, by what servers recorded. */
+export interface ChangeUsage {
+  /** `unused`: recorded on each of the days without a call that the change hits; `unknown`: without one, but not all days. */
+  readonly state: "used" | "unused" | "unknown";
+  /** Ids of keys with such calls; `none` for callers without a key. */
+  readonly keys: readonly string[];
+  readonly organizations: readonly string[];
+  readonly requests: number;
+  /** Requests to the path by the parameter that they use, the most used first. */
+  readonly parameters: Readonly<Record<string, number>>;
+  /** How many of the days were recorded. */
+  readonly recordedDays: number;
 }
 
 /** Whether a change opens data or makes working calls fail. */

@@ -5,7 +5,16 @@ import {
   acceptEntryFor,
   changeCounts,
 } from "../diff/accepted-changes.js";
-import { type Change, CHANGE_KINDS, isFailing, KINDS, SEVERITIES, type Severity } from "../diff/change.js";
+import {
+  type Change,
+  type ChangeUsage,
+  CHANGE_KINDS,
+  isFailing,
+  KINDS,
+  SEVERITIES,
+  type Severity,
+} from "../diff/change.js";
+import { USAGE_DAYS } from "../diff/usage.js";
 import { joined, list, plain, sentence, type Sentence, visible } from "../manifest/strings.js";
 import {
   type Block,
@@ -120,7 +129,7 @@ function entryName({ kind, endpoint, subject }: AcceptEntry): string {
 }
 
 function changeItem(change: Change, label: string = change.severity): Item {
-  const { kind, endpoint, tier, model, file, details } = change;
+  const { kind, endpoint, tier, model, file, details, usage } = change;
   return {
     level: LEVELS[change.severity],
     label,
@@ -133,8 +142,38 @@ function changeItem(change: Change, label: string = change.severity): Item {
     details: [
       ...(change.severity === "compatible" ? [] : [plain(KINDS[kind].reason)]),
       ...details.map((detail) => ({ words: ["", ""], names: [detail] })),
+      ...(usage === undefined ? [] : [usageText(usage)]),
     ],
   };
+}
+
+/** Keys, organizations and parameters that a line names; JSON has all. */
+const MAX_USERS = 5;
+
+function usageText(usage: ChangeUsage): Sentence {
+  const { state, keys, organizations, requests, parameters, recordedDays } = usage;
+  const days = String(USAGE_DAYS);
+  if (state === "unused") return plain(`Hits nobody: no such request in the last ${days} days.`);
+  if (state === "unknown")
+    return plain(
+      `Hits nobody as far as is known: usage was recorded on ${String(recordedDays)} of the last ${days} days.`,
+    );
+  const names = Object.entries(parameters).map(([name, count]) => `${name} (${String(count)})`);
+  const what = `Hits ${counted(requests, "request")} in the last ${days} days: `;
+  return joined(
+    joined(plain(`${what}${counted(keys.length, "key")} (`), some(keys), plain(")")),
+    ...(organizations.length === 0
+      ? []
+      : [plain(` of ${counted(organizations.length, "organization")} (`), some(organizations), plain(")")]),
+    ...(names.length === 0 ? [] : [plain("; parameters used at the path: "), some(names)]),
+    plain("."),
+  );
+}
+
+function some(names: readonly string[]): Sentence {
+  const more = names.length - MAX_USERS;
+  const shown = sentence`${list(names.slice(0, MAX_USERS))}`;
+  return more > 0 ? joined(shown, plain(` and ${String(more)} more`)) : shown;
 }
 
 function acceptedItem({ change, entry }: AcceptedChange): Item {

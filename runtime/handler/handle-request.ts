@@ -13,7 +13,7 @@ import { deprecationHeaders, sendHttpError, sendOptions } from "../response/send
 import { readsParts } from "../response/whole-results.js";
 import { authorizeRequest, type Exchange, type ServedPath } from "./authorize-request.js";
 import { type Gateway, gatewayOf } from "./gateway.js";
-import { type DataRequest, type Resolved, resolveRequest } from "./resolve.js";
+import { type DataRequest, parameterNames, type Resolved, resolveRequest } from "./resolve.js";
 import { type Answer, run } from "./run.js";
 
 /** The handler of an endpoint, for every method. It can be mounted alone in an Express 5 app. */
@@ -41,10 +41,12 @@ export async function handleRequest(
   const { context } = exchange;
   times.end("authorize");
   let outcome: Result<Sent> | null = context.refusal;
+  let parameters: readonly string[] = [];
   if (outcome === null && called !== null && request.method !== "OPTIONS")
     try {
       const resolved = await resolveRequest(gateway, called, request, context.caller);
       times.end("resolve");
+      if (!isRefused(resolved)) parameters = parameterNames(called, resolved);
       const answer = isRefused(resolved) ? resolved : await runFor(exchange, called, resolved);
       times.end("run");
       outcome = isRefused(answer) ? answer : await respondTo(exchange, called, answer);
@@ -58,6 +60,7 @@ export async function handleRequest(
     method: request.method ?? "",
     route: endpoint?.path ?? null,
     path: endpoint === null ? unknownPathOf(request) : called === endpoint ? null : route.path,
+    parameters,
     status: sent.isAborted === true ? ABORTED_STATUS : response.statusCode,
     sent,
     error: isHttpError(outcome) ? outcome : null,
@@ -138,7 +141,10 @@ function sendWithoutRows({ route, request, response, context }: Exchange, error:
 }
 
 /** What became of a request to an endpoint. */
-interface Served extends Pick<RequestRecord, "method" | "route" | "path" | "status" | "error" | "trace"> {
+interface Served extends Omit<
+  RequestRecord,
+  "requestId" | "caller" | "milliseconds" | "steps" | "rows" | "bytes" | "databaseMs"
+> {
   readonly sent: Sent;
   readonly times: StepTimes;
 }

@@ -36,6 +36,16 @@ export interface Resolved {
   readonly position?: Position | null;
 }
 
+const NO_NAMES: readonly string[] = [];
+
+/** Names of the parameters of a query, with `fields=<column>` for each column that it chooses. */
+export function parameterNames(endpoint: Endpoint, { fields, query }: Resolved): readonly string[] {
+  if (fields.size === 0) return NO_NAMES;
+  const { columns } = query.selection;
+  const chosen = columns === undefined || columns === endpoint.columns ? [] : columns;
+  return [...fields.keys(), ...chosen.map(({ name }) => `fields=${name}`)];
+}
+
 /** The query of a request. Null when the client disconnected while sending its body. */
 export function resolveRequest(
   gateway: Gateway,

@@ -3,7 +3,7 @@ import { type HttpError, isHttpError, type Result } from "../model/errors.js";
 import { traceOf } from "../http/headers.js";
 import type { Exchange } from "../handler/authorize-request.js";
 import { record, StepTimes } from "../handler/handle-request.js";
-import { resolve, type Resolved } from "../handler/resolve.js";
+import { parameterNames, resolve, type Resolved } from "../handler/resolve.js";
 import { errorOf, run, summarize } from "../handler/run.js";
 import { requireAccess } from "../request/authorize.js";
 import type { RawFields } from "../request/request-fields.js";
@@ -41,17 +41,25 @@ export async function queryForTool(
   const times = new StepTimes();
   let outcome: Result<QueryReply> | null = requireAccess(endpoint.path, endpoint.tier, caller);
   times.end("authorize");
+  let names: readonly string[] = [];
   if (outcome === null) {
     const fields = fieldsOf(parameters);
     const resolved = resolve(gateway, endpoint, caller, { fields, source: "query", format: "ndjson" });
     times.end("resolve");
+    if (!isHttpError(resolved)) names = parameterNames(endpoint, resolved);
     outcome = isHttpError(resolved) ? resolved : await readReply(exchange, endpoint, resolved, isSummary);
     times.end("run");
   }
   const error = isHttpError(outcome) ? outcome : null;
   const reply = outcome === null || isHttpError(outcome) ? withoutRows(outcome) : outcome;
   const { status, sent } = reply;
-  const served = { method: "GET", route: endpoint.path, path: null, trace: traceOf(request) };
+  const served = {
+    method: "GET",
+    route: endpoint.path,
+    path: null,
+    trace: traceOf(request),
+    parameters: names,
+  };
   record(gateway, context, { ...served, status, sent, error, times });
   return reply;
 }

@@ -1,5 +1,4 @@
 import pg from "pg";
-import { failed, messageOf, type Outcome, succeeded } from "../model/outcome.js";
 
 /** What is summed, in the order in which reports show it. */
 export const SUMS = ["requests", "refused", "errors", "rows", "bytes"] as const;
@@ -26,6 +25,27 @@ export interface UsageRow {
   bytes: number;
   /** In milliseconds since 1970. */
   lastSeen: number;
+  /** Requests by the name of a parameter, and of a chosen column as `fields=<column>`. */
+  readonly parameters: Map<string, number>;
+}
+
+/**
+ * The row that says that requests of a day were recorded: of no key and no route. Its requests are those whose counts were
+ * lost.
+ */
+export function recordedDay(day: string, lost = 0): UsageRow {
+  const sums = { requests: lost, refused: 0, errors: 0, rows: 0, bytes: 0 };
+  return {
+    day,
+    key: "",
+    route: "",
+    user: "",
+    org: "",
+    tier: "",
+    ...sums,
+    lastSeen: 0,
+    parameters: new Map(),
+  };
 }
 
 /** Short, so that an unresponsive database does not delay the shutdown for long. */
@@ -56,14 +76,32 @@ const CREATE = `DO $$ BEGIN
     last_seen timestamptz NOT NULL,
     PRIMARY KEY (day, key, route)
   );
+  CREATE TABLE IF NOT EXISTS routewright.usage_parameters (
+    day date NOT NULL,
+    key text NOT NULL,
+    route text NOT NULL,
+    parameter text NOT NULL,
+    requests bigint NOT NULL,
+    PRIMARY KEY (route, day, key, parameter)
+  );
 END $$`;
 
 /** Adds rows. Sorted by key, so that replicas that write the same rows cannot deadlock. */
-const ADD = `INSERT INTO routewright.usage AS known
+const ADD = `WITH given AS (
+  SELECT * FROM json_to_recordset($1) AS r(day date, key text, route text, "user" text, org text, tier text,
+    requests bigint, refused bigint, errors bigint, rows bigint, bytes bigint, "lastSeen" bigint, parameters json)
+), named AS (
+  INSERT INTO routewright.usage_parameters AS known (day, key, route, parameter, requests)
+  SELECT day, key, route, name, sum(named.requests)
+  FROM given, json_to_recordset(parameters) AS named(name text, requests bigint)
+  GROUP BY day, key, route, name
+  ORDER BY route, day, key, name
+  ON CONFLICT (route, day, key, parameter) DO UPDATE SET requests = known.requests + excluded.requests
+)
+INSERT INTO routewright.usage AS known
   (day, key, route, user_name, org, tier, requests, refused, errors, rows, bytes, last_seen)
 SELECT day, key, route, "user", org, tier, requests, refused, errors, rows, bytes, to_timestamp("lastSeen" / 1000.0)
-FROM json_to_recordset($1) AS r(day date, key text, route text, "user" text, org text, tier text, requests bigint,
-  refused bigint, errors bigint, rows bigint, bytes bigint, "lastSeen" bigint)
+FROM given
 ORDER BY day, key, route
 ON CONFLICT (day, key, route) DO UPDATE SET
   user_name = excluded.user_name,
@@ -75,46 +113,6 @@ ON CONFLICT (day, key, route) DO UPDATE SET
   rows = known.rows + excluded.rows,
   bytes = known.bytes + excluded.bytes,
   last_seen = greatest(known.last_seen, excluded.last_seen)`;
-
-/** What a line of the report sums up. */
-export type Grouping = "key" | "route" | "day";
-
-export interface UsageQuery {
-  readonly by: Grouping;
-  /** First day, in UTC, as `2026-01-31`; null: from the beginning. */
-  readonly since: string | null;
-  /** Id of a key, or a prefix of it, or `none` for callers without a key; null: all. */
-  readonly key: string | null;
-}
-
-/** One key, route or day with its sums, in the order in which the columns are shown. */
-export type UsageLine = Readonly<Record<string, string | number>>;
-
-/** The columns that describe a line, and the order of lines. All callers without a key count as one. */
-const REPORTS: Readonly<Record<Grouping, readonly [columns: string, order: string]>> = {
-  key: [
-    `key, ${latest("user_name")} AS "user", ${latest("org")} AS org, ${latest("tier")} AS tier`,
-    "requests DESC, usage.key",
-  ],
-  route: ["route, count(DISTINCT key)::float8 AS keys", "requests DESC, usage.route"],
-  day: ["to_char(day, 'YYYY-MM-DD') AS day, count(DISTINCT key)::float8 AS keys", "usage.day"],
-};
-
-/** The latest value: a key's owner may have changed. */
-function latest(column: string): string {
-  return `(array_agg(${column} ORDER BY last_seen DESC))[1]`;
-}
-
-function statement(by: Grouping): string {
-  const [columns, order] = REPORTS[by];
-  const sums = SUMS.map((column) => `sum(${column})::float8 AS ${column}`).join(", ");
-  return `SELECT ${columns}, ${sums},
-    to_char(max(last_seen) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS "lastSeen"
-  FROM routewright.usage
-  WHERE day >= coalesce($1::date, '-infinity') AND starts_with(key, $2)
-  GROUP BY usage.${by}
-  ORDER BY ${order}`;
-}
 
 /** The table `routewright.usage`. Has its own connection, so that it and the queries do not wait for each other. */
 export class UsageTable {
@@ -148,14 +146,9 @@ export class UsageTable {
     }
   }
 
-  /** Sums of what the servers have written. No lines where the table does not exist yet. */
-  async read({ by, since, key }: UsageQuery): Promise<readonly UsageLine[]> {
-    try {
-      return (await this.#pool.query<UsageLine>(statement(by), [since, key ?? ""])).rows;
-    } catch (error) {
-      if (isMissing(error)) return [];
-      throw error;
-    }
+  /** Rows of a query. Rejects when the database fails. */
+  async query<Row extends object>(text: string, values: readonly unknown[]): Promise<readonly Row[]> {
+    return (await this.#pool.query<Row>(text, [...values])).rows;
   }
 
   close(): Promise<void> {
@@ -164,30 +157,16 @@ export class UsageTable {
 }
 
 /** PostgreSQL stores neither U+0000 nor lone surrogates: one such name would refuse all rows. */
-function storable(row: UsageRow): UsageRow {
+function storable(row: UsageRow): object {
   const plain = (text: string): string => text.replaceAll("\0", "").toWellFormed();
-  return { ...row, user: plain(row.user), org: plain(row.org) };
+  const parameters = [...row.parameters].map(([name, requests]) => ({ name: plain(name), requests }));
+  return { ...row, user: plain(row.user), org: plain(row.org), parameters };
 }
 
 /** Whether the table or its schema does not exist. */
-const isMissing = (error: unknown): boolean => /^(42P01|3F000)$/.test(codeOf(error));
+export const isMissing = (error: unknown): boolean => /^(42P01|3F000)$/.test(codeOf(error));
 
 /** Whether the role lacks a privilege, or the database is read-only. */
 export const isDenied = (error: unknown): boolean => /^(42501|25006)$/.test(codeOf(error));
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code);
-
-/** Reads the usage that the servers have written, for a report. */
-export async function readUsage(url: string, query: UsageQuery): Promise<Outcome<readonly UsageLine[]>> {
-  const table = new UsageTable(url, 0);
-  try {
-    return succeeded(await table.read(query));
-  } catch (error) {
-    const grant = isDenied(error) ? ` Let the database's owner run ${READ_GRANT}.` : "";
-    return failed(`Usage cannot be read from the database: ${messageOf(error)}.${grant}`);
-  } finally {
-    await table.close();
-  }
-}
-
-const READ_GRANT = "GRANT USAGE ON SCHEMA routewright TO <role>; GRANT SELECT ON routewright.usage TO <role>";

@@ -1,6 +1,7 @@
 import type { Logger } from "../http/logger.js";
 import type { RequestRecord } from "./request-record.js";
-import { isDenied, SUMS, type UsageLine, type UsageRow, UsageTable } from "./usage-table.js";
+import { type UsageLine, usageLines } from "./usage-report.js";
+import { isDenied, recordedDay, SUMS, type UsageRow, UsageTable } from "./usage-table.js";
 
 /**
  * How often counts are written. A killed process loses those of its last interval; a connection that breaks between a
@@ -39,6 +40,8 @@ export class Usage {
   #isFailing = false;
   /** Requests of rows that did not fit. */
   #lost = 0;
+  /** The last day that the table has as recorded. */
+  #recordedDay = "";
 
   constructor(options: UsageOptions) {
     this.#options = options;
@@ -49,7 +52,7 @@ export class Usage {
   /** What a key has used, by day in UTC. The counts of the last seconds are missing. */
   daysOf(keyId: string): Promise<readonly UsageLine[]> {
     const since = new Date(Date.now() - SHOWN_MS).toISOString().slice(0, 10);
-    return this.#table.read({ by: "day", since, key: keyId });
+    return usageLines(this.#table, { by: "day", since, key: keyId });
   }
 
   /** Writes the remaining counts, logs how many it could not write, and closes the connection. */
@@ -69,14 +72,18 @@ export class Usage {
 
   async #write(): Promise<void> {
     const { log } = this.#options;
+    const today = dayOf(Date.now());
+    if (this.#recordedDay !== today) this.counter.add(recordedDay(today));
     const rows = this.counter.take();
     if (rows.length === 0) return;
     try {
       await this.#table.add(rows);
+      this.#recordedDay = today;
       if (this.#isFailing) log.info("usage is recorded");
       this.#isFailing = false;
     } catch (error) {
       for (const row of rows.slice(0, MAX_WAITING)) this.counter.add(row);
+      for (const { day, requests } of rows.slice(MAX_WAITING)) this.counter.add(recordedDay(day, requests));
       this.#lost += requestsOf(rows.slice(MAX_WAITING));
       // A lasting failure is logged once.
       if (!this.#isFailing)
@@ -86,24 +93,37 @@ export class Usage {
   }
 }
 
+/** Requests of keys and routes: those of recorded days are counted as lost already. */
 function requestsOf(rows: readonly UsageRow[]): number {
-  return rows.reduce((sum, { requests }) => sum + requests, 0);
+  return rows.reduce((sum, { route, requests }) => sum + (route === "" ? 0 : requests), 0);
+}
+
+function dayOf(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().slice(0, 10);
 }
 
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
-/** Counts in memory: a row of about 250 bytes for each key, route and day. */
+/** Names of parameters and columns that a row counts one by one; an endpoint may have 500 columns. */
+const MAX_NAMES = 200;
+
+/** What stands for the names beyond `MAX_NAMES`. */
+const OTHER_NAMES = "*";
+
+/** Counts in memory: a row of about 250 bytes for each key, route and day, and 50 for each name of a parameter. */
 export class UsageCounter {
   readonly #rows = new Map<string, UsageRow>();
 
   /** Counts a response sent at `now`, in milliseconds since 1970. */
-  count({ caller, route, status, rows, bytes }: RequestRecord, now = Date.now()): void {
+  count(record: RequestRecord, now = Date.now()): void {
+    const { caller, route, path, status, rows, bytes, parameters } = record;
     const { key, tier } = caller;
     const isRefused = REFUSALS.has(status);
     this.add({
-      day: new Date(now).toISOString().slice(0, 10),
+      day: dayOf(now),
       key: key?.id ?? "none",
-      route: route ?? "none",
+      // Who still calls a former path is counted there.
+      route: route === null ? "none" : (path ?? route),
       user: key?.user ?? "",
       org: key?.org ?? "",
       tier,
@@ -113,6 +133,7 @@ export class UsageCounter {
       rows: rows ?? 0,
       bytes,
       lastSeen: now,
+      parameters: countsOf(parameters),
     });
   }
 
@@ -123,6 +144,7 @@ export class UsageCounter {
     if (known) {
       for (const sum of SUMS) known[sum] += row[sum];
       known.lastSeen = Math.max(known.lastSeen, row.lastSeen);
+      for (const [name, requests] of row.parameters) addName(known.parameters, name, requests);
     } else this.#rows.set(id, row);
   }
 
@@ -132,4 +154,15 @@ export class UsageCounter {
     this.#rows.clear();
     return rows;
   }
+}
+
+function countsOf(parameters: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of parameters) addName(counts, name, 1);
+  return counts;
+}
+
+function addName(names: Map<string, number>, name: string, requests: number): void {
+  const counted = names.has(name) || names.size < MAX_NAMES ? name : OTHER_NAMES;
+  names.set(counted, (names.get(counted) ?? 0) + requests);
 }

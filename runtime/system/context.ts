@@ -1,7 +1,7 @@
 import type { Caller } from "../model/caller.js";
 import type { Tier } from "../model/tier.js";
 import type { PublicAddress } from "../http/public-address.js";
-import type { UsageLine } from "../operations/usage-table.js";
+import type { UsageLine } from "../operations/usage-report.js";
 import type { RefreshResult } from "../release/activate.js";
 import type { HeldBackEndpoint } from "../release/release.js";
 import type { BufferedResult } from "../response/buffered-result.js";

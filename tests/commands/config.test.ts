@@ -55,6 +55,7 @@ describe("a config file", () => {
       runResults: null,
       schemas: {},
       "lint.baseline": ".routewright-baseline.json",
+      "diff.unused": "breaking",
       "diff.severity": CONFIG.diff.severity,
       "diff.accept": "accepted.json",
     });

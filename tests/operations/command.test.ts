@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { routewright } from "../commands/run.js";
-import { type UsageRow, UsageTable } from "../../runtime/operations/usage-table.js";
+import { recordedDay, type UsageRow, UsageTable } from "../../runtime/operations/usage-table.js";
 import { ownDatabase, query, queryAt } from "../support/database.js";
 import { ownFolder } from "../support/service.js";
 import { run as runBuilt } from "../support/command.js";
@@ -11,13 +11,14 @@ function row(day: string, key: string, route: string, given: Partial<UsageRow> =
   const owner = key === "none" ? { user: "", org: "", tier: "tier0" } : { user: "ann", org: "Acme" };
   const lastSeen = Date.parse(`${day}T10:11:12.345Z`);
   const counts = { requests: 10, refused: 1, errors: 2, rows: 30, bytes: 400 };
-  return { day, key, route, tier: "tier1", ...owner, ...counts, lastSeen, ...given };
+  return { day, key, route, tier: "tier1", ...owner, ...counts, lastSeen, parameters: new Map(), ...given };
 }
 
 const table = new UsageTable(url);
 await table.add([
   row("2026-01-30", "aaaa00000000", "/v1/a", { user: "ann before", tier: "tier3" }),
-  row("2026-01-31", "aaaa00000000", "/v1/a", { requests: 5 }),
+  row("2026-01-31", "aaaa00000000", "/v1/a", { requests: 5, parameters: new Map([["symbol", 3]]) }),
+  recordedDay("2026-01-31"),
   row("2026-01-31", "aaaa00000000", "/v1/b"),
   row("2026-01-31", "aabb00000000", "/v1/b", { user: "bob\u001b[2J", org: "", requests: 1234 }),
   row("2026-02-01", "none", "none", { rows: 2 ** 51 }),
@@ -96,6 +97,25 @@ describe("routewright usage", () => {
     ]);
   });
 
+  it("lists each key, organization, route, day and parameter, and the recorded days", async () => {
+    const { out } = await usage(url, "--by", "all", "--json", "--since", "2026-01-31");
+    const line = (key: string, org: string, route: string, requests: number, parameter: string | null) => ({
+      day: "2026-01-31",
+      ...{ key, org, route, parameter, requests },
+    });
+    expect(JSON.parse(out)).toEqual([
+      line("", "", "", 0, null),
+      line("aaaa00000000", "Acme", "/v1/a", 5, null),
+      line("aaaa00000000", "Acme", "/v1/a", 3, "symbol"),
+      line("aaaa00000000", "Acme", "/v1/b", 10, null),
+      line("aabb00000000", "", "/v1/b", 1234, null),
+      { ...line("none", "", "none", 10, null), day: "2026-02-01" },
+    ]);
+    expect((await usage(url, "--by", "all", "--key", "aaaa")).out.split("\n")[0]).toBe(
+      "day\tkey\torg\troute\tparameter\trequests",
+    );
+  });
+
   it("reports that there is no usage yet, or none that matches", async () => {
     const nothing = "A server writes it within ten seconds, unless USAGE_ENABLED is false.\n";
     expect(await usage(await ownDatabase())).toEqual({ exit: 0, out: "", err: `No usage yet. ${nothing}` });
@@ -124,7 +144,7 @@ describe("routewright usage", () => {
   const SINCE = "--since must be a day in UTC, such as 2026-01-31.";
   const ID =
     "--key must be a key's id, as `routewright keys list` shows it, or none for callers without a key.";
-  const BY = "option '--by <subject>' argument 'hour' is invalid. Allowed choices are key, route, day.";
+  const BY = "option '--by <subject>' argument 'hour' is invalid. Allowed choices are key, route, day, all.";
 
   it.each([
     ["--since", "2026-02-30", SINCE],

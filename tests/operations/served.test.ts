@@ -29,6 +29,21 @@ function ownService(): string {
   return folder;
 }
 
+/** An endpoint with everything that a caller can ask by. */
+const ASKED = {
+  name: "api_a",
+  tags: ["production", "s", "api:a"],
+  columns: { id: "int", day: "date", symbol: "text" },
+  api: {
+    methods: ["GET", "POST"],
+    allow_unfiltered: true,
+    parameters: [{ name: "symbol", column: "symbol", operator: "=", type: "string" }],
+    pagination: { enabled: true, default_limit: 10, max_limit: 10 },
+    sort: [{ column: "id", direction: "ASC" }],
+  },
+  routewright: { filters: ["day"], fields: true, former_paths: [{ path: "/v1/s/old" }] },
+};
+
 async function filledDatabase(): Promise<string> {
   const url = await ownDatabase();
   const select = "AS SELECT generate_series(1, 3) AS id";
@@ -151,4 +166,40 @@ it("with the embedded database, usage is there for the command while the server 
   await served.stop();
   const { stdout } = await run(folder, ["usage", "--json"]);
   expect(JSON.parse(stdout)).toMatchObject([{ key: ID, requests: 8, errors: 8 }]);
+});
+
+it("a server records the names of parameters and of chosen columns, by key and path, and no value", async () => {
+  const folder = ownInstallation(manifestOf([ASKED]));
+  const DATABASE_URL = await ownDatabase();
+  await queryAt(
+    DATABASE_URL,
+    "CREATE SCHEMA analytics; CREATE TABLE analytics.api_a AS SELECT 1 AS id, date '2026-01-31' AS day, 'x' AS symbol",
+  );
+  const served = await serve(folder, ["--only", "data"], { DATABASE_URL });
+  const day = encodeURIComponent("day[gte]");
+  for (const target of [
+    "/v1/s/a?symbol=confidential",
+    `/v1/s/a?symbol=x&${day}=2026-01-01&limit=5`,
+    "/v1/s/a?fields=id,day",
+    "/v1/s/old?symbol=x",
+    "/v1/s/a",
+    // Refused: nothing of it counts.
+    "/v1/s/a?symbol=x&unheard_of=1",
+  ])
+    await sendRequest(served.url, target);
+  await sendRequest(served.url, "/v1/s/a", { method: "POST", body: '{"day": {"gte": "2026-01-01"}}' });
+  await served.stop();
+  const found = await queryAt(
+    DATABASE_URL,
+    'SELECT route, parameter, requests::int FROM routewright.usage_parameters ORDER BY route, parameter COLLATE "C"',
+  );
+  expect(found.map(({ route, parameter, requests }) => [route, parameter, requests])).toEqual([
+    ["/v1/s/a", "day[gte]", 2],
+    ["/v1/s/a", "fields", 1],
+    ["/v1/s/a", "fields=day", 1],
+    ["/v1/s/a", "fields=id", 1],
+    ["/v1/s/a", "limit", 1],
+    ["/v1/s/a", "symbol", 2],
+    ["/v1/s/old", "symbol", 1],
+  ]);
 });

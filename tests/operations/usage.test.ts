@@ -55,17 +55,42 @@ describe("usage", () => {
     const { usage } = keep(url);
     usage.counter.count(observation({ caller: callerOf({ ...ANN, user: "a\0b\ud800", org: "ö😀" }) }));
     await usage.close();
-    expect(await queryAt(url, "SELECT user_name, org FROM routewright.usage")).toEqual([
+    expect(await queryAt(url, "SELECT user_name, org FROM routewright.usage WHERE key <> ''")).toEqual([
       { user_name: "ab\ufffd", org: "ö😀" },
     ]);
   });
 
-  it("does not connect when there is nothing to write", async () => {
+  it("counts parameters and chosen columns by name, and adds them to existing rows", async () => {
+    const url = await ownDatabase();
+    for (const parameters of [["symbol", "fields", "fields=day"], ["symbol"], [], ["a\0\ud800"]]) {
+      const { usage } = keep(url);
+      usage.counter.count(observation({ caller: callerOf(ANN), parameters }));
+      await usage.close();
+    }
+    expect(
+      await queryAt(
+        url,
+        "SELECT key, route, parameter, requests::int FROM routewright.usage_parameters ORDER BY parameter",
+      ),
+    ).toEqual(
+      [
+        ["a\ufffd", 1],
+        ["fields", 1],
+        ["fields=day", 1],
+        ["symbol", 2],
+      ].map(([parameter, requests]) => ({ key: ANN.id, route: "/v1/shop/legacy", parameter, requests })),
+    );
+  });
+
+  it("says of each day that it is recorded, also without a request", async () => {
     const url = await ownDatabase();
     const { usage } = keep(url, 10);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    const days = () =>
+      queryAt(url, "SELECT day::text, requests::int FROM routewright.usage WHERE key = '' AND route = ''");
+    const today = new Date().toISOString().slice(0, 10);
+    await expect.poll(() => days().catch(() => [])).toEqual([{ day: today, requests: 0 }]);
     await usage.close();
-    expect(await queryAt(url, "SELECT to_regnamespace('routewright') AS made")).toEqual([{ made: null }]);
+    expect(await days()).toEqual([{ day: today, requests: 0 }]);
   });
 
   it("of several replicas that start together adds up", async () => {
@@ -132,6 +157,9 @@ describe("an unreachable database", () => {
     proxy.repair();
     await kept.usage.close();
     expect(await requestsRecorded(url)).toBe(20_000);
+    expect(
+      await queryAt(url, "SELECT requests::int AS lost FROM routewright.usage WHERE key = '' AND route = ''"),
+    ).toEqual([{ lost: 100 }]);
     expect(kept.log.at(-1)).toMatchObject({ msg: "usage of these requests was not written", requests: 100 });
   });
 });
@@ -192,11 +220,28 @@ it("the counter counts requests, refusals and errors by key and route", () => {
       rows: 30,
       bytes: 100,
       lastSeen: NOON,
+      parameters: new Map(),
     },
     expect.objectContaining({ key: "none", route: "/v1/shop/legacy", user: "", requests: 1, rows: 0 }),
     expect.objectContaining({ key: "none", route: "none", errors: 1, lastSeen: NOON + 5 }),
   ]);
   expect(counter.take()).toEqual([]);
+});
+
+it("the counter counts the first 200 names of a row one by one, and the others together", () => {
+  const counter = new UsageCounter();
+  const names = Array.from({ length: 300 }, (_, i) => `fields=c${String(i)}`);
+  for (const parameters of [names, names.toReversed(), ["fields=c299"]])
+    counter.count(observation({ parameters }), NOON);
+  const [{ parameters } = { parameters: new Map<string, number>() }] = counter.take();
+  expect(parameters.size).toBe(201);
+  expect([...parameters.values()].reduce((sum, requests) => sum + requests, 0)).toBe(601);
+});
+
+it("the counter counts requests to a former path there", () => {
+  const counter = new UsageCounter();
+  counter.count(observation({ path: "/v1/shop/former" }), NOON);
+  expect(counter.take()).toMatchObject([{ route: "/v1/shop/former" }]);
 });
 
 it("the counter starts a new row with each UTC day", () => {

@@ -34,6 +34,7 @@ export function observation(given: Partial<RequestRecord> = {}): RequestRecord {
     caller: ANONYMOUS,
     error: null,
     path: null,
+    parameters: [],
     trace: null,
     ...given,
   };

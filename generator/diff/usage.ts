@@ -1,0 +1,194 @@
+import { type Outcome, servedPaths } from "@routewright/runtime/model";
+import type { Catalogue } from "../catalogue/catalogue.js";
+import type { RecordedUsage, RouteUsage } from "@routewright/runtime/server";
+import {
+  listOf,
+  number,
+  openRecord,
+  schemaErrorOf,
+  text,
+  textOrNull,
+  validatorOf,
+} from "../manifest/json-schema.js";
+import { parseJson } from "../manifest/manifest.js";
+import { readSource } from "../manifest/source.js";
+import { type Change, type ChangeKind, type ChangeUsage, inOrder } from "./change.js";
+
+/** Days that decide whether anybody uses something: the full ones before today, in UTC. */
+export const USAGE_DAYS = 30;
+
+/** The text of a usage file: lines of `routewright usage --by all --json`. */
+export const USAGE_SCHEMA = listOf(
+  openRecord({ day: text, key: text, org: text, route: text, parameter: textOrNull, requests: number }),
+);
+
+const errorsIn = validatorOf("usage-file");
+
+/** Reads a usage file. */
+export async function readUsageFile(file: string, today: string): Promise<Outcome<RecordedUsage>> {
+  const source = await readSource(file);
+  if (!source.ok) return source;
+  const json = parseJson(source.text, file);
+  if (!json.ok) return json;
+  const [error] = errorsIn(json.value).map(schemaErrorOf);
+  if (error !== undefined) {
+    const { at, message } = error;
+    const problem = `${file} is not a file of \`routewright usage --by all --json\`${at && `, ${at}`}: ${message}`;
+    return { ok: false, problem };
+  }
+  const since = firstDay(today);
+  const recent = (json.value as readonly (RouteUsage & { readonly day: string })[]).filter(
+    ({ day }) => day >= since,
+  );
+  const days = recent.filter(({ key, route, requests }) => key === "" && route === "" && requests === 0);
+  return { ok: true, value: { lines: recent, recordedDays: days.map(({ day }) => day) } };
+}
+
+/** The first of the days, as `2026-01-31`. */
+export function firstDay(today: string): string {
+  return daysBefore(today, USAGE_DAYS);
+}
+
+function daysBefore(today: string, days: number): string {
+  return new Date(Date.parse(today) - days * 24 * 60 * 60_000).toISOString().slice(0, 10);
+}
+
+/** What becomes of a breaking change that hits nobody. */
+export const UNUSED = ["breaking", "warning"] as const;
+export type UnusedSeverity = (typeof UNUSED)[number];
+
+/** Rates changes that hit nobody. */
+export function rateUnused(changes: readonly Change[], severity: UnusedSeverity): readonly Change[] {
+  return changes
+    .map((change) => (change.usage?.state === "unused" ? { ...change, severity } : change))
+    .sort(inOrder);
+}
+
+/** What one key has called at one path. */
+interface KeyUsage {
+  org: string;
+  requests: number;
+  readonly byParameter: Map<string, number>;
+}
+
+/** The paths whose calls a change at a path hits: an endpoint's own path stands for its former ones, too. */
+export function pathsHit({ entries }: Catalogue): (path: string) => readonly string[] {
+  const served = new Map(entries.map((entry) => [entry.path, servedPaths(entry)]));
+  return (path) => served.get(path) ?? [path];
+}
+
+/** Gives each breaking change its usage. */
+export function withUsage(
+  changes: readonly Change[],
+  base: Catalogue,
+  { lines, recordedDays }: RecordedUsage,
+  today: string,
+): readonly Change[] {
+  const recorded = new Set(recordedDays);
+  const days = Array.from({ length: USAGE_DAYS }, (_, i) => daysBefore(today, i + 1));
+  const count = days.filter((day) => recorded.has(day)).length;
+  const pathsOf = pathsHit(base);
+  const byRoute = linesByRoute(lines);
+  return changes.map((change) => {
+    if (change.severity !== "breaking") return change;
+    const calls = pathsOf(change.endpoint).flatMap((path) => byRoute.get(path) ?? []);
+    return { ...change, usage: usageOf(change, keysIn(calls), count) };
+  });
+}
+
+function linesByRoute(lines: readonly RouteUsage[]): ReadonlyMap<string, readonly RouteUsage[]> {
+  const routes = new Map<string, RouteUsage[]>();
+  for (const line of lines) {
+    const known = routes.get(line.route);
+    if (known === undefined) routes.set(line.route, [line]);
+    else known.push(line);
+  }
+  return routes;
+}
+
+function keysIn(lines: readonly RouteUsage[]): ReadonlyMap<string, KeyUsage> {
+  const keys = new Map<string, KeyUsage>();
+  for (const { key, org, parameter, requests } of lines) {
+    const one = keys.get(key) ?? { org: "", requests: 0, byParameter: new Map<string, number>() };
+    keys.set(key, one);
+    one.org ||= org;
+    if (parameter === null) one.requests += requests;
+    else one.byParameter.set(parameter, (one.byParameter.get(parameter) ?? 0) + requests);
+  }
+  return keys;
+}
+
+function usageOf(change: Change, keys: ReadonlyMap<string, KeyUsage>, recordedDays: number): ChangeUsage {
+  const hit = [...keys]
+    .map(([key, one]) => ({ key, org: one.org, requests: hitsOf(change, one) }))
+    .filter(({ requests }) => requests > 0);
+  const state = hit.length > 0 ? "used" : recordedDays === USAGE_DAYS ? "unused" : "unknown";
+  return {
+    state,
+    keys: hit.map(({ key }) => key).sort(),
+    organizations: [...new Set(hit.map(({ org }) => org))].filter((org) => org !== "").sort(),
+    requests: hit.reduce((sum, { requests }) => sum + requests, 0),
+    parameters: parametersOf([...keys.values()]),
+    recordedDays,
+  };
+}
+
+function parametersOf(keys: readonly KeyUsage[]): Readonly<Record<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { byParameter } of keys)
+    for (const [name, requests] of byParameter) counts.set(name, (counts.get(name) ?? 0) + requests);
+  return Object.fromEntries([...counts].sort(([one, a], [other, b]) => b - a || (one < other ? -1 : 1)));
+}
+
+/** Which calls a kind of change hits: those with a parameter, those that filter a column or get one; all others hit every call. */
+const HITS: Readonly<Partial<Record<ChangeKind, (subject: string) => HitRule>>> = {
+  "parameter-removed": named,
+  "parameter-column-changed": named,
+  "parameter-operator-changed": named,
+  "parameter-values-narrowed": named,
+  "parameter-case-removed": named,
+  "max-items-lowered": named,
+  "max-length-lowered": named,
+  "filter-removed": filtered,
+  "filter-type-changed": filtered,
+  "fields-removed": () => named("fields"),
+  "cursor-changed": () => named("cursor"),
+  "cursor-removed": () => named("cursor"),
+  "sortable-field-removed": () => named("sort_by"),
+  "max-limit-lowered": () => named("limit"),
+  "column-removed": served,
+  "column-retyped": served,
+  "column-digits-changed": served,
+  "column-scale-lowered": served,
+  "column-made-nullable": served,
+};
+
+type HitRule = (usage: KeyUsage) => number;
+
+/** Calls whose names were too many to be counted one by one may use any. */
+const OTHER = "*";
+
+function named(name: string): HitRule {
+  return ({ byParameter }) => (byParameter.get(name) ?? 0) + (byParameter.get(OTHER) ?? 0);
+}
+
+function filtered(column: string): HitRule {
+  return ({ byParameter }) =>
+    [...byParameter]
+      .filter(([name]) => name === OTHER || name.startsWith(`${column}[`))
+      .reduce((sum, [, requests]) => sum + requests, 0);
+}
+
+/** Calls get a column unless they choose others. */
+function served(column: string): HitRule {
+  return ({ requests, byParameter }) =>
+    requests -
+    (byParameter.get("fields") ?? 0) +
+    (byParameter.get(`fields=${column}`) ?? 0) +
+    (byParameter.get(OTHER) ?? 0);
+}
+
+function hitsOf({ kind, subject }: Change, usage: KeyUsage): number {
+  const rule = HITS[kind]?.(subject ?? "");
+  return rule === undefined ? usage.requests : Math.min(usage.requests, Math.max(0, rule(usage)));
+}

@@ -1,0 +1,133 @@
+import { failed, messageOf, type Outcome, succeeded } from "../model/outcome.js";
+import { isDenied, isMissing, SUMS, UsageTable } from "./usage-table.js";
+
+/** What a line of the report sums up; `all`: a line per key, organization, route, day and parameter. */
+export type Grouping = "key" | "route" | "day" | "all";
+
+export interface UsageQuery {
+  readonly by: Grouping;
+  /** First day, in UTC, as `2026-01-31`; null: from the beginning. */
+  readonly since: string | null;
+  /** Id of a key, or a prefix of it, or `none` for callers without a key; null: all. */
+  readonly key: string | null;
+}
+
+/** One key, route or day with its sums, in the order in which the columns are shown. */
+export type UsageLine = Readonly<Record<string, string | number | null>>;
+
+/** The columns that describe a line, and the order of lines. All callers without a key count as one. */
+const REPORTS: Readonly<Record<Exclude<Grouping, "all">, readonly [columns: string, order: string]>> = {
+  key: [
+    `key, ${latest("user_name")} AS "user", ${latest("org")} AS org, ${latest("tier")} AS tier`,
+    "requests DESC, usage.key",
+  ],
+  route: ["route, count(DISTINCT key)::float8 AS keys", "requests DESC, usage.route"],
+  day: ["to_char(day, 'YYYY-MM-DD') AS day, count(DISTINCT key)::float8 AS keys", "usage.day"],
+};
+
+/** The latest value: a key's owner may have changed. */
+function latest(column: string): string {
+  return `(array_agg(${column} ORDER BY last_seen DESC))[1]`;
+}
+
+function statement(by: Grouping): string {
+  if (by === "all") return ALL;
+  const [columns, order] = REPORTS[by];
+  const sums = SUMS.map((column) => `sum(${column})::float8 AS ${column}`).join(", ");
+  return `SELECT ${columns}, ${sums},
+    to_char(max(last_seen) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS "lastSeen"
+  FROM routewright.usage
+  WHERE ${SELECTED} AND key <> ''
+  GROUP BY usage.${by}
+  ORDER BY ${order}`;
+}
+
+const SELECTED = "day >= coalesce($1::date, '-infinity') AND starts_with(key, $2)";
+
+/** Null as parameter: all requests. The lines without key and route are the recorded days, with the requests that were lost. */
+const ALL = `SELECT to_char(day, 'YYYY-MM-DD') AS day, key, org, route, parameter, requests::float8 AS requests
+  FROM (
+    SELECT day, key, org, route, NULL AS parameter, requests FROM routewright.usage WHERE ${SELECTED}
+    UNION ALL
+    SELECT day, key, org, route, named.parameter, named.requests
+    FROM routewright.usage_parameters named JOIN routewright.usage USING (day, key, route) WHERE ${SELECTED}
+  ) AS lines
+  ORDER BY day, key, route, parameter NULLS FIRST`;
+
+/** Requests of one key to one route; `parameter`: those with a parameter, null for all. */
+export interface RouteUsage {
+  readonly key: string;
+  readonly org: string;
+  readonly route: string;
+  readonly parameter: string | null;
+  readonly requests: number;
+}
+
+/** Use of some routes. */
+export interface RecordedUsage {
+  /** The days, as `2026-01-31`, of which no request was lost. */
+  readonly recordedDays: readonly string[];
+  readonly lines: readonly RouteUsage[];
+}
+
+const OF_ROUTES = `SELECT key, max(org) AS org, route, NULL AS parameter, sum(requests)::float8 AS requests
+  FROM routewright.usage WHERE day >= $1 AND route = ANY($2) GROUP BY key, route
+  UNION ALL
+  SELECT key, '', route, parameter, sum(requests)::float8
+  FROM routewright.usage_parameters WHERE day >= $1 AND route = ANY($2) GROUP BY key, route, parameter`;
+
+const RECORDED_DAYS = `SELECT to_char(day, 'YYYY-MM-DD') AS day FROM routewright.usage
+  WHERE day >= $1 AND key = '' AND route = '' AND requests = 0 ORDER BY day`;
+
+/** Reads the use of routes from a day on. */
+export function readRouteUsage(
+  url: string,
+  routes: readonly string[],
+  since: string,
+): Promise<Outcome<RecordedUsage>> {
+  return reading(url, async (table) => {
+    try {
+      const lines = await table.query<RouteUsage>(OF_ROUTES, [since, routes]);
+      const days = await table.query<{ readonly day: string }>(RECORDED_DAYS, [since]);
+      return { lines, recordedDays: days.map(({ day }) => day) };
+    } catch (error) {
+      if (isMissing(error)) return { lines: [], recordedDays: [] };
+      throw error;
+    }
+  });
+}
+
+/** Reads the usage that the servers have written, for a report. No lines where the table does not exist yet. */
+export function readUsage(url: string, query: UsageQuery): Promise<Outcome<readonly UsageLine[]>> {
+  return reading(url, (table) => usageLines(table, query));
+}
+
+export async function usageLines(
+  table: UsageTable,
+  { by, since, key }: UsageQuery,
+): Promise<readonly UsageLine[]> {
+  try {
+    return await table.query<UsageLine>(statement(by), [since, key ?? ""]);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+async function reading<Value>(
+  url: string,
+  work: (table: UsageTable) => Promise<Value>,
+): Promise<Outcome<Value>> {
+  const table = new UsageTable(url, 0);
+  try {
+    return succeeded(await work(table));
+  } catch (error) {
+    const grant = isDenied(error) ? ` Let the database's owner run ${READ_GRANT}.` : "";
+    return failed(`Usage cannot be read from the database: ${messageOf(error)}.${grant}`);
+  } finally {
+    await table.close();
+  }
+}
+
+const READ_GRANT =
+  "GRANT USAGE ON SCHEMA routewright TO <role>; GRANT SELECT ON routewright.usage, routewright.usage_parameters TO <role>";

@@ -1,0 +1,290 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { recordedDay, type UsageRow, UsageTable } from "../../runtime/operations/usage-table.js";
+import { routewright } from "../commands/run.js";
+import { ownDatabase } from "../support/database.js";
+import { manifestOf, type TestModel } from "../support/manifest.js";
+import { ownFolder } from "../support/service.js";
+
+const DAY_MS = 24 * 60 * 60_000;
+const day = (before: number): string => new Date(Date.now() - before * DAY_MS).toISOString().slice(0, 10);
+const DAYS = Array.from({ length: 31 }, (_, i) => day(i));
+
+interface Calls {
+  readonly route: string;
+  readonly key?: string;
+  readonly org?: string;
+  readonly daysAgo?: number;
+  readonly requests?: number;
+  readonly parameters?: Readonly<Record<string, number>>;
+}
+
+function rowOf({
+  route,
+  key = "none",
+  org = "",
+  daysAgo = 3,
+  requests = 10,
+  parameters = {},
+}: Calls): UsageRow {
+  const sums = { requests, refused: 0, errors: 0, rows: 0, bytes: 0 };
+  const names = new Map(Object.entries(parameters));
+  return {
+    ...{ day: day(daysAgo), key, route, user: "", org, tier: "tier0", ...sums },
+    lastSeen: Date.now() - daysAgo * DAY_MS,
+    parameters: names,
+  };
+}
+
+/** A database in which servers recorded calls, on all days if nothing else is said. */
+async function recordedIn(calls: readonly Calls[], days: readonly string[] = DAYS): Promise<string> {
+  const url = await ownDatabase();
+  const table = new UsageTable(url);
+  await table.add([...calls.map(rowOf), ...days.map((each) => recordedDay(each))]);
+  await table.close();
+  return url;
+}
+
+const orders: TestModel = {
+  name: "orders",
+  columns: { day: "date", symbol: "text", amount: "numeric(10,2)" },
+  api: {
+    allow_unfiltered: true,
+    parameters: [
+      { name: "symbol", column: "symbol", operator: "=", type: "string" },
+      { name: "day", column: "day", operator: ">=", type: "date" },
+    ],
+    pagination: { enabled: true, default_limit: 10, max_limit: 100 },
+    sort: [{ column: "day", direction: "ASC" }],
+  },
+  routewright: { fields: true, filters: ["amount"], former_paths: [{ path: "/v1/shop/old" }] },
+};
+const ROUTE = "/v1/shop/orders";
+
+/** The changes from the model to another, with what the database knows of them. */
+async function changed(head: readonly TestModel[], DATABASE_URL: string, config: object = {}) {
+  const folder = ownFolder();
+  writeFileSync(join(folder, "base.json"), JSON.stringify(manifestOf([orders])));
+  writeFileSync(join(folder, "head.json"), JSON.stringify(manifestOf(head)));
+  writeFileSync(join(folder, "routewright.config.json"), JSON.stringify(config));
+  const args = ["diff", "base.json", "head.json", "--usage", "--format"];
+  const { exit, out, err } = await routewright(folder, [...args, "json"], { DATABASE_URL });
+  expect(err).toBe("");
+  const { out: text } = await routewright(folder, [...args, "text"], { DATABASE_URL });
+  const { changes } = JSON.parse(out) as { readonly changes: readonly Change[] };
+  return { exit, changes, text };
+}
+
+interface Change {
+  readonly kind: string;
+  readonly subject: string | null;
+  readonly severity: string;
+  readonly endpoint: string;
+  readonly usage?: { readonly state: string; readonly requests: number; readonly keys: readonly string[] };
+}
+
+const hits = ({ changes }: { readonly changes: readonly Change[] }) =>
+  changes
+    .filter(({ usage }) => usage !== undefined)
+    .map(({ kind, usage }) => `${kind}: ${usage?.state ?? ""} ${String(usage?.requests ?? 0)}`);
+
+/** The model without a parameter. */
+const withoutSymbol: TestModel = {
+  ...orders,
+  api: { ...(orders.api as object), parameters: [(orders.api as { parameters: unknown[] }).parameters[1]] },
+};
+
+describe("diff --usage", () => {
+  it("names keys, organizations, requests and parameters of a breaking change", async () => {
+    const url = await recordedIn([
+      { route: ROUTE, key: "aaaa", org: "Acme", requests: 70, parameters: { symbol: 40, day: 5 } },
+      { route: ROUTE, key: "aaaa", org: "Acme", requests: 30, daysAgo: 30, parameters: { symbol: 2 } },
+      { route: ROUTE, key: "bbbb", org: "Bits", requests: 100, parameters: { day: 100 } },
+      { route: ROUTE, key: "cccc", org: "Core", requests: 9, daysAgo: 31, parameters: { symbol: 9 } },
+      { route: "/v1/shop/other", key: "dddd", org: "Dots", requests: 9, parameters: { symbol: 9 } },
+    ]);
+    const { exit, changes, text } = await changed([withoutSymbol], url);
+    expect(exit).toBe(1);
+    expect(changes).toMatchObject([
+      {
+        kind: "parameter-removed",
+        severity: "breaking",
+        endpoint: ROUTE,
+        usage: {
+          state: "used",
+          keys: ["aaaa"],
+          organizations: ["Acme"],
+          requests: 42,
+          parameters: { day: 105, symbol: 42 },
+          recordedDays: 30,
+        },
+      },
+    ]);
+    expect(text).toContain(
+      'Hits 42 requests in the last 30 days: 1 key ("aaaa") of 1 organization ("Acme"); parameters used at the path: "day (105)", "symbol (42)".',
+    );
+  });
+
+  it("counts calls at former paths for a change of the endpoint, and alone for the removal of the path", async () => {
+    const url = await recordedIn([{ route: "/v1/shop/old", requests: 3, parameters: { symbol: 2 } }]);
+    expect(hits(await changed([withoutSymbol], url))).toEqual(["parameter-removed: used 2"]);
+    const head = { ...orders, routewright: { fields: true, filters: ["amount"] } };
+    const { changes } = await changed([head], url, { diff: { unused: "warning" } });
+    expect(changes.filter(({ kind }) => kind === "endpoint-removed")).toMatchObject([
+      { endpoint: "/v1/shop/old", severity: "breaking", usage: { state: "used", requests: 3 } },
+    ]);
+  });
+
+  it.each([
+    [
+      "a column, calls that do not choose others",
+      { ...orders, columns: { day: "date", symbol: "text" }, routewright: { fields: true } },
+      "column-removed: used 60",
+    ],
+    [
+      "a filter, calls with one of its operators",
+      { ...orders, routewright: { fields: true } },
+      "filter-removed: used 7",
+    ],
+    [
+      "the choice of columns, calls that choose",
+      { ...orders, routewright: { filters: ["amount"] } },
+      "fields-removed: used 50",
+    ],
+    [
+      "a lower max_limit, calls with limit",
+      {
+        ...orders,
+        api: { ...(orders.api as object), pagination: { enabled: true, default_limit: 10, max_limit: 50 } },
+      },
+      "max-limit-lowered: used 20",
+    ],
+    [
+      "a raised tier, all calls",
+      { ...orders, tags: ["production", "shop", "api:orders", "tier2"] },
+      "tier-raised: used 100",
+    ],
+  ])("counts for %s", async (_, head: TestModel, expected) => {
+    const parameters = {
+      fields: 50,
+      "fields=amount": 10,
+      "fields=day": 50,
+      "amount[gte]": 4,
+      "amount[lt]": 3,
+      limit: 20,
+    };
+    const url = await recordedIn([{ route: ROUTE, requests: 100, parameters }]);
+    const { former_paths: formerPaths } = orders.routewright as { former_paths: unknown };
+    const settings = { ...(head.routewright as object), former_paths: formerPaths };
+    const result = await changed([{ ...head, routewright: settings }], url);
+    expect(hits({ changes: result.changes.filter(({ endpoint }) => endpoint === ROUTE) })).toContain(
+      expected,
+    );
+  });
+
+  it("counts calls with too many names for every name", async () => {
+    const url = await recordedIn([{ route: ROUTE, requests: 100, parameters: { "*": 1 } }]);
+    const { changes } = await changed([withoutSymbol], url);
+    expect(hits({ changes: changes.filter(({ endpoint }) => endpoint === ROUTE) })).toEqual([
+      "parameter-removed: used 1",
+    ]);
+  });
+});
+
+describe("a breaking change that hits nobody", () => {
+  const warning = { diff: { unused: "warning" } };
+
+  it("is a warning with `diff.unused: warning`, and breaking without", async () => {
+    const url = await recordedIn([{ route: ROUTE, requests: 100, parameters: { day: 1 } }]);
+    expect(await changed([withoutSymbol], url)).toMatchObject({ exit: 1 });
+    const { exit, changes, text } = await changed([withoutSymbol], url, warning);
+    expect(exit).toBe(0);
+    expect(changes.map(({ severity }) => severity)).toEqual(["warning"]);
+    expect(text).toContain("Hits nobody: no such request in the last 30 days.");
+  });
+
+  it.each([
+    ["a day without a record", DAYS.toSpliced(17, 1)],
+    ["no record of the 30th day", DAYS.slice(0, 30)],
+    ["no record at all", []],
+  ])("stays breaking after %s", async (_, days) => {
+    const url = await recordedIn([], days);
+    const { exit, changes, text } = await changed([withoutSymbol], url, warning);
+    expect(exit).toBe(1);
+    expect(hits({ changes })).toEqual(["parameter-removed: unknown 0"]);
+    expect(text).toContain(
+      `usage was recorded on ${String(Math.max(0, days.length - 1))} of the last 30 days`,
+    );
+  });
+
+  it("stays breaking where counts of a day were lost", async () => {
+    const url = await ownDatabase();
+    const table = new UsageTable(url);
+    await table.add(DAYS.map((each, i) => recordedDay(each, i === 4 ? 1 : 0)));
+    await table.close();
+    expect(await changed([withoutSymbol], url, warning)).toMatchObject({ exit: 1 });
+  });
+
+  it("is no warning where it opens data", async () => {
+    const url = await recordedIn([]);
+    const tiered = { ...orders, tags: ["production", "shop", "api:orders", "tier2"] };
+    const folder = ownFolder();
+    writeFileSync(join(folder, "base.json"), JSON.stringify(manifestOf([tiered])));
+    writeFileSync(join(folder, "head.json"), JSON.stringify(manifestOf([orders])));
+    writeFileSync(join(folder, "routewright.config.json"), JSON.stringify(warning));
+    const { exit } = await routewright(folder, ["diff", "base.json", "head.json", "--usage"], {
+      DATABASE_URL: url,
+    });
+    expect(exit).toBe(1);
+  });
+});
+
+describe("a usage file", () => {
+  it("says the same as the database", async () => {
+    const url = await recordedIn([
+      { route: ROUTE, key: "aaaa", org: "Acme", requests: 70, parameters: { symbol: 40 } },
+    ]);
+    const folder = ownFolder();
+    const lines = await routewright(folder, ["usage", "--by", "all", "--json"], { DATABASE_URL: url });
+    writeFileSync(join(folder, "usage.json"), lines.out);
+    writeFileSync(join(folder, "base.json"), JSON.stringify(manifestOf([orders])));
+    writeFileSync(join(folder, "head.json"), JSON.stringify(manifestOf([withoutSymbol])));
+    const args = ["diff", "base.json", "head.json", "--format", "json", "--usage"];
+    const byFile = await routewright(folder, [...args, "usage.json"]);
+    expect(byFile).toEqual(await routewright(folder, args, { DATABASE_URL: url }));
+    expect(byFile.out).toContain('"state": "used"');
+  });
+
+  it.each([
+    ["is missing", null, "there is no such file"],
+    [
+      "is another report",
+      [{ route: "/v1/a", keys: 1, requests: 2 }],
+      "is not a file of `routewright usage --by all --json`",
+    ],
+  ])("that %s is refused", async (_, json, message) => {
+    const folder = ownFolder();
+    writeFileSync(join(folder, "base.json"), JSON.stringify(manifestOf([orders])));
+    writeFileSync(join(folder, "head.json"), JSON.stringify(manifestOf([withoutSymbol])));
+    if (json !== null) writeFileSync(join(folder, "usage.json"), JSON.stringify(json));
+    const { exit, err } = await routewright(folder, [
+      "diff",
+      "base.json",
+      "head.json",
+      "--usage",
+      "usage.json",
+    ]);
+    expect(exit).toBe(2);
+    expect(err).toContain(message);
+  });
+
+  it("or a database is named where there is none", async () => {
+    const folder = ownFolder();
+    writeFileSync(join(folder, "base.json"), JSON.stringify(manifestOf([orders])));
+    writeFileSync(join(folder, "head.json"), JSON.stringify(manifestOf([withoutSymbol])));
+    const { exit, err } = await routewright(folder, ["diff", "base.json", "head.json", "--usage"]);
+    expect(exit).toBe(2);
+    expect(err).toContain("There is no database to read usage from");
+  });
+});
