@@ -27,6 +27,7 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     defaultTier: options.defaultTier ?? "tier0",
     // Elsewhere columns are nullable unless declared otherwise.
     nullableByDefault: manifest.adapter !== "clickhouse",
+    graph: manifest.graph,
     owners: new Map(),
   };
   for (const model of manifest.models) {

@@ -1,5 +1,6 @@
 import type { Parameter, Tier } from "@routewright/runtime/model";
 import type { ModelColumn } from "../manifest/columns.js";
+import type { Graph } from "../manifest/graph.js";
 import type { Model } from "../manifest/model.js";
 import {
   type CatalogueEntry,
@@ -12,6 +13,7 @@ import {
   type Warning,
 } from "./catalogue.js";
 import { canBeNaN, isWideNumber, parseColumnType } from "./column-types/column-type.js";
+import { nearKeysOf } from "./near-keys.js";
 import { type ModelTags, pathOf } from "./path.js";
 import { isExcluded } from "./settings/meta-api.js";
 import { type ReadSettings, readSettingsOf } from "./settings/read.js";
@@ -21,6 +23,7 @@ import { readTags } from "./tags.js";
 export interface Context {
   readonly defaultTier: Tier;
   readonly nullableByDefault: boolean;
+  readonly graph: Graph;
   /** Path → its model: the first by `unique_id`, valid or not, so that fixing a model never moves a path. */
   readonly owners: Map<string, string>;
 }
@@ -33,11 +36,17 @@ type ModelReading = { readonly warnings: readonly Warning[] } & (
 export function readModel(model: Model, context: Context): ModelReading {
   if (isExcluded(model)) return { warnings: [], skipped: skip(model, "excluded", []) };
   const { tags, path, ...ofTags } = readTags(model);
+  const nearKeys = nearKeysOf(context.graph.get(model.uniqueId)?.json ?? {});
   const { settings, ...ofSettings } = readSettingsOf(model, path);
   const of = <Each extends Complaint>(each: Each) => ({ model: model.uniqueId, ...each });
-  const problems = [...ofTags.problems, ...nodeProblems(model), ...ofSettings.problems].map(of);
+  const problems = [
+    ...ofTags.problems,
+    ...nodeProblems(model),
+    ...nearKeys.problems,
+    ...ofSettings.problems,
+  ].map(of);
   const noColumns = problems.length === 0 ? withoutColumns(model) : [];
-  const warnings = [...ofSettings.warnings, ...ofTags.warnings, ...noColumns].map(of);
+  const warnings = [...ofSettings.warnings, ...nearKeys.warnings, ...ofTags.warnings, ...noColumns].map(of);
   const taken = path === null ? [] : takePath(path, model, context);
   if (settings === null || problems.length > 0)
     return { warnings, skipped: skip(model, "invalid", [...problems, ...taken]) };

@@ -1,5 +1,6 @@
 import { isTier, type Tier, TIERS } from "@routewright/runtime/model";
 import type { Model } from "../manifest/model.js";
+import { folded, isWithinOneEdit, nearName } from "../manifest/near-name.js";
 import { formatValue } from "../manifest/strings.js";
 import { type Complaint, complaint } from "./catalogue.js";
 import { type ModelTags, pathOf, pathProblems } from "./path.js";
@@ -54,9 +55,10 @@ export function readTags(model: Model): TagsReading {
       ...pathErrors.map((problem) => ({ path: "$.tags", ...problem })),
       ...malformedTags(model),
       ...nearTiers(model),
+      ...nearPathTags(model),
       ...differingTiers(model),
     ],
-    warnings: severalTiers(model),
+    warnings: [...severalTiers(model), ...nearSystemTag(model)],
   };
 }
 
@@ -84,21 +86,9 @@ function isMisspelledTier(tag: string): boolean {
   if (isTier(tag)) return false;
   const text = tag.trim().toLowerCase();
   return (
-    /^tier[\s_.:=-]*(?:tier)?[\s_.-]*\d+$/.test(text) || TIERS.some((tier) => isWithinOneEdit(text, tier))
-  );
-}
-
-/** Whether two texts are equal or differ by one inserted, deleted or replaced character, or by two swapped ones. */
-export function isWithinOneEdit(a: string, b: string): boolean {
-  if (Math.abs(a.length - b.length) > 1) return false;
-  let start = 0;
-  while (start < a.length && a[start] === b[start]) start++;
-  const [restA, restB] = [a.slice(start), b.slice(start)];
-  return (
-    restA.slice(1) === restB.slice(1) ||
-    restA.slice(1) === restB ||
-    restA === restB.slice(1) ||
-    (restA.length > 1 && restA[0] === restB[1] && restA[1] === restB[0] && restA.slice(2) === restB.slice(2))
+    TIERS.some((tier) => folded(tag) === folded(tier)) ||
+    /^tier[\s_.:=-]*(?:tier)?[\s_.-]*\d+$/.test(text) ||
+    TIERS.some((tier) => isWithinOneEdit(text, tier))
   );
 }
 
@@ -143,6 +133,45 @@ function nearTiers({ tags, configTags }: Model): readonly Complaint[] {
     message: `The tag ${formatValue(tag)} is not a tier, but looks like one.`,
     hint: `Write one of ${TIERS.join(", ")}, or rename the tag.`,
   }));
+}
+
+const PATH_TAGS = ["api", "granularity", "window"] as const;
+
+/** Tags that are probably a misspelt `api:`, `granularity:` or `window:`: without one the path is another. */
+function nearPathTags({ tags, configTags }: Model): readonly Complaint[] {
+  return [...new Set([...tags, ...configTags])].flatMap((tag) => {
+    const name = PATH_TAGS.some((name) => tag.startsWith(`${name}:`)) ? null : nearPathTag(tag);
+    const message = `The tag ${formatValue(tag)} is not a \`${name ?? ""}:\` tag, but looks like one.`;
+    return name === null ? [] : complaint("$.tags", message, `Write \`${name}:<value>\`, or rename the tag.`);
+  });
+}
+
+function nearPathTag(tag: string): string | null {
+  const [, name = "", value = ""] = /^\s*([^:=]*?)\s*[:=]\s*(.*)$/s.exec(tag) ?? [];
+  if (value !== "" || /[:=]/.test(tag)) {
+    const known = PATH_TAGS.find((each) => each === name);
+    return (
+      known ??
+      (nearName(name, PATH_TAGS)?.nearness === "near" ? (nearName(name, PATH_TAGS)?.name ?? null) : null)
+    );
+  }
+  // Another separator, or none: `granularity-daily`, `window7d`. `window_functions` is another tag.
+  const text = tag.trim().toLowerCase();
+  if (/^granularity./.test(text)) return "granularity";
+  return /^window.?[\s_./-]*(?:last[\s_-]*)?\d+\s*[a-z]*$/.test(text) ? "window" : null;
+}
+
+/** A category that is probably a misspelt system tag, which would not be one. */
+function nearSystemTag({ tags, routewright: { category } }: Model): readonly Complaint[] {
+  const tag = category === undefined ? tags.find(isCategory) : undefined;
+  const near = tag === undefined ? null : nearName(tag.toLowerCase(), [...SYSTEM_TAGS]);
+  if (near?.nearness !== "near") return [];
+  const message = `The category is the tag ${formatValue(tag)}, which looks like ${formatValue(near.name)}, a tag that is no category.`;
+  return complaint(
+    "$.tags",
+    message,
+    "Correct the tag, or name the category in `meta.routewright.category`.",
+  );
 }
 
 function severalTiers({ tags }: Model): readonly Complaint[] {

@@ -31,15 +31,15 @@ export function routewrightOf(node: JsonObject): JsonObject {
 const NONE: JsonObject = {};
 
 /** Keys of `meta`, and a tag, that mark private data in dbt projects. */
-const PRIVATE_KEYS: ReadonlySet<string> = new Set([
+export const PRIVATE_KEYS: readonly string[] = [
   "pii",
   "contains_pii",
   "privacy_tier",
   "sensitive",
   "classification",
   "data_classification",
-]);
-const PRIVATE_TAG = "pii";
+];
+export const PRIVATE_TAG = "pii";
 
 /** What marks a node or a column as private, or denies it. */
 export interface Mark {
@@ -53,7 +53,7 @@ export function marksOf(node: JsonObject, at = "$"): readonly Mark[] {
   const tags = [...textsOf(node["tags"]), ...textsOf(objectOr(node["config"])["tags"])];
   const inMeta = metasOf(node, at).flatMap(({ path, value }) =>
     Object.entries(value)
-      .filter(([key]) => PRIVATE_KEYS.has(key.toLowerCase()))
+      .filter(([key]) => PRIVATE_KEYS.includes(key.toLowerCase()))
       .map(([key, mark]) => ({ path: path + member(key), value: mark })),
   );
   return [

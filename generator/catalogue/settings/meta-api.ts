@@ -12,6 +12,7 @@ import {
   type ValueOf,
 } from "../../manifest/json-schema.js";
 import type { Model } from "../../manifest/model.js";
+import { type NearName, nearName } from "../../manifest/near-name.js";
 import { formatValue } from "../../manifest/strings.js";
 import type { ApiSettings } from "./context.js";
 import { column, parameters, positive } from "./parameters.js";
@@ -221,13 +222,16 @@ function settingsOf(read: Values<typeof META_API>): ApiSettings {
   };
 }
 
+/** A model that its author keeps out is not served because of a letter. */
+const nearExclude = (key: string): NearName | null => nearName(key, ["exclude_from_api"]);
+
 /** Reads `meta.api` as written; null for a legacy model. An empty `meta.api:` is an empty record (generator/docs/meta-api.md). */
 export function readMetaApi(api: Model["api"], context: Omit<ApiContext, "api">): TableReading<ApiSettings> {
   if (api === null) return { problems: [], advice: [], unknown: [], values: () => LEGACY };
   const value = api.value ?? {};
   const { values, ...found } = readSettings<typeof META_API, ApiContext>(
     META_API,
-    { value, schema: META_API_SCHEMA, errors: errorsIn(value) },
+    { value, schema: META_API_SCHEMA, errors: errorsIn(value), nearName: nearExclude },
     (valid) => ({ ...context, api: valid }),
   );
   return { ...found, values: () => settingsOf(values()) };

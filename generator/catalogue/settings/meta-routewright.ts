@@ -12,6 +12,7 @@ import {
   textOrNull,
   validatorOf,
 } from "../../manifest/json-schema.js";
+import { type NearName, nearName } from "../../manifest/near-name.js";
 import { formatValue } from "../../manifest/strings.js";
 import type { RoutewrightContext } from "./context.js";
 import { cursor } from "./cursor.js";
@@ -182,17 +183,25 @@ const errorsIn = {
 
 /** Reads the `meta.routewright` of a model. */
 export function readModelSettings(context: RoutewrightContext): TableReading<ModelSettings> {
-  const value = context.routewright;
-  const shape = { value, schema: META_ROUTEWRIGHT_SCHEMA.model, errors: errorsIn.model(value) };
   return readSettings<typeof META_ROUTEWRIGHT.model, RoutewrightContext>(
     META_ROUTEWRIGHT.model,
-    shape,
+    written("model", context.routewright),
     () => context,
   );
 }
 
 /** Reads the `meta.routewright` of a column. */
 export function readColumnSettings(value: JsonObject): TableReading<ColumnSettings> {
-  const shape = { value, schema: META_ROUTEWRIGHT_SCHEMA.column, errors: errorsIn.column(value) };
-  return readSettings(META_ROUTEWRIGHT.column, shape, () => undefined);
+  return readSettings(META_ROUTEWRIGHT.column, written("column", value), () => undefined);
+}
+
+function written(place: keyof typeof META_ROUTEWRIGHT, value: JsonObject) {
+  const names = [...Object.keys(META_ROUTEWRIGHT[place]), "exclude_from_api"];
+  return {
+    value,
+    schema: META_ROUTEWRIGHT_SCHEMA[place],
+    errors: errorsIn[place](value),
+    // Nothing foreign stands there.
+    nearName: (key: string): NearName | null => nearName(key, names, true),
+  };
 }

@@ -1,5 +1,5 @@
 import type { ErrorObject } from "ajv";
-import { isObject, member } from "../../manifest/json.js";
+import { isObject, member, objectOr } from "../../manifest/json.js";
 import {
   openRecord,
   type Schema,
@@ -7,6 +7,8 @@ import {
   schemaErrorOf,
   unknownKey,
 } from "../../manifest/json-schema.js";
+import type { NearName } from "../../manifest/near-name.js";
+import { formatValue } from "../../manifest/strings.js";
 import type { Warning } from "../catalogue.js";
 
 /**
@@ -81,13 +83,20 @@ export interface TableReading<Read> {
   readonly values: () => Read;
 }
 
+interface WrittenSettings {
+  readonly value: unknown;
+  readonly schema: Schema;
+  /** What is wrong with its shape. */
+  readonly errors: readonly ErrorObject[];
+  /** The setting that a key probably means whose loss could expose rows. */
+  readonly nearName: (key: string) => NearName | null;
+}
+
 /**
- * Reads the settings of one `meta.api` or `meta.routewright`. `errors`: what is wrong with its shape, by the schema of its
- * place.
- */
+ * Reads the settings of one `meta.api` or `meta.routewright`.*/
 export function readSettings<Table extends SettingTable<Context>, Context>(
   table: Table,
-  { value, schema, errors }: { value: unknown; schema: Schema; errors: readonly ErrorObject[] },
+  { value, schema, errors, nearName: near }: WrittenSettings,
   contextOf: (valid: Readonly<Record<string, unknown>>) => Context,
 ): TableReading<Values<Table>> {
   const shape = errors.filter(({ keyword }) => keyword !== "if");
@@ -96,17 +105,33 @@ export function readSettings<Table extends SettingTable<Context>, Context>(
   const readings = Object.entries(table).map(
     ([key, setting]) => [key, setting.read(valid?.[key], context)] as const,
   );
+  const misspelt = Object.keys(objectOr(value)).flatMap((key) => {
+    const found = Object.hasOwn(table, key) ? null : near(key);
+    return found?.nearness === "near" ? [[key, found.name] as const] : [];
+  });
   const isAdvisory = ({ at }: SettingProblem): boolean => table[keyOf(at)]?.isAdvisory === true;
   const found = [
     ...shape.map(schemaErrorOf),
     // A value that is not an object has no keys to read.
     ...(valid === null ? [] : readings.flatMap(([, { problems }]) => problems)),
+    ...misspelt.map(([key, name]) => misspeltKey(key, name)),
   ];
   return {
     problems: found.filter((problem) => !isAdvisory(problem)),
     advice: found.filter(isAdvisory),
-    unknown: unknownKeysIn(value, schema, ""),
+    unknown: unknownKeysIn(value, schema, "").filter(
+      ({ at, key }) => at !== "" || !misspelt.some(([name]) => name === key),
+    ),
     values: () => Object.fromEntries(readings.map(([key, { value }]) => [key, value()])) as Values<Table>,
+  };
+}
+
+function misspeltKey(key: string, name: string): SettingProblem {
+  const message = `The key ${formatValue(key)} is not ${formatValue(name)}, but looks like it: nothing reads it.`;
+  return {
+    at: member(key).replace(/^\./, ""),
+    message,
+    hint: `Write ${formatValue(name)}, or remove the key.`,
   };
 }
 
@@ -139,8 +164,12 @@ function withoutInvalid(value: unknown, pointer: string, invalid: ReadonlySet<st
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, part(item, key)]));
 }
 
+interface UnknownKey extends SettingProblem {
+  readonly key: string;
+}
+
 /** Keys that no schema names, wherever one names others; most are misspelled. A closed object's are errors of its shape. */
-function unknownKeysIn(value: unknown, schema: Schema, at: string): readonly SettingProblem[] {
+function unknownKeysIn(value: unknown, schema: Schema, at: string): readonly UnknownKey[] {
   const { properties, additionalProperties, items } = schema;
   if (Array.isArray(value) && isObject(items))
     return value.flatMap((item: unknown, i) => unknownKeysIn(item, items, `${at}[${String(i)}]`));
@@ -148,7 +177,7 @@ function unknownKeysIn(value: unknown, schema: Schema, at: string): readonly Set
   const known = Object.keys(properties);
   const own = Object.keys(value).filter((key) => !known.includes(key));
   return [
-    ...own.map((key) => ({ at, ...unknownKey(key, known) })),
+    ...own.map((key) => ({ at, key, ...unknownKey(key, known) })),
     ...known.flatMap((key) =>
       Object.hasOwn(value, key)
         ? unknownKeysIn(value[key], properties[key] as Schema, (at + member(key)).replace(/^\./, ""))

@@ -1,6 +1,7 @@
 import { isTier, type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
 import { isExcluded } from "../../catalogue/settings/meta-api.js";
-import { hasResource, isWithinOneEdit, isPublished } from "../../catalogue/tags.js";
+import { hasResource, isPublished } from "../../catalogue/tags.js";
+import { isWithinOneEdit } from "../../manifest/near-name.js";
 import { showsOnlyHash } from "../../manifest/graph.js";
 import { isObject, textOr } from "../../manifest/json.js";
 import { type Model } from "../../manifest/model.js";

@@ -1,0 +1,101 @@
+import { isObject, type JsonObject, member, objectOr, textsOf } from "../manifest/json.js";
+import { type NearName, nearName } from "../manifest/near-name.js";
+import { columnEntries, metasOf, PRIVATE_KEYS, PRIVATE_TAG } from "../manifest/node-meta.js";
+import { formatValue } from "../manifest/strings.js";
+import type { Complaint } from "./catalogue.js";
+
+/** Keys of a node that nothing reads and that probably mean ours. */
+interface NearKeys {
+  /** The model is skipped: what it says, such as own rows, would be dropped. */
+  readonly problems: readonly Complaint[];
+  /** Two edits from one of ours. */
+  readonly warnings: readonly Complaint[];
+}
+
+const NAMESPACE = "routewright";
+const EXCLUDE = "exclude_from_api";
+
+/** Keys and tags of a model and its columns that are nearly ours (generator/docs/meta-routewright.md, Misspelt keys). */
+export function nearKeysOf(node: JsonObject): NearKeys {
+  const columns = columnEntries(node).map(([key, column]) => [`$.columns${member(key)}`, column] as const);
+  const found = [
+    ...suspectsIn(node, "$", ["api", NAMESPACE, EXCLUDE]),
+    ...columns.flatMap(([at, column]) => suspectsIn(column, at, [NAMESPACE])),
+  ];
+  const of = (nearness: NearName["nearness"]): readonly Complaint[] =>
+    found.filter((each) => each.nearness === nearness).map(({ complaint }) => complaint);
+  return { problems: of("near"), warnings: of("distant") };
+}
+
+interface Suspect {
+  readonly nearness: NearName["nearness"];
+  readonly complaint: Complaint;
+}
+
+function suspectsIn(node: JsonObject, at: string, names: readonly string[]): readonly Suspect[] {
+  return [
+    ...metasOf(node, at).flatMap(({ path, value }) =>
+      Object.entries(value).flatMap(([key, item]) => inMeta(key, item, path, names)),
+    ),
+    ...Object.entries(objectOr(node["config"])).flatMap(([key, item]) =>
+      besideMeta(key, item, `${at}.config`),
+    ),
+    ...[...new Set([...textsOf(node["tags"]), ...textsOf(objectOr(node["config"])["tags"])])].flatMap((tag) =>
+      // Marks of private data are read in any letter case.
+      tag.toLowerCase() === PRIVATE_TAG ? [] : nearTo(tag, `${at}.tags`, [PRIVATE_TAG], "tag"),
+    ),
+  ];
+}
+
+/** A key of `meta`. */
+function inMeta(key: string, value: unknown, path: string, names: readonly string[]): readonly Suspect[] {
+  if (key === NAMESPACE) return inNamespace(value, `${path}.${NAMESPACE}`);
+  if (key === EXCLUDE && names.includes(EXCLUDE)) return [misplaced(key, path, "meta.api")];
+  if (names.includes(key)) return [];
+  const marks = PRIVATE_KEYS.includes(key.toLowerCase()) ? [] : nearTo(key, path, PRIVATE_KEYS, "key");
+  return [...nearTo(key, path, names, "key"), ...marks];
+}
+
+/** A key beside `meta`, where dbt keeps whatever it does not know: our settings, or a misspelt `meta` with them. */
+function besideMeta(key: string, value: unknown, path: string): readonly Suspect[] {
+  if (key === "meta") return [];
+  const holds = isObject(value) && Object.keys(value).some(isNamespace);
+  return isNamespace(key) || holds ? [misplaced(key, path, "meta")] : [];
+}
+
+function isNamespace(key: string): boolean {
+  return key === NAMESPACE || nearName(key, [NAMESPACE])?.nearness === "near";
+}
+
+function misplaced(key: string, path: string, place: string): Suspect {
+  const message = `Nothing reads the key ${formatValue(key)} here.`;
+  return {
+    nearness: "near",
+    complaint: { path: path + member(key), message, hint: `Write it under \`${place}\`.` },
+  };
+}
+
+function inNamespace(value: unknown, path: string): readonly Suspect[] {
+  if (isObject(value)) return Object.hasOwn(value, EXCLUDE) ? [misplaced(EXCLUDE, path, "meta.api")] : [];
+  const message = `${formatValue(value)} is not an object of settings.`;
+  const hint = "Write an object: `routewright: {cursor: true}`.";
+  return value === null ? [] : [{ nearness: "near", complaint: { path, message, hint } }];
+}
+
+function nearTo(
+  text: string,
+  path: string,
+  names: readonly string[],
+  what: "key" | "tag",
+): readonly Suspect[] {
+  const near = nearName(text, names);
+  if (near === null) return [];
+  const message = `The ${what} ${formatValue(text)} is not ${formatValue(near.name)}, but looks like it: nothing reads it.`;
+  const hint = `Write ${formatValue(near.name)}, or rename the ${what}.`;
+  return [
+    {
+      nearness: near.nearness,
+      complaint: { path: what === "key" ? path + member(text) : path, message, hint },
+    },
+  ];
+}
