@@ -1,5 +1,5 @@
 import { type Graph, graphOf } from "./graph.js";
-import { isObject, type JsonObject, objectOr, textOr, textsOf } from "./json.js";
+import { isObject, type JsonObject, objectOr, parseDbtJson, textOr, textsOf } from "./json.js";
 import { fileOf, type Model, modelOf } from "./model.js";
 import type { ModelColumn } from "./columns.js";
 import { isPrivate, privateColumnsOf } from "./node-meta.js";
@@ -87,7 +87,7 @@ export function parseJson(
   location: string,
 ): { readonly ok: true; readonly value: unknown } | Failure {
   try {
-    return { ok: true, value: JSON.parse(text) as unknown };
+    return { ok: true, value: parseDbtJson(text) };
   } catch (error) {
     const hint = /^\s*</.test(text)
       ? "it looks like an HTML page; give the address of the file itself."

@@ -39,6 +39,8 @@ function escaped(character: string): string {
 export function formatValue(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? "[]" : "[…]";
   if (isObject(value)) return Object.keys(value).length === 0 ? "{}" : "{…}";
+  // JSON has no number that is not finite.
+  if (typeof value === "number") return String(value);
   const text = visible(JSON.stringify(typeof value === "string" ? value.slice(0, MAX_LENGTH) : value));
   return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
 }

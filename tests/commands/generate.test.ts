@@ -37,6 +37,33 @@ describe("routewright generate", () => {
     expect(out).toContain("$.config.meta.api.allow_unfiltered: It is false");
   });
 
+  it("reads the numbers that dbt writes for .inf and .nan of YAML, as lint and diff do", async () => {
+    const folder = project(GOOD);
+    const file = join(folder, "manifest.json");
+    const written = JSON.stringify(
+      manifestOf([
+        { ...GOOD, routewright: { timezone: "@" } },
+        {
+          ...BAD,
+          api: { allow_unfiltered: true, pagination: { enabled: true, default_limit: "@", max_limit: 10 } },
+        },
+      ]),
+    );
+    writeFileSync(
+      file,
+      written.replaceAll('"@"', "Infinity").replace('"config":{', '"config":{"weight":NaN,"low":-Infinity,'),
+    );
+    const { exit, out, err } = await routewright(folder, GENERATE);
+    expect([exit, err]).toEqual([0, ""]);
+    expect(out).toContain("$.config.meta.api.pagination.default_limit");
+    expect(out).toContain("Infinity");
+    for (const command of [
+      ["lint", "--manifest", "manifest.json"],
+      ["diff", "manifest.json", "manifest.json"],
+    ])
+      expect((await routewright(folder, command)).exit).not.toBe(2);
+  });
+
   it("exits 1 with --strict where a model is invalid or its path is taken, not where it is excluded", async () => {
     const strict = [...GENERATE, "--strict"];
     const excluded = { ...BAD, api: { exclude_from_api: true } };

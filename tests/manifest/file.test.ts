@@ -2,6 +2,7 @@ import { createWriteStream, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { describe, expect, it } from "vitest";
+import { parseDbtJson } from "../../generator/manifest/json.js";
 import { readManifest } from "../../generator/manifest/manifest.js";
 import { readSource } from "../../generator/manifest/source.js";
 import { manifestOf } from "../support/manifest.js";
@@ -20,6 +21,32 @@ async function problemOf(path: string): Promise<string> {
   const reading = await readManifest(path);
   return reading.ok ? "" : reading.problem.replaceAll(folder, "<folder>");
 }
+
+describe("numbers that JSON lacks and Python writes", () => {
+  it("are read wherever they stand, and texts with the same letters stay", () => {
+    const text = String.raw`{"a":NaN,"b":[-Infinity, Infinity ,1e5],"NaN":"NaN, \"Infinity\", \\","c":{"d":[[NaN]]},"e":"","f":"${"\ue000"}NaN","g":12345678901234567890}`;
+    expect(parseDbtJson(text)).toEqual({
+      a: NaN,
+      b: [-Infinity, Infinity, 1e5],
+      NaN: 'NaN, "Infinity", \\',
+      c: { d: [[NaN]] },
+      e: "",
+      f: "\ue000NaN",
+      g: 12345678901234567890,
+    });
+    expect(parseDbtJson("-Infinity")).toBe(-Infinity);
+    const deep = 100_000;
+    expect(JSON.stringify(parseDbtJson(`${"[".repeat(1000)}NaN${"]".repeat(1000)}`))).toContain("null");
+    expect(parseDbtJson(`[NaN,"${"\\n".repeat(deep)}"]`)).toEqual([NaN, "\n".repeat(deep)]);
+  });
+
+  it.each(["{", '{"a":nan}', '{"a":NaN,}', '{"a":+Infinity}', '{"a":NaNs}', '["NaN]'])(
+    "do not make valid: %s",
+    (text) => {
+      expect(() => parseDbtJson(text)).toThrow(SyntaxError);
+    },
+  );
+});
 
 describe("a manifest file", () => {
   it("is read, also with a byte order mark", async () => {
