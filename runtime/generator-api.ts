@@ -2,6 +2,7 @@
 export { TIERS, TIER_NAMES, isListed, isTier, type Tier } from "./model/tier.js";
 export * from "./model/endpoint.js";
 export * from "./model/column-filters.js";
+export { columnNamed, type MissingColumn, missingColumns } from "./model/column-names.js";
 export { isDate } from "./model/query.js";
 export { messageOf, type Outcome } from "./model/outcome.js";
 export { ERRORS, type ErrorCode } from "./model/errors.js";

@@ -11,6 +11,7 @@ import { plain } from "../manifest/strings.js";
 import { verifyQueries } from "../verify/indexes.js";
 import {
   CHECKS,
+  inspectRelations,
   type Mismatch,
   type MismatchKind,
   type RatedMismatch,
@@ -104,10 +105,10 @@ async function mismatchesIn(
   { readRelations, query, identifier, hasPlans }: LiveDatabase,
   catalogue: Catalogue,
 ): Promise<readonly Mismatch[]> {
-  const mismatches = await verifyRelations(catalogue, readRelations);
+  const { mismatches, own } = await inspectRelations(catalogue, readRelations);
   const isToCheck = hasNone(mismatches);
-  const duplicates = await verifyKeys(catalogue, query, identifier, isToCheck);
-  const unindexed = hasPlans ? await verifyQueries(catalogue, query, isToCheck) : [];
+  const duplicates = await verifyKeys(own, query, identifier, isToCheck);
+  const unindexed = hasPlans ? await verifyQueries(own, query, isToCheck) : [];
   return [...mismatches, ...duplicates, ...unindexed];
 }
 

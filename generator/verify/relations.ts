@@ -1,4 +1,4 @@
-import type { Endpoint } from "@routewright/runtime/model";
+import { columnNamed, type Endpoint, type MissingColumn, missingColumns } from "@routewright/runtime/model";
 import type { Catalogue, CatalogueEntry, DescribedColumn } from "../catalogue/catalogue.js";
 import { isZoneless, parseColumnType } from "../catalogue/column-types/column-type.js";
 import { compareTypes, type TypeChange } from "../diff/column-compatibility.js";
@@ -104,12 +104,39 @@ export function postgresRelations(query: RunQuery): ReadRelations {
  * cheap enough for the start of a server.
  */
 export async function verifyRelations(
-  { entries }: Catalogue,
+  catalogue: Catalogue,
   read: ReadRelations,
 ): Promise<readonly Mismatch[]> {
-  const live = await read(entries.map(({ relation }) => relation));
+  return (await inspectRelations(catalogue, read)).mismatches;
+}
+
+/** The mismatches of `verifyRelations`, and the catalogue with the relations' own names of its columns, for checks by SQL. */
+export async function inspectRelations(
+  catalogue: Catalogue,
+  read: ReadRelations,
+): Promise<{ readonly mismatches: readonly Mismatch[]; readonly own: Catalogue }> {
+  const live = await read(catalogue.entries.map(({ relation }) => relation));
   const found = new Map(live.map((relation) => [keyOf([relation.schema, relation.name]), relation]));
-  return entries.flatMap((entry) => compareRelation(entry, found.get(keyOf(entry.relation))));
+  const liveOf = ({ relation }: CatalogueEntry) => found.get(keyOf(relation));
+  const entries = catalogue.entries.map((entry) => withOwnNames(entry, liveOf(entry)?.columns ?? []));
+  return {
+    mismatches: catalogue.entries.flatMap((entry) => compareRelation(entry, liveOf(entry))),
+    own: { ...catalogue, entries },
+  };
+}
+
+function withOwnNames(entry: CatalogueEntry, columns: readonly LiveColumn[]): CatalogueEntry {
+  const ownName = (name: string): string => columnNamed(columns, name)?.name ?? name;
+  const renamed = <Filter extends { readonly column: string }>(filter: Filter): Filter => ({
+    ...filter,
+    column: ownName(filter.column),
+  });
+  return {
+    ...entry,
+    parameters: entry.parameters.map(renamed),
+    ...(entry.filters && { filters: entry.filters.map(renamed) }),
+    ...(entry.cursor && { cursor: entry.cursor.map(ownName) }),
+  };
 }
 
 function keyOf(relation: Endpoint["relation"]): string {
@@ -134,9 +161,9 @@ function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined):
     const hint = "Run `dbt build` for the model, or check DATABASE_URL and the grants of its role.";
     return mismatchAt(entry, "missing-relation", message, hint);
   }
-  const byName = new Map(live.columns.map((column) => [column.name, column]));
+  const existing = live.columns;
   const unreadable = columns
-    .filter((column) => byName.get(column.name)?.readable === false)
+    .filter((column) => columnNamed(existing, column.name)?.readable === false)
     .map((column) => column.name);
   const privilege =
     live.readable || (columns.length > 0 && unreadable.length === 0)
@@ -150,7 +177,10 @@ function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined):
   return [
     ...privilege,
     ...(live.populated === false ? unpopulated(entry) : []),
-    ...columns.flatMap((column) => compareColumn(entry, column, byName.get(column.name), live.kind)),
+    ...missingColumns(entry, existing).flatMap((missing) => missingColumn(entry, missing)),
+    ...columns.flatMap((column) =>
+      compareColumn(entry, column, columnNamed(existing, column.name), live.kind),
+    ),
   ];
 }
 
@@ -164,6 +194,16 @@ function sentenceOf(columns: readonly string[]): string {
   return columns.length === 0 ? "" : ` (${columns.join(", ")})`;
 }
 
+function missingColumn(entry: CatalogueEntry, { name, candidates }: MissingColumn): readonly Mismatch[] {
+  const relation = entry.relation.join(".");
+  const message =
+    candidates.length === 0
+      ? sentence`${relation} has no column ${name}: rows come without it.`
+      : sentence`${relation} has several columns that ${name} may mean, ${list(candidates)}: requests fail.`;
+  const hint = "Build the model again, or correct the column's name in its schema.yml.";
+  return mismatchAt(entry, "missing-column", message, hint);
+}
+
 function compareColumn(
   entry: CatalogueEntry,
   { name, type, notNull }: DescribedColumn,
@@ -171,12 +211,7 @@ function compareColumn(
   kind: string | null,
 ): readonly Mismatch[] {
   const relation = entry.relation.join(".");
-  if (live === undefined) {
-    const message = sentence`${relation} has no column ${name}: rows come without it.`;
-    const hint = "Build the model again, or remove the column from its schema.yml.";
-    return mismatchAt(entry, "missing-column", message, hint);
-  }
-  if (type === null) return [];
+  if (live === undefined || type === null) return [];
   const documented = parseColumnType(type);
   const actual = parseColumnType(live.type);
   const outcome = compareTypes(documented, actual);

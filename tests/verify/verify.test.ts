@@ -120,6 +120,15 @@ describe("a difference", () => {
     ]);
   });
 
+  it("is not a column in another letter case, but one of which several differ in letter case only", async () => {
+    await query(`CREATE TABLE "${schema}".cased ("ID" integer, "Label" text, "LABEL" text)`);
+    const id = { name: "cased", columns: { id: "integer" }, parameters: [equal("id")] };
+    expect(await found(id)).toEqual([]);
+    expect(await found({ ...id, columns: { id: "bigint", label: "text" } })).toEqual([
+      'missing-column: "cased" has several columns that "label" may mean, "Label", "LABEL": requests fail.',
+    ]);
+  });
+
   it.each([
     ["shop", "integer", "text"],
     ["total", "integer", "bigint"],
