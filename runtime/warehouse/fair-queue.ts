@@ -16,6 +16,7 @@ const OVERLOADED = {
   timeout: `No database connection became available within ${String(ACQUIRE_TIMEOUT_MS / 1000)} seconds.`,
   noRoom: "There is no room for a page that is larger than a buffered result.",
   refused: "The database refuses further queries for now.",
+  recovery: "The replica cancels the query again and again, since it conflicts with recovery.",
   closed: "The database connections are closed.",
 };
 

@@ -11,12 +11,16 @@ const schema = await ownSchema(`
   SELECT i AS id, 'shop, "' || i || '"' AS shop, i * 1.5 AS amount, date '2026-01-01' + i AS day
   FROM generate_series(1, 900) i;
   CREATE VIEW @.more AS SELECT i AS id, 'shop' AS shop, i * 1.5 AS amount FROM generate_series(1, 20000) i;
+  CREATE VIEW @.single AS SELECT CASE i % 3 WHEN 0 THEN repeat('x', 300) WHEN 1 THEN '' END AS label FROM generate_series(1, 30000) i;
+  CREATE VIEW @.numbers AS SELECT CASE i % 2 WHEN 0 THEN i END AS id FROM generate_series(1, 30000) i;
   CREATE VIEW @.totals AS SELECT shop, sum(amount) AS total FROM @.sales GROUP BY shop`);
 const columns = { id: "integer", shop: "text", amount: "numeric", day: "date" };
 const published = (resource: string) => ({ schema, tags: ["production", "shop", `api:${resource}`] });
 const url = await serveManifest(
   manifestOf([
     ...["sales", "more"].map((name) => ({ ...published(name), name, columns })),
+    { ...published("single"), name: "single", columns: { label: "text" } },
+    { ...published("numbers"), name: "numbers", columns: { id: "integer" } },
     ...["38,2", "38,0", "5,2"].map((digits) => ({
       ...published(`totals.${digits.replace(",", ".")}`),
       name: `totals_${digits}`,
@@ -89,6 +93,14 @@ print(len(t), t["id"].sum(), t["shop"].iloc[0])`,
   ])("reads the rows: %s", async (_, needed, program) => {
     const printed = await python(needed, program);
     if (printed !== null) expect(printed).toBe(EXPECTED);
+  });
+
+  it.each(["single", "numbers"])("keeps the rows without a value of one column: %s", async (name) => {
+    const program = `import io, csv, urllib.request
+body = urllib.request.urlopen("${url}/v1/shop/${name}.csv").read()
+print(len(pd.read_csv(io.BytesIO(body))), len(list(csv.reader(io.StringIO(body.decode(), newline="")))) - 1, pa.read_csv(io.BytesIO(body)).num_rows)`;
+    const printed = await python("import pandas as pd, pyarrow.csv as pa", program);
+    if (printed !== null) expect(printed).toBe("30000 30000 30000");
   });
 
   it("adds up a sum() whose digits the model declares", async () => {

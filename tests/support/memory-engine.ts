@@ -214,9 +214,10 @@ function textOf(row: Row, columns: ResultColumns, format: TextFormat): string {
     const value = row[name] ?? null;
     return [key, format === "json-strings" && wide === true && value !== null ? String(value) : value];
   });
+  const none = values.length === 1 ? '""' : "";
   return format === "csv" || format === "spreadsheet"
     ? values
-        .map(([, value]) => (typeof value === "string" ? JSON.stringify(value) : String(value ?? "")))
+        .map(([, value]) => (typeof value === "string" ? JSON.stringify(value) : String(value ?? none)))
         .join(",")
     : JSON.stringify(Object.fromEntries(values));
 }

@@ -24,7 +24,7 @@ import { filterType, parseType } from "./filter-types.js";
 import { nextRow, selectKeyed } from "./keyed-pages.js";
 import { finished } from "./parameters.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
-import { limitSettings, LIST, requireAtMost, RoleSettings } from "./settings.js";
+import { limitSettings, LIST, ONE_COLUMN, requireAtMost, RoleSettings } from "./settings.js";
 import type { ReadRows } from "./storage.js";
 import {
   bodyReader,
@@ -210,11 +210,13 @@ class ClickhouseEngine extends BaseEngine {
     const select = selectRows(source, selection, { served, format, maxRows: lookAhead(query) });
     const statement = printed(select, format);
     const isList = format === "json" || format === "json-strings";
+    const isCsv = format === "csv" || format === "spreadsheet";
     const { streamTimeoutMs, maxRowsRead } = this.#limits;
     const settings = {
       ...(await this.#settings.toSend()),
       ...limitSettings({ tier, timeoutMs: streamTimeoutMs[tier], maxRows: maxRowsRead[tier] }),
       ...(isList && LIST),
+      ...(isCsv && served.length === 1 && ONE_COLUMN),
     };
     return this.#connection.run({
       statement,

@@ -9,6 +9,9 @@ type Settings = Readonly<Record<string, string>>;
 const LINES: Settings = { output_format_json_array_of_rows: "0" };
 export const LIST: Settings = { output_format_json_array_of_rows: "1" };
 
+/** Readers skip the empty line that a record of one empty field is. */
+export const ONE_COLUMN: Settings = { format_csv_null_representation: '""' };
+
 /** The rows of the statement: not fewer, none of before the last build, and no extreme values behind them. */
 const WHOLE_RESULT: Settings = { limit: "0", offset: "0", extremes: "0", use_query_cache: "0" };
 
@@ -143,7 +146,7 @@ const unhex = (digits: string): string => Buffer.from(digits, "hex").toString();
 export function underOwnSettings(own: OwnSettings): Sql {
   const changed = Object.entries(FORMATS).flatMap(([name, sent]) => {
     const value = own.get(name);
-    return value === undefined || (value === sent && !(name in LIST))
+    return value === undefined || (value === sent && !(name in LIST) && !(name in ONE_COLUMN))
       ? []
       : [sql`${escapedIdentifier(name)} = ${escapedLiteral(value)}`];
   });

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Relation } from "../../model/endpoint.js";
 import type { ResolvedQuery } from "../../model/query.js";
 import { BaseEngine, type EngineOptions } from "../base-engine.js";
-import { LOOK_UP } from "../fair-queue.js";
+import { LOOK_UP, Overloaded } from "../fair-queue.js";
 import { servedColumns } from "../served-columns.js";
 import {
   type AggregateResult,
@@ -21,7 +21,7 @@ import {
 import { withoutClient } from "./connect.js";
 import { ConnectionPool } from "./pool.js";
 import { ControlConnection } from "./control.js";
-import { isConnectionFailure, isLockConflict, mayHaveChanged } from "./errors.js";
+import { isConflict, isConnectionFailure, isRecoveryConflict, mayHaveChanged } from "./errors.js";
 import { filterType } from "./filter-types.js";
 import {
   type MakeWriter,
@@ -71,7 +71,7 @@ class PostgresEngine extends BaseEngine {
   }
 
   protected select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
-    return retryWhileLocked(this.timeLimitOf(query), context, () => this.#select(query, columns, context));
+    return retryConflicts(this.timeLimitOf(query), context, () => this.#select(query, columns, context));
   }
 
   protected async selectAggregate(
@@ -90,7 +90,7 @@ class PostgresEngine extends BaseEngine {
       context,
     };
     const makeWriter = await writerOf(result, "json");
-    const rows = await retryWhileLocked(this.timeLimitOf(query), context, () => this.#read(page, makeWriter));
+    const rows = await retryConflicts(this.timeLimitOf(query), context, () => this.#read(page, makeWriter));
     const text = rows.kind === "buffered" ? rows.bytes.toString() : "{}";
     return readAggregate(JSON.parse(text) as Readonly<Record<string, unknown>>, bounded);
   }
@@ -145,28 +145,29 @@ class PostgresEngine extends BaseEngine {
   }
 }
 
-/** Pauses between the attempts at a locked relation; they double up to the longest. */
-const FIRST_LOCK_PAUSE_MS = 25;
-const LONGEST_LOCK_PAUSE_MS = 1000;
+/** Pauses between the attempts at a query; they double up to the longest. */
+const FIRST_PAUSE_MS = 25;
+const LONGEST_PAUSE_MS = 1000;
 
 /**
- * Runs a query again while another session locks its relation, up to the query's time limit. In between it holds no
+ * Runs a query again while another session locks its relation, or recovery cancels it, up to the query's time limit. In between it holds no
  * connection, and its caller is not charged: with 40 callers that wait for a locked table, their other queries took 6.8 s
  * when each waited on its connection.
  */
-async function retryWhileLocked<T>(
+async function retryConflicts<T>(
   timeLimitMs: number,
   { isStillNeeded }: QueryContext,
   run: () => Promise<T>,
 ): Promise<T> {
   const until = performance.now() + (timeLimitMs || Infinity);
-  for (let pauseMs = FIRST_LOCK_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_LOCK_PAUSE_MS)) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
     try {
       return await run();
     } catch (error) {
-      if (!isLockConflict(error)) throw error;
+      if (!isConflict(error)) throw error;
       if (!isStillNeeded()) throw new QueryAbandoned();
-      if (performance.now() + pauseMs > until) throw new QueryTimeout(error);
+      if (performance.now() + pauseMs > until)
+        throw isRecoveryConflict(error) ? new Overloaded("recovery") : new QueryTimeout(error);
       await pause(pauseMs);
     }
   }

@@ -31,10 +31,15 @@ export function isConnectionRefusal(error: unknown): boolean {
   return code === "53300" || code === "57P03" || code === "08P01";
 }
 
-/** Whether another session's lock was in the way: for longer than `lock_timeout`, or in a deadlock with dbt's renames. */
-export function isLockConflict(error: unknown): boolean {
+/** Whether something else was in the way: a lock for longer than `lock_timeout`, a deadlock with dbt's renames, or recovery. */
+export function isConflict(error: unknown): boolean {
   const { code } = error as { readonly code?: unknown };
-  return code === "55P03" || code === "40P01";
+  return code === "55P03" || code === "40P01" || isRecoveryConflict(error);
+}
+
+/** Whether a replica cancelled the query, since it removes rows that the query may read. */
+export function isRecoveryConflict(error: unknown): boolean {
+  return (error as { readonly code?: unknown }).code === "40001";
 }
 
 /** Whether the database refused a statement: its relation or columns may have changed since it was built. */

@@ -68,7 +68,7 @@ function makeLayout(columns: ResultColumns, format: TextFormat): TextLayout {
   const end = isCsv ? "" : columns.length === 0 ? "{}" : "}";
   return {
     columns: columns.map((column, i) =>
-      isCsv ? csvColumn(column, format, i) : jsonColumn(column, format, i),
+      isCsv ? csvColumn(column, format, i, columns.length) : jsonColumn(column, format, i),
     ),
     separator: wordsOf(ROW_SEPARATORS[format]),
     end: wordsOf(end),
@@ -95,14 +95,17 @@ function isWide({ type, wide }: ResultColumn): boolean {
   return wide === undefined ? type === "int8" || type === "numeric" : wide && !type.startsWith("float");
 }
 
-/** A field of CSV (RFC 4180): null is empty, the empty text `""`. Lists and objects are their JSON. */
-function csvColumn(column: ResultColumn, format: TextFormat, position: number): ColumnWriter {
+/**
+ * A field of CSV (RFC 4180): null is empty, the empty text `""`. Lists and objects are their JSON. In a record of one field null
+ * is `""` too: readers skip an empty line.
+ */
+function csvColumn(column: ResultColumn, format: TextFormat, position: number, count: number): ColumnWriter {
   const kind = kindOf(column);
   const comma = position > 0 ? "," : "";
   return columnWriter(kind, {
     before: comma,
     isQuoted: kind === "text" || kind === "json",
-    none: comma,
+    none: count === 1 ? '""' : comma,
     ...(kind === "json" && { kind: DOCUMENT }),
     escapes: CSV_ESCAPES,
     guardsFormulas: format === "spreadsheet",
