@@ -25,7 +25,13 @@ it.each(SERVICES)("the page of %s explains every alert, and no others", (folder,
 });
 
 it.each(SERVICES)("alerts and dashboard of %s use metrics that there are", async (folder) => {
-  const ramp = await new RampMetrics().text({ attention: 0, exhausted: 0, queues: [], statuses: [] });
+  const ramp = await new RampMetrics().text({
+    attention: 0,
+    providers: 0,
+    exhausted: 0,
+    queues: [],
+    statuses: [],
+  });
   const known = folder.endsWith("ramp")
     ? [...ramp.matchAll(/^# HELP (\S+)/gm)].map(([, name = ""]) => name)
     : namesIn("runtime/docs/metrics.md", "Metrics");

@@ -83,9 +83,13 @@ function walletSchema({ code, blockchain }: Currency): object {
   };
 }
 
-/** The schema for an intent, on which the fields that identify a bank account are optional. */
-export function intentDetailsSchema(currency: Currency, rail: AccountRail): DetailsSchema {
-  return detailsSchema(currency, [currency.blockchain ? rail : { ...rail, required: [] }]);
+/**
+ * The schema for one side of an intent. The fields that identify a bank account are optional where it pays; where it receives, an
+ * intent without them would promise money to nobody.
+ */
+export function intentDetailsSchema(side: Side, currency: Currency, rail: AccountRail): DetailsSchema {
+  const isPayingBank = side === "src" && currency.blockchain === null;
+  return detailsSchema(currency, [isPayingBank ? { ...rail, required: [] } : rail]);
 }
 
 /** Details as stored, with the country code in upper case. */

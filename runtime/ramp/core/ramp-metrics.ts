@@ -7,6 +7,8 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** What the database shows when the metrics are read. */
 export interface Backlog {
   readonly attention: number;
+  /** Connections whose offers are wrong. */
+  readonly providers: number;
   readonly exhausted: number;
   readonly queues: readonly { readonly queue: string; readonly due: number; readonly age: number }[];
   readonly statuses: readonly { readonly status: string; readonly count: number }[];
@@ -30,7 +32,7 @@ export class RampMetrics extends ServiceMetrics<"path"> {
     labelNames: ["provider"],
     registers: [this.registry],
   });
-  #backlog: Backlog = { attention: 0, exhausted: 0, queues: [], statuses: [] };
+  #backlog: Backlog = { attention: 0, providers: 0, exhausted: 0, queues: [], statuses: [] };
 
   constructor() {
     super("routewright_ramp", ["path"], BUCKETS);
@@ -62,6 +64,11 @@ export class RampMetrics extends ServiceMetrics<"path"> {
         name: "routewright_ramp_intents_attention",
         help: "Intents that need the operator's attention: routewright ramp intents --stuck.",
         values: () => this.#backlog.attention,
+      },
+      {
+        name: "routewright_ramp_providers_attention",
+        help: "Connections whose last offer did not follow from its own rate and fees, or did not fit the request: routewright ramp doctor.",
+        values: () => this.#backlog.providers,
       },
       {
         name: "routewright_ramp_queue_due",

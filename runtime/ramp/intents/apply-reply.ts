@@ -128,7 +128,7 @@ function detailsOf(intent: Intent, known: Transaction, reported: CheckedExecutio
   return {
     providerReference: known.providerReference ?? (reference === "" ? null : reference),
     instructions: instructions.length > 0 && !isErased(intent) ? instructions : known.instructions,
-    receipt: receipt === undefined ? known.receipt : { ...known.receipt, ...receipt },
+    receipt: receipt ?? known.receipt,
     refunds:
       refunds?.map((refund) => (isErased(intent) ? { ...refund, reason: "" } : refund)) ?? known.refunds,
   };
@@ -183,6 +183,7 @@ export function applyRefusal(tx: ProjectTransaction, intent: Intent, reason: str
 
 const NO_PROBLEMS = {
   receiptProblem: null,
+  isSentWrong: false,
   isAmountWrong: false,
   isFeeWrong: false,
   refundProblem: null,

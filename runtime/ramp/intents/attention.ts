@@ -108,12 +108,16 @@ export async function readBacklog(tx: OperatorTransaction): Promise<Backlog> {
        AND NOT is_ended
      GROUP BY status`,
   );
-  const { attention = 0, exhausted = 0 } =
-    (await tx.row<{ attention: number; exhausted: number }>(
-      `SELECT (SELECT count(*)::int FROM ramp.intents WHERE attention_since IS NOT NULL) AS attention,
+  const {
+    attention = 0,
+    providers = 0,
+    exhausted = 0,
+  } = (await tx.row<Pick<Backlog, "attention" | "providers" | "exhausted">>(
+    `SELECT (SELECT count(*)::int FROM ramp.intents WHERE attention_since IS NOT NULL) AS attention,
+         (SELECT count(*)::int FROM ramp.provider_connections WHERE enabled AND attention IS NOT NULL) AS providers,
          (SELECT count(*)::int FROM ramp.webhook_deliveries d
           JOIN ramp.webhook_endpoints e ON e.project_id = d.project_id AND e.id = d.endpoint_id
           WHERE d.status = 'EXHAUSTED' AND d.updated_at > now() - interval '7 days' AND e.enabled) AS exhausted`,
-    )) ?? {};
-  return { attention, exhausted, queues, statuses };
+  )) ?? {};
+  return { attention, providers, exhausted, queues, statuses };
 }

@@ -1,11 +1,12 @@
 import Big from "big.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
-import type { CheckedExecution } from "../providers/check-reply.js";
+import { type CheckedExecution, destAmountOf } from "../providers/check-reply.js";
 import type { Price } from "../providers/quotes.js";
 import type { Intent } from "./intent.js";
 import {
   type About,
   type Account,
+  type Balances,
   type Entry,
   post,
   type Posting,
@@ -83,16 +84,23 @@ export function isDelivered({ balances }: Intent): boolean {
 
 const RETURNED: ReadonlySet<string> = new Set(["FAILED", "CANCELLED"]);
 
-/** Null: the report says nothing about money. */
+/** What the source sent; without a word about it, what was ordered. Null: the report says nothing about money. */
 function paymentOf(intent: Intent, reported: CheckedExecution): Reported | null {
   const { balances, src, srcAmount } = intent;
   const posted = total(balances, { account: "provider", about: "payment" });
   const { receipt, refunds = [] } = reported;
   const wasPaid = posted.gt(0) || receipt?.amountReceived !== undefined || refunds.length > 0;
   if (!isPaid(reported) && !(RETURNED.has(reported.status) && wasPaid)) return null;
-  const reason = isOpen(intent) ? null : "LATE_PAYMENT";
-  const held = new Big(srcAmount);
-  return { about: "payment", currency: src.currencyCode, held, kind: "receipt", reason, ...dateOf(reported) };
+  const reason = receiptReason(intent, "payment") ?? (reported.isSentWrong ? "AMOUNT_MISMATCH" : null);
+  const held = receipt?.amountSent ?? srcAmount;
+  return {
+    about: "payment",
+    currency: src.currencyCode,
+    held: new Big(held),
+    kind: "receipt",
+    reason,
+    ...dateOf(reported),
+  };
 }
 
 function deliveryOf(intent: Intent, reported: CheckedExecution): readonly Reported[] {
@@ -192,7 +200,9 @@ function bookDifference(tx: ProjectTransaction, intent: Intent, reported: Report
   const { about, currency, held, reason, providerDate } = reported;
   const posted = total(intent.balances, { account: "provider", about, currency });
   const difference = held.minus(posted);
-  if (difference.eq(0)) return intent;
+  // An amount can be put right by another one: a delivery by the payment that it was for.
+  const isPutRight = reason === null && suspendedAbout(intent, reported).some(isMismatch);
+  if (difference.eq(0) && !isPutRight) return intent;
   const other =
     reason === null
       ? acceptance(intent, reported, difference)
@@ -206,11 +216,20 @@ function kindOf({ kind, held, about }: Reported, posted: Big): PostingKind {
   return about.startsWith(REFUND) && held.gt(posted) ? "refund_reversal" : "correction";
 }
 
-/** The other side of an amount that is as it should be: what was in suspense about it is settled too. */
-function acceptance(intent: Intent, { about, currency }: Reported, difference: Big): readonly Posting[] {
-  const suspended = intent.balances.filter(
+function suspendedAbout({ balances }: Intent, { about, currency }: Reported): Balances {
+  return balances.filter(
     (balance) => balance.account === "suspense" && balance.about === about && balance.currency === currency,
   );
+}
+
+function isMismatch({ reason }: Posting): boolean {
+  return reason === "AMOUNT_MISMATCH" || reason === "FEE_MISMATCH";
+}
+
+/** The other side of an amount that is as it should be: what was in suspense about it is settled too. */
+function acceptance(intent: Intent, reported: Reported, difference: Big): readonly Posting[] {
+  const { about, currency } = reported;
+  const suspended = suspendedAbout(intent, reported);
   const released = sumOf(suspended.map(({ amount }) => new Big(amount)));
   const side = difference.neg().plus(released);
   return [
@@ -218,13 +237,13 @@ function acceptance(intent: Intent, { about, currency }: Reported, difference: B
       posting("suspense", currency, new Big(amount).neg(), reason),
     ),
     ...posting(counterAccount(intent, about), currency, side),
-    ...(about === "delivery" ? slippage(intent, currency, side) : []),
+    ...(about === "delivery" || about === "payment" ? slippage(intent, currency, side) : []),
   ];
 }
 
-/** A delivery within the tolerance settles the whole price. */
-function slippage({ balances }: Intent, currency: string, delivered: Big): readonly Posting[] {
-  const owed = total(balances, { account: "customer", currency }).plus(delivered);
+/** A payment within the tolerance settles the whole order, and so does a delivery the price. */
+function slippage({ balances }: Intent, currency: string, moved: Big): readonly Posting[] {
+  const owed = total(balances, { account: "customer", currency }).plus(moved);
   return [...posting("customer", currency, owed.neg()), ...posting("exchange", currency, owed)];
 }
 
@@ -236,8 +255,8 @@ function counterAccount(intent: Intent, about: About): Account {
 }
 
 /**
- * The operator's decision. As failed: an order that is open is voided, and a payment is the customer's until it is returned. As completed: what the
- * customer is still owed after a payment is written off.
+ * The operator's decision. As failed: an order that is open is voided, and a payment is the customer's until it is returned. As completed: the order
+ * is the one that was paid, and what the customer is still owed for it is written off.
  */
 export function bookResolution(tx: ProjectTransaction, intent: Intent, as: "completed" | "failed"): Intent {
   const voided = as === "failed" ? bookVoid(tx, intent) : intent;
@@ -249,7 +268,26 @@ export function bookResolution(tx: ProjectTransaction, intent: Intent, as: "comp
     ];
     return booked(tx, current, { kind: "resolution", about, postings });
   }, voided);
-  return as === "completed" ? writtenOff(tx, accepted) : accepted;
+  return as === "completed" ? writtenOff(tx, asPaid(tx, accepted)) : accepted;
+}
+
+/** Makes the order one of what the source sent: nobody owes the rest, and nobody is owed its price. */
+function asPaid(tx: ProjectTransaction, intent: Intent): Intent {
+  const { balances, src, dest, price, transaction } = intent;
+  const sent = total(balances, { account: "provider", about: "payment" });
+  const unpaid = total(balances, { account: "customer", currency: src.currencyCode });
+  if (!isOpen(intent) || sent.eq(0) || unpaid.eq(0) || price === null) return intent;
+  const { fees = price.fees } = transaction?.receipt ?? {};
+  const owed = destAmountOf(sent.toFixed(), { ...price, fees }, src.currencyCode);
+  const decimals = price.destAmount.split(".")[1]?.length ?? 0;
+  const unowed = new Big(price.destAmount).minus(owed.round(decimals, Big.roundDown));
+  const postings = [
+    ...posting("customer", src.currencyCode, unpaid.neg()),
+    ...posting("exchange", src.currencyCode, unpaid),
+    ...posting("customer", dest.currencyCode, unowed),
+    ...posting("exchange", dest.currencyCode, unowed.neg()),
+  ];
+  return booked(tx, intent, { kind: "void", about: "order", postings });
 }
 
 function writtenOff(tx: ProjectTransaction, intent: Intent): Intent {
@@ -260,6 +298,14 @@ function writtenOff(tx: ProjectTransaction, intent: Intent): Intent {
     const postings = [...posting("customer", currency, owed.neg()), ...posting("write_off", currency, owed)];
     return booked(tx, current, { kind: "resolution", about: "order", postings });
   }, intent);
+}
+
+/** Whether the delivery shows that the source sent another amount, and nothing says which. */
+export function isSentUnknown({ balances, transaction }: Intent): boolean {
+  const isMismatched = balances.some(
+    ({ about, reason }) => about === "delivery" && reason === "AMOUNT_MISMATCH",
+  );
+  return isMismatched && transaction?.receipt?.amountSent === undefined;
 }
 
 /** What is left of the payment to refund. */

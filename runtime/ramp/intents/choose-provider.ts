@@ -115,7 +115,7 @@ function payableCandidates(
   const choices = candidates.flatMap(({ connection, rails }) =>
     rails.map((rail) => {
       const wrong = (["src", "dest"] as const).flatMap((side) =>
-        violations(intentDetailsSchema(pair[side], rail), body[side].details, `/${side}/details`),
+        violations(intentDetailsSchema(side, pair[side], rail), body[side].details, `/${side}/details`),
       );
       return { candidate: { connection, rails: [rail] as const }, wrong };
     }),

@@ -124,6 +124,7 @@ function executionOutcome(call: ProviderCall, reply: ProviderReply<Execution>): 
     dest: ramp.currencies.get(intent.dest.currencyCode),
     srcAmount: intent.srcAmount,
     rails: [intent.rail],
+    receipt: intent.transaction?.receipt ?? null,
   };
   const price = intent.price && { ...intent.price, heldTolerance: connection.amountTolerance };
   const execution = checkedExecution(reply.value, requested, price, reporter(ramp, { intent: intent.id }));

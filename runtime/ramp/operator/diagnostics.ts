@@ -64,12 +64,15 @@ async function checkProviders(database: RampDatabase, vault: Vault): Promise<rea
   const projects = await database.operator.rows<{ id: string }>("SELECT id FROM ramp.projects ORDER BY id");
   const findings: Finding[] = [];
   for (const { id } of projects)
-    for (const { code, provider } of await providers.list(projectId(id))) {
+    for (const { code, provider, attention } of await providers.list(projectId(id))) {
       const startedAt = performance.now();
       const { kind } = await provider.capabilities();
       const took = `${String(Math.round(performance.now() - startedAt))} ms`;
-      const problem = kind !== "answer" && `${code} of project ${id} does not answer as it should (${kind}).`;
-      findings.push(finding("provider", problem, `${code} of project ${id} answered in ${took}.`));
+      const problems = [
+        kind !== "answer" && `${code} of project ${id} does not answer as it should (${kind}).`,
+        attention !== null && `${code} of project ${id} makes offers that are refused: ${attention}.`,
+      ].filter(Boolean);
+      findings.push(finding("provider", problems.join(" "), `${code} of project ${id} answered in ${took}.`));
     }
   return findings;
 }
@@ -218,7 +221,7 @@ const LISTS = {
   secrets: `SELECT id AS "secretId", created_at AS "createdAt", revoked_at AS "revokedAt" FROM ramp.client_secrets
     WHERE project_id = $1 ORDER BY created_at, id`,
   keys: `SELECT kid, created_at AS "createdAt", retired_at AS "retiredAt", revoked_at AS "revokedAt" FROM ramp.signing_keys ORDER BY created_at, kid`,
-  connections: `SELECT c.id AS "providerId", c.code, v.url, v.key_id AS "keyId", c.enabled FROM ramp.provider_connections c
+  connections: `SELECT c.id AS "providerId", c.code, v.url, v.key_id AS "keyId", c.enabled, c.attention FROM ramp.provider_connections c
     JOIN ramp.provider_credentials v ON v.project_id = c.project_id AND v.connection_id = c.id AND v.version = c.version
     WHERE c.project_id = $1 ORDER BY c.code`,
   identityProviders: `SELECT id AS "identityProviderId", issuer, audiences, clock_skew_seconds AS "clockSkewSeconds"

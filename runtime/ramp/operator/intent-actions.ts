@@ -3,7 +3,7 @@ import { readAmount, readCurrencies } from "../accounts/currency.js";
 import { isUuid, projectId, type ProjectId, refundIdOf } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
 import { REPORTED_OPEN, REPORTED_PAID } from "../intents/attention.js";
-import { bookResolution, leftToRefund } from "../intents/book.js";
+import { bookResolution, isSentUnknown, leftToRefund } from "../intents/book.js";
 import { type Attention, type Intent, isTerminal, needsAttention } from "../intents/intent.js";
 import { total } from "../intents/journal.js";
 import { lockIntent, requestCancel } from "../intents/intent-rows.js";
@@ -152,6 +152,10 @@ async function checkedRefund(
   if (intent.transaction?.status !== "SUCCESS")
     return failed("Only a payment that is SUCCESS can be refunded.");
   if (!(await offersRefunds(tx, intent))) return failed(`${intent.provider} offers no refunds.`);
+  if (isSentUnknown(intent))
+    return failed(
+      `${intent.provider} does not say what the source sent. Refund once its receipt does, or once you have resolved the intent.`,
+    );
   const left = leftToRefund(intent);
   if (left.lte(0)) return failed("Nothing is left to refund.");
   const currency = (await readCurrencies(tx)).get(intent.src.currencyCode);

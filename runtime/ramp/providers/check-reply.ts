@@ -20,18 +20,33 @@ export function reporter({ log }: Pick<CoreContext, "log">, about: Readonly<Reco
     log.warn({ ...about, field, problem }, "invalid part of a provider reply left out");
 }
 
-/** How much more than the computed amount a provider may report: it rounds. */
-const ROUNDING_FACTOR = "1.005";
+/** How far an amount may be from the computed one, in percent, beside the last decimal of its currency: providers round rates and fees. */
+const ROUNDING = "0.5";
 
 /** What is wrong with a quote, or null. */
 export function quoteProblem(quote: ProviderQuote, requested: RequestedMovement): string | null {
-  const { dest, srcAmount, rails } = requested;
+  const { src, dest, srcAmount, rails } = requested;
   if (!rails.includes(quote.rail)) return `rail ${quote.rail} was not requested`;
   if (!isAmountOf(quote.destAmount, dest)) return `destAmount is not an amount of ${dest.code}`;
   if (!new Big(quote.exchangeRate).gt(0)) return "exchangeRate is zero";
-  if (new Big(quote.destAmount).gt(new Big(srcAmount).times(quote.exchangeRate).times(ROUNDING_FACTOR)))
-    return "destAmount is more than srcAmount at the exchange rate";
-  return feesProblem(quote.fees, requested);
+  const wrongFees = feesProblem(quote.fees, requested);
+  if (wrongFees !== null) return wrongFees;
+  const computed = destAmountOf(srcAmount, quote, src.code);
+  const rounded = computed.times(ROUNDING).div(100).plus(new Big(10).pow(-dest.decimals));
+  return computed.minus(quote.destAmount).abs().gt(rounded)
+    ? `destAmount ${quote.destAmount} is not ${computed.round(dest.decimals).toFixed()}, which is ${srcAmount} at its rate and fees`
+    : null;
+}
+
+/** What the destination receives for an amount of the source, at a rate and after fees. */
+export function destAmountOf(
+  srcAmount: string,
+  { exchangeRate, fees }: Pick<ProviderQuote, "exchangeRate" | "fees">,
+  srcCurrency: string,
+): Big {
+  const isOfSource = fees.currencyCode === srcCurrency;
+  const exchanged = new Big(srcAmount).minus(isOfSource ? fees.totalFee : 0).times(exchangeRate);
+  return isOfSource ? exchanged : exchanged.minus(fees.totalFee);
 }
 
 function feesProblem(fees: Fees, { src, dest, srcAmount }: RequestedMovement): string | null {
@@ -47,11 +62,18 @@ function feesProblem(fees: Fees, { src, dest, srcAmount }: RequestedMovement): s
   return null;
 }
 
-/** An execution as far as it fits the order, and what was left out. */
+/** An order, and what its receipt has said so far. */
+export interface RequestedExecution extends RequestedMovement {
+  readonly receipt: Receipt | null;
+}
+
+/** An execution as far as it fits the order, with its whole receipt, and what was left out. */
 export interface CheckedExecution extends Execution {
   /** Why the receipt cannot be one of the order, so that it is left out. */
   readonly receiptProblem: string | null;
-  /** Whether the received amount is not the price. */
+  /** Whether the source sent another amount than was ordered. */
+  readonly isSentWrong: boolean;
+  /** Whether the received amount is not the price, or one for another amount. */
   readonly isAmountWrong: boolean;
   /** Whether the fee is not that of the price. */
   readonly isFeeWrong: boolean;
@@ -61,10 +83,13 @@ export interface CheckedExecution extends Execution {
   readonly instructionProblem: string | null;
 }
 
-/** Leaves the parts out that contradict the order. Amounts get exactly the decimals of their currency. */
+/**
+ * Leaves the parts out that contradict the order. Amounts get exactly the decimals of their currency. A receipt that leaves something out erases
+ * nothing of it.
+ */
 export function checkedExecution(
   execution: Execution,
-  requested: RequestedMovement,
+  requested: RequestedExecution,
   price: CheckedPrice | null,
   report: Report,
 ): CheckedExecution {
@@ -77,19 +102,33 @@ export function checkedExecution(
   if (refundProblem !== null) report("refund", refundProblem);
   const kept = instructions.filter((_, at) => problems[at] === null);
   const paysNothing = kept.length === 0 && execution.status === "AWAITING_FUNDS";
-  const valid = receipt && invalidReceipt === null ? receipt : null;
+  const isSaid = receipt !== undefined && invalidReceipt === null;
+  const valid = isSaid ? { ...requested.receipt, ...receipt } : requested.receipt;
+  const amountSent = valid?.amountSent && exact(valid.amountSent, requested.src);
+  const isSentWrong = isBeyond(amountSent, requested.srcAmount, price?.heldTolerance);
   const amountReceived = valid?.amountReceived && exact(valid.amountReceived, requested.dest);
   return {
     ...rest,
     instructions: kept,
-    ...(valid && { receipt: { ...valid, ...(amountReceived !== undefined && { amountReceived }) } }),
+    ...(valid && {
+      receipt: {
+        ...valid,
+        ...(amountSent !== undefined && { amountSent }),
+        ...(amountReceived !== undefined && { amountReceived }),
+      },
+    }),
     ...(refunds &&
       refundProblem === null && {
         refunds: refunds.map((refund) => ({ ...refund, amount: exact(refund.amount, requested.src) })),
       }),
     receiptProblem: invalidReceipt,
-    isAmountWrong: isFar(amountReceived, price?.destAmount, price),
-    isFeeWrong: isFeeFar(valid?.fees, price),
+    isSentWrong,
+    isAmountWrong: isSentWrong || isBeyond(amountReceived, price?.destAmount, price && toleranceOf(price)),
+    isFeeWrong: isFeeFar(
+      valid?.fees,
+      price,
+      new Big(amountSent ?? requested.srcAmount).div(requested.srcAmount),
+    ),
     refundProblem,
     instructionProblem: paysNothing ? (problems.find((problem) => problem !== null) ?? null) : null,
   };
@@ -100,7 +139,7 @@ const INDICATIVE_TOLERANCE = "5";
 
 /** The price that an intent was made at. */
 export interface CheckedPrice extends Pick<ProviderQuote, "destAmount" | "fees" | "hasIndicativePrice"> {
-  /** How far the received amount may be from a held price, in percent: the project's setting. */
+  /** How far an amount may be from a held price, and from what was ordered, in percent: the project's setting. */
   readonly heldTolerance: string;
 }
 
@@ -109,21 +148,25 @@ function toleranceOf({ hasIndicativePrice, heldTolerance }: CheckedPrice): Big {
   return hasIndicativePrice && held.lt(INDICATIVE_TOLERANCE) ? new Big(INDICATIVE_TOLERANCE) : held;
 }
 
-/** Whether a reported amount lies too far from that of the price, below it as well as above. Nothing reported is not far. */
-function isFar(
+/** Whether a reported amount lies more than `tolerance` percent from the expected one, above or below. Nothing reported does not. */
+function isBeyond(
   reported: string | undefined,
   expected: string | undefined,
-  price: CheckedPrice | null,
+  tolerance: Big | string | null | undefined,
 ): boolean {
-  if (reported === undefined || expected === undefined || price === null) return false;
-  const allowed = new Big(expected).times(toleranceOf(price)).div(100);
-  return new Big(reported).minus(expected).abs().gt(allowed);
+  if (reported === undefined || expected === undefined || tolerance == null) return false;
+  return new Big(reported).minus(expected).abs().gt(new Big(expected).times(tolerance).div(100));
 }
 
-function isFeeFar(fees: Fees | undefined, price: CheckedPrice | null): boolean {
+/** The fee of another amount than was ordered lies between that of the order and its share of it. */
+function isFeeFar(fees: Fees | undefined, price: CheckedPrice | null, share: Big): boolean {
   if (fees === undefined || price === null) return false;
-  if (fees.currencyCode === price.fees.currencyCode) return isFar(fees.totalFee, price.fees.totalFee, price);
-  return !(new Big(fees.totalFee).eq(0) && new Big(price.fees.totalFee).eq(0));
+  const { totalFee, currencyCode } = price.fees;
+  if (fees.currencyCode !== currencyCode) return !(new Big(fees.totalFee).eq(0) && new Big(totalFee).eq(0));
+  const bounds = [new Big(totalFee), share.times(totalFee)];
+  const [least, most] = share.gt(1) ? bounds : bounds.reverse();
+  const nearest = most?.lt(fees.totalFee) ? most : least?.gt(fees.totalFee) ? least : fees.totalFee;
+  return isBeyond(fees.totalFee, String(nearest), toleranceOf(price));
 }
 
 function exact(amount: string, { decimals }: Currency): string {
@@ -142,13 +185,15 @@ function instructionProblem({ type, details }: Instruction, requested: Requested
 }
 
 function receiptProblem(
-  { amountReceived, fees, exchangeRate }: Receipt,
+  { amountSent, amountReceived, fees, exchangeRate }: Receipt,
   requested: RequestedMovement,
 ): string | null {
+  if (amountSent !== undefined && !isAmountOf(amountSent, requested.src))
+    return `amountSent is not an amount of ${requested.src.code}`;
   if (amountReceived !== undefined && !isAmountOf(amountReceived, requested.dest))
     return `amountReceived is not an amount of ${requested.dest.code}`;
   if (exchangeRate !== undefined && !new Big(exchangeRate).gt(0)) return "exchangeRate is zero";
-  return fees ? feesProblem(fees, requested) : null;
+  return fees ? feesProblem(fees, { ...requested, srcAmount: amountSent ?? requested.srcAmount }) : null;
 }
 
 function refundsProblem(refunds: readonly Refund[], { src }: RequestedMovement): string | null {

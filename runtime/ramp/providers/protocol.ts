@@ -203,6 +203,9 @@ const OccurredAt = Type.String({
 /** What the customer keeps as proof of the payment; each part is optional and may come later than SUCCESS. */
 export const Receipt = Type.Object(
   {
+    amountSent: Type.Optional(
+      Decimal("what the source sent, in its currency; needed where it is not the amount of the order"),
+    ),
     amountReceived: Type.Optional(Decimal("what the destination received, in its currency")),
     fees: Type.Optional(Fees),
     exchangeRate: Type.Optional(Decimal("destination currency per unit of the source currency")),

@@ -8,6 +8,7 @@ import type { Capabilities } from "./protocol.js";
 
 /** A project's connection to a provider. Its credentials decide between live and sandbox. */
 export interface ProviderConnection {
+  readonly projectId: ProjectId;
   readonly id: string;
   readonly code: string;
   /** Version of address and credentials: an intent keeps the one that it was created with. */
@@ -17,6 +18,8 @@ export interface ProviderConnection {
   readonly callbackUrl: string;
   /** How far, in percent, the received amount may be from a held price: the project's setting. */
   readonly amountTolerance: string;
+  /** What is wrong with its offers; null: nothing is. */
+  readonly attention: string | null;
 }
 
 /** All versions of a connection are read; one of them is in use for new intents. */
@@ -78,6 +81,18 @@ export class Providers {
     return (await this.#read(projectId)).filter((connection) => connection.id === id);
   }
 
+  /** Records what is wrong with an offer of the connection, or that one is right again. */
+  async noteOffer({ projectId, id, attention }: ProviderConnection, problem: string | null): Promise<void> {
+    if (problem === attention) return;
+    await this.#options.database
+      .of(projectId)
+      .rows(`UPDATE ramp.provider_connections SET attention = $2 WHERE ${OF_PROJECT} AND id = $1`, [
+        id,
+        problem,
+      ]);
+    this.#cache.delete(projectId);
+  }
+
   #read(projectId: ProjectId, freshMs = FRESH_MS): CachedConnections["connections"] {
     const cached = this.#cache.get(projectId);
     if (cached && performance.now() - cached.readAt < freshMs) return cached.connections;
@@ -119,7 +134,7 @@ export interface ProviderContext extends CoreContext {
 
 function readConnections(tx: ProjectTransaction): Promise<ConnectionRow[]> {
   return tx.rows<ConnectionRow>(
-    `SELECT c.id, c.code, v.version, v.version = c.version AS "isCurrent", v.url, v.key_id AS "keyId", v.secret, c.capabilities, c.enabled,
+    `SELECT c.project_id AS "projectId", c.id, c.code, c.attention, v.version, v.version = c.version AS "isCurrent", v.url, v.key_id AS "keyId", v.secret, c.capabilities, c.enabled,
        p.amount_tolerance AS "amountTolerance"
      FROM ramp.provider_connections c JOIN ramp.projects p ON p.id = c.project_id
      JOIN ramp.provider_credentials v ON v.project_id = c.project_id AND v.connection_id = c.id WHERE ${ofProject("c")} ORDER BY c.code, v.version`,

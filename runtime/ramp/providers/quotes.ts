@@ -6,7 +6,7 @@ import type { CoreContext } from "../core/context.js";
 import { errorAt, isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 import { quoteProblem, reporter } from "./check-reply.js";
 import type { Movement, Pair, ProviderQuote, QuoteRequest, Rail, RailDescription } from "./protocol.js";
-import type { ProviderConnection } from "./provider-connections.js";
+import type { ProviderConnection, ProviderContext } from "./provider-connections.js";
 import { reasonOf } from "./provider.js";
 
 /** The two currencies of a path, in our own spelling, and the kind of movement between them. */
@@ -128,9 +128,12 @@ export interface Quote extends Omit<ProviderQuote, "expiresAt"> {
   readonly connection: ProviderConnection;
 }
 
+/** What reads offers and notes what is wrong with them. */
+type OfferContext = Pick<ProviderContext, "log" | "providers">;
+
 /** Requests a quote of each candidate at once, best first. Failures, slow answers and invalid quotes are left out and logged. */
 export async function fetchQuotes(
-  ramp: Pick<CoreContext, "log">,
+  ramp: OfferContext,
   candidates: readonly Candidate[],
   path: PricedPath,
 ): Promise<readonly Quote[]> {
@@ -158,7 +161,7 @@ export interface Price extends Pick<
 
 /** The price of a movement at its provider now; null when it gives none. Not held: the onboarding did not name the quote. */
 export async function fetchPrice(
-  ramp: Pick<CoreContext, "currencies" | "log">,
+  ramp: OfferContext & Pick<CoreContext, "currencies">,
   connection: ProviderConnection,
   { src, dest, srcAmount, rail }: Pick<Movement, "src" | "dest" | "srcAmount" | "rail">,
 ): Promise<Price | null> {
@@ -173,7 +176,7 @@ export async function fetchPrice(
 }
 
 async function fetchQuote(
-  ramp: Pick<CoreContext, "log">,
+  ramp: OfferContext,
   connection: ProviderConnection,
   { src, dest, srcAmount, countryCode, rail }: Omit<PricedPath, "type">,
   rails: readonly Rail[],
@@ -187,6 +190,7 @@ async function fetchQuote(
   }
   if (reply.value === null) return null;
   const problem = quoteProblem(reply.value, { src, dest, srcAmount, rails });
+  await ramp.providers.noteOffer(connection, problem);
   if (problem === null) return quoteOf(reply.value, connection);
   reporter(ramp, about)("quote", problem);
   return null;

@@ -14,6 +14,8 @@ export const Switches = Type.Object(
     failNext: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
     /** What becomes of an execution. */
     execution: literals(["settle", "fail", "refuse", "stall"]),
+    /** How much of the ordered amount arrives, in percent. */
+    sentPercent: Type.Integer({ minimum: 1, maximum: 1_000 }),
     /** Outcome of an identity check whose form is not submitted. */
     onboarding: literals(["wait", "approve", "reject", "refuse"]),
     /** Extra copies of every callback. */
@@ -33,6 +35,7 @@ export const DEFAULT_SWITCHES: Switches = {
   slowMs: 0,
   failNext: 0,
   execution: "settle",
+  sentPercent: 100,
   onboarding: "wait",
   duplicates: 0,
   mute: false,

@@ -33,8 +33,16 @@ function decimalsOf(code: string): number {
 /** The quote for a path; null when the provider does not offer it, or the fees would eat the amount. */
 export function quoteFor(profile: Profile, request: QuoteRequest): ProviderQuote | null {
   const pair = profile.capabilities.pairs.find((offered) => offers(offered, request));
-  if (pair === undefined) return null;
-  const { srcCurrencyCode, destCurrencyCode } = request;
+  return pair === undefined ? null : priceOfOrder(profile, { ...request, rail: pair.rail });
+}
+
+/** The price of any amount, also of one that is not offered; null when the fees would eat it. */
+export function priceOfOrder(
+  profile: Profile,
+  request: Pick<QuoteRequest, "srcCurrencyCode" | "destCurrencyCode" | "srcAmount"> &
+    Pick<ProviderQuote, "rail">,
+): ProviderQuote | null {
+  const { srcCurrencyCode, destCurrencyCode, rail } = request;
   const decimals = decimalsOf(srcCurrencyCode);
   const processing = new Big(request.srcAmount)
     .times(profile.fees.rate)
@@ -49,7 +57,7 @@ export function quoteFor(profile: Profile, request: QuoteRequest): ProviderQuote
     .round(decimalsOf(destCurrencyCode), Big.roundDown);
   if (dest.lte(0)) return null;
   return {
-    rail: pair.rail,
+    rail,
     hasIndicativePrice: true,
     destAmount: dest.toFixed(decimalsOf(destCurrencyCode)),
     exchangeRate: rate.toFixed(8),
@@ -220,6 +228,16 @@ export const PROFILES: readonly Profile[] = [
     holdMs: 60_000,
   },
 ];
+
+/** Whether a movement has everything that identifies the account that receives it. */
+export function namesReceiver(
+  { capabilities }: Profile,
+  { type, rail, dest }: ExecutionOrder["movement"],
+): boolean {
+  const required =
+    type === "ONRAMP" ? ["address"] : capabilities.rails.find(({ code }) => code === rail)?.required;
+  return required?.every((field) => field in dest.details) ?? false;
+}
 
 /** The sandbox's own accounts, by rail. */
 const OWN_ACCOUNTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {

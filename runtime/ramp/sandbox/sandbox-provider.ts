@@ -18,7 +18,7 @@ import type {
 import { sendRequest } from "../../http/outbound-http.js";
 import { callbackHeaders } from "../providers/signature.js";
 import type { Switches } from "./behaviour.js";
-import { instructionOf, type Profile, quoteFor } from "./profiles.js";
+import { instructionOf, namesReceiver, priceOfOrder, type Profile, quoteFor } from "./profiles.js";
 
 /** Why an order is refused. */
 export interface Rejection {
@@ -94,6 +94,7 @@ export class SandboxProvider {
     const { quoteId } = order.movement;
     if (quoteId !== undefined && (this.#heldQuotes.get(quoteId)?.until ?? 0) <= Date.now())
       return refused("QUOTE_EXPIRED", "The quote has expired.");
+    if (!namesReceiver(this.#profile, order.movement)) return NO_RECEIVER;
     const { onboarding } = this.#switches();
     if (onboarding === "refuse")
       return refused("CUSTOMER_REFUSED", "The provider does not serve this customer.");
@@ -156,6 +157,7 @@ export class SandboxProvider {
     const onboarding = this.#onboardings.get(order.onboardingId);
     if (onboarding?.requirement.status !== "COMPLETED")
       return refused("NOT_ONBOARDED", "The customer is not onboarded.");
+    if (!namesReceiver(this.#profile, order.movement)) return NO_RECEIVER;
     if (this.#switches().execution === "refuse")
       return refused("REFUSED", "The provider does not take this order.");
     const reference = `${this.#profile.capabilities.code}-${String(this.#executions.size + 1).padStart(6, "0")}`;
@@ -186,16 +188,18 @@ export class SandboxProvider {
   #receiptOf({ id, movement }: ExecutionOrder): Receipt {
     const { src, dest, srcAmount, rail, quoteId = "" } = movement;
     const codes = { srcCurrencyCode: src.currencyCode, destCurrencyCode: dest.currencyCode };
-    const quote =
-      this.#heldQuotes.get(quoteId)?.quote ??
-      quoteFor(this.#profile, { ...codes, srcAmount, countryCode: null, rail });
-    if (quote === null) return {};
+    const { sentPercent } = this.#switches();
+    const [, fraction = ""] = srcAmount.split(".");
+    const amountSent = new Big(srcAmount).times(sentPercent).div(100).toFixed(fraction.length);
+    const held = sentPercent === 100 ? this.#heldQuotes.get(quoteId)?.quote : undefined;
+    const quote = held ?? priceOfOrder(this.#profile, { ...codes, srcAmount: amountSent, rail });
+    if (quote === null) return { amountSent };
     const { destAmount, fees, exchangeRate } = quote;
     const proof =
       movement.type === "ONRAMP"
         ? { transactionHash: `0x${createHash("sha256").update(id).digest("hex")}` }
         : { bankReference: id };
-    return { amountReceived: destAmount, fees, exchangeRate, ...proof };
+    return { amountSent, amountReceived: destAmount, fees, exchangeRate, ...proof };
   }
 
   /** A repeated refund changes nothing. */
@@ -207,7 +211,7 @@ export class SandboxProvider {
     if (refunds.some((refund) => refund.id === order.id)) return execution;
     const left = refunds.reduce(
       (rest, { amount }) => rest.minus(amount),
-      new Big(stored.order.movement.srcAmount),
+      new Big(execution.receipt?.amountSent ?? 0),
     );
     if (execution.status !== "SUCCESS" || left.lt(order.amount))
       return refused("NOT_REFUNDABLE", "The amount is not there to refund.");
@@ -250,6 +254,7 @@ function refused(error: string, message: string): Rejection {
   return { status: 422, error, message };
 }
 
+const NO_RECEIVER = refused("NO_RECEIVER", "The order does not say who receives the money.");
 const UNKNOWN: Rejection = { status: 404, error: "UNKNOWN_ORDER", message: "There is no such order." };
 const CONFLICT: Rejection = { status: 409, error: "ORDER_CONFLICT", message: "Another order has this id." };
 

@@ -1,10 +1,23 @@
 /** What a provider reports is compared with quote and order: what does not fit never completes an intent silently. */
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Attention, AttentionReason } from "../../../runtime/ramp/intents/intent.js";
 import { listStuckIntents } from "../../../runtime/ramp/intents/attention.js";
-import { refundIntent } from "../../../runtime/ramp/operator/intent-actions.js";
+import { diagnose, listRecords } from "../../../runtime/ramp/operator/diagnostics.js";
+import { reportPostings } from "../../../runtime/ramp/operator/finance.js";
+import { refundIntent, resolveIntent } from "../../../runtime/ramp/operator/intent-actions.js";
+import type { Receipt } from "../../../runtime/ramp/providers/protocol.js";
 import { CARD_CAPABILITIES, type CardProvider, ownCards } from "../support/card-provider.js";
-import { eventually, FAST, made, ownWorld, type Reply, untilTrue } from "../support/world.js";
+import {
+  eventually,
+  FAST,
+  made,
+  newCustomer,
+  onramp,
+  ownWorld,
+  reached,
+  type Reply,
+  untilTrue,
+} from "../support/world.js";
 
 const world = await ownWorld({ polling: FAST });
 
@@ -57,6 +70,157 @@ it.each(["0.01", "100000"])(
     expect(await attention(id)).toBeNull();
   },
 );
+
+/** The sums of an intent's postings, by account and what they are about. */
+async function booked(id: string): Promise<Record<string, string>> {
+  const rows = await world.rows(
+    `SELECT concat_ws(' ', account, about, currency) AS name, trim_scale(sum(amount))::text AS sum FROM ramp.postings
+     WHERE intent_id = $1 GROUP BY account, about, currency HAVING sum(amount) <> 0`,
+    [id],
+  );
+  return Object.fromEntries(rows.map(({ name, sum }) => [String(name), String(sum)]));
+}
+const refund = (id: string, amount: string | null) =>
+  refundIntent(world.database, id, { amount, reason: `refund ${String(amount)}` });
+const SHORT = { amountSent: "60", amountReceived: "59", exchangeRate: "1" };
+
+describe("a payment of 60 where 100 were ordered", () => {
+  const capabilities = { ...CARD_CAPABILITIES, refunds: true };
+  async function paidShort(receipt: Receipt = SHORT) {
+    const setting = await ownSetting({ status: "SUCCESS", capabilities, execution: { receipt } });
+    const id = await created(setting);
+    const wrong = await until(setting, id, hasStatus("AMOUNT_MISMATCH"));
+    return { setting, id, wrong };
+  }
+
+  it("is booked as 60, needs attention, and at most 60 are refunded", async () => {
+    const { id, wrong } = await paidShort();
+    expect(wrong.json.transaction.context.receipt).toMatchObject({
+      amountSent: "60.00",
+      amountReceived: "59.000000",
+    });
+    expect(await needsAttention(id, "AMOUNT_MISMATCH")).toBe("delivery 59 USDC_POLYGON, payment 60 USD");
+    expect(await booked(id)).toMatchObject({ "provider payment USD": "60", "suspense payment USD": "-60" });
+    expect(await refund(id, "100.00")).toMatchObject({
+      ok: false,
+      problem: "Only 60.00 USD are left to refund.",
+    });
+    expect(made(await refund(id, null)).amount).toBe("60.00");
+  });
+
+  it("is completed once the rest arrives", async () => {
+    const { setting, id } = await paidShort();
+    setting.provider.execution = { receipt: { amountSent: "100.00", amountReceived: "99" } };
+    await until(setting, id, hasStatus("COMPLETED"));
+    expect(await attention(id)).toBeNull();
+    expect(Object.keys(await booked(id)).filter((name) => /^(suspense|write_off)/.test(name))).toEqual([]);
+  });
+
+  it("is completed once the provider says that all of it was sent", async () => {
+    const { setting, id } = await paidShort({ amountSent: "60", amountReceived: "99" });
+    setting.provider.execution = { receipt: { amountSent: "100" } };
+    await until(setting, id, hasStatus("COMPLETED"));
+    expect(await attention(id)).toBeNull();
+  });
+
+  it("resolved as completed makes the order one of 60: nothing is written off that nobody was owed", async () => {
+    const { id } = await paidShort();
+    made(await resolveIntent(world.database, id, { as: "completed", note: "the customer agrees" }));
+    const sums = await booked(id);
+    expect(sums).toMatchObject({ "provider payment USD": "60", "customer order USD": "60" });
+    expect(Object.keys(sums).filter((name) => /^(suspense|write_off)/.test(name))).toEqual([]);
+    const report = made(await reportPostings(world.database, null, { from: null, until: null }));
+    expect(report.some(({ writtenOff }) => writtenOff !== "0")).toBe(false);
+  });
+
+  it("resolved as failed is owed back as 60", async () => {
+    const { id } = await paidShort();
+    made(await resolveIntent(world.database, id, { as: "failed", note: "the customer wants it back" }));
+    expect(await booked(id)).toMatchObject({ "customer payment USD": "-60" });
+  });
+
+  it("that the receipt does not tell is not refunded before it does, or before the operator decides", async () => {
+    const { setting, id } = await paidShort({ amountReceived: "59" });
+    expect(await refund(id, "100.00")).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining("does not say what the source sent"),
+    });
+    setting.provider.execution = { receipt: SHORT };
+    await until(setting, id, ({ transaction }) => transaction.context.receipt.amountSent === "60.00");
+    expect(made(await refund(id, "60.00")).amount).toBe("60.00");
+  });
+});
+
+it.each(["99.60", "100.40"])(
+  "a payment of %s where 100 were ordered is within the tolerance and settles the order",
+  async (amountSent) => {
+    const execution = { receipt: { amountSent, amountReceived: "99" } };
+    const setting = await ownSetting({ status: "SUCCESS", execution });
+    const id = await created(setting);
+    await until(setting, id, hasStatus("COMPLETED"));
+    expect(await booked(id)).toMatchObject({ "provider payment USD": String(Number(amountSent)) });
+    const left =
+      "SELECT COALESCE(sum(amount), 0) = 0 FROM ramp.postings WHERE intent_id = $1 AND account = 'customer'";
+    expect(await world.holds(left, [id])).toBe(true);
+  },
+);
+
+it("the sandbox pays short where it is switched so", async () => {
+  const project = await world.project();
+  const auth = await newCustomer(world, project);
+  await world.sandbox.set({ settleMs: 50, sentPercent: 60 });
+  const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
+  const wrong = await reached(world, `/v1/intent/${json.intent.id}`, { auth }, "AMOUNT_MISMATCH");
+  await world.sandbox.set({ sentPercent: 100 });
+  expect(wrong.json.transaction.context.receipt.amountSent).toBe("60.00");
+  expect(await needsAttention(json.intent.id, "AMOUNT_MISMATCH")).toContain("payment 60 USD");
+  expect((await attention(json.intent.id))?.FEE_MISMATCH).toBeUndefined();
+});
+
+describe("an offer whose amount does not follow from its own rate and fees", () => {
+  it.each(["0.500000", "98.000000", "100.000000", "101.000000"])(
+    "%s for 100.00 at rate 1 with a fee of 1 is not offered, and nothing is ordered at it",
+    async (destAmount) => {
+      const setting = await ownSetting({
+        status: "SUCCESS",
+        destAmounts: { CARD: destAmount, WIRE: destAmount },
+      });
+      const { project, provider } = setting;
+      const query = "srcCurrencyCode=USD&destCurrencyCode=USDC_POLYGON&srcAmount=100.00&countryCode=US";
+      const quotes = await world.call("GET", `/v1/intent/quote?${query}`, { auth: project.basic });
+      expect(quotes.json).toEqual({ quotes: [] });
+      const reply = await setting.create();
+      expect(reply.json.intent ?? {}).not.toHaveProperty("price");
+      expect(provider.bodies.has("execution")).toBe(false);
+    },
+  );
+
+  it("puts the connection under attention until it makes a good one", async () => {
+    const setting = await ownSetting({ destAmounts: { CARD: "0.500000", WIRE: "0.500000" } });
+    const { project, provider, providerId } = setting;
+    const ask = () =>
+      world.call(
+        "GET",
+        "/v1/intent/quote?srcCurrencyCode=USD&destCurrencyCode=USDC_POLYGON&srcAmount=100.00&countryCode=US",
+        { auth: project.basic },
+      );
+    const problem = async () => {
+      const findings = await diagnose(world.database, world.vault);
+      return findings.find(
+        ({ check, ok, detail }) => check === "provider" && !ok && detail.includes(project.id),
+      )?.detail;
+    };
+    const metric = async () => (await world.call("GET", "/metrics")).text;
+    await ask();
+    expect(await problem()).toContain("destAmount 0.500000 is not 99, which is 100.00 at its rate and fees");
+    expect(await metric()).toMatch(/routewright_ramp_providers_attention [1-9]/);
+    const listed = await listRecords(world.database, "connections", project.id);
+    expect(listed).toMatchObject([{ providerId, attention: expect.stringContaining("0.500000") }]);
+    provider.destAmounts = { CARD: "99.000000", WIRE: "99.000000" };
+    expect((await ask()).json.quotes).toHaveLength(1);
+    expect(await problem()).toBeUndefined();
+  });
+});
 
 it("without a price nothing is ordered; autoExecute goes on once the provider quotes", async () => {
   const setting = await ownSetting({

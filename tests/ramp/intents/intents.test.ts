@@ -106,6 +106,30 @@ describe("an intent", () => {
     await world.sandbox.set({ execution: "settle" });
   });
 
+  it.each([
+    ["nothing but a country", "USD", { countryCode: "US" }, ["routingNumber", "accountNumber"]],
+    [
+      "half an account",
+      "USD",
+      { countryCode: "US", rail: "ACH", accountNumber: "000123456789" },
+      ["routingNumber"],
+    ],
+    ["no IBAN", "EUR", { countryCode: "DE", rail: "SEPA", accountHolderName: "A" }, ["iban"]],
+    ["no key", "BRL", { countryCode: "BR", rail: "PIX" }, ["key"]],
+  ])(
+    "is refused where the account that receives the money is %s",
+    async (_, currencyCode, details, missing) => {
+      const auth = await newCustomer(world, project);
+      const src = { currencyCode: "USDC_POLYGON", details: { address: WALLET } };
+      const body = { src, dest: { currencyCode, details }, srcAmount: "50", autoExecute: true };
+      const { status, json } = await world.call("POST", "/v1/intent", { auth, body });
+      expect([status, json.error]).toEqual([400, "INVALID_ACCOUNT_DETAILS"]);
+      const told = (json.details as { message: string }[]).map(({ message }) => message);
+      for (const field of missing) expect(told.join()).toContain(field);
+      expect((await world.call("GET", "/v1/intent", { auth })).json).toEqual([]);
+    },
+  );
+
   it("sells tokens for bank money too", async () => {
     const auth = await newCustomer(world, project);
     const body = {

@@ -1,4 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
+import { HttpProvider } from "../../../runtime/ramp/providers/provider.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import { CARD_CAPABILITIES, ownCardProvider } from "../support/card-provider.js";
 import { routewright } from "../support/command-line.js";
@@ -18,6 +20,26 @@ it.each(SANDBOX_PROVIDERS)(
     expect(exit).toBe(0);
   },
 );
+
+it("the sandbox takes no order that does not say who receives the money", async () => {
+  const [, { path = "", ...credentials } = { keyId: "", secret: "" }] = SANDBOX_PROVIDERS;
+  const provider = new HttpProvider({ url: sandbox.url + path, ...credentials });
+  const order = {
+    id: randomUUID(),
+    customerReference: randomUUID(),
+    wallets: [],
+    movement: {
+      type: "OFFRAMP",
+      src: { currencyCode: "USDC_POLYGON", details: { address: `0x${"12".repeat(20)}` } },
+      dest: { currencyCode: "USD", details: { countryCode: "US" } },
+      srcAmount: "50.000000",
+      rail: "ACH",
+    },
+    callbackUrl: "http://127.0.0.1:9/",
+  };
+  const refused = { kind: "refused", code: "NO_RECEIVER" };
+  expect(await provider.startOnboarding(order.id, JSON.stringify(order))).toMatchObject(refused);
+});
 
 it("a provider that checks no signatures and knows every order fails, each failure by name", async () => {
   const provider = await ownCardProvider({ status: "SUCCESS" });

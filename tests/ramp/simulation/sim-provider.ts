@@ -18,6 +18,8 @@ interface Order {
   reference: string;
   /** Whether the payment was received, once. */
   wasPaid: boolean;
+  /** What the source sent, as the last receipt that said it did; else what was ordered. */
+  sent: string;
   receipt: Receipt | undefined;
   /** Null: not listed in reports. */
   refunds: Refund[] | null;
@@ -65,7 +67,7 @@ export class SimProvider implements Provider {
     if (!order?.wasPaid) return {};
     const listed = (order.refunds ?? []).reduce((sum, { amount }) => sum.plus(amount), new Big(0));
     const isGone = order.status === "FAILED" || order.status === "REFUNDED";
-    const left = new Big(SRC_AMOUNT).minus(listed);
+    const left = new Big(order.sent).minus(listed);
     const fee = order.receipt?.fees?.totalFee ?? "0";
     const sums = {
       USD: (isGone && left.gt(0) ? new Big(0) : left).minus(fee),
@@ -95,6 +97,15 @@ export class SimProvider implements Provider {
       "settled again": !order.wasPaid && (() => this.#pay(order, receipt(PRICE))),
       "settled wrongly":
         !order.wasPaid && (() => this.#pay(order, receipt(this.#random.pick(["0.01", "990", "49"])))),
+      "paid short": !order.wasPaid && (() => this.#pay(order, { ...receipt("59"), amountSent: "60" })),
+      "paid too much": !order.wasPaid && (() => this.#pay(order, { ...receipt("139"), amountSent: "140" })),
+      "the rest arrived":
+        order.wasPaid &&
+        order.sent !== SRC_AMOUNT &&
+        (() => {
+          order.sent = SRC_AMOUNT;
+          order.receipt = { ...receipt(PRICE), amountSent: SRC_AMOUNT };
+        }),
       "settled with a wrong fee":
         !order.wasPaid &&
         (() => this.#pay(order, receipt(PRICE, { ...FEES, totalFee: "5.00", networkFee: "4.00" }))),
@@ -127,12 +138,13 @@ export class SimProvider implements Provider {
   #pay(order: Order, receipt: Receipt | undefined): void {
     order.wasPaid = true;
     order.status = "SUCCESS";
+    order.sent = receipt?.amountSent ?? SRC_AMOUNT;
     order.receipt = receipt;
   }
 
   #refund(order: Order, amount: string): void {
     const refunds = order.refunds ?? [];
-    const left = refunds.reduce((rest, item) => rest.minus(item.amount), new Big(SRC_AMOUNT));
+    const left = refunds.reduce((rest, item) => rest.minus(item.amount), new Big(order.sent));
     if (left.lt(amount)) return;
     order.refunds = [...refunds, { id: `own-${String(refunds.length)}`, amount, reason: "return" }];
     if (left.eq(amount)) order.status = "REFUNDED";
@@ -198,7 +210,15 @@ export class SimProvider implements Provider {
       const isCancelled = this.#cancelled.has(id);
       if (!isCancelled) this.executed.push((JSON.parse(body) as ExecutionOrder).id);
       const status = isCancelled ? "CANCELLED" : "AWAITING_FUNDS";
-      this.order = { id, status, reference: "r", wasPaid: false, receipt: undefined, refunds: null };
+      this.order = {
+        id,
+        status,
+        reference: "r",
+        wasPaid: false,
+        sent: SRC_AMOUNT,
+        receipt: undefined,
+        refunds: null,
+      };
       return { kind: "answer", value: this.#report() };
     });
 
@@ -231,7 +251,7 @@ export class SimProvider implements Provider {
       if (known?.id !== id) return { kind: "unknown" };
       const refunds = known.refunds ?? [];
       if (this.refundsMade.includes(order.id)) return { kind: "answer", value: this.#report() };
-      const left = refunds.reduce((rest, item) => rest.minus(item.amount), new Big(SRC_AMOUNT));
+      const left = refunds.reduce((rest, item) => rest.minus(item.amount), new Big(known.sent));
       if (this.refusesRefunds || known.status !== "SUCCESS" || left.lt(order.amount))
         return { kind: "refused", code: "NOT_REFUNDABLE", message: "no" };
       this.refundsMade.push(order.id);

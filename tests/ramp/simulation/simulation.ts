@@ -72,12 +72,17 @@ export class Simulation {
     this.#stage = stage;
     this.#random = new Random(seed);
     this.provider = new SimProvider(this.#random);
-    const connection = { id: stage.connectionId, provider: this.provider, amountTolerance: "0.5" };
+    const connection = {
+      id: stage.connectionId,
+      provider: this.provider,
+      amountTolerance: "0.5",
+      attention: null,
+    };
     this.#ramp = {
       ...stage.ramp,
       polling: POLLING,
       database: this.#crashing(stage.database),
-      providers: { get: () => Promise.resolve(connection) },
+      providers: { get: () => Promise.resolve(connection), noteOffer: () => Promise.resolve() },
     } as unknown as IntentContext;
   }
 
@@ -352,6 +357,7 @@ export class Simulation {
     if (order.status === "FAILED" && order.receipt === undefined && posted("payment").eq(0)) return [];
     return wrongThings({
       amount: order.wasPaid ? (order.receipt?.amountReceived ?? null) : undefined,
+      sent: order.wasPaid ? order.sent : SRC_AMOUNT,
       isChargedBack: order.wasPaid && order.status === "FAILED",
       isUnlisted: order.status === "REFUNDED" && order.refunds === null,
       unpaidAs: order.wasPaid && intent.status !== "COMPLETED" ? intent.status : null,
@@ -365,15 +371,18 @@ export class Simulation {
 function wrongThings(order: {
   /** Null: paid, but nothing says what was received; undefined: not paid. */
   readonly amount: string | null | undefined;
+  /** What the source sent. */
+  readonly sent: string;
   readonly isChargedBack: boolean;
   readonly isUnlisted: boolean;
   /** Status of an intent that is not completed though its order is paid. */
   readonly unpaidAs: string | null;
 }): readonly string[] {
-  const { amount, isChargedBack, isUnlisted, unpaidAs } = order;
+  const { amount, sent, isChargedBack, isUnlisted, unpaidAs } = order;
   const isOff = amount === null || (amount !== undefined && new Big(amount).minus(PRICE).abs().gt("4.95"));
   return [
     ...(isOff ? [`amount ${amount === null ? "unknown" : new Big(amount).toFixed()}`] : []),
+    ...(new Big(sent).eq(SRC_AMOUNT) ? [] : [`sent ${new Big(sent).toFixed()}`]),
     ...(isChargedBack ? ["chargeback"] : []),
     ...(isUnlisted ? ["no list of refunds"] : []),
     ...(unpaidAs === null ? [] : [`paid, but ${unpaidAs}`]),
@@ -386,6 +395,7 @@ function knownProblems({ balances, transaction, status }: Intent): ReadonlySet<s
   return new Set(
     wrongThings({
       amount: posted("payment") ? (transaction?.receipt?.amountReceived ?? null) : undefined,
+      sent: (posted("payment") ? transaction?.receipt?.amountSent : undefined) ?? SRC_AMOUNT,
       isChargedBack: posted("chargeback"),
       isUnlisted: posted("refund unlisted"),
       unpaidAs: posted("payment") && status !== "COMPLETED" ? status : null,

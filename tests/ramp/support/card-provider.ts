@@ -57,13 +57,15 @@ export const FEES: Fees = {
   partnerFee: "0.00",
 };
 
-/** What each rail pays for 100.00: the card pays more. */
-const DEST_AMOUNTS: Readonly<Record<string, string>> = { CARD: "99.000000", WIRE: "98.000000" };
+/** What a wire costs more than a card. */
+const WIRE_FEES: Fees = { ...FEES, totalFee: "2.00", networkFee: "1.00" };
 
 /** A provider that is no part of the sandbox. */
 export class CardProvider {
   url = "";
   capabilities: Capabilities = CARD_CAPABILITIES;
+  /** What each rail pays for 100.00: the card pays more. */
+  destAmounts: Readonly<Record<string, string>> = { CARD: "99.000000", WIRE: "98.000000" };
   /** How long the provider holds a price; null: it holds none. */
   holdMs: number | null = null;
   /** Whether it answers requests of quotes. */
@@ -105,9 +107,9 @@ export class CardProvider {
     return {
       rail: rail ?? "CARD",
       hasIndicativePrice: holdMs === null,
-      destAmount: DEST_AMOUNTS[rail ?? "CARD"] ?? "1.000000",
+      destAmount: this.destAmounts[rail ?? "CARD"] ?? "1.000000",
       exchangeRate: "1",
-      fees: FEES,
+      fees: rail === "WIRE" ? WIRE_FEES : FEES,
       ...(holdMs !== null && {
         quoteId: `held-${rail ?? "CARD"}`,
         expiresAt: new Date(Date.now() + holdMs).toISOString(),
