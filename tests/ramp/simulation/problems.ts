@@ -47,6 +47,13 @@ export function balanceProblems({ balances }: Intent): readonly string[] {
   });
 }
 
-export function summary({ status, transaction, attention, acknowledged, balances, refundRequests }: Intent): object {
+export function summary({
+  status,
+  transaction,
+  attention,
+  acknowledged,
+  balances,
+  refundRequests,
+}: Intent): object {
   return { status, transaction: transaction?.status, attention, acknowledged, balances, refundRequests };
 }
