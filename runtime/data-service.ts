@@ -22,7 +22,8 @@ import { callerHeaders, peek } from "./request/authorize.js";
 import { serveDocs } from "./system/documents.js";
 import { serveSystem, systemRouteAt } from "./system/serve-system.js";
 import type { Service } from "./system/context.js";
-import { MCP_PATH, type McpOrigins, serveMcp } from "./mcp/mcp-endpoint.js";
+import { type McpSettings, metadataRouteAt } from "./mcp/access.js";
+import { MCP_PATH, serveMcp, serveMetadata } from "./mcp/mcp-endpoint.js";
 import { handleRequest } from "./handler/handle-request.js";
 import { COMMON_HEADERS } from "./http/headers.js";
 
@@ -87,6 +88,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const documents = new Documents(title, active, builds, {
     lineageTier: environment.lineageTier,
     scope: environment.catalogue,
+    acceptsTokens: environment.tokens !== null,
   });
   const service = {
     title,
@@ -100,7 +102,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     usageOf: (keyId: string) => usage?.daysOf(keyId) ?? Promise.resolve(null),
     refresh,
   };
-  const listener = dataApiListener({ gateway, service, active, documents, origins: environment });
+  const listener = dataApiListener({ gateway, service, active, documents, mcp: environment });
   const server = await listen(listener, environment.host, environment.port, {
     earlyErrorHeaders: earlyErrorHeaders(gateway),
   }).catch(async (error: unknown) => {
@@ -241,11 +243,11 @@ interface DataApi {
   readonly service: Service;
   readonly active: ActiveRelease;
   readonly documents: Documents;
-  readonly origins: McpOrigins;
+  readonly mcp: McpSettings;
 }
 
 /** The data API as a listener. An endpoint runs the handler that its generated module exports. */
-function dataApiListener({ gateway, service, active, documents, origins }: DataApi): RequestListener {
+function dataApiListener({ gateway, service, active, documents, mcp }: DataApi): RequestListener {
   const docs = docsApp(service.title, true);
   const locals = { gateway };
   const servedEndpoints = () => active.current.endpoints;
@@ -260,10 +262,11 @@ function dataApiListener({ gateway, service, active, documents, origins }: DataA
       return handler(request, response);
     }
     const system = systemRouteAt(path);
+    const metadata = metadataRouteAt(path);
     if (system !== null) void serveSystem(gateway, service, system, request, response);
     else if (isDocsPath(path)) void serveDocs(gateway, docs, request, response);
-    else if (path === MCP_PATH)
-      void serveMcp(gateway, origins, documents, servedEndpoints, request, response);
+    else if (metadata !== null) void serveMetadata(gateway, metadata, service.title, request, response);
+    else if (path === MCP_PATH) void serveMcp(gateway, mcp, documents, servedEndpoints, request, response);
     else void handleRequest(gateway, null, request, response);
   };
 }

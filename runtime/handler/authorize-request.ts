@@ -15,6 +15,8 @@ export interface ServedPath {
   readonly isLimited: boolean;
   /** Tier that a caller needs; without one the path is open to every caller. */
   readonly tier?: Tier;
+  /** Where the path is an OAuth resource: the audience of its tokens beside the API's, and the address of its metadata. */
+  readonly oauth?: { readonly audience: string | null; readonly metadata: string } | undefined;
 }
 
 /** A request and its response, with the context of the request. */
@@ -36,7 +38,7 @@ export async function authorizeRequest(
   const isStillNeeded = (): boolean => !response.destroyed;
   const isOptions = request.method === "OPTIONS";
   const check = route.isLimited && !isOptions ? authorize : peek;
-  const context = await check(gateway, request, isStillNeeded);
+  const context = await check(gateway, request, isStillNeeded, route.oauth?.audience ?? null);
   const refusal = isOptions ? null : (context.refusal ?? refusalOf(route, context, request));
   return { gateway, route, request, response, context: { ...context, refusal } };
 }
@@ -75,6 +77,6 @@ export async function serveRoute(
     if (response.headersSent) return void response.destroy();
     result = httpError("unexpected");
   }
-  if (isHttpError(result)) sendHttpError(response, result, route.allowed, headers);
+  if (isHttpError(result)) sendHttpError(response, result, route, headers);
   else if (result !== null) send(response, result, headers);
 }

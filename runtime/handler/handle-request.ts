@@ -135,7 +135,7 @@ function failureOf({ gateway, route, request, response, context }: Exchange, err
 /** Sends an error, or the response to `OPTIONS`; nothing to a client that has disconnected. */
 function sendWithoutRows({ route, request, response, context }: Exchange, error: HttpError | null): Sent {
   const headers = callerHeaders(context);
-  if (error !== null) return { ...NO_ROWS, bytes: sendHttpError(response, error, route.allowed, headers) };
+  if (error !== null) return { ...NO_ROWS, bytes: sendHttpError(response, error, route, headers) };
   if (request.method === "OPTIONS") sendOptions(response, request, route.allowed, headers);
   return NO_ROWS;
 }

@@ -59,6 +59,10 @@ export const ERRORS = {
     "Invalid token: {reason}",
     "the JWT is expired, has another issuer or audience, or has no tier",
   ),
+  tokenRequired: answers(401)(
+    "Send an API key, or a token of the issuer that the WWW-Authenticate header leads to.",
+    "`/mcp` gets neither a key nor a token, API_JWT_ISSUER is set and MCP_ANONYMOUS is not",
+  ),
   issuerUnreachable: unavailable(
     "The keys of the token's issuer cannot be read. Try again in {n} seconds.",
     "the issuer of the JWT does not respond; `Retry-After` has the seconds",

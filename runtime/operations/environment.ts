@@ -84,6 +84,8 @@ function settingsOf(variables: Variables) {
     csvEscapeFormulas: variables.flag("CSV_ESCAPE_FORMULAS", false),
     /** Signs cursors: 32 bytes; null: a random key of the server. */
     cursorKey: variables.parsed("CURSOR_KEY", null, SECRETS_KEY_EXPECTED, secretsKey),
+    /** Whether `/mcp` answers requests without key or token where tokens are accepted. */
+    mcpAnonymous: variables.flag("MCP_ANONYMOUS", false),
     logLevel: variables.oneOf("LOG_LEVEL", "info", LOG_LEVELS),
     metricsPublic: variables.flag("METRICS_PUBLIC", false),
     /** Whether documents list every endpoint, or only those that the caller may call. */

@@ -29,6 +29,11 @@ interface CatalogueDocument {
 /** What decides what a caller may call. */
 type Access = Pick<Caller, "tier" | "allowed">;
 
+interface Visible extends Pick<CatalogueSource, "lineageTier" | "scope"> {
+  /** Whether JWTs of an issuer are accepted beside keys. */
+  readonly acceptsTokens: boolean;
+}
+
 /** Callers of different access whose documents are kept: the tiers, and keys with lists of their own. */
 const MAX_KEPT = 32;
 
@@ -39,19 +44,14 @@ export class Documents {
   readonly #title: string;
   readonly #active: ActiveRelease;
   readonly #builds: BuildRecords;
-  readonly #visible: Pick<CatalogueSource, "lineageTier" | "scope">;
+  readonly #visible: Visible;
   readonly #openApi = cacheOf<BufferedResult>();
   readonly #searches = cacheOf<Promise<Search>>();
   readonly #lockedSearches = cacheOf<Promise<Search>>();
   readonly #catalogues = cacheOf<CatalogueDocument>();
   readonly #llms = cacheOf<BufferedResult>();
 
-  constructor(
-    title: string,
-    active: ActiveRelease,
-    builds: BuildRecords,
-    visible: Pick<CatalogueSource, "lineageTier" | "scope">,
-  ) {
+  constructor(title: string, active: ActiveRelease, builds: BuildRecords, visible: Visible) {
     this.#title = title;
     this.#active = active;
     this.#builds = builds;
@@ -69,9 +69,11 @@ export class Documents {
     const server = (origin ?? "") + prefix;
     return this.#cached(this.#openApi, access, "", server, ({ openApi }) => {
       const whole = Buffer.from(openApi.buffer, openApi.byteOffset, openApi.length);
-      if (access === null && server === "") return new BufferedResult(whole, 0, 0);
+      const { acceptsTokens } = this.#visible;
+      if (access === null && server === "" && !acceptsTokens) return new BufferedResult(whole, 0, 0);
       const document = JSON.parse(whole.toString()) as OpenApi;
-      const served = server === "" ? document : { ...document, servers: [{ url: server }] };
+      const located = server === "" ? document : { ...document, servers: [{ url: server }] };
+      const served = acceptsTokens ? withBearer(located) : located;
       const seen = access === null ? served : openApiFor(served, access);
       return new BufferedResult(Buffer.from(`${JSON.stringify(seen, null, 2)}\n`), 0, 0);
     });
@@ -179,8 +181,25 @@ type PathItem = Readonly<Record<string, Operation>>;
 
 interface Operation {
   readonly tags: readonly string[];
+  readonly security?: readonly Readonly<Record<string, unknown>>[];
   readonly "x-tier"?: unknown;
   readonly "x-dbt-model"?: unknown;
+}
+
+/** The document with `bearerAuth` beside `ApiKeyAuth`: a JWT opens what a key opens. */
+function withBearer(document: OpenApi): OpenApi {
+  const operation = (each: Operation): Operation =>
+    each.security?.some((scheme) => "ApiKeyAuth" in scheme) === true
+      ? { ...each, security: [...each.security, { bearerAuth: [] }] }
+      : each;
+  const paths = Object.entries(document.paths).map(([path, item]) => [
+    path,
+    Object.fromEntries(Object.entries(item).map(([method, each]) => [method, operation(each)])),
+  ]);
+  const bearerAuth = { type: "http", scheme: "bearer", bearerFormat: "JWT" };
+  const { securitySchemes } = document.components;
+  const components = { ...document.components, securitySchemes: { ...securitySchemes, bearerAuth } };
+  return { ...document, paths: Object.fromEntries(paths) as OpenApi["paths"], components };
 }
 
 /** The OpenAPI document with only the operations that a caller may call, and the components that they use. */

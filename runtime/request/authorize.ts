@@ -19,13 +19,17 @@ export interface AccessControl {
   readonly corsOrigins: ReadonlySet<string> | null;
 }
 
-/** Checks the key, then the rate limit (runtime/docs/requests.md). Every request counts, refused ones too. */
+/**
+ * Checks the key, then the rate limit (runtime/docs/requests.md). Every request counts, refused ones too. `audience`: of tokens
+ * that are accepted beside those for the whole API.
+ */
 export async function authorize(
   access: AccessControl,
   request: Origin,
   isStillNeeded: () => boolean,
+  audience: string | null = null,
 ): Promise<RequestContext> {
-  const { caller, refusal } = await identify(access, request);
+  const { caller, refusal } = await identify(access, request, audience);
   const window = await access.rates.hit(caller.id);
   const isOverLimit = window.count > access.rateLimits[caller.tier];
   const error = isOverLimit ? httpError("rateLimited", { n: secondsLeft(window) }) : refusal;
@@ -37,8 +41,9 @@ export async function peek(
   access: AccessControl,
   request: Origin,
   isStillNeeded: () => boolean,
+  audience: string | null = null,
 ): Promise<RequestContext> {
-  const { caller, refusal } = await identify(access, request);
+  const { caller, refusal } = await identify(access, request, audience);
   const window = await (refusal ? access.rates.hit(caller.id) : access.rates.peek(caller.id));
   return contextOf(access, request, caller, window, refusal, isStillNeeded);
 }
@@ -60,11 +65,12 @@ function contextOf(
 async function identify(
   access: AccessControl,
   request: Origin,
+  audience: string | null,
 ): Promise<{ readonly caller: Caller; readonly refusal: HttpError | null }> {
   const sent = sentKeys(request);
   const [text] = sent;
   if (text === undefined) return { caller: anonymous(access, request), refusal: null };
-  const key = sent.length > 1 ? httpError("differentKeys") : await keyOf(access, text);
+  const key = sent.length > 1 ? httpError("differentKeys") : await keyOf(access, text, audience);
   if (isHttpError(key)) return { caller: anonymous(access, request), refusal: key };
   const { id, tier, org, allowed } = key;
   return { caller: { id: `key:${id}`, tier, org: org || null, allowed, key }, refusal: null };
@@ -75,9 +81,13 @@ function anonymous({ addressOf }: AccessControl, request: Origin): Caller {
   return { id, tier: "tier0", org: null, allowed: null, key: null };
 }
 
-function keyOf({ keys, tokens }: AccessControl, text: string): Result<ApiKey> | Promise<Result<ApiKey>> {
+function keyOf(
+  { keys, tokens }: AccessControl,
+  text: string,
+  audience: string | null,
+): Result<ApiKey> | Promise<Result<ApiKey>> {
   const key = keys.find(text);
-  if (key === null) return tokens?.isToken(text) ? tokens.keyOf(text) : httpError("unknownKey");
+  if (key === null) return tokens?.isToken(text) ? tokens.keyOf(text, audience) : httpError("unknownKey");
   const { expiresAt } = key;
   if (expiresAt === null || Date.now() < expiresAt) return key;
   return httpError("expiredKey", { at: new Date(expiresAt).toISOString() });

@@ -2,6 +2,7 @@ import { errors, jwtVerify, type JWTPayload } from "jose";
 import { httpError, type HttpError, type Result } from "../model/errors.js";
 import { IssuerKeys, TOKEN_ALGORITHMS } from "../http/issuer-keys.js";
 import type { ApiKey } from "../model/caller.js";
+import { type Tier, TIERS } from "../model/tier.js";
 import { hashOf, KEY_ID_DIGITS, readOwner } from "./keyring.js";
 
 /** The issuer whose tokens are accepted, and what their claims mean (runtime/docs/keys.md, Tokens). */
@@ -24,14 +25,22 @@ export class TokenIssuer {
     this.#settings = settings;
   }
 
+  get issuer(): string {
+    return this.#settings.issuer;
+  }
+
   /** Whether a text has the form of a JWT. */
   isToken(text: string): boolean {
     return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text);
   }
 
-  /** The caller that a token stands for, with an id that stays the same for its subject. */
-  async keyOf(token: string): Promise<Result<ApiKey>> {
-    const { issuer, audience, clockSkewSeconds: clockTolerance } = this.#settings;
+  /**
+   * The caller that a token stands for, with an id that stays the same for its subject. `other`: an audience that is accepted
+   * beside that of the API; null: none.
+   */
+  async keyOf(token: string, other: string | null): Promise<Result<ApiKey>> {
+    const { issuer, clockSkewSeconds: clockTolerance } = this.#settings;
+    const audience = [this.#settings.audience, ...(other === null ? [] : [other])];
     const keys = await this.#keys.of(issuer);
     if (keys === null) return httpError("issuerUnreachable", { n: RETRY_SECONDS });
     try {
@@ -53,13 +62,23 @@ export class TokenIssuer {
       return httpError("invalidToken", { reason: "its claim sub must be a string that is not empty." });
     const id = hashOf(`${issuer} ${sub}`).slice(0, KEY_ID_DIGITS);
     const owner = readOwner(
-      { tier: payload[claims.tier], org: payload[claims.org], user: payload[claims.user] },
+      {
+        tier: payload[claims.tier] ?? highestScope(payload),
+        org: payload[claims.org],
+        user: payload[claims.user],
+      },
       id,
     );
     if (typeof owner !== "string") return owner;
-    const names = `tier is read from ${claims.tier}, org from ${claims.org}, user from ${claims.user}`;
+    const names = `tier is read from ${claims.tier}, else from the scopes, org from ${claims.org}, user from ${claims.user}`;
     return httpError("invalidToken", { reason: `its ${owner} Of its claims, ${names}.` });
   }
+}
+
+/** The highest tier among the scopes of a token: `scope` (RFC 8693) or the `scp` of Entra ID and Okta. */
+function highestScope({ scope, scp }: JWTPayload): Tier | undefined {
+  const scopes = new Set([scope, scp].flat().flatMap((text) => String(text).split(" ")));
+  return TIERS.findLast((tier) => scopes.has(tier));
 }
 
 /** Messages name claims, never values. */

@@ -36,23 +36,35 @@ export function send(
 }
 
 /**
- * Sends an error: `{"detail": …}` with its headers (runtime/docs/errors.md). Returns the bytes of its body. `allowed`: the
- * path's methods, as in `Allow`.
+ * Sends an error: `{"detail": …}` with its headers (runtime/docs/errors.md). Returns the bytes of its body.
  */
 export function sendHttpError(
   response: ServerResponse,
   error: HttpError,
-  allowed: string | null,
+  route: ErrorRoute,
   headers: readonly string[],
 ): number {
   const reply = { status: error.status, body: JSON.stringify({ detail: error.detail }) };
-  return send(response, reply, [...headers, ...errorHeaders(error, allowed)]);
+  return send(response, reply, [...headers, ...errorHeaders(error, route)]);
 }
 
-function errorHeaders({ code, retryAfter }: HttpError, allowed: string | null): readonly string[] {
+/** What the headers of an error say of its path. */
+interface ErrorRoute {
+  /** Methods, as in `Allow`; null for an unknown path. */
+  readonly allowed: string | null;
+  readonly oauth?: { readonly metadata: string } | undefined;
+}
+
+function errorHeaders({ code, retryAfter }: HttpError, { allowed, oauth }: ErrorRoute): readonly string[] {
   if (retryAfter !== null) return ["Retry-After", String(retryAfter)];
-  // RFC 6750: clients renew their token.
-  if (code === "invalidToken") return ["WWW-Authenticate", 'Bearer error="invalid_token"'];
+  if (code === "invalidToken" || code === "tokenRequired") {
+    // RFC 6750: clients renew their token. RFC 9728: where they get one.
+    const parts = [
+      ...(code === "invalidToken" ? ['error="invalid_token"'] : []),
+      ...(oauth ? [`resource_metadata="${oauth.metadata}"`] : []),
+    ];
+    return ["WWW-Authenticate", `Bearer ${parts.join(", ")}`];
+  }
   if (code === "methodNotAllowed" && allowed !== null) return ["Allow", allowed];
   // The rest of the body is not read: the connection closes after the response.
   return code === "bodyTooLarge" ? ["Connection", "close"] : [];
@@ -77,7 +89,7 @@ export function sendOptions(
 ): void {
   const isPreflight = request.headers["access-control-request-method"] !== undefined;
   if (!isPreflight && allowed === null)
-    return void sendHttpError(response, httpError("notFound"), null, headers);
+    return void sendHttpError(response, httpError("notFound"), { allowed: null }, headers);
   const allow = allowed === null ? [] : ["Allow", allowed];
   const network = asksForPrivateNetwork(request, headers) ? PRIVATE_NETWORK : [];
   response.writeHead(204, [...headers, ...COMMON_HEADERS, ...PREFLIGHT, ...network, ...allow]);

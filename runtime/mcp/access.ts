@@ -1,0 +1,93 @@
+import type { IncomingMessage } from "node:http";
+import type { ClientAddress } from "../http/headers.js";
+import type { Exchange, ServedPath } from "../handler/authorize-request.js";
+import type { Gateway } from "../handler/gateway.js";
+import { httpError, type HttpError } from "../model/errors.js";
+import { TIERS } from "../model/tier.js";
+import type { Reply } from "../response/send.js";
+
+/** Who may call `/mcp` (runtime/docs/mcp.md). */
+export interface McpSettings {
+  /** The address that the server listens on. */
+  readonly host: string;
+  readonly publicUrl: string | null;
+  readonly corsOrigins: ReadonlySet<string> | null;
+  readonly addressOf: ClientAddress;
+  /** Whether a request without key or token gets public rows where tokens are accepted. */
+  readonly mcpAnonymous: boolean;
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i;
+
+/**
+ * Refuses requests of pages that are not allowed to call this server. On a loopback address without a proxy only names of this
+ * machine are: a page of another host whose name resolves to 127.0.0.1 (DNS rebinding) would else read what its visitor may.
+ */
+export function originProblem(
+  { host, publicUrl, corsOrigins, addressOf }: McpSettings,
+  { headers }: IncomingMessage,
+): HttpError | null {
+  const { origin } = headers;
+  if (LOOPBACK.test(host) && publicUrl === null && addressOf.isTrustedProxy === undefined) {
+    if (!isLoopbackName(`http://${headers.host ?? ""}`)) return httpError("hostNotLocal", { header: "Host" });
+    const isLocal = origin === undefined || isLoopbackName(origin);
+    return isLocal ? null : httpError("hostNotLocal", { header: "Origin" });
+  }
+  if (origin === undefined || corsOrigins === null || corsOrigins.has(origin)) return null;
+  const own = publicUrl === null ? null : new URL(publicUrl).origin;
+  const isOwn = own === null ? hostOf(origin) === headers.host : origin === own;
+  return isOwn ? null : httpError("originNotAllowed");
+}
+
+function isLoopbackName(address: string): boolean {
+  return URL.canParse(address) && LOOPBACK.test(new URL(address).hostname);
+}
+
+function hostOf(origin: string): string | null {
+  return URL.canParse(origin) ? new URL(origin).host : null;
+}
+
+/** The address of `/mcp` as its clients know it. */
+function mcpAddress({ publicAddressOf, addressOf }: Gateway, request: IncomingMessage): string {
+  const { origin, prefix } = publicAddressOf(request);
+  const isSecure =
+    addressOf.isTrustedProxy?.(request) === true && request.headers["x-forwarded-proto"] === "https";
+  return `${origin ?? `${isSecure ? "https" : "http"}://${request.headers.host ?? ""}`}${prefix}/mcp`;
+}
+
+const METADATA_PATH = "/.well-known/oauth-protected-resource";
+
+/** Paths of the metadata: of the whole server, and of `/mcp` (RFC 9728 §3.1). */
+const METADATA_PATHS: readonly string[] = [METADATA_PATH, `${METADATA_PATH}/mcp`];
+
+/** The metadata of `/mcp` as an OAuth resource, by which assistants find the issuer; null at other paths. */
+export function metadataRouteAt(path: string): ServedPath | null {
+  return METADATA_PATHS.includes(path) ? { path, allowed: "GET, HEAD, OPTIONS", isLimited: false } : null;
+}
+
+/** RFC 9728 §2. */
+export function protectedResource({ gateway, request }: Exchange, title: string): Reply | HttpError {
+  if (gateway.tokens === null) return httpError("notFound");
+  const body = {
+    resource: mcpAddress(gateway, request),
+    authorization_servers: [gateway.tokens.issuer],
+    scopes_supported: TIERS,
+    bearer_methods_supported: ["header"],
+    resource_name: title,
+  };
+  return { status: 200, body: JSON.stringify(body) };
+}
+
+/**
+ * The OAuth resource `/mcp`: tokens for its public address are accepted too, and a 401 names its metadata. A `Host` header is no
+ * proof of an address, so that without `PUBLIC_URL` the audience is that of the API alone.
+ */
+export function oauthResource(gateway: Gateway, request: IncomingMessage): ServedPath["oauth"] {
+  if (gateway.tokens === null) return undefined;
+  const { origin, prefix } = gateway.publicAddressOf(request);
+  const base = mcpAddress(gateway, request).slice(0, -"/mcp".length);
+  return {
+    audience: origin === null ? null : `${origin}${prefix}/mcp`,
+    metadata: `${base}${METADATA_PATH}/mcp`,
+  };
+}
