@@ -41,9 +41,9 @@ export function constant(number: number): Sql {
   return fragment([String(Math.trunc(number))], []);
 }
 
-/** A text of the catalogue as an SQL string literal. */
+/** A text of the catalogue as an SQL string literal, whatever `standard_conforming_strings` and `backslash_quote` are. */
 export function literal(text: string): Sql {
-  return fragment([`E'${text.replace(/[\\']/g, "\\$&")}'`], []);
+  return fragment([`E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`], []);
 }
 
 /** A text as an SQL string literal of an engine that takes a backslash as an escape inside it. */

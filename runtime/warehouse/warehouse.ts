@@ -23,6 +23,8 @@ export interface ResultColumn {
   readonly type: string;
   /** The fields of a composite type, or of an array of one. */
   readonly fields?: readonly ResultColumn[];
+  /** The type of the bounds of a range or multirange, or of an array of them. */
+  readonly range?: { readonly bound: string; readonly isMulti: boolean };
   /** Precision and scale of a column of decimals: the database's, else those that the model declares. */
   readonly decimal?: readonly [precision: number, scale: number];
   /**

@@ -50,3 +50,19 @@ export async function queryAt(
     await client.end();
   }
 }
+
+/** Settings that a database may have of its own, each of which changes how PostgreSQL prints something. */
+const OTHER_SETTINGS = [
+  "timezone=Asia/Kolkata",
+  "datestyle=German",
+  "intervalstyle=iso_8601",
+  "bytea_output=escape",
+  "extra_float_digits=0",
+];
+
+/** An address whose sessions have these settings. */
+export function withSettings(url: string): string {
+  const address = new URL(url);
+  address.searchParams.set("options", OTHER_SETTINGS.map((setting) => `-c ${setting}`).join(" "));
+  return address.href.replaceAll("+", "%20");
+}

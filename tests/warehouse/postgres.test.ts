@@ -102,16 +102,16 @@ describe("a session of the warehouse", () => {
 
   it("is set up before its first statement, also for many sessions at once", async () => {
     await query(`CREATE VIEW "${schema}".settings AS SELECT
-      concat_ws(' ', current_setting('timezone'), current_setting('datestyle'), current_setting('jit'), current_setting('max_parallel_workers_per_gather'), current_setting('statement_timeout')) AS v`);
+      concat_ws(' ', current_setting('default_transaction_read_only'), current_setting('lock_timeout'), current_setting('jit'), current_setting('max_parallel_workers_per_gather'), current_setting('statement_timeout')) AS v`);
     const { warehouse } = open(databaseUrl, 12_345);
     // A result without a limit has no `statement_timeout`, for as long as it is read.
-    expect(await ask(warehouse, "settings")).toMatchObject({ text: '{"v":"UTC ISO, MDY off 0 0"}' });
+    expect(await ask(warehouse, "settings")).toMatchObject({ text: '{"v":"on 50ms off 0 0"}' });
     const selection = { ...WHOLE, page: { limit: 1, offset: 0, lookAhead: false } };
     const answers = await Promise.all(
       Array.from({ length: 40 }, () => ask(warehouse, "settings", selection)),
     );
     expect(new Set(answers.map((answer) => (answer.kind === "buffered" ? answer.text : "")))).toEqual(
-      new Set(['{"v":"UTC ISO, MDY off 0 12345ms"}']),
+      new Set(['{"v":"on 50ms off 0 12345ms"}']),
     );
   });
 

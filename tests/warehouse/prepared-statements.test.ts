@@ -6,6 +6,7 @@ import { fieldsOf } from "../../runtime/warehouse/postgres/rows.js";
 import type { Reader } from "../../runtime/warehouse/postgres/run.js";
 import { QueryAbandoned, QueryTimeout } from "../../runtime/warehouse/warehouse.js";
 import { bind, type BindValue, plan, type Sql, sql, statement } from "../../runtime/warehouse/sql.js";
+import { SessionSetup } from "../../runtime/warehouse/postgres/session.js";
 import { atEnd } from "../support/at-end.js";
 import { databaseUrl, query } from "../support/database.js";
 import { callerNamed } from "../support/query-context.js";
@@ -33,6 +34,7 @@ function openPool(statementTimeoutMs = 0): ConnectionPool {
     queue: new FairQueue({ capacity: 8, maxWaiting: 100 }),
     streams: new FairQueue({ capacity: 1, maxWaiting: 1, perCaller: 1 }),
     statementTimeoutMs,
+    setup: new SessionSetup(statementTimeoutMs),
     cancelBackend: (pid) => void query("SELECT pg_cancel_backend($1)", [pid]),
     onIdleError: () => undefined,
   });
@@ -55,7 +57,7 @@ function ask(
     let rows: Texts[] = [];
     const reader: Reader = {
       mayBeLong: false,
-      formats: fieldFormats([], 0),
+      formats: fieldFormats([]),
       begin: () => (rows = []),
       row: (frame, offset) => rows.push(fieldsOf(frame, offset, 2).map((field) => field?.toString() ?? null)),
       end: (error) => (error ? reject(error) : resolve(rows)),

@@ -221,8 +221,8 @@ const INTERVALS = ["", ...INTERVAL_FIELDS, ...INTERVAL_FIELDS.flatMap(spansFrom)
 );
 
 /**
- * PostgreSQL's own names, with the form of their values in `to_json`, where everything but numbers, booleans and JSON is a
- * string: money, intervals, ranges, oids. Omitted, hence unknown: `point`, which has another form in ClickHouse, and PostGIS,
+ * PostgreSQL's own names, with the form of their values in responses, where everything but numbers, booleans and JSON is a
+ * string: intervals, ranges, oids. Omitted, hence unknown: `point`, which has another form in ClickHouse, and PostGIS,
  * whose JSON depends on its version.
  */
 export const POSTGRES: NamedConstructors = [
@@ -231,11 +231,13 @@ export const POSTGRES: NamedConstructors = [
   ...aliases(["int8", "bigserial", "serial8"], always(signed(64))),
   ["float4", always(SINGLE)],
   ["float8", always(DOUBLE)],
+  // Its digits follow the database's locale.
+  ["money", always({ kind: "decimal", nullable: false })],
   ["bpchar", sizedString],
   ...aliases(["timestamptz", "timestamp with time zone", "timestamp without time zone"], always(DATE_TIME)),
   ["jsonb", always({ kind: "json" })],
   ["hstore", always({ kind: "map", value: nullable(STRING), nullable: false })],
-  ...aliases(["citext", "name", "bytea", "money", "xml", "oid", "ltree", "jsonpath"], always(STRING)),
+  ...aliases(["citext", "name", "bytea", "xml", "oid", "ltree", "jsonpath"], always(STRING)),
   ...aliases(["inet", "cidr", "macaddr", "macaddr8", "tsvector", "tsquery"], always(STRING)),
   ...aliases(["bit", "varbit", "bit varying"], always(STRING)),
   ...aliases(["timetz", "time with time zone", "time without time zone", ...INTERVALS], always(STRING)),

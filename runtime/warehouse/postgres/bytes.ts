@@ -87,9 +87,13 @@ export function putText(text: string, out: DataView, at: number): number {
   return at + text.length;
 }
 
+export function bytesOf({ buffer }: DataView, from: number, to: number): Buffer {
+  return Buffer.from(buffer, from, to - from);
+}
+
 /** Bytes as text. */
-export function textOf({ buffer }: DataView, from: number, to: number): string {
-  return Buffer.from(buffer, from, to - from).toString();
+export function textOf(source: DataView, from: number, to: number): string {
+  return bytesOf(source, from, to).toString();
 }
 
 /** Copies a long value. */

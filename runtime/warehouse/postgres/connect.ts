@@ -1,12 +1,10 @@
 import type pg from "pg";
 import { QueryAbandoned, QueryTimeout } from "../warehouse.js";
+import { BACKEND_NOTICE, type Session, type SessionSetup, UNLIMITED } from "./session.js";
 import {
-  BACKEND_NOTICE,
   type BatchConnection,
   type PreparedStatement,
   type QueryLimits,
-  setLocal,
-  type Settings,
   type SettingStatement,
   StatementBatch,
   type StatementSink,
@@ -26,12 +24,10 @@ const CANCELED = "57014";
 export interface ConnectionOptions {
   /** The session's `statement_timeout`; 0: no limit. */
   readonly statementTimeoutMs: number;
+  readonly setup: SessionSetup;
   /** Cancels the query of a backend. */
   readonly cancelBackend: (pid: number) => void;
 }
-
-/** How long a query keeps its connection while it waits for another session's lock (runtime/docs/limits.md). */
-const LOCK_TIMEOUT_MS = 50;
 
 /** A client of the pool. */
 export type PooledClient = WireClient & pg.PoolClient;
@@ -107,13 +103,8 @@ export class Connection implements BatchConnection {
 
   /** Behind a pooler the session is another one each time. A client that reads slowly would exceed the time limit. */
   settingsOf({ mayBeLong }: StatementSink): SettingStatement | null {
-    if (!this.#session.isPooled) return mayBeLong ? { name: UNLIMITED } : null;
-    const text = setLocal({
-      ...sessionSettings(mayBeLong ? 0 : this.#options.statementTimeoutMs),
-      transaction_read_only: "on",
-      client_min_messages: "notice",
-    });
-    return { name: "", text };
+    if (this.#session.isPooled) return { name: "", text: this.#options.setup.transactionText(mayBeLong) };
+    return mayBeLong ? { name: UNLIMITED } : null;
   }
 
   queryStarted(limits: QueryLimits): void {
@@ -178,16 +169,8 @@ export class Connection implements BatchConnection {
   }
 }
 
-/** Time limit for connecting, and for setting up the session. */
+/** Time limit for connecting. */
 const CONNECT_TIMEOUT_MS = 10_000;
-
-/** Properties of a new session. */
-interface Session {
-  /** Process id of its backend; changes behind a pooler. */
-  readonly pid: number;
-  /** Whether it is behind a pooler. */
-  readonly isPooled: boolean;
-}
 
 /** Removes `query_timeout` from the address: each query has its own time limit. */
 export function connectionConfig(url: string): pg.PoolConfig {
@@ -198,53 +181,6 @@ export function connectionConfig(url: string): pg.PoolConfig {
     application_name: "routewright",
   };
 }
-
-/** Applies the settings, with SET: poolers reject unknown settings in the startup packet. */
-export async function prepareSession(client: pg.ClientBase, statementTimeoutMs: number): Promise<Session> {
-  const settings = Object.entries(sessionSettings(statementTimeoutMs)).map(
-    ([name, value]) => `SET ${name} = '${value}'`,
-  );
-  const config: pg.QueryConfig & { query_timeout: number } = {
-    text: `${[...settings, CHECK_CLIENT_CONNECTION].join("; ")}; SELECT pg_backend_pid() AS pid`,
-    // A database that hangs now must not block all waiting queries.
-    query_timeout: CONNECT_TIMEOUT_MS,
-  };
-  const results = (await client.query<{ pid: number }>(config)) as unknown as pg.QueryResult<{
-    pid: number;
-  }>[];
-  const pid = results.at(-1)?.rows[0]?.pid ?? 0;
-  const { processID = pid } = client as { readonly processID?: number | null };
-  const isPooled = processID !== pid;
-  if (!isPooled) await client.query({ ...config, text: PREPARE_UNLIMITED });
-  return { pid, isPooled };
-}
-
-/** The name of a statement that lifts `statement_timeout` to the end of the transaction. */
-const UNLIMITED = "rw_unlimited";
-
-/** It has no row. As a `DO` block it took PostgreSQL 60 to 70 µs with each query of an endpoint without a limit. */
-const PREPARE_UNLIMITED = `PREPARE ${UNLIMITED} AS SELECT WHERE set_config('statement_timeout', '0', true) IS NULL`;
-
-/** Fixes the output format of values, whatever the database or the role has set, and makes the session read-only. */
-function sessionSettings(statementTimeoutMs: number): Settings {
-  return {
-    timezone: "UTC",
-    datestyle: "ISO",
-    intervalstyle: "postgres",
-    bytea_output: "hex",
-    extra_float_digits: "1",
-    default_transaction_read_only: "on",
-    jit: "off",
-    // One costly query would else take as many processors as the database has (runtime/docs/limits.md).
-    max_parallel_workers_per_gather: "0",
-    lock_timeout: String(LOCK_TIMEOUT_MS),
-    statement_timeout: String(Math.trunc(statementTimeoutMs)),
-  };
-}
-
-/** Makes the database detect a closed connection during a query. Some platforms do not support it. */
-const CHECK_CLIENT_CONNECTION =
-  "DO $$ BEGIN SET client_connection_check_interval = '500ms'; EXCEPTION WHEN OTHERS THEN NULL; END $$";
 
 /** `pg-pool` attaches the client to the error; the log would print it. */
 export function withoutClient(error: Error & { client?: unknown }): Error {

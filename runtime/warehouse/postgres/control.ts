@@ -2,6 +2,7 @@ import pg from "pg";
 import { connectionConfig } from "./connect.js";
 import type { ConnectionPool } from "./pool.js";
 import type { Run } from "./run.js";
+import type { SessionSetup } from "./session.js";
 
 /** How long a health check waits for the database. */
 const TIMEOUT_MS = 2000;
@@ -26,6 +27,14 @@ class StreamBlocksLock extends Error {
   }
 }
 
+export interface ControlOptions {
+  readonly url: string;
+  readonly setup: SessionSetup;
+  /** Those whose transactions are open. */
+  readonly cursors: ReadonlySet<Run>;
+  readonly onIdleError: (error: Error) => void;
+}
+
 /**
  * A connection for what must not queue behind queries: health checks, cancellation, and two checks. A stream may not block a
  * table swap of dbt (runtime/docs/limits.md, Streams). While the database does not respond, such as on a frozen host, whose
@@ -40,8 +49,7 @@ export class ControlConnection {
   #isChecking = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `cursors`: those whose transactions are open. */
-  constructor(url: string, cursors: ReadonlySet<Run>, onIdleError: (error: Error) => void) {
+  constructor({ url, setup, cursors, onIdleError }: ControlOptions) {
     this.#cursors = cursors;
     this.#pool = new pg.Pool({
       ...connectionConfig(url),
@@ -51,6 +59,8 @@ export class ControlConnection {
       // Idle connections must not keep the process alive.
       allowExitOnIdle: true,
       application_name: "routewright health",
+      // A server that refuses the set-up of queries is not healthy. The pool awaits it; the declared type omits that.
+      onConnect: (client) => setup.prepare(client) as unknown as undefined,
     });
     this.#pool.on("error", onIdleError);
   }

@@ -21,6 +21,7 @@ import {
 import { withoutClient } from "./connect.js";
 import { ConnectionPool } from "./pool.js";
 import { ControlConnection } from "./control.js";
+import { SessionSetup } from "./session.js";
 import { isConflict, isConnectionFailure, isRecoveryConflict, mayHaveChanged } from "./errors.js";
 import { filterType } from "./filter-types.js";
 import {
@@ -32,7 +33,7 @@ import {
   writerOf,
 } from "./page-reader.js";
 import { describe, fieldFormats } from "./columns.js";
-import { aggregateColumns, rowFields, selectAggregate, selectRows } from "./select.js";
+import { aggregateColumns, fieldsWithoutKeys, rowFields, selectAggregate, selectRows } from "./select.js";
 import type { QueryLimits } from "./statements.js";
 import { fieldsOf } from "./rows.js";
 import type { Reader } from "./run.js";
@@ -58,10 +59,17 @@ class PostgresEngine extends BaseEngine {
     super(options);
     const { url, statementTimeoutMs, warn } = options;
     const onIdleError = (error: Error): void => warn(withoutClient(error), "database connection lost");
-    this.#control = new ControlConnection(url, this.#resources.open, onIdleError);
+    const setup = new SessionSetup(statementTimeoutMs, (part, error) =>
+      warn(
+        error,
+        `the database or its pooler refuses ${part} in the set-up of sessions: they work without it`,
+      ),
+    );
+    this.#control = new ControlConnection({ url, setup, cursors: this.#resources.open, onIdleError });
     this.#pool = new ConnectionPool({
       url,
       statementTimeoutMs,
+      setup,
       queue: this.queries,
       streams: this.streams,
       cancelBackend: (pid) => this.#control.cancel(pid),
@@ -86,7 +94,7 @@ class PostgresEngine extends BaseEngine {
       statement: selectAggregate(relation, columns, bounded, selection),
       query: { ...query, selection: { ...selection, page: null } },
       columns: result,
-      fields: { count: result.length, keys: null },
+      fields: fieldsWithoutKeys(result),
       context,
     };
     const makeWriter = await writerOf(result, "json");
@@ -176,7 +184,7 @@ async function retryConflicts<T>(
 /** Reads a statement of one row with one field; null without a row. */
 class OneText implements Reader {
   readonly mayBeLong = false;
-  readonly formats = fieldFormats([], 0);
+  readonly formats = fieldFormats([]);
   readonly #resolve: (text: string | null) => void;
   readonly #reject: (error: Error) => void;
   #text: string | null = null;

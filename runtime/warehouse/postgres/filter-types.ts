@@ -95,10 +95,11 @@ export const LAST_DAYS = "294276-12-3";
 const LAST_DAY = "+294276-12-31";
 const DAY_SECONDS = 86_400;
 
-/** With the digits of microseconds: PostgreSQL rounds others. */
+/** With the digits of microseconds: PostgreSQL rounds others. Without an offset it is in UTC, whatever the session's zone is. */
 function microsecondsText({ date, clock, seconds }: FilterTime, ending = ""): string | null {
   if (date.text === LAST_DAY && seconds >= DAY_SECONDS) return null;
-  const exact = clock.replace(/(\.\d{6})\d+/, `$1${ending}`);
+  const inZone = /(Z|[+-]\d\d:\d\d)$/i.test(clock) ? clock : `${clock}Z`;
+  const exact = inZone.replace(/(\.\d{6})\d+/, `$1${ending}`);
   return dateText(date, MAX_YEAR.timestamp, ` ${exact}`);
 }
 

@@ -159,8 +159,8 @@ function comparesDay(
   return isTime ? sql`${name} < ${startOfDay(sql`${day}::date + 1`, column)}` : sql`${name} <= ${day}::date`;
 }
 
+/** In UTC, whatever the session's zone is. */
 function startOfDay(day: Sql<Selection>, column: ResultColumn): Sql<Selection> {
-  return column.type !== "timestamp" || column.timezone === undefined
-    ? day
-    : withoutZone(sql`((${day})::timestamp AT TIME ZONE 'UTC')`, column);
+  if (column.type === "timestamp" && column.timezone === undefined) return day;
+  return withoutZone(sql`((${day})::timestamp AT TIME ZONE 'UTC')`, column);
 }

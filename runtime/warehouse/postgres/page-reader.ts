@@ -9,9 +9,9 @@ import {
 } from "../warehouse.js";
 import type { Statement } from "../sql.js";
 import type { Reader, Run } from "./run.js";
-import { fieldFormats, isTime } from "./columns.js";
+import { checkTypes } from "./columns.js";
 import { fieldsOf, type RowWriter, TextWriter } from "./rows.js";
-import { timeText } from "./times.js";
+import type { RowFields } from "./select.js";
 import { type Lent, type SpoolBudget, SpooledRows } from "../spool.js";
 
 /** Makes the writer of one result. */
@@ -47,8 +47,7 @@ export interface QueriedPage {
   readonly statement: Statement;
   readonly query: ResolvedQuery;
   readonly columns: ResultColumns;
-  /** Number of a row's fields, and the positions of the sort keys among them; null where pages have no cursor. */
-  readonly fields: { readonly count: number; readonly keys: readonly number[] | null };
+  readonly fields: RowFields;
   readonly context: QueryContext;
   readonly isStream?: boolean;
 }
@@ -88,13 +87,17 @@ export class PageReader implements Reader {
     const { page } = options.query.selection;
     this.#limit = page?.limit ?? Infinity;
     this.mayBeLong = this.#limit > SHORT_ROWS;
-    this.formats = fieldFormats(options.columns, options.fields.count);
+    this.formats = options.fields.formats;
   }
 
   begin(running: Run): void {
     this.#running = running;
     this.#writer = this.#options.makeWriter();
     this.#found = 0;
+  }
+
+  checkTypes(oids: readonly number[]): void {
+    checkTypes(this.#options.columns, oids);
   }
 
   row(frame: Buffer, offset: number): void {
@@ -128,14 +131,12 @@ export class PageReader implements Reader {
   }
 
   #keyIn(frame: Buffer, offset: number): KeyValues | null {
-    const { fields, columns } = this.#options;
-    if (fields.keys === null) return null;
-    const found = fieldsOf(frame, offset, fields.count);
-    return fields.keys.map((position) => {
+    const { count, keys } = this.#options.fields;
+    if (keys === null) return null;
+    const found = fieldsOf(frame, offset, count);
+    return keys.map(({ position, text }) => {
       const field = found[position] ?? null;
-      const column = columns[position];
-      if (field === null) return null;
-      return column !== undefined && isTime(column) ? timeText(field) : field.toString();
+      return field === null ? null : text(field);
     });
   }
 

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { Connection, type ConnectionOptions, connectionConfig, prepareSession } from "./connect.js";
+import { Connection, type ConnectionOptions, connectionConfig } from "./connect.js";
 import { isConnectionRefusal } from "./errors.js";
 import { ACQUIRE_TIMEOUT_MS, type FairQueue, Overloaded } from "../fair-queue.js";
 import { QueryAbandoned } from "../warehouse.js";
@@ -223,7 +223,7 @@ export class ConnectionPool {
     const client = await this.#pool.connect();
     if (!(client instanceof WireClient)) throw new Error("The pool has made a client of another class.");
     try {
-      const session = await prepareSession(client, this.#options.statementTimeoutMs);
+      const session = await this.#options.setup.prepare(client);
       const connection = new Connection(client, session, this.#options, (isBroken) =>
         this.#release(connection, isBroken),
       );

@@ -1,7 +1,8 @@
 import type { TextFormat } from "../../model/query.js";
 import { type ResultColumn, type ResultColumns, ROW_SEPARATORS } from "../warehouse.js";
 import { type Escapes, escapesOf, type Words, wordsOf } from "./bytes.js";
-import { type Kind, kindOf } from "./columns.js";
+import type { BinaryValue } from "./binary-values.js";
+import { binaryOf, type Kind, kindOf } from "./columns.js";
 
 /** How the values of a column are written: numbers, so that one loop switches on them. */
 const COPY = 0;
@@ -12,6 +13,10 @@ export const TIMESTAMP = 4;
 export const TEXT = 5;
 /** JSON in a field of CSV. */
 export const DOCUMENT = 6;
+export const FLOAT4 = 7;
+export const FLOAT8 = 8;
+/** JSON from a binary form. */
+export const BINARY = 9;
 
 export interface ColumnWriter {
   readonly kind: number;
@@ -25,6 +30,8 @@ export interface ColumnWriter {
   readonly escapes: Escapes;
   /** Whether a text that spreadsheets take for a formula gets an apostrophe. */
   readonly guardsFormulas: boolean;
+  /** Reads a binary form. */
+  readonly json: BinaryValue["json"] | null;
 }
 
 export interface TextLayout {
@@ -47,6 +54,7 @@ const JSON_ESCAPES = escapesOf(
     ]),
   ),
 );
+const NO_ESCAPES = escapesOf({});
 const CSV_ESCAPES = escapesOf({ 0x22: '""' });
 
 /** JSON on one line: strings escape line breaks, the others are white space of a `json` column. */
@@ -78,21 +86,25 @@ function makeLayout(columns: ResultColumns, format: TextFormat): TextLayout {
 function jsonColumn(column: ResultColumn, format: TextFormat, position: number): ColumnWriter {
   const kind = kindOf(column);
   const isString = format === "json-strings" && isWide(column);
-  const isQuoted = kind !== "boolean" && kind !== "json" && (kind !== "number" || isString);
+  const isQuoted = !UNQUOTED.has(kind) && (kind !== "number" || isString);
   const name = `${position > 0 ? "," : "{"}${JSON.stringify(column.key ?? column.name)}:`;
-  const isOnOneLine = kind === "json" && format === "ndjson";
-  return columnWriter(kind, {
+  const isOnOneLine = format === "ndjson";
+  return columnWriter(column, {
     before: name,
     isQuoted,
     none: `${name}null`,
-    ...(isOnOneLine && { kind: TEXT }),
-    escapes: isOnOneLine ? LINE_ESCAPES : JSON_ESCAPES,
+    ...(kind === "json" && isOnOneLine && { kind: TEXT }),
+    escapes: kind === "json" || kind === "binary" ? (isOnOneLine ? LINE_ESCAPES : NO_ESCAPES) : JSON_ESCAPES,
   });
 }
 
+const UNQUOTED: ReadonlySet<Kind> = new Set(["boolean", "float4", "float8", "json", "binary"]);
+
 /** Numbers that `json-strings` writes as strings; where no type is declared, the database's type decides. */
 function isWide({ type, wide }: ResultColumn): boolean {
-  return wide === undefined ? type === "int8" || type === "numeric" : wide && !type.startsWith("float");
+  return wide === undefined
+    ? type === "int8" || type === "numeric" || type === "money"
+    : wide && !type.startsWith("float");
 }
 
 /**
@@ -102,11 +114,11 @@ function isWide({ type, wide }: ResultColumn): boolean {
 function csvColumn(column: ResultColumn, format: TextFormat, position: number, count: number): ColumnWriter {
   const kind = kindOf(column);
   const comma = position > 0 ? "," : "";
-  return columnWriter(kind, {
+  return columnWriter(column, {
     before: comma,
-    isQuoted: kind === "text" || kind === "json",
+    isQuoted: kind === "text" || kind === "json" || kind === "binary",
     none: count === 1 ? '""' : comma,
-    ...(kind === "json" && { kind: DOCUMENT }),
+    ...((kind === "json" || kind === "binary") && { kind: DOCUMENT }),
     escapes: CSV_ESCAPES,
     guardsFormulas: format === "spreadsheet",
   });
@@ -114,6 +126,8 @@ function csvColumn(column: ResultColumn, format: TextFormat, position: number, c
 
 const WRITTEN_AS: Readonly<Record<Kind, number>> = {
   number: NUMBER,
+  float4: FLOAT4,
+  float8: FLOAT8,
   boolean: BOOLEAN,
   date: DATE,
   timestamp: TIMESTAMP,
@@ -121,6 +135,7 @@ const WRITTEN_AS: Readonly<Record<Kind, number>> = {
   text: TEXT,
   word: COPY,
   json: COPY,
+  binary: BINARY,
 };
 
 interface ColumnText {
@@ -132,7 +147,8 @@ interface ColumnText {
   readonly guardsFormulas?: boolean;
 }
 
-function columnWriter(kind: Kind, { before, none, isQuoted, ...text }: ColumnText): ColumnWriter {
+function columnWriter(column: ResultColumn, { before, none, isQuoted, ...text }: ColumnText): ColumnWriter {
+  const kind = kindOf(column);
   const texts = { before: wordsOf(isQuoted ? `${before}"` : before), none: wordsOf(none) };
   return {
     kind: text.kind ?? WRITTEN_AS[kind],
@@ -141,5 +157,6 @@ function columnWriter(kind: Kind, { before, none, isQuoted, ...text }: ColumnTex
     around: Math.max(texts.before.length, texts.none.length) + AROUND_BYTES,
     escapes: text.escapes,
     guardsFormulas: text.guardsFormulas ?? false,
+    json: kind === "binary" ? (binaryOf(column)?.json ?? null) : null,
   };
 }

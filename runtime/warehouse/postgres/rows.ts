@@ -1,19 +1,34 @@
 import type { TextFormat } from "../../model/query.js";
 import type { Lent } from "../spool.js";
 import type { ResultColumns } from "../warehouse.js";
-import { copy, escape, framesIn, type Memory, NO_MEMORY, put, putText, textOf, wordsOf } from "./bytes.js";
+import {
+  bytesOf,
+  copy,
+  escape,
+  framesIn,
+  type Memory,
+  NO_MEMORY,
+  put,
+  putText,
+  textOf,
+  wordsOf,
+} from "./bytes.js";
 import {
   AROUND_BYTES,
+  BINARY,
   BOOLEAN,
   type ColumnWriter,
   DATE,
   DOCUMENT,
+  FLOAT4,
+  FLOAT8,
   layoutOf,
   NUMBER,
   TEXT,
   type TextLayout,
   TIMESTAMP,
 } from "./row-layout.js";
+import { floatText, singleOf } from "./floats.js";
 import {
   DATE_BYTES,
   isInfiniteDate,
@@ -109,13 +124,17 @@ export class TextWriter implements RowWriter {
         switch (kind) {
           case NUMBER:
             // JSON has no NaN and no infinity: they are null. `NaN` and `Infinity` end with a letter.
-            if (source.getUint8(to - 1) > DIGIT_9) isNull = true;
-            // An exponent has two or three digits behind its sign.
-            else if (source.getUint8(to - 4) === LETTER_E || source.getUint8(to - 5) === LETTER_E) {
-              at = putText(withoutPlus(textOf(source, from, to)), out, at);
-              isCopied = false;
-            }
+            isNull = source.getUint8(to - 1) > DIGIT_9;
             break;
+          case FLOAT8:
+          case FLOAT4: {
+            if (length !== (kind === FLOAT8 ? 8 : 4)) throw new TypeChanged();
+            isCopied = false;
+            const float = kind === FLOAT8 ? source.getFloat64(from) : singleOf(source.getFloat32(from));
+            isNull = !Number.isFinite(float);
+            if (!isNull) at = putText(floatText(float), out, at);
+            break;
+          }
           case TEXT:
             isCopied = false;
             if (length <= PIECE_BYTES && !column.guardsFormulas) {
@@ -147,10 +166,19 @@ export class TextWriter implements RowWriter {
             isCopied = false;
             at = put(source.getUint8(from) === LETTER_SMALL_T ? TRUE : FALSE, out, at);
             break;
+          case BINARY:
+            isCopied = false;
+            this.#at = at;
+            this.#addJson(column, column.json?.(bytesOf(source, from, to)) ?? "null");
+            ({ out, outBytes, at } = this.#place);
+            break;
           case DOCUMENT:
             isCopied = false;
             this.#at = at;
-            isNull = !this.#addDocument(column, textOf(source, from, to));
+            isNull = !this.#addDocument(
+              column,
+              column.json?.(bytesOf(source, from, to)) ?? textOf(source, from, to),
+            );
             ({ out, outBytes, at } = this.#place);
         }
       if (isCopied) {
@@ -199,26 +227,26 @@ export class TextWriter implements RowWriter {
     this.#room(column.around);
   }
 
+  #addJson(column: ColumnWriter, text: string): void {
+    const { buffer, byteOffset, length } = Buffer.from(text);
+    this.#addText(column, new DataView(buffer), byteOffset, byteOffset + length);
+  }
+
   /** A string is its text, except with U+0000, which PostgreSQL's `text` cannot store either. False for JSON's null. */
   #addDocument(column: ColumnWriter, text: string): boolean {
     const json = text.trim();
     if (json === "null") return false;
     const isText = json.startsWith('"') && !json.includes("\\u0000");
-    const value = Buffer.from(isText ? (JSON.parse(json) as string) : json);
-    const { buffer, byteOffset, length } = value;
-    this.#addText(column, new DataView(buffer), byteOffset, byteOffset + length);
+    this.#addJson(column, isText ? (JSON.parse(json) as string) : json);
     return true;
   }
 }
 
 const DIGIT_9 = 0x39;
-const LETTER_E = 0x65;
 
-/** How much longer a value becomes: a time of eight bytes, or `1e+20`, which has 21 digits. */
+/** How much longer a value becomes: a time of eight bytes, or a float, which has 25 characters at most. */
 const MORE_BYTES = LONGEST_TIME;
 
-/** A float in the form that ClickHouse has too: `1e-07` is `1e-7`, `1e+15` has all digits. */
-const withoutPlus = (digits: string): string => String(Number(digits)).replace("e+", "e");
 const LETTER_SMALL_T = 0x74;
 const APOSTROPHE = 0x27;
 const QUOTE = 0x22;

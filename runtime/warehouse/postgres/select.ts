@@ -1,8 +1,8 @@
 import { servedColumns } from "../served-columns.js";
 import type { Relation, SortKey } from "../../model/endpoint.js";
 import type { Page, Selection } from "../../model/query.js";
-import type { ResultColumns } from "../warehouse.js";
-import { columnValue, isOwnText, placeholder } from "./columns.js";
+import type { ResultColumn, ResultColumns } from "../warehouse.js";
+import { columnValue, fieldFormats, placeholder, type SortKeyField, sortKeyOf, typesOf } from "./columns.js";
 import { where } from "./filters.js";
 import { rangesAfter } from "./keyset.js";
 import {
@@ -83,42 +83,65 @@ function hasCommonLimit({ limit }: Page): boolean {
   return limit <= 10 || (limit <= 100 && limit % 5 === 0) || (limit <= 1000 && limit % 50 === 0);
 }
 
-/** The fields of a row: the served columns, and behind them the sort keys whose text is not among theirs. */
-interface RowFields {
-  readonly hidden: readonly string[];
-  /** Positions of the sort keys; null where pages have no cursor. */
-  readonly keys: readonly number[] | null;
-  readonly count: number;
+/** A sort key among the fields of a row. */
+interface KeyPosition {
+  readonly position: number;
+  readonly text: SortKeyField["text"];
 }
 
-export function rowFields(
-  columns: ResultColumns,
-  { columns: declared, sort, page, keyset }: Selection,
-): RowFields {
-  const served = servedColumns(columns, declared);
-  if (keyset === undefined || page === null) return { hidden: [], keys: null, count: served.length };
-  const positions = sort.map(([name]) =>
-    served.findIndex((column) => column.name === name && isOwnText(column)),
-  );
-  const hidden = sort.flatMap(([name], i) => (positions[i] === -1 ? [name] : []));
+/** The fields of a row: the served columns, and behind them the sort keys that are not among theirs. */
+export interface RowFields {
+  readonly count: number;
+  readonly formats: Buffer;
+  /** Null where pages have no cursor. */
+  readonly keys: readonly KeyPosition[] | null;
+}
+
+export function rowFields(columns: ResultColumns, selection: Selection): RowFields {
+  const served = servedColumns(columns, selection.columns);
+  if (!hasCursor(selection)) return fieldsWithoutKeys(served);
+  const hidden = hiddenKeys(columns, served, selection);
   let next = served.length;
-  const keys = positions.map((position) => (position === -1 ? next++ : position));
-  return { hidden, keys, count: next };
+  const keys = selection.sort.map(([name]) => {
+    const position = hidden.some((key) => key.name === name)
+      ? -1
+      : served.findIndex((column) => column.name === name);
+    const { text } = sortKeyOf(columnOf(columns, name));
+    return { position: position === -1 ? next++ : position, text };
+  });
+  return { keys, count: next, formats: fieldFormats(served, hidden.map(sortKeyOf)) };
+}
+
+export function fieldsWithoutKeys(columns: ResultColumns): RowFields {
+  return { keys: null, count: columns.length, formats: fieldFormats(columns) };
+}
+
+const hasCursor = ({ page, keyset }: Selection): boolean => keyset !== undefined && page !== null;
+
+/** The sort keys that no field of a served column has. */
+function hiddenKeys(columns: ResultColumns, served: ResultColumns, { sort }: Selection): ResultColumns {
+  const keys = sort.map(([name]) => columnOf(columns, name));
+  return keys.filter((key) => !sortKeyOf(key).isServed || !served.some(({ name }) => name === key.name));
+}
+
+/** PostgreSQL reports that a missing column does not exist. */
+function columnOf(columns: ResultColumns, name: string): ResultColumn {
+  return columns.find((column) => column.name === name) ?? { name, type: "text" };
 }
 
 /** Selects the rows of the page, each value as PostgreSQL has it (`columnValue`): at most one row past the page if it looks ahead. */
 export function selectRows(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
   return planned("rows", relation, columns, selection, (parts) => {
-    const { hidden } = rowFields(columns, selection);
-    const names = [...new Set([...parts.served.map(({ name }) => name), ...hidden])];
+    const hidden = hasCursor(selection) ? hiddenKeys(columns, parts.served, selection) : [];
+    const names = [...new Set([...parts.served, ...hidden].map(({ name }) => name))];
     const values = [
       ...parts.served.map(columnValue),
-      ...hidden.map((name) => sql`t.${identifier(name)}::text`),
+      ...hidden.map((key) => sortKeyOf(key).select(sql`t.${identifier(key.name)}`)),
     ];
     const limit = pageLimit(selection);
     // Values are made after the limit: a sort does not carry them.
     const rows = sql`SELECT ${columnList(names)} FROM ${source(parts, names, limit)}${order(selection)}${limit}`;
-    return sql`SELECT ${join(values, ", ")} FROM (${rows}) t`;
+    return sql`SELECT ${join(values, ", ")} FROM (${rows}) t ${typesOf([...parts.served, ...hidden])}`;
   });
 }
 
@@ -146,7 +169,8 @@ export function selectAggregate(
     ]);
     const aggregates = join([sql`count(*) AS count`, ...bounds], ", ");
     const rows = sql`SELECT ${aggregates} FROM ${source(parts, [], EMPTY)}`;
-    return sql`SELECT ${join(aggregateColumns(bounded).map(columnValue), ", ")} FROM (${rows}) t`;
+    const results = aggregateColumns(bounded);
+    return sql`SELECT ${join(results.map(columnValue), ", ")} FROM (${rows}) t ${typesOf(results)}`;
   });
 }
 

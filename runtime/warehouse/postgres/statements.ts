@@ -62,26 +62,14 @@ export interface StatementSink extends RowSink {
   readonly mayBeLong: boolean;
   /** The formats of the fields (`fieldFormats`). */
   readonly formats: Buffer;
+  /** Checks the types of the fields, which PostgreSQL names when it parses the statement; prepared, it keeps them. Throws. */
+  checkTypes?(oids: readonly number[]): void;
 }
-
-/** Values of PostgreSQL's settings. */
-export type Settings = Readonly<Record<string, string>>;
-
-/** Begins a notice with the process id of the backend. */
-export const BACKEND_NOTICE = "routewright backend ";
 
 /** A statement that sets what differs in the transaction of the query behind it; without a text where it is prepared. */
 export interface SettingStatement {
   readonly name: string;
   readonly text?: string;
-}
-
-/** Sets these to the end of the transaction, and names its backend. `SET LOCAL` logs a warning in an implicit transaction. */
-export function setLocal(settings: Settings): string {
-  const sets = Object.entries(settings).map(
-    ([name, value]) => `PERFORM set_config('${name}', '${value}', true);`,
-  );
-  return `DO $$ BEGIN ${sets.join(" ")} RAISE NOTICE '${BACKEND_NOTICE}%', pg_backend_pid(); END $$`;
 }
 
 /** A statement on its connection. */
@@ -112,6 +100,7 @@ export interface BatchConnection {
 /** The methods of pg's connection that `@types/pg` describes as of an older version. */
 type Wire = pg.Connection & {
   parse(query: { name: string; text: string }): void;
+  describe(statement: { type: "S"; name: string }): void;
   bind(config: { statement: string; values: readonly (string | null)[] }): void;
   execute(config: object): void;
 };
@@ -165,10 +154,17 @@ export class StatementBatch implements pg.Submittable {
         wire.bind({ statement: settings.name, values: [] });
         wire.execute({});
       }
-      if (prepared === null || !client.hasPrepared(name)) wire.parse({ name, text: statement.text });
+      if (prepared === null || !client.hasPrepared(name)) {
+        wire.parse({ name, text: statement.text });
+        wire.describe({ type: "S", name });
+      }
       wire.stream.write(executeMessages(name, statement.values, sink.formats));
     }
     wire.stream.uncork();
+  }
+
+  handleRowDescription({ fields }: { readonly fields: readonly { readonly dataTypeID: number }[] }): void {
+    this.#pending[0]?.sink.checkTypes?.(fields.map(({ dataTypeID }) => dataTypeID));
   }
 
   /** Rows without a sink: of a query that runs elsewhere by now. */
@@ -252,13 +248,14 @@ const BIND = 0x42;
 /** Of the unnamed portal, without a limit of rows. */
 const EXECUTE_AND_SYNC = Buffer.from("E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04", "latin1");
 
-/** The text form of a bind value. */
+/** The text form of a bind value. A null in a list equals no row; with `array_nulls = off` it would be a text. */
 function textOf(value: BindValue): string | null {
   if (value === null || typeof value === "string") return value;
-  return typeof value === "number" ? String(value) : `{${value.map(elementOf).join(",")}}`;
+  if (typeof value === "number") return String(value);
+  return `{${value.flatMap((text) => (text === null ? [] : [elementOf(text)])).join(",")}}`;
 }
 
 /** An element of an array in PostgreSQL's text form. */
-function elementOf(text: string | null): string {
-  return text === null ? "NULL" : `"${text.replace(/["\\]/g, "\\$&")}"`;
+function elementOf(text: string): string {
+  return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }

@@ -1,8 +1,8 @@
 import { type Lent, NOTHING } from "../spool.js";
 import { type ResultColumn, type ResultColumns, TooManyDigits } from "../warehouse.js";
-import { kindOf } from "./columns.js";
+import { binaryOf, kindOf } from "./columns.js";
 import { fieldsOf, type RowWriter } from "./rows.js";
-import { daysIn, microsecondsIn } from "./times.js";
+import { daysIn, microsecondsIn, TypeChanged } from "./times.js";
 
 /** Type of a column of a binary table (runtime/docs/responses.md, Parquet and Arrow). It follows from the database's type alone. */
 export type TableType =
@@ -22,7 +22,7 @@ export type TableValue = boolean | number | bigint | string;
 export interface TableColumn {
   readonly name: string;
   readonly type: TableType;
-  /** The value of a field, which is text but for dates and times; null where the API shows null, such as NaN. */
+  /** The value of a field; null where the API shows null, such as NaN. */
   readonly read: (field: Buffer) => TableValue | null;
 }
 
@@ -33,6 +33,10 @@ function typeOf(column: ResultColumn): ColumnReader {
   switch (kind) {
     case "number":
       return numberType(column);
+    case "float4":
+      return { type: "float32", read: (field) => finite(field, 4) };
+    case "float8":
+      return { type: "float64", read: (field) => finite(field, 8) };
     case "boolean":
       return ofText("boolean", (text) => text === "t");
     case "date":
@@ -42,6 +46,10 @@ function typeOf(column: ResultColumn): ColumnReader {
       return { type: "timestamp", read: microsecondsIn };
     case "json":
       return ofText("string", isDocument(column) ? documentOf : textOf);
+    case "binary": {
+      const read = isDocument(column) ? documentOf : textOf;
+      return { type: "string", read: (field) => read(binaryOf(column)?.json(field) ?? "null") };
+    }
     default:
       return TEXT;
   }
@@ -60,10 +68,6 @@ function numberType({ name, type, decimal }: ResultColumn): ColumnReader {
       return ofText("int32", Number);
     case "int8":
       return ofText("int64", BigInt);
-    case "float4":
-      return ofText("float32", finiteOf);
-    case "float8":
-      return ofText("float64", finiteOf);
     default:
       return decimal === undefined ? DIGITS : decimalType(name, decimal);
   }
@@ -94,8 +98,9 @@ function decimalType(name: string, decimal: readonly [precision: number, scale: 
   return ofText({ precision, scale }, read);
 }
 
-function finiteOf(text: string): number | null {
-  const number = Number(text);
+function finite(field: Buffer, length: 4 | 8): number | null {
+  if (field.length !== length) throw new TypeChanged();
+  const number = length === 4 ? field.readFloatBE() : field.readDoubleBE();
   return Number.isFinite(number) ? number : null;
 }
 

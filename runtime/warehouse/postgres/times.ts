@@ -24,7 +24,7 @@ export class TypeChanged extends Error {
   readonly code = "0A000";
 
   constructor() {
-    super("A date or time has the length of another type: its column has changed.");
+    super("A value is of another type than was looked up: its column has changed.");
   }
 }
 
@@ -46,15 +46,21 @@ export function microsecondsIn(field: Buffer): bigint | null {
   return microseconds > LAST_MICROSECOND ? null : microseconds;
 }
 
-/** A text of the date or time that PostgreSQL reads. */
-export function timeText(field: Buffer): string {
+/** The date or time as responses show it; null for an infinite one. */
+export function isoText(field: Buffer): string | null {
   const [high, low] = [field.readInt32BE(), field.length === TIME_BYTES ? field.readUInt32BE(4) : 0];
   const isDate = field.length === DATE_BYTES;
-  if (isDate ? isInfiniteDate(high) : isInfiniteTime(high, low)) return high < 0 ? "-infinity" : "infinity";
+  if (isDate ? isInfiniteDate(high) : isInfiniteTime(high, low)) return null;
   const text = Buffer.alloc(LONGEST_TIME);
   const out = new DataView(text.buffer, text.byteOffset);
-  const end = isDate ? putDate(high, out, 0) : putTime(high, low, out, 0);
-  const [, sign, year = "", rest = ""] = /^([+-]?)(\d+)(.*)$/.exec(text.toString("latin1", 0, end)) ?? [];
+  return text.toString("latin1", 0, isDate ? putDate(high, out, 0) : putTime(high, low, out, 0));
+}
+
+/** A text of the date or time that PostgreSQL reads, whatever is set. */
+export function timeText(field: Buffer): string {
+  const iso = isoText(field);
+  if (iso === null) return field.readInt32BE() < 0 ? "-infinity" : "infinity";
+  const [, sign, year = "", rest = ""] = /^([+-]?)(\d+)(.*)$/.exec(iso) ?? [];
   // The year 0 is 1 BC.
   if (sign === "-" || Number(year) === 0) return `${String(Number(year) + 1).padStart(4, "0")}${rest} BC`;
   return `${String(Number(year)).padStart(4, "0")}${rest}`;

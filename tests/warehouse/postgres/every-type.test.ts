@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ownSchema, query } from "../../support/database.js";
+import { databaseUrl, ownSchema, query, withSettings } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { serveManifest } from "../../support/service.js";
 import { refusal, sendRequest, statusAndBody } from "../../support/http-client.js";
@@ -44,7 +44,14 @@ const TYPES: Readonly<Record<string, readonly [string, string]>> = {
   tsvector: ["'a':1", "'b'"],
   tsquery: ["'a' & 'b'", "'c'"],
   int4range: ["[1,3)", "empty"],
+  lseg: ["[(1,2),(3,4.5)]", "[(0,0),(1e+20,-1)]"],
+  polygon: ["((1,2),(3,4),(5,6))", "((0.1,0))"],
   tstzrange: ['["2026-01-01 00:00:00+00",)', "empty"],
+  tsrange: ['["2026-01-01 00:00:00","2026-01-02 00:00:00")', "(,)"],
+  daterange: ["[2026-01-01,2026-02-01)", "[0044-03-15 BC,infinity)"],
+  numrange: ["[1.10,2]", "(,5)"],
+  datemultirange: ["{[2026-01-01,2026-02-01),[2026-03-01,)}", "{}"],
+  tstzmultirange: ['{["2026-01-01 00:00:00+00","2026-01-02 00:00:00+00")}', "{(,)}"],
   oid: ["1", "2"],
   regclass: ["pg_class", "pg_type"],
   pg_lsn: ["16/B374D848", "0/1"],
@@ -123,12 +130,13 @@ const manifest = manifestOf([
 Object.assign(manifest.nodes["model.test.edges"]!.config.meta, {
   routewright: { timezone: "America/New_York" },
 });
-const url = await serveManifest(manifest, { RATE_LIMITS: "100000" });
+const url = await serveManifest(manifest, { RATE_LIMITS: "100000", DATABASE_URL: withSettings(databaseUrl) });
 
 /** The JSON of a value outside of arrays and composites: PostgreSQL's own, except for what JSON or RFC 3339 has not. */
 async function scalar(name: string, type: string, column: "one" | "two"): Promise<string> {
+  const value = type === "money" ? `${column}::numeric` : column;
   const [row] = await query(
-    `SELECT to_json(${column})::text AS json, ${column}::text AS text FROM "${schema}".${name}`,
+    `SELECT to_json(${value})::text AS json, ${column}::text AS text FROM "${schema}".${name}`,
   );
   const [json, text] = [String(row?.["json"]), String(row?.["text"])];
   if (/^"(NaN|-?[Ii]nfinity)"$/.test(json)) return "null";

@@ -13,7 +13,7 @@ import { ownFolder } from "../../support/service.js";
 
 describe("a connection that the database closes", () => {
   it("while it is set up fails its queries, and the next ones are answered", async () => {
-    const { url } = await proxyThatCloses(databaseUrl, "SET timezone");
+    const { url } = await proxyThatCloses(databaseUrl, "SET default_transaction_read_only");
     const warehouse = openPostgres({ url, statementTimeoutMs: 0, warn: () => undefined });
     atEnd(() => warehouse.close());
     const selection = { conditions: [], sort: [], page: { limit: 1, offset: 0, lookAhead: false } };

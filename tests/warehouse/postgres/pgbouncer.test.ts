@@ -5,7 +5,9 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import { openPostgres } from "../../../runtime/warehouse/postgres/engine.js";
 import type { Selection } from "../../../runtime/model/query.js";
 import type { Rows, Warehouse } from "../../../runtime/warehouse/warehouse.js";
-import { databaseUrl, ownSchema, query } from "../../support/database.js";
+import { databaseUrl, ownSchema, query, queryAt } from "../../support/database.js";
+import { proxyOf } from "../../support/database-proxy.js";
+import { ownRole } from "../../support/database-roles.js";
 import { freePort } from "../../support/port.js";
 import { stopOf } from "../../support/processes.js";
 import { needs, programPath } from "../../support/needs.js";
@@ -18,7 +20,10 @@ const schema = await ownSchema(`
   CREATE FUNCTION @.write() RETURNS int LANGUAGE sql AS 'INSERT INTO @.written VALUES (1) RETURNING id';
   CREATE VIEW @.writing AS SELECT @.write() AS id;
   CREATE VIEW @.times AS SELECT '2024-06-01 12:00+02'::timestamptz AS at, current_setting('statement_timeout') AS timeout;
+  CREATE VIEW @.zone AS SELECT current_setting('timezone') AS zone, timestamptz '2024-03-01 01:00+00'::date AS day;
   CREATE VIEW @.sleeping AS SELECT pg_sleep(60)::text AS slept`);
+
+const role = await ownRole(schema, { timezone: "America/New_York" });
 
 /** Sessions of the database behind the pooler: fewer than clients, so that each client gets another one each time. */
 const SESSIONS = 3;
@@ -32,7 +37,7 @@ async function startPgBouncer(): Promise<{ url: string; stop: () => Promise<void
   const port = await freePort();
   writeFileSync(
     join(folder, "users.txt"),
-    `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`,
+    `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n"${role.name}" "${role.name}"\n`,
   );
   writeFileSync(
     join(folder, "pgbouncer.ini"),
@@ -51,6 +56,7 @@ unix_socket_dir =\nauth_type = plain\nauth_file = ${folder}/users.txt\npool_mode
 
 describe.skipIf(!needs("pgbouncer"))("behind a pooler in transaction mode", () => {
   let warehouse: Warehouse;
+  let pooler: string;
   const EVERYTHING: Selection = { conditions: [], sort: [], page: null };
   const ask = async (
     name: string,
@@ -65,6 +71,7 @@ describe.skipIf(!needs("pgbouncer"))("behind a pooler in transaction mode", () =
 
   beforeAll(async () => {
     const { url, stop } = await startPgBouncer();
+    pooler = url;
     warehouse = openPostgres({ url, statementTimeoutMs: 12_345, warn: () => undefined });
     await vi.waitFor(() => expect(warehouse.isReachable()).resolves.toBe(true), { timeout: 10_000 });
     return async () => {
@@ -96,6 +103,52 @@ describe.skipIf(!needs("pgbouncer"))("behind a pooler in transaction mode", () =
     const answers = await Promise.all(Array.from({ length: 40 }, () => ask("times", { selection })));
     for (const answer of answers)
       expect(answer).toMatchObject({ text: '{"at":"2024-06-01T10:00:00Z","timeout":"12345ms"}' });
+  });
+
+  it("has the role's own settings in views", async () => {
+    const url = Object.assign(new URL(pooler), { username: role.name, password: role.name }).href;
+    const ofRole = openPostgres({ url, statementTimeoutMs: 12_345, warn: () => undefined });
+    const relation = [schema, "zone"] as const;
+    for (let i = 0; i < 10; i++)
+      expect(
+        asText(
+          await ofRole.rows(
+            { relation, selection: EVERYTHING, format: "json", timeoutMs: 0 },
+            queryContext(),
+          ),
+        ),
+      ).toMatchObject({ text: '{"zone":"America/New_York","day":"2024-02-29"}' });
+    await ofRole.close();
+  });
+
+  it("leaves no setting in the sessions, which others use too", async () => {
+    await Promise.all(Array.from({ length: 20 }, () => ask("times")));
+    const names = ["default_transaction_read_only", "statement_timeout", "lock_timeout", "jit", "timezone"];
+    const settings = `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`).join(", ")}`;
+    const [direct] = await query(settings);
+    const found = await Promise.all(Array.from({ length: 20 }, () => queryAt(pooler, settings)));
+    expect(found.flat()).toEqual(found.map(() => direct));
+  });
+
+  it("works where the pooler refuses DO", async () => {
+    const { url } = await proxyOf(pooler, (client, open) => {
+      const database = open();
+      database.pipe(client);
+      client.on("close", () => database.destroy());
+      client.on("data", (bytes: Buffer) =>
+        database.write(Buffer.from(bytes.toString("latin1").replaceAll("DO $", "D0 $"), "latin1")),
+      );
+    });
+    const refused: string[] = [];
+    const other = openPostgres({ url, statementTimeoutMs: 12_345, warn: (_, text) => refused.push(text) });
+    const selection = { ...EVERYTHING, page: { limit: 1, offset: 0, lookAhead: false } };
+    const relation = [schema, "times"] as const;
+    for (let i = 0; i < 3; i++)
+      expect(
+        asText(await other.rows({ relation, selection, format: "json", timeoutMs: 0 }, queryContext())),
+      ).toMatchObject({ text: '{"at":"2024-06-01T10:00:00Z","timeout":"12345ms"}' });
+    expect(refused).toEqual([expect.stringContaining("refuses DO")]);
+    await other.close();
   });
 
   it("cannot write", async () => {

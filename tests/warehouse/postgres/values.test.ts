@@ -1,6 +1,6 @@
 import pg from "pg";
 import { describe, expect, it } from "vitest";
-import { databaseUrl, ownSchema } from "../../support/database.js";
+import { databaseUrl, ownSchema, withSettings } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { KEYS, serveManifest } from "../../support/service.js";
 import { sendRequest } from "../../support/http-client.js";
@@ -73,21 +73,6 @@ const manifest = manifestOf(
     tags: ["production", "values", `api:v${String(i)}`],
   })),
 );
-
-/** Settings that a database may have of its own, each of which changes how PostgreSQL prints something. */
-const OTHER_SETTINGS = [
-  "timezone=Asia/Kolkata",
-  "datestyle=German",
-  "intervalstyle=iso_8601",
-  "bytea_output=escape",
-  "extra_float_digits=0",
-];
-
-function withSettings(url: string): string {
-  const address = new URL(url);
-  address.searchParams.set("options", OTHER_SETTINGS.map((setting) => `-c ${setting}`).join(" "));
-  return address.href.replaceAll("+", "%20");
-}
 
 const url = await serveManifest(manifest, { DATABASE_URL: withSettings(databaseUrl) });
 
