@@ -1,4 +1,5 @@
 import { QueryTimeout } from "../warehouse.js";
+import { TypeChanged } from "./times.js";
 
 /** SQLSTATEs after which the database closes the connection: shutdown, or end of the session. */
 const SESSION_OVER = /^(08...|57P0.|25P0[34])$/;
@@ -9,6 +10,8 @@ const SESSION_OVER = /^(08...|57P0.|25P0[34])$/;
  */
 export function isStatementError(error: unknown): boolean {
   if (error instanceof QueryTimeout) return error.cause !== undefined;
+  // The rest of the rows is not read: the connection is closed.
+  if (error instanceof TypeChanged) return false;
   const { code } = error as { readonly code?: unknown };
   return typeof code === "string" && /^[0-9FHPX][0-9A-Z]{4}$/.test(code) && !SESSION_OVER.test(code);
 }
@@ -44,5 +47,5 @@ export function isRecoveryConflict(error: unknown): boolean {
 
 /** Whether the database refused a statement: its relation or columns may have changed since it was built. */
 export function mayHaveChanged(error: unknown): boolean {
-  return isStatementError(error) && !(error instanceof QueryTimeout);
+  return error instanceof TypeChanged || (isStatementError(error) && !(error instanceof QueryTimeout));
 }

@@ -118,6 +118,8 @@ export class StatementBatch implements pg.Submittable {
   /** Those without an answer, in their order. Null: it runs on another connection by now, and the answer is ignored. */
   readonly #pending: (WireQuery | null)[];
   readonly #sentAt = performance.now();
+  /** Why the rows of the running statement are not read. */
+  #mismatch: Error | null = null;
   #isSent = false;
   #isEnding = false;
 
@@ -164,7 +166,13 @@ export class StatementBatch implements pg.Submittable {
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly { readonly dataTypeID: number }[] }): void {
-    this.#pending[0]?.sink.checkTypes?.(fields.map(({ dataTypeID }) => dataTypeID));
+    try {
+      this.#pending[0]?.sink.checkTypes?.(fields.map(({ dataTypeID }) => dataTypeID));
+    } catch (error) {
+      // Its rows are not read; the statements behind it are answered.
+      this.#mismatch = error as Error;
+      this.#connection.client.tap.sink = null;
+    }
   }
 
   /** Rows without a sink: of a query that runs elsewhere by now. */
@@ -178,13 +186,16 @@ export class StatementBatch implements pg.Submittable {
 
   handleReadyForQuery(): void {
     const query = this.#pending.shift();
+    const error = this.#mismatch;
+    this.#mismatch = null;
     if (this.#isEnding) this.#abort();
     else this.awaitNext();
-    query?.done(null);
+    query?.done(error);
   }
 
   handleError(cause: Error): void {
     const query = this.#pending.shift();
+    this.#mismatch = null;
     const error = this.#connection.errorOf(cause);
     if (isStatementError(error) && !this.#isEnding) this.awaitNext();
     else this.#abort();
