@@ -14,16 +14,22 @@ export type LintFailOn = (typeof FAIL_ON)[number];
 
 /** A rule's default severity, its name for people, and why it matters. */
 export interface RuleInfo {
-  readonly severity: FindingSeverity;
+  readonly severity: FindingSeverity | "off";
   readonly title: string;
   readonly reason: string;
 }
 
 export const error = ruleOf("error");
 export const warning = ruleOf("warning");
+/** A rule that a project turns on. */
+const off = ruleOf("off");
 
-function ruleOf(severity: FindingSeverity) {
-  return (title: string, reason: string): RuleInfo => ({ severity, title, reason });
+function ruleOf<Severity extends RuleInfo["severity"]>(severity: Severity) {
+  return (title: string, reason: string): RuleInfo & { readonly severity: Severity } => ({
+    severity,
+    title,
+    reason,
+  });
 }
 
 /** Rules that a model or the config file can turn off (generator/docs/lint.md). */
@@ -45,6 +51,16 @@ export const CHECKS = {
   "forgotten-tag": warning(
     "Tag forgotten or misspelt",
     "The model looks published and has no endpoint; nothing else says so.",
+  ),
+  "period-in-resource": warning(
+    "Grain or window in the resource",
+    "The path says it twice, and cannot say another one for the same resource.",
+  ),
+  "several-granularities": warning("Several granularity tags", "All but the first are ignored."),
+  "missing-granularity": off("No granularity tag", "The path does not say what a row is of."),
+  "grain-without-column": warning(
+    "Grain without its column",
+    "Rows by day, week or month do not say which one they are of.",
   ),
   "missing-tier-tag": warning("No tier tag", "The endpoint has the default tier, which nobody chose for it."),
   "unexpected-schema": warning(
@@ -185,6 +201,8 @@ export interface LintContext extends LintSettings {
   readonly warnings: readonly Warning[];
   /** How many endpoints read from each schema. */
   readonly relationSchemas: ReadonlyMap<string, number>;
+  /** How the names of published models begin; null where they have nothing in common. */
+  readonly prefix: string | null;
 }
 
 export type Check = (linted: LintedEndpoint, context: LintContext) => readonly Violation[];

@@ -19,7 +19,8 @@ import {
 } from "./finding.js";
 import { ancestorsOf, type Node, projectOf } from "./project.js";
 import { documentationRules } from "./rules/documentation.js";
-import { exposureRules, forgottenTags } from "./rules/exposure.js";
+import { exposureRules } from "./rules/exposure.js";
+import { forgottenTags, namingRules, prefixOf } from "./rules/naming.js";
 import { operationsRules } from "./rules/operations.js";
 import { suppressionsOf, type SuppressionUse, unusedSuppressions, unusedViolation } from "./suppressions.js";
 
@@ -47,9 +48,10 @@ export function lint(manifest: Manifest, settings: LintSettings): LintResult {
   const context: LintContext = {
     ...settings,
     project: projectOf(manifest),
-    active: CHECK_IDS.filter((rule) => settings.severities?.[rule] !== "off"),
+    active: CHECK_IDS.filter((rule) => (settings.severities?.[rule] ?? RULES[rule].severity) !== "off"),
     warnings,
     relationSchemas: countsOf(entries.map(({ relation }) => relation[0])),
+    prefix: prefixOf(entries.map(({ model }) => model)),
   };
   const results = manifest.models
     .filter(({ uniqueId }) => !without.has(uniqueId))
@@ -119,9 +121,9 @@ function unusedFindings(all: ModelResult["suppressions"], context: LintContext):
 type RuleViolation = readonly [CheckId, Violation];
 
 /** The one rule about models without an endpoint. */
-function unpublishedViolations(model: Model, { active }: LintContext): readonly RuleViolation[] {
+function unpublishedViolations(model: Model, { active, prefix }: LintContext): readonly RuleViolation[] {
   const rule = "forgotten-tag";
-  return active.includes(rule) ? forgottenTags(model).map((violation) => [rule, violation]) : [];
+  return active.includes(rule) ? forgottenTags(model, prefix).map((violation) => [rule, violation]) : [];
 }
 
 function violationsIn(
@@ -166,6 +168,7 @@ const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
   ...exposureRules,
   ...documentationRules,
   ...operationsRules,
+  ...namingRules,
   // It is about models without an endpoint.
   "forgotten-tag": () => [],
 };

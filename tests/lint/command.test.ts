@@ -16,7 +16,7 @@ function file(name: string, json: unknown): string {
 
 const shop = { name: "shop", column: "shop", operator: "=", type: "string", description: "A shop." };
 const api = { allow_unfiltered: true, parameters: [shop] };
-const sales: TestNode = { tags: DAILY, columns: ["shop"], api };
+const sales: TestNode = { tags: DAILY, columns: ["shop", "day"], api };
 const CLEAN = file("clean.json", project({ sales }));
 const undescribed = { allow_unfiltered: true, parameters: [{ ...shop, description: "" }] };
 const WARNING = file("warning.json", project({ sales: { ...sales, api: undescribed } }));

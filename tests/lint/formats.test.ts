@@ -69,7 +69,11 @@ it("keeps a comment within GitHub's limit, and says what it leaves out", () => {
     const parameters = [{ name: `p_${name}`, column: "c", operator: "=", type: "string" }];
     return [
       name,
-      { tags: DAILY.with(3, `api:${name}`), columns: ["c"], api: { allow_unfiltered: true, parameters } },
+      {
+        tags: DAILY.with(3, `api:${name}`),
+        columns: ["c", "day"],
+        api: { allow_unfiltered: true, parameters },
+      },
     ];
   });
   const comment = reported(lintJson(project(Object.fromEntries(nodes))), "markdown");

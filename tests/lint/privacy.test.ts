@@ -228,7 +228,7 @@ describe("a higher tier", () => {
   it("is the default one for an API model without a tier tag, and for that alone", () => {
     const untagged = DAILY.filter((tag) => tag !== "tier1");
     const rules = (tags: readonly string[]) =>
-      lintJson(chainOf({ tags, columns: ["visits"] }), "tier2").findings.map(({ rule }) => rule);
+      lintJson(chainOf({ tags, columns: ["visits", "day"] }), "tier2").findings.map(({ rule }) => rule);
     expect(rules(untagged)).toEqual(["missing-tier-tag", "higher-tier-data", "unlimited-response"]);
     expect(rules(untagged.filter((tag) => tag !== "production"))).toEqual(["forgotten-tag"]);
   });

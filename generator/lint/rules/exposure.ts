@@ -1,12 +1,9 @@
 import { isTier, type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
-import { isExcluded } from "../../catalogue/settings/meta-api.js";
-import { hasResource, isPublished } from "../../catalogue/tags.js";
-import { isWithinOneEdit } from "../../manifest/near-name.js";
+import { isPublished } from "../../catalogue/tags.js";
 import { showsOnlyHash } from "../../manifest/graph.js";
 import { isObject, textOr } from "../../manifest/json.js";
-import { type Model } from "../../manifest/model.js";
 import { isNegative, type Mark, routewrightOf } from "../../manifest/node-meta.js";
-import { chain, plain, sentence } from "../../manifest/strings.js";
+import { chain, sentence } from "../../manifest/strings.js";
 import { type Check, type CheckId, type LintedEndpoint, type Violation, violation } from "../finding.js";
 import { ancestorsOf, type Node, type NodeColumn } from "../project.js";
 
@@ -159,42 +156,4 @@ function tierOf({ kind, tags }: Node, defaultTier: Tier): Tier | null {
   if (kind !== "model") return null;
   const [strictest] = TIERS.toReversed().filter((tier) => tags.includes(tier));
   return strictest ?? (isPublished(tags) ? defaultTier : null);
-}
-
-/** Tags of a model that is not in production on purpose. */
-const OTHER_STAGES: ReadonlySet<string> = new Set([
-  "dev",
-  "development",
-  "test",
-  "staging",
-  "draft",
-  "wip",
-  "experimental",
-  "deprecated",
-  "archived",
-]);
-
-/** What keeps a model without an endpoint from having one, where its tags or `meta.api` ask for one. */
-export function forgottenTags(model: Model): readonly Violation[] {
-  const { tags, api } = model;
-  const normal = tags.map((tag) => tag.trim().toLowerCase());
-  if (isExcluded(model) || normal.some((tag) => OTHER_STAGES.has(tag))) return [];
-  const resource = tags.find((_, i) => /^api\s*[:=]/.test(normal[i] ?? ""));
-  if (resource === undefined) {
-    if (api === null || !tags.includes("production")) return [];
-    const message = plain("The model has `meta.api` and no `api:` tag, so it has no endpoint.");
-    return violation("$.tags", message, "Tag it `api:<resource>`, or remove `meta.api`.");
-  }
-  const production = tags.find(
-    (_, i) => normal[i] === "prod" || isWithinOneEdit(normal[i] ?? "", "production"),
-  );
-  const wrong = hasResource(tags) ? (production ?? null) : resource;
-  const message =
-    wrong === null
-      ? sentence`The model is tagged ${resource} and not \`production\`, so it has no endpoint.`
-      : sentence`The tag ${wrong} is misspelt, so the model has no endpoint.`;
-  const hint = plain(
-    "Write `production` and `api:<resource>` exactly so. A model that is not ready may be tagged `dev`.",
-  );
-  return violation("$.tags", message, hint);
 }
