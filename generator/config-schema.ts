@@ -56,7 +56,7 @@ export const CONFIG_SCHEMA = {
       $schema: described("Address of this schema, for editors.", text),
       manifest: described("dbt's manifest.json: a file or an http(s) address.", name),
       catalog: described(
-        "dbt's catalog.json, for columns and types that no schema.yml lists: a file or an address.",
+        "dbt's catalog.json, for types and comments of columns: a file or an address.",
         name,
       ),
       runResults: described(

@@ -1,7 +1,7 @@
 import type { Parameter, Tier } from "@routewright/runtime/model";
 import type { ModelColumn } from "../manifest/columns.js";
 import type { Graph } from "../manifest/graph.js";
-import type { Model } from "../manifest/model.js";
+import { type Model, servedColumns } from "../manifest/model.js";
 import {
   type CatalogueEntry,
   type Complaint,
@@ -138,7 +138,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
     description: model.description,
     ...(words.length > 0 && { synonyms: words }),
     relation: [model.schema, model.alias],
-    columns: model.columns.map((column) => columnOf(column, settings, context)),
+    columns: servedColumns(model).map((column) => columnOf(column, settings, context)),
     methods,
     legacy,
     parameters: parameters.map(({ description, ...parameter }) => ({

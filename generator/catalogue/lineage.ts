@@ -1,6 +1,6 @@
 import { type Graph, type GraphNode, isEphemeral, isView, showsOnlyHash } from "../manifest/graph.js";
 import type { Manifest } from "../manifest/manifest.js";
-import type { Model } from "../manifest/model.js";
+import { knownColumns, type Model } from "../manifest/model.js";
 import { byText } from "../manifest/strings.js";
 import type { CatalogueEntry, Lineage, LineageNode } from "./catalogue.js";
 
@@ -64,8 +64,11 @@ function folded(name: string): string {
 }
 
 /** A model's private columns: all its columns, those from `catalog.json` too, if the model itself is private. */
-function markedModel({ uniqueId, isPrivate, columns, schema, alias }: Model) {
-  const privateColumns = columns.filter((column) => isPrivate || column.isPrivate).map(({ name }) => name);
+function markedModel(model: Model) {
+  const { uniqueId, isPrivate, schema, alias } = model;
+  const privateColumns = knownColumns(model)
+    .filter((column) => isPrivate || column.isPrivate)
+    .map(({ name }) => name);
   return { uniqueId, isPrivate, privateColumns, relation: [schema, alias] as const };
 }
 

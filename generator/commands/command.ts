@@ -112,7 +112,7 @@ export const OPTIONS = {
   catalog: () =>
     new Option(
       "--catalog <file or URL>",
-      "dbt's catalog.json, for columns and types that no schema.yml lists (default: DBT_CATALOG_PATH or DBT_CATALOG_URL, or `catalog` of the config file)",
+      "dbt's catalog.json, for types and comments of columns (default: DBT_CATALOG_PATH or DBT_CATALOG_URL, or `catalog` of the config file)",
     ),
   out: () =>
     new Option("--out <folder>", "the generated folder (default: `out` of the config file, or generated)"),

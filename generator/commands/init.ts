@@ -32,7 +32,7 @@ export function configure(command: CliCommand): void {
       "--manifest <file or URL>",
       "dbt's manifest.json (default: that of the dbt project in this folder)",
     )
-    .option("--catalog <file or URL>", "dbt's catalog.json, for columns and types that no schema.yml lists")
+    .option("--catalog <file or URL>", "dbt's catalog.json, for types and comments of columns")
     .option("--out <folder>", "the generated folder (default: generated)")
     .option("--title <text>", "title of the API")
     .addOption(new Option("--default-tier <tier>", "tier of endpoints without a tier tag").choices(TIERS))

@@ -65,7 +65,7 @@ function indexOf({ index }: JsonObject): number {
   return typeof index === "number" ? index : 0;
 }
 
-/** Adds the columns and types that no `schema.yml` declares; declared ones win. */
+/** Adds types, nullability and comments of declared columns, and the relation's other columns beside them. */
 export function withWarehouseColumns(manifest: Manifest, found: WarehouseColumns): Manifest {
   if (found.size === 0) return manifest;
   return {
@@ -79,14 +79,14 @@ function mergeColumns(model: Model, found: readonly ModelColumn[]): Model {
   const pairs = model.columns.map(
     (column) => [column, warehouseColumnOf(column.name, model, found)] as const,
   );
-  const declared = pairs.map(([column, real]) => ({
+  const columns = pairs.map(([column, real]) => ({
     ...column,
     type: column.type ?? real?.type ?? null,
+    notNull: column.notNull ?? real?.notNull ?? null,
     description: column.description || (real?.description ?? ""),
   }));
   const taken = new Set(pairs.map(([, real]) => real));
-  const columns = [...declared, ...found.filter((column) => !taken.has(column))];
-  return { ...model, columns };
+  return { ...model, columns, undeclared: found.filter((column) => !taken.has(column)) };
 }
 
 /**

@@ -18,7 +18,10 @@ export interface Model {
   readonly schema: string;
   /** Name of the relation in the database. */
   readonly alias: string;
+  /** Declared columns. */
   readonly columns: readonly ModelColumn[];
+  /** The relation's other columns, as a catalog lists them: settings may name them. Empty without a catalog. */
+  readonly undeclared: readonly ModelColumn[];
   /** Lists of columns whose combined values are never null and differ in every row, as tests or constraints prove. */
   readonly provenKeys: readonly (readonly string[])[];
   /** Whether the project marks the whole model as private data. */
@@ -63,6 +66,7 @@ export function modelOf(uniqueId: string, node: JsonObject, context: ModelContex
     deprecationDate: timestampOf(node["deprecation_date"]),
     successor: successorOf(uniqueId, node),
     columns,
+    undeclared: [],
     provenKeys: provenKeysOf(node, columns, context),
     isPrivate: isPrivate(node),
     materialized: textOr(config["materialized"], "") || "view",
@@ -101,4 +105,18 @@ function successorOf(uniqueId: string, { version, latest_version: latest }: Json
 
 function versionEnding(version: unknown): string | null {
   return typeof version === "string" || typeof version === "number" ? `.v${version}` : null;
+}
+
+/** Columns that settings may name. */
+export function knownColumns({ columns, undeclared }: Model): readonly ModelColumn[] {
+  return undeclared.length === 0 ? columns : [...columns, ...undeclared];
+}
+
+/**
+ * The columns of a row. What a model declares decides: other columns of its relation are not public. A model that declares
+ * none is served whole, as is one with `meta.routewright.undeclared: serve`.
+ */
+export function servedColumns(model: Model): readonly ModelColumn[] {
+  const isWhole = model.columns.length === 0 || model.routewright["undeclared"] === "serve";
+  return isWhole ? knownColumns(model) : model.columns;
 }

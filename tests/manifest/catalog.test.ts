@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseCatalog, withWarehouseColumns } from "../../generator/manifest/catalog.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
+import { knownColumns } from "../../generator/manifest/model.js";
 import { manifestOf } from "../support/manifest.js";
 
 /** A relation's columns in dbt's `catalog.json`, name and type each. */
@@ -27,7 +28,7 @@ function merged(declared: Readonly<Record<string, string | null>>, columns: obje
   );
   if (!found.ok || !reading.ok) throw new Error("not read");
   const { models } = withWarehouseColumns(reading.manifest, found.columns);
-  return models[0]?.columns.map(({ name, type }) => [name, type]) ?? [];
+  return models.flatMap(knownColumns).map(({ name, type }) => [name, type]);
 }
 
 describe("a catalog", () => {

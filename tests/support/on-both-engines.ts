@@ -9,7 +9,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   ...["bodies", "column-filters", "costly-requests", "filters", "injection", "own-rows", "pages"].map(
     request,
   ),
-  ...["required-filters", "sorting"].map(request),
+  ...["required-filters", "sorting", "undeclared-columns"].map(request),
   ...["column-names", "methods", "properties"].map(handler),
   ...["addresses", "cursors", "cursors-while-rebuilt", "formats", "parts", "revalidation"].map(response),
   ...["streaming", "tables"].map(response),

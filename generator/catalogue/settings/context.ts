@@ -17,7 +17,9 @@ export type ApiSettings = Pick<
 
 /** What the keys of a model's `meta.routewright` depend on besides their values. */
 export interface RoutewrightContext {
+  /** Columns that settings may name: `served` and those that only a catalog lists. */
   readonly columns: readonly ModelColumn[];
+  readonly served: readonly ModelColumn[];
   /** Lists of columns that identify a row (`Model.provenKeys`). */
   readonly provenKeys: readonly (readonly string[])[];
   /** The whole `meta.routewright`, as written. */

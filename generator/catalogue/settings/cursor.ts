@@ -22,9 +22,9 @@ export const cursor: Setting<boolean, readonly string[] | undefined, Routewright
 /** The proven key that the sort holds, else the shortest one. */
 function keyOf(
   api: ApiSettings | null,
-  { provenKeys, columns }: RoutewrightContext,
+  { provenKeys, served }: RoutewrightContext,
 ): readonly string[] | null {
-  const names = columns.map(({ name }) => name);
+  const names = served.map(({ name }) => name);
   const sorted = (api?.sort ?? []).map(([column]) => column);
   const keys = provenKeys.filter((key) => key.every((column) => names.includes(column)));
   const [shortest] = keys.toSorted((a, b) => a.length - b.length);
@@ -39,7 +39,7 @@ function cursorProblems(api: ApiSettings, context: RoutewrightContext): readonly
   }
   if (api.pagination === null)
     return invalid(AT, "The endpoint has no pages.", "Set `meta.api.pagination`, or remove `cursor`.");
-  return [...unprovenSort(api, context), ...inexactSort(api, context)];
+  return [...unprovenSort(api, context), ...inexactSort(api, context), ...hiddenSort(api, context)];
 }
 
 function unprovenSort({ sort }: ApiSettings, context: RoutewrightContext): readonly SettingProblem[] {
@@ -71,6 +71,20 @@ function inexactSort(
       message: `The column ${formatValue(name)} is ${formatValue(type)}, whose values no cursor can hold.`,
       hint: "Take it out of `sort` and `sortable_fields`, or remove `cursor`.",
     }));
+}
+
+/** A cursor would show callers the values of a column that is not served. */
+function hiddenSort(
+  { sort, sortableFields }: ApiSettings,
+  { served }: RoutewrightContext,
+): readonly SettingProblem[] {
+  const names = new Set([...sort.map(([column]) => column), ...sortableFields]);
+  for (const { name } of served) names.delete(name);
+  return [...names].map((name) => ({
+    at: AT,
+    message: `The model does not declare the column ${formatValue(name)}, and a cursor holds the values of the sort.`,
+    hint: "Declare it in the model's schema.yml, take it out of `sort` and `sortable_fields`, or remove `cursor`.",
+  }));
 }
 
 const isNested = ({ kind }: ColumnType): boolean =>

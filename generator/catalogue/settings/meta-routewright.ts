@@ -49,8 +49,8 @@ const fields: Setting<boolean, true | undefined, RoutewrightContext> = {
   read: (value = false, context) => reading(value ? fieldsProblems(context) : [], () => value || undefined),
 };
 
-function fieldsProblems({ columns, api }: RoutewrightContext) {
-  if (columns.length === 0)
+function fieldsProblems({ served, api }: RoutewrightContext) {
+  if (served.length === 0)
     return invalid("fields", "The model declares no columns to choose from.", "List them in its schema.yml.");
   if (api?.parameters.some(({ name }) => name === "fields") !== true) return [];
   const message = "A parameter has the name `fields`, by which callers choose columns.";
@@ -135,6 +135,18 @@ const timezone: Setting<string | null, string | undefined, unknown> = {
     ),
 };
 
+/** `servedColumns` applies it. */
+const undeclared: Setting<"serve", undefined, unknown> = {
+  schema: {
+    ...described(
+      "`serve`: rows have the columns of the relation that the model does not declare too, as a catalog lists them",
+      oneOf(["serve"]),
+    ),
+    [HINT]: "Write `undeclared: serve`, or remove it: declared columns are served.",
+  },
+  read: () => reading([], () => undefined),
+};
+
 /** Names known to be time zones: a lookup takes longer than the rest of a model. */
 const timezones = new Set<string>(["UTC"]);
 
@@ -164,6 +176,7 @@ export const META_ROUTEWRIGHT = {
     rows,
     synonyms,
     timezone,
+    undeclared,
   },
   column: { synonyms, timezone },
 } as const;

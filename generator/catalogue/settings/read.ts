@@ -1,5 +1,5 @@
 import { member } from "../../manifest/json.js";
-import type { Model } from "../../manifest/model.js";
+import { knownColumns, type Model, servedColumns } from "../../manifest/model.js";
 import type { Complaint, Warning } from "../catalogue.js";
 import type { ApiSettings } from "./context.js";
 import { readMetaApi } from "./meta-api.js";
@@ -28,11 +28,12 @@ interface ModelReading {
 
 /** Reads the settings of a published model: those of `meta.api`, then those of `meta.routewright`. `path`: the endpoint's. */
 export function readSettingsOf(model: Model, path: string | null): ModelReading {
-  const { columns, provenKeys, routewright, api: written } = model;
+  const { provenKeys, routewright, api: written } = model;
+  const [columns, served] = [knownColumns(model), servedColumns(model)];
   const api = readMetaApi(written, { columns, hasFilters: hasFilters(model) });
   const apiSettings = api.problems.length > 0 ? null : api.values();
-  const own = readModelSettings({ columns, provenKeys, routewright, api: apiSettings, path });
-  const ofColumns = columns
+  const own = readModelSettings({ columns, served, provenKeys, routewright, api: apiSettings, path });
+  const ofColumns = model.columns
     .filter((column) => Object.keys(column.routewright).length > 0)
     .map((column) => [column.name, readColumnSettings(column.routewright)] as const);
   const bases: readonly (readonly [string, TableReading<unknown>])[] = [
