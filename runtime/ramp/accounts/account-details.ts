@@ -52,11 +52,31 @@ export function detailsSchema(currency: Currency, rails: readonly AccountRail[])
   return { $schema: DRAFT, ...(choices.length === 1 ? choices[0] : { type: "object", anyOf: choices }) };
 }
 
+/** Rails of SEPA, whose accounts are in its area. */
+const SEPA_RAIL = /^SEPA(_|$)/;
+
+/** The fields of a rail; an IBAN on a rail of SEPA is one of its area. */
+function fieldsOn(rail: string, fields: AccountRail["properties"]): AccountRail["properties"] {
+  if (!SEPA_RAIL.test(rail)) return fields;
+  const isIban = (field: object): boolean => (field as { readonly format?: unknown }).format === "iban";
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [
+      name,
+      isIban(field) ? { ...field, format: "sepa-iban" } : field,
+    ]),
+  );
+}
+
 function bankSchema({ code }: Currency, { code: rail, title, properties, required }: AccountRail): object {
   return {
     title: `Bank account (${title})`,
     type: "object",
-    properties: { ...properties, ...COMMON_FIELDS, rail: { const: rail }, currency: { const: code } },
+    properties: {
+      ...fieldsOn(rail, properties),
+      ...COMMON_FIELDS,
+      rail: { const: rail },
+      currency: { const: code },
+    },
     required,
     additionalProperties: false,
   };

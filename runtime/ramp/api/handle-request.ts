@@ -83,6 +83,10 @@ interface ReadBody {
 /** Of the memory for unfinished bodies, for requests without credentials. */
 const UNKNOWN_SENDERS_SHARE = 5 / 8;
 
+const COMPRESSED = rampError("UNSUPPORTED_MEDIA_TYPE", {
+  message: "The body must not be compressed. Send it without Content-Encoding.",
+});
+
 /** The text of a request's body; "gone" when the client disconnected meanwhile. */
 export async function readBodyText(
   { addressOf }: ApiServices,
@@ -91,6 +95,7 @@ export async function readBodyText(
 ): Promise<{ readonly text: string } | RampError | "gone"> {
   const { projectId, customerId }: Partial<Project & Customer> = caller ?? {};
   const id = projectId === undefined ? networkOf(addressOf(request)) : `${projectId} ${customerId ?? ""}`;
+  const { "content-encoding": encoding = "identity" } = request.headers;
   const body = await readBody(request, { id, share: caller === null ? UNKNOWN_SENDERS_SHARE : 1 });
   switch (body.kind) {
     case "gone":
@@ -100,9 +105,9 @@ export async function readBodyText(
     case "overloaded":
       return rampError("SERVICE_UNAVAILABLE", { retryAfter: 1 });
     case "not-text":
-      return errorAt("INVALID_REQUEST", "", "is not UTF-8");
     case "text":
-      return body;
+      if (encoding.toLowerCase() !== "identity") return COMPRESSED;
+      return body.kind === "text" ? body : errorAt("INVALID_REQUEST", "", "is not UTF-8");
   }
 }
 

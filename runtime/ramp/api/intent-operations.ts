@@ -21,6 +21,7 @@ import { type CreateIntentBody, metadataError } from "./request-schemas.js";
 import type { Customer } from "../sign-in/customer-token.js";
 import { type ExternalAccount, readExternalAccounts } from "./routes/external-accounts.js";
 import type { RampContext } from "./route.js";
+import type { Pair } from "../providers/protocol.js";
 import { takeLease } from "../intents/lease.js";
 
 /** Records the intent, onboards it and, with `autoExecute` and no outstanding requirement, executes it. */
@@ -69,10 +70,46 @@ async function readSides(
     ids.length === 0
       ? []
       : await ramp.database.inProject(projectId, (tx) => readExternalAccounts(tx, customerId, ids));
-  const [from, to] = [readSide("src", src, accounts), readSide("dest", dest, accounts)];
+  const located = await withCountries(ramp, projectId, accounts);
+  const [from, to] = [readSide("src", src, located), readSide("dest", dest, located)];
   const wrong = [from, to].filter((side) => "path" in side);
   if ("path" in from || "path" in to) return rampError("INVALID_ACCOUNT_DETAILS", { details: wrong });
   return { src: from, dest: to };
+}
+
+/**
+ * Registered bank accounts with their country, which decides limits: where an account names none, that of its IBAN, else the currency's own
+ * (by ISO 4217 the first two letters of its code), if the project's providers move the currency there, else the only one where they do.
+ */
+async function withCountries(
+  ramp: RampContext,
+  projectId: ProjectId,
+  accounts: readonly ExternalAccount[],
+): Promise<readonly ExternalAccount[]> {
+  if (accounts.length === 0) return accounts;
+  const connections = await ramp.providers.list(projectId);
+  const pairs = connections.flatMap(({ capabilities }) => capabilities.pairs);
+  return accounts.map((account) => {
+    const { currencyCode, metadata } = account;
+    if (metadata["countryCode"] !== undefined || ramp.currencies.get(currencyCode).type !== "FIAT")
+      return account;
+    const countryCode = countryOf(account, pairs);
+    return countryCode === undefined ? account : { ...account, metadata: { ...metadata, countryCode } };
+  });
+}
+
+function countryOf(
+  { currencyCode, metadata: { iban, rail } }: ExternalAccount,
+  pairs: readonly Pair[],
+): string | undefined {
+  if (typeof iban === "string") return iban.slice(0, 2).toUpperCase();
+  const countries = pairs
+    .filter((pair) => pair.srcCurrencyCode === currencyCode || pair.destCurrencyCode === currencyCode)
+    .filter((pair) => rail === undefined || pair.rail === rail)
+    .flatMap((pair) => pair.countries);
+  const home = currencyCode.slice(0, 2);
+  const [only, ...others] = new Set(countries);
+  return countries.includes(home) ? home : others.length === 0 ? only : undefined;
 }
 
 function readSide(

@@ -119,6 +119,8 @@ export async function listResponse<T extends { readonly id: string }>(
   if (found === null) return UNKNOWN_START;
   const last = found.length > limit ? found[limit - 1] : undefined;
   const next = { ...filter, limit: String(limit), starting_after: last?.id ?? "" };
-  const link = { Link: `<${path}?${new URLSearchParams(next).toString()}>; rel="next"` };
+  // The path of the public address, which a proxy may have taken off.
+  const base = new URL(ramp.publicUrl).pathname.replace(/\/$/, "");
+  const link = { Link: `<${base}${path}?${new URLSearchParams(next).toString()}>; rel="next"` };
   return jsonResponse(200, found.slice(0, limit).map(view), last === undefined ? {} : link);
 }

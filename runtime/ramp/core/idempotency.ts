@@ -53,7 +53,7 @@ export interface IdempotentOperation {
 }
 
 /** Who sends a request that may change something. */
-export interface Sender {
+interface AuthorizedCaller {
   readonly projectId: ProjectId;
   /** Called in the transaction that records the request; an error rolls it back. */
   authorize(tx: ProjectTransaction): Promise<RampError | null>;
@@ -62,23 +62,23 @@ export interface Sender {
 /** Executes a request at most once per key; without a key, once per request. */
 export async function runIdempotent(
   ramp: CoreContext,
-  sender: Sender,
+  caller: AuthorizedCaller,
   key: IdempotencyKey | null,
   work: IdempotentOperation,
 ): Promise<RampAnswer> {
-  if (key !== null) return new KeyedRun(ramp, sender, key, work).run();
+  if (key !== null) return new KeyedRun(ramp, caller, key, work).run();
   const start = await work.prepare(() => Promise.resolve(false));
   if (start === "replay") throw new Error("A request without a key is no replay.");
-  return isRampError(start) ? start : runUnkeyed(ramp, sender, start, work);
+  return isRampError(start) ? start : runUnkeyed(ramp, caller, start, work);
 }
 
 async function runUnkeyed(
   ramp: CoreContext,
-  sender: Sender,
+  caller: AuthorizedCaller,
   start: PreparedOperation,
   work: IdempotentOperation,
 ): Promise<RampAnswer> {
-  const begun = await ramp.database.inProject(sender.projectId, (tx) => begin(tx, sender, start));
+  const begun = await ramp.database.inProject(caller.projectId, (tx) => begin(tx, caller, start));
   if (begun instanceof Rollback) return begun.value;
   if (begun !== null) return begun;
   await failpoint("request.recorded");
@@ -93,10 +93,10 @@ function finished(work: IdempotentOperation): NonNullable<IdempotentOperation["f
 /** Authorizes and begins in one round trip; what began without the right to it is rolled back, and may have failed for that reason. */
 async function begin(
   tx: ProjectTransaction,
-  sender: Sender,
+  caller: AuthorizedCaller,
   start: PreparedOperation,
 ): Promise<RampResponse | null | Rollback<RampError>> {
-  const [authorized, begun] = await Promise.allSettled([sender.authorize(tx), start.begin(tx)]);
+  const [authorized, begun] = await Promise.allSettled([caller.authorize(tx), start.begin(tx)]);
   if (authorized.status === "rejected") throw authorized.reason;
   if (authorized.value !== null) return new Rollback(authorized.value);
   if (begun.status === "rejected") throw begun.reason;
@@ -107,14 +107,14 @@ type ClaimState = RampAnswer | "abandoned" | "in progress" | "none";
 
 class KeyedRun {
   readonly #ramp: CoreContext;
-  readonly #sender: Sender;
+  readonly #caller: AuthorizedCaller;
   readonly #key: IdempotencyKey;
   readonly #work: IdempotentOperation;
   readonly #owner = newId();
 
-  constructor(ramp: CoreContext, sender: Sender, key: IdempotencyKey, work: IdempotentOperation) {
+  constructor(ramp: CoreContext, caller: AuthorizedCaller, key: IdempotencyKey, work: IdempotentOperation) {
     this.#ramp = ramp;
-    this.#sender = sender;
+    this.#caller = caller;
     this.#key = key;
     this.#work = work;
   }
@@ -138,7 +138,7 @@ class KeyedRun {
     try {
       return await this.#inProject(async (tx) => {
         this.#claim(tx, start.resourceId);
-        const begun = await begin(tx, this.#sender, start);
+        const begun = await begin(tx, this.#caller, start);
         if (begun !== null && !(begun instanceof Rollback)) await this.#store(tx, begun);
         return begun;
       });
@@ -239,12 +239,12 @@ class KeyedRun {
   }
 
   #inProject<T>(work: (tx: ProjectTransaction) => Promise<T>): Promise<T> {
-    return this.#ramp.database.inProject(this.#sender.projectId, work);
+    return this.#ramp.database.inProject(this.#caller.projectId, work);
   }
 
   /** The purpose under which the response is sealed: stored responses open with this text only. */
   get #purpose() {
-    return `answer:${this.#sender.projectId}:${this.#key.key}` as const;
+    return `answer:${this.#caller.projectId}:${this.#key.key}` as const;
   }
 }
 

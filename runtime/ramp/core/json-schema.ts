@@ -1,8 +1,9 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
-import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { isValidIBAN } from "ibantools";
+import { isSEPACountry, isValidIBAN } from "ibantools";
 import { LRUCache } from "lru-cache";
+import { linearPattern } from "./linear-pattern.js";
 import { checksumAddress, isBitcoinAddress } from "../accounts/account-details.js";
 
 export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
@@ -13,14 +14,13 @@ export const literals = <const T extends string>(values: readonly T[]) =>
 /** Levels that a JSON value may be nested. */
 const MAX_DEPTH = 32;
 
-const ajv = new Ajv2020({ allErrors: true, strict: false });
-addFormats.default(ajv);
 /** Formats of our own: whether a text is valid, and what it must be. */
 const FORMATS: Readonly<Record<string, readonly [(text: string) => boolean, string]>> = {
   iban: [
     (text) => isValidIBAN(text.replaceAll(" ", "").toUpperCase()),
     "must be an IBAN with its check digits",
   ],
+  "sepa-iban": [isSepaIban, "must be an IBAN of the SEPA area with its check digits"],
   "aba-routing-number": [isRoutingNumber, "must be a routing number with its check digit"],
   "evm-address": [
     (text) =>
@@ -31,7 +31,24 @@ const FORMATS: Readonly<Record<string, readonly [(text: string) => boolean, stri
   "bitcoin-address": [isBitcoinAddress, "must be a Bitcoin address with its checksum"],
   "redirect-url": [isHttpUrl, "must be an http or https address without credentials"],
 };
-for (const [name, [validate]] of Object.entries(FORMATS)) ajv.addFormat(name, { type: "string", validate });
+
+/** A compiler of schemas with all formats. */
+function compilerWith(options: Options): Ajv2020 {
+  const ajv = new Ajv2020({ allErrors: true, strict: false, logger: false, ...options });
+  addFormats.default(ajv);
+  for (const [name, [validate]] of Object.entries(FORMATS)) ajv.addFormat(name, { type: "string", validate });
+  return ajv;
+}
+
+/** Countries that joined the geographical scope of SEPA in 2024 and 2025; the library lists those before (EPC409-09). */
+const NEW_IN_SEPA: ReadonlySet<string> = new Set(["AL", "MD", "ME", "MK", "RS"]);
+
+/** An IBAN with the length and the structure that the IBAN registry has for its country, which is one of SEPA. */
+function isSepaIban(text: string): boolean {
+  const iban = text.replaceAll(" ", "").toUpperCase();
+  const country = iban.slice(0, 2);
+  return isValidIBAN(iban) && (isSEPACountry(country) || NEW_IN_SEPA.has(country));
+}
 
 /** Nine digits whose sum, weighted 3, 7 and 1 in turn, is a multiple of ten. */
 function isRoutingNumber(text: string): boolean {
@@ -62,33 +79,60 @@ export function urlProblem(url: string): string | null {
 /** Schemas that came from providers are many and change: only so many stay compiled. */
 const MAX_COMPILED = 500;
 
-const compiled = new LRUCache<string, { readonly schema: object; readonly validate: ValidateFunction }>({
-  max: MAX_COMPILED,
-  // The compiler keeps a reference to every schema until it is removed.
-  dispose: ({ schema }) => void ajv.removeSchema(schema),
-});
-
-function validatorOf(schema: object): ValidateFunction {
-  // An equal schema that is read from the database again has the same text.
-  const text = JSON.stringify(schema);
-  let entry = compiled.get(text);
-  if (!entry) compiled.set(text, (entry = { schema, validate: ajv.compile(schema) }));
-  return entry.validate;
+interface CompiledSchema {
+  readonly schema: object;
+  readonly validate: ValidateFunction;
 }
 
-/** Whether a provider's schema compiles. */
-export function isSchema(schema: object): boolean {
+/** Compiled schemas, by their text: an equal schema that is read from the database again has the same. */
+class CompiledSchemas {
+  readonly #ajv: Ajv2020;
+  readonly #compiled: LRUCache<string, CompiledSchema>;
+
+  constructor(options: Options) {
+    const ajv = compilerWith(options);
+    this.#ajv = ajv;
+    // The compiler keeps a reference to every schema until it is removed.
+    const dispose = ({ schema }: CompiledSchema): void => void ajv.removeSchema(schema);
+    this.#compiled = new LRUCache({ max: MAX_COMPILED, dispose });
+  }
+
+  get size(): number {
+    return this.#compiled.size;
+  }
+
+  validatorOf(schema: object): ValidateFunction {
+    const text = JSON.stringify(schema);
+    let entry = this.#compiled.get(text);
+    if (!entry) this.#compiled.set(text, (entry = { schema, validate: this.#ajv.compile(schema) }));
+    return entry.validate;
+  }
+
+  violations(schema: object, value: unknown, at: string): readonly Violation[] {
+    const validator = this.validatorOf(schema);
+    if (validator(value)) return [];
+    return (validator.errors ?? []).map((error) => violationOf(error, at + error.instancePath));
+  }
+}
+
+/** Schemas of our own. */
+const own = new CompiledSchemas({});
+/** Schemas of providers: their patterns run in linear time. */
+const providers = new CompiledSchemas({ code: { regExp: linearPattern } });
+
+/** Whether a provider's schema can be used here; the reason why not is in `schemaProblem` (provider-schema.ts). */
+export function isProviderSchema(schema: object): boolean {
   try {
-    validatorOf(schema);
+    providers.validatorOf(schema);
     return true;
   } catch {
     return false;
   }
 }
 
-/** Schemas that are compiled at the moment. */
+/** Schemas of providers that are compiled at the moment. */
 export function compiledSchemas(): number {
-  return compiled.size;
+  return providers.size;
 }
 
 /** One thing that is wrong with a value, and where. */
@@ -100,14 +144,22 @@ export interface Violation {
 
 /** Whether a value matches the schema. */
 export function check<S extends TSchema>(schema: S, value: unknown): value is Static<S> {
-  return validatorOf(schema)(value);
+  return own.validatorOf(schema)(value);
 }
 
 /** Violations of the schema, without the value itself; empty when it matches. `at`: path of the value. */
 export function violations(schema: object, value: unknown, at = ""): readonly Violation[] {
-  const validator = validatorOf(schema);
-  if (validator(value)) return [];
-  return (validator.errors ?? []).map((error) => violationOf(error, at + error.instancePath));
+  return own.violations(schema, value, at);
+}
+
+/** Length of a value, as JSON, that is checked against a provider's schema: patterns and lists take time by it. */
+const MAX_VALUE_LENGTH = 4_096;
+
+/** Violations of a provider's schema. */
+export function providerViolations(schema: object, value: unknown, at = ""): readonly Violation[] {
+  if (JSON.stringify(value).length > MAX_VALUE_LENGTH)
+    return [{ path: at, message: `is longer than ${String(MAX_VALUE_LENGTH)} characters as JSON` }];
+  return providers.violations(schema, value, at);
 }
 
 function violationOf({ keyword, message = "is not valid", params }: ErrorObject, path: string): Violation {

@@ -108,7 +108,7 @@ export const RAMP_ERRORS = {
   BODY_TOO_LARGE: answers(413)("The body is larger than 1 MiB.", "the body is too large"),
   UNSUPPORTED_MEDIA_TYPE: answers(415)(
     "The body must be application/json.",
-    "a body is sent as something else",
+    "a body is sent as something else, or compressed",
   ),
   IDEMPOTENCY_KEY_REUSED: answers(422)(
     "This Idempotency-Key was used for another request.",

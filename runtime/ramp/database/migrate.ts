@@ -2,6 +2,7 @@ import currencyCodes from "currency-codes";
 import { runner } from "node-pg-migrate";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { RELIED_ON } from "./ramp-database.js";
 
 /** Advisory lock of a migration: of several processes that start together one migrates, the others wait. Any constant. */
 const MIGRATION_LOCK = 7_262_001;
@@ -38,6 +39,7 @@ export async function migrate(
   client.on("error", () => undefined);
   await client.connect();
   try {
+    await client.query(`${RELIED_ON}; SET statement_timeout = 0`);
     await client.query("SELECT pg_advisory_lock($1)", [MIGRATION_LOCK]);
     await check?.(async <R extends object>(text: string) => (await client.query<R>(text)).rows);
     const ran = await runner({

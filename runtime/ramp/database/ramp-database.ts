@@ -11,9 +11,20 @@ const STATEMENT_TIMEOUT_MS = 15_000;
 /** No transaction waits for anything but its statements: a process that is frozen inside one keeps no lock, and commits nothing later. */
 const IDLE_TIMEOUT_MS = 30_000;
 
+/**
+ * What the code relies on: how values are read and written, what a statement sees, and what a transaction may do. A connection says all of
+ * it, so that nothing depends on what the server's file, the database and the role set. Left to the operator: whether the database is
+ * read-only, how durable a commit is, memory and planning.
+ */
+export const RELIED_ON =
+  "SET DateStyle = 'ISO, MDY'; SET IntervalStyle = postgres; SET TimeZone = 'UTC'; SET bytea_output = hex; SET extra_float_digits = 1; " +
+  "SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; SET array_nulls = on; SET transform_null_equals = off; " +
+  "SET row_security = on; SET default_transaction_isolation = 'read committed'; SET default_transaction_deferrable = off; " +
+  "SET lock_timeout = 0; SET ramp.operator = 'off'; SET ramp.project_id = ''";
+
 /** All statements find rows by key, so the best plan is the same for all values: planned once per connection. */
 const SESSION_SETTINGS =
-  "SET timezone = 'UTC'; SET jit = off; SET plan_cache_mode = force_generic_plan; " +
+  `${RELIED_ON}; SET jit = off; SET plan_cache_mode = force_generic_plan; ` +
   `SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}; SET idle_in_transaction_session_timeout = ${String(IDLE_TIMEOUT_MS)}`;
 
 /** The role that row-level security binds (database/migrations/0001_schema.sql). */
@@ -98,10 +109,13 @@ export interface DatabaseOptions {
   readonly url: string;
   readonly onIdleError: (error: Error) => void;
   readonly maxConnections?: number;
+  /** Schemas in which functions are looked up. Default: PostgreSQL's own. */
+  readonly searchPath?: string;
 }
 
 /** Opens the database; it must have been migrated. */
 export async function openDatabase(options: DatabaseOptions): Promise<RampDatabase> {
+  const { searchPath = "pg_catalog" } = options;
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.maxConnections ?? MAX_CONNECTIONS,
@@ -111,7 +125,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<RampDataba
     pipeline: true,
     application_name: "routewright-ramp",
     // The pool awaits it before the first use of the connection; the declared type omits that.
-    onConnect: (client) => client.query(SESSION_SETTINGS) as unknown as undefined,
+    onConnect: (client) =>
+      client.query(`${SESSION_SETTINGS}; SET search_path = ${searchPath}`) as unknown as undefined,
   });
   pool.on("error", options.onIdleError);
   // A connection that is lost between two statements fails the next one; this event needs no handling.

@@ -1,5 +1,6 @@
 import { type Html, html } from "./layout.js";
-import { isSchema, isStorable, violations, type Violation } from "../core/json-schema.js";
+import { isStorable, providerViolations, type Violation } from "../core/json-schema.js";
+import { schemaProblem } from "../core/provider-schema.js";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -136,9 +137,9 @@ function complaint({ label, kind }: Field, message: string): string {
   return kind === "date" ? `${label} must be a date such as 1990-12-31.` : `${label} ${message}.`;
 }
 
-/** An invalid schema checks nothing: the provider checks the values itself. */
+/** A schema that cannot be used checks nothing: the provider checks the values itself. */
 function schemaViolations(form: Schema, values: unknown): readonly Violation[] {
-  return isSchema(form) ? violations(form, values) : [];
+  return schemaProblem(form) === null ? providerViolations(form, values) : [];
 }
 
 export interface FormState {

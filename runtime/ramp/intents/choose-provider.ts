@@ -21,7 +21,7 @@ import {
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import { Rail } from "../providers/protocol.js";
 import type { IntentContext } from "./lease.js";
-import { check, violations } from "../core/json-schema.js";
+import { check, providerViolations } from "../core/json-schema.js";
 import { errorAt, isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 
 /** Both sides of an intent with all their details. */
@@ -115,7 +115,11 @@ function payableCandidates(
   const choices = candidates.flatMap(({ connection, rails }) =>
     rails.map((rail) => {
       const wrong = (["src", "dest"] as const).flatMap((side) =>
-        violations(intentDetailsSchema(side, pair[side], rail), body[side].details, `/${side}/details`),
+        providerViolations(
+          intentDetailsSchema(side, pair[side], rail),
+          body[side].details,
+          `/${side}/details`,
+        ),
       );
       return { candidate: { connection, rails: [rail] as const }, wrong };
     }),

@@ -1,4 +1,5 @@
 import type { CoreContext } from "../core/context.js";
+import { isProviderSchema } from "../core/json-schema.js";
 import type { ProjectId } from "../database/id.js";
 import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/ramp-database.js";
 import type { CallPolicy } from "./call-policy.js";
@@ -110,7 +111,8 @@ export class Providers {
 
   #connectionOf(projectId: ProjectId, row: ConnectionRow): VersionedConnection {
     const callbackUrl = `${this.#options.publicUrl}/v1/provider-callbacks/${projectId}/${row.id}`;
-    return { ...row, callbackUrl, provider: this.#client(projectId, row) };
+    const capabilities = usableCapabilities(row.capabilities);
+    return { ...row, capabilities, callbackUrl, provider: this.#client(projectId, row) };
   }
 
   #client(projectId: ProjectId, { code, url, keyId, secret: sealed }: ConnectionRow): Provider {
@@ -125,6 +127,14 @@ export class Providers {
     }
     return client;
   }
+}
+
+/** Without rails whose fields cannot be checked: a version of before may have stored them. `refreshCapabilities` logs why. */
+function usableCapabilities(capabilities: Capabilities): Capabilities {
+  const { rails, pairs } = capabilities;
+  const usable = rails.filter(({ properties }) => isProviderSchema({ type: "object", properties }));
+  const isUsable = (rail: string): boolean => usable.some(({ code }) => code === rail);
+  return { ...capabilities, rails: usable, pairs: pairs.filter(({ rail }) => isUsable(rail)) };
 }
 
 /** What the parts that call providers share. */

@@ -1,6 +1,7 @@
 import { BrokenCircuitError } from "cockatiel";
 import { sendRequest } from "../../http/outbound-http.js";
-import { check, isSchema, parseJson } from "../core/json-schema.js";
+import { check, parseJson } from "../core/json-schema.js";
+import { schemaProblem } from "../core/provider-schema.js";
 import type { RampMetrics } from "../core/ramp-metrics.js";
 import { type CallPolicy, DEFAULT_CALL_POLICY, policiesOf } from "./call-policy.js";
 import { OPERATIONS, type OperationName, type ResponseOf, UNKNOWN_ORDER } from "./operations.js";
@@ -212,8 +213,12 @@ function errorReply(status: number, value: unknown): ProviderReply<never> {
 
 /** What is wrong with a provider's capabilities, or null. */
 function capabilitiesProblem({ pairs, rails }: Capabilities): string | null {
-  const broken = rails.find(({ properties }) => !isSchema({ type: "object", properties }));
-  if (broken) return `the fields of rail ${broken.code} are not JSON Schemas`;
+  for (const { code, properties } of rails) {
+    const problem = schemaProblem({ type: "object", properties });
+    if (problem !== null) return `the fields of rail ${code} cannot be checked: ${problem}`;
+  }
+  const all = schemaProblem({ anyOf: rails.map(({ properties }) => ({ properties })) });
+  if (all !== null) return `the fields of all rails cannot be checked: ${all}`;
   const unknown = pairs.find(({ rail }) => !rails.some(({ code }) => code === rail));
   return unknown ? `rail ${unknown.rail} of a pair is not described` : null;
 }

@@ -197,6 +197,52 @@ describe("external accounts", () => {
     expect(await stored()).toBe(before);
   });
 
+  it("are used in place of details, without a country too: it is the IBAN's, or the only one of the rail", async () => {
+    const { rail, routingNumber, accountNumber } = pair.source;
+    const source = { rail, routingNumber, accountNumber };
+    const { json, text } = await register({ ...pair, source });
+    expect(json.source?.id, text).toBeTruthy();
+    const dest = { currencyCode: "USDC_POLYGON", externalAccountId: String(json.destination.id) };
+    const src = { currencyCode: "USD", externalAccountId: String(json.source.id) };
+    const reply = await intent(onramp({ src, dest }));
+    expect(reply.status, reply.text).toBe(201);
+    expect(reply.json.intent.src.details).toEqual({ ...source, countryCode: "US" });
+    const euros = { src: "EUR", dest: "USDC_POLYGON", source: { iban: "FR1420041010050500013M02606" } };
+    const sepa = await register({ ...euros, destination: pair.destination });
+    expect(sepa.status, sepa.text).toBe(201);
+    const paid = await intent(
+      onramp({ src: { currencyCode: "EUR", externalAccountId: String(sepa.json.source.id) }, dest }),
+    );
+    expect(paid.status, paid.text).toBe(201);
+    expect(paid.json.intent.src.details).toMatchObject({ countryCode: "FR" });
+  });
+
+  it.each([
+    ["TR330006100519786457841326", 400],
+    ["BR1800360305000010009795493C1", 400],
+    ["AE070331234567890123456", 400],
+    ["SA0380000000608010167519", 400],
+    ["XK051212012345678906", 400],
+    ["DE89370400440532013001", 400],
+    ["DE893704004405320130", 400],
+    ["NL91ABNA041716430A", 400],
+    ["DE89370400440532013000", 201],
+    ["GB29NWBK60161331926819", 201],
+    ["CH9300762011623852957", 201],
+    ["AL47212110090000000235698741", 201],
+    ["RS35260005601001611379", 201],
+    ["SM86U0322509800000000270100", 201],
+  ])("of SEPA have an IBAN of its area: %s is a %i", async (iban, status) => {
+    const body = {
+      src: "EUR",
+      dest: "USDC_POLYGON",
+      source: { rail: "SEPA", iban },
+      destination: pair.destination,
+    };
+    const reply = await register(body);
+    expect(reply.status, reply.text).toBe(status);
+  });
+
   it("are used in an intent by their ids; details add to them", async () => {
     const { json } = await register();
     const [source, destination] = [String(json.source.id), String(json.destination.id)];

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { deleteExpired } from "../../../runtime/ramp/start-ramp.js";
-import { check, compiledSchemas, violations } from "../../../runtime/ramp/core/json-schema.js";
+import { check, compiledSchemas, providerViolations } from "../../../runtime/ramp/core/json-schema.js";
 import { diagnose, showIntent } from "../../../runtime/ramp/operator/diagnostics.js";
 import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
@@ -153,9 +153,9 @@ describe("housekeeping", () => {
 it("compiled schemas are bounded however many forms providers send, and equal ones are compiled once", () => {
   const form = (n: number) => ({ type: "object", required: [`field${String(n)}`] });
   const before = compiledSchemas();
-  for (let i = 0; i < 5; i++) violations(form(1), {});
+  for (let i = 0; i < 5; i++) providerViolations(form(1), {});
   expect(compiledSchemas() - before).toBeLessThanOrEqual(1);
-  for (let n = 0; n < 2_000; n++) expect(violations(form(n), {})).toHaveLength(1);
+  for (let n = 0; n < 2_000; n++) expect(providerViolations(form(n), {})).toHaveLength(1);
   expect(compiledSchemas()).toBeLessThanOrEqual(500);
   expect(check({ type: "string" } as never, "text")).toBe(true);
 });

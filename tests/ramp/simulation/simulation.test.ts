@@ -83,7 +83,8 @@ async function ownStage(): Promise<Stage> {
   await restorer.connect();
   atEnd(() => restorer.end());
   await restorer.query("SET session_replication_role = replica");
-  const database = await openDatabase({ url, onIdleError: () => undefined });
+  const options = { url, onIdleError: () => undefined, searchPath: "sim, pg_catalog, public" };
+  const database = await openDatabase(options);
   atEnd(() => database.close());
   // The database's time, and what a server takes it for.
   const clock = { database: START, server: START };

@@ -3,7 +3,7 @@ import type { Currency } from "../../accounts/currency.js";
 import { newId } from "../../database/id.js";
 import { OF_PROJECT, type ProjectTransaction } from "../../database/ramp-database.js";
 import type { Preparation } from "../../core/idempotency.js";
-import { violations } from "../../core/json-schema.js";
+import { providerViolations } from "../../core/json-schema.js";
 import { isRampError, jsonResponse, rampError, type RampResponse } from "../../core/ramp-errors.js";
 import { accountType } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute } from "../route.js";
@@ -30,8 +30,8 @@ async function registerAccounts(call: CustomerRequest<ExternalAccountsBody>): Pr
   const requirements = requirementsOf(await ramp.providers.list(caller.projectId), pair, {});
   if (isRampError(requirements)) return requirements;
   const details = [
-    ...violations(requirements.src.schema, body.source, "/source"),
-    ...violations(requirements.dest.schema, body.destination, "/destination"),
+    ...providerViolations(requirements.src.schema, body.source, "/source"),
+    ...providerViolations(requirements.dest.schema, body.destination, "/destination"),
   ];
   if (details.length > 0) return rampError("INVALID_ACCOUNT_DETAILS", { details });
   const resourceId = newId();

@@ -1,6 +1,8 @@
 import { Type } from "@sinclair/typebox";
+import Big from "big.js";
 import { readAmount } from "../../accounts/currency.js";
 import { candidatesFor, fetchQuotes, readCountry, readPair, requirementsOf } from "../../providers/quotes.js";
+import type { ProviderConnection } from "../../providers/provider-connections.js";
 import { jsonResponse, isRampError, rampError } from "../../core/ramp-errors.js";
 import { type RampContext, route } from "../route.js";
 import { QuoteQuery, RequirementsQuery } from "../request-schemas.js";
@@ -14,17 +16,39 @@ export const getSupportedCurrencies = route("project", {
   response: { status: 200, schema: Type.Array(SupportedPairView), description: "Pairs." },
   errors: [],
   async handle({ ramp, caller }) {
-    const pairs = new Map<string, { from: string; to: string; providerIds: string[] }>();
-    for (const { id, capabilities } of await ramp.providers.list(caller.projectId)) {
-      for (const { srcCurrencyCode: from, destCurrencyCode: to } of capabilities.pairs) {
-        const pair = pairs.get(`${from} ${to}`) ?? { from, to, providerIds: [] };
-        if (!pair.providerIds.includes(id)) pair.providerIds.push(id);
-        pairs.set(`${from} ${to}`, pair);
-      }
-    }
-    return jsonResponse(200, [...pairs.values()]);
+    const connections = await ramp.providers.list(caller.projectId);
+    const offered = connections.flatMap(({ capabilities }) => capabilities.pairs);
+    const names = new Set(offered.map((pair) => `${pair.srcCurrencyCode} ${pair.destCurrencyCode}`));
+    const pairs = [...names].flatMap((name) => {
+      const [from = "", to = ""] = name.split(" ");
+      const providerIds = providersOf(ramp, connections, from, to);
+      return providerIds.length === 0 ? [] : [{ from, to, providerIds }];
+    });
+    return jsonResponse(200, pairs);
   },
 });
+
+/** The providers that an intent of a pair can have; none for a pair that is no ramp, or whose currency or country is not known. */
+function providersOf(
+  ramp: RampContext,
+  connections: readonly ProviderConnection[],
+  from: string,
+  to: string,
+): string[] {
+  const pair = readPair(ramp, from, to, ["", ""]);
+  if (isRampError(pair) || pair.src.code !== from || pair.dest.code !== to) return [];
+  const candidates = candidatesFor(connections, { ...pair, srcAmount: null, countryCode: null, rail: null });
+  const isUsable = ({ capabilities }: ProviderConnection): boolean =>
+    capabilities.pairs.some(
+      ({ srcCurrencyCode, destCurrencyCode, countries, minSrcAmount, maxSrcAmount }) =>
+        srcCurrencyCode === from &&
+        destCurrencyCode === to &&
+        countries.some((country) => !isRampError(readCountry(country, ""))) &&
+        new Big(minSrcAmount).lte(maxSrcAmount) &&
+        new Big(maxSrcAmount).gt(0),
+    );
+  return candidates.flatMap(({ connection }) => (isUsable(connection) ? [connection.id] : []));
+}
 
 export const getProviders = route("project", {
   method: "GET",
