@@ -74,7 +74,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const gateway = openGateway({
     ...environment,
     databaseUrl,
-    builds,
+    versionOf: (path) => builds.versionOf(active.current.upstreamNodes.get(path) ?? []),
     log,
     onColumns: (relation, columns) => logMissingColumns(active.current, relation, columns, log),
     recordRequest(record) {
@@ -180,13 +180,16 @@ const LACKS_COLUMNS =
   "the relation lacks columns of the endpoint: rows come without them, and requests that filter or sort by them fail";
 
 /** By category: seconds since the oldest data of its endpoints was built. */
-function dataAgesOf({ endpoints }: LoadedRelease, builds: BuildRecords): ReadonlyMap<string, number> {
+function dataAgesOf(
+  { endpoints, upstreamNodes }: LoadedRelease,
+  builds: BuildRecords,
+): ReadonlyMap<string, number> {
   const ages = new Map<string, number>();
   if (builds.changes === 0) return ages;
-  for (const { spec } of endpoints.values()) {
-    const asOf = builds.dataAsOf(spec.upstreamNodes);
+  for (const path of endpoints.keys()) {
+    const asOf = builds.dataAsOf(upstreamNodes.get(path) ?? []);
     if (asOf === null) continue;
-    const [, , category = ""] = spec.path.split("/");
+    const [, , category = ""] = path.split("/");
     const seconds = (Date.now() - Date.parse(asOf)) / 1000;
     ages.set(category, Math.max(seconds, ages.get(category) ?? 0));
   }

@@ -1,8 +1,9 @@
 import type { Tier } from "@routewright/runtime/model";
+import type { GraphNode } from "../manifest/graph.js";
 import type { Manifest, OtherNode } from "../manifest/manifest.js";
 import { type Catalogue, type CatalogueEntry, complaint, type Skipped, type Warning } from "./catalogue.js";
 import { type Context, readModel } from "./endpoint.js";
-import { lineageOf, upstreamNodesOf, withInheritedPrivacy } from "./lineage.js";
+import { lineageOf, withInheritedPrivacy } from "./lineage.js";
 import { inDocumentedOrder } from "./path.js";
 import { withoutClaimedPaths } from "./settings/former-paths.js";
 import { hasResource, isPublished } from "./tags.js";
@@ -20,7 +21,7 @@ export interface CatalogueOptions {
 /** Builds the catalogue of a manifest. Pure: same manifest, same catalogue. */
 export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Catalogue {
   const manifest = withServedSchemas(read, options.schemas ?? {});
-  const entries: CatalogueEntry[] = [];
+  const valid: CatalogueEntry[] = [];
   const skipped: Skipped[] = [];
   const warnings: Warning[] = [];
   const context: Context = {
@@ -35,21 +36,18 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     const reading = readModel(model, context);
     warnings.push(...reading.warnings);
     if ("skipped" in reading) skipped.push(reading.skipped);
-    else entries.push(reading.entry);
+    else valid.push(reading.entry);
   }
-  const claimed = withoutClaimedPaths(entries, context.owners);
+  const claimed = withoutClaimedPaths(valid, context.owners);
   skipped.push(...claimed.skipped);
   skipped.push(...manifest.others.filter(({ tags }) => hasResource(tags)).map(notServable));
   const published = withInheritedPrivacy(withSuccessors(claimed.entries, manifest), manifest);
-  const linked = withUpstreamNodes(published, manifest);
+  const entries = published.toSorted(inDocumentedOrder);
   return {
-    entries: linked.sort(inDocumentedOrder),
+    entries,
     skipped,
     warnings,
-    lineage: lineageOf(
-      linked.map(({ uniqueId }) => uniqueId),
-      manifest,
-    ),
+    lineage: lineageOf(entries, manifest),
     defaultTier: context.defaultTier,
     adapter: manifest.adapter,
   };
@@ -57,7 +55,13 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
 
 function withServedSchemas(manifest: Manifest, schemas: SchemaMap): Manifest {
   const models = manifest.models.map((model) => ({ ...model, schema: servedSchema(model.schema, schemas) }));
-  return { ...manifest, models };
+  const graph = new Map(
+    [...manifest.graph].map(([id, node]): [string, GraphNode] => {
+      const [schema, name] = node.relation;
+      return [id, { ...node, relation: [servedSchema(schema, schemas), name] }];
+    }),
+  );
+  return { ...manifest, models, graph };
 }
 
 /** The schema that serves the relations of a schema of the manifest: that of the first key that matches, else the same. */
@@ -86,15 +90,6 @@ function withSuccessors(entries: readonly CatalogueEntry[], { models }: Manifest
     const successor = successors.get(entry.uniqueId) ?? null;
     return successor === null ? entry : { ...entry, successor };
   });
-}
-
-/** Adds the nodes whose builds change an endpoint's rows. */
-function withUpstreamNodes(entries: readonly CatalogueEntry[], { graph }: Manifest): CatalogueEntry[] {
-  const nodes = upstreamNodesOf(
-    entries.map(({ uniqueId }) => uniqueId),
-    graph,
-  );
-  return entries.map((entry) => ({ ...entry, upstreamNodes: nodes.get(entry.uniqueId) ?? null }));
 }
 
 /** The problem of a seed, snapshot, source, analysis or disabled model with an `api:` tag. */

@@ -7,8 +7,8 @@ import { validatorOf } from "../manifest/json-schema.js";
 import { visible, visibleJson } from "../manifest/strings.js";
 import { parseJson } from "../manifest/manifest.js";
 import { fail, type Failure } from "../manifest/source.js";
-import { type CatalogueRecord, FORMER_COLUMN_KEYS } from "./catalogue-schema.js";
-import type { Catalogue, CatalogueEntry } from "./catalogue.js";
+import { type CatalogueRecord, FORMER_COLUMN_KEYS, FORMER_KEYS } from "./catalogue-schema.js";
+import { type Catalogue, type CatalogueEntry, NO_LINEAGE } from "./catalogue.js";
 
 const MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
@@ -74,7 +74,7 @@ export function readCatalogue(text: string, location = "catalogue.json"): Catalo
   const entries = record.endpoints.map(withoutFormerKeys);
   return {
     ok: true,
-    catalogue: { entries, skipped, warnings: [], lineage: new Map(), defaultTier, adapter },
+    catalogue: { entries, skipped, warnings: [], lineage: NO_LINEAGE, defaultTier, adapter },
   };
 }
 
@@ -101,7 +101,10 @@ function firstRepeated(texts: readonly string[]): string | undefined {
 }
 
 function withoutFormerKeys(entry: CatalogueEntry): CatalogueEntry {
-  const isPresent = ([key]: readonly [string, unknown]): boolean => !(key in FORMER_COLUMN_KEYS);
-  const columns = entry.columns.map((column) => Object.fromEntries(Object.entries(column).filter(isPresent)));
-  return { ...entry, columns: columns as unknown as CatalogueEntry["columns"] };
+  const columns = entry.columns.map((column) => without(FORMER_COLUMN_KEYS, column));
+  return { ...without(FORMER_KEYS, entry), columns };
+}
+
+function without<Value extends object>(keys: object, value: Value): Value {
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !(key in keys))) as Value;
 }

@@ -37,6 +37,9 @@ export const FORMER_COLUMN_KEYS = {
   references: text,
 };
 
+/** Keys of endpoints in files of earlier versions. */
+export const FORMER_KEYS = { upstreamNodes: orNull(texts) };
+
 const column: Schema<DescribedColumn> = record(
   { name: text, type: textOrNull },
   {
@@ -95,7 +98,6 @@ const endpoint: Schema<CatalogueEntry> = record(
     sortableFields: texts,
     deprecationDate: textOrNull,
     successor: textOrNull,
-    upstreamNodes: orNull(texts),
   },
   {
     synonyms: texts,
@@ -104,7 +106,9 @@ const endpoint: Schema<CatalogueEntry> = record(
     fields: yes,
     cursor: texts,
     rows: record({ column: text, equals: oneOf(["org"]) }),
+    changes: oneOf(["on_build"]),
     formerPaths: listOf(record({ path, sunset: textOrNull }) as Schema<FormerPath>),
+    ...FORMER_KEYS,
   },
 );
 

@@ -1,4 +1,4 @@
-import type { Column, Endpoint, Parameter, Tier } from "@routewright/runtime/model";
+import type { Column, Endpoint, Parameter, Relation, Tier } from "@routewright/runtime/model";
 
 /** A column, and what the dbt project declares of it besides its name and type. */
 export interface DescribedColumn extends Column {
@@ -77,13 +77,22 @@ export interface Skipped {
   readonly problems: readonly Problem[];
 }
 
-/** The nodes that endpoints are made from, by `unique_id`: each with its parents and its tests. */
-export type Lineage = ReadonlyMap<string, LineageNode>;
+/** What endpoints are made from. */
+export interface Lineage {
+  /** By `unique_id`. */
+  readonly nodes: ReadonlyMap<string, LineageNode>;
+  /** By path of the endpoint: the nodes (`unique_id`, sorted) whose builds change its rows. */
+  readonly upstreamNodes: ReadonlyMap<string, readonly string[]>;
+}
 
 export interface LineageNode {
   readonly parents: readonly string[];
   readonly tests: readonly string[];
+  /** Of a node whose builds change an endpoint's rows. */
+  readonly relation?: Relation;
 }
+
+export const NO_LINEAGE: Lineage = { nodes: new Map(), upstreamNodes: new Map() };
 
 /** What a manifest publishes: the model between reading and rendering. Entries are in the documented order. */
 export interface Catalogue {

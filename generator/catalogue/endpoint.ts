@@ -121,7 +121,7 @@ function unversioned(uniqueId: string): string {
 function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context: Context): CatalogueEntry {
   const { category, resource, granularity, window, tier } = tags;
   const { methods, legacy, parameters, ...api } = settings.api;
-  const { numbers, cursor, filters, fields, rows, former_paths: formerPaths } = settings.routewright;
+  const { numbers, cursor, filters, fields, rows, former_paths: formerPaths, changes } = settings.routewright;
   const words = synonymsOf(model, settings);
   return {
     path: pathOf(tags),
@@ -154,7 +154,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
     deprecationDate: model.deprecationDate,
     successor: null,
     ...(formerPaths.length > 0 && { formerPaths }),
-    upstreamNodes: null,
+    ...(changes && { changes }),
   };
 }
 

@@ -1,20 +1,25 @@
-import { type Graph, type GraphNode, isEphemeral, isView, showsOnlyHash } from "../manifest/graph.js";
+import { type Graph, type GraphNode, isEphemeral, showsOnlyHash } from "../manifest/graph.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { knownColumns, type Model } from "../manifest/model.js";
 import { byText } from "../manifest/strings.js";
 import type { CatalogueEntry, Lineage, LineageNode } from "./catalogue.js";
 
-/** Parents and tests of these models and of all their upstream nodes. A node that has neither has no entry. */
-export function lineageOf(models: readonly string[], { graph, tests }: Manifest): Lineage {
-  const reached = new Set(models);
-  const lineage = new Map<string, LineageNode>();
+/** What endpoints are made from. A node without parents, tests and a relation has no entry. */
+export function lineageOf(entries: readonly CatalogueEntry[], manifest: Manifest): Lineage {
+  const { graph, tests } = manifest;
+  const upstreamNodes = upstreamNodesByPath(entries, manifest);
+  const changing = new Set([...upstreamNodes.values()].flat());
+  const reached = new Set(entries.map(({ uniqueId }) => uniqueId));
+  const nodes = new Map<string, LineageNode>();
   // Iterating a set visits the items added meanwhile.
   for (const id of reached) {
-    const node = { parents: graph.get(id)?.parents ?? [], tests: tests.get(id) ?? [] };
-    for (const parent of node.parents) reached.add(parent);
-    if (node.parents.length + node.tests.length > 0) lineage.set(id, node);
+    const { parents = [], relation = null } = graph.get(id) ?? {};
+    const node = { parents, tests: tests.get(id) ?? [] };
+    for (const parent of parents) reached.add(parent);
+    if (changing.has(id) && relation !== null) nodes.set(id, { ...node, relation });
+    else if (parents.length + node.tests.length > 0) nodes.set(id, node);
   }
-  return new Map([...lineage].sort(([a], [b]) => byText(a, b)));
+  return { nodes: new Map([...nodes].sort(([a], [b]) => byText(a, b))), upstreamNodes };
 }
 
 const MARKER = "Routewright. Do not edit: change the dbt project, run `routewright generate`.";
@@ -23,10 +28,13 @@ const MARKER = "Routewright. Do not edit: change the dbt project, run `routewrig
  * `lineage.json`, one line per node. A separate file: refactoring an upstream model changes this file only, not
  * `catalogue.json` or a module.
  */
-export function lineageText(lineage: Lineage): string {
-  const nodes = [...lineage].map(([id, node]) => `    ${JSON.stringify(id)}: ${JSON.stringify(node)}`);
-  const body = nodes.length === 0 ? "{}" : `{\n${nodes.join(",\n")}\n  }`;
-  return `{\n  "x-generated-by": ${JSON.stringify(MARKER)},\n  "schemaVersion": 1,\n  "nodes": ${body}\n}\n`;
+export function lineageText({ nodes, upstreamNodes }: Lineage): string {
+  return `{\n  "x-generated-by": ${JSON.stringify(MARKER)},\n  "schemaVersion": 1,\n  "upstreamNodes": ${linesOf(upstreamNodes)},\n  "nodes": ${linesOf(nodes)}\n}\n`;
+}
+
+function linesOf(members: ReadonlyMap<string, unknown>): string {
+  const lines = [...members].map(([key, value]) => `    ${JSON.stringify(key)}: ${JSON.stringify(value)}`);
+  return lines.length === 0 ? "{}" : `{\n${lines.join(",\n")}\n  }`;
 }
 
 /**
@@ -85,105 +93,37 @@ function ancestorsOf(model: string, column: string, { graph }: Manifest): readon
 }
 
 /**
- * For each model, the nodes whose builds change its rows (`Endpoint.upstreamNodes`). For a table that is the table alone:
- * an upstream change reaches it with its next build. For a view it is the view itself and, through views, the views,
- * tables, seeds and snapshots that it reads. Models whose rows can also change without a build have no entry.
+ * The nodes whose builds change the rows of a model: the model itself and, through those whose rows follow what they read (views,
+ * a materialized view that refreshes by itself), all that it reads. An upstream change reaches a table with its next build.
  */
-export function upstreamNodesOf(
-  models: readonly string[],
-  graph: Graph,
-): ReadonlyMap<string, readonly string[]> {
-  const nondeterministic = nondeterministicNodes(models, graph);
-  const deterministic = models.filter((id) => !nondeterministic.has(id) && hasRelation(id, graph));
-  return new Map(deterministic.map((id) => [id, upstreamRelationsOf(id, graph)]));
-}
-
-/**
- * Nodes whose rows can change without a build, and every view on them. One pass over all models: walking the upstream
- * nodes of each model takes quadratic time in a long chain of views.
- */
-function nondeterministicNodes(models: readonly string[], graph: Graph): ReadonlySet<string> {
-  const reached = new Set(models);
-  const childViews = new Map<string, string[]>();
-  const nondeterministic = new Set<string>();
+function upstreamNodesOf(model: string, graph: Graph): readonly string[] {
+  const reached = new Set([model]);
   // Iterating a set visits the items added meanwhile.
   for (const id of reached) {
     const node = graph.get(id);
-    if (node === undefined || !isDeterministic(node)) nondeterministic.add(id);
-    for (const parent of parentsReadBy(node)) {
-      const known = childViews.get(parent);
-      if (known === undefined) childViews.set(parent, [id]);
-      else known.push(id);
-      reached.add(parent);
-    }
+    if (node !== undefined && !node.isBuilt) for (const parent of node.parents) reached.add(parent);
   }
-  for (const id of nondeterministic) {
-    for (const view of childViews.get(id) ?? []) nondeterministic.add(view);
-  }
-  return nondeterministic;
+  return [...reached].filter((id) => !isInlined(graph.get(id))).sort();
+}
+
+function isInlined(node: GraphNode | undefined): boolean {
+  return node !== undefined && isEphemeral(node);
 }
 
 /**
- * Whether this node's rows change only through builds, if those of the nodes that it reads do. False for a view whose
- * code is not compiled and calls macros, which are unknown, and for a view without parents, as it reads relations unknown to dbt.
+ * By path. An endpoint that reads what dbt does not build has none, unless the team promises that its rows change only with
+ * builds.
  */
-function isDeterministic(node: GraphNode): boolean {
-  if (!isView(node)) return node.isBuilt;
-  return node.parents.length > 0 && node.isComplete && !node.code.some(isNondeterministic);
-}
-
-/** The nodes that every query of this node reads too: a view's parents. */
-function parentsReadBy(node: GraphNode | undefined): readonly string[] {
-  return node !== undefined && isView(node) ? node.parents : [];
-}
-
-function upstreamRelationsOf(model: string, graph: Graph): readonly string[] {
-  const reached = new Set([model]);
-  for (const id of reached) {
-    for (const parent of parentsReadBy(graph.get(id))) reached.add(parent);
-  }
-  return [...reached].filter((id) => hasRelation(id, graph)).sort();
-}
-
-function hasRelation(id: string, graph: Graph): boolean {
-  const node = graph.get(id);
-  return node !== undefined && !isEphemeral(node);
-}
-
-/**
- * SQL that reads the clock, random values or ClickHouse dictionaries (they reload by themselves), for the databases that
- * dbt supports.
- */
-const WORDS = ["current_(?:date|time|timestamp|datetime)", "local_?time(?:stamp)?", "tablesample"];
-const FUNCTIONS = [
-  "now(?:64|inblock)?",
-  "today",
-  "yesterday",
-  "(?:clock|statement|transaction|utc_?|unix_)_?timestamp",
-  "utc_(?:date|time)",
-  "timeofday",
-  "cur(?:date|time)",
-  "get(?:utc)?date",
-  "sys(?:date|datetime|timestamp|utcdatetime)",
-  "rand\\w*",
-  "uniform",
-  "newid",
-  "gen(?:erate|_random)_?uuid(?:v\\d)?",
-  "uuid(?:_generate_\\w+|_string|v\\d)",
-  "nextval",
-  "dictget\\w*",
-];
-/** PostgreSQL's `age` with one argument reads the clock. */
-const AGE = "age\\s*\\([^,()]*\\)";
-const NONDETERMINISTIC = new RegExp(
-  `\\b(?:(?:${WORDS.join("|")})\\b|(?:${FUNCTIONS.join("|")})\\s*\\(|${AGE})`,
-  "i",
-);
-
-/**
- * Whether a view with this SQL may return other rows without a build. Words in comments and names match too: an unneeded
- * query is better than an outdated result.
- */
-export function isNondeterministic(sql: string): boolean {
-  return NONDETERMINISTIC.test(sql);
+function upstreamNodesByPath(
+  entries: readonly CatalogueEntry[],
+  { graph }: Manifest,
+): Lineage["upstreamNodes"] {
+  const isBuilt = (id: string): boolean => (graph.get(id)?.kind ?? "source") !== "source";
+  return new Map(
+    entries.flatMap(({ path, uniqueId, changes }) => {
+      const nodes = upstreamNodesOf(uniqueId, graph);
+      const built = nodes.filter(isBuilt);
+      return changes === undefined && built.length < nodes.length ? [] : [[path, built] as const];
+    }),
+  );
 }

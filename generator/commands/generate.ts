@@ -5,7 +5,6 @@ import { readCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import type { Settings } from "../config.js";
 import { readModels } from "../manifest/catalog.js";
-import type { Manifest } from "../manifest/manifest.js";
 import { updateFolder } from "../output/folder.js";
 import { type FileSet, render } from "../render/render.js";
 import { type GenerateReport, type MovedSchema, reportJson, reportText } from "../report/generate-report.js";
@@ -56,7 +55,7 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   const schemas = movedSchemas(before, catalogue);
   const update = updateFolder(files, options);
   if (!update.ok) return failure(...update.problems);
-  const warnings = [...reading.manifest.warnings, ...lostVersions(before, catalogue, reading.manifest)];
+  const { warnings } = reading.manifest;
   const report = { ...options, warnings, catalogue, drift: update.drift, schemas };
   const output = options.json ? reportJson(report) : reportText(report);
   const exit = hasFindings(options, report) ? EXIT.findings : EXIT.ok;
@@ -90,19 +89,6 @@ function movedSchemas(before: Catalogue | null, head: Catalogue): readonly Moved
     moves.set(move, { from, to, endpoints: (moves.get(move)?.endpoints ?? 0) + 1 });
   }
   return [...moves.values()];
-}
-
-/** Says why endpoints lose their data version: after `dbt parse`, SQL that calls macros is unknown. */
-function lostVersions(before: Catalogue | null, head: Catalogue, { graph }: Manifest): readonly string[] {
-  const known = new Map(before?.entries.map(({ uniqueId, upstreamNodes }) => [uniqueId, upstreamNodes]));
-  const lost = head.entries.filter(
-    ({ uniqueId, upstreamNodes }) => upstreamNodes === null && (known.get(uniqueId) ?? null) !== null,
-  );
-  if (lost.length === 0 || [...graph.values()].every(({ isComplete }) => isComplete)) return [];
-  const count = lost.length === 1 ? "1 endpoint has" : `${String(lost.length)} endpoints have`;
-  return [
-    `${count} no data version any more: the SQL of views calls macros, and this manifest is not compiled. Generate and check from manifests of the same command, \`dbt parse\` or \`dbt compile\`.`,
-  ];
 }
 
 function hasFindings({ check, strict }: GenerateOptions, { catalogue, drift }: GenerateReport): boolean {

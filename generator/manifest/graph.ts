@@ -11,10 +11,10 @@ export interface GraphNode {
   readonly materialized: string;
   /** `unique_id`s, sorted; some may not be in the manifest. */
   readonly parents: readonly string[];
+  /** Schema and name. */
+  readonly relation: readonly [schema: string, name: string];
   /** The compiled and the raw SQL, as far as the manifest has them. */
   readonly code: readonly string[];
-  /** Whether `code` holds all words of the SQL that runs: after `dbt parse` it is the raw one, with unexpanded macros. */
-  readonly isComplete: boolean;
   /** Whether it stores rows that change only when dbt builds it. */
   readonly isBuilt: boolean;
   /** As dbt writes it: lint rules read more of it. */
@@ -46,21 +46,14 @@ function graphNodeOf(json: JsonObject, adapter: string): GraphNode | null {
     kind,
     materialized,
     parents: [...new Set(textsOf(objectOr(json["depends_on"])["nodes"]))].sort(),
+    relation: [
+      textOr(json["schema"], ""),
+      textOr(json["alias"], "") || textOr(json["identifier"], "") || textOr(json["name"], ""),
+    ],
     code: textsOf([compiled_code ?? compiled_sql, raw_code ?? raw_sql]),
-    isComplete: textOr(compiled_code ?? compiled_sql, "") !== "" || isPlain(textOr(raw_code ?? raw_sql, "")),
     isBuilt: kind === "seed" || kind === "snapshot" || (kind === "model" && isBuiltAs(materialized, adapter)),
     json,
   };
-}
-
-/** Jinja calls that insert no SQL of other files. */
-const PLAIN_CALLS: ReadonlySet<string> = new Set(["config", "ref", "source", "range"]);
-
-/** Whether raw SQL has its words in itself: `dbt parse`, as in the check of a pull request, then gives what `dbt build` gives. */
-function isPlain(sql: string): boolean {
-  const jinja = sql.match(/\{[{%].*?[%}]\}/gs) ?? [];
-  const calls = jinja.flatMap((block) => [...block.matchAll(/([\w.]+)\s*\(/g)].map(([, name = ""]) => name));
-  return sql !== "" && calls.every((name) => PLAIN_CALLS.has(name));
 }
 
 /** Materializations with stored rows that only dbt writes, and on which it builds the constraints of an enforced contract. */

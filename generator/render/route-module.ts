@@ -242,7 +242,7 @@ function declarationOf(endpoint: Endpoint): Properties {
     ["deprecationDate", endpoint.deprecationDate ?? undefined],
     ["successor", endpoint.successor ?? undefined],
     ["formerPaths", endpoint.formerPaths?.map((former) => new Properties(Object.entries(former)))],
-    ["upstreamNodes", endpoint.upstreamNodes ?? undefined],
+    ["changes", endpoint.changes],
   ];
   return new Properties(values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }

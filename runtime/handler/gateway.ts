@@ -10,7 +10,7 @@ import { ResultService, ResultCache } from "../response/result-service.js";
 import { WholeResults } from "../response/whole-results.js";
 import type { RequestRecord } from "../operations/request-record.js";
 import type { Warehouse } from "../warehouse/warehouse.js";
-import { BuildRecords } from "../warehouse/data-versions.js";
+import type { DataVersion } from "../warehouse/data-versions.js";
 import { clientAddress, type ClientAddress } from "../http/headers.js";
 import { type PublicAddressOf, publicAddressReader } from "../http/public-address.js";
 import { createLogger, type Logger } from "../http/logger.js";
@@ -27,6 +27,8 @@ const ENGINES: Readonly<Record<string, OpenEngine>> = {
   clickhouses: openClickhouse,
 };
 
+type VersionOf = (path: string) => DataVersion | null;
+
 /** Everything that the handlers of a process share: keys, rate limits, the database. */
 export interface Gateway extends AccessControl {
   readonly warehouse: Warehouse;
@@ -36,7 +38,8 @@ export interface Gateway extends AccessControl {
   readonly cursors: Cursors;
   /** Where clients reach this server: links begin with it. */
   readonly publicAddressOf: PublicAddressOf;
-  readonly builds: BuildRecords;
+  /** The latest builds of the nodes whose builds change an endpoint's rows; null if unknown. */
+  readonly versionOf: VersionOf;
   /** Time limit of a query by tier, in milliseconds; 0: no limit. */
   readonly timeouts: Readonly<PerTier<number>>;
   /** Time limit of a stream by tier, in milliseconds; 0: no limit. */
@@ -81,12 +84,12 @@ export interface GatewayOptions extends Pick<
   readonly streamTimeoutMs?: number | Readonly<PerTier<number>>;
   /** Memory for responses that clients have not read yet. Default 256. */
   readonly answerMemoryMegabytes?: number;
-  /** Lifetime of cached results without a data version. Default 0: no caching. */
+  /** Lifetime of cached results. Default 0: none. Those of endpoints with `changes: on_build` are kept until the next build. */
   readonly cacheTtlSeconds?: number;
   /** Memory for cached results. Default 64. */
   readonly cacheMaxMegabytes?: number;
-  /** Builds of dbt nodes: responses of models with known builds have a data version. */
-  readonly builds?: BuildRecords;
+  /** The latest builds of an endpoint's nodes, by its path. Unknown by default. */
+  readonly versionOf?: VersionOf;
   /** Whether CSV cells that look like a formula get an apostrophe. Default false: exact data. */
   readonly csvEscapeFormulas?: boolean;
   /** The key that signs cursors, the same on all servers: at least 32 bytes. By default a random one of this process. */
@@ -127,7 +130,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     results: new ResultService(warehouse, openCache(options), cursors),
     cursors,
     wholeResults: new WholeResults(),
-    builds: options.builds ?? new BuildRecords(),
+    versionOf: options.versionOf ?? (() => null),
     csvFormat: options.csvEscapeFormulas === true ? "spreadsheet" : "csv",
     log,
     recordRequest: options.recordRequest ?? (() => undefined),
@@ -158,8 +161,7 @@ export function warnOfCursorKey(
 const NO_CURSOR_KEY =
   "CURSOR_KEY is not set: cursors are valid on this server only, until it stops; set it to the same 32 bytes on all servers";
 
-function openCache({ cacheTtlSeconds = 0, cacheMaxMegabytes = 64 }: GatewayOptions): ResultCache | null {
-  if (cacheTtlSeconds === 0) return null;
+function openCache({ cacheTtlSeconds = 0, cacheMaxMegabytes = 64 }: GatewayOptions): ResultCache {
   return new ResultCache({ ttlSeconds: cacheTtlSeconds, maxBytes: cacheMaxMegabytes * 1024 * 1024 });
 }
 

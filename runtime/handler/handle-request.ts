@@ -10,7 +10,7 @@ import { nextPageLink } from "../request/request-fields.js";
 import { findAt, pathOf } from "../response/content-negotiation.js";
 import { NO_ROWS, respond, type Sent, StreamAborted } from "../response/respond.js";
 import { deprecationHeaders, sendHttpError, sendOptions } from "../response/send.js";
-import { readsParts } from "../response/whole-results.js";
+import { partFinder, readsParts } from "../response/whole-results.js";
 import { authorizeRequest, type Exchange, type ServedPath } from "./authorize-request.js";
 import { type Gateway, gatewayOf } from "./gateway.js";
 import { type DataRequest, parameterNames, type Resolved, resolveRequest } from "./resolve.js";
@@ -85,7 +85,7 @@ function runFor(
   return run(gateway, endpoint, resolved, {
     ...context,
     ifNoneMatch: method === "GET" || method === "HEAD" ? headers["if-none-match"] : undefined,
-    isWhole: readsParts(request),
+    readsPart: readsParts(request) ? partFinder(request) : undefined,
     wantsTotal: headers["prefer"] !== undefined && prefersCount(headers["prefer"]),
   });
 }

@@ -4,8 +4,9 @@ import { type HttpError, httpError, isHttpError, type Result } from "../model/er
 import type { ResolvedQuery, Selection } from "../model/query.js";
 import { conditionError } from "../request/resolve-query.js";
 import { SortKeyTooLong, typesOf } from "../response/cursors.js";
-import { matchesTag, versionTag } from "../response/buffered-result.js";
+import { buildTag, namesTag } from "../response/buffered-result.js";
 import type { QueryResult } from "../response/result-service.js";
+import { completed } from "../response/whole-results.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
 import { servedColumns } from "../warehouse/served-columns.js";
@@ -13,7 +14,6 @@ import {
   DatabaseUnreachable,
   QueryAbandoned,
   type QueryContext,
-  type ResultColumns,
   TooManyDigits,
   TooManyRows,
 } from "../warehouse/warehouse.js";
@@ -24,8 +24,11 @@ import type { Resolved } from "./resolve.js";
 export interface RowsContext extends RequestContext {
   /** Entity tags of the rows that the client has. */
   readonly ifNoneMatch?: string | undefined;
-  /** Whether the client asks for a length, or for parts: a stream has neither. */
-  readonly isWhole?: boolean;
+  /**
+   * Of a client that asks for a length, or for parts, which a stream has not: whether a result of so many bytes that the caller
+   * reads in parts answers the request.
+   */
+  readonly readsPart?: ((bytes: number) => boolean) | undefined;
   /** Whether the client asks for the number of rows on all pages. */
   readonly wantsTotal?: boolean;
 }
@@ -36,7 +39,7 @@ export interface Answer {
   /** Null when the client has these rows already. */
   readonly result: QueryResult | null;
   readonly version: DataVersion | null;
-  /** The entity tag, if the data version determines it. */
+  /** The entity tag, if the build determines it. */
   readonly tag: string | null;
   /** Whether rows follow the page. */
   readonly hasMore: boolean;
@@ -52,20 +55,17 @@ export async function run(
   reader: RowsContext,
 ): Promise<Result<Answer> | null> {
   try {
-    const { position, query } = resolved;
-    const known = gateway.builds.versionOf(endpoint.upstreamNodes);
-    const hasStorage =
-      known !== null || gateway.results.hasCache || reader.isWhole === true || position !== undefined;
-    const columns =
-      hasStorage || query.selection.conditions.length > 0
-        ? await gateway.warehouse.columns(query.relation, known?.id ?? null, hasStorage)
-        : null;
-    const prepared = prepare(gateway, resolved, known, columns);
-    if (isHttpError(prepared)) return prepared;
-    const { version, tag } = prepared;
-    if (tag !== null && matchesTag(tag, reader.ifNoneMatch))
+    const version = gateway.versionOf(endpoint.path);
+    const build = endpoint.changes === "on_build" ? version : null;
+    const tag = build && buildTag(build, resolved.key);
+    if (tag !== null && namesTag(tag, reader.ifNoneMatch))
       return { resolved, result: null, version, tag, hasMore: false, total: null };
-    return await read(gateway, resolved, prepared, reader);
+    const part = partAtHand(gateway, resolved, reader);
+    if (part !== null) return part;
+    const prepared = await prepare(gateway, resolved, version);
+    if (isHttpError(prepared)) return prepared;
+    const answer = await read(gateway, resolved, { ...prepared, build, tag }, reader);
+    return (await isAtCursor(gateway, resolved, version)) ? answer : await withoutRows(answer);
   } catch (error) {
     return errorOf(gateway, endpoint, reader, error);
   }
@@ -82,13 +82,13 @@ export async function summarize(
   reader: RowsContext,
 ): Promise<Result<object> | null> {
   try {
-    const known = gateway.builds.versionOf(endpoint.upstreamNodes);
-    const columns = await gateway.warehouse.columns(endpoint.relation, known?.id ?? null);
-    const prepared = prepare(gateway, resolved, known, columns);
+    const version = gateway.versionOf(endpoint.path);
+    const columns = await gateway.warehouse.columns(endpoint.relation, version?.id ?? null);
+    const prepared = await prepare(gateway, resolved, version);
     if (isHttpError(prepared)) return prepared;
-    const { query, build } = prepared;
+    const { query } = prepared;
     const dates = servedColumns(columns, query.selection.columns).filter(({ type }) => DATES.test(type));
-    const { count, bounds } = await gateway.warehouse.aggregate(query, contextOf(reader, build), dates);
+    const { count, bounds } = await gateway.warehouse.aggregate(query, contextOf(reader, version), dates);
     const entries = dates.map(({ name, key = name }, i) => [key, bounds[i]] as const);
     return { count, dates: Object.fromEntries(entries.filter(([, bound]) => bound?.min != null)) };
   } catch (error) {
@@ -102,52 +102,65 @@ const DATES = /^((nullable|lowcardinality)\()*(date(32|time(64)?)?|timestamp(tz)
 /** A query checked against the columns of its relation. */
 interface Prepared {
   readonly query: ResolvedQuery;
-  /** Id of the newest build of the upstream nodes. */
-  readonly build: string | null;
-  /** Null where the version of the rows is unknown. */
+  /** The latest builds of the endpoint's nodes; null if unknown. */
   readonly version: DataVersion | null;
-  readonly storage: string | null;
-  readonly tag: string | null;
 }
 
-function prepare(
-  gateway: Gateway,
-  { query, key, position }: Resolved,
-  known: DataVersion | null,
-  columns: ResultColumns | null,
-): Result<Prepared> {
-  const build = known?.id ?? null;
-  if (columns === null) return { query, build, version: null, storage: "", tag: null };
-  const error = gateway.warehouse.check(query.selection.conditions, columns);
-  if (error) return conditionError(error);
-  const { storage = "" } = columns[0] ?? {};
-  const version = storage === null ? null : known;
-  const tag = version === null ? null : versionTag(version, key, columns);
+async function prepare(
+  { warehouse }: Gateway,
+  { query, position }: Resolved,
+  version: DataVersion | null,
+): Promise<Result<Prepared>> {
   const { keyset, ...selection } = query.selection;
-  if (keyset === undefined) return { query, build, version, storage, tag };
+  if (keyset === undefined && selection.conditions.length === 0) return { query, version };
+  const columns = await warehouse.columns(query.relation, version?.id ?? null);
+  const error = warehouse.check(selection.conditions, columns);
+  if (error) return conditionError(error);
+  if (keyset === undefined) return { query, version };
   const types = typesOf(query.selection, columns);
   if (position && position.types !== types) return httpError("invalidCursor");
-  const page = { ...query, selection: { ...selection, keyset: { ...keyset, types } } };
-  return { query: page, build, version, storage, tag };
+  return { query: { ...query, selection: { ...selection, keyset: { ...keyset, types } } }, version };
+}
+
+/**
+ * Whether the sort columns have the types that the cursor was made for. Asked behind the query too: one that meets changed
+ * columns looks them up and runs again.
+ */
+async function isAtCursor(
+  { warehouse }: Gateway,
+  { query, position }: Resolved,
+  version: DataVersion | null,
+): Promise<boolean> {
+  if (!position) return true;
+  const columns = await warehouse.columns(query.relation, version?.id ?? null);
+  return position.types === typesOf(query.selection, columns);
+}
+
+async function withoutRows({ result: queried }: Answer): Promise<HttpError> {
+  if (queried?.result.kind === "stream") await queried.result.stream.chunks.return();
+  return httpError("invalidCursor");
+}
+
+/** What is read, and how it is known before the query runs. */
+interface Reading extends Prepared {
+  /** The version of the rows where they change only with builds, and the entity tag by it. */
+  readonly build: DataVersion | null;
+  readonly tag: string | null;
 }
 
 async function read(
   gateway: Gateway,
   resolved: Resolved,
-  { query, build, version, storage, tag }: Prepared,
+  { query, version, build, tag }: Reading,
   reader: RowsContext,
 ): Promise<Answer> {
-  const context = contextOf(reader, build);
-  const key = `${storage ?? ""}\0${resolved.key}`;
-  const wholeKey = reader.isWhole === true ? `${version?.id ?? ""}\0${key}` : null;
-  const whole = wholeKey === null ? undefined : gateway.wholeResults.get(wholeKey);
-  const result = whole ?? (await gateway.results.get(key, query, context, storage !== null));
+  const context = contextOf(reader, version);
+  const result = await gateway.results.get(resolved.key, query, context, build?.id ?? null);
   try {
     const hasMore = mayHaveMore(result, query.selection);
     const total = reader.wantsTotal === true ? await totalOf(gateway, result, query, context) : null;
-    const complete =
-      wholeKey === null ? result : await gateway.wholeResults.complete(wholeKey, result, hasMore);
-    return { resolved, result: complete, version, tag, hasMore, total };
+    const answer = { resolved, result, version, tag, hasMore, total };
+    return reader.readsPart === undefined ? answer : await wholeAnswer(gateway, answer, reader);
   } catch (error) {
     // Otherwise the connection and the caller's share of a stream would stay in use.
     if (result.result.kind === "stream") await result.result.stream.chunks.return();
@@ -155,8 +168,36 @@ async function read(
   }
 }
 
-function contextOf(context: RequestContext, version: string | null): QueryContext {
-  return { ...context, version };
+/** The answer with a length, kept for the parts that follow. Of parts that are read at once, the first result counts for all. */
+async function wholeAnswer(
+  gateway: Gateway,
+  answer: Answer & { readonly result: QueryResult },
+  reader: RowsContext,
+): Promise<Answer> {
+  const { resolved, version, tag, hasMore } = answer;
+  const { result, hasRunQuery } = await completed(answer.result, hasMore);
+  if (result.kind === "stream") return { ...answer, result: { result, hasRunQuery } };
+  const part = partAtHand(gateway, resolved, reader);
+  if (part !== null) return part;
+  const whole = { result, version, tag, hasMore };
+  const kept = gateway.wholeResults.keep(reader.caller.id, resolved.key, whole);
+  return { ...answer, result: { result: kept, hasRunQuery } };
+}
+
+/** The answer with a part of the result that the caller reads in parts; null where there is none, or the request needs another. */
+function partAtHand(
+  { wholeResults }: Gateway,
+  resolved: Resolved,
+  { caller, readsPart }: RowsContext,
+): Answer | null {
+  const reading = readsPart && wholeResults.get(caller.id, resolved.key);
+  if (!reading || !readsPart(reading.result.bytes)) return null;
+  const { result, ...whole } = reading;
+  return { resolved, ...whole, result: { result, hasRunQuery: false }, total: null };
+}
+
+function contextOf(context: RequestContext, version: DataVersion | null): QueryContext {
+  return { ...context, version: version?.id ?? null };
 }
 
 /** Whether rows follow the page. Of a stream that is known at its end only: its next page may be empty. */

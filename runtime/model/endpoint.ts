@@ -154,11 +154,8 @@ export interface Endpoint {
   readonly successor: string | null;
   /** Where the endpoint was before: it answers there too. None when absent. */
   readonly formerPaths?: readonly FormerPath[];
-  /**
-   * dbt nodes (`unique_id`, sorted) whose builds change the rows: the model and, if that is a view, the views, tables, seeds
-   * and snapshots that it reads. Null when something else can change the rows too, such as a source that a view reads.
-   */
-  readonly upstreamNodes: readonly string[] | null;
+  /** The team's promise that the rows change only when dbt builds the model or a node above it (runtime/docs/freshness.md). */
+  readonly changes?: "on_build";
 }
 
 /** All paths at which an endpoint answers: its own, then its former ones. */

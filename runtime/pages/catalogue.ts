@@ -2,6 +2,7 @@ import { operatorsOf } from "../model/column-filters.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { type Caller, mayCall } from "../model/caller.js";
 import { allows, type Tier, TIERS } from "../model/tier.js";
+import { type LineageNodes, lineageIn, ownValue } from "../release/lineage-file.js";
 import { BuildRecords } from "../warehouse/data-versions.js";
 import type {
   Build,
@@ -32,11 +33,6 @@ interface EndpointRecord {
   readonly parameters: readonly { readonly name: string; readonly description?: string }[];
 }
 
-/** `nodes` of `lineage.json`. */
-type LineageNodes = Readonly<
-  Record<string, { readonly parents: readonly string[]; readonly tests: readonly string[] }>
->;
-
 /** The input of a release's catalogue (runtime/docs/catalogue.md). */
 export interface CatalogueSource {
   /** Title of the API. */
@@ -61,14 +57,15 @@ export function catalogueFor(
   const isCallable = (endpoint: Endpoint): boolean => mayCall(caller, endpoint.path, endpoint.tier);
   const file = parseObject(source.catalogue) as { readonly endpoints?: readonly EndpointRecord[] };
   const records = new Map(file.endpoints?.map((record) => [record.path, record]));
-  const { nodes: lineage = {} } = parseObject(source.lineage) as { readonly nodes?: LineageNodes };
+  const { nodes: lineage = {}, upstreamNodes = {} } = lineageIn(source.lineage);
   const all = [...source.endpoints];
   const visible = source.scope === "public" ? all : all.filter(isCallable);
   const endpoints = visible.map((endpoint) => {
     const record = records.get(endpoint.path);
-    return isCallable(endpoint)
-      ? endpointOf(endpoint, record, lineage, source.results)
-      : { ...endpointOf(endpoint, record, {}, new BuildRecords()), callable: false };
+    if (!isCallable(endpoint))
+      return { ...endpointOf(endpoint, record, {}, new BuildRecords()), callable: false };
+    const data_as_of = source.results.dataAsOf(ownValue(upstreamNodes, endpoint.path) ?? []);
+    return { ...endpointOf(endpoint, record, lineage, source.results), data_as_of };
   });
   const seesLineage = source.lineageTier !== null && allows(tier, source.lineageTier);
   const models = endpoints.filter(({ callable }) => callable).map(({ node }) => node);
@@ -87,7 +84,7 @@ function endpointOf(
   lineage: LineageNodes,
   results: BuildRecords,
 ): CatalogueEndpoint {
-  const { model, path, tier, methods, legacy, pagination, sort, sortableFields, upstreamNodes } = endpoint;
+  const { model, path, tier, methods, legacy, pagination, sort, sortableFields } = endpoint;
   const node = record?.uniqueId ?? model;
   const [, , category = "", resource = ""] = path.split("/");
   const build = buildOf(node, results);
@@ -123,7 +120,7 @@ function endpointOf(
     deprecation_date: endpoint.deprecationDate,
     successor: endpoint.successor,
     ...(endpoint.formerPaths && { former_paths: endpoint.formerPaths }),
-    data_as_of: results.dataAsOf(upstreamNodes),
+    data_as_of: null,
     // The number of rows of all organizations is no caller's.
     last_build: build && endpoint.rows ? { ...build, rows: null } : build,
     tests: testsOf(ownValue(lineage, node)?.tests, results),
@@ -191,11 +188,6 @@ function withAncestors(
       tests: testsOf(tests, results),
     };
   });
-}
-
-/** The value of an own property: dbt ids could also name inherited ones, such as `constructor`. */
-function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
-  return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
 function buildOf(node: string, results: BuildRecords): Build | null {

@@ -49,8 +49,8 @@ export interface Declaration<Query, Row> {
   readonly deprecationDate?: string;
   readonly successor?: `/v1/${string}`;
   readonly formerPaths?: readonly { readonly path: `/v1/${string}`; readonly sunset: string | null }[];
-  /** dbt nodes whose builds change the rows, when nothing else does. */
-  readonly upstreamNodes?: readonly string[];
+  /** The rows change only when dbt builds the model or a node above it. */
+  readonly changes?: "on_build";
 }
 
 /** The database type; with the time zone for a `timestamp` without zone that is not in UTC. */
@@ -167,7 +167,6 @@ function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint 
     sortableFields: [],
     deprecationDate: null,
     successor: null,
-    upstreamNodes: null,
     ...settings,
     columns: Object.entries<DeclaredColumn>(columns).map(([name, column]) => ({
       name,

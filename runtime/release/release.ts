@@ -8,6 +8,7 @@ import {
   readGeneratedFiles,
   sourcesOf,
 } from "./generated-folder.js";
+import { lineageIn, ownValue } from "./lineage-file.js";
 import type { Tier } from "../model/tier.js";
 
 /** Everything that a server needs to serve an API, serializable for worker processes. */
@@ -57,6 +58,8 @@ export interface LoadedRelease extends Omit<Release, "modules"> {
   readonly endpoints: ReadonlyMap<string, LoadedEndpoint>;
   /** By each path that it answers at: its own and its former ones. */
   readonly served: ReadonlyMap<string, LoadedEndpoint>;
+  /** By the same paths: the dbt nodes (`unique_id`) whose builds change the rows. */
+  readonly upstreamNodes: ReadonlyMap<string, readonly string[]>;
 }
 
 /** Holds the active release. A request reads it once, so that a single release handles it. */
@@ -75,7 +78,22 @@ export function loadRelease({ modules, ...release }: Release, previous: LoadedRe
   );
   const endpoints = modules.map((module) => loaded.get(module.digest) ?? evaluateModule(module));
   const byPath = new Map(endpoints.map((endpoint) => [endpoint.spec.path, endpoint]));
-  return { ...release, endpoints: byPath, served: byServedPath(modules, endpoints) };
+  const served = byServedPath(modules, endpoints);
+  return { ...release, endpoints: byPath, served, upstreamNodes: upstreamNodesIn(release, served) };
+}
+
+/** A folder of an earlier version does not list them. */
+function upstreamNodesIn(
+  { documentation }: Pick<Release, "documentation">,
+  served: LoadedRelease["served"],
+): LoadedRelease["upstreamNodes"] {
+  const { upstreamNodes = {} } = lineageIn(documentation.lineage);
+  return new Map(
+    [...served].flatMap(([path, { spec }]) => {
+      const nodes = ownValue(upstreamNodes, spec.path);
+      return nodes === undefined ? [] : [[path, nodes] as const];
+    }),
+  );
 }
 
 /** @throws when two modules serve a path: one of the two would be lost, with its tier */

@@ -3,7 +3,6 @@ import { type Sharer, SharedResource } from "../warehouse/shares.js";
 import { compress, type Encoding } from "./content-negotiation.js";
 import { createCipheriv, hash } from "node:crypto";
 import type { DataVersion } from "../warehouse/data-versions.js";
-import type { ResultColumns } from "../warehouse/warehouse.js";
 
 /** A complete result, shared by all callers of the same query. */
 export class BufferedResult {
@@ -35,7 +34,7 @@ export class BufferedResult {
     this.nextCursor = nextCursor;
   }
 
-  /** The entity tag of the rows. */
+  /** The entity tag: the digest of the body. */
   get tag(): string {
     return (this.#tag ??= entityTag(this.body));
   }
@@ -96,17 +95,18 @@ const NONCE = Buffer.alloc(12);
 
 /** Whether `If-None-Match` names the tag, or any tag (RFC 9110 §13.1.2). */
 export function matchesTag(tag: string, ifNoneMatch: string | undefined): boolean {
+  return ifNoneMatch === "*" || namesTag(tag, ifNoneMatch);
+}
+
+/** Whether `If-None-Match` names this very tag: a client that has it has the response of a valid request. */
+export function namesTag(tag: string, ifNoneMatch: string | undefined): boolean {
   if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch === tag || ifNoneMatch === "*") return true;
+  if (ifNoneMatch === tag) return true;
   const opaque = tag.slice(2);
   return ifNoneMatch.split(",").some((part) => part.trim().replace(/^W\//, "") === opaque);
 }
 
-const columnDigests = new WeakMap<ResultColumns, string>();
-
-/** The entity tag of a query's result, known before the query runs. It also changes with the relation's columns. */
-export function versionTag({ id }: DataVersion, queryKey: string, columns: ResultColumns): string {
-  const digest = columnDigests.get(columns) ?? hash("sha1", JSON.stringify(columns));
-  columnDigests.set(columns, digest);
-  return tagOf(`${id}\0${digest}\0${queryKey}`);
+/** The entity tag of a query's result while rows change only with builds: known before the query runs. */
+export function buildTag({ id }: DataVersion, queryKey: string): string {
+  return tagOf(`${id}\0${queryKey}`);
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ResponseMemory, type BufferedResult, matchesTag } from "./buffered-result.js";
 import type { QueryResult, StreamedResult } from "./result-service.js";
+import { type ByteRange, rangeOf } from "./whole-results.js";
 import {
   COMPRESSED_FROM_BYTES,
   compressor,
@@ -43,7 +44,7 @@ export interface PendingResponse {
   readonly responseMemory: ResponseMemory;
   /** Time limit of a stream; 0: no limit. */
   readonly streamTimeoutMs: number;
-  /** The entity tag, if the data version determines it. */
+  /** The entity tag, if the build determines it; otherwise it is the digest of the body, which a stream has not. */
   readonly tag: string | null;
 }
 
@@ -104,23 +105,6 @@ async function sendBuffered(
   const compressed = await result.compressed(encoding);
   headers.push(String(compressed.length), "Content-Encoding", encoding);
   return { rows, bytes: sendBody(pending, headers, compressed, compressed.length), databaseMs };
-}
-
-/** A range of a body; `last` is inclusive. */
-interface ByteRange {
-  readonly first: number;
-  readonly last: number;
-}
-
-/** A satisfiable single range; null for all other requests, which get the whole body (RFC 9110 §14.2). */
-function rangeOf({ method, headers }: IncomingMessage, bytes: number): ByteRange | null {
-  // `If-Range` needs a strong tag; ours are weak.
-  if (method !== "GET" || headers["if-range"] !== undefined) return null;
-  const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? "") ?? [];
-  if (from === "" && to === "") return null;
-  const first = from === "" ? Math.max(0, bytes - Number(to)) : Number(from);
-  const last = from === "" || to === "" ? bytes - 1 : Math.min(Number(to), bytes - 1);
-  return first <= last ? { first, last } : null;
 }
 
 /** Clients such as polars fetch a file in ranges, which refer to the uncompressed body. */

@@ -31,6 +31,8 @@ type RunResult = BufferedResult | StreamedResult;
 
 /** An in-flight query and the callers that wait for it. */
 interface InFlightQuery {
+  /** When it started, in requests and queries so far. */
+  readonly startedAt: number;
   /** Null before the query starts, and once it has ended or was abandoned. */
   promise: Promise<RunResult> | null;
   callers: QueryContext["isStillNeeded"][];
@@ -42,36 +44,41 @@ const WAITED_SHARE = 0.9;
 /** Returns query results: from the cache, from an in-flight query, or by running one. */
 export class ResultService {
   readonly #warehouse: Warehouse;
-  readonly #cache: ResultCache | null;
+  readonly #cache: ResultCache;
   readonly #cursors: Cursors;
   /** Not a `Map`: the garbage collector keeps what its former tables hold (`FairQueue`). */
   readonly #inFlight = Object.create(null) as Record<string, InFlightQuery>;
+  /** Counts requests and queries, so that it is known which of two began first. */
+  #time = 0;
 
-  /** Without a cache, results are only shared between concurrent callers. */
-  constructor(warehouse: Warehouse, cache: ResultCache | null, cursors: Cursors) {
+  constructor(warehouse: Warehouse, cache: ResultCache, cursors: Cursors) {
     this.#warehouse = warehouse;
     this.#cache = cache;
     this.#cursors = cursors;
   }
 
-  /** Whether results are kept after their callers have them. */
-  get hasCache(): boolean {
-    return this.#cache !== null;
-  }
-
   /**
-   * `key`: `queryKey(query)` with the storage of the rows. `isCached`: false where nothing tells when the rows change. Rejects
-   * when the database fails.
+   * `build`: the version of the rows where they change only with builds, else null. Rejects when the database fails. A query
+   * that began before the caller's request may have read its rows before a change that the caller knows of: it is shared only
+   * where its result would be cached, otherwise the request waits for its end and shares the next query.
    */
-  get(key: string, query: ResolvedQuery, context: QueryContext, isCached = true): Promise<QueryResult> {
-    const cached = isCached ? this.#cache?.get(key, context.version) : undefined;
+  get(
+    key: string,
+    query: ResolvedQuery,
+    context: QueryContext,
+    build: string | null = null,
+    requestedAt = ++this.#time,
+  ): Promise<QueryResult> {
+    const cached = this.#cache.get(key, build);
     if (cached) return Promise.resolve({ result: cached, hasRunQuery: false });
-    // Callers share a query only within one version of the rows.
-    const inFlightKey = `${context.version ?? ""}\0${key}`;
+    const inFlightKey = `${build ?? ""}\0${key}`;
     const inFlight = this.#inFlight[inFlightKey];
-    if (!inFlight?.promise) return this.#runFirst(inFlightKey, isCached ? key : null, query, context);
+    if (!inFlight?.promise) return this.#runFirst(inFlightKey, key, { query, context, build });
+    const getAgain = (): Promise<QueryResult> => this.get(key, query, context, build, requestedAt);
+    if (inFlight.startedAt < requestedAt && !this.#cache.keeps(build))
+      return inFlight.promise.then(getAgain, getAgain);
     inFlight.callers.push(context.isStillNeeded);
-    return this.#wait(inFlight.promise, query, context, () => this.get(key, query, context, isCached));
+    return this.#wait(inFlight.promise, query, context, getAgain);
   }
 
   /**
@@ -98,19 +105,18 @@ export class ResultService {
 
   async #runFirst(
     inFlightKey: string,
-    key: string | null,
-    query: ResolvedQuery,
-    context: QueryContext,
+    key: string,
+    { query, context, build }: { query: ResolvedQuery; context: QueryContext; build: string | null },
   ): Promise<QueryResult> {
     // A stream needs the callers after `inFlight` is cleared.
     const callers = [context.isStillNeeded];
-    const inFlight: InFlightQuery = { promise: null, callers };
+    const inFlight: InFlightQuery = { startedAt: ++this.#time, promise: null, callers };
     this.#inFlight[inFlightKey] = inFlight;
     try {
       const isStillNeeded = (): boolean => !abandonIfUnneeded(inFlight, callers);
       inFlight.promise = this.#run(query, { ...context, isStillNeeded });
       const result = await inFlight.promise;
-      if (key !== null && result.kind === "buffered") this.#cache?.set(key, result, context.version);
+      if (result.kind === "buffered") this.#cache.set(key, result, build);
       return { result, hasRunQuery: true };
     } finally {
       if (this.#inFlight[inFlightKey] === inFlight) Reflect.deleteProperty(this.#inFlight, inFlightKey);
@@ -166,20 +172,20 @@ const MAX_ENTRY_SHARE = 1 / 16;
 
 interface Entry {
   readonly result: BufferedResult;
-  /** Version of the rows; null if unknown. */
-  readonly version: string | null;
+  /** The build of the rows where they change only with builds. */
+  readonly build: string | null;
 }
 
 interface CacheOptions {
-  /** Lifetime of results without a known version. */
+  /** Lifetime of results of other rows; 0: they are not kept. */
   readonly ttlSeconds: number;
   /** Memory for all entries. */
   readonly maxBytes: number;
 }
 
 /**
- * LRU cache of complete results. A result with a known version is valid until the version changes, others expire
- * (runtime/docs/freshness.md).
+ * LRU cache of complete results. Rows that change only with builds are valid until the next one, of others the time alone
+ * decides (runtime/docs/freshness.md).
  */
 export class ResultCache {
   readonly #entries: LRUCache<string, Entry>;
@@ -195,13 +201,20 @@ export class ResultCache {
     });
   }
 
-  get(key: string, version: string | null): BufferedResult | undefined {
-    const entry = this.#entries.get(key);
-    return entry?.version === version ? entry.result : undefined;
+  /** Whether results of this build, or of rows without one, are kept. */
+  keeps(build: string | null): boolean {
+    return build !== null || this.#ttlMs > 0;
   }
 
-  set(key: string, result: BufferedResult, version: string | null): void {
-    this.#entries.set(key, { result, version }, { ttl: version === null ? this.#ttlMs : 0 });
+  get(key: string, build: string | null): BufferedResult | undefined {
+    if (!this.keeps(build)) return undefined;
+    const entry = this.#entries.get(key);
+    return entry?.build === build ? entry.result : undefined;
+  }
+
+  set(key: string, result: BufferedResult, build: string | null): void {
+    if (this.keeps(build))
+      this.#entries.set(key, { result, build }, { ttl: build === null ? this.#ttlMs : 0 });
   }
 
   /** Approximate size in bytes. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { LRUCache } from "lru-cache";
+import type { DataVersion } from "../warehouse/data-versions.js";
 import type { RowChunks } from "../warehouse/warehouse.js";
 import { BufferedResult } from "./buffered-result.js";
 import type { QueryResult, StreamedResult } from "./result-service.js";
@@ -13,47 +14,105 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** How long a client may read the parts of one result. */
 const KEPT_MS = 60_000;
 
+const MAX_READINGS = 10_000;
+
+/** A range of a body; `last` is inclusive. */
+export interface ByteRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** A satisfiable single range; null for all other requests, which get the whole body (RFC 9110 §14.2). */
+export function rangeOf({ method, headers }: IncomingMessage, bytes: number): ByteRange | null {
+  // `If-Range` needs a strong tag; ours are weak.
+  if (method !== "GET" || headers["if-range"] !== undefined) return null;
+  const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? "") ?? [];
+  if (from === "" && to === "") return null;
+  const first = from === "" ? Math.max(0, bytes - Number(to)) : Number(from);
+  const last = from === "" || to === "" ? bytes - 1 : Math.min(Number(to), bytes - 1);
+  return first <= last ? { first, last } : null;
+}
+
 /** Whether a client asks for a length, or for parts: polars reads a file so. */
 export function readsParts({ method, headers }: IncomingMessage): boolean {
   return method === "HEAD" || (method === "GET" && headers.range !== undefined);
 }
 
-/** Results that would be streams, as a whole, so that their parts are of the same rows (runtime/docs/requests.md). */
+/**
+ * Whether a request may be answered by a part of a kept result of so many bytes. A condition asks for the rows of this moment,
+ * and so does a request that gets the whole body.
+ */
+export function partFinder(request: IncomingMessage): (bytes: number) => boolean {
+  const isConditional = request.headers["if-none-match"] !== undefined;
+  return (bytes) => !isConditional && rangeOf(request, bytes) !== null;
+}
+
+/** A result with what its response says of it. */
+export interface WholeResult {
+  readonly result: BufferedResult;
+  readonly version: DataVersion | null;
+  /** The entity tag, if the build determines it. */
+  readonly tag: string | null;
+  /** Whether rows follow the page. */
+  readonly hasMore: boolean;
+}
+
+/**
+ * Results of which clients read parts: all parts that a caller reads are of the first one's rows, and have its tag
+ * (runtime/docs/requests.md).
+ */
 export class WholeResults {
+  /** By query and rows: callers that read the same rows share the body. */
   readonly #results = new LRUCache<string, BufferedResult>({
     maxSize: MAX_BYTES,
     sizeCalculation: ({ bytes }) => Math.max(1, bytes),
+  });
+  /** By caller and query, with the key of the result. */
+  readonly #readings = new LRUCache<string, Omit<WholeResult, "result"> & { readonly resultKey: string }>({
+    max: MAX_READINGS,
     ttl: KEPT_MS,
   });
 
-  get(key: string): QueryResult | undefined {
-    const result = this.#results.get(key);
-    return result && { result, hasRunQuery: false };
+  /** The result that a caller reads in parts. */
+  get(callerId: string, key: string): WholeResult | undefined {
+    const { resultKey, ...reading } = this.#readings.get(`${callerId}\0${key}`) ?? {};
+    const result = resultKey === undefined ? undefined : this.#results.get(resultKey);
+    return result && ({ result, ...reading } as WholeResult);
   }
 
-  /** Reads a stream to its end. A result over the size limit stays a stream. */
-  async complete(key: string, { result, hasRunQuery }: QueryResult, hasMore: boolean): Promise<QueryResult> {
-    if (result.kind === "buffered") return { result, hasRunQuery };
-    const { frame, stream, nextCursor } = result;
-    const read: Buffer[] = [];
-    for (let bytes = 0; bytes <= MAX_RESULT_BYTES;) {
-      const chunk = await stream.chunks.next();
-      if (chunk.done) {
-        const body = Buffer.concat([Buffer.from(frame.head), ...read, Buffer.from(frame.tail(chunk.value))]);
-        const { returned, milliseconds } = chunk.value;
-        const whole = new BufferedResult(body, returned, milliseconds, hasMore, nextCursor);
-        this.#results.set(key, whole);
-        return { result: whole, hasRunQuery };
-      }
-      read.push(Buffer.from(chunk.value));
-      bytes += chunk.value.length;
-    }
-    const chunks = readAhead(read, stream.chunks);
-    return {
-      result: { kind: "stream", frame, stream: { ...stream, chunks }, nextCursor } satisfies StreamedResult,
-      hasRunQuery,
-    };
+  /** Keeps a result for the parts that follow. Returns the one that other callers read too, where it has the same rows. */
+  keep(callerId: string, key: string, { result, ...reading }: WholeResult): BufferedResult {
+    const resultKey = `${key}\0${result.nextCursor ?? ""}\0${result.tag}`;
+    const shared = this.#results.get(resultKey) ?? result;
+    this.#results.set(resultKey, shared);
+    this.#readings.set(`${callerId}\0${key}`, { resultKey, ...reading });
+    return shared;
   }
+}
+
+/** Reads a stream to its end. A result over the size limit stays a stream. */
+export async function completed(
+  { result, hasRunQuery }: QueryResult,
+  hasMore: boolean,
+): Promise<QueryResult> {
+  if (result.kind === "buffered") return { result, hasRunQuery };
+  const { frame, stream, nextCursor } = result;
+  const read: Buffer[] = [];
+  for (let bytes = 0; bytes <= MAX_RESULT_BYTES;) {
+    const chunk = await stream.chunks.next();
+    if (chunk.done) {
+      const body = Buffer.concat([Buffer.from(frame.head), ...read, Buffer.from(frame.tail(chunk.value))]);
+      const { returned, milliseconds } = chunk.value;
+      return { result: new BufferedResult(body, returned, milliseconds, hasMore, nextCursor), hasRunQuery };
+    }
+    read.push(Buffer.from(chunk.value));
+    bytes += chunk.value.length;
+  }
+  const chunks = readAhead(read, stream.chunks);
+  return {
+    result: { kind: "stream", frame, stream: { ...stream, chunks }, nextCursor } satisfies StreamedResult,
+    hasRunQuery,
+  };
 }
 
 /** A stream whose first chunks have been read. */

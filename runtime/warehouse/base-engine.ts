@@ -149,8 +149,8 @@ export abstract class BaseEngine implements Warehouse {
     return limits.length === 0 ? 0 : Math.min(...limits);
   }
 
-  columns(relation: Relation, version: string | null, hasStorage?: boolean): Promise<ResultColumns> {
-    return this.#relations.columns(relation, version, hasStorage);
+  columns(relation: Relation, version: string | null): Promise<ResultColumns> {
+    return this.#relations.columns(relation, version);
   }
 
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {

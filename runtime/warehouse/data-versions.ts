@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 
-/** The version of an endpoint's rows, known before any query. */
+/** The latest builds of an endpoint's own and upstream nodes. */
 export interface DataVersion {
-  /** Changes with each build that changes the rows. */
+  /** Changes with each of these builds. */
   readonly id: string;
   /** When the last of those builds ended, RFC 3339 in UTC. */
   readonly asOf: string;
@@ -67,9 +67,9 @@ export class BuildRecords {
     }
   }
 
-  /** The version of an endpoint with these upstream nodes. Null if something else may change the rows, or a build is unknown. */
-  versionOf(upstreamNodes: readonly string[] | null): DataVersion | null {
-    if (upstreamNodes === null || this.changes === 0) return null;
+  /** The latest builds of an endpoint with these nodes. Null if one is unknown or has failed. */
+  versionOf(upstreamNodes: readonly string[]): DataVersion | null {
+    if (this.changes === 0) return null;
     const [changes, known = null] = this.#versions.get(upstreamNodes) ?? [];
     if (changes === this.changes) return known;
     const version = this.#derive(upstreamNodes);
@@ -91,8 +91,8 @@ export class BuildRecords {
   }
 
   /** When the rows of an endpoint were last built or found fresh, RFC 3339 in UTC; null if a build is unknown. */
-  dataAsOf(upstreamNodes: readonly string[] | null): string | null {
-    const builds = (upstreamNodes ?? []).map((node) => this.builds.get(node));
+  dataAsOf(upstreamNodes: readonly string[]): string | null {
+    const builds = upstreamNodes.map((node) => this.builds.get(node));
     const times = builds.flatMap((build) =>
       build === undefined || build.failed ? [] : [build.freshAt ?? build.completedAt],
     );

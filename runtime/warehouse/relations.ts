@@ -24,16 +24,12 @@ interface RelationsOptions {
   readonly onColumns: (relation: Relation, columns: ResultColumns) => void;
 }
 
-/** The storage of rows with a known version is looked up again after this time. */
-const STORAGE_MS = 1000;
-
 /** Columns without a known version are looked up again after this time. */
 const FRESH_MS = 60_000;
 
 interface Entry extends DescribedRelation {
   /** Version of the rows at the lookup; null if unknown. */
   readonly version: string | null;
-  readonly lookedUpAt: number;
   freshUntil: number;
 }
 
@@ -56,24 +52,9 @@ export class Relations {
     return [...this.#missing];
   }
 
-  /**
-   * The columns of a relation. With `hasStorage` they are looked up again after a second: dbt has replaced a table some time
-   * before it reports the build, and never reports it when it is killed.
-   */
-  async columns(
-    relation: Relation,
-    version: string | null,
-    hasStorage = version !== null,
-  ): Promise<ResultColumns> {
+  async columns(relation: Relation, version: string | null): Promise<ResultColumns> {
     const cached = this.#cached(relation, version);
-    if (cached !== null && !hasStorage) return cached.columns;
-    if (cached !== null && Date.now() <= cached.lookedUpAt + STORAGE_MS) return cached.columns;
-    if (cached !== null) {
-      const renewed = await this.#renew(relation, version).catch((error: unknown) => error as Error);
-      if (!(renewed instanceof Error)) return renewed.columns;
-      // A database that does not respond has not changed the rows that are cached.
-      if (!(renewed instanceof RelationMissing)) return cached.columns;
-    }
+    if (cached !== null) return cached.columns;
     return this.query(relation, { version, isStillNeeded: () => true }, (found) => Promise.resolve(found));
   }
 
@@ -170,12 +151,11 @@ export class Relations {
   }
 
   async #lookUp(relation: Relation, version: string | null): Promise<Entry> {
-    const lookedUpAt = Date.now();
     const found = await this.#options.describe(relation);
     const known = this.#entries.get(relationKey(relation));
-    // The same object while nothing has changed: entity tags are cached by it.
+    // The same object while nothing has changed: what is made from the columns is cached by it.
     const columns = known && isDeepStrictEqual(known.columns, found.columns) ? known.columns : found.columns;
-    const entry: Entry = { id: found.id, columns, version, lookedUpAt, freshUntil: lookedUpAt + FRESH_MS };
+    const entry: Entry = { id: found.id, columns, version, freshUntil: Date.now() + FRESH_MS };
     this.#entries.set(relationKey(relation), entry);
     if (known?.version !== version || !isSame(entry, known)) this.#options.onColumns(relation, columns);
     return entry;

@@ -27,11 +27,6 @@ export interface ResultColumn {
   readonly range?: { readonly bound: string; readonly isMulti: boolean };
   /** Precision and scale of a column of decimals: the database's, else those that the model declares. */
   readonly decimal?: readonly [precision: number, scale: number];
-  /**
-   * Identifies the relation's storage: a relation that replaces it has another. Null where nothing proves that the rows stay
-   * the same while the storage does: its rows have no version.
-   */
-  readonly storage?: string | null;
   /** Rows that each query of the relation reads whatever it selects. */
   readonly scannedRows?: number;
   /** IANA time zone of a `timestamp` without zone; UTC when absent. */
@@ -196,11 +191,8 @@ export interface Warehouse {
   rows(query: ResolvedQuery, context: QueryContext): Promise<Rows>;
   /** The number of rows that the query's filters select on all pages, and the bounds of these columns; rejects as `rows`. */
   aggregate(query: ResolvedQuery, context: QueryContext, columns: ResultColumns): Promise<AggregateResult>;
-  /**
-   * The columns of a relation, cached by version. Rejects when the relation does not exist or the database fails.
-   * `hasStorage`: with the storage of the last second; by default where there is a version.
-   */
-  columns(relation: Relation, version: string | null, hasStorage?: boolean): Promise<ResultColumns>;
+  /** The columns of a relation, cached by version. Rejects when the relation does not exist or the database fails. */
+  columns(relation: Relation, version: string | null): Promise<ResultColumns>;
   /** The first value that is not of its column's type, as an error. */
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null;
   readonly load: WarehouseLoad;

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { catalogueText, readCatalogue } from "../../generator/catalogue/catalogue-file.js";
+import { NO_LINEAGE } from "../../generator/catalogue/catalogue.js";
 import { soundNodes } from "../render/manifests.js";
 import { HOSTILE } from "../render/words.js";
 import { catalogueFrom, catalogueOfText, manifestText } from "./catalogues.js";
@@ -18,7 +19,7 @@ describe("a catalogue that is written and read back", () => {
     const reading = readCatalogue(catalogueText(catalogue, "Numbers"));
     expect(reading).toEqual({
       ok: true,
-      catalogue: { ...catalogue, warnings: [], lineage: new Map() },
+      catalogue: { ...catalogue, warnings: [], lineage: NO_LINEAGE },
     });
     expect(catalogue.entries.length).toBeGreaterThan(20);
   });
@@ -30,7 +31,7 @@ describe("a catalogue that is written and read back", () => {
         const reading = readCatalogue(catalogueText(catalogue, null));
         expect(reading).toEqual({
           ok: true,
-          catalogue: { ...catalogue, warnings: [], lineage: new Map() },
+          catalogue: { ...catalogue, warnings: [], lineage: NO_LINEAGE },
         });
       }),
       { numRuns: 200 },

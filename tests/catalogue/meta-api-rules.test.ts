@@ -173,7 +173,6 @@ describe("a rule of meta.api", () => {
       sortableFields: [],
       deprecationDate: null,
       successor: null,
-      upstreamNodes: null,
     });
   });
 });

@@ -68,7 +68,7 @@ const MADE = {
   materialized: "table",
   parents: ["model.shop.ages", "model.shop.days"],
   code: [compiled_sql, raw_sql],
-  isComplete: true,
+  relation: expect.any(Array) as readonly [string, string],
   isBuilt: true,
   json: expect.any(Object) as object,
 };

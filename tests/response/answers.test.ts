@@ -8,7 +8,7 @@ import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
 import type { ResolvedQuery } from "../../runtime/model/query.js";
 import type { RowStream } from "../../runtime/warehouse/warehouse.js";
 import { Cursors } from "../../runtime/response/cursors.js";
-import { ResultService } from "../../runtime/response/result-service.js";
+import { ResultCache, ResultService } from "../../runtime/response/result-service.js";
 import { sendStream, StreamAborted } from "../../runtime/response/respond.js";
 import { begin, sendRequest } from "../support/http-client.js";
 import { serveWith, SHORT } from "../http/client.js";
@@ -18,6 +18,8 @@ import { manifestOf } from "../support/manifest.js";
 import { callerNamed, queryContext } from "../support/query-context.js";
 import { mostMemory } from "../support/processes.js";
 import { KEYS, serveManifest, ownInstallation } from "../support/service.js";
+
+const NO_CACHE = new ResultCache({ ttlSeconds: 0, maxBytes: 1024 });
 
 /** Much more together than one piece, or the memory that an answer may take. */
 const HEAVY = { rows: 250, characters: 640_000 };
@@ -115,7 +117,7 @@ it("a caller that joins a shared query late does not share its elapsed time limi
     CREATE VIEW "${schema}".turning AS SELECT "${schema}".first_is_slow() AS v`);
   const warehouse = openPostgres({ url: databaseUrl, statementTimeoutMs: 30_000, warn: () => undefined });
   atEnd(() => warehouse.close());
-  const results = new ResultService(warehouse, null, new Cursors(Buffer.alloc(32)));
+  const results = new ResultService(warehouse, NO_CACHE, new Cursors(Buffer.alloc(32)));
   const selection = { conditions: [], sort: [], page: null };
   const slow: ResolvedQuery = { relation: [schema, "turning"], selection, format: "json", timeoutMs: 4000 };
   const first = results.get("key", slow, queryContext({ caller: callerNamed("key:first") }));
@@ -127,7 +129,7 @@ it("a caller that joins a shared query late does not share its elapsed time limi
   expect(await second).toMatchObject({ hasRunQuery: true });
 });
 
-it("callers share a query only within one version of the rows", async () => {
+it("callers share a query that starts after their requests, or any of the build that their rows change with", async () => {
   let asked = 0;
   const warehouse = openPostgres({ url: databaseUrl, statementTimeoutMs: 30_000, warn: () => undefined });
   atEnd(() => warehouse.close());
@@ -138,11 +140,14 @@ it("callers share a query only within one version of the rows", async () => {
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
-  const results = new ResultService(counted, null, new Cursors(Buffer.alloc(32)));
+  const results = new ResultService(counted, NO_CACHE, new Cursors(Buffer.alloc(32)));
   const selection = { conditions: [], sort: [], page: null };
   const small: ResolvedQuery = { relation: [schema, "small"], selection, format: "json", timeoutMs: 0 };
-  await Promise.all(["1", "1", "2"].map((version) => results.get("key", small, queryContext({ version }))));
+  const get = (build: string | null) => results.get("key", small, queryContext(), build);
+  await Promise.all(["1", "1", "2"].map(get));
   expect(asked).toBe(2);
+  await Promise.all(Array.from({ length: 20 }, () => get(null)));
+  expect(asked).toBe(4);
 });
 
 /** A stream of so many pieces, sent to a client over a socket. */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { byEngine, ownerQuery, ownTables } from "../support/engines.js";
 import { manifestOf } from "../support/manifest.js";
@@ -15,7 +14,7 @@ const statements = [
   `CREATE TABLE @.long ${rows(5000, 1000)}`,
   `CREATE TABLE @.huge ${rows(40_000, 1000)}`,
   `CREATE TABLE @.changing ${rows(3000, 1000)}`,
-  `CREATE TABLE @.next ${rows(4000, 1000)}`,
+  `CREATE TABLE @.short ${rows(3)}`,
 ];
 const schema = await ownTables({ postgres: statements.join(";"), clickhouse: statements });
 const api = {
@@ -35,7 +34,10 @@ const model = (name: string, more: object = {}) => ({
 const sorted = { api: { allow_unfiltered: true, sort: [{ column: "id", direction: "ASC" }] } };
 await ownerQuery(`CREATE VIEW ${schema}.pages AS SELECT * FROM ${schema}.long`);
 const url = await serveManifest(
-  manifestOf([...["long", "huge", "changing"].map((name) => model(name, sorted)), model("pages", { api })]),
+  manifestOf([
+    ...["long", "huge", "changing", "short"].map((name) => model(name, sorted)),
+    model("pages", { api }),
+  ]),
   { RATE_LIMITS: "100000" },
 );
 const ask = (target: string, range?: string) =>
@@ -78,17 +80,68 @@ describe("a result of more than 2 MiB", () => {
     expect(Number(await lengthOf("pages.csv"))).toBeGreaterThan(30_000);
     expect((await ask("pages.csv?id=7", "bytes=0-999")).bytes.toString()).toMatch(/^id,filling\r\n7,/);
   });
+});
 
-  it("is read again once its table is replaced", async () => {
-    const before = Number(await lengthOf("changing.csv"));
-    await ownerQuery(
-      byEngine({
-        postgres: `BEGIN; DROP TABLE ${schema}.changing; ALTER TABLE ${schema}.next RENAME TO changing; COMMIT`,
-        clickhouse: `EXCHANGE TABLES ${schema}.changing AND ${schema}.next`,
-      }),
-    );
-    // The storage of a relation is looked up once a second.
-    await sleep(1100);
-    expect(Number(await lengthOf("changing.csv"))).toBeGreaterThan(before + 10_000);
-  });
+/** Changes rows of a table in place. */
+const change = (name: string): Promise<unknown> =>
+  ownerQuery(
+    byEngine({
+      postgres: `UPDATE ${schema}.${name} SET filling = 'y' || filling WHERE id = 1`,
+      clickhouse: `ALTER TABLE ${schema}.${name} UPDATE filling = concat('y', filling) WHERE id = 1 SETTINGS mutations_sync = 2`,
+    }),
+  );
+
+describe("the parts that a caller reads", () => {
+  const read = (
+    name: string,
+    headers: Readonly<Record<string, string>> = {},
+    method = "GET",
+    as: string = key,
+  ) => sendRequest(url, `/v1/parts/${name}`, { key: as, method, headers });
+
+  it.each(["changing.csv", "short.csv"])(
+    "are of the rows of the first one and have its tag: %s",
+    async (name) => {
+      const whole = (await read(name)).bytes;
+      const first = await read(name, { range: "bytes=0-9" });
+      await change(name.replace(".csv", ""));
+      const second = await read(name, { range: "bytes=10-" });
+      expect([first.status, second.status, second.headers.etag]).toEqual([206, 206, first.headers.etag]);
+      expect(Buffer.concat([first.bytes, second.bytes]).equals(whole)).toBe(true);
+      // Another caller's first part is of the rows of its own time.
+      const other = await read(name, { range: "bytes=0-9" }, "GET", KEYS.tier2);
+      expect(other.headers["content-range"]).toBe(`bytes 0-9/${String(whole.length + 1)}`);
+      expect(other.headers.etag).not.toBe(first.headers.etag);
+    },
+  );
+
+  it.each(["changing.csv", "short.csv"])(
+    "begin anew with HEAD; all but parts is of this moment: %s",
+    async (name) => {
+      const { headers: before } = await read(name, {}, "HEAD");
+      await read(name, { range: "bytes=0-9" });
+      await change(name.replace(".csv", ""));
+      const length = Number(before["content-length"]);
+      const whole = (await read(name)).bytes;
+      expect(whole).toHaveLength(length + 1);
+      const fresh: readonly Readonly<Record<string, string>>[] = [
+        { range: "bytes=0-9", "if-range": before.etag ?? "" },
+        { range: "bytes=0-1,5-6" },
+        { range: `bytes=${String(length + 10)}-` },
+      ];
+      for (const headers of fresh) {
+        const answer = await read(name, headers);
+        expect([headers, answer.status, answer.bytes.equals(whole)]).toEqual([headers, 200, true]);
+      }
+      const asked = await read(name, { range: "bytes=0-9", "if-none-match": before.etag ?? "" });
+      expect([asked.status, asked.headers["content-range"]]).toEqual([
+        206,
+        `bytes 0-9/${String(length + 1)}`,
+      ]);
+      await change(name.replace(".csv", ""));
+      expect((await read(name, {}, "HEAD")).headers["content-length"]).toBe(String(length + 2));
+      const part = await read(name, { range: "bytes=0-9" });
+      expect(part.headers["content-range"]).toBe(`bytes 0-9/${String(length + 2)}`);
+    },
+  );
 });

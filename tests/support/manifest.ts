@@ -17,6 +17,8 @@ export interface TestModel {
   readonly description?: string;
   /** How dbt keeps it; a view that does not say so when left out. */
   readonly materialized?: string;
+  /** `unique_id`s of the nodes that it reads. */
+  readonly parents?: readonly string[];
   /** dbt's `deprecation_date`. */
   readonly sunset?: string;
 }
@@ -67,6 +69,7 @@ function nodeOf({
   alias = name,
   description = "",
   materialized,
+  parents,
   sunset,
 }: TestModel): unknown {
   return {
@@ -79,6 +82,7 @@ function nodeOf({
     ...(sunset && { deprecation_date: sunset }),
     original_file_path: `models/${name}.sql`,
     tags,
+    ...(parents && { depends_on: { nodes: parents }, compiled_code: "select 1" }),
     columns: Object.fromEntries(
       Object.entries(columns).map(([column, type]) => [
         column,

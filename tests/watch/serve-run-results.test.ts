@@ -10,7 +10,13 @@ import { manifestServer } from "./manifest-server.js";
 const schema = await ownSchema(
   "CREATE TABLE @.one AS SELECT 1 AS n; CREATE TABLE @.pair AS SELECT 1 AS n, 'hush' AS secret",
 );
-const model = { name: "one", schema, tags: ["production", "flows", "api:one"], columns: { n: "int" } };
+const model = {
+  name: "one",
+  schema,
+  tags: ["production", "flows", "api:one"],
+  columns: { n: "int" },
+  routewright: { changes: "on_build" },
+};
 const manifest = manifestOf([{ ...model, materialized: "table" }]);
 
 const runResults = (completed_at: string, result: object = { status: "success" }, name = "one") => ({

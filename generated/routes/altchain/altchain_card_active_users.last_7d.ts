@@ -25,5 +25,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   tier: "tier3",
   relation: ["analytics", "api_altchain_card_active_users_last_7d"],
   columns: { value: "double precision null", change_pct: "double precision null", as_of_date: "date null" },
-  upstreamNodes: ["model.starter.api_altchain_card_active_users_last_7d"],
 });

@@ -54,5 +54,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   },
   allowUnfiltered: true,
   sort: [["date", "DESC"]],
-  upstreamNodes: ["model.starter.api_altchain_card_activity_by_action_daily"],
 });

@@ -24,5 +24,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   relation: ["analytics", "api_chains_count_latest"],
   columns: { value: "numeric(20,0) null", as_of_date: "date" },
   wideColumns: ["value"],
-  upstreamNodes: ["model.starter.api_chains_count_latest"],
 });

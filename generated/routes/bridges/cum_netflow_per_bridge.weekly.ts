@@ -25,5 +25,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   tier: "tier1",
   relation: ["analytics", "api_bridges_cum_netflow_per_bridge_weekly"],
   columns: { date: "date", series: "text", value: "double precision null" },
-  upstreamNodes: ["model.starter.api_bridges_cum_netflow_per_bridge_weekly"],
 });

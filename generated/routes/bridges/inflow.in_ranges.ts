@@ -39,5 +39,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
     as_of_date: "date",
   },
   wideColumns: ["value"],
-  upstreamNodes: ["model.starter.api_bridges_inflow_in_ranges"],
 });

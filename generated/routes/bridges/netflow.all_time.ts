@@ -23,5 +23,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   tier: "tier0",
   relation: ["analytics", "api_bridges_netflow_all_time"],
   columns: { value: "double precision null", as_of_date: "date" },
-  upstreamNodes: ["model.starter.api_bridges_netflow_all_time"],
 });

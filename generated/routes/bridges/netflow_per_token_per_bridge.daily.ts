@@ -36,5 +36,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
     bridge_order: "numeric(20,0) null",
   },
   wideColumns: ["value", "bridge_order"],
-  upstreamNodes: ["model.starter.api_bridges_netflow_per_token_per_bridge_daily"],
 });

@@ -54,5 +54,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   },
   allowUnfiltered: true,
   sort: [["launched_on", "ASC"]],
-  upstreamNodes: ["model.starter.api_bridges_registry_snapshot"],
 });

@@ -48,5 +48,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
     price_usd: "numeric(18,6) null",
   },
   wideColumns: ["daily_limit_raw", "price_usd"],
-  upstreamNodes: ["model.starter.api_bridges_tokens"],
 });

@@ -118,5 +118,4 @@ export const { spec, get, post } = defineEndpoint<Query, Row>({ schema: 1 })({
   pagination: { defaultLimit: 50, maxLimit: 500, response: "envelope" },
   sort: [["block_time", "DESC"], ["transfer_id", "DESC"]],
   sortableFields: ["block_time", "amount_usd", "fee_usd"],
-  upstreamNodes: ["model.starter.api_bridges_transactions", "model.starter.int_bridge_transfers"],
 });

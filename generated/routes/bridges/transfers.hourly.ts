@@ -46,5 +46,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   },
   allowUnfiltered: false,
   sort: [["hour", "ASC"]],
-  upstreamNodes: ["model.starter.api_bridges_transfers_hourly"],
 });

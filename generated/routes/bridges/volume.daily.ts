@@ -46,5 +46,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   },
   allowUnfiltered: true,
   sort: [["date", "DESC"]],
-  upstreamNodes: ["model.starter.api_bridges_volume_daily"],
 });

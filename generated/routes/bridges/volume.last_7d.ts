@@ -32,5 +32,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
     change_pct: "double precision null",
     as_of_date: "date",
   },
-  upstreamNodes: ["model.starter.api_bridges_volume_last_7d"],
 });

@@ -56,5 +56,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   fields: true,
   allowUnfiltered: true,
   sort: [["week", "DESC"]],
-  upstreamNodes: ["model.starter.api_bridges_volume_weekly"],
 });

@@ -63,5 +63,4 @@ export const { spec, get, post } = defineEndpoint<Query, Row>({ schema: 1 })({
   pagination: { defaultLimit: 100, maxLimit: 1000, response: "list" },
   sort: [["date", "DESC"], ["bridge", "ASC"]],
   sortableFields: ["date", "volume_usd", "transfers"],
-  upstreamNodes: ["model.starter.api_bridges_volume_per_bridge_daily"],
 });

@@ -35,5 +35,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
     change_pct: "double precision null",
     as_of_date: "date",
   },
-  upstreamNodes: ["model.starter.api_bridges_volume_per_chain_last_7d_7d"],
 });

@@ -64,5 +64,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   requireAnyOf: ["merchant", "country"],
   pagination: { defaultLimit: 10, maxLimit: 50, response: "list" },
   sort: [["merchant", "ASC"]],
-  upstreamNodes: ["model.starter.api_cards_merchants"],
 });

@@ -26,5 +26,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   relation: ["analytics", "api_cards_payers_rolling_180d"],
   columns: { date: "date", payers: "bigint", days_per_payer: "real null" },
   wideColumns: ["payers"],
-  upstreamNodes: ["model.starter.api_cards_payers_rolling_180d"],
 });

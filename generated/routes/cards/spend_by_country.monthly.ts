@@ -69,5 +69,4 @@ export const { spec, get, post } = defineEndpoint<Query, Row>({ schema: 1 })({
   pagination: { defaultLimit: 100, maxLimit: 1000, response: "envelope" },
   sort: [["month", "DESC"], ["country", "ASC"], ["category", "ASC"]],
   sortableFields: ["month", "spend_native", "payments"],
-  upstreamNodes: ["model.starter.api_cards_spend_by_country_monthly"],
 });

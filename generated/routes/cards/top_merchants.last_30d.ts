@@ -39,5 +39,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
     as_of_date: "date",
   },
   wideColumns: ["payments"],
-  upstreamNodes: ["model.starter.api_cards_top_merchants_last_30d"],
 });

@@ -36,5 +36,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
     is_gapless: "boolean",
   },
   wideColumns: ["row_count"],
-  upstreamNodes: ["model.starter.api_data_freshness_latest"],
 });

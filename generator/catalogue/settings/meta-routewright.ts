@@ -39,6 +39,20 @@ const category: Setting<string, string | undefined, RoutewrightContext> = {
   read: asWritten,
 };
 
+/** When rows change: a promise of the team, or nothing. */
+const changes: Setting<"on_build" | "any_time", "on_build" | undefined, unknown> = {
+  schema: {
+    ...described(
+      "`on_build`: rows change only when dbt builds the model or a node above it",
+      oneOf(["on_build", "any_time"]),
+      "any_time",
+    ),
+    [NOUN]: "when rows change",
+    [HINT]: "Write `on_build` where rows change only when dbt builds, or `any_time`, the default.",
+  },
+  read: (value) => reading([], () => (value === "on_build" ? value : undefined)),
+};
+
 /** Callers choose the columns of a row. */
 const fields: Setting<boolean, true | undefined, RoutewrightContext> = {
   schema: {
@@ -167,6 +181,7 @@ function isTimezone(name: unknown): name is string {
 export const META_ROUTEWRIGHT = {
   model: {
     category,
+    changes,
     cursor,
     fields,
     filters,

@@ -3,7 +3,7 @@ import { sql, type Statement } from "../sql.js";
 import { type DescribedRelation, RelationMissing } from "../warehouse.js";
 import { ClickhouseError } from "./errors.js";
 import { finished, parameter } from "./parameters.js";
-import { type Functions, readFunctions, type ReadRows, type Storage, storageOf } from "./storage.js";
+import { type ReadRows, scannedRowsOf } from "./scanned-rows.js";
 
 interface ColumnRow {
   readonly id: string;
@@ -11,46 +11,47 @@ interface ColumnRow {
   readonly type: string;
 }
 
-/** Looks relations up: their columns, and what identifies their rows. */
+interface LookupOptions {
+  readonly read: ReadRows;
+  /** Whether queries are limited by the rows that they read. */
+  readonly isLimited: boolean;
+  readonly warn: (error: Error, message: string) => void;
+}
+
+/** Looks relations up: their columns, and where it is limited, how many rows each query reads. */
 export class RelationLookup {
-  readonly #warn: (error: Error, message: string) => void;
-  readonly #read: ReadRows;
-  #functions: Promise<Functions> | null = null;
+  readonly #options: LookupOptions;
   #hasWarned = false;
 
-  constructor(warn: (error: Error, message: string) => void, read: ReadRows) {
-    this.#warn = warn;
-    this.#read = read;
+  constructor(options: LookupOptions) {
+    this.#options = options;
   }
 
   async describe(relation: Relation): Promise<DescribedRelation> {
-    const [rows, { id: storage, scannedRows }] = await Promise.all([
-      this.#read<ColumnRow>(columnsOf(relation)),
-      this.#storageOf(relation),
+    const { read, isLimited } = this.#options;
+    const [rows, scannedRows] = await Promise.all([
+      read<ColumnRow>(columnsOf(relation)),
+      isLimited ? this.#scannedRowsOf(relation) : 0,
     ]);
     const [first] = rows;
     if (first === undefined) throw new RelationMissing(relation.join("."));
-    return { id: first.id, columns: rows.map(({ name, type }) => ({ name, type, storage, scannedRows })) };
+    return { id: first.id, columns: rows.map(({ name, type }) => ({ name, type, scannedRows })) };
   }
 
-  async #storageOf(relation: Relation): Promise<Storage> {
+  async #scannedRowsOf(relation: Relation): Promise<number> {
     try {
-      const functions = await (this.#functions ??= readFunctions(this.#read));
-      return await storageOf(relation, this.#read, functions);
+      return await scannedRowsOf(relation, this.#options.read);
     } catch (error) {
-      this.#functions = null;
       if (!(error instanceof ClickhouseError)) throw error;
-      if (!this.#hasWarned) this.#warn(error, NO_VERSIONS);
+      if (!this.#hasWarned) this.#options.warn(error, NOT_LIMITED);
       this.#hasWarned = true;
-      return UNPROVEN;
+      return 0;
     }
   }
 }
 
-const UNPROVEN: Storage = { id: null, scannedRows: 0 };
-
-const NO_VERSIONS =
-  "responses have no data version: the role needs SELECT on system.tables, system.columns, system.parts and system.functions";
+const NOT_LIMITED =
+  "MAX_ROWS_READ does not count tables without parts: the role needs SELECT on system.tables and system.table_functions";
 
 /** The columns of a relation with their types. `EXCHANGE` changes the id of a table, `CREATE OR REPLACE` and `ALTER` that of a view. */
 function columnsOf([database, table]: Relation): Statement {

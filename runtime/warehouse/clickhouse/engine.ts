@@ -25,7 +25,7 @@ import { nextRow, selectKeyed } from "./keyed-pages.js";
 import { finished } from "./parameters.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
 import { limitSettings, LIST, ONE_COLUMN, requireAtMost, RoleSettings } from "./settings.js";
-import type { ReadRows } from "./storage.js";
+import type { ReadRows } from "./scanned-rows.js";
 import {
   bodyReader,
   lookAhead,
@@ -71,7 +71,11 @@ class ClickhouseEngine extends BaseEngine {
     this.#settings = new RoleSettings((query) => this.#connection.text({ ...query, limits }));
     // A look-up serves all callers: it has no caller's limits.
     const lookUp = { ...limits, queued: { ...LOOK_UP, relation: COLUMNS }, maxRows: 0 };
-    this.#lookup = new RelationLookup(warn, (statement) => this.#read(statement, lookUp));
+    this.#lookup = new RelationLookup({
+      read: (statement) => this.#read(statement, lookUp),
+      isLimited: Object.values(maxRowsRead).some((limit) => limit > 0),
+      warn,
+    });
     this.#warn = warn;
   }
 

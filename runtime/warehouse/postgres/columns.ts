@@ -204,12 +204,11 @@ const DECIMAL_OF_A = sql`CASE WHEN a.atttypid = 'numeric'::regtype AND a.atttypm
   THEN json_build_array((a.atttypmod - 4) >> 16 & 65535, (((a.atttypmod - 4) & 2047) # 1024) - 1024) END`;
 
 /**
- * One row for a relation, none where it does not exist: its id and its columns. `storage` changes when the relation is replaced
- * or rewritten. `type` is the base type of a domain; a leading `_` means an array of it. `fields` are those of a composite type,
+ * One row for a relation, none where it does not exist: its id and its columns. `type` is the base type of a domain; a leading `_` means an array of it. `fields` are those of a composite type,
  * down to `COMPOSITE_DEPTH`.
  */
 export function describe([schema, name]: Relation): Statement {
-  const column = sql`json_strip_nulls(json_build_object('name', a.attname, 'type', t.name, 'fields', t.fields, 'range', t.range, 'decimal', ${DECIMAL_OF_A}, 'storage', c.oid || '.' || c.relfilenode))`;
+  const column = sql`json_strip_nulls(json_build_object('name', a.attname, 'type', t.name, 'fields', t.fields, 'range', t.range, 'decimal', ${DECIMAL_OF_A}))`;
   const columns = sql`coalesce(json_agg(${column} ORDER BY a.attnum) FILTER (WHERE a.attnum IS NOT NULL), '[]')`;
   const body = sql`SELECT json_build_object('id', c.oid::text, 'columns', ${columns})::text AS relation
     FROM pg_catalog.pg_class c

@@ -1,5 +1,5 @@
 import type { Column, Endpoint, Parameter } from "@routewright/runtime/model";
-import type { Catalogue, CatalogueEntry } from "../../../generator/catalogue/catalogue.js";
+import { type Catalogue, type CatalogueEntry, NO_LINEAGE } from "../../../generator/catalogue/catalogue.js";
 import { openApiText } from "../../../generator/render/openapi/document.js";
 
 /** What a test says of an endpoint; the rest is the plainest there is. */
@@ -59,7 +59,6 @@ const PLAIN = {
   sortableFields: [],
   deprecationDate: null,
   successor: null,
-  upstreamNodes: null,
 } as const satisfies Partial<Endpoint>;
 
 export function catalogue(...entries: readonly CatalogueEntry[]): Catalogue {
@@ -67,7 +66,7 @@ export function catalogue(...entries: readonly CatalogueEntry[]): Catalogue {
     entries,
     skipped: [],
     warnings: [],
-    lineage: new Map(),
+    lineage: NO_LINEAGE,
     defaultTier: "tier0",
     adapter: null,
   };

@@ -18,5 +18,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   relation: ["analytics", "stored"],
   columns: { value: "numeric null" },
   wideColumns: ["value"],
-  upstreamNodes: ["model.shop.stored"],
+  changes: "on_build",
 });

@@ -18,5 +18,4 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   relation: ["analytics", "volume"],
   columns: { value: "numeric null" },
   wideColumns: ["value"],
-  upstreamNodes: ["model.shop.fct_volume", "model.shop.int_volume", "model.shop.volume", "seed.shop.bridges"],
 });

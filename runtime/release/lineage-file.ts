@@ -1,0 +1,25 @@
+/** The part of `lineage.json` that is read. */
+export interface LineageFile {
+  /** By path of the endpoint: the dbt nodes (`unique_id`) whose builds change its rows. */
+  readonly upstreamNodes?: Readonly<Record<string, readonly string[]>>;
+  /** By `unique_id`. */
+  readonly nodes?: LineageNodes;
+}
+
+export type LineageNodes = Readonly<
+  Record<string, { readonly parents: readonly string[]; readonly tests: readonly string[] }>
+>;
+
+/** A damaged file counts as empty. */
+export function lineageIn(text: string): LineageFile {
+  try {
+    return JSON.parse(text) as LineageFile;
+  } catch {
+    return {};
+  }
+}
+
+/** The value of an own property: paths and ids could also name inherited ones, such as `constructor`. */
+export function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
+}
