@@ -92,6 +92,7 @@ export const CONFIG_SCHEMA = {
           },
         ),
       },
+      tests: described("Folder of endpoint tests. Default: api-tests.", name),
       minimumNoticeDays: described(
         "Shortest time between the announcement of a sunset and the sunset. Default: 30.",
         wholeNumber(0),

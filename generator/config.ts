@@ -20,6 +20,7 @@ export const DEFAULTS = {
   out: "generated",
   minimumNoticeDays: 30,
   unused: "breaking",
+  tests: "api-tests",
 } as const;
 
 /** The config file of a folder: one of these. */
@@ -50,6 +51,8 @@ export interface Settings extends GenerationEnvironment {
   /** Undefined: the default file, if there is one. */
   readonly accept: string | undefined;
   readonly unused: UnusedSeverity;
+  /** Folder of endpoint tests. */
+  readonly tests: string;
   readonly minimumNoticeDays: number;
   /** The environment, completed with the config file's values: what servers read. */
   readonly variables: NodeJS.ProcessEnv;
@@ -90,6 +93,7 @@ export async function readSettings(
     severities: config.diff?.severity ?? {},
     accept: flags.accept ?? config.diff?.accept,
     unused: config.diff?.unused ?? DEFAULTS.unused,
+    tests: config.tests ?? DEFAULTS.tests,
     minimumNoticeDays: config.minimumNoticeDays ?? DEFAULTS.minimumNoticeDays,
     variables,
   };
@@ -109,6 +113,7 @@ export async function readSettings(
     "diff.severity": severities,
     "diff.accept": settings.accept ?? ACCEPT_FILE,
     "diff.unused": settings.unused,
+    tests: settings.tests,
     minimumNoticeDays,
   };
   return { ok: true, settings: { ...settings, inForce } };

@@ -22,6 +22,7 @@ import type { Environment } from "./operations/environment.js";
 import { type Logger, createLogger } from "./http/logger.js";
 import type { RunningServer } from "./http/listen.js";
 export { readEnvironment, type Environment, type EnvironmentResult } from "./operations/environment.js";
+export { hashOf, Keyring } from "./request/keyring.js";
 export { createLogger, flushLog } from "./http/logger.js";
 export type { RunningServer } from "./http/listen.js";
 export { type NodeBuild, BuildRecords, type TestRun } from "./warehouse/data-versions.js";

@@ -13,6 +13,7 @@ import { CATALOGUE_SCHEMA } from "../generator/catalogue/catalogue-schema.js";
 import { META_API_SCHEMA } from "../generator/catalogue/settings/meta-api.js";
 import { META_ROUTEWRIGHT_SCHEMA } from "../generator/catalogue/settings/meta-routewright.js";
 import { SCHEMA_YML_SCHEMA } from "../generator/catalogue/settings/schema-yml.js";
+import { TESTS_SCHEMA } from "../generator/commands/test/cases.js";
 import { ACCEPT_SCHEMA } from "../generator/diff/accepted-changes.js";
 import { CONFIG_SCHEMA } from "../generator/config-schema.js";
 import { USAGE_SCHEMA } from "../generator/diff/usage.js";
@@ -70,6 +71,7 @@ function compileValidators(): void {
     ["accept-file", new Ajv({ ...everyError, allowUnionTypes: true, keywords: [HINT] }), ACCEPT_SCHEMA],
     ["baseline", new Ajv({ ...everyError, keywords: [HINT] }), BASELINE_SCHEMA],
     ["usage-file", new Ajv({ ...everyError, allErrors: false, allowUnionTypes: true }), USAGE_SCHEMA],
+    ["endpoint-tests", new Ajv({ ...everyError, keywords: [HINT] }), TESTS_SCHEMA],
     ["catalogue", new Ajv({ allowUnionTypes: true, code: { source: true } }), CATALOGUE_SCHEMA],
     ["config", new Ajv({ ...everyError, allowUnionTypes: true }), CONFIG_SCHEMA],
   ] as const;

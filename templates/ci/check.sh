@@ -5,6 +5,8 @@
 #
 #   BASE                 the commit that the request is compared with
 #   GENERATED_FOLDER     the generated folder (`out` of the config file, or generated)
+#   DATABASE_URL         a database with the published relations: endpoint tests run there. Without it they do not run
+#   TESTS_FOLDER         the folder of endpoint tests (api-tests)
 #   GITHUB_STEP_SUMMARY  set by GitHub: findings are annotations then, and the reports are the job's summary
 #
 # Exit code: 0 when all is well; 1 with a finding: a stale folder, an invalid model, an exposing or breaking change, a new
@@ -40,4 +42,8 @@ folder=${GENERATED_FOLDER:-$(routewright config --json | node --print "$configur
 check generate --check --strict --out "$folder"
 report diff "git:$BASE" "$folder" --generated "$folder" --missing-base ignore --fail-on breaking
 report lint --base "git:$BASE" --generated "$folder" --missing-base ignore --fail-on error
+# They need a database with the published relations.
+if [ -n "${DATABASE_URL:-}" ] && [ -d "${TESTS_FOLDER:-api-tests}" ]; then
+  check test --generated "$folder"
+fi
 exit "$worst"

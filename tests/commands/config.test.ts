@@ -56,6 +56,7 @@ describe("a config file", () => {
       schemas: {},
       "lint.baseline": ".routewright-baseline.json",
       "diff.unused": "breaking",
+      tests: "api-tests",
       "diff.severity": CONFIG.diff.severity,
       "diff.accept": "accepted.json",
     });

@@ -1,0 +1,114 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { messageOf, type Outcome, type Tier, TIERS } from "@routewright/runtime/model";
+import {
+  HINT,
+  listOf,
+  mapOf,
+  name,
+  oneOf,
+  openRecord,
+  record,
+  type Schema,
+  schemaErrorOf,
+  text,
+  validatorOf,
+  type ValueOf,
+  wholeNumber,
+} from "../../manifest/json-schema.js";
+import { readSource } from "../../manifest/source.js";
+
+const anyObject = openRecord({}) as Schema<Readonly<Record<string, unknown>>>;
+
+/** A file of endpoint tests (generator/docs/commands.md, Endpoint tests). */
+export const TESTS_SCHEMA = listOf(
+  record(
+    {
+      name,
+      request: {
+        ...text,
+        pattern: "^(GET|POST) /",
+        [HINT]: 'Write method and path, such as "GET /v1/shop/orders?limit=1".',
+      },
+      expect: record(
+        {},
+        {
+          status: wholeNumber(100, 599),
+          /** All rows, in their order. */
+          rows: listOf(anyObject),
+          /** Values that a row, or an answer without rows, has. */
+          contains: anyObject,
+          /** The columns of every row, in their order. */
+          columns: listOf(text),
+          headers: mapOf(text),
+          /** How many rows. */
+          count: wholeNumber(0),
+        },
+      ),
+    },
+    {
+      /** Who asks: a key of this tier; nobody when left out. */
+      tier: oneOf(TIERS),
+      /** The organization of that key. */
+      org: text,
+      /** A key of the server's, as `$NAME` for a variable of the environment. */
+      key: { ...text, pattern: "^\\$[A-Za-z_][A-Za-z0-9_]*$", [HINT]: "Name a variable: `$TEST_KEY`." },
+      headers: mapOf(text),
+      body: anyObject,
+    },
+  ),
+);
+
+type CaseRecord = ValueOf<typeof TESTS_SCHEMA>[number];
+
+export type EndpointTest = CaseRecord & {
+  readonly file: string;
+  readonly method: "GET" | "POST";
+  /** With its query string. */
+  readonly target: string;
+};
+
+const errorsIn = validatorOf("endpoint-tests");
+
+/** Reads all tests below a folder, file by file. Reports every problem. */
+export async function readTests(folder: string): Promise<Outcome<readonly EndpointTest[]>> {
+  if (!existsSync(folder)) return { ok: true, value: [] };
+  const files = (readdirSync(folder, { recursive: true }) as string[])
+    .filter((file) => /\.ya?ml$/.test(file))
+    .sort();
+  const readings = await Promise.all(files.map((file) => readTestFile(join(folder, file))));
+  const problems = readings.flatMap((reading) => (reading.ok ? [] : [reading.problem]));
+  if (problems.length > 0) return { ok: false, problem: problems.join("\n") };
+  return { ok: true, value: readings.flatMap((reading) => (reading.ok ? reading.value : [])) };
+}
+
+async function readTestFile(file: string): Promise<Outcome<readonly EndpointTest[]>> {
+  const source = await readSource(file);
+  if (!source.ok) return source;
+  const { parse } = await import("yaml");
+  try {
+    const value = (parse(source.text) ?? []) as unknown;
+    const errors = errorsIn(value).map(schemaErrorOf);
+    if (errors.length === 0)
+      return { ok: true, value: (value as readonly CaseRecord[]).map((one) => testOf(one, file)) };
+    const lines = errors.map(({ at, message, hint }) => `${file}${at && `, ${at}`}: ${message} ${hint}`);
+    return { ok: false, problem: lines.join("\n") };
+  } catch (error) {
+    return { ok: false, problem: `${file} is not YAML: ${messageOf(error).split("\n")[0] ?? ""}` };
+  }
+}
+
+function testOf(one: CaseRecord, file: string): EndpointTest {
+  const [method = "", target = ""] = one.request.split(/\s+/, 2);
+  return { ...one, file, method: method === "POST" ? "POST" : "GET", target };
+}
+
+/** The path of a test without its query string. */
+export function pathIn({ target }: EndpointTest): string {
+  return target.split("?", 1)[0] ?? "";
+}
+
+/** The tier whose key a test uses; null for callers without a key. */
+export function tierIn({ tier, org }: EndpointTest): Tier | null {
+  return tier ?? (org === undefined ? null : "tier0");
+}
