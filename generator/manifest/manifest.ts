@@ -3,6 +3,7 @@ import { isObject, type JsonObject, objectOr, parseDbtJson, textOr, textsOf } fr
 import { fileOf, type Model, modelOf } from "./model.js";
 import type { ModelColumn } from "./columns.js";
 import { isPrivate, privateColumnsOf } from "./node-meta.js";
+import { relationOf } from "./relation-name.js";
 import { fail, type Failure, readSource } from "./source.js";
 import { byText, visible } from "./strings.js";
 import { testsByNode } from "./tests.js";
@@ -66,7 +67,7 @@ function manifestOfJson(value: unknown, location: string): ManifestReading {
     .map(([id, node]) => modelOf(id, node as JsonObject, { adapter, tests: tests.get(id) ?? [] }))
     .sort((a, b) => byText(a.uniqueId, b.uniqueId));
   const warnings = versionWarnings(version[1], schema);
-  const others = otherNodes(nodes, objectOr(sources), objectOr(disabled));
+  const others = otherNodes({ nodes, sources: objectOr(sources), disabled: objectOr(disabled), adapter });
   return {
     ok: true,
     manifest: {
@@ -111,15 +112,22 @@ function versionWarnings(version: string | undefined, schema: string): readonly 
   ];
 }
 
-function otherNodes(nodes: JsonObject, sources: JsonObject, disabled: JsonObject): readonly OtherNode[] {
+interface OtherNodes {
+  readonly nodes: JsonObject;
+  readonly sources: JsonObject;
+  readonly disabled: JsonObject;
+  readonly adapter: string;
+}
+
+function otherNodes({ nodes, sources, disabled, adapter }: OtherNodes): readonly OtherNode[] {
   const enabled = [...Object.entries(nodes), ...Object.entries(sources)]
     .map(([id, node]) => [id, objectOr(node)] as const)
     .filter(([, node]) => OTHER_KINDS.has(textOr(node["resource_type"], "")))
-    .map(([id, node]) => otherNode(id, node));
+    .map(([id, node]) => otherNode(id, node, adapter));
   // dbt lists all disabled nodes of an id; an id that also has an enabled node is not disabled.
   const disabledModels = Object.entries(disabled)
     .filter(([id]) => !Object.hasOwn(nodes, id))
-    .map(([id, list]) => otherNode(id, objectOr(Array.isArray(list) ? list[0] : list)))
+    .map(([id, list]) => otherNode(id, objectOr(Array.isArray(list) ? list[0] : list), adapter))
     .filter(({ kind }) => kind === "model")
     .map((node) => ({ ...node, kind: "disabled model" }));
   return [...enabled, ...disabledModels].sort((a, b) => byText(a.uniqueId, b.uniqueId));
@@ -127,11 +135,10 @@ function otherNodes(nodes: JsonObject, sources: JsonObject, disabled: JsonObject
 
 const OTHER_KINDS: ReadonlySet<string> = new Set(["seed", "snapshot", "source", "analysis"]);
 
-function otherNode(uniqueId: string, node: JsonObject): OtherNode {
+function otherNode(uniqueId: string, node: JsonObject, adapter: string): OtherNode {
   const tags = [...textsOf(node["tags"]), ...textsOf(objectOr(node["config"])["tags"])];
   const kind = textOr(node["resource_type"], "");
   const file = fileOf(node);
-  const name = textOr(node["identifier"], "") || textOr(node["alias"], "") || textOr(node["name"], "");
   return {
     uniqueId,
     file,
@@ -139,6 +146,6 @@ function otherNode(uniqueId: string, node: JsonObject): OtherNode {
     tags,
     privateColumns: privateColumnsOf(node),
     isPrivate: isPrivate(node),
-    relation: [textOr(node["schema"], ""), name],
+    relation: relationOf(node, adapter),
   };
 }

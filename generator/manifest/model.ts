@@ -1,6 +1,7 @@
 import { columnsOf, type ModelColumn } from "./columns.js";
 import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
 import { apiOf, isPrivate, routewrightOf } from "./node-meta.js";
+import { relationOf } from "./relation-name.js";
 import { columnTestsOf, type ModelContext, provenKeysOf } from "./tests.js";
 
 /** The parts of a dbt model that its endpoint is made from. */
@@ -15,6 +16,7 @@ export interface Model {
   readonly configTags: readonly string[];
   /** Tags that are not texts, with their paths in the node: one of them could be a tier. */
   readonly malformedTags: readonly { readonly path: string; readonly value: unknown }[];
+  /** Schema of the relation in the database. */
   readonly schema: string;
   /** Name of the relation in the database. */
   readonly alias: string;
@@ -50,6 +52,7 @@ export function modelOf(uniqueId: string, node: JsonObject, context: ModelContex
   const tags = textsOf(node["tags"]);
   const configTags = tagList(config["tags"]);
   const columns = columnsOf(node, columnTestsOf(context.tests));
+  const [schema, alias] = relationOf(node, context.adapter);
   return {
     uniqueId,
     name,
@@ -61,8 +64,8 @@ export function modelOf(uniqueId: string, node: JsonObject, context: ModelContex
       ...malformedTags("$.tags", node["tags"]),
       ...malformedTags("$.config.tags", typeof config["tags"] === "string" ? [] : config["tags"]),
     ],
-    schema: textOr(node["schema"], ""),
-    alias: textOr(node["alias"], "") || name,
+    schema,
+    alias,
     deprecationDate: timestampOf(node["deprecation_date"]),
     successor: successorOf(uniqueId, node),
     columns,
