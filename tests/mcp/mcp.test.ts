@@ -309,7 +309,7 @@ describe("a batch", () => {
       (
         await send(
           url,
-          Array.from({ length: 10_001 }, () => 0),
+          Array.from({ length: 10_001 }, () => []),
         )
       )[1],
     ).toContain("more than 10000 values");

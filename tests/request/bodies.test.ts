@@ -121,6 +121,32 @@ describe("a field of a body", () => {
     expect(await send("[".repeat(depth))).toEqual(depth <= 8 ? NOT_JSON : TOO_COMPLEX);
   });
 
+  it("is a list of as many values as the parameter takes, in either spelling", async () => {
+    const [kept, max] = ["any_many", 20_000] as const;
+    const listOf = (count: number) => Array.from({ length: count }, (_, i) => String(i === 0 ? "Open" : i));
+    for (const values of [listOf(max), listOf(max).join(",")])
+      expect(await ids({ [kept]: values, label: "a" })).toEqual([1]);
+    for (const values of [
+      listOf(max + 1),
+      listOf(max + 1).join(","),
+      listOf(90_000),
+      listOf(90_000).join(","),
+    ])
+      expect(await send({ [kept]: values })).toEqual(
+        refusal(400, `Parameter '${kept}' allows at most ${String(max)} values.`),
+      );
+  });
+
+  it("is refused with too many fields, lists and objects", async () => {
+    const fields = Array.from({ length: 10_001 }, (_, i) => `"f${String(i)}":1`).join(",");
+    for (const body of [
+      `{${fields}}`,
+      `{"any":[${"[],".repeat(10_000)}1]}`,
+      `{"any":[${"{},".repeat(10_000)}1]}`,
+    ])
+      expect(await send(body)).toEqual(TOO_COMPLEX);
+  });
+
   it("counts no bracket and no comma of a text", async () => {
     const text = `${"[,".repeat(490)}\\"]`;
     expect(await send(`{"status": "${text}"}`)).toEqual([200, []]);

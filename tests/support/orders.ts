@@ -48,6 +48,7 @@ const PARAMETERS = [
   { name: "at_to", column: "at", operator: "<=", type: "date" },
   { name: "any", column: "status", operator: "IN", type: "string_list", max_items: 3 },
   { name: "any_lower", column: "status", operator: "IN", type: "string_list", case: "lower" },
+  { name: "any_many", column: "status", operator: "IN", type: "string_list", max_items: 20_000 },
   { name: "id", column: "id", operator: "=", type: "string" },
   { name: "amount", column: "amount", operator: "=", type: "string" },
 ];

@@ -25,12 +25,29 @@ const integers = { i: "integer" } as const;
 const labelled = { i: "integer", label: "text" } as const;
 const labels = numbers(MANY).map(({ i }) => ({ i, label: "x".repeat(100) }));
 
+/** Names of the columns of the table `wide`. */
+export const wideColumns = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, i) => `column_${"x".repeat(45)}_${String(i)}`);
+
+/** What an engine cannot have: each has the contract with these numbers. */
+const CANNOT = {
+  /** Columns of a table: PostgreSQL has 1,600 at most. */
+  columns: { postgres: 1600, others: 2500 },
+} as const;
+
+const wideValues = (count: number): string =>
+  wideColumns(count)
+    .map((name, i) => `${String(i)} AS ${name}`)
+    .join(", ");
+
 interface Engine {
   readonly open: OpenEngine;
   readonly url: string;
   readonly schema: string;
   /** Puts another table in the place of `replaced`, whose column is `j`. */
   readonly replace: () => Promise<unknown>;
+  /** Columns of the table `wide`. */
+  readonly columns: number;
 }
 
 const memory = {
@@ -45,6 +62,10 @@ const memory = {
     rows: [{ I: 1, Label: "a" }, { I: 2 }],
   },
   "s.failing": { columns: integers, rows: numbers(1), failsAt: 0 },
+  "s.wide": {
+    columns: Object.fromEntries(wideColumns(CANNOT.columns.others).map((name) => [name, "integer" as const])),
+    rows: [Object.fromEntries(wideColumns(CANNOT.columns.others).map((name, i) => [name, i]))],
+  },
   "s.replaced": { columns: integers, rows: numbers(1) } as MemoryTable,
 } satisfies MemoryTables;
 
@@ -57,7 +78,8 @@ const postgres = await ownSchema(`
   CREATE VIEW @.slow AS SELECT 1::bigint AS i FROM pg_sleep(60);
   CREATE TABLE @.cased ("I" bigint, "Label" text, "LABEL" text); INSERT INTO @.cased VALUES (1, 'a'), (2, NULL);
   CREATE VIEW @.failing AS SELECT label::bigint AS i FROM @.small;
-  CREATE TABLE @.replaced AS SELECT 1::bigint AS i`);
+  CREATE TABLE @.replaced AS SELECT 1::bigint AS i;
+  CREATE TABLE @.wide AS SELECT ${wideValues(CANNOT.columns.postgres)}`);
 
 const clickhouseTables = hasClickhouse
   ? await ownDatabase([
@@ -72,6 +94,7 @@ const clickhouseTables = hasClickhouse
       "INSERT INTO @.cased VALUES (1, 'a', NULL), (2, NULL, NULL)",
       "CREATE VIEW @.failing AS SELECT CAST(label AS Int64) AS i FROM @.small",
       "CREATE TABLE @.replaced ENGINE = MergeTree ORDER BY i AS SELECT toInt64(1) AS i",
+      `CREATE TABLE @.wide ENGINE = MergeTree ORDER BY tuple() SETTINGS min_bytes_for_wide_part = 1000000000 AS SELECT ${wideValues(CANNOT.columns.others)} SETTINGS max_query_size = 1000000`,
       "CREATE TABLE @.next ENGINE = MergeTree ORDER BY j AS SELECT 'one' AS j",
     ])
   : "";
@@ -82,6 +105,7 @@ export const engines: Readonly<Record<string, Engine>> = {
     open: openPostgres,
     url: databaseUrl,
     schema: postgres,
+    columns: CANNOT.columns.postgres,
     replace: () =>
       query(
         `BEGIN; DROP TABLE "${postgres}".replaced; CREATE TABLE "${postgres}".replaced AS SELECT 'one' AS j; COMMIT`,
@@ -92,6 +116,7 @@ export const engines: Readonly<Record<string, Engine>> = {
       open: openClickhouse,
       url: clickhouseUrl(),
       schema: clickhouseTables,
+      columns: CANNOT.columns.others,
       replace: () => clickhouse(`EXCHANGE TABLES ${clickhouseTables}.replaced AND ${clickhouseTables}.next`),
     },
   }),
@@ -99,6 +124,7 @@ export const engines: Readonly<Record<string, Engine>> = {
     open: openMemory(memory),
     url: "memory://",
     schema: "s",
+    columns: CANNOT.columns.others,
     replace: () => {
       memory["s.replaced"] = { columns: { j: "text" }, rows: [{ j: "one" }] };
       return Promise.resolve();

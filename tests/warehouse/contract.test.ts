@@ -9,7 +9,7 @@ import {
   type Warehouse,
 } from "../../runtime/warehouse/warehouse.js";
 import { atEnd } from "../support/at-end.js";
-import { engines, MANY, numbers } from "./contract-tables.js";
+import { engines, MANY, numbers, wideColumns } from "./contract-tables.js";
 import { asText, queryContext, type TextRows } from "../support/query-context.js";
 
 const WHOLE: Selection = { conditions: [], sort: [["i", "ASC"]], page: null };
@@ -23,7 +23,7 @@ const idsIn = (json: unknown): number[] =>
 
 describe.each(Object.entries(engines))(
   "the engine of %s",
-  (_, { open: openEngine, url, schema, replace }) => {
+  (_, { open: openEngine, url, schema, replace, columns: most }) => {
     function open(options: Partial<EngineOptions> = {}): Warehouse {
       const opened = openEngine({ url, statementTimeoutMs: 30_000, warn: () => undefined, ...options });
       atEnd(() => opened.close());
@@ -243,6 +243,18 @@ describe.each(Object.entries(engines))(
         expect(warehouse.missingRelations).not.toContain(`${schema}.cased`);
       },
     );
+
+    it("reads as many columns as a table has, also with a long list", async () => {
+      const [column = "", ...others] = wideColumns(most);
+      const values = Array.from({ length: 5000 }, (_, i) => String(i));
+      const condition: Condition = { name: "p", column, operator: "IN", type: "string_list", value: values };
+      const rows = await ask("wide", { conditions: [condition], sort: [], page: null });
+      const [row = {}] = JSON.parse(`[${(rows as { text: string }).text}]`) as Readonly<
+        Record<string, number>
+      >[];
+      expect(Object.keys(row)).toEqual([column, ...others]);
+      expect(row[others.at(-1) ?? ""]).toBe(most - 1);
+    });
 
     it("runs a query that fails by itself once", async () => {
       await expect(ask("failing")).rejects.toThrow();
