@@ -89,6 +89,10 @@ export const CHECKS = {
     "Decimal column without digits",
     "Parquet and Arrow have it as a text: a `sum()` of it fails in DuckDB, polars and pandas.",
   ),
+  "aggregate-state": warning(
+    "Column of aggregate states",
+    "Each request computes the results, and filters, sorts and documentation know the states only.",
+  ),
   "text-date-filter": warning(
     "Date filter on a text column",
     "It compares texts: only those that are ISO dates compare as dates.",

@@ -25,6 +25,8 @@ export interface ResultColumn {
   readonly fields?: readonly ResultColumn[];
   /** The type of the bounds of a range or multirange, or of an array of them. */
   readonly range?: { readonly bound: string; readonly isMulti: boolean };
+  /** Whether it holds states of an aggregate function (ClickHouse); `type` is that of their results. */
+  readonly isState?: true;
   /** Precision and scale of a column of decimals: the database's, else those that the model declares. */
   readonly decimal?: readonly [precision: number, scale: number];
   /** Rows that each query of the relation reads whatever it selects. */

@@ -25,6 +25,8 @@ const VALUES: readonly (readonly [type: string, value: string, json: string, csv
   ["DateTime('Asia/Kolkata')", "'2024-01-02 03:04:05'", '"2024-01-01T21:34:05Z"'],
   ["DateTime64(6, 'America/Sao_Paulo')", "'2024-07-01 00:00:00.000001'", '"2024-07-01T03:00:00.000001Z"'],
   ["String", `'quo"te\\n\\\\ \\t / 😀'`, '"quo\\"te\\n\\\\ \\t / 😀"', '"quo""te\n\\ \t / 😀"'],
+  ["AggregateFunction(uniq, UInt64)", "arrayReduce('uniqState', [1::UInt64, 2, 2])", "2"],
+  ["AggregateFunction(quantile(0.5), Float64)", "arrayReduce('quantileState(0.5)', [1.::Float64, 2])", "1.5"],
   ["Nullable(String)", "''", '""'],
   ["Nullable(String)", "NULL", "null"],
   ["Nullable(Decimal(10, 2))", "NULL", "null"],
@@ -76,7 +78,7 @@ const manifest = manifestOf(
   { adapter_type: "clickhouse" },
 );
 const url = hasClickhouse ? await serveManifest(manifest, { DATABASE_URL: clickhouseUrl() }) : "";
-const cases = VALUES.map(([type, value, json, csv = json === "null" ? "" : json], i) => ({
+const cases = VALUES.map(([type, value, json, csv = json === "null" ? '""' : json], i) => ({
   type,
   value,
   json,
@@ -136,6 +138,23 @@ describe.skipIf(!hasClickhouse)(
     });
   },
 );
+
+describe.skipIf(!hasClickhouse)("a column of ClickHouse without a type of its own", async () => {
+  if (!hasClickhouse) return;
+  const nothing = await ownDatabase(["CREATE VIEW @.nothing AS SELECT NULL AS v, toUInt8(1) AS i"]);
+  const at = await serveManifest(
+    manifestOf([{ name: "nothing", schema: nothing, tags: ["production", "types", "api:nothing"] }], {
+      adapter_type: "clickhouse",
+    }),
+    { DATABASE_URL: clickhouseUrl() },
+  );
+
+  it.each(["", ".csv", ".parquet", ".arrow"])("is null in every format: %s", async (suffix) => {
+    const reply = await sendRequest(at, `/v1/types/nothing${suffix}`, { key: KEYS.tier3 });
+    expect(reply.status).toBe(200);
+    if (suffix === "") expect(JSON.parse(reply.text)).toEqual([{ v: null, i: 1 }]);
+  });
+});
 
 describe.skipIf(!hasClickhouse)("a value of ClickHouse", () => {
   it.each(cases)("is exact in JSON and CSV: $type, $value", async ({ path, json, csv }) => {

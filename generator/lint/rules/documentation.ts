@@ -60,6 +60,13 @@ export const documentationRules = {
       (names) => sentence`Decimal columns without digits are texts in Parquet and Arrow: ${names}.`,
       "Declare the digits as `data_type`, such as `numeric(38,2)`, or cast to it in the model's SQL.",
     ),
+  /** States of aggregate functions, which ClickHouse stores for further aggregation. */
+  "aggregate-state": ({ endpoint }) =>
+    onColumns(
+      endpoint.columns.filter(({ type }) => type !== null && /^AggregateFunction\(/i.test(type)),
+      (names) => sentence`Columns hold states of aggregate functions, served as their results: ${names}.`,
+      "Finish them in the model's SQL, with the function's `-Merge` form or `finalizeAggregation`.",
+    ),
   /** An endpoint, or a former path of one, whose sunset has passed. */
   "past-sunset": ({ endpoint }, { today }) => {
     const isPast = (sunset: string | null): sunset is string =>

@@ -1,5 +1,5 @@
 import type { Relation } from "../../model/endpoint.js";
-import { sql, type Statement } from "../sql.js";
+import { escapedIdentifier, join, sql, type Statement } from "../sql.js";
 import { type DescribedRelation, RelationMissing } from "../warehouse.js";
 import { ClickhouseError } from "./errors.js";
 import { finished, parameter } from "./parameters.js";
@@ -35,7 +35,33 @@ export class RelationLookup {
     ]);
     const [first] = rows;
     if (first === undefined) throw new RelationMissing(relation.join("."));
-    return { id: first.id, columns: rows.map(({ name, type }) => ({ name, type, scannedRows })) };
+    const results = await this.#resultsOf(relation, rows);
+    const columns = rows.map(({ name, type }) => {
+      const result = results.get(name);
+      return {
+        name,
+        type: result ?? type,
+        ...(result !== undefined && { isState: true as const }),
+        scannedRows,
+      };
+    });
+    return { id: first.id, columns };
+  }
+
+  /** The types of the results of columns that hold states of aggregate functions. */
+  async #resultsOf(relation: Relation, rows: readonly ColumnRow[]): Promise<ReadonlyMap<string, string>> {
+    const names = rows.filter(({ type }) => type.startsWith("AggregateFunction(")).map(({ name }) => name);
+    if (names.length === 0) return new Map();
+    const results = names.map((name) => {
+      const column = escapedIdentifier(name);
+      return sql`finalizeAggregation(${column}) AS ${column}`;
+    });
+    const described = await this.#options.read<Omit<ColumnRow, "id">>(
+      finished(
+        sql`DESCRIBE (SELECT ${join(results, ", ")} FROM ${escapedIdentifier(...relation)}) FORMAT JSONEachRow`,
+      ),
+    );
+    return new Map(described.map(({ name, type }) => [name, type]));
   }
 
   async #scannedRowsOf(relation: Relation): Promise<number> {

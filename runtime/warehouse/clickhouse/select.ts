@@ -39,7 +39,7 @@ export interface Output {
 /** Selects rows and writes them in their format. */
 export function selectRows(source: Source, selection: Selection, { served, format, maxRows }: Output): Sql {
   const { page } = selection;
-  const values = served.map(({ name }) => columnOf(name));
+  const values = served.map(shownValue);
   const limit = maxRows === Infinity ? EMPTY : sql` LIMIT ${constant(maxRows)}`;
   const offset = page === null || page.offset === 0 ? EMPTY : sql` OFFSET ${constant(page.offset)}`;
   const rows = sql`${filtered(source, selection)}${sortOrder(selection, source.columns)}${limit}${offset}`;
@@ -48,12 +48,16 @@ export function selectRows(source: Source, selection: Selection, { served, forma
   );
 }
 
+/** A state of an aggregate function is shown as its result. */
+function shownValue({ name, isState }: ResultColumn): Sql {
+  return isState ? sql`finalizeAggregation(${columnOf(name)})` : columnOf(name);
+}
+
 /** Selects the number of rows and the bounds of columns, which are null without rows. */
 export function selectAggregate(source: Source, bounded: ResultColumns, { conditions }: Selection): Sql {
-  const bounds = bounded.flatMap(({ name }) => [
-    sql`minOrNull(${columnOf(name)})`,
-    sql`maxOrNull(${columnOf(name)})`,
-  ]);
+  const bounds = bounded
+    .map(shownValue)
+    .flatMap((value) => [sql`minOrNull(${value})`, sql`maxOrNull(${value})`]);
   const rows = filtered(source, { conditions, sort: [] });
   return written(source, [sql`count()`, ...bounds], rows, ([count = EMPTY, ...read]) => [
     ["count", sql`toString(ifNull(${count}, 0))`],
@@ -214,6 +218,8 @@ function tableValue(value: Sql, type: string): Sql {
       return sql`if(isFinite(${value}), toFloat32(${value}), NULL)`;
     case "Decimal":
       return Number(sizes[0]) > MAX_PRECISION ? valueText(value, type) : value;
+    case "Nothing":
+      return sql`CAST(${value}, 'Nullable(String)')`;
     case "Date":
     case "Date32":
       return sql`toDate32(${value})`;
