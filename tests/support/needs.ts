@@ -11,6 +11,7 @@ const INSTALL = {
   pgbouncer: "apt-get install pgbouncer",
   prometheus: "apt-get install prometheus",
   psql: "apt-get install postgresql-client",
+  initdb: "apt-get install postgresql-15",
   dbt: "pip install 'dbt-core<1.12' dbt-postgres dbt-clickhouse",
   "openapi-python-client": "pip install openapi-python-client==0.29.1",
   schemathesis: "pip install schemathesis==4.32.5",
@@ -28,6 +29,7 @@ const FOLDERS = [
   ...(process.env["PATH"] ?? "").split(delimiter),
   "/usr/sbin",
   "/usr/local/sbin",
+  "/usr/lib/postgresql/15/bin",
   dirname(CLICKHOUSE_LIBRARY),
 ];
 

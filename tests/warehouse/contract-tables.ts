@@ -2,7 +2,8 @@ import type { OpenEngine } from "../../runtime/warehouse/base-engine.js";
 import { openClickhouse } from "../../runtime/warehouse/clickhouse/engine.js";
 import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
-import { databaseUrl, ownSchema, query } from "../support/database.js";
+import { databaseUrl, ownSchema, query, queryAt } from "../support/database.js";
+import { hasOlderPostgres, startOlderPostgres } from "../support/older-postgres.js";
 import { type MemoryTable, type MemoryTables, openMemory } from "../support/memory-engine.js";
 
 /** Rows of the table `small`. */
@@ -69,7 +70,7 @@ const memory = {
   "s.replaced": { columns: integers, rows: numbers(1) } as MemoryTable,
 } satisfies MemoryTables;
 
-const postgres = await ownSchema(`
+const POSTGRES_TABLES = `
   CREATE TABLE @.small (i bigint, label text, day date); INSERT INTO @.small VALUES ${values};
   CREATE TABLE @.empty (i bigint);
   CREATE TABLE @.thousand AS SELECT i FROM generate_series(1::bigint, 1000) i;
@@ -79,7 +80,12 @@ const postgres = await ownSchema(`
   CREATE TABLE @.cased ("I" bigint, "Label" text, "LABEL" text); INSERT INTO @.cased VALUES (1, 'a'), (2, NULL);
   CREATE VIEW @.failing AS SELECT label::bigint AS i FROM @.small;
   CREATE TABLE @.replaced AS SELECT 1::bigint AS i;
-  CREATE TABLE @.wide AS SELECT ${wideValues(CANNOT.columns.postgres)}`);
+  CREATE TABLE @.wide AS SELECT ${wideValues(CANNOT.columns.postgres)}`;
+const postgres = await ownSchema(POSTGRES_TABLES);
+const olderUrl = hasOlderPostgres ? await startOlderPostgres() : "";
+if (hasOlderPostgres) await queryAt(olderUrl, `CREATE SCHEMA s; ${POSTGRES_TABLES.replaceAll("@", "s")}`);
+const replacing = (schema: string): string =>
+  `BEGIN; DROP TABLE "${schema}".replaced; CREATE TABLE "${schema}".replaced AS SELECT 'one' AS j; COMMIT`;
 
 const clickhouseTables = hasClickhouse
   ? await ownDatabase([
@@ -106,11 +112,17 @@ export const engines: Readonly<Record<string, Engine>> = {
     url: databaseUrl,
     schema: postgres,
     columns: CANNOT.columns.postgres,
-    replace: () =>
-      query(
-        `BEGIN; DROP TABLE "${postgres}".replaced; CREATE TABLE "${postgres}".replaced AS SELECT 'one' AS j; COMMIT`,
-      ),
+    replace: () => query(replacing(postgres)),
   },
+  ...(hasOlderPostgres && {
+    "PostgreSQL 15": {
+      open: openPostgres,
+      url: olderUrl,
+      schema: "s",
+      columns: CANNOT.columns.postgres,
+      replace: () => queryAt(olderUrl, replacing("s")),
+    },
+  }),
   ...(hasClickhouse && {
     ClickHouse: {
       open: openClickhouse,
