@@ -20,6 +20,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
   lint: ["report what will trouble consumers or operators of the API", () => import("./commands/lint.js")],
   verify: ["compare the catalogue with the live database", () => import("./commands/verify.js")],
   test: ["run endpoint tests against the database, in process", () => import("./commands/test.js")],
+  columns: [
+    "read the served relations' columns from the database into columns.json",
+    () => import("./commands/columns.js"),
+  ],
   watch: ["regenerate whenever the manifest changes", () => import("./commands/watch.js")],
   serve: ["serve a generated folder", () => import("./commands/serve.js")],
   keys: ["manage API keys, which are stored hashed", () => import("./commands/keys.js")],

@@ -59,6 +59,10 @@ export const CONFIG_SCHEMA = {
         "dbt's catalog.json, for types and comments of columns: a file or an address.",
         name,
       ),
+      columns: described(
+        "columns.json, which `routewright columns pull` writes: used where no catalog is given.",
+        name,
+      ),
       runResults: described(
         "dbt's run_results.json, from which a server reads build times: a file or an address.",
         name,

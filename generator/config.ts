@@ -19,6 +19,7 @@ export type { Config };
 export const DEFAULTS = {
   out: "generated",
   minimumNoticeDays: 30,
+  columns: "columns.json",
   unused: "breaking",
   tests: "api-tests",
 } as const;
@@ -40,7 +41,10 @@ export interface ConfigFlags {
 
 /** What is in force for a command: flags win over the environment, the environment over the config file. */
 export interface Settings extends GenerationEnvironment {
+  /** dbt's catalog, or where none is given the columns that were pulled. */
   readonly catalog: string | undefined;
+  /** File of the columns that `columns pull` reads. */
+  readonly columns: string | undefined;
   readonly out: string;
   readonly schemas: SchemaMap;
   readonly lint: RuleSeverities;
@@ -81,10 +85,12 @@ export async function readSettings(
   const problems = check(variables);
   const { environment: generation } = readGenerationEnvironment(variables);
   if (problems.length > 0) return { ok: false, problems };
+  const columns = firstSet(variables, VARIABLES.columns);
   const settings = {
     ...generation,
     manifest: flags.manifest ?? generation.manifest,
-    catalog: flags.catalog ?? firstSet(variables, VARIABLES.catalog),
+    catalog: flags.catalog ?? firstSet(variables, VARIABLES.catalog) ?? columns,
+    columns,
     out: flags.out ?? config.out ?? DEFAULTS.out,
     schemas: config.schemas ?? {},
     lint,
@@ -98,10 +104,11 @@ export async function readSettings(
     variables,
   };
   const { apiTitle: title, defaultTier } = generation;
-  const { manifest, catalog = null, out, schemas, verify, severities, minimumNoticeDays } = settings;
+  const { manifest, out, schemas, verify, severities, minimumNoticeDays } = settings;
   const inForce = {
     manifest,
-    catalog,
+    catalog: flags.catalog ?? firstSet(variables, VARIABLES.catalog) ?? null,
+    columns: columns ?? null,
     runResults: firstSet(variables, VARIABLES.runResults) ?? null,
     out,
     title,
@@ -123,6 +130,7 @@ export async function readSettings(
 const VARIABLES = {
   manifest: ["DBT_MANIFEST_PATH", "DBT_MANIFEST_URL"],
   catalog: ["DBT_CATALOG_PATH", "DBT_CATALOG_URL"],
+  columns: ["ROUTEWRIGHT_COLUMNS_PATH"],
   runResults: ["DBT_RUN_RESULTS_PATH", "DBT_RUN_RESULTS_URL"],
   title: ["API_TITLE"],
   defaultTier: ["DEFAULT_ENDPOINT_TIER"],

@@ -53,7 +53,8 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
   };
 }
 
-function withServedSchemas(manifest: Manifest, schemas: SchemaMap): Manifest {
+/** The manifest with the schemas that serve. */
+export function withServedSchemas(manifest: Manifest, schemas: SchemaMap): Manifest {
   const models = manifest.models.map((model) => ({ ...model, schema: servedSchema(model.schema, schemas) }));
   const graph = new Map(
     [...manifest.graph].map(([id, node]): [string, GraphNode] => {

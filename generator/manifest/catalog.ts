@@ -2,6 +2,7 @@ import { isObject, type JsonObject, objectOr, textOr } from "./json.js";
 import { type Manifest, type ManifestReading, parseJson, parseManifest } from "./manifest.js";
 import { type Model } from "./model.js";
 import { firstOfEachName, type ModelColumn } from "./columns.js";
+import { columnsInFile } from "./columns-file.js";
 import { fail, type Failure, readSource } from "./source.js";
 
 /** Columns of the real relations by `unique_id`, as dbt found them in the warehouse. */
@@ -9,7 +10,7 @@ type WarehouseColumns = Manifest["warehouseColumns"];
 
 type CatalogReading = { readonly ok: true; readonly columns: WarehouseColumns } | Failure;
 
-/** Reads a manifest, completed with the warehouse's columns of a `catalog.json`. Both are files or http(s) addresses. */
+/** Reads a manifest, completed with the warehouse's columns of a `catalog.json` or a `columns.json`. Both are files or http(s) addresses. */
 export async function readModels(location: string, catalog: string | undefined): Promise<ManifestReading> {
   const source = await readSource(location);
   return source.ok ? parseModels(source.text, source.location, catalog) : source;
@@ -34,6 +35,8 @@ export function parseCatalog(text: string, location: string): CatalogReading {
   const json = parseJson(text, location);
   if (!json.ok) return json;
   const { metadata, nodes } = objectOr(json.value);
+  const pulled = columnsInFile(objectOr(json.value));
+  if (pulled !== null) return { ok: true, columns: pulled };
   const schema = textOr(objectOr(metadata)["dbt_schema_version"], "");
   if (!/\/catalog\//.test(schema) || !isObject(nodes)) {
     return fail(

@@ -4,12 +4,17 @@ import type { LiveColumn, LiveRelation, ReadRelations, RunQuery } from "./relati
 const TIMEOUT_MS = 30_000;
 
 /** ClickHouse shows what the role may read. */
-const COLUMNS = `SELECT c.database, c.table, any(t.engine) LIKE '%View' AS view, groupArray((c.name, c.type)) AS columns
+const COLUMNS = `SELECT c.database, c.table, any(t.engine) LIKE '%View' AS view, groupArray((c.name, c.type, c.comment)) AS columns
   FROM (SELECT * FROM system.columns WHERE database IN {databases:Array(String)} ORDER BY position) AS c
   LEFT JOIN system.tables AS t ON t.database = c.database AND t.name = c.table
   GROUP BY c.database, c.table FORMAT JSONCompactEachRow`;
 
-type Row = readonly [database: string, table: string, view: 0 | 1, columns: readonly [string, string][]];
+type Row = readonly [
+  database: string,
+  table: string,
+  view: 0 | 1,
+  columns: readonly [string, string, string][],
+];
 
 /** Explained at a time. */
 const CONCURRENT = 4;
@@ -56,11 +61,12 @@ async function isReadable(address: ClickhouseAddress, { schema, name }: LiveRela
 }
 
 function liveRelation([schema, name, view, columns]: Row): LiveRelation {
-  const read = columns.map(([column, type]): LiveColumn => ({
+  const read = columns.map(([column, type, comment]): LiveColumn => ({
     name: column,
     type,
     notNull: !type.includes("Nullable("),
     readable: true,
+    comment,
   }));
   return { schema, name, kind: view === 1 ? "v" : "r", readable: true, columns: read };
 }

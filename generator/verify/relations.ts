@@ -60,6 +60,7 @@ export interface LiveColumn {
   readonly type: string;
   readonly notNull: boolean;
   readonly readable: boolean;
+  readonly comment?: string | null;
 }
 
 /** A relation in the database; `kind` is `pg_class.relkind`, null where the relation does not exist. */
@@ -80,6 +81,7 @@ const RELATIONS = `
         'name', a.attname,
         'type', format_type(a.atttypid, a.atttypmod),
         'notNull', a.attnotnull,
+        'comment', col_description(c.oid, a.attnum),
         'readable', has_schema_privilege(n.oid, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT')
       ) ORDER BY a.attnum)
       FROM pg_catalog.pg_attribute a

@@ -52,6 +52,7 @@ describe("a config file", () => {
     expect(await inForce(configured(file, text))).toEqual({
       ...{ ...CONFIG, diff: undefined },
       catalog: null,
+      columns: null,
       runResults: null,
       schemas: {},
       "lint.baseline": ".routewright-baseline.json",

@@ -13,6 +13,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   ...["column-names", "methods", "properties"].map(handler),
   ...["addresses", "cursors", "cursors-while-rebuilt", "formats", "parts", "revalidation"].map(response),
   ...["streaming", "tables"].map(response),
+  "tests/commands/columns.test.ts",
   "tests/system/endpoints.test.ts",
   "tests/dbt/while-dbt-runs.test.ts",
   "tests/mcp/summaries.test.ts",

@@ -1,0 +1,47 @@
+import { isObject, type JsonObject, listOr, objectsOf, textOr } from "./json.js";
+import { firstOfEachName, type ModelColumn } from "./columns.js";
+import { byText, visibleJson } from "./strings.js";
+
+const MARKER = "Routewright. Do not edit: run `routewright columns pull`.";
+
+/** A column of a relation, as the database has it. */
+export interface PulledColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly notNull: boolean;
+  readonly comment: string | null;
+}
+
+/** `columns.json`: the columns of relations by the `unique_id` of their models, a line per column, in the relation's order. */
+export function columnsText(relations: ReadonlyMap<string, readonly PulledColumn[]>): string {
+  const lines = [...relations]
+    .sort(([a], [b]) => byText(a, b))
+    .map(([id, columns]) => `    ${visibleJson(id)}: [\n${columns.map(lineOf).join(",\n")}\n    ]`);
+  const body = lines.length === 0 ? "{}" : `{\n${lines.join(",\n")}\n  }`;
+  return `{\n  "x-generated-by": ${visibleJson(MARKER)},\n  "schemaVersion": 1,\n  "columns": ${body}\n}\n`;
+}
+
+function lineOf({ name, type, notNull, comment }: PulledColumn): string {
+  return `      ${visibleJson({ name, type, ...(notNull && { notNull }), ...(comment && { comment }) })}`;
+}
+
+/** The columns of a `columns.json`; null for another document. */
+export function columnsInFile(json: JsonObject): ReadonlyMap<string, readonly ModelColumn[]> | null {
+  const { schemaVersion, columns } = json;
+  if (schemaVersion !== 1 || json["x-generated-by"] !== MARKER || !isObject(columns)) return null;
+  return new Map(
+    Object.entries(columns).map(([id, list]) => [id, firstOfEachName(objectsOf(listOr(list)).map(columnOf))]),
+  );
+}
+
+function columnOf({ name, type, notNull, comment }: JsonObject): ModelColumn {
+  return {
+    name: textOr(name, ""),
+    type: textOr(type, "").trim() || null,
+    notNull: notNull === true ? "constraint" : null,
+    acceptedValues: null,
+    isPrivate: false,
+    routewright: {},
+    description: textOr(comment, ""),
+  };
+}
