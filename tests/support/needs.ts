@@ -12,6 +12,7 @@ const INSTALL = {
   prometheus: "apt-get install prometheus",
   psql: "apt-get install postgresql-client",
   initdb: "apt-get install postgresql-15",
+  pg_dump: "apt-get install postgresql-15",
   dbt: "pip install 'dbt-core<1.12' dbt-postgres dbt-clickhouse",
   "openapi-python-client": "pip install openapi-python-client==0.29.1",
   schemathesis: "pip install schemathesis==4.32.5",

@@ -70,11 +70,17 @@ export const SYSTEM_PATHS: readonly PublicPath[] = [
   system("/metrics", metrics),
 ];
 
+const NOT_MIGRATED =
+  "Requests cannot use the database: run `routewright ramp migrate`. The log says what is missing.";
+
 async function health({ ramp, rates }: ApiServices): Promise<RampAnswer> {
-  const { isConnected, isWritable } = await ramp.database.reach();
-  const detail = rates.degraded;
-  return jsonResponse(isWritable ? 200 : 503, {
-    status: isWritable ? (detail === null ? "ok" : "degraded") : "unavailable",
+  const { isConnected, isWritable, problem } = await ramp.database.reach();
+  if (problem !== null)
+    ramp.log.error({ problem }, "requests cannot use the database: run `routewright ramp migrate`");
+  const isReady = isWritable && problem === null;
+  const detail = problem === null ? rates.degraded : NOT_MIGRATED;
+  return jsonResponse(isReady ? 200 : 503, {
+    status: isReady ? (detail === null ? "ok" : "degraded") : "unavailable",
     database_connected: isConnected,
     ...(isConnected && !isWritable && { database_writable: false }),
     ...(detail !== null && { detail }),

@@ -105,12 +105,13 @@ const UNKNOWN_START = errorAt("INVALID_REQUEST", "/starting_after", "names no it
 
 /**
  * A page of a list: a bare array, with a link to the next page if there is one. `read` returns one item more than the page has
- * when there are more, and null when `startingAfter` names no item.
+ * when there are more, and null when `startingAfter` names no item. `nextPage`: what names the page after the last item.
  */
 export async function listResponse<T extends { readonly id: string }>(
   { ramp, caller, query, path }: ProjectRequest<null, PageQuery> | CustomerRequest<null, PageQuery>,
   read: (tx: ProjectTransaction, page: PageRequest) => Promise<readonly T[] | null>,
   view: (item: T) => unknown,
+  nextPage: (last: T) => Readonly<Record<string, string>> = ({ id }) => ({ starting_after: id }),
 ): Promise<RampAnswer> {
   const { limit: given, starting_after: startingAfter = null, ...filter } = query;
   if (startingAfter !== null && !isUuid(startingAfter)) return UNKNOWN_START;
@@ -118,9 +119,9 @@ export async function listResponse<T extends { readonly id: string }>(
   const found = await ramp.database.inProject(caller.projectId, (tx) => read(tx, { limit, startingAfter }));
   if (found === null) return UNKNOWN_START;
   const last = found.length > limit ? found[limit - 1] : undefined;
-  const next = { ...filter, limit: String(limit), starting_after: last?.id ?? "" };
+  const next = last && new URLSearchParams({ ...filter, limit: String(limit), ...nextPage(last) }).toString();
   // The path of the public address, which a proxy may have taken off.
   const base = new URL(ramp.publicUrl).pathname.replace(/\/$/, "");
-  const link = { Link: `<${base}${path}?${new URLSearchParams(next).toString()}>; rel="next"` };
-  return jsonResponse(200, found.slice(0, limit).map(view), last === undefined ? {} : link);
+  const link = next === undefined ? {} : { Link: `<${base}${path}?${next}>; rel="next"` };
+  return jsonResponse(200, found.slice(0, limit).map(view), link);
 }

@@ -1,6 +1,8 @@
 import pg from "pg";
 import { DatabaseClock, RECORDED_JUMPS } from "./clock.js";
-import { isUuid, type ProjectId } from "./id.js";
+import { isUuid, projectId, type ProjectId } from "./id.js";
+import { newestMigration } from "./migrate.js";
+import { missingRights, PROJECT_ROLE } from "./rights.js";
 
 /** Connections of one process; a request holds one only while its short transaction runs. */
 const MAX_CONNECTIONS = 20;
@@ -26,9 +28,6 @@ export const RELIED_ON =
 const SESSION_SETTINGS =
   `${RELIED_ON}; SET jit = off; SET plan_cache_mode = force_generic_plan; ` +
   `SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}; SET idle_in_transaction_session_timeout = ${String(IDLE_TIMEOUT_MS)}`;
-
-/** The role that row-level security binds (database/migrations/0001_schema.sql). */
-const PROJECT_ROLE = "routewright_ramp_project";
 
 /** A row as the driver gives it: `numeric` and `bigint` as text, `timestamptz` as `Date`. */
 export type DatabaseRow = Readonly<Record<string, unknown>>;
@@ -81,7 +80,14 @@ interface DbTransaction {
    * and no statement after it takes effect.
    */
   requireRow(text: string, values?: readonly unknown[]): void;
+  /**
+   * Gives an item to what writes all of its items right before the commit: a lock that it takes, which all transactions of a project wait for,
+   * is held for the shortest time.
+   */
+  beforeCommit<T>(write: WriteCollected<T>, item: T): void;
 }
+
+type WriteCollected<T> = (tx: DbTransaction, items: readonly T[]) => void;
 
 declare const scope: unique symbol;
 
@@ -156,6 +162,16 @@ async function readServer(pool: pg.Pool): Promise<Server> {
   return rows[0] as Server;
 }
 
+/** A project that has no rows. */
+const NO_PROJECT = projectId("00000000-0000-0000-0000-000000000000");
+
+export interface DatabaseState {
+  readonly isConnected: boolean;
+  readonly isWritable: boolean;
+  /** What keeps requests from their work though the database is writable; null: nothing. */
+  readonly problem: string | null;
+}
+
 /** Every query runs either for one project or for the operator. */
 class PooledDatabase {
   readonly #pool: pg.Pool;
@@ -206,9 +222,10 @@ class PooledDatabase {
       void session.send(begin);
       const [jumps] = (await session.send<{ recorded: number }>(`SELECT ${RECORDED_JUMPS} AS recorded`, []))
         .rows;
-      const result = await work(session.transactionAt(this.clock.now(jumps?.recorded)));
+      const tx = session.transactionAt(this.clock.now(jumps?.recorded));
+      const result = await work(tx);
       if (result instanceof Rollback) await session.rollback();
-      else await session.commit();
+      else await session.commit(tx);
       return result;
     } catch (error) {
       // A connection that cannot roll back is closed.
@@ -219,14 +236,34 @@ class PooledDatabase {
     }
   }
 
-  /** A standby, or a database that is read-only, is connected but not writable. */
-  async reach(): Promise<{ readonly isConnected: boolean; readonly isWritable: boolean }> {
-    return this.#pool
-      .query<{ writable: boolean }>("SELECT current_setting('transaction_read_only') = 'off' AS writable")
-      .then(
-        ({ rows }) => ({ isConnected: true, isWritable: rows[0]?.writable === true }),
-        () => ({ isConnected: false, isWritable: false }),
+  /**
+   * Whether a request can do its work: what it needs is asked in the way in which it is used. A standby, or a database that is read-only, is
+   * connected but not writable.
+   */
+  async reach(): Promise<DatabaseState> {
+    try {
+      const { rows } = await this.#pool.query<{ writable: boolean }>(
+        "SELECT current_setting('transaction_read_only') = 'off' AS writable",
       );
+      const isWritable = rows[0]?.writable === true;
+      return { isConnected: true, isWritable, problem: isWritable ? await this.#schemaProblem() : null };
+    } catch {
+      return { isConnected: false, isWritable: false, problem: null };
+    }
+  }
+
+  async #schemaProblem(): Promise<string | null> {
+    const newest = newestMigration();
+    const { text, values } = missingRights("current_user");
+    try {
+      const { rows } = await this.#pool.query("SELECT FROM ramp.migrations WHERE name = $1", [newest]);
+      if (rows.length === 0) return `the migration ${newest} has not run`;
+      const missing = await this.of(NO_PROJECT).row<{ missing: string }>(text, values);
+      return missing && `a project's work lacks ${missing.missing}`;
+    } catch (error) {
+      if ((error as pg.DatabaseError).code === undefined) throw error;
+      return (error as Error).message;
+    }
   }
 
   close(): Promise<void> {
@@ -246,6 +283,7 @@ function singly(run: <T>(work: (tx: SingleStatements) => Promise<T>) => Promise<
 /** One transaction on its connection. */
 class DbSession {
   readonly #client: pg.PoolClient;
+  readonly #collected = new Map<WriteCollected<never>, unknown[]>();
   /** The first failure; later statements fail because of it. */
   failure: Error | undefined;
 
@@ -264,7 +302,8 @@ class DbSession {
   }
 
   /** COMMIT of a failed transaction rolls back; only its command tag shows that. */
-  async commit(): Promise<void> {
+  async commit(tx: DbTransaction): Promise<void> {
+    for (const [write, items] of this.#collected) write(tx, items as never);
     const { command } = await this.send("COMMIT");
     if (this.failure !== undefined) throw this.failure;
     if (command !== "COMMIT") throw new Error("The transaction was rolled back.");
@@ -293,6 +332,10 @@ class DbSession {
       const changes = Object.keys(columns).map((name, at) => `${columnOf(name)} = $${String(at + 2)}`);
       const text = `UPDATE ramp.${table} SET ${changes.join(", ")} WHERE ${OF_PROJECT} AND id = $1`;
       void this.send(text, [id, ...Object.values(columns)]);
+    },
+    beforeCommit: (write, item) => {
+      const items = this.#collected.get(write) ?? [];
+      this.#collected.set(write, [...items, item]);
     },
     requireRow: (text, values = []) =>
       void this.send(`WITH found AS (${text}) SELECT ramp.require_row(count(*) > 0) FROM found`, values),

@@ -8,8 +8,10 @@ import type { Price } from "../providers/quotes.js";
 import {
   canMove,
   type Intent,
+  type IntentStatus,
   isErased,
   isTerminal,
+  type Requirement,
   REQUIREMENT_MOVES,
   type RequirementStatus,
   type Transaction,
@@ -19,12 +21,16 @@ import {
 import {
   addRequirement,
   createPayment,
+  type IntentMove,
   moveIntent,
   moveRequirement,
   recordPrice,
   recordRefusal,
+  recordRequirement,
+  recordStatus,
   type TransactionChange,
   updateTransaction,
+  writeStatus,
 } from "./transitions.js";
 
 /**
@@ -37,9 +43,17 @@ export function applyOnboarding(
   { requirements }: Onboarding,
 ): Intent {
   if (intent.status !== "PENDING" && intent.status !== "COMPLIANCE_IN_PROGRESS") return intent;
+  const moves: RequirementMove[] = [];
   let current = intent;
-  for (const requirement of requirements) current = applyRequirement(tx, current, requirement);
-  return concludeCompliance(tx, current, requirements);
+  for (const requirement of requirements) current = applyRequirement(tx, current, requirement, moves);
+  const conclusion = conclusionOf(current, requirements);
+  const concluded = conclusion === null ? current : writeStatus(tx, current, conclusion);
+  // The status follows from the last of the moves.
+  moves.forEach((move, at) => recordRequirement(tx, at < moves.length - 1 ? current : concluded, move));
+  if (conclusion !== null) recordStatus(tx, concluded, intent.status);
+  return concluded.status === "COMPLIANCE_APPROVED"
+    ? moveIntent(tx, concluded, "PENDING_PAYMENT")
+    : concluded;
 }
 
 /** The statuses that lead to the reported one. */
@@ -50,33 +64,39 @@ const REQUIREMENT_PATH: Readonly<Record<RequirementStatus, readonly RequirementS
   FAILED: ["IN_PROGRESS", "FAILED"],
 };
 
-function applyRequirement(tx: ProjectTransaction, intent: Intent, reported: ProviderRequirement): Intent {
+type RequirementMove = Pick<Requirement, "code" | "status">;
+
+/** @param moves gets what has moved, in order */
+function applyRequirement(
+  tx: ProjectTransaction,
+  intent: Intent,
+  reported: ProviderRequirement,
+  moves: RequirementMove[],
+): Intent {
   const { code, title, form } = reported;
   const known = intent.requirements.find((requirement) => requirement.code === code);
   let current = known ? intent : addRequirement(tx, intent, { code, title, form, status: "PENDING" });
   let status = known?.status ?? "PENDING";
+  if (!known) moves.push({ code, status });
   for (const next of REQUIREMENT_PATH[reported.status]) {
     if (!canMove(REQUIREMENT_MOVES, status, next)) continue;
     current = moveRequirement(tx, current, code, next);
+    moves.push({ code, status: next });
     status = next;
   }
   return current;
 }
 
-function concludeCompliance(
-  tx: ProjectTransaction,
-  intent: Intent,
-  reported: readonly ProviderRequirement[],
-): Intent {
+/** What follows from the requirements; null: nothing yet. */
+function conclusionOf(intent: Intent, reported: readonly ProviderRequirement[]): IntentMove | null {
   const failed = intent.requirements.find(({ status }) => status === "FAILED");
   if (failed) {
     const reason = reported.find(({ code }) => code === failed.code)?.failureReason;
-    return moveIntent(tx, intent, "COMPLIANCE_FAILED", reason ?? `${failed.title} failed.`);
+    return { status: "COMPLIANCE_FAILED", failureReason: reason ?? `${failed.title} failed.` };
   }
-  if (intent.requirements.every(({ status }) => status === "COMPLETED")) {
-    return approved(tx, intent);
-  }
-  return intent.status === "PENDING" ? moveIntent(tx, intent, "COMPLIANCE_IN_PROGRESS") : intent;
+  if (intent.requirements.every(({ status }) => status === "COMPLETED"))
+    return { status: "COMPLIANCE_APPROVED", failureReason: null };
+  return intent.status === "PENDING" ? { status: "COMPLIANCE_IN_PROGRESS", failureReason: null } : null;
 }
 
 function approved(tx: ProjectTransaction, intent: Intent): Intent {
@@ -145,19 +165,29 @@ function moveTransaction(
   if (transaction === null || !canMove(TRANSACTION_MOVES, transaction.status, status)) return intent;
   const reason = isErased(intent) ? "Erased." : (reported.failureReason ?? "The provider gave no reason.");
   const failureReason = status === "FAILED" ? reason : null;
-  const moved = updateTransaction(tx, intent, transaction, { ...change, failureReason });
+  const next = intentStatusAfter(status, intent, reported);
+  const follows = next && { status: next, failureReason };
+  return updateTransaction(tx, intent, transaction, { ...change, failureReason }, follows);
+}
+
+/** Null: it stays. */
+function intentStatusAfter(
+  status: TransactionStatus,
+  intent: Intent,
+  reported: CheckedExecution,
+): IntentStatus | null {
   switch (status) {
     case "IN_PROGRESS":
-      return moveIntent(tx, moved, "TRANSACTION_IN_PROGRESS");
+      return "TRANSACTION_IN_PROGRESS";
     case "SUCCESS":
-      return moveIntent(tx, moved, isAmountWrong(moved, reported) ? "AMOUNT_MISMATCH" : "COMPLETED");
+      return isAmountWrong(intent, reported) ? "AMOUNT_MISMATCH" : "COMPLETED";
     case "FAILED":
-      return moveIntent(tx, moved, "TRANSACTION_FAILED", failureReason);
+      return "TRANSACTION_FAILED";
     case "CANCELLED":
-      return moveIntent(tx, moved, endStatus(moved));
+      return endStatus(intent);
     case "PENDING":
     case "REFUNDED":
-      return moved;
+      return null;
   }
 }
 

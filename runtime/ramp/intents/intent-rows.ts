@@ -12,6 +12,7 @@ import { recordStatus } from "./transitions.js";
 
 /** An intent as `SELECT` reads it: times within JSON are texts. */
 interface IntentRow extends Omit<Intent, "transaction"> {
+  readonly nextChange: string;
   readonly transaction:
     | (Omit<Transaction, "createdAt" | "updatedAt"> & {
         readonly createdAt: string;
@@ -28,6 +29,7 @@ const SELECT = `SELECT i.id, i.project_id AS "projectId", i.customer_id AS "cust
     i.failure_reason AS "failureReason", i.metadata, i.cancel_requested_at IS NOT NULL AS "isCancelRequested",
     i.expires_at AS "expiresAt", i.lease_owner AS "leaseOwner", i.failed_attempts AS "failedAttempts", i.attention, i.acknowledged,
     i.sandbox, i.onboarding_order AS "onboardingOrder", i.created_at AS "createdAt", i.updated_at AS "updatedAt", now() AS "readAt",
+    to_char((i.updated_at + interval '1 microsecond') AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "nextChange",
     c.capabilities ->> 'name' AS provider,
     COALESCE((SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form) ORDER BY r.position)
      FROM ramp.requirements r WHERE r.project_id = i.project_id AND r.intent_id = i.id), '[]') AS requirements,
@@ -63,16 +65,25 @@ export async function lockIntent(tx: ProjectTransaction, id: string): Promise<In
 interface IntentFilter {
   readonly customerId?: string | undefined;
   readonly status?: IntentStatus | undefined;
-  /** A time in ISO 8601. */
+  /** A time in ISO 8601: the list is in the order of the last changes. */
   readonly updatedSince?: string | undefined;
 }
 
-/** Intents, newest first; one more than `limit` when there are more. Null: `startingAfter` names none of the customer's. */
+/** An intent of a list. */
+export interface ListedIntent extends Intent {
+  /** The first time after that of its last change, in microseconds: where the next page of changes begins. */
+  readonly nextChange: string;
+}
+
+/**
+ * Intents, newest first, or by their last changes, oldest first; one more than `limit` when there are more. Null: `startingAfter` names none of
+ * the customer's.
+ */
 export async function listIntents(
   tx: ProjectTransaction,
   { customerId, status, updatedSince }: IntentFilter,
   { limit, startingAfter }: PageRequest,
-): Promise<readonly Intent[] | null> {
+): Promise<readonly ListedIntent[] | null> {
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${String(values.push(value))}`;
   const conditions = [ofProject("i")];
@@ -84,19 +95,13 @@ export async function listIntents(
   }
   if (customerId !== undefined) conditions.push(`i.customer_id = ${bind(customerId)}`);
   if (status !== undefined) conditions.push(`i.status = ${bind(status)}`);
-  if (updatedSince !== undefined) conditions.push(changedSince(bind(updatedSince)));
+  if (updatedSince !== undefined) conditions.push(`i.updated_at >= ${bind(updatedSince)}::timestamptz`);
+  const order = updatedSince === undefined ? "i.created_at DESC, i.id DESC" : "i.updated_at, i.id";
   const rows = await tx.rows<IntentRow>(
-    `${SELECT} WHERE ${conditions.join(" AND ")} ORDER BY i.created_at DESC, i.id DESC LIMIT ${bind(limit + 1)}`,
+    `${SELECT} WHERE ${conditions.join(" AND ")} ORDER BY ${order} LIMIT ${bind(limit + 1)}`,
     values,
   );
-  return rows.map((row) => intentOf(row, tx.now));
-}
-
-/** A change of the transaction or of a requirement is one of the intent. */
-function changedSince(time: string): string {
-  const since = `updated_at >= ${time}::timestamptz`;
-  return `(i.${since} OR t.${since} OR EXISTS (SELECT FROM ramp.requirements r
-    WHERE r.project_id = i.project_id AND r.intent_id = i.id AND r.${since}))`;
+  return rows.map((row) => ({ ...intentOf(row, tx.now), nextChange: row.nextChange }));
 }
 
 /** Records that the customer cancels. */

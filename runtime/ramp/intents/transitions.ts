@@ -13,7 +13,16 @@ import {
   type Transaction,
 } from "./intent.js";
 
-/** State changes. Each writes the row and its event and returns the changed intent. */
+/**
+ * State changes. Each writes the row and its event and returns the changed intent. The intent in an event is the one after the change, with
+ * the status that follows from it.
+ */
+
+/** A status of an intent that follows from a change of its transaction. */
+export interface IntentMove {
+  readonly status: IntentStatus;
+  readonly failureReason: string | null;
+}
 
 export function moveIntent(
   tx: ProjectTransaction,
@@ -21,10 +30,16 @@ export function moveIntent(
   status: IntentStatus,
   failureReason: string | null = null,
 ): Intent {
-  const moved = { ...intent, status, failureReason, updatedAt: tx.now };
-  tx.update("intents", intent.id, { status, failureReason, updatedAt: tx.now });
+  const moved = writeStatus(tx, intent, { status, failureReason });
   recordStatus(tx, moved, intent.status);
   return moved;
+}
+
+/** Without its event. */
+export function writeStatus(tx: ProjectTransaction, intent: Intent, move: IntentMove): Intent {
+  const { status, failureReason } = move;
+  tx.update("intents", intent.id, { status, failureReason });
+  return { ...intent, status, failureReason, updatedAt: tx.now };
 }
 
 /** Tells of an intent's status; `previousStatus` is null for a new intent. */
@@ -37,14 +52,15 @@ export function recordStatus(
   recordChange(tx, "intent.status_changed", intent, { type, status, previousStatus, failureReason });
 }
 
+/** Without its event. */
 export function addRequirement(tx: ProjectTransaction, intent: Intent, requirement: Requirement): Intent {
   const { code, status, title, form } = requirement;
   const { length: position } = intent.requirements;
   tx.insert("requirements", { intentId: intent.id, code, status, position, title, form });
-  recordChange(tx, "compliance.updated", intent, { requirementCode: code, status });
-  return { ...intent, requirements: [...intent.requirements, requirement] };
+  return { ...intent, requirements: [...intent.requirements, requirement], updatedAt: tx.now };
 }
 
+/** Without its event. */
 export function moveRequirement(
   tx: ProjectTransaction,
   intent: Intent,
@@ -55,9 +71,17 @@ export function moveRequirement(
     `UPDATE ramp.requirements SET status = $3, updated_at = now() WHERE ${OF_PROJECT} AND intent_id = $1 AND code = $2`,
     [intent.id, code, status],
   );
-  recordChange(tx, "compliance.updated", intent, { requirementCode: code, status });
   const requirements = intent.requirements.map((item) => (item.code === code ? { ...item, status } : item));
-  return { ...intent, requirements };
+  return { ...intent, requirements, updatedAt: tx.now };
+}
+
+/** Tells of a status of a requirement. */
+export function recordRequirement(
+  tx: ProjectTransaction,
+  intent: Intent,
+  { code, status }: Pick<Requirement, "code" | "status">,
+): void {
+  recordChange(tx, "compliance.updated", intent, { requirementCode: code, status });
 }
 
 export function recordPrice(tx: ProjectTransaction, intent: Intent, price: Price): Intent {
@@ -86,7 +110,7 @@ export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
   };
   const { status, orderBody, createdAt, updatedAt } = transaction;
   tx.insert("transactions", { id, intentId: intent.id, status, orderBody, createdAt, updatedAt });
-  const ordered = { ...intent, transaction };
+  const ordered = { ...intent, transaction, updatedAt: now };
   recordTransaction(tx, ordered);
   return bookOrder(tx, ordered, price);
 }
@@ -104,11 +128,13 @@ export function recordRefusal(tx: ProjectTransaction, intent: Intent, reason: st
   return { ...intent, transaction: { ...transaction, refusalReason: reason } };
 }
 
+/** @param follows the status of the intent that follows from the change */
 export function updateTransaction(
   tx: ProjectTransaction,
   intent: Intent,
   before: Transaction,
   change: TransactionChange,
+  follows: IntentMove | null = null,
 ): Intent {
   const transaction: Transaction = { ...before, ...change, refusalReason: null, updatedAt: tx.now };
   const { id, status, providerReference, failureReason, receipt, refusalReason, updatedAt } = transaction;
@@ -117,8 +143,13 @@ export function updateTransaction(
   const refunds = JSON.stringify(transaction.refunds);
   const texts = { providerReference, failureReason, refusalReason };
   tx.update("transactions", id, { status, ...texts, receipt, instructions, refunds, updatedAt });
-  const updated = { ...intent, transaction };
+  const updated = {
+    ...(follows === null ? intent : writeStatus(tx, intent, follows)),
+    transaction,
+    updatedAt,
+  };
   recordTransaction(tx, updated);
+  if (follows !== null) recordStatus(tx, updated, intent.status);
   const isEndedUnpaid = status !== before.status && (status === "FAILED" || status === "CANCELLED");
   return isEndedUnpaid ? bookVoid(tx, updated) : updated;
 }

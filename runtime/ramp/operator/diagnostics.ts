@@ -14,7 +14,8 @@ import { listWebhooks, UNRESOLVED } from "./webhooks.js";
 
 /** One check of `routewright ramp doctor` (runtime/ramp/docs/operations.md). */
 interface Finding {
-  readonly check: "master-key" | "clock" | "provider" | "queue" | "webhooks" | "intents" | "order";
+  readonly check:
+    "database" | "master-key" | "clock" | "provider" | "queue" | "webhooks" | "intents" | "order";
   readonly ok: boolean;
   /** What was found, and what to do where it is not ok. */
   readonly detail: string;
@@ -31,7 +32,13 @@ export async function diagnose(database: RampDatabase, vault: Vault): Promise<re
   const providers = key.ok ? await checkProviders(database, vault) : [];
   const backlog = await database.asOperator(readBacklog);
   const webhooks = await checkWebhooks(database);
-  return [key, await checkClock(database), ...providers, ...checkBacklog(backlog), ...webhooks];
+  const { problem } = await database.reach();
+  const ready = finding(
+    "database",
+    problem !== null && `Requests cannot use the database: ${problem}. Run \`routewright ramp migrate\`.`,
+    "Requests can read and write what they need.",
+  );
+  return [ready, key, await checkClock(database), ...providers, ...checkBacklog(backlog), ...webhooks];
 }
 
 /** Endpoints that get nothing. */

@@ -89,25 +89,22 @@ function stillReported({ transaction, balances }: Intent): Attention {
 }
 
 function completed(tx: ProjectTransaction, intent: Intent): Intent {
-  const { transaction } = intent;
+  const { transaction, status } = intent;
   const isPaid = transaction?.status === "SUCCESS" || transaction?.status === "REFUNDED";
-  const paid =
-    transaction === null || isPaid
-      ? intent
-      : updateTransaction(tx, intent, transaction, { status: "SUCCESS", failureReason: null });
-  return paid.status === "COMPLETED" ? paid : moveIntent(tx, paid, "COMPLETED");
+  if (transaction === null || isPaid)
+    return status === "COMPLETED" ? intent : moveIntent(tx, intent, "COMPLETED");
+  const follows = status === "COMPLETED" ? null : ({ status: "COMPLETED", failureReason: null } as const);
+  return updateTransaction(tx, intent, transaction, { status: "SUCCESS", failureReason: null }, follows);
 }
 
 function endedWithoutPayment(tx: ProjectTransaction, intent: Intent, note: string): Intent {
   const { transaction, status } = intent;
-  if (transaction === null)
-    return isTerminal(status) ? intent : moveIntent(tx, intent, "TRANSACTION_FAILED", note);
-  const isUnpaid = transaction.status === "FAILED" || transaction.status === "CANCELLED";
-  const unpaid = isUnpaid
-    ? intent
-    : updateTransaction(tx, intent, transaction, { status: "FAILED", failureReason: note });
-  const hasEnded = isTerminal(status) && status !== "COMPLETED";
-  return hasEnded ? unpaid : moveIntent(tx, unpaid, "TRANSACTION_FAILED", note);
+  const hasEnded = isTerminal(status) && (status !== "COMPLETED" || transaction === null);
+  const isUnpaid =
+    transaction === null || transaction.status === "FAILED" || transaction.status === "CANCELLED";
+  if (isUnpaid) return hasEnded ? intent : moveIntent(tx, intent, "TRANSACTION_FAILED", note);
+  const follows = hasEnded ? null : ({ status: "TRANSACTION_FAILED", failureReason: note } as const);
+  return updateTransaction(tx, intent, transaction, { status: "FAILED", failureReason: note }, follows);
 }
 
 export interface RefundWish {

@@ -2,7 +2,12 @@ import { Webhook } from "standardwebhooks";
 import { ClaimWorker } from "../core/claim-worker.js";
 import type { CoreContext } from "../core/context.js";
 import { newId, projectId } from "../database/id.js";
-import { ofProject, type OperatorTransaction, type ProjectTransaction } from "../database/ramp-database.js";
+import {
+  OF_PROJECT,
+  ofProject,
+  type OperatorTransaction,
+  type ProjectTransaction,
+} from "../database/ramp-database.js";
 import { failpoint } from "../core/failpoints.js";
 import {
   namesPrivateAddress,
@@ -32,20 +37,54 @@ interface NewEvent {
 
 /**
  * Writes an event and its deliveries in the transaction of the state change that it reports: none is sent for a rollback, none
- * is lost for a commit. The database gives the sequence number within the body.
+ * is lost for a commit. All events of a transaction are written right before its commit.
  */
-export function recordEvent(tx: ProjectTransaction, { type, intentId, data, except }: NewEvent): void {
-  const head = JSON.stringify({ type, timestamp: tx.now.toISOString() }).slice(0, -1);
-  const tail = JSON.stringify({ projectId: tx.projectId, ...data });
-  tx.write(
-    `WITH event AS (
-       INSERT INTO ramp.events (id, type, intent_id, sequence, body) SELECT $1, $2::text, $5::uuid, n, $3 || n || $4
-       FROM nextval('ramp.event_sequence') AS n RETURNING id)
-     INSERT INTO ramp.webhook_deliveries (event_id, endpoint_id, attempt_at)
-     SELECT event.id, e.id, now() FROM event, ramp.webhook_endpoints e WHERE ${ofProject("e")} AND e.enabled
-       AND (e.event_types IS NULL OR $2 = ANY (e.event_types)) AND ($6::uuid IS NULL OR e.id <> $6)`,
-    [newId(), type, `${head},"sequence":`, `,"data":${tail}}`, intentId, except ?? null],
-  );
+export function recordEvent(tx: ProjectTransaction, { data, ...event }: NewEvent): void {
+  tx.beforeCommit(writeEvents, { ...event, data: JSON.stringify({ projectId: tx.projectId, ...data }) });
+}
+
+/**
+ * Takes the project's next times, one microsecond per event. The lock on its row is held until the commit, so that times and sequence
+ * numbers grow in the order of the commits: who has seen one of them has seen, or will see by a greater one, everything else. The
+ * sequence number is the time in microseconds, so that it goes on above all earlier ones after a restore too. A clock that goes back
+ * makes them grow by a microsecond.
+ */
+const NEXT_TIMES = `INSERT INTO ramp.change_times AS c (changed_at)
+  SELECT $7::timestamptz + (count(*) - 1) * interval '1 microsecond' FROM given
+  ON CONFLICT (project_id) DO UPDATE SET changed_at =
+    GREATEST(excluded.changed_at, c.changed_at + (SELECT count(*) FROM given) * interval '1 microsecond')
+  RETURNING changed_at`;
+
+/** The bodies get number and time in the database; each intent that changed has the time of the last of its events. */
+const WRITE_EVENTS = `WITH given AS (
+    SELECT * FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::uuid[])
+      WITH ORDINALITY AS g (id, type, intent_id, head, tail, except_endpoint, n)),
+  next AS (${NEXT_TIMES}),
+  numbered AS (
+    SELECT given.*, (extract(epoch FROM changed_at) * 1000000)::bigint - count(*) OVER () + n AS sequence,
+      to_char(changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at FROM given, next),
+  changed AS (
+    UPDATE ramp.intents SET updated_at = next.changed_at FROM next WHERE ${OF_PROJECT} AND id IN (SELECT intent_id FROM given)),
+  event AS (
+    INSERT INTO ramp.events (id, type, intent_id, sequence, body)
+    SELECT id, type, intent_id, sequence, head || at || '","sequence":' || sequence || ',"data":' || tail FROM numbered ORDER BY n)
+  INSERT INTO ramp.webhook_deliveries (event_id, endpoint_id, attempt_at)
+  SELECT given.id, e.id, now() FROM given, ramp.webhook_endpoints e WHERE ${ofProject("e")} AND e.enabled
+    AND (e.event_types IS NULL OR given.type = ANY (e.event_types)) AND e.id IS DISTINCT FROM given.except_endpoint ORDER BY n`;
+
+function writeEvents(
+  tx: Pick<ProjectTransaction, "now" | "write">,
+  events: readonly (Omit<NewEvent, "data"> & { readonly data: string })[],
+): void {
+  tx.write(WRITE_EVENTS, [
+    events.map(() => newId()),
+    events.map(({ type }) => type),
+    events.map(({ intentId }) => intentId),
+    events.map(({ type }) => `{"type":"${type}","timestamp":"`),
+    events.map(({ data }) => `${data}}`),
+    events.map(({ except }) => except ?? null),
+    tx.now,
+  ]);
 }
 
 /** How events are delivered (runtime/ramp/docs/webhooks.md). */

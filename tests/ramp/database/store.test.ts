@@ -237,7 +237,7 @@ describe("the scope of a project", () => {
     expect(seen).toEqual([{ project_id: mine }]);
     const client = new pg.Client({ connectionString: plain.href });
     await client.connect();
-    expect((await client.query("SELECT FROM ramp.customers")).rowCount).toBe(0);
+    await expect(client.query("SELECT FROM ramp.customers")).rejects.toMatchObject({ code: "RW007" });
     await client.end();
     await database.close();
   });

@@ -87,6 +87,7 @@ export class SimProvider implements Provider {
     const refunds = order.refunds ?? [];
     const [amount] = this.#random.pick([["10"], ["50"], ["90"]] as const);
     const receipt = (amountReceived: string, fees = FEES): Receipt => ({
+      ...(order.sent !== SRC_AMOUNT && { amountSent: order.sent }),
       amountReceived,
       fees,
       exchangeRate: "1",

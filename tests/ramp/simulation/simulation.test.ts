@@ -34,6 +34,7 @@ const TABLES = [
   "refund_requests",
   "postings",
   "provider_answers",
+  "events",
 ] as const;
 const ownId = (table: string): string => (table === "intents" ? "id" : "intent_id");
 
@@ -106,6 +107,16 @@ async function ownStage(): Promise<Stage> {
       newId(),
     ]);
   });
+  const restore = async (id: string, backup: unknown): Promise<void> => {
+    for (const table of TABLES) {
+      await restorer.query(`DELETE FROM ramp.${table} WHERE ${ownId(table)} = $1`, [id]);
+      const names = columnsOf(table);
+      await restorer.query(
+        `INSERT INTO ramp.${table} (${names}) SELECT ${names} FROM jsonb_populate_recordset(NULL::ramp.${table}, $1)`,
+        [JSON.stringify((backup as Record<string, unknown>)[table] ?? [])],
+      );
+    }
+  };
   return {
     projectId,
     customerId,
@@ -129,17 +140,27 @@ async function ownStage(): Promise<Stage> {
         (table) =>
           `(SELECT jsonb_agg(to_jsonb(r)) FROM ramp.${table} r WHERE r.${ownId(table)} = $1) AS ${table}`,
       );
-      return (await restorer.query<Record<string, unknown>>(`SELECT ${rows.join(", ")}`, [id])).rows[0];
+      const changed = `(SELECT changed_at::text FROM ramp.change_times) AS changed`;
+      return (await restorer.query<Record<string, unknown>>(`SELECT ${rows.join(", ")}, ${changed}`, [id]))
+        .rows[0];
     },
-    async restore(id, backup) {
-      for (const table of TABLES) {
-        await restorer.query(`DELETE FROM ramp.${table} WHERE ${ownId(table)} = $1`, [id]);
-        const names = columnsOf(table);
-        await restorer.query(
-          `INSERT INTO ramp.${table} (${names}) SELECT ${names} FROM jsonb_populate_recordset(NULL::ramp.${table}, $1)`,
-          [JSON.stringify((backup as Record<string, unknown>)[table] ?? [])],
-        );
-      }
+    async sequences(id) {
+      const { rows } = await pool.query<{ sequence: string }>(
+        "SELECT sequence FROM ramp.events WHERE intent_id = $1 ORDER BY sequence",
+        [id],
+      );
+      return rows.map(({ sequence }) => Number(sequence));
+    },
+    restore,
+    async restoreOnEmptyCluster(id, backup) {
+      await restore(id, backup);
+      await restorer.query("UPDATE ramp.change_times SET changed_at = $1", [
+        (backup as Record<string, unknown>)["changed"],
+      ]);
+      await restorer.query(
+        "REVOKE ALL ON SCHEMA ramp FROM routewright_ramp_project; REVOKE ALL ON ALL TABLES IN SCHEMA ramp FROM routewright_ramp_project",
+      );
+      await migrate(url);
     },
     ramp: {
       currencies: await database.asOperator(readCurrencies),

@@ -34,6 +34,10 @@ export interface Stage {
   /** The rows of an intent, to be put back later. */
   backup(intentId: string): Promise<unknown>;
   restore(intentId: string, backup: unknown): Promise<void>;
+  /** The same in a cluster without the role's rights, whose last event was that of the backup; then `migrate`. */
+  restoreOnEmptyCluster(intentId: string, backup: unknown): Promise<void>;
+  /** The sequence numbers of an intent's events. */
+  sequences(intentId: string): Promise<readonly number[]>;
   readonly ramp: Omit<IntentContext, "providers" | "database">;
 }
 
@@ -61,7 +65,13 @@ export class Simulation {
   readonly trace: string[] = [];
   #id = "";
   #crashesAtCommit: "before" | "after" | null = null;
-  #backup: { readonly rows: unknown; readonly accepted: ReadonlySet<string> } | null = null;
+  #backup: {
+    readonly rows: unknown;
+    readonly accepted: ReadonlySet<string>;
+    readonly sequences: readonly number[];
+  } | null = null;
+  /** Numbers of events that were sent and lost with a restore. */
+  readonly #lost = new Set<number>();
   /** What was known to be wrong when an operator decided: it needs no attention again. */
   #accepted: ReadonlySet<string> = new Set();
   #anomalies = 0;
@@ -271,15 +281,23 @@ export class Simulation {
   }
 
   async #backUpOrRestore(): Promise<string> {
+    const sequences = await this.#stage.sequences(this.#id);
     if (this.#backup === null) {
-      this.#backup = { rows: await this.#stage.backup(this.#id), accepted: this.#accepted };
+      const rows = await this.#stage.backup(this.#id);
+      this.#backup = { rows, accepted: this.#accepted, sequences };
       return "backed up";
     }
-    await this.#stage.restore(this.#id, this.#backup.rows);
+    const { rows, accepted, sequences: kept } = this.#backup;
+    for (const sequence of sequences) if (!kept.includes(sequence)) this.#lost.add(sequence);
+    const isEmptyCluster = this.#random.chance(0.5);
+    // To restore takes time.
+    if (isEmptyCluster) await this.#advance(1_000);
+    if (isEmptyCluster) await this.#stage.restoreOnEmptyCluster(this.#id, rows);
+    else await this.#stage.restore(this.#id, rows);
     // A decision that is lost with the restore has to be made again.
-    this.#accepted = this.#backup.accepted;
+    this.#accepted = accepted;
     this.#backup = null;
-    return "restored";
+    return isEmptyCluster ? "restored on an empty cluster" : "restored";
   }
 
   /** Nothing fails any more: the intent comes to rest. */
@@ -303,10 +321,12 @@ export class Simulation {
 
   async #check(): Promise<void> {
     const intent = await this.#read();
+    const repeated = (await this.#stage.sequences(this.#id)).filter((sequence) => this.#lost.has(sequence));
     const lost = intent.transaction === null && this.provider.order !== null;
     if (lost && (await difference(intent, { code: "sim", provider: this.provider })) === null)
       throw new Error("The doctor misses an order that only the provider knows.");
     const problems = [
+      ...(repeated.length > 0 ? [`sent twice: ${repeated.join()}`] : []),
       ...(lost && isTerminal(intent.status) && !this.provider.hasDenied ? ["ended without its order"] : []),
       ...(intent.status === "EXPIRED" && this.#passedMs < POLLING.intentLifetimeMs ? ["expired early"] : []),
       ...this.#orderProblems(),

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { listIntents, readIntent, requestCancel } from "../../intents/intent-rows.js";
 import { type Intent, awaitsCompliance, isTerminal } from "../../intents/intent.js";
 import { isUuid } from "../../database/id.js";
-import { jsonResponse, rampError } from "../../core/ramp-errors.js";
+import { errorAt, jsonResponse, rampError } from "../../core/ramp-errors.js";
 import { intentAction, intentCreation } from "../intent-operations.js";
 import { listResponse, intentEnvelope, projectIntentView, transactionView } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute, type ProjectRequest, route } from "../route.js";
@@ -153,17 +153,21 @@ export const getProjectIntents = route("project", {
   path: "/v1/intents",
   summary: "List the project's intents, newest first",
   description:
-    "With `updatedSince`, poll for changes: intents whose status, transaction or requirements changed since.",
+    "With `updatedSince`, poll for changes: intents whose status, transaction or requirements changed at or after a time, in the order of their last changes. Keep the highest `updatedAt` that you have seen: the next poll from it misses none. Follow the `Link` to more; `starting_after` is for lists without `updatedSince`.",
   query: ProjectIntentsQuery,
   response: { status: 200, schema: Type.Array(Type.Ref("ProjectIntent")), description: "Intents." },
   errors: [],
-  handle(call) {
-    const { customerId, status, updatedSince } = call.query;
+  async handle(call) {
+    const { customerId, status, updatedSince, starting_after: start } = call.query;
+    // An item that changes meanwhile moves to the end: no page begins behind it.
+    if (updatedSince !== undefined && start !== undefined)
+      return errorAt("INVALID_REQUEST", "/starting_after", "is not for changes: follow the Link");
     const filter = { customerId: customerId?.toLowerCase(), status, updatedSince };
     return listResponse(
       call,
       (tx, page) => listIntents(tx, filter, page),
       (intent) => projectIntentView(call.ramp, intent),
+      updatedSince === undefined ? undefined : ({ nextChange }) => ({ updatedSince: nextChange }),
     );
   },
 });
