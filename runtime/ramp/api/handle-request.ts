@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { readBody } from "../../http/body.js";
 import { networkOf } from "../../http/headers.js";
+import { numberProblem } from "../core/exact-json.js";
 import { isStorable, parseJson, type Violation, violations } from "../core/json-schema.js";
 
 /** A path of the app: an endpoint, one of the service's own as on the data API, or a hosted page, whose errors are HTML. */
@@ -59,7 +60,7 @@ export async function handleRequest(
       const known = caller as Project | Customer;
       const { projectId } = known;
       const customerId = "customerId" in known ? known.customerId : null;
-      const key = readKey(request, [request.method, url.pathname, customerId, body.value]);
+      const key = readKey(request, [request.method, url.pathname, customerId, received.text]);
       if (isRampError(key)) return key;
       const { invalid } = body;
       // A key that was used with another body is reported before an invalid body.
@@ -118,7 +119,8 @@ function parseBody(request: IncomingMessage, { body: schema }: Route, text: stri
   const isJson = /^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? "");
   if (text !== "" && !isJson) return rampError("UNSUPPORTED_MEDIA_TYPE");
   const value = text.trim() === "" ? {} : parseJson(text);
-  const unreadable = value === undefined ? "is not JSON" : isStorable(value) ? null : UNSTORABLE;
+  const unreadable =
+    value === undefined ? "is not JSON" : isStorable(value) ? numberProblem(text, "metadata") : UNSTORABLE;
   if (unreadable !== null) return { value: text, invalid: errorAt("INVALID_REQUEST", "", unreadable) };
   const wrong = violations(schema, value);
   return { value, invalid: wrong.length === 0 ? null : invalidRequest(wrong) };
@@ -143,27 +145,17 @@ function readQuery(url: URL, { query: schema }: Route): Readonly<Record<string, 
 
 /**
  * The `Idempotency-Key`, or null without one.
- * @param fingerprinted method, path, customer (null on project-level endpoints), and the parsed body or the text of one that is not
- *   JSON: white space and the order of names do not count
+ * @param fingerprinted method, path, customer (null on project-level endpoints), and the body as it was sent: parsed, two numbers that
+ *   differ in their last digit would be one
  */
 function readKey(
   request: IncomingMessage,
-  fingerprinted: readonly unknown[],
+  fingerprinted: readonly (string | null)[],
 ): IdempotencyKey | null | RampError {
   const given = request.headersDistinct["idempotency-key"];
   if (given === undefined) return null;
   const [key = ""] = given;
   if (given.length > 1 || key === "" || key.length > MAX_KEY_LENGTH)
     return rampError("INVALID_IDEMPOTENCY_KEY");
-  const text = JSON.stringify(canonical(fingerprinted));
-  return { key, fingerprint: createHash("sha256").update(text).digest() };
-}
-
-function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical);
-  if (typeof value !== "object" || value === null) return value ?? null;
-  // Pairs and not an object: there, keys that look like numbers would not keep their place.
-  return Object.entries(value)
-    .sort(([left], [right]) => (left < right ? -1 : 1))
-    .map(([key, item]) => [key, canonical(item)]);
+  return { key, fingerprint: createHash("sha256").update(JSON.stringify(fingerprinted)).digest() };
 }

@@ -17,7 +17,7 @@ import { fetchPrice, type Price } from "../providers/quotes.js";
 import { chooseProvider, type AccountSides } from "../intents/choose-provider.js";
 import { intentEnvelope } from "./intent-view.js";
 import type { CustomerRequest } from "./route.js";
-import { type CreateIntentBody, metadataError } from "./request-schemas.js";
+import { type CreateIntentBody, readMetadata } from "./request-schemas.js";
 import type { Customer } from "../sign-in/customer-token.js";
 import { type ExternalAccount, readExternalAccounts } from "./routes/external-accounts.js";
 import type { RampContext } from "./route.js";
@@ -31,14 +31,15 @@ export function intentCreation(call: CustomerRequest<CreateIntentBody>): Idempot
   let begun: Intent | null = null;
   return {
     async prepare(isReplay) {
-      const error =
-        metadataError(body.metadata) ?? (await checkRedirectOrigins(ramp, caller.projectId, body));
+      const metadata = readMetadata(call.text);
+      if (isRampError(metadata)) return metadata;
+      const error = await checkRedirectOrigins(ramp, caller.projectId, body);
       if (error) return error;
       const sides = await readSides(ramp, caller, body);
       if (isRampError(sides)) return sides;
       const choice = await chooseProvider(ramp, caller.projectId, { ...body, ...sides }, isReplay);
       if (choice === "replay" || isRampError(choice)) return choice;
-      const { autoExecute = false, metadata = null } = body;
+      const { autoExecute = false } = body;
       const { onboardingRedirectUrl = null, checkoutRedirectUrl = null } = body;
       const given = { autoExecute, onboardingRedirectUrl, checkoutRedirectUrl, metadata };
       const { customerId } = caller;

@@ -64,7 +64,7 @@ function intentView({ currencies }: RampContext, intent: Intent): IntentView {
     ...(price && { price: priceView(price) }),
     ...(failureReason !== null && { failureReason }),
     ...(intent.sandbox && { sandbox: true }),
-    ...(metadata && { metadata: { ...metadata } }),
+    ...(metadata && { metadata }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
 import { INTENT_STATUSES } from "../intents/intent.js";
 import { Rail } from "../providers/protocol.js";
+import { type JsonText, memberText, storedLength } from "../core/exact-json.js";
 import { errorAt, type RampError } from "../core/ramp-errors.js";
 import { literals, Nullable } from "../core/json-schema.js";
 
@@ -35,9 +36,10 @@ const Json = (maxProperties: number, description?: string) =>
 /** Lists hold up to a hundred intents or customers with their metadata. */
 const MAX_METADATA_LENGTH = 16_384;
 
-/** Refuses metadata that is too large (runtime/ramp/docs/limits.md). */
-export function metadataError(metadata: object | undefined): RampError | null {
-  if (metadata === undefined || JSON.stringify(metadata).length <= MAX_METADATA_LENGTH) return null;
+/** The metadata of a body, to the last digit; refused where it is too large (runtime/ramp/docs/limits.md). */
+export function readMetadata(body: string): JsonText | null | RampError {
+  const metadata = memberText(body, "metadata");
+  if (metadata === null || storedLength(metadata) <= MAX_METADATA_LENGTH) return metadata;
   const message = `is longer than ${String(MAX_METADATA_LENGTH)} characters as JSON`;
   return errorAt("INVALID_REQUEST", "/metadata", message);
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import type { JsonText } from "../core/exact-json.js";
 import { literals, Nullable } from "../core/json-schema.js";
 import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
 import { Fees, Instruction, Receipt, Refund } from "../providers/protocol.js";
@@ -7,6 +8,7 @@ import { Fees, Instruction, Receipt, Refund } from "../providers/protocol.js";
 
 const Uuid = Type.String({ format: "uuid" });
 const Json = Type.Record(Type.String(), Type.Unknown());
+const Metadata = Type.Unsafe<JsonText>(Json);
 /** Views hold the dates of the records, which JSON writes in ISO 8601. */
 const DateTime = Type.Unsafe<Date>(Type.String({ format: "date-time" }));
 
@@ -18,7 +20,7 @@ export const CustomerView = Type.Object(
     updatedAt: DateTime,
     organizationId: Uuid,
     projectId: Uuid,
-    metadata: Type.Optional(Json),
+    metadata: Type.Optional(Metadata),
     accessToken: Type.Optional(
       Nullable(Type.String({ description: "Customer JWT; only in the answer to a creation." })),
     ),
@@ -63,7 +65,7 @@ export const IntentView = Type.Object(
     onboardingRedirectUrl: Type.Optional(Type.String()),
     checkoutRedirectUrl: Type.Optional(Type.String()),
     failureReason: Type.Optional(Type.String()),
-    metadata: Type.Optional(Json),
+    metadata: Type.Optional(Metadata),
     sandbox: Type.Optional(Type.Boolean({ description: "true: the provider moves no real money." })),
   },
   { $id: "Intent" },

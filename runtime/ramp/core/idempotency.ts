@@ -257,7 +257,7 @@ const TAKE_OVER = "interval '90 s'";
 /** The key of a request, and what it was sent with. */
 export interface IdempotencyKey {
   readonly key: string;
-  /** SHA-256 over method, path, canonical body and customer. */
+  /** SHA-256 over method, path, customer and the body as it was sent. */
   readonly fingerprint: Buffer;
 }
 

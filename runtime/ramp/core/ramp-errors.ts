@@ -1,3 +1,4 @@
+import { stringify } from "./exact-json.js";
 import type { Violation } from "./json-schema.js";
 
 /** `message`: the text for the caller; `when`: the condition, for the documentation. */
@@ -176,5 +177,5 @@ export function jsonResponse(
   value: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): RampResponse {
-  return { status, body: JSON.stringify(value), headers };
+  return { status, body: stringify(value), headers };
 }

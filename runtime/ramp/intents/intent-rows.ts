@@ -1,3 +1,4 @@
+import { JsonText } from "../core/exact-json.js";
 import type { OnboardingOrder } from "../providers/protocol.js";
 import {
   OF_PROJECT,
@@ -11,7 +12,8 @@ import { type PollingPolicy, takeLease } from "./lease.js";
 import { recordStatus } from "./transitions.js";
 
 /** An intent as `SELECT` reads it: times within JSON are texts. */
-interface IntentRow extends Omit<Intent, "transaction"> {
+interface IntentRow extends Omit<Intent, "transaction" | "metadata"> {
+  readonly metadata: string | null;
   readonly nextChange: string;
   readonly transaction:
     | (Omit<Transaction, "createdAt" | "updatedAt"> & {
@@ -26,7 +28,7 @@ const SELECT = `SELECT i.id, i.project_id AS "projectId", i.customer_id AS "cust
     json_build_object('currencyCode', i.dest_currency, 'details', i.dest_details) AS dest,
     i.src_amount AS "srcAmount", i.rail, i.price, i.auto_execute AS "autoExecute",
     i.onboarding_redirect_url AS "onboardingRedirectUrl", i.checkout_redirect_url AS "checkoutRedirectUrl",
-    i.failure_reason AS "failureReason", i.metadata, i.cancel_requested_at IS NOT NULL AS "isCancelRequested",
+    i.failure_reason AS "failureReason", i.metadata::text AS metadata, i.cancel_requested_at IS NOT NULL AS "isCancelRequested",
     i.expires_at AS "expiresAt", i.lease_owner AS "leaseOwner", i.failed_attempts AS "failedAttempts", i.attention, i.acknowledged,
     i.sandbox, i.onboarding_order AS "onboardingOrder", i.created_at AS "createdAt", i.updated_at AS "updatedAt", now() AS "readAt",
     to_char((i.updated_at + interval '1 microsecond') AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "nextChange",
@@ -117,10 +119,11 @@ export function requestCancel(tx: ProjectTransaction, intent: Intent): Intent {
  * @param now the transaction's time. When the database's clock jumps, a server learns of it a moment later, and the deadlines
  * move in between: an intent has expired only by both times.
  */
-function intentOf({ transaction, readAt, ...row }: IntentRow, now: Date): Intent {
+function intentOf({ transaction, readAt, metadata, ...row }: IntentRow, now: Date): Intent {
   const { createdAt = "", updatedAt = "" } = transaction ?? {};
   return {
     ...row,
+    metadata: metadata === null ? null : new JsonText(metadata),
     readAt: readAt < now ? readAt : now,
     transaction: transaction && {
       ...transaction,

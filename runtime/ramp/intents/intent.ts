@@ -1,4 +1,5 @@
 import { type Balances, SUSPENSE_REASONS } from "./journal.js";
+import type { JsonText } from "../core/exact-json.js";
 import type { AccountSide } from "../accounts/account-details.js";
 import type { ProjectId } from "../database/id.js";
 import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
@@ -86,7 +87,7 @@ export interface Intent {
   readonly checkoutRedirectUrl: string | null;
   readonly failureReason: string | null;
   /** The caller's own data; null without. */
-  readonly metadata: Readonly<Record<string, unknown>> | null;
+  readonly metadata: JsonText | null;
   readonly expiresAt: Date;
   /** Whether the customer requested a cancel. */
   readonly isCancelRequested: boolean;

@@ -1,6 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import { ClaimWorker } from "../core/claim-worker.js";
 import type { CoreContext } from "../core/context.js";
+import { stringify } from "../core/exact-json.js";
 import { newId, projectId } from "../database/id.js";
 import {
   OF_PROJECT,
@@ -40,7 +41,7 @@ interface NewEvent {
  * is lost for a commit. All events of a transaction are written right before its commit.
  */
 export function recordEvent(tx: ProjectTransaction, { data, ...event }: NewEvent): void {
-  tx.beforeCommit(writeEvents, { ...event, data: JSON.stringify({ projectId: tx.projectId, ...data }) });
+  tx.beforeCommit(writeEvents, { ...event, data: stringify({ projectId: tx.projectId, ...data }) });
 }
 
 /**

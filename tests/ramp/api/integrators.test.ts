@@ -64,6 +64,62 @@ describe("a project", () => {
   );
 });
 
+describe("numbers of a body", () => {
+  const METADATA = '{"n":12345678901234567891,"deep":[{"metadata":-9007199254740993.10}],"text":"a\\"1e400"}';
+  const withMetadata = (body: object, text = METADATA): string =>
+    JSON.stringify({ ...body, metadata: {} }).replace('"metadata":{}', `"metadata": ${text} `);
+  /** As the database writes it. */
+  const stored = /"n": ?12345678901234567891\b.*-9007199254740993\.10\b/;
+
+  it("are kept in metadata to the last digit: in the answer, look-up, list and event", async () => {
+    const own = await world.project();
+    const auth = await newCustomer(world, own);
+    const created = await world.call("POST", "/v1/intent", { auth, text: withMetadata(onramp()) });
+    expect(created.status, created.text).toBe(201);
+    const path = `/v1/intent/${String(created.json.intent.id)}`;
+    const customer = { auth: own.basic, text: withMetadata({ id: "exact" }) };
+    const texts = [
+      created.text,
+      (await world.call("GET", path, { auth })).text,
+      (await get("/v1/intents", own.basic)).text,
+      (await world.call("POST", "/v1/customers", customer)).text,
+      (await get("/v1/customers?externalId=exact", own.basic)).text,
+    ];
+    for (const text of texts) expect(text).toMatch(stored);
+    expect(JSON.parse(created.text)).toMatchObject({ intent: { metadata: { text: 'a"1e400' } } });
+    const events = await world.rows("SELECT body FROM ramp.events WHERE project_id = $1", [own.id]);
+    expect(events.length).toBeGreaterThan(0);
+    for (const { body } of events) expect(body).toMatch(stored);
+  });
+
+  it.each(["1e400", "-1e400", "1e-400"])("are refused where no number can be so: %s", async (number) => {
+    const own = await world.project();
+    const auth = await newCustomer(world, own);
+    const replies = [
+      await world.call("POST", "/v1/intent", { auth, text: withMetadata(onramp(), `{"n":${number}}`) }),
+      await world.call("POST", "/v1/customers", {
+        auth: own.basic,
+        text: withMetadata({ id: "huge" }, `{"n":${number}}`),
+      }),
+    ];
+    expect(replies.map(({ status, json }) => [status, json.error])).toEqual([
+      [400, "INVALID_REQUEST"],
+      [400, "INVALID_REQUEST"],
+    ]);
+  });
+
+  it("are refused elsewhere when digits of them would be lost", async () => {
+    const auth = await newCustomer(world, project);
+    const text = JSON.stringify(onramp({ srcAmount: "100.00" })).replace(
+      '"rail"',
+      '"memo":12345678901234567891,"rail"',
+    );
+    const { status, json } = await world.call("POST", "/v1/intent", { auth, text });
+    expect([status, json.error]).toEqual([400, "INVALID_REQUEST"]);
+    expect(json.details[0].message).toContain("too many digits");
+  });
+});
+
 describe("metadata of an intent", () => {
   it("is refused when it is too large, as a customer's is", async () => {
     const project = await world.project();

@@ -15,7 +15,8 @@ import { eraseCustomer } from "../erase-customer.js";
 import { isRampError, jsonResponse, type RampAnswer, rampError } from "../../core/ramp-errors.js";
 import { listResponse } from "../intent-view.js";
 import { idempotentRoute, type ProjectRequest, route } from "../route.js";
-import { CreateCustomerBody, CustomersQuery, metadataError } from "../request-schemas.js";
+import { JsonText } from "../../core/exact-json.js";
+import { CreateCustomerBody, CustomersQuery, readMetadata } from "../request-schemas.js";
 import { CustomerView } from "../response-schemas.js";
 import { customerIdOf } from "../../database/id.js";
 import { randomUUID } from "node:crypto";
@@ -56,12 +57,12 @@ export const createCustomer = idempotentRoute("project", {
 
 /** The customer, its binding and the answer with the token are one transaction. */
 async function prepareCustomer(
-  { ramp, caller, body }: ProjectRequest<CreateCustomerBody>,
+  { ramp, caller, body, text }: ProjectRequest<CreateCustomerBody>,
   isReplay: IsReplay,
 ): Promise<Preparation> {
-  const tooLarge = metadataError(body.metadata);
-  if (tooLarge) return tooLarge;
-  const { id: externalId, subject_token: token, metadata = null } = body;
+  const metadata = readMetadata(text);
+  if (isRampError(metadata)) return metadata;
+  const { id: externalId, subject_token: token } = body;
   if (token !== undefined && (await isReplay())) return "replay";
   const subject = token === undefined ? null : await ramp.subjectTokens.verify(caller.projectId, token);
   if (isRampError(subject)) return subject;
@@ -70,7 +71,7 @@ async function prepareCustomer(
   // Here, where no connection is held: the key may have to be read.
   const sign = await ramp.customerTokens.signer();
   const begin = async (tx: ProjectTransaction): Promise<RampAnswer> => {
-    const customer = await createOrGet(tx, { id, externalId, metadata });
+    const customer = await createOrGet(tx, { id, externalId, metadata: metadata?.text ?? null });
     if (customer === null) return rampError("CUSTOMER_ID_CONFLICT");
     if (subject !== null && !(await acceptsSubject(tx, subject))) return rampError("SUBJECT_TOKEN_REJECTED");
     if (subject !== null && !(await bind(tx, id, subject))) return rampError("IDENTITY_CONFLICT");
@@ -104,12 +105,13 @@ interface CustomerRecord {
   readonly id: string;
   /** The caller's own id. */
   readonly externalId: string;
-  readonly metadata: Readonly<Record<string, unknown>> | null;
+  /** A JSON text. */
+  readonly metadata: string | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
 
-const COLUMNS = `id, external_id AS "externalId", metadata, created_at AS "createdAt", updated_at AS "updatedAt"`;
+const COLUMNS = `id, external_id AS "externalId", metadata::text AS metadata, created_at AS "createdAt", updated_at AS "updatedAt"`;
 
 /**
  * Creates the customer or gets the existing one; given metadata replaces the stored one. Null: the id belongs to a customer with another
@@ -126,7 +128,7 @@ async function createOrGet(
        updated_at = CASE WHEN excluded.metadata IS DISTINCT FROM c.metadata AND excluded.metadata IS NOT NULL THEN $4 ELSE c.updated_at END
      WHERE c.erased_at IS NULL AND (excluded.external_id = c.external_id OR c.id = ALL (ARRAY[lower(excluded.external_id), lower(c.external_id)]))
      RETURNING ${COLUMNS}`,
-    [id, randomUUID(), metadata === null ? null : JSON.stringify(metadata), now, externalId],
+    [id, randomUUID(), metadata, now, externalId],
   );
 }
 
@@ -167,5 +169,5 @@ async function listCustomers(
 
 function customerView({ metadata, ...customer }: CustomerRecord, project: Project): CustomerView {
   const { organizationId, projectId } = project;
-  return { ...customer, organizationId, projectId, ...(metadata && { metadata: { ...metadata } }) };
+  return { ...customer, organizationId, projectId, ...(metadata && { metadata: new JsonText(metadata) }) };
 }
