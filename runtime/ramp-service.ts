@@ -77,6 +77,7 @@ export async function startRampService(options: RampServiceOptions): Promise<Run
       metricsPublic,
       log,
       limits: environment.rampLimits,
+      assetsFile: environment.rampAssetsFile,
       retentionDays: environment.rampRetentionDays,
       polling: {
         ...DEFAULT_POLLING_POLICY,
@@ -105,7 +106,8 @@ export async function openAdminSession(options: RampServiceOptions): Promise<Adm
   const { databaseUrl: url, secretsKey, close } = await openStorage(options);
   try {
     const vault = new Vault(secretsKey, options.environment.rampOtherSecretsKeys);
-    const pool = { url, onIdleError: () => undefined, maxConnections: 2 };
+    const assetsFile = options.environment.rampAssetsFile;
+    const pool = { url, onIdleError: () => undefined, maxConnections: 2, assetsFile };
     const { database, migrated } = await openMigrated(pool, vault);
     return { database, vault, migrated, close: () => database.close().then(close) };
   } catch (error) {

@@ -106,6 +106,8 @@ function settingsOf(variables: Variables) {
       perAddress: variables.whole("RAMP_ADDRESS_LIMIT", 600, { min: 1, max: 1_000_000 }),
       failedLoginsPerAddress: variables.whole("RAMP_FAILED_LOGIN_LIMIT", 60, { min: 1, max: 1_000_000 }),
     },
+    /** A file of assets and chains beside the defaults; null: none. */
+    rampAssetsFile: variables.text("RAMP_ASSETS_FILE"),
     /** How long events, deliveries and provider answers are kept. */
     rampRetentionDays: variables.whole("RAMP_RETENTION_DAYS", 90, { min: 1, max: 3_650 }),
     /** How long the order of an ended intent is looked up. */

@@ -44,6 +44,8 @@ export interface RampOptions {
   readonly deliveries?: DeliveryPolicy;
   /** How long events, deliveries and provider answers are kept. Default: 90. */
   readonly retentionDays?: number;
+  /** Assets and chains of the operator beside the defaults. */
+  readonly assetsFile?: string | null;
   readonly providerCalls?: CallPolicy;
   /** Serves the documentation; without it there is none. */
   readonly docs?: RequestHandler;
@@ -54,7 +56,8 @@ export async function startRamp(options: RampOptions): Promise<RunningServer> {
   const { databaseUrl, log } = options;
   const vault = new Vault(options.secretsKey, options.otherSecretsKeys);
   const onIdleError = (error: Error): void => log.warn({ err: error }, "database connection lost");
-  const { database } = await openMigrated({ url: databaseUrl, onIdleError }, vault);
+  const { assetsFile = null } = options;
+  const { database } = await openMigrated({ url: databaseUrl, onIdleError, assetsFile }, vault);
   try {
     return await serve(options, database, vault);
   } catch (error) {
@@ -65,10 +68,10 @@ export async function startRamp(options: RampOptions): Promise<RunningServer> {
 
 /** Opens a database and brings it to the newest schema. With the master key of another one nothing is written. */
 export async function openMigrated(
-  options: DatabaseOptions,
+  options: DatabaseOptions & { readonly assetsFile: string | null },
   vault: Vault,
 ): Promise<{ readonly database: RampDatabase; readonly migrated: readonly string[] }> {
-  const migrated = await migrate(options.url, (rows) => assertMasterKey(rows, vault));
+  const migrated = await migrate(options.url, (rows) => assertMasterKey(rows, vault), options.assetsFile);
   const database = await openDatabase(options);
   try {
     await ensureSigningKey(database, vault);

@@ -83,6 +83,7 @@ function bankSchema({ code }: Currency, { code: rail, title, properties, require
 }
 
 function walletSchema({ code, blockchain }: Currency): object {
+  const { memo = null } = blockchain ?? {};
   return {
     title: `Address on ${blockchain?.name ?? ""}`,
     type: "object",
@@ -97,8 +98,9 @@ function walletSchema({ code, blockchain }: Currency): object {
         ...(blockchain?.addressPattern === BITCOIN_ADDRESS ? { format: "bitcoin-address" } : {}),
         description: "Address of the wallet.",
       },
+      ...(memo && { [memo.field]: { type: "string", pattern: memo.pattern } }),
     },
-    required: ["address"],
+    required: memo?.required === true ? ["address", memo.field] : ["address"],
     additionalProperties: false,
   };
 }

@@ -8,6 +8,8 @@ interface Blockchain {
   readonly name: string;
   /** What an address of the chain looks like, as a regular expression. */
   readonly addressPattern: string;
+  /** What an account needs beside its address; null: nothing. */
+  readonly memo: { readonly field: string; readonly pattern: string; readonly required: boolean } | null;
 }
 
 /** A currency: one of ISO 4217, or a token on a chain, whose code is `<TICKER>_<CHAIN>`. */
@@ -52,7 +54,7 @@ export async function readCurrencies(tx: Pick<ProjectTransaction, "rows">): Prom
     await tx.rows<Currency>(
       `SELECT c.id, c.code, c.ticker, c.name, c.decimals, c.type, c.created_at AS "createdAt", c.updated_at AS "updatedAt",
          CASE WHEN b.id IS NOT NULL THEN
-           json_build_object('id', b.id, 'code', b.code, 'name', b.name, 'addressPattern', b.address_pattern) END AS blockchain
+           json_build_object('id', b.id, 'code', b.code, 'name', b.name, 'addressPattern', b.address_pattern, 'memo', b.memo) END AS blockchain
        FROM ramp.currencies c LEFT JOIN ramp.blockchains b ON b.id = c.blockchain_id`,
     ),
   );

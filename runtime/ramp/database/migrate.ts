@@ -1,9 +1,10 @@
-import currencyCodes from "currency-codes";
 import { runner } from "node-pg-migrate";
 import { fileURLToPath } from "node:url";
 import { readdirSync } from "node:fs";
 import pg from "pg";
+import { writeAssets } from "./assets.js";
 import { RELIED_ON } from "./ramp-database.js";
+import { ensureRights } from "./rights.js";
 import { ensureRights } from "./rights.js";
 
 /** Advisory lock of a migration: of several processes that start together one migrates, the others wait. Any constant. */
@@ -33,11 +34,13 @@ export type RunStatement = <R extends object>(text: string) => Promise<readonly 
 
 /**
  * Brings a database to the newest schema and returns the names of the migrations that ran.
+ * @param assetsFile assets and chains of the operator (runtime/ramp/docs/settings.md)
  * @param check called first, with the schema of before; when it throws, nothing is written
  */
 export async function migrate(
   databaseUrl: string,
   check?: (rows: RunStatement) => Promise<void>,
+  assetsFile: string | null = null,
 ): Promise<readonly string[]> {
   const client = new pg.Client({
     connectionString: databaseUrl,
@@ -65,7 +68,7 @@ export async function migrate(
     }).catch((error: unknown) => {
       throw String(error).includes("preceding already run") ? new Error(OTHER_SCHEMA) : error;
     });
-    await seedCurrencies(client);
+    await writeAssets(client, assetsFile);
     await ensureRights(client);
     await client.query(SKIP_NUMBERS);
     return ran.map(({ name }) => name);
@@ -84,52 +87,3 @@ const SKIP_NUMBERS = `BEGIN; SET LOCAL ramp.operator = 'on';
 export const EVM_ADDRESS = "^0x[a-fA-F0-9]{40}$";
 /** Base58 and bech32 addresses of the main network. */
 export const BITCOIN_ADDRESS = "^(bc1[a-z0-9]{25,62}|[13][a-km-zA-HJ-NP-Z1-9]{25,34})$";
-
-const CHAINS = [
-  { code: "ETHEREUM", name: "Ethereum", pattern: EVM_ADDRESS },
-  { code: "POLYGON", name: "Polygon PoS", pattern: EVM_ADDRESS },
-  { code: "GNOSIS", name: "Gnosis Chain", pattern: EVM_ADDRESS },
-  { code: "BASE", name: "Base", pattern: EVM_ADDRESS },
-  { code: "ARBITRUM", name: "Arbitrum One", pattern: EVM_ADDRESS },
-  { code: "BITCOIN", name: "Bitcoin", pattern: BITCOIN_ADDRESS },
-] as const;
-
-/** Decimals: stablecoins 6, native tokens 18, bitcoin 8. */
-const TOKENS = [
-  {
-    ticker: "USDC",
-    name: "USD Coin",
-    decimals: 6,
-    chains: ["ETHEREUM", "POLYGON", "GNOSIS", "BASE", "ARBITRUM"],
-  },
-  { ticker: "USDT", name: "Tether USD", decimals: 6, chains: ["ETHEREUM", "POLYGON", "GNOSIS", "ARBITRUM"] },
-  { ticker: "EURe", name: "Monerium EUR", decimals: 6, chains: ["ETHEREUM", "POLYGON", "GNOSIS"] },
-  { ticker: "ETH", name: "Ether", decimals: 18, chains: ["ETHEREUM", "BASE", "ARBITRUM"] },
-  { ticker: "POL", name: "POL", decimals: 18, chains: ["POLYGON"] },
-  { ticker: "xDAI", name: "xDAI", decimals: 18, chains: ["GNOSIS"] },
-  { ticker: "BTC", name: "Bitcoin", decimals: 8, chains: ["BITCOIN"] },
-] as const;
-
-/** Adds the currencies that a database does not have yet: those of ISO 4217, and the tokens above. */
-async function seedCurrencies(client: pg.Client): Promise<void> {
-  await client.query(
-    `INSERT INTO ramp.blockchains (code, name, address_pattern)
-     SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) ON CONFLICT (code) DO NOTHING`,
-    [CHAINS.map(({ code }) => code), CHAINS.map(({ name }) => name), CHAINS.map(({ pattern }) => pattern)],
-  );
-  const rows = [
-    ...currencyCodes.data.map(({ code, currency, digits }): SeedRow => [code, code, currency, digits, null]),
-    ...TOKENS.flatMap(({ ticker, name, decimals, chains }) =>
-      chains.map((chain): SeedRow => [`${ticker}_${chain}`, ticker, name, decimals, chain]),
-    ),
-  ];
-  await client.query(
-    `INSERT INTO ramp.currencies (code, ticker, name, decimals, type, blockchain_id)
-     SELECT c.code, c.ticker, c.name, c.decimals, CASE WHEN c.chain IS NULL THEN 'FIAT' ELSE 'CRYPTO' END, b.id
-     FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::text[]) AS c (code, ticker, name, decimals, chain)
-     LEFT JOIN ramp.blockchains b ON b.code = c.chain ON CONFLICT DO NOTHING`,
-    [0, 1, 2, 3, 4].map((column) => rows.map((row) => row[column])),
-  );
-}
-
-type SeedRow = readonly [code: string, ticker: string, name: string, decimals: number, chain: string | null];

@@ -20,14 +20,14 @@ const DOLLAR_PRICES: Readonly<Record<string, string>> = {
 };
 
 const FIAT_DECIMALS = 2;
-const TOKEN_DECIMALS = 6;
+const TOKEN_DECIMALS: Readonly<Record<string, number>> = { USDC: 6, EURe: 18 };
 
 function priceOf(code: string): Big {
   return new Big(DOLLAR_PRICES[code.split("_")[0] ?? ""] ?? "0");
 }
 
 function decimalsOf(code: string): number {
-  return code.includes("_") ? TOKEN_DECIMALS : FIAT_DECIMALS;
+  return TOKEN_DECIMALS[code.split("_")[0] ?? ""] ?? FIAT_DECIMALS;
 }
 
 /** The quote for a path; null when the provider does not offer it, or the fees would eat the amount. */
