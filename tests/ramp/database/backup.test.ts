@@ -44,7 +44,7 @@ async function complete(url: string, basic: string): Promise<string> {
   const auth = await newCustomer(world as never, { basic } as never);
   const created = await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
   expect(created.status, created.text).toBe(201);
-  await reached(world as never, `/v1/intent/${String(created.json.intent.id)}`, { auth }, "COMPLETED");
+  await reached(world, `/v1/intent/${String(created.json.intent.id)}`, { auth }, "COMPLETED");
   return String(created.json.intent.id);
 }
 
