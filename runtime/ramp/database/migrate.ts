@@ -1,29 +1,13 @@
 import { runner } from "node-pg-migrate";
-import { fileURLToPath } from "node:url";
-import { readdirSync } from "node:fs";
 import pg from "pg";
 import { writeAssets } from "./assets.js";
+import { MIGRATIONS } from "./migration-files.js";
 import { RELIED_ON } from "./ramp-database.js";
 import { ensureRights } from "./rights.js";
 import { ensureRights } from "./rights.js";
 
 /** Advisory lock of a migration: of several processes that start together one migrates, the others wait. Any constant. */
 const MIGRATION_LOCK = 7_262_001;
-
-/** The build does not copy the SQL files: the compiled program reads them from the source folder. */
-const MIGRATIONS = fileURLToPath(
-  new URL(
-    import.meta.url.includes("/dist/") ? "../../../ramp/database/migrations" : "./migrations",
-    import.meta.url,
-  ),
-);
-
-/** Name of the newest migration of this version. */
-export const newestMigration = (): string =>
-  readdirSync(MIGRATIONS)
-    .sort()
-    .at(-1)
-    ?.replace(/\.sql$/, "") ?? "";
 
 /** Before the first release the schema was made by other migrations. */
 const OTHER_SCHEMA =

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { DatabaseClock, RECORDED_JUMPS } from "./clock.js";
 import { isUuid, projectId, type ProjectId } from "./id.js";
-import { newestMigration } from "./migrate.js";
+import { newestMigration } from "./migration-files.js";
 import { missingRights, PROJECT_ROLE } from "./rights.js";
 
 /** Connections of one process; a request holds one only while its short transaction runs. */
