@@ -4,7 +4,6 @@ import { writeAssets } from "./assets.js";
 import { MIGRATIONS } from "./migration-files.js";
 import { RELIED_ON } from "./ramp-database.js";
 import { ensureRights } from "./rights.js";
-import { ensureRights } from "./rights.js";
 
 /** Advisory lock of a migration: of several processes that start together one migrates, the others wait. Any constant. */
 const MIGRATION_LOCK = 7_262_001;
