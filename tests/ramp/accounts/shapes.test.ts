@@ -121,15 +121,6 @@ describe("account details", () => {
     ]);
   });
 
-  it("of an off-ramp's bank account may be left out too", async () => {
-    const reply = await intent({
-      src: { currencyCode: "USDC_POLYGON", details: { address: WALLET } },
-      dest: { currencyCode: "USD", details: bank },
-      srcAmount: "50.00",
-    });
-    expect(reply.status, reply.text).toBe(201);
-  });
-
   it.each([
     ["a wrong checksum", WALLET.replace("52908400098527886E", "52908400098527886e")],
     ["the zero address", `0x${"0".repeat(40)}`],
