@@ -17,6 +17,9 @@ import { type Setting, userSettings } from "./user-settings.js";
 
 const isFull = process.env["EVERY_SETTING"] !== undefined;
 
+/** Settings that CI sets together: those on which texts and days depend. */
+const IN_CI = /^(DateStyle|TimeZone|IntervalStyle|extra_float_digits|bytea_output|quote_all_identifiers)$/;
+
 /** A row from whose value on a filter finds rows. */
 const FROM = 9;
 /** Views that are asked at once. */
@@ -143,10 +146,11 @@ function firstDifference(got: unknown, wanted: unknown): unknown {
 /** The sets of settings to try: none, then each setting in its first other value, in its second one and so on. */
 function setsOf(settings: readonly (readonly Setting[])[]): readonly RoleSettings[] {
   const most = Math.max(...settings.map((values) => values.length));
-  const together = Array.from({ length: isFull ? most : 2 }, (_, i) =>
-    Object.fromEntries(settings.flatMap((values) => values.slice(i % values.length).slice(0, 1))),
+  const tried = isFull ? settings : settings.filter(([[name] = [""]]) => IN_CI.test(name));
+  const together = Array.from({ length: isFull ? most : 1 }, (_, i) =>
+    Object.fromEntries(tried.flatMap((values) => values.slice(i % values.length).slice(0, 1))),
   );
-  if (!isFull) return [{}, ...together];
+  if (!isFull) return together;
   const one = fc.constantFrom(...settings).chain((values) => fc.constantFrom(...values));
   const some = fc.uniqueArray(one, {
     ...{ minLength: 10, maxLength: 40, size: "max" as const },

@@ -15,7 +15,7 @@ interface SettingRow extends Record<string, unknown> {
 
 /** Those that end or redirect a statement, and those that no role can have. */
 const LEFT_OUT =
-  /_timeout$|read_only$|^(search_path|client_encoding|transaction_|local_preload_libraries$|seed$|role$|session_authorization$)/;
+  /_timeout$|read_only$|^(search_path|exit_on_error|client_encoding|transaction_|local_preload_libraries$|seed$|role$|session_authorization$)/;
 
 /** Of settings that are texts. Others keep theirs. */
 const TEXTS: Readonly<Record<string, readonly string[]>> = {
