@@ -171,31 +171,35 @@ const servers: readonly (readonly [name: string, url: () => Promise<string>])[] 
   ...(hasOlderPostgres && isFull ? [["an older PostgreSQL", startOlderPostgres] as const] : []),
 ];
 
-describe.each(servers)("views of %s under a role with settings of its own", (_, start) => {
-  it("have the rows that the role finds: in JSON and CSV, counted, filtered, sorted and by cursor", async () => {
+/** Each server with the views in it, a role that reads them, and the sets of settings that the role gets. */
+const worlds = await Promise.all(
+  servers.map(async ([name, start]) => {
     const world = await setUp(await start());
     const role = await ownRole(SCHEMA, {}, world.url);
-    const sets = setsOf(await userSettings(world.url));
-    const found: unknown[] = [];
-    let compared = 0;
-    for (const settings of sets) {
-      await role.set(settings);
-      const service = await startFolder(world.folder, {
-        DATABASE_URL: role.url,
-        RATE_LIMITS: "tier3=10000000",
-      });
-      const views = await roleRows(role.url, SCHEMA, world.types, FROM);
-      for (let i = 0; i < views.length; i += AT_ONCE) {
-        const some = views.slice(i, i + AT_ONCE);
-        const different = await Promise.all(
-          some.map((view) => differences(service.url, view, world.types.get(view.view) ?? "")),
-        );
-        found.push(...different.flat().map((difference) => [settings, difference]));
-        for (const { rows } of some) compared += rows?.length ?? 0;
-      }
-      await service.stop();
-    }
-    expect(found).toEqual([]);
-    expect(compared).toBeGreaterThan(VIEWS.length * sets.length * 15);
-  }, 3_600_000);
-});
+    return { ...world, name, role, sets: setsOf(await userSettings(world.url)) };
+  }),
+);
+
+describe.each(worlds)(
+  "a view of $name under a role with settings of its own",
+  ({ role, folder, types, sets }) => {
+    it.each(sets)(
+      "has the rows that the role finds: in JSON and CSV, counted, filtered, sorted and by cursor: %j",
+      async (settings) => {
+        await role.set(settings);
+        const service = await startFolder(folder, { DATABASE_URL: role.url, RATE_LIMITS: "tier3=10000000" });
+        const views = await roleRows(role.url, SCHEMA, types, FROM);
+        const found: unknown[] = [];
+        for (let i = 0; i < views.length; i += AT_ONCE) {
+          const some = views.slice(i, i + AT_ONCE);
+          const different = await Promise.all(
+            some.map((view) => differences(service.url, view, types.get(view.view) ?? "")),
+          );
+          found.push(...different.flat());
+        }
+        expect(found).toEqual([]);
+        expect(views.filter(({ rows }) => rows?.length === 19).length).toBeGreaterThan(60);
+      },
+    );
+  },
+);
