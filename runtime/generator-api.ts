@@ -3,12 +3,20 @@ export { TIERS, TIER_NAMES, isListed, isTier, type Tier } from "./model/tier.js"
 export * from "./model/endpoint.js";
 export * from "./model/column-filters.js";
 export { columnNamed, type MissingColumn, missingColumns } from "./model/column-names.js";
+export * from "./model/column-types.js";
+export * from "./model/limits.js";
+export * from "./model/operators.js";
 export { isDate } from "./model/query.js";
 export { messageOf, type Outcome } from "./model/outcome.js";
 export { ERRORS, type ErrorCode } from "./model/errors.js";
 export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./model/tier.js";
 export { readGenerationEnvironment, type GenerationEnvironment } from "./operations/variables.js";
 export { digestOf, withOwnDigest } from "./model/digest.js";
-export { adapterProblem, type ClickhouseAddress, clickhouseAddress } from "./model/clickhouse-address.js";
+export {
+  adapterProblem,
+  type ClickhouseAddress,
+  clickhouseAddress,
+  clickhouseUrl,
+} from "./model/clickhouse-address.js";
 export { SYSTEM_ENDPOINTS, SYSTEM_SCHEMAS } from "./system/operations.js";
 export type { SystemEndpoint } from "./system/operation.js";

@@ -21,6 +21,9 @@ import {
 import type { Environment } from "./operations/environment.js";
 import { type Logger, createLogger } from "./http/logger.js";
 import type { RunningServer } from "./http/listen.js";
+export { openWarehouse } from "./handler/gateway.js";
+export type { Warehouse } from "./warehouse/warehouse.js";
+export { DatabaseUnreachable } from "./warehouse/warehouse.js";
 export { readEnvironment, type Environment, type EnvironmentResult } from "./operations/environment.js";
 export { hashOf, Keyring } from "./request/keyring.js";
 export { createLogger, flushLog } from "./http/logger.js";

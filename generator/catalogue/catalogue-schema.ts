@@ -1,9 +1,10 @@
 import {
-  COLUMN_FILTER_TYPES,
   type FormerPath,
   type Relation,
   type SortKey,
+  PARAMETER_OPERATORS,
   TIERS,
+  VALUE_KINDS,
 } from "@routewright/runtime/model";
 import {
   flag,
@@ -57,7 +58,7 @@ const parameter = record(
   {
     name: text,
     column: text,
-    operator: oneOf(["=", "ILIKE", ">=", "<=", "IN"]),
+    operator: oneOf(PARAMETER_OPERATORS),
     type: oneOf(["string", "date", "string_list"]),
   },
   {
@@ -102,7 +103,7 @@ const endpoint: Schema<CatalogueEntry> = record(
   {
     synonyms: texts,
     numbers: oneOf(["string"]),
-    filters: listOf(record({ column: text, type: oneOf(COLUMN_FILTER_TYPES) })),
+    filters: listOf(record({ column: text, type: oneOf(VALUE_KINDS) })),
     fields: yes,
     cursor: texts,
     rows: record({ column: text, equals: oneOf(["org"]) }),

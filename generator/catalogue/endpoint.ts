@@ -1,4 +1,4 @@
-import type { Parameter, Tier } from "@routewright/runtime/model";
+import { operatorOf, type Parameter, type Tier } from "@routewright/runtime/model";
 import type { ModelColumn } from "../manifest/columns.js";
 import type { Graph } from "../manifest/graph.js";
 import { type Model, servedColumns } from "../manifest/model.js";
@@ -166,12 +166,12 @@ function synonymsOf({ columns }: Model, settings: ReadSettings): readonly string
 
 /** Adds the values of an `accepted_values` test to an equality filter, where requests can send them as text. */
 function withValues(parameter: Parameter, { columns }: Model): Parameter {
-  if (parameter.operator !== "=" && parameter.operator !== "IN") return parameter;
+  if (operatorOf(parameter.operator).value !== "typed") return parameter;
   const { acceptedValues = null, type = null } = columns.find(({ name }) => name === parameter.column) ?? {};
   const { kind } = parseColumnType(type);
   return acceptedValues === null || !HAS_TEXTS.has(kind)
     ? parameter
-    : { ...parameter, values: acceptedValues };
+    : ({ ...parameter, values: acceptedValues } as Parameter);
 }
 
 const HAS_TEXTS: ReadonlySet<string> = new Set(["string", "enum", "integer", "unknown"]);

@@ -1,4 +1,11 @@
-import type { Column, Endpoint, Parameter } from "@routewright/runtime/model";
+import {
+  type Column,
+  DEFAULT_MAX_ITEMS,
+  DEFAULT_MAX_LENGTH,
+  type Endpoint,
+  operatorOf,
+  type Parameter,
+} from "@routewright/runtime/model";
 import { parseColumnType } from "../catalogue/column-types/column-type.js";
 import type { Difference } from "./change.js";
 import { acceptsFilterValues } from "./column-compatibility.js";
@@ -57,7 +64,8 @@ function compareParameter(base: Parameter, head: Parameter): readonly Difference
     differences.push({ kind: "parameter-column-changed", subject, before: base.column, after: head.column });
   if (head.operator !== base.operator || head.type !== base.type) {
     const [before, after] = [`${base.operator} ${base.type}`, `${head.operator} ${head.type}`];
-    const takesList = base.operator === "=" && head.operator === "IN";
+    const [from, to] = [base, head].map(({ operator }) => operatorOf(operator));
+    const takesList = base.type === "string" && head.type === "string_list" && from?.value === to?.value;
     if (!takesList) return [...differences, { kind: "parameter-operator-changed", subject, before, after }];
     differences.push({ kind: "parameter-takes-list", subject, before, after });
   }
@@ -65,7 +73,12 @@ function compareParameter(base: Parameter, head: Parameter): readonly Difference
     ...differences,
     ...compareCase(base, head),
     ...(base.type === "string_list" && head.type === "string_list"
-      ? compareMaximum("max-items", maximum(base.maxItems), maximum(head.maxItems), subject)
+      ? compareMaximum(
+          "max-items",
+          base.maxItems ?? DEFAULT_MAX_ITEMS,
+          head.maxItems ?? DEFAULT_MAX_ITEMS,
+          subject,
+        )
       : []),
     ...compareMaximum("max-length", maxLengthOf(base), maxLengthOf(head), subject),
   ];
@@ -75,21 +88,16 @@ function compareCase(base: Parameter, head: Parameter): readonly Difference[] {
   const [before, after] = [base, head].map((parameter) =>
     "case" in parameter ? (parameter.case ?? AS_GIVEN) : AS_GIVEN,
   ) as [string, string];
-  // ILIKE ignores letter case itself.
-  if (before === after || base.operator === "ILIKE") return [];
+  // A pattern matches in any letter case.
+  if (before === after || operatorOf(base.operator).value === "pattern") return [];
   const kind = after === AS_GIVEN ? "parameter-case-removed" : "parameter-case-added";
   return [{ kind, subject: base.name, before, after }];
 }
 
 const AS_GIVEN = "as given";
 
-/** `max_items` or `max_length`, with its default. */
-function maximum(declared = 1_000): number {
-  return declared;
-}
-
 function maxLengthOf(parameter: Parameter): number {
-  return maximum("maxLength" in parameter ? parameter.maxLength : undefined);
+  return ("maxLength" in parameter ? parameter.maxLength : undefined) ?? DEFAULT_MAX_LENGTH;
 }
 
 type Maximum = "max-items" | "max-length" | "default-limit" | "max-limit";
@@ -112,7 +120,7 @@ function compareValues(
   baseColumns: readonly Column[],
   headColumns: readonly Column[],
 ): readonly Difference[] {
-  if (base.column !== head.column || head.operator === "ILIKE" || head.type === "date") return [];
+  if (base.column !== head.column || operatorOf(head.operator).value !== "typed") return [];
   const accepted = compareAccepted(base, head);
   if (accepted !== null) return [accepted];
   const [before, after] = [baseColumns, headColumns].map(
@@ -171,17 +179,9 @@ function accessTo({ allowUnfiltered, requireAnyOf, parameters, filters = [], col
 
 /** Whether values that need no knowledge of the data match every row: `0001-01-01`, `%`, `true` and `false`, a published list. */
 function canMatchAll(parameter: Parameter, columns: readonly Column[]): boolean {
-  switch (parameter.operator) {
-    case ">=":
-    case "<=":
-    case "ILIKE":
-      return true;
-    case "=":
-    case "IN": {
-      const { kind } = parseColumnType(columns.find(({ name }) => name === parameter.column)?.type);
-      return parameter.values !== undefined || kind === "boolean" || kind === "enum";
-    }
-  }
+  if (operatorOf(parameter.operator).value !== "typed") return true;
+  const { kind } = parseColumnType(columns.find(({ name }) => name === parameter.column)?.type);
+  return "values" in parameter || kind === "boolean" || kind === "enum";
 }
 
 function compareRequired(base: Endpoint, head: Endpoint): readonly Difference[] {

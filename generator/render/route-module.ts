@@ -5,9 +5,12 @@ import {
   type Endpoint,
   type Filter,
   GENERATED_SCHEMA_VERSION,
+  FILTER_OPERATORS,
+  operatorOf,
   operatorsOf,
   OWN_ROWS_SCHEMA_VERSION,
   type Parameter,
+  VALUES,
 } from "@routewright/runtime/model";
 import type * as TsMorph from "ts-morph";
 import type { OptionalKind, Project, PropertySignatureStructure, SourceFileStructure } from "ts-morph";
@@ -122,7 +125,7 @@ function queryMembers(endpoint: CatalogueEntry): Member[] {
   const parameters = endpoint.parameters.map((parameter) => {
     const { name, column, operator } = parameter;
     const description = parameter.description?.trim().replace(/\.$/, "");
-    const filter = `\`${column} ${operator} ${operator === "IN" ? "values" : "value"}\`.`;
+    const filter = `\`${column} ${operator} ${parameter.type === "string_list" ? "values" : "value"}\`.`;
     const type = endpoint.columns.find((each) => each.name === column)?.type ?? null;
     const value = queryType(parameter, parseColumnType(type));
     return optional(
@@ -150,11 +153,13 @@ function filterMembers({ filters = [], parameters }: Endpoint): Member[] {
 }
 
 function operatorsType({ type }: ColumnFilter): string {
-  const isNumber = type === "integer" || type === "number";
-  const value = isNumber ? "number | string" : type === "boolean" ? "boolean" : "string";
-  const members = operatorsOf(type).map((operator) => {
-    if (operator === "null") return "null?: boolean";
-    return operator === "in" ? `in?: readonly (${value})[]` : `${operator}?: ${value}`;
+  const { typescript } = VALUES[type];
+  const members = operatorsOf(type).map((name) => {
+    const { value, parameter } = operatorOf(FILTER_OPERATORS.get(name) ?? "=");
+    if (value === "flag") return `${name}?: boolean`;
+    return parameter?.type === "string_list"
+      ? `${name}?: readonly (${typescript})[]`
+      : `${name}?: ${typescript}`;
   });
   return `{ ${members.join("; ")} }`;
 }

@@ -141,7 +141,13 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
   };
 }
 
-function engineOf({ databaseUrl, engines }: GatewayOptions): OpenEngine {
+/** The database of a server without the server: `verify` explains by it what the server sends. */
+export function openWarehouse(databaseUrl: string): Warehouse {
+  const options = { url: databaseUrl, statementTimeoutMs: 30_000, warn: () => undefined };
+  return engineOf({ databaseUrl })(options);
+}
+
+function engineOf({ databaseUrl, engines }: Pick<GatewayOptions, "databaseUrl" | "engines">): OpenEngine {
   const [scheme = ""] = databaseUrl.split(":");
   const open = { ...ENGINES, ...engines }[scheme];
   if (open === undefined) throw new Error(`No engine serves addresses of the scheme ${scheme}:.`);

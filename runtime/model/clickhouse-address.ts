@@ -29,6 +29,20 @@ export function clickhouseAddress(text: string): ClickhouseAddress | null {
   }
 }
 
+/** The text of an address. */
+export function clickhouseUrl({
+  isTls,
+  user,
+  password,
+  hostname,
+  port,
+  database,
+}: ClickhouseAddress): string {
+  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+  const [name, secret, path] = [user, password, database].map(encodeURIComponent);
+  return `${isTls ? "clickhouses" : "clickhouse"}://${name ?? ""}:${secret ?? ""}@${host}:${String(port)}/${path ?? ""}`;
+}
+
 /** Why a database cannot serve the models of dbt's `adapter`; null where it can, or the adapter is not known. */
 export function adapterProblem(adapter: string | null, isClickhouse: boolean): string | null {
   if (adapter === null || (adapter === "clickhouse") === isClickhouse) return null;

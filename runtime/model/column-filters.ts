@@ -1,34 +1,26 @@
-import type { ColumnFilter, ColumnFilterType, Endpoint, FilterParameter } from "./endpoint.js";
+import { type ValueKind, VALUES } from "./column-types.js";
+import type { ColumnFilter, Endpoint, FilterParameter } from "./endpoint.js";
+import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "./operators.js";
 
-const EVERY_TYPE = ["eq", "ne", "in", "null"] as const;
-const ORDERED = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "null"] as const;
-
-/** An operator of a column filter, as requests write it. */
-export type FilterOperator = (typeof ORDERED)[number];
-
-/** The operators that a column of the type has. */
-export function operatorsOf(type: ColumnFilterType): readonly FilterOperator[] {
-  return type === "boolean" || type === "uuid" ? EVERY_TYPE : ORDERED;
+/** The operators that a column of such values has. */
+export function operatorsOf(kind: ValueKind): readonly FilterOperator[] {
+  return [...FILTER_OPERATORS]
+    .filter(([, operator]) => VALUES[kind].ordered || operatorOf(operator).ordered !== true)
+    .map(([name]) => name);
 }
 
-/** The parameter of one operator; its name is that in a query string: `amount_usd[gte]`. */
-function parameterOf(column: string, operator: FilterOperator): FilterParameter {
-  const name = `${column}[${operator}]`;
-  switch (operator) {
-    case "eq":
-      return { name, column, operator: "=", type: "string" };
-    case "in":
-      return { name, column, operator: "IN", type: "string_list" };
-    case "null":
-      return { name, column, operator, type: "boolean" };
-    default:
-      return { name, column, operator, type: "value" };
-  }
-}
+/** Types of parameters of filtered columns that `meta.api` does not have. */
+const TYPES = { typed: "value", flag: "boolean", pattern: "value", day: "value" } as const;
 
-/** The parameters of a filtered column, one per operator. */
+/** The parameters of a filtered column, one per operator; their names are those in a query string: `amount_usd[gte]`. */
 export function columnParameters({ column, type }: ColumnFilter): readonly FilterParameter[] {
-  return operatorsOf(type).map((operator) => parameterOf(column, operator));
+  return [...FILTER_OPERATORS]
+    .filter(([name]) => operatorsOf(type).includes(name))
+    .map(([name, operator]) => {
+      const { parameter, value } = operatorOf(operator);
+      const fields = { name: `${column}[${name}]`, column, operator, type: parameter?.type ?? TYPES[value] };
+      return fields as FilterParameter;
+    });
 }
 
 const known = new WeakMap<Endpoint, readonly FilterParameter[]>();

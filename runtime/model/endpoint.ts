@@ -1,3 +1,5 @@
+import type { ValueKind } from "./column-types.js";
+import type { Comparison, ParameterOperator } from "./operators.js";
 import type { Tier } from "./tier.js";
 
 /**
@@ -20,17 +22,17 @@ export type LetterCase = "lower" | "upper";
 /** How a declared parameter filters; which operator goes with which type (generator/docs/meta-api.md). */
 export type Filter =
   | {
-      readonly operator: "=" | "ILIKE";
+      readonly operator: ParameterOperator<"string">;
       readonly type: "string";
       readonly case?: LetterCase;
       /** Maximum characters of a value; 1,000 by default. */
       readonly maxLength?: number;
-      /** The only values of the column, with `=`; others are refused. */
+      /** The only values of the column, of an operator that compares with them; others are refused. */
       readonly values?: readonly string[];
     }
-  | { readonly operator: ">=" | "<="; readonly type: "date" }
+  | { readonly operator: ParameterOperator<"date">; readonly type: "date" }
   | {
-      readonly operator: "IN";
+      readonly operator: ParameterOperator<"string_list">;
       readonly type: "string_list";
       readonly case?: LetterCase;
       /** Maximum values per request; 1,000 by default. */
@@ -40,9 +42,6 @@ export type Filter =
       /** The only values of the column; others are refused. */
       readonly values?: readonly string[];
     };
-
-/** Operators of a column filter that compare in the column's type. Rows without a value match none of them. */
-export type Comparison = "ne" | "gt" | "gte" | "lt" | "lte";
 
 /** A declared parameter: its name, the column it filters, and how. */
 export type Parameter = Filter & { readonly name: string; readonly column: string };
@@ -55,23 +54,11 @@ export type FilterParameter =
       | { readonly operator: "null"; readonly type: "boolean" }
     ) & { readonly name: string; readonly column: string });
 
-/** What the values of a filtered column are: it decides the operators. */
-export type ColumnFilterType = (typeof COLUMN_FILTER_TYPES)[number];
-
-export const COLUMN_FILTER_TYPES = [
-  "integer",
-  "number",
-  "date",
-  "date-time",
-  "text",
-  "boolean",
-  "uuid",
-] as const;
-
 /** A column that callers filter by: `?amount_usd[gte]=10` (generator/docs/meta-routewright.md, Queries). */
 export interface ColumnFilter {
   readonly column: string;
-  readonly type: ColumnFilterType;
+  /** What its values are: it decides the operators. */
+  readonly type: ValueKind;
 }
 
 /** The rows of a caller: those whose column equals the `org` of the caller's key. */

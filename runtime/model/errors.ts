@@ -148,7 +148,11 @@ export const ERRORS = {
   ),
   valueNotOfType: badRequest(
     "Parameter '{name}' must be {type}.",
-    "the value is not of the column's type: `an integer`, `a number`, `a boolean`, `a UUID`, `a date in YYYY-MM-DD format`, `a date-time` (RFC 3339), `an IP address` (or a network)",
+    "the value is not of the column's type: `an integer`, `a number`, `a boolean`, `a UUID`, `a date in YYYY-MM-DD format`, `a date-time` (RFC 3339), `an IP address` (or a network), and so on (requests.md, Values of filters)",
+  ),
+  notFilterable: badRequest(
+    "Parameter '{name}' cannot be used: values of its column cannot be compared like this.",
+    "the column's type in the database has no comparison, or no text that `ILIKE` and `case` can read",
   ),
   valueNotAccepted: badRequest(
     "Parameter '{name}' must be one of: {values}.",

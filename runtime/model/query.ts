@@ -8,11 +8,6 @@ export type Condition = FilterParameter & {
   readonly timezone?: string;
 };
 
-/** Whether a filter compares with values of its column's type. */
-export function isTyped(operator: Condition["operator"]): boolean {
-  return operator !== "ILIKE" && operator !== ">=" && operator !== "<=" && operator !== "null";
-}
-
 /** A range of the sorted rows. */
 export interface Page {
   readonly limit: number;

@@ -1,7 +1,6 @@
 import type { RequestHandler } from "express";
 import type { Tier } from "../model/tier.js";
 import {
-  type ColumnFilterType,
   type Direction,
   type Endpoint,
   type Filter,
@@ -12,6 +11,7 @@ import {
   type Parameter,
   type Relation,
 } from "../model/endpoint.js";
+import type { ValueKind } from "../model/column-types.js";
 import { handlerOf } from "../handler/handle-request.js";
 
 /** A parameter of a generated module. */
@@ -34,7 +34,7 @@ export interface Declaration<Query, Row> {
   readonly methods?: readonly Method[];
   readonly parameters?: { readonly [Name in keyof Query & string]?: DeclaredParameter<Row> };
   /** Columns that callers filter by with operators. */
-  readonly filters?: { readonly [Name in keyof Row & string]?: ColumnFilterType };
+  readonly filters?: { readonly [Name in keyof Row & string]?: ValueKind };
   readonly fields?: true;
   /** Callers read the rows whose column equals the organization of their key. */
   readonly rows?: { readonly column: keyof Row & string; readonly equals: "org" };
@@ -177,7 +177,7 @@ function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint 
       ([name, filter]) => ({ name, ...(filter as Filter) }) as Parameter,
     ),
     ...(filters && {
-      filters: Object.entries<ColumnFilterType>(filters as never).map(([column, type]) => ({ column, type })),
+      filters: Object.entries<ValueKind>(filters as never).map(([column, type]) => ({ column, type })),
     }),
   };
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { httpError, type HttpError, type Result, isHttpError } from "../model/errors.js";
+import { MAX_OFFSET } from "../model/limits.js";
 import type { Page } from "../model/query.js";
 import type { Direction, Endpoint, Pagination, SortKey } from "../model/endpoint.js";
 
@@ -172,9 +173,6 @@ const MAX_LINK = 4096;
 function bodyTexts(value: unknown): readonly string[] {
   return (Array.isArray(value) ? value : [value]).filter((each) => each !== null).map(String);
 }
-
-/** The largest exact integer of JSON. */
-const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
 
 /** `limit` and `offset`; null for an endpoint without pagination. */
 export function readPage(pagination: Pagination | null, fields: RawFields): Result<Page> | null {

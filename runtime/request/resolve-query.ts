@@ -1,5 +1,7 @@
 import { type Condition, type Selection, isDate } from "../model/query.js";
 import { filterParameters, operatorsOf } from "../model/column-filters.js";
+import { DEFAULT_MAX_ITEMS, DEFAULT_MAX_LENGTH } from "../model/limits.js";
+import { operatorOf } from "../model/operators.js";
 import {
   type Column,
   type ColumnFilter,
@@ -10,6 +12,7 @@ import {
 } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { type RawFields, type RawValue, readSingle, readList, readPage, readSort } from "./request-fields.js";
+import { VALUES } from "../model/column-types.js";
 import { ALL_ORGS } from "./keyring.js";
 
 /**
@@ -112,38 +115,27 @@ function readConditions(endpoint: Endpoint, fields: RawFields): Result<readonly 
   return conditions;
 }
 
-/** Longest value and longest list, where the parameter sets no `max_length` or `max_items`. */
-const DEFAULT_MAX_LENGTH = 1000;
-const DEFAULT_MAX_ITEMS = 1000;
-
 /** Null when the parameter is absent, or its value empty. */
 function readCondition(parameter: FilterParameter, raw: RawValue): Result<Condition> | null {
   const { name } = parameter;
-  const value = parameter.operator === "IN" ? readList(name, raw) : readSingle(name, raw);
+  const value = parameter.type === "string_list" ? readList(name, raw) : readSingle(name, raw);
   if (value === null) return null;
   if (isHttpError(value)) return value;
   const error = checkTexts(parameter, typeof value === "string" ? [value] : value);
   if (error) return error;
-  switch (parameter.operator) {
-    case "=":
-    case "IN":
-    case "ne":
-    case "gt":
-    case "gte":
-    case "lt":
-    case "lte":
+  switch (operatorOf(parameter.operator).value) {
+    case "typed":
       return { ...parameter, value };
-    case "null":
+    case "flag":
       return value === "true" || value === "false"
         ? { ...parameter, value }
-        : httpError("valueNotOfType", { name, type: "a boolean" });
-    case "ILIKE":
+        : httpError("valueNotOfType", { name, type: VALUES.boolean.text });
+    case "pattern":
       return { ...parameter, value: likePattern(value as string) };
-    case ">=":
-    case "<=":
+    case "day":
       return isDate(value as string)
         ? { ...parameter, value }
-        : httpError("valueNotOfType", { name, type: "a date in YYYY-MM-DD format" });
+        : httpError("valueNotOfType", { name, type: VALUES.date.text });
   }
 }
 
@@ -190,24 +182,18 @@ function missingFilter(
 }
 
 /** Whether a filter satisfies `allow_unfiltered: false`: a column's `[ne]`, `[null]=false` and open range exclude next to nothing. */
-function isNarrowing(condition: Condition, conditions: readonly Condition[]): boolean {
-  const { operator, column, value } = condition;
-  switch (operator) {
-    case "ne":
-    case "lt":
-    case "lte":
-      return false;
-    case "gt":
-    case "gte":
-      return conditions.some((other) => other.column === column && UPPER_BOUNDS.has(other.operator));
-    case "null":
-      return value === "true";
-    default:
+function isNarrowing({ operator, column, value }: Condition, conditions: readonly Condition[]): boolean {
+  switch (operatorOf(operator).excludes) {
+    case "most":
       return true;
+    case "few":
+      return false;
+    case "most where true":
+      return value === "true";
+    case "most with an upper bound":
+      return conditions.some((other) => other.column === column && operatorOf(other.operator).isUpperBound);
   }
 }
-
-const UPPER_BOUNDS: ReadonlySet<Condition["operator"]> = new Set(["lt", "lte"] as const);
 
 const chosenColumns = new WeakMap<Endpoint, Map<string, readonly Column[]>>();
 

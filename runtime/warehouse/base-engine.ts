@@ -1,7 +1,9 @@
 import { columnNamed } from "../model/column-names.js";
-import type { Relation } from "../model/endpoint.js";
+import type { FilterParameter, Relation } from "../model/endpoint.js";
 import { type HttpError, httpError } from "../model/errors.js";
-import { type Condition, isTyped, type ResolvedQuery } from "../model/query.js";
+import type { DatabaseType } from "../model/column-types.js";
+import { operatorOf } from "../model/operators.js";
+import type { Condition, ResolvedQuery } from "../model/query.js";
 import type { PerTier } from "../model/tier.js";
 import { FairQueue } from "./fair-queue.js";
 import type { FilterType } from "./filter-values.js";
@@ -103,13 +105,20 @@ export abstract class BaseEngine implements Warehouse {
     context: QueryContext,
     bounded: ResultColumns,
   ): Promise<AggregateResult>;
+  /** As `usesIndex`. */
+  protected abstract explain(
+    relation: Relation,
+    filter: FilterParameter,
+    columns: ResultColumns,
+  ): Promise<boolean | null>;
   abstract isReachable(): Promise<boolean>;
   /** Whether the database refused a statement: its relation may have changed since it was built. */
   protected abstract readonly mayHaveChanged: (error: unknown) => boolean;
   /** The error as every engine reports it (`warehouse.ts`); others are as they were. */
   protected abstract readonly translated: (error: unknown) => Error;
-  /** How a filter compares with a column; null where values compare as text. */
-  protected abstract readonly filterTypeOf: (column: ResultColumn) => FilterType | null;
+  /** How a filter compares with a column, and what the table of types says of it. */
+  protected abstract readonly filterTypeOf: (column: ResultColumn) => FilterType;
+  protected abstract readonly databaseTypeOf: (column: ResultColumn) => DatabaseType;
 
   close(): Promise<void> {
     this.queries.close();
@@ -144,7 +153,7 @@ export abstract class BaseEngine implements Warehouse {
   }
 
   /** The shorter of the query's own time limit and that of every query; 0: none. */
-  protected timeLimitOf({ timeoutMs }: ResolvedQuery): number {
+  protected timeLimitOf({ timeoutMs }: Pick<ResolvedQuery, "timeoutMs">): number {
     const limits = [timeoutMs, this.#statementTimeoutMs].filter((limit) => limit > 0);
     return limits.length === 0 ? 0 : Math.min(...limits);
   }
@@ -154,14 +163,37 @@ export abstract class BaseEngine implements Warehouse {
   }
 
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
-    for (const { name, column, operator, value } of conditions) {
-      const found = isTyped(operator) ? columnNamed(columns, column) : undefined;
-      const type = found === undefined ? null : this.filterTypeOf(found);
-      const values = typeof value === "string" ? [value] : value;
-      if (type !== null && values.some((text) => type.parse(text) === undefined))
-        return httpError("valueNotOfType", { name, type: type.kindText });
+    for (const condition of conditions) {
+      const column = columnNamed(columns, condition.column);
+      const error = column === undefined ? null : this.#check(condition, column);
+      if (error !== null) return error;
     }
     return null;
+  }
+
+  #check(condition: Condition, column: ResultColumn): HttpError | null {
+    const { name, operator, value } = condition;
+    const kind = operatorOf(operator).value;
+    const { refusal, text } = this.databaseTypeOf(column);
+    const asText = kind === "pattern" || "case" in condition;
+    if (kind !== "flag" && (refusal !== undefined || (asText && text === "none")))
+      return httpError("notFilterable", { name });
+    if (kind !== "typed") return null;
+    const type = this.filterTypeOf(column);
+    const values = typeof value === "string" ? [value] : value;
+    return values.some((each) => type.parse(each) === undefined)
+      ? httpError("valueNotOfType", { name, type: type.kindText })
+      : null;
+  }
+
+  async usesIndex(relation: Relation, filter: FilterParameter): Promise<boolean | null> {
+    try {
+      const columns = await this.columns(relation, null);
+      const column = columnNamed(columns, filter.column)?.name ?? filter.column;
+      return await this.explain(relation, { ...filter, column }, columns);
+    } catch (error) {
+      throw this.translated(error);
+    }
   }
 
   checkRelations(relations: readonly Relation[]): Promise<void> {

@@ -1,87 +1,22 @@
-import { isIP } from "node:net";
-import { isDayOf } from "../model/query.js";
-import type { Comparison } from "../model/endpoint.js";
-
-/** What a filter compares with, by what its column holds (runtime/docs/requests.md). */
-interface Values {
-  readonly integer: bigint;
-  readonly number: FilterNumber;
-  readonly boolean: boolean;
-  /** With hyphens, in lower case. */
-  readonly uuid: string;
-  readonly date: FilterDate;
-  readonly time: FilterTime;
-  readonly address: FilterAddress;
-}
-
-/** `digits / 10^scale`, without its sign. */
-export interface FilterNumber {
-  readonly text: string;
-  readonly isNegative: boolean;
-  readonly digits: bigint;
-  readonly scale: number;
-  /** Its exponent is beyond those of all types: the digits are not to be multiplied out. */
-  readonly isExtreme: boolean;
-}
-
-/** A date of the four-digit years, or of an expanded year as the API prints it (`-000043-03-15` is in 44 BC). */
-export interface FilterDate {
-  readonly text: string;
-  readonly year: number;
-  readonly monthAndDay: string;
-}
-
-export interface FilterTime {
-  readonly date: FilterDate;
-  /** As it was sent, with its offset. */
-  readonly clock: string;
-  /** From the start of the day in UTC. */
-  readonly seconds: number;
-  /** Up to nine digits of a second, without zeros at their end. */
-  readonly fraction: string;
-}
-
-export interface FilterAddress {
-  readonly text: string;
-  readonly address: string;
-  readonly family: 4 | 6;
-  /** Of its network; those of the family for a host. */
-  readonly bits: number;
-}
-
-/** The kinds in an error (`valueNotOfType`). */
-const KIND_TEXTS: Readonly<Record<keyof Values, string>> = {
-  integer: "an integer",
-  number: "a number",
-  boolean: "a boolean",
-  uuid: "a UUID",
-  date: "a date in YYYY-MM-DD format",
-  time: "a date-time",
-  address: "an IP address",
-};
-
-const PARSERS: { readonly [Kind in keyof Values]: (text: string) => Values[Kind] | undefined } = {
-  integer: (text) => (/^[+-]?\d+$/.test(text) ? BigInt(text.replace("+", "")) : undefined),
-  number: parseNumber,
-  boolean: parseBoolean,
-  uuid: parseUuid,
-  date: parseDate,
-  time: parseTime,
-  address: parseAddress,
-};
+import { type ValueKind, VALUES } from "../model/column-types.js";
+import type { Comparison } from "../model/operators.js";
+import { type FilterNumber, PARSERS, type ParsedValues } from "./parse-values.js";
 
 /** How an engine compares the columns of a type. */
 interface Comparing<Value> {
   /** Type of the parameter. */
   readonly cast: string;
-  /** The value in the engine's syntax. Null: outside the type's range, so that it equals no row. */
-  readonly write: (value: Value) => string | null;
+  /** The value in the engine's syntax. Null: outside the type's range, so that it equals no row. Undefined: not a value of the type. */
+  readonly write: (value: Value) => string | null | undefined;
   /** What a value that equals no row is compared as; null where nothing is. */
   readonly bound?: (value: Value, operator: Comparison) => string | null;
+  /** As of `FilterType`. */
+  readonly isDiscrete?: true;
 }
 
 /** How a filter compares, by the type of its column. */
 export interface FilterType {
+  readonly kind: ValueKind;
   readonly cast: string;
   /** What a value must be, for an error. */
   readonly kindText: string;
@@ -89,39 +24,40 @@ export interface FilterType {
   readonly parse: (text: string) => string | null | undefined;
   /** What a value that equals no row is compared as; null where nothing is. */
   readonly bound: (text: string, operator: Comparison) => string | null;
+  /**
+   * Its values are whole numbers of a unit: `gt` and `lt` compare with the next one by `>=` and `<=`, by which the smallest and the
+   * greatest value of the type can be compared with too.
+   */
+  readonly isDiscrete: boolean;
 }
 
-export function filterType<Kind extends keyof Values>(
+export function filterType<Kind extends ValueKind>(
   kind: Kind,
-  { cast, write, bound }: Comparing<Values[Kind]>,
+  { cast, write, bound, isDiscrete = false as never }: Comparing<ParsedValues[Kind]>,
 ): FilterType {
   const read = PARSERS[kind];
   const parsed =
-    <T>(use: (value: Values[Kind]) => T) =>
+    <T>(use: (value: ParsedValues[Kind]) => T) =>
     (text: string): T | undefined => {
       const value = read(text);
       return value === undefined ? undefined : use(value);
     };
   return {
+    kind,
     cast,
-    kindText: KIND_TEXTS[kind],
+    kindText: VALUES[kind].text,
     parse: parsed(write),
     bound: (text, operator) => parsed((value) => bound?.(value, operator) ?? null)(text) ?? null,
+    isDiscrete,
   };
 }
 
-/** No type has numbers with a larger exponent. */
-const MAX_EXPONENT = 1000;
+/** A value that the database's encoding cannot hold: it equals no row. No value of a request has the character. */
+export const UNSTORABLE = "\0";
 
-function parseNumber(text: string): FilterNumber | undefined {
-  const [whole, sign, integer = "", fraction = "", exponent = "0"] =
-    /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(text) ?? [];
-  if (whole === undefined || integer + fraction === "") return undefined;
-  const digits = BigInt(integer + fraction);
-  if (digits === 0n) return { text: "0", isNegative: false, digits, scale: 0, isExtreme: false };
-  const isExtreme = Math.abs(Number(exponent)) > MAX_EXPONENT;
-  return { text, isNegative: sign === "-", digits, scale: fraction.length - Number(exponent), isExtreme };
-}
+/** Texts compare as they are. */
+export const textType = (kind: "text" | "other", cast: string): FilterType =>
+  filterType(kind, { cast, write: (text) => (text === UNSTORABLE ? null : text) });
 
 /** Whether a number that rounds to infinity or to zero in a type of floats is none of the type. */
 export function isFloat({ text, digits }: FilterNumber, round: (number: number) => number): boolean {
@@ -129,42 +65,70 @@ export function isFloat({ text, digits }: FilterNumber, round: (number: number) 
   return Number.isFinite(number) && (number !== 0 || digits === 0n);
 }
 
-function parseBoolean(text: string): boolean | undefined {
-  if (/^(true|t|yes|on|1)$/i.test(text)) return true;
-  return /^(false|f|no|off|0)$/i.test(text) ? false : undefined;
+/** A value in whole units, rounded down. */
+export interface Ticks {
+  readonly ticks: bigint;
+  readonly isExact: boolean;
 }
 
-function parseUuid(text: string): string | undefined {
-  if (!/^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i.test(text)) return undefined;
-  const digits = text.replaceAll("-", "").toLowerCase();
-  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+/** A number in units of `10^-scale`; one beyond all types as one above `max` or below `-max`, or next to zero. */
+export function ticksOf(
+  { text, isNegative, digits, scale: own, isExtreme }: FilterNumber,
+  scale: number,
+  max: bigint,
+): Ticks {
+  if (isExtreme) {
+    const far = Math.abs(Number(text)) > 1 ? max + 1n : 0n;
+    return { ticks: isNegative ? -far - (far === 0n ? 1n : 0n) : far, isExact: false };
+  }
+  const divisor = own > scale ? 10n ** BigInt(own - scale) : 1n;
+  const whole = own > scale ? digits : digits * 10n ** BigInt(scale - own);
+  const ticks = isNegative ? -((whole + divisor - 1n) / divisor) : whole / divisor;
+  return { ticks, isExact: whole % divisor === 0n };
 }
 
-function parseDate(text: string): FilterDate | undefined {
-  const [whole, year = "", month, day] = /^(\d{4}|[+-]\d{6,7})-(\d{2})-(\d{2})$/.exec(text) ?? [];
-  if (whole === undefined || year === "-000000" || !isDayOf(Number(year), Number(month), Number(day)))
-    return undefined;
-  return { text, year: Number(year), monthAndDay: text.slice(year.length) };
+export type Bounds = readonly [min: bigint, max: bigint];
+
+/** A value of a discrete type; null for one that lies between two values, or outside of its range. */
+export function exact(
+  { ticks, isExact }: Ticks,
+  [min, max]: Bounds,
+  write: (ticks: bigint) => string,
+): string | null {
+  return isExact && ticks >= min && ticks <= max ? write(ticks) : null;
 }
 
-const CLOCK = /^([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(?:Z|([+-])(0\d|1[0-4]):([0-5]\d))?$/i;
-
-/** RFC 3339; without an offset it is in UTC. */
-function parseTime(text: string): FilterTime | undefined {
-  const [day = "", clock = "", ...more] = text.split(/[Tt ]/);
-  const date = parseDate(day);
-  const [whole, hours, minutes, seconds, fraction = "", sign, zoneHours = "0", zoneMinutes = "0"] =
-    CLOCK.exec(clock) ?? [];
-  if (whole === undefined || date === undefined || more.length > 0) return undefined;
-  const offset = (sign === "-" ? -60 : 60) * (Number(zoneHours) * 60 + Number(zoneMinutes));
-  const ofDay = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds) - offset;
-  return { date, clock, seconds: ofDay, fraction: fraction.replace(/0+$/, "") };
+export function discrete(
+  ticks: Ticks,
+  operator: Comparison,
+  bounds: Bounds,
+  write: (ticks: bigint) => string,
+): string | null {
+  const bound = discreteBound(ticks, operator, bounds);
+  return bound === null ? null : write(bound);
 }
 
-function parseAddress(text: string): FilterAddress | undefined {
-  const [, address = "", given] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const family = isIP(address);
-  const all = family === 4 ? 32 : 128;
-  const bits = Number(given ?? all);
-  return (family === 4 || family === 6) && bits <= all ? { text, address, family, bits } : undefined;
+/** The units that a discrete type compares with by `>=` or `<=`; null where no row can match. */
+function discreteBound({ ticks, isExact }: Ticks, operator: Comparison, [min, max]: Bounds): bigint | null {
+  switch (operator) {
+    case "ne":
+      return null;
+    case "gt":
+    case "gte": {
+      const first = operator === "gte" && isExact ? ticks : ticks + 1n;
+      return first > max ? null : first < min ? min : first;
+    }
+    case "lt":
+    case "lte": {
+      const last = operator === "lt" && isExact ? ticks - 1n : ticks;
+      return last < min ? null : last > max ? max : last;
+    }
+  }
+}
+
+/** Units of `10^-scale` as a decimal number. */
+export function decimalText(ticks: bigint, scale: number): string {
+  const digits = String(ticks < 0n ? -ticks : ticks).padStart(scale + 1, "0");
+  const sign = ticks < 0n ? "-" : "";
+  return scale === 0 ? sign + digits : `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }

@@ -1,6 +1,6 @@
 import type { RequestContext } from "../model/caller.js";
 import { type MissingColumn, missingText } from "../model/column-names.js";
-import type { Relation } from "../model/endpoint.js";
+import type { FilterParameter, Relation } from "../model/endpoint.js";
 import type { HttpError } from "../model/errors.js";
 import type { Condition, KeyValues, ResolvedQuery, TextFormat } from "../model/query.js";
 
@@ -27,7 +27,13 @@ export interface ResultColumn {
   readonly range?: { readonly bound: string; readonly isMulti: boolean };
   /** Whether it holds states of an aggregate function (ClickHouse); `type` is that of their results. */
   readonly isState?: true;
-  /** Precision and scale of a column of decimals: the database's, else those that the model declares. */
+  /** Schema of a type that is not PostgreSQL's own. */
+  readonly typeSchema?: string;
+  /** Whether the type is an enum. */
+  readonly isEnum?: true;
+  /** Whether its collation is nondeterministic, which `ILIKE` does not take. */
+  readonly isNondeterministic?: true;
+  /** Precision and scale of a column of decimals: the database's, else those that the model declares. Of `money`: those of its locale. */
   readonly decimal?: readonly [precision: number, scale: number];
   /** Rows that each query of the relation reads whatever it selects. */
   readonly scannedRows?: number;
@@ -197,6 +203,11 @@ export interface Warehouse {
   columns(relation: Relation, version: string | null): Promise<ResultColumns>;
   /** The first value that is not of its column's type, as an error. */
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null;
+  /**
+   * Whether an index finds the rows of a filter, by the plan of the statement that the server sends; null where the relation is so small
+   * that it makes no difference. Rejects when the database cannot run the query.
+   */
+  usesIndex(relation: Relation, filter: FilterParameter): Promise<boolean | null>;
   readonly load: WarehouseLoad;
   /** Why queries fail although the database responds, as a sentence for `/health`; null while they do not. */
   readonly degraded: string | null;

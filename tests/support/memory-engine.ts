@@ -1,9 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Relation, SortKey } from "../../runtime/model/endpoint.js";
+import { postgresType } from "../../runtime/model/column-types.js";
 import { type Condition, isTable, type ResolvedQuery, type TextFormat } from "../../runtime/model/query.js";
 import { BaseEngine, type EngineOptions, type OpenEngine } from "../../runtime/warehouse/base-engine.js";
 import type { Lease } from "../../runtime/warehouse/fair-queue.js";
-import { type FilterType, filterType } from "../../runtime/warehouse/filter-values.js";
+import { type FilterType, filterType, textType } from "../../runtime/warehouse/filter-values.js";
 import { servedColumns } from "../../runtime/warehouse/served-columns.js";
 import {
   type AggregateResult,
@@ -44,6 +45,7 @@ export const openMemory =
 const FILTER_TYPES: Readonly<Record<string, FilterType>> = {
   integer: filterType("integer", { cast: "integer", write: String }),
   date: filterType("date", { cast: "date", write: ({ text }) => text }),
+  text: textType("text", "text"),
 };
 
 const ROWS_OF_CHUNK = 1000;
@@ -59,11 +61,17 @@ class MemoryEngine extends BaseEngine {
   readonly #tables: MemoryTables;
   protected readonly mayHaveChanged = (error: unknown) => error instanceof QueryRefused;
   protected readonly translated = (error: unknown) => error as Error;
-  protected readonly filterTypeOf = ({ type }: ResultColumn) => FILTER_TYPES[type] ?? null;
+  protected readonly filterTypeOf = ({ type }: ResultColumn) =>
+    FILTER_TYPES[type] ?? textType("text", "text");
+  protected readonly databaseTypeOf = ({ type }: ResultColumn) => postgresType(type);
 
   constructor(tables: MemoryTables, options: EngineOptions) {
     super(options);
     this.#tables = tables;
+  }
+
+  protected explain(): Promise<null> {
+    return Promise.resolve(null);
   }
 
   protected describe(relation: Relation): Promise<DescribedRelation> {
@@ -158,7 +166,7 @@ class MemoryEngine extends BaseEngine {
     const folded = (text: string): string =>
       letters === undefined ? text : letters === "lower" ? text.toLowerCase() : text.toUpperCase();
     const value = row[column] ?? null;
-    const given = [condition.value].flat().map((text) => type?.parse(text) ?? text);
+    const given = [condition.value].flat().map((text) => type.parse(text) ?? text);
     const order = compare(value, typeof value === "number" ? Number(given[0]) : (given[0] ?? ""));
     if (operator === "null") return (value === null) === (condition.value === "true");
     if (value === null) return false;

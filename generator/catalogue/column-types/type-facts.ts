@@ -1,3 +1,5 @@
+import { CLICKHOUSE_TYPES, type DatabaseType, typeNamed } from "@routewright/runtime/model";
+
 /**
  * What the text of a type says beside the JSON type of its values (`type-names.ts`): how a database writes them, whether a
  * time has a zone, whether values have an order.
@@ -73,14 +75,28 @@ export function isNumeric(type: string): boolean {
 
 /** Whether a database has no order of the type's values. */
 export function isUnordered(type: string): boolean {
-  return UNORDERED.has(partsOf(type).name) || UNORDERED_IN_CLICKHOUSE.test(type);
+  return databaseTypeOf(type)?.unordered === true || UNORDERED_IN_CLICKHOUSE.test(type);
 }
 
-/** PostgreSQL types without an ordering operator. */
-const UNORDERED: ReadonlySet<string> = new Set([
-  ...["json", "jsonpath", "xml", "point", "line", "lseg", "box", "path", "polygon", "circle"],
-  ...["aclitem", "pg_snapshot", "txid_snapshot", "refcursor"],
-]);
+/** How the database filters and sorts by a type; of an array, by its elements. Null for a type without an entry in the table. */
+export function databaseTypeOf(type: string | null): DatabaseType | null {
+  return typeNamed(partsOf(type).name);
+}
+
+/** Why no filter compares values of a type, or `asText` reads their text; null where one does. */
+export function filterRefusal(type: string | null, asText: boolean): string | null {
+  const { refusal, text } = databaseTypeOf(type) ?? {};
+  if (refusal !== undefined) return refusal;
+  const isArray = /\]\s*$|\barray\s*$|^_/i.test(type ?? "");
+  if (text === "none" && asText) return "it has no text that is the same under all settings";
+  return isArray && text !== undefined
+    ? "the text of such an array depends on settings of the database"
+    : null;
+}
+
+const names = Object.entries(CLICKHOUSE_TYPES).flatMap(([name, { unordered }]) => (unordered ? [name] : []));
 
 /** ClickHouse types that it does not sort by, also within others; a label of an enum may have such a name. */
-const UNORDERED_IN_CLICKHOUSE = /^(?:[^']|'(?:[^'\\]|\\.)*')*\b(?:Variant|Dynamic|AggregateFunction|QBit)\b/;
+const UNORDERED_IN_CLICKHOUSE = new RegExp(
+  String.raw`^(?:[^']|'(?:[^'\\]|\\.)*')*\b(?:${names.join("|")})\b`,
+);

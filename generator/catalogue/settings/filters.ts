@@ -1,12 +1,8 @@
-import {
-  type ColumnFilter,
-  type ColumnFilterType,
-  PAGE_FIELDS,
-  SORT_FIELDS,
-} from "@routewright/runtime/model";
+import { type ColumnFilter, PAGE_FIELDS, SORT_FIELDS, type ValueKind } from "@routewright/runtime/model";
 import { described, HINT, listOf, NOUN, text } from "../../manifest/json-schema.js";
 import { formatValue } from "../../manifest/strings.js";
 import { type ColumnType, parseColumnType } from "../column-types/column-type.js";
+import { databaseTypeOf } from "../column-types/type-facts.js";
 import type { RoutewrightContext } from "./context.js";
 import { unknownColumn } from "./setting-columns.js";
 import { invalid, reading, type Setting, type SettingProblem } from "./setting.js";
@@ -66,14 +62,21 @@ function filterProblems(
   const message =
     column.type === null
       ? `The column ${formatValue(name)} has no type, which decides the operators.`
-      : `The column ${formatValue(name)} is ${formatValue(column.type)}, which has no operators.`;
+      : `The column ${formatValue(name)} is ${formatValue(column.type)}, which has no operators${reasonOf(column.type)}.`;
   const hint = "Filter columns of numbers, dates, times, texts, booleans or UUIDs, with their `data_type`.";
   return invalid(at, message, hint);
 }
 
+function reasonOf(type: string): string {
+  const { refusal } = databaseTypeOf(type) ?? {};
+  return refusal === undefined ? "" : `: ${refusal}`;
+}
+
 /** Null for a type whose values are not compared. */
-function filterTypeOf(text: string | null): ColumnFilterType | null {
+function filterTypeOf(text: string | null): ValueKind | null {
   const type: ColumnType = parseColumnType(text);
+  const { value = "text", refusal } = databaseTypeOf(text) ?? {};
+  if (refusal !== undefined) return null;
   switch (type.kind) {
     case "integer":
       return "integer";
@@ -88,7 +91,7 @@ function filterTypeOf(text: string | null): ColumnFilterType | null {
     case "enum":
       return "text";
     case "string":
-      return type.format === undefined ? "text" : type.format === "uuid" ? "uuid" : null;
+      return value;
     default:
       return null;
   }

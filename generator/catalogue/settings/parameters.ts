@@ -1,4 +1,14 @@
-import { type Filter, PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
+import {
+  DEFAULT_MAX_ITEMS,
+  DEFAULT_MAX_LENGTH,
+  type Filter,
+  operatorOf,
+  PAGE_FIELDS,
+  PARAMETER_OPERATORS,
+  type ParameterType,
+  parameterTypeOf,
+  SORT_FIELDS,
+} from "@routewright/runtime/model";
 import {
   described,
   HINT,
@@ -14,7 +24,7 @@ import { formatValue } from "../../manifest/strings.js";
 import type { DescribedParameter } from "../catalogue.js";
 import { parseColumnType } from "../column-types/column-type.js";
 import { isPlainText } from "../column-types/json-type.js";
-import { isUnordered } from "../column-types/type-facts.js";
+import { filterRefusal, isUnordered } from "../column-types/type-facts.js";
 import { type SettingColumn, typeOfColumn, unknownColumn } from "./setting-columns.js";
 import { invalid, reading, type Setting, type SettingProblem, type ValidPart } from "./setting.js";
 
@@ -22,15 +32,21 @@ import { invalid, reading, type Setting, type SettingProblem, type ValidPart } f
 export const positive = wholeNumber(1, 2_147_483_647);
 export const column = { ...name, [HINT]: "Name a column of the model." };
 
+const TYPES: readonly ParameterType[] = ["string", "date", "string_list"];
+
+/** Which operators take a type. */
+function takenBy(type: ParameterType): string {
+  const names = PARAMETER_OPERATORS.filter((name) => parameterTypeOf(name) === type);
+  const list = names.map((name) => `\`${name}\``).join(" and ");
+  return `${list} ${names.length === 1 ? "takes" : "take"} \`${type}\``;
+}
+
 const parameter = openRecord(
   {
     name: { ...described("required; unique", name), [HINT]: "Name the query parameter." },
     column: described("required; a column of the model", column),
-    operator: described("required", oneOf(["=", ">=", "<=", "ILIKE", "IN"])),
-    type: described(
-      "required: `=` and `ILIKE` take `string`, `>=` and `<=` take `date`, `IN` takes `string_list`",
-      oneOf(["string", "date", "string_list"]),
-    ),
+    operator: described("required", oneOf(PARAMETER_OPERATORS)),
+    type: described(`required: ${TYPES.map(takenBy).join(", ")}`, oneOf(TYPES)),
   },
   {
     description: described("shown in the documentation", text),
@@ -38,8 +54,8 @@ const parameter = openRecord(
       "for `string` and `string_list`: value and column are compared in that letter case",
       oneOf(["lower", "upper"]),
     ),
-    max_items: described("for `string_list`: values in one request", positive, 1000),
-    max_length: described("characters of a value", positive, 1000),
+    max_items: described("for `string_list`: values in one request", positive, DEFAULT_MAX_ITEMS),
+    max_length: described("characters of a value", positive, DEFAULT_MAX_LENGTH),
   },
 );
 
@@ -64,6 +80,9 @@ export const parameters: Setting<readonly MetaParameter[], readonly DescribedPar
         ...all.flatMap(({ column }, i) =>
           unknownColumn(column, `parameters[${String(i)}].column`, context.columns),
         ),
+        ...all.flatMap((each, i) =>
+          unfilteredColumn(each, `parameters[${String(i)}].column`, context.columns),
+        ),
         ...all.flatMap((each, i) => notADateColumn(each, `parameters[${String(i)}].type`, context.columns)),
         ...all.flatMap((each, i) => pairingProblems(each, `parameters[${String(i)}]`)),
         ...duplicates(all),
@@ -72,6 +91,22 @@ export const parameters: Setting<readonly MetaParameter[], readonly DescribedPar
       return reading(problems, () => (value as readonly MetaParameter[]).map(parameterOf));
     },
   };
+
+/** A type whose values no filter compares, or whose text no pattern and no `case` can read. */
+function unfilteredColumn(
+  { column, operator, case: letterCase }: ValidParameter,
+  at: string,
+  columns: readonly SettingColumn[],
+): readonly SettingProblem[] {
+  const value = operator && operatorOf(operator).value;
+  if (value === "day") return [];
+  const type = typeOfColumn(column, columns);
+  const asText = value === "pattern";
+  const reason = filterRefusal(type, asText || letterCase !== undefined);
+  if (reason === null) return [];
+  const message = `The column ${formatValue(column)} is ${formatValue(type)}, which this parameter cannot filter: ${reason}.`;
+  return invalid(at, message, "Filter another column, or cast it to a text in the model's SQL.");
+}
 
 /**
  * A filter compares in its column's type, so a date needs a date, a timestamp, or a text, where ISO dates sort as text
@@ -82,7 +117,7 @@ function notADateColumn(
   at: string,
   columns: readonly SettingColumn[],
 ): readonly SettingProblem[] {
-  if (type !== "date" || (operator !== undefined && TYPE_OF_OPERATOR[operator] !== "date")) return [];
+  if (type !== "date" || (operator !== undefined && parameterTypeOf(operator) !== "date")) return [];
   const stored = typeOfColumn(column, columns);
   if (stored === null || !isKnownOtherThanDate(stored)) return [];
   return invalid(
@@ -98,18 +133,10 @@ function isKnownOtherThanDate(type: string): boolean {
   return parsed.kind !== "date" && parsed.kind !== "dateTime" && !isPlainText(parsed);
 }
 
-const TYPE_OF_OPERATOR = {
-  "=": "string",
-  ILIKE: "string",
-  ">=": "date",
-  "<=": "date",
-  IN: "string_list",
-} as const;
-
 function pairingProblems(parameter: ValidParameter, at: string): readonly SettingProblem[] {
   const { operator, type, case: letterCase, max_items, max_length } = parameter;
   if (type === undefined) return [];
-  const expected = operator && TYPE_OF_OPERATOR[operator];
+  const expected = operator && parameterTypeOf(operator);
   const misplaced = (key: string, value: unknown, isTaken: boolean, of: string): readonly SettingProblem[] =>
     value === undefined || isTaken
       ? []
@@ -164,19 +191,7 @@ function filterOf({ operator, case: letterCase, max_items, max_length }: MetaPar
     ...(letterCase !== undefined && { case: letterCase }),
     ...(max_length !== undefined && { maxLength: max_length }),
   };
-  switch (operator) {
-    case "=":
-    case "ILIKE":
-      return { operator, type: "string", ...text };
-    case ">=":
-    case "<=":
-      return { operator, type: "date" };
-    case "IN":
-      return {
-        operator,
-        type: "string_list",
-        ...text,
-        ...(max_items === undefined ? {} : { maxItems: max_items }),
-      };
-  }
+  const type = parameterTypeOf(operator);
+  const list = type === "string_list" && max_items !== undefined ? { maxItems: max_items } : {};
+  return { operator, type, ...(type !== "date" && text), ...list } as Filter;
 }

@@ -1,19 +1,23 @@
 import {
   type ColumnFilter,
-  type ColumnFilterType,
+  DEFAULT_MAX_ITEMS,
+  DEFAULT_MAX_LENGTH,
   type Endpoint,
+  FILTER_OPERATORS,
   type FilterOperator,
+  MAX_CURSOR_LENGTH,
+  MAX_OFFSET,
   type Method,
+  operatorOf,
   operatorsOf,
+  OPERATORS,
   type Pagination,
   type Parameter,
+  type ValueKind,
+  VALUES,
 } from "@routewright/runtime/model";
 import type { CatalogueEntry, DescribedParameter } from "../../catalogue/catalogue.js";
 import type { Json, JsonMap, JsonRecord } from "./json-text.js";
-
-/** Defaults of `max_length` and `max_items` (generator/docs/meta-api.md). */
-const DEFAULT_MAX_LENGTH = 1000;
-const DEFAULT_MAX_ITEMS = 1000;
 
 /** A field of a request: in the query of a GET, in the body of a POST. */
 interface RequestField {
@@ -112,9 +116,9 @@ function columnFields({ column, type }: ColumnFilter, method: Method): readonly 
   if (method === "GET")
     return operators.map(({ operator, schema }) => ({
       name: `${column}[${operator}]`,
-      description: `Filter: \`${column}\` ${OPERATOR_TEXTS[operator]}.`,
+      description: `Filter: \`${column}\` ${operatorText(operator)}.`,
       schema,
-      ...(operator === "in" && { style: "form" as const }),
+      ...(isList(operator) && { style: "form" as const }),
     }));
   const properties = new Map(operators.map(({ operator, schema }) => [operator, schema]));
   const description = `Filter: \`${column}\` compared with a value, by operator.`;
@@ -130,41 +134,26 @@ function fieldsField({ columns }: Endpoint): RequestField {
   };
 }
 
-/** As the server limits them. */
-const MAX_CURSOR_LENGTH = 8192;
-
 const CURSOR_PARAMETER: RequestField = {
   name: "cursor",
   description: "The page behind another: `next_cursor` of that one, or its `Link`. Not with `offset`.",
   schema: { type: "string", maxLength: MAX_CURSOR_LENGTH },
 };
 
-const OPERATOR_TEXTS: Readonly<Record<FilterOperator, string>> = {
-  eq: "is the value",
-  ne: "is not the value",
-  gt: "is greater",
-  gte: "is greater or equal",
-  lt: "is less",
-  lte: "is less or equal",
-  in: "is one of the values. Repeat the name for several, or separate them with commas",
-  null: "is null (`true`) or is not (`false`)",
-};
+const entryOf = (filter: FilterOperator) => operatorOf(FILTER_OPERATORS.get(filter) ?? "=");
 
-function operatorSchema(operator: FilterOperator, type: ColumnFilterType): JsonRecord {
-  if (operator === "null") return { type: "boolean" };
-  const value = COLUMN_SCHEMAS[type];
-  return operator === "in" ? { type: "array", items: value, maxItems: DEFAULT_MAX_ITEMS } : value;
+const isList = (filter: FilterOperator): boolean => entryOf(filter).parameter?.type === "string_list";
+
+function operatorText(filter: FilterOperator): string {
+  const several = isList(filter) ? ". Repeat the name for several, or separate them with commas" : "";
+  return `${entryOf(filter).text}${several}`;
 }
 
-const COLUMN_SCHEMAS: Readonly<Record<ColumnFilterType, JsonRecord>> = {
-  integer: { type: ["integer", "string"], pattern: "^[+-]?\\d+$" },
-  number: { type: ["number", "string"], pattern: "^[+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d+)?$" },
-  date: { type: "string", format: "date" },
-  "date-time": { type: "string", format: "date-time" },
-  text: { type: "string", maxLength: DEFAULT_MAX_LENGTH },
-  boolean: { type: "boolean" },
-  uuid: { type: "string", format: "uuid" },
-};
+function operatorSchema(operator: FilterOperator, type: ValueKind): JsonRecord {
+  if (entryOf(operator).value === "flag") return { type: "boolean" };
+  const { schema } = VALUES[type];
+  return isList(operator) ? { type: "array", items: schema, maxItems: DEFAULT_MAX_ITEMS } : schema;
+}
 
 function schemaOf(parameter: Parameter): JsonRecord {
   switch (parameter.type) {
@@ -189,21 +178,16 @@ function textSchema(parameter: TextParameter): JsonRecord {
 
 /** Describes a filter's column and operator. */
 function filterText(parameter: Parameter, method: Method): string {
-  const { column } = parameter;
-  switch (parameter.operator) {
-    case "=":
-      return `Filter: \`${column} = value\`.${caseText(parameter)}`;
-    case ">=":
-    case "<=":
-      return `Filter: \`${column} ${parameter.operator} value\`, inclusive.`;
-    case "ILIKE":
-      return (
-        `Filter: \`${column} ILIKE value\`: in any letter case, \`%\` matches any text; ` +
-        `a value without \`%\` matches anywhere in the column.`
-      );
-    case "IN":
-      return `Filter: \`${column} IN (values)\`. ${LIST_TEXTS[method]}${caseText(parameter)}`;
-  }
+  const { sql, note = "" }: Documented = OPERATORS[parameter.operator].parameter;
+  const list = parameter.type === "string_list" ? ` ${LIST_TEXTS[method]}` : "";
+  const letters =
+    parameter.type !== "date" && operatorOf(parameter.operator).value === "typed" ? caseText(parameter) : "";
+  return `Filter: \`${parameter.column} ${sql}\`${note}.${list}${letters}`;
+}
+
+interface Documented {
+  readonly sql: string;
+  readonly note?: string;
 }
 
 const LIST_TEXTS: Readonly<Record<Method, string>> = {
@@ -227,9 +211,6 @@ function pageFields({ defaultLimit, maxLimit }: Pagination): readonly RequestFie
     { name: "offset", description: "Rows to skip.", schema: offset },
   ];
 }
-
-/** Largest offset that the server accepts (runtime/docs/requests.md). */
-const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
 
 function sortFields(columns: readonly string[]): readonly RequestField[] {
   const direction = { type: "string", enum: ["ASC", "DESC"] };

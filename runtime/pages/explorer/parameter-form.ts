@@ -2,6 +2,7 @@ import type { CatalogueEndpoint, CatalogueParameter } from "../catalogue-body.js
 import { type ApiRequest, type Parameters, parametersOf, splitList, valuesOf } from "./api.js";
 import { type Child, el, prose } from "./dom.js";
 import { NO_PARAMETERS } from "./overview.js";
+import { operatorOf } from "../../model/operators.js";
 
 /** A form with an input for each parameter. `send` is called with the values. */
 export function parameterForm(request: ApiRequest, send: (parameters: Parameters) => void): HTMLFormElement {
@@ -77,20 +78,11 @@ function inputOf({ type, accepted_values }: CatalogueParameter): Input {
   return isList ? "commas" : "text";
 }
 
-/** A short explanation of an operator. */
-const OPERATORS: Readonly<Record<CatalogueParameter["operator"], string>> = {
-  "=": "equals",
-  ILIKE: "contains",
-  ">=": "from",
-  "<=": "up to",
-  IN: "is one of these",
-};
-
 function parameterInput(request: ApiRequest, parameter: CatalogueParameter): HTMLElement {
   const { name, column, operator, description } = parameter;
   const { require_any_of } = request.endpoint;
   const kind = inputOf(parameter);
-  const about = description === "" ? `${column} ${OPERATORS[operator]}.` : description;
+  const about = description === "" ? `${column} ${operatorOf(operator).text}.` : description;
   const required = require_any_of.length === 1 && require_any_of[0] === name;
   return labelled(
     "parameter",

@@ -1,5 +1,6 @@
-import type { Relation } from "../../model/endpoint.js";
-import { isTable, type ResolvedQuery } from "../../model/query.js";
+import type { FilterParameter, Relation } from "../../model/endpoint.js";
+import { operatorOf } from "../../model/operators.js";
+import { type Condition, isTable, type ResolvedQuery } from "../../model/query.js";
 import { type PerTier, type Tier, TIERS } from "../../model/tier.js";
 import { type ClickhouseAddress, clickhouseAddress } from "../../model/clickhouse-address.js";
 import { BaseEngine, type EngineOptions } from "../base-engine.js";
@@ -20,7 +21,8 @@ import {
 import { RelationLookup } from "./columns.js";
 import { ClickhouseConnection } from "./connect.js";
 import { ClickhouseError, isTooManyRows, mayHaveChanged, translated } from "./errors.js";
-import { filterType, parseType } from "./filter-types.js";
+import { explain, selectValue, skipsGranules } from "./explain.js";
+import { databaseType, filterType, parseType } from "./filter-types.js";
 import { nextRow, selectKeyed } from "./keyed-pages.js";
 import { finished } from "./parameters.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
@@ -61,6 +63,7 @@ class ClickhouseEngine extends BaseEngine {
   protected readonly mayHaveChanged = mayHaveChanged;
   protected readonly translated = translated;
   protected readonly filterTypeOf = ({ type }: ResultColumn) => filterType(parseType(type));
+  protected readonly databaseTypeOf = ({ type }: ResultColumn) => databaseType(type);
 
   constructor(address: ClickhouseAddress, options: EngineOptions) {
     super(options);
@@ -132,6 +135,29 @@ class ClickhouseEngine extends BaseEngine {
   override async close(): Promise<void> {
     await super.close();
     await this.#connection.close();
+  }
+
+  protected async explain(
+    relation: Relation,
+    filter: FilterParameter,
+    columns: ResultColumns,
+  ): Promise<boolean | null> {
+    const source: Source = { relation, columns, settings: await this.#settings.own };
+    const timeoutMs = this.timeLimitOf({ timeoutMs: 0 });
+    const options = {
+      queued: { ...LOOK_UP, relation: COLUMNS },
+      isStillNeeded: LOOK_UP.isStillNeeded,
+      timeoutMs,
+      maxRows: 0,
+    };
+    const [found] = await this.#read<{ value: string }>(selectValue(source, filter), options);
+    if (found === undefined) return null;
+    const text = operatorOf(filter.operator).value === "day" ? found.value.slice(0, 10) : found.value;
+    const condition = { ...filter, value: filter.type === "string_list" ? [text] : text } as Condition;
+    const selection = { conditions: [condition], sort: [], page: null };
+    const select = selectRows(source, selection, { served: columns, format: "json", maxRows: Infinity });
+    const [plan] = await this.#read<{ explain: string }>(explain(select), options);
+    return plan === undefined ? null : skipsGranules(plan.explain);
   }
 
   async #source({ relation }: ResolvedQuery, columns: ResultColumns): Promise<Source> {

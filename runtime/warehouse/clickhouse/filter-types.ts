@@ -1,12 +1,17 @@
+import { clickhouseType, type DatabaseType } from "../../model/column-types.js";
 import {
-  type FilterAddress,
-  type FilterDate,
-  type FilterNumber,
-  type FilterTime,
+  type Bounds,
+  decimalText,
+  exact,
   type FilterType,
   filterType as typeOf,
   isFloat,
+  textType,
+  type Ticks,
+  ticksOf,
+  UNSTORABLE,
 } from "../filter-values.js";
+import type { FilterAddress, FilterClock, FilterDate, FilterTime } from "../parse-values.js";
 
 /** A type without `Nullable` and `LowCardinality`: `Decimal(38, 18)` has the name `Decimal` and two arguments. */
 export interface ClickhouseType {
@@ -43,34 +48,86 @@ function splitArguments(text: string): readonly string[] {
   return (parts ?? []).map((part) => part.trim());
 }
 
-/** By ClickHouse's type; null where values compare as text. `bound`: the type's greatest value below one that is none of it. */
-export function filterType({ name, arguments: [first, second] }: ClickhouseType): FilterType | null {
-  const integer = /^(U?)Int(\d+)$/.exec(name);
-  if (integer) return integerType(name, integer[1] === "U", BigInt(integer[2] ?? 0));
-  switch (name) {
-    case "Float32":
-    case "BFloat16":
-      return floatType("Float32", Math.fround, "-1e-45");
-    case "Float64":
-      return floatType("Float64", Number, "-5e-324");
-    case "Decimal":
-      return decimalType(Number(first), Number(second));
-    case "Bool":
-      return typeOf("boolean", { cast: "Bool", write: String });
-    case "UUID":
-      return typeOf("uuid", { cast: "UUID", write: (text) => text });
-    case "IPv4":
-    case "IPv6":
+/** What the table of types says of a type. */
+export const databaseType = (text: string): DatabaseType => clickhouseType(parseType(text).name);
+
+/** How a filter compares with a column. `bound`: the type's greatest value below one that is none of it. */
+export function filterType({ name, arguments: parts }: ClickhouseType): FilterType {
+  const { value, bits = 64, isUnsigned, parameter = name } = clickhouseType(name);
+  const size = Number(parts[0]);
+  switch (value) {
+    case "integer":
+      return integerType(name, isUnsigned === true, BigInt(bits));
+    case "number":
+      return name === "Decimal"
+        ? decimalType(size, Number(parts[1]))
+        : parameter === "Float32"
+          ? floatType(parameter, Math.fround, "-1e-45")
+          : floatType(parameter, Number, "-5e-324");
+    case "boolean":
+      return typeOf("boolean", { cast: name, write: String });
+    case "uuid":
+      return typeOf("uuid", { cast: name, write: (text) => text });
+    case "address":
       return addressType(name, name === "IPv4" ? 4 : 6, name === "IPv4" ? 32 : 128);
-    case "Date":
-    case "Date32":
-      return dateType(name);
-    case "DateTime":
-    case "DateTime64":
-      return timeType(timeRange(name, Number(first)));
+    case "date":
+      return dateType(name as keyof typeof DATES);
+    case "date-time":
+      return timeType(timeRange(name as "DateTime" | "DateTime64", size));
+    case "time":
+      return clockType(name, name === "Time" ? 0 : size);
     default:
-      return null;
+      return name.startsWith("Enum") ? enumType(parts) : textType("text", "String");
   }
+}
+
+/** ClickHouse refuses a text that is no label: it equals no row. */
+function enumType(parts: readonly string[]): FilterType {
+  const labels = new Set(parts.map(labelOf));
+  return typeOf("text", {
+    cast: "String",
+    write: (text) => (labels.has(text) && text !== UNSTORABLE ? text : null),
+  });
+}
+
+/** The label of `'it\'s' = 1`. */
+function labelOf(part: string): string {
+  const [, quoted = ""] = /^'((?:[^'\\]|\\.|'')*)'/s.exec(part) ?? [];
+  return quoted.replace(
+    /\\(.)|''/gs,
+    (_, escaped: string | undefined) => ESCAPED[escaped ?? "'"] ?? escaped ?? "'",
+  );
+}
+
+const ESCAPED: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+
+/** ClickHouse's longest time is 999:59:59. A `Time64` is compared as seconds (`comparedValue`). */
+function clockType(name: string, scale: number): FilterType {
+  const unit = 10n ** BigInt(scale);
+  const longest = 3_600_000n * unit - 1n;
+  const bounds: Bounds = [-longest, longest];
+  const written = (ticks: bigint): string => (name === "Time" ? clockText(ticks) : decimalText(ticks, scale));
+  return typeOf("time", {
+    cast: name === "Time" ? name : `Decimal(18, ${String(scale)})`,
+    write: (clock) => (clock.offset === null ? exact(clockTicks(clock, scale), bounds, written) : undefined),
+    bound(clock) {
+      const { ticks } = clockTicks(clock, scale);
+      return ticks < -longest ? null : written(ticks > longest ? longest : ticks);
+    },
+  });
+}
+
+function clockText(seconds: bigint): string {
+  const all = seconds < 0n ? -seconds : seconds;
+  const parts = [all / 3600n, (all / 60n) % 60n, all % 60n].map((part) => String(part).padStart(2, "0"));
+  return (seconds < 0n ? "-" : "") + parts.join(":");
+}
+
+function clockTicks({ seconds, fraction, isNegative }: FilterClock, scale: number): Ticks {
+  const whole =
+    BigInt(seconds) * 10n ** BigInt(scale) + BigInt(fraction.padEnd(scale, "0").slice(0, scale) || "0");
+  const isExact = fraction.length <= scale;
+  return { ticks: isNegative ? (isExact ? -whole : -whole - 1n) : whole, isExact };
 }
 
 /** ClickHouse would wrap a value outside the range around without an error. */
@@ -86,8 +143,7 @@ function integerType(cast: string, isUnsigned: boolean, bits: bigint): FilterTyp
 /** ClickHouse cuts digits behind the scale: a value with more of them equals no row. */
 function decimalType(precision: number, scale: number): FilterType {
   const max = 10n ** BigInt(precision) - 1n;
-  const written = (ticks: bigint): string =>
-    (ticks < 0n ? "-" : "") + withScale(ticks < 0n ? -ticks : ticks, scale);
+  const written = (ticks: bigint): string => decimalText(ticks, scale);
   return typeOf("number", {
     cast: `Decimal(${String(precision)}, ${String(scale)})`,
     write(value) {
@@ -99,32 +155,6 @@ function decimalType(precision: number, scale: number): FilterType {
       return ticks < -max ? null : written(ticks > max ? max : ticks);
     },
   });
-}
-
-interface Ticks {
-  readonly ticks: bigint;
-  readonly isExact: boolean;
-}
-
-/** A number in units of `10^-scale`, rounded down; one beyond all types as one above `max` or below `-max`, or next to zero. */
-function ticksOf(
-  { text, isNegative, digits, scale: own, isExtreme }: FilterNumber,
-  scale: number,
-  max: bigint,
-): Ticks {
-  if (isExtreme) {
-    const far = Math.abs(Number(text)) > 1 ? max + 1n : 0n;
-    return { ticks: isNegative ? -far - (far === 0n ? 1n : 0n) : far, isExact: false };
-  }
-  const divisor = own > scale ? 10n ** BigInt(own - scale) : 1n;
-  const whole = own > scale ? digits : digits * 10n ** BigInt(scale - own);
-  const ticks = isNegative ? -((whole + divisor - 1n) / divisor) : whole / divisor;
-  return { ticks, isExact: whole % divisor === 0n };
-}
-
-function withScale(ticks: bigint, scale: number): string {
-  const digits = String(ticks).padStart(scale + 1, "0");
-  return scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
 /** `smallest`: the greatest number below zero. */
@@ -200,7 +230,7 @@ function timeType({ cast, scale, min, max }: TimeRange): FilterType {
     const parts = BigInt(fraction.padEnd(scale, "0").slice(0, scale) || "0");
     return (epochSeconds(date.text) + BigInt(seconds)) * 10n ** BigInt(scale) + parts;
   };
-  return typeOf("time", {
+  return typeOf("date-time", {
     cast,
     write(time) {
       const value = ticks(time);

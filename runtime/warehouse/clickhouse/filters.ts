@@ -1,10 +1,11 @@
-import type { Comparison, LetterCase } from "../../model/endpoint.js";
+import type { LetterCase } from "../../model/endpoint.js";
+import type { Comparison } from "../../model/operators.js";
 import type { Condition } from "../../model/query.js";
-import { constant, escapedIdentifier, join, sql, type Sql } from "../sql.js";
+import { constant, escapedIdentifier, escapedLiteral, join, sql, type Sql } from "../sql.js";
 import type { FilterType } from "../filter-values.js";
 import type { ResultColumns } from "../warehouse.js";
 import { escaped, MAX_PARAMETER_LENGTH, parameter } from "./parameters.js";
-import { filterType, parseType } from "./filter-types.js";
+import { type ClickhouseType, databaseType, filterType, parseType } from "./filter-types.js";
 
 const NO_ROW = sql`0`;
 
@@ -17,7 +18,9 @@ export function where(condition: Condition, columns: ResultColumns): Sql {
   switch (operator) {
     case "=":
     case "IN":
-      return equals(column, type, values, letterCase);
+      return letterCase === undefined
+        ? isAnyOf(comparedColumn(column, type), filterType(parseType(type)), values)
+        : isAnyFolded(textOf(column, type), letterCase, values);
     case "ILIKE":
       return sql`lowerUTF8(${textOf(column, type)}) LIKE lowerUTF8(${parameter(values[0] ?? "", "String")})`;
     case ">=":
@@ -39,20 +42,33 @@ const COMPARISONS = { ne: sql`!=`, gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sq
 /** A comparison in the column's type. What responses show as null, such as NaN, matches none. */
 function compares(operator: Comparison, column: string, type: string, text: string): Sql {
   const filter = filterType(parseType(type));
-  if (filter === null)
-    return sql`${textOf(column, type)} ${COMPARISONS[operator]} ${parameter(text, "String")}`;
   const hasValue = isNull(column, type, false);
+  const compared = comparedColumn(column, type);
   const value = filter.parse(text) ?? null;
   if (value !== null) {
-    const comparison = sql`${columnOf(column)} ${COMPARISONS[operator]} ${parameter(value, filter.cast)}`;
+    const comparison = sql`${compared} ${COMPARISONS[operator]} ${parameter(value, filter.cast)}`;
     return isFloat(type) ? sql`${comparison} AND ${hasValue}` : comparison;
   }
   if (operator === "ne") return hasValue;
   const isLower = operator === "gt" || operator === "gte";
   const floor = filter.bound(text, operator);
-  if (floor === null) return isLower ? hasValue : NO_ROW;
+  if (floor === null) return isLower && filter.kind !== "text" ? hasValue : NO_ROW;
   const sign = COMPARISONS[isLower ? "gt" : "lte"];
-  return sql`${columnOf(column)} ${sign} ${parameter(floor, filter.cast)} AND ${hasValue}`;
+  return sql`${compared} ${sign} ${parameter(floor, filter.cast)} AND ${hasValue}`;
+}
+
+/** What a filter compares of a column: its value, or of a type without a comparison of its own its text. */
+function comparedColumn(column: string, type: string): Sql {
+  return databaseType(type).value === "other"
+    ? textOf(column, type)
+    : comparedValue(columnOf(column), parseType(type));
+}
+
+/** A `Time64` compares as seconds: one server of a `Distributed` table writes it so that another cannot read it. */
+export function comparedValue(value: Sql, { name, arguments: [scale], isNullable }: ClickhouseType): Sql {
+  if (name !== "Time64") return value;
+  const number = `Decimal(18, ${String(scale)})`;
+  return sql`CAST(${value}, ${escapedLiteral(isNullable ? `Nullable(${number})` : number)})`;
 }
 
 function isFloat(type: string): boolean {
@@ -69,9 +85,15 @@ export function columnOf(name: string): Sql {
   return escapedIdentifier(name);
 }
 
-/** The column as responses show it; `FixedString` without the zero bytes at its end. */
-function textOf(column: string, type: string): Sql {
-  return parseType(type).name === "String" ? columnOf(column) : valueText(columnOf(column), type);
+/** The column as responses show it; `FixedString` without the zero bytes at its end, a time in RFC 3339. */
+export function textOf(column: string, type: string): Sql {
+  const value = columnOf(column);
+  const { name, arguments: sizes } = parseType(type);
+  if (name === "String") return value;
+  if (name !== "DateTime" && name !== "DateTime64") return valueText(value, type);
+  const text = sql`concat(replaceOne(toString(toTimeZone(${value}, 'UTC')), ' ', 'T'), 'Z')`;
+  const hasFraction = name === "DateTime64" && sizes[0] !== "0";
+  return hasFraction ? sql`replaceRegexpOne(${text}, '[.]?0*Z$', 'Z')` : text;
 }
 
 /** The text of a value. `toString` drops the zeros at the end of a decimal. */
@@ -82,26 +104,12 @@ export function valueText(value: Sql, type: string): Sql {
     : sql`toString(${value})`;
 }
 
-function equals(
-  column: string,
-  type: string,
-  values: readonly string[],
-  letterCase: LetterCase | undefined,
-): Sql {
-  const filter = letterCase === undefined ? filterType(parseType(type)) : null;
-  if (filter !== null) return isAnyOf(columnOf(column), filter, values);
-  return letterCase === undefined
-    ? isAnyOf(textOf(column, type), null, values)
-    : isAnyFolded(textOf(column, type), letterCase, values);
-}
-
 /** Parameters whose texts stand in quotes inside of an array. */
-const QUOTED = /^(UUID|IPv[46]|Date.*)$/;
+const QUOTED = /^(UUID|IPv[46]|Date.*|Time)$/;
 
-function isAnyOf(column: Sql, type: FilterType | null, values: readonly string[]): Sql {
-  const read = values.map((text) => (type === null ? text : (type.parse(text) ?? null)));
-  const known = read.filter((text) => text !== null);
-  const cast = type?.cast ?? "String";
+function isAnyOf(column: Sql, type: FilterType, values: readonly string[]): Sql {
+  const known = values.map((text) => type.parse(text) ?? null).filter((text) => text !== null);
+  const { cast } = type;
   const [first] = known;
   if (first === undefined) return NO_ROW;
   if (values.length === 1) return sql`${column} = ${parameter(first, cast)}`;

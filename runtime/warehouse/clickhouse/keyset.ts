@@ -2,6 +2,7 @@ import type { Direction, SortKey } from "../../model/endpoint.js";
 import type { KeyValues, Keyset } from "../../model/query.js";
 import { constant, EMPTY, escapedIdentifier, escapedLiteral, join, sql, type Sql } from "../sql.js";
 import type { ResultColumns } from "../warehouse.js";
+import { comparedValue } from "./filters.js";
 import { parameter } from "./parameters.js";
 import { type ClickhouseType, parseType, timeRange } from "./filter-types.js";
 
@@ -78,11 +79,10 @@ function isEqual({ name, type }: Key, value: string | null): Sql {
     : sql`${sortValue(name, type)} = ${given(value, type)}`;
 }
 
-/** Enums sort by their numbers. A `Time64` compares as seconds: one server of a `Distributed` table writes it so that another cannot read it. */
+/** Enums sort by their numbers. */
 function sortValue(name: Sql, type: ClickhouseType): Sql {
-  const number = numberType(type);
-  if (number === null) return name;
-  return sql`CAST(${name}, ${escapedLiteral(type.isNullable ? `Nullable(${number})` : number)})`;
+  if (!type.name.startsWith("Enum")) return comparedValue(name, type);
+  return sql`CAST(${name}, ${escapedLiteral(type.isNullable ? "Nullable(Int16)" : "Int16")})`;
 }
 
 /** The type of the numbers by which a type sorts; null where it sorts by its values. */

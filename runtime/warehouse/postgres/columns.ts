@@ -199,22 +199,31 @@ function typeOf(a: Sql, depth: number): Sql {
 
 const TYPE_OF_A = typeOf(sql`a`, COMPOSITE_DEPTH);
 
-/** Precision and scale of `numeric(p,s)`, from the type modifier of attribute `a`: the scale has eleven bits and a sign. */
+/** Precision and scale of `numeric(p,s)`, from the type modifier of attribute `a`: the scale has eleven bits and a sign. Those of `money` are of its locale. */
 const DECIMAL_OF_A = sql`CASE WHEN a.atttypid = 'numeric'::regtype AND a.atttypmod > 3
-  THEN json_build_array((a.atttypmod - 4) >> 16 & 65535, (((a.atttypmod - 4) & 2047) # 1024) - 1024) END`;
+  THEN json_build_array((a.atttypmod - 4) >> 16 & 65535, (((a.atttypmod - 4) & 2047) # 1024) - 1024)
+  WHEN t.name = 'money' THEN json_build_array(19, scale(0::money::numeric)) END`;
+
+/** What a filter needs to know of attribute `a` beside the name of its type. */
+const FILTERED_A = sql`SELECT CASE WHEN n.nspname <> 'pg_catalog' THEN n.nspname END AS type_schema,
+    CASE WHEN b.typtype = 'e' THEN true END AS is_enum,
+    (SELECT true FROM pg_catalog.pg_collation l WHERE l.oid = a.attcollation AND NOT l.collisdeterministic) AS is_nondeterministic
+  FROM pg_catalog.pg_type b JOIN pg_catalog.pg_namespace n ON n.oid = b.typnamespace
+  WHERE b.oid = ${baseType(sql`a.atttypid`)}`;
 
 /**
  * One row for a relation, none where it does not exist: its id and its columns. `type` is the base type of a domain; a leading `_` means an array of it. `fields` are those of a composite type,
  * down to `COMPOSITE_DEPTH`.
  */
 export function describe([schema, name]: Relation): Statement {
-  const column = sql`json_strip_nulls(json_build_object('name', a.attname, 'type', t.name, 'fields', t.fields, 'range', t.range, 'decimal', ${DECIMAL_OF_A}))`;
+  const column = sql`json_strip_nulls(json_build_object('name', a.attname, 'type', t.name, 'fields', t.fields, 'range', t.range, 'decimal', ${DECIMAL_OF_A}, 'typeSchema', f.type_schema, 'isEnum', f.is_enum, 'isNondeterministic', f.is_nondeterministic))`;
   const columns = sql`coalesce(json_agg(${column} ORDER BY a.attnum) FILTER (WHERE a.attnum IS NOT NULL), '[]')`;
   const body = sql`SELECT json_build_object('id', c.oid::text, 'columns', ${columns})::text AS relation
     FROM pg_catalog.pg_class c
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
     LEFT JOIN LATERAL (${TYPE_OF_A}) t ON true
+    LEFT JOIN LATERAL (${FILTERED_A}) f ON true
     WHERE n.nspname = ${bind(() => schema)} AND c.relname = ${bind(() => name)}
     GROUP BY c.oid`;
   return statement(plan(body, placeholder), undefined);

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Relation } from "../../model/endpoint.js";
-import type { ResolvedQuery } from "../../model/query.js";
+import type { FilterParameter, Relation } from "../../model/endpoint.js";
+import type { Condition, ResolvedQuery } from "../../model/query.js";
 import { BaseEngine, type EngineOptions } from "../base-engine.js";
 import { LOOK_UP, Overloaded } from "../fair-queue.js";
 import { servedColumns } from "../served-columns.js";
@@ -13,7 +13,6 @@ import {
   QueryTimeout,
   readAggregate,
   RelationMissing,
-  type ResultColumn,
   type ResultColumns,
   type Rows,
   type Warehouse,
@@ -22,8 +21,10 @@ import { withoutClient } from "./connect.js";
 import { ConnectionPool } from "./pool.js";
 import { ControlConnection } from "./control.js";
 import { SessionSetup } from "./session.js";
+import { MissingCharacters } from "./encoding.js";
 import { isConflict, isConnectionFailure, isRecoveryConflict, mayHaveChanged } from "./errors.js";
-import { filterType } from "./filter-types.js";
+import { Explainer } from "./explain.js";
+import { databaseType, filterType } from "./filter-types.js";
 import {
   type MakeWriter,
   NoStreamPlace,
@@ -50,14 +51,19 @@ class PostgresEngine extends BaseEngine {
   readonly #pool: ConnectionPool;
   readonly #resources: StreamResources = { budget: this.budget, open: new Set() };
   readonly #control: ControlConnection;
+  readonly #missing = new MissingCharacters();
+  readonly #url: string;
+  #explainer: Explainer | null = null;
   protected readonly mayHaveChanged = mayHaveChanged;
-  protected readonly filterTypeOf = ({ type }: ResultColumn) => filterType(type);
+  protected readonly filterTypeOf = filterType;
+  protected readonly databaseTypeOf = databaseType;
   protected readonly translated = (error: unknown): Error =>
     isConnectionFailure(error) ? new DatabaseUnreachable(error) : (error as Error);
 
   constructor(options: EngineOptions) {
     super(options);
     const { url, statementTimeoutMs, warn } = options;
+    this.#url = url;
     const onIdleError = (error: Error): void => warn(withoutClient(error), "database connection lost");
     const setup = new SessionSetup(statementTimeoutMs, (part, error) =>
       warn(
@@ -79,7 +85,9 @@ class PostgresEngine extends BaseEngine {
   }
 
   protected select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
-    return retryConflicts(this.timeLimitOf(query), context, () => this.#select(query, columns, context));
+    return retryConflicts(this.timeLimitOf(query), context, () =>
+      this.#missing.query(query, (storable) => this.#select(storable, columns, context)),
+    );
   }
 
   protected async selectAggregate(
@@ -88,17 +96,21 @@ class PostgresEngine extends BaseEngine {
     context: QueryContext,
     bounded: ResultColumns,
   ): Promise<AggregateResult> {
-    const { relation, selection } = query;
     const result = aggregateColumns(bounded);
-    const page = {
-      statement: selectAggregate(relation, columns, bounded, selection),
-      query: { ...query, selection: { ...selection, page: null } },
-      columns: result,
-      fields: fieldsWithoutKeys(result),
-      context,
-    };
     const makeWriter = await writerOf(result, "json");
-    const rows = await retryConflicts(this.timeLimitOf(query), context, () => this.#read(page, makeWriter));
+    const read = ({ selection, ...storable }: ResolvedQuery): Promise<Rows> => {
+      const page = {
+        statement: selectAggregate(storable.relation, columns, bounded, selection),
+        query: { ...storable, selection: { ...selection, page: null } },
+        columns: result,
+        fields: fieldsWithoutKeys(result),
+        context,
+      };
+      return this.#read(page, makeWriter);
+    };
+    const rows = await retryConflicts(this.timeLimitOf(query), context, () =>
+      this.#missing.query(query, read),
+    );
     const text = rows.kind === "buffered" ? rows.bytes.toString() : "{}";
     return readAggregate(JSON.parse(text) as Readonly<Record<string, unknown>>, bounded);
   }
@@ -141,12 +153,28 @@ class PostgresEngine extends BaseEngine {
     return found;
   }
 
+  protected explain(
+    relation: Relation,
+    filter: FilterParameter,
+    columns: ResultColumns,
+  ): Promise<boolean | null> {
+    this.#explainer ??= new Explainer(this.#url);
+    const all = { conditions: [], sort: [], page: null };
+    // The text of the statement is the same for any value.
+    const condition = { ...filter, value: filter.type === "string_list" ? ["1"] : "1" } as Condition;
+    return this.#explainer.usesIndex(
+      selectRows(relation, columns, { ...all, conditions: [condition] }),
+      selectRows(relation, columns, all),
+    );
+  }
+
   isReachable(): Promise<boolean> {
     return this.#control.ping();
   }
 
   override async close(): Promise<void> {
     await super.close();
+    await this.#explainer?.close();
     await this.#pool.close();
     // Until then it cancels their queries.
     await this.#control.close();

@@ -1,72 +1,129 @@
-import type { Comparison } from "../../model/endpoint.js";
+import { OTHER, type DatabaseType, postgresType, type ValueKind } from "../../model/column-types.js";
+import type { Comparison } from "../../model/operators.js";
 import {
-  type FilterDate,
-  type FilterNumber,
-  type FilterTime,
+  type Bounds,
+  decimalText,
+  discrete,
+  exact,
   type FilterType,
   filterType as typeOf,
   isFloat,
+  textType,
+  ticksOf,
 } from "../filter-values.js";
+import type { FilterNumber } from "../parse-values.js";
+import type { ResultColumn } from "../warehouse.js";
+import { rangeType } from "./ranges.js";
+import {
+  dateTimeType,
+  dateType,
+  infinity,
+  intervalType,
+  timeType,
+  utcTimeType,
+  zonedTimeType,
+} from "./filter-times.js";
+
+/** What is needed of a column to filter it. */
+export type FilteredColumn = Omit<ResultColumn, "name">;
+
+/** Enums and types of extensions have a schema of their own: an enum filters by its labels. An array or a composite type is a text. */
+export function databaseType(column: FilteredColumn): DatabaseType {
+  if (column.isEnum === true) return ENUM;
+  if (column.fields !== undefined) return column.fields.every(hasText) ? OTHER : NESTED;
+  if (column.type.startsWith("_")) return hasText({ type: column.type.slice(1) }) ? OTHER : NESTED;
+  return postgresType(column.type);
+}
+
+const ENUM: DatabaseType = { value: "text" };
+
+const NESTED: DatabaseType = {
+  value: "other",
+  text: "none",
+  refusal: "the text of its values depends on settings",
+};
+
+const hasText = (column: FilteredColumn): boolean => databaseType(column).text === undefined;
+
+const filterTypes = new Map<string, FilterType>();
+
+/** How a filter compares with a column. Bounded: one per type of PostgreSQL, and one per scale of `money`. */
+export function filterType(column: FilteredColumn): FilterType {
+  const type = databaseType(column);
+  if (type.value === "other") return TEXT;
+  const [, scale = 2] = column.decimal ?? [];
+  const key = column.type === "money" ? `money ${String(scale)}` : column.type;
+  const known = column.isEnum === true ? TEXT : (filterTypes.get(key) ?? made(column.type, type, scale));
+  if (column.isEnum !== true) filterTypes.set(key, known);
+  return known;
+}
+
+const TEXT = textType("text", "text");
+
+function made(name: string, type: DatabaseType, scale: number): FilterType {
+  if (name === "money") return moneyType(scale);
+  return MAKERS[type.value](type.parameter ?? name, type);
+}
+
+const MAKERS: { readonly [Kind in ValueKind]: (cast: string, type: DatabaseType) => FilterType } = {
+  integer: (cast, { bits = 64, isUnsigned }) => integerType(cast, bits, isUnsigned === true),
+  number: (cast) =>
+    cast === "numeric"
+      ? typeOf("number", {
+          cast,
+          write: ({ isExtreme, text }) => (isExtreme ? null : text),
+          bound: boundOfNumbers("1e-1000"),
+        })
+      : cast === "float4"
+        ? floats(cast, Math.fround, "1e-45")
+        : floats(cast, Number, "5e-324"),
+  boolean: (cast) => typeOf("boolean", { cast, write: String }),
+  uuid: (cast) => typeOf("uuid", { cast, write: (text) => text }),
+  date: dateType,
+  "date-time": dateTimeType,
+  time: (cast) => (cast === "timetz" ? zonedTimeType(cast) : timeType(cast)),
+  interval: intervalType,
+  address: (cast) => typeOf("address", { cast, write: ({ text }) => text }),
+  mac: (cast) => typeOf("mac", { cast, write: (digits) => macText(digits, cast === "macaddr8" ? 16 : 12) }),
+  bits: (cast) => typeOf("bits", { cast, write: (bits) => bits }),
+  bytes: (cast) => typeOf("bytes", { cast, write: (digits) => `\\x${digits}` }),
+  range: (cast, { bounds = "" }) => rangeType(cast, boundType(bounds)),
+  text: (cast) => textType("text", cast),
+  other: () => TEXT,
+};
+
+function integerType(cast: string, bits: number, isUnsigned: boolean): FilterType {
+  // Of a narrower column too: its operators take a `bigint`.
+  const width = BigInt(cast === "int8" ? 64 : bits);
+  const bounds: Bounds = isUnsigned
+    ? [0n, 2n ** width - 1n]
+    : [-(2n ** (width - 1n)), 2n ** (width - 1n) - 1n];
+  return typeOf("integer", {
+    cast,
+    write: (value) => exact({ ticks: value, isExact: true }, bounds, String),
+    bound: (value, operator) => discrete({ ticks: value, isExact: true }, operator, bounds, String),
+    isDiscrete: true,
+  });
+}
 
 const MAX_BIGINT = 2n ** 63n - 1n;
 
-/** Null where no row can match. */
-function integerBound(value: bigint, operator: Comparison): string | null {
-  if (operator === "ne") return null;
-  const integer = value + (operator === "gt" ? 1n : operator === "lt" ? -1n : 0n);
-  const isLower = operator === "gt" || operator === "gte";
-  if (integer > MAX_BIGINT) return isLower ? null : String(MAX_BIGINT);
-  if (integer < -MAX_BIGINT - 1n) return isLower ? String(-MAX_BIGINT - 1n) : null;
-  return String(integer);
+/** Whole units of its locale's scale, in 64 bits. Its text depends on the locale: the value is a `numeric`, which `filters.ts` casts. */
+function moneyType(scale: number): FilterType {
+  const bounds: Bounds = [-MAX_BIGINT - 1n, MAX_BIGINT];
+  const write = (ticks: bigint): string => decimalText(ticks, scale);
+  return typeOf("number", {
+    cast: "money",
+    write: (value) => exact(ticksOf(value, scale, MAX_BIGINT + 1n), bounds, write),
+    bound: (value, operator) => discrete(ticksOf(value, scale, MAX_BIGINT + 1n), operator, bounds, write),
+    isDiscrete: true,
+  });
 }
-
-/** Compared with the next integer by `>=` and `<=`: the smallest one has no integer below it to be compared with. */
-export const INTEGER = typeOf("integer", {
-  cast: "bigint",
-  write: (value) => (value > MAX_BIGINT || value < -MAX_BIGINT - 1n ? null : String(value)),
-  bound: integerBound,
-});
 
 function floats(cast: string, round: (number: number) => number, smallest: string): FilterType {
   const write = (value: FilterNumber): string | null =>
     !value.isExtreme && isFloat(value, round) ? value.text : null;
   return typeOf("number", { cast, write, bound: boundOfNumbers(smallest) });
-}
-
-const DATE_TIME = typeOf("time", { cast: "timestamptz", write: timeText, bound: boundOfTime });
-
-/** By PostgreSQL's type name. Other types compare as text. */
-const FILTER_TYPES: Readonly<Record<string, FilterType>> = {
-  int2: INTEGER,
-  int4: INTEGER,
-  int8: INTEGER,
-  numeric: typeOf("number", {
-    cast: "numeric",
-    write: ({ isExtreme, text }) => (isExtreme ? null : text),
-    bound: boundOfNumbers("1e-1000"),
-  }),
-  float4: floats("real", Math.fround, "1e-45"),
-  float8: floats("double precision", Number, "5e-324"),
-  bool: typeOf("boolean", { cast: "boolean", write: String }),
-  uuid: typeOf("uuid", { cast: "uuid", write: (text) => text }),
-  date: typeOf("date", {
-    cast: "date",
-    write: (date) => dateText(date, MAX_YEAR.date, ""),
-    bound: ({ text }) => infinity(text),
-  }),
-  timestamp: DATE_TIME,
-  timestamptz: DATE_TIME,
-  inet: typeOf("address", { cast: "inet", write: ({ text }) => text }),
-};
-
-/** Null where values compare as text. */
-export function filterType(type: string): FilterType | null {
-  return (Object.hasOwn(FILTER_TYPES, type) ? FILTER_TYPES[type] : null) ?? null;
-}
-
-/** A value outside the range of its type is above all others, or with a sign below them. */
-function infinity(text: string): string {
-  return text.startsWith("-") ? "-Infinity" : "Infinity";
 }
 
 /** A number too close to zero lies between zero and the smallest of its type, and equals neither. */
@@ -78,41 +135,13 @@ function boundOfNumbers(smallest: string) {
   };
 }
 
-/** Range of PostgreSQL's `date` and `timestamp`; the first year is 4713 BC. */
-const MAX_YEAR = { date: 5_874_897, timestamp: 294_276 };
-const MIN_YEAR = -4712;
-
-function dateText({ year, monthAndDay }: FilterDate, maxYear: number, clock: string): string | null {
-  if (year < MIN_YEAR || year > maxYear) return null;
-  const written = String(year > 0 ? year : 1 - year).padStart(4, "0");
-  return `${written}${monthAndDay}${clock}${year > 0 ? "" : " BC"}`;
+/** The bounds of a range are of the narrow type itself; those of `tsrange` have no zone. */
+function boundType(name: string): FilterType {
+  const type = postgresType(name);
+  return name === "timestamp" ? utcTimeType(name) : MAKERS[type.value](name, type);
 }
 
-/** Of PostgreSQL's `timestamp`: in a zone of the column's own they may lie beyond its range. */
-export const LAST_DAYS = "294276-12-3";
-
-/** The last day of PostgreSQL's `timestamp`. */
-const LAST_DAY = "+294276-12-31";
-const DAY_SECONDS = 86_400;
-
-/** With the digits of microseconds: PostgreSQL rounds others. Without an offset it is in UTC, whatever the session's zone is. */
-function microsecondsText({ date, clock, seconds }: FilterTime, ending = ""): string | null {
-  if (date.text === LAST_DAY && seconds >= DAY_SECONDS) return null;
-  const inZone = /(Z|[+-]\d\d:\d\d)$/i.test(clock) ? clock : `${clock}Z`;
-  const exact = inZone.replace(/(\.\d{6})\d+/, `$1${ending}`);
-  return dateText(date, MAX_YEAR.timestamp, ` ${exact}`);
-}
-
-/** A value with more digits than microseconds lies between two times of PostgreSQL, and equals neither. */
-const isBetween = ({ fraction }: FilterTime): boolean => fraction.length > 6;
-
-function timeText(time: FilterTime): string | null {
-  return isBetween(time) ? null : microsecondsText(time);
-}
-
-/** Of a value between two times, the one that the operator compares with. */
-function boundOfTime(time: FilterTime, operator: Comparison): string {
-  const isUp = operator === "gte" || operator === "lt";
-  const near = isBetween(time) && operator !== "ne" ? microsecondsText(time, isUp ? "9" : "") : null;
-  return near === null || near.startsWith(LAST_DAYS) ? infinity(time.date.text) : near;
+function macText(digits: string, length: number): string | null {
+  const all = length === 16 && digits.length === 12 ? `${digits.slice(0, 6)}fffe${digits.slice(6)}` : digits;
+  return all.length === length ? (all.match(/../g) ?? []).join(":") : null;
 }

@@ -1,141 +1,204 @@
-import type { Comparison, LetterCase } from "../../model/endpoint.js";
-import { bind, identifier, literal, sql, typeName, type BindValue, type Sql } from "../sql.js";
+import type { LetterCase } from "../../model/endpoint.js";
+import type { Comparison } from "../../model/operators.js";
+import { bind, EMPTY, identifier, literal, sql, typeName, type BindValue, type Sql } from "../sql.js";
 import type { Condition, Selection } from "../../model/query.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
-import type { FilterType } from "../filter-values.js";
-import { filterType, INTEGER, LAST_DAYS } from "./filter-types.js";
+import { LAST_DAYS } from "./filter-times.js";
+import { databaseType, filterType } from "./filter-types.js";
+import { textOf } from "./texts.js";
 
-/** One filter (runtime/docs/requests.md). Casts the value to the column's type, so that PostgreSQL can use an index. */
+/** One filter (runtime/docs/requests.md). Compares in the column's own type, so that PostgreSQL can use an index. */
 export function where(condition: Condition, position: number, columns: ResultColumns): Sql<Selection> {
-  const column = columnOf(condition, columns);
-  const name = sql`s.${identifier(column.name)}`;
+  const column = filteredColumn(condition, columns);
   const letterCase = "case" in condition ? condition.case : undefined;
-  const text = textOf(name, column);
-  const type = letterCase === undefined ? filterType(column.type) : null;
+  const side = { name: nameOf(column), column, position };
   switch (condition.operator) {
-    case "=": {
-      const value = bind(valueOf(position, type));
-      return type === null
-        ? sql`${folded(text, letterCase)} = ${folded(value, letterCase)}`
-        : sql`${name} = ${typed(value, type, column)}`;
-    }
-    case "IN": {
-      const values = bind(valueOf(position, type));
-      return type === null
-        ? sql`${folded(text, letterCase)} = ANY(${foldedList(values, letterCase)})`
-        : sql`${name} = ANY(${typedList(values, type, column)})`;
-    }
+    case "=":
+      return letterCase === undefined
+        ? equals(side, isText(condition, column))
+        : equalsFolded(side, letterCase);
+    case "IN":
+      return letterCase === undefined
+        ? isAnyOf(side, isText(condition, column))
+        : isAnyFolded(side, letterCase);
     case "ILIKE":
-      return sql`${folded(text, letterCase)} ILIKE ${folded(bind(valueOf(position, null)), letterCase)}`;
+      return matches(side, letterCase);
     case ">=":
     case "<=":
-      return comparesDay(condition.operator, text, column, position);
+      return comparesDay(condition.operator, side);
     case "null":
-      return isNull(name, column, condition.value === "true");
+      return isNull(side, condition.value === "true");
     case "ne":
     case "gt":
     case "gte":
     case "lt":
     case "lte":
-      return compares(condition.operator, type === null ? text : name, column, position);
+      return compares(condition.operator, side, isText(condition, column));
   }
 }
 
-const COMPARISONS = { gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` } as const;
-
-/** With the next integer instead: the smallest one has no integer below it to be compared with. */
-const INTEGER_COMPARISONS = { ...COMPARISONS, gt: COMPARISONS.gte, lt: COMPARISONS.lte } as const;
-
-/** A comparison in the column's type. What responses show as null, such as NaN, matches none. */
-function compares(
-  operator: Comparison,
-  value: Sql<Selection>,
-  column: ResultColumn,
-  position: number,
-): Sql<Selection> {
-  const type = filterType(column.type);
-  const given = bind(boundOf(operator, position, type));
-  const bound = type === null ? given : typed(given, type, column);
-  const hasValue = isNull(value, column, false);
-  if (operator === "ne") return sql`${value} IS DISTINCT FROM ${bound} AND ${hasValue}`;
-  const sign = type === INTEGER ? INTEGER_COMPARISONS[operator] : COMPARISONS[operator];
-  const comparison = sql`${value} ${sign} ${bound}`;
-  return hasInfinity(column) ? sql`${comparison} AND ${hasValue}` : comparison;
+/** The column of a filter, and the position of its condition. */
+interface Side {
+  readonly name: Sql<Selection>;
+  readonly column: ResultColumn;
+  readonly position: number;
 }
 
-/** Types with infinities, which are above and below every other value; NaN is above infinity. Responses show them as null. */
-function hasInfinity({ type }: ResultColumn): boolean {
-  return /^(numeric|float[48]|date|timestamp(tz)?)$/.test(type);
+/** The part of a condition's value that decides the text of its SQL. */
+export function variantOf(condition: Condition, columns: ResultColumns): string {
+  if (condition.operator === "null") return String(condition.value);
+  return isText(condition, filteredColumn(condition, columns)) ? "text" : "";
 }
 
-function isNull(value: Sql<Selection>, column: ResultColumn, isWanted: boolean): Sql<Selection> {
-  if (!hasInfinity(column)) return isWanted ? sql`${value} IS NULL` : sql`${value} IS NOT NULL`;
-  const isFinite = sql`(${value} > '-Infinity' AND ${value} < 'Infinity')`;
-  return isWanted ? sql`${isFinite} IS NOT TRUE` : isFinite;
-}
+/** The labels of a path that every version of `ltree` reads: other values compare as texts. */
+const PLAIN_PATH = /^(?:[A-Za-z0-9_]{1,255}(?:\.(?!$)|$))+$/;
 
-/** The value to compare with. Outside the type's range it is an infinity, or null where the type has none and no row can match. */
-const boundOf =
-  (operator: Comparison, position: number, type: FilterType | null) =>
-  ({ conditions }: Selection): BindValue => {
-    const { value, timezone } = conditions[position] ?? {};
-    const text = String(value);
-    if (type === null) return text;
-    if (type === INTEGER && operator !== "ne") return type.bound(text, operator);
-    return parsed(text, type, timezone) ?? type.bound(text, operator);
-  };
-
-/** The value as responses show it: a cast of `inet` would add the `/32` of a host. */
-function textOf(name: Sql<Selection>, { type }: ResultColumn): Sql<Selection> {
-  if (TEXT_TYPES.has(type)) return name;
-  return type === "inet" ? sql`abbrev(${name})` : sql`${name}::text`;
+function isText({ value }: Condition, column: ResultColumn): boolean {
+  if (databaseType(column).value === "other") return true;
+  return column.type === "ltree" && [value].flat().some((text) => !PLAIN_PATH.test(text));
 }
 
 /** A missing column is compared as text: PostgreSQL then reports that it does not exist. */
-function columnOf({ column, timezone }: Condition, columns: ResultColumns): ResultColumn {
+function filteredColumn({ column, timezone }: Condition, columns: ResultColumns): ResultColumn {
   const existing = columns.find(({ name }) => name === column) ?? { name: column, type: "text" };
   return timezone === undefined ? existing : { ...existing, timezone };
 }
 
-/** The value of a condition, parsed for its column's type; null matches nothing. */
-const valueOf =
-  (position: number, type: FilterType | null) =>
-  ({ conditions }: Selection): BindValue => {
-    const { value = "", timezone } = conditions[position] ?? {};
-    const read = (text: string): string | null => (type === null ? text : parsed(text, type, timezone));
-    return typeof value === "string" ? read(value) : value.map(read);
-  };
+const nameOf = ({ name }: ResultColumn): Sql<Selection> => sql`s.${identifier(name)}`;
 
-/** In a zone of the column's own the last days may lie beyond PostgreSQL's range: responses show them as null. */
-function parsed(text: string, type: FilterType, timezone: string | undefined): string | null {
-  const value = type.parse(text) ?? null;
-  return timezone !== undefined && value?.startsWith(LAST_DAYS) ? null : value;
+/** The operators of an extension's type, wherever the extension is. */
+export function sign(name: keyof typeof SIGNS, { typeSchema, isEnum }: ResultColumn): Sql {
+  return typeSchema === undefined || isEnum === true
+    ? SIGNS[name]
+    : sql`OPERATOR(${identifier(typeSchema)}.${SIGNS[name]})`;
 }
 
-const TEXT_TYPES: ReadonlySet<string> = new Set(["text", "varchar", "bpchar", "citext"]);
+const SIGNS = { "=": sql`=`, gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=`, "<>": sql`<>` } as const;
+
+/** Compared with the next value instead: the smallest one of a discrete type has none below it to be compared with. */
+const DISCRETE_SIGNS = { gt: "gte", gte: "gte", lt: "lte", lte: "lte" } as const;
+
+function equals(side: Side, asText: boolean): Sql<Selection> {
+  const { name, column, position } = side;
+  const value = bind(valueOf(position, column));
+  return asText
+    ? sql`${textOf(name, column)} = ${value}::text`
+    : sql`${name} ${sign("=", column)} ${typed(value, column)}`;
+}
+
+function isAnyOf(side: Side, asText: boolean): Sql<Selection> {
+  const { name, column, position } = side;
+  const values = bind(valueOf(position, column));
+  return asText
+    ? sql`${textOf(name, column)} = ANY(${values}::text[])`
+    : sql`${name} ${sign("=", column)} ANY(${typedList(values, column)})`;
+}
 
 /** PostgreSQL folds both sides: its case rules differ from JavaScript's (`Straße`, `ΣΑΣ`). */
+function equalsFolded({ name, column, position }: Side, letterCase: LetterCase): Sql<Selection> {
+  const value = sql`${bind(rawValue(position))}::text`;
+  return sql`${folded(textOf(name, column), letterCase)} = ${folded(value, letterCase)}`;
+}
+
+function isAnyFolded({ name, column, position }: Side, letterCase: LetterCase): Sql<Selection> {
+  const list = sql`${bind(rawValue(position))}::text[]`;
+  return sql`${folded(textOf(name, column), letterCase)} = ANY(ARRAY(SELECT ${folded(sql`v`, letterCase)} FROM unnest(${list}) AS v))`;
+}
+
+/** A nondeterministic collation knows no patterns: the text is compared under that of the database. */
+function matches({ name, column, position }: Side, letterCase: LetterCase | undefined): Sql<Selection> {
+  const text = folded(textOf(name, column), letterCase);
+  const collation = column.isNondeterministic === true ? sql` COLLATE "default"` : EMPTY;
+  return sql`${text}${collation} ILIKE ${folded(bind(rawValue(position)), letterCase)}`;
+}
+
 function folded(value: Sql<Selection>, letterCase: LetterCase | undefined): Sql<Selection> {
   if (letterCase === undefined) return value;
   return letterCase === "lower" ? sql`lower(${value})` : sql`upper(${value})`;
 }
 
-function foldedList(values: Sql<Selection>, letterCase: LetterCase | undefined): Sql<Selection> {
-  const list = sql`${values}::text[]`;
-  return letterCase === undefined
-    ? list
-    : sql`ARRAY(SELECT ${folded(sql`v`, letterCase)} FROM unnest(${list}) AS v)`;
+/** A comparison in the column's type. What responses show as null, such as NaN, matches none. */
+function compares(operator: Comparison, side: Side, asText: boolean): Sql<Selection> {
+  const { column, position } = side;
+  const name = asText ? textOf(side.name, column) : side.name;
+  const given = bind(boundOf(operator, position, column));
+  const bound = asText ? sql`${given}::text` : typed(given, column);
+  const hasValue = isNull(side, false);
+  if (operator === "ne") return sql`(${name} ${sign("<>", column)} ${bound}) IS NOT FALSE AND ${hasValue}`;
+  const shown = filterType(column).isDiscrete ? DISCRETE_SIGNS[operator] : operator;
+  const comparison = sql`${name} ${sign(shown, column)} ${bound}`;
+  return databaseType(column).hasInfinity ? sql`${comparison} AND ${hasValue}` : comparison;
 }
 
-function typed(value: Sql<Selection>, { cast }: FilterType, column: ResultColumn): Sql<Selection> {
-  return withoutZone(sql`${value}::${typeName(cast)}`, column);
+/** Infinities are above and below every other value, NaN is above infinity. Responses show them as null. */
+function isNull({ name, column }: Side, isWanted: boolean): Sql<Selection> {
+  if (!databaseType(column).hasInfinity) return isWanted ? sql`${name} IS NULL` : sql`${name} IS NOT NULL`;
+  const isFinite = sql`(${name} > '-Infinity' AND ${name} < 'Infinity')`;
+  return isWanted ? sql`${isFinite} IS NOT TRUE` : isFinite;
 }
 
-function typedList(values: Sql<Selection>, { cast }: FilterType, column: ResultColumn): Sql<Selection> {
-  const list = sql`${values}::${typeName(cast)}[]`;
+/** The value to compare with. Outside the type's range it is an infinity, or null where the type has none and no row can match. */
+const boundOf =
+  (operator: Comparison, position: number, column: ResultColumn) =>
+  ({ conditions }: Selection): BindValue => {
+    const { value, timezone } = conditions[position] ?? {};
+    const [text, type] = [String(value), filterType(column)];
+    if (type.isDiscrete && operator !== "ne") return type.bound(text, operator);
+    return parsed(text, column, timezone) ?? type.bound(text, operator);
+  };
+
+/** The value of a condition as it was sent. */
+const rawValue =
+  (position: number) =>
+  ({ conditions }: Selection): BindValue => {
+    const { value = "" } = conditions[position] ?? {};
+    const storable = (text: string): string | null => TEXT.parse(text) ?? null;
+    return typeof value === "string" ? storable(value) : value.map(storable);
+  };
+
+const TEXT = filterType({ type: "text" });
+
+/** The value of a condition, parsed for its column's type; null matches nothing. */
+const valueOf =
+  (position: number, column: ResultColumn) =>
+  ({ conditions }: Selection): BindValue => {
+    const { value = "", timezone } = conditions[position] ?? {};
+    const read = (text: string): string | null => parsed(text, column, timezone);
+    return typeof value === "string" ? read(value) : value.map(read);
+  };
+
+/** In a zone of the column's own the last days may lie beyond PostgreSQL's range: responses show them as null. */
+function parsed(text: string, column: ResultColumn, timezone: string | undefined): string | null {
+  const value = filterType(column).parse(text) ?? null;
+  return timezone !== undefined && value?.startsWith(LAST_DAYS) ? null : value;
+}
+
+/** A value of the column's type. */
+function typed(value: Sql<Selection>, column: ResultColumn): Sql<Selection> {
+  if (column.isEnum === true) return sql`(${labels(column)} = ${value}::text)`;
+  if (column.type === "money") return sql`${value}::numeric::money`;
+  return withoutZone(sql`${value}::${parameterType(column)}`, column);
+}
+
+function typedList(values: Sql<Selection>, column: ResultColumn): Sql<Selection> {
+  if (column.isEnum === true) return sql`ARRAY(${labels(column)} = ANY(${values}::text[]))`;
+  if (column.type === "money") return sql`ARRAY(SELECT v::money FROM unnest(${values}::numeric[]) AS v)`;
+  const list = sql`${values}::${parameterType(column)}[]`;
   return column.type === "timestamp"
     ? sql`ARRAY(SELECT ${withoutZone(sql`v`, column)} FROM unnest(${list}) AS v)`
     : list;
+}
+
+/** The labels of an enum: a cast of a text that is none of them would fail. */
+function labels(column: ResultColumn): Sql {
+  return sql`SELECT v FROM unnest(enum_range(NULL::${parameterType(column)})) AS v WHERE v::text`;
+}
+
+/** Quoted, `bit` and `char` have any length. */
+function parameterType(column: ResultColumn): Sql {
+  const { cast } = filterType(column);
+  if (column.typeSchema !== undefined) return identifier(column.typeSchema, column.type);
+  return cast === "bit" ? identifier("pg_catalog", cast) : typeName(cast);
 }
 
 /** Converts a time for a `timestamp` column; other columns take it unchanged. */
@@ -144,23 +207,32 @@ function withoutZone(time: Sql<Selection>, { type, timezone = "UTC" }: ResultCol
 }
 
 /** Days are in UTC, like the times that the API writes; the last one is included whole, also for columns with a time of day. */
-function comparesDay(
-  operator: ">=" | "<=",
-  text: Sql<Selection>,
-  column: ResultColumn,
-  position: number,
-): Sql<Selection> {
-  const day = bind(valueOf(position, null));
-  const name = sql`s.${identifier(column.name)}`;
-  const isTime = column.type === "timestamp" || column.type === "timestamptz";
+function comparesDay(operator: ">=" | "<=", { name, column, position }: Side): Sql<Selection> {
+  const { value } = databaseType(column);
   const isFrom = operator === ">=";
-  if (!isTime && column.type !== "date") return isFrom ? sql`${text} >= ${day}` : sql`${text} <= ${day}`;
-  if (isFrom) return sql`${name} >= ${startOfDay(sql`${day}::date`, column)}`;
-  return isTime ? sql`${name} < ${startOfDay(sql`${day}::date + 1`, column)}` : sql`${name} <= ${day}::date`;
+  if (value !== "date" && value !== "date-time") {
+    const [text, day] = [textOf(name, column), sql`${bind(rawValue(position))}::text`];
+    return isFrom ? sql`${text} >= ${day}` : sql`${text} <= ${day}`;
+  }
+  const day = bind(dayOf(position, value === "date" || isFrom ? 0 : 1, value));
+  const given = typed(day, column);
+  if (isFrom) return sql`${name} >= ${given}`;
+  return value === "date" ? sql`${name} <= ${given}` : sql`${name} < ${given}`;
 }
 
-/** In UTC, whatever the session's zone is. */
-function startOfDay(day: Sql<Selection>, column: ResultColumn): Sql<Selection> {
-  if (column.type === "timestamp" && column.timezone === undefined) return day;
-  return withoutZone(sql`((${day})::timestamp AT TIME ZONE 'UTC')`, column);
+/** The day of a condition, or the one after it; of a column of times its start. */
+const dayOf =
+  (position: number, after: 0 | 1, kind: "date" | "date-time") =>
+  ({ conditions }: Selection): BindValue => {
+    const day = String(conditions[position]?.value);
+    const date = after === 0 ? day : dayAfter(day);
+    return kind === "date" ? date : (START_OF_DAY.parse(`${date}T00:00:00Z`) ?? null);
+  };
+
+const START_OF_DAY = filterType({ type: "timestamptz" });
+
+/** Behind 9999-12-31 it has an expanded year. */
+function dayAfter(day: string): string {
+  const [next = ""] = new Date(Date.parse(day) + 86_400_000).toISOString().split("T");
+  return next;
 }

@@ -1,40 +1,67 @@
 import type { SortKey } from "../../model/endpoint.js";
 import type { KeyValues, Selection } from "../../model/query.js";
 import { bind, identifier, type Sql, sql } from "../sql.js";
+import type { ResultColumn, ResultColumns } from "../warehouse.js";
+import { sign } from "./filters.js";
 
 /** A condition per key of an index range. */
 type IndexRange = readonly Sql<Selection>[];
+
+/** A sort key with its column and its position. */
+interface Key {
+  readonly column: ResultColumn;
+  readonly direction: SortKey[1];
+  readonly position: number;
+}
 
 /**
  * The ranges of rows after a key, in the order of the sort: rows that equal it up to the last column, then those that equal
  * it up to the one before, and so on. Nulls are the greatest values, as PostgreSQL sorts them.
  */
-export function rangesAfter(sort: readonly SortKey[], after: KeyValues): readonly IndexRange[] {
-  const ranges = sort
+export function rangesAfter(
+  sort: readonly SortKey[],
+  after: KeyValues,
+  columns: ResultColumns,
+): readonly IndexRange[] {
+  const keys = sort.map(([name, direction], position) => {
+    const column = columns.find((each) => each.name === name) ?? { name, type: "text" };
+    return { column, direction, position };
+  });
+  const ranges = keys
     .map((key, i) =>
-      beyond(key, i, after[i] ?? null).map((range) => [...equalKeys(sort.slice(0, i), after), range]),
+      beyond(key, after[i] ?? null).map((range) => [
+        ...keys.slice(0, i).map((each) => isEqual(each, after[each.position] ?? null)),
+        range,
+      ]),
     )
     .reverse()
     .flat();
   return ranges.length > 0 ? ranges : [[sql`false`]];
 }
 
-function equalKeys(sort: readonly SortKey[], after: KeyValues): IndexRange {
-  return sort.map(([column], i) => {
-    const name = sql`s.${identifier(column)}`;
-    return (after[i] ?? null) === null ? sql`${name} IS NULL` : sql`${name} = ${keyValue(i)}`;
-  });
+const nameOf = ({ column: { name } }: Key): Sql<Selection> => sql`s.${identifier(name)}`;
+
+function isEqual(key: Key, value: string | null): Sql<Selection> {
+  return value === null
+    ? sql`${nameOf(key)} IS NULL`
+    : sql`${nameOf(key)} ${sign("=", key.column)} ${keyValue(key)}`;
 }
 
 /** The ranges of a column behind a value. */
-function beyond([column, direction]: SortKey, i: number, value: string | null): readonly Sql<Selection>[] {
-  const name = sql`s.${identifier(column)}`;
-  if (direction === "DESC")
-    return value === null ? [sql`${name} IS NOT NULL`] : [sql`${name} < ${keyValue(i)}`];
-  return value === null ? [] : [sql`${name} > ${keyValue(i)}`, sql`${name} IS NULL`];
+function beyond(key: Key, value: string | null): readonly Sql<Selection>[] {
+  const name = nameOf(key);
+  if (key.direction === "DESC")
+    return value === null
+      ? [sql`${name} IS NOT NULL`]
+      : [sql`${name} ${sign("lt", key.column)} ${keyValue(key)}`];
+  return value === null
+    ? []
+    : [sql`${name} ${sign("gt", key.column)} ${keyValue(key)}`, sql`${name} IS NULL`];
 }
 
-/** PostgreSQL reads it as of the column's type. */
-function keyValue(i: number): Sql<Selection> {
-  return bind(({ keyset }) => keyset?.after?.[i] ?? null);
+/** PostgreSQL reads the text as of the column's type. */
+function keyValue({ column: { type, typeSchema }, position }: Key): Sql<Selection> {
+  const value = bind<Selection>(({ keyset }) => keyset?.after?.[position] ?? null);
+  if (typeSchema !== undefined) return sql`${value}::${identifier(typeSchema, type)}`;
+  return type === "money" ? sql`${value}::numeric::money` : value;
 }

@@ -3,7 +3,7 @@ import type { Relation, SortKey } from "../../model/endpoint.js";
 import type { Page, Selection } from "../../model/query.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
 import { columnValue, fieldFormats, placeholder, type SortKeyField, sortKeyOf, typesOf } from "./columns.js";
-import { where } from "./filters.js";
+import { variantOf, where } from "./filters.js";
 import { rangesAfter } from "./keyset.js";
 import {
   bind,
@@ -41,7 +41,7 @@ function planned(
   const served = servedColumns(columns, selection.columns);
   let known = plans.get(served);
   if (!known) plans.set(served, (known = new Map<string, Plan<Selection>>()));
-  const form = formOf(use, relation, selection);
+  const form = formOf(use, relation, selection, columns);
   const made = known.get(form) ?? plan(make({ relation, columns, served, selection }), placeholder);
   if (known.size < MAX_PLANS) known.set(form, made);
   return statement(made, selection);
@@ -56,12 +56,18 @@ interface SelectParts {
 }
 
 /** U+0000 separates the parts: no name of PostgreSQL can contain it. */
-function formOf(use: Use, [schema, name]: Relation, { conditions, sort, page, keyset }: Selection): string {
+function formOf(
+  use: Use,
+  [schema, name]: Relation,
+  { conditions, sort, page, keyset }: Selection,
+  columns: ResultColumns,
+): string {
   let form = `${use}\0${schema}\0${name}\0`;
   form += page === null ? "" : `${page.lookAhead ? "look ahead" : "page"}${pageForm(page)}`;
-  for (const { column, operator, value, timezone = "", ...filter } of conditions) {
-    const variant = operator === "null" ? String(value) : "case" in filter ? (filter.case ?? "") : "";
-    form += `\0${column}\0${operator}\0${variant}\0${timezone}`;
+  for (const condition of conditions) {
+    const { column, operator, timezone = "" } = condition;
+    const letterCase = "case" in condition ? (condition.case ?? "") : "";
+    form += `\0${column}\0${operator}\0${letterCase}${variantOf(condition, columns)}\0${timezone}`;
   }
   for (const [column, direction] of sort) form += `\0\0${column}\0${direction}`;
   // Which of the values are null decides the conditions.
@@ -209,7 +215,7 @@ function source(
   };
   if (!keyset?.after) return rows([]);
   const list = columnList([...new Set([...names, ...sort.map(([column]) => column)])]);
-  const ranges = rangesAfter(sort, keyset.after).map(
+  const ranges = rangesAfter(sort, keyset.after, columns).map(
     (range) => sql`(SELECT ${list} FROM ${rows(range)}${order(selection)}${limit})`,
   );
   return sql`(${join(ranges, " UNION ALL ")}) AS s`;

@@ -1,5 +1,6 @@
 import { operatorsOf } from "../../../runtime/model/column-filters.js";
-import type { ColumnFilter, ColumnFilterType, Endpoint, Parameter } from "../../../runtime/model/endpoint.js";
+import type { ColumnFilter, Endpoint, Parameter } from "../../../runtime/model/endpoint.js";
+import type { ValueKind } from "../../../runtime/model/column-types.js";
 import type { StoredRow } from "./relations.js";
 
 /** A request of one caller. */
@@ -70,7 +71,7 @@ function choicesOf({ fields, columns }: Endpoint): readonly Fields[] {
 }
 
 /** Ranges that hold all values of a filtered column's type; an open one alone is no filter. */
-const WIDE: Partial<Record<ColumnFilterType, readonly [from: string, to: string]>> = {
+const WIDE: Partial<Record<ValueKind, readonly [from: string, to: string]>> = {
   integer: ["-1000000000", "1000000000"],
   number: ["-1000000000", "1000000000"],
   date: ["0001-01-01", "9999-12-31"],

@@ -1,0 +1,147 @@
+/** How requests filter: one entry per operator. Imports nothing: the endpoint, the generator and the browser's pages read it. */
+
+/** What the value of an operator is: one of the column's type, a pattern of its text, a day, or whether the column is null. */
+type OperatorValue = "typed" | "pattern" | "day" | "flag";
+
+/** Type of a parameter of `meta.api`. */
+export type ParameterType = "string" | "date" | "string_list";
+
+interface Operator {
+  readonly value: OperatorValue;
+  /** A parameter of `meta.api` may have it: the type that the parameter then has, and how its filter is documented behind the column. */
+  readonly parameter?: { readonly type: ParameterType; readonly sql: string; readonly note?: string };
+  /** A column of `meta.routewright.filters` has it, by this name: `amount[gte]`. */
+  readonly filter?: string;
+  /** What it does, behind the name of the column. */
+  readonly text: string;
+  /** It needs an order of the column's values. */
+  readonly ordered?: true;
+  readonly isUpperBound?: true;
+  /** Which rows it excludes, for `allow_unfiltered: false`: most of them, next to none, or most of them under a condition. */
+  readonly excludes: "most" | "few" | "most with an upper bound" | "most where true";
+}
+
+/** What an operator means in SQL stands in `where` of each engine (`warehouse/<engine>/filters.ts`). */
+export const OPERATORS = {
+  "=": {
+    value: "typed",
+    parameter: { type: "string", sql: "= value" },
+    filter: "eq",
+    text: "is the value",
+    excludes: "most",
+  },
+  ne: { value: "typed", filter: "ne", text: "is not the value", excludes: "few" },
+  gt: {
+    value: "typed",
+    filter: "gt",
+    text: "is greater",
+    ordered: true,
+    excludes: "most with an upper bound",
+  },
+  gte: {
+    value: "typed",
+    filter: "gte",
+    text: "is greater or equal",
+    ordered: true,
+    excludes: "most with an upper bound",
+  },
+  lt: {
+    value: "typed",
+    filter: "lt",
+    text: "is less",
+    ordered: true,
+    isUpperBound: true,
+    excludes: "few",
+  },
+  lte: {
+    value: "typed",
+    filter: "lte",
+    text: "is less or equal",
+    ordered: true,
+    isUpperBound: true,
+    excludes: "few",
+  },
+  ">=": {
+    value: "day",
+    parameter: { type: "date", sql: ">= value", note: ", inclusive" },
+    text: "is the day or later",
+    excludes: "most",
+  },
+  "<=": {
+    value: "day",
+    parameter: { type: "date", sql: "<= value", note: ", inclusive" },
+    text: "is the day or earlier",
+    excludes: "most",
+  },
+  ILIKE: {
+    value: "pattern",
+    parameter: {
+      type: "string",
+      sql: "ILIKE value",
+      note: ": in any letter case, `%` matches any text; a value without `%` matches anywhere in the column",
+    },
+    text: "contains the value",
+    excludes: "most",
+  },
+  IN: {
+    value: "typed",
+    parameter: { type: "string_list", sql: "IN (values)" },
+    filter: "in",
+    text: "is one of the values",
+    excludes: "most",
+  },
+  null: {
+    value: "flag",
+    filter: "null",
+    text: "is null (`true`) or is not (`false`)",
+    excludes: "most where true",
+  },
+} as const satisfies Readonly<Record<string, Operator>>;
+
+type Operators = typeof OPERATORS;
+
+export type OperatorName = keyof Operators;
+
+/** The operators that parameters of a type may have. */
+export type ParameterOperator<Type extends ParameterType = ParameterType> = {
+  [Name in OperatorName]: Operators[Name] extends { readonly parameter: { readonly type: Type } }
+    ? Name
+    : never;
+}[OperatorName];
+
+/** The operators that only filtered columns have and that take a value of the column's type. Rows without a value match none of them. */
+export type Comparison = {
+  [Name in OperatorName]: Operators[Name] extends { readonly parameter: object }
+    ? never
+    : Operators[Name] extends { readonly value: "typed" }
+      ? Name
+      : never;
+}[OperatorName];
+
+/** An operator of a filtered column, as requests write it. */
+export type FilterOperator = {
+  [Name in OperatorName]: Operators[Name] extends { readonly filter: infer Filter } ? Filter : never;
+}[OperatorName];
+
+const entries = Object.entries(OPERATORS) as readonly (readonly [OperatorName, Operator])[];
+
+/** The operators of parameters, in the order of the documentation. */
+export const PARAMETER_OPERATORS = entries
+  .filter(([, { parameter }]) => parameter !== undefined)
+  .map(([name]) => name as ParameterOperator);
+
+/** The operators of filtered columns, by the names that requests write. */
+export const FILTER_OPERATORS = new Map(
+  entries.flatMap(([name, { filter }]) =>
+    filter === undefined ? [] : [[filter as FilterOperator, name] as const],
+  ),
+);
+
+export function operatorOf(name: OperatorName): Operator {
+  return OPERATORS[name];
+}
+
+/** The type of a parameter with the operator. */
+export function parameterTypeOf(name: ParameterOperator): ParameterType {
+  return OPERATORS[name].parameter.type;
+}

@@ -1,0 +1,140 @@
+import type { Comparison } from "../../model/operators.js";
+import {
+  type Bounds,
+  decimalText,
+  discrete,
+  exact,
+  type FilterType,
+  filterType as typeOf,
+  type Ticks,
+} from "../filter-values.js";
+import type { FilterClock, FilterDate, FilterInterval, FilterTime } from "../parse-values.js";
+
+/** How dates, times and intervals are compared: as texts that PostgreSQL reads in one way, whatever the session's settings are. */
+
+export const dateType = (cast: string): FilterType =>
+  typeOf("date", {
+    cast,
+    write: (date) => dateText(date, MAX_YEAR.date, ""),
+    bound: ({ text }) => infinity(text),
+  });
+
+export const dateTimeType = (cast: string): FilterType =>
+  typeOf("date-time", { cast, write: timeText, bound: boundOfTime });
+
+/** Of a `timestamp` inside a range, which is printed as if it were in UTC. */
+export const utcTimeType = (cast: string): FilterType => typeOf("date-time", { cast, write: utcText });
+
+export const timeType = (cast: string): FilterType =>
+  typeOf("time", {
+    cast,
+    write: (clock) => exact(clockTicks(clock), DAY, clockText),
+    bound: (clock, operator) => discrete(clockTicks(clock), operator, DAY, clockText),
+    isDiscrete: true,
+  });
+
+export const zonedTimeType = (cast: string): FilterType => typeOf("time", { cast, write: zonedClock });
+
+export const intervalType = (cast: string): FilterType =>
+  typeOf("interval", {
+    cast,
+    write: (interval) => exact(intervalTicks(interval), INTERVALS, intervalText),
+    bound: (interval, operator) => discrete(intervalTicks(interval), operator, INTERVALS, intervalText),
+    isDiscrete: true,
+  });
+
+/** A value outside the range of its type is above all others, or with a sign below them. */
+export function infinity(text: string): string {
+  return text.startsWith("-") ? "-Infinity" : "Infinity";
+}
+
+/** Range of PostgreSQL's `date` and `timestamp`; the first year is 4713 BC. */
+const MAX_YEAR = { date: 5_874_897, timestamp: 294_276 };
+const MIN_YEAR = -4712;
+
+function dateText({ year, monthAndDay }: FilterDate, maxYear: number, clock: string): string | null {
+  if (year < MIN_YEAR || year > maxYear) return null;
+  const written = String(year > 0 ? year : 1 - year).padStart(4, "0");
+  return `${written}${monthAndDay}${clock}${year > 0 ? "" : " BC"}`;
+}
+
+/** Of PostgreSQL's `timestamp`: in a zone of the column's own they may lie beyond its range. */
+export const LAST_DAYS = "294276-12-3";
+
+/** The last day of PostgreSQL's `timestamp`. */
+const LAST_DAY = "+294276-12-31";
+const DAY_SECONDS = 86_400;
+
+/** With the digits of microseconds: PostgreSQL rounds others. */
+function microsecondsText({ date, clock, seconds }: FilterTime, ending = ""): string | null {
+  if (date.text === LAST_DAY && seconds >= DAY_SECONDS) return null;
+  const rounded = clock.replace(/(\.\d{6})\d+/, `$1${ending}`);
+  return dateText(date, MAX_YEAR.timestamp, ` ${rounded}`);
+}
+
+/** A value with more digits than microseconds lies between two times of PostgreSQL, and equals neither. */
+const isBetween = ({ fraction }: FilterTime): boolean => fraction.length > 6;
+
+function timeText(time: FilterTime): string | null {
+  return isBetween(time) ? null : microsecondsText(time);
+}
+
+/** Of the years that have four digits. */
+function utcText(time: FilterTime): string | null {
+  const { date, seconds, fraction } = time;
+  if (isBetween(time) || date.text.length > 10 || date.year < 1) return null;
+  const clock = new Date(Date.parse(date.text) + seconds * 1000).toISOString();
+  return clock.length > 24 ? null : `${clock.slice(0, 19).replace("T", " ")}.${fraction || "0"}`;
+}
+
+/** Of a value between two times, the one that the operator compares with. */
+function boundOfTime(time: FilterTime, operator: Comparison): string {
+  const isUp = operator === "gte" || operator === "lt";
+  const near = isBetween(time) && operator !== "ne" ? microsecondsText(time, isUp ? "9" : "") : null;
+  return near === null || near.startsWith(LAST_DAYS) ? infinity(time.date.text) : near;
+}
+
+const SECOND = 1_000_000n;
+/** PostgreSQL's day ends with 24:00:00. */
+const DAY: Bounds = [0n, 86_400n * SECOND];
+
+function clockTicks({ seconds, fraction, isNegative }: FilterClock): Ticks {
+  const ticks = BigInt(seconds) * SECOND + BigInt(fraction.padEnd(6, "0").slice(0, 6));
+  return { ticks: isNegative ? -ticks : ticks, isExact: fraction.length <= 6 };
+}
+
+function clockText(ticks: bigint): string {
+  const [hours, minutes] = [ticks / (3600n * SECOND), (ticks / (60n * SECOND)) % 60n].map((part) =>
+    String(part).padStart(2, "0"),
+  );
+  return `${hours ?? ""}:${minutes ?? ""}:${decimalText(ticks % (60n * SECOND), 6).padStart(9, "0")}`;
+}
+
+/** Zones of PostgreSQL are below 16 hours. Of two equal times it sorts the eastern zone first; without a zone it is UTC. */
+function zonedClock(clock: FilterClock): string | null {
+  const { offset } = clock;
+  const time = exact(clockTicks(clock), DAY, clockText);
+  const east = Math.abs(offset ?? 0);
+  if (time === null || east >= 16 * 3600) return null;
+  const parts = [east / 3600, (east / 60) % 60, east % 60].map((part) =>
+    String(Math.trunc(part)).padStart(2, "0"),
+  );
+  return `${time}${(offset ?? 0) < 0 ? "-" : "+"}${parts.join(":")}`;
+}
+
+/** PostgreSQL compares intervals with months of 30 days. */
+const INTERVAL_DAY = 86_400n * SECOND;
+const MONTH = 30n * INTERVAL_DAY;
+const INTERVALS: Bounds = [-(2n ** 31n - 2n) * MONTH, (2n ** 31n - 2n) * MONTH];
+
+function intervalTicks({ months, days, microseconds, isExact }: FilterInterval): Ticks {
+  const ticks = months * MONTH + days * INTERVAL_DAY + microseconds;
+  return { ticks: isExact || ticks >= 0n ? ticks : ticks - 1n, isExact };
+}
+
+/** ISO 8601, which no setting reads in another way. */
+function intervalText(ticks: bigint): string {
+  const rest = ticks % MONTH;
+  const seconds = decimalText(rest % INTERVAL_DAY, 6);
+  return `P${String(ticks / MONTH)}M${String(rest / INTERVAL_DAY)}DT${seconds}S`;
+}
