@@ -6,10 +6,10 @@ import {
   clickhouseQuery,
   clickhouseRelations,
 } from "../verify/clickhouse-relations.js";
-import { identifier } from "../verify/indexes.js";
-import { postgresRelations, type ReadRelations, type RunQuery } from "../verify/relations.js";
+import { identifier, postgresRelations, type ReadRelations, type RunQuery } from "../verify/relations.js";
 import { DATA_DIR } from "./command.js";
-import { type ClickhouseAddress, messageOf, type Outcome } from "@routewright/runtime/model";
+import { type ClickhouseAddress, clickhouseUrl, messageOf, type Outcome } from "@routewright/runtime/model";
+import type { Warehouse } from "@routewright/runtime/server";
 
 /**
  * Calls `work` with a database URL: `url`, or, if that is null, the embedded database's, which is started if it does not
@@ -37,8 +37,8 @@ export interface LiveDatabase {
   readonly query: RunQuery;
   /** Makes an SQL identifier of a name. */
   readonly identifier: (name: string) => string;
-  /** Whether it explains which index serves a filter. */
-  readonly hasPlans: boolean;
+  /** Calls `work` with the database as the server opens it. */
+  readonly withWarehouse: <Value>(work: (warehouse: Warehouse) => Promise<Value>) => Promise<Value>;
 }
 
 interface Address {
@@ -55,10 +55,30 @@ export async function inspectDatabase<Value>(
 ): Promise<Outcome<Value>> {
   if (clickhouse !== null) {
     const [readRelations, query] = [clickhouseRelations(clickhouse), clickhouseQuery(clickhouse)];
-    return attempt(() => work({ readRelations, query, identifier: clickhouseIdentifier, hasPlans: false }));
+    return attempt(() =>
+      work({
+        readRelations,
+        query,
+        identifier: clickhouseIdentifier,
+        withWarehouse: opened(clickhouseUrl(clickhouse)),
+      }),
+    );
   }
   const outcome = await withDatabase(databaseUrl, (url) => attempt(() => withConnection(url, work)));
   return outcome ?? { ok: false, problem: NO_DATABASE };
+}
+
+/** A command that explains nothing does not load the server. */
+function opened(url: string): LiveDatabase["withWarehouse"] {
+  return async (work) => {
+    const { openWarehouse } = await import("@routewright/runtime/server");
+    const warehouse = openWarehouse(url);
+    try {
+      return await work(warehouse);
+    } finally {
+      await warehouse.close();
+    }
+  };
 }
 
 async function attempt<Value>(work: () => Promise<Value>): Promise<Outcome<Value>> {
@@ -93,7 +113,12 @@ async function withConnection<Value>(
     await client.connect();
     const query: RunQuery = async (text, values = []) =>
       (await client.query(text, [...values])).rows as readonly unknown[];
-    return await work({ readRelations: postgresRelations(query), query, identifier, hasPlans: true });
+    return await work({
+      readRelations: postgresRelations(query),
+      query,
+      identifier,
+      withWarehouse: opened(url),
+    });
   } finally {
     await client.end().catch(() => undefined);
   }

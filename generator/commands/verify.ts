@@ -100,15 +100,15 @@ function nothingToVerify(revision: string): string {
   return `${redactedLocation(revision)} has no endpoint to verify: tag models with production and api:<resource>, then run \`routewright generate\`.`;
 }
 
-/** Relations, columns, duplicates under keys, and in PostgreSQL the plans of filters. */
+/** Relations, columns, duplicates under keys, and the plans of filters. */
 async function mismatchesIn(
-  { readRelations, query, identifier, hasPlans }: LiveDatabase,
+  { readRelations, query, identifier, withWarehouse }: LiveDatabase,
   catalogue: Catalogue,
 ): Promise<readonly Mismatch[]> {
   const { mismatches, own } = await inspectRelations(catalogue, readRelations);
   const isToCheck = hasNone(mismatches);
   const duplicates = await verifyKeys(own, query, identifier, isToCheck);
-  const unindexed = hasPlans ? await verifyQueries(own, query, isToCheck) : [];
+  const unindexed = await withWarehouse((warehouse) => verifyQueries(own, warehouse, isToCheck));
   return [...mismatches, ...duplicates, ...unindexed];
 }
 

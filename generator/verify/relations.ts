@@ -91,6 +91,10 @@ const RELATIONS = `
   LEFT JOIN pg_catalog.pg_class c
     ON c.relnamespace = n.oid AND c.relname = r.name AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`;
 
+export function identifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
 /** Reads relations from the system tables of a database. */
 export type ReadRelations = (relations: readonly Endpoint["relation"][]) => Promise<readonly LiveRelation[]>;
 

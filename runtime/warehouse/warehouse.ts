@@ -27,13 +27,15 @@ export interface ResultColumn {
   readonly range?: { readonly bound: string; readonly isMulti: boolean };
   /** Whether it holds states of an aggregate function (ClickHouse); `type` is that of their results. */
   readonly isState?: true;
+  /** Digits behind the point of a `money`, which its locale decides. */
+  readonly moneyScale?: number;
   /** Schema of a type that is not PostgreSQL's own. */
   readonly typeSchema?: string;
   /** Whether the type is an enum. */
   readonly isEnum?: true;
   /** Whether its collation is nondeterministic, which `ILIKE` does not take. */
   readonly isNondeterministic?: true;
-  /** Precision and scale of a column of decimals: the database's, else those that the model declares. Of `money`: those of its locale. */
+  /** Precision and scale of a column of decimals: the database's, else those that the model declares. */
   readonly decimal?: readonly [precision: number, scale: number];
   /** Rows that each query of the relation reads whatever it selects. */
   readonly scannedRows?: number;

@@ -63,7 +63,8 @@ class ClickhouseEngine extends BaseEngine {
   protected readonly mayHaveChanged = mayHaveChanged;
   protected readonly translated = translated;
   protected readonly filterTypeOf = ({ type }: ResultColumn) => filterType(parseType(type));
-  protected readonly databaseTypeOf = ({ type }: ResultColumn) => databaseType(type);
+  protected readonly databaseTypeOf = ({ type, isState }: ResultColumn) =>
+    databaseType(isState ? "AggregateFunction" : type);
 
   constructor(address: ClickhouseAddress, options: EngineOptions) {
     super(options);

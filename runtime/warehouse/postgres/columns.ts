@@ -199,10 +199,9 @@ function typeOf(a: Sql, depth: number): Sql {
 
 const TYPE_OF_A = typeOf(sql`a`, COMPOSITE_DEPTH);
 
-/** Precision and scale of `numeric(p,s)`, from the type modifier of attribute `a`: the scale has eleven bits and a sign. Those of `money` are of its locale. */
+/** Precision and scale of `numeric(p,s)`, from the type modifier of attribute `a`: the scale has eleven bits and a sign. */
 const DECIMAL_OF_A = sql`CASE WHEN a.atttypid = 'numeric'::regtype AND a.atttypmod > 3
-  THEN json_build_array((a.atttypmod - 4) >> 16 & 65535, (((a.atttypmod - 4) & 2047) # 1024) - 1024)
-  WHEN t.name = 'money' THEN json_build_array(19, scale(0::money::numeric)) END`;
+  THEN json_build_array((a.atttypmod - 4) >> 16 & 65535, (((a.atttypmod - 4) & 2047) # 1024) - 1024) END`;
 
 /** What a filter needs to know of attribute `a` beside the name of its type. */
 const FILTERED_A = sql`SELECT CASE WHEN n.nspname <> 'pg_catalog' THEN n.nspname END AS type_schema,
@@ -216,7 +215,7 @@ const FILTERED_A = sql`SELECT CASE WHEN n.nspname <> 'pg_catalog' THEN n.nspname
  * down to `COMPOSITE_DEPTH`.
  */
 export function describe([schema, name]: Relation): Statement {
-  const column = sql`json_strip_nulls(json_build_object('name', a.attname, 'type', t.name, 'fields', t.fields, 'range', t.range, 'decimal', ${DECIMAL_OF_A}, 'typeSchema', f.type_schema, 'isEnum', f.is_enum, 'isNondeterministic', f.is_nondeterministic))`;
+  const column = sql`json_strip_nulls(json_build_object('name', a.attname, 'type', t.name, 'fields', t.fields, 'range', t.range, 'decimal', ${DECIMAL_OF_A}, 'moneyScale', CASE t.name WHEN 'money' THEN scale(0::money::numeric) END, 'typeSchema', f.type_schema, 'isEnum', f.is_enum, 'isNondeterministic', f.is_nondeterministic))`;
   const columns = sql`coalesce(json_agg(${column} ORDER BY a.attnum) FILTER (WHERE a.attnum IS NOT NULL), '[]')`;
   const body = sql`SELECT json_build_object('id', c.oid::text, 'columns', ${columns})::text AS relation
     FROM pg_catalog.pg_class c

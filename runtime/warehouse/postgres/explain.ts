@@ -1,6 +1,7 @@
 import pg from "pg";
 import type { Statement } from "../sql.js";
-import { connectionConfig, prepareSession } from "./connect.js";
+import { connectionConfig } from "./connect.js";
+import { SessionSetup } from "./session.js";
 
 /** Smaller relations need no index: a sequential scan is as fast. */
 const SMALL_ROWS = 1000;
@@ -36,7 +37,7 @@ export class Explainer {
 
   async #connect(): Promise<void> {
     await this.#client.connect();
-    await prepareSession(this.#client, EXPLAIN_TIMEOUT_MS);
+    await new SessionSetup(EXPLAIN_TIMEOUT_MS).prepare(this.#client);
   }
 
   /** In a transaction: behind a pooler another session would have the settings. */

@@ -51,7 +51,7 @@ const filterTypes = new Map<string, FilterType>();
 export function filterType(column: FilteredColumn): FilterType {
   const type = databaseType(column);
   if (type.value === "other") return TEXT;
-  const [, scale = 2] = column.decimal ?? [];
+  const { moneyScale: scale = 2 } = column;
   const key = column.type === "money" ? `money ${String(scale)}` : column.type;
   const known = column.isEnum === true ? TEXT : (filterTypes.get(key) ?? made(column.type, type, scale));
   if (column.isEnum !== true) filterTypes.set(key, known);
