@@ -7,7 +7,7 @@ import { redactedLocation } from "../manifest/source.js";
 import { updateFolder } from "../output/folder.js";
 import { render } from "../render/render.js";
 import { reportText } from "../report/generate-report.js";
-import { PolledSource, startPolling } from "../watch/poll.js";
+import { PolledArtifacts, startPolling, watchedLocations } from "../watch/poll.js";
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, stopSignal, withManifest } from "./command.js";
 
 export interface WatchOptions
@@ -32,7 +32,7 @@ export function configure(command: CliCommand): void {
     .addOption(OPTIONS.out())
     .option(
       "--interval <seconds>",
-      "how often the manifest is polled; a file also when it changes (default: DBT_MANIFEST_REFRESH_INTERVAL_SECONDS or 300)",
+      "how often manifest and catalog are polled; a file also when it changes (default: DBT_MANIFEST_REFRESH_INTERVAL_SECONDS or 300)",
       parseSeconds,
     )
     .runs((flags: Flags) =>
@@ -57,15 +57,15 @@ function parseSeconds(text: string): number {
   throw new InvalidArgumentError("It must be a whole number from 1 to 86400.");
 }
 
-/** `routewright watch`: regenerates whenever the manifest changes. An error leaves the folder as it is; a lasting one is printed once. */
+/** `routewright watch`: regenerates whenever the manifest or dbt's catalog changes. An error leaves the folder as it is; a lasting one is printed once. */
 export async function watch(options: WatchOptions): Promise<CommandResult> {
   const { manifest, intervalSeconds, print, stopped } = options;
-  const source = new PolledSource(manifest);
-  /** Hash of the manifest that the folder was last brought up to date with: after an error the next poll tries again. */
+  const artifacts = new PolledArtifacts(options);
+  /** Hash of the manifest and dbt's catalog that the folder was last brought up to date with: after an error the next poll tries again. */
   let written: string | null = null;
   let lastError = "";
   const update = async (): Promise<readonly string[]> => {
-    const polled = await source.poll(written);
+    const polled = await artifacts.poll(written);
     if (polled.kind === "unchanged") return [];
     if (polled.kind === "error") return [polled.detail];
     const problems = await regenerate(polled, options);
@@ -79,7 +79,7 @@ export async function watch(options: WatchOptions): Promise<CommandResult> {
     lastError = error;
   };
   print(`Watching ${redactedLocation(manifest)}, every ${String(intervalSeconds)} s.\n`);
-  const stopPolling = startPolling({ source: manifest, intervalSeconds, poll });
+  const stopPolling = startPolling({ sources: watchedLocations(options), intervalSeconds, poll });
   await stopped;
   await stopPolling();
   return { exit: EXIT.ok };

@@ -29,7 +29,8 @@ export async function parseModels(
   return found.ok ? { ok: true, manifest: withWarehouseColumns(reading.manifest, found.columns) } : found;
 }
 
-const CATALOG_WRITER = "`dbt docs generate`, or `dbt compile --write-catalog` of dbt 2,";
+/** What writes the file, for the message that it is missing. */
+export const CATALOG_WRITER = "`dbt docs generate`, or `dbt compile --write-catalog` of dbt 2,";
 
 export function parseCatalog(text: string, location: string): CatalogReading {
   const json = parseJson(text, location);

@@ -44,7 +44,11 @@ export async function openRunResults(options: RunResultsOptions): Promise<RunRes
         if (builds.length + tests.length > 0) onBuilds(builds, tests);
       };
       report(first);
-      return startPolling({ source, intervalSeconds, poll: async () => report(await reader.poll()) });
+      return startPolling({
+        sources: [source],
+        intervalSeconds,
+        poll: async () => report(await reader.poll()),
+      });
     },
   };
 }

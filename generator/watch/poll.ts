@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
+import { CATALOG_WRITER } from "../manifest/catalog.js";
 import { isAddress, readIfModified, type Validators } from "../manifest/source.js";
 
 /** The result of one poll. */
@@ -36,9 +37,58 @@ export class PolledSource {
     if (!source.ok) return { kind: "error", detail: source.problem };
     if ("notModified" in source) return { kind: "unchanged" };
     const { text, location, validators = null } = source;
-    const hash = createHash("sha256").update(text).digest("hex");
+    const hash = sha256(text);
     this.#last = validators && { hash, validators };
     return hash === known ? { kind: "unchanged" } : { kind: "text", text, hash, location };
+  }
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+interface ArtifactLocations {
+  /** File or http(s) address of the manifest. */
+  readonly manifest: string;
+  /** Of dbt's catalog.json. */
+  readonly catalog?: string | undefined;
+}
+
+/** The locations to watch: a change of any of them renders anew. */
+export function watchedLocations({ manifest, catalog }: ArtifactLocations): readonly string[] {
+  return [manifest, ...(catalog === undefined ? [] : [catalog])];
+}
+
+/** The manifest together with what completes it: its text is returned when any of them has changed. */
+export class PolledArtifacts {
+  readonly #manifest: PolledSource;
+  readonly #others: readonly PolledSource[];
+  /** The hash of all that was read last, and of each. */
+  #last: { readonly hash: string; readonly manifest: string; readonly others: readonly string[] } | null =
+    null;
+
+  constructor({ manifest, catalog }: ArtifactLocations) {
+    this.#manifest = new PolledSource(manifest);
+    this.#others = catalog === undefined ? [] : [new PolledSource(catalog, CATALOG_WRITER)];
+  }
+
+  /** `known`: the caller's hash of all of them; null for none. */
+  async poll(known: string | null): Promise<PollResult> {
+    if (this.#others.length === 0) return this.#manifest.poll(known);
+    const last = this.#last?.hash === known ? this.#last : null;
+    const others: string[] = [];
+    for (const [i, source] of this.#others.entries()) {
+      const lastHash = last?.others[i];
+      const polled = await source.poll(lastHash ?? null);
+      if (polled.kind === "error") return polled;
+      others.push(polled.kind === "text" ? polled.hash : (lastHash ?? ""));
+    }
+    const isSame = last !== null && others.every((hash, i) => hash === last.others[i]);
+    const polled = await this.#manifest.poll(isSame ? last.manifest : null);
+    if (polled.kind !== "text") return polled;
+    const hash = sha256([polled.hash, ...others].join());
+    this.#last = { hash, manifest: polled.hash, others };
+    return hash === known ? { kind: "unchanged" } : { ...polled, hash };
   }
 }
 
@@ -49,10 +99,10 @@ const JITTER = 0.1;
 const DEBOUNCE_MS = 200;
 
 interface PollingOptions {
-  /** File or http(s) address; a file is also polled as soon as it changes. */
-  readonly source: string;
+  /** Files or http(s) addresses; a file is also polled as soon as it changes. */
+  readonly sources: readonly string[];
   readonly intervalSeconds: number;
-  /** Polls the source. Calls do not overlap. It must not reject: that would end the polling. */
+  /** Polls the sources. Calls do not overlap. It must not reject: that would end the polling. */
   readonly poll: () => Promise<unknown>;
 }
 
@@ -60,7 +110,7 @@ interface PollingOptions {
  * Calls `poll` now, at every interval and whenever a local file changes. Returns the function that stops this; it
  * resolves when a poll in progress has ended.
  */
-export function startPolling({ source, intervalSeconds, poll }: PollingOptions): () => Promise<void> {
+export function startPolling({ sources, intervalSeconds, poll }: PollingOptions): () => Promise<void> {
   let stopped = false;
   // A function, as TypeScript does not know that the variable changes while it waits.
   const isStopped = (): boolean => stopped;
@@ -76,12 +126,12 @@ export function startPolling({ source, intervalSeconds, poll }: PollingOptions):
         timer = setTimeout(tick, intervalSeconds * 1000 * (1 + JITTER * (Math.random() - 0.5)));
     });
   };
-  const unwatch = isAddress(source) ? () => undefined : watchFile(source, tick);
+  const unwatch = sources.filter((source) => !isAddress(source)).map((file) => watchFile(file, tick));
   tick();
   return () => {
     stopped = true;
     clearTimeout(timer);
-    unwatch();
+    for (const stop of unwatch) stop();
     return polling;
   };
 }

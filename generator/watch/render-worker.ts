@@ -13,7 +13,7 @@ import { problemText } from "../catalogue/catalogue.js";
 import { Guard, type GuardOptions } from "../diff/guard.js";
 import { parseModels } from "../manifest/catalog.js";
 import { render } from "../render/render.js";
-import { PolledSource } from "./poll.js";
+import { PolledArtifacts } from "./poll.js";
 
 export interface RenderJobOptions {
   /** File or http(s) address of the manifest. */
@@ -33,7 +33,7 @@ export interface RenderJobOptions {
 }
 
 const options = workerData as RenderJobOptions;
-const source = new PolledSource(options.manifest);
+const artifacts = new PolledArtifacts(options);
 const guard = options.guard && new Guard(options.guard);
 
 /**
@@ -44,7 +44,7 @@ const guard = options.guard && new Guard(options.guard);
 async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
   const { catalog, title, generated, allowEdited, schemas } = options;
   const { defaultTier } = await readGeneratedFiles(generated, allowEdited);
-  const polled = await source.poll(active?.defaultTier === defaultTier ? active.hash : null);
+  const polled = await artifacts.poll(active?.defaultTier === defaultTier ? active.hash : null);
   if (polled.kind !== "text") return polled;
   const { text, hash, location } = polled;
   const reading = await parseModels(text, location, catalog);

@@ -28,7 +28,7 @@ export interface Release {
 
 /** Identifies a manifest. */
 export interface ManifestVersion {
-  /** Hash of the manifest's bytes. */
+  /** Hash of the manifest's bytes; with a dbt catalog, of both. */
   readonly hash: string;
   /** When it was loaded, in milliseconds since 1970. */
   readonly loadedAt: number;

@@ -15,17 +15,19 @@ const shop = { name: "shop", column: "shop", operator: "=", type: "string" };
 const manifest = (description: string) =>
   manifestOf([{ name: "sales", schema, columns: {}, description, api: { parameters: [shop] } }]);
 
-const CATALOG = {
+const catalog = (comment: string) => ({
   metadata: { dbt_schema_version: "https://schemas.getdbt.com/dbt/catalog/v1.json" },
   nodes: {
     "model.test.sales": {
       columns: {
-        id: { name: "id", type: "integer", index: 1 },
+        id: { name: "id", type: "integer", index: 1, comment },
         shop: { name: "shop", type: "text", index: 2 },
       },
     },
   },
-};
+});
+
+const putCatalog = (folder: string, comment = "") => putJson(join(folder, "catalog.json"), catalog(comment));
 
 const put = (folder: string, description: string) =>
   putJson(join(folder, "manifest.json"), manifest(description));
@@ -34,7 +36,7 @@ const put = (folder: string, description: string) =>
 async function repository(): Promise<string> {
   const folder = ownFolder();
   put(folder, "First.");
-  writeFileSync(join(folder, "catalog.json"), JSON.stringify(CATALOG));
+  putCatalog(folder);
   const config = {
     manifest: "manifest.json",
     catalog: "catalog.json",
@@ -59,7 +61,7 @@ it("`watch` goes by the config file: manifest, catalog, folder, title and defaul
   expect((await routewright(folder, ["generate", "--check"])).exit).toBe(0);
 });
 
-it("`serve --watch` refreshes to what `generate` writes with the config file", async () => {
+it("`serve --watch` refreshes to what `generate` writes with the config file, also when the catalog alone changes", async () => {
   const folder = await repository();
   const keys = JSON.stringify({ sk_live_test: "tier1" });
   const served = await serve(folder, ["--only", "data", "--watch"], {
@@ -75,6 +77,10 @@ it("`serve --watch` refreshes to what `generate` writes with the config file", a
   await expect
     .poll(async () => JSON.stringify(await answer("/openapi.json")), { timeout: 30_000 })
     .toContain("Second.");
+  putCatalog(folder, "Number of the sale.");
+  await expect
+    .poll(async () => JSON.stringify(await answer("/openapi.json")), { timeout: 30_000 })
+    .toContain("Number of the sale.");
   expect(await answer("/v1/shop/sales?shop=b")).toEqual([{ id: 2, shop: "b" }]);
   expect((await fetch(`${served.url}/v1/shop/sales?shop=b`)).status).toBe(403);
   await served.stop();

@@ -47,6 +47,28 @@ describe("routewright watch", () => {
     expect((await command.stop("SIGINT")).code).toBe(0);
   });
 
+  it("regenerates when the catalog changes and the manifest does not, also after it could not be read", async () => {
+    const folder = ownFolder();
+    const putCatalog = (type: string): void =>
+      putJson(join(folder, "catalog.json"), {
+        metadata: { dbt_schema_version: "https://schemas.getdbt.com/dbt/catalog/v1.json" },
+        nodes: { "model.test.api_a": { columns: { n: { name: "n", type, index: 1 } } } },
+      });
+    putCatalog("bigint");
+    put(folder, manifestOf([{ name: "api_a", tags: ["production", "api:a"], columns: { n: null } }]));
+    const command = start(folder, [
+      ...["watch", "--manifest", "manifest.json", "--catalog", "catalog.json"],
+      ...["--interval", "60"],
+    ]);
+    await command.until(/1 endpoint; 5 files changed/);
+    writeFileSync(join(folder, "catalog.json"), "{");
+    await command.until(/catalog\.json is not JSON/);
+    putCatalog("text");
+    await command.until(/changed +generated\/routes\/general\/a\.ts/);
+    expect(filesIn(join(folder, "generated"))["routes/general/a.ts"]).toContain("text");
+    await command.stop();
+  });
+
   it("reports every change of the folder, also one like the last", async () => {
     const folder = ownFolder();
     const command = watch(folder);

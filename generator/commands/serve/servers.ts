@@ -16,7 +16,7 @@ import {
 import { readCatalogueIn } from "../../catalogue/catalogue-file.js";
 import type { Settings } from "../../config.js";
 import { openRunResults, type RunResults } from "../../watch/poll-run-results.js";
-import { startPolling } from "../../watch/poll.js";
+import { startPolling, watchedLocations } from "../../watch/poll.js";
 import { workerRenderer } from "../../watch/worker-renderer.js";
 import { type CommandResult, DATA_DIR, EXIT, stopSignal } from "../command.js";
 
@@ -212,14 +212,15 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
   return workerRenderer({ manifest, catalog, title: apiTitle, generated, allowEdited, schemas, guard });
 }
 
-/** Refreshes the service when the manifest changes, if the options enable it. Returns the function that stops this. */
+/** Refreshes the service when the manifest or dbt's catalog changes, if the options enable it. Returns the function that stops this. */
 function followManifest(
-  { watch }: ServeOptions,
+  { watch, catalog }: ServeOptions,
   { manifest, refreshEnabled, refreshIntervalSeconds: intervalSeconds }: Environment,
   service: Pick<RunningService, "refresh">,
 ): () => Promise<void> {
   if (manifest === null || !(watch || refreshEnabled)) return () => Promise.resolve();
-  return startPolling({ source: manifest, intervalSeconds, poll: () => service.refresh() });
+  const sources = watchedLocations({ manifest, catalog });
+  return startPolling({ sources, intervalSeconds, poll: () => service.refresh() });
 }
 
 /** dbt's run results; null where the environment names none. */
