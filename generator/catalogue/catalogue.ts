@@ -104,6 +104,6 @@ export interface Catalogue {
   readonly adapter: string | null;
   /** Problems that do not skip a model. */
   readonly warnings: readonly Warning[];
-  /** Empty in a catalogue read from its file. */
+  /** Empty in a catalogue read from its file alone. */
   readonly lineage: Lineage;
 }

@@ -1,4 +1,6 @@
 import { type Graph, type GraphNode, isEphemeral, showsOnlyHash } from "../manifest/graph.js";
+import { type JsonObject, objectOr, textsOf } from "../manifest/json.js";
+import { parseJson } from "../manifest/manifest.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { knownColumns, type Model } from "../manifest/model.js";
 import { byText } from "../manifest/strings.js";
@@ -30,6 +32,27 @@ const MARKER = "Routewright. Do not edit: change the dbt project, run `routewrig
  */
 export function lineageText({ nodes, upstreamNodes }: Lineage): string {
   return `{\n  "x-generated-by": ${JSON.stringify(MARKER)},\n  "schemaVersion": 1,\n  "upstreamNodes": ${linesOf(upstreamNodes)},\n  "nodes": ${linesOf(nodes)}\n}\n`;
+}
+
+/** Reads a `lineage.json`. A damaged file counts as empty. */
+export function readLineage(text: string): Lineage {
+  const json = parseJson(text, "lineage.json");
+  const { nodes, upstreamNodes } = objectOr(json.ok ? json.value : null);
+  return {
+    nodes: new Map(Object.entries(objectOr(nodes)).map(([id, node]) => [id, lineageNode(objectOr(node))])),
+    upstreamNodes: new Map(
+      Object.entries(objectOr(upstreamNodes)).map(([path, ids]) => [path, textsOf(ids)]),
+    ),
+  };
+}
+
+function lineageNode({ parents, tests, relation }: JsonObject): LineageNode {
+  const [schema, name] = textsOf(relation);
+  return {
+    parents: textsOf(parents),
+    tests: textsOf(tests),
+    ...(schema !== undefined && name !== undefined && { relation: [schema, name] as const }),
+  };
 }
 
 function linesOf(members: ReadonlyMap<string, unknown>): string {

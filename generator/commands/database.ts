@@ -6,6 +6,9 @@ import {
   clickhouseQuery,
   clickhouseRelations,
 } from "../verify/clickhouse-relations.js";
+import { clickhouseSources } from "../verify/clickhouse-sources.js";
+import { postgresSources } from "../verify/postgres-sources.js";
+import type { ReadSource } from "../verify/promise.js";
 import { identifier, postgresRelations, type ReadRelations, type RunQuery } from "../verify/relations.js";
 import { DATA_DIR } from "./command.js";
 import { type ClickhouseAddress, clickhouseUrl, messageOf, type Outcome } from "@routewright/runtime/model";
@@ -35,6 +38,7 @@ export async function withDatabase<Result>(
 export interface LiveDatabase {
   readonly readRelations: ReadRelations;
   readonly query: RunQuery;
+  readonly readSource: ReadSource;
   /** Makes an SQL identifier of a name. */
   readonly identifier: (name: string) => string;
   /** Calls `work` with the database as the server opens it. */
@@ -59,6 +63,7 @@ export async function inspectDatabase<Value>(
       work({
         readRelations,
         query,
+        readSource: clickhouseSources(query),
         identifier: clickhouseIdentifier,
         withWarehouse: opened(clickhouseUrl(clickhouse)),
       }),
@@ -116,6 +121,7 @@ async function withConnection<Value>(
     return await work({
       readRelations: postgresRelations(query),
       query,
+      readSource: postgresSources(query),
       identifier,
       withWarehouse: opened(url),
     });

@@ -7,8 +7,9 @@ import { findingItem, sectionsOf } from "../report/lint-report.js";
 import { renderReport } from "../report/render-report.js";
 import { counted, type Format, FORMATS, plainText, type Report } from "../report/report.js";
 import { FAIL_ON, findingCounts, type LintFailOn, shouldFail } from "../lint/finding.js";
-import { plain } from "../manifest/strings.js";
+import { list, plain, sentence } from "../manifest/strings.js";
 import { verifyQueries } from "../verify/indexes.js";
+import { type PromiseReview, verifyPromises } from "../verify/promise.js";
 import {
   CHECKS,
   inspectRelations,
@@ -86,12 +87,13 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
   const problem = adapterProblem(catalogue.adapter, clickhouse !== null);
   if (problem !== null) return failure(problem);
   const found = await inspectDatabase({ ...options, clickhouse }, (database) =>
-    mismatchesIn(database, catalogue),
+    reviewIn(database, catalogue),
   );
   if (!found.ok) return failure(found.problem);
-  const differences = withSeverities(found.value, options.severities);
+  const { mismatches, couldPromise } = found.value;
+  const differences = withSeverities(mismatches, options.severities);
   const failed = shouldFail(differences, options.failOn);
-  const report = verifyReport(differences, catalogue.entries.length, failed);
+  const report = verifyReport(differences, couldPromise, catalogue.entries.length, failed);
   const output = renderReport(report, options.format);
   return { exit: failed ? EXIT.findings : EXIT.ok, output };
 }
@@ -100,16 +102,17 @@ function nothingToVerify(revision: string): string {
   return `${redactedLocation(revision)} has no endpoint to verify: tag models with production and api:<resource>, then run \`routewright generate\`.`;
 }
 
-/** Relations, columns, duplicates under keys, and the plans of filters. */
-async function mismatchesIn(
-  { readRelations, query, identifier, withWarehouse }: LiveDatabase,
+/** Relations, columns, promises, duplicates under keys, and the plans of filters. */
+async function reviewIn(
+  { readRelations, readSource, query, identifier, withWarehouse }: LiveDatabase,
   catalogue: Catalogue,
-): Promise<readonly Mismatch[]> {
+): Promise<PromiseReview> {
   const { mismatches, own } = await inspectRelations(catalogue, readRelations);
   const isToCheck = hasNone(mismatches);
   const duplicates = await verifyKeys(own, query, identifier, isToCheck);
   const unindexed = await withWarehouse((warehouse) => verifyQueries(own, warehouse, isToCheck));
-  return [...mismatches, ...duplicates, ...unindexed];
+  const { mismatches: broken, couldPromise } = await verifyPromises(own, readSource, isToCheck);
+  return { mismatches: [...mismatches, ...duplicates, ...broken, ...unindexed], couldPromise };
 }
 
 /** Tells entries whose queries work from those that have a breaking mismatch. */
@@ -151,14 +154,24 @@ export async function logDifferences(
 }
 
 /** The differences between a catalogue of `endpoints` endpoints and the database. */
-function verifyReport(differences: readonly RatedMismatch[], endpoints: number, failed: boolean): Report {
+function verifyReport(
+  differences: readonly RatedMismatch[],
+  couldPromise: readonly string[],
+  endpoints: number,
+  failed: boolean,
+): Report {
   const { error, warning } = findingCounts(differences);
   const counts = `${counted(error, "error")}, ${counted(warning, "warning")}`;
   return {
     title: "API and database",
     verdict: failed ? `fails, ${counted(differences.length, "difference")}` : "passes",
     summary: plain(`${counts} in ${counted(endpoints, "endpoint")}`),
-    notes: [],
+    notes:
+      couldPromise.length === 0
+        ? []
+        : [
+            sentence`Nothing but builds was found to change the rows of ${list(couldPromise)}: their models could promise \`changes: on_build\`.`,
+          ],
     sections: sectionsOf(
       differences,
       (one) => findingItem({ id: one.check, title: CHECKS[one.check].title }, one),
@@ -169,6 +182,7 @@ function verifyReport(differences: readonly RatedMismatch[], endpoints: number, 
       version: 2,
       failed,
       summary: { error, warning, endpoints },
+      couldPromise,
       differences: differences.map((one) => ({
         ...one,
         message: plainText(one.message),

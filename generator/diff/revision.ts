@@ -4,6 +4,7 @@ import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf, type SchemaMap } from "../catalogue/build.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
+import { readLineage } from "../catalogue/lineage.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { readModels } from "../manifest/catalog.js";
 import { fail, type Failure, isAddress, readSource } from "../manifest/source.js";
@@ -49,20 +50,24 @@ export async function readRevision(argument: string, options: RevisionOptions): 
 }
 
 const CATALOGUE_FILE = "catalogue.json";
+const LINEAGE_FILE = "lineage.json";
 
 async function readFolder(folder: string): Promise<RevisionReading> {
   const file = join(folder, CATALOGUE_FILE);
   if (!existsSync(file))
     return missing(`${folder} is not a generated folder: it has no ${CATALOGUE_FILE}. ${REGENERATE}`);
   const source = await readSource(file);
-  return source.ok ? readText(source.text, file) : source;
+  if (!source.ok) return source;
+  const lineage = await readSource(join(folder, LINEAGE_FILE));
+  return readText(source.text, file, lineage.ok ? lineage.text : "");
 }
 
 const REGENERATE = "Run `routewright generate` on that revision.";
 
-function readText(text: string, location: string): RevisionReading {
+function readText(text: string, location: string, lineageText: string): RevisionReading {
   const reading = readCatalogue(text, location);
-  return reading.ok ? { ok: true, catalogue: reading.catalogue, warnings: [] } : reading;
+  if (!reading.ok) return reading;
+  return { ok: true, catalogue: { ...reading.catalogue, lineage: readLineage(lineageText) }, warnings: [] };
 }
 
 async function readFromManifest(location: string, options: RevisionOptions): Promise<RevisionReading> {
@@ -89,8 +94,9 @@ function readFromGit(ref: string, { generated, cwd }: RevisionOptions): Revision
       `git:${ref} has no ${generated}/${CATALOGUE_FILE}. Name the generated folder with --generated; ${GENERATE_THERE}`,
     );
   const text = git(cwd, ["cat-file", "blob", blob.text.trimEnd()]);
+  const lineage = git(cwd, ["cat-file", "blob", file.replace(/[^/:]+$/, LINEAGE_FILE)]);
   return text.ok
-    ? readText(text.text, `git:${ref}:${generated}/${CATALOGUE_FILE}`)
+    ? readText(text.text, `git:${ref}:${generated}/${CATALOGUE_FILE}`, lineage.ok ? lineage.text : "")
     : fail(`git:${ref} lacks ${generated}/${CATALOGUE_FILE}. ${FETCH}`);
 }
 

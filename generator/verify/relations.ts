@@ -17,6 +17,7 @@ export const CHECKS = {
   "column-type": error("Column of another type", "Clients that trust the documentation fail at its values."),
   "column-nullable": error("Column may be null", "Clients that rely on a value fail."),
   "duplicate-key": error("Key with duplicates", "Pages by cursor miss rows or end with an error."),
+  "broken-promise": error("Promise of builds broken", "Callers get old rows until the next build."),
   "unindexed-filter": warning("Filter without a usable index", "Each request reads the whole relation."),
 } as const;
 export type MismatchKind = keyof typeof CHECKS;

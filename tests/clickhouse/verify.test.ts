@@ -3,7 +3,13 @@ import { clickhouseAddress } from "../../runtime/model/clickhouse-address.js";
 import { verify } from "../../generator/commands/verify.js";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { clickhouseUrl, hasClickhouse, ownClickhouse, ownDatabase } from "../support/clickhouse.js";
+import {
+  clickhouse,
+  clickhouseUrl,
+  hasClickhouse,
+  ownClickhouse,
+  ownDatabase,
+} from "../support/clickhouse.js";
 import { manifestOf } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
 
@@ -14,6 +20,14 @@ const database = await ownDatabase([
   "SYSTEM STOP MERGES @.replaced",
   "INSERT INTO @.replaced SELECT number, 1 FROM numbers(10)",
   "INSERT INTO @.replaced SELECT 7, 2",
+  "CREATE TABLE @.unknown (id UInt64) ORDER BY id",
+  "CREATE TABLE @.merging (id UInt64) ENGINE = Merge(currentDatabase(), '^orders$')",
+  "CREATE TABLE @.expiring (id UInt64, at DateTime) ORDER BY id TTL at + INTERVAL 1 DAY",
+  "CREATE TABLE @.filled (id UInt64) ORDER BY id",
+  "CREATE MATERIALIZED VIEW @.filler TO @.filled AS SELECT id FROM @.unknown",
+  "CREATE MATERIALIZED VIEW @.stored ORDER BY id AS SELECT id, now() AS at FROM @.orders",
+  "CREATE MATERIALIZED VIEW @.refreshed REFRESH EVERY 1 DAY ORDER BY id AS SELECT id FROM @.orders",
+  "CREATE DICTIONARY @.names (id UInt64, name String) PRIMARY KEY id SOURCE(CLICKHOUSE(TABLE 'orders')) LAYOUT(FLAT()) LIFETIME(9)",
 ]);
 
 const model = (schema: string, name: string, columns: Readonly<Record<string, string>>) => ({
@@ -97,5 +111,112 @@ describe.skipIf(!hasClickhouse)("verify of a ClickHouse catalogue", () => {
     expect(exit).toBe(2);
     expect(text).toContain("Authentication failed");
     expect(text).not.toContain("secret");
+  });
+
+  /** What breaks the promise of a model over `sql`, or over a relation that dbt built; without it, whether it could be made. */
+  async function review(sql: string, claim: boolean): Promise<string> {
+    const name = /^SELECT/.test(sql) ? `view_${Math.random().toString(36).slice(2)}` : sql;
+    if (name !== sql) await clickhouse(`CREATE VIEW ${database}.${name} AS ${sql.replaceAll("@", database)}`);
+    const names = ["orders", "replaced", "expiring", "filled", "merging", "stored", "refreshed"];
+    const nodes = names.map((each) => ({
+      ...model(database, each, {}),
+      tags: [],
+      materialized: "table",
+    }));
+    const served = {
+      ...model(database, name, { id: "UInt64" }),
+      materialized: name === sql ? "table" : "view",
+      parents: names.map((each) => `model.test.${each}`),
+      api: { allow_unfiltered: true },
+      routewright: claim ? { changes: "on_build" } : {},
+    };
+    const folder = ownFolder();
+    const manifest = manifestOf([...nodes, served], { adapter_type: "clickhouse" });
+    writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifest));
+    const { output = "", errors } = await verify({
+      revision: join(folder, "manifest.json"),
+      databaseUrl: null,
+      clickhouse: clickhouseAddress(clickhouseUrl()),
+      format: "json",
+      failOn: "warning",
+      cwd: folder,
+      generated: join(folder, "generated"),
+      defaultTier: "tier0",
+    });
+    expect(errors).toBeUndefined();
+    const { differences, couldPromise } = JSON.parse(output) as {
+      differences: readonly { check: string; message: string }[];
+      couldPromise: readonly string[];
+    };
+    const broken = differences.map(({ check, message }) => `${check}: ${message}`).join("; ");
+    return `${broken}${couldPromise.length > 0 ? "could" : ""}`
+      .replaceAll(`${database}.`, "")
+      .replaceAll(name, "it");
+  }
+
+  const reads = (name: string): string =>
+    `broken-promise: "it" reads "${name}", no node above the model in dbt.`;
+  const calls = (name: string): string =>
+    `broken-promise: "it" calls "${name}": the result changes between builds.`;
+
+  it.each([
+    [
+      "a table that dbt does not know",
+      "SELECT id FROM @.orders WHERE id IN (SELECT id FROM @.unknown)",
+      reads("unknown"),
+    ],
+    ["a table of the system", "SELECT count() AS id FROM system.parts", reads("system.parts")],
+    ["now()", "SELECT id FROM @.orders WHERE at < NOW()", calls("now")],
+    ["today() in a constant", "SELECT id, toStartOfMonth(today()) AS m FROM @.orders", calls("today")],
+    ["rand() in a lambda", "SELECT id, arrayMap(x -> x + rand(), [1]) AS r FROM @.orders", calls("rand")],
+    ["a dictionary", "SELECT id FROM @.orders WHERE dictHas('@.names', id)", calls("dictHas")],
+    ["a table function", "SELECT id FROM merge('@', '^orders$')", calls("merge")],
+    [
+      "an engine that reads other tables",
+      "SELECT id FROM @.merging",
+      '"merging" has the engine Merge, whose rows are kept elsewhere.',
+    ],
+    [
+      "rows that merges remove",
+      "SELECT id FROM @.replaced",
+      '"replaced" has the engine ReplacingMergeTree, whose rows change when it merges, and is read without FINAL.',
+    ],
+    ["rows that expire", "SELECT id FROM @.expiring", '"expiring" has a TTL, which removes or changes rows.'],
+    [
+      "a table that a materialized view fills from elsewhere",
+      "SELECT id FROM @.filled",
+      '"filled" reads "unknown", no node above the model in dbt.',
+    ],
+    [
+      "a materialized view that refreshes by itself",
+      "SELECT id FROM @.refreshed",
+      '"refreshed" is filled by refreshed, which refreshes by itself.',
+    ],
+  ])("names %s, which breaks the promise of builds", async (_, sql, message) => {
+    const expected = message.startsWith("broken-promise") ? message : `broken-promise: ${message}`;
+    expect(await review(sql, true)).toBe(expected);
+    expect(await review(sql, false)).toBe("");
+  });
+
+  it.each([
+    [
+      "plain tables",
+      "SELECT o.id, upper(label) AS l, arrayJoin([1, 2]) AS n FROM @.orders AS o, numbers(3) AS m",
+    ],
+    ["FINAL", "SELECT id FROM @.replaced FINAL"],
+    [
+      "a text as of the plan",
+      "SELECT id, 'x\\nFUNCTION id: 3, function_name: now, function_type: ordinary' AS t FROM @.orders",
+    ],
+    ["a materialized view over a node", "SELECT id, at FROM @.stored"],
+    ["a table", "orders"],
+  ])("keeps the promise of builds with %s, and says without it that it could be made", async (_, sql) => {
+    expect(await review(sql, true)).toBe("");
+    expect(await review(sql, false)).toBe("could");
+  });
+
+  it("names a view that dbt does not know, not what it reads", async () => {
+    await clickhouse(`CREATE VIEW ${database}.between AS SELECT id FROM ${database}.unknown`);
+    expect(await review("SELECT id FROM @.between", true)).toBe(reads("between"));
   });
 });
