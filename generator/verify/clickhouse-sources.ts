@@ -1,5 +1,5 @@
 import { messageOf } from "@routewright/runtime/model";
-import type { Read, ReadSource, Source } from "./promise.js";
+import type { Read, ReadSource, LiveSource } from "./promise.js";
 import type { RunQuery } from "./relations.js";
 
 interface Table {
@@ -48,7 +48,7 @@ export function clickhouseSources(query: RunQuery): ReadSource {
   };
 }
 
-const NOTHING: Source = { reads: [], functions: [], reasons: [] };
+const NOTHING: LiveSource = { reads: [], functions: [], reasons: [] };
 
 function tableReasons(
   { name, engine, engine_full: full }: Table,
@@ -66,7 +66,7 @@ function tableReasons(
 }
 
 /** A materialized view calls functions when it stores rows, not when they are read. */
-async function filledBy(view: Table, query: RunQuery): Promise<Source> {
+async function filledBy(view: Table, query: RunQuery): Promise<LiveSource> {
   if (/^CREATE MATERIALIZED VIEW \S+ REFRESH /.test(view.create_table_query))
     return { ...NOTHING, reasons: [`is filled by ${view.relation}, which refreshes by itself`] };
   return querySource(view.as_select, query, new Set());
@@ -81,7 +81,11 @@ function targetOf({ create_table_query: statement }: Table): string | undefined 
 }
 
 /** Views that a view reads are one table of its analysed query each. */
-async function querySource(select: string, query: RunQuery, changing: ReadonlySet<string>): Promise<Source> {
+async function querySource(
+  select: string,
+  query: RunQuery,
+  changing: ReadonlySet<string>,
+): Promise<LiveSource> {
   try {
     const rows = await query(`EXPLAIN QUERY TREE ${select}`);
     return sourceOf(
@@ -98,7 +102,7 @@ const TABLE = /^ *TABLE id: \d+, (?:alias: \S+, )?table_name: (.*?)(, final: 1)?
 const FUNCTION = /^ *FUNCTION id: \d+, function_name: (\S+), function_type: ordinary/;
 const TABLE_FUNCTION = /^ *TABLE_FUNCTION id: .*?table_function_name: (\w+)/;
 
-function sourceOf(lines: readonly string[], changing: ReadonlySet<string>): Source {
+function sourceOf(lines: readonly string[], changing: ReadonlySet<string>): LiveSource {
   const namesIn = (pattern: RegExp): readonly string[] => lines.map((line) => pattern.exec(line)?.[1] ?? "");
   const reads = lines.flatMap((line) => {
     const [, relation = "", final] = TABLE.exec(line) ?? [];

@@ -10,7 +10,7 @@ export interface Read {
 }
 
 /** What the rows of a relation depend on besides its own stored ones, without what it reads in turn. */
-export interface Source {
+export interface LiveSource {
   readonly reads: readonly Read[];
   /** Functions whose result changes without a build. */
   readonly functions: readonly string[];
@@ -18,7 +18,7 @@ export interface Source {
   readonly reasons: readonly string[];
 }
 
-export type ReadSource = (read: Read) => Promise<Source>;
+export type ReadSource = (read: Read) => Promise<LiveSource>;
 
 /** What breaks the promise `changes: on_build`, and which endpoints without it could make it. */
 export interface PromiseReview {
@@ -90,7 +90,7 @@ function keyOf({ relation, isFinal = false }: Read): string {
 
 /** Endpoints share what they read. */
 function remembered(readSource: ReadSource): ReadSource {
-  const known = new Map<string, Promise<Source>>();
+  const known = new Map<string, Promise<LiveSource>>();
   return (read) => {
     const source = known.get(keyOf(read)) ?? readSource(read);
     known.set(keyOf(read), source);
