@@ -34,14 +34,16 @@ export const BOUNDARIES = {
     generator/manifest generator/catalogue generator/diff generator/lint generator/verify
     generator/commands @routewright/runtime`,
   "runtime/model": [],
+  "runtime/connection": [],
   "runtime/http": [],
   "runtime/request": list`runtime/model runtime/http runtime/request/rate-limit`,
   "runtime/request/rate-limit": list`runtime/model`,
   "runtime/warehouse": list`runtime/model`,
-  "runtime/warehouse/postgres": list`runtime/model runtime/warehouse`,
+  "runtime/warehouse/postgres": list`runtime/model runtime/connection runtime/warehouse`,
   "runtime/warehouse/clickhouse": list`runtime/model runtime/warehouse`,
   "runtime/response": list`runtime/model runtime/http runtime/warehouse`,
-  "runtime/operations": list`runtime/model runtime/http runtime/request runtime/warehouse`,
+  "runtime/operations": list`
+    runtime/model runtime/connection runtime/http runtime/request runtime/warehouse`,
   "runtime/handler": list`
     runtime/model runtime/http runtime/request runtime/request/rate-limit runtime/warehouse
     runtime/warehouse/postgres runtime/warehouse/clickhouse runtime/response runtime/operations`,
@@ -55,7 +57,7 @@ export const BOUNDARIES = {
   "runtime/operations/workers": list`
     runtime/model runtime/http runtime/warehouse runtime/release runtime/operations`,
   "runtime/embedded": [],
-  "runtime/ramp/database": [],
+  "runtime/ramp/database": list`runtime/connection`,
   "runtime/ramp/accounts": list`runtime/model runtime/ramp/database`,
   "runtime/ramp/core": list`runtime/http runtime/ramp/database runtime/ramp/accounts`,
   "runtime/ramp/sign-in": list`runtime/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core`,
@@ -80,7 +82,7 @@ export const BOUNDARIES = {
     runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks
     runtime/ramp/intents runtime/ramp/api`,
   runtime: list`
-    runtime/model runtime/http runtime/request runtime/warehouse runtime/response runtime/handler
+    runtime/model runtime/http runtime/request runtime/warehouse runtime/warehouse/postgres runtime/response runtime/handler
     runtime/release runtime/system runtime/pages runtime/mcp runtime/operations
     runtime/operations/workers runtime/embedded runtime/ramp runtime/ramp/database runtime/ramp/core
     runtime/ramp/providers runtime/ramp/intents runtime/ramp/api runtime/ramp/operator

@@ -41,6 +41,7 @@ export {
   type UsageQuery,
 } from "./operations/usage-report.js";
 import { messageOf } from "./model/outcome.js";
+export { withServingSession } from "./warehouse/postgres/single-session.js";
 export { openPrimary, type Primary } from "./operations/workers/messages.js";
 export { WorkerCluster } from "./operations/workers/worker-cluster.js";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.js";

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import pg from "pg";
 import {
   clickhouseIdentifier,
   clickhouseQuery,
@@ -107,25 +106,15 @@ async function withConnection<Value>(
   url: string,
   work: (database: LiveDatabase) => Promise<Value>,
 ): Promise<Value> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: TIMEOUT_MS,
-    query_timeout: TIMEOUT_MS,
-  });
-  // A lost connection rejects the query; without a listener the process would end.
-  client.on("error", () => undefined);
-  try {
-    await client.connect();
-    const query: RunQuery = async (text, values = []) =>
-      (await client.query(text, [...values])).rows as readonly unknown[];
-    return await work({
+  // A command that connects to nothing does not load the server.
+  const { withServingSession } = await import("@routewright/runtime/server");
+  return withServingSession(url, TIMEOUT_MS, (query) =>
+    work({
       readRelations: postgresRelations(query),
       query,
       readSource: postgresSources(query),
       identifier,
       withWarehouse: opened(url),
-    });
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+    }),
+  );
 }

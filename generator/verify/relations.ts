@@ -81,7 +81,9 @@ const RELATIONS = `
     (SELECT json_agg(json_build_object(
         'name', a.attname,
         'type', format_type(a.atttypid, a.atttypmod),
-        'notNull', a.attnotnull,
+        'notNull', a.attnotnull AND NOT EXISTS (
+          SELECT FROM pg_catalog.pg_constraint k
+          WHERE k.conrelid = c.oid AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum] AND NOT k.convalidated),
         'comment', col_description(c.oid, a.attnum),
         'readable', has_schema_privilege(n.oid, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT')
       ) ORDER BY a.attnum)

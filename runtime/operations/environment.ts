@@ -1,3 +1,4 @@
+import { ENCODING_HINT, postgresAddressProblem } from "../connection/postgres-address.js";
 import { clickhouseAddress } from "../model/clickhouse-address.js";
 import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../model/tier.js";
 import { clientAddress, type ClientAddress } from "../http/headers.js";
@@ -96,7 +97,7 @@ function settingsOf(variables: Variables) {
     usageEnabled: variables.flag("USAGE_ENABLED", true),
     rampPort: variables.whole("RAMP_PORT", 8001, { min: 0, max: 65_535 }),
     /** Null: the data API's. */
-    rampDatabaseUrl: variables.parsed("RAMP_DATABASE_URL", null, "a postgres:// address", postgresAddress),
+    rampDatabaseUrl: checked(variables, "RAMP_DATABASE_URL", postgresAddressProblem),
     /** Public address of the ramp, without a trailing slash; null: the address it listens on. */
     rampPublicUrl: variables.parsed("RAMP_PUBLIC_URL", null, "an http:// or https:// address", publicUrl),
     /** Requests a minute. */
@@ -127,16 +128,33 @@ function noneOr(tier: Tier | "none"): Tier | null {
   return tier === "none" ? null : tier;
 }
 
-const DATABASE_EXPECTED =
-  "a postgres://, clickhouse:// or clickhouses:// address of one server; a password with special characters must be percent-encoded";
+const CLICKHOUSE_EXPECTED = `a clickhouse:// or clickhouses:// address of one server. ${ENCODING_HINT}`;
+
+const DATABASE_EXPECTED = `a postgres://, clickhouse:// or clickhouses:// address of one server. ${ENCODING_HINT}`;
+
+function databaseProblem(text: string): string | null {
+  if (/^postgres/.test(text)) return postgresAddressProblem(text);
+  return clickhouseUrl(text) === null ? DATABASE_EXPECTED : null;
+}
+
+/** An address, or a problem that says what it must be. */
+function checked(
+  variables: Variables,
+  name: string,
+  problemOf: (text: string) => string | null,
+): string | null {
+  const text = variables.text(name);
+  const problem = text === null ? null : problemOf(text);
+  if (problem === null) return text;
+  variables.problems.push(`${name} must be ${problem.replace(/\.$/, "")}.`);
+  return null;
+}
 
 /** `DATABASE_URL` is the database of the models; `CLICKHOUSE_URL` is theirs where `DATABASE_URL` is PostgreSQL for the rest. */
 function databaseUrls(variables: Variables) {
-  const parse = (text: string): string | null => postgresAddress(text) ?? clickhouseUrl(text);
-  const url = variables.parsed("DATABASE_URL", null, DATABASE_EXPECTED, parse);
-  const expected = "a clickhouse:// or clickhouses:// address of one server";
-  const own = variables.parsed("CLICKHOUSE_URL", null, expected, clickhouseUrl);
-  const isClickhouse = url !== null && postgresAddress(url) === null;
+  const url = checked(variables, "DATABASE_URL", databaseProblem);
+  const own = variables.parsed("CLICKHOUSE_URL", null, CLICKHOUSE_EXPECTED, clickhouseUrl);
+  const isClickhouse = url !== null && clickhouseUrl(url) !== null;
   if (isClickhouse && own !== null)
     variables.problems.push(
       "DATABASE_URL and CLICKHOUSE_URL are both ClickHouse addresses: set one of them.",
@@ -163,10 +181,6 @@ function maxRowsRead(variables: Variables): Readonly<PerTier<number>> {
 
 function clickhouseUrl(text: string): string | null {
   return clickhouseAddress(text) === null ? null : text;
-}
-
-function postgresAddress(text: string): string | null {
-  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? text : null;
 }
 
 /** The path, if any, is the number of a database. */

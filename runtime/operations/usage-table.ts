@@ -1,4 +1,5 @@
 import pg from "pg";
+import { PostgresClient } from "../connection/postgres-client.js";
 
 /** What is summed, in the order in which reports show it. */
 export const SUMS = ["requests", "refused", "errors", "rows", "bytes"] as const;
@@ -122,6 +123,7 @@ export class UsageTable {
   constructor(url: string, queryTimeoutMs = QUERY_TIMEOUT_MS) {
     this.#pool = new pg.Pool({
       connectionString: url,
+      Client: PostgresClient,
       max: 1,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: queryTimeoutMs,

@@ -163,6 +163,12 @@ describe("a difference", () => {
       'column-nullable: The column "shop" has a not_null constraint in the project, and "sales" has none.',
     ]);
     expect(await found({ name: "view_of_sales", columns, notNull: ["id", "shop"] })).toEqual([]);
+    await query(`CREATE TABLE "${schema}".unproven (id integer NOT NULL, shop text);
+      INSERT INTO "${schema}".unproven VALUES (1, NULL);
+      ALTER TABLE "${schema}".unproven ADD CONSTRAINT later NOT NULL shop NOT VALID`);
+    expect(await found({ name: "unproven", columns, notNull: ["id", "shop"] })).toEqual([
+      'column-nullable: The column "shop" has a not_null constraint in the project, and "unproven" has none.',
+    ]);
   });
 
   it.each([

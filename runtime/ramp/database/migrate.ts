@@ -1,5 +1,6 @@
 import { runner } from "node-pg-migrate";
-import pg from "pg";
+import type pg from "pg";
+import { PostgresClient } from "../../connection/postgres-client.js";
 import { writeAssets } from "./assets.js";
 import { MIGRATIONS } from "./migration-files.js";
 import { RELIED_ON } from "./ramp-database.js";
@@ -25,7 +26,7 @@ export async function migrate(
   check?: (rows: RunStatement) => Promise<void>,
   assetsFile: string | null = null,
 ): Promise<readonly string[]> {
-  const client = new pg.Client({
+  const client = new PostgresClient({
     connectionString: databaseUrl,
     connectionTimeoutMillis: 10_000,
     application_name: "routewright-ramp migrate",

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { PostgresClient } from "../../connection/postgres-client.js";
 import { DatabaseClock, RECORDED_JUMPS } from "./clock.js";
 import { isUuid, projectId, type ProjectId } from "./id.js";
 import { newestMigration } from "./migration-files.js";
@@ -124,6 +125,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<RampDataba
   const { searchPath = "pg_catalog" } = options;
   const pool = new pg.Pool({
     connectionString: options.url,
+    Client: PostgresClient,
     max: options.maxConnections ?? MAX_CONNECTIONS,
     connectionTimeoutMillis: 10_000,
     // A statement does not wait for the result of the one before it: only awaited results cost a round trip. With a database 20 ms

@@ -172,10 +172,9 @@ export class Connection implements BatchConnection {
 /** Time limit for connecting. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Removes `query_timeout` from the address: each query has its own time limit. */
 export function connectionConfig(url: string): pg.PoolConfig {
   return {
-    connectionString: url.replace(/(?<=[?&])query_timeout=[^&]*&?/g, ""),
+    connectionString: url,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     application_name: "routewright",

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { PostgresClient } from "../../connection/postgres-client.js";
 import { connectionConfig } from "./connect.js";
 import type { ConnectionPool } from "./pool.js";
 import type { Run } from "./run.js";
@@ -53,6 +54,7 @@ export class ControlConnection {
     this.#cursors = cursors;
     this.#pool = new pg.Pool({
       ...connectionConfig(url),
+      Client: PostgresClient,
       max: 1,
       connectionTimeoutMillis: TIMEOUT_MS,
       query_timeout: TIMEOUT_MS,

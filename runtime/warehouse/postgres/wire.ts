@@ -1,7 +1,8 @@
 import { EventEmitter } from "node:events";
 import { Socket, type SocketConstructorOpts } from "node:net";
 import type { Duplex } from "node:stream";
-import pg from "pg";
+import type pg from "pg";
+import { PostgresClient } from "../../connection/postgres-client.js";
 
 /** Takes the rows of a statement as PostgreSQL sends them. */
 export interface RowSink {
@@ -141,7 +142,7 @@ interface PgConnection {
 }
 
 /** A client of pg whose rows may go to a sink. Throws where this version of pg has no such hook. */
-export class WireClient extends pg.Client {
+export class WireClient extends PostgresClient {
   #tap: Tap | null = null;
 
   constructor(config?: pg.ClientConfig) {

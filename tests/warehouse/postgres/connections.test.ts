@@ -1,9 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, chownSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { readEnvironment } from "../../../runtime/operations/environment.js";
 import { openPostgres } from "../../../runtime/warehouse/postgres/engine.js";
 import { atEnd } from "../../support/at-end.js";
+import { queryAt } from "../../support/database.js";
 import { run } from "../../support/command.js";
 import { needs } from "../../support/needs.js";
 import { OwnServer } from "../../support/own-server.js";
@@ -82,6 +84,118 @@ it.skipIf(!hasTls)(
     await expect(rowsOf(url, "rows")).rejects.toThrow(/^self-signed certificate$/);
   },
 );
+
+describe.skipIf(!hasTls)("sslmode as libpq has it", () => {
+  const withMode = (mode: string, host = "127.0.0.1"): string =>
+    `postgres://${login}@${host}:${port}/postgres?sslmode=${mode}`;
+  const isEncrypted = async (url: string): Promise<unknown> =>
+    (JSON.parse(await rowsOf(url, "session")) as { ssl: unknown }).ssl;
+
+  it.each([
+    ["disable", false],
+    ["allow", false],
+    ["prefer", true],
+    ["require", true],
+    [`require&sslrootcert=${certificate}`, true],
+    [`verify-ca&sslrootcert=${certificate}`, true],
+    [`verify-full&sslrootcert=${certificate}`, true],
+  ])("a server with a certificate of its own: %s", async (mode, isTls) => {
+    await enableTls();
+    expect(await isEncrypted(withMode(mode))).toBe(isTls);
+  });
+
+  it("verify-full asks for the host of the certificate, verify-ca does not, and both for its issuer", async () => {
+    await enableTls();
+    expect(await isEncrypted(withMode(`verify-ca&sslrootcert=${certificate}`, "localhost"))).toBe(true);
+    const other = withMode(`verify-full&sslrootcert=${certificate}`, "localhost");
+    await expect(rowsOf(other, "session")).rejects.toThrow("The database cannot be reached.");
+    await expect(rowsOf(withMode("verify-full"), "session")).rejects.toThrow(/^self-signed certificate$/);
+    await expect(rowsOf(withMode("verify-full&sslrootcert=system"), "session")).rejects.toThrow(
+      /^self-signed certificate$/,
+    );
+  });
+
+  it("prefer goes on without TLS where the server has none or accepts none, allow with TLS where it is needed", async () => {
+    const modes = async (): Promise<unknown[]> => {
+      const tries = ["prefer", "allow", "require", "disable"].map((mode) =>
+        isEncrypted(withMode(mode)).catch((error: unknown) => (error as Error).message),
+      );
+      return Promise.all(tries);
+    };
+    await enableTls();
+    const rules = join(server.dataFolder, "pg_hba.conf");
+    const before = readFileSync(rules, "utf8");
+    const reload = async (text: string): Promise<void> => {
+      writeFileSync(rules, text);
+      await server.query("SELECT pg_reload_conf()").catch(() => undefined);
+      await expect.poll(() => server.logged("received SIGHUP")).toBeGreaterThan(0);
+    };
+    const local = "local all all scram-sha-256\n";
+    const refused = expect.stringContaining("pg_hba.conf") as unknown;
+    await reload(`${local}hostssl all all all scram-sha-256\n`);
+    await expect.poll(modes).toEqual([true, true, true, refused]);
+    writeFileSync(rules, `${local}hostnossl all all all scram-sha-256\n`);
+    await queryAt(LOCAL, "SELECT pg_reload_conf()");
+    await expect.poll(modes).toEqual([false, false, refused, false]);
+    writeFileSync(rules, before);
+    await queryAt(LOCAL, "ALTER SYSTEM SET ssl = off");
+    await queryAt(LOCAL, "SELECT pg_reload_conf()");
+    await expect.poll(() => server.query("SHOW ssl")).toEqual([{ ssl: "off" }]);
+    const none = "The server does not support SSL connections";
+    await expect.poll(modes).toEqual([false, false, none, false]);
+  });
+
+  it("a Unix socket is written in three ways, and is never asked for TLS", async () => {
+    const folder = encodeURIComponent(server.dataFolder);
+    for (const url of [
+      `postgres://${login}@/postgres?host=${server.dataFolder}&port=${port}&sslmode=require`,
+      `postgres:///postgres?host=${folder}&port=${port}&user=${username}&password=${password}&sslmode=prefer`,
+      `postgres://${login}@${folder}:${port}/postgres?sslmode=verify-full`,
+    ])
+      expect(JSON.parse(await rowsOf(url, "session"))).toMatchObject({ is_local: true, ssl: false });
+  });
+});
+
+describe("a password with characters that an address uses", () => {
+  const secret = "a@b#c/d?e%f:g h%41";
+  const urlOf = (text: string): string => `postgres://keeper:${text}@127.0.0.1:${port}/postgres`;
+
+  it("is percent-encoded, and a wrong one is refused with the hint", async () => {
+    await server.query(`CREATE ROLE keeper LOGIN PASSWORD '${secret}'`);
+    await server.query("GRANT SELECT ON public.session TO keeper");
+    expect(await rowsOf(urlOf(encodeURIComponent(secret)), "session")).toContain("keeper");
+    await expect(rowsOf(urlOf("hX%41"), "session")).rejects.toThrow(
+      /password authentication failed.*@ as %40/,
+    );
+  });
+
+  it.each(["a@b/c", "1/x", "a#b", "1?x", "1#x", secret])(
+    "that is not encoded breaks the address: %s",
+    (wrong) => {
+      for (const name of ["DATABASE_URL", "RAMP_DATABASE_URL"]) {
+        const reading = readEnvironment({ [name]: urlOf(wrong) });
+        const problem = reading.ok ? "" : reading.problems.join("\n");
+        expect(problem).toMatch(new RegExp(`^${name} must be .*@ as %40`));
+        expect(problem).not.toContain(wrong);
+      }
+    },
+  );
+
+  it.each([[["serve"]], [["verify"]], [["ramp", "migrate"]]])(
+    "that is not encoded stops %s",
+    async (command) => {
+      const { code, stderr, stdout } = await run(ownFolder(), command, {
+        DATABASE_URL: urlOf(secret),
+        PORT: "0",
+      });
+      expect({ code, stderr }).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/@ as %40/) as string,
+      });
+      expect(stderr + stdout).not.toContain(secret);
+    },
+  );
+});
 
 it("an installed pg that cannot give rows as bytes ends the start with one line that says what to do", async () => {
   const folder = ownFolder();

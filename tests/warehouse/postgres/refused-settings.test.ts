@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openPostgres } from "../../../runtime/warehouse/postgres/engine.js";
+import { withServingSession } from "../../../runtime/warehouse/postgres/single-session.js";
 import { atEnd } from "../../support/at-end.js";
 import { databaseUrl, ownSchema } from "../../support/database.js";
 import { proxyOf } from "../../support/database-proxy.js";
@@ -33,7 +34,7 @@ async function openWithout(setting: string) {
         queryContext(),
       ),
     );
-  return { warehouse, warnings, ask };
+  return { url, warehouse, warnings, ask };
 }
 
 describe("a server that refuses a setting of sessions", () => {
@@ -51,9 +52,11 @@ describe("a server that refuses a setting of sessions", () => {
   it.each(["default_transaction_read_only", "statement_timeout"])(
     "is not used without %s, and is not healthy",
     async (setting) => {
-      const { warehouse, ask } = await openWithout(setting);
+      const { url, warehouse, ask } = await openWithout(setting);
       await expect(ask()).rejects.toThrow("unrecognized configuration parameter");
       expect(await warehouse.isReachable()).toBe(false);
+      const asVerify = withServingSession(url, 5000, (query) => query("SELECT 1"));
+      await expect(asVerify).rejects.toThrow("unrecognized configuration parameter");
     },
   );
 });
