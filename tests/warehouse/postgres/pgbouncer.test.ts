@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import { withServingSession } from "../../../runtime/warehouse/postgres/single-session.js";
 import { openPostgres } from "../../../runtime/warehouse/postgres/engine.js";
 import type { Selection } from "../../../runtime/model/query.js";
 import type { Rows, Warehouse } from "../../../runtime/warehouse/warehouse.js";
@@ -149,6 +150,15 @@ describe.skipIf(!needs("pgbouncer"))("behind a pooler in transaction mode", () =
       ).toMatchObject({ text: '{"at":"2024-06-01T10:00:00Z","timeout":"12345ms"}' });
     expect(refused).toEqual([expect.stringContaining("refuses DO")]);
     await other.close();
+  });
+
+  it("a command has sessions with the settings of those that serve", async () => {
+    const shown = await withServingSession(pooler, 12_345, (run) =>
+      run(
+        "SELECT current_setting('statement_timeout') AS timeout, current_setting('transaction_read_only') AS read_only",
+      ),
+    );
+    expect(shown).toEqual([{ timeout: "12345ms", read_only: "on" }]);
   });
 
   it("cannot write", async () => {
