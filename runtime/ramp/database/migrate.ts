@@ -1,5 +1,4 @@
 import { runner } from "node-pg-migrate";
-import type pg from "pg";
 import { PostgresClient } from "../../connection/postgres-client.js";
 import { writeAssets } from "./assets.js";
 import { MIGRATIONS } from "./migration-files.js";
