@@ -8,10 +8,7 @@ interface Named {
  * The columns of a relation that a model's name may mean: the one of exactly that name, else those that differ in letter case
  * only. Two and more are ambiguous.
  */
-export function columnsNamed<Column extends Named>(
-  columns: readonly Column[],
-  name: string,
-): readonly Column[] {
+function columnsNamed<Column extends Named>(columns: readonly Column[], name: string): readonly Column[] {
   const exact = columns.find((column) => column.name === name);
   if (exact !== undefined) return [exact];
   const folded = name.toLowerCase();

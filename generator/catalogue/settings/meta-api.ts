@@ -177,7 +177,7 @@ const excludeFromApi: Setting<boolean, boolean | undefined, ApiContext> = {
 };
 
 /** The keys of `meta.api` (generator/docs/meta-api.md). */
-export const META_API = {
+const META_API = {
   methods,
   parameters,
   sort,
