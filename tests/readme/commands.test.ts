@@ -39,6 +39,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "openapi-python-client": "names a server of its own; tests/end-to-end runs it",
   "kubectl create": "no cluster",
   "kubectl apply": "no cluster",
+  "PGOPTIONS='-c ramp.operator=on' pg_dump": "tests/ramp/database/backup.test.ts runs it",
+  "psql --single-transaction": "tests/ramp/database/backup.test.ts runs it",
   "dbt build --profiles-dir .": "builds 90 nodes; the manifest that it gives is committed",
   "dbt compile --full-refresh": "like the build before it",
   "npx tsx ../../scripts/starter/manifest.ts": "reads what that build has written",
