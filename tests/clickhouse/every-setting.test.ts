@@ -103,7 +103,7 @@ type Setting = readonly [name: string, value: string];
 
 /** Settings with which the role's own client fails or gets other rows too, and those of the server's own tests. */
 const REFUSED =
-  /^(allow_ddl|force_.*|implicit_transaction|inject_random_order_for_select_without_order_by|make_distributed_plan)$/;
+  /^(allow_ddl|force_.*|implicit_transaction|input_format_tsv_enum_as_number|inject_random_order_for_select_without_order_by|make_distributed_plan)$/;
 
 /** The settings of this server that a condition selects, each with another value. */
 async function settingsWhere(condition: string): Promise<readonly Setting[]> {

@@ -10,12 +10,12 @@ import { queryContext } from "../support/query-context.js";
 
 /** SQL expressions, and the value in the format. */
 const CSV = [
-  ["null::text", ""],
+  ["null::text", '""'],
   ["''::text", '""'],
   ["'plain'::text", '"plain"'],
   [`'say "hi", twice' || E'\\r\\n' || 'please'`, '"say ""hi"", twice\r\nplease"'],
   ["18446744073709551615::numeric", "18446744073709551615"],
-  ["'NaN'::float8", ""],
+  ["'NaN'::float8", '""'],
   ["0.1::float8", "0.1"],
   ["true", "true"],
   ["date '2024-02-29'", "2024-02-29"],
@@ -23,7 +23,7 @@ const CSV = [
   ["ARRAY['a', 'b\"c']", String.raw`"[""a"",""b\""c""]"`],
   [`'{"a": [1, 2]}'::jsonb`, '"{""a"": [1, 2]}"'],
   [`' {"a": 1} '::json`, '"{""a"": 1}"'],
-  [`'null'::json`, ""],
+  [`'null'::json`, '""'],
   [`'"\\u0000"'::json`, String.raw`"""\u0000"""`],
   ["interval '1 day'", '"1 day"'],
   ["'ab'::char(4)", '"ab  "'],
