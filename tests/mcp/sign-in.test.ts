@@ -112,7 +112,7 @@ describe("an assistant without a key", () => {
     ]);
   });
 
-  it("is told where to sign in", async () => {
+  it("gets the address of the metadata in a 401", async () => {
     const reply = await sendRequest(url, "/mcp", { method: "POST", body: BODY, headers: ACCEPT });
     expect(reply.status).toBe(401);
     expect(reply.headers["www-authenticate"]).toBe(
@@ -131,7 +131,7 @@ describe("an assistant without a key", () => {
       ]);
   });
 
-  it("is told the same when its token is not accepted", async () => {
+  it("gets the same address when its token is not accepted", async () => {
     const headers = { ...ACCEPT, authorization: "Bearer a.b.c" };
     const reply = await sendRequest(url, "/mcp", { method: "POST", body: BODY, headers });
     expect([reply.status, reply.headers["www-authenticate"]]).toEqual([
