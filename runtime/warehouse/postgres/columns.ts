@@ -1,5 +1,4 @@
-import type { Relation } from "../../model/endpoint.js";
-import { bind, constant, identifier, join, plan, sql, type Sql, statement, type Statement } from "../sql.js";
+import { constant, identifier, join, sql, type Sql } from "../sql.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
 import { type BinaryValue, binaryValue } from "./binary-values.js";
 import { checkType } from "./scalars.js";
@@ -160,70 +159,3 @@ function makeSortKey({ timezone = "UTC", ...column }: ResultColumn): SortKeyFiel
 }
 
 export const placeholder = (position: number): string => `$${position}`;
-
-/** Composite types nested deeper are served as PostgreSQL writes them. */
-const COMPOSITE_DEPTH = 8;
-
-/** The type at the bottom of a chain of domains. */
-function baseType(oid: Sql): Sql {
-  return sql`(WITH RECURSIVE below AS (
-      SELECT ${oid} AS oid, 0 AS depth
-      UNION ALL SELECT d.typbasetype, below.depth + 1
-      FROM below JOIN pg_catalog.pg_type d ON d.oid = below.oid AND d.typtype = 'd'
-    ) SELECT below.oid FROM below ORDER BY depth DESC LIMIT 1)`;
-}
-
-/** A range or multirange `t`: the type of its bounds. PostgreSQL has multiranges since version 14. */
-function rangeOf(type: Sql): Sql {
-  return sql`(SELECT json_build_object('bound', s.typname, 'isMulti', ${type}.oid <> r.rngtypid)
-      FROM pg_catalog.pg_range r JOIN pg_catalog.pg_type s ON s.oid = ${baseType(sql`r.rngsubtype`)}
-      WHERE ${type}.oid IN (r.rngtypid, (to_json(r)->>'rngmultitypid')::oid))`;
-}
-
-/** Name and fields of the type of attribute `a`. */
-function typeOf(a: Sql, depth: number): Sql {
-  const f = identifier(`f${String(depth)}`);
-  const fields =
-    depth === 0
-      ? sql`NULL::json`
-      : sql`CASE WHEN coalesce(e.typtype, b.typtype) = 'c' THEN (
-          SELECT json_agg(json_build_object('name', ${f}.attname, 'type', t.name, 'fields', t.fields, 'range', t.range) ORDER BY ${f}.attnum)
-          FROM pg_catalog.pg_attribute ${f}, LATERAL (${typeOf(f, depth - 1)}) t
-          WHERE ${f}.attrelid = coalesce(e.typrelid, b.typrelid) AND ${f}.attnum > 0 AND NOT ${f}.attisdropped) END`;
-  return sql`SELECT coalesce('_' || e.typname, b.typname) AS name, ${fields} AS fields,
-    coalesce(${rangeOf(sql`e`)}, ${rangeOf(sql`b`)}) AS range
-    FROM pg_catalog.pg_type b
-    LEFT JOIN pg_catalog.pg_type e ON b.typcategory = 'A' AND e.oid = ${baseType(sql`b.typelem`)}
-    WHERE b.oid = ${baseType(sql`${a}.atttypid`)}`;
-}
-
-const TYPE_OF_A = typeOf(sql`a`, COMPOSITE_DEPTH);
-
-/** Precision and scale of `numeric(p,s)`, from the type modifier of attribute `a`: the scale has eleven bits and a sign. */
-const DECIMAL_OF_A = sql`CASE WHEN a.atttypid = 'numeric'::regtype AND a.atttypmod > 3
-  THEN json_build_array((a.atttypmod - 4) >> 16 & 65535, (((a.atttypmod - 4) & 2047) # 1024) - 1024) END`;
-
-/** What a filter needs to know of attribute `a` beside the name of its type. */
-const FILTERED_A = sql`SELECT CASE WHEN n.nspname <> 'pg_catalog' THEN n.nspname END AS type_schema,
-    CASE WHEN b.typtype = 'e' THEN true END AS is_enum,
-    (SELECT true FROM pg_catalog.pg_collation l WHERE l.oid = a.attcollation AND NOT l.collisdeterministic) AS is_nondeterministic
-  FROM pg_catalog.pg_type b JOIN pg_catalog.pg_namespace n ON n.oid = b.typnamespace
-  WHERE b.oid = ${baseType(sql`a.atttypid`)}`;
-
-/**
- * One row for a relation, none where it does not exist: its id and its columns. `type` is the base type of a domain; a leading `_` means an array of it. `fields` are those of a composite type,
- * down to `COMPOSITE_DEPTH`.
- */
-export function describe([schema, name]: Relation): Statement {
-  const column = sql`json_strip_nulls(json_build_object('name', a.attname, 'type', t.name, 'fields', t.fields, 'range', t.range, 'decimal', ${DECIMAL_OF_A}, 'moneyScale', CASE t.name WHEN 'money' THEN scale(0::money::numeric) END, 'typeSchema', f.type_schema, 'isEnum', f.is_enum, 'isNondeterministic', f.is_nondeterministic))`;
-  const columns = sql`coalesce(json_agg(${column} ORDER BY a.attnum) FILTER (WHERE a.attnum IS NOT NULL), '[]')`;
-  const body = sql`SELECT json_build_object('id', c.oid::text, 'columns', ${columns})::text AS relation
-    FROM pg_catalog.pg_class c
-    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-    LEFT JOIN LATERAL (${TYPE_OF_A}) t ON true
-    LEFT JOIN LATERAL (${FILTERED_A}) f ON true
-    WHERE n.nspname = ${bind(() => schema)} AND c.relname = ${bind(() => name)}
-    GROUP BY c.oid`;
-  return statement(plan(body, placeholder), undefined);
-}

@@ -33,7 +33,8 @@ import {
   type StreamResources,
   writerOf,
 } from "./page-reader.js";
-import { describe, fieldFormats } from "./columns.js";
+import { fieldFormats } from "./columns.js";
+import { describe, describedRelation } from "./describe.js";
 import { aggregateColumns, fieldsWithoutKeys, rowFields, selectAggregate, selectRows } from "./select.js";
 import type { QueryLimits } from "./statements.js";
 import { fieldsOf } from "./rows.js";
@@ -148,7 +149,7 @@ class PostgresEngine extends BaseEngine {
     const text = await new Promise<string | null>((resolve, reject) => {
       this.#pool.run({ statement: describe(relation), queued, limits, reader: new OneText(resolve, reject) });
     });
-    const found = text === null ? null : (JSON.parse(text) as DescribedRelation);
+    const found = text === null ? null : describedRelation(text);
     if (found === null || found.columns.length === 0) throw new RelationMissing(relation.join("."));
     return found;
   }

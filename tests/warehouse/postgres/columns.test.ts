@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ownSchema, query } from "../../support/database.js";
+import { describe as describeRelation } from "../../../runtime/warehouse/postgres/describe.js";
+import { ownDatabase, ownSchema, query, queryAt } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { KEYS, serveManifest } from "../../support/service.js";
 import { sendRequest, post, refusal, statusAndBody } from "../../support/http-client.js";
@@ -187,5 +188,29 @@ describe("a relation that is replaced while it is served", () => {
     );
     await replace(0, "SELECT 1 AS id");
     expect(await get(0)).toBe('[{"id":1}]');
+  });
+});
+
+/** Pages that a look-up of the columns of `pg_proc` reads. */
+async function pagesRead(database: string): Promise<number> {
+  const { text } = describeRelation(["pg_catalog", "pg_proc"]);
+  const named = text.replace("$1", "'pg_catalog'").replace("$2", "'pg_proc'");
+  const [row] = await queryAt(database, `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${named}`);
+  const [{ Plan }] = row!["QUERY PLAN"] as [{ Plan: Record<string, number> }];
+  return Plan["Shared Hit Blocks"]! + Plan["Shared Read Blocks"]!;
+}
+
+describe("a look-up of columns", () => {
+  it("reads the types of the database a few times, not once for each column and type", async () => {
+    const database = await ownDatabase();
+    await queryAt(
+      database,
+      "DO $$ BEGIN FOR i IN 1..500 LOOP EXECUTE format('CREATE TABLE t%s (a int, b text)', i); END LOOP; END $$; ANALYZE",
+    );
+    const [row] = await queryAt(
+      database,
+      "SELECT sum(pg_relation_size(r) / 8192)::int AS pages FROM unnest('{pg_type, pg_attribute, pg_class, pg_range}'::regclass[]) r",
+    );
+    expect(await pagesRead(database)).toBeLessThan(Number(row!["pages"]) * 5);
   });
 });

@@ -24,7 +24,7 @@ export const OWN_SETTINGS = [
 ];
 
 const ALL_SETTINGS = `(SELECT string_agg(name || '=' || setting, ', ' ORDER BY name) FROM pg_catalog.pg_settings
-  WHERE context = 'user' AND name NOT IN (${OWN_SETTINGS.map((name) => `'${name}'`).join(", ")}))`;
+  WHERE context = 'user' AND name !~ '[.]' AND name NOT IN (${OWN_SETTINGS.map((name) => `'${name}'`).join(", ")}))`;
 
 /** The value of a row of `base`, whose other column is the row's id. */
 const VALUES: readonly string[] = [
