@@ -7,11 +7,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type RoleSettings, ownRole } from "../../support/database-roles.js";
 import { ownDatabase, queryAt } from "../../support/database.js";
-import { sendRequest } from "../../support/http-client.js";
+import { post, sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { hasOlderPostgres, startOlderPostgres } from "../../support/older-postgres.js";
 import { KEYS, generateInto, ownFolder, startFolder } from "../../support/service.js";
-import { FILTERED, type Found, type FoundRow, roleRows, SORTED } from "./role-rows.js";
+import { ASKED, type Found, type FoundRow, isCompared, operatorsOf, roleRows } from "./role-rows.js";
 import { TABLES, VIEW_STATEMENTS, VIEWS } from "./setting-views.js";
 import { type Setting, userSettings } from "./user-settings.js";
 
@@ -20,8 +20,6 @@ const isFull = process.env["EVERY_SETTING"] !== undefined;
 /** Settings that CI sets together: those on which texts and days depend. */
 const IN_CI = /^(DateStyle|TimeZone|IntervalStyle|extra_float_digits|bytea_output|quote_all_identifiers)$/;
 
-/** A row from whose value on a filter finds rows. */
-const FROM = 9;
 /** Views that are asked at once. */
 const AT_ONCE = 8;
 const SCHEMA = "seen";
@@ -46,12 +44,13 @@ function modelOf(view: string, type: string) {
     ...{ name: view, schema: SCHEMA, tags: ["production", "views", `api:${view}`] },
     columns: { id: "integer", v: type },
     api: {
-      ...{ allow_unfiltered: true, pagination: PAGES, sort: [{ column: "id", direction: "ASC" }] },
-      sortable_fields: SORTED.has(type) ? ["id", "v"] : ["id"],
+      ...{ methods: ["GET", "POST"], allow_unfiltered: true, pagination: PAGES },
+      sort: [{ column: "id", direction: "ASC" }],
+      sortable_fields: isCompared(type) ? ["id", "v"] : ["id"],
       parameters: type === "text" ? [{ name: "like", column: "v", operator: "ILIKE", type: "string" }] : [],
     },
     key: "id",
-    routewright: FILTERED.has(type) ? { filters: ["v"] } : {},
+    routewright: isCompared(type) ? { filters: ["v"] } : {},
   };
 }
 
@@ -125,16 +124,29 @@ async function differences(base: string, found: Found, type: string): Promise<re
         : v,
   ]);
   asked.push(["csv", cells, rows.map(({ id, v }) => [String(id), cellOf(v)])]);
-  if (SORTED.has(type)) asked.push(["walk", await walk(base, `${path}?sort_by=v&limit=7`), found.sorted]);
-  const from = rows.find(({ id }) => id === FROM)?.v ?? null;
-  // The API trims texts of filters, and bounds their length.
-  const isAsked = from !== null && String(from) === String(from).trim() && String(from).length <= 1000;
-  if (FILTERED.has(type) && isAsked)
-    asked.push(["from", await walk(base, `${path}?v[gte]=${encodeURIComponent(String(from))}`), found.from]);
+  if (found.sorted) asked.push(["walk", await walk(base, `${path}?sort_by=v&limit=7`), found.sorted]);
+  if (found.filtered) asked.push(...(await filtered(base, path, type, { ...found, rows })));
   if (type === "text") asked.push(["like", await walk(base, `${path}?like=1`), found.like]);
   return asked
     .filter(([, got, wanted]) => JSON.stringify(got) !== JSON.stringify(wanted))
     .map(([what, got, wanted]) => [found.view, type, what, firstDifference(got, wanted)]);
+}
+
+/** What each operator finds by the values that the API shows. */
+async function filtered(base: string, path: string, type: string, { rows, filtered }: Found) {
+  const values = ASKED.map((asked) => rows?.find(({ id }) => id === asked)?.v ?? null);
+  // The API trims texts of filters, and bounds their length.
+  const isAsked = values.every(
+    (value) => value !== null && String(value) === String(value).trim() && String(value).length <= 1000,
+  );
+  const asked: [what: string, got: unknown, wanted: unknown][] = [];
+  for (const operator of isAsked ? operatorsOf(type) : []) {
+    const body = { v: { [operator]: operator === "in" ? values : values[0] }, limit: 100 };
+    const { status, text } = await post(base, path, body, { key: KEYS.tier3 });
+    const got = status === 200 ? (JSON.parse(text) as readonly FoundRow[]).map(({ id }) => id) : text;
+    asked.push([`v[${operator}]=${String(values)}`, got, filtered?.[operator]]);
+  }
+  return asked;
 }
 
 function firstDifference(got: unknown, wanted: unknown): unknown {
@@ -188,7 +200,7 @@ describe.each(worlds)(
       async (settings) => {
         await role.set(settings);
         const service = await startFolder(folder, { DATABASE_URL: role.url, RATE_LIMITS: "tier3=10000000" });
-        const views = await roleRows(role.url, SCHEMA, types, FROM);
+        const views = await roleRows(role.url, SCHEMA, types);
         const found: unknown[] = [];
         for (let i = 0; i < views.length; i += AT_ONCE) {
           const some = views.slice(i, i + AT_ONCE);

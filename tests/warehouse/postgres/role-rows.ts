@@ -1,4 +1,5 @@
 import pg from "pg";
+import { typeNamed, VALUES } from "../../../runtime/model/column-types.js";
 import { VIEWS } from "./setting-views.js";
 
 /** What the role itself finds in a view, shown as the API shows it. */
@@ -6,10 +7,10 @@ export interface Found {
   readonly view: string;
   /** Null where the view fails. */
   readonly rows: readonly FoundRow[] | null;
-  /** The ids of rows in the order of `v`, of those from a row's `v`, and of those whose text has a 1. */
-  readonly sorted: readonly number[];
-  readonly from: readonly number[];
-  readonly like: readonly number[];
+  /** The ids of rows in the order of `v`, of those that each filter finds, and of those whose text has a 1. */
+  readonly sorted: readonly number[] | null;
+  readonly filtered: Readonly<Record<string, readonly number[]>> | null;
+  readonly like: readonly number[] | null;
 }
 
 export interface FoundRow {
@@ -21,12 +22,27 @@ export interface FoundRow {
 const SHOWN = `SET timezone = 'UTC'; SET datestyle = 'ISO, YMD'; SET intervalstyle = 'postgres'; SET extra_float_digits = 1; SET bytea_output = 'hex';
   SET quote_all_identifiers = off; SET standard_conforming_strings = on`;
 
+/** Rows by whose values filters find others. */
+export const ASKED = [9, 14] as const;
+
+/** The values of a filter as SQL compares them, by the operator that a request names. */
+const FILTERS: Readonly<Record<string, string>> = {
+  eq: "= ANY",
+  gte: ">= ANY",
+  lt: "< ANY",
+  in: "= ANY",
+};
+
+/** Whether the API sorts and filters by a type, as PostgreSQL writes it, and by which operators. */
+export const isCompared = (type: string): boolean => (typeNamed(type)?.value ?? "other") !== "other";
+export const operatorsOf = (type: string): readonly string[] =>
+  VALUES[typeNamed(type)?.value ?? "other"].ordered ? Object.keys(FILTERS) : ["eq", "in"];
+
 /** The rows that the role finds: its own session makes the values, each kept as a value, and shows them afterwards. */
 export async function roleRows(
   url: string,
   schema: string,
   types: ReadonlyMap<string, string>,
-  from: number,
 ): Promise<readonly Found[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -42,8 +58,8 @@ export async function roleRows(
     for (const view of VIEWS)
       found.push(
         made.has(view)
-          ? await shown(client, view, types.get(view) ?? "", from)
-          : { view, rows: null, sorted: [], from: [], like: [] },
+          ? await shown(client, view, types.get(view) ?? "")
+          : { view, rows: null, sorted: null, filtered: null, like: null },
       );
     return found;
   } finally {
@@ -51,28 +67,19 @@ export async function roleRows(
   }
 }
 
-async function shown(client: pg.Client, view: string, type: string, from: number): Promise<Found> {
+async function shown(client: pg.Client, view: string, type: string): Promise<Found> {
   const value = type === "money" ? "v::numeric" : "v";
   const idsOf = (rest: string): string => `ARRAY(SELECT id FROM o_${view} ${rest})`;
-  const sorted = SORTED.has(type) ? idsOf("ORDER BY v, id") : "NULL";
-  const filtered = FILTERED.has(type)
-    ? idsOf(`WHERE v >= (SELECT v FROM o_${view} WHERE id = ${String(from)}) ORDER BY id`)
-    : "NULL";
-  const like = type === "text" ? idsOf("WHERE v ILIKE '%1%' ORDER BY id") : "NULL";
+  const filters = operatorsOf(type).map((operator) => {
+    const asked = operator === "in" ? ASKED : ASKED.slice(0, 1);
+    const values = `ARRAY(SELECT v FROM o_${view} WHERE id IN (${asked.join(", ")}))`;
+    return `'${operator}', ${idsOf(`WHERE v ${FILTERS[operator] ?? ""} (${values}) ORDER BY id`)}`;
+  });
   const { rows } = await client.query<{ found: Omit<Found, "view"> }>(
     `SELECT json_build_object('rows', (SELECT json_agg(json_build_object('id', id, 'v', ${value}) ORDER BY id) FROM o_${view}),
-       'sorted', ${sorted}, 'from', ${filtered}, 'like', ${like}) AS found`,
+       'sorted', ${isCompared(type) ? idsOf("ORDER BY v, id") : "NULL"},
+       'filtered', ${isCompared(type) ? `json_build_object(${filters.join(", ")})` : "NULL"},
+       'like', ${type === "text" ? idsOf("WHERE v ILIKE '%1%' ORDER BY id") : "NULL"}) AS found`,
   );
   return { view, ...rows[0]!.found };
 }
-
-/** Types by which the API sorts with a cursor, and those by whose values it filters, as PostgreSQL writes them. */
-export const SORTED: ReadonlySet<string> = new Set([
-  ...["text", "integer", "bigint", "numeric", "double precision", "real", "boolean", "date", "money"],
-  ...["timestamp with time zone", "timestamp without time zone", "interval", "time without time zone"],
-  ...["bytea"],
-]);
-export const FILTERED: ReadonlySet<string> = new Set([
-  ...["text", "integer", "bigint", "numeric", "double precision", "real", "date"],
-  ...["timestamp with time zone", "timestamp without time zone"],
-]);
