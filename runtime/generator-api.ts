@@ -13,6 +13,7 @@ export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./model/tier.js";
 export { readGenerationEnvironment, type GenerationEnvironment } from "./operations/variables.js";
 export { digestOf, withOwnDigest } from "./model/digest.js";
 export {
+  adapterNotice,
   adapterProblem,
   type ClickhouseAddress,
   clickhouseAddress,

@@ -56,6 +56,8 @@ interface ServiceOptions {
   readonly allowEdited?: boolean;
   /** Renders the manifest for a refresh; null where no manifest is configured. Closed with the service. */
   readonly renderer?: ManifestRenderer | null;
+  /** Told how many of the steps of the start are done: the database, the folder, the listener. */
+  readonly progress?: (done: number, total: number) => void;
   /** In a worker process: what it starts with, and what it asks of the primary. */
   readonly cluster?: Pick<Assignment, "release" | "builds" | "tests"> &
     Pick<PrimaryFunctions, "share" | "refresh" | "metricsText">;
@@ -84,7 +86,9 @@ export interface RunningService extends RunningServer {
 /** Starts the service. Rejects with a clear message if it cannot start, after stopping what it had started. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const log = createLogger(options.environment.logLevel);
+  options.progress?.(0, START_STEPS);
   const database = await openDatabase(options);
+  options.progress?.(1, START_STEPS);
   try {
     const service = await startDataApi(options, database.url, log);
     if (!options.cluster) log.info(service.facts, "listening");
@@ -96,13 +100,15 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   }
 }
 
+const START_STEPS = 3;
+
 async function openDatabase({ environment, dataDir }: ServiceOptions): Promise<EmbeddedPostgres> {
   const url = environment.clickhouseUrl ?? environment.databaseUrl;
   return url === null ? startEmbeddedPostgres({ dataDir }) : { url, stop: () => Promise.resolve() };
 }
 
 async function startDataApi(
-  { environment, generated, allowEdited, renderer = null, cluster }: ServiceOptions,
+  { environment, generated, allowEdited, renderer = null, progress, cluster }: ServiceOptions,
   databaseUrl: string,
   log: Logger,
 ): Promise<Omit<RunningService, "databaseUrl">> {
@@ -110,6 +116,7 @@ async function startDataApi(
   const readFolder = () => readGeneratedRelease({ generated, apiTitle, allowEdited });
   const folder = await readFolder();
   const active = { current: loadRelease(folder.release, null) };
+  progress?.(2, START_STEPS);
   if (cluster?.release && keepsManifest(cluster.release.manifest, folder))
     active.current = loadRelease(cluster.release, active.current);
   const refreshLog = new RefreshLog(log);

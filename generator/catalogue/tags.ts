@@ -146,6 +146,13 @@ function nearPathTags({ tags, configTags }: Model): readonly Complaint[] {
   });
 }
 
+/** What a tag is probably meant as without being it: `prod`, `apis:orders`, `granularity=daily`. */
+export function nearPublishingTag(tag: string): string | null {
+  if (/^\s*prod\s*$/i.test(tag) || nearName(tag, ["production"])?.nearness === "near") return "production";
+  const name = PATH_TAGS.some((each) => tag.startsWith(`${each}:`)) ? null : nearPathTag(tag);
+  return name === null ? null : `${name}:<${name === "api" ? "resource" : "value"}>`;
+}
+
 function nearPathTag(tag: string): string | null {
   const [, name = "", value = ""] = /^\s*([^:=]*?)\s*[:=]\s*(.*)$/s.exec(tag) ?? [];
   if (value !== "" || /[:=]/.test(tag)) {

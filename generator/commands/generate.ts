@@ -3,15 +3,23 @@ import { join } from "node:path";
 import { catalogueOf } from "../catalogue/build.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
+import { untypedNote, whyGone, whyNothing } from "../catalogue/published.js";
 import type { Settings } from "../config.js";
+import { type Change } from "../diff/change.js";
+import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readModels } from "../manifest/catalog.js";
 import { updateFolder } from "../output/folder.js";
-import { type FileSet, render } from "../render/render.js";
+import { adapterNotice, adapterProblem, clickhouseAddress } from "@routewright/runtime/model";
+import type { Manifest } from "../manifest/manifest.js";
+import { type FileSet, render, routeFile } from "../render/render.js";
 import { type GenerateReport, type MovedSchema, reportJson, reportText } from "../report/generate-report.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManifest } from "./command.js";
+import { withProgress } from "./progress.js";
 
 export interface GenerateOptions
-  extends Pick<Settings, "out" | "defaultTier">, Partial<Pick<Settings, "catalog" | "schemas">> {
+  extends
+    Pick<Settings, "out" | "defaultTier">,
+    Partial<Pick<Settings, "catalog" | "schemas" | "severities" | "variables">> {
   /** File or http(s) address of dbt's manifest.json. */
   readonly manifest: string;
   /** Compare only: findings where the folder is not what the manifest renders to. */
@@ -50,13 +58,23 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   const reading = await readModels(options.manifest, options.catalog);
   if (!reading.ok) return failure(reading.problem);
   const catalogue = catalogueOf(reading.manifest, options);
-  const files = render(catalogue, options);
+  const files = await withProgress("Rendering endpoints", (progress) =>
+    render(catalogue, { title: options.title, progress }),
+  );
   const before = catalogueIn(options.out, files);
-  const schemas = movedSchemas(before, catalogue);
+  const nothing = whyNothing(reading.manifest, catalogue);
   const update = updateFolder(files, options);
-  if (!update.ok) return failure(...update.problems);
-  const { warnings } = reading.manifest;
-  const report = { ...options, warnings, catalogue, drift: update.drift, schemas };
+  if (!update.ok) return failure(...update.problems, ...nothing);
+  const report: GenerateReport = {
+    ...options,
+    catalogue,
+    drift: update.drift,
+    schemas: movedSchemas(before, catalogue),
+    causes: causesOf(before, catalogue, reading.manifest),
+    exposing: exposingChanges(before, catalogue, options),
+    warnings: [...reading.manifest.warnings, ...engineWarnings(catalogue, options)],
+    notes: [...nothing, ...untypedNote(catalogue, options.catalog !== undefined)],
+  };
   const output = options.json ? reportJson(report) : reportText(report);
   const exit = hasFindings(options, report) ? EXIT.findings : EXIT.ok;
   return { exit, output, isStatus: !options.json };
@@ -89,6 +107,46 @@ function movedSchemas(before: Catalogue | null, head: Catalogue): readonly Moved
     moves.set(move, { from, to, endpoints: (moves.get(move)?.endpoints ?? 0) + 1 });
   }
   return [...moves.values()];
+}
+
+/** Why each module of before is gone, by its file. */
+function causesOf(
+  before: Catalogue | null,
+  head: Catalogue,
+  manifest: Manifest,
+): ReadonlyMap<string, string> {
+  const kept = new Set(head.entries.map(({ path }) => path));
+  const gone = (before?.entries ?? []).filter(({ path }) => !kept.has(path));
+  return new Map(gone.map((entry) => [routeFile(entry), whyGone(entry, head, manifest)]));
+}
+
+/** What opens data to callers who could not read it, as `diff` rates it. */
+function exposingChanges(
+  before: Catalogue | null,
+  head: Catalogue,
+  { severities }: GenerateOptions,
+): readonly Change[] {
+  if (before === null) return [];
+  // No date makes a change an exposing one.
+  const policy = { today: "1970-01-01", minimumNoticeDays: 0 };
+  return compareCatalogues(before, head, policy, severities).filter(
+    ({ severity }) => severity === "exposing",
+  );
+}
+
+/** A database that cannot serve these models, where the environment names one. */
+function engineWarnings({ adapter }: Catalogue, { variables = {} }: GenerateOptions): readonly string[] {
+  const notice = adapterNotice(adapter);
+  if (notice !== null) return [notice];
+  const addresses = [variables["CLICKHOUSE_URL"], variables["DATABASE_URL"]].filter(
+    (text): text is string => (text?.trim() ?? "") !== "",
+  );
+  if (addresses.length === 0) return [];
+  const problem = adapterProblem(
+    adapter,
+    addresses.some((text) => clickhouseAddress(text) !== null),
+  );
+  return problem === null ? [] : [problem];
 }
 
 function hasFindings({ check, strict }: GenerateOptions, { catalogue, drift }: GenerateReport): boolean {

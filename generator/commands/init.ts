@@ -1,15 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, posix } from "node:path";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { Option } from "commander";
-import { type Tier, TIERS } from "@routewright/runtime/model";
-import { parse } from "yaml";
-import { isPublished } from "../catalogue/tags.js";
+import { adapterNotice, type Tier, TIERS } from "@routewright/runtime/model";
 import { DEFAULTS, readConfig } from "../config.js";
 import { objectOr } from "../manifest/json.js";
-import { readManifest } from "../manifest/manifest.js";
-import { type Failure, isAddress } from "../manifest/source.js";
+import { isAddress } from "../manifest/source.js";
 import { type CliCommand, type CommandResult, EXIT, failure } from "./command.js";
+import { besideManifest, type DbtProject, factsOf, findProjects, titleOf } from "./init/dbt-project.js";
 import { DOCKER_FILES, packageJson, planOf, readText, type Step } from "./init/plan.js";
 
 const CI = ["github", "gitlab", "none"] as const;
@@ -65,48 +63,45 @@ export function configure(command: CliCommand): void {
 async function init(given: Flags): Promise<CommandResult> {
   const reading = await readConfig();
   if (!reading.ok) return failure(...reading.problems);
-  const found = findManifests();
+  const found = findProjects();
   const flags =
     !given.yes && process.stdin.isTTY ? await prompted(given, found, reading.file !== null) : given;
-  const manifest = flags.manifest ?? reading.config.manifest ?? (found.length === 1 ? found[0] : undefined);
-  if (manifest === undefined) return failure(noManifest(found));
+  const manifest = flags.manifest ?? reading.config.manifest ?? onlyOne(found)?.manifest;
+  if (manifest === undefined) return failure(noManifest(found.map((project) => project.manifest)));
   const facts = await factsOf(manifest, flags.manifest !== undefined);
   if (!facts.ok) return failure(facts.problem);
   const { catalog, title, defaultTier, schema: schemas, ci = "none", docker = "none" } = flags;
   const out = reading.config.out ?? flags.out ?? DEFAULTS.out;
-  const config = { manifest, catalog, out, title, defaultTier, ...(schemas && { schemas }) };
+  const config = {
+    manifest,
+    catalog: catalog ?? besideManifest(manifest, "catalog.json"),
+    runResults: besideManifest(manifest, "run_results.json"),
+    out,
+    title: title ?? titleOf(found.find((project) => project.manifest === manifest)?.name ?? facts.project),
+    defaultTier,
+    ...(schemas && { schemas }),
+  };
   const steps = planOf(
     { config, out, ci: ci === "none" ? null : ci, docker: docker === "none" ? null : docker },
     reading.file,
   );
   for (const step of steps) write(step);
-  const notes = schemas || reading.config.schemas !== undefined ? [] : schemaNotes(facts.schemas);
+  const notice = adapterNotice(facts.adapter);
+  const notes = [
+    ...(notice === null ? [] : [notice]),
+    ...(schemas || reading.config.schemas !== undefined ? [] : schemaNotes(facts.schemas)),
+  ];
   return { exit: EXIT.ok, output: report(steps, manifest, facts.adapter), notes };
+}
+
+function onlyOne<Value>(all: readonly Value[]): Value | undefined {
+  return all.length === 1 ? all[0] : undefined;
 }
 
 function noManifest(found: readonly string[]): string {
   if (found.length === 0)
     return "There is no dbt_project.yml in this folder or below it. Run this in the repository of a dbt project, or name the manifest with --manifest.";
   return `There are several dbt projects: name one's manifest with --manifest: ${found.join(", ")}.`;
-}
-
-interface ManifestFacts {
-  readonly ok: true;
-  /** dbt's adapter; null where it is not known. */
-  readonly adapter: string | null;
-  /** The schemas of the models that are tagged for the API. */
-  readonly schemas: readonly string[];
-}
-
-/** A manifest that is named must be one; that of a project may be there once dbt has run. */
-async function factsOf(manifest: string, isNamed: boolean): Promise<ManifestFacts | Failure> {
-  if (isAddress(manifest) || (!isNamed && !existsSync(manifest)))
-    return { ok: true, adapter: null, schemas: [] };
-  const reading = await readManifest(manifest);
-  if (!reading.ok) return reading;
-  const { adapter, models } = reading.manifest;
-  const published = models.filter(({ tags }) => isPublished(tags));
-  return { ok: true, adapter, schemas: [...new Set(published.map(({ schema }) => schema))].sort() };
 }
 
 function schemaNotes(schemas: readonly string[]): readonly string[] {
@@ -157,7 +152,11 @@ function nextCommands(manifest: string): readonly string[] {
 }
 
 /** Prompts for what no flag sets. */
-async function prompted(flags: Flags, manifests: readonly string[], isConfigured: boolean): Promise<Flags> {
+async function prompted(
+  flags: Flags,
+  projects: readonly DbtProject[],
+  isConfigured: boolean,
+): Promise<Flags> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const ask = async (question: string, fallback: string, choices?: readonly string[]): Promise<string> => {
     const hint = choices === undefined ? "" : ` (${choices.join(", ")})`;
@@ -165,10 +164,13 @@ async function prompted(flags: Flags, manifests: readonly string[], isConfigured
     return choices === undefined || choices.includes(answer) ? answer : ask(question, fallback, choices);
   };
   try {
+    const manifests = projects.map((project) => project.manifest);
     const [first] = manifests;
     const isPrompted = flags.manifest === undefined && !isConfigured && first !== undefined;
     const manifest = isPrompted ? await ask("dbt's manifest", first, manifests) : flags.manifest;
-    const title = flags.title ?? (isConfigured ? undefined : await ask("Title of the API", "Data API"));
+    const own =
+      titleOf(projects.find((project) => project.manifest === manifest)?.name ?? null) ?? "Data API";
+    const title = flags.title ?? (isConfigured ? undefined : await ask("Title of the API", own));
     const schema = flags.schema ?? (isConfigured ? "" : await ask("Schema in production", "the manifest's"));
     const ci = flags.ci ?? ((await ask("Pipeline", "none", CI)) as Flags["ci"] & string);
     const docker =
@@ -183,28 +185,5 @@ async function prompted(flags: Flags, manifests: readonly string[], isConfigured
     };
   } finally {
     terminal.close();
-  }
-}
-
-/** Folders that hold no project of the repository's own. */
-const SKIPPED = /^(\.|node_modules$|target$|dbt_packages$|dbt_modules$|logs$|venv$)/;
-
-/** The manifests of the dbt projects in the current folder and two levels below it, with `/`. */
-function findManifests(folder = ".", depth = 2): readonly string[] {
-  const project = join(folder, "dbt_project.yml");
-  if (existsSync(project)) return [posix.join(folder, targetOf(project), "manifest.json")];
-  if (depth === 0) return [];
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && !SKIPPED.test(entry.name))
-    .flatMap(({ name }) => findManifests(posix.join(folder, name), depth - 1));
-}
-
-/** dbt writes to `target-path`, `target` by default; a path that is a template is known to dbt only. */
-function targetOf(file: string): string {
-  try {
-    const { "target-path": target } = objectOr(parse(readFileSync(file, "utf8")));
-    return typeof target === "string" && target !== "" && !target.includes("{{") ? target : "target";
-  } catch {
-    return "target";
   }
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { CliCommand } from "./command.js";
+import { withProgress } from "./progress.js";
 import {
   type CommandContext,
   either,
@@ -63,7 +64,9 @@ function addDoctor({ add }: Group): void {
     "check keys, providers, queues and stuck intents; exit 1 when a check fails",
     "--json",
     ({ ramp, database, vault }, flags) =>
-      flags["restored"] ? ramp.compareOrders(database, vault) : ramp.diagnose(database, vault),
+      flags["restored"]
+        ? withProgress("Comparing orders", (progress) => ramp.compareOrders(database, vault, progress))
+        : ramp.diagnose(database, vault),
   )
     .option("--restored", "compare open and recent orders with their providers, after a restore")
     .helpEnd(["ramp doctor", "ramp doctor --restored"], { 1: "a check failed" });
@@ -92,7 +95,8 @@ function addVault({ add }: Group): void {
     "rotate",
     "encrypt all secrets with RAMP_SECRETS_KEY; RAMP_OTHER_SECRETS_KEYS names the key of before",
     "",
-    ({ ramp, database, vault }) => ramp.rotateVault(database, vault),
+    ({ ramp, database, vault }) =>
+      withProgress("Encrypting secrets", (progress) => ramp.rotateVault(database, vault, progress)),
   );
 }
 

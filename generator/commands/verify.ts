@@ -23,8 +23,14 @@ import {
 } from "../verify/relations.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { adapterProblem, type ClickhouseAddress, clickhouseAddress } from "@routewright/runtime/model";
+import {
+  adapterNotice,
+  adapterProblem,
+  type ClickhouseAddress,
+  clickhouseAddress,
+} from "@routewright/runtime/model";
 import { inspectDatabase, type LiveDatabase } from "./database.js";
+import { type Progress, withProgress } from "./progress.js";
 
 type Logger = ReturnType<typeof createLogger>;
 
@@ -86,8 +92,8 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
   const { clickhouse = null } = options;
   const problem = adapterProblem(catalogue.adapter, clickhouse !== null);
   if (problem !== null) return failure(problem);
-  const found = await inspectDatabase({ ...options, clickhouse }, (database) =>
-    reviewIn(database, catalogue),
+  const found = await withProgress("Comparing endpoints", (progress) =>
+    inspectDatabase({ ...options, clickhouse }, (database) => reviewIn(database, catalogue, progress)),
   );
   if (!found.ok) return failure(found.problem);
   const { mismatches, couldPromise } = found.value;
@@ -106,11 +112,12 @@ function nothingToVerify(revision: string): string {
 async function reviewIn(
   { readRelations, readSource, query, identifier, withWarehouse }: LiveDatabase,
   catalogue: Catalogue,
+  progress: Progress,
 ): Promise<PromiseReview> {
   const { mismatches, own } = await inspectRelations(catalogue, readRelations);
   const isToCheck = hasNone(mismatches);
   const duplicates = await verifyKeys(own, query, identifier, isToCheck);
-  const unindexed = await withWarehouse((warehouse) => verifyQueries(own, warehouse, isToCheck));
+  const unindexed = await withWarehouse((warehouse) => verifyQueries(own, warehouse, isToCheck, progress));
   const { mismatches: broken, couldPromise } = await verifyPromises(own, readSource, isToCheck);
   return { mismatches: [...mismatches, ...duplicates, ...broken, ...unindexed], couldPromise };
 }
@@ -142,6 +149,8 @@ export async function logDifferences(
   const revision = await readRevision(options.generated, { ...options, cwd: process.cwd() });
   if (!revision.ok) return log.error({ detail: revision.problem }, "not verified");
   const { catalogue } = revision;
+  const notice = adapterNotice(catalogue.adapter);
+  if (notice !== null) log.warn(notice);
   const clickhouse = clickhouseAddress(databaseUrl);
   const found = await inspectDatabase({ databaseUrl, clickhouse }, ({ readRelations }) =>
     verifyRelations(catalogue, readRelations),

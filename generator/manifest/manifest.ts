@@ -24,6 +24,8 @@ export interface Manifest {
   readonly warehouseColumns: ReadonlyMap<string, readonly ModelColumn[]>;
   /** Name of dbt's adapter, such as `postgres`; null where the manifest does not name it. */
   readonly adapter: string | null;
+  /** Name of the dbt project; null where the manifest does not name it. */
+  readonly project: string | null;
   readonly warnings: readonly string[];
 }
 
@@ -77,6 +79,7 @@ function manifestOfJson(value: unknown, location: string): ManifestReading {
       tests: new Map([...tests].map(([id, all]) => [id, all.map((test) => test.id)])),
       warehouseColumns: new Map(),
       adapter: adapter || null,
+      project: textOr(objectOr(metadata)["project_name"], "") || null,
       warnings,
     },
   };

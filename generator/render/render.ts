@@ -8,12 +8,23 @@ import { routeModule } from "./route-module.js";
 /** Generated files: path within the folder (with `/`) → text. */
 export type FileSet = ReadonlyMap<string, string>;
 
+interface RenderOptions extends OpenApiOptions {
+  /** Told after each module. */
+  readonly progress?: (done: number, total: number) => void;
+}
+
 /** Renders a catalogue. Pure: same catalogue, same bytes, on every machine. */
-export function render(catalogue: Catalogue, options: OpenApiOptions = {}): FileSet {
+export function render(catalogue: Catalogue, options: RenderOptions = {}): FileSet {
+  const { entries } = catalogue;
+  const modules = entries.map((entry, i) => {
+    const module = [routeFile(entry), routeModule(entry)] as const;
+    options.progress?.(i + 1, entries.length);
+    return module;
+  });
   const described = sorted([
-    ...catalogue.entries.map((entry) => [routeFile(entry), routeModule(entry)] as const),
+    ...modules,
     ["lineage.json", lineageText(catalogue.lineage)],
-    ["index.ts", indexModule(catalogue.entries)],
+    ["index.ts", indexModule(entries)],
     ["openapi.json", openApiText(catalogue, options)],
   ]);
   const index = catalogueText(catalogue, options.title ?? null, described);

@@ -182,7 +182,7 @@ function acceptedItem({ change, entry }: AcceptedChange): Item {
 }
 
 /** `value: UInt32 → UInt64`, `value: was UInt64`, `value: now UInt64`; null where kind and endpoint say it all. */
-function differenceOf({ subject: name, before, after }: Change): Sentence | null {
+export function differenceOf({ subject: name, before, after }: Change): Sentence | null {
   const [was, is] = before !== null && after !== null ? fromWhereTheyDiffer(before, after) : [before, after];
   if (was === null && is === null) return name === null ? null : sentence`${name}`;
   const lead = name === null ? plain("") : sentence`${name}: `;

@@ -1,7 +1,9 @@
 import { type Catalogue, problemText, type Skipped } from "../catalogue/catalogue.js";
+import { type Change, KINDS } from "../diff/change.js";
 import { visible } from "../manifest/strings.js";
 import type { Drift } from "../output/folder.js";
-import { counted } from "./report.js";
+import { differenceOf } from "./diff-report.js";
+import { counted, plainText } from "./report.js";
 
 /** Endpoints whose relation the folder has in another schema. */
 export interface MovedSchema {
@@ -18,6 +20,12 @@ export interface GenerateReport {
   readonly catalogue: Catalogue;
   readonly drift: readonly Drift[];
   readonly schemas?: readonly MovedSchema[];
+  /** Why an endpoint's file is gone, by the file. */
+  readonly causes?: ReadonlyMap<string, string>;
+  /** What opens data since the folder was written. */
+  readonly exposing?: readonly Change[];
+  /** What to know of the run besides. */
+  readonly notes?: readonly string[];
 }
 
 /** What a run did to the files, or, with `--check`, what is wrong with them. */
@@ -34,22 +42,35 @@ const REASONS = {
 
 /** The report for people: files first, then every skipped model with every problem; nothing in it moves a terminal's cursor. */
 export function reportText(report: GenerateReport): string {
-  const { out, check, catalogue, drift, warnings, schemas = [] } = report;
+  const { out, catalogue, warnings, schemas = [], exposing = [], notes = [] } = report;
   const lines = [
     ...warnings.map((warning) => `warning: ${warning}`),
     ...catalogue.warnings.map((problem) => `warning: ${problem.model} ${problemText(problem)}`),
-    ...driftLines(out, check, drift),
+    ...driftLines(report),
+    ...exposing.map((change) => `warning: ${exposingText(change)}`),
     ...schemas.map((move) => `warning: ${schemaText(move, out)}`),
     ...catalogue.skipped.flatMap(skippedLines),
+    ...notes.map((note) => `note: ${note}`),
     `${counted(catalogue.entries.length, "endpoint")}; ${driftSummary(report)}; ${skippedSummary(catalogue.skipped)}`,
   ];
   return `${lines.map(visible).join("\n")}\n`;
 }
 
 /** A line per file: what happened to it, or with `check` what is wrong with it. */
-function driftLines(out: string, check: boolean, drift: readonly Drift[]): readonly string[] {
+function driftLines({ out, check, drift, causes }: GenerateReport): readonly string[] {
   const words = check ? WORDS.check : WORDS.write;
-  return drift.map(({ file, kind }) => `${words[kind].padEnd(check ? 20 : 8)} ${out}/${file}`);
+  return drift.map(({ file, kind }) => {
+    const cause = kind === "stale" ? causes?.get(file) : undefined;
+    return `${words[kind].padEnd(check ? 20 : 8)} ${out}/${file}${cause === undefined ? "" : `: ${cause}`}`;
+  });
+}
+
+/** `/v1/shop/orders: Tier lowered: tier2 → tier0. Callers of a lower tier can read …` */
+function exposingText(change: Change): string {
+  const { endpoint, kind } = change;
+  const difference = differenceOf(change);
+  const what = difference === null ? "" : `: ${plainText(difference).replaceAll('"', "")}`;
+  return `${endpoint}: ${KINDS[kind].title}${what}. ${KINDS[kind].reason}`;
 }
 
 function skippedLines({ model, file, reason, problems }: Skipped): string[] {
@@ -82,20 +103,24 @@ function skippedSummary(skipped: readonly Skipped[]): string {
 }
 
 /** The same for programs. */
-export function reportJson({ catalogue, drift, warnings, schemas = [] }: GenerateReport): string {
+export function reportJson(report: GenerateReport): string {
+  const { catalogue, drift, warnings, schemas = [], causes = new Map(), exposing = [], notes = [] } = report;
   const filesOf = (kind: Drift["kind"]): string[] =>
     drift.filter((item) => item.kind === kind).map(({ file }) => file);
-  const report = {
+  const json = {
     endpoints: catalogue.entries.length,
     added: filesOf("missing"),
     changed: filesOf("changed"),
     removed: filesOf("stale"),
+    causes: Object.fromEntries(causes),
+    exposing,
     skipped: catalogue.skipped,
     schemas,
+    notes,
     warnings: [
       ...warnings,
       ...catalogue.warnings.map(({ model, path, message, hint }) => ({ model, path, message, hint })),
     ],
   };
-  return `${JSON.stringify(report, null, 2)}\n`;
+  return `${JSON.stringify(json, null, 2)}\n`;
 }

@@ -9,9 +9,11 @@ export async function verifyQueries(
   { entries }: Catalogue,
   warehouse: Pick<Warehouse, "usesIndex">,
   isToCheck: (entry: CatalogueEntry) => boolean,
+  progress: (done: number, total: number) => void = () => undefined,
 ): Promise<readonly Mismatch[]> {
   const differences: Mismatch[] = [];
-  for (const entry of entries) {
+  for (const [i, entry] of entries.entries()) {
+    progress(i, entries.length);
     if (!isToCheck(entry)) continue;
     try {
       differences.push(...(await verifyFilters(entry, warehouse)));

@@ -29,10 +29,24 @@ output.on("drop", (text: string) => (droppedCount += text.split("\n").length - 1
 output.on("error", () => undefined);
 process.once("beforeExit", () => output.flush());
 
+/** A terminal gets lines for people, anything else the JSON. */
+const sink: { readonly write: (line: string) => unknown } = process.stdout.isTTY ? await readable() : output;
+
+async function readable() {
+  const { prettyFactory, isColorSupported } = await import("pino-pretty");
+  const prettify = prettyFactory({
+    colorize: isColorSupported,
+    translateTime: "SYS:HH:MM:ss",
+    ignore: "pid,hostname",
+    singleLine: true,
+  });
+  return { write: (line: string) => output.write(prettify(line)) };
+}
+
 /** The log: one JSON object per line on standard output, written in the background (runtime/docs/operations.md). */
 export function createLogger(level: string): Logger {
   const base = cluster.worker ? { worker: cluster.worker.id } : null;
-  return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime }, output);
+  return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime }, sink);
 }
 
 /** Lines that this process has dropped. */
@@ -49,7 +63,8 @@ export function forwardLog(worker: Readable): void {
   let rest = "";
   worker.setEncoding("utf8").on("data", (text: string) => {
     const end = text.lastIndexOf("\n") + 1;
-    if (end > 0) output.write(rest + text.slice(0, end));
+    const lines = end > 0 ? (rest + text.slice(0, end)).split(/(?<=\n)/) : [];
+    for (const line of process.stdout.isTTY ? lines : [lines.join("")]) if (line !== "") sink.write(line);
     rest = end > 0 ? text.slice(end) : rest + text;
   });
 }

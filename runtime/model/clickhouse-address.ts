@@ -46,7 +46,17 @@ export function clickhouseUrl({
 /** Why a database cannot serve the models of dbt's `adapter`; null where it can, or the adapter is not known. */
 export function adapterProblem(adapter: string | null, isClickhouse: boolean): string | null {
   if (adapter === null || (adapter === "clickhouse") === isClickhouse) return null;
+  const notice = adapterNotice(adapter);
+  if (notice !== null) return isClickhouse ? notice : null;
   return isClickhouse
     ? `The models are built by dbt-${adapter}, and the database is ClickHouse: set DATABASE_URL to a postgres:// address, and no CLICKHOUSE_URL.`
     : "The models are built by dbt-clickhouse, and the database is PostgreSQL: set DATABASE_URL, or CLICKHOUSE_URL beside it, to a clickhouse:// address.";
 }
+
+/** What to do with the models of an adapter that no engine serves; null for one that has an engine, or that is not known. */
+export function adapterNotice(adapter: string | null): string | null {
+  if (adapter === null || SERVED_ADAPTERS.includes(adapter)) return null;
+  return `The models are built by dbt-${adapter}, which no engine of Routewright serves: copy their relations into PostgreSQL or ClickHouse, and set DATABASE_URL to that.`;
+}
+
+const SERVED_ADAPTERS: readonly string[] = ["postgres", "clickhouse"];

@@ -127,6 +127,8 @@ Variables:
     mkdirSync(join(repo, "deploy"));
     writeFileSync(join(repo, "deploy/Dockerfile"), "FROM mine\n");
     const { out } = await routewright(repo, ["init", "--yes", "--docker"]);
+    expect(out).toContain("added to package.json (api:check, api:lint, api:diff, api:serve)\n");
+    expect(out).toContain("added to .gitignore (.data/, api_keys.json, deploy/keys/, deploy/**/.env)\n");
     expect(out).toContain("kept     deploy/Dockerfile (differs from the template)\n");
     const files = ownFiles(repo);
     expect(files["deploy/Dockerfile"]).toBe("FROM mine\n");
@@ -163,6 +165,34 @@ Variables:
     await routewright(repo, ["init", "--yes"]);
     expect(JSON.parse(ownFiles(repo)["routewright.config.json"] ?? "")).toMatchObject({ manifest });
   });
+});
+
+it("init takes dbt's catalog, its run results and the project's name from where the manifest is", async () => {
+  const repo = repository(".", "name: jaffle_shop\n");
+  for (const name of ["catalog", "run_results"]) writeFileSync(join(repo, `target/${name}.json`), "{}");
+  await routewright(repo, ["init", "--yes"]);
+  expect(JSON.parse(ownFiles(repo)["routewright.config.json"] ?? "")).toMatchObject({
+    manifest: "target/manifest.json",
+    catalog: "target/catalog.json",
+    runResults: "target/run_results.json",
+    title: "Jaffle shop",
+  });
+  const named = repository(".", "profile: x\n");
+  await routewright(named, ["init", "--yes"]);
+  const config = JSON.parse(ownFiles(named)["routewright.config.json"] ?? "") as object;
+  expect(config).toMatchObject({ title: "Test" });
+  expect(config).not.toHaveProperty("catalog");
+});
+
+it("init names an adapter that no engine serves", async () => {
+  const repo = repository();
+  const manifest = manifestOf([MODEL], { adapter_type: "bigquery" });
+  writeFileSync(join(repo, "target/manifest.json"), JSON.stringify(manifest));
+  const { exit, err } = await routewright(repo, ["init", "--yes"]);
+  expect(exit).toBe(0);
+  expect(err).toContain(
+    "The models are built by dbt-bigquery, which no engine of Routewright serves: copy their relations into PostgreSQL or ClickHouse, and set DATABASE_URL to that.\n",
+  );
 });
 
 describe("routewright init that cannot", () => {
@@ -217,7 +247,7 @@ it.skipIf(!needs("python3"))(
     let shown = "";
     const answers: [RegExp, string][] = [
       [/dbt's manifest .*\[target\/manifest\.json\] $/, ""],
-      [/Title of the API \[Data API\] $/, "Shop"],
+      [/Title of the API \[Shop\] $/, ""],
       [/Schema in production \[the manifest's\] $/, "analytics"],
       [/Pipeline \(github, gitlab, none\) \[none\] $/, "jenkins"],
       [/Pipeline [^\n]*\n[^\n]*Pipeline \(github, gitlab, none\) \[none\] $/, "gitlab"],

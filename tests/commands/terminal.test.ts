@@ -1,9 +1,12 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { needs } from "../support/needs.js";
 import { ownFolder } from "../support/service.js";
 import { CLI, GENERATE, GOOD, project, routewright } from "./run.js";
+
+const ROOT = join(import.meta.dirname, "../..");
 
 /** A pseudo-terminal around a command: Python has one in its standard library. */
 const PTY = `import os, pty, sys
@@ -25,10 +28,11 @@ async function atTerminal(
   cwd: string,
   args: readonly string[],
   variables: Readonly<Record<string, string>> = {},
+  program: readonly string[] = [CLI],
 ): Promise<{ readonly exit: number; readonly shown: string }> {
   const { PATH = "" } = process.env;
   const env = { PATH, TERM: "xterm", ...variables };
-  const child = spawn("python3", ["-c", PTY, process.execPath, CLI, ...args], { cwd, env });
+  const child = spawn("python3", ["-c", PTY, process.execPath, ...program, ...args], { cwd, env });
   let shown = "";
   child.stdout.on("data", (chunk: Buffer) => (shown += chunk.toString()));
   const [exit] = (await once(child, "close")) as [number];
@@ -54,6 +58,48 @@ describe.skipIf(!needs("python3"))("a text report at a terminal", () => {
 
   it("has no colours in a file", async () => {
     expect((await routewright(folder, ["lint", "--manifest", "manifest.json"])).out).not.toContain("\u001b");
+  });
+});
+
+describe.skipIf(!needs("python3"))("long work", () => {
+  const many = project(
+    ...Array.from({ length: 1500 }, (_, i) => ({
+      ...GOOD,
+      name: `m${String(i)}`,
+      tags: ["production", "shop", `api:m${String(i)}`],
+    })),
+  );
+
+  it("shows a bar with a name at a terminal, which is gone at the end", async () => {
+    const { exit, shown } = await atTerminal(many, [...GENERATE, "--out", "a", "--json"]);
+    expect(exit).toBe(0);
+    expect(shown).toMatch(/Rendering endpoints [#-]+ \d+ of 1500/);
+    // The line is cleared before anything else is written.
+    const [, after = ""] = /of 1500([^{]*)\{[^{]*$/.exec(shown.slice(0, shown.indexOf('"endpoints"'))) ?? [];
+    expect(after).toMatch(/\u001b\[\d?K$/);
+  });
+
+  it("shows nothing in a pipe", async () => {
+    const { err } = await routewright(many, [...GENERATE, "--out", "b"]);
+    expect(err).toBe("");
+  });
+});
+
+describe.skipIf(!needs("python3"))("the log", () => {
+  const LOG = `import { createLogger, flushLog } from "@routewright/runtime/server";
+    createLogger("info").warn({ check: "missing-relation", rows: 3 }, "verify"); await flushLog();`;
+
+  it("has lines for people at a terminal", async () => {
+    const { shown } = await atTerminal(ROOT, ["--input-type=module", "-e", LOG], { NO_COLOR: "1" }, []);
+    expect(shown).toMatch(/^\[\d\d:\d\d:\d\d\] WARN: verify \{"check":"missing-relation","rows":3\}\n$/);
+  });
+
+  it("is a JSON object per line anywhere else", () => {
+    const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", LOG], {
+      cwd: ROOT,
+      encoding: "utf8",
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ level: 40, check: "missing-relation", msg: "verify" });
   });
 });
 

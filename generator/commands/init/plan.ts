@@ -96,9 +96,11 @@ export function planOf({ config, out, ci, docker }: Choices, configFile: string 
   ];
 }
 
-function step(file: string, before: string | null, text: string): Step {
+/** `added`: what a file gets that is there already. */
+function step(file: string, before: string | null, text: string, added: readonly string[] = []): Step {
   if (before === null) return { file, text, action: "create", why: "" };
-  return { file, text, action: before === text ? "keep" : "add to", why: before === text ? "as it is" : "" };
+  const isSame = before === text;
+  return { file, text, action: isSame ? "keep" : "add to", why: isSame ? "as it is" : added.join(", ") };
 }
 
 /** A template's file is never written over another one. */
@@ -114,7 +116,7 @@ function linesStep(file: string, lines: readonly string[]): Step {
   const present = new Set((before ?? "").split(/\r?\n/).map((line) => line.trim()));
   const missing = lines.filter((line) => !present.has(line) && !present.has(line.replace(/\/$/, "")));
   const gap = before === null || before === "" || before.endsWith("\n") ? "" : "\n";
-  return step(file, before, `${before ?? ""}${gap}${missing.map((line) => `${line}\n`).join("")}`);
+  return step(file, before, `${before ?? ""}${gap}${missing.map((line) => `${line}\n`).join("")}`, missing);
 }
 
 function packageStep(out: string): Step {
@@ -127,10 +129,11 @@ function packageStep(out: string): Step {
   }
   const manifest = packageJson(before);
   const own = objectOr(manifest["scripts"]);
-  if (Object.keys(scripts).every((name) => name in own)) return step(file, before, before);
+  const missing = Object.keys(scripts).filter((name) => !(name in own));
+  if (missing.length === 0) return step(file, before, before);
   const indent = /^[ \t]+/m.exec(before)?.[0] ?? "  ";
   const text = JSON.stringify({ ...manifest, scripts: { ...scripts, ...own } }, null, indent);
-  return step(file, before, `${text}${before.endsWith("\n") ? "\n" : ""}`);
+  return step(file, before, `${text}${before.endsWith("\n") ? "\n" : ""}`, missing);
 }
 
 /** @throws where the file is no JSON object */

@@ -19,6 +19,7 @@ import { openRunResults, type RunResults } from "../../watch/poll-run-results.js
 import { startPolling, watchedLocations } from "../../watch/poll.js";
 import { workerRenderer } from "../../watch/worker-renderer.js";
 import { type CommandResult, DATA_DIR, EXIT, stopSignal } from "../command.js";
+import { type Progress, withProgress } from "../progress.js";
 
 export interface ServeOptions extends Pick<
   Settings,
@@ -34,6 +35,8 @@ export interface ServeOptions extends Pick<
   readonly watch: boolean;
   /** Processes that serve the data API; 1: this one serves all. */
   readonly workers: number;
+  /** Told how far the start is. */
+  readonly progress?: Progress;
 }
 
 /** Serves in this process; SIGHUP reloads keys and folder. Returns once a signal has stopped it; the primary ends a worker. */
@@ -51,7 +54,9 @@ async function serveAlone(options: ServeOptions, environment: Environment): Prom
   try {
     if (options.only !== "ramp") {
       const runResults = await runResultsOf(environment);
-      const service = await serveData(options, environment);
+      const service = await withProgress("Starting", (progress) =>
+        serveData({ ...options, progress }, environment),
+      );
       if (runResults !== null)
         stops.push(runResults.follow((builds, tests) => service.recordBuilds(builds, tests)));
       stops.push(followManifest(options, environment, service), () => service.stop());
@@ -114,7 +119,7 @@ async function serveData(
   environment: Environment,
   cluster?: Parameters<typeof startService>[0]["cluster"],
 ): Promise<RunningService> {
-  const { generated, allowEdited } = options;
+  const { generated, allowEdited, progress } = options;
   const renderer = rendererOf(options, environment);
   const service = await startService({
     environment,
@@ -122,6 +127,7 @@ async function serveData(
     allowEdited,
     dataDir: DATA_DIR,
     renderer,
+    ...(progress && { progress }),
     ...(cluster && { cluster }),
   });
   if (cluster === undefined || nodeCluster.worker?.id === 1)
@@ -215,10 +221,11 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
 /** Refreshes the service when the manifest or dbt's catalog changes, if the options enable it. Returns the function that stops this. */
 function followManifest(
   { watch, catalog }: ServeOptions,
-  { manifest, refreshEnabled, refreshIntervalSeconds: intervalSeconds }: Environment,
+  { manifest, refreshEnabled, refreshIntervalSeconds: intervalSeconds, logLevel }: Environment,
   service: Pick<RunningService, "refresh">,
 ): () => Promise<void> {
   if (manifest === null || !(watch || refreshEnabled)) return () => Promise.resolve();
+  createLogger(logLevel).info({ intervalSeconds }, "following the manifest");
   const sources = watchedLocations({ manifest, catalog });
   return startPolling({ sources, intervalSeconds, poll: () => service.refresh() });
 }

@@ -1,8 +1,7 @@
 import { parseColumnType } from "../../catalogue/column-types/column-type.js";
 import { isExcluded } from "../../catalogue/settings/meta-api.js";
-import { hasResource } from "../../catalogue/tags.js";
+import { hasResource, nearPublishingTag } from "../../catalogue/tags.js";
 import type { Model } from "../../manifest/model.js";
-import { isWithinOneEdit } from "../../manifest/near-name.js";
 import { list, plain, sentence } from "../../manifest/strings.js";
 import { type Check, type CheckId, type Violation, violation } from "../finding.js";
 
@@ -95,14 +94,11 @@ const OTHER_STAGES: ReadonlySet<string> = new Set([
  */
 export function forgottenTags(model: Model, prefix: string | null): readonly Violation[] {
   const { tags, api } = model;
-  const normal = tags.map((tag) => tag.trim().toLowerCase());
-  if (isExcluded(model) || normal.some((tag) => OTHER_STAGES.has(tag))) return [];
-  const resource = tags.find((_, i) => /^api\s*[:=]/.test(normal[i] ?? ""));
+  if (isExcluded(model) || tags.some((tag) => OTHER_STAGES.has(tag.trim().toLowerCase()))) return [];
+  const resource = tags.find((tag) => hasResource([tag]) || nearPublishingTag(tag) === "api:<resource>");
   if (resource === undefined)
     return withoutResource(model, api !== null && tags.includes("production"), prefix);
-  const production = tags.find(
-    (_, i) => normal[i] === "prod" || isWithinOneEdit(normal[i] ?? "", "production"),
-  );
+  const production = tags.find((tag) => nearPublishingTag(tag) === "production");
   const wrong = hasResource(tags) ? (production ?? null) : resource;
   const message =
     wrong === null

@@ -145,10 +145,12 @@ interface SealedRow {
 export async function rotateVault(
   database: RampDatabase,
   vault: Vault,
+  progress: (done: number, total: number) => void = () => undefined,
 ): Promise<{ readonly keyId: string; readonly resealed: number }> {
   let resealed = 0;
-  for (const column of SEALED_COLUMNS)
+  for (const [i, column] of SEALED_COLUMNS.entries())
     for (;;) {
+      progress(i, SEALED_COLUMNS.length);
       const count = await database.asOperator((tx) => resealBatch(tx, vault, column));
       resealed += count;
       if (count < BATCH) break;

@@ -178,13 +178,18 @@ const CANDIDATES = `SELECT i.project_id AS "projectId", i.id FROM ramp.intents i
  * Compares open and recent orders with their providers after a restore (runtime/ramp/docs/operations.md, Backups). The id of an order is derived from
  * its intent, so an order that the database has lost is found by it. Changes nothing.
  */
-export async function compareOrders(database: RampDatabase, vault: Vault): Promise<readonly Finding[]> {
+export async function compareOrders(
+  database: RampDatabase,
+  vault: Vault,
+  progress: (done: number, total: number) => void = () => undefined,
+): Promise<readonly Finding[]> {
   const providers = new Providers({ database, vault, publicUrl: "" });
   const intents = await database.operator.rows<{ readonly projectId: string; readonly id: string }>(
     CANDIDATES,
   );
   const found: Finding[] = [];
-  for (const { projectId: project, id } of intents) {
+  for (const [i, { projectId: project, id }] of intents.entries()) {
+    progress(i, intents.length);
     const intent = await database.inProject(projectId(project), (tx) => readIntent(tx, id));
     if (intent === null) continue;
     const detail = await difference(intent, await providers.get(intent));

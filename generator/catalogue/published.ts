@@ -1,0 +1,89 @@
+import type { Manifest } from "../manifest/manifest.js";
+import type { Model } from "../manifest/model.js";
+import { formatValue } from "../manifest/strings.js";
+import type { Catalogue, CatalogueEntry } from "./catalogue.js";
+import { hasResource, isPublished, nearPublishingTag } from "./tags.js";
+
+/** Models that a message names. */
+const MAX_NAMED = 5;
+
+/** Why a manifest publishes nothing: what its tags lack, and tags that nearly say it. Empty where a model is published or skipped. */
+export function whyNothing(manifest: Manifest, { entries, skipped }: Catalogue): readonly string[] {
+  const { models } = manifest;
+  if (entries.length > 0) return [];
+  if (skipped.length > 0)
+    return ["Every model that is tagged for the API is skipped, each for its own reason."];
+  if (models.length === 0)
+    return [
+      "The manifest has no model: run `dbt parse` in the project that has them, and name its target/manifest.json.",
+    ];
+  const near = models.flatMap(nearTags);
+  const more = near.length - MAX_NAMED;
+  return [
+    `No model has both tags, \`production\` and \`api:<resource>\`: of ${String(models.length)}, ${halfTagged(models)}.`,
+    ...near.slice(0, MAX_NAMED),
+    ...(more > 0 ? [`${String(more)} more tags are like these.`] : []),
+    'Tag a model in its schema.yml, and run dbt again: `config: {tags: [production, "api:orders"]}`.',
+  ];
+}
+
+function halfTagged(models: readonly Model[]): string {
+  const production = models.filter(({ tags }) => tags.includes("production")).length;
+  const resource = models.filter(({ tags }) => hasResource(tags)).length;
+  return `${String(production)} have \`production\` and ${String(resource)} have \`api:\``;
+}
+
+function nearTags({ uniqueId, tags, file }: Model): readonly string[] {
+  return [...new Set(tags)].flatMap((tag) => {
+    const meant = nearPublishingTag(tag);
+    const where = file === "" ? uniqueId : `${uniqueId} (${file})`;
+    return meant === null ? [] : [`${where}: the tag ${formatValue(tag)} is probably meant as \`${meant}\`.`];
+  });
+}
+
+/** Why an endpoint of before has none in a catalogue. */
+export function whyGone(
+  { uniqueId }: CatalogueEntry,
+  { entries, skipped }: Catalogue,
+  { models, others }: Manifest,
+): string {
+  const moved = entries.find((entry) => entry.uniqueId === uniqueId);
+  if (moved !== undefined) return `moved to ${moved.path}`;
+  const reason = skipped.find(({ model }) => model === uniqueId)?.reason;
+  if (reason !== undefined) return `${uniqueId} is ${SKIPPED[reason]}`;
+  const model = models.find((each) => each.uniqueId === uniqueId);
+  if (model !== undefined) return `${uniqueId} ${lostTag(model)}`;
+  const other = others.find((each) => each.uniqueId === uniqueId);
+  return other === undefined
+    ? `${uniqueId} is not in the manifest any more`
+    : `${uniqueId} is a ${other.kind} now`;
+}
+
+const SKIPPED = {
+  invalid: "skipped as invalid, see below",
+  "path-taken": "skipped, its path is taken",
+  excluded: "excluded by its author",
+} as const;
+
+function lostTag({ tags }: Model): string {
+  if (isPublished(tags)) return "has another path now";
+  const lost = tags.includes("production") ? "api:<resource>" : "production";
+  const near = tags.find((tag) => nearPublishingTag(tag) === lost);
+  return `has no tag \`${lost}\` any more${near === undefined ? "" : `; ${formatValue(near)} is not one`}`;
+}
+
+/** How many columns have no type, and what gives them one. */
+export function untypedNote({ entries }: Catalogue, hasCatalog: boolean): readonly string[] {
+  const columns = entries.flatMap((entry) => entry.columns);
+  const untyped = columns.filter(({ type }) => type === null).length;
+  const without = entries.filter((entry) => entry.columns.length === 0).length;
+  if (untyped + without === 0) return [];
+  const parts = [
+    ...(untyped === 0 ? [] : [`${String(untyped)} of ${String(columns.length)} columns have no type`]),
+    ...(without === 0 ? [] : [`${String(without)} of ${String(entries.length)} endpoints have no columns`]),
+  ];
+  const remedy = hasCatalog
+    ? "The catalog lists no more: build these models and write it again, or declare `data_type` in schema.yml."
+    : "Run `dbt docs generate` and set `catalog` in routewright.config.json to target/catalog.json, or run `routewright columns pull`.";
+  return [`${parts.join(", ")}: OpenAPI and typed clients have \`unknown\` there. ${remedy}`];
+}
