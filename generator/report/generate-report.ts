@@ -104,7 +104,15 @@ function skippedSummary(skipped: readonly Skipped[]): string {
 
 /** The same for programs. */
 export function reportJson(report: GenerateReport): string {
-  const { catalogue, drift, warnings, schemas = [], causes = new Map(), exposing = [], notes = [] } = report;
+  const {
+    catalogue,
+    drift,
+    warnings,
+    schemas = [],
+    causes = new Map<string, string>(),
+    exposing = [],
+    notes = [],
+  } = report;
   const filesOf = (kind: Drift["kind"]): string[] =>
     drift.filter((item) => item.kind === kind).map(({ file }) => file);
   const json = {
