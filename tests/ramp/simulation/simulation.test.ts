@@ -18,7 +18,7 @@ import { createOrganization, createProject, findProject } from "../../../runtime
 import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { atEnd } from "../../support/at-end.js";
 import { made, ownDatabase, SECRETS_KEY } from "../support/world.js";
-import { Simulation, type Stage } from "./simulation.js";
+import { PERSON, Simulation, type Stage } from "./simulation.js";
 
 const { RAMP_SIMULATION_SEED: SEED, RAMP_SIMULATION_RUNS } = process.env;
 /** 200 in every build. */
@@ -95,16 +95,12 @@ async function ownStage(): Promise<Stage> {
   const { organizationId } = made(await createOrganization(database, "Sim"));
   const { projectId: created } = made(await createProject(database, { organizationId, name: "Sim" }));
   const projectId = made(await findProject(database, created));
-  const [connectionId, customerId] = [newId(), newId()];
+  const connectionId = newId();
   await database.inProject(projectId, async (tx) => {
     const capabilities = JSON.stringify({ name: "Sim", refunds: true });
     await tx.rows("INSERT INTO ramp.provider_connections (id, code, capabilities) VALUES ($1, 'sim', $2)", [
       connectionId,
       capabilities,
-    ]);
-    await tx.rows("INSERT INTO ramp.customers (id, external_id, reference) VALUES ($1, $1, $2)", [
-      customerId,
-      newId(),
     ]);
   });
   const restore = async (id: string, backup: unknown): Promise<void> => {
@@ -119,7 +115,23 @@ async function ownStage(): Promise<Stage> {
   };
   return {
     projectId,
-    customerId,
+    async customer(id) {
+      const insert = "INSERT INTO ramp.customers (id, external_id, reference) VALUES ($1, $2, $3)";
+      await database.of(projectId).rows(insert, [id, `${PERSON} ${id}`, newId()]);
+      return id;
+    },
+    async traces(intentId, customerId) {
+      const names = `r::text LIKE ANY (ARRAY['%${PERSON}%', '%' || $2 || '%'])`;
+      // Answers are sealed: each of them can name the customer.
+      const of = (table: string): string =>
+        `r.${ownId(table)} = $1 AND ${table === "provider_answers" ? "true" : names}`;
+      const rows = [...TABLES.map((table) => [table, of(table)]), ["customers", "r.id::text = $2"]].map(
+        ([table, isNamed]) =>
+          `SELECT '${table}' AS table FROM ramp.${table} r WHERE ($1::uuid, $2::text) IS NOT NULL AND ${isNamed}`,
+      );
+      const found = await restorer.query<{ table: string }>(rows.join(" UNION "), [intentId, customerId]);
+      return found.rows.map(({ table }) => table);
+    },
     connectionId,
     database,
     async advance(milliseconds) {

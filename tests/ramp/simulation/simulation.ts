@@ -1,8 +1,10 @@
 /** One run of the simulation: an intent, everything that can happen to it, and what must be true once all is quiet. */
 import Big from "big.js";
+import { eraseCustomer } from "../../../runtime/ramp/api/erase-customer.js";
+import { holdsToken } from "../../../runtime/ramp/sign-in/customer-token.js";
 import type { IntentContext } from "../../../runtime/ramp/intents/lease.js";
 import { newId, type ProjectId } from "../../../runtime/ramp/database/id.js";
-import type { RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";
+import type { ProjectTransaction, RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { type Intent, isTerminal, needsAttention, openRefund } from "../../../runtime/ramp/intents/intent.js";
 import { readIntent, recordIntent } from "../../../runtime/ramp/intents/intent-rows.js";
 import { total } from "../../../runtime/ramp/intents/journal.js";
@@ -23,7 +25,10 @@ import { Random } from "./random.js";
 /** What all runs share. */
 export interface Stage {
   readonly projectId: ProjectId;
-  readonly customerId: string;
+  /** Creates a customer of this run; its id. */
+  customer(id: string): Promise<string>;
+  /** What is stored that names the customer of an intent, by table. */
+  traces(intentId: string, customerId: string): Promise<readonly string[]>;
   readonly connectionId: string;
   readonly database: RampDatabase;
   /** Moves the clock of the database and of the server. */
@@ -41,6 +46,8 @@ export interface Stage {
   readonly ramp: Omit<IntentContext, "providers" | "database">;
 }
 
+/** What must be nowhere after an erasure. */
+export const PERSON = "Grace Hopper";
 const HOUR_MS = 3_600_000;
 const POLLING = { ...DEFAULT_POLLING_POLICY, attentionAfter: 3 };
 const FAULTS: readonly Fault[] = [
@@ -59,16 +66,21 @@ const FAULTS: readonly Fault[] = [
 export class Simulation {
   readonly #stage: Stage;
   readonly #random: Random;
+  /** Of its own: the money's runs stay those of their seeds. */
+  readonly #erasures: Random;
   readonly #ramp: IntentContext;
   readonly provider: SimProvider;
   /** What happened, for a run that fails. */
   readonly trace: string[] = [];
   #id = "";
+  #customerId = "";
+  #isErased = false;
   #crashesAtCommit: "before" | "after" | null = null;
   #backup: {
     readonly rows: unknown;
     readonly accepted: ReadonlySet<string>;
     readonly sequences: readonly number[];
+    readonly isErased: boolean;
   } | null = null;
   /** Numbers of events that were sent and lost with a restore. */
   readonly #lost = new Set<number>();
@@ -82,6 +94,7 @@ export class Simulation {
   constructor(stage: Stage, seed: number) {
     this.#stage = stage;
     this.#random = new Random(seed);
+    this.#erasures = new Random(seed + 1_000_000);
     this.provider = new SimProvider(this.#random);
     const connection = {
       id: stage.connectionId,
@@ -114,7 +127,7 @@ export class Simulation {
   }
 
   async run(): Promise<void> {
-    await this.#create();
+    if (!(await this.#create())) return;
     const steps = 6 + Math.floor(this.#random.next() * 14);
     for (let step = 0; step < steps; step++) await this.#happen();
     await this.#settle();
@@ -123,8 +136,10 @@ export class Simulation {
     await this.#stage.restore(this.#id, {});
   }
 
-  async #create(): Promise<void> {
-    const { customerId, connectionId, projectId, database } = this.#stage;
+  /** False: the customer was erased in the middle of the request, and nothing is stored. */
+  async #create(): Promise<boolean> {
+    const { connectionId, projectId, database } = this.#stage;
+    const customerId = (this.#customerId = await this.#stage.customer(newId()));
     const isPriced = this.#random.chance(0.7);
     const hasIndicativePrice = this.#random.chance(0.5);
     const price = { destAmount: PRICE, exchangeRate: "1", fees: FEES, hasIndicativePrice };
@@ -136,7 +151,7 @@ export class Simulation {
       connectionVersion: 1,
       provider: "Sim",
       type: "ONRAMP",
-      src: { currencyCode: "USD", details: { countryCode: "US" } },
+      src: { currencyCode: "USD", details: { countryCode: "US", accountHolderName: PERSON } },
       dest: { currencyCode: "USDC_POLYGON", details: {} },
       srcAmount: SRC_AMOUNT,
       rail: "CARD",
@@ -144,7 +159,7 @@ export class Simulation {
       autoExecute: this.#random.chance(0.8),
       onboardingRedirectUrl: null,
       checkoutRedirectUrl: null,
-      metadata: null,
+      metadata: { name: PERSON },
       sandbox: false,
       leaseOwner: newId(),
       callbackUrl: "https://sim.example",
@@ -152,8 +167,33 @@ export class Simulation {
     this.provider.quotes = this.#random.chance(0.8);
     this.provider.refuses = this.#random.chance(0.05);
     this.provider.refusesRefunds = this.#random.chance(0.2);
-    await database.inProject(projectId, (tx) => recordIntent(tx, given, POLLING));
+    const record = () =>
+      database.inProject(projectId, async (tx) => {
+        if (!(await holdsToken(tx, { projectId, customerId, generation: 0 }))) return null;
+        return recordIntent(tx, given, POLLING);
+      });
+    const recorded = this.#erasures.chance(0.2) ? await this.#whileErased(record) : await record();
     await this.#advance(POLLING.leaseMs + 1);
+    if ((recorded === null) !== this.#isErased) throw new Error("Recorded for a customer who was erased.");
+    return recorded !== null;
+  }
+
+  /** A request that was authorized before the erasure writes before it, or nothing. */
+  async #whileErased<T>(request: () => Promise<T>): Promise<T> {
+    if (this.#erasures.chance(0.5)) {
+      const [, result] = await Promise.all([this.#erase(), request()]);
+      return result;
+    }
+    const [result] = await Promise.all([request(), this.#erase()]);
+    return result;
+  }
+
+  /** The customer is erased, unless the intent is open. */
+  async #erase(): Promise<string> {
+    const erase = (tx: ProjectTransaction) => eraseCustomer(tx, this.#customerId);
+    const refused = await this.#stage.database.asOperatorOf(this.#stage.projectId, erase);
+    this.#isErased ||= refused === null;
+    return `erasure: ${refused?.error ?? "erased"}`;
   }
 
   async #happen(): Promise<void> {
@@ -172,7 +212,11 @@ export class Simulation {
       () => this.#backUpOrRestore(),
       () => this.#jump(),
     ];
-    this.trace.push(await this.#random.pick(acts)());
+    // While the server works on the intent.
+    const said = this.#erasures.chance(0.07)
+      ? (await Promise.all([this.#work(), this.#erase()])).join(", ")
+      : await this.#random.pick(acts)();
+    this.trace.push(said);
   }
 
   /** The server works on the intent, as after a poll or a callback. */
@@ -259,7 +303,7 @@ export class Simulation {
 
   /** Two operators at once, or one twice: the same wish, or another. */
   async #refund(): Promise<string> {
-    const notes = [this.#random.pick(["a", "b"]), this.#random.pick(["a", "b"])];
+    const notes = [1, 2].map(() => `${this.#random.pick(["a", "b"])} of ${PERSON}`);
     const amount = this.#random.pick(["60.00", "40.00", null, "0", "100.01", "10.005"]);
     const wishes = await Promise.all(
       notes.map((reason) => refundIntent(this.#stage.database, this.#id, { amount, reason })),
@@ -284,16 +328,19 @@ export class Simulation {
     const sequences = await this.#stage.sequences(this.#id);
     if (this.#backup === null) {
       const rows = await this.#stage.backup(this.#id);
-      this.#backup = { rows, accepted: this.#accepted, sequences };
+      this.#backup = { rows, accepted: this.#accepted, sequences, isErased: this.#isErased };
       return "backed up";
     }
-    const { rows, accepted, sequences: kept } = this.#backup;
+    const { rows, accepted, sequences: kept, isErased } = this.#backup;
     for (const sequence of sequences) if (!kept.includes(sequence)) this.#lost.add(sequence);
     const isEmptyCluster = this.#random.chance(0.5);
     // To restore takes time.
     if (isEmptyCluster) await this.#advance(1_000);
     if (isEmptyCluster) await this.#stage.restoreOnEmptyCluster(this.#id, rows);
     else await this.#stage.restore(this.#id, rows);
+    // An erasure after the backup is lost with the restore.
+    if (this.#isErased && !isErased) await this.#stage.customer(this.#customerId);
+    this.#isErased = isErased;
     // A decision that is lost with the restore has to be made again.
     this.#accepted = accepted;
     this.#backup = null;
@@ -334,9 +381,16 @@ export class Simulation {
       ...balanceProblems(intent),
       ...this.#ledgerProblems(intent),
       ...this.#attentionProblems(intent),
+      ...(await this.#identityProblems(intent)),
     ];
     if (problems.length > 0)
       throw new Error([...problems, JSON.stringify(summary(intent)), ...this.trace].join("\n"));
+  }
+
+  /** Nothing names an erased customer, whatever was under way; the intent of another one is its own. */
+  async #identityProblems(intent: Intent): Promise<readonly string[]> {
+    if (!this.#isErased) return intent.customerId === this.#customerId ? [] : ["another customer's intent"];
+    return (await this.#stage.traces(this.#id, this.#customerId)).map((table) => `named in ${table}`);
   }
 
   #orderProblems(): readonly string[] {
