@@ -8,14 +8,16 @@ import { REVOKE_TOKENS } from "../sign-in/customer-token.js";
  * money's history, go to a nameless customer of their own: who returns under the same id is a new customer and finds none of them.
  */
 export async function eraseCustomer(tx: ProjectTransaction, id: string): Promise<RampError | null> {
-  // Locked, so that no intent is created meanwhile.
+  // Locked, so that no intent is created meanwhile. Not FOR UPDATE: a server that holds an intent checks its foreign key again, and would
+  // wait for the erasure, which waits for the intent.
   const customer = await tx.row(
-    `SELECT FROM ramp.customers WHERE ${OF_PROJECT} AND id = $1 AND erased_at IS NULL FOR UPDATE`,
+    `SELECT FROM ramp.customers WHERE ${OF_PROJECT} AND id = $1 AND erased_at IS NULL FOR NO KEY UPDATE`,
     [id],
   );
   if (customer === null) return rampError("NOT_FOUND");
   const open = await tx.row(
-    `SELECT FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1 AND NOT is_ended LIMIT 1`,
+    `SELECT FROM ramp.intents i WHERE ${ofProject("i")} AND customer_id = $1 AND (NOT is_ended OR EXISTS (
+       SELECT FROM ramp.refund_requests r WHERE r.project_id = i.project_id AND r.intent_id = i.id AND r.state = 'REQUESTED')) LIMIT 1`,
     [id],
   );
   if (open !== null) return rampError("CUSTOMER_HAS_OPEN_INTENTS");
@@ -49,6 +51,7 @@ const FORGET_DETAILS = [
   `UPDATE ramp.transactions SET instructions = '[]', order_body = NULL, refunds = ${WITHOUT_REASONS},
      failure_reason = CASE WHEN failure_reason IS NOT NULL THEN 'Erased.' END,
      refusal_reason = CASE WHEN refusal_reason IS NOT NULL THEN 'Erased.' END WHERE ${OF_PROJECT} AND ${OF_NAMELESS}`,
+  `UPDATE ramp.refund_requests SET reason = '' WHERE ${OF_PROJECT} AND ${OF_NAMELESS}`,
   `DELETE FROM ramp.idempotency_claims WHERE ${OF_PROJECT} AND resource_id IN
      (SELECT id::text FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1)`,
 ] as const;

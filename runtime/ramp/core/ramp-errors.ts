@@ -95,8 +95,8 @@ export const RAMP_ERRORS = {
     "a request with the same key is still in progress after five seconds",
   ),
   CUSTOMER_HAS_OPEN_INTENTS: conflict(
-    "The customer has intents that have not ended. Cancel them, or wait for their end.",
-    "a customer with open intents is deleted",
+    "The customer has intents that have not ended. Cancel them, or wait for their end and for their refunds.",
+    "a customer with open intents, or with a refund that the provider has not answered, is deleted",
   ),
   CUSTOMER_ID_CONFLICT: conflict(
     "The id belongs to another customer. Use your own id of the customer.",

@@ -85,7 +85,7 @@ export async function holdsToken(
   tx: ProjectTransaction,
   { customerId, generation }: Customer,
 ): Promise<boolean> {
-  return (await tx.row(`${HOLDS_TOKEN} FOR KEY SHARE OF c`, [customerId, generation])) !== null;
+  return (await tx.row(`${HOLDS_TOKEN} FOR SHARE OF c`, [customerId, generation])) !== null;
 }
 
 /** How often the customer's tokens were revoked: a token of an earlier generation is refused. */

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { customerIdOf } from "../../../runtime/ramp/database/id.js";
 import { removeIdentityProvider } from "../../../runtime/ramp/operator/integrations.js";
 import { listRecords } from "../../../runtime/ramp/operator/diagnostics.js";
+import { refundIntent } from "../../../runtime/ramp/operator/intent-actions.js";
 import { revokeCustomerTokens, revokeSecret } from "../../../runtime/ramp/operator/projects.js";
 import { startProcess } from "../support/processes.js";
 import {
@@ -189,8 +190,11 @@ describe("an erased customer", () => {
     onboardingRedirectUrl: "https://shop.example/grace",
   });
 
-  /** A customer with a completed intent and registered accounts, erased. */
-  async function erased() {
+  const refund = (id: string) =>
+    refundIntent(world.database, id, { amount: "10.00", reason: "Grace asked for it" });
+
+  /** A customer with a completed intent, a part of it refunded, and registered accounts. */
+  async function served() {
     const project = await world.project();
     const receiver = await ownReceiver();
     const { secret } = await world.webhook(project, receiver.url);
@@ -207,9 +211,19 @@ describe("an erased customer", () => {
     await reached(world, path, { auth }, "PENDING_PAYMENT");
     await world.call("POST", `${path}/transaction`, { auth, key: "order" });
     await reached(world, path, { auth }, "COMPLETED");
+    made(await refund(id));
     const customerId = customerIdOf(project.id, "Grace Hopper");
-    expect((await erase(project, customerId)).status).toBe(204);
     return { project, receiver, secret, auth, customerId, id, path };
+  }
+
+  /** The same, erased. */
+  async function erased() {
+    const customer = await served();
+    await eventually(
+      () => erase(customer.project, customer.customerId),
+      ({ status }) => status !== 409,
+    );
+    return customer;
   }
 
   it("leaves nothing that names it: no account, answer, identity or event; keys are free again", async () => {
@@ -236,6 +250,24 @@ describe("an erased customer", () => {
     ] as const) {
       const reply = await world.call("POST", path, { auth: returned, key, body });
       expect([reply.status, reply.headers.get("x-idempotency-replayed")]).toEqual([201, null]);
+    }
+  });
+
+  it("is not erased while a refund is on its way", async () => {
+    await world.sandbox.set({ slowMs: 2_000 });
+    try {
+      const { project, customerId, path } = await served();
+      const early = await erase(project, customerId);
+      expect([early.status, early.json.error]).toEqual([409, "CUSTOMER_HAS_OPEN_INTENTS"]);
+      await world.sandbox.set({ slowMs: 0 });
+      await eventually(
+        () => erase(project, customerId),
+        ({ status }) => status === 204,
+      );
+      const { json } = await world.call("GET", path.replace("intent", "intents"), { auth: project.basic });
+      expect(json.transaction.context.refunds).toMatchObject([{ amount: "10.00" }]);
+    } finally {
+      await world.sandbox.set({ slowMs: 0 });
     }
   });
 
@@ -287,8 +319,11 @@ describe("an erased customer", () => {
     expect(events.length).toBeGreaterThan(5);
     const sequences = events.map(({ sequence }) => sequence);
     expect(new Set(sequences).size).toBe(before);
-    const last = events.sort((left, right) => left.sequence - right.sequence).at(-1);
-    expect(last?.data).toMatchObject({ intentId: id, status: "COMPLETED", intent: { srcAmount: "100.00" } });
+    const moves = events
+      .sort((left, right) => left.sequence - right.sequence)
+      .filter(({ type }) => type === "intent.status_changed");
+    const last = moves.at(-1)?.data;
+    expect(last).toMatchObject({ intentId: id, status: "COMPLETED", intent: { srcAmount: "100.00" } });
     expect(JSON.stringify(events)).not.toMatch(/Grace|metadata/);
     expect(JSON.stringify(events)).not.toContain(customerId);
   });

@@ -1,10 +1,10 @@
 /** Concurrent transactions wait for each other's locks, but never in a circle. */
 import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
-import { newId } from "../../../runtime/ramp/database/id.js";
+import { customerIdOf, newId } from "../../../runtime/ramp/database/id.js";
 import { addSecret } from "../../../runtime/ramp/operator/projects.js";
 import { rotateVault, Vault } from "../../../runtime/ramp/core/vault.js";
-import { eventually, ownWorld, SECRETS_KEY } from "../support/world.js";
+import { eventually, newCustomer, onramp, ownWorld, reached, SECRETS_KEY } from "../support/world.js";
 
 const world = await ownWorld();
 
@@ -34,6 +34,28 @@ async function untilBlocked(work: readonly Promise<unknown>[]): Promise<void> {
   );
 }
 
+it("an erasure and a server that records something about an ended intent of the customer end both", async () => {
+  const project = await world.project();
+  const auth = await newCustomer(world, project, "ada");
+  const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
+  const id = String(json.intent.id);
+  await world.call("POST", `/v1/intent/${id}/cancel`, { auth });
+  await reached(world, `/v1/intent/${id}`, { auth }, "CANCELLED");
+  const session = await ownSession();
+  // PostgreSQL checks the foreign key again where a transaction changes a row twice.
+  const record = () =>
+    session.query("UPDATE ramp.intents SET failed_attempts = failed_attempts + 1 WHERE id = $1", [id]);
+  await session.query("BEGIN");
+  await record();
+  const customer = customerIdOf(project.id, "ada");
+  const erasure = world.call("DELETE", `/v1/customers/${customer}`, { auth: project.basic });
+  await untilBlocked([erasure]);
+  await record();
+  await session.query("COMMIT");
+  expect((await erasure).status).toBe(204);
+});
+
+// After it the server's own key is another.
 it("a rotation of the master key and new events of a project with two webhooks end both", async () => {
   const project = await world.project();
   for (const path of ["one", "two"]) await world.webhook(project, `http://127.0.0.1:9/${path}`);

@@ -25,7 +25,8 @@ export const deleteCustomer = route("project", {
   method: "DELETE",
   path: "/v1/customers/{id}",
   summary: "Erase a customer's personal data",
-  description: "Intents keep amounts, states and receipts. A customer with open intents is not deleted.",
+  description:
+    "Intents keep amounts, states and receipts. A customer with open intents, or with a refund on its way, is not deleted.",
   response: { status: 204, schema: null, description: "Erased." },
   errors: ["NOT_FOUND", "CUSTOMER_HAS_OPEN_INTENTS"],
   async handle({ ramp, caller, parameters, path }) {
