@@ -1,6 +1,7 @@
 /** One run of the simulation: an intent, everything that can happen to it, and what must be true once all is quiet. */
 import Big from "big.js";
 import { eraseCustomer } from "../../../runtime/ramp/api/erase-customer.js";
+import { JsonText } from "../../../runtime/ramp/core/exact-json.js";
 import { holdsToken } from "../../../runtime/ramp/sign-in/customer-token.js";
 import type { IntentContext } from "../../../runtime/ramp/intents/lease.js";
 import { newId, type ProjectId } from "../../../runtime/ramp/database/id.js";
@@ -159,7 +160,7 @@ export class Simulation {
       autoExecute: this.#random.chance(0.8),
       onboardingRedirectUrl: null,
       checkoutRedirectUrl: null,
-      metadata: { name: PERSON },
+      metadata: new JsonText(JSON.stringify({ name: PERSON })),
       sandbox: false,
       leaseOwner: newId(),
       callbackUrl: "https://sim.example",
