@@ -21,6 +21,7 @@ export * from "./ramp/operator/projects.js";
 export { compareOrders, diagnose, listRecords, showIntent } from "./ramp/operator/diagnostics.js";
 export { listStuckIntents } from "./ramp/intents/attention.js";
 export * from "./ramp/core/audit.js";
+export { stringify } from "./ramp/core/exact-json.js";
 export { testProvider } from "./ramp/providers/provider-test.js";
 export { csvOf, listBalances, reconcile, reportPostings } from "./ramp/operator/finance.js";
 export * from "./ramp/operator/intent-actions.js";

@@ -86,8 +86,8 @@ async function runCommand(
       csv !== undefined
         ? csv
         : flags.json
-          ? `${JSON.stringify(outcome.value, null, 2)}\n`
-          : textOf(outcome.value);
+          ? `${ramp.stringify(outcome.value, 2)}\n`
+          : textOf(ramp, outcome.value);
     return {
       exit: hasFinding(outcome.value) ? EXIT.findings : EXIT.ok,
       output,
@@ -143,18 +143,14 @@ function hasFinding(value: Printed): boolean {
   return Array.isArray(value) && (value as readonly { ok?: boolean }[]).some(({ ok }) => ok === false);
 }
 
-function textOf(value: Printed): string {
+function textOf({ stringify }: Pick<typeof RampModule, "stringify">, value: Printed): string {
   const records = Array.isArray(value) ? (value as readonly object[]) : [value];
-  return records.map((record) => `${linesOf(record).join("\n")}\n`).join("\n");
-}
-
-function linesOf(record: object): string[] {
-  return Object.entries(record).map(([name, value]) => `${name}: ${printed(value)}`);
-}
-
-function printed(value: unknown): string {
-  if (value instanceof Date) return value.toISOString();
-  return typeof value === "string" ? value : JSON.stringify(value);
+  const printed = (field: unknown): string =>
+    field instanceof Date ? field.toISOString() : typeof field === "string" ? field : stringify(field);
+  return records
+    .map((record) => Object.entries(record).map(([name, field]) => `${name}: ${printed(field)}\n`))
+    .map((lines) => lines.join(""))
+    .join("\n");
 }
 
 export const text = (flags: Flags, name: string): string => (flags[name] ?? "") as string;

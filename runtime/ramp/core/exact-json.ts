@@ -72,10 +72,10 @@ export function storedLength({ text }: JsonText): number {
 }
 
 /** `JSON.stringify`, with each `JsonText` as it is. No other text begins with U+0000: the database stores none. */
-export function stringify(value: unknown): string {
+export function stringify(value: unknown, indent = 0): string {
   const texts: string[] = [];
-  const marked = JSON.stringify(value, (_name, item: unknown) =>
-    item instanceof JsonText ? `\0${String(texts.push(item.text) - 1)}` : item,
-  );
+  const exact = (_name: string, item: unknown): unknown =>
+    item instanceof JsonText ? `\0${String(texts.push(item.text) - 1)}` : item;
+  const marked = JSON.stringify(value, exact, indent);
   return texts.length === 0 ? marked : marked.replace(/"\\u0000(\d+)"/g, (_, at) => texts[Number(at)] ?? "");
 }

@@ -7,6 +7,7 @@ import { Providers, type ProviderConnection } from "../providers/provider-connec
 import { type Vault, unreadableSecrets } from "../core/vault.js";
 import { readAnswers } from "../intents/process-intent.js";
 import { listAudit } from "../core/audit.js";
+import { JsonText } from "../core/exact-json.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { readIntent } from "../intents/intent-rows.js";
 import type { Intent } from "../intents/intent.js";
@@ -159,15 +160,30 @@ interface IntentIds {
   readonly projectId: string;
 }
 
-/** What happened to an intent, oldest first: its events as receivers got them, with the number of deliveries by status. */
-function historyOf(tx: OperatorTransaction, { projectId, intentId }: IntentIds): Promise<DatabaseRow[]> {
-  return tx.rows(
-    `SELECT e.created_at AS at, e.type AS event, e.body::json -> 'data' AS data,
+/**
+ * What happened to an intent, oldest first: its events as receivers got them, with the number of deliveries by status. Metadata keep the digits
+ * that the caller sent.
+ */
+async function historyOf(
+  tx: OperatorTransaction,
+  { projectId, intentId }: IntentIds,
+): Promise<readonly DatabaseRow[]> {
+  const rows = await tx.rows<{ readonly data: EventData; readonly metadata: string | null }>(
+    `SELECT e.created_at AS at, e.type AS event, e.body::json -> 'data' AS data, (e.body::json #> '{data,intent,metadata}')::text AS metadata,
        COALESCE((SELECT json_object_agg(d.status, d.count) FROM (SELECT status, count(*) FROM ramp.webhook_deliveries
          WHERE project_id = e.project_id AND event_id = e.id GROUP BY status) d), '{}') AS deliveries
      FROM ramp.events e WHERE e.project_id = $1 AND e.intent_id = $2 ORDER BY e.sequence`,
     [projectId, intentId],
   );
+  return rows.map(({ metadata, data, ...row }) => ({
+    ...row,
+    data:
+      metadata === null ? data : { ...data, intent: { ...data.intent, metadata: new JsonText(metadata) } },
+  }));
+}
+
+interface EventData {
+  readonly intent: object;
 }
 
 /** Intents that can have an order that the database has lost: open ones, and those that ended in the time that providers are followed up. */

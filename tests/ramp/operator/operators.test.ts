@@ -3,7 +3,13 @@ import { afterEach, expect, it } from "vitest";
 import type { Attention, AttentionReason } from "../../../runtime/ramp/intents/intent.js";
 import { showIntent } from "../../../runtime/ramp/operator/diagnostics.js";
 import { startRamp } from "../../../runtime/ramp/start-ramp.js";
-import { CARD_CAPABILITIES, type CardProvider, FEES, ownCards } from "../support/card-provider.js";
+import {
+  CARD_CAPABILITIES,
+  cardOnramp,
+  type CardProvider,
+  FEES,
+  ownCards,
+} from "../support/card-provider.js";
 import { json, routewright } from "../support/command-line.js";
 import { SERVER } from "../support/server.js";
 import { eventually, FAST, made, ownDatabase, ownWorld, SECRETS_KEY, untilTrue } from "../support/world.js";
@@ -261,6 +267,18 @@ it("an acknowledged order that the provider no longer knows needs attention, and
   await json("intent", "cancel", "--intent", id, ...note);
   const { status } = await needs(id, "UNKNOWN_ORDER");
   expect(status).toBe("TRANSACTION_IN_PROGRESS");
+});
+
+it("intent show prints numbers of metadata to the last digit", async () => {
+  const { auth } = await ownCards(world, {});
+  const metadata = '{"order": 12345678901234567891, "parts": [0.1234567890123456789]}';
+  const body = JSON.stringify(cardOnramp({ metadata: 0 })).replace('"metadata":0', `"metadata":${metadata}`);
+  const { json: created } = await world.call("POST", "/v1/intent", { auth, text: body });
+  for (const form of [[], ["--json"]]) {
+    const { out } = await routewright("intent", "show", "--intent", String(created.intent.id), ...form);
+    expect(out).toMatch(/"order": ?12345678901234567891,/);
+    expect(out).toContain("0.1234567890123456789");
+  }
 });
 
 it("every command that changes something is recorded, without secrets", async () => {
