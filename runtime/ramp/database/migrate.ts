@@ -8,9 +8,9 @@ import { ensureRights } from "./rights.js";
 /** Advisory lock of a migration: of several processes that start together one migrates, the others wait. Any constant. */
 const MIGRATION_LOCK = 7_262_001;
 
-/** Before the first release the schema was made by other migrations. */
+/** Before a release the migrations that are new in it can have other names. */
 const OTHER_SCHEMA =
-  "The ramp's tables were made by a version before the first release. Delete `.data/`, or set RAMP_DATABASE_URL to a new database.";
+  "The ramp's tables were made by a version that was never released. Delete `.data/`, or set RAMP_DATABASE_URL to a new database.";
 
 /** Runs one statement and gives its rows. */
 export type RunStatement = <R extends object>(text: string) => Promise<readonly R[]>;

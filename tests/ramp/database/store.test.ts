@@ -25,7 +25,14 @@ describe("migrations", () => {
     expect(await migrate(url)).toEqual([]);
   });
 
-  it("refuse the tables of a version before the first release, and say what to do", async () => {
+  it("have a number each, which says the order in which they run", () => {
+    const files = readdirSync(new URL("../../../runtime/ramp/database/migrations", import.meta.url));
+    const numbers = files.map((file) => /^(\d{4})_[a-z_]+\.sql$/.exec(file)?.[1] ?? `${file} has none`);
+    expect(numbers.sort()).toEqual([...new Set(numbers)].sort());
+    expect(numbers.filter((number) => !/^\d+$/.test(number))).toEqual([]);
+  });
+
+  it("refuse the tables of a version that was never released, and say what to do", async () => {
     const url = await ownDatabase();
     await migrate(url);
     await queryAt(url, "UPDATE ramp.migrations SET name = '0001_accounts'");

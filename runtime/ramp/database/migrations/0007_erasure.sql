@@ -23,6 +23,21 @@ WHERE r.project_id = c.project_id AND r.customer_id = c.id AND r.revoked_at = c.
   AND NOT EXISTS (SELECT FROM ramp.external_accounts a WHERE a.project_id = c.project_id AND a.customer_id = c.id)
   AND NOT EXISTS (SELECT FROM ramp.customer_identities n WHERE n.project_id = c.project_id AND n.customer_id = c.id);
 
+-- What people and providers wrote of them, which those erasures left (api/erase-customer.ts).
+CREATE TEMPORARY TABLE nameless ON COMMIT DROP AS
+  SELECT i.project_id, i.id FROM ramp.intents i JOIN ramp.customers c ON c.project_id = i.project_id AND c.id = i.customer_id
+  WHERE c.erased_at IS NOT NULL;
+UPDATE ramp.intents i SET failure_reason = 'Erased.' FROM nameless n
+WHERE i.project_id = n.project_id AND i.id = n.id AND failure_reason IS NOT NULL;
+UPDATE ramp.requirements r SET title = code, form = NULL FROM nameless n WHERE r.project_id = n.project_id AND r.intent_id = n.id;
+UPDATE ramp.transactions t SET
+  refunds = COALESCE((SELECT jsonb_agg(r || '{"reason": ""}'::jsonb) FROM jsonb_array_elements(refunds) r), '[]'),
+  failure_reason = CASE WHEN failure_reason IS NOT NULL THEN 'Erased.' END,
+  refusal_reason = CASE WHEN refusal_reason IS NOT NULL THEN 'Erased.' END
+FROM nameless n WHERE t.project_id = n.project_id AND t.intent_id = n.id;
+UPDATE ramp.refund_requests r SET reason = '' FROM nameless n
+WHERE r.project_id = n.project_id AND r.intent_id = n.id AND r.state <> 'REQUESTED';
+
 -- A request of a project is valid for as long as its client secret is, also in the transaction that writes.
 DO $$
 BEGIN
