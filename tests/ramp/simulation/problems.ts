@@ -2,10 +2,10 @@
 import Big from "big.js";
 import type { Intent } from "../../../runtime/ramp/intents/intent.js";
 import { total } from "../../../runtime/ramp/intents/journal.js";
-import { PRICE, SRC_AMOUNT } from "./sim-provider.js";
+import { PRICE, type SimProvider, SRC_AMOUNT } from "./sim-provider.js";
 
 /** What is wrong with an order. */
-export function wrongThings(order: {
+function wrongThings(order: {
   /** Null: paid, but nothing says what was received; undefined: not paid. */
   readonly amount: string | null | undefined;
   /** What the source sent. */
@@ -40,11 +40,69 @@ export function knownProblems({ balances, transaction, status }: Intent): Readon
   );
 }
 
-export function balanceProblems({ balances }: Intent): readonly string[] {
+function balanceProblems({ balances }: Intent): readonly string[] {
   return ["USD", "USDC_POLYGON"].flatMap((currency) => {
     const sum = total(balances, { currency });
     return sum.eq(0) ? [] : [`the journal is off by ${sum.toFixed()} ${currency}`];
   });
+}
+
+/** @param asked ids of the refunds that operators asked for */
+export function moneyProblems(
+  intent: Intent,
+  provider: SimProvider,
+  asked: ReadonlySet<string>,
+): readonly string[] {
+  return [...orderProblems(provider, asked), ...balanceProblems(intent), ...ledgerProblems(intent, provider)];
+}
+
+function orderProblems(
+  { executed, refundsMade }: SimProvider,
+  asked: ReadonlySet<string>,
+): readonly string[] {
+  return [
+    ...(executed.length > 1 ? [`ordered ${String(executed.length)} times`] : []),
+    ...(new Set(refundsMade).size < refundsMade.length ? ["a refund was made twice"] : []),
+    ...refundsMade.filter((id) => !asked.has(id)).map((id) => `nobody asked for the refund ${id}`),
+  ];
+}
+
+/** The provider's account is what the provider says, but for a receipt that it withholds. */
+function ledgerProblems(intent: Intent, provider: SimProvider): readonly string[] {
+  // A list of refunds that cannot be right is left out, and needs attention.
+  const ids = provider.order?.refunds?.map(({ id }) => id) ?? [];
+  if (new Set(ids).size < ids.length && intent.attention.REFUND_MISMATCH !== undefined) return [];
+  const expected = provider.ledger();
+  const isKnown = intent.transaction !== null;
+  return ["USD", "USDC_POLYGON"].flatMap((currency) => {
+    const posted = total(intent.balances, { account: "provider", currency });
+    const wanted = new Big(isKnown ? (expected[currency] ?? "0") : "0");
+    return posted.eq(wanted)
+      ? []
+      : [`${currency}: posted ${posted.toFixed()}, but the provider has ${wanted.toFixed()}`];
+  });
+}
+
+/** What is wrong with an order of an intent that needs no attention, but for what an operator accepted. */
+export function unflagged(
+  intent: Intent,
+  { order }: SimProvider,
+  accepted: ReadonlySet<string>,
+): readonly string[] {
+  // What a restore lost, the doctor names (`doctor --restored`).
+  if (order === null || intent.transaction === null) return [];
+  // Neither the report nor a recorded one says that it was ever paid.
+  const isPosted = !total(intent.balances, { account: "provider", about: "payment" }).eq(0);
+  if (order.status === "FAILED" && order.receipt === undefined && !isPosted) return [];
+  return wrongThings({
+    amount: order.wasPaid ? (order.receipt?.amountReceived ?? null) : undefined,
+    sent: order.wasPaid ? order.sent : SRC_AMOUNT,
+    isChargedBack: order.wasPaid && order.status === "FAILED",
+    isUnlisted: order.status === "REFUNDED" && order.refunds === null,
+    unpaidAs: order.wasPaid && intent.status !== "COMPLETED" ? intent.status : null,
+  })
+    .filter((problem) => !accepted.has(problem))
+    .map((problem) => `needs attention: ${problem}`);
 }
 
 export function summary({

@@ -1,5 +1,4 @@
 /** One run of the simulation: an intent, everything that can happen to it, and what must be true once all is quiet. */
-import Big from "big.js";
 import { eraseCustomer } from "../../../runtime/ramp/api/erase-customer.js";
 import { JsonText } from "../../../runtime/ramp/core/exact-json.js";
 import { holdsToken } from "../../../runtime/ramp/sign-in/customer-token.js";
@@ -8,7 +7,6 @@ import { newId, type ProjectId } from "../../../runtime/ramp/database/id.js";
 import type { ProjectTransaction, RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { type Intent, isTerminal, needsAttention, openRefund } from "../../../runtime/ramp/intents/intent.js";
 import { readIntent, recordIntent } from "../../../runtime/ramp/intents/intent-rows.js";
-import { total } from "../../../runtime/ramp/intents/journal.js";
 import { DEFAULT_POLLING_POLICY, requestPoll } from "../../../runtime/ramp/intents/lease.js";
 import { processIfFree } from "../../../runtime/ramp/intents/process-intent.js";
 import { createPayment } from "../../../runtime/ramp/intents/transitions.js";
@@ -20,7 +18,7 @@ import {
 } from "../../../runtime/ramp/operator/intent-actions.js";
 import { difference } from "../../../runtime/ramp/operator/diagnostics.js";
 import { Crash, FEES, type Fault, PRICE, SimProvider, SRC_AMOUNT } from "./sim-provider.js";
-import { balanceProblems, knownProblems, summary, wrongThings } from "./problems.js";
+import { knownProblems, moneyProblems, summary, unflagged } from "./problems.js";
 import { Random } from "./random.js";
 
 /** What all runs share. */
@@ -377,10 +375,8 @@ export class Simulation {
       ...(repeated.length > 0 ? [`sent twice: ${repeated.join()}`] : []),
       ...(lost && isTerminal(intent.status) && !this.provider.hasDenied ? ["ended without its order"] : []),
       ...(intent.status === "EXPIRED" && this.#passedMs < POLLING.intentLifetimeMs ? ["expired early"] : []),
-      ...this.#orderProblems(),
       ...(openRefund(intent) ? ["a refund was not sent"] : []),
-      ...balanceProblems(intent),
-      ...this.#ledgerProblems(intent),
+      ...moneyProblems(intent, this.provider, this.#refundedByNote),
       ...this.#attentionProblems(intent),
       ...(await this.#identityProblems(intent)),
     ];
@@ -394,51 +390,11 @@ export class Simulation {
     return (await this.#stage.traces(this.#id, this.#customerId)).map((table) => `named in ${table}`);
   }
 
-  #orderProblems(): readonly string[] {
-    const { executed, refundsMade } = this.provider;
-    const unasked = refundsMade.filter((id) => !this.#refundedByNote.has(id));
-    return [
-      ...(executed.length > 1 ? [`ordered ${String(executed.length)} times`] : []),
-      ...(new Set(refundsMade).size < refundsMade.length ? ["a refund was made twice"] : []),
-      ...unasked.map((id) => `nobody asked for the refund ${id}`),
-    ];
-  }
-
-  /** The provider's account is what the provider says, but for a receipt that it withholds. */
-  #ledgerProblems(intent: Intent): readonly string[] {
-    // A list of refunds that cannot be right is left out, and needs attention.
-    const ids = this.provider.order?.refunds?.map(({ id }) => id) ?? [];
-    if (new Set(ids).size < ids.length && intent.attention.REFUND_MISMATCH !== undefined) return [];
-    const expected = this.provider.ledger();
-    const isKnown = intent.transaction !== null;
-    return ["USD", "USDC_POLYGON"].flatMap((currency) => {
-      const posted = total(intent.balances, { account: "provider", currency });
-      const wanted = new Big(isKnown ? (expected[currency] ?? "0") : "0");
-      return posted.eq(wanted)
-        ? []
-        : [`${currency}: posted ${posted.toFixed()}, but the provider has ${wanted.toFixed()}`];
-    });
-  }
-
   /** What is wrong needs attention until somebody decides; what is right needs none. */
   #attentionProblems(intent: Intent): readonly string[] {
-    const { order } = this.provider;
     const isFlagged = needsAttention(intent.attention);
     if (this.#anomalies === 0 && isFlagged && !this.trace.some((said) => said.includes("refund")))
       return [`needs attention for nothing: ${JSON.stringify(intent.attention)}`];
-    // What a restore lost, the doctor names (`doctor --restored`).
-    if (order === null || intent.transaction === null || isFlagged) return [];
-    const posted = (about: string): Big => total(intent.balances, { account: "provider", about });
-    // Neither the report nor a recorded one says that it was ever paid.
-    if (order.status === "FAILED" && order.receipt === undefined && posted("payment").eq(0)) return [];
-    return wrongThings({
-      amount: order.wasPaid ? (order.receipt?.amountReceived ?? null) : undefined,
-      sent: order.wasPaid ? order.sent : SRC_AMOUNT,
-      isChargedBack: order.wasPaid && order.status === "FAILED",
-      isUnlisted: order.status === "REFUNDED" && order.refunds === null,
-      unpaidAs: order.wasPaid && intent.status !== "COMPLETED" ? intent.status : null,
-    })
-      .filter((problem) => !this.#accepted.has(problem))
-      .map((problem) => `needs attention: ${problem}`);
+    return isFlagged ? [] : unflagged(intent, this.provider, this.#accepted);
   }
 }
