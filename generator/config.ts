@@ -9,7 +9,7 @@ import type { UnusedSeverity } from "./diff/usage.js";
 import { BASELINE_FILE } from "./lint/baseline.js";
 import type { RuleSeverities } from "./lint/finding.js";
 import type { VerifySeverities } from "./verify/relations.js";
-import { isObject } from "./manifest/json.js";
+import { isObject, objectOr } from "./manifest/json.js";
 import { schemaErrorOf, validatorOf } from "./manifest/json-schema.js";
 import { parseJson } from "./manifest/manifest.js";
 import { fail, type Failure, isAddress, readSource } from "./manifest/source.js";
@@ -60,8 +60,14 @@ export interface Settings extends GenerationEnvironment {
   readonly minimumNoticeDays: number;
   /** The environment, completed with the config file's values: what servers read. */
   readonly variables: NodeJS.ProcessEnv;
-  /** The value of every key of the config file. */
-  readonly inForce: Readonly<Record<string, unknown>>;
+  /** The value of every key of the config file, and where it comes from. */
+  readonly inForce: Readonly<Record<string, InForce>>;
+}
+
+/** A value, and what set it: a variable, the config file, or `default`. */
+export interface InForce {
+  readonly value: unknown;
+  readonly from: string;
 }
 
 export type SettingsReading =
@@ -123,7 +129,29 @@ export async function readSettings(
     tests: settings.tests,
     minimumNoticeDays,
   };
-  return { ok: true, settings: { ...settings, inForce } };
+  const fromOf = (key: string): string => originOf(key, environment, reading);
+  return {
+    ok: true,
+    settings: {
+      ...settings,
+      inForce: Object.fromEntries(
+        Object.entries(inForce).map(([key, value]) => [key, { value, from: fromOf(key) }]),
+      ),
+    },
+  };
+}
+
+/** What sets a key of the config file, `diff.accept` for one within an object. */
+function originOf(
+  key: string,
+  environment: NodeJS.ProcessEnv,
+  { config, file }: { readonly config: Config; readonly file: string | null },
+): string {
+  const names = Object.hasOwn(VARIABLES, key) ? VARIABLES[key as keyof typeof VARIABLES] : [];
+  const variable = names.find((name) => isSet(environment, name));
+  if (variable !== undefined) return variable;
+  const value = key.split(".").reduce<unknown>((at, part) => objectOr(at)[part], config);
+  return value === undefined || file === null ? "default" : file;
 }
 
 /** Variables that say the same as a key of the config file; an address goes to the last. */

@@ -10,12 +10,16 @@ export function configure(command: CliCommand): void {
     .helpEnd(["config", "config --json"], { 2: "the config file or a variable is invalid" });
 }
 
-/** `routewright config`: the value in force of every key of the config file. The pipelines read the generated folder's name. */
+/** `routewright config`: the value in force of every key of the config file, and what set it. The pipelines read the generated folder's name. */
 function config({ inForce }: Settings, json: boolean): CommandResult {
-  const settings = Object.entries(inForce).map(([key, value]) => [key, withoutSecrets(value)] as const);
+  const settings = Object.entries(inForce).map(([key, { value, from }]) => {
+    return [key, { value: withoutSecrets(value), from }] as const;
+  });
   const output = json
-    ? JSON.stringify(Object.fromEntries(settings.map(([key, value]) => [key, { value }])), null, 2)
-    : settings.map(([key, value]) => visible(`${key.padEnd(18)} ${textOf(value)}`)).join("\n");
+    ? JSON.stringify(Object.fromEntries(settings), null, 2)
+    : settings
+        .map(([key, { value, from }]) => visible(`${key.padEnd(18)} ${textOf(value)}  (${from})`))
+        .join("\n");
   return { exit: EXIT.ok, output: `${output}\n` };
 }
 

@@ -9,6 +9,8 @@ export interface Drift {
   readonly file: string;
   /** `stale`: generated earlier, not rendered any more. `blocked`: something that Routewright did not write has the path. */
   readonly kind: "missing" | "changed" | "stale" | "blocked";
+  /** A changed file that differs by its line ends alone. */
+  readonly isCrlf?: true;
 }
 
 interface UpdateOptions {
@@ -98,7 +100,9 @@ function compare(found: ReadonlyMap<string, Entry>, fresh: FileSet): readonly Dr
     const entry = found.get(file);
     if (isBlocked(found, file)) return [{ file, kind: "blocked" }];
     if (entry?.kind !== "file") return [{ file, kind: "missing" }];
-    return entry.text === text ? [] : [{ file, kind: "changed" }];
+    if (entry.text === text) return [];
+    const isCrlf = entry.text.replaceAll("\r\n", "\n") === text;
+    return [{ file, kind: "changed", ...(isCrlf && { isCrlf }) }];
   });
   const stale = [...found].flatMap(([file, entry]): Drift[] =>
     fresh.has(file) || !isGenerated(entry) ? [] : [{ file, kind: "stale" }],

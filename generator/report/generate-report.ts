@@ -50,7 +50,7 @@ export function reportText(report: GenerateReport): string {
     ...exposing.map((change) => `warning: ${exposingText(change)}`),
     ...schemas.map((move) => `warning: ${schemaText(move, out)}`),
     ...catalogue.skipped.flatMap(skippedLines),
-    ...notes.map((note) => `note: ${note}`),
+    ...[...crlfNote(report), ...notes].map((note) => `note: ${note}`),
     `${counted(catalogue.entries.length, "endpoint")}; ${driftSummary(report)}; ${skippedSummary(catalogue.skipped)}`,
   ];
   return `${lines.map(visible).join("\n")}\n`;
@@ -63,6 +63,15 @@ function driftLines({ out, check, drift, causes }: GenerateReport): readonly str
     const cause = kind === "stale" ? causes?.get(file) : undefined;
     return `${words[kind].padEnd(check ? 20 : 8)} ${out}/${file}${cause === undefined ? "" : `: ${cause}`}`;
   });
+}
+
+/** Line ends that a checkout on Windows made. */
+function crlfNote({ out, drift }: GenerateReport): readonly string[] {
+  const files = drift.filter(({ isCrlf }) => isCrlf === true).length;
+  if (files === 0) return [];
+  return [
+    `${counted(files, "file")} differ${files === 1 ? "s" : ""} by the line ends alone, CRLF for LF: add \`${out}/** text eol=lf\` to .gitattributes, then run \`git add --renormalize ${out}\`.`,
+  ];
 }
 
 /** `/v1/shop/orders: Tier lowered: tier2 → tier0. Callers of a lower tier can read …` */

@@ -42,13 +42,15 @@ export function clickhouseRelations(address: ClickhouseAddress): ReadRelations {
         if (!(await isReadable(address, each))) denied.add(each);
     };
     await Promise.all(Array.from({ length: CONCURRENT }, explainNext));
-    return found.map((relation) => (denied.has(relation) ? unreadable(relation) : relation));
+    return found.map((relation) => (denied.has(relation) ? unreadable(relation, address.user) : relation));
   };
 }
 
-function unreadable(relation: LiveRelation): LiveRelation {
+function unreadable(relation: LiveRelation, role: string): LiveRelation {
+  const name = [relation.schema, relation.name].map(clickhouseIdentifier).join(".");
   const columns = relation.columns?.map((column) => ({ ...column, readable: false })) ?? null;
-  return { ...relation, readable: false, columns };
+  const grant = `GRANT SELECT ON ${name} TO ${clickhouseIdentifier(role)};`;
+  return { ...relation, readable: false, columns, role, grant };
 }
 
 /** A view may fail for another reason, which a request reports. */

@@ -31,7 +31,7 @@ function unplannable(entry: CatalogueEntry, message: string): readonly Mismatch[
     entry,
     "unreadable-relation",
     sentence`The role of DATABASE_URL cannot query ${entry.relation.join(".")}: ${message}.`,
-    "Grant it what the relation reads: `GRANT SELECT ON …`, in dbt with `grants`.",
+    "Grant it what the relation reads, which the message names; in dbt with `grants` of that model.",
   );
 }
 

@@ -73,10 +73,14 @@ export interface LiveRelation {
   readonly populated?: boolean;
   readonly readable: boolean | null;
   readonly columns: readonly LiveColumn[] | null;
+  /** The role that reads it, and the statements that let it, as its owner would run them. */
+  readonly role?: string;
+  readonly grant?: string;
 }
 
 const RELATIONS = `
-  SELECT r.schema, r.name, c.relkind AS kind, c.relispopulated AS populated,
+  SELECT r.schema, r.name, c.relkind AS kind, c.relispopulated AS populated, current_user AS role,
+    format('GRANT USAGE ON SCHEMA %1$I TO %3$I; GRANT SELECT ON %1$I.%2$I TO %3$I;', r.schema, r.name, current_user) AS "grant",
     has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') AS readable,
     (SELECT json_agg(json_build_object(
         'name', a.attname,
@@ -157,9 +161,10 @@ export function mismatchAt(
   { path, model, file }: CatalogueEntry,
   check: MismatchKind,
   message: Sentence,
-  hint: string,
+  hint: Sentence | string,
 ): readonly Mismatch[] {
-  return [{ check, endpoint: path, model, file: file || null, message, hint: plain(hint) }];
+  const how = typeof hint === "string" ? plain(hint) : hint;
+  return [{ check, endpoint: path, model, file: file || null, message, hint: how }];
 }
 
 function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined): readonly Mismatch[] {
@@ -177,12 +182,7 @@ function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined):
   const privilege =
     live.readable || (columns.length > 0 && unreadable.length === 0)
       ? []
-      : mismatchAt(
-          entry,
-          "unreadable-relation",
-          sentence`The role of DATABASE_URL may not read ${name}${unreadable.length < columns.length ? sentenceOf(unreadable) : ""}.`,
-          "Grant it: `GRANT USAGE ON SCHEMA …` and `GRANT SELECT ON …`, in dbt with `grants`.",
-        );
+      : notReadable(entry, live, unreadable.length < columns.length ? unreadable : []);
   return [
     ...privilege,
     ...(live.populated === false ? unpopulated(entry) : []),
@@ -199,8 +199,19 @@ function unpopulated(entry: CatalogueEntry): readonly Mismatch[] {
   return mismatchAt(entry, "unpopulated-relation", message, hint);
 }
 
-function sentenceOf(columns: readonly string[]): string {
-  return columns.length === 0 ? "" : ` (${columns.join(", ")})`;
+/** `columns`: those that the role may not read, where it may read others. */
+function notReadable(
+  entry: CatalogueEntry,
+  { role = "of DATABASE_URL", grant = "" }: LiveRelation,
+  columns: readonly string[],
+): readonly Mismatch[] {
+  const name = entry.relation.join(".");
+  const message =
+    columns.length === 0
+      ? sentence`The role ${role} may not read ${name}.`
+      : sentence`The role ${role} may not read the columns ${list(columns)} of ${name}.`;
+  const hint = sentence`Its owner runs ${grant}; in dbt \`grants\` keeps it: \`grants: {select: [${role}]}\`.`;
+  return mismatchAt(entry, "unreadable-relation", message, hint);
 }
 
 function missingColumn(entry: CatalogueEntry, { name, candidates }: MissingColumn): readonly Mismatch[] {

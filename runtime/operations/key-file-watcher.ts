@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
-import { Keyring, parseKeyring, type KeyringResult } from "../request/keyring.js";
+import { HASH_PREFIX, Keyring, parseKeyring, type KeyringResult } from "../request/keyring.js";
 import type { Logger } from "../http/logger.js";
 import type { Variables } from "./variables.js";
 
@@ -34,6 +34,12 @@ export class KeyFileWatcher {
     this.#file = file;
     this.#log = log;
     this.check();
+    const mode = openModeOf(file);
+    if (mode !== null)
+      log.warn(
+        { file, mode },
+        `the key file holds keys in plain text and other users can read it: run \`chmod 600 ${file}\`, or store hashes with \`routewright keys create\``,
+      );
     this.#timer = setInterval(() => this.check(), CHECK_MS).unref();
   }
 
@@ -68,6 +74,22 @@ function versionOf(file: string): string {
   } catch (error) {
     return codeOf(error);
   }
+}
+
+/** The mode of a file of plain keys that others than its owner can read, as `644`; null for any other. Windows has no modes. */
+function openModeOf(file: string): string | null {
+  if (process.platform === "win32") return null;
+  try {
+    const mode = statSync(file).mode & 0o777;
+    const isOpen = (mode & 0o044) !== 0 && holdsPlainKeys(readFileSync(file, "utf8"));
+    return isOpen ? mode.toString(8) : null;
+  } catch {
+    return null;
+  }
+}
+
+function holdsPlainKeys(text: string): boolean {
+  return Object.keys(JSON.parse(text) as object).some((key) => !key.startsWith(HASH_PREFIX));
 }
 
 function codeOf(error: unknown): string {

@@ -122,12 +122,13 @@ async function reading<Value>(
   try {
     return succeeded(await work(table));
   } catch (error) {
-    const grant = isDenied(error) ? ` Let the database's owner run ${READ_GRANT}.` : "";
+    const grant = isDenied(error) ? ` Let the database's owner run ${readGrant(await table.role())}.` : "";
     return failed(`Usage cannot be read from the database: ${messageOf(error)}.${grant}`);
   } finally {
     await table.close();
   }
 }
 
-const READ_GRANT =
-  "GRANT USAGE ON SCHEMA routewright TO <role>; GRANT SELECT ON routewright.usage, routewright.usage_parameters TO <role>";
+function readGrant(role: string): string {
+  return `GRANT USAGE ON SCHEMA routewright TO ${role}; GRANT SELECT ON routewright.usage, routewright.usage_parameters TO ${role}`;
+}

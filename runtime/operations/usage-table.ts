@@ -153,6 +153,12 @@ export class UsageTable {
     return (await this.#pool.query<Row>(text, [...values])).rows;
   }
 
+  /** The role of the connection, as an SQL identifier; `<role>` where the database does not say it. */
+  async role(): Promise<string> {
+    const rows = this.query<{ readonly role: string }>("SELECT quote_ident(current_user) AS role", []);
+    return rows.then(([row]) => row?.role ?? "<role>").catch(() => "<role>");
+  }
+
   close(): Promise<void> {
     return this.#pool.end();
   }

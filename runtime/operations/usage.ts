@@ -15,9 +15,10 @@ const MAX_WAITING = 20_000;
 const NOT_WRITTEN =
   "usage is not written: counts stay in memory until it can be. A role that may not write needs `grant`, or set USAGE_ENABLED=false";
 
-/** What the database's owner runs for the role of the server. */
-const WRITE_GRANT =
-  "CREATE SCHEMA IF NOT EXISTS routewright; GRANT ALL ON SCHEMA routewright TO <role>; GRANT ALL ON ALL TABLES IN SCHEMA routewright TO <role>";
+/** What the database's owner runs for the role of the server, whose name is an SQL identifier. */
+function writeGrant(role: string): string {
+  return `CREATE SCHEMA IF NOT EXISTS routewright; GRANT ALL ON SCHEMA routewright TO ${role}; GRANT ALL ON ALL TABLES IN SCHEMA routewright TO ${role}`;
+}
 
 /** How far back a caller sees its own use. */
 const SHOWN_MS = 30 * 24 * 60 * 60_000;
@@ -87,7 +88,10 @@ export class Usage {
       this.#lost += requestsOf(rows.slice(MAX_WAITING));
       // A lasting failure is logged once.
       if (!this.#isFailing)
-        log.warn({ err: error, ...(isDenied(error) && { grant: WRITE_GRANT }) }, NOT_WRITTEN);
+        log.warn(
+          { err: error, ...(isDenied(error) && { grant: writeGrant(await this.#table.role()) }) },
+          NOT_WRITTEN,
+        );
       this.#isFailing = true;
     }
   }

@@ -188,7 +188,14 @@ const UNLISTED = `is not listed in ${CATALOGUE}`;
 function problemOf(name: string, listed: unknown, bytes: Buffer | undefined): string[] {
   if (bytes === undefined) return [`${name} is missing`];
   if (listed === undefined) return [`${name} ${UNLISTED}`];
-  return digestOf(bytes) === listed ? [] : [`${name} is not as it was generated`];
+  if (digestOf(bytes) === listed) return [];
+  return [`${name} ${digestOf(withLf(bytes)) === listed ? CRLF : "is not as it was generated"}`];
+}
+
+const CRLF = "has the line ends CRLF";
+
+function withLf(bytes: Buffer): string {
+  return bytes.toString().replaceAll("\r\n", "\n");
 }
 
 /** The first of many name the cause. */
@@ -202,6 +209,8 @@ function edited(folder: string, problems: readonly string[]): string {
 
 /** `git checkout <commit> -- generated` leaves newer files there; `generate` would undo such a rollback. */
 function remedyOf(folder: string, problems: readonly string[]): string {
+  if (problems.some((problem) => problem.endsWith(CRLF)))
+    return `Add \`${folder}/** text eol=lf\` to .gitattributes and run \`git add --renormalize ${folder}\`, or run \`routewright generate\``;
   if (!problems.every((problem) => problem.includes(UNLISTED))) return "Run `routewright generate`";
   return `Delete it; for a rollback run \`git restore --source=<commit> --staged --worktree ${folder}\`, which does`;
 }

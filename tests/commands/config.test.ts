@@ -79,6 +79,23 @@ describe("a config file", () => {
     });
   });
 
+  it("is printed with where each value comes from", async () => {
+    const folder = configured("routewright.config.json", JSON.stringify(CONFIG));
+    const variables = { DBT_CATALOG_PATH: "target/catalog.json", API_TITLE: "Shop 2" };
+    const { out } = await routewright(folder, ["config"], variables);
+    for (const line of [
+      "manifest           target/manifest.json  (routewright.config.json)",
+      "catalog            target/catalog.json  (DBT_CATALOG_PATH)",
+      "title              Shop 2  (API_TITLE)",
+      "runResults         -  (default)",
+      "diff.accept        accepted.json  (routewright.config.json)",
+      "diff.unused        breaking  (default)",
+    ])
+      expect(out).toContain(`${line}\n`);
+    const json = JSON.parse((await routewright(folder, ["config", "--json"])).out) as object;
+    expect(json).toMatchObject({ out: { value: "api", from: "routewright.config.json" } });
+  });
+
   it("is what every command goes by", async () => {
     const folder = configured("routewright.config.json", JSON.stringify(CONFIG));
     expect((await routewright(folder, ["generate"])).out).toContain("1 endpoint; 5 files changed");

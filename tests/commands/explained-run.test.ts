@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { manifestOf, type TestModel } from "../support/manifest.js";
@@ -131,6 +131,26 @@ describe("a run explains itself", () => {
     });
     expect((await routewright(folder, GENERATE)).out).toContain(
       "note: 1 of 2 columns have no type: OpenAPI and typed clients have `unknown` there. Run `dbt docs generate`",
+    );
+  });
+
+  it("names line ends of Windows as such", async () => {
+    const folder = project(GOOD);
+    await routewright(folder, GENERATE);
+    const file = join(folder, "generated/routes/bridges/volume.ts");
+    writeFileSync(file, readFileSync(file, "utf8").replaceAll("\n", "\r\n"));
+    const { exit, out } = await routewright(folder, [...GENERATE, "--check"]);
+    expect([exit, out]).toEqual([
+      1,
+      expect.stringContaining(
+        "note: 1 file differs by the line ends alone, CRLF for LF: add `generated/** text eol=lf` to .gitattributes, then run `git add --renormalize generated`.\n",
+      ),
+    ]);
+    const { err } = await routewright(folder, ["serve", "--only", "data"], {
+      DATABASE_URL: "postgres://u:p@127.0.0.1:1/d",
+    });
+    expect(err).toContain(
+      "generated: routes/bridges/volume.ts has the line ends CRLF. Add `generated/** text eol=lf` to .gitattributes",
     );
   });
 });

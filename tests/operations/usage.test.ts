@@ -190,8 +190,7 @@ describe("a role that may not write", () => {
     const [{ msg, grant } = {}] = kept.log;
     expect(msg).toContain("USAGE_ENABLED=false");
     expect(JSON.stringify(kept.log)).not.toContain("hush-Password");
-    const role = `"${decodeURIComponent(new URL(address).username).replaceAll('"', '""')}"`;
-    await queryAt(url, (grant as string).replaceAll("<role>", role));
+    await queryAt(url, grant as string);
     await expect.poll(() => requestsRecorded(url)).toBe(3);
     await kept.usage.close();
     expect(kept.log.at(-1)).toMatchObject({ msg: "usage is recorded" });

@@ -1,8 +1,10 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import pino from "pino";
 import { describe, expect, it } from "vitest";
 import { addKey, removeKey, storedKeys } from "../../runtime/keys.js";
-import { readKeyring } from "../../runtime/request/keyring.js";
+import { KeyFileWatcher } from "../../runtime/operations/key-file-watcher.js";
+import { Keyring, readKeyring } from "../../runtime/request/keyring.js";
 import { ownFolder } from "../support/service.js";
 
 const OWNER = { tier: "tier2", user: "ann", org: "acme" } as const;
@@ -91,4 +93,19 @@ describe("a key file", () => {
       expect(readFileSync(file, "utf8")).toBe(text);
     },
   );
+
+  it.each([
+    [0o644, "sk_live_x", ["644"]],
+    [0o600, "sk_live_x", []],
+    [0o644, `sha256:${"0".repeat(64)}`, []],
+  ])("with mode %o and the entry %s that others can read is warned of", (mode, key, modes) => {
+    const file = newFile();
+    writeFileSync(file, JSON.stringify({ [key]: "tier1" }));
+    chmodSync(file, mode);
+    const lines: { mode?: string; msg: string }[] = [];
+    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as { msg: string }) });
+    new KeyFileWatcher(new Keyring(new Map()), file, log).close();
+    expect(lines.map((line) => line.mode)).toEqual(modes);
+    for (const { msg } of lines) expect(msg).toContain(`chmod 600 ${file}`);
+  });
 });

@@ -256,13 +256,21 @@ describe("the role of DATABASE_URL", () => {
   it("may not read a relation without a grant, and may with one", async () => {
     const manifest = manifestOf({ name: "sales", columns: { id: "integer" } });
     const before = await run(manifest, address.href);
-    expect(before.differences.map(({ check }) => check)).toEqual(["unreadable-relation"]);
-    expect(before.exit).toBe(1);
-    await query(
-      `GRANT USAGE ON SCHEMA "${schema}" TO "${role}"; GRANT SELECT ON "${schema}".sales TO "${role}"`,
-    );
+    const [{ check, message = "", hint = "" } = {}] = before.differences;
+    expect([before.exit, check, message]).toEqual([
+      1,
+      "unreadable-relation",
+      `The role "${role}" may not read "${schema}.sales".`,
+    ]);
+    const [, grants = ""] = /Its owner runs "(GRANT .*;)"; in dbt/.exec(hint) ?? [];
+    await query(grants);
     expect(await run(manifest, address.href)).toEqual({ exit: 0, errors: undefined, differences: [] });
     await query(`REVOKE SELECT ON "${schema}".sales FROM "${role}"`);
+    await query(`GRANT SELECT (id) ON "${schema}".sales TO "${role}"`);
+    const some = manifestOf({ name: "sales", columns: { id: "integer", shop: "text" } });
+    const [{ message: partly } = {}] = (await run(some, address.href)).differences;
+    expect(partly).toBe(`The role "${role}" may not read the columns "shop" of "${schema}.sales".`);
+    await query(`REVOKE SELECT (id) ON "${schema}".sales FROM "${role}"`);
   });
 
   it("may not read the tables of a view: that is reported, and the run goes on", async () => {
