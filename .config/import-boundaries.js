@@ -35,7 +35,7 @@ export const BOUNDARIES = {
     generator/commands @routewright/runtime`,
   "runtime/model": [],
   "runtime/connection": [],
-  "runtime/http": [],
+  "runtime/http": list`runtime/model`,
   "runtime/request": list`runtime/model runtime/http runtime/request/rate-limit`,
   "runtime/request/rate-limit": list`runtime/model`,
   "runtime/warehouse": list`runtime/model`,
@@ -49,7 +49,7 @@ export const BOUNDARIES = {
     runtime/warehouse/postgres runtime/warehouse/clickhouse runtime/response runtime/operations`,
   "runtime/release": list`runtime/model runtime/http runtime/warehouse runtime/handler`,
   "runtime/system": list`
-    runtime/model runtime/http runtime/request runtime/response runtime/handler runtime/release
+    runtime/model runtime/http runtime/response runtime/handler runtime/release
     runtime/operations`,
   "runtime/pages": list`runtime/model runtime/http runtime/warehouse runtime/response runtime/release runtime/system`,
   "runtime/mcp": list`

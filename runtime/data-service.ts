@@ -9,7 +9,8 @@ import { activate, type RefreshResult } from "./release/activate.js";
 import type { RefreshLog } from "./release/refresh.js";
 import { Documents } from "./pages/documents.js";
 import type { RequestRecord } from "./operations/request-record.js";
-import { findAt, pathOf } from "./response/content-negotiation.js";
+import { findAt } from "./response/content-negotiation.js";
+import { pathOf, RouteTable } from "./http/route.js";
 import type { Environment } from "./operations/environment.js";
 import { KeyFileWatcher } from "./operations/key-file-watcher.js";
 import { adapterProblem, clickhouseAddress } from "./model/clickhouse-address.js";
@@ -17,14 +18,13 @@ import type { Logger } from "./http/logger.js";
 import { listen, type RunningServer, type EarlyErrorHeaders } from "./http/listen.js";
 import { Usage } from "./operations/usage.js";
 import type { RequestListener } from "node:http";
-import { docsApp, isDocsPath } from "./pages/pages.js";
+import { documentRoutes } from "./pages/pages.js";
 import { callerHeaders, peek } from "./request/authorize.js";
-import { serveDocs } from "./system/documents.js";
-import { serveSystem, systemRouteAt } from "./system/serve-system.js";
+import { routesOf, systemRoutes } from "./system/routes.js";
 import type { Service } from "./system/context.js";
-import { type McpSettings, metadataRouteAt } from "./mcp/access.js";
-import { MCP_PATH, serveMcp, serveMetadata } from "./mcp/mcp-endpoint.js";
-import { handleRequest } from "./handler/handle-request.js";
+import type { McpSettings } from "./mcp/access.js";
+import { mcpRoutes } from "./mcp/mcp-endpoint.js";
+import { type DataPath, serveExchange } from "./handler/exchange.js";
 import { COMMON_HEADERS } from "./http/headers.js";
 
 interface DataServiceOptions {
@@ -251,28 +251,27 @@ interface DataApi {
 
 /** The data API as a listener. An endpoint runs the handler that its generated module exports. */
 function dataApiListener({ gateway, service, active, documents, mcp }: DataApi): RequestListener {
-  const docs = docsApp(service.title, true);
+  const { title } = service;
+  const endpoints = () => active.current.endpoints;
+  const routes = new RouteTable([
+    ...routesOf(service, systemRoutes(documentRoutes(title, true))),
+    ...mcpRoutes({ settings: mcp, documents, title, endpoints }),
+  ]);
   const locals = { gateway };
-  const servedEndpoints = () => active.current.endpoints;
   return (request, response) => {
     const path = pathOf(request.url ?? "/");
     const endpoint = findAt(active.current.served, path);
-    if (endpoint !== null) {
-      const handler = (request.method === "POST"
-        ? endpoint.post
-        : endpoint.get) as unknown as RequestListener;
-      (response as { locals?: object }).locals = locals;
-      return handler(request, response);
+    if (endpoint === null) {
+      const item = routes.find(path)?.item ?? UNKNOWN_PATH;
+      return void serveExchange(gateway, item, request, response);
     }
-    const system = systemRouteAt(path);
-    const metadata = metadataRouteAt(path);
-    if (system !== null) void serveSystem(gateway, service, system, request, response);
-    else if (isDocsPath(path)) void serveDocs(gateway, docs, request, response);
-    else if (metadata !== null) void serveMetadata(gateway, metadata, service.title, request, response);
-    else if (path === MCP_PATH) void serveMcp(gateway, mcp, documents, servedEndpoints, request, response);
-    else void handleRequest(gateway, null, request, response);
+    const handler = (request.method === "POST" ? endpoint.post : endpoint.get) as unknown as RequestListener;
+    (response as { locals?: object }).locals = locals;
+    return handler(request, response);
   };
 }
+
+const UNKNOWN_PATH: DataPath = { path: "", allowed: null, routes: [], endpoint: null };
 
 /** Headers of an error on a connection without a parsed request: only the client's address is known. */
 function earlyErrorHeaders(gateway: Gateway): EarlyErrorHeaders {

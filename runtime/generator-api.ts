@@ -1,3 +1,6 @@
+import { documentRoutes } from "./pages/pages.js";
+import type { SystemRoute } from "./system/context.js";
+import { systemRoutes } from "./system/routes.js";
 /** What the generator shares with the runtime: the endpoint, the tiers, the errors. Light on purpose: it pulls in no library. */
 export { TIERS, TIER_NAMES, isListed, isTier, type Tier } from "./model/tier.js";
 export * from "./model/endpoint.js";
@@ -19,5 +22,9 @@ export {
   clickhouseAddress,
   clickhouseUrl,
 } from "./model/clickhouse-address.js";
-export { SYSTEM_ENDPOINTS, SYSTEM_SCHEMAS } from "./system/operations.js";
-export type { SystemEndpoint } from "./system/operation.js";
+export { SYSTEM_SCHEMAS } from "./system/routes.js";
+export type { SystemRoute } from "./system/context.js";
+export * from "./http/openapi.js";
+
+/** The routes of the data API itself, as OpenAPI describes them. */
+export const SYSTEM_ROUTES: readonly SystemRoute[] = systemRoutes(documentRoutes("", true));

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
 import type { Environment } from "./operations/environment.js";
 import { secretsKey } from "./operations/variables.js";
-import { docsApp } from "./pages/pages.js";
+import { documentRoutes } from "./pages/pages.js";
 import { TITLE } from "./ramp/api/openapi.js";
 import { Vault } from "./ramp/core/vault.js";
 import type { RampDatabase } from "./ramp/database/ramp-database.js";
@@ -85,7 +85,7 @@ export async function startRampService(options: RampServiceOptions): Promise<Run
         intentLifetimeMs: environment.rampIntentLifetimeSeconds * 1_000,
         followUpMs: environment.rampFollowUpDays * 24 * 60 * 60_000,
       },
-      docs: docsApp(TITLE),
+      docs: documentRoutes(TITLE),
     });
     return { url: server.url, stop: () => server.stop().then(close) };
   } catch (error) {

@@ -100,10 +100,7 @@ function copyRedoc(): void {
   writeFileSync(`${ASSETS}/redoc.js`, script.replaceAll(logo, emptyPicture));
 }
 
-/**
- * Copied: each release since 5.18 depends on `@scarf/scarf`, which reports every install to its maker. The runtime depends on
- * the last release without it, which `swagger-ui-express` takes then, and serves the files of the current one.
- */
+/** Copied: each release since 5.18 depends on `@scarf/scarf`, which reports every install to its maker. */
 function copySwaggerUi(): void {
   const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
   for (const file of ["swagger-ui-bundle.js", "swagger-ui-bundle.js.LICENSE.txt", "swagger-ui.css"])

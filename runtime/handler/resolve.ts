@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Endpoint } from "../model/endpoint.js";
-import { httpError, isHttpError, type Result } from "../model/errors.js";
+import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import {
   type Position,
   queryKey,
@@ -19,7 +19,8 @@ import {
   type RawFields,
 } from "../request/request-fields.js";
 import { formatOf } from "../response/content-negotiation.js";
-import { readBodyText } from "../response/send.js";
+import { MAX_BODY_BYTES, type BodyErrors, readText } from "../http/body.js";
+import { TIER_SHARES } from "../warehouse/shares.js";
 import type { Gateway } from "./gateway.js";
 
 /** A request; `body` is set when middleware such as `express.json()` has already read it. */
@@ -83,6 +84,17 @@ async function readBodyFields(request: DataRequest, caller: Caller): Promise<Res
   const text = await readBodyText(request, caller);
   return typeof text === "string" ? bodyFields(text) : text;
 }
+
+/** The text of a caller's body; null when the client disconnected while sending. */
+export function readBodyText(request: IncomingMessage, { id, tier }: Caller): Promise<Result<string> | null> {
+  return readText(request, { id, share: TIER_SHARES[tier] }, BODY_ERRORS);
+}
+
+const BODY_ERRORS: BodyErrors<HttpError> = {
+  "not-text": httpError("bodyNotJson"),
+  "too-large": httpError("bodyTooLarge", { max: MAX_BODY_BYTES }),
+  overloaded: httpError("overloaded", { n: 1 }),
+};
 
 /** What a caller asks of an endpoint. */
 interface Question {

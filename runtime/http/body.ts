@@ -26,6 +26,25 @@ export type Body =
   | { readonly kind: "not-text" }
   | { readonly kind: "gone" };
 
+/** Why a service refuses a body, in its own errors. Without one for it, `Content-Encoding` is not looked at. */
+export type BodyErrors<E> = Readonly<Record<"too-large" | "overloaded" | "not-text", E>> & {
+  readonly compressed?: E;
+};
+
+/** The text of a body, or the service's error; null when the client disconnected while sending. */
+export async function readText<E>(
+  request: IncomingMessage,
+  sender: Sender,
+  errors: BodyErrors<E>,
+): Promise<string | E | null> {
+  const body = await readBody(request, sender);
+  if (body.kind === "gone") return null;
+  if (body.kind === "too-large" || body.kind === "overloaded") return errors[body.kind];
+  const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
+  if (encoding !== "identity" && errors.compressed !== undefined) return errors.compressed;
+  return body.kind === "text" ? body.text : errors[body.kind];
+}
+
 /** Reads the whole body, up to the limits. Invalid UTF-8 is `not-text`. */
 export function readBody(request: IncomingMessage, sender: Sender): Promise<Body> {
   if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES)

@@ -75,12 +75,14 @@ export function corsHeaders(
 /** Caches keep a copy for each origin. */
 const VARY_ORIGIN: readonly string[] = ["Vary", "Origin"];
 
-/** Headers of every response, as the flat list that `writeHead` takes: what scripts may read of it, without MIME sniffing. */
+/** No MIME sniffing. */
+export const NOSNIFF: readonly string[] = ["X-Content-Type-Options", "nosniff"];
+
+/** Headers of every response of the data API, as the flat list that `writeHead` takes: what scripts may read of it. */
 export const COMMON_HEADERS: readonly string[] = [
   "Access-Control-Expose-Headers",
   "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Request-Id, ETag, X-Data-As-Of, Deprecation, Sunset, Link, Traceparent, X-Total-Count, Preference-Applied",
-  "X-Content-Type-Options",
-  "nosniff",
+  ...NOSNIFF,
 ];
 
 /** Responses depend on the key and change with each dbt build: caches must not store them. */

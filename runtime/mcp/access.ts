@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { ClientAddress } from "../http/headers.js";
-import type { Exchange, ServedPath } from "../handler/authorize-request.js";
+import type { Exchange, OAuthResource } from "../handler/exchange.js";
 import type { Gateway } from "../handler/gateway.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import { TIERS } from "../model/tier.js";
-import type { Reply } from "../response/send.js";
+import type { Reply } from "../http/send.js";
 
 /** Who may call `/mcp` (runtime/docs/mcp.md). */
 export interface McpSettings {
@@ -58,14 +58,9 @@ function mcpAddress({ publicAddressOf, addressOf }: Gateway, request: IncomingMe
 const METADATA_PATH = "/.well-known/oauth-protected-resource";
 
 /** Paths of the metadata: of the whole server, and of `/mcp` (RFC 9728 §3.1). */
-const METADATA_PATHS: readonly string[] = [METADATA_PATH, `${METADATA_PATH}/mcp`];
+export const METADATA_PATHS: readonly string[] = [METADATA_PATH, `${METADATA_PATH}/mcp`];
 
-/** The metadata of `/mcp` as an OAuth resource, by which assistants find the issuer; null at other paths. */
-export function metadataRouteAt(path: string): ServedPath | null {
-  return METADATA_PATHS.includes(path) ? { path, allowed: "GET, HEAD, OPTIONS", isLimited: false } : null;
-}
-
-/** RFC 9728 §2. */
+/** The metadata of `/mcp` as an OAuth resource, by which assistants find the issuer (RFC 9728 §2). */
 export function protectedResource({ gateway, request }: Exchange, title: string): Reply | HttpError {
   if (gateway.tokens === null) return httpError("notFound");
   const body = {
@@ -82,7 +77,7 @@ export function protectedResource({ gateway, request }: Exchange, title: string)
  * The OAuth resource `/mcp`: tokens for its public address are accepted too, and a 401 names its metadata. A `Host` header is no
  * proof of an address, so that without `PUBLIC_URL` the audience is that of the API alone.
  */
-export function oauthResource(gateway: Gateway, request: IncomingMessage): ServedPath["oauth"] {
+export function oauthResource(gateway: Gateway, request: IncomingMessage): OAuthResource | undefined {
   if (gateway.tokens === null) return undefined;
   const { origin, prefix } = gateway.publicAddressOf(request);
   const base = mcpAddress(gateway, request).slice(0, -"/mcp".length);

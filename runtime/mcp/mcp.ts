@@ -8,7 +8,7 @@ import type {
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import type { Endpoint } from "../model/endpoint.js";
-import type { Exchange } from "../handler/authorize-request.js";
+import type { Exchange } from "../handler/exchange.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "../pages/catalogue-body.js";
 import type { Documents } from "../pages/documents.js";
 import type { Found } from "../pages/search.js";

@@ -1,8 +1,8 @@
 import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, isHttpError, type Result } from "../model/errors.js";
 import { traceOf } from "../http/headers.js";
-import type { Exchange } from "../handler/authorize-request.js";
-import { record, StepTimes } from "../handler/handle-request.js";
+import type { Exchange } from "../handler/exchange.js";
+import { recordRequest, StepTimes } from "../handler/record-request.js";
 import { parameterNames, resolve, type Resolved } from "../handler/resolve.js";
 import { errorOf, run, summarize } from "../handler/run.js";
 import { requireAccess } from "../request/authorize.js";
@@ -60,7 +60,7 @@ export async function queryForTool(
     trace: traceOf(request),
     parameters: names,
   };
-  record(gateway, context, { ...served, status, sent, error, times });
+  recordRequest(gateway, context, { ...served, status, sent, error, times });
   return reply;
 }
 

@@ -1,9 +1,9 @@
-import express, { type Express, type RequestHandler } from "express";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { extname } from "node:path";
-import { gzipSync } from "node:zlib";
-import swaggerUi from "swagger-ui-express";
+import type { Operation } from "../http/openapi.js";
+import type { PageRoute } from "../http/route.js";
+import type { Reply } from "../http/send.js";
+import { BufferedResult, documentReply } from "../response/buffered-result.js";
 
 const require = createRequire(import.meta.url);
 
@@ -24,11 +24,6 @@ const POLICY = [
 /** The explorer has no inline styles. */
 const EXPLORER_POLICY = POLICY.replace(" 'unsafe-inline'", "");
 
-/** Whether `docsApp` serves a path. */
-export function isDocsPath(path: string): boolean {
-  return /^\/(docs|redoc|explore)(\/|$)/.test(path);
-}
-
 /** The files of the documents, of the package's assets. Swagger UI's are those of the current release. */
 const FILES = [
   ...["frame.css", "theme.js", "reference.js", "reference-style.css", "redoc.js"],
@@ -37,58 +32,71 @@ const FILES = [
 ];
 
 /**
- * An Express app with `/docs` (Swagger UI) and `/redoc`, without files of other hosts; of the data API also with `/explore`
+ * The routes of `/docs` (Swagger UI) and `/redoc`, without files of other hosts; of the data API also `/explore`
  * (runtime/docs/catalogue.md, Explorer).
  */
-export function docsApp(title: string, hasExplorer = false): Express {
-  const app = express();
-  app.disable("x-powered-by");
-  // Links are relative, so that they hold below the path of any proxy: `/docs/` is another folder than `/docs`.
-  app.enable("strict routing");
-  app.use(setHeaders);
-  for (const file of FILES) {
-    const read = () => readFileSync(require.resolve(`@routewright/runtime/assets/${file}`));
-    app.get(`/docs/${file}`, send(extname(file), {}, read));
-  }
-  const documents = { ...(hasExplorer && { "/explore": EXPLORER }), "/docs": SWAGGER, "/redoc": REDOC };
-  const menu = [...Object.entries(documents), ["/openapi.json", { name: "OpenAPI" }] as const];
-  for (const [path, parts] of Object.entries(documents)) {
-    const current = (target: string): string => (target === path ? ' aria-current="page"' : "");
-    const links = menu.map(
-      ([target, { name }]) => `<a href="${target.slice(1)}"${current(target)}>${name}</a>`,
-    );
-    const read = () => Buffer.from(documentOf(title, links, parts));
-    app.get(`${path}/`, (_request, response) => response.redirect(301, `..${path}`));
-    app.get(path, send("html", { "Content-Security-Policy": parts.policy }, read));
-  }
-  app.use("/docs", swaggerUi.serve);
-  return app;
+export function documentRoutes(title: string, hasExplorer = false): readonly PageRoute[] {
+  const pages = hasExplorer ? [SWAGGER, REDOC, EXPLORER] : [SWAGGER, REDOC];
+  // The explorer comes first in the menu.
+  const menu = hasExplorer ? [EXPLORER, SWAGGER, REDOC] : pages;
+  const files = FILES.map((file) => {
+    const type = file.endsWith(".css") ? "text/css" : "text/javascript";
+    const read = (): Buffer => readFileSync(require.resolve(`@routewright/runtime/assets/${file}`));
+    return get(`/docs/${file}`, document(type, POLICY, read));
+  });
+  return [
+    ...pages.map((page) => {
+      const read = (): Buffer => Buffer.from(documentOf(title, menuOf(menu, page), page));
+      return get(page.path, document("text/html", page.policy, read), operationOf(page));
+    }),
+    // Links are relative, so that they hold below the path of any proxy: `/docs/` is another folder than `/docs`.
+    ...pages.map(({ path }) => get(`${path}/`, () => Promise.resolve(movedTo(`..${path}`)))),
+    ...files,
+  ];
 }
 
-/** Shared caches would repeat the rate limit of one reader. Browsers ask again, so that files of two versions never mix. */
-const setHeaders: RequestHandler = (_request, response, next) => {
-  response.setHeader("Cache-Control", "private, no-cache");
-  response.setHeader("Content-Security-Policy", POLICY);
-  response.setHeader("Referrer-Policy", "no-referrer");
-  next();
-};
+function get(path: string, handle: PageRoute["handle"], operation: Operation | null = null): PageRoute {
+  return { method: "GET", path, operation, handle };
+}
 
-/** Sends what is read and compressed at its first request. */
-function send(type: string, headers: Readonly<Record<string, string>>, read: () => Buffer): RequestHandler {
-  let plain: Buffer | null = null;
-  let compressed: Buffer | null = null;
-  return (request, response) => {
-    plain ??= read();
-    response.set({ ...headers, Vary: "Accept-Encoding" }).type(type);
-    if (request.acceptsEncodings("gzip") === false) return void response.send(plain);
-    compressed ??= gzipSync(plain);
-    response.set("Content-Encoding", "gzip").send(compressed);
+function operationOf({ path, summary, description }: Parts): Operation {
+  const schema = { type: "string" };
+  const responses = [{ status: 200, description: "A page.", mediaType: "text/html", schema }];
+  return { operationId: `system_${path.slice(1)}`, summary, description, responses };
+}
+
+function movedTo(location: string): Reply {
+  return { status: 301, body: "", headers: { Location: location } };
+}
+
+/** Sends what is read at its first request. */
+function document(type: string, policy: string, read: () => Buffer): PageRoute["handle"] {
+  let result: BufferedResult | null = null;
+  const headers = {
+    "Content-Type": `${type}; charset=utf-8`,
+    // Shared caches would repeat the rate limit of one reader. Browsers ask again, so that files of two versions never mix.
+    "Cache-Control": "private, no-cache",
+    "Content-Security-Policy": policy,
+    "Referrer-Policy": "no-referrer",
+    Vary: "Accept-Encoding",
   };
+  return ({ request }) => documentReply((result ??= new BufferedResult(read(), 0, 0)), request, headers);
+}
+
+/** The links to all pages, relative. */
+function menuOf(pages: readonly Parts[], current: Parts): readonly string[] {
+  return [...pages, { path: "/openapi.json", name: "OpenAPI" }].map(
+    ({ path, name }) =>
+      `<a href="${path.slice(1)}"${path === current.path ? ' aria-current="page"' : ""}>${name}</a>`,
+  );
 }
 
 /** Trusted HTML of a document. */
 interface Parts {
+  readonly path: string;
   readonly name: string;
+  readonly summary: string;
+  readonly description: string;
   readonly policy: string;
   readonly styles: readonly string[];
   /** Of another maker, which is no module. */
@@ -135,7 +143,10 @@ ${parts.main}
 
 /** The frame's style comes after Swagger UI's, whose ground it replaces. */
 const SWAGGER: Parts = {
+  path: "/docs",
   name: "Swagger UI",
+  summary: "Interactive documentation",
+  description: "This document in Swagger UI.",
   policy: POLICY,
   styles: ["swagger-ui.css", "frame.css", "reference-style.css"],
   library: "swagger-ui-bundle.js",
@@ -145,7 +156,10 @@ const SWAGGER: Parts = {
 };
 
 const REDOC: Parts = {
+  path: "/redoc",
   name: "Redoc",
+  summary: "Alternative documentation",
+  description: "This document in Redoc.",
   policy: POLICY,
   styles: ["frame.css", "reference-style.css"],
   library: "redoc.js",
@@ -155,7 +169,10 @@ const REDOC: Parts = {
 };
 
 const EXPLORER: Parts = {
+  path: "/explore",
   name: "Explore",
+  summary: "Explorer",
+  description: "The catalogue as a page: search, try an endpoint, draw a chart.",
   policy: EXPLORER_POLICY,
   styles: ["frame.css", "explore.css"],
   script: "explore.js",

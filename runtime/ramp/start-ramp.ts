@@ -4,8 +4,9 @@ import type { Logger } from "../http/logger.js";
 import { listen, type RunningServer } from "../http/listen.js";
 import { openRateLimitStore } from "../request/rate-limit/redis-store.js";
 import { type RampLimits, RAMP_LIMITS } from "./api/authenticate.js";
-import { rampApp } from "./api/app.js";
-import type { RequestHandler } from "express";
+import { rampListener } from "./api/app.js";
+import type { RequestListener } from "node:http";
+import type { PageRoute } from "../http/route.js";
 import { EventEmitter } from "node:events";
 import { RampMetrics } from "./core/ramp-metrics.js";
 import { readCurrencies } from "./accounts/currency.js";
@@ -47,8 +48,8 @@ export interface RampOptions {
   /** Assets and chains of the operator beside the defaults. */
   readonly assetsFile?: string | null;
   readonly providerCalls?: CallPolicy;
-  /** Serves the documentation; without it there is none. */
-  readonly docs?: RequestHandler;
+  /** The pages of the documentation; without them there is none. */
+  readonly docs?: readonly PageRoute[];
 }
 
 /** Starts the ramp: migrates, serves, processes intents in the background. Rejects when it cannot start, and leaves nothing running. */
@@ -88,7 +89,7 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
   const { host, port, addressOf, log, metricsPublic } = options;
   const rates = openRateLimitStore(options.redisUrl, log);
   // The handler needs the server's address, which is known once the port is bound.
-  let handler: ReturnType<typeof rampApp> | null = null;
+  let handler: RequestListener | null = null;
   const server = await listen(
     (request, response) => {
       if (handler) handler(request, response);
@@ -99,8 +100,8 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
   );
   try {
     const ramp = await openRamp(options, { database, vault, publicUrl: options.publicUrl ?? server.url });
-    const { limits = RAMP_LIMITS, docs } = options;
-    handler = rampApp({ ramp, rates, addressOf, limits, metricsPublic, docs });
+    const { limits = RAMP_LIMITS, docs: pages = [] } = options;
+    handler = rampListener({ ramp, rates, addressOf, limits, metricsPublic, pages });
     const intents = startIntentWorker(ramp);
     ramp.signals.on("due", () => intents.wake());
     const deliveries = startDeliveryWorker(ramp, options.deliveries ?? DEFAULT_DELIVERY_POLICY);

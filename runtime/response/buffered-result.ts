@@ -1,6 +1,7 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Sharer, SharedResource } from "../warehouse/shares.js";
-import { compress, type Encoding } from "./content-negotiation.js";
+import type { Reply } from "../http/send.js";
+import { COMPRESSED_FROM_BYTES, compress, type Encoding, encodingOf } from "./content-negotiation.js";
 import { createCipheriv, hash } from "node:crypto";
 import type { DataVersion } from "../warehouse/data-versions.js";
 
@@ -109,4 +110,18 @@ export function namesTag(tag: string, ifNoneMatch: string | undefined): boolean 
 /** The entity tag of a query's result while rows change only with builds: known before the query runs. */
 export function buildTag({ id }: DataVersion, queryKey: string): string {
   return tagOf(`${id}\0${queryKey}`);
+}
+
+/** A document of this server: revalidated by its entity tag, compressed where the client accepts that. */
+export async function documentReply(
+  document: BufferedResult,
+  request: IncomingMessage,
+  more: Readonly<Record<string, string>>,
+): Promise<Reply> {
+  const headers = { "Cache-Control": "private, no-cache", ...more, ETag: document.tag };
+  if (matchesTag(document.tag, request.headers["if-none-match"])) return { status: 304, body: "", headers };
+  const encoding = document.bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(request);
+  if (encoding === null) return { status: 200, body: document.body, headers };
+  const body = await document.compressed(encoding);
+  return { status: 200, body, headers: { ...headers, "Content-Encoding": encoding } };
 }

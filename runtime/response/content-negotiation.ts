@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 import Negotiator from "negotiator";
 import type { Endpoint } from "../model/endpoint.js";
+import { pathOf } from "../http/route.js";
 import type { Keyset, Page, ResolvedQuery, RowFormat } from "../model/query.js";
 import type { ResultColumns, StreamEnd } from "../warehouse/warehouse.js";
 
@@ -160,18 +161,6 @@ function decoded(path: string): string {
   } catch {
     return path;
   }
-}
-
-/** The path of a request's address, without the query string. */
-export function pathOf(url: string): string {
-  if (!url.startsWith("/")) return absoluteFormPath(url);
-  const mark = url.indexOf("?");
-  return mark === -1 ? url : url.slice(0, mark);
-}
-
-/** A proxy may send an absolute address (RFC 9112 §3.2.2). */
-function absoluteFormPath(url: string): string {
-  return URL.canParse(url) ? new URL(url).pathname : url;
 }
 
 /** A content coding (RFC 9110 §8.4.1). */

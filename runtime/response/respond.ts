@@ -10,6 +10,7 @@ import {
   type Frame,
 } from "./content-negotiation.js";
 import { COMMON_HEADERS, TEXT_POLICY } from "../http/headers.js";
+import type { Endpoint } from "../model/endpoint.js";
 import type { RowFormat } from "../model/query.js";
 import type { Caller } from "../model/caller.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
@@ -57,6 +58,29 @@ const ROW_HEADERS: readonly string[] = [
   "Vary",
   "Accept, Accept-Encoding",
 ];
+
+/**
+ * Headers of a deprecated endpoint, as flat name and value pairs: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), and a
+ * link to its successor (RFC 5829). dbt has one date for both: when the model may be removed. `prefix`: of the public
+ * address.
+ */
+export function deprecationHeaders(
+  { deprecationDate, successor }: Endpoint,
+  prefix: string,
+): readonly string[] {
+  const headers: string[] = [];
+  if (deprecationDate !== null) {
+    const date = new Date(deprecationDate);
+    headers.push(
+      "Deprecation",
+      `@${String(Math.floor(date.getTime() / 1000))}`,
+      "Sunset",
+      date.toUTCString(),
+    );
+  }
+  if (successor !== null) headers.push("Link", `<${prefix}${successor}>; rel="successor-version"`);
+  return headers;
+}
 
 /** Sends a result, compressed if the client accepts that; null: 304. For a stream it resolves at its end. */
 export async function respond(pending: PendingResponse, queried: QueryResult | null): Promise<Sent> {

@@ -5,31 +5,16 @@ import {
   FLAG,
   INTEGER,
   INTEGER_OR_NULL,
-  jsonAnswer,
   listOf,
-  named,
   oneOf,
-  OPEN,
   orNull,
   record,
   type Schema,
-  type SystemEndpoint,
   TEXT,
   TEXT_OR_NULL,
   texts,
   TIME,
-} from "./operation.js";
-
-export const CATALOGUE: SystemEndpoint = {
-  ...OPEN,
-  path: "/v1/system/catalogue",
-  operationId: "system_catalogue",
-  summary: "Catalogue",
-  description:
-    "The endpoints that the caller's key may call, with their columns, parameters, last dbt build, dbt test results and " +
-    "lineage.",
-  responses: { 200: jsonAnswer("The catalogue.", named("Catalogue")) },
-};
+} from "../model/schema.js";
 
 const TESTS = orNull(
   record({

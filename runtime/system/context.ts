@@ -1,11 +1,16 @@
 import type { Caller } from "../model/caller.js";
+import type { HttpError } from "../model/errors.js";
+import { type Schema, TEXT } from "../model/schema.js";
 import type { Tier } from "../model/tier.js";
 import type { PublicAddress } from "../http/public-address.js";
 import type { UsageLine } from "../operations/usage-report.js";
 import type { RefreshResult } from "../release/activate.js";
 import type { HeldBackEndpoint } from "../release/release.js";
 import type { BufferedResult } from "../response/buffered-result.js";
-import type { Reply } from "../response/send.js";
+import type { Access as RouteAccess, DataRoute, Exchange } from "../handler/exchange.js";
+import type { Operation } from "../http/openapi.js";
+import type { Handled } from "../http/route.js";
+import type { Reply } from "../http/send.js";
 
 /** State that the system endpoints report. */
 export interface Service {
@@ -26,6 +31,34 @@ export interface Service {
   readonly usageOf: (keyId: string) => Promise<readonly UsageLine[] | null>;
   /** Reads the manifest again. */
   readonly refresh: () => Promise<RefreshResult>;
+}
+
+/** A route of the service itself. Its handler gets the state that it reports. */
+export interface SystemRoute extends Omit<DataRoute, "handle"> {
+  readonly operation: SystemOperation | null;
+  readonly handle: (exchange: Exchange, service: Service) => Handled<HttpError> | Promise<Handled<HttpError>>;
+}
+
+/** `operationId` begins with `system_`; those of data operations begin with their method. */
+interface SystemOperation extends Operation {
+  /** The tier that its handler checks, where the route has none. */
+  readonly tier?: Tier;
+}
+
+/** Access without a rate limit: an unknown key is refused all the same. */
+export const OPEN: RouteAccess = { isLimited: false };
+export const LIMITED: RouteAccess = { isLimited: true };
+
+export function jsonAnswer(
+  description: string,
+  schema: Schema,
+  status = 200,
+): Operation["responses"][number] {
+  return { status, description, mediaType: "application/json", schema };
+}
+
+export function textAnswer(description: string, mediaType: string): Operation["responses"][number] {
+  return { status: 200, description, mediaType, schema: TEXT };
 }
 
 type Access = Pick<Caller, "tier" | "allowed">;

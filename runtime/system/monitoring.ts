@@ -1,30 +1,21 @@
 import { isLocalCaller } from "../http/headers.js";
 import { httpError, type HttpError } from "../model/errors.js";
-import type { Reply } from "../response/send.js";
-import type { Exchange } from "../handler/authorize-request.js";
-import { json, type Service } from "./context.js";
-import {
-  described,
-  FLAG,
-  HELD_BACK,
-  jsonAnswer,
-  named,
-  oneOf,
-  OPEN,
-  record,
-  type SystemEndpoint,
-  TEXT,
-  textAnswer,
-  texts,
-} from "./operation.js";
+import type { Reply } from "../http/send.js";
+import type { Exchange } from "../handler/exchange.js";
+import { json, jsonAnswer, OPEN, type Service, type SystemRoute, textAnswer } from "./context.js";
+import { described, FLAG, HELD_BACK, named, oneOf, record, TEXT, texts } from "../model/schema.js";
 
-export const STATUS: SystemEndpoint = {
-  ...OPEN,
+export const STATUS: SystemRoute = {
+  method: "GET",
   path: "/",
-  operationId: "system_status",
-  summary: "Service status",
-  description: "Status of the service, and the path of its documentation.",
-  responses: { 200: jsonAnswer("The service is online.", named("ServiceStatus")) },
+  access: OPEN,
+  operation: {
+    operationId: "system_status",
+    summary: "Service status",
+    description: "Status of the service, and the path of its documentation.",
+    responses: [jsonAnswer("The service is online.", named("ServiceStatus"))],
+  },
+  handle: status,
 };
 
 export const STATUS_SCHEMA = record({
@@ -33,21 +24,25 @@ export const STATUS_SCHEMA = record({
   docs: described(TEXT, "Path of the interactive documentation."),
 });
 
-export function status({ gateway, request }: Exchange, service: Service): Reply {
+function status({ gateway, request }: Exchange, service: Service): Reply {
   const { prefix } = gateway.publicAddressOf(request);
   return json(200, { status: "online", service: service.title, docs: `${prefix}/docs` });
 }
 
-export const HEALTH: SystemEndpoint = {
-  ...OPEN,
+export const HEALTH: SystemRoute = {
+  method: "GET",
   path: "/health",
-  operationId: "system_health",
-  summary: "Readiness",
-  description: "Readiness: 503 while the database is unreachable.",
-  responses: {
-    200: jsonAnswer("Ready.", named("Health")),
-    503: jsonAnswer("The database is unreachable.", named("Health")),
+  access: OPEN,
+  operation: {
+    operationId: "system_health",
+    summary: "Readiness",
+    description: "Readiness: 503 while the database is unreachable.",
+    responses: [
+      jsonAnswer("Ready.", named("Health")),
+      jsonAnswer("The database is unreachable.", named("Health"), 503),
+    ],
   },
+  handle: health,
 };
 
 export const HEALTH_SCHEMA = record(
@@ -65,7 +60,7 @@ export const HEALTH_SCHEMA = record(
   },
 );
 
-export async function health({ gateway }: Exchange, service: Service): Promise<Reply> {
+async function health({ gateway }: Exchange, service: Service): Promise<Reply> {
   const connected = await gateway.warehouse.isReachable();
   const degraded = [gateway.rates.degraded, gateway.warehouse.degraded, service.refreshDegraded()];
   const details = degraded.filter((text) => text !== null);
@@ -83,25 +78,29 @@ export async function health({ gateway }: Exchange, service: Service): Promise<R
   });
 }
 
-export const METRICS: SystemEndpoint = {
+export const METRICS: SystemRoute = {
+  method: "GET",
   path: "/metrics",
-  method: "get",
-  operationId: "system_metrics",
-  summary: "Metrics",
-  description:
-    "Metrics for Prometheus. Loopback callers need no key; METRICS_PUBLIC=true opens them to all callers.",
-  tier: "tier3",
-  kind: "metrics",
-  responses: { 200: textAnswer("Metrics in the Prometheus text format.", "text/plain") },
+  access: OPEN,
+  operation: {
+    operationId: "system_metrics",
+    summary: "Metrics",
+    description:
+      "Metrics for Prometheus. Loopback callers need no key; METRICS_PUBLIC=true opens them to all callers.",
+    tier: "tier3",
+    responses: [textAnswer("Metrics in the Prometheus text format.", "text/plain")],
+  },
+  handle: metrics,
 };
 
 /** For loopback callers and tier3 keys (runtime/docs/operations.md). */
-export async function metrics(
+async function metrics(
   { gateway, request, context: { caller } }: Exchange,
   service: Service,
 ): Promise<Reply | HttpError> {
   const isLocal = isLocalCaller(gateway.addressOf, request);
   if (!service.metricsPublic && !isLocal && (caller.tier !== "tier3" || caller.allowed !== null))
     return httpError("metricsForbidden");
-  return { status: 200, body: await service.metrics.text(), contentType: service.metrics.contentType };
+  const headers = { "Content-Type": service.metrics.contentType };
+  return { status: 200, body: await service.metrics.text(), headers };
 }

@@ -1,30 +1,20 @@
-import {
-  described,
-  HELD_BACK,
-  INTEGER,
-  jsonAnswer,
-  listOf,
-  named,
-  oneOf,
-  record,
-  type SystemEndpoint,
-  TEXT,
-  texts,
-} from "./operation.js";
-import type { Exchange } from "../handler/authorize-request.js";
-import { json, type Service } from "./context.js";
-import type { Reply } from "../response/send.js";
+import { described, HELD_BACK, INTEGER, listOf, named, oneOf, record, TEXT, texts } from "../model/schema.js";
+import type { Exchange } from "../handler/exchange.js";
+import { json, jsonAnswer, LIMITED, type Service, type SystemRoute } from "./context.js";
+import type { Reply } from "../http/send.js";
 
-export const REFRESH: SystemEndpoint = {
+export const REFRESH: SystemRoute = {
+  method: "POST",
   path: "/v1/system/manifest/refresh",
-  method: "post",
-  operationId: "system_manifest_refresh",
-  summary: "Refresh the manifest",
-  description:
-    "Reads the manifest now and updates the endpoints. A manifest that cannot be read changes nothing.",
-  tier: "tier3",
-  kind: "limited",
-  responses: { 200: jsonAnswer("The result of the refresh.", named("Refresh")) },
+  access: { ...LIMITED, tier: "tier3" },
+  operation: {
+    operationId: "system_manifest_refresh",
+    summary: "Refresh the manifest",
+    description:
+      "Reads the manifest now and updates the endpoints. A manifest that cannot be read changes nothing.",
+    responses: [jsonAnswer("The result of the refresh.", named("Refresh"))],
+  },
+  handle: refresh,
 };
 
 export const REFRESH_SCHEMA = record(
@@ -57,7 +47,7 @@ export const REFRESH_SCHEMA = record(
 );
 
 /** Reads the manifest now. */
-export async function refresh({ request }: Exchange, service: Service): Promise<Reply> {
+async function refresh({ request }: Exchange, service: Service): Promise<Reply> {
   // A body is ignored; unread, it would block the next request of the connection.
   request.resume();
   return json(200, await service.refresh());

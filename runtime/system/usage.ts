@@ -4,29 +4,29 @@ import {
   described,
   INTEGER,
   INTEGER_OR_NULL,
-  jsonAnswer,
   named,
   oneOf,
-  OPEN,
   orNull,
   record,
-  type SystemEndpoint,
   TEXT_OR_NULL,
   texts,
   TIME,
-} from "./operation.js";
-import type { Exchange } from "../handler/authorize-request.js";
-import { json, type Service } from "./context.js";
-import type { Reply } from "../response/send.js";
+} from "../model/schema.js";
+import type { Exchange } from "../handler/exchange.js";
+import { json, jsonAnswer, LIMITED, type Service, type SystemRoute } from "./context.js";
+import type { Reply } from "../http/send.js";
 
-export const USAGE: SystemEndpoint = {
-  ...OPEN,
+export const USAGE: SystemRoute = {
+  method: "GET",
   path: "/v1/system/usage",
-  operationId: "system_usage",
-  summary: "The caller's limits and use",
-  description: "Limits and use of the caller's own key, or limits of a caller without one.",
-  kind: "limited",
-  responses: { 200: jsonAnswer("Limits and use.", named("Usage")) },
+  access: LIMITED,
+  operation: {
+    operationId: "system_usage",
+    summary: "The caller's limits and use",
+    description: "Limits and use of the caller's own key, or limits of a caller without one.",
+    responses: [jsonAnswer("Limits and use.", named("Usage"))],
+  },
+  handle: usage,
 };
 
 export const USAGE_SCHEMA = record({
@@ -53,7 +53,7 @@ export const USAGE_SCHEMA = record({
 });
 
 /** Limits and use of the caller's own key. It reads the database, so it counts against the window. */
-export async function usage({ gateway, context }: Exchange, service: Service): Promise<Reply> {
+async function usage({ gateway, context }: Exchange, service: Service): Promise<Reply> {
   const { caller, window } = context;
   const { key, tier, org, allowed } = caller;
   const { timeouts, streamTimeouts } = gateway;

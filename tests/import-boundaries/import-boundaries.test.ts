@@ -32,7 +32,7 @@ describe("import boundaries", () => {
     ["runtime/ramp/webhooks/x.ts", `import "../intents/intent.js";`],
     ["runtime/ramp/hosted-pages/x.ts", `import "../api/route.js";`],
     ["runtime/ramp/x.ts", `await import("../handler/handler.js");`],
-    ["runtime/http/x.ts", `import type { Endpoint } from "../model/endpoint.js";`],
+    ["runtime/http/x.ts", `import type { Caller } from "../request/authorize.js";`],
     ["runtime/request/x.ts", `import "../warehouse/data-versions.js";`],
     ["runtime/warehouse/x.ts", `import "./postgres/connect.js";`],
     ["runtime/warehouse/x.ts", `import "../request/authorize.js";`],

@@ -1,24 +1,32 @@
 import {
+  type HttpMethod,
+  type Json,
+  type JsonRecord,
+  openApiObject,
+  operationObject,
+  parametersOf,
+  pathsObject,
   RATE_LIMITS,
   RATE_WINDOW_SECONDS,
-  SYSTEM_ENDPOINTS,
+  responseObject,
+  SYSTEM_ROUTES,
   SYSTEM_SCHEMAS,
-  type SystemEndpoint,
+  type SystemRoute,
   TIER_NAMES,
   TIERS,
 } from "@routewright/runtime/model";
 import type { Catalogue } from "../../catalogue/catalogue.js";
-import { type Json, type JsonMap, type JsonRecord, jsonText } from "./json-text.js";
+import { jsonText } from "./json-text.js";
 import { rowNameOf } from "./names.js";
-import { dataPathItem, securityOf } from "./operation.js";
+import { dataOperations, securityOf } from "./operation.js";
 import {
   ERROR_SCHEMA,
   errorComponents,
   errorReferences,
   errorTable,
   HEADERS,
+  headersOf,
   NOT_MODIFIED,
-  response,
 } from "./responses.js";
 import { CURSOR_PAGINATION_SCHEMA, PAGINATION_SCHEMA, rowSchema } from "./rows.js";
 
@@ -29,44 +37,37 @@ export interface OpenApiOptions {
 
 const DEFAULT_TITLE = "Routewright Data API";
 
-/** An OpenAPI 3.1 document with ordered keys. */
-type OpenApiDocument = Readonly<
-  Record<"openapi" | "x-generated-by", string> &
-    Record<"info" | "components", JsonRecord> &
-    Record<"servers" | "tags" | "x-tagGroups", readonly Json[]> &
-    Record<"paths", JsonMap>
->;
-
 /** Marks the file as generated: the writer overwrites only files with this marker. */
 const OPENAPI_MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
 /** The OpenAPI document of a catalogue: its entries in their order, then the system endpoints. */
-export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}): OpenApiDocument {
+export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}) {
   const { entries } = catalogue;
   const hasCursors = entries.some(({ cursor }) => cursor !== undefined);
   const categories = [...new Set(entries.map(({ category }) => category))];
-  return {
-    openapi: "3.1.0",
-    "x-generated-by": OPENAPI_MARKER,
-    info: { title: options.title ?? DEFAULT_TITLE, version: "v1", description: descriptionOf() },
-    servers: [{ url: "/" }],
+  return openApiObject({
+    extensions: { "x-generated-by": OPENAPI_MARKER },
+    title: options.title ?? DEFAULT_TITLE,
+    version: "v1",
+    description: descriptionOf(),
+    server: "/",
     tags: [
       ...categories.map((name) => ({ name })),
       { name: SYSTEM_TAG, description: "The service itself: its state and its documentation." },
     ],
-    "x-tagGroups": tagGroupsOf(categories),
-    paths: new Map([
-      ...entries.flatMap((entry): (readonly [string, Json])[] => [
-        [entry.path, dataPathItem(entry)],
-        ...(entry.formerPaths ?? []).map((each) => [each.path, dataPathItem(entry, each)] as const),
+    tagGroups: tagGroupsOf(categories),
+    paths: pathsObject([
+      ...entries.flatMap((entry) => [
+        ...dataOperations(entry),
+        ...(entry.formerPaths ?? []).flatMap((each) => dataOperations(entry, each)),
       ]),
-      ...systemPaths(),
+      ...SYSTEM_ROUTES.flatMap(systemOperations),
     ]),
     components: componentsOf(
       entries.map((entry) => [rowNameOf(entry.path), rowSchema(entry)] as const),
       hasCursors,
     ),
-  };
+  });
 }
 
 /** The document as the text of `openapi.json`. */
@@ -137,38 +138,35 @@ function descriptionOf(): string {
 /** Tag of the system endpoints; categories are in lower case and cannot equal it. */
 const SYSTEM_TAG = "System";
 
-/** The path items of the system endpoints. */
-function systemPaths(): JsonMap {
-  return new Map(
-    SYSTEM_ENDPOINTS.map((endpoint) => [endpoint.path, { [endpoint.method]: systemOperation(endpoint) }]),
-  );
-}
-
-/** A key must be valid even where none is required: public operations have the key errors too. */
-function systemOperation({
-  operationId,
-  summary,
-  description,
-  tier,
-  kind,
-  parameters,
-  responses,
-}: SystemEndpoint): JsonRecord {
-  const answers = Object.entries(responses).map(
-    ([status, { description, mediaType, schema }]): [string, Json] => [
-      status,
-      response(description, mediaType, { schema: schema as JsonRecord }),
-    ],
-  );
-  const all = [...answers, ...errorReferences(kind)];
-  return {
+/** The operation of a system route; none where the document does not describe it. */
+function systemOperations(route: SystemRoute): readonly (readonly [string, HttpMethod, Json])[] {
+  const { path, method, access, operation } = route;
+  if (operation === null) return [];
+  const {
+    operationId,
+    summary,
+    description,
+    query = null,
+    responses,
+    tier = access.tier ?? "tier0",
+  } = operation;
+  const answers = responses.map(({ status, description, mediaType, schema }): [string, Json] => [
+    String(status),
+    responseObject(description, mediaType, { schema: schema as JsonRecord }, headersOf()),
+  ]);
+  const parts = operationObject({
     operationId,
     tags: [SYSTEM_TAG],
     summary,
     description,
-    "x-tier": tier,
-    security: securityOf(kind === "limited" ? tier : "tier0"),
-    ...(parameters && { parameters: parameters as readonly JsonRecord[] }),
-    responses: new Map(all.sort(([a], [b]) => Number(a) - Number(b))),
-  };
+    extensions: { "x-tier": tier },
+    // A key must be valid even where none is required: public operations have the key errors too.
+    security: securityOf(access.tier ?? "tier0"),
+    parameters: query === null ? undefined : parametersOf(query),
+    responses: [
+      ...answers,
+      ...errorReferences(access.isLimited ? "limited" : query === null ? "open" : "openapi"),
+    ],
+  });
+  return [[path, method, parts]];
 }

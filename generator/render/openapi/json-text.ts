@@ -1,14 +1,5 @@
+import type { Json, JsonMap, JsonRecord } from "@routewright/runtime/model";
 import { visibleJson } from "../../manifest/strings.js";
-
-/**
- * JSON with ordered keys. Names from a manifest are keys of a `Map`: a plain object would move "2024" to the front and
- * treat "__proto__" specially.
- */
-export type Json = string | number | boolean | null | readonly Json[] | JsonRecord | JsonMap;
-export interface JsonRecord {
-  readonly [key: string]: Json;
-}
-export type JsonMap = ReadonlyMap<string, Json>;
 
 /**
  * As `JSON.stringify(value, null, 2)`, with `\u` escapes for control, zero-width and bidirectional characters, which would

@@ -1,40 +1,56 @@
 import {
   atFormerPath,
   type FormerPath,
+  type HttpMethod,
+  type Json,
+  type JsonRecord,
   type Method,
+  operationObject,
+  ref,
   type Tier,
   TIER_NAMES,
 } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
-import { type Json, type JsonMap, type JsonRecord } from "./json-text.js";
 import { operationIdOf } from "./names.js";
 import { codeList, requiredFilters, paragraphs, queryParameters, requestBody } from "./parameters.js";
-import { errorReferences, ref } from "./responses.js";
+import { errorReferences } from "./responses.js";
 import { rowsResponse } from "./rows.js";
 
-/** The path item of a data endpoint, or of one of its former paths: one operation per method. */
-export function dataPathItem(entry: CatalogueEntry, former?: FormerPath): JsonMap {
-  return new Map(entry.methods.map((method) => [method.toLowerCase(), dataOperation(entry, method, former)]));
+/** The operations of a data endpoint, or of one of its former paths: one per method. */
+export function dataOperations(
+  entry: CatalogueEntry,
+  former?: FormerPath,
+): readonly (readonly [path: string, HttpMethod, Json])[] {
+  const endpoint = former ? atFormerPath(entry, former) : entry;
+  return entry.methods.map((method) => [
+    endpoint.path,
+    method,
+    dataOperation(entry, endpoint, method, former),
+  ]);
 }
 
-function dataOperation(entry: CatalogueEntry, method: Method, former?: FormerPath): JsonRecord {
-  const endpoint = former ? atFormerPath(entry, former) : entry;
-  return {
+/** `endpoint`: the entry as it answers at the path. */
+function dataOperation(
+  entry: CatalogueEntry,
+  endpoint: CatalogueEntry,
+  method: Method,
+  former?: FormerPath,
+): JsonRecord {
+  return operationObject({
     operationId: operationIdOf(method, endpoint.path),
     tags: [entry.category],
     summary: titleOf(entry) + (method === "POST" ? " (POST)" : ""),
     description: descriptionOf(endpoint, former),
-    ...((former !== undefined || endpoint.deprecationDate !== null) && { deprecated: true }),
-    "x-tier": endpoint.tier,
-    "x-dbt-model": endpoint.model,
+    deprecated: former !== undefined || endpoint.deprecationDate !== null,
+    extensions: { "x-tier": endpoint.tier, "x-dbt-model": endpoint.model },
     security: endpoint.rows === undefined ? securityOf(endpoint.tier) : KEY,
     ...inputOf(entry, method),
-    responses: new Map<string, Json>([
+    responses: [
       ["200", rowsResponse(entry)],
       ...(method === "GET" ? [["304", NOT_MODIFIED_REF] as const] : []),
       ...errorReferences(method),
-    ]),
-  };
+    ],
+  });
 }
 
 const NOT_MODIFIED_REF = ref("responses", "NotModified");
@@ -47,7 +63,10 @@ const PREFER = {
   schema: { type: "string" },
 };
 
-function inputOf(entry: CatalogueEntry, method: Method): JsonRecord {
+function inputOf(
+  entry: CatalogueEntry,
+  method: Method,
+): { readonly parameters?: readonly Json[]; readonly requestBody?: Json } {
   const headers = entry.pagination === null ? [] : [PREFER];
   switch (method) {
     case "GET":

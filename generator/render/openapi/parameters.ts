@@ -5,6 +5,9 @@ import {
   type Endpoint,
   FILTER_OPERATORS,
   type FilterOperator,
+  type Json,
+  type JsonMap,
+  type JsonRecord,
   MAX_CURSOR_LENGTH,
   MAX_OFFSET,
   type Method,
@@ -17,7 +20,6 @@ import {
   VALUES,
 } from "@routewright/runtime/model";
 import type { CatalogueEntry, DescribedParameter } from "../../catalogue/catalogue.js";
-import type { Json, JsonMap, JsonRecord } from "./json-text.js";
 
 /** A field of a request: in the query of a GET, in the body of a POST. */
 interface RequestField {

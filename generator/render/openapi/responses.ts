@@ -1,5 +1,13 @@
-import { ERRORS, type ErrorCode, RATE_WINDOW_SECONDS } from "@routewright/runtime/model";
-import { type Json, type JsonMap, type JsonRecord } from "./json-text.js";
+import {
+  ERRORS,
+  type ErrorCode,
+  type Json,
+  type JsonMap,
+  type JsonRecord,
+  RATE_WINDOW_SECONDS,
+  ref,
+  responseObject,
+} from "@routewright/runtime/model";
 
 /** Headers of the data API (runtime/docs/requests.md). */
 export const HEADERS = {
@@ -40,16 +48,6 @@ const ON_EVERY_RESPONSE: readonly HeaderName[] = [
   "X-Request-Id",
 ];
 
-/** A response with a body and the headers of every response. */
-export function response(
-  description: string,
-  mediaType: string,
-  content: JsonRecord,
-  more: readonly HeaderName[] = [],
-) {
-  return { description, headers: headersOf(more), content: { [mediaType]: content } } satisfies JsonRecord;
-}
-
 /** Headers of responses with rows; `Link` with pagination. */
 export const ROWS_HEADERS: readonly HeaderName[] = ["ETag", "X-Data-As-Of"];
 export const PAGE_HEADERS: readonly HeaderName[] = [...ROWS_HEADERS, "Link", "X-Total-Count"];
@@ -60,14 +58,15 @@ export const NOT_MODIFIED: JsonRecord = {
   headers: headersOf(ROWS_HEADERS),
 };
 
-function headersOf(more: readonly HeaderName[]): JsonRecord {
+/** The headers of every response, and others. */
+export function headersOf(more: readonly HeaderName[] = []): JsonRecord {
   return Object.fromEntries([...ON_EVERY_RESPONSE, ...more].map((name) => [name, ref("headers", name)]));
 }
 
 type Status = (typeof ERRORS)[ErrorCode]["status"];
 
 /** Groups of operations with the same error responses. */
-export type OperationKind = "GET" | "POST" | "limited" | "metrics" | "open" | "openapi";
+export type OperationKind = "GET" | "POST" | "limited" | "open" | "openapi";
 
 interface ErrorResponse {
   /** Name in `components.responses`. */
@@ -79,7 +78,7 @@ interface ErrorResponse {
 }
 
 const DATA = ["GET", "POST"] as const;
-const ALL = [...DATA, "limited", "metrics", "open", "openapi"] as const;
+const ALL = [...DATA, "limited", "open", "openapi"] as const;
 
 /**
  * The operations of each error status. 404 and 405: after a manifest refresh a described path or its POST may be gone.
@@ -142,7 +141,7 @@ export function errorComponents(): JsonMap {
         rows.map(([code, { when, detail }]) => [code, { summary: when, value: { detail } }]),
       );
       const content = { schema: ref("schemas", "Error"), examples };
-      return [name, response(meaning, "application/json", content, headers)];
+      return [name, responseObject(meaning, "application/json", content, headersOf(headers))];
     }),
   );
 }
@@ -151,11 +150,6 @@ export function errorComponents(): JsonMap {
 export function errorTable(): readonly string[] {
   const rows = Object.entries(ERROR_RESPONSES).map(([status, { meaning }]) => `| ${status} | ${meaning} |`);
   return ["| Status | Meaning |", "|---|---|", ...rows];
-}
-
-/** A reference to a component. */
-export function ref(kind: "headers" | "responses" | "schemas", name: string): JsonRecord {
-  return { $ref: `#/components/${kind}/${name}` };
 }
 
 function header(description: string, type: "string" | "integer" = "string", format?: string): JsonRecord {

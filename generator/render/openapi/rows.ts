@@ -1,4 +1,11 @@
-import type { Endpoint } from "@routewright/runtime/model";
+import {
+  type Endpoint,
+  type Json,
+  type JsonMap,
+  type JsonRecord,
+  ref,
+  responseObject,
+} from "@routewright/runtime/model";
 import type { CatalogueEntry, DescribedColumn } from "../../catalogue/catalogue.js";
 import {
   asString,
@@ -7,10 +14,9 @@ import {
   parseColumnType,
   withAcceptedValues,
 } from "../../catalogue/column-types/column-type.js";
-import type { Json, JsonMap, JsonRecord } from "./json-text.js";
 import { rowNameOf } from "./names.js";
 import { paragraphs } from "./parameters.js";
-import { PAGE_HEADERS, ref, response, ROWS_HEADERS } from "./responses.js";
+import { headersOf, PAGE_HEADERS, ROWS_HEADERS } from "./responses.js";
 
 /** Fields of an envelope's `pagination` (runtime/docs/responses.md). */
 export const PAGINATION_SCHEMA: JsonRecord = {
@@ -88,12 +94,8 @@ export function rowsResponse(endpoint: CatalogueEntry): JsonRecord {
   const schema = isEnvelope
     ? envelope(rows, endpoint.cursor === undefined ? "Pagination" : "CursorPagination")
     : rows;
-  return response(
-    description,
-    "application/json",
-    { schema },
-    endpoint.pagination === null ? ROWS_HEADERS : PAGE_HEADERS,
-  );
+  const headers = endpoint.pagination === null ? ROWS_HEADERS : PAGE_HEADERS;
+  return responseObject(description, "application/json", { schema }, headersOf(headers));
 }
 
 /** Described in words: with several media types, generated clients would return `Row[] | string`. */

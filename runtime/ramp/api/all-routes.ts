@@ -1,6 +1,6 @@
 import { type ApiServices, authenticate } from "./authenticate.js";
-import { handleRequest, type PublicPath, readBodyText } from "./handle-request.js";
-import type { Route } from "./route.js";
+import { handleRequest, type RampExchange, type RampRoute, readBodyText } from "./handle-request.js";
+import type { ApiRoute } from "./route.js";
 import { getProviders, getQuote, getRequirements, getSupportedCurrencies } from "./routes/payment-options.js";
 import { createCustomer, deleteCustomer, getCustomers } from "./routes/customers.js";
 import {
@@ -15,7 +15,9 @@ import {
 } from "./routes/intents.js";
 import { createExternalAccounts } from "./routes/external-accounts.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
-import type { Request } from "express";
+import { plainJson } from "../../http/openapi.js";
+import type { HttpMethod } from "../../http/openapi.js";
+import { queryOf } from "../../http/route.js";
 import { isLocalCaller } from "../../http/headers.js";
 import { isRampError, jsonResponse, type RampAnswer, rampError } from "../core/ramp-errors.js";
 import { SCRIPT, STYLE } from "../hosted-pages/layout.js";
@@ -24,7 +26,7 @@ import { readBacklog } from "../intents/attention.js";
 import { openApiDocument, TITLE } from "./openapi.js";
 
 /** All endpoints, in the order of the documentation; the app, the OpenAPI document and the tests go through this list. */
-export const ROUTES: readonly Route[] = [
+export const ROUTES: readonly ApiRoute[] = [
   createCustomer,
   getCustomers,
   deleteCustomer,
@@ -46,26 +48,31 @@ export const ROUTES: readonly Route[] = [
   receiveCallback,
 ];
 
-/** The endpoints as paths of the app. */
-export const ENDPOINTS: readonly PublicPath[] = ROUTES.map((route) => ({
-  method: route.method,
-  path: route.path,
-  isPage: false,
-  handle: (service, request) => handleRequest(service, route, request),
-}));
+/** Every route of the service: endpoints, its own paths, hosted pages, the documentation. */
+export function rampRoutes({ pages }: ApiServices): readonly RampRoute[] {
+  const endpoints = ROUTES.map((route): RampRoute => ({
+    ...route,
+    isPage: false,
+    handle: (exchange) => handleRequest(exchange, route),
+  }));
+  const documentation = pages.map((page): RampRoute => ({ ...page, access: "open", isPage: false }));
+  return [...endpoints, ...SYSTEM_PATHS, ...PAGE_PATHS, ...documentation];
+}
 
-const system = (path: string, handle: PublicPath["handle"]): PublicPath => ({
+const system = (path: string, handle: RampRoute["handle"]): RampRoute => ({
   method: "GET",
   path,
+  access: "open",
+  operation: null,
   isPage: false,
   handle,
 });
 
-export const SYSTEM_PATHS: readonly PublicPath[] = [
-  system("/", () => Promise.resolve(jsonResponse(200, { status: "online", service: TITLE, docs: "/docs" }))),
+const SYSTEM_PATHS: readonly RampRoute[] = [
+  system("/", () => jsonResponse(200, { status: "online", service: TITLE, docs: "/docs" })),
   system("/health", health),
-  system("/openapi.json", ({ ramp }) =>
-    Promise.resolve(jsonResponse(200, openApiDocument(ramp.publicUrl, ROUTES))),
+  system("/openapi.json", ({ service: { ramp } }) =>
+    jsonResponse(200, plainJson(openApiDocument(ramp.publicUrl, ROUTES))),
   ),
   system("/metrics", metrics),
 ];
@@ -73,7 +80,7 @@ export const SYSTEM_PATHS: readonly PublicPath[] = [
 const NOT_MIGRATED =
   "Requests cannot use the database: run `routewright ramp migrate`. The log says what is missing.";
 
-async function health({ ramp, rates }: ApiServices): Promise<RampAnswer> {
+async function health({ service: { ramp, rates } }: RampExchange): Promise<RampAnswer> {
   const { isConnected, isWritable, problem } = await ramp.database.reach();
   if (problem !== null)
     ramp.log.error({ problem }, "requests cannot use the database: run `routewright ramp migrate`");
@@ -88,52 +95,53 @@ async function health({ ramp, rates }: ApiServices): Promise<RampAnswer> {
 }
 
 /** Open to this machine only, unless METRICS_PUBLIC is set; a forwarded request counts as remote. */
-async function metrics(
-  { ramp, addressOf, metricsPublic }: ApiServices,
-  request: Request,
-): Promise<RampAnswer> {
+async function metrics({ service, request }: RampExchange): Promise<RampAnswer> {
+  const { ramp, addressOf, metricsPublic } = service;
   const isLocal = isLocalCaller(addressOf, request);
   if (!metricsPublic && !isLocal) return rampError("METRICS_FORBIDDEN");
   const body = await ramp.metrics.text(await ramp.database.asOperator(readBacklog));
   return { status: 200, body, headers: { "Content-Type": ramp.metrics.registry.contentType } };
 }
 
-function page(method: PublicPath["method"], path: string, handle: PublicPath["handle"]): PublicPath {
+function page(method: HttpMethod, path: string, handle: RampRoute["handle"]): RampRoute {
   return {
     method,
     path,
+    access: "public",
+    operation: null,
     isPage: true,
-    async handle(service, request) {
-      const error = await authenticate(service, "public", request);
-      return isRampError(error) ? error : handle(service, request);
+    async handle(exchange) {
+      const error = await authenticate(exchange.service, "public", exchange.request);
+      return isRampError(error) ? error : handle(exchange);
     },
   };
 }
 
-const token = (request: Request): string => String(request.params["token"]);
+const token = ({ parameters }: RampExchange): string => parameters["token"] ?? "";
 
-async function act(service: ApiServices, request: Request): ReturnType<PublicPath["handle"]> {
-  const body = await readBodyText(service, request, null);
-  if (body === "gone" || isRampError(body)) return body;
-  const contentType = request.get("content-type") ?? "";
-  return actOnPage(service.ramp, token(request), { text: body.text, contentType });
+async function act(exchange: RampExchange): Promise<RampAnswer | null> {
+  const { service, request } = exchange;
+  const text = await readBodyText(service, request, null);
+  if (typeof text !== "string") return text;
+  return actOnPage(service.ramp, token(exchange), {
+    text,
+    contentType: request.headers["content-type"] ?? "",
+  });
 }
 
 /** For as long as a page may be open while a new version is rolled out. */
 const FILE_HEADERS = { "Cache-Control": "public, max-age=300" };
 
-const file = (path: string, type: string, body: string): PublicPath =>
-  page("GET", path, () =>
-    Promise.resolve({ status: 200, body, headers: { ...FILE_HEADERS, "Content-Type": type } }),
-  );
+const file = (path: string, type: string, body: string): RampRoute =>
+  page("GET", path, () => ({ status: 200, body, headers: { ...FILE_HEADERS, "Content-Type": type } }));
 
 /** The hosted pages, and the files that they load. */
-export const PAGE_PATHS: readonly PublicPath[] = [
-  page("GET", "/onboarding/:token", ({ ramp }, request) =>
-    showPage(ramp, token(request), request.query["leave"] !== undefined),
+const PAGE_PATHS: readonly RampRoute[] = [
+  page("GET", "/onboarding/{token}", (exchange) =>
+    showPage(exchange.service.ramp, token(exchange), queryOf(exchange.request).has("leave")),
   ),
-  page("POST", "/onboarding/:token", act),
-  page("GET", "/onboarding/:token/status", ({ ramp }, request) => pageStatus(ramp, token(request))),
+  page("POST", "/onboarding/{token}", act),
+  page("GET", "/onboarding/{token}/status", (exchange) => pageStatus(exchange.service.ramp, token(exchange))),
   file("/pages/page.js", "text/javascript; charset=utf-8", SCRIPT),
   file("/pages/page.css", "text/css; charset=utf-8", STYLE),
 ];

@@ -1,4 +1,3 @@
-import type { RequestHandler } from "express";
 import type { IncomingMessage } from "node:http";
 import { type ClientAddress, networkOf } from "../../http/headers.js";
 import { type RateLimitStore, secondsLeft } from "../../request/rate-limit/memory-store.js";
@@ -6,7 +5,8 @@ import type { ProjectTransaction } from "../database/ramp-database.js";
 import { holdsSecret, projectOf, type Project } from "../sign-in/project-credentials.js";
 import { type Customer, holdsToken } from "../sign-in/customer-token.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
-import type { Access, RampContext } from "./route.js";
+import type { PageRoute } from "../../http/route.js";
+import type { RampAccess, RampContext } from "./route.js";
 
 /** Requests a minute, each counted in a window of its own (runtime/ramp/docs/limits.md). */
 export const RAMP_LIMITS = {
@@ -26,14 +26,14 @@ export interface ApiServices {
   readonly addressOf: ClientAddress;
   readonly limits: RampLimits;
   readonly metricsPublic: boolean;
-  /** Serves the documentation; without it there is none. */
-  readonly docs?: RequestHandler | undefined;
+  /** The pages of the documentation. */
+  readonly pages: readonly PageRoute[];
 }
 
 /** The caller, or the error: unknown credentials or a used-up window. Failed logins limit only further failed logins. */
 export async function authenticate(
   context: ApiServices,
-  access: Access,
+  access: RampAccess,
   request: IncomingMessage,
 ): Promise<Project | Customer | null | RampError> {
   const { ramp, limits } = context;

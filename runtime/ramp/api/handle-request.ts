@@ -1,50 +1,57 @@
-import type { Request } from "express";
 import { runIdempotent, type IdempotencyKey } from "../core/idempotency.js";
 import type { Customer } from "../sign-in/customer-token.js";
 import type { Project } from "../sign-in/project-credentials.js";
 import { type ApiServices, authenticate, authorize, countFailure } from "./authenticate.js";
 import { isRampError, type RampError, rampError, type RampAnswer, errorAt } from "../core/ramp-errors.js";
-import type { RouteRequest, Route } from "./route.js";
+import type { ApiRoute, RampAccess, RouteRequest } from "./route.js";
+import type { Route } from "../../http/route.js";
+import type { HttpExchange } from "../../http/serve.js";
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { readBody } from "../../http/body.js";
+import { type BodyErrors, readText } from "../../http/body.js";
 import { networkOf } from "../../http/headers.js";
 import { numberProblem } from "../core/exact-json.js";
 import { isStorable, parseJson, type Violation, violations } from "../core/json-schema.js";
 
-/** A path of the app: an endpoint, one of the service's own as on the data API, or a hosted page, whose errors are HTML. */
-export interface PublicPath {
-  readonly method: "GET" | "POST" | "DELETE";
-  readonly path: string;
+/** A route of the ramp, a hosted page or one of the service's own paths. */
+export interface RampRoute extends Route<RampExchange, RampAccess | "open", RampError> {
+  /** A hosted page: its errors are HTML, and pages of other origins have no business with it. */
   readonly isPage: boolean;
-  readonly handle: (service: ApiServices, request: Request) => Promise<RampAnswer | "gone">;
+}
+
+/** A request to the ramp and its response. */
+export interface RampExchange extends HttpExchange<RampRoute> {
+  readonly service: ApiServices;
+  /** Of the path. */
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly requestId: string;
+  readonly started: number;
 }
 
 /**
- * Handles one request to an endpoint: authentication, rate limit, query, body, idempotency key, work. "gone" when the client
+ * Handles one request to an endpoint: authentication, rate limit, query, body, idempotency key, work. Null when the client
  * disconnected before anything was done.
  */
 export async function handleRequest(
-  service: ApiServices,
-  route: Route,
-  request: Request,
-): Promise<RampAnswer | "gone"> {
+  { service, request, parameters }: RampExchange,
+  route: ApiRoute,
+): Promise<RampAnswer | null> {
   const caller = await authenticate(service, route.access, request);
   if (isRampError(caller)) return caller;
-  const url = new URL(request.originalUrl, "http://localhost");
+  const url = new URL(request.url ?? "/", "http://localhost");
   const query = readQuery(url, route);
   if (isRampError(query)) return query;
-  const received = await readBodyText(service, request, caller);
-  if (received === "gone" || isRampError(received)) return received;
-  const body = parseBody(request, route, received.text);
+  const text = await readBodyText(service, request, caller);
+  if (typeof text !== "string") return text;
+  const body = parseBody(request, route, text);
   if (isRampError(body)) return body;
   const call = {
     ramp: service.ramp,
     caller,
-    parameters: request.params as Record<string, string>,
+    parameters,
     query,
     body: body.value,
-    text: received.text,
+    text,
     headers: request.headers,
     path: url.pathname,
   } as RouteRequest<never, never, never>;
@@ -60,7 +67,7 @@ export async function handleRequest(
       const known = caller as Project | Customer;
       const { projectId } = known;
       const customerId = "customerId" in known ? known.customerId : null;
-      const key = readKey(request, [request.method, url.pathname, customerId, received.text]);
+      const key = readKey(request, [request.method ?? "", url.pathname, customerId, text]);
       if (isRampError(key)) return key;
       const { invalid } = body;
       // A key that was used with another body is reported before an invalid body.
@@ -84,37 +91,33 @@ interface ReadBody {
 /** Of the memory for unfinished bodies, for requests without credentials. */
 const UNKNOWN_SENDERS_SHARE = 5 / 8;
 
-const COMPRESSED = rampError("UNSUPPORTED_MEDIA_TYPE", {
-  message: "The body must not be compressed. Send it without Content-Encoding.",
-});
+const BODY_ERRORS: BodyErrors<RampError> = {
+  "too-large": rampError("BODY_TOO_LARGE"),
+  overloaded: rampError("SERVICE_UNAVAILABLE", { retryAfter: 1 }),
+  "not-text": errorAt("INVALID_REQUEST", "", "is not UTF-8"),
+  compressed: rampError("UNSUPPORTED_MEDIA_TYPE", {
+    message: "The body must not be compressed. Send it without Content-Encoding.",
+  }),
+};
 
-/** The text of a request's body; "gone" when the client disconnected meanwhile. */
-export async function readBodyText(
+/** The text of a request's body; null when the client disconnected meanwhile. */
+export function readBodyText(
   { addressOf }: ApiServices,
   request: IncomingMessage,
   caller: Project | Customer | null,
-): Promise<{ readonly text: string } | RampError | "gone"> {
+): Promise<string | RampError | null> {
   const { projectId, customerId }: Partial<Project & Customer> = caller ?? {};
   const id = projectId === undefined ? networkOf(addressOf(request)) : `${projectId} ${customerId ?? ""}`;
-  const { "content-encoding": encoding = "identity" } = request.headers;
-  const body = await readBody(request, { id, share: caller === null ? UNKNOWN_SENDERS_SHARE : 1 });
-  switch (body.kind) {
-    case "gone":
-      return "gone";
-    case "too-large":
-      return rampError("BODY_TOO_LARGE");
-    case "overloaded":
-      return rampError("SERVICE_UNAVAILABLE", { retryAfter: 1 });
-    case "not-text":
-    case "text":
-      if (encoding.toLowerCase() !== "identity") return COMPRESSED;
-      return body.kind === "text" ? body : errorAt("INVALID_REQUEST", "", "is not UTF-8");
-  }
+  return readText(request, { id, share: caller === null ? UNKNOWN_SENDERS_SHARE : 1 }, BODY_ERRORS);
 }
 
 const UNSTORABLE = "holds U+0000 or half a character, or is nested too deep";
 
-function parseBody(request: IncomingMessage, { body: schema }: Route, text: string): ReadBody | RampError {
+function parseBody(
+  request: IncomingMessage,
+  { operation: { body: schema } }: ApiRoute,
+  text: string,
+): ReadBody | RampError {
   if (schema === null) return { value: null, invalid: null };
   const isJson = /^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? "");
   if (text !== "" && !isJson) return rampError("UNSUPPORTED_MEDIA_TYPE");
@@ -131,7 +134,10 @@ function invalidRequest(details: readonly Violation[]): RampError {
 }
 
 /** The query as an object of strings; duplicate and unknown parameters are errors. */
-function readQuery(url: URL, { query: schema }: Route): Readonly<Record<string, string>> | RampError {
+function readQuery(
+  url: URL,
+  { operation: { query: schema } }: ApiRoute,
+): Readonly<Record<string, string>> | RampError {
   const query: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [name, value] of url.searchParams) {
     if (name in query) return errorAt("INVALID_REQUEST", `/${name.slice(0, 100)}`, "is given twice");

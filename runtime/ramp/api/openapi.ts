@@ -1,15 +1,22 @@
 import type { TSchema } from "@sinclair/typebox";
 import { RAMP_ERRORS, type RampErrorCode } from "../core/ramp-errors.js";
-import type { Access, Route } from "./route.js";
+import type { ApiRoute, RampAccess } from "./route.js";
+import {
+  type Json,
+  type JsonRecord,
+  openApiObject,
+  operationObject,
+  parametersOf,
+  pathsObject,
+  responseObject,
+} from "../../http/openapi.js";
 import { pathParameters } from "../providers/operations.js";
 import * as schemas from "./response-schemas.js";
-
-type Json = Readonly<Record<string, unknown>>;
 
 export const TITLE = "Routewright Ramp API";
 
 /** Errors that an endpoint has by its access. */
-const ACCESS_ERRORS: Readonly<Record<Access, readonly RampErrorCode[]>> = {
+const ACCESS_ERRORS: Readonly<Record<RampAccess, readonly RampErrorCode[]>> = {
   project: ["INVALID_CREDENTIALS"],
   customer: ["INVALID_TOKEN"],
   provider: [],
@@ -31,12 +38,13 @@ const KEY_ERRORS: readonly RampErrorCode[] = [
 ];
 
 /** The ramp's own OpenAPI 3.1 document, made from the routes and their schemas. */
-export function openApiDocument(publicUrl: string, routes: readonly Route[]): Json {
-  return {
-    openapi: "3.1.0",
-    info: { title: TITLE, version: "1.0.0", description: "Payment intents between bank money and tokens." },
-    servers: [{ url: publicUrl }],
-    paths: pathsOf(routes),
+export function openApiDocument(publicUrl: string, routes: readonly ApiRoute[]): JsonRecord {
+  return openApiObject({
+    title: TITLE,
+    version: "1.0.0",
+    description: "Payment intents between bank money and tokens.",
+    server: publicUrl,
+    paths: pathsObject(routes.map((route) => [route.path, route.method, operationOf(route)])),
     components: {
       schemas: componentSchemas(),
       securitySchemes: {
@@ -49,114 +57,86 @@ export function openApiDocument(publicUrl: string, routes: readonly Route[]): Js
         },
       },
     },
-  };
+  });
 }
 
-function pathsOf(routes: readonly Route[]): Json {
-  const paths: Record<string, Record<string, unknown>> = {};
-  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operationOf(route);
-  return paths;
-}
-
-function operationOf(route: Route): Json {
-  const { access, summary, description, body, rawBody } = route;
-  return {
-    operationId: operationId(route),
-    tags: [tagOf(route.path)],
+function operationOf(route: ApiRoute): JsonRecord {
+  const { access, path, operation, run } = route;
+  const { operationId, summary, description, query, body, rawBody } = operation;
+  const inQuery = parametersOf(query && plain(query));
+  return operationObject({
+    operationId,
+    // The group in the documentation: the first part of the path, such as `customers`.
+    tags: [path.split("/")[2] ?? ""],
     summary,
-    ...(description === undefined ? {} : { description }),
+    description,
     security: access === "project" || access === "customer" ? [{ [access]: [] }] : [],
-    parameters: parametersOf(route),
-    ...requestBodyOf(body ?? rawBody ?? null),
+    parameters: [...pathParameters(path), ...inQuery, ...(run.kind === "once" ? [KEY] : [])],
+    requestBody: requestBodyOf(body ?? rawBody),
     responses: responsesOf(route),
-  };
+  });
 }
 
-function requestBodyOf(schema: TSchema | null): Json {
-  if (schema === null) return {};
+const KEY: JsonRecord = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: false,
+  schema: { type: "string", minLength: 1, maxLength: 256 },
+};
+
+function requestBodyOf(schema: TSchema | null): JsonRecord | undefined {
+  if (schema === null) return undefined;
   const required = Object.keys(schema["properties"] as object).length > 0;
-  return { requestBody: { required, content: jsonContent(schema) } };
+  return { required, content: { "application/json": contentOf(schema) } };
 }
 
-/** The group in the documentation: the first part of the path, such as `customers`. */
-function tagOf(path: string): string {
-  return path.split("/")[2] ?? "";
-}
+const REPLAYED: JsonRecord = {
+  "X-Idempotency-Replayed": {
+    description: "`true` on a repeated answer.",
+    schema: { type: "string", enum: ["true"] },
+  },
+};
 
-function operationId({ method, path }: Route): string {
-  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== "" && word !== "v1");
-  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
-}
-
-function parametersOf({ path, query, run }: Route): readonly Json[] {
-  const properties = (query?.["properties"] ?? {}) as Record<string, TSchema>;
-  const required = (query?.["required"] ?? []) as readonly string[];
-  const inQuery = Object.entries(properties).map(([name, schema]) => ({
-    name,
-    in: "query",
-    required: required.includes(name),
-    schema: plain(schema),
-  }));
-  const key = {
-    name: "Idempotency-Key",
-    in: "header",
-    required: false,
-    schema: { type: "string", minLength: 1, maxLength: 256 },
-  };
-  return [...pathParameters(path), ...inQuery, ...(run.kind === "once" ? [key] : [])];
-}
-
-function responsesOf(route: Route): Json {
-  const { response, run } = route;
-  const replayed = {
-    "X-Idempotency-Replayed": {
-      description: "`true` on a repeated answer.",
-      schema: { type: "string", enum: ["true"] },
-    },
-  };
-  const good = {
-    description: response.description,
-    ...(run.kind === "once" ? { headers: replayed } : {}),
-    ...(response.schema === null ? {} : { content: contentOf(route, response.schema) }),
-  };
-  const byStatus = new Map<number, RampErrorCode[]>();
-  for (const code of errorsOf(route))
-    byStatus.set(RAMP_ERRORS[code].status, [...(byStatus.get(RAMP_ERRORS[code].status) ?? []), code]);
-  const bad = [...byStatus]
-    .sort(([left], [right]) => left - right)
-    .map(([status, codes]) => [String(status), errorResponse(codes)] as const);
-  return { [String(response.status)]: good, ...Object.fromEntries(bad) };
-}
-
-function contentOf(route: Route, schema: TSchema): Json {
-  return route.response.description.includes("text/plain")
-    ? { "text/plain": { schema: plain(schema) } }
-    : jsonContent(schema);
+function responsesOf(route: ApiRoute): readonly (readonly [string, Json])[] {
+  const headers = route.run.kind === "once" ? REPLAYED : undefined;
+  const good = route.operation.responses.map(
+    ({ status, description, mediaType, schema }) =>
+      [
+        String(status),
+        responseObject(description, mediaType, schema && contentOf(schema as TSchema), headers),
+      ] as const,
+  );
+  const byStatus = new Map<string, RampErrorCode[]>();
+  for (const code of errorsOf(route)) {
+    const status = String(RAMP_ERRORS[code].status);
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return [...good, ...[...byStatus].map(([status, codes]) => [status, errorResponse(codes)] as const)];
 }
 
 /** Every error that the endpoint can respond with. */
-export function errorsOf({ access, body, run, errors }: Route): readonly RampErrorCode[] {
+export function errorsOf({ access, run, operation }: ApiRoute): readonly RampErrorCode[] {
+  const { body, errors } = operation;
   const fields = body !== null ? (["UNSUPPORTED_MEDIA_TYPE"] as const) : [];
   const keyed = run.kind === "once" ? KEY_ERRORS : [];
   return [...new Set([...errors, ...fields, ...keyed, ...ACCESS_ERRORS[access], ...COMMON_ERRORS])];
 }
 
-function errorResponse(codes: readonly RampErrorCode[]): Json {
+function errorResponse(codes: readonly RampErrorCode[]): JsonRecord {
   const schema = {
     allOf: [{ $ref: "#/components/schemas/Error" }, { properties: { error: { enum: codes } } }],
   };
-  return {
-    description: codes.map((code) => `\`${code}\`: ${RAMP_ERRORS[code].when}.`).join(" "),
-    content: { "application/json": { schema } },
-  };
+  const meaning = codes.map((code) => `\`${code}\`: ${RAMP_ERRORS[code].when}.`).join(" ");
+  return responseObject(meaning, "application/json", { schema });
 }
 
-function jsonContent(schema: TSchema): Json {
-  const reference = { $ref: `#/components/schemas/${schema.$id ?? ""}` };
-  return { "application/json": { schema: schema.$id === undefined ? plain(schema) : reference } };
+/** A named schema by reference. */
+function contentOf(schema: TSchema): JsonRecord {
+  const name = schema.$id;
+  return { schema: name === undefined ? plain(schema) : { $ref: `#/components/schemas/${name}` } };
 }
 
-function componentSchemas(): Json {
+function componentSchemas(): JsonRecord {
   const named = Object.values(schemas as Readonly<Record<string, TSchema>>).filter(
     ({ $id }) => $id !== undefined,
   );
@@ -166,7 +146,7 @@ function componentSchemas(): Json {
   };
 }
 
-const ERROR: Json = {
+const ERROR: JsonRecord = {
   type: "object",
   required: ["error", "message"],
   properties: {
@@ -184,11 +164,11 @@ const ERROR: Json = {
 };
 
 /** A schema as OpenAPI has it: references point into the document, and formats of our own are left to their patterns. */
-function plain(schema: TSchema): Json {
+function plain(schema: TSchema): JsonRecord {
   const text = JSON.stringify(schema, (key, value: unknown): unknown => {
     if (key === "$id") return undefined;
     if (key === "$ref") return `#/components/schemas/${String(value)}`;
     return key === "format" && value === "redirect-url" ? "uri" : value;
   });
-  return JSON.parse(text) as Json;
+  return JSON.parse(text) as JsonRecord;
 }

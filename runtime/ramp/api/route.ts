@@ -1,4 +1,6 @@
 import type { Static, TSchema } from "@sinclair/typebox";
+import type { HttpMethod, Operation } from "../../http/openapi.js";
+import type { Route } from "../../http/route.js";
 import type { IdempotentOperation } from "../core/idempotency.js";
 import type { Project } from "../sign-in/project-credentials.js";
 import type { EventEmitter } from "node:events";
@@ -24,10 +26,10 @@ export interface RampContext extends IntentContext {
  * Who may call: `project` with HTTP Basic, `customer` with a bearer token, `provider` with a signature that the handler checks,
  * `public` without credentials (runtime/ramp/docs/limits.md).
  */
-export type Access = "project" | "customer" | "provider" | "public";
+export type RampAccess = "project" | "customer" | "provider" | "public";
 
 /** An authenticated and validated request, as its handler gets it. */
-export interface RouteRequest<A extends Access, B = unknown, Q = unknown> {
+export interface RouteRequest<A extends RampAccess, B = unknown, Q = unknown> {
   readonly ramp: RampContext;
   readonly caller: Callers[A];
   readonly parameters: Readonly<Record<string, string>>;
@@ -48,7 +50,7 @@ interface Callers {
 }
 
 interface RouteDescription {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: HttpMethod;
   /** As OpenAPI writes it, `/v1/intent/{id}`. */
   readonly path: string;
   readonly summary: string;
@@ -65,11 +67,20 @@ interface RouteDescription {
   readonly errors: readonly RampErrorCode[];
 }
 
-/** An endpoint: its documentation, its checks and its handler in one place. */
-export interface Route extends RouteDescription {
-  readonly access: Access;
+/** What the document of the ramp says of an endpoint. */
+export interface RampOperation extends Operation {
   readonly query: TSchema | null;
   readonly body: TSchema | null;
+  /** Schema of a body that the handler gets as text only, to check its signature. */
+  readonly rawBody: TSchema | null;
+  /** Its own errors, beside those of its access and of the validation. */
+  readonly errors: readonly RampErrorCode[];
+}
+
+/** An endpoint: its documentation, its checks and its handler in one place. */
+export interface ApiRoute extends Omit<Route, "handle"> {
+  readonly access: RampAccess;
+  readonly operation: RampOperation;
   readonly run: RouteHandler;
 }
 
@@ -88,15 +99,15 @@ type Fields<B extends TSchema | null, Q extends TSchema | null> = { readonly bod
 type Of<S> = S extends TSchema ? Static<S> : null;
 
 /** Declares an endpoint whose handler is typed by its access and its schemas. */
-export function route<A extends Access, B extends TSchema | null = null, Q extends TSchema | null = null>(
+export function route<A extends RampAccess, B extends TSchema | null = null, Q extends TSchema | null = null>(
   access: A,
   declaration: RouteDescription &
     Fields<B, Q> & {
       readonly handle: (call: RouteRequest<A, Of<B>, Of<Q>>) => Promise<RampAnswer>;
     },
-): Route {
-  const { handle, body = null, query = null, ...rest } = declaration;
-  return { ...rest, access, body, query, run: { kind: "direct", handle } };
+): ApiRoute {
+  const { handle, body = null, query = null } = declaration;
+  return declare(access, { ...declaration, body, query }, { kind: "direct", handle });
 }
 
 /** Declares an endpoint that accepts an `Idempotency-Key`. */
@@ -106,9 +117,45 @@ export function idempotentRoute<A extends "project" | "customer", B extends TSch
     readonly body: B;
     readonly work: (call: RouteRequest<A, Static<B>, null>) => IdempotentOperation;
   },
-): Route {
-  const { work, ...rest } = declaration;
-  return { ...rest, access, query: null, run: { kind: "once", work } };
+): ApiRoute {
+  const { work } = declaration;
+  return declare(access, { ...declaration, query: null }, { kind: "once", work });
+}
+
+function declare(
+  access: RampAccess,
+  {
+    method,
+    path,
+    summary,
+    description,
+    body,
+    query,
+    rawBody,
+    response,
+    errors,
+  }: RouteDescription & Fields<TSchema | null, TSchema | null>,
+  run: RouteHandler,
+): ApiRoute {
+  const { status, schema, description: meaning } = response;
+  const mediaType = meaning.includes("text/plain") ? "text/plain" : "application/json";
+  const operation = {
+    operationId: operationIdOf(method, path),
+    summary,
+    description,
+    query: query ?? null,
+    body: body ?? null,
+    rawBody: rawBody ?? null,
+    responses: [{ status, description: meaning, mediaType, schema }],
+    errors,
+  };
+  return { method, path, access, operation, run };
+}
+
+/** `getIntentId` for `GET /v1/intent/{id}`. */
+function operationIdOf(method: HttpMethod, path: string): string {
+  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== "" && word !== "v1");
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
 }
 
 export type ProjectRequest<B = null, Q = null> = RouteRequest<"project", B, Q>;

@@ -1,3 +1,4 @@
+import type { Reply } from "../../http/send.js";
 import { stringify } from "./exact-json.js";
 import type { Violation } from "./json-schema.js";
 
@@ -163,10 +164,8 @@ export function errorBody({ error, message, details }: RampError): string {
 }
 
 /** A whole response; the body is JSON unless the headers give another type. */
-export interface RampResponse {
-  readonly status: number;
+export interface RampResponse extends Reply {
   readonly body: string;
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** How a request ends. */

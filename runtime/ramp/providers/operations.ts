@@ -12,6 +12,7 @@ import {
   RefundOrder,
   Submission,
 } from "./protocol.js";
+import { type JsonRecord, pathsObject, plainJson } from "../../http/openapi.js";
 import { REQUEST_HEADERS, SIGNATURE_TOLERANCE_SECONDS } from "./signature.js";
 
 /** The operations: method, path, messages, and whether the request carries an `Idempotency-Key`. */
@@ -59,8 +60,6 @@ export type ResponseOf<N extends OperationName> = Static<(typeof OPERATIONS)[N][
 /** Error code of a provider that has no order of this id. */
 export const UNKNOWN_ORDER = "UNKNOWN_ORDER";
 
-type Json = Readonly<Record<string, unknown>>;
-
 const SUMMARIES: Readonly<Record<OperationName, string>> = {
   capabilities: "Currency pairs, limits and requirements of the provider",
   quote: "An indicative quote; null for a path that is not offered",
@@ -89,25 +88,23 @@ the ramp keeps looking for 60 days, and as well after FAILED and CANCELLED. Retu
 A POST to the order's \`callbackUrl\`, signed like Standard Webhooks with the same secret, makes the ramp look the order up at once.`;
 
 /** The provider protocol as an OpenAPI 3.1 document, for authors of a provider server. */
-export function protocolDocument(): Json {
-  const paths: Record<string, Record<string, unknown>> = {};
-  for (const name of Object.keys(OPERATIONS) as OperationName[]) {
-    const { method, path } = OPERATIONS[name];
-    (paths[path] ??= {})[method.toLowerCase()] = operationOf(name);
-  }
-  return {
+export function protocolDocument(): unknown {
+  const names = Object.keys(OPERATIONS) as OperationName[];
+  return plainJson({
     openapi: "3.1.0",
     info: { title: "Routewright Ramp: provider protocol", version: "1.0.0", description: DESCRIPTION },
-    paths,
+    paths: pathsObject(
+      names.map((name) => [OPERATIONS[name].path, OPERATIONS[name].method, operationOf(name)]),
+    ),
     webhooks: { orderUpdated: { post: callbackOperation() } },
     components: {
       securitySchemes: { signature: { type: "apiKey", in: "header", name: REQUEST_HEADERS.signature } },
     },
     security: [{ signature: [] }],
-  };
+  });
 }
 
-function operationOf(name: OperationName): Json {
+function operationOf(name: OperationName): JsonRecord {
   const { path, request, answer, keyed } = OPERATIONS[name];
   return {
     operationId: name,
@@ -121,7 +118,7 @@ function operationOf(name: OperationName): Json {
   };
 }
 
-function callbackOperation(): Json {
+function callbackOperation(): JsonRecord {
   return {
     operationId: "orderUpdated",
     summary: "An order has changed: the ramp looks it up. Order and number of callbacks do not matter",
@@ -130,8 +127,8 @@ function callbackOperation(): Json {
   };
 }
 
-export function pathParameters(path: string): readonly Json[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+export function pathParameters(path: string): readonly JsonRecord[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
     name,
     in: "path",
     required: true,
@@ -139,11 +136,11 @@ export function pathParameters(path: string): readonly Json[] {
   }));
 }
 
-function signatureHeaders(more: readonly string[]): readonly Json[] {
+function signatureHeaders(more: readonly string[]): readonly JsonRecord[] {
   const names = [REQUEST_HEADERS.keyId, REQUEST_HEADERS.timestamp, ...more];
   return names.map((name) => ({ name, in: "header", required: true, schema: { type: "string" } }));
 }
 
-function content(schema: TSchema): Json {
-  return { "application/json": { schema: JSON.parse(JSON.stringify(schema)) as Json } };
+function content(schema: TSchema): JsonRecord {
+  return { "application/json": { schema: JSON.parse(JSON.stringify(schema)) as JsonRecord } };
 }

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import type { SwitchChange } from "../../../runtime/ramp/sandbox/behaviour.js";
-import { docsApp } from "../../../runtime/pages/pages.js";
+import { documentRoutes } from "../../../runtime/pages/pages.js";
 import { TITLE } from "../../../runtime/ramp/api/openapi.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { addIdentityProvider, connectProvider } from "../../../runtime/ramp/operator/integrations.js";
@@ -139,7 +139,7 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
     ...SERVER,
     polling: FAST,
     providerCalls: { ...DEFAULT_CALL_POLICY, breakerPauseMs: 500 },
-    docs: docsApp(TITLE),
+    docs: documentRoutes(TITLE),
     ...options,
   });
   let stopped: Promise<void> | undefined;

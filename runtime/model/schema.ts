@@ -1,6 +1,3 @@
-/** What the description of a system endpoint is made of. Light on purpose: the generator imports it. */
-import type { Tier } from "../model/tier.js";
-
 /** A JSON Schema whose valid values have the type `Value`: the one description of a body, for the compiler too. */
 export interface Schema<Value = unknown> {
   readonly [keyword: string]: unknown;
@@ -14,39 +11,8 @@ type Properties = Readonly<Record<string, Schema>>;
 type Values<P extends Properties> = { readonly [Key in keyof P]: ValueOf<P[Key]> };
 type ObjectOf<P extends Properties, Optional extends Properties> = Values<P> & Partial<Values<Optional>>;
 
-interface Answer {
-  readonly description: string;
-  readonly mediaType: string;
-  readonly schema: Schema;
-}
-
-/** A system endpoint as the OpenAPI document describes it. */
-export interface SystemEndpoint {
-  readonly path: string;
-  readonly method: "get" | "post";
-  /** Begins with `system_`; those of data operations begin with their method. */
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly tier: Tier;
-  readonly kind: "open" | "openapi" | "limited" | "metrics";
-  readonly parameters?: readonly Schema[];
-  /** By status, those without an error. */
-  readonly responses: Readonly<Record<string, Answer>>;
-}
-
-export const OPEN = { method: "get", tier: "tier0", kind: "open" } as const;
-
-export function jsonAnswer(description: string, schema: Schema): Answer {
-  return { description, mediaType: "application/json", schema };
-}
-
 export function named(schema: string): Schema {
   return { $ref: `#/components/schemas/${schema}` };
-}
-
-export function textAnswer(description: string, mediaType: string): Answer {
-  return { description, mediaType, schema: { type: "string" } };
 }
 
 export const TEXT: Schema<string> = { type: "string" };

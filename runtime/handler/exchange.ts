@@ -1,0 +1,181 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { RequestContext } from "../model/caller.js";
+import type { Endpoint } from "../model/endpoint.js";
+import { httpError, type HttpError } from "../model/errors.js";
+import type { Tier } from "../model/tier.js";
+import { COMMON_HEADERS, type Trace, traceOf, traceparent } from "../http/headers.js";
+import type { PathItem, Route } from "../http/route.js";
+import { errorHeaders, preflightHeaders, type Reply } from "../http/send.js";
+import { type Hooks, type HttpExchange, serve } from "../http/serve.js";
+import { authorize, callerHeaders, peek, requireAccess } from "../request/authorize.js";
+import { NO_ROWS, type Sent, StreamAborted } from "../response/respond.js";
+import type { Gateway } from "./gateway.js";
+import { recordRequest, StepTimes } from "./record-request.js";
+
+/** Who may call a route of the data API. */
+export interface Access {
+  /** Whether a request counts against its caller's window. */
+  readonly isLimited: boolean;
+  /** Tier that a caller needs; without one the path is open to every caller. */
+  readonly tier?: Tier;
+  /** Of a path that is an OAuth resource. */
+  readonly oauth?: (gateway: Gateway, request: IncomingMessage) => OAuthResource | undefined;
+}
+
+export interface OAuthResource {
+  /** Audience of its tokens beside the API's. */
+  readonly audience: string | null;
+  /** Address of its metadata. */
+  readonly metadata: string;
+}
+
+/** A route of the data API. */
+export type DataRoute = Route<Exchange, Access, HttpError>;
+
+/** A path of the data API. */
+export interface DataPath extends PathItem<DataRoute> {
+  /** The endpoint that is served there; null for an unknown path, undefined for one of the service itself. */
+  readonly endpoint?: Endpoint | null;
+}
+
+/** A request to the data API and its response, with the context of the request. */
+export interface Exchange extends HttpExchange<DataRoute> {
+  readonly gateway: Gateway;
+  readonly item: DataPath;
+  readonly context: RequestContext;
+  readonly oauth: OAuthResource | undefined;
+  /** Null without a caller's trace. */
+  readonly trace: Trace | null;
+  readonly times: StepTimes;
+  /** Names of the parameters of a query, for usage. */
+  parameters: readonly string[];
+  /** What a handler has sent itself. */
+  sent: Sent;
+}
+
+/** Serves a request, whatever its path has. Never rejects. */
+export async function serveExchange(
+  gateway: Gateway,
+  item: DataPath,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  return serve(HOOKS, await openExchange(gateway, item, request, response));
+}
+
+/** Who calls: the key and the rate limit. `OPTIONS` is not counted. */
+async function openExchange(
+  gateway: Gateway,
+  item: DataPath,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<Exchange> {
+  const times = new StepTimes();
+  const trace = traceOf(request);
+  if (trace !== null) response.setHeader("Traceparent", traceparent(trace));
+  const access = accessOf(item);
+  const oauth = access.oauth?.(gateway, request);
+  const check = access.isLimited && request.method !== "OPTIONS" ? authorize : peek;
+  const context = await check(gateway, request, () => !response.destroyed, oauth?.audience ?? null);
+  times.end("authorize");
+  return { gateway, item, request, response, context, oauth, trace, times, parameters: NONE, sent: NO_ROWS };
+}
+
+const NONE: readonly string[] = [];
+
+/** All routes of a path have the same; unknown paths count. */
+function accessOf({ routes: [first] }: DataPath): Access {
+  return first?.access ?? LIMITED;
+}
+
+const LIMITED: Access = { isLimited: true };
+
+const PREFLIGHT = preflightHeaders(
+  "GET, HEAD, POST, OPTIONS",
+  "X-API-Key, Authorization, Content-Type, If-None-Match, Prefer, X-Request-Id, Traceparent, Tracestate",
+);
+
+const HOOKS: Hooks<Exchange, HttpError> = {
+  preflight: PREFLIGHT,
+  headersOf: ({ context }) => [...callerHeaders(context), ...COMMON_HEADERS],
+  check: refusalOf,
+  notFound: () => httpError("notFound"),
+  onError: refusalOfFault,
+  errorReply,
+  onResponse,
+};
+
+/** Checks in this order: key, rate limit, path, tier, method (runtime/docs/requests.md). */
+function refusalOf({ item, context, request: { method = "" } }: Exchange): HttpError | null {
+  const { path, allowed } = item;
+  if (context.refusal !== null) return context.refusal;
+  if (allowed === null) return httpError("notFound");
+  const { tier } = accessOf(item);
+  const refused = tier === undefined ? null : requireAccess(path, tier, context.caller);
+  return refused ?? (allowed.split(", ").includes(method) ? null : httpError("methodNotAllowed"));
+}
+
+/** What a fault becomes: an error where nothing has been sent, otherwise the end of the connection. */
+function refusalOfFault(exchange: Exchange, error: unknown): HttpError | null {
+  const { gateway, item, request, response, context } = exchange;
+  const { id: requestId } = context;
+  if (error instanceof StreamAborted) {
+    gateway.log.error({ requestId, route: item.path, err: error }, "query failed");
+    const { returned, bytes, milliseconds } = error.sent;
+    exchange.sent = { rows: returned, bytes, databaseMs: milliseconds, isAborted: true };
+    return null;
+  }
+  gateway.log.error({ requestId, route: item.path, method: request.method, err: error }, "request failed");
+  if (!response.headersSent) return httpError("unexpected");
+  response.destroy();
+  return null;
+}
+
+/** `{"detail": …}` with its headers (runtime/docs/errors.md). */
+function errorReply({ item: { allowed }, oauth }: Exchange, error: HttpError): Reply {
+  const challenge = challengeOf(error, oauth);
+  const headers = errorHeaders({ ...error, challenge }, allowed);
+  return { status: error.status, body: JSON.stringify({ detail: error.detail }), headers };
+}
+
+/** RFC 6750: clients renew their token. RFC 9728: where they get one. */
+function challengeOf({ code }: HttpError, oauth: OAuthResource | undefined): string | null {
+  if (code !== "invalidToken" && code !== "tokenRequired") return null;
+  const parts = [
+    ...(code === "invalidToken" ? ['error="invalid_token"'] : []),
+    ...(oauth ? [`resource_metadata="${oauth.metadata}"`] : []),
+  ];
+  return `Bearer ${parts.join(", ")}`;
+}
+
+/** Requests to endpoints and to unknown paths are recorded. */
+function onResponse(exchange: Exchange, error: HttpError | null, bytes: number): void {
+  const { gateway, item, request, response, context, trace, times, parameters } = exchange;
+  const { endpoint } = item;
+  times.end("respond");
+  if (endpoint === undefined) return;
+  const { sent } = exchange;
+  recordRequest(gateway, context, {
+    method: request.method ?? "",
+    route: endpoint?.path ?? null,
+    path: endpoint === null ? unknownPathOf(request) : item.path === endpoint.path ? null : item.path,
+    parameters,
+    status: sent.isAborted === true ? ABORTED_STATUS : response.statusCode,
+    sent: bytes === 0 ? sent : { ...sent, bytes },
+    error,
+    trace,
+    times,
+  });
+}
+
+/** Status of an aborted response in logs and metrics; the client had received another. */
+const ABORTED_STATUS = 500;
+
+/** Longest part of an unknown path in the log. */
+const MAX_LOGGED_PATH = 200;
+
+/** The path without the query string and without what looks like a key, however it is escaped. */
+function unknownPathOf({ url = "" }: IncomingMessage): string {
+  const path = (url.split("?", 1)[0] ?? "").replace(/%[2-7][0-9a-f]/gi, decodeURIComponent);
+  return path.replace(/sk_live_[^/]*/gi, "sk_live_…").slice(0, MAX_LOGGED_PATH);
+}

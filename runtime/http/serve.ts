@@ -1,0 +1,57 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Handled, type PathItem, type Route, routeFor } from "./route.js";
+import { isPreflight, type Reply, send, sendOptions } from "./send.js";
+
+/** A request, its response, and the routes of its path. */
+export interface HttpExchange<R extends Route = Route> {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly item: PathItem<R>;
+}
+
+/** What a service does around its handlers. */
+export interface Hooks<E extends HttpExchange, Refusal> {
+  /** What pages of other origins may send. */
+  readonly preflight: readonly string[];
+  /** Headers of every response to the caller, as flat name and value pairs. */
+  headersOf(exchange: E): readonly string[];
+  /** Why the request is refused before its handler; null when it is not. An unknown path and a wrong method always are. */
+  check(exchange: E): Refusal | null;
+  notFound(exchange: E): Refusal;
+  /** What a fault becomes; null where the response has ended already. */
+  onError(exchange: E, error: unknown): Refusal | null;
+  errorReply(exchange: E, refusal: Refusal): Reply;
+  /** Called after each response. `bytes`: of a body that a handler has not sent itself. */
+  onResponse(exchange: E, refusal: Refusal | null, bytes: number): void;
+}
+
+/**
+ * Serves one request, of whatever route: `OPTIONS`, checks, handler, response. A preflight succeeds for unknown paths too, so
+ * that the page can read the actual error. Never rejects.
+ */
+export async function serve<E extends HttpExchange, Refusal extends object>(
+  hooks: Hooks<E, Refusal>,
+  exchange: E,
+): Promise<void> {
+  const { request, response, item } = exchange;
+  const isOptions = request.method === "OPTIONS";
+  if (isOptions && (item.allowed === null ? isPreflight(request) : item.allowed.endsWith("OPTIONS"))) {
+    sendOptions(response, request, item.allowed, hooks.headersOf(exchange), hooks.preflight);
+    return hooks.onResponse(exchange, null, 0);
+  }
+  let handled: Handled<Refusal>;
+  try {
+    handled = isOptions && item.allowed === null ? hooks.notFound(exchange) : hooks.check(exchange);
+    handled ??= await (routeFor(item, request.method) as Route<E, unknown, Refusal>).handle(exchange);
+  } catch (error) {
+    handled = hooks.onError(exchange, error);
+  }
+  const refusal = handled === null || isReply(handled) ? null : handled;
+  const reply = refusal === null ? (handled as Reply | null) : hooks.errorReply(exchange, refusal);
+  const bytes = reply === null ? 0 : send(response, reply, hooks.headersOf(exchange));
+  hooks.onResponse(exchange, refusal, bytes);
+}
+
+function isReply(handled: object): handled is Reply {
+  return "body" in handled;
+}

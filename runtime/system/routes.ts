@@ -1,0 +1,35 @@
+import type { PageRoute } from "../http/route.js";
+import type { Schema } from "../model/schema.js";
+import type { DataRoute } from "../handler/exchange.js";
+import { CATALOGUE_SCHEMA } from "./catalogue.js";
+import { OPEN, type Service, type SystemRoute } from "./context.js";
+import { CATALOGUE, LLMS, OPENAPI } from "./documents.js";
+import { HEALTH, HEALTH_SCHEMA, METRICS, STATUS, STATUS_SCHEMA } from "./monitoring.js";
+import { REFRESH, REFRESH_SCHEMA } from "./refresh.js";
+import { USAGE, USAGE_SCHEMA } from "./usage.js";
+
+/**
+ * The routes of the service itself in the documented order (runtime/docs/system-endpoints.md). `pages`: those of the
+ * documentation, open to every caller.
+ */
+export function systemRoutes(pages: readonly PageRoute[]): readonly SystemRoute[] {
+  const open = pages.map((page): SystemRoute => ({ ...page, access: OPEN }));
+  return [STATUS, HEALTH, ...open, OPENAPI, CATALOGUE, USAGE, METRICS, REFRESH, LLMS];
+}
+
+/** The routes of a service, whose state they report. */
+export function routesOf(service: Service, routes: readonly SystemRoute[]): readonly DataRoute[] {
+  return routes.map(({ handle, ...route }) => ({
+    ...route,
+    handle: (exchange) => handle(exchange, service),
+  }));
+}
+
+/** Schemas of their responses. */
+export const SYSTEM_SCHEMAS: Readonly<Record<string, Schema>> = {
+  ServiceStatus: STATUS_SCHEMA,
+  Health: HEALTH_SCHEMA,
+  Usage: USAGE_SCHEMA,
+  Catalogue: CATALOGUE_SCHEMA,
+  Refresh: REFRESH_SCHEMA,
+};
