@@ -94,6 +94,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     title,
     documents,
     missingRelations,
+    reasonMissing: (name: string) => gateway.warehouse.reasonMissing(name),
     missingColumns: () => missingColumnsOf(active.current, gateway.warehouse),
     refreshDegraded: () => options.refreshes.degraded,
     heldBack: () => active.current.manifest?.heldBack ?? [],

@@ -9,6 +9,11 @@ const COLUMNS = `SELECT c.database, c.table, any(t.engine) LIKE '%View' AS view,
   LEFT JOIN system.tables AS t ON t.database = c.database AND t.name = c.table
   GROUP BY c.database, c.table FORMAT JSONCompactEachRow`;
 
+/** A view with parameters has no columns. */
+const PARAMETERIZED = `SELECT database, name FROM system.tables
+  WHERE database IN {databases:Array(String)} AND engine = 'View' AND match(as_select, '[{]\\\\w+:')
+  AND (database, name) NOT IN (SELECT database, table FROM system.columns) FORMAT JSONCompactEachRow`;
+
 type Row = readonly [
   database: string,
   table: string,
@@ -29,8 +34,9 @@ const DENIED = /^Code: 497\./;
 export function clickhouseRelations(address: ClickhouseAddress): ReadRelations {
   return async (relations) => {
     const names = [...new Set(relations.map(([database]) => database))].map(quoted);
-    const text = await run(address, COLUMNS, { param_databases: `[${names.join(",")}]` });
-    const lines = text.split("\n").filter((line) => line !== "");
+    const databases = { param_databases: `[${names.join(",")}]` };
+    const lines = linesOf(await run(address, COLUMNS, databases));
+    const parameterized = linesOf(await run(address, PARAMETERIZED, databases));
     const wanted = new Set(relations.map((relation) => relation.join("\0")));
     const found = lines
       .map((line) => liveRelation(JSON.parse(line) as Row))
@@ -42,9 +48,19 @@ export function clickhouseRelations(address: ClickhouseAddress): ReadRelations {
         if (!(await isReadable(address, each))) denied.add(each);
     };
     await Promise.all(Array.from({ length: CONCURRENT }, explainNext));
-    return found.map((relation) => (denied.has(relation) ? unreadable(relation, address.user) : relation));
+    return [
+      ...found.map((relation) => (denied.has(relation) ? unreadable(relation, address.user) : relation)),
+      ...parameterized.map((line) => parameterizedView(JSON.parse(line) as readonly [string, string])),
+    ];
   };
 }
+
+const linesOf = (text: string): readonly string[] => text.split("\n").filter((line) => line !== "");
+
+const parameterizedView = ([schema, name]: readonly [string, string]): LiveRelation => ({
+  ...{ schema, name, kind: "v", readable: null, columns: null },
+  isParameterized: true,
+});
 
 function unreadable(relation: LiveRelation, role: string): LiveRelation {
   const name = [relation.schema, relation.name].map(clickhouseIdentifier).join(".");
@@ -80,8 +96,7 @@ export function clickhouseIdentifier(name: string): string {
 /** Runs a statement with the role's own settings. */
 export function clickhouseQuery(address: ClickhouseAddress): RunQuery {
   return async (statement) => {
-    const text = await run(address, `${statement} FORMAT JSONEachRow`);
-    return text.split("\n").filter((line) => line !== "");
+    return linesOf(await run(address, `${statement} FORMAT JSONEachRow`));
   };
 }
 

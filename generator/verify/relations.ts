@@ -72,6 +72,8 @@ export interface LiveRelation {
   /** False for a materialized view that was never refreshed. */
   readonly populated?: boolean;
   readonly readable: boolean | null;
+  /** Whether it is a view with parameters: it has no columns without them (ClickHouse). */
+  readonly isParameterized?: true;
   readonly columns: readonly LiveColumn[] | null;
   /** The role that reads it, and the statements that let it, as its owner would run them. */
   readonly role?: string;
@@ -170,6 +172,7 @@ export function mismatchAt(
 function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined): readonly Mismatch[] {
   const { relation, columns } = entry;
   const name = relation.join(".");
+  if (live?.isParameterized) return parameterized(entry);
   if (live?.kind == null || live.columns === null) {
     const message = sentence`The relation ${name} does not exist.`;
     const hint = "Run `dbt build` for the model, or check DATABASE_URL and the grants of its role.";
@@ -191,6 +194,12 @@ function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined):
       compareColumn(entry, column, columnNamed(existing, column.name), live.kind),
     ),
   ];
+}
+
+function parameterized(entry: CatalogueEntry): readonly Mismatch[] {
+  const message = sentence`${entry.relation.join(".")} is a view with parameters, which no request gives it.`;
+  const hint = "Serve a view of it that gives them values: `SELECT * FROM this_view(name = value)`.";
+  return mismatchAt(entry, "missing-relation", message, hint);
 }
 
 function unpopulated(entry: CatalogueEntry): readonly Mismatch[] {

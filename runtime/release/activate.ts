@@ -63,11 +63,9 @@ export async function activate(
   );
   active.current = after;
   const status = { manifest: after.manifest, endpoints: after.endpoints.size };
-  const missing = [...new Set(found.filter((name) => name !== null))].map((subject): RefreshWarning => ({
-    kind: "missing_relation",
-    subject,
-    reason: NOT_IN_DATABASE,
-  }));
+  const missing = [...new Map(found.filter((entry) => entry !== null))].map(
+    ([subject, reason]): RefreshWarning => ({ kind: "missing_relation", subject, reason }),
+  );
   return success(status, { ...changes, warnings: [...changes.warnings, ...missing] });
 }
 
@@ -77,14 +75,14 @@ const NOT_IN_DATABASE = "The database has no such relation. Build the model, or 
 async function missingRelation(
   endpoint: LoadedEndpoint | undefined,
   warehouse: Pick<Warehouse, "columns">,
-): Promise<string | null> {
+): Promise<readonly [name: string, reason: string] | null> {
   if (!endpoint) return null;
   const { relation } = endpoint.spec;
   try {
     await warehouse.columns(relation, null);
     return null;
   } catch (error) {
-    return error instanceof RelationMissing ? relation.join(".") : null;
+    return error instanceof RelationMissing ? [relation.join("."), error.reason ?? NOT_IN_DATABASE] : null;
   }
 }
 

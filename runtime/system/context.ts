@@ -18,6 +18,8 @@ export interface Service {
   readonly documents: Documents;
   /** Relations of endpoints, as `schema.name`, that the database does not have. */
   readonly missingRelations: () => readonly string[];
+  /** Why one of them is missing although the database has something of its name. */
+  readonly reasonMissing: (name: string) => string | null;
   readonly missingColumns: () => readonly string[];
   /** Why the release may be old; null while it is not. */
   readonly refreshDegraded: () => string | null;

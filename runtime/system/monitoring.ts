@@ -63,8 +63,10 @@ export const HEALTH_SCHEMA = record(
 async function health({ gateway }: Exchange, service: Service): Promise<Reply> {
   const connected = await gateway.warehouse.isReachable();
   const degraded = [gateway.rates.degraded, gateway.warehouse.degraded, service.refreshDegraded()];
-  const details = degraded.filter((text) => text !== null);
   const missingRelations = service.missingRelations();
+  const details = [...degraded, ...missingRelations.map(service.reasonMissing)].filter(
+    (text) => text !== null,
+  );
   const missingColumns = service.missingColumns();
   const heldBack = service.heldBack();
   const isComplete = missingRelations.length + missingColumns.length + details.length === 0;

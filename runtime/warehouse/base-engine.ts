@@ -204,6 +204,10 @@ export abstract class BaseEngine implements Warehouse {
     return this.#relations.missing;
   }
 
+  reasonMissing(name: string): string | null {
+    return this.#relations.reasonMissing(name);
+  }
+
   knownColumns(relation: Relation): ResultColumns | null {
     return this.#relations.known(relation);
   }

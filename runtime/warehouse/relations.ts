@@ -41,7 +41,7 @@ export class Relations {
   readonly #options: RelationsOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #pending = new Map<string, Promise<Entry>>();
-  readonly #missing = new Set<string>();
+  readonly #missing = new Map<string, string | null>();
 
   constructor(options: RelationsOptions) {
     this.#options = options;
@@ -49,7 +49,11 @@ export class Relations {
 
   /** Relations, as `schema.name`, that the database did not have at their latest query. */
   get missing(): readonly string[] {
-    return [...this.#missing];
+    return [...this.#missing.keys()];
+  }
+
+  reasonMissing(name: string): string | null {
+    return this.#missing.get(name) ?? null;
   }
 
   async columns(relation: Relation, version: string | null): Promise<ResultColumns> {
@@ -74,7 +78,7 @@ export class Relations {
           await this.#renew(relation, null);
         } catch (error) {
           if (!(error instanceof RelationMissing)) return;
-          this.#missing.add(relation.join("."));
+          this.#missing.set(relation.join("."), error.reason);
         }
       }
     };
@@ -120,7 +124,8 @@ export class Relations {
     failure: unknown,
   ): Promise<Entry | null> {
     if (failure instanceof RelationMissing) {
-      this.#missing.add(relation.join("."));
+      this.#missing.set(relation.join("."), failure.reason);
+      if (failure.reason !== null) throw failure;
       return null;
     }
     if (used === null || !this.#options.mayHaveChanged(failure)) throw failure;

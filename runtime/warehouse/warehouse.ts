@@ -137,10 +137,14 @@ export class DatabaseUnreachable extends Error {
   }
 }
 
-/** The database has no such relation. */
+/** The database has no such relation that a query could read. */
 export class RelationMissing extends Error {
-  constructor(name: string) {
-    super(`The relation ${name} does not exist in the database, or has no columns.`);
+  /** Why not, as a sentence, where the relation exists; no build of dbt is under way then. */
+  readonly reason: string | null;
+
+  constructor(name: string, reason: string | null = null) {
+    super(reason ?? `The relation ${name} does not exist in the database, or has no columns.`);
+    this.reason = reason;
   }
 }
 
@@ -217,6 +221,8 @@ export interface Warehouse {
   checkRelations(relations: readonly Relation[]): Promise<void>;
   /** Relations, as `schema.name`, that the database did not have at their latest query. */
   readonly missingRelations: readonly string[];
+  /** Why one of them is missing although the database has something of its name, as a sentence for `/health`. */
+  reasonMissing(name: string): string | null;
   /** The columns of a relation as last looked up, without a query; null where they are not known. */
   knownColumns(relation: Relation): ResultColumns | null;
   /** Whether the database responds within a short time. */

@@ -11,7 +11,8 @@ import {
   ownDatabase,
 } from "../support/clickhouse.js";
 import { manifestOf } from "../support/manifest.js";
-import { ownFolder } from "../support/service.js";
+import { sendRequest } from "../support/http-client.js";
+import { KEYS, ownFolder, serveManifest } from "../support/service.js";
 
 const database = await ownDatabase([
   "CREATE TABLE @.orders (id UInt64, label Nullable(String), at DateTime64(3, 'UTC')) ORDER BY id",
@@ -20,6 +21,7 @@ const database = await ownDatabase([
   "SYSTEM STOP MERGES @.replaced",
   "INSERT INTO @.replaced SELECT number, 1 FROM numbers(10)",
   "INSERT INTO @.replaced SELECT 7, 2",
+  "CREATE VIEW @.by_id AS SELECT * FROM @.orders WHERE id = {id:UInt64} AND label = {label:String}",
   "CREATE TABLE @.unknown (id UInt64) ORDER BY id",
   "CREATE TABLE @.merging (id UInt64) ENGINE = Merge(currentDatabase(), '^orders$')",
   "CREATE TABLE @.expiring (id UInt64, at DateTime) ORDER BY id TTL at + INTERVAL 1 DAY",
@@ -74,6 +76,19 @@ describe.skipIf(!hasClickhouse)("verify of a ClickHouse catalogue", () => {
     expect(text).toContain(`The column label is documented as String, and ${database}.wrong has UInt64.`);
     expect(text).toContain(`${database}.wrong has no column gone`);
     expect(text).not.toContain(`${database}.orders`);
+  });
+
+  it("names a view with parameters as such, and /health does", async () => {
+    const view = { ...model(database, "by_id", { id: "UInt64" }), tags: ["production", "shop", "api:by_id"] };
+    const named = `${database}.by_id is a view with parameters, which no request gives it`;
+    expect((await verifyModels(clickhouseUrl(), database, [view])).text).toContain(named);
+    const manifest = manifestOf([view], { adapter_type: "clickhouse" });
+    const url = await serveManifest(manifest, { DATABASE_URL: clickhouseUrl() });
+    expect((await sendRequest(url, "/v1/shop/by_id", { key: KEYS.tier3 })).status).toBe(500);
+    expect(JSON.parse((await sendRequest(url, "/health")).text)).toEqual({
+      ...{ status: "degraded", database_connected: true, missing_relations: [`${database}.by_id`] },
+      detail: `${named}: serve a view of it that gives them values.`,
+    });
   });
 
   it("names a key with duplicates, which pages by cursor rely on", async () => {

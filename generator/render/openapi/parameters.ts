@@ -118,7 +118,7 @@ function columnFields({ column, type }: ColumnFilter, method: Method): readonly 
   if (method === "GET")
     return operators.map(({ operator, schema }) => ({
       name: `${column}[${operator}]`,
-      description: `Filter: \`${column}\` ${operatorText(operator)}.`,
+      description: `Filter: \`${column}\` ${operatorText(operator)}`,
       schema,
       ...(isList(operator) && { style: "form" as const }),
     }));
@@ -147,8 +147,8 @@ const entryOf = (filter: FilterOperator) => operatorOf(FILTER_OPERATORS.get(filt
 const isList = (filter: FilterOperator): boolean => entryOf(filter).parameter?.type === "string_list";
 
 function operatorText(filter: FilterOperator): string {
-  const several = isList(filter) ? ". Repeat the name for several, or separate them with commas" : "";
-  return `${entryOf(filter).text}${several}`;
+  const { text } = entryOf(filter);
+  return isList(filter) ? `${text}. ${LIST_TEXTS.GET}` : `${text}.`;
 }
 
 function operatorSchema(operator: FilterOperator, type: ValueKind): JsonRecord {
@@ -193,7 +193,7 @@ interface Documented {
 }
 
 const LIST_TEXTS: Readonly<Record<Method, string>> = {
-  GET: "Repeat the name for several values, or separate them with commas.",
+  GET: "Repeat the name for several values, or separate them with commas. The address and the headers of a request hold 16 KiB together: a longer one is a 431.",
   POST: "A string of comma-separated values works too.",
 };
 

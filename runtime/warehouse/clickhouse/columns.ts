@@ -1,5 +1,5 @@
 import type { Relation } from "../../model/endpoint.js";
-import { escapedIdentifier, join, sql, type Statement } from "../sql.js";
+import { escapedIdentifier, join, sql, type Sql, type Statement } from "../sql.js";
 import { type DescribedRelation, RelationMissing } from "../warehouse.js";
 import { ClickhouseError } from "./errors.js";
 import { finished, parameter } from "./parameters.js";
@@ -34,7 +34,7 @@ export class RelationLookup {
       isLimited ? this.#scannedRowsOf(relation) : 0,
     ]);
     const [first] = rows;
-    if (first === undefined) throw new RelationMissing(relation.join("."));
+    if (first === undefined) throw await this.#missing(relation);
     const results = await this.#resultsOf(relation, rows);
     const columns = rows.map(({ name, type }) => {
       const result = results.get(name);
@@ -46,6 +46,17 @@ export class RelationLookup {
       };
     });
     return { id: first.id, columns };
+  }
+
+  async #missing(relation: Relation): Promise<RelationMissing> {
+    const name = relation.join(".");
+    const isParameterized = (await this.#options.read(parametersOf(relation))).length > 0;
+    return new RelationMissing(
+      name,
+      isParameterized
+        ? `${name} is a view with parameters, which no request gives it: serve a view of it that gives them values.`
+        : null,
+    );
   }
 
   /** The types of the results of columns that hold states of aggregate functions. */
@@ -79,10 +90,20 @@ export class RelationLookup {
 const NOT_LIMITED =
   "MAX_ROWS_READ does not count tables without parts: the role needs SELECT on system.tables and system.table_functions";
 
+const isNamed = ([database, table]: Relation): Sql =>
+  sql`database = ${parameter(database, "String")} AND name = ${parameter(table, "String")}`;
+
+/** A row where the relation is a view with parameters: ClickHouse has no columns of it. */
+function parametersOf(relation: Relation): Statement {
+  return finished(
+    sql`SELECT 1 AS found FROM system.tables WHERE ${isNamed(relation)} AND engine = 'View' AND match(as_select, '[{]\\w+:') FORMAT JSONEachRow`,
+  );
+}
+
 /** The columns of a relation with their types. `EXCHANGE` changes the id of a table, `CREATE OR REPLACE` and `ALTER` that of a view. */
-function columnsOf([database, table]: Relation): Statement {
-  const isTable = sql`database = ${parameter(database, "String")} AND name = ${parameter(table, "String")}`;
-  const id = sql`(SELECT concat(toString(uuid), ' ', toString(metadata_modification_time)) FROM system.tables WHERE ${isTable})`;
+function columnsOf(relation: Relation): Statement {
+  const [database, table] = relation;
+  const id = sql`(SELECT concat(toString(uuid), ' ', toString(metadata_modification_time)) FROM system.tables WHERE ${isNamed(relation)})`;
   return finished(sql`SELECT ifNull(${id}, '') AS id, name, type FROM system.columns
     WHERE database = ${parameter(database, "String")} AND table = ${parameter(table, "String")} AND default_kind <> 'EPHEMERAL'
     ORDER BY position FORMAT JSONEachRow`);
