@@ -1,4 +1,5 @@
 import type { RequestContext } from "../model/caller.js";
+import type { ValueKind } from "../model/column-types.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import type { ResolvedQuery, Selection } from "../model/query.js";
@@ -87,7 +88,9 @@ export async function summarize(
     const prepared = await prepare(gateway, resolved, version);
     if (isHttpError(prepared)) return prepared;
     const { query } = prepared;
-    const dates = servedColumns(columns, query.selection.columns).filter(({ type }) => DATES.test(type));
+    const dates = servedColumns(columns, query.selection.columns).filter((column) =>
+      DATES.has(gateway.warehouse.valuesOf(column)),
+    );
     const { count, bounds } = await gateway.warehouse.aggregate(query, contextOf(reader, version), dates);
     const entries = dates.map(({ name, key = name }, i) => [key, bounds[i]] as const);
     return { count, dates: Object.fromEntries(entries.filter(([, bound]) => bound?.min != null)) };
@@ -96,8 +99,7 @@ export async function summarize(
   }
 }
 
-/** Types of both engines. */
-const DATES = /^((nullable|lowcardinality)\()*(date(32|time(64)?)?|timestamp(tz)?)\b/i;
+const DATES: ReadonlySet<ValueKind> = new Set(["date", "date-time"]);
 
 /** A query checked against the columns of its relation. */
 interface Prepared {

@@ -7,6 +7,7 @@ import type {
   CallToolResult,
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
+import { VALUES } from "../model/column-types.js";
 import type { Endpoint } from "../model/endpoint.js";
 import type { Exchange } from "../handler/exchange.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "../pages/catalogue-body.js";
@@ -89,7 +90,7 @@ async function callTool(tool: ToolRequest, name: string, given: unknown): Promis
   if (name === "search_endpoints") return searchEndpoints(tool, args);
   const endpoint = tool.callable.endpoints.find(({ path }) => path === args.path);
   if (endpoint === undefined) return unknownEndpoint(tool, args.path);
-  if (name === "describe_endpoint") return success(withLimits(endpoint));
+  if (name === "describe_endpoint") return success(withValues(tool, withLimits(endpoint)));
   return name === "query_endpoint"
     ? queryEndpoint(tool, endpoint, args)
     : summarizeEndpoint(tool, endpoint, args);
@@ -151,7 +152,7 @@ function hintOf(
 const MAX_NAMED = 30;
 
 /** The endpoint with the tool's page sizes, not those of HTTP. */
-function withLimits(endpoint: CatalogueEndpoint): object {
+function withLimits(endpoint: CatalogueEndpoint): CatalogueEndpoint {
   const { pagination } = endpoint;
   if (pagination === null) return endpoint;
   const [most, usual] = [Math.min(MAX_ROWS, pagination.max_limit), DEFAULT_ROWS];
@@ -159,6 +160,18 @@ function withLimits(endpoint: CatalogueEndpoint): object {
     ...endpoint,
     pagination: { ...pagination, default_limit: Math.min(usual, most), max_limit: most },
   };
+}
+
+/** What the values of filters are. */
+function withValues({ endpoints }: ToolRequest, { filters, ...endpoint }: CatalogueEndpoint): object {
+  const types = new Map(
+    endpoints.get(endpoint.path)?.spec.filters?.map(({ column, type }) => [column, type]),
+  );
+  const described = filters?.map((filter) => ({
+    ...filter,
+    value: VALUES[types.get(filter.column) ?? "other"].text,
+  }));
+  return { ...endpoint, ...(described && { filters: described }) };
 }
 
 /** Rows as NDJSON, or with `isSummary` one object about all of them. */

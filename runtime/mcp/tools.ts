@@ -1,4 +1,5 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import { FILTER_OPERATORS, operatorOf } from "../model/operators.js";
 
 /** Rows per call, by default and at most: more would fill a model's context. */
 export const DEFAULT_ROWS = 20;
@@ -21,10 +22,10 @@ const cursor = {
   ...text,
   description: "Instead of offset: next_cursor of the call before, with the same parameters.",
 } as const;
+const operators = [...FILTER_OPERATORS].map(([name, operator]) => `${name}: ${operatorOf(operator).text}`);
 const parameters = {
   type: "object",
-  description:
-    "The endpoint's own parameters, `column[operator]` for its filters, and where it has them sort_by and sort_direction. A list: several values.",
+  description: `The endpoint's own parameters, \`column[operator]\` for its filters (${operators.join("; ")}), and where it has them sort_by and sort_direction. A list: several values.`,
   additionalProperties: { anyOf: [value, { type: "array", items: value }] },
 } as const;
 

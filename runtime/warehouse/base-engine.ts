@@ -1,7 +1,7 @@
 import { columnNamed } from "../model/column-names.js";
 import type { FilterParameter, Relation } from "../model/endpoint.js";
 import { type HttpError, httpError } from "../model/errors.js";
-import type { DatabaseType } from "../model/column-types.js";
+import type { DatabaseType, ValueKind } from "../model/column-types.js";
 import { operatorOf } from "../model/operators.js";
 import type { Condition, ResolvedQuery } from "../model/query.js";
 import type { PerTier } from "../model/tier.js";
@@ -160,6 +160,10 @@ export abstract class BaseEngine implements Warehouse {
 
   columns(relation: Relation, version: string | null): Promise<ResultColumns> {
     return this.#relations.columns(relation, version);
+  }
+
+  valuesOf(column: ResultColumn): ValueKind {
+    return this.databaseTypeOf(column).value;
   }
 
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {

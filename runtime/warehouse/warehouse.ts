@@ -1,3 +1,4 @@
+import type { ValueKind } from "../model/column-types.js";
 import type { RequestContext } from "../model/caller.js";
 import { type MissingColumn, missingText } from "../model/column-names.js";
 import type { FilterParameter, Relation } from "../model/endpoint.js";
@@ -207,6 +208,8 @@ export interface Warehouse {
   aggregate(query: ResolvedQuery, context: QueryContext, columns: ResultColumns): Promise<AggregateResult>;
   /** The columns of a relation, cached by version. Rejects when the relation does not exist or the database fails. */
   columns(relation: Relation, version: string | null): Promise<ResultColumns>;
+  /** What the values of a column are. */
+  valuesOf(column: ResultColumn): ValueKind;
   /** The first value that is not of its column's type, as an error. */
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null;
   /**

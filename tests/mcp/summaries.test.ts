@@ -6,13 +6,14 @@ import { serveManifest } from "../support/service.js";
 const schema = await ownTables({
   postgres: `CREATE TABLE @.payments AS SELECT g AS id, (ARRAY['acme', 'globex'])[g % 2 + 1] AS org,
     date '2026-01-01' + g AS day, timestamp '2026-01-01' + g * interval '1 hour' AS at,
-    timestamptz '2026-01-01Z' + g * interval '1 minute' AS seen, NULL::date AS never, 'x' AS candidate
+    timestamptz '2026-01-01Z' + g * interval '1 minute' AS seen, NULL::date AS never, 'x' AS candidate,
+    date '2026-01-01' + g AS last
     FROM generate_series(1, 3000) g`,
   clickhouse: [
     `CREATE TABLE @.payments (id Int64, org String, day Date, at DateTime64(0, 'UTC'), seen Nullable(DateTime('UTC')),
-     never Nullable(Date32), candidate String) ORDER BY id`,
+     never Nullable(Date32), candidate String, last SimpleAggregateFunction(max, Date)) ORDER BY id`,
     `INSERT INTO @.payments SELECT number + 1 AS id, ['acme', 'globex'][id % 2 + 1], toDate('2026-01-01') + id,
-     toDateTime('2026-01-01 00:00:00', 'UTC') + id * 3600, toDateTime('2026-01-01 00:00:00', 'UTC') + id * 60, NULL, 'x'
+     toDateTime('2026-01-01 00:00:00', 'UTC') + id * 3600, toDateTime('2026-01-01 00:00:00', 'UTC') + id * 60, NULL, 'x', toDate('2026-01-01') + id
      FROM numbers(3000)`,
   ],
 });
@@ -26,6 +27,7 @@ const columns = byEngine({
     seen: "timestamptz",
     never: "date",
     candidate: "text",
+    last: "date",
   },
   clickhouse: {
     id: "Int64",
@@ -35,6 +37,7 @@ const columns = byEngine({
     seen: "Nullable(DateTime('UTC'))",
     never: "Nullable(Date32)",
     candidate: "String",
+    last: "SimpleAggregateFunction(max, Date)",
   },
 });
 
@@ -71,7 +74,10 @@ async function call(name: string, path: string, parameters: object = {}) {
       jsonrpc: "2.0",
       id: 1,
       method: "tools/call",
-      params: { name, arguments: { path: `/v1/shop/${path}`, parameters } },
+      params: {
+        name,
+        arguments: { path: `/v1/shop/${path}`, ...(name !== "describe_endpoint" && { parameters }) },
+      },
     }),
   });
   const { result } = (await response.json()) as {
@@ -84,6 +90,17 @@ async function call(name: string, path: string, parameters: object = {}) {
   };
 }
 
+it("an endpoint is described with what the values of its filters are", async () => {
+  const { data } = await call("describe_endpoint", "payments");
+  expect(data).toMatchObject({
+    filters: [
+      { column: "id", value: "an integer" },
+      { column: "org", value: "a text" },
+      { column: "day", value: "a date in YYYY-MM-DD format" },
+    ],
+  });
+});
+
 const summary = (path: string, parameters: object = {}) => call("summarize_endpoint", path, parameters);
 
 const ALL = {
@@ -92,6 +109,7 @@ const ALL = {
     day: { min: "2026-01-02", max: "2034-03-20" },
     at: { min: "2026-01-01T01:00:00Z", max: "2026-05-06T00:00:00Z" },
     seen: { min: "2026-01-01T00:01:00Z", max: "2026-01-03T02:00:00Z" },
+    last: { min: "2026-01-02", max: "2034-03-20" },
   },
 };
 
