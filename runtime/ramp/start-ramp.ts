@@ -48,6 +48,8 @@ export interface RampOptions {
   /** Assets and chains of the operator beside the defaults. */
   readonly assetsFile?: string | null;
   readonly providerCalls?: CallPolicy;
+  /** Schemas in which functions of the database are looked up. Default: PostgreSQL's own. */
+  readonly searchPath?: string;
   /** The pages of the documentation; without them there is none. */
   readonly docs?: readonly PageRoute[];
 }
@@ -57,8 +59,9 @@ export async function startRamp(options: RampOptions): Promise<RunningServer> {
   const { databaseUrl, log } = options;
   const vault = new Vault(options.secretsKey, options.otherSecretsKeys);
   const onIdleError = (error: Error): void => log.warn({ err: error }, "database connection lost");
-  const { assetsFile = null } = options;
-  const { database } = await openMigrated({ url: databaseUrl, onIdleError, assetsFile }, vault);
+  const { assetsFile = null, searchPath } = options;
+  const opened = { url: databaseUrl, onIdleError, assetsFile, searchPath };
+  const { database } = await openMigrated(opened, vault);
   try {
     return await serve(options, database, vault);
   } catch (error) {

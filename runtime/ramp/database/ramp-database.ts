@@ -117,7 +117,7 @@ export interface DatabaseOptions {
   readonly onIdleError: (error: Error) => void;
   readonly maxConnections?: number;
   /** Schemas in which functions are looked up. Default: PostgreSQL's own. */
-  readonly searchPath?: string;
+  readonly searchPath?: string | undefined;
 }
 
 /** Opens the database; it must have been migrated. */

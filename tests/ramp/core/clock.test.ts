@@ -11,7 +11,9 @@ const REST_MS = 4_000;
 /** An order is looked up twice a second; without one clock it was 60 times. */
 const MOST_LOOK_UPS = 25;
 
-const world = await ownWorld();
+/** The functions of the database's clock: the test's own, once it has made them. */
+const searchPath = "test_clock, pg_catalog";
+const world = await ownWorld({ searchPath });
 const rows = (sql: string, values: readonly unknown[] = []): Promise<Record<string, unknown>[]> =>
   world.rows(sql, values);
 const project = await world.project();
@@ -79,6 +81,7 @@ it.each([1, -1])(
     const other = await startProcess("./ramp-process.ts", {
       RAMP_TEST_DATABASE: world.databaseUrl,
       RAMP_TEST_PUBLIC_URL: world.url,
+      RAMP_TEST_SEARCH_PATH: searchPath,
     });
     atEnd(() => other.kill());
     await otherClock();
@@ -122,7 +125,7 @@ async function otherClock(): Promise<void> {
     RETURN pg_catalog.now() + (SELECT by FROM test_clock.jump)`);
   await rows("GRANT USAGE ON SCHEMA test_clock TO PUBLIC");
   const { pathname } = new URL(world.databaseUrl);
-  await rows(`ALTER DATABASE ${pathname.slice(1)} SET search_path = test_clock, pg_catalog, public`);
+  await rows(`ALTER DATABASE ${pathname.slice(1)} SET search_path = ${searchPath}, public`);
   await rows(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
   );

@@ -8,6 +8,7 @@ const {
   RAMP_TEST_DATABASE = "",
   RAMP_TEST_PORT = "0",
   RAMP_TEST_PUBLIC_URL,
+  RAMP_TEST_SEARCH_PATH = "pg_catalog",
   RAMP_FAULT = "",
   RAMP_FAULT_GATHER_MS = "0",
 } = process.env;
@@ -17,6 +18,7 @@ const ramp = await startRamp({
   secretsKey: Buffer.alloc(32, 7),
   port: Number(RAMP_TEST_PORT),
   publicUrl: RAMP_TEST_PUBLIC_URL ?? null,
+  searchPath: RAMP_TEST_SEARCH_PATH,
   polling: {
     ...DEFAULT_POLLING_POLICY,
     leaseMs: 2_500,

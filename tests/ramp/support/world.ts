@@ -131,7 +131,8 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
   const rows: World["rows"] = (sql, values) => queryAt(url, sql, values);
   const sandbox = await ownSandbox();
   await migrate(url);
-  const database = await openDatabase({ url, onIdleError: () => undefined, maxConnections: 4 });
+  const { searchPath } = options;
+  const database = await openDatabase({ url, onIdleError: () => undefined, maxConnections: 4, searchPath });
   const vault = new Vault(SECRETS_KEY);
   const ramp = await startRamp({
     databaseUrl: url,
