@@ -87,7 +87,7 @@ it("comes back by itself when PostgreSQL is restarted and killed under load: no 
     });
     expect([executedAgain.status, executedAgain.json.id]).toEqual([202, transaction]);
   }
-  const events = await deliveredEvents(postgres.url, 60_000);
+  const events = await deliveredEvents((text) => queryAt(postgres.url, text), 60_000);
   expect(events).toHaveLength(11 * firsts.length);
   const received = new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
   expect(received).toEqual(new Set(events.map(({ id }) => id)));
@@ -96,7 +96,7 @@ it("comes back by itself when PostgreSQL is restarted and killed under load: no 
 /** Claims that could not be released while the database was down expire after ninety seconds: the test does not wait. */
 async function releaseClaims(): Promise<void> {
   await eventually(
-    () => expireClaims(postgres.url).catch(() => null),
+    () => expireClaims((text) => queryAt(postgres.url, text)).catch(() => null),
     (rows) => rows !== null,
   );
 }

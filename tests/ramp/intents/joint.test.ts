@@ -172,7 +172,7 @@ async function kill(times: number): Promise<void> {
     const ramp = ramps[n % ramps.length]!;
     await ramp.process.kill("SIGKILL");
     ramp.process = await ramp.start();
-    await expireClaims(databaseUrl);
+    await expireClaims((text) => queryAt(databaseUrl, text));
   }
 }
 
@@ -302,7 +302,7 @@ async function checkAccounts(): Promise<void> {
 
 /** Each event was recorded once and delivered. */
 async function checkWebhooks(tenants: readonly Tenant[]): Promise<void> {
-  const events = await deliveredEvents(databaseUrl, PATIENCE_MS);
+  const events = await deliveredEvents((text) => queryAt(databaseUrl, text), PATIENCE_MS);
   const moves = events.map(({ move }) => move).filter((move) => move.includes(" intent.status_changed "));
   expect(new Set(moves).size).toBe(moves.length);
   const ofGood = events

@@ -10,7 +10,6 @@ import {
   made,
   newProject,
   type OwnSandbox,
-  queryAt,
   type Reply,
   SECRETS_KEY,
   type TestProject,
@@ -53,12 +52,12 @@ export async function insist(
   ) as Promise<Reply>;
 }
 
+/** Runs one statement: a test that asks often keeps its connection. */
+type RunSql = (text: string) => Promise<Record<string, unknown>[]>;
+
 /** The owner of a claim has crashed: the test does not wait the ninety seconds. */
-export const expireClaims = (databaseUrl: string): Promise<unknown> =>
-  queryAt(
-    databaseUrl,
-    "UPDATE ramp.idempotency_claims SET owned_until = now() WHERE response_status IS NULL",
-  );
+export const expireClaims = (sql: RunSql): Promise<unknown> =>
+  sql("UPDATE ramp.idempotency_claims SET owned_until = now() WHERE response_status IS NULL");
 
 interface DeliveredEvent {
   readonly id: string;
@@ -68,18 +67,13 @@ interface DeliveredEvent {
 }
 
 /** All events, once each is delivered. What a crashed server was sending, or failed to send, is due at once. */
-export async function deliveredEvents(
-  databaseUrl: string,
-  limitMs = 40_000,
-): Promise<readonly DeliveredEvent[]> {
-  await queryAt(
-    databaseUrl,
+export async function deliveredEvents(sql: RunSql, limitMs = 40_000): Promise<readonly DeliveredEvent[]> {
+  await sql(
     "UPDATE ramp.webhook_deliveries SET attempt_at = now(), attempted_until = NULL WHERE status = 'PENDING'",
   );
   const rows = await eventually(
     () =>
-      queryAt(
-        databaseUrl,
+      sql(
         `SELECT v.id, v.project_id AS project, d.status,
            concat_ws(' ', v.body::jsonb #>> '{data,intentId}', v.type, v.body::jsonb #>> '{data,status}') AS move
          FROM ramp.events v LEFT JOIN ramp.webhook_deliveries d ON d.event_id = v.id`,

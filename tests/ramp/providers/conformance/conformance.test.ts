@@ -77,9 +77,9 @@ function keepRunning(stage: Stage, failpoints: readonly Failpoint[]) {
     while (!run.isStopped) {
       if (ramp.child.signalCode === "SIGKILL") {
         run.kills++;
-        await expireClaims(stage.databaseUrl);
+        await expireClaims(stage.sql);
         ramp = await start();
-        await expireClaims(stage.databaseUrl);
+        await expireClaims(stage.sql);
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
@@ -234,7 +234,7 @@ async function checkEnds({ steps, autoExecute }: Run): Promise<void> {
     expect(executed.length, "no order is carried out twice").toBe(new Set(executed).size);
     const states = await settledStates(stage);
     expect(states.size, "no intent is made twice").toBe(ids.size);
-    const events = await deliveredEvents(stage.databaseUrl, PATIENCE_MS);
+    const events = await deliveredEvents(stage.sql, PATIENCE_MS);
     const received = stage.events();
     expect(events.filter(({ id }) => !received.has(id))).toEqual([]);
     const moves = events.flatMap(({ move }) => (move.includes("intent.status_changed") ? [move] : []));
