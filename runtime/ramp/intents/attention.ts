@@ -24,7 +24,8 @@ export function attentionAfter(intent: Intent, reported: CheckedExecution): Atte
     REFERENCE_CHANGED: changedReference(intent, reported),
     ...Object.fromEntries(UNTIL_RESOLVED.map((reason) => [reason, attention[reason]])),
   };
-  return { ...unacknowledged(intent, seen), ...suspended(intent) };
+  // Why a receipt cannot be read says more than the amount that it leaves in suspense.
+  return { ...suspended(intent), ...unacknowledged(intent, seen) };
 }
 
 /** The reasons that have something to say and that the operator has not acknowledged. */

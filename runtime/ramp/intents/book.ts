@@ -91,7 +91,9 @@ function paymentOf(intent: Intent, reported: CheckedExecution): Reported | null 
   const { receipt, refunds = [] } = reported;
   const wasPaid = posted.gt(0) || receipt?.amountReceived !== undefined || refunds.length > 0;
   if (!isPaid(reported) && !(RETURNED.has(reported.status) && wasPaid)) return null;
-  const reason = receiptReason(intent, "payment") ?? (reported.isSentWrong ? "AMOUNT_MISMATCH" : null);
+  // What cannot be read is not taken for what was ordered.
+  const isUnclear = reported.isSentWrong || reported.receiptProblem !== null;
+  const reason = receiptReason(intent, "payment") ?? (isUnclear ? "AMOUNT_MISMATCH" : null);
   const held = receipt?.amountSent ?? srcAmount;
   return {
     about: "payment",
@@ -135,9 +137,10 @@ function receiptReason(intent: Intent, about: About): SuspenseReason | null {
   return isAccepted ? "RECEIPT_CHANGED" : null;
 }
 
-const REFUND = "refund ";
-/** The part of a REFUNDED payment that no listed refund covers. */
-const UNLISTED = `${REFUND}unlisted`;
+const REFUND = "refund";
+/** The part of a REFUNDED payment that no listed refund covers: of no id. */
+const UNLISTED = REFUND;
+const refundAbout = (id: string): About => `${REFUND} ${id}`;
 
 /** A list names all refunds so far: one that it no longer names did not happen, or has another id now. */
 function refundsOf(intent: Intent, reported: CheckedExecution, paid: Big): readonly Reported[] {
@@ -149,7 +152,7 @@ function refundsOf(intent: Intent, reported: CheckedExecution, paid: Big): reado
   const before = sumOf(held.values());
   if (reported.refunds !== undefined) {
     for (const about of held.keys()) if (about !== UNLISTED) held.set(about, new Big(0));
-    for (const { id, amount } of reported.refunds) held.set(REFUND + id, new Big(amount).neg());
+    for (const { id, amount } of reported.refunds) held.set(refundAbout(id), new Big(amount).neg());
   }
   held.delete(UNLISTED);
   const listed = sumOf(held.values());
@@ -161,7 +164,7 @@ function refundsOf(intent: Intent, reported: CheckedExecution, paid: Big): reado
   const isLowered = after.gt(before) && paid.plus(before).gte(0);
   const reason = isExcess || isLowered || !unlisted.eq(0) ? "REFUND_MISMATCH" : null;
   const kind = isExcess ? "goodwill" : "refund";
-  const dates = new Map(reported.refunds?.map(({ id, occurredAt }) => [REFUND + id, occurredAt]));
+  const dates = new Map(reported.refunds?.map(({ id, occurredAt }) => [refundAbout(id), occurredAt]));
   return [...held].map(([about, amount]) => ({
     about,
     currency,
@@ -279,7 +282,8 @@ function asPaid(tx: ProjectTransaction, intent: Intent): Intent {
   if (!isOpen(intent) || sent.eq(0) || unpaid.eq(0) || price === null) return intent;
   const { fees = price.fees } = transaction?.receipt ?? {};
   const owed = destAmountOf(sent.toFixed(), { ...price, fees }, src.currencyCode);
-  const decimals = price.destAmount.split(".")[1]?.length ?? 0;
+  const { amountReceived = price.destAmount } = transaction?.receipt ?? {};
+  const decimals = amountReceived.split(".")[1]?.length ?? 0;
   const unowed = new Big(price.destAmount).minus(owed.round(decimals, Big.roundDown));
   const postings = [
     ...posting("customer", src.currencyCode, unpaid.neg()),
@@ -300,11 +304,9 @@ function writtenOff(tx: ProjectTransaction, intent: Intent): Intent {
   }, intent);
 }
 
-/** Whether the delivery shows that the source sent another amount, and nothing says which. */
+/** Whether the source sent another amount, by what was delivered or by a receipt that cannot be read, and nothing says which. */
 export function isSentUnknown({ balances, transaction }: Intent): boolean {
-  const isMismatched = balances.some(
-    ({ about, reason }) => about === "delivery" && reason === "AMOUNT_MISMATCH",
-  );
+  const isMismatched = balances.some(({ reason }) => reason === "AMOUNT_MISMATCH");
   return isMismatched && transaction?.receipt?.amountSent === undefined;
 }
 
@@ -315,7 +317,7 @@ export function leftToRefund({ balances, refundRequests }: Intent): Big {
     total(balances, { account: "provider", about: "chargeback" }),
   );
   const isPosted = (id: string): boolean =>
-    !total(balances, { account: "provider", about: REFUND + id }).eq(0);
+    !total(balances, { account: "provider", about: refundAbout(id) }).eq(0);
   const requested = refundRequests
     .filter(({ id, state }) => state !== "REFUSED" && !isPosted(id))
     .map(({ amount }) => new Big(amount));

@@ -27,7 +27,7 @@ type Line = Readonly<Record<string, string>>;
 /** What an order moved, by the postings on the provider's account, and when it was paid: by the provider's date where it names one. */
 const MOVED = `CROSS JOIN LATERAL (SELECT COALESCE(min(provider_date) FILTER (WHERE about = 'payment'), min(posted_at) FILTER (WHERE about = 'payment')) AS paid_at,
     sum(amount) FILTER (WHERE about = 'payment') AS paid, -sum(amount) FILTER (WHERE about = 'delivery') AS delivered,
-    -sum(amount) FILTER (WHERE about = 'fee') AS fees, -sum(amount) FILTER (WHERE about LIKE 'refund %') AS refunded
+    -sum(amount) FILTER (WHERE about = 'fee') AS fees, -sum(amount) FILTER (WHERE about LIKE 'refund%') AS refunded
   FROM ramp.postings p WHERE p.project_id = i.project_id AND p.intent_id = i.id AND p.account = 'provider') m`;
 
 /**
@@ -191,7 +191,7 @@ const REPORT = `SELECT to_char(p.posted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS 
     COALESCE(sum(p.amount) FILTER (WHERE ${OF_ORDERS} AND p.currency = i.src_currency), 0)::text AS ordered,
     COALESCE(sum(-p.amount) FILTER (WHERE ${OF_ORDERS} AND p.currency = i.dest_currency), 0)::text AS promised,
     ${AT_PROVIDER("", "payment")}::text AS received, ${AT_PROVIDER("-", "delivery")}::text AS delivered,
-    ${AT_PROVIDER("-", "fee")}::text AS fees, ${AT_PROVIDER("-", "refund %")}::text AS refunded,
+    ${AT_PROVIDER("-", "fee")}::text AS fees, ${AT_PROVIDER("-", "refund%")}::text AS refunded,
     ${AT_PROVIDER("-", "chargeback")}::text AS "chargedBack",
     COALESCE(sum(CASE p.about WHEN 'payment' THEN -p.amount ELSE p.amount END) FILTER (WHERE p.account = 'suspense'), 0)::text AS "underAttention",
     COALESCE(sum(p.amount) FILTER (WHERE p.account = 'write_off'), 0)::text AS "writtenOff"

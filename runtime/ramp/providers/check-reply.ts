@@ -49,6 +49,23 @@ export function destAmountOf(
   return isOfSource ? exchanged : exchanged.minus(fees.totalFee);
 }
 
+/** A quote's amounts with exactly the decimals of their currencies. */
+export function exactQuote<Q extends Pick<ProviderQuote, "destAmount" | "fees">>(
+  quote: Q,
+  { src, dest }: Pick<RequestedMovement, "src" | "dest">,
+): Q {
+  const { currencyCode, totalFee, networkFee, processingFee, partnerFee } = quote.fees;
+  const currency = currencyCode === src.code ? src : dest;
+  const fees = {
+    currencyCode,
+    totalFee: exact(totalFee, currency),
+    networkFee: exact(networkFee, currency),
+    processingFee: exact(processingFee, currency),
+    partnerFee: exact(partnerFee, currency),
+  };
+  return { ...quote, destAmount: exact(quote.destAmount, dest), fees };
+}
+
 function feesProblem(fees: Fees, { src, dest, srcAmount }: RequestedMovement): string | null {
   const currency = [src, dest].find(({ code }) => code === fees.currencyCode);
   if (!currency) return `fee currency ${fees.currencyCode} is neither source nor destination`;
@@ -124,11 +141,7 @@ export function checkedExecution(
     receiptProblem: invalidReceipt,
     isSentWrong,
     isAmountWrong: isSentWrong || isBeyond(amountReceived, price?.destAmount, price && toleranceOf(price)),
-    isFeeWrong: isFeeFar(
-      valid?.fees,
-      price,
-      new Big(amountSent ?? requested.srcAmount).div(requested.srcAmount),
-    ),
+    isFeeWrong: isFeeFar(valid?.fees, price, { ...requested, amountSent: amountSent ?? requested.srcAmount }),
     refundProblem,
     instructionProblem: paysNothing ? (problems.find((problem) => problem !== null) ?? null) : null,
   };
@@ -158,14 +171,21 @@ function isBeyond(
   return new Big(reported).minus(expected).abs().gt(new Big(expected).times(tolerance).div(100));
 }
 
-/** The fee of another amount than was ordered lies between that of the order and its share of it. */
-function isFeeFar(fees: Fees | undefined, price: CheckedPrice | null, share: Big): boolean {
+/** The fee of another amount than was ordered lies between that of the order and its share of it, rounded. */
+function isFeeFar(
+  fees: Fees | undefined,
+  price: CheckedPrice | null,
+  { src, dest, srcAmount, amountSent }: RequestedMovement & { readonly amountSent: string },
+): boolean {
   if (fees === undefined || price === null) return false;
   const { totalFee, currencyCode } = price.fees;
   if (fees.currencyCode !== currencyCode) return !(new Big(fees.totalFee).eq(0) && new Big(totalFee).eq(0));
-  const bounds = [new Big(totalFee), share.times(totalFee)];
-  const [least, most] = share.gt(1) ? bounds : bounds.reverse();
-  const nearest = most?.lt(fees.totalFee) ? most : least?.gt(fees.totalFee) ? least : fees.totalFee;
+  const { decimals } = currencyCode === src.code ? src : dest;
+  const share = new Big(totalFee).times(amountSent).div(srcAmount);
+  const [least, most] = share.gt(totalFee)
+    ? [new Big(totalFee), share.round(decimals, Big.roundUp)]
+    : [share.round(decimals, Big.roundDown), new Big(totalFee)];
+  const nearest = most.lt(fees.totalFee) ? most : least.gt(fees.totalFee) ? least : fees.totalFee;
   return isBeyond(fees.totalFee, String(nearest), toleranceOf(price));
 }
 

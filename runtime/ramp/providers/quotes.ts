@@ -4,7 +4,7 @@ import { detailsSchema } from "../accounts/account-details.js";
 import type { Currency } from "../accounts/currency.js";
 import type { CoreContext } from "../core/context.js";
 import { errorAt, isRampError, rampError, type RampError } from "../core/ramp-errors.js";
-import { quoteProblem, reporter } from "./check-reply.js";
+import { exactQuote, quoteProblem, reporter } from "./check-reply.js";
 import type { Movement, Pair, ProviderQuote, QuoteRequest, Rail, RailDescription } from "./protocol.js";
 import type { ProviderConnection, ProviderContext } from "./provider-connections.js";
 import { reasonOf } from "./provider.js";
@@ -191,7 +191,7 @@ async function fetchQuote(
   if (reply.value === null) return null;
   const problem = quoteProblem(reply.value, { src, dest, srcAmount, rails });
   await ramp.providers.noteOffer(connection, problem);
-  if (problem === null) return quoteOf(reply.value, connection);
+  if (problem === null) return quoteOf(exactQuote(reply.value, { src, dest }), connection);
   reporter(ramp, about)("quote", problem);
   return null;
 }

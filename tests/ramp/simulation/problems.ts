@@ -34,7 +34,7 @@ export function knownProblems({ balances, transaction, status }: Intent): Readon
       amount: posted("payment") ? (transaction?.receipt?.amountReceived ?? null) : undefined,
       sent: (posted("payment") ? transaction?.receipt?.amountSent : undefined) ?? SRC_AMOUNT,
       isChargedBack: posted("chargeback"),
-      isUnlisted: posted("refund unlisted"),
+      isUnlisted: posted("refund"),
       unpaidAs: posted("payment") && status !== "COMPLETED" ? status : null,
     }),
   );

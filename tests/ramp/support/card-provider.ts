@@ -66,6 +66,8 @@ export class CardProvider {
   capabilities: Capabilities = CARD_CAPABILITIES;
   /** What each rail pays for 100.00: the card pays more. */
   destAmounts: Readonly<Record<string, string>> = { CARD: "99.000000", WIRE: "98.000000" };
+  /** What a card costs. */
+  fees: Fees = FEES;
   /** How long the provider holds a price; null: it holds none. */
   holdMs: number | null = null;
   /** Whether it answers requests of quotes. */
@@ -103,13 +105,13 @@ export class CardProvider {
   }
 
   #quote({ rail }: QuoteRequest): ProviderQuote {
-    const { holdMs } = this;
+    const { holdMs, fees } = this;
     return {
       rail: rail ?? "CARD",
       hasIndicativePrice: holdMs === null,
       destAmount: this.destAmounts[rail ?? "CARD"] ?? "1.000000",
       exchangeRate: "1",
-      fees: rail === "WIRE" ? WIRE_FEES : FEES,
+      fees: rail === "WIRE" ? WIRE_FEES : fees,
       ...(holdMs !== null && {
         quoteId: `held-${rail ?? "CARD"}`,
         expiresAt: new Date(Date.now() + holdMs).toISOString(),
