@@ -74,7 +74,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const gateway = openGateway({
     ...environment,
     databaseUrl,
-    versionOf: (path) => builds.versionOf(active.current.upstreamNodes.get(path) ?? []),
+    versionOf: (path) => builds.versionAt(path, active.current.upstreamNodes),
     log,
     onColumns: (relation, columns) => logMissingColumns(active.current, relation, columns, log),
     recordRequest(record) {

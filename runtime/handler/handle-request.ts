@@ -1,5 +1,6 @@
 import type { RequestHandler } from "express";
 import { atFormerPath, type Endpoint } from "../model/endpoint.js";
+import { ServedEndpoint } from "../model/served-endpoint.js";
 import { type HttpError, isHttpError, type Result } from "../model/errors.js";
 import { pathItem, pathOf } from "../http/route.js";
 import { callerHeaders } from "../request/authorize.js";
@@ -13,11 +14,17 @@ import { parameterNames, resolveRequest } from "./resolve.js";
 import { type Answer, run } from "./run.js";
 
 /** The handler of an endpoint, for every method. It can be mounted alone in an Express 5 app. */
-export function handlerOf(endpoint: Endpoint): RequestHandler {
-  const { formerPaths = [] } = endpoint;
-  const own = pathOfEndpoint(endpoint, endpoint);
+export function handlerOf(endpoint: ServedEndpoint): RequestHandler & { readonly endpoint: ServedEndpoint } {
+  return Object.assign(handle(endpoint), { endpoint });
+}
+
+function handle(endpoint: ServedEndpoint): RequestHandler {
+  const { spec } = endpoint;
+  const { formerPaths = [] } = spec;
+  const own = pathOfEndpoint(spec, endpoint);
   const former = formerPaths.map(
-    (each) => [each.path, pathOfEndpoint(endpoint, atFormerPath(endpoint, each))] as const,
+    (each) =>
+      [each.path, pathOfEndpoint(spec, new ServedEndpoint(atFormerPath(spec, each), endpoint))] as const,
   );
   if (former.length === 0)
     return (request, response) => serveExchange(gatewayOf(response), own, request, response);
@@ -29,8 +36,8 @@ export function handlerOf(endpoint: Endpoint): RequestHandler {
 }
 
 /** A path of an endpoint. `called`: the endpoint as it answers there; keys that list a former path still open it. */
-function pathOfEndpoint(endpoint: Endpoint, called: Endpoint): DataPath {
-  const { path, tier, methods } = called;
+function pathOfEndpoint(endpoint: Endpoint, called: ServedEndpoint): DataPath {
+  const { path, tier, methods } = called.spec;
   const access = { isLimited: true, tier };
   const handle: DataRoute["handle"] = (exchange) => serveRows(exchange, called);
   const routes = methods.map((method): DataRoute => ({ method, path, access, operation: null, handle }));
@@ -41,14 +48,14 @@ function pathOfEndpoint(endpoint: Endpoint, called: Endpoint): DataPath {
  * The life of a request for rows, once its caller may read them. A step gives its value, the error that is sent instead, or
  * null when the client has disconnected.
  */
-async function serveRows(exchange: Exchange, endpoint: Endpoint): Promise<HttpError | null> {
+async function serveRows(exchange: Exchange, endpoint: ServedEndpoint): Promise<HttpError | null> {
   const { gateway, request, context, times } = exchange;
   const resolved = await resolveRequest(gateway, endpoint, request, context.caller);
   times.end("resolve");
   if (isRefused(resolved)) return resolved;
   exchange.parameters = parameterNames(endpoint, resolved);
   const { method, headers } = request;
-  const answer = await run(gateway, endpoint, resolved, {
+  const answer = await run(gateway, endpoint.spec, resolved, {
     ...context,
     ifNoneMatch: method === "GET" || method === "HEAD" ? headers["if-none-match"] : undefined,
     readsPart: readsParts(request) ? partFinder(request) : undefined,
@@ -56,7 +63,7 @@ async function serveRows(exchange: Exchange, endpoint: Endpoint): Promise<HttpEr
   });
   times.end("run");
   if (isRefused(answer)) return answer;
-  exchange.sent = await respondTo(exchange, endpoint, answer);
+  exchange.sent = await respondTo(exchange, endpoint.spec, answer);
   return null;
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Endpoint } from "../model/endpoint.js";
+import type { ServedEndpoint } from "../model/served-endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import {
   type Position,
@@ -40,24 +40,24 @@ export interface Resolved {
 const NO_NAMES: readonly string[] = [];
 
 /** Names of the parameters of a query, with `fields=<column>` for each column that it chooses. */
-export function parameterNames(endpoint: Endpoint, { fields, query }: Resolved): readonly string[] {
+export function parameterNames(endpoint: ServedEndpoint, { fields, query }: Resolved): readonly string[] {
   if (fields.size === 0) return NO_NAMES;
   const { columns } = query.selection;
-  const chosen = columns === undefined || columns === endpoint.columns ? [] : columns;
+  const chosen = columns === undefined || columns === endpoint.all ? [] : columns.columns;
   return [...fields.keys(), ...chosen.map(({ name }) => `fields=${name}`)];
 }
 
 /** The query of a request. Null when the client disconnected while sending its body. */
 export function resolveRequest(
   gateway: Gateway,
-  endpoint: Endpoint,
+  endpoint: ServedEndpoint,
   request: DataRequest,
   caller: Caller,
 ): Result<Resolved> | Promise<Result<Resolved> | null> {
   const { url = "" } = request;
   const mark = url.indexOf("?");
   const query = mark === -1 ? "" : url.slice(mark + 1);
-  const format = formatOf(request, endpoint);
+  const format = formatOf(request, endpoint.spec);
   if (request.method === "POST") return resolveBody(gateway, endpoint, request, caller, { query, format });
   const fields = query === "" ? NO_FIELDS : queryFields(query);
   return resolve(gateway, endpoint, caller, { fields, source: "query", format });
@@ -65,13 +65,13 @@ export function resolveRequest(
 
 async function resolveBody(
   gateway: Gateway,
-  endpoint: Endpoint,
+  endpoint: ServedEndpoint,
   request: DataRequest,
   caller: Caller,
   { query, format }: { readonly query: string; readonly format: RowFormat },
 ): Promise<Result<Resolved> | null> {
   // Before the body is read: what a caller has no rows of is not parsed.
-  const own = ownRows(endpoint, caller.org);
+  const own = ownRows(endpoint.spec, caller.org);
   if (isHttpError(own)) return own;
   if (query !== "") return httpError("queryOnPost");
   const fields = await readBodyFields(request, caller);
@@ -106,11 +106,11 @@ interface Question {
 /** Checks the fields and makes the query from them, limited to the caller's own rows. */
 export function resolve(
   gateway: Gateway,
-  endpoint: Endpoint,
+  endpoint: ServedEndpoint,
   caller: Caller,
   { fields: sent, source, format }: Question,
 ): Result<Resolved> {
-  const own = ownRows(endpoint, caller.org);
+  const own = ownRows(endpoint.spec, caller.org);
   if (isHttpError(own)) return own;
   const fields = withOperators(endpoint, sent);
   if (isHttpError(fields)) return fields;
@@ -121,22 +121,22 @@ export function resolve(
   const selection = readParameters(endpoint, fields, source);
   if (isHttpError(selection)) return selection;
   const selected = own === null ? selection : { ...selection, conditions: [own, ...selection.conditions] };
-  const page = endpoint.cursor ? pageOf(gateway, endpoint, fields, selected) : { selection: selected };
+  const page = endpoint.spec.cursor ? pageOf(gateway, endpoint, fields, selected) : { selection: selected };
   if (isHttpError(page)) return page;
-  const query = { relation: endpoint.relation, selection: page.selection, ...options };
+  const query = { relation: endpoint.spec.relation, selection: page.selection, ...options };
   return { ...page, query, key: queryKey(query), fields };
 }
 
 /** What an endpoint with cursors selects. */
 function pageOf(
   { cursors }: Gateway,
-  endpoint: Endpoint,
+  endpoint: ServedEndpoint,
   fields: RawFields,
   selection: Selection,
 ): Result<{ readonly selection: Selection; readonly position: Position | null }> {
   const cursor = readCursor(fields);
   if (isHttpError(cursor)) return cursor;
-  const scope = cursors.scopeOf(endpoint, selection);
+  const scope = cursors.scopeOf(endpoint.spec, selection);
   const position = cursor === null ? null : cursors.read(cursor, scope);
   if (cursor !== null && position === null) return httpError("invalidCursor");
   return { selection: { ...selection, keyset: { scope, after: position?.values ?? null } }, position };

@@ -8,7 +8,7 @@ export type Handled<Refusal> = Reply | Refusal | null;
 /** What a service answers at a path to a method. */
 export interface Route<Exchange = never, Access = unknown, Refusal = unknown> {
   readonly method: HttpMethod;
-  /** As OpenAPI writes it, such as `/v1/intent/{id}`. */
+  /** As OpenAPI writes it, such as `/v1/intent/{id}`. Behind `/docs/*` is every other path below `/docs`. */
   readonly path: string;
   /** Who may call it. */
   readonly access: Access;
@@ -59,7 +59,7 @@ export class RouteTable<R extends Route> {
   constructor(routes: readonly R[], isPrivate: (route: R) => boolean = () => false) {
     for (const [path, group] of groupedByPath(routes)) {
       const item = pathItem(group, group.some(isPrivate));
-      if (path.includes("{")) this.#templates.push({ pattern: patternOf(path), item });
+      if (/[{*]/.test(path)) this.#templates.push({ pattern: patternOf(path), item });
       else this.#exact.set(path, { item, parameters: NO_PARAMETERS });
     }
   }
@@ -85,7 +85,7 @@ function groupedByPath<R extends Route>(routes: readonly R[]): ReadonlyMap<strin
 }
 
 function patternOf(path: string): RegExp {
-  return new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`);
+  return new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)").replace("*", ".*")}$`);
 }
 
 /** Null where an escape of a parameter is invalid. */

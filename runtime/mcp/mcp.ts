@@ -8,7 +8,7 @@ import type {
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { VALUES } from "../model/column-types.js";
-import type { Endpoint } from "../model/endpoint.js";
+import type { ServedEndpoint } from "../model/served-endpoint.js";
 import type { Exchange } from "../handler/exchange.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "../pages/catalogue-body.js";
 import type { Documents } from "../pages/documents.js";
@@ -31,7 +31,7 @@ export interface ToolRequest {
   readonly exchange: Exchange;
   readonly documents: Documents;
   /** By path. */
-  readonly endpoints: ReadonlyMap<string, { readonly spec: Endpoint }>;
+  readonly endpoints: ReadonlyMap<string, { readonly served: ServedEndpoint }>;
   /** What the caller may call. */
   readonly callable: CatalogueBody;
   /** What the caller may see, but not call. */
@@ -165,7 +165,7 @@ function withLimits(endpoint: CatalogueEndpoint): CatalogueEndpoint {
 /** What the values of filters are. */
 function withValues({ endpoints }: ToolRequest, { filters, ...endpoint }: CatalogueEndpoint): object {
   const types = new Map(
-    endpoints.get(endpoint.path)?.spec.filters?.map(({ column, type }) => [column, type]),
+    endpoints.get(endpoint.path)?.served.spec.filters?.map(({ column, type }) => [column, type]),
   );
   const described = filters?.map((filter) => ({
     ...filter,
@@ -181,9 +181,9 @@ function query(
   parameters: ToolParameters,
   isSummary = false,
 ): Promise<QueryReply> {
-  const spec = endpoints.get(path)?.spec;
-  if (spec === undefined) throw new Error(`The catalogue has ${path}, which is not served.`);
-  return queryForTool(exchange, spec, parameters, isSummary);
+  const endpoint = endpoints.get(path)?.served;
+  if (endpoint === undefined) throw new Error(`The catalogue has ${path}, which is not served.`);
+  return queryForTool(exchange, endpoint, parameters, isSummary);
 }
 
 async function queryEndpoint(

@@ -1,4 +1,4 @@
-import type { Endpoint } from "../model/endpoint.js";
+import type { ServedEndpoint } from "../model/served-endpoint.js";
 import { type HttpError, isHttpError, type Result } from "../model/errors.js";
 import { traceOf } from "../http/headers.js";
 import type { Exchange } from "../handler/exchange.js";
@@ -32,14 +32,14 @@ const MAX_BYTES = 256 * 1024;
  */
 export async function queryForTool(
   exchange: Exchange,
-  endpoint: Endpoint,
+  endpoint: ServedEndpoint,
   parameters: ToolParameters,
   isSummary: boolean,
 ): Promise<QueryReply> {
   const { gateway, request, context } = exchange;
   const { caller } = context;
   const times = new StepTimes();
-  let outcome: Result<QueryReply> | null = requireAccess(endpoint.path, endpoint.tier, caller);
+  let outcome: Result<QueryReply> | null = requireAccess(endpoint.spec.path, endpoint.spec.tier, caller);
   times.end("authorize");
   let names: readonly string[] = [];
   if (outcome === null) {
@@ -55,7 +55,7 @@ export async function queryForTool(
   const { status, sent } = reply;
   const served = {
     method: "GET",
-    route: endpoint.path,
+    route: endpoint.spec.path,
     path: null,
     trace: traceOf(request),
     parameters: names,
@@ -67,22 +67,22 @@ export async function queryForTool(
 /** Null when the client has disconnected. */
 async function readReply(
   { gateway, context }: Exchange,
-  endpoint: Endpoint,
+  endpoint: ServedEndpoint,
   resolved: Resolved,
   isSummary: boolean,
 ): Promise<Result<QueryReply> | null> {
   if (isSummary) {
-    const summary = await summarize(gateway, endpoint, resolved, context);
+    const summary = await summarize(gateway, endpoint.spec, resolved, context);
     if (summary === null || isHttpError(summary)) return summary;
     const body = JSON.stringify(summary);
     return { status: 200, body, hasMore: false, nextCursor: null, sent: { ...NO_ROWS, bytes: body.length } };
   }
-  const answer = await run(gateway, endpoint, resolved, context);
+  const answer = await run(gateway, endpoint.spec, resolved, context);
   if (answer === null || isHttpError(answer)) return answer;
   try {
     return answer.result && (await replyOf(answer.result, answer.hasMore));
   } catch (error) {
-    return errorOf(gateway, endpoint, context, error);
+    return errorOf(gateway, endpoint.spec, context, error);
   }
 }
 

@@ -23,13 +23,7 @@ export function columnParameters({ column, type }: ColumnFilter): readonly Filte
     });
 }
 
-const known = new WeakMap<Endpoint, readonly FilterParameter[]>();
-
 /** Everything that an endpoint's rows can be filtered by: its declared parameters and those of its filtered columns. */
-export function filterParameters(endpoint: Endpoint): readonly FilterParameter[] {
-  const { parameters, filters = [] } = endpoint;
-  if (filters.length === 0) return parameters;
-  const all = known.get(endpoint) ?? [...parameters, ...filters.flatMap(columnParameters)];
-  known.set(endpoint, all);
-  return all;
+export function filterParameters({ parameters, filters = [] }: Endpoint): readonly FilterParameter[] {
+  return [...parameters, ...filters.flatMap(columnParameters)];
 }

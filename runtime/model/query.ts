@@ -1,5 +1,5 @@
-import { hash } from "node:crypto";
-import type { Column, FilterParameter, Relation, SortKey } from "./endpoint.js";
+import type { FilterParameter, Relation, SortKey } from "./endpoint.js";
+import type { Projection } from "./projection.js";
 
 /** One filter of a request: a parameter with its value. */
 export type Condition = FilterParameter & {
@@ -43,8 +43,8 @@ export interface Position {
 
 /** The rows of a relation that a request selects, in their order. */
 export interface Selection {
-  /** Declared columns. Rows have those that exist, in this order; without declared columns, all columns of the relation. */
-  readonly columns?: readonly Column[];
+  /** Rows have those of the declared columns that exist, in this order; without declared columns, all of the relation. */
+  readonly columns?: Projection;
   readonly conditions: readonly Condition[];
   /** Without duplicate columns. */
   readonly sort: readonly SortKey[];
@@ -77,23 +77,10 @@ export interface ResolvedQuery {
   readonly timeoutMs: number;
 }
 
-const columnKeys = new WeakMap<readonly Column[], string>();
-
-/** The declared columns: a refresh may change them while the rows stay the same. */
-function columnsKey(columns: readonly Column[] = NO_COLUMNS): string {
-  const known = columnKeys.get(columns);
-  if (known !== undefined) return known;
-  const key = hash("sha1", JSON.stringify(columns), "base64");
-  columnKeys.set(columns, key);
-  return key;
-}
-
-const NO_COLUMNS: readonly Column[] = [];
-
 /** U+0000 separates the parts: no name or value of a query can contain it. */
 export function queryKey({ relation: [schema, name], selection, format, timeoutMs }: ResolvedQuery): string {
   const { conditions, sort, page, keyset } = selection;
-  let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)}\0${columnsKey(selection.columns)}`;
+  let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)}\0${selection.columns?.digest ?? ""}`;
   if (page !== null)
     key += `\0${String(page.limit)} ${String(page.offset)}${page.envelope === true ? " +" : ""}`;
   for (const { column, operator, value, timezone = "", ...filter } of conditions) {

@@ -12,6 +12,7 @@ import {
   type Relation,
 } from "../model/endpoint.js";
 import type { ValueKind } from "../model/column-types.js";
+import { ServedEndpoint } from "../model/served-endpoint.js";
 import { handlerOf } from "../handler/handle-request.js";
 
 /** A parameter of a generated module. */
@@ -135,7 +136,7 @@ export function defineEndpoint<Query, Row>(generated: {
       (generated as Partial<typeof generated> | undefined)?.schema,
     );
     const spec = endpointOf(declaration);
-    const get = handlerOf(spec);
+    const get = handlerOf(new ServedEndpoint(spec));
     const module: EndpointModule = { spec, get, ...(spec.methods.includes("POST") && { post: get }) };
     return module as never;
   };

@@ -4,11 +4,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Script } from "node:vm";
 import { defineEndpoint, type EndpointModule, requireSchema } from "./define.js";
 import { digestOf, withOwnDigest } from "../model/digest.js";
+import { ServedEndpoint } from "../model/served-endpoint.js";
 import { messageOf } from "../model/outcome.js";
 import { isTier, type Tier } from "../model/tier.js";
 
 /** An evaluated module with the digest of its source. */
 export interface LoadedEndpoint extends Required<EndpointModule> {
+  /** What its handlers serve from. */
+  readonly served: ServedEndpoint;
   readonly digest: string;
 }
 
@@ -34,7 +37,9 @@ export function evaluateModule({ file, digest, script }: CompiledModule): Loaded
   const { spec, get, post } = module.exports;
   if (!spec || !get) throw new Error(`${file} exports no endpoint: run \`routewright generate\` again.`);
   if (!isTier(spec.tier)) throw new Error(`${file}: ${JSON.stringify(spec.tier)} is not a tier.`);
-  return { spec, get, post: post ?? get, digest };
+  // An edited module may have a handler of its own.
+  const { endpoint = new ServedEndpoint(spec) } = get as { readonly endpoint?: ServedEndpoint };
+  return { spec, get, post: post ?? get, served: endpoint, digest };
 }
 
 /** The one package that a generated module imports. */

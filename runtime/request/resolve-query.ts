@@ -1,15 +1,10 @@
 import { type Condition, type Selection, isDate } from "../model/query.js";
-import { filterParameters, operatorsOf } from "../model/column-filters.js";
+import { operatorsOf } from "../model/column-filters.js";
+import type { Projection } from "../model/projection.js";
+import type { ServedEndpoint, ServedFilter } from "../model/served-endpoint.js";
 import { DEFAULT_MAX_ITEMS, DEFAULT_MAX_LENGTH } from "../model/limits.js";
 import { operatorOf } from "../model/operators.js";
-import {
-  type Column,
-  type ColumnFilter,
-  type Endpoint,
-  PAGE_FIELDS,
-  SORT_FIELDS,
-  type FilterParameter,
-} from "../model/endpoint.js";
+import type { ColumnFilter, Endpoint, FilterParameter } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { type RawFields, type RawValue, readSingle, readList, readPage, readSort } from "./request-fields.js";
 import { VALUES } from "../model/column-types.js";
@@ -19,7 +14,10 @@ import { ALL_ORGS } from "./keyring.js";
  * The fields of a body with one field per operator: `{"amount_usd": {"gte": 10}}` is `amount_usd[gte]`, as in a query string.
  * A parameter may have the column's name: it has a value where operators have an object.
  */
-export function withOperators({ filters = [], parameters }: Endpoint, fields: RawFields): Result<RawFields> {
+export function withOperators(
+  { spec: { filters = [], parameters } }: ServedEndpoint,
+  fields: RawFields,
+): Result<RawFields> {
   if (filters.length === 0) return fields;
   const columns = new Map(filters.map((filter) => [filter.column, filter]));
   const flat = new Map<string, RawValue>();
@@ -49,7 +47,7 @@ export function withOperators({ filters = [], parameters }: Endpoint, fields: Ra
  * error (runtime/docs/requests.md).
  */
 export function readParameters(
-  endpoint: Endpoint,
+  endpoint: ServedEndpoint,
   fields: RawFields,
   source: "query" | "body",
 ): Result<Selection> {
@@ -57,24 +55,30 @@ export function readParameters(
   if (unknown) return unknown;
   const conditions = readConditions(endpoint, fields);
   if (isHttpError(conditions)) return conditions;
-  const missing = missingFilter(endpoint, conditions);
+  const { spec } = endpoint;
+  const missing = missingFilter(spec, conditions);
   if (missing) return missing;
-  const page = readPage(endpoint.pagination, fields);
+  const page = readPage(spec.pagination, fields);
   if (isHttpError(page)) return page;
-  const sort = readSort(endpoint, fields);
+  const sort = readSort(spec, fields);
   if (isHttpError(sort)) return sort;
   const columns = readFields(endpoint, fields);
   if (isHttpError(columns)) return columns;
   return { columns, conditions, sort: sort.keys, page };
 }
 
-function unknownNames(endpoint: Endpoint, fields: RawFields, source: "query" | "body"): HttpError | null {
+function unknownNames(
+  endpoint: ServedEndpoint,
+  fields: RawFields,
+  source: "query" | "body",
+): HttpError | null {
   if (fields.size === 0) return null;
-  const unknown = [...fields.keys()].filter((name) => !isKnown(endpoint, name));
+  const unknown = [...fields.keys()].filter((name) => !endpoint.takes(name));
   if (unknown.length === 0) return null;
-  const filter = endpoint.filters?.find(({ column }) => unknown.some((name) => isMeantFor(column, name)));
+  const { spec } = endpoint;
+  const filter = spec.filters?.find(({ column }) => unknown.some((name) => isMeantFor(column, name)));
   if (filter) return operatorError(filter);
-  if (endpoint.legacy) return httpError("legacyParameters");
+  if (spec.legacy) return httpError("legacyParameters");
   const names = unknown.sort().join(", ");
   return source === "query"
     ? httpError("unsupportedQuery", { names })
@@ -91,32 +95,21 @@ function operatorError({ column, type }: ColumnFilter): HttpError {
   return httpError("filterOperator", { name: column, operators });
 }
 
-/** Sort fields are known everywhere but without `meta.api`: an endpoint that cannot sort has an error of its own for them. */
-function isKnown(endpoint: Endpoint, name: string): boolean {
-  const { legacy, pagination } = endpoint;
-  if (filterParameters(endpoint).some((parameter) => parameter.name === name)) return true;
-  if (endpoint.fields && name === "fields") return true;
-  if ((SORT_FIELDS as readonly string[]).includes(name)) return !legacy;
-  if (endpoint.cursor && name === "cursor") return true;
-  return pagination !== null && (PAGE_FIELDS as readonly string[]).includes(name);
-}
-
-function readConditions(endpoint: Endpoint, fields: RawFields): Result<readonly Condition[]> {
+function readConditions({ filters }: ServedEndpoint, fields: RawFields): Result<readonly Condition[]> {
   const conditions: Condition[] = [];
   if (fields.size === 0) return conditions;
-  for (const parameter of filterParameters(endpoint)) {
+  for (const parameter of filters) {
     const raw = fields.get(parameter.name);
     const condition = raw && readCondition(parameter, raw);
     if (!condition) continue;
     if (isHttpError(condition)) return condition;
-    const { timezone } = endpoint.columns.find(({ name }) => name === parameter.column) ?? {};
-    conditions.push(timezone === undefined ? condition : { ...condition, timezone });
+    conditions.push(condition);
   }
   return conditions;
 }
 
 /** Null when the parameter is absent, or its value empty. */
-function readCondition(parameter: FilterParameter, raw: RawValue): Result<Condition> | null {
+function readCondition(parameter: ServedFilter, raw: RawValue): Result<Condition> | null {
   const { name } = parameter;
   const value = parameter.type === "string_list" ? readList(name, raw) : readSingle(name, raw);
   if (value === null) return null;
@@ -195,27 +188,14 @@ function isNarrowing({ operator, column, value }: Condition, conditions: readonl
   }
 }
 
-const chosenColumns = new WeakMap<Endpoint, Map<string, readonly Column[]>>();
-
-/** Choices of columns that are remembered per endpoint: plans of statements are kept by these lists. */
-const MAX_CHOICES = 100;
-
 /** The columns of `fields` in their order; all without it. */
-function readFields(endpoint: Endpoint, fields: RawFields): Result<readonly Column[]> {
+function readFields(endpoint: ServedEndpoint, fields: RawFields): Result<Projection> {
   const raw = fields.get("fields");
-  const names = raw === undefined || !endpoint.fields ? null : readList("fields", raw);
-  if (names === null) return endpoint.columns;
+  const names = raw === undefined || !endpoint.spec.fields ? null : readList("fields", raw);
+  if (names === null) return endpoint.all;
   if (isHttpError(names)) return names;
-  const { columns } = endpoint;
-  if (names.some((name) => !columns.some((column) => column.name === name)))
-    return httpError("unknownField", { names: columns.map(({ name }) => name).join(", ") });
-  let known = chosenColumns.get(endpoint);
-  if (!known) chosenColumns.set(endpoint, (known = new Map<string, readonly Column[]>()));
-  const key = names.join("\0");
-  const chosen =
-    known.get(key) ?? [...new Set(names)].flatMap((name) => columns.filter((column) => column.name === name));
-  if (known.size < MAX_CHOICES) known.set(key, chosen);
-  return chosen;
+  const known = endpoint.spec.columns.map(({ name }) => name);
+  return endpoint.choose(names) ?? httpError("unknownField", { names: known.join(", ") });
 }
 
 /** Name of the condition on the caller's organization; no parameter contains U+0000. */

@@ -1,5 +1,6 @@
 import type { PageRoute } from "../http/route.js";
 import type { Schema } from "../model/schema.js";
+import { httpError, type HttpError } from "../model/errors.js";
 import type { DataRoute } from "../handler/exchange.js";
 import { CATALOGUE_SCHEMA } from "./catalogue.js";
 import { OPEN, type Service, type SystemRoute } from "./context.js";
@@ -14,7 +15,14 @@ import { USAGE, USAGE_SCHEMA } from "./usage.js";
  */
 export function systemRoutes(pages: readonly PageRoute[]): readonly SystemRoute[] {
   const open = pages.map((page): SystemRoute => ({ ...page, access: OPEN }));
-  return [STATUS, HEALTH, ...open, OPENAPI, CATALOGUE, USAGE, METRICS, REFRESH, LLMS];
+  // A reader of a page whose file is gone has used no request.
+  const others = pages.flatMap(({ path, operation }) => (operation === null ? [] : [notFoundBelow(path)]));
+  return [STATUS, HEALTH, ...open, ...others, OPENAPI, CATALOGUE, USAGE, METRICS, REFRESH, LLMS];
+}
+
+function notFoundBelow(path: string): SystemRoute {
+  const handle = (): HttpError => httpError("notFound");
+  return { method: "GET", path: `${path}/*`, access: OPEN, operation: null, handle };
 }
 
 /** The routes of a service, whose state they report. */

@@ -35,6 +35,12 @@ export interface TestRun {
   readonly failures: number | null;
 }
 
+interface Versions {
+  readonly nodes: ReadonlyMap<string, readonly string[]>;
+  readonly changes: number;
+  readonly byPath: Map<string, DataVersion | null>;
+}
+
 /**
  * The last known build of each node and result of each test. A `run_results.json` reports one invocation, perhaps of a part
  * of the project: results of other nodes remain.
@@ -46,8 +52,8 @@ export class BuildRecords {
   readonly tests = new Map<string, TestRun>();
   /** Number of recorded results: changes with each new one. */
   changes = 0;
-  /** Versions at their number of results. */
-  readonly #versions = new WeakMap<readonly string[], readonly [number, DataVersion | null]>();
+  /** Versions by path, of the nodes and at the number of results that they were derived from. */
+  #versions: Versions = { nodes: new Map(), changes: 0, byPath: new Map() };
 
   /** Records results; one that is not newer than the known one is ignored. */
   record(builds: readonly NodeBuild[], tests: readonly TestRun[] = []): void {
@@ -67,13 +73,15 @@ export class BuildRecords {
     }
   }
 
-  /** The latest builds of an endpoint with these nodes. Null if one is unknown or has failed. */
-  versionOf(upstreamNodes: readonly string[]): DataVersion | null {
-    if (this.changes === 0) return null;
-    const [changes, known = null] = this.#versions.get(upstreamNodes) ?? [];
-    if (changes === this.changes) return known;
-    const version = this.#derive(upstreamNodes);
-    this.#versions.set(upstreamNodes, [this.changes, version]);
+  /** The latest builds of the endpoint at a path; `nodes`: of each path. Null if one is unknown or has failed. */
+  versionAt(path: string, nodes: ReadonlyMap<string, readonly string[]>): DataVersion | null {
+    const { changes } = this;
+    if (changes === 0) return null;
+    if (this.#versions.nodes !== nodes || this.#versions.changes !== changes)
+      this.#versions = { nodes, changes, byPath: new Map() };
+    const { byPath } = this.#versions;
+    let version = byPath.get(path);
+    if (version === undefined) byPath.set(path, (version = this.#derive(nodes.get(path) ?? [])));
     return version;
   }
 

@@ -1,18 +1,37 @@
 import { columnNamed, missingAmong } from "../model/column-names.js";
 import type { Column, Relation } from "../model/endpoint.js";
+import type { Projection } from "../model/projection.js";
 import type { ResolvedQuery } from "../model/query.js";
 import { ColumnMissing, type ResultColumn, type ResultColumns, type Rows } from "./warehouse.js";
 
-const served = new WeakMap<ResultColumns, WeakMap<readonly Column[], ResultColumns>>();
+/** The columns of a relation that are served, with what an engine makes of them once. */
+export class ServedColumns {
+  readonly columns: ResultColumns;
+  #prepared: object | null = null;
+
+  constructor(columns: ResultColumns) {
+    this.columns = columns;
+  }
+
+  /** What an engine needs of them for each query. */
+  prepared<T extends object>(make: (columns: ResultColumns) => T): T {
+    return (this.#prepared ??= make(this.columns)) as T;
+  }
+}
 
 /** The declared columns that exist, in declared order; all columns if none is declared. */
-export function servedColumns(existing: ResultColumns, declared: readonly Column[] = []): ResultColumns {
-  if (declared.length === 0) return existing;
-  let known = served.get(existing);
-  if (!known) served.set(existing, (known = new WeakMap<readonly Column[], ResultColumns>()));
-  const columns = known.get(declared) ?? declared.flatMap((column) => servedColumn(existing, column));
-  known.set(declared, columns);
-  return columns;
+export function servedOf(existing: ResultColumns, projection: Projection | undefined): ServedColumns {
+  return projection === undefined ? new ServedColumns(existing) : projection.for(existing, makeServed);
+}
+
+/** The same as a list. */
+export function servedColumns(existing: ResultColumns, projection: Projection | undefined): ResultColumns {
+  return servedOf(existing, projection).columns;
+}
+
+function makeServed(existing: ResultColumns, declared: readonly Column[]): ServedColumns {
+  if (declared.length === 0) return new ServedColumns(existing);
+  return new ServedColumns(declared.flatMap((column) => servedColumn(existing, column)));
 }
 
 function servedColumn(existing: ResultColumns, declared: Column): readonly ResultColumn[] {
@@ -44,8 +63,9 @@ function digitsOf(declared: string): readonly [precision: number, scale: number]
  */
 export function withNamesOf(query: ResolvedQuery, existing: ResultColumns): ResolvedQuery {
   const { relation, selection } = query;
-  const { columns: declared = [], conditions, sort } = selection;
-  const found = servedColumns(existing, declared);
+  const { columns: projection, conditions, sort } = selection;
+  const declared = projection?.columns ?? [];
+  const found = servedColumns(existing, projection);
   if (found.length < declared.length) requireColumns(relation, existing, declared);
   const isOwn = (name: string): boolean => existing.some((column) => column.name === name);
   if (conditions.every(({ column }) => isOwn(column)) && sort.every(([column]) => isOwn(column)))

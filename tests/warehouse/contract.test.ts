@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { Projection } from "../../runtime/model/projection.js";
 import type { Condition, ResolvedQuery, Selection } from "../../runtime/model/query.js";
 import type { EngineOptions } from "../../runtime/warehouse/base-engine.js";
 import { Overloaded } from "../../runtime/warehouse/fair-queue.js";
@@ -80,10 +81,10 @@ describe.each(Object.entries(engines))(
     it("writes rows in each format of text", async () => {
       const two: Selection = {
         ...page(2, 1),
-        columns: [
+        columns: new Projection([
           { name: "i", type: "Int64", wide: true },
           { name: "label", type: "String" },
-        ] as never,
+        ]),
       };
       const textIn = async (format: ResolvedQuery["format"]) => {
         const rows = await ask("small", two, { format });
@@ -214,14 +215,14 @@ describe.each(Object.entries(engines))(
     });
 
     it("matches names of columns exactly, else in any letter case, and serves them as declared", async () => {
-      const columns: Selection["columns"] = [{ name: "i", type: null }];
+      const columns = new Projection([{ name: "i", type: null }]);
       const condition: Condition = { name: "p", column: "i", operator: "gt", type: "value", value: "1" };
       const rows = await ask("cased", { ...page(5), columns, conditions: [condition] });
       expect(rows).toMatchObject({ text: '{"i":2}', columns: [{ name: "i" }] });
-      const exact: Selection["columns"] = [
+      const exact = new Projection([
         { name: "LABEL", type: null },
         { name: "Label", type: null },
-      ];
+      ]);
       expect(await ask("cased", { ...page(1), columns: exact })).toMatchObject({
         text: '{"LABEL":null,"Label":"a"}',
       });
@@ -236,7 +237,11 @@ describe.each(Object.entries(engines))(
       "serves no rows without columns, and drops no filter: column %s, filter %s",
       async (name, column, named) => {
         const condition: Condition = { name: "p", column, operator: "=", type: "string", value: "1" };
-        const selection = { ...page(5), columns: [{ name, type: null }], conditions: [condition] };
+        const selection = {
+          ...page(5),
+          columns: new Projection([{ name, type: null }]),
+          conditions: [condition],
+        };
         await expect(ask("cased", selection)).rejects.toThrow(
           `The relation ${schema}.cased lacks columns of its model: ${named}.`,
         );

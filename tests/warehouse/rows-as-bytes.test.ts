@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { expect, it } from "vitest";
-import type { Column } from "../../runtime/model/endpoint.js";
+import { Projection } from "../../runtime/model/projection.js";
 import type { Condition, RowFormat, Selection } from "../../runtime/model/query.js";
 import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
 import { type Warehouse } from "../../runtime/warehouse/warehouse.js";
@@ -127,7 +127,7 @@ it("columns may have any name: the rows are the caller's own, page after page", 
   const simple = (rows: unknown): unknown =>
     JSON.parse(JSON.stringify(rows).replaceAll("T00:00:00Z", "T00:00:00"));
   for (const [i, name] of HOSTILE.entries()) {
-    const columns = [{ name, type: null }] as unknown as readonly Column[];
+    const columns = new Projection([{ name, type: null }]);
     const filter: Condition = { name: "f", column: name, operator: "null", type: "boolean", value: "false" };
     const conditions = [own, filter];
     const found: unknown[] = [];

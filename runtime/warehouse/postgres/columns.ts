@@ -1,6 +1,6 @@
 import { constant, identifier, join, sql, type Sql } from "../sql.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
-import { type BinaryValue, binaryValue } from "./binary-values.js";
+import { binaryValue } from "./binary-values.js";
 import { checkType } from "./scalars.js";
 import { TypeChanged } from "./times.js";
 
@@ -43,22 +43,11 @@ const KINDS: Readonly<Record<string, readonly [Kind, ...oids: number[]]>> = {
 
 /** Types that are neither here nor binary are JSON that PostgreSQL makes. */
 export function kindOf(column: ResultColumn): Kind {
-  return ownKind(column)?.[0] ?? (binaryOf(column) === null ? "json" : "binary");
+  return ownKind(column)?.[0] ?? (binaryValue(column) === null ? "json" : "binary");
 }
 
 function ownKind({ type, fields, range }: ResultColumn): (typeof KINDS)[string] | undefined {
   return fields === undefined && range === undefined && Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
-}
-
-const binaries = new WeakMap<ResultColumn, BinaryValue | null>();
-
-/** How the column is read where its kind is `binary`; made once. */
-export function binaryOf(column: ResultColumn): BinaryValue | null {
-  const known = binaries.get(column);
-  if (known !== undefined) return known;
-  const made = binaryValue(column);
-  binaries.set(column, made);
-  return made;
 }
 
 const BINARY_KINDS: ReadonlySet<Kind> = new Set([
@@ -72,8 +61,6 @@ const BINARY_KINDS: ReadonlySet<Kind> = new Set([
 
 /** The formats of these fields as a Bind message lists them; without fields: all are text. */
 export function fieldFormats(columns: ResultColumns, keys: readonly SortKeyField[] = []): Buffer {
-  const known = keys.length === 0 ? formatsOf.get(columns) : undefined;
-  if (known !== undefined) return known;
   const binary = [
     ...columns.map((column) => BINARY_KINDS.has(kindOf(column))),
     ...keys.map(({ isBinary }) => isBinary),
@@ -81,17 +68,15 @@ export function fieldFormats(columns: ResultColumns, keys: readonly SortKeyField
   const formats = Buffer.alloc(2 + 2 * binary.length);
   formats.writeInt16BE(binary.length);
   binary.forEach((isBinary, i) => formats.writeInt16BE(isBinary ? BINARY : TEXT, 2 + 2 * i));
-  if (keys.length === 0) formatsOf.set(columns, formats);
   return formats;
 }
 
-const formatsOf = new WeakMap<ResultColumns, Buffer>();
 const TEXT = 0;
 const BINARY = 1;
 
 /** The numbers of the types that `checkTypes` expects, as a comment: a statement prepared for other types has another text. */
 export function typesOf(columns: ResultColumns): Sql {
-  const oids = columns.map((column) => ownKind(column)?.[1] ?? binaryOf(column)?.oid ?? 0);
+  const oids = columns.map((column) => ownKind(column)?.[1] ?? binaryValue(column)?.oid ?? 0);
   return sql`/* ${join(oids.map(constant), ", ")} */`;
 }
 
@@ -101,7 +86,7 @@ export function checkTypes(columns: ResultColumns, oids: readonly number[]): voi
     const oid = oids[i] ?? 0;
     const own = ownKind(column);
     if (own !== undefined && !own.includes(oid)) throw new TypeChanged();
-    const binary = own === undefined ? binaryOf(column) : null;
+    const binary = own === undefined ? binaryValue(column) : null;
     if (binary !== null) checkType(oid, binary.oid);
   });
 }
@@ -114,7 +99,7 @@ export function columnValue(column: ResultColumn): Sql {
       return sql`to_json(${value})`;
     case "binary":
     case "timestamp":
-      return binaryOf(column)?.select(value, 0) ?? value;
+      return binaryValue(column)?.select(value, 0) ?? value;
     default:
       return column.type === "money" ? sql`${value}::numeric` : value;
   }
@@ -129,17 +114,7 @@ export interface SortKeyField {
   readonly isServed: boolean;
 }
 
-const sortKeys = new WeakMap<ResultColumn, SortKeyField>();
-
-export function sortKeyOf(column: ResultColumn): SortKeyField {
-  const known = sortKeys.get(column);
-  if (known !== undefined) return known;
-  const made = makeSortKey(column);
-  sortKeys.set(column, made);
-  return made;
-}
-
-function makeSortKey({ timezone = "UTC", ...column }: ResultColumn): SortKeyField {
+export function sortKeyOf({ timezone = "UTC", ...column }: ResultColumn): SortKeyField {
   const kind = kindOf(column);
   const binary = BINARY_KINDS.has(kind) ? binaryValue(column) : null;
   if (binary?.text)

@@ -3,7 +3,7 @@ import type { FilterParameter, Relation } from "../../model/endpoint.js";
 import type { Condition, ResolvedQuery } from "../../model/query.js";
 import { BaseEngine, type EngineOptions } from "../base-engine.js";
 import { LOOK_UP, Overloaded } from "../fair-queue.js";
-import { servedColumns } from "../served-columns.js";
+import { servedOf } from "../served-columns.js";
 import {
   type AggregateResult,
   DatabaseUnreachable,
@@ -35,7 +35,8 @@ import {
 } from "./page-reader.js";
 import { fieldFormats } from "./columns.js";
 import { describe, describedRelation } from "./describe.js";
-import { aggregateColumns, fieldsWithoutKeys, rowFields, selectAggregate, selectRows } from "./select.js";
+import { PreparedColumns, preparedOf } from "./prepared-columns.js";
+import { aggregateColumns, hasCursor, selectAggregate, selectRows } from "./select.js";
 import type { QueryLimits } from "./statements.js";
 import { fieldsOf } from "./rows.js";
 import type { Reader } from "./run.js";
@@ -97,14 +98,15 @@ class PostgresEngine extends BaseEngine {
     context: QueryContext,
     bounded: ResultColumns,
   ): Promise<AggregateResult> {
-    const result = aggregateColumns(bounded);
-    const makeWriter = await writerOf(result, "json");
+    const prepared = new PreparedColumns(aggregateColumns(bounded));
+    const { columns: result, fields } = prepared;
+    const makeWriter = await writerOf(prepared, "json");
     const read = ({ selection, ...storable }: ResolvedQuery): Promise<Rows> => {
       const page = {
         statement: selectAggregate(storable.relation, columns, bounded, selection),
         query: { ...storable, selection: { ...selection, page: null } },
         columns: result,
-        fields: fieldsWithoutKeys(result),
+        fields,
         context,
       };
       return this.#read(page, makeWriter);
@@ -119,10 +121,11 @@ class PostgresEngine extends BaseEngine {
   /** Runs the query as a stream from its start if its rows are too many while no place for a stream is free. */
   async #select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
     const { relation, selection, format } = query;
-    const served = servedColumns(columns, selection.columns);
+    const prepared = preparedOf(servedOf(columns, selection.columns));
     const statement = selectRows(relation, columns, selection);
-    const page = { statement, query, columns: served, fields: rowFields(columns, selection), context };
-    const makeWriter = await writerOf(served, format);
+    const fields = hasCursor(selection) ? prepared.keyedFields(columns, selection.sort) : prepared.fields;
+    const page = { statement, query, columns: prepared.columns, fields, context };
+    const makeWriter = await writerOf(prepared, format);
     try {
       return await this.#read(page, makeWriter);
     } catch (error) {

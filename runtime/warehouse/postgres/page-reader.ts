@@ -10,16 +10,18 @@ import {
 import type { Statement } from "../sql.js";
 import type { Reader, Run } from "./run.js";
 import { checkTypes } from "./columns.js";
+import type { PreparedColumns } from "./prepared-columns.js";
 import { fieldsOf, type RowWriter, TextWriter } from "./rows.js";
-import type { RowFields } from "./select.js";
+import type { RowFields } from "./prepared-columns.js";
 import { type Lent, type SpoolBudget, SpooledRows } from "../spool.js";
 
 /** Makes the writer of one result. */
 export type MakeWriter = () => RowWriter;
 
 /** The libraries of the binary formats are loaded with the first request for one. */
-export async function writerOf(columns: ResultColumns, format: RowFormat): Promise<MakeWriter> {
-  if (!isTable(format)) return () => new TextWriter(columns, format);
+export async function writerOf(prepared: PreparedColumns, format: RowFormat): Promise<MakeWriter> {
+  if (!isTable(format)) return () => new TextWriter(prepared.layout(format));
+  const { columns } = prepared;
   if (format === "parquet") {
     const { ParquetRows } = await import("./parquet.js");
     return () => new ParquetRows(columns);

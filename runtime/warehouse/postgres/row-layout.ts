@@ -1,8 +1,8 @@
 import type { TextFormat } from "../../model/query.js";
 import { type ResultColumn, type ResultColumns, ROW_SEPARATORS } from "../warehouse.js";
 import { type Escapes, escapesOf, type Words, wordsOf } from "./bytes.js";
-import type { BinaryValue } from "./binary-values.js";
-import { binaryOf, type Kind, kindOf } from "./columns.js";
+import { type BinaryValue, binaryValue } from "./binary-values.js";
+import { type Kind, kindOf } from "./columns.js";
 
 /** How the values of a column are written: numbers, so that one loop switches on them. */
 const COPY = 0;
@@ -60,18 +60,8 @@ const CSV_ESCAPES = escapesOf({ 0x22: '""' });
 /** JSON on one line: strings escape line breaks, the others are white space of a `json` column. */
 const LINE_ESCAPES = escapesOf({ 0x0a: " ", 0x0d: " " });
 
-const layouts = new WeakMap<ResultColumns, Map<TextFormat, TextLayout>>();
-
-/** The layout of these columns, made once. */
+/** How these columns are written. */
 export function layoutOf(columns: ResultColumns, format: TextFormat): TextLayout {
-  let byFormat = layouts.get(columns);
-  if (!byFormat) layouts.set(columns, (byFormat = new Map<TextFormat, TextLayout>()));
-  const layout = byFormat.get(format) ?? makeLayout(columns, format);
-  byFormat.set(format, layout);
-  return layout;
-}
-
-function makeLayout(columns: ResultColumns, format: TextFormat): TextLayout {
   const isCsv = format === "csv" || format === "spreadsheet";
   const end = isCsv ? "" : columns.length === 0 ? "{}" : "}";
   return {
@@ -157,6 +147,6 @@ function columnWriter(column: ResultColumn, { before, none, isQuoted, ...text }:
     around: Math.max(texts.before.length, texts.none.length) + AROUND_BYTES,
     escapes: text.escapes,
     guardsFormulas: text.guardsFormulas ?? false,
-    json: kind === "binary" ? (binaryOf(column)?.json ?? null) : null,
+    json: kind === "binary" ? (binaryValue(column)?.json ?? null) : null,
   };
 }

@@ -1,6 +1,4 @@
-import type { TextFormat } from "../../model/query.js";
 import type { Lent } from "../spool.js";
-import type { ResultColumns } from "../warehouse.js";
 import {
   bytesOf,
   copy,
@@ -22,7 +20,6 @@ import {
   DOCUMENT,
   FLOAT4,
   FLOAT8,
-  layoutOf,
   NUMBER,
   TEXT,
   type TextLayout,
@@ -85,8 +82,8 @@ export class TextWriter implements RowWriter {
   #at = 0;
   #hasRows = false;
 
-  constructor(columns: ResultColumns, format: TextFormat) {
-    this.#layout = layoutOf(columns, format);
+  constructor(layout: TextLayout) {
+    this.#layout = layout;
   }
 
   get size(): number {

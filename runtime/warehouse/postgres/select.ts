@@ -1,8 +1,9 @@
-import { servedColumns } from "../served-columns.js";
+import { servedOf } from "../served-columns.js";
 import type { Relation, SortKey } from "../../model/endpoint.js";
 import type { Page, Selection } from "../../model/query.js";
-import type { ResultColumn, ResultColumns } from "../warehouse.js";
-import { columnValue, fieldFormats, placeholder, type SortKeyField, sortKeyOf, typesOf } from "./columns.js";
+import type { ResultColumns } from "../warehouse.js";
+import { columnValue, placeholder, sortKeyOf, typesOf } from "./columns.js";
+import { hiddenKeys, preparedOf } from "./prepared-columns.js";
 import { variantOf, where } from "./filters.js";
 import { rangesAfter } from "./keyset.js";
 import {
@@ -14,18 +15,11 @@ import {
   identifier,
   join,
   plan,
-  type Plan,
   sql,
   statement,
   type Sql,
   type Statement,
 } from "../sql.js";
-
-/** Cached plans per relation. Bounded, since callers choose the filters. */
-const MAX_PLANS = 200;
-
-/** Building a statement takes longer than the rest of a small request. By served columns, then by form of the selection. */
-const plans = new WeakMap<ResultColumns, Map<string, Plan<Selection>>>();
 
 /** What a statement returns: rows, or aggregates of these columns. */
 type Use = "rows" | `aggregate ${string}`;
@@ -38,12 +32,10 @@ function planned(
   selection: Selection,
   make: (parts: SelectParts) => Sql<Selection>,
 ): Statement {
-  const served = servedColumns(columns, selection.columns);
-  let known = plans.get(served);
-  if (!known) plans.set(served, (known = new Map<string, Plan<Selection>>()));
+  const prepared = preparedOf(servedOf(columns, selection.columns));
+  const { columns: served } = prepared;
   const form = formOf(use, relation, selection, columns);
-  const made = known.get(form) ?? plan(make({ relation, columns, served, selection }), placeholder);
-  if (known.size < MAX_PLANS) known.set(form, made);
+  const made = prepared.plan(form, () => plan(make({ relation, columns, served, selection }), placeholder));
   return statement(made, selection);
 }
 
@@ -89,56 +81,13 @@ function hasCommonLimit({ limit }: Page): boolean {
   return limit <= 10 || (limit <= 100 && limit % 5 === 0) || (limit <= 1000 && limit % 50 === 0);
 }
 
-/** A sort key among the fields of a row. */
-interface KeyPosition {
-  readonly position: number;
-  readonly text: SortKeyField["text"];
-}
-
-/** The fields of a row: the served columns, and behind them the sort keys that are not among theirs. */
-export interface RowFields {
-  readonly count: number;
-  readonly formats: Buffer;
-  /** Null where pages have no cursor. */
-  readonly keys: readonly KeyPosition[] | null;
-}
-
-export function rowFields(columns: ResultColumns, selection: Selection): RowFields {
-  const served = servedColumns(columns, selection.columns);
-  if (!hasCursor(selection)) return fieldsWithoutKeys(served);
-  const hidden = hiddenKeys(columns, served, selection);
-  let next = served.length;
-  const keys = selection.sort.map(([name]) => {
-    const position = hidden.some((key) => key.name === name)
-      ? -1
-      : served.findIndex((column) => column.name === name);
-    const { text } = sortKeyOf(columnOf(columns, name));
-    return { position: position === -1 ? next++ : position, text };
-  });
-  return { keys, count: next, formats: fieldFormats(served, hidden.map(sortKeyOf)) };
-}
-
-export function fieldsWithoutKeys(columns: ResultColumns): RowFields {
-  return { keys: null, count: columns.length, formats: fieldFormats(columns) };
-}
-
-const hasCursor = ({ page, keyset }: Selection): boolean => keyset !== undefined && page !== null;
-
-/** The sort keys that no field of a served column has. */
-function hiddenKeys(columns: ResultColumns, served: ResultColumns, { sort }: Selection): ResultColumns {
-  const keys = sort.map(([name]) => columnOf(columns, name));
-  return keys.filter((key) => !sortKeyOf(key).isServed || !served.some(({ name }) => name === key.name));
-}
-
-/** PostgreSQL reports that a missing column does not exist. */
-function columnOf(columns: ResultColumns, name: string): ResultColumn {
-  return columns.find((column) => column.name === name) ?? { name, type: "text" };
-}
+/** Whether pages follow each other by the sort key of their last row. */
+export const hasCursor = ({ page, keyset }: Selection): boolean => keyset !== undefined && page !== null;
 
 /** Selects the rows of the page, each value as PostgreSQL has it (`columnValue`): at most one row past the page if it looks ahead. */
 export function selectRows(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
   return planned("rows", relation, columns, selection, (parts) => {
-    const hidden = hasCursor(selection) ? hiddenKeys(columns, parts.served, selection) : [];
+    const hidden = hasCursor(selection) ? hiddenKeys(columns, parts.served, selection.sort) : [];
     const names = [...new Set([...parts.served, ...hidden].map(({ name }) => name))];
     const values = [
       ...parts.served.map(columnValue),

@@ -1,6 +1,7 @@
 import { type Lent, NOTHING } from "../spool.js";
 import { type ResultColumn, type ResultColumns, TooManyDigits } from "../warehouse.js";
-import { binaryOf, kindOf } from "./columns.js";
+import { binaryValue } from "./binary-values.js";
+import { kindOf } from "./columns.js";
 import { fieldsOf, type RowWriter } from "./rows.js";
 import { daysIn, microsecondsIn, TypeChanged } from "./times.js";
 
@@ -47,8 +48,9 @@ function typeOf(column: ResultColumn): ColumnReader {
     case "json":
       return ofText("string", isDocument(column) ? documentOf : textOf);
     case "binary": {
+      const binary = binaryValue(column);
       const read = isDocument(column) ? documentOf : textOf;
-      return { type: "string", read: (field) => read(binaryOf(column)?.json(field) ?? "null") };
+      return { type: "string", read: (field) => read(binary?.json(field) ?? "null") };
     }
     default:
       return TEXT;

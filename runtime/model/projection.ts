@@ -1,0 +1,34 @@
+import { hash } from "node:crypto";
+import type { Column } from "./endpoint.js";
+
+/**
+ * The declared columns that a row has, in their order. An endpoint makes each choice of columns once; what is made of it is kept
+ * with it. Without columns, those of the relation.
+ */
+export class Projection {
+  readonly columns: readonly Column[];
+  #digest: string | null = null;
+  #relation: object | null = null;
+  #served: object | null = null;
+
+  constructor(columns: readonly Column[]) {
+    this.columns = columns;
+  }
+
+  /** Digest of the columns: a refresh may change them while the rows stay the same. */
+  get digest(): string {
+    return (this.#digest ??= hash("sha1", JSON.stringify(this.columns), "base64"));
+  }
+
+  /** What is made of it for the columns of its relation: again where these are others than the last time. */
+  for<R extends object, T extends object>(
+    relation: R,
+    make: (relation: R, columns: readonly Column[]) => T,
+  ): T {
+    if (this.#relation !== relation) {
+      this.#served = make(relation, this.columns);
+      this.#relation = relation;
+    }
+    return this.#served as T;
+  }
+}

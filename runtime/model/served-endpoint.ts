@@ -1,0 +1,67 @@
+import { filterParameters } from "./column-filters.js";
+import { type Endpoint, type FilterParameter, PAGE_FIELDS, SORT_FIELDS } from "./endpoint.js";
+import { Projection } from "./projection.js";
+
+/** A filter of an endpoint, with the time zone that its column declares. */
+export type ServedFilter = FilterParameter & { readonly timezone?: string };
+
+/** Choices of columns that are remembered: plans of statements are kept by them. Further ones are made for each request. */
+const MAX_CHOICES = 100;
+
+/** An endpoint as requests are served from it: compiled once, when its module is loaded. */
+export class ServedEndpoint {
+  readonly spec: Endpoint;
+  /** Everything that its rows can be filtered by, in the declared order. */
+  readonly filters: readonly ServedFilter[];
+  /** All its columns. */
+  readonly all: Projection;
+  readonly #names: ReadonlySet<string>;
+  readonly #choices: Map<string, Projection>;
+
+  /** `own`: the same endpoint at its own path, where this is a former one. */
+  constructor(spec: Endpoint, own: ServedEndpoint | null = null) {
+    this.spec = spec;
+    this.filters = own?.filters ?? filterParameters(spec).map((parameter) => withTimezone(spec, parameter));
+    this.all = own?.all ?? new Projection(spec.columns);
+    this.#names = own === null ? namesOf(spec, this.filters) : own.#names;
+    this.#choices = own === null ? new Map<string, Projection>() : own.#choices;
+  }
+
+  /** Whether a request may have a parameter of this name. */
+  takes(name: string): boolean {
+    return this.#names.has(name);
+  }
+
+  /** The columns of these names in their order; null where it does not have one of them. */
+  choose(names: readonly string[]): Projection | null {
+    const key = names.join("\0");
+    const known = this.#choices.get(key);
+    if (known !== undefined) return known;
+    const { columns } = this.spec;
+    const chosen = [...new Set(names)].map((name) => columns.find((column) => column.name === name));
+    const found = chosen.filter((column) => column !== undefined);
+    if (found.length < chosen.length) return null;
+    const made = new Projection(found);
+    if (this.#choices.size < MAX_CHOICES) this.#choices.set(key, made);
+    return made;
+  }
+}
+
+function withTimezone({ columns }: Endpoint, parameter: FilterParameter): ServedFilter {
+  const { timezone } = columns.find(({ name }) => name === parameter.column) ?? {};
+  return timezone === undefined ? parameter : { ...parameter, timezone };
+}
+
+/** Sort fields are known everywhere but without `meta.api`: an endpoint that cannot sort has an error of its own for them. */
+function namesOf(
+  { fields, legacy, cursor, pagination }: Endpoint,
+  filters: readonly ServedFilter[],
+): ReadonlySet<string> {
+  return new Set([
+    ...filters.map(({ name }) => name),
+    ...(fields ? ["fields"] : []),
+    ...(legacy ? [] : SORT_FIELDS),
+    ...(cursor ? ["cursor"] : []),
+    ...(pagination === null ? [] : PAGE_FIELDS),
+  ]);
+}
