@@ -2,9 +2,10 @@ import Big from "big.js";
 import type { Backlog } from "../core/ramp-metrics.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
-import { isDelivered, isPaid, missingRefunds } from "./book.js";
+import { isDelivered, missingRefunds } from "./book.js";
 import { type Attention, type AttentionReason, type Intent, needsAttention } from "./intent.js";
 import { SUSPENSE_REASONS, total } from "./journal.js";
+import { isPaid } from "./reported.js";
 
 /** Reasons that no look-up clears. */
 const UNTIL_RESOLVED = ["REFUND_REFUSED"] as const satisfies readonly AttentionReason[];

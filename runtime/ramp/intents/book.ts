@@ -12,9 +12,17 @@ import {
   type Posting,
   posting,
   type PostingKind,
-  type SuspenseReason,
   total,
 } from "./journal.js";
+import {
+  chargebackOf,
+  isOpen,
+  REFUND,
+  refundAbout,
+  type Reported,
+  reportedLines,
+  sumOf,
+} from "./reported.js";
 
 /** What the ramp posts about an intent (runtime/ramp/docs/finance.md, The journal). Each function returns the intent with its new balances. */
 
@@ -39,164 +47,20 @@ export function bookVoid(tx: ProjectTransaction, intent: Intent): Intent {
   return booked(tx, intent, { kind: "void", about: "order", postings });
 }
 
-/** Whether an order was placed, and not voided. */
-function isOpen({ balances }: Intent): boolean {
-  return balances.some(({ about }) => about === "order");
-}
-
-/** What the provider's account is to hold because of one thing, as it reports. */
-interface Reported {
-  readonly about: About;
-  readonly currency: string;
-  readonly held: Big;
-  readonly kind: PostingKind;
-  /** Null: as it should be. */
-  readonly reason: SuspenseReason | null;
-  readonly providerDate: string | null;
-}
-
 /**
  * Posts the differences between what the provider reports and what is posted: a repeated report posts nothing. What is not as it
  * should be goes to suspense, and stays there until a later report puts it right or the operator resolves it.
  */
 export function bookReport(tx: ProjectTransaction, intent: Intent, reported: CheckedExecution): Intent {
-  const paid = paymentOf(intent, reported);
-  if (paid === null) return intent;
-  const lines = [
-    paid,
-    ...deliveryOf(intent, reported),
-    ...feesOf(intent, reported),
-    ...refundsOf(intent, reported, paid.held),
-  ];
+  const lines = reportedLines(intent, reported);
+  if (lines.length === 0) return intent;
   const withRefunds = lines.reduce((current, line) => bookDifference(tx, current, line), intent);
   return bookDifference(tx, withRefunds, chargebackOf(withRefunds, reported));
-}
-
-/** Statuses in which the provider has received the payment. */
-export function isPaid({ status }: Pick<CheckedExecution, "status">): boolean {
-  return status === "SUCCESS" || status === "REFUNDED";
 }
 
 /** Whether the provider has said what the destination received. */
 export function isDelivered({ balances }: Intent): boolean {
   return !total(balances, { account: "provider", about: "delivery" }).eq(0);
-}
-
-const RETURNED: ReadonlySet<string> = new Set(["FAILED", "CANCELLED"]);
-
-/** What the source sent; without a word about it, what was ordered. Null: the report says nothing about money. */
-function paymentOf(intent: Intent, reported: CheckedExecution): Reported | null {
-  const { balances, src, srcAmount } = intent;
-  const posted = total(balances, { account: "provider", about: "payment" });
-  const { receipt, refunds = [] } = reported;
-  const wasPaid = posted.gt(0) || receipt?.amountReceived !== undefined || refunds.length > 0;
-  if (!isPaid(reported) && !(RETURNED.has(reported.status) && wasPaid)) return null;
-  // What cannot be read is not taken for what was ordered.
-  const isUnclear = reported.isSentWrong || reported.receiptProblem !== null;
-  const reason = receiptReason(intent, "payment") ?? (isUnclear ? "AMOUNT_MISMATCH" : null);
-  const held = receipt?.amountSent ?? srcAmount;
-  return {
-    about: "payment",
-    currency: src.currencyCode,
-    held: new Big(held),
-    kind: "receipt",
-    reason,
-    ...dateOf(reported),
-  };
-}
-
-function deliveryOf(intent: Intent, reported: CheckedExecution): readonly Reported[] {
-  const { amountReceived } = reported.receipt ?? {};
-  if (amountReceived === undefined) return [];
-  const reason = receiptReason(intent, "delivery") ?? (reported.isAmountWrong ? "AMOUNT_MISMATCH" : null);
-  const held = new Big(amountReceived).neg();
-  const { currencyCode: currency } = intent.dest;
-  return [{ about: "delivery", currency, held, kind: "delivery", reason, ...dateOf(reported) }];
-}
-
-/** A fee can be named in another currency than before. */
-function feesOf(intent: Intent, reported: CheckedExecution): readonly Reported[] {
-  const { fees } = reported.receipt ?? {};
-  if (fees === undefined) return [];
-  const reason = receiptReason(intent, "fee") ?? (reported.isFeeWrong ? "FEE_MISMATCH" : null);
-  return [intent.src.currencyCode, intent.dest.currencyCode].map((currency) => ({
-    about: "fee",
-    currency,
-    held: currency === fees.currencyCode ? new Big(fees.totalFee).neg() : new Big(0),
-    kind: "fee",
-    reason,
-    ...dateOf(reported),
-  }));
-}
-
-/** A payment that was accepted is not changed in silence. */
-function receiptReason(intent: Intent, about: About): SuspenseReason | null {
-  if (!isOpen(intent)) return "LATE_PAYMENT";
-  const isAccepted =
-    intent.status === "COMPLETED" && !total(intent.balances, { account: "provider", about }).eq(0);
-  return isAccepted ? "RECEIPT_CHANGED" : null;
-}
-
-const REFUND = "refund";
-/** The part of a REFUNDED payment that no listed refund covers: of no id. */
-const UNLISTED = REFUND;
-const refundAbout = (id: string): About => `${REFUND} ${id}`;
-
-/** A list names all refunds so far: one that it no longer names did not happen, or has another id now. */
-function refundsOf(intent: Intent, reported: CheckedExecution, paid: Big): readonly Reported[] {
-  const currency = intent.src.currencyCode;
-  const ofRefunds = intent.balances.filter(
-    ({ account, about }) => account === "provider" && about.startsWith(REFUND),
-  );
-  const held = new Map(ofRefunds.map(({ about, amount }) => [about, new Big(amount)]));
-  const before = sumOf(held.values());
-  if (reported.refunds !== undefined) {
-    for (const about of held.keys()) if (about !== UNLISTED) held.set(about, new Big(0));
-    for (const { id, amount } of reported.refunds) held.set(refundAbout(id), new Big(amount).neg());
-  }
-  held.delete(UNLISTED);
-  const listed = sumOf(held.values());
-  const unlisted =
-    reported.status === "REFUNDED" && paid.plus(listed).gt(0) ? paid.plus(listed).neg() : new Big(0);
-  held.set(UNLISTED, unlisted);
-  const after = listed.plus(unlisted);
-  const isExcess = paid.plus(after).lt(0);
-  const isLowered = after.gt(before) && paid.plus(before).gte(0);
-  const reason = isExcess || isLowered || !unlisted.eq(0) ? "REFUND_MISMATCH" : null;
-  const kind = isExcess ? "goodwill" : "refund";
-  const dates = new Map(reported.refunds?.map(({ id, occurredAt }) => [refundAbout(id), occurredAt]));
-  return [...held].map(([about, amount]) => ({
-    about,
-    currency,
-    held: amount,
-    kind,
-    reason,
-    providerDate: dates.get(about) ?? null,
-  }));
-}
-
-function sumOf(amounts: Iterable<Big>): Big {
-  return [...amounts].reduce((sum, amount) => sum.plus(amount), new Big(0));
-}
-
-/** A payment that the provider reports as failed after it was made: what is left of it is taken back. */
-function chargebackOf({ balances, src }: Intent, { status }: CheckedExecution): Reported {
-  const left = total(balances, { account: "provider", about: "payment" }).plus(
-    total(balances, { account: "provider", aboutStartsWith: REFUND }),
-  );
-  const held = RETURNED.has(status) && left.gt(0) ? left.neg() : new Big(0);
-  return {
-    about: "chargeback",
-    currency: src.currencyCode,
-    held,
-    kind: "chargeback",
-    reason: "CHARGEBACK",
-    providerDate: null,
-  };
-}
-
-function dateOf({ receipt }: CheckedExecution): Pick<Reported, "providerDate"> {
-  return { providerDate: receipt?.occurredAt ?? null };
 }
 
 function bookDifference(tx: ProjectTransaction, intent: Intent, reported: Reported): Intent {

@@ -4,7 +4,7 @@ import { isUuid, projectId, type ProjectId, refundIdOf } from "../database/id.js
 import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
 import { REPORTED_OPEN, REPORTED_PAID } from "../intents/attention.js";
 import { bookResolution, isSentUnknown, leftToRefund } from "../intents/book.js";
-import { type Attention, type Intent, isTerminal, needsAttention } from "../intents/intent.js";
+import { type Attention, type Intent, isErased, isTerminal, needsAttention } from "../intents/intent.js";
 import { total } from "../intents/journal.js";
 import { lockIntent, requestCancel } from "../intents/intent-rows.js";
 import { pollNow } from "../intents/lease.js";
@@ -97,14 +97,20 @@ function completed(tx: ProjectTransaction, intent: Intent): Intent {
   return updateTransaction(tx, intent, transaction, { status: "SUCCESS", failureReason: null }, follows);
 }
 
+/** What an operator writes about an intent; nothing about that of an erased customer, whom it can name. */
+function wordsAbout(intent: Intent, note: string, erased = ""): string {
+  return isErased(intent) ? erased : note;
+}
+
 function endedWithoutPayment(tx: ProjectTransaction, intent: Intent, note: string): Intent {
   const { transaction, status } = intent;
+  const failureReason = wordsAbout(intent, note, "Erased.");
   const hasEnded = isTerminal(status) && (status !== "COMPLETED" || transaction === null);
   const isUnpaid =
     transaction === null || transaction.status === "FAILED" || transaction.status === "CANCELLED";
-  if (isUnpaid) return hasEnded ? intent : moveIntent(tx, intent, "TRANSACTION_FAILED", note);
-  const follows = hasEnded ? null : ({ status: "TRANSACTION_FAILED", failureReason: note } as const);
-  return updateTransaction(tx, intent, transaction, { status: "FAILED", failureReason: note }, follows);
+  if (isUnpaid) return hasEnded ? intent : moveIntent(tx, intent, "TRANSACTION_FAILED", failureReason);
+  const follows = hasEnded ? null : ({ status: "TRANSACTION_FAILED", failureReason } as const);
+  return updateTransaction(tx, intent, transaction, { status: "FAILED", failureReason }, follows);
 }
 
 export interface RefundWish {
@@ -161,7 +167,7 @@ async function checkedRefund(
   if (!read.ok) return read;
   if (left.lt(read.value))
     return failed(`Only ${left.toFixed(currency.decimals)} ${currency.code} are left to refund.`);
-  return succeeded({ id: refundId, amount: read.value, reason });
+  return succeeded({ id: refundId, amount: read.value, reason: wordsAbout(intent, reason) });
 }
 
 async function offersRefunds(tx: ProjectTransaction, { connectionId }: Intent): Promise<boolean> {

@@ -227,7 +227,8 @@ describe("an erased customer", () => {
   }
 
   it("leaves nothing that names it: no account, answer, identity or event; keys are free again", async () => {
-    const { project, customerId, auth } = await erased();
+    const { project, customerId, auth, id } = await erased();
+    made(await refundIntent(world.database, id, { amount: "5.00", reason: "Grace asked again" }));
     const found: string[] = [];
     for (const { table_name: table } of await world.rows(
       "SELECT table_name FROM information_schema.tables WHERE table_schema = 'ramp' AND table_name NOT IN ('audit_log', 'token_revocations')",

@@ -87,7 +87,8 @@ export class SimProvider implements Provider {
     const refunds = order.refunds ?? [];
     const [amount] = this.#random.pick([["10"], ["50"], ["90"]] as const);
     const receipt = (amountReceived: string, fees = FEES): Receipt => ({
-      ...(order.sent !== SRC_AMOUNT && { amountSent: order.sent }),
+      // What it has named once it names in all later receipts (runtime/ramp/docs/provider-protocol.md, Amounts).
+      ...(order.receipt?.amountSent !== undefined && { amountSent: order.sent }),
       amountReceived,
       fees,
       exchangeRate: "1",
