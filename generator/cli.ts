@@ -27,6 +27,7 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
   watch: ["regenerate whenever the manifest changes", () => import("./commands/watch.js")],
   serve: ["serve a generated folder", () => import("./commands/serve.js")],
   keys: ["manage API keys, which are stored hashed", () => import("./commands/keys.js")],
+  purge: ["remove copies of public rows from the shared cache", () => import("./commands/purge.js")],
   usage: ["report the usage that servers have written to the database", () => import("./commands/usage.js")],
   ramp: [
     "set up the ramp: organizations, projects, providers, identity providers, webhooks, keys",

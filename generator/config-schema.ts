@@ -1,10 +1,12 @@
 import { TIERS } from "@routewright/runtime/model";
 import type { SchemaMap } from "./catalogue/build.js";
+import { MAX_AGE } from "./catalogue/settings/max-age.js";
 import { type ChangeKind, KINDS, SEVERITIES as CHANGE_SEVERITIES } from "./diff/change.js";
 import { UNUSED } from "./diff/usage.js";
 import { type RuleId, RULES, SEVERITIES as RULE_SEVERITIES } from "./lint/finding.js";
 import {
   described,
+  HINT,
   name,
   oneOf,
   record,
@@ -29,6 +31,16 @@ function severitiesOf<Id extends string, Severity extends string>(
   ]);
   return record({}, Object.fromEntries(properties) as Record<Id, Schema>);
 }
+
+/** How a shared cache is asked to remove copies. */
+const PURGE_METHODS = ["PURGE", "BAN", "POST"] as const;
+export type PurgeMethod = (typeof PURGE_METHODS)[number];
+
+const webAddress: Schema<string> = {
+  type: "string",
+  pattern: "^https?://[^/]",
+  [HINT]: "Write an http:// or https:// address.",
+};
 
 const schemas: Schema<SchemaMap> = { type: ["string", "object"], minLength: 1, additionalProperties: name };
 
@@ -96,6 +108,18 @@ export const CONFIG_SCHEMA = {
           },
         ),
       },
+      publicMaxAge: described(
+        "How long shared caches may keep rows of tier0 endpoints for callers without a key, in seconds; a model's `max_age` wins. Default: 0.",
+        MAX_AGE,
+      ),
+      purgeUrl: described(
+        "Address of the shared cache in front of the server: `routewright purge`, and a server that sees a build, ask it to remove copies.",
+        webAddress,
+      ),
+      purgeMethod: described(
+        "How the cache is asked: `PURGE` for each address, `BAN` or `POST` for the names of models. Default: PURGE.",
+        oneOf(PURGE_METHODS),
+      ),
       tests: described("Folder of endpoint tests. Default: api-tests.", name),
       minimumNoticeDays: described(
         "Shortest time between the announcement of a sunset and the sunset. Default: 30.",

@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { messageOf, readGenerationEnvironment, type GenerationEnvironment } from "@routewright/runtime/model";
 import type { SchemaMap } from "./catalogue/build.js";
-import type { Config } from "./config-schema.js";
+import type { MaxAge } from "./catalogue/settings/max-age.js";
+import type { Config, PurgeMethod } from "./config-schema.js";
 import { ACCEPT_FILE } from "./diff/accepted-changes.js";
 import type { SeverityOverrides } from "./diff/compare-catalogues.js";
 import type { UnusedSeverity } from "./diff/usage.js";
@@ -22,6 +23,8 @@ export const DEFAULTS = {
   columns: "columns.json",
   unused: "breaking",
   tests: "api-tests",
+  publicMaxAge: 0,
+  purgeMethod: "PURGE",
 } as const;
 
 /** The config file of a folder: one of these. */
@@ -47,6 +50,10 @@ export interface Settings extends GenerationEnvironment {
   readonly columns: string | undefined;
   readonly out: string;
   readonly schemas: SchemaMap;
+  readonly publicMaxAge: MaxAge;
+  /** The shared cache in front of the server; undefined: none is told of builds. */
+  readonly purgeUrl: string | undefined;
+  readonly purgeMethod: PurgeMethod;
   readonly lint: RuleSeverities;
   /** Undefined: the default file, if there is one. */
   readonly baseline: string | undefined;
@@ -99,6 +106,9 @@ export async function readSettings(
     columns,
     out: flags.out ?? config.out ?? DEFAULTS.out,
     schemas: config.schemas ?? {},
+    publicMaxAge: config.publicMaxAge ?? DEFAULTS.publicMaxAge,
+    purgeUrl: config.purgeUrl,
+    purgeMethod: config.purgeMethod ?? DEFAULTS.purgeMethod,
     lint,
     baseline,
     verify: config.verify ?? {},
@@ -128,6 +138,9 @@ export async function readSettings(
     "diff.unused": settings.unused,
     tests: settings.tests,
     minimumNoticeDays,
+    publicMaxAge: settings.publicMaxAge,
+    purgeUrl: settings.purgeUrl ?? null,
+    purgeMethod: settings.purgeMethod,
   };
   const fromOf = (key: string): string => originOf(key, environment, reading);
   return {

@@ -9,7 +9,7 @@ export { columnNamed, type MissingColumn, missingColumns } from "./model/column-
 export * from "./model/column-types.js";
 export * from "./model/limits.js";
 export * from "./model/operators.js";
-export { isDate } from "./model/query.js";
+export { FORMAT_SUFFIXES, isDate } from "./model/query.js";
 export { messageOf, type Outcome } from "./model/outcome.js";
 export { ERRORS, type ErrorCode } from "./model/errors.js";
 export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./model/tier.js";

@@ -5,6 +5,7 @@ import type { Assignment, MetricsSnapshot, PrimaryFunctions } from "./operations
 import {
   type ActiveRelease,
   keepsManifest,
+  type LoadedRelease,
   loadRelease,
   type Release,
   readGeneratedRelease,
@@ -18,6 +19,7 @@ import {
   RefreshLog,
   reloadMessage,
 } from "./release/refresh.js";
+import type { Endpoint } from "./model/endpoint.js";
 import type { Environment } from "./operations/environment.js";
 import { type Logger, createLogger } from "./http/logger.js";
 import type { RunningServer } from "./http/listen.js";
@@ -58,6 +60,11 @@ interface ServiceOptions {
   readonly renderer?: ManifestRenderer | null;
   /** Told how many of the steps of the start are done: the database, the folder, the listener. */
   readonly progress?: (done: number, total: number) => void;
+  /**
+   * Called with the public endpoints of which shared caches may have older rows: after a build, and after another release is
+   * active, with those of the one before too. Each process says it of what it has served.
+   */
+  readonly onRowsChanged?: (endpoints: readonly Endpoint[]) => void;
   /** In a worker process: what it starts with, and what it asks of the primary. */
   readonly cluster?: Pick<Assignment, "release" | "builds" | "tests"> &
     Pick<PrimaryFunctions, "share" | "refresh" | "metricsText">;
@@ -108,7 +115,7 @@ async function openDatabase({ environment, dataDir }: ServiceOptions): Promise<E
 }
 
 async function startDataApi(
-  { environment, generated, allowEdited, renderer = null, progress, cluster }: ServiceOptions,
+  { environment, generated, allowEdited, renderer = null, progress, cluster, onRowsChanged }: ServiceOptions,
   databaseUrl: string,
   log: Logger,
 ): Promise<Omit<RunningService, "databaseUrl">> {
@@ -120,8 +127,14 @@ async function startDataApi(
   if (cluster?.release && keepsManifest(cluster.release.manifest, folder))
     active.current = loadRelease(cluster.release, active.current);
   const refreshLog = new RefreshLog(log);
-  const activateInAll = async (next: Release): Promise<RefreshResult> => {
+  const activateHere = async (next: Release): Promise<RefreshResult> => {
+    const before = active.current;
     const result = await service.activate(next);
+    onRowsChanged?.(publicEndpoints(before, active.current));
+    return result;
+  };
+  const activateInAll = async (next: Release): Promise<RefreshResult> => {
+    const result = await activateHere(next);
     await cluster?.share(next);
     return result;
   };
@@ -149,7 +162,7 @@ async function startDataApi(
       const fresh = await readFolder();
       const { manifest } = active.current;
       const isKept = keepsManifest(manifest, fresh);
-      if (!isKept) await service.activate(fresh.release);
+      if (!isKept) await activateHere(fresh.release);
       if (!isKept && manifest !== null) await refresh();
       log.info(reloadMessage(isKept ? manifest : null));
     } catch (error) {
@@ -162,10 +175,19 @@ async function startDataApi(
     stop,
     refresh,
     reload,
-    activate: (next) => service.activate(next),
+    activate: activateHere,
     metrics: () => service.metrics.registry.getMetricsAsJSON(),
-    recordBuilds: (list, tests) => builds.record(list, tests),
+    recordBuilds: (list, tests) => {
+      builds.record(list, tests);
+      onRowsChanged?.(publicEndpoints(active.current));
+    },
   };
+}
+
+/** The endpoints of these releases whose rows shared caches may keep. */
+function publicEndpoints(...releases: readonly LoadedRelease[]): readonly Endpoint[] {
+  const specs = releases.flatMap(({ endpoints }) => [...endpoints.values()].map(({ spec }) => spec));
+  return specs.filter(({ publicAge }) => publicAge !== undefined);
 }
 
 function createRefresh(

@@ -73,7 +73,7 @@ function compileValidators(): void {
     ["usage-file", new Ajv({ ...everyError, allErrors: false, allowUnionTypes: true }), USAGE_SCHEMA],
     ["endpoint-tests", new Ajv({ ...everyError, keywords: [HINT] }), TESTS_SCHEMA],
     ["catalogue", new Ajv({ allowUnionTypes: true, code: { source: true } }), CATALOGUE_SCHEMA],
-    ["config", new Ajv({ ...everyError, allowUnionTypes: true }), CONFIG_SCHEMA],
+    ["config", new Ajv({ ...everyError, allowUnionTypes: true, keywords: [HINT] }), CONFIG_SCHEMA],
   ] as const;
   for (const [name, ajv, schema] of validators)
     writeFileSync(`${GENERATOR}/validators/${name}.cjs`, standalone.default(ajv, ajv.compile(schema)));

@@ -6,6 +6,7 @@ import { type Context, readModel } from "./endpoint.js";
 import { lineageOf, withInheritedPrivacy } from "./lineage.js";
 import { inDocumentedOrder } from "./path.js";
 import { withoutClaimedPaths } from "./settings/former-paths.js";
+import { type MaxAge, publicAgeOf } from "./settings/max-age.js";
 import { hasResource, isPublished } from "./tags.js";
 
 /** One schema for all relations, or the schema that serves in place of each of the manifest's; `*` in a key stands for any text. */
@@ -16,6 +17,8 @@ export interface CatalogueOptions {
   readonly defaultTier?: Tier;
   /** The schemas that serve in place of the manifest's. */
   readonly schemas?: SchemaMap;
+  /** How long shared caches keep the rows of public endpoints whose models do not say. Default 0. */
+  readonly publicMaxAge?: MaxAge;
 }
 
 /** Builds the catalogue of a manifest. Pure: same manifest, same catalogue. */
@@ -28,6 +31,7 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     defaultTier: options.defaultTier ?? "tier0",
     // Elsewhere columns are nullable unless declared otherwise.
     nullableByDefault: manifest.adapter !== "clickhouse",
+    publicAge: publicAgeOf(options.publicMaxAge ?? 0),
     graph: manifest.graph,
     owners: new Map(),
   };

@@ -108,6 +108,7 @@ const endpoint: Schema<CatalogueEntry> = record(
     cursor: texts,
     rows: record({ column: text, equals: oneOf(["org"]) }),
     changes: oneOf(["on_build"]),
+    publicAge: record({ maxAge: wholeNumber(0), staleWhileRevalidate: wholeNumber(0) }),
     formerPaths: listOf(record({ path, sunset: textOrNull }) as Schema<FormerPath>),
     ...FORMER_KEYS,
   },

@@ -1,4 +1,4 @@
-import { operatorOf, type Parameter, type Tier } from "@routewright/runtime/model";
+import { operatorOf, type Parameter, type PublicAge, type Tier } from "@routewright/runtime/model";
 import type { ModelColumn } from "../manifest/columns.js";
 import type { Graph } from "../manifest/graph.js";
 import { type Model, servedColumns } from "../manifest/model.js";
@@ -23,6 +23,8 @@ import { readTags } from "./tags.js";
 export interface Context {
   readonly defaultTier: Tier;
   readonly nullableByDefault: boolean;
+  /** Of public endpoints whose model does not say how long shared caches keep its rows; null: not at all. */
+  readonly publicAge: PublicAge | null;
   readonly graph: Graph;
   /** Path → its model: the first by `unique_id`, valid or not, so that fixing a model never moves a path. */
   readonly owners: Map<string, string>;
@@ -122,6 +124,10 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
   const { category, resource, granularity, window, tier } = tags;
   const { methods, legacy, parameters, ...api } = settings.api;
   const { numbers, cursor, filters, fields, rows, former_paths: formerPaths, changes } = settings.routewright;
+  const requiredTier = tier ?? context.defaultTier;
+  const { max_age: ownAge = context.publicAge } = settings.routewright;
+  // A folder may set it: it counts where every caller gets the same rows.
+  const publicAge = requiredTier === "tier0" && rows === undefined ? ownAge : null;
   const words = synonymsOf(model, settings);
   return {
     path: pathOf(tags),
@@ -132,7 +138,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
     resource,
     granularity,
     window,
-    tier: tier ?? context.defaultTier,
+    tier: requiredTier,
     hasTierTag: tier !== null,
     private: model.isPrivate,
     description: model.description,
@@ -155,6 +161,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
     successor: null,
     ...(formerPaths.length > 0 && { formerPaths }),
     ...(changes && { changes }),
+    ...(publicAge && { publicAge }),
   };
 }
 

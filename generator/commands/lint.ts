@@ -23,7 +23,7 @@ import { counted, type Format, FORMATS } from "../report/report.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManifest } from "./command.js";
 
 export interface LintOptions
-  extends Pick<Settings, "defaultTier">, Partial<Pick<Settings, "catalog" | "schemas">> {
+  extends Pick<Settings, "defaultTier">, Partial<Pick<Settings, "catalog" | "schemas" | "publicMaxAge">> {
   /** File or http(s) address of dbt's manifest.json. */
   readonly manifest: string;
   readonly format: Format;
@@ -152,8 +152,8 @@ type Known =
  * problem, and forgotten tags unless the model had an endpoint.
  */
 async function knownIn(base: string, head: Manifest, options: LintOptions): Promise<Known> {
-  const { defaultTier, schemas = {}, generated = "generated", cwd = process.cwd() } = options;
-  const revision = await readRevision(base, { defaultTier, schemas, generated, cwd });
+  const { defaultTier, schemas = {}, publicMaxAge = 0, generated = "generated", cwd = process.cwd() } = options;
+  const revision = await readRevision(base, { defaultTier, schemas, publicMaxAge, generated, cwd });
   if (!revision.ok)
     return revision.isMissing && options.missingBase === "ignore"
       ? { ok: true, isKnown: () => true, warnings: [`${revision.problem} Every finding counts as known.`] }
@@ -162,7 +162,7 @@ async function knownIn(base: string, head: Manifest, options: LintOptions): Prom
   const sunsetPolicy = { today: "1970-01-01", minimumNoticeDays: DEFAULTS.minimumNoticeDays };
   const changes = compareCatalogues(
     revision.catalogue,
-    catalogueOf(head, { defaultTier, schemas }),
+    catalogueOf(head, { defaultTier, schemas, publicMaxAge }),
     sunsetPolicy,
   );
   const changed = new Set(changes.flatMap(({ endpoint, after }) => [endpoint, after]));

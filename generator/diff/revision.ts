@@ -3,6 +3,7 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf, type SchemaMap } from "../catalogue/build.js";
+import type { MaxAge } from "../catalogue/settings/max-age.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
 import { readLineage } from "../catalogue/lineage.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
@@ -17,6 +18,7 @@ export interface RevisionOptions {
   readonly defaultTier: Tier;
   /** The schemas that serve in place of a manifest's. */
   readonly schemas?: SchemaMap;
+  readonly publicMaxAge?: MaxAge;
   /** The generated folder that a `git:<ref>` means, relative to `cwd`. */
   readonly generated: string;
   readonly cwd: string;

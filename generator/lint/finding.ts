@@ -1,6 +1,7 @@
 import type { Tier } from "@routewright/runtime/model";
 import type { CatalogueEntry, Warning } from "../catalogue/catalogue.js";
 import type { SchemaMap } from "../catalogue/build.js";
+import type { MaxAge } from "../catalogue/settings/max-age.js";
 import type { Model } from "../manifest/model.js";
 import { byText, plain, type Sentence } from "../manifest/strings.js";
 import type { Ancestor, Node, Project } from "./project.js";
@@ -191,6 +192,7 @@ export interface LintSettings {
   readonly defaultTier: Tier;
   /** The schemas that serve in place of the manifest's. */
   readonly schemas?: SchemaMap;
+  readonly publicMaxAge?: MaxAge;
   readonly severities?: RuleSeverities;
   /** `YYYY-MM-DD`, for sunsets. */
   readonly today: string;

@@ -248,6 +248,7 @@ function declarationOf(endpoint: Endpoint): Properties {
     ["successor", endpoint.successor ?? undefined],
     ["formerPaths", endpoint.formerPaths?.map((former) => new Properties(Object.entries(former)))],
     ["changes", endpoint.changes],
+    ["publicAge", endpoint.publicAge && new Properties(Object.entries(endpoint.publicAge))],
   ];
   return new Properties(values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }

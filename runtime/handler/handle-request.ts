@@ -7,6 +7,7 @@ import { callerHeaders } from "../request/authorize.js";
 import { nextPageLink } from "../request/request-fields.js";
 import { findAt } from "../response/content-negotiation.js";
 import { deprecationHeaders, respond, type Sent } from "../response/respond.js";
+import { cachingHeaders } from "../response/public-caching.js";
 import { partFinder, readsParts } from "../response/whole-results.js";
 import { type DataPath, type DataRoute, type Exchange, serveExchange } from "./exchange.js";
 import { gatewayOf } from "./gateway.js";
@@ -92,8 +93,11 @@ function respondTo(
   const { responseMemory, streamTimeouts } = gateway;
   const streamTimeoutMs = streamTimeouts[caller.tier];
   const { format } = query;
+  const { method } = request;
+  const { isPrefixForwarded } = gateway.publicAddressOf;
+  const caching = cachingHeaders(endpoint, caller, { method, isPrefixForwarded });
   return respond(
-    { request, response, format, headers, version, caller, responseMemory, streamTimeoutMs, tag },
+    { request, response, format, headers, caching, version, caller, responseMemory, streamTimeoutMs, tag },
     result,
   );
 }

@@ -8,7 +8,11 @@ export interface PublicAddress {
   readonly prefix: string;
 }
 
-export type PublicAddressOf = (request: Origin) => PublicAddress;
+export interface PublicAddressOf {
+  (request: Origin): PublicAddress;
+  /** Whether the prefix depends on the request. */
+  readonly isPrefixForwarded: boolean;
+}
 
 const ROOT: PublicAddress = { origin: null, prefix: "" };
 
@@ -23,14 +27,15 @@ export function publicAddressReader(publicUrl: string | null, addressOf: ClientA
   if (publicUrl !== null) {
     const { origin, pathname } = new URL(publicUrl);
     const address = { origin, prefix: pathname.replace(/\/+$/, "") };
-    return () => address;
+    return Object.assign(() => address, { isPrefixForwarded: false });
   }
   const { isTrustedProxy } = addressOf;
-  if (isTrustedProxy === undefined) return () => ROOT;
-  return (request) => {
+  if (isTrustedProxy === undefined) return Object.assign(() => ROOT, { isPrefixForwarded: false });
+  const forwarded = (request: Origin): PublicAddress => {
     const prefix = request.headers["x-forwarded-prefix"];
     if (typeof prefix !== "string" || !isTrustedProxy(request)) return ROOT;
     const path = prefix.replace(/\/$/, "");
     return PREFIX.test(path) ? { origin: null, prefix: path } : ROOT;
   };
+  return Object.assign(forwarded, { isPrefixForwarded: true });
 }

@@ -96,6 +96,13 @@ export interface FormerPath {
   readonly sunset: string | null;
 }
 
+/** How long shared caches may keep the rows of callers without a key (runtime/docs/shared-caches.md), in seconds. */
+export interface PublicAge {
+  readonly maxAge: number;
+  /** How long a cache may serve an older copy while it asks for a new one; 0: never. */
+  readonly staleWhileRevalidate: number;
+}
+
 /** Schema and name of a relation, unquoted. */
 export type Relation = readonly [schema: string, name: string];
 
@@ -143,6 +150,8 @@ export interface Endpoint {
   readonly formerPaths?: readonly FormerPath[];
   /** The team's promise that the rows change only when dbt builds the model or a node above it (runtime/docs/freshness.md). */
   readonly changes?: "on_build";
+  /** Shared caches may keep the rows of callers without a key. Absent where they may not, or need a key. */
+  readonly publicAge?: PublicAge;
 }
 
 /** All paths at which an endpoint answers: its own, then its former ones. */

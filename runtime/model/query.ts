@@ -64,6 +64,9 @@ export type TableFormat = "parquet" | "arrow" | "arrow-stream";
 
 export type RowFormat = TextFormat | TableFormat;
 
+/** Suffixes of a path that name the format. Those of Arrow are in the registrations of its media types. */
+export const FORMAT_SUFFIXES = ["json", "csv", "ndjson", "parquet", "arrow", "arrows"] as const;
+
 export function isTable(format: RowFormat): format is TableFormat {
   return format === "parquet" || format === "arrow" || format === "arrow-stream";
 }

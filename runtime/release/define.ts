@@ -9,6 +9,7 @@ import {
   OWN_ROWS_SCHEMA_VERSION,
   type Pagination,
   type Parameter,
+  type PublicAge,
   type Relation,
 } from "../model/endpoint.js";
 import type { ValueKind } from "../model/column-types.js";
@@ -52,6 +53,8 @@ export interface Declaration<Query, Row> {
   readonly formerPaths?: readonly { readonly path: `/v1/${string}`; readonly sunset: string | null }[];
   /** The rows change only when dbt builds the model or a node above it. */
   readonly changes?: "on_build";
+  /** How long shared caches may keep the rows of callers without a key, in seconds. */
+  readonly publicAge?: PublicAge;
 }
 
 /** The database type; with the time zone for a `timestamp` without zone that is not in UTC. */

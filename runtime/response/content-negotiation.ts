@@ -5,7 +5,13 @@ import * as zlib from "node:zlib";
 import Negotiator from "negotiator";
 import type { Endpoint } from "../model/endpoint.js";
 import { pathOf } from "../http/route.js";
-import type { Keyset, Page, ResolvedQuery, RowFormat } from "../model/query.js";
+import {
+  FORMAT_SUFFIXES,
+  type Keyset,
+  type Page,
+  type ResolvedQuery,
+  type RowFormat,
+} from "../model/query.js";
 import type { ResultColumns, StreamEnd } from "../warehouse/warehouse.js";
 
 /** `Content-Type` of each format. */
@@ -122,8 +128,7 @@ function csvName(name: string): string {
   return /[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
 }
 
-/** Suffix of a path that names the format. Those of Arrow are in the registrations of its media types. */
-const SUFFIX = /\.(json|csv|ndjson|parquet|arrow|arrows)$/;
+const SUFFIX = new RegExp(`\\.(${FORMAT_SUFFIXES.join("|")})$`);
 
 /** The format of a response: the suffix of the path (`.csv`), otherwise `Accept`. */
 export function formatOf(

@@ -40,6 +40,8 @@ export interface PendingResponse {
   readonly format: RowFormat;
   /** Headers so far, as flat name and value pairs; the others are appended to this list. */
   readonly headers: string[];
+  /** Who may keep the response, as flat name and value pairs (`cachingHeaders`). */
+  readonly caching: readonly string[];
   readonly version: DataVersion | null;
   readonly caller: Caller;
   readonly responseMemory: ResponseMemory;
@@ -49,15 +51,8 @@ export interface PendingResponse {
   readonly tag: string | null;
 }
 
-/** Headers of responses with rows: only the client may store them, and must revalidate. */
-const ROW_HEADERS: readonly string[] = [
-  ...COMMON_HEADERS,
-  ...TEXT_POLICY,
-  "Cache-Control",
-  "private, no-cache",
-  "Vary",
-  "Accept, Accept-Encoding",
-];
+/** Headers of responses with rows. */
+const ROW_HEADERS: readonly string[] = [...COMMON_HEADERS, ...TEXT_POLICY];
 
 /**
  * Headers of a deprecated endpoint, as flat name and value pairs: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), and a
@@ -194,8 +189,9 @@ async function respondWithStream(pending: PendingResponse, { frame, stream }: St
 }
 
 /** Appends the headers of responses with rows to the pending list, which is used once. */
-function headersOf({ headers, version }: PendingResponse, tag: string | null): string[] {
+function headersOf({ headers, caching, version }: PendingResponse, tag: string | null): string[] {
   for (const text of ROW_HEADERS) headers.push(text);
+  for (const text of caching) headers.push(text);
   if (version !== null) headers.push("X-Data-As-Of", version.asOf);
   if (tag !== null) headers.push("ETag", tag);
   return headers;

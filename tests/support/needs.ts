@@ -8,6 +8,8 @@ const INSTALL = {
   git: "apt-get install git",
   "redis-server": "apt-get install redis-server",
   nginx: "apt-get install nginx",
+  "ngx_http_cache_purge_module.so": "apt-get install libnginx-mod-http-cache-purge",
+  varnishd: "apt-get install varnish",
   pgbouncer: "apt-get install pgbouncer",
   prometheus: "apt-get install prometheus",
   psql: "apt-get install postgresql-client",
@@ -31,6 +33,7 @@ const FOLDERS = [
   "/usr/sbin",
   "/usr/local/sbin",
   "/usr/lib/postgresql/15/bin",
+  "/usr/lib/nginx/modules",
   dirname(CLICKHOUSE_LIBRARY),
 ];
 
@@ -67,7 +70,8 @@ function variable(program: Program): string {
 
 function isExecutable(path: string): boolean {
   try {
-    accessSync(path, constants.X_OK);
+    // A module is loaded by a program.
+    accessSync(path, path.endsWith(".so") ? constants.R_OK : constants.X_OK);
     return true;
   } catch {
     return false;

@@ -18,6 +18,7 @@ import type { RoutewrightContext } from "./context.js";
 import { cursor } from "./cursor.js";
 import { filters } from "./filters.js";
 import { formerPaths } from "./former-paths.js";
+import { maxAge } from "./max-age.js";
 import { unknownColumn } from "./setting-columns.js";
 import {
   asWritten,
@@ -187,6 +188,7 @@ export const META_ROUTEWRIGHT = {
     filters,
     former_paths: formerPaths,
     lint,
+    max_age: maxAge,
     numbers,
     rows,
     synonyms,

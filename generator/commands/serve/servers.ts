@@ -20,10 +20,19 @@ import { startPolling, watchedLocations } from "../../watch/poll.js";
 import { workerRenderer } from "../../watch/worker-renderer.js";
 import { type CommandResult, DATA_DIR, EXIT, stopSignal } from "../command.js";
 import { type Progress, withProgress } from "../progress.js";
+import { sharedCacheOf } from "../purge.js";
+import { type PublicEndpoint, purgeCopies } from "../shared-cache.js";
 
 export interface ServeOptions extends Pick<
   Settings,
-  "catalog" | "schemas" | "severities" | "accept" | "minimumNoticeDays"
+  | "catalog"
+  | "schemas"
+  | "publicMaxAge"
+  | "purgeUrl"
+  | "purgeMethod"
+  | "severities"
+  | "accept"
+  | "minimumNoticeDays"
 > {
   /** The generated folder. */
   readonly generated: string;
@@ -128,11 +137,28 @@ async function serveData(
     dataDir: DATA_DIR,
     renderer,
     ...(progress && { progress }),
+    ...purging(options, environment),
     ...(cluster && { cluster }),
   });
   if (cluster === undefined || nodeCluster.worker?.id === 1)
     void verifyServed(generated, environment, service.databaseUrl);
   return service;
+}
+
+/** Removes the copies that a shared cache has of rows that have changed; without a cache there is nothing to do. */
+function purging(
+  options: ServeOptions,
+  { purgeToken, logLevel }: Environment,
+): Pick<Parameters<typeof startService>[0], "onRowsChanged"> {
+  const cache = sharedCacheOf(options, purgeToken);
+  if (cache === null) return {};
+  const log = createLogger(logLevel);
+  const purge = async (endpoints: readonly PublicEndpoint[]): Promise<void> => {
+    const [problem] = await purgeCopies(cache, endpoints);
+    if (problem) log.warn(problem, "copies of public rows not purged: they stay until their max-age");
+    else if (endpoints.length > 0) log.info({ endpoints: endpoints.length }, "copies of public rows purged");
+  };
+  return { onRowsChanged: (endpoints) => void purge(endpoints) };
 }
 
 async function verifyServed(
@@ -203,7 +229,8 @@ function needsEmbedded(
  * the folder was reviewed with: another `DEFAULT_ENDPOINT_TIER` would open or close them at the next refresh.
  */
 function rendererOf(options: ServeOptions, environment: Environment): ManifestRenderer | null {
-  const { generated, allowEdited, catalog, severities, accept, minimumNoticeDays, schemas } = options;
+  const { generated, allowEdited, catalog, severities, accept, minimumNoticeDays, schemas, publicMaxAge } =
+    options;
   const { manifest, apiTitle, defaultTier, logLevel, refreshGuard } = environment;
   if (manifest === null) return null;
   const reading = readCatalogueIn(generated);
@@ -215,7 +242,16 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
       "DEFAULT_ENDPOINT_TIER differs from that of the generated folder: refreshes keep the recorded one; run `routewright generate` to change it",
     );
   const guard = refreshGuard ? { generated, severities, accept, minimumNoticeDays } : null;
-  return workerRenderer({ manifest, catalog, title: apiTitle, generated, allowEdited, schemas, guard });
+  return workerRenderer({
+    manifest,
+    catalog,
+    title: apiTitle,
+    generated,
+    allowEdited,
+    schemas,
+    publicMaxAge,
+    guard,
+  });
 }
 
 /** Refreshes the service when the manifest or dbt's catalog changes, if the options enable it. Returns the function that stops this. */

@@ -1,0 +1,331 @@
+/** Public rows in real shared caches: nginx and Varnish, with the configurations of the page. */
+import { spawn } from "node:child_process";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { purgeCopies, type SharedCache } from "../../generator/commands/shared-cache.js";
+import { atEnd } from "../support/at-end.js";
+import { run } from "../support/command.js";
+import { ownSchema, query } from "../support/database.js";
+import { type Reply, sendRequest } from "../support/http-client.js";
+import { manifestOf } from "../support/manifest.js";
+import { needs, programPath } from "../support/needs.js";
+import { freePort } from "../support/port.js";
+import { stopOf } from "../support/processes.js";
+import { generateInto, KEYS, ownFolder, ownInstallation, startFolder } from "../support/service.js";
+
+const PAGE = readFileSync(join(import.meta.dirname, "../../runtime/docs/how-to/shared-caches.md"), "utf8");
+/** Longer than any of these tests. */
+const MAX_AGE = 3600;
+const PUBLIC = `public, max-age=${String(MAX_AGE)}, stale-while-revalidate=30`;
+
+const schema = await ownSchema(`
+  CREATE TABLE @.rates AS SELECT n::bigint, 'old'::text AS label FROM generate_series(1, 3) AS n;
+  CREATE TABLE @.mine AS SELECT 'test'::text AS org_id, 1 AS n;
+  CREATE TABLE @.paid AS SELECT 1 AS n;
+  CREATE TABLE @.plain AS SELECT 1 AS n`);
+
+const age = { max_age: { max_age: MAX_AGE, stale_while_revalidate: 30 } };
+const columns = { n: "bigint", label: "text" };
+const tagged = (name: string, ...tags: string[]) => ["production", "shop", `api:${name}`, ...tags];
+const manifest = manifestOf([
+  {
+    name: "rates",
+    schema,
+    columns,
+    routewright: age,
+    api: {
+      methods: ["GET", "POST"],
+      allow_unfiltered: true,
+      pagination: { enabled: true, default_limit: 2, max_limit: 3 },
+      parameters: [{ name: "label", column: "label", operator: "=", type: "string" }],
+      sort: [{ column: "n", direction: "ASC" }],
+    },
+  },
+  {
+    name: "mine",
+    schema,
+    columns: { org_id: "text", n: "bigint" },
+    routewright: { ...age, rows: { column: "org_id", equals: "org" } },
+  },
+  { name: "paid", schema, tags: tagged("paid", "tier1"), columns: { n: "bigint" }, routewright: age },
+  { name: "plain", schema, columns: { n: "bigint" } },
+]);
+
+/** A service of these models, and what it asks the cache to remove. */
+async function serve(cache: () => SharedCache | null = () => null, variables: Record<string, string> = {}) {
+  const folder = ownFolder();
+  generateInto(folder, manifest);
+  const purged: string[][] = [];
+  const service = await startFolder(folder, variables, {
+    onRowsChanged: (endpoints) => {
+      purged.push(endpoints.map(({ model }) => model));
+      const to = cache();
+      if (to !== null) void purgeCopies(to, endpoints);
+    },
+  });
+  return { service, purged };
+}
+
+const headersOf = ({ headers }: Reply, ...names: string[]) => names.map((name) => headers[name]);
+
+describe("who may keep a response", () => {
+  it.each([
+    ["GET", "/v1/shop/rates", {}, PUBLIC],
+    ["HEAD", "/v1/shop/rates", {}, PUBLIC],
+    ["GET", "/v1/shop/rates.csv?label=old", {}, PUBLIC],
+    ["GET", "/v1/shop/rates", { "x-api-key": KEYS.tier0 }, "private, no-cache"],
+    ["GET", "/v1/shop/rates", { authorization: `Bearer ${KEYS.tier3}` }, "private, no-cache"],
+    ["GET", "/v1/shop/rates", { "x-api-key": "sk_live_unknown" }, "no-store"],
+    ["GET", "/v1/shop/rates?limit=x", {}, "no-store"],
+    ["POST", "/v1/shop/rates", {}, "private, no-cache"],
+    ["GET", "/v1/shop/mine", { "x-api-key": KEYS.tier0 }, "private, no-cache"],
+    ["GET", "/v1/shop/paid", { "x-api-key": KEYS.tier1 }, "private, no-cache"],
+    ["GET", "/v1/shop/plain", {}, "private, no-cache"],
+  ])("%s %s %j: %s", async (method, path, headers, expected) => {
+    const { service } = await serve();
+    const reply = await sendRequest(service.url, path, { method, headers });
+    const isPublic = expected === PUBLIC;
+    expect(headersOf(reply, "cache-control", "surrogate-key", "cache-tag")).toEqual([
+      expected,
+      isPublic ? "rates" : undefined,
+      isPublic ? "rates" : undefined,
+    ]);
+    if (reply.status === 200 && path.startsWith("/v1/shop/rates"))
+      expect(reply.headers.vary).toContain("X-API-Key, Authorization");
+  });
+
+  it("says it of a 304 and of a part too", async () => {
+    const { service } = await serve();
+    const ask = (headers: Record<string, string>) => sendRequest(service.url, "/v1/shop/rates", { headers });
+    const { headers } = await ask({});
+    const unchanged = await ask({ "if-none-match": headers.etag ?? "" });
+    const part = await ask({ range: "bytes=0-3" });
+    expect([unchanged.status, part.status]).toEqual([304, 206]);
+    for (const { headers } of [unchanged, part]) expect(headers["cache-control"]).toBe(PUBLIC);
+  });
+
+  it("varies by what else a response depends on: origins of a list, a forwarded prefix", async () => {
+    const { service } = await serve(undefined, {
+      CORS_ORIGINS: "https://app.example.com",
+      TRUST_PROXY: "127.0.0.1",
+    });
+    const { headers } = await sendRequest(service.url, "/v1/shop/rates", {
+      headers: { "x-forwarded-prefix": "/data" },
+    });
+    expect(headers.vary).toContain("Origin");
+    expect(headers.vary).toContain("X-Forwarded-Prefix");
+    expect(headers.link).toContain("</data/v1/shop/rates");
+  });
+});
+
+interface Edge {
+  readonly url: string;
+  readonly cache: SharedCache;
+}
+
+/** The code of a language on the page. */
+const codeOf = (language: string): string =>
+  new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(PAGE)?.[1] ?? "";
+
+async function startNginx(upstream: string): Promise<Edge> {
+  const folder = ownFolder();
+  chmodSync(folder, 0o777);
+  const port = await freePort();
+  const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+    (name) => `${name}_temp_path ${folder};`,
+  );
+  const http = codeOf("nginx")
+    .replace("/var/cache/nginx/rows", `${folder}/rows`)
+    .replace("listen 8080", `listen 127.0.0.1:${String(port)}`)
+    .replace("http://127.0.0.1:8000", upstream);
+  const module = programPath("ngx_http_cache_purge_module.so");
+  writeFileSync(
+    join(folder, "nginx.conf"),
+    `load_module ${module}; daemon off; pid ${folder}/pid; error_log ${folder}/error.log; events {} http { access_log off; ${paths.join(" ")} ${http} }`,
+  );
+  const nginx = spawn(programPath("nginx"), ["-p", folder, "-c", "nginx.conf", "-e", `${folder}/error.log`]);
+  atEnd(stopOf(nginx));
+  const url = `http://127.0.0.1:${String(port)}`;
+  await vi.waitFor(() => fetch(`${url}/health`), { timeout: 20_000 });
+  return { url, cache: { purgeUrl: `${url}/purge`, purgeMethod: "PURGE", token: null } };
+}
+
+async function startVarnish(upstream: string): Promise<Edge> {
+  const folder = ownFolder();
+  chmodSync(folder, 0o777);
+  const [port, { port: backend }] = [await freePort(), new URL(upstream)];
+  writeFileSync(join(folder, "edge.vcl"), codeOf("vcl").replace('.port = "8000"', `.port = "${backend}"`));
+  const listen = `127.0.0.1:${String(port)}`;
+  const varnish = spawn(programPath("varnishd"), [
+    ...["-F", "-n", join(folder, "work"), "-a", listen, "-f", join(folder, "edge.vcl")],
+    ...["-s", "malloc,32m", "-T", "none", "-j", "none"],
+  ]);
+  atEnd(stopOf(varnish));
+  const url = `http://${listen}`;
+  await vi.waitFor(() => fetch(`${url}/health`), { timeout: 60_000, interval: 200 });
+  return { url, cache: { purgeUrl: `${url}/`, purgeMethod: "BAN", token: null } };
+}
+
+const EDGES = [
+  ["nginx", ["nginx", "ngx_http_cache_purge_module.so"], startNginx],
+  ["Varnish", ["varnishd"], startVarnish],
+] as const;
+
+for (const [name, programs, start] of EDGES) {
+  if (!needs(...programs)) continue;
+  let cache: SharedCache | null = null;
+  const { service } = await serve(() => cache);
+  const edge = await start(service.url);
+  cache = edge.cache;
+
+  describe(`public rows behind ${name}, with the configuration of the page,`, () => {
+    const ask = (path: string, headers: Record<string, string> = {}) =>
+      sendRequest(edge.url, path, { headers });
+    const label = async (path: string, headers: Record<string, string> = {}) =>
+      /old|new\d*/.exec((await ask(path, headers)).text)?.[0];
+    let changes = 0;
+    const change = async (): Promise<string> => {
+      const next = `new${String(++changes)}`;
+      await query(`UPDATE ${schema}.rates SET label = '${next}'`);
+      return next;
+    };
+
+    it("are kept, and every caller with a key has the rows of now", async () => {
+      const kept = await label("/v1/shop/rates");
+      const now = await change();
+      expect(await label("/v1/shop/rates")).toBe(kept);
+      expect(await label("/v1/shop/rates", { "x-api-key": KEYS.tier0 })).toBe(now);
+      expect(await label("/v1/shop/rates", { authorization: `Bearer ${KEYS.tier0}` })).toBe(now);
+      // Neither took the place of the public copy.
+      expect(await label("/v1/shop/rates")).toBe(kept);
+    });
+
+    it("are gone after `routewright purge`, in every format and encoding", async () => {
+      const paths = ["/v1/shop/rates", "/v1/shop/rates.csv", "/v1/shop/rates.json", "/v1/shop/rates?limit=1"];
+      const encodings = ["identity", "gzip"];
+      for (const path of paths)
+        for (const encoding of encodings) await ask(path, { "accept-encoding": encoding });
+      const now = await change();
+      const folder = ownInstallation(manifest);
+      const { purgeUrl, purgeMethod } = edge.cache;
+      writeFileSync(join(folder, "routewright.config.json"), JSON.stringify({ purgeUrl, purgeMethod }));
+      expect(await run(folder, ["purge"])).toMatchObject({ code: 0, stderr: "" });
+      for (const path of paths) expect([path, await label(path)]).toEqual([path, now]);
+    });
+
+    it("are gone after a build that the server has read of", async () => {
+      await ask("/v1/shop/rates");
+      const now = await change();
+      service.recordBuilds([{ node: "model.test.rates", completedAt: Date.now() }]);
+      await vi.waitFor(async () => expect(await label("/v1/shop/rates")).toBe(now), { timeout: 20_000 });
+    });
+
+    it("do not hide that a key is unknown", async () => {
+      await ask("/v1/shop/rates");
+      const { status } = await ask("/v1/shop/rates", { "x-api-key": "sk_live_unknown" });
+      expect(status).toBe(403);
+      expect((await ask("/v1/shop/rates")).status).toBe(200);
+    });
+
+    it("are never those of an organization, of a tier, or an error", async () => {
+      for (const [path, key] of [
+        ["/v1/shop/mine", KEYS.tier0],
+        ["/v1/shop/paid", KEYS.tier1],
+      ] as const) {
+        expect((await ask(path, { "x-api-key": key })).status).toBe(200);
+        expect((await ask(path)).status).toBe(403);
+      }
+      expect((await ask("/v1/shop/rates?limit=x")).status).toBe(400);
+    });
+
+    it.each([
+      { "x-forwarded-prefix": "/evil" },
+      { "x-forwarded-host": "evil.example" },
+      { origin: "https://evil.example" },
+      { host: "evil.example" },
+      { accept: "text/csv" },
+      { accept: "application/json; numbers=string" },
+      { prefer: "count=exact" },
+      { "x-request-id": "evil" },
+      { "x-http-method-override": "POST" },
+    ])("are not poisoned by %j", async (headers) => {
+      await purgeCopies(edge.cache, [{ model: "rates", path: "/v1/shop/rates" }]);
+      await ask("/v1/shop/rates", headers as Record<string, string>);
+      const reply = await ask("/v1/shop/rates");
+      expect(reply.headers["content-type"]).toBe("application/json; charset=utf-8");
+      expect(reply.text).toMatch(/^\[\{"n":1,/);
+      expect(`${String(reply.headers.link)} ${reply.text}`).not.toContain("evil");
+      expect(reply.headers["x-total-count"]).toBeUndefined();
+    });
+
+    it("carry no rate limit of another caller", async () => {
+      await ask("/v1/shop/rates.ndjson");
+      const kept = await ask("/v1/shop/rates.ndjson");
+      expect(kept.headers["x-ratelimit-remaining"]).toBeUndefined();
+      const { headers } = await ask("/v1/shop/rates", { "x-api-key": KEYS.tier0 });
+      expect(headers["x-ratelimit-remaining"]).toBeDefined();
+    });
+  });
+}
+
+describe("routewright purge", () => {
+  /** A cache that records what it is asked. */
+  async function recorder(status = 200) {
+    const asked: { method?: string; url?: string; key?: string; token?: string; body: string }[] = [];
+    const server = createServer((request, response) => {
+      const { method, url, headers } = request;
+      const key = headers["surrogate-key"] as string;
+      let body = "";
+      request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+      request.on("end", () => {
+        asked.push({ method, url, key, token: headers.authorization, body } as never);
+        response.writeHead(status).end();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    atEnd(() => void server.close());
+    return { asked, url: `http://127.0.0.1:${String((server.address() as { port: number }).port)}` };
+  }
+
+  const purge = async (config: unknown, args: string[] = [], variables: Record<string, string> = {}) => {
+    const folder = ownInstallation(manifest);
+    writeFileSync(join(folder, "routewright.config.json"), JSON.stringify(config));
+    return run(folder, ["purge", ...args], variables);
+  };
+
+  it("asks for each address by PURGE, and for models by POST, with the token", async () => {
+    const { asked, url } = await recorder();
+    await purge({ purgeUrl: `${url}/edge/` }, [], { PURGE_TOKEN: "secret" });
+    expect(asked.map(({ method, url: path }) => `${method ?? ""} ${path ?? ""}`)).toEqual(
+      expect.arrayContaining(["PURGE /edge/v1/shop/rates", "PURGE /edge/v1/shop/rates.csv"]),
+    );
+    expect(new Set(asked.map(({ token }) => token))).toEqual(new Set(["Bearer secret"]));
+    asked.length = 0;
+    await purge({ purgeUrl: `${url}/all`, purgeMethod: "POST" }, ["paid"]);
+    expect(asked).toMatchObject([{ method: "POST", url: "/all", key: "paid", body: '{"tags":["paid"]}' }]);
+  });
+
+  it("says which request failed, why, and keeps the token to itself", async () => {
+    const { url } = await recorder(500);
+    const config = { purgeUrl: url, purgeMethod: "POST" };
+    const { code, stdout, stderr } = await purge(config, [], { PURGE_TOKEN: "secret" });
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(`POST ${url}/: the cache answered 500.`);
+    expect(stderr).not.toContain("secret");
+    const closed = await purge({ purgeUrl: `http://127.0.0.1:${String(await freePort())}` });
+    expect(closed.stderr).toContain("ECONNREFUSED");
+  });
+
+  it.each([
+    [{}, [], "No shared cache is configured: set `purgeUrl`"],
+    [{ purgeUrl: "edge" }, [], "Write an http:// or https:// address."],
+    [{ purgeUrl: "http://edge", purgeMethod: "DELETE" }, [], '"DELETE" is not allowed here.'],
+    [{ purgeUrl: "http://edge" }, ["rate"], "generated has no endpoint of rate: name models of the API."],
+  ])("refuses %j %j", async (config, args, message) => {
+    const { code, stderr } = await purge(config, args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+  });
+});
