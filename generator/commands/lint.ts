@@ -152,7 +152,13 @@ type Known =
  * problem, and forgotten tags unless the model had an endpoint.
  */
 async function knownIn(base: string, head: Manifest, options: LintOptions): Promise<Known> {
-  const { defaultTier, schemas = {}, publicMaxAge = 0, generated = "generated", cwd = process.cwd() } = options;
+  const {
+    defaultTier,
+    schemas = {},
+    publicMaxAge = 0,
+    generated = "generated",
+    cwd = process.cwd(),
+  } = options;
   const revision = await readRevision(base, { defaultTier, schemas, publicMaxAge, generated, cwd });
   if (!revision.ok)
     return revision.isMissing && options.missingBase === "ignore"

@@ -10,7 +10,10 @@ interface Flags {
 
 export function configure(command: CliCommand): void {
   command
-    .argument("[models...]", "names of models, also of those that are not public any more (default: all public)")
+    .argument(
+      "[models...]",
+      "names of models, also of those that are not public any more (default: all public)",
+    )
     .addOption(OPTIONS.generated())
     .runs((models: readonly string[], flags: Flags) =>
       withSettings(flags, (settings) => purge(models, settings)),
@@ -26,7 +29,8 @@ async function purge(models: readonly string[], settings: Settings): Promise<Com
   const cache = sharedCacheOf(settings, settings.variables["PURGE_TOKEN"]?.trim() || null);
   if (cache === null) return failure(NO_CACHE);
   const reading = readCatalogueIn(settings.out);
-  if (reading === null) return failure(`${settings.out} has no catalogue.json: run \`routewright generate\`.`);
+  if (reading === null)
+    return failure(`${settings.out} has no catalogue.json: run \`routewright generate\`.`);
   if (!reading.ok) return failure(reading.problem);
   const { entries } = reading.catalogue;
   const unknown = models.filter((name) => !entries.some(({ model }) => model === name));
@@ -37,7 +41,9 @@ async function purge(models: readonly string[], settings: Settings): Promise<Com
   );
   const problems = await purgeCopies(cache, chosen);
   if (problems.length > 0)
-    return failure(...problems.slice(0, MAX_SHOWN).map(({ request, reason }) => `${redacted(request)}: ${reason}.`));
+    return failure(
+      ...problems.slice(0, MAX_SHOWN).map(({ request, reason }) => `${redacted(request)}: ${reason}.`),
+    );
   return { exit: EXIT.ok, isStatus: true, output: `${doneText(chosen)}\n` };
 }
 

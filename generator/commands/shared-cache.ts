@@ -1,7 +1,7 @@
 import { type Endpoint, FORMAT_SUFFIXES, messageOf, servedPaths } from "@routewright/runtime/model";
 import type { PurgeMethod } from "../config-schema.js";
 
-/** The shared cache in front of the server, and how it is asked to remove copies (runtime/docs/shared-caches.md). */
+/** The shared cache in front of the server, and how it is asked to remove copies (runtime/docs/how-to/shared-caches.md). */
 export interface SharedCache {
   readonly purgeUrl: string;
   readonly purgeMethod: PurgeMethod;
@@ -57,7 +57,10 @@ function requestsFor(
 ): PurgeRequest[] {
   if (endpoints.length === 0) return [];
   if (purgeMethod !== "PURGE")
-    return inParts([...new Set(endpoints.map(({ model }) => model))]).map((tags) => ({ url: purgeUrl, tags }));
+    return inParts([...new Set(endpoints.map(({ model }) => model))]).map((tags) => ({
+      url: purgeUrl,
+      tags,
+    }));
   const base = purgeUrl.replace(/\/+$/, "");
   return endpoints.flatMap((endpoint) =>
     servedPaths(endpoint).flatMap((path) =>

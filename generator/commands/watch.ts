@@ -11,7 +11,9 @@ import { PolledArtifacts, startPolling, watchedLocations } from "../watch/poll.j
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, stopSignal, withManifest } from "./command.js";
 
 export interface WatchOptions
-  extends Pick<Settings, "out" | "defaultTier">, Partial<Pick<Settings, "catalog" | "schemas" | "publicMaxAge">> {
+  extends
+    Pick<Settings, "out" | "defaultTier">,
+    Partial<Pick<Settings, "catalog" | "schemas" | "publicMaxAge">> {
   /** File or http(s) address of the manifest. */
   readonly manifest: string;
   readonly intervalSeconds: number;

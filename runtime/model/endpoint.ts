@@ -96,7 +96,7 @@ export interface FormerPath {
   readonly sunset: string | null;
 }
 
-/** How long shared caches may keep the rows of callers without a key (runtime/docs/shared-caches.md), in seconds. */
+/** How long shared caches may keep the rows of callers without a key (runtime/docs/how-to/shared-caches.md), in seconds. */
 export interface PublicAge {
   readonly maxAge: number;
   /** How long a cache may serve an older copy while it asks for a new one; 0: never. */

@@ -16,7 +16,7 @@ interface CachingContext {
 
 /**
  * `Cache-Control`, `Vary` and the tags by which a shared cache finds its copies, as flat name and value pairs
- * (runtime/docs/shared-caches.md).
+ * (runtime/docs/how-to/shared-caches.md).
  */
 export function cachingHeaders(
   { model, tier, rows, publicAge }: Endpoint,
