@@ -9,10 +9,13 @@ import { manifestOf } from "../support/manifest.js";
 import { KEYS, startManifest } from "../support/service.js";
 import { type ChangingRelation, CLICKHOUSE, POSTGRES } from "./changing-relations.js";
 
-/** A longer run: `CHANGE_SEQUENCES=10000`, in minutes. */
+/**
+ * The full number, in minutes on an idle machine (`clickhouse`: in an hour):
+ * `CHANGE_SEQUENCES=10000 npx vitest run --config tests/vitest.config.ts tests/response/random-changes.test.ts --project postgres`.
+ */
 const SEQUENCES = Number(process.env["CHANGE_SEQUENCES"] ?? 80);
 /** Sequences that run side by side, each lane with its own relations and its own service. */
-const LANES = 4;
+const LANES = 8;
 
 const RELATIONS = byEngine({ postgres: POSTGRES, clickhouse: CLICKHOUSE });
 const FORMATS = ["application/json", "text/csv", "application/x-ndjson"];

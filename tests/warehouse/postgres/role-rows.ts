@@ -47,6 +47,8 @@ export async function roleRows(
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
+    // As in sessions of the API: compiling took most of the time under some settings.
+    await client.query("SET jit = off");
     const made = new Set<string>();
     for (const view of VIEWS)
       await client.query(`CREATE TEMP TABLE o_${view} AS SELECT * FROM "${schema}".${view}`).then(
