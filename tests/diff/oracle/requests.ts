@@ -1,6 +1,7 @@
 import { operatorsOf } from "../../../runtime/model/column-filters.js";
 import type { ColumnFilter, Endpoint, Parameter } from "../../../runtime/model/endpoint.js";
 import type { ValueKind } from "../../../runtime/model/column-types.js";
+import { operatorOf } from "../../../runtime/model/operators.js";
 import type { StoredRow } from "./relations.js";
 
 /** A request of one caller. */
@@ -87,17 +88,9 @@ export function probesOf(endpoint: Endpoint): readonly OracleRequest[] {
   const { path, parameters, filters: filtered = [], pagination } = endpoint;
   const limit = pagination === null ? {} : { limit: String(pagination.maxLimit) };
   const declared = parameters.flatMap((parameter): Fields[] => {
-    switch (parameter.operator) {
-      case "ILIKE":
-        return [{ [parameter.name]: "%" }];
-      case ">=":
-        return [{ [parameter.name]: "0001-01-01" }];
-      case "<=":
-        return [{ [parameter.name]: "9999-12-31" }];
-      case "=":
-      case "IN":
-        return (parameter.values ?? []).map((value) => ({ [parameter.name]: value }));
-    }
+    const typed = "values" in parameter ? (parameter.values ?? []) : [];
+    const values = { pattern: ["%"], day: ["0001-01-01", "9999-12-31"], typed, flag: [] };
+    return values[operatorOf(parameter.operator).value].map((value) => ({ [parameter.name]: value }));
   });
   const filters = [...declared, ...filtered.flatMap(wideRange)];
   // Which tiers are let in does not depend on the filter.
@@ -120,24 +113,18 @@ function valuesOf(parameter: Parameter, { columns }: Endpoint, rows: readonly St
     ...new Set(rows.map((row) => row[parameter.column]).filter((value) => value != null)),
   ] as string[];
   const [first = "x", second = first] = stored;
-  switch (parameter.operator) {
-    case "=":
-      return [first, first.toUpperCase(), second, `${first},${second}`, "paid", unknown];
-    case "ILIKE":
-      return [first.slice(1, 4), "%"];
-    case "IN":
-      return [
-        first,
-        first.toUpperCase(),
-        `${first},${second}`,
-        stored.slice(0, 5).join(","),
-        stored.join(","),
-        unknown,
-      ];
-    case ">=":
-    case "<=":
-      return ["0001-01-01", "2026-01-03", "9999-12-31"];
-  }
+  const known = [first, first.toUpperCase(), `${first},${second}`];
+  const typed =
+    parameter.type === "string_list"
+      ? [...known, stored.slice(0, 5).join(","), stored.join(","), unknown]
+      : [...known, second, "paid", unknown];
+  const values = {
+    typed,
+    pattern: [first.slice(1, 4), "%"],
+    day: ["0001-01-01", "2026-01-03", "9999-12-31"],
+    flag: [],
+  };
+  return values[operatorOf(parameter.operator).value];
 }
 
 function distinct(all: readonly Fields[]): readonly Fields[] {
