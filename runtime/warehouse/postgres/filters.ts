@@ -11,7 +11,7 @@ import { textOf } from "./texts.js";
 export function where(condition: Condition, position: number, columns: ResultColumns): Sql<Selection> {
   const column = filteredColumn(condition, columns);
   const letterCase = "case" in condition ? condition.case : undefined;
-  const side = { name: nameOf(column), column, position };
+  const side = { name: comparedName(column), column, position };
   switch (condition.operator) {
     case "=":
       return letterCase === undefined
@@ -64,7 +64,13 @@ function filteredColumn({ column, timezone }: Condition, columns: ResultColumns)
   return timezone === undefined ? existing : { ...existing, timezone };
 }
 
-const nameOf = ({ name }: ResultColumn): Sql<Selection> => sql`s.${identifier(name)}`;
+/** A column as it is compared: an enum as such, since a domain over one has no operators. An index serves it all the same. */
+export function comparedName({ name, type, typeSchema, isEnum }: ResultColumn): Sql<Selection> {
+  const column = sql<Selection>`s.${identifier(name)}`;
+  return isEnum === true && typeSchema !== undefined
+    ? sql`${column}::${identifier(typeSchema, type)}`
+    : column;
+}
 
 /** The operators of an extension's type, wherever the extension is. */
 export function sign(name: keyof typeof SIGNS, { typeSchema, isEnum }: ResultColumn): Sql {

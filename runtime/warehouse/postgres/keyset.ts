@@ -2,7 +2,7 @@ import type { SortKey } from "../../model/endpoint.js";
 import type { KeyValues, Selection } from "../../model/query.js";
 import { bind, identifier, type Sql, sql } from "../sql.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
-import { sign } from "./filters.js";
+import { comparedName, sign } from "./filters.js";
 
 /** A condition per key of an index range. */
 type IndexRange = readonly Sql<Selection>[];
@@ -39,17 +39,15 @@ export function rangesAfter(
   return ranges.length > 0 ? ranges : [[sql`false`]];
 }
 
-const nameOf = ({ column: { name } }: Key): Sql<Selection> => sql`s.${identifier(name)}`;
-
 function isEqual(key: Key, value: string | null): Sql<Selection> {
   return value === null
-    ? sql`${nameOf(key)} IS NULL`
-    : sql`${nameOf(key)} ${sign("=", key.column)} ${keyValue(key)}`;
+    ? sql`${comparedName(key.column)} IS NULL`
+    : sql`${comparedName(key.column)} ${sign("=", key.column)} ${keyValue(key)}`;
 }
 
 /** The ranges of a column behind a value. */
 function beyond(key: Key, value: string | null): readonly Sql<Selection>[] {
-  const name = nameOf(key);
+  const name = comparedName(key.column);
   if (key.direction === "DESC")
     return value === null
       ? [sql`${name} IS NOT NULL`]
