@@ -1,4 +1,4 @@
-import type { ProjectTransaction } from "../database/ramp-database.js";
+import type { ProjectTransaction } from "../database/transaction.js";
 import Big from "big.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 

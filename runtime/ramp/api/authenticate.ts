@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { type ClientAddress, networkOf } from "../../http/headers.js";
 import { type RateLimitStore, secondsLeft } from "../../request/rate-limit/memory-store.js";
-import type { ProjectTransaction } from "../database/ramp-database.js";
+import type { ProjectTransaction } from "../database/transaction.js";
 import { holdsSecret, projectOf, type Project } from "../sign-in/project-credentials.js";
 import { type Customer, holdsToken } from "../sign-in/customer-token.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { rampError, type RampError } from "../core/ramp-errors.js";
-import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/ramp-database.js";
+import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/transaction.js";
 import { REVOKE_TOKENS } from "../sign-in/customer-token.js";
 
 /**

@@ -5,7 +5,7 @@ import { processIfFree, processLeased, type OnIdle } from "../intents/process-in
 import type { AccountSide } from "../accounts/account-details.js";
 import type { Intent } from "../intents/intent.js";
 import { newId, type ProjectId, isUuid } from "../database/id.js";
-import type { ProjectTransaction } from "../database/ramp-database.js";
+import type { ProjectTransaction } from "../database/transaction.js";
 import {
   type RampResponse,
   jsonResponse,

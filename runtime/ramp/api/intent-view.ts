@@ -8,7 +8,8 @@ import {
 } from "../intents/intent.js";
 import { pageUrl } from "../hosted-pages/link.js";
 import { isUuid } from "../database/id.js";
-import type { PageRequest, ProjectTransaction } from "../database/ramp-database.js";
+import type { PageRequest } from "../database/ramp-database.js";
+import type { ProjectTransaction } from "../database/transaction.js";
 import type { AccountSide } from "../accounts/account-details.js";
 import type { Price, Quote } from "../providers/quotes.js";
 import type { CustomerRequest, ProjectRequest, RampContext } from "./route.js";

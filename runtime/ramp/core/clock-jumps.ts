@@ -1,7 +1,8 @@
 import { IntervalJob } from "./claim-worker.js";
 import type { CoreContext } from "./context.js";
 import { type ClockReading, RECORDED_JUMPS } from "../database/clock.js";
-import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+import type { RampDatabase } from "../database/ramp-database.js";
+import type { OperatorTransaction } from "../database/transaction.js";
 
 /** How often the database's clock is read. */
 const READ_MS = 1_000;

@@ -8,7 +8,7 @@ import {
   type ProjectTransaction,
   Rollback,
   OF_PROJECT,
-} from "../database/ramp-database.js";
+} from "../database/transaction.js";
 /** How long a concurrent duplicate waits for the response of the first (runtime/ramp/docs/limits.md). */
 const DUPLICATE_WAIT_MS = 5_000;
 

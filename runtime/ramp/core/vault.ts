@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import type { RunStatement } from "../database/migrate.js";
-import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+import type { RampDatabase } from "../database/ramp-database.js";
+import type { OperatorTransaction } from "../database/transaction.js";
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;

@@ -11,7 +11,7 @@ import { applyOnboarding } from "../intents/apply-reply.js";
 import { createPayment } from "../intents/transitions.js";
 import { lockIntent } from "../intents/intent-rows.js";
 import { newId } from "../database/id.js";
-import type { ProjectTransaction } from "../database/ramp-database.js";
+import type { ProjectTransaction } from "../database/transaction.js";
 import {
   errorsOf,
   FIELD_PREFIX,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ProjectTransaction } from "../database/ramp-database.js";
+import type { ProjectTransaction } from "../database/transaction.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
 import type { Execution, Onboarding, ProviderRequirement } from "../providers/protocol.js";
 import { attentionAfter, suspended } from "./attention.js";

@@ -1,6 +1,7 @@
 import Big from "big.js";
 import type { Backlog } from "../core/ramp-metrics.js";
-import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+import type { RampDatabase } from "../database/ramp-database.js";
+import type { OperatorTransaction } from "../database/transaction.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
 import { isDelivered, missingRefunds } from "./book.js";
 import { type Attention, type AttentionReason, type Intent, needsAttention } from "./intent.js";

@@ -1,5 +1,5 @@
 import Big from "big.js";
-import type { ProjectTransaction } from "../database/ramp-database.js";
+import type { ProjectTransaction } from "../database/transaction.js";
 import { type CheckedExecution, destAmountOf } from "../providers/check-reply.js";
 import type { Price } from "../providers/quotes.js";
 import type { Intent } from "./intent.js";

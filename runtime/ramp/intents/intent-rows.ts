@@ -1,11 +1,7 @@
 import { JsonText } from "../core/exact-json.js";
 import type { OnboardingOrder } from "../providers/protocol.js";
-import {
-  OF_PROJECT,
-  ofProject,
-  type PageRequest,
-  type ProjectTransaction,
-} from "../database/ramp-database.js";
+import type { PageRequest } from "../database/ramp-database.js";
+import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/transaction.js";
 import type { Intent, Transaction, IntentStatus } from "./intent.js";
 import { BALANCES } from "./journal.js";
 import { type PollingPolicy, takeLease } from "./lease.js";

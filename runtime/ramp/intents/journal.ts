@@ -1,6 +1,6 @@
 import Big from "big.js";
 import { newId } from "../database/id.js";
-import type { ProjectTransaction } from "../database/ramp-database.js";
+import type { ProjectTransaction } from "../database/transaction.js";
 
 /**
  * The journal: every amount that a customer or a provider owes, moves or takes back, as postings that are never changed. An

@@ -1,4 +1,4 @@
-import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/ramp-database.js";
+import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/transaction.js";
 import type { ProviderContext } from "../providers/provider-connections.js";
 import { type Intent, isTerminal, needsAttention, openRefund } from "./intent.js";
 

@@ -9,7 +9,7 @@ import {
   type OperatorTransaction,
   PreconditionFailed,
   type ProjectTransaction,
-} from "../database/ramp-database.js";
+} from "../database/transaction.js";
 import { type Intent, isErased, nextStep, type Progress, type Step } from "./intent.js";
 import { lockIntent, readIntent } from "./intent-rows.js";
 import {

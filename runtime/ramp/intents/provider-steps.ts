@@ -1,6 +1,6 @@
 import type { IntentContext } from "./lease.js";
 import { orderIdOf } from "../database/id.js";
-import type { ProjectTransaction } from "../database/ramp-database.js";
+import type { ProjectTransaction } from "../database/transaction.js";
 import {
   cancel,
   execute,

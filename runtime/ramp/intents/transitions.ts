@@ -1,5 +1,5 @@
 import { type EventType, recordEvent } from "../webhooks/events.js";
-import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
 import { orderIdOf } from "../database/id.js";
 import { bookOrder, bookVoid } from "./book.js";
 import type { ExecutionOrder, OnboardingOrder } from "../providers/protocol.js";

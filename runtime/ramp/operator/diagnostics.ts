@@ -1,5 +1,6 @@
 import { isUuid, orderIdOf, type ProjectId, projectId } from "../database/id.js";
-import type { DatabaseRow, OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+import type { RampDatabase } from "../database/ramp-database.js";
+import type { DatabaseRow, OperatorTransaction } from "../database/transaction.js";
 import { recentJumps, secondsAhead } from "../core/clock-jumps.js";
 import type { Backlog } from "../core/ramp-metrics.js";
 import { readBacklog } from "../intents/attention.js";

@@ -1,7 +1,8 @@
 import { type ProjectId, newId } from "../database/id.js";
 import { HttpProvider, reasonOf } from "../providers/provider.js";
 import type { Vault } from "../core/vault.js";
-import { OF_PROJECT, type RampDatabase } from "../database/ramp-database.js";
+import type { RampDatabase } from "../database/ramp-database.js";
+import { OF_PROJECT } from "../database/transaction.js";
 import { isFetchable } from "../../http/issuer-keys.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { urlProblem } from "../core/json-schema.js";

@@ -1,7 +1,8 @@
 import Big from "big.js";
 import { readAmount, readCurrencies } from "../accounts/currency.js";
 import { isUuid, projectId, type ProjectId, refundIdOf } from "../database/id.js";
-import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
+import type { RampDatabase } from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
 import { REPORTED_OPEN, REPORTED_PAID } from "../intents/attention.js";
 import { bookResolution, isSentUnknown, leftToRefund } from "../intents/book.js";
 import { type Attention, type Intent, isErased, isTerminal, needsAttention } from "../intents/intent.js";

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { isUuid, newId, type ProjectId } from "../database/id.js";
-import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
+import type { RampDatabase } from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
 import { leadsToPrivateAddress } from "../../http/outbound-http.js";
 import type { Vault } from "../core/vault.js";
 import { EVENT_TYPES } from "../webhooks/events.js";

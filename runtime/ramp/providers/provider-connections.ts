@@ -1,7 +1,7 @@
 import type { CoreContext } from "../core/context.js";
 import { isProviderSchema } from "../core/json-schema.js";
 import type { ProjectId } from "../database/id.js";
-import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/ramp-database.js";
+import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/transaction.js";
 import type { CallPolicy } from "./call-policy.js";
 import { HttpProvider, type Provider, reasonOf } from "./provider.js";
 import type { RampMetrics } from "../core/ramp-metrics.js";

@@ -3,13 +3,13 @@ import { type KeyObject, createPrivateKey, generateKeyPairSync, createPublicKey 
 import { type ProjectId, projectId, newId } from "../database/id.js";
 import type { Vault } from "../core/vault.js";
 import type { Project } from "./project-credentials.js";
+import type { RampDatabase } from "../database/ramp-database.js";
 import {
   OF_PROJECT,
   ofProject,
   type OperatorTransaction,
   type ProjectTransaction,
-  type RampDatabase,
-} from "../database/ramp-database.js";
+} from "../database/transaction.js";
 
 /** Lifetime of a token without a subject token, in seconds (runtime/ramp/docs/customers.md, Customer tokens). */
 const PLAIN_LIFETIME_SECONDS = 60 * 60;

@@ -1,4 +1,5 @@
-import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+import type { RampDatabase } from "../database/ramp-database.js";
+import type { OperatorTransaction } from "../database/transaction.js";
 
 /**
  * The issuer of the deployment's tokens (runtime/ramp/docs/customers.md, Customer tokens): its address when it first started. Stored once,

@@ -1,6 +1,7 @@
 import type { ProjectId } from "../database/id.js";
 import { createHash, timingSafeEqual } from "node:crypto";
-import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
+import type { RampDatabase } from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
 
 /** Client secrets are 32 random bytes: a plain hash is enough, because they cannot be guessed. */
 export function secretHash(secret: string): Buffer {

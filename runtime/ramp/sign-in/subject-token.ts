@@ -2,7 +2,8 @@ import { decodeJwt, errors, type JWTPayload, jwtVerify } from "jose";
 import { IssuerKeys, TOKEN_ALGORITHMS } from "../../http/issuer-keys.js";
 import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 import type { ProjectId } from "../database/id.js";
-import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
+import type { RampDatabase } from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
 import type { SigningKeys } from "./customer-token.js";
 import { isIdToken } from "./id-token.js";
 

@@ -8,7 +8,7 @@ import {
   ofProject,
   type OperatorTransaction,
   type ProjectTransaction,
-} from "../database/ramp-database.js";
+} from "../database/transaction.js";
 import { failpoint } from "../core/failpoints.js";
 import {
   namesPrivateAddress,

@@ -1,12 +1,8 @@
 import type { Project } from "../../sign-in/project-credentials.js";
 import { Type } from "@sinclair/typebox";
 import type { IsReplay, Preparation } from "../../core/idempotency.js";
-import {
-  OF_PROJECT,
-  ofProject,
-  type PageRequest,
-  type ProjectTransaction,
-} from "../../database/ramp-database.js";
+import type { PageRequest } from "../../database/ramp-database.js";
+import { OF_PROJECT, ofProject, type ProjectTransaction } from "../../database/transaction.js";
 import { audited } from "../../core/audit.js";
 import { tokenExpiry, tokenGeneration } from "../../sign-in/customer-token.js";
 import { acceptsSubject, type Subject } from "../../sign-in/subject-token.js";

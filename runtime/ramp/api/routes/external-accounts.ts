@@ -1,7 +1,7 @@
 import { withUpperCountry } from "../../accounts/account-details.js";
 import type { Currency } from "../../accounts/currency.js";
 import { newId } from "../../database/id.js";
-import { OF_PROJECT, type ProjectTransaction } from "../../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction } from "../../database/transaction.js";
 import type { Preparation } from "../../core/idempotency.js";
 import { providerViolations } from "../../core/json-schema.js";
 import { isRampError, jsonResponse, rampError, type RampResponse } from "../../core/ramp-errors.js";

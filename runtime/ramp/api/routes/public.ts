@@ -4,7 +4,7 @@ import { failpoint } from "../../core/failpoints.js";
 import { readIntent } from "../../intents/intent-rows.js";
 import { requestPoll } from "../../intents/lease.js";
 import { isUuid, projectId } from "../../database/id.js";
-import type { ProjectTransaction } from "../../database/ramp-database.js";
+import type { ProjectTransaction } from "../../database/transaction.js";
 import { isRampError, jsonResponse, rampError } from "../../core/ramp-errors.js";
 import { closed } from "../request-schemas.js";
 import { route } from "../route.js";
