@@ -41,7 +41,7 @@ export function addKey(
   const key = KEY_PREFIX + randomBytes(SECRET_BYTES).toString("base64url");
   const digest = hashOf(key);
   const entry = { ...owner, created: `${new Date().toISOString().slice(0, 19)}Z` };
-  writeEntries(file, new Map<string, Entry>([...entries.value, [HASH_PREFIX + digest, entry]]));
+  writeEntries(file, new Map<string, FileEntry>([...entries.value, [HASH_PREFIX + digest, entry]]));
   return succeeded({ key, id: digest.slice(0, KEY_ID_DIGITS) });
 }
 
@@ -61,9 +61,9 @@ export function removeKey(file: string, id: string): Outcome<readonly string[]> 
   return succeeded(matches.map(idOf));
 }
 
-type Entry = string | Partial<StoredKey>;
+type FileEntry = string | Partial<StoredKey>;
 
-function readExisting(file: string): Outcome<ReadonlyMap<string, Entry>> {
+function readExisting(file: string): Outcome<ReadonlyMap<string, FileEntry>> {
   if (existsSync(file)) return readEntries(file);
   return failed(
     `There is no key file ${file}: \`routewright keys create\` writes it. Name another with --file.`,
@@ -71,22 +71,22 @@ function readExisting(file: string): Outcome<ReadonlyMap<string, Entry>> {
 }
 
 /** An invalid file is an error here as in the server: a command must not rewrite it. */
-function readEntries(file: string): Outcome<ReadonlyMap<string, Entry>> {
-  if (!existsSync(file)) return succeeded(new Map<string, Entry>());
+function readEntries(file: string): Outcome<ReadonlyMap<string, FileEntry>> {
+  if (!existsSync(file)) return succeeded(new Map<string, FileEntry>());
   const text = readFileSync(file, "utf8");
   const keyring = parseKeyring(text, file);
   if (!keyring.ok) return failed(keyring.problems.join(" "));
-  return succeeded(new Map(Object.entries(JSON.parse(text) as Record<string, Entry>)));
+  return succeeded(new Map(Object.entries(JSON.parse(text) as Record<string, FileEntry>)));
 }
 
 /** Mode 0600. Written aside and renamed: a reader never sees half a file. */
-function writeEntries(file: string, entries: ReadonlyMap<string, Entry>): void {
+function writeEntries(file: string, entries: ReadonlyMap<string, FileEntry>): void {
   const staged = `${file}.${String(process.pid)}.tmp`;
   writeFileSync(staged, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`, { mode: 0o600 });
   renameSync(staged, file);
 }
 
-function storedKey(key: string, entry: Entry): StoredKey {
+function storedKey(key: string, entry: FileEntry): StoredKey {
   const {
     tier = "tier0",
     user = "",

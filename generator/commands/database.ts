@@ -44,7 +44,7 @@ export interface LiveDatabase {
   readonly withWarehouse: <Value>(work: (warehouse: Warehouse) => Promise<Value>) => Promise<Value>;
 }
 
-interface Address {
+interface DatabaseAddress {
   /** Of PostgreSQL; null for the embedded one. */
   readonly databaseUrl: string | null;
   /** The ClickHouse that is served instead; null for none. */
@@ -53,7 +53,7 @@ interface Address {
 
 /** Calls `work` with a database. A failure is a problem, not an exception. */
 export async function inspectDatabase<Value>(
-  { databaseUrl, clickhouse }: Address,
+  { databaseUrl, clickhouse }: DatabaseAddress,
   work: (database: LiveDatabase) => Promise<Value>,
 ): Promise<Outcome<Value>> {
   if (clickhouse !== null) {

@@ -8,7 +8,7 @@ import { objectOr } from "../manifest/json.js";
 import { isAddress } from "../manifest/source.js";
 import { type CliCommand, type CommandResult, EXIT, failure } from "./command.js";
 import { besideManifest, type DbtProject, factsOf, findProjects, titleOf } from "./init/dbt-project.js";
-import { DOCKER_FILES, packageJson, planOf, readText, type Step } from "./init/plan.js";
+import { DOCKER_FILES, packageJson, planOf, readText, type InitStep } from "./init/plan.js";
 
 const CI = ["github", "gitlab", "none"] as const;
 
@@ -111,7 +111,7 @@ function schemaNotes(schemas: readonly string[]): readonly string[] {
   ];
 }
 
-function write({ file, text, action }: Step): void {
+function write({ file, text, action }: InitStep): void {
   if (action === "keep") return;
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text, { mode: file.endsWith(".sh") ? 0o755 : 0o644 });
@@ -119,7 +119,7 @@ function write({ file, text, action }: Step): void {
 
 const DONE = { create: "created", "add to": "added to", keep: "kept" } as const;
 
-function report(steps: readonly Step[], manifest: string, adapter: string | null): string {
+function report(steps: readonly InitStep[], manifest: string, adapter: string | null): string {
   const lines = steps.map(
     ({ file, action, why }) => `${DONE[action].padEnd(9)}${file}${why === "" ? "" : ` (${why})`}`,
   );

@@ -11,9 +11,9 @@ export interface Schema<Value = unknown> {
 
 export type ValueOf<S> = S extends Schema<infer Value> ? Value : never;
 
-type Properties = Readonly<Record<string, Schema>>;
-const NONE = {} satisfies Properties;
-type Values<P extends Properties> = { readonly [Key in keyof P]: ValueOf<P[Key]> };
+type JsonProperties = Readonly<Record<string, Schema>>;
+const NONE = {} satisfies JsonProperties;
+type Values<P extends JsonProperties> = { readonly [Key in keyof P]: ValueOf<P[Key]> };
 
 export const text: Schema<string> = { type: "string" };
 export const name: Schema<string> = { type: "string", minLength: 1 };
@@ -52,7 +52,7 @@ export function described<Value>(
 }
 
 /** An object with these properties and no others. */
-export function record<Required extends Properties, Optional extends Properties = typeof NONE>(
+export function record<Required extends JsonProperties, Optional extends JsonProperties = typeof NONE>(
   required: Required,
   optional: Optional = NONE as Optional,
 ): Schema<Values<Required> & Partial<Values<Optional>>> {
@@ -60,7 +60,7 @@ export function record<Required extends Properties, Optional extends Properties 
 }
 
 /** An object with these properties, and maybe others. */
-export function openRecord<Required extends Properties, Optional extends Properties = typeof NONE>(
+export function openRecord<Required extends JsonProperties, Optional extends JsonProperties = typeof NONE>(
   required: Required,
   optional: Optional = NONE as Optional,
 ): Schema<Values<Required> & Partial<Values<Optional>>> {

@@ -72,7 +72,7 @@ function editDistance(a: string, b: string): number {
 }
 
 /** Escapes foreign text for a report format. */
-type Quote = (text: string) => string;
+type QuoteName = (text: string) => string;
 
 /** Names that stand together in a sentence. */
 interface Names {
@@ -106,11 +106,11 @@ export function chain(names: readonly string[]): Names {
   return { names, separator: " → " };
 }
 
-export function sentenceText({ words, names }: Sentence, quote: Quote): string {
+export function sentenceText({ words, names }: Sentence, quote: QuoteName): string {
   return words.map((word, i) => word + quoted(names[i], quote)).join("");
 }
 
-function quoted(name: string | Names | undefined, quote: Quote): string {
+function quoted(name: string | Names | undefined, quote: QuoteName): string {
   if (name === undefined) return "";
   if (typeof name === "string") return quote(name);
   return name.names.map(quote).join(name.separator);

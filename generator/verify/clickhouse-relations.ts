@@ -14,7 +14,7 @@ const PARAMETERIZED = `SELECT database, name FROM system.tables
   WHERE database IN {databases:Array(String)} AND engine = 'View' AND match(as_select, '[{]\\\\w+:')
   AND (database, name) NOT IN (SELECT database, table FROM system.columns) FORMAT JSONCompactEachRow`;
 
-type Row = readonly [
+type SystemColumn = readonly [
   database: string,
   table: string,
   view: 0 | 1,
@@ -39,7 +39,7 @@ export function clickhouseRelations(address: ClickhouseAddress): ReadRelations {
     const parameterized = linesOf(await run(address, PARAMETERIZED, databases));
     const wanted = new Set(relations.map((relation) => relation.join("\0")));
     const found = lines
-      .map((line) => liveRelation(JSON.parse(line) as Row))
+      .map((line) => liveRelation(JSON.parse(line) as SystemColumn))
       .filter(({ schema, name }) => wanted.has(`${schema}\0${name}`));
     const left = [...found];
     const denied = new Set<LiveRelation>();
@@ -78,7 +78,7 @@ async function isReadable(address: ClickhouseAddress, { schema, name }: LiveRela
   );
 }
 
-function liveRelation([schema, name, view, columns]: Row): LiveRelation {
+function liveRelation([schema, name, view, columns]: SystemColumn): LiveRelation {
   const read = columns.map(([column, type, comment]): LiveColumn => ({
     name: column,
     type,

@@ -44,7 +44,7 @@ const SOURCE = String.raw`
 const CHANGING =
   "^(now|(statement|transaction)_timestamp|age|mxid_age|current_setting|row_security_active|(txid|pg|has|inet|to_reg|table_to|schema_to|database_to)_?(?!typeof)\\w*|(col|obj|shobj)_description)$";
 
-interface Row {
+interface SourceRow {
   readonly kind: string | null;
   readonly reads: readonly string[];
   readonly functions: readonly string[];
@@ -54,7 +54,9 @@ interface Row {
 /** What a relation of PostgreSQL reads: the query of a view, the partitions and row policies of a table. */
 export function postgresSources(query: RunQuery): ReadSource {
   return async ({ relation }) => {
-    const [{ kind, reads, functions, clock }] = (await query(SOURCE, [relation, CHANGING])) as readonly [Row];
+    const [{ kind, reads, functions, clock }] = (await query(SOURCE, [relation, CHANGING])) as readonly [
+      SourceRow,
+    ];
     return {
       reads: reads.map((each) => ({ relation: each })),
       functions: clock ? [...functions, "CURRENT_TIMESTAMP"] : functions,

@@ -36,7 +36,7 @@ export interface RunResults {
  */
 export async function openRunResults(options: RunResultsOptions): Promise<RunResults> {
   const { source, intervalSeconds } = options;
-  const reader = new Reader(options);
+  const reader = new ResultsReader(options);
   const first = isAddress(source) ? NOTHING : await reader.poll();
   return {
     follow(onBuilds) {
@@ -60,7 +60,7 @@ interface Results {
 
 const NOTHING: Results = { builds: [], tests: [] };
 
-class Reader {
+class ResultsReader {
   readonly #options: RunResultsOptions;
   readonly #source: PolledSource;
   readonly #store: BuildStore;

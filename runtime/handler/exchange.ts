@@ -13,7 +13,7 @@ import type { Gateway } from "./gateway.js";
 import { recordRequest, StepTimes } from "./record-request.js";
 
 /** Who may call a route of the data API. */
-export interface Access {
+export interface RouteAccess {
   /** Whether a request counts against its caller's window. */
   readonly isLimited: boolean;
   /** Tier that a caller needs; without one the path is open to every caller. */
@@ -30,7 +30,7 @@ export interface OAuthResource {
 }
 
 /** A route of the data API. */
-export type DataRoute = Route<Exchange, Access, HttpError>;
+export type DataRoute = Route<Exchange, RouteAccess, HttpError>;
 
 /** A path of the data API. */
 export interface DataPath extends PathItem<DataRoute> {
@@ -84,11 +84,11 @@ async function openExchange(
 const NONE: readonly string[] = [];
 
 /** All routes of a path have the same; unknown paths count. */
-function accessOf({ routes: [first] }: DataPath): Access {
+function accessOf({ routes: [first] }: DataPath): RouteAccess {
   return first?.access ?? LIMITED;
 }
 
-const LIMITED: Access = { isLimited: true };
+const LIMITED: RouteAccess = { isLimited: true };
 
 const PREFLIGHT = preflightHeaders(
   "GET, HEAD, POST, OPTIONS",

@@ -7,9 +7,10 @@ export interface Schema<Value = unknown> {
 
 export type ValueOf<S> = S extends Schema<infer Value> ? Value : never;
 
-type Properties = Readonly<Record<string, Schema>>;
-type Values<P extends Properties> = { readonly [Key in keyof P]: ValueOf<P[Key]> };
-type ObjectOf<P extends Properties, Optional extends Properties> = Values<P> & Partial<Values<Optional>>;
+type SchemaProperties = Readonly<Record<string, Schema>>;
+type SchemaValues<P extends SchemaProperties> = { readonly [Key in keyof P]: ValueOf<P[Key]> };
+type ObjectOf<P extends SchemaProperties, Optional extends SchemaProperties> = SchemaValues<P> &
+  Partial<SchemaValues<Optional>>;
 
 export function named(schema: string): Schema {
   return { $ref: `#/components/schemas/${schema}` };
@@ -36,7 +37,7 @@ export function texts(description: string): Schema<readonly string[]> {
 }
 
 /** A list of objects. */
-export function listOf<P extends Properties, Optional extends Properties = typeof NONE>(
+export function listOf<P extends SchemaProperties, Optional extends SchemaProperties = typeof NONE>(
   properties: P,
   description: string,
   optional = NONE as Optional,
@@ -44,7 +45,7 @@ export function listOf<P extends Properties, Optional extends Properties = typeo
   return { type: "array", description, items: record(properties, optional) };
 }
 
-export function record<P extends Properties, Optional extends Properties = typeof NONE>(
+export function record<P extends SchemaProperties, Optional extends SchemaProperties = typeof NONE>(
   properties: P,
   optional = NONE as Optional,
 ): Schema<ObjectOf<P, Optional>> {
@@ -52,7 +53,7 @@ export function record<P extends Properties, Optional extends Properties = typeo
   return { type: "object", properties: { ...properties, ...optional }, required };
 }
 
-const NONE = {} satisfies Properties;
+const NONE = {} satisfies SchemaProperties;
 
 export function orNull<Value>(schema: Schema<Value>, description?: string): Schema<Value | null> {
   return { ...schema, type: [schema["type"], "null"], ...(description && { description }) };

@@ -15,7 +15,7 @@ export type CatalogueColumn = CatalogueEndpoint["columns"][number];
 export type CatalogueParameter = NonNullable<CatalogueEndpoint["parameters"]>[number];
 export type Build = NonNullable<CatalogueEndpoint["last_build"]>;
 export type TestSummary = NonNullable<CatalogueEndpoint["tests"]>;
-export type LineageNode = NonNullable<CatalogueBody["lineage"]>[number];
+export type UpstreamNode = NonNullable<CatalogueBody["lineage"]>[number];
 
 /** Number of endpoints by category. */
 export function categoriesOf(endpoints: readonly CatalogueEndpoint[]): ReadonlyMap<string, number> {

@@ -11,7 +11,7 @@ import type {
   CatalogueEndpoint,
   CatalogueParameter,
   CatalogueScope,
-  LineageNode,
+  UpstreamNode,
   TestSummary,
 } from "./catalogue-body.js";
 
@@ -172,7 +172,7 @@ function withAncestors(
   models: readonly string[],
   lineage: LineageNodes,
   results: BuildRecords,
-): readonly LineageNode[] {
+): readonly UpstreamNode[] {
   const reached = new Set(models);
   // The iteration includes ids that are added during it.
   for (const id of reached) for (const parent of ownValue(lineage, id)?.parents ?? []) reached.add(parent);

@@ -173,13 +173,13 @@ function oneLine(text = ""): string {
 interface OpenApi {
   readonly tags: readonly { readonly name: string }[];
   readonly "x-tagGroups": readonly { readonly name: string; readonly tags: readonly string[] }[];
-  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly paths: Readonly<Record<string, DocumentPath>>;
   readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-type PathItem = Readonly<Record<string, Operation>>;
+type DocumentPath = Readonly<Record<string, DocumentOperation>>;
 
-interface Operation {
+interface DocumentOperation {
   readonly tags: readonly string[];
   readonly security?: readonly Readonly<Record<string, unknown>>[];
   readonly "x-tier"?: unknown;
@@ -188,7 +188,7 @@ interface Operation {
 
 /** The document with `bearerAuth` beside `ApiKeyAuth`: a JWT opens what a key opens. */
 function withBearer(document: OpenApi): OpenApi {
-  const operation = (each: Operation): Operation =>
+  const operation = (each: DocumentOperation): DocumentOperation =>
     each.security?.some((scheme) => "ApiKeyAuth" in scheme) === true
       ? { ...each, security: [...each.security, { bearerAuth: [] }] }
       : each;
@@ -227,7 +227,7 @@ function openApiFor(document: OpenApi, access: Access): OpenApi {
 }
 
 /** Documents and the state of the service are open to every caller. */
-function isOpen(access: Access, path: string, operation: Operation): boolean {
+function isOpen(access: Access, path: string, operation: DocumentOperation): boolean {
   const required = operation["x-tier"];
   if (!isTier(required)) return false;
   return mayCall(access, path, required) || (required === "tier0" && operation["x-dbt-model"] === undefined);

@@ -59,7 +59,7 @@ function get(path: string, handle: PageRoute["handle"], operation: Operation | n
   return { method: "GET", path, operation, handle };
 }
 
-function operationOf({ path, summary, description }: Parts): Operation {
+function operationOf({ path, summary, description }: PageParts): Operation {
   const schema = { type: "string" };
   const responses = [{ status: 200, description: "A page.", mediaType: "text/html", schema }];
   return { operationId: `system_${path.slice(1)}`, summary, description, responses };
@@ -84,7 +84,7 @@ function document(type: string, policy: string, read: () => Buffer): PageRoute["
 }
 
 /** The links to all pages, relative. */
-function menuOf(pages: readonly Parts[], current: Parts): readonly string[] {
+function menuOf(pages: readonly PageParts[], current: PageParts): readonly string[] {
   return [...pages, { path: "/openapi.json", name: "OpenAPI" }].map(
     ({ path, name }) =>
       `<a href="${path.slice(1)}"${path === current.path ? ' aria-current="page"' : ""}>${name}</a>`,
@@ -92,7 +92,7 @@ function menuOf(pages: readonly Parts[], current: Parts): readonly string[] {
 }
 
 /** Trusted HTML of a document. */
-interface Parts {
+interface PageParts {
   readonly path: string;
   readonly name: string;
   readonly summary: string;
@@ -110,7 +110,7 @@ interface Parts {
 }
 
 /** A document in the common frame, with the menu of all of them. The title is text. */
-function documentOf(title: string, links: readonly string[], parts: Parts): string {
+function documentOf(title: string, links: readonly string[], parts: PageParts): string {
   const name = escapeHtml(title);
   const styles = parts.styles.map((file) => `<link rel="stylesheet" href="docs/${file}">`);
   const library = parts.library && `<script src="docs/${parts.library}" defer></script>`;
@@ -142,7 +142,7 @@ ${parts.main}
 }
 
 /** The frame's style comes after Swagger UI's, whose ground it replaces. */
-const SWAGGER: Parts = {
+const SWAGGER: PageParts = {
   path: "/docs",
   name: "Swagger UI",
   summary: "Interactive documentation",
@@ -155,7 +155,7 @@ const SWAGGER: Parts = {
   content: "swagger-ui",
 };
 
-const REDOC: Parts = {
+const REDOC: PageParts = {
   path: "/redoc",
   name: "Redoc",
   summary: "Alternative documentation",
@@ -168,7 +168,7 @@ const REDOC: Parts = {
   content: "redoc",
 };
 
-const EXPLORER: Parts = {
+const EXPLORER: PageParts = {
   path: "/explore",
   name: "Explore",
   summary: "Explorer",

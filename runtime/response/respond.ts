@@ -212,7 +212,7 @@ export class StreamAborted extends Error {
   }
 }
 
-interface StreamOptions {
+interface SendOptions {
   readonly compressor: Transform | null;
   /** Time limit of the whole stream; 0: no limit. */
   readonly timeLimitMs: number;
@@ -227,7 +227,7 @@ export async function sendStream(
   response: ServerResponse,
   frame: Frame,
   { chunks }: RowStream,
-  { compressor, timeLimitMs }: StreamOptions,
+  { compressor, timeLimitMs }: SendOptions,
 ): Promise<SentStream> {
   const output = compressor ?? response;
   let bytes = 0;

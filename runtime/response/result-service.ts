@@ -170,7 +170,7 @@ const ENTRY_BYTES = 1000;
 /** Maximum share of the cache for one result: a larger one would evict too many others. */
 const MAX_ENTRY_SHARE = 1 / 16;
 
-interface Entry {
+interface CachedResult {
   readonly result: BufferedResult;
   /** The build of the rows where they change only with builds. */
   readonly build: string | null;
@@ -188,12 +188,12 @@ interface CacheOptions {
  * decides (runtime/docs/freshness.md).
  */
 export class ResultCache {
-  readonly #entries: LRUCache<string, Entry>;
+  readonly #entries: LRUCache<string, CachedResult>;
   readonly #ttlMs: number;
 
   constructor({ ttlSeconds, maxBytes }: CacheOptions) {
     this.#ttlMs = ttlSeconds * 1000;
-    this.#entries = new LRUCache<string, Entry>({
+    this.#entries = new LRUCache<string, CachedResult>({
       maxSize: maxBytes,
       maxEntrySize: Math.floor(maxBytes * MAX_ENTRY_SHARE),
       // Doubled: entries hold compressed copies, and a character of a string may take two bytes.

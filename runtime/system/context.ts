@@ -7,7 +7,7 @@ import type { UsageLine } from "../operations/usage-report.js";
 import type { RefreshResult } from "../release/activate.js";
 import type { HeldBackEndpoint } from "../release/release.js";
 import type { BufferedResult } from "../response/buffered-result.js";
-import type { Access as RouteAccess, DataRoute, Exchange } from "../handler/exchange.js";
+import type { RouteAccess, DataRoute, Exchange } from "../handler/exchange.js";
 import type { Operation } from "../http/openapi.js";
 import type { Handled } from "../http/route.js";
 import type { Reply } from "../http/send.js";

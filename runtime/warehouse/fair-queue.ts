@@ -67,7 +67,7 @@ interface CallerHistory {
   longUntil: number;
 }
 
-interface Entry {
+interface QueuedEntry {
   readonly query: WaitingQuery;
   readonly history: CallerHistory;
   readonly since: number;
@@ -96,7 +96,7 @@ export class FairQueue {
    * one and what it holds once the first has become old. A quarter of all that requests allocated survived so, and a
    * collection took 5 to 50 ms instead of 0.5.
    */
-  readonly #entries: Entry[] = [];
+  readonly #entries: QueuedEntry[] = [];
   readonly #callers = new LRUCache<string, CallerHistory>({ max: MAX_CALLERS });
   readonly #timer: NodeJS.Timeout;
   #isClosed = false;
@@ -180,10 +180,10 @@ export class FairQueue {
     this.fail(new Overloaded("closed"));
   }
 
-  #best(): Entry | null {
+  #best(): QueuedEntry | null {
     const now = performance.now();
     if (!this.#isFree(now)) return null;
-    let best: Entry | null = null;
+    let best: QueuedEntry | null = null;
     let bestTime = Infinity;
     for (const entry of this.#entries) {
       const time = Math.max(entry.since, entry.history.servedAt);
@@ -212,7 +212,7 @@ export class FairQueue {
     return history.longUntil <= now || long?.hasRoom(caller, relation) !== false;
   }
 
-  #remove(entry: Entry): Entry {
+  #remove(entry: QueuedEntry): QueuedEntry {
     remove(this.#entries, entry);
     this.#places.take(entry.query.caller, -1, entry.query.relation);
     return entry;

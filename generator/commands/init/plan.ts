@@ -12,7 +12,7 @@ export interface Choices {
 }
 
 /** One file: what it will hold, or why it stays as it is. */
-export interface Step {
+export interface InitStep {
   readonly file: string;
   readonly text: string;
   readonly action: "create" | "add to" | "keep";
@@ -72,7 +72,7 @@ const SCRIPTS = {
 } as const;
 
 /** Every file that `init` creates or extends in the current folder, in the order of the report. Writes nothing. */
-export function planOf({ config, out, ci, docker }: Choices, configFile: string | null): readonly Step[] {
+export function planOf({ config, out, ci, docker }: Choices, configFile: string | null): readonly InitStep[] {
   const schema = "./node_modules/routewright/dist/config.schema.json";
   const configText = `${JSON.stringify({ $schema: schema, ...config }, null, 2)}\n`;
   return [
@@ -97,21 +97,21 @@ export function planOf({ config, out, ci, docker }: Choices, configFile: string 
 }
 
 /** `added`: what a file gets that is there already. */
-function step(file: string, before: string | null, text: string, added: readonly string[] = []): Step {
+function step(file: string, before: string | null, text: string, added: readonly string[] = []): InitStep {
   if (before === null) return { file, text, action: "create", why: "" };
   const isSame = before === text;
   return { file, text, action: isSame ? "keep" : "add to", why: isSame ? "as it is" : added.join(", ") };
 }
 
 /** A template's file is never written over another one. */
-function templateStep(template: string, file: string): Step {
+function templateStep(template: string, file: string): InitStep {
   const text = templateText(template);
   const before = readText(file);
   if (before === null) return step(file, null, text);
   return { file, text, action: "keep", why: before === text ? "as it is" : "differs from the template" };
 }
 
-function linesStep(file: string, lines: readonly string[]): Step {
+function linesStep(file: string, lines: readonly string[]): InitStep {
   const before = readText(file);
   const present = new Set((before ?? "").split(/\r?\n/).map((line) => line.trim()));
   const missing = lines.filter((line) => !present.has(line) && !present.has(line.replace(/\/$/, "")));
@@ -119,7 +119,7 @@ function linesStep(file: string, lines: readonly string[]): Step {
   return step(file, before, `${before ?? ""}${gap}${missing.map((line) => `${line}\n`).join("")}`, missing);
 }
 
-function packageStep(out: string): Step {
+function packageStep(out: string): InitStep {
   const file = "package.json";
   const before = readText(file);
   const scripts = { ...SCRIPTS, "api:diff": `${SCRIPTS["api:diff"]} ${out}` };

@@ -11,7 +11,7 @@ type ProjectId = Parameters<typeof RampModule.addSecret>[1];
 
 /** What a command prints: a record, or a list of records. */
 type Printed = object | readonly object[];
-type Result = Promise<Printed | Outcome<Printed>>;
+type PrintedResult = Promise<Printed | Outcome<Printed>>;
 
 export interface CommandContext extends AdminSession {
   readonly ramp: typeof RampModule;
@@ -33,7 +33,7 @@ export function groupOf(parent: CliCommand) {
     name: string,
     description: string,
     example: string,
-    run: (context: CommandContext, flags: Flags) => Result,
+    run: (context: CommandContext, flags: Flags) => PrintedResult,
   ): CliCommand =>
     parent
       .command(name)
@@ -46,7 +46,7 @@ export function groupOf(parent: CliCommand) {
     name: string,
     description: string,
     example: string,
-    run: (context: CommandContext, projectId: ProjectId, flags: Flags) => Result,
+    run: (context: CommandContext, projectId: ProjectId, flags: Flags) => PrintedResult,
   ): CliCommand =>
     add(name, description, `--project ${EXAMPLE_ID} ${example}`.trimEnd(), async (context, flags) => {
       const project = await context.ramp.findProject(context.database, text(flags, "project"));
@@ -62,7 +62,7 @@ export const EXAMPLE_ID = "0b0e7f1c-6d55-4a3e-9f0e-2d8c51b7a9e4";
 async function runCommand(
   command: string,
   flags: Flags,
-  run: (context: CommandContext) => Result,
+  run: (context: CommandContext) => PrintedResult,
 ): Promise<CommandResult> {
   const ramp = await import("@routewright/runtime/ramp");
   const reading = ramp.readEnvironment(process.env);

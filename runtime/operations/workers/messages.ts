@@ -52,11 +52,11 @@ export interface PrimaryFunctions {
 }
 
 type AnyFunction = (...args: never[]) => Promise<unknown>;
-type Result<T> = T extends (...args: never[]) => Promise<infer R> ? R : never;
-type Arguments<T> = T extends (...args: infer A) => unknown ? A : never;
+type CallResult<T> = T extends (...args: never[]) => Promise<infer R> ? R : never;
+type CallArguments<T> = T extends (...args: infer A) => unknown ? A : never;
 
 /** A call, or the response to one. */
-export interface Message {
+export interface WorkerMessage {
   readonly id: number;
   readonly call?: string;
   readonly args?: readonly unknown[];
@@ -67,28 +67,31 @@ export interface Message {
 /** Calls between the primary and one worker. Each side offers its `Own` functions and calls `Theirs`. */
 export class MessageChannel<Own extends object, Theirs extends object> {
   protected own: Partial<Own>;
-  readonly #send: (message: Message) => void;
-  readonly #pending = new Map<number, (response: Message) => void>();
+  readonly #send: (message: WorkerMessage) => void;
+  readonly #pending = new Map<number, (response: WorkerMessage) => void>();
   #last = 0;
 
-  constructor(own: Partial<Own>, send: (message: Message) => void) {
+  constructor(own: Partial<Own>, send: (message: WorkerMessage) => void) {
     this.own = own;
     this.#send = send;
   }
 
   /** Rejects with the other side's message when the function fails there; never settles when the other side ends. */
-  call<K extends keyof Theirs & string>(name: K, ...args: Arguments<Theirs[K]>): Promise<Result<Theirs[K]>> {
+  call<K extends keyof Theirs & string>(
+    name: K,
+    ...args: CallArguments<Theirs[K]>
+  ): Promise<CallResult<Theirs[K]>> {
     const id = ++this.#last;
     return new Promise((resolve, reject) => {
       this.#pending.set(id, ({ value, error }) =>
-        error === undefined ? resolve(value as Result<Theirs[K]>) : reject(new Error(error)),
+        error === undefined ? resolve(value as CallResult<Theirs[K]>) : reject(new Error(error)),
       );
       this.#send({ id, call: name, args });
     });
   }
 
   /** Handles a message of the other side. */
-  async receive({ id, call, args = [], ...response }: Message): Promise<void> {
+  async receive({ id, call, args = [], ...response }: WorkerMessage): Promise<void> {
     if (call === undefined) {
       this.#pending.get(id)?.({ id, ...response });
       this.#pending.delete(id);
@@ -109,7 +112,7 @@ export class Primary extends MessageChannel<WorkerFunctions, PrimaryFunctions> {
     super({}, (message) => process.send?.(message, undefined, undefined, () => undefined));
     // A terminal and a process manager send these signals to all processes; the primary stops its workers.
     for (const signal of ["SIGINT", "SIGHUP", "SIGTERM"] as const) process.on(signal, () => undefined);
-    process.on("message", (message: Message) => void this.receive(message));
+    process.on("message", (message: WorkerMessage) => void this.receive(message));
   }
 
   /** This process serves, until the primary ends it. Never resolves. */

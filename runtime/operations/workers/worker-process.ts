@@ -2,7 +2,7 @@ import type { Worker } from "node:cluster";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../model/outcome.js";
 import {
-  type Message,
+  type WorkerMessage,
   MessageChannel,
   type MetricsSnapshot,
   type PrimaryFunctions,
@@ -59,7 +59,7 @@ export class WorkerProcess {
     };
     // Messages to a process that is ending are lost; `ended` settles its calls.
     this.#channel = new MessageChannel(own, (message) => process.send(message, () => undefined));
-    worker.on("message", (message: Message) => void this.#channel.receive(message));
+    worker.on("message", (message: WorkerMessage) => void this.#channel.receive(message));
     this.ready = Promise.race([started, this.ended.then(() => false)]);
     void started.then(() => this.#watch());
   }

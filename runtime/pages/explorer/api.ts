@@ -1,6 +1,6 @@
 import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
 import { key } from "./storage.js";
-import { keepDigits, type Row } from "./values.js";
+import { keepDigits, type ShownRow } from "./values.js";
 
 /** Where the API is: this document is served beside it, perhaps below a path of a proxy. */
 export const BASE = new URL(".", location.href).href.replace(/\/$/, "");
@@ -63,7 +63,7 @@ export function splitList(text: string): readonly string[] {
 }
 
 export interface QueryResponse {
-  readonly rows: readonly Row[];
+  readonly rows: readonly ShownRow[];
   /** What the API answered as JSON, of a list the first rows. */
   readonly json: string;
   /** Whether a next page follows. */
@@ -134,15 +134,15 @@ async function readable<T>(body: Promise<T>): Promise<T> {
   });
 }
 
-type ReadRows = Promise<Pick<QueryResponse, "rows" | "json" | "isCut">>;
+type LoadedRows = Promise<Pick<QueryResponse, "rows" | "json" | "isCut">>;
 
-async function readEnvelope(response: Response): ReadRows {
+async function readEnvelope(response: Response): LoadedRows {
   const json = await response.text();
-  return { rows: (JSON.parse(json, keepDigits) as { items: Row[] }).items, json, isCut: false };
+  return { rows: (JSON.parse(json, keepDigits) as { items: ShownRow[] }).items, json, isCut: false };
 }
 
 /** Rows of JSON on lines, which can be read while they arrive. */
-async function readList(response: Response): ReadRows {
+async function readList(response: Response): LoadedRows {
   const lines: string[] = [];
   let rest = "";
   await readText(response, (piece) => {
@@ -152,7 +152,7 @@ async function readList(response: Response): ReadRows {
   });
   const texts = [...lines, rest].filter((line) => line !== "").slice(0, MAX_ROWS);
   const json = texts.length === 0 ? "[]" : `[\n${texts.slice(0, SHOWN).join(",\n")}\n]`;
-  const rows = texts.map((text) => JSON.parse(text, keepDigits) as Row);
+  const rows = texts.map((text) => JSON.parse(text, keepDigits) as ShownRow);
   return { rows, json, isCut: lines.length > MAX_ROWS };
 }
 

@@ -1,5 +1,5 @@
 import type { CatalogueEndpoint } from "../catalogue-body.js";
-import { ExactNumber, type Row, textOf } from "./values.js";
+import { ExactNumber, type ShownRow, textOf } from "./values.js";
 import type { ChartState } from "./state.js";
 
 /** Maximum number of series; with more, only the largest are drawn. */
@@ -9,20 +9,20 @@ export const MAX_SERIES = 8;
 const MAX_SPLIT = 50;
 
 /** Columns that a chart may use, the best first. */
-export interface Choices {
+export interface ChartChoices {
   readonly times: readonly string[];
   readonly texts: readonly string[];
   readonly numbers: readonly string[];
 }
 
-type Kind = "time" | "number" | "text" | "other";
+type ChartKind = "time" | "number" | "text" | "other";
 
 export function choicesOf(
   { columns, resource }: Pick<CatalogueEndpoint, "columns" | "resource">,
-  rows: readonly Row[],
-): Choices {
+  rows: readonly ShownRow[],
+): ChartChoices {
   const kinds = columns.map(({ name, type }) => [name, kindOf(type, rows, name)] as const);
-  const of = (kind: Kind): string[] => kinds.filter(([, each]) => each === kind).map(([name]) => name);
+  const of = (kind: ChartKind): string[] => kinds.filter(([, each]) => each === kind).map(([name]) => name);
   const all = of("number");
   // Without a time and a text a number that names the rows, such as a rank, is the axis.
   const axis =
@@ -46,7 +46,7 @@ export function choicesOf(
 }
 
 /** By the declared type; by the first value where the model declares none. */
-function kindOf(type: string | null, rows: readonly Row[], name: string): Kind {
+function kindOf(type: string | null, rows: readonly ShownRow[], name: string): ChartKind {
   if (type === null) {
     const value = rows.find((row) => row[name] !== null)?.[name];
     if (typeof value === "number" || value instanceof ExactNumber) return "number";
@@ -58,15 +58,15 @@ function kindOf(type: string | null, rows: readonly Row[], name: string): Kind {
   return "text";
 }
 
-function single(name: string, rows: readonly Row[]): number {
+function single(name: string, rows: readonly ShownRow[]): number {
   return rows.length > 1 && distinct(name, rows) < 2 ? 1 : 0;
 }
 
-function distinct(name: string, rows: readonly Row[]): number {
+function distinct(name: string, rows: readonly ShownRow[]): number {
   return new Set(rows.map((row) => textOf(row[name] ?? null))).size;
 }
 
-function isUnique(rows: readonly Row[]): (name: string) => boolean {
+function isUnique(rows: readonly ShownRow[]): (name: string) => boolean {
   return (name) => rows.length > 1 && distinct(name, rows) === rows.length;
 }
 
@@ -74,13 +74,13 @@ const TOTAL = /^(all|total|totals|overall|sum|any)$/i;
 
 /** The rows without those that are totals of others, such as `All` beside its parts, and the names of these. */
 export function withoutTotals(
-  { texts }: Choices,
-  rows: readonly Row[],
-): { readonly parts: readonly Row[]; readonly totals: readonly string[] } {
+  { texts }: ChartChoices,
+  rows: readonly ShownRow[],
+): { readonly parts: readonly ShownRow[]; readonly totals: readonly string[] } {
   const totals = new Set<string>();
   let parts = rows;
   for (const name of texts) {
-    const isTotal = (row: Row): boolean => TOTAL.test(textOf(row[name] ?? null));
+    const isTotal = (row: ShownRow): boolean => TOTAL.test(textOf(row[name] ?? null));
     // One part beside a total is not its only one.
     if (distinct(name, parts) < 3) continue;
     for (const row of parts) if (isTotal(row)) totals.add(textOf(row[name] ?? null));
@@ -90,7 +90,7 @@ export function withoutTotals(
 }
 
 /** Numbers that name something: their sums and curves mean nothing. */
-export function isIdentifier(name: string, rows: readonly Row[]): boolean {
+export function isIdentifier(name: string, rows: readonly ShownRow[]): boolean {
   if (/(^|_)(id|ids|key|code|index|rank|order|number|nonce|year|hash)$/i.test(name)) return true;
   const values = rows.map((row) => Number(row[name] ?? NaN));
   if (values.length < 10 || !values.every(Number.isInteger)) return false;
@@ -111,7 +111,11 @@ export interface ChartPlan {
   readonly isAggregated: boolean;
 }
 
-export function planOf(choices: Choices, rows: readonly Row[], state: ChartState): ChartPlan | null {
+export function planOf(
+  choices: ChartChoices,
+  rows: readonly ShownRow[],
+  state: ChartState,
+): ChartPlan | null {
   const { times, texts, numbers } = choices;
   const varied = [...times, ...texts].sort((a, b) => single(a, rows) - single(b, rows));
   const x = varied.find((name) => name === state.x) ?? varied[0];
@@ -139,7 +143,12 @@ export function planOf(choices: Choices, rows: readonly Row[], state: ChartState
 const AVERAGED = /pct|percent|share|ratio|rate|avg|average|mean|median|price|apy|apr|_per_/i;
 
 /** By default a column of few values, where rows share an x: best one that tells them apart. */
-function splitOf(splits: readonly string[], rows: readonly Row[], x: string, wanted: string): string | null {
+function splitOf(
+  splits: readonly string[],
+  rows: readonly ShownRow[],
+  x: string,
+  wanted: string,
+): string | null {
   if (wanted === "-") return null;
   if (splits.includes(wanted)) return wanted;
   if (!hasDuplicates(rows, [x])) return null;
@@ -147,7 +156,7 @@ function splitOf(splits: readonly string[], rows: readonly Row[], x: string, wan
   return few.find((name) => !hasDuplicates(rows, [x, name])) ?? few[0] ?? null;
 }
 
-function hasDuplicates(rows: readonly Row[], names: readonly string[]): boolean {
+function hasDuplicates(rows: readonly ShownRow[], names: readonly string[]): boolean {
   const points = rows.map((row) => JSON.stringify(names.map((name) => textOf(row[name] ?? null))));
   return new Set(points).size < points.length;
 }
@@ -163,7 +172,7 @@ export interface Pivoted {
 }
 
 /** Converts rows to one list of values per series. */
-export function pivot(rows: readonly Row[], plan: ChartPlan): Pivoted {
+export function pivot(rows: readonly ShownRow[], plan: ChartPlan): Pivoted {
   const { x, y, series, isTime } = plan;
   const present = rows.filter((row) => row[x] !== null && row[x] !== undefined);
   const keys = [...new Set(present.map((row) => textOf(row[x])))];

@@ -1,8 +1,8 @@
 import uPlot from "uplot";
 import type { CatalogueEndpoint } from "../catalogue-body.js";
-import { labelsOf, MAX_LABEL, type Row, shortened } from "./values.js";
+import { labelsOf, MAX_LABEL, type ShownRow, shortened } from "./values.js";
 import {
-  type Choices,
+  type ChartChoices,
   choicesOf,
   MAX_SERIES,
   pivot,
@@ -19,7 +19,7 @@ const HEIGHT = 340;
 /** A chart of the rows with its controls; null when no column can be drawn. */
 export function chartOf(
   endpoint: CatalogueEndpoint,
-  rows: readonly Row[],
+  rows: readonly ShownRow[],
   state: ChartState,
   change: (state: ChartState) => void,
 ): HTMLElement | null {
@@ -35,7 +35,7 @@ export function chartOf(
 }
 
 function controlsOf(
-  { times, texts, numbers }: Choices,
+  { times, texts, numbers }: ChartChoices,
   plan: ChartPlan,
   state: ChartState,
   change: (state: ChartState) => void,

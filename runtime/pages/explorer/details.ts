@@ -1,4 +1,4 @@
-import type { CatalogueEndpoint, LineageNode } from "../catalogue-body.js";
+import type { CatalogueEndpoint, UpstreamNode } from "../catalogue-body.js";
 import {
   type ApiRequest,
   type Language,
@@ -41,7 +41,7 @@ export class EndpointDetails {
   constructor(
     endpoint: CatalogueEndpoint,
     held: Tier,
-    lineage: ReadonlyMap<string, LineageNode> | null,
+    lineage: ReadonlyMap<string, UpstreamNode> | null,
     state: State,
     change: (change: Partial<State>) => void,
   ) {

@@ -3,7 +3,7 @@ import {
   type CatalogueBody,
   type CatalogueEndpoint,
   categoriesOf,
-  type LineageNode,
+  type UpstreamNode,
 } from "../catalogue-body.js";
 import { TIER_NAMES } from "../../model/tier.js";
 import { BASE, fetchCatalogue, samplesOf, ServiceError } from "./api.js";
@@ -17,7 +17,7 @@ import { messageOf } from "../../model/outcome.js";
 const root = document.querySelector("main") ?? document.body;
 let state = readState(location.search);
 let catalogue: CatalogueBody | null = null;
-let lineage: ReadonlyMap<string, LineageNode> | null = null;
+let lineage: ReadonlyMap<string, UpstreamNode> | null = null;
 let list: EndpointList | null = null;
 let details: EndpointDetails | null = null;
 

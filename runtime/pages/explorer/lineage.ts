@@ -1,4 +1,4 @@
-import type { LineageNode } from "../catalogue-body.js";
+import type { UpstreamNode } from "../catalogue-body.js";
 import { count, el, svg } from "./dom.js";
 
 const WIDTH = 190;
@@ -10,7 +10,7 @@ const GAP_Y = 14;
 const MAX_NODES = 60;
 
 /** The upstream nodes of an endpoint's model, drawn from left to right, and as a list for screen readers. */
-export function lineageGraph(model: string, all: ReadonlyMap<string, LineageNode>): HTMLElement | null {
+export function lineageGraph(model: string, all: ReadonlyMap<string, UpstreamNode>): HTMLElement | null {
   const { nodes, isCut } = nodesAbove(model, all);
   if (nodes.size < 2) return null;
   const depths = depthsOf(model, nodes);
@@ -52,8 +52,8 @@ export function lineageGraph(model: string, all: ReadonlyMap<string, LineageNode
   );
 }
 
-function nodesAbove(model: string, all: ReadonlyMap<string, LineageNode>) {
-  const nodes = new Map<string, LineageNode>();
+function nodesAbove(model: string, all: ReadonlyMap<string, UpstreamNode>) {
+  const nodes = new Map<string, UpstreamNode>();
   const queue = [model];
   for (const id of queue) {
     const node = all.get(id);
@@ -66,7 +66,7 @@ function nodesAbove(model: string, all: ReadonlyMap<string, LineageNode>) {
 }
 
 /** The longest way from each node to the model. At most one pass per node, so that a cycle ends too. */
-function depthsOf(model: string, nodes: ReadonlyMap<string, LineageNode>): ReadonlyMap<string, number> {
+function depthsOf(model: string, nodes: ReadonlyMap<string, UpstreamNode>): ReadonlyMap<string, number> {
   const depths = new Map([[model, 0]]);
   for (let round = 0; round < nodes.size; round++) {
     let changed = false;
@@ -126,7 +126,7 @@ function edge(places: readonly Place[]): Element {
   return svg("path.edge", { d: parts.join(" ") });
 }
 
-function box({ name, kind, tests }: LineageNode, { x, y }: Place, isModel: boolean): Element {
+function box({ name, kind, tests }: UpstreamNode, { x, y }: Place, isModel: boolean): Element {
   const state = tests !== null && tests.failed > 0 ? " failed" : "";
   return svg(
     "g",
@@ -141,7 +141,7 @@ function box({ name, kind, tests }: LineageNode, { x, y }: Place, isModel: boole
   );
 }
 
-function asList(nodes: ReadonlyMap<string, LineageNode>, model: string): HTMLElement {
+function asList(nodes: ReadonlyMap<string, UpstreamNode>, model: string): HTMLElement {
   const items = [...nodes.values()].map(({ name, kind, parents }) => {
     const reads = parents.map((id) => nameOf(id, nodes)).join(", ");
     return el("li", `${kind} ${name}${reads === "" ? "" : ` reads ${reads}`}`);
@@ -149,6 +149,6 @@ function asList(nodes: ReadonlyMap<string, LineageNode>, model: string): HTMLEle
   return el("details", el("summary", `As a list (${nameOf(model, nodes)})`), el("ul", ...items));
 }
 
-function nameOf(id: string, nodes: ReadonlyMap<string, LineageNode>): string {
+function nameOf(id: string, nodes: ReadonlyMap<string, UpstreamNode>): string {
   return nodes.get(id)?.name ?? id.split(".").slice(2).join(".");
 }

@@ -2,7 +2,7 @@ import type { CatalogueEndpoint } from "../catalogue-body.js";
 import { SHOWN } from "./api.js";
 import { isIdentifier } from "./chart-data.js";
 import { count, el } from "./dom.js";
-import { ExactNumber, type Row, textOf } from "./values.js";
+import { ExactNumber, type ShownRow, textOf } from "./values.js";
 
 /** Longer words, such as hashes and addresses, are cut in the middle; other texts by the style sheet. */
 const MAX_WORD = 24;
@@ -16,7 +16,7 @@ interface NumberFormat {
 }
 
 /** The rows as a table. A click on a row shows its whole content. */
-export function tableOf(endpoint: CatalogueEndpoint, rows: readonly Row[]): HTMLElement {
+export function tableOf(endpoint: CatalogueEndpoint, rows: readonly ShownRow[]): HTMLElement {
   if (rows.length === 0) return el("p.note", "No row matches.");
   const names = Object.keys(rows[0] ?? {});
   const formats = new Map(names.map((name) => [name, formatOf(name, rows)]));
@@ -39,7 +39,7 @@ export function tableOf(endpoint: CatalogueEndpoint, rows: readonly Row[]): HTML
 }
 
 /** Null for a column without numbers. */
-function formatOf(name: string, rows: readonly Row[]): NumberFormat | null {
+function formatOf(name: string, rows: readonly ShownRow[]): NumberFormat | null {
   const texts = rows
     .map((row) => row[name])
     .filter(isNumber)
@@ -51,7 +51,7 @@ function formatOf(name: string, rows: readonly Row[]): NumberFormat | null {
 
 /** A row whose first cell is a button that opens it. */
 function line(
-  row: Row,
+  row: ShownRow,
   names: readonly string[],
   formats: ReadonlyMap<string, NumberFormat | null>,
 ): HTMLTableRowElement {
@@ -74,7 +74,7 @@ function line(
   return made;
 }
 
-function wholeRow(row: Row, names: readonly string[]): HTMLTableRowElement {
+function wholeRow(row: ShownRow, names: readonly string[]): HTMLTableRowElement {
   const values = names.map((name) => el("div", el("dt", name), el("dd", textOf(row[name] ?? null))));
   return el("tr.whole", el("td", { colspan: names.length }, el("dl", ...values)));
 }

@@ -21,7 +21,7 @@ export function textOf(value: unknown): string {
   return value instanceof ExactNumber ? value.text : JSON.stringify(value);
 }
 
-export type Row = Readonly<Record<string, unknown>>;
+export type ShownRow = Readonly<Record<string, unknown>>;
 
 /** Keeps all digits of a number, in browsers whose `JSON.parse` passes the source text. */
 export function keepDigits(_key: string, value: unknown, context?: { readonly source?: string }): unknown {

@@ -15,10 +15,10 @@ declare const Redoc: {
 /** The parts of an OpenAPI document that the pages read. */
 interface Description {
   readonly servers: readonly { readonly url: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, ListedOperation>>>>;
 }
 
-interface Operation {
+interface ListedOperation {
   readonly operationId?: string;
   readonly "x-tier"?: string;
   "x-badges"?: readonly { readonly name: string; readonly color: string }[];
@@ -45,12 +45,12 @@ async function fetchDescription(): Promise<Description | null> {
   }
 }
 
-function operationsOf({ paths }: Description): readonly Operation[] {
+function operationsOf({ paths }: Description): readonly ListedOperation[] {
   return Object.values(paths).flatMap((item) => Object.values(item));
 }
 
 /** The display name of an operation's tier; null without one. */
-function tierName(operation: Operation | undefined): string | null {
+function tierName(operation: ListedOperation | undefined): string | null {
   const tier = operation?.["x-tier"];
   return isTier(tier) ? TIER_NAMES[tier] : null;
 }

@@ -18,16 +18,16 @@ export class JsonText {
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|[{}[\]:,]|true|false|null/g;
 const isNumber = (token: string): boolean => /^[-\d]/.test(token);
 
-interface Range {
+interface TextRange {
   readonly start: number;
   readonly end: number;
 }
 
 /** Where the value of a member of a JSON object stands; of a repeated one the last, as `JSON.parse` has it. Null: there is none. */
-function memberRange(json: string, name: string): Range | null {
+function memberRange(json: string, name: string): TextRange | null {
   let [depth, start, key] = [0, -1, ""];
   let isKey = true;
-  let found: Range | null = null;
+  let found: TextRange | null = null;
   for (const { 0: token, index } of json.matchAll(TOKEN)) {
     if (token === "}" || token === "]") depth--;
     const isEnd = start !== -1 && (depth === 0 || (depth === 1 && token === ","));

@@ -53,14 +53,14 @@ export class Html {
   }
 }
 
-type Part = Html | readonly Html[] | string | null;
+type HtmlPart = Html | readonly Html[] | string | null;
 
 /** Builds a page. Values that are not `Html` are escaped; null shows nothing. */
-export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   return new Html(strings.reduce((text, string, i) => text + textOf(parts[i - 1] ?? null) + string));
 }
 
-function textOf(part: Part): string {
+function textOf(part: HtmlPart): string {
   if (part === null) return "";
   if (typeof part === "string") return escapeText(part);
   if (part instanceof Html) return part.text;

@@ -2,7 +2,7 @@ import { type Html, html } from "./layout.js";
 import { isStorable, providerViolations, type Violation } from "../core/json-schema.js";
 import { schemaProblem } from "../core/provider-schema.js";
 
-type Schema = Readonly<Record<string, unknown>>;
+type FormSchema = Readonly<Record<string, unknown>>;
 
 interface Choice {
   readonly value: string;
@@ -13,7 +13,7 @@ interface Choice {
 type FieldKind = "text" | "date" | "email" | "url" | "tel" | "number" | "checkbox" | "choice";
 
 /** One field of a requirement's form. */
-interface Field {
+interface FormField {
   readonly name: string;
   readonly label: string;
   readonly hint: string | null;
@@ -27,9 +27,9 @@ interface Field {
  * The fields that a JSON Schema of an object asks for; what a form cannot hold (lists, objects) is left out. They stand in the
  * order of `required`, then the optional ones: a stored object does not keep the order of its names.
  */
-export function fieldsOf(form: Schema): readonly Field[] {
+export function fieldsOf(form: FormSchema): readonly FormField[] {
   const required: readonly unknown[] = Array.isArray(form["required"]) ? form["required"] : [];
-  const fields = Object.entries(schemaIn(form["properties"])).flatMap(([name, given]): Field[] => {
+  const fields = Object.entries(schemaIn(form["properties"])).flatMap(([name, given]): FormField[] => {
     const schema = schemaIn(given);
     const choices = choicesOf(schema);
     const kind = choices.length > 0 ? "choice" : kindOf(schema);
@@ -39,7 +39,7 @@ export function fieldsOf(form: Schema): readonly Field[] {
     const maxLength = Number.isSafeInteger(schema["maxLength"]) ? (schema["maxLength"] as number) : null;
     return [{ name, label, hint, isRequired: required.includes(name), kind, choices, maxLength }];
   });
-  const placeOf = ({ name, isRequired }: Field): number =>
+  const placeOf = ({ name, isRequired }: FormField): number =>
     isRequired ? required.indexOf(name) : required.length;
   return fields.sort((left, right) => placeOf(left) - placeOf(right));
 }
@@ -56,11 +56,11 @@ const KINDS: ReadonlyMap<unknown, FieldKind> = new Map([
   ["boolean", "checkbox"],
 ]);
 
-function kindOf({ type, format }: Schema): FieldKind | null {
+function kindOf({ type, format }: FormSchema): FieldKind | null {
   return (type === "string" ? KINDS.get(format) : undefined) ?? KINDS.get(type) ?? null;
 }
 
-function choicesOf(schema: Schema): readonly Choice[] {
+function choicesOf(schema: FormSchema): readonly Choice[] {
   if (Array.isArray(schema["enum"]))
     return schema["enum"]
       .filter((value) => typeof value === "string")
@@ -72,8 +72,8 @@ function choicesOf(schema: Schema): readonly Choice[] {
   });
 }
 
-function schemaIn(value: unknown): Schema {
-  return typeof value === "object" && value !== null ? (value as Schema) : {};
+function schemaIn(value: unknown): FormSchema {
+  return typeof value === "object" && value !== null ? (value as FormSchema) : {};
 }
 
 function textIn(value: unknown): string | null {
@@ -95,7 +95,7 @@ export function humanize(name: string): string {
 export type FormInput = ReadonlyMap<string, string>;
 
 /** What was filled in, as the schema has it; an empty field is one that is not there. */
-export function valuesOf(fields: readonly Field[], typed: FormInput): Readonly<Record<string, unknown>> {
+export function valuesOf(fields: readonly FormField[], typed: FormInput): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     fields.flatMap(({ name, kind }): [string, unknown][] => {
       const text = (typed.get(name) ?? "").trim();
@@ -110,8 +110,8 @@ export function valuesOf(fields: readonly Field[], typed: FormInput): Readonly<R
 export type FormErrors = ReadonlyMap<string, string>;
 
 export function errorsOf(
-  form: Schema,
-  fields: readonly Field[],
+  form: FormSchema,
+  fields: readonly FormField[],
   values: Readonly<Record<string, unknown>>,
 ): FormErrors {
   const errors = new Map<string, string>();
@@ -125,20 +125,23 @@ export function errorsOf(
   return errors;
 }
 
-function isMissing({ name, isRequired, kind }: Field, values: Readonly<Record<string, unknown>>): boolean {
+function isMissing(
+  { name, isRequired, kind }: FormField,
+  values: Readonly<Record<string, unknown>>,
+): boolean {
   return isRequired && (kind === "checkbox" ? values[name] !== true : !Object.hasOwn(values, name));
 }
 
-function missing({ label, kind }: Field): string {
+function missing({ label, kind }: FormField): string {
   return kind === "choice" || kind === "checkbox" ? `Choose: ${label}.` : `Fill in: ${label}.`;
 }
 
-function complaint({ label, kind }: Field, message: string): string {
+function complaint({ label, kind }: FormField, message: string): string {
   return kind === "date" ? `${label} must be a date such as 1990-12-31.` : `${label} ${message}.`;
 }
 
 /** A schema that cannot be used checks nothing: the provider checks the values itself. */
-function schemaViolations(form: Schema, values: unknown): readonly Violation[] {
+function schemaViolations(form: FormSchema, values: unknown): readonly Violation[] {
   return schemaProblem(form) === null ? providerViolations(form, values) : [];
 }
 
@@ -166,7 +169,7 @@ const AUTOCOMPLETE: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The summary at the top names every error and leads to its field. */
-export function errorSummary(fields: readonly Field[], { errors }: FormState): Html | null {
+export function errorSummary(fields: readonly FormField[], { errors }: FormState): Html | null {
   if (errors.size === 0) return null;
   const items = [...errors].map(([name, message]) => {
     const at = fields.findIndex((field) => field.name === name);
@@ -180,7 +183,7 @@ export function errorSummary(fields: readonly Field[], { errors }: FormState): H
   </div>`;
 }
 
-export function fieldViews(fields: readonly Field[], state: FormState): Html {
+export function fieldViews(fields: readonly FormField[], state: FormState): Html {
   return html`${fields.map((field, at) => fieldView(field, at, state))}`;
 }
 
@@ -188,7 +191,7 @@ function idOf(at: number): string {
   return `field-${String(at)}`;
 }
 
-function fieldView(field: Field, at: number, { typed, errors }: FormState): Html {
+function fieldView(field: FormField, at: number, { typed, errors }: FormState): Html {
   const id = idOf(at);
   const { kind, hint, isRequired } = field;
   const error = errors.get(field.name) ?? null;

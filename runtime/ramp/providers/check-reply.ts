@@ -12,10 +12,13 @@ export interface RequestedMovement {
 }
 
 /** Reports that a part of a reply is left out, and why. */
-type Report = (field: "id" | "quote" | "instruction" | "receipt" | "refund", problem: string) => void;
+type ReplyReport = (field: "id" | "quote" | "instruction" | "receipt" | "refund", problem: string) => void;
 
 /** Logs the invalid parts of a provider's replies (runtime/ramp/docs/provider-protocol.md, Checks of answers). */
-export function reporter({ log }: Pick<CoreContext, "log">, about: Readonly<Record<string, string>>): Report {
+export function reporter(
+  { log }: Pick<CoreContext, "log">,
+  about: Readonly<Record<string, string>>,
+): ReplyReport {
   return (field, problem) =>
     log.warn({ ...about, field, problem }, "invalid part of a provider reply left out");
 }
@@ -108,7 +111,7 @@ export function checkedExecution(
   execution: Execution,
   requested: RequestedExecution,
   price: CheckedPrice | null,
-  report: Report,
+  report: ReplyReport,
 ): CheckedExecution {
   const { receipt, refunds, instructions, ...rest } = execution;
   const problems = instructions.map((item) => instructionProblem(item, requested));

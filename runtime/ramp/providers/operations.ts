@@ -44,9 +44,9 @@ export const OPERATIONS = {
     answer: Execution,
     keyed: true,
   },
-} as const satisfies Readonly<Record<string, Operation>>;
+} as const satisfies Readonly<Record<string, ProviderOperation>>;
 
-interface Operation {
+interface ProviderOperation {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly request: TSchema | null;

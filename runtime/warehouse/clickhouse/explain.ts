@@ -23,17 +23,17 @@ export function explain(select: Sql): Statement {
   return finished(sql`EXPLAIN json = 1, indexes = 1 ${select} FORMAT JSONEachRow`);
 }
 
-interface Plan {
+interface ClickhousePlan {
   readonly Indexes?: readonly {
     readonly "Initial Granules"?: number;
     readonly "Selected Granules"?: number;
   }[];
-  readonly Plans?: readonly Plan[];
+  readonly Plans?: readonly ClickhousePlan[];
 }
 
 /** Whether a plan skips granules of a table by their keys, their partitions or a data-skipping index; null where there are few, or tables have none. */
 export function skipsGranules(explained: string): boolean | null {
-  const [{ Plan: plan }] = JSON.parse(explained) as [{ Plan: Plan }];
+  const [{ Plan: plan }] = JSON.parse(explained) as [{ Plan: ClickhousePlan }];
   const { initial, selected } = granulesOf(plan);
   return initial <= SMALL_GRANULES ? null : selected < initial;
 }
@@ -43,7 +43,7 @@ interface Granules {
   readonly selected: number;
 }
 
-function granulesOf({ Indexes: indexes = [], Plans: inner = [] }: Plan): Granules {
+function granulesOf({ Indexes: indexes = [], Plans: inner = [] }: ClickhousePlan): Granules {
   const own = {
     initial: indexes[0]?.["Initial Granules"] ?? 0,
     selected: indexes.at(-1)?.["Selected Granules"] ?? 0,

@@ -6,13 +6,13 @@ import { columnOf } from "./filters.js";
 import { keyOf } from "./keyset.js";
 import { filtered, printed, selectRows, sortOrder, type Source, written } from "./select.js";
 
-interface Key {
+interface RowKey {
   readonly key: KeyValues;
 }
 
-interface PageReader {
+interface KeyedReader {
   /** The rows of a statement. */
-  readonly read: (statement: Statement) => Promise<readonly Key[]>;
+  readonly read: (statement: Statement) => Promise<readonly RowKey[]>;
   readonly select: (query: ResolvedQuery) => Promise<Rows>;
 }
 
@@ -25,7 +25,7 @@ export async function selectKeyed(
   query: ResolvedQuery,
   keyset: Keyset,
   source: Source,
-  { read, select }: PageReader,
+  { read, select }: KeyedReader,
 ): Promise<Rows> {
   const [last, following] = await read(printed(selectKeys(source, query.selection), "ndjson"));
   const next = last !== undefined && following !== undefined ? last.key : null;

@@ -7,13 +7,13 @@ import { parameter } from "./parameters.js";
 import { type ClickhouseType, parseType, timeRange } from "./filter-types.js";
 
 /** A sort key with the type of its column. */
-interface Key {
+interface ClickhouseKey {
   readonly name: Sql;
   readonly type: ClickhouseType;
   readonly direction: Direction;
 }
 
-function keysOf(sort: readonly SortKey[], columns: ResultColumns): readonly Key[] {
+function keysOf(sort: readonly SortKey[], columns: ResultColumns): readonly ClickhouseKey[] {
   return sort.map(([column, direction]) => ({
     name: escapedIdentifier(column),
     type: parseType(columns.find(({ name }) => name === column)?.type ?? "String"),
@@ -42,12 +42,12 @@ export function keysetConditions(
 
 const [NONE, ALL] = [sql`0`, sql`1`];
 
-function behind([key, ...keys]: readonly Key[], [value = null, ...values]: KeyValues): Sql {
+function behind([key, ...keys]: readonly ClickhouseKey[], [value = null, ...values]: KeyValues): Sql {
   if (key === undefined) return NONE;
   return sql`${isBehind(key, value)} OR (${isEqual(key, value)} AND (${behind(keys, values)}))`;
 }
 
-function notBehind([key, ...keys]: readonly Key[], [value = null, ...values]: KeyValues): Sql {
+function notBehind([key, ...keys]: readonly ClickhouseKey[], [value = null, ...values]: KeyValues): Sql {
   if (key === undefined) return ALL;
   const reverse = { ...key, direction: key.direction === "ASC" ? "DESC" : "ASC" } as const;
   return sql`${isBehind(reverse, value)} OR (${isEqual(key, value)} AND (${notBehind(keys, values)}))`;
@@ -57,7 +57,7 @@ const NAN = "nan";
 const isFloat = ({ name }: ClickhouseType): boolean => /Float/.test(name);
 
 /** The order is that of the sort: numbers, NaN, null, or the reverse. */
-function isBehind({ name, type, direction }: Key, value: string | null): Sql {
+function isBehind({ name, type, direction }: ClickhouseKey, value: string | null): Sql {
   const isNull = type.isNullable ? sql` OR isNull(${name})` : EMPTY;
   if (direction === "DESC") {
     if (value === null) return sql`isNotNull(${name})`;
@@ -72,7 +72,7 @@ function isBehind({ name, type, direction }: Key, value: string | null): Sql {
     : sql`(${name} > ${given(value, type)} OR isNaN(${name})${isNull})`;
 }
 
-function isEqual({ name, type }: Key, value: string | null): Sql {
+function isEqual({ name, type }: ClickhouseKey, value: string | null): Sql {
   if (value === null) return sql`isNull(${name})`;
   return value === NAN && isFloat(type)
     ? sql`isNaN(${name})`
@@ -92,7 +92,7 @@ function numberType({ name, arguments: [scale] }: ClickhouseType): string | null
 }
 
 /** Exact: the bytes of a text in hexadecimal digits, the bits of a float, a time in UTC. */
-function keyText({ name, type }: Key): Sql {
+function keyText({ name, type }: ClickhouseKey): Sql {
   switch (type.name) {
     case "String":
     case "FixedString":

@@ -2,17 +2,17 @@ import type { TextFormat } from "../../model/query.js";
 import { ClickhouseError } from "./errors.js";
 
 /** How ClickHouse writes rows in a format. */
-interface Layout {
+interface BodyLayout {
   readonly prefix: string;
   readonly separator: string;
   readonly suffix: string;
 }
 
-const LINES: Layout = { prefix: "", separator: "\n", suffix: "\n" };
-const ARRAY: Layout = { prefix: "[\n", separator: ",\n", suffix: "\n]\n" };
-const CSV: Layout = { prefix: "", separator: "\r\n", suffix: "\r\n" };
+const LINES: BodyLayout = { prefix: "", separator: "\n", suffix: "\n" };
+const ARRAY: BodyLayout = { prefix: "[\n", separator: ",\n", suffix: "\n]\n" };
+const CSV: BodyLayout = { prefix: "", separator: "\r\n", suffix: "\r\n" };
 
-const LAYOUTS: Readonly<Record<TextFormat, Layout>> = {
+const LAYOUTS: Readonly<Record<TextFormat, BodyLayout>> = {
   json: ARRAY,
   "json-strings": ARRAY,
   ndjson: LINES,
@@ -118,7 +118,7 @@ export class ParquetReader extends BodyReader {
 
 /** Passes the bytes of the rows on without their frame. Counts the rows, and cuts what follows the page. */
 export class RowReader extends BodyReader {
-  readonly #layout: Layout;
+  readonly #layout: BodyLayout;
   readonly #limit: number;
   #returned = 0;
   #hasStarted = false;

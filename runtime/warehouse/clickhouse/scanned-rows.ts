@@ -5,7 +5,7 @@ import { finished } from "./parameters.js";
 import { array } from "./filters.js";
 
 /** A table or view. */
-interface Table {
+interface ScannedTable {
   readonly database: string;
   readonly name: string;
   readonly engine: string;
@@ -48,12 +48,12 @@ export async function scannedRowsOf(relation: Relation, read: ReadRows): Promise
 }
 
 /** A relation and the tables beneath it. */
-async function tablesOf(relation: Relation, read: ReadRows): Promise<readonly Table[]> {
+async function tablesOf(relation: Relation, read: ReadRows): Promise<readonly ScannedTable[]> {
   const names = new Set([relationKey(relation)]);
   const queue = [relation];
-  const tables = new Map<string, Table>();
+  const tables = new Map<string, ScannedTable>();
   while (queue.length > 0) {
-    for (const table of await read<Table>(selectTables(queue.splice(0, MAX_NAMES)))) {
+    for (const table of await read<ScannedTable>(selectTables(queue.splice(0, MAX_NAMES)))) {
       const key = relationKey([table.database, table.name]);
       // A table of another database may have the name.
       if (!names.has(key)) continue;
@@ -69,7 +69,7 @@ async function tablesOf(relation: Relation, read: ReadRows): Promise<readonly Ta
 }
 
 /** The tables that a view may read: every qualified name in its query; and the table of a `Distributed` one on this server. */
-function sourcesOf({ engine, database, uuid, query, definition }: Table): readonly Relation[] {
+function sourcesOf({ engine, database, uuid, query, definition }: ScannedTable): readonly Relation[] {
   if (engine === "View") return namesIn(query);
   if (engine === "Distributed") {
     const [, schema = "", name = ""] = DISTRIBUTED.exec(definition) ?? [];

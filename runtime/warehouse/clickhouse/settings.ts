@@ -3,23 +3,23 @@ import { EMPTY, escapedIdentifier, escapedLiteral, join, sql, type Sql, type Sta
 import { type ResultColumns, TooManyRows } from "../warehouse.js";
 import { finished, parameter } from "./parameters.js";
 
-type Settings = Readonly<Record<string, string>>;
+type EngineSettings = Readonly<Record<string, string>>;
 
 /** `JSONEachRow` writes a row per line, or a list. */
-const LINES: Settings = { output_format_json_array_of_rows: "0" };
-export const LIST: Settings = { output_format_json_array_of_rows: "1" };
+const LINES: EngineSettings = { output_format_json_array_of_rows: "0" };
+export const LIST: EngineSettings = { output_format_json_array_of_rows: "1" };
 
 /** Readers skip the empty line that a record of one empty field is. */
-export const ONE_COLUMN: Settings = { format_csv_null_representation: '""' };
+export const ONE_COLUMN: EngineSettings = { format_csv_null_representation: '""' };
 
 /** The rows of the statement: not fewer, none of before the last build, and no extreme values behind them. */
-const WHOLE_RESULT: Settings = { limit: "0", offset: "0", extremes: "0", use_query_cache: "0" };
+const WHOLE_RESULT: EngineSettings = { limit: "0", offset: "0", extremes: "0", use_query_cache: "0" };
 
 /**
  * Settings that limit a query, choose how it runs, or make a missing part of the rows an error. No expression reads them:
  * a view under them has the rows that the role's own client gets, or fails.
  */
-const LIMITS: Settings = {
+const LIMITS: EngineSettings = {
   // ClickHouse ends a query without data changes when its connection closes, if the request says so itself.
   readonly: "2",
   cancel_http_readonly_queries_on_client_close: "1",
@@ -50,7 +50,7 @@ const LIMITS: Settings = {
  * Settings that write values as text. Functions of views read them too (`toJSONString`, `formatRow`), so a statement reads
  * its relation under the role's own values of them, and only writes its rows under these.
  */
-const FORMATS: Settings = {
+const FORMATS: EngineSettings = {
   ...LINES,
   // Exact digits; NaN and infinities are null; times are RFC 3339 in UTC.
   output_format_json_quote_64bit_integers: "0",
@@ -87,7 +87,7 @@ const FORMATS: Settings = {
 };
 
 /** Settings of every query, whatever the profile of the role says. */
-const SETTINGS: Settings = { ...LIMITS, ...FORMATS };
+const SETTINGS: EngineSettings = { ...LIMITS, ...FORMATS };
 
 /** The role's own value of each of these settings that the server knows. */
 export type OwnSettings = ReadonlyMap<string, string>;
@@ -97,7 +97,7 @@ const FRESH_MS = 60_000;
 
 interface SettingsQuery {
   readonly statement: Statement;
-  readonly settings: Settings;
+  readonly settings: EngineSettings;
 }
 
 /** Looks the role's own settings up, and again after a minute. */
@@ -121,7 +121,7 @@ export class RoleSettings {
   }
 
   /** The settings to send: a server refuses those that it does not know. */
-  async toSend(): Promise<Settings> {
+  async toSend(): Promise<EngineSettings> {
     const own = await this.own;
     return Object.fromEntries(Object.entries(SETTINGS).filter(([name]) => own.has(name)));
   }
@@ -172,7 +172,7 @@ export interface ClickhouseLimits {
   readonly maxRows: number;
 }
 
-export function limitSettings({ tier, timeoutMs, maxRows }: ClickhouseLimits): Settings {
+export function limitSettings({ tier, timeoutMs, maxRows }: ClickhouseLimits): EngineSettings {
   return {
     max_threads: String(MAX_THREADS[tier]),
     max_execution_time: String(timeoutMs / 1000),

@@ -17,10 +17,10 @@ export interface BinaryValue {
   readonly text: ((field: Buffer) => string) | null;
 }
 
-type ColumnType = Omit<ResultColumn, "name">;
+type PostgresType = Omit<ResultColumn, "name">;
 
 /** Null where nothing in a value of the type depends on settings. */
-export function binaryValue(column: ColumnType): BinaryValue | null {
+export function binaryValue(column: PostgresType): BinaryValue | null {
   const { type, fields, range } = column;
   if (type.startsWith("_")) return arrayOf({ ...column, type: type.slice(1) });
   if (fields) return composite(fields);
@@ -34,7 +34,7 @@ const [BOOLEAN, TEXT, JSON_TYPE, RECORD, RECORDS] = [16, 25, 114, 2249, 2287];
 /** Type as which a value is sent: `lc_monetary` says how many digits a `money` has, and PostgreSQL's cast follows it. */
 const sentAs = (type: string): string => (type === "money" ? "numeric" : type);
 
-function scalar(column: ColumnType): BinaryValue | null {
+function scalar(column: PostgresType): BinaryValue | null {
   const { type } = column;
   const read = scalarOf(sentAs(type));
   if (read === null) return null;
@@ -49,13 +49,13 @@ function scalar(column: ColumnType): BinaryValue | null {
  * A `timestamp` in UTC. A time within a day of the ends of PostgreSQL's range may have no instant in UTC, and is null: the
  * conversion would fail.
  */
-function inUtc(time: Sql, { timezone = "UTC" }: ColumnType): Sql {
+function inUtc(time: Sql, { timezone = "UTC" }: PostgresType): Sql {
   return timezone === "UTC"
     ? time
     : sql`CASE WHEN ${time} > '4714-11-26 BC' AND ${time} < '294276-12-30' THEN ${time} AT TIME ZONE ${literal(timezone)} AT TIME ZONE 'UTC' END`;
 }
 
-function arrayOf(element: ColumnType): BinaryValue | null {
+function arrayOf(element: PostgresType): BinaryValue | null {
   const item = binaryValue(element);
   if (item === null) return null;
   const { type } = element;

@@ -62,12 +62,12 @@ export function framesIn(memory: ArrayBufferLike): typeof frames {
 }
 
 /** A text as its bytes in words of four, which are written at once; behind its length are zeros. */
-export interface Words {
+export interface PaddedText {
   readonly words: Int32Array;
   readonly length: number;
 }
 
-export function wordsOf(text: string): Words {
+export function paddedText(text: string): PaddedText {
   const bytes = Buffer.from(text);
   const words = new Int32Array(Math.ceil(bytes.length / 4));
   const view = new DataView(words.buffer);
@@ -76,7 +76,7 @@ export function wordsOf(text: string): Words {
 }
 
 /** Writes a text and perhaps zeros behind it, and returns where it ends. */
-export function put({ words, length }: Words, out: DataView, at: number): number {
+export function put({ words, length }: PaddedText, out: DataView, at: number): number {
   for (let i = 0; i < words.length; i++) out.setInt32(at + 4 * i, words[i] as number, true);
   return at + length;
 }

@@ -4,7 +4,7 @@ import { BACKEND_NOTICE, type Session, type SessionSetup, UNLIMITED } from "./se
 import {
   type BatchConnection,
   type PreparedStatement,
-  type QueryLimits,
+  type StatementLimits,
   type SettingStatement,
   StatementBatch,
   type StatementSink,
@@ -40,7 +40,7 @@ export class Connection implements BatchConnection {
   readonly #release: (isBroken: boolean) => void;
   #preparedLength = 0;
   #batch: StatementBatch | null = null;
-  #limits: QueryLimits | null = null;
+  #limits: StatementLimits | null = null;
   #startedAt = 0;
   #isPaused = false;
   #canceled: Error | null = null;
@@ -107,7 +107,7 @@ export class Connection implements BatchConnection {
     return mayBeLong ? { name: UNLIMITED } : null;
   }
 
-  queryStarted(limits: QueryLimits): void {
+  queryStarted(limits: StatementLimits): void {
     this.#limits = limits;
     this.#startedAt = performance.now();
   }
@@ -161,7 +161,7 @@ export class Connection implements BatchConnection {
   }
 
   /** Leaves `statement_timeout` to the database, so that the connection survives it. */
-  #timeLimit({ timeoutMs }: QueryLimits): number {
+  #timeLimit({ timeoutMs }: StatementLimits): number {
     const { statementTimeoutMs } = this.#options;
     const session = statementTimeoutMs === 0 ? Infinity : statementTimeoutMs;
     const own = timeoutMs === 0 ? Infinity : timeoutMs;

@@ -37,7 +37,7 @@ import { fieldFormats } from "./columns.js";
 import { describe, describedRelation } from "./describe.js";
 import { PreparedColumns, preparedOf } from "./prepared-columns.js";
 import { aggregateColumns, hasCursor, selectAggregate, selectRows } from "./select.js";
-import type { QueryLimits } from "./statements.js";
+import type { StatementLimits } from "./statements.js";
 import { fieldsOf } from "./rows.js";
 import type { Reader } from "./run.js";
 
@@ -148,7 +148,7 @@ class PostgresEngine extends BaseEngine {
 
   protected async describe(relation: Relation): Promise<DescribedRelation> {
     const queued = { ...LOOK_UP, relation: COLUMNS };
-    const limits: QueryLimits = { timeoutMs: 0, isStillNeeded: LOOK_UP.isStillNeeded };
+    const limits: StatementLimits = { timeoutMs: 0, isStillNeeded: LOOK_UP.isStillNeeded };
     const text = await new Promise<string | null>((resolve, reject) => {
       this.#pool.run({ statement: describe(relation), queued, limits, reader: new OneText(resolve, reject) });
     });

@@ -6,11 +6,11 @@ import { SessionSetup } from "./session.js";
 /** Smaller relations need no index: a sequential scan is as fast. */
 const SMALL_ROWS = 1000;
 
-interface Plan {
+interface PostgresPlan {
   readonly "Index Name"?: string;
   readonly "Plan Rows"?: number;
   readonly "Index Cond"?: string;
-  readonly Plans?: readonly Plan[];
+  readonly Plans?: readonly PostgresPlan[];
 }
 
 /** Explains statements in a session like those that serve, in which PostgreSQL avoids scans of whole tables wherever an index can do. */
@@ -41,7 +41,7 @@ export class Explainer {
   }
 
   /** In a transaction: behind a pooler another session would have the settings. */
-  async #explain({ text, values }: Statement): Promise<Plan> {
+  async #explain({ text, values }: Statement): Promise<PostgresPlan> {
     await this.#client.query("BEGIN");
     try {
       await this.#client.query(
@@ -55,11 +55,11 @@ export class Explainer {
   }
 
   /** A prepared statement outlives its transaction. */
-  async #explainPrepared(parameters: number): Promise<Plan> {
+  async #explainPrepared(parameters: number): Promise<PostgresPlan> {
     const nulls = parameters === 0 ? "" : `(${"NULL, ".repeat(parameters).slice(0, -2)})`;
     await this.#client.query("SAVEPOINT prepared");
     try {
-      const { rows } = await this.#client.query<{ "QUERY PLAN": readonly { Plan: Plan }[] }>(
+      const { rows } = await this.#client.query<{ "QUERY PLAN": readonly { Plan: PostgresPlan }[] }>(
         `EXPLAIN (FORMAT JSON) EXECUTE routewright_verify${nulls}`,
       );
       return rows[0]?.["QUERY PLAN"][0]?.Plan ?? {};
@@ -69,7 +69,7 @@ export class Explainer {
   }
 
   /** Whether an index finds the rows of the filter's value, not only those of a view's own conditions. */
-  async #hasIndex(plan: Plan): Promise<boolean> {
+  async #hasIndex(plan: PostgresPlan): Promise<boolean> {
     const { "Index Name": index, "Index Cond": condition = "", Plans: inner = [] } = plan;
     if (index !== undefined && VALUE.test(condition) && (await this.#isLeading(index, condition)))
       return true;

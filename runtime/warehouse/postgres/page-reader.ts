@@ -13,7 +13,7 @@ import { checkTypes } from "./columns.js";
 import type { PreparedColumns } from "./prepared-columns.js";
 import { fieldsOf, type RowWriter, TextWriter } from "./rows.js";
 import type { RowFields } from "./prepared-columns.js";
-import { type Lent, type SpoolBudget, SpooledRows } from "../spool.js";
+import { type PooledBytes, type SpoolBudget, SpooledRows } from "../spool.js";
 
 /** Makes the writer of one result. */
 export type MakeWriter = () => RowWriter;
@@ -212,7 +212,7 @@ class PausingRows extends SpooledRows {
     this.#running = running;
   }
 
-  store({ bytes, release }: Lent): void {
+  store({ bytes, release }: PooledBytes): void {
     if (bytes.length === 0) return;
     if (this.#stored++ === 0) {
       this.#running.pause();
@@ -232,7 +232,7 @@ class PausingRows extends SpooledRows {
   }
 
   /** All rows have been read, or the statement has failed. Resolves with the failure once what was read is stored. */
-  async end(error: Error | null, rest: () => Lent, end: StreamEnd): Promise<Error | null> {
+  async end(error: Error | null, rest: () => PooledBytes, end: StreamEnd): Promise<Error | null> {
     let failure = error;
     try {
       await this.#storing;

@@ -1,6 +1,6 @@
 import type { TextFormat } from "../../model/query.js";
 import { type ResultColumn, type ResultColumns, ROW_SEPARATORS } from "../warehouse.js";
-import { type Escapes, escapesOf, type Words, wordsOf } from "./bytes.js";
+import { type Escapes, escapesOf, type PaddedText, paddedText } from "./bytes.js";
 import { type BinaryValue, binaryValue } from "./binary-values.js";
 import { type Kind, kindOf } from "./columns.js";
 
@@ -21,10 +21,10 @@ export const BINARY = 9;
 export interface ColumnWriter {
   readonly kind: number;
   /** Before a value, with what separates it from the column before. */
-  readonly before: Words;
+  readonly before: PaddedText;
   readonly isQuoted: boolean;
   /** Instead of a value that is null. */
-  readonly none: Words;
+  readonly none: PaddedText;
   /** More bytes than are written beside the value's own. */
   readonly around: number;
   readonly escapes: Escapes;
@@ -37,9 +37,9 @@ export interface ColumnWriter {
 export interface TextLayout {
   readonly columns: readonly ColumnWriter[];
   /** Between two rows. */
-  readonly separator: Words;
+  readonly separator: PaddedText;
   /** At the end of each row. */
-  readonly end: Words;
+  readonly end: PaddedText;
 }
 
 /** Quotes, the end of a row, and the rest of a word. */
@@ -68,8 +68,8 @@ export function layoutOf(columns: ResultColumns, format: TextFormat): TextLayout
     columns: columns.map((column, i) =>
       isCsv ? csvColumn(column, format, i, columns.length) : jsonColumn(column, format, i),
     ),
-    separator: wordsOf(ROW_SEPARATORS[format]),
-    end: wordsOf(end),
+    separator: paddedText(ROW_SEPARATORS[format]),
+    end: paddedText(end),
   };
 }
 
@@ -139,7 +139,7 @@ interface ColumnText {
 
 function columnWriter(column: ResultColumn, { before, none, isQuoted, ...text }: ColumnText): ColumnWriter {
   const kind = kindOf(column);
-  const texts = { before: wordsOf(isQuoted ? `${before}"` : before), none: wordsOf(none) };
+  const texts = { before: paddedText(isQuoted ? `${before}"` : before), none: paddedText(none) };
   return {
     kind: text.kind ?? WRITTEN_AS[kind],
     ...texts,

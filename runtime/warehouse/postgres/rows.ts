@@ -1,4 +1,4 @@
-import type { Lent } from "../spool.js";
+import type { PooledBytes } from "../spool.js";
 import {
   bytesOf,
   copy,
@@ -9,7 +9,7 @@ import {
   put,
   putText,
   textOf,
-  wordsOf,
+  paddedText,
 } from "./bytes.js";
 import {
   AROUND_BYTES,
@@ -45,9 +45,9 @@ export interface RowWriter {
   /** The frame's fields begin at `offset`; there may be more than columns. */
   row(frame: Buffer, offset: number): void;
   /** The bytes that are complete, perhaps none. */
-  take(): Lent;
+  take(): PooledBytes;
   /** The last bytes. */
-  end(): Lent;
+  end(): PooledBytes;
 }
 
 /** The first `count` fields of a row. Each has its length before it: -1 for null. Valid until the next row. */
@@ -190,7 +190,7 @@ export class TextWriter implements RowWriter {
     this.#at = put(end, out, at);
   }
 
-  take(): Lent {
+  take(): PooledBytes {
     const memory = this.#memory;
     const bytes = memory.bytes.subarray(0, this.#at);
     this.#memory = NO_MEMORY;
@@ -198,7 +198,7 @@ export class TextWriter implements RowWriter {
     return { bytes, release: () => memory.release() };
   }
 
-  end(): Lent {
+  end(): PooledBytes {
     return this.take();
   }
 
@@ -247,5 +247,5 @@ const MORE_BYTES = LONGEST_TIME;
 const LETTER_SMALL_T = 0x74;
 const APOSTROPHE = 0x27;
 const QUOTE = 0x22;
-const TRUE = wordsOf("true");
-const FALSE = wordsOf("false");
+const TRUE = paddedText("true");
+const FALSE = paddedText("false");

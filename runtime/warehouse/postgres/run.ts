@@ -4,7 +4,7 @@ import type { Connection } from "./connect.js";
 import {
   type PreparedStatement,
   preparedStatement,
-  type QueryLimits,
+  type StatementLimits,
   type StatementSink,
   type WireQuery,
 } from "./statements.js";
@@ -21,7 +21,7 @@ export interface Reader extends StatementSink {
 export interface PoolQuery {
   readonly statement: Statement;
   readonly queued: QueuedQuery;
-  readonly limits: QueryLimits;
+  readonly limits: StatementLimits;
   readonly reader: Reader;
   /** Whether it waits for the place of a stream. */
   readonly isStream?: boolean;
@@ -30,7 +30,7 @@ export interface PoolQuery {
 /** A run of a query on a connection. */
 export class Run implements WireQuery {
   readonly statement: Statement;
-  readonly limits: QueryLimits;
+  readonly limits: StatementLimits;
   readonly sink: Reader;
   /** Whether its statement is prepared, and what is known of it. */
   prepared: PreparedStatement | null;

@@ -20,7 +20,7 @@ const PREPARE_UNLIMITED = `PREPARE ${UNLIMITED} AS SELECT WHERE set_config('stat
 const NAME_BACKEND = `RAISE INFO '${BACKEND_NOTICE}%', pg_backend_pid();`;
 
 /** Values of PostgreSQL's settings. */
-type Settings = Readonly<Record<string, string>>;
+type SessionSettings = Readonly<Record<string, string>>;
 
 /** Properties of a new session. */
 export interface Session {
@@ -35,7 +35,7 @@ export interface Session {
  * connection for 50 ms, and takes one processor: a costly one would else take as many as the database has
  * (runtime/docs/limits.md). The database detects a client that has closed its connection.
  */
-const OPTIONAL: Settings = {
+const OPTIONAL: SessionSettings = {
   lock_timeout: String(LOCK_TIMEOUT_MS),
   jit: "off",
   max_parallel_workers_per_gather: "0",
@@ -85,7 +85,7 @@ export class SessionSetup {
     return this.#transactionText(this.#accepted([...Object.keys(OPTIONAL), BACKEND]), isUnlimited);
   }
 
-  get #required(): Settings {
+  get #required(): SessionSettings {
     return {
       default_transaction_read_only: "on",
       statement_timeout: String(this.#statementTimeoutMs),
@@ -123,10 +123,10 @@ export class SessionSetup {
   }
 }
 
-const chosen = (parts: readonly Part[]): Settings =>
+const chosen = (parts: readonly Part[]): SessionSettings =>
   Object.fromEntries(Object.entries(OPTIONAL).filter(([name]) => parts.includes(name)));
 
-function assignments(settings: Settings): readonly string[] {
+function assignments(settings: SessionSettings): readonly string[] {
   return Object.entries(settings).map(([name, value]) => `SET ${name} = '${value}'`);
 }
 

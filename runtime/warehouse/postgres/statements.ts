@@ -6,7 +6,7 @@ import { isStatementError } from "./errors.js";
 import type { RowSink, WireClient } from "./wire.js";
 
 /** How long a query may run, and whether its result is still needed. */
-export interface QueryLimits {
+export interface StatementLimits {
   /** 0: only the session's limit. */
   readonly timeoutMs: number;
   readonly isStillNeeded: () => boolean;
@@ -76,7 +76,7 @@ export interface SettingStatement {
 export interface WireQuery {
   readonly statement: Statement;
   readonly prepared: PreparedStatement | null;
-  readonly limits: QueryLimits;
+  readonly limits: StatementLimits;
   readonly sink: StatementSink;
   /** It starts. */
   begin(): void;
@@ -90,7 +90,7 @@ export interface BatchConnection {
   readonly client: WireClient;
   /** Null where the settings are those of the session. */
   settingsOf(sink: StatementSink): SettingStatement | null;
-  queryStarted(limits: QueryLimits): void;
+  queryStarted(limits: StatementLimits): void;
   /** The error with which a query ends. */
   errorOf(error: Error): Error;
   /** All are answered, or the connection is broken. */
@@ -228,7 +228,7 @@ export class StatementBatch implements pg.Submittable {
   }
 }
 
-const IGNORED: QueryLimits = { timeoutMs: 0, isStillNeeded: () => false };
+const IGNORED: StatementLimits = { timeoutMs: 0, isStillNeeded: () => false };
 
 /** PostgreSQL's messages Bind, Execute and Sync in one buffer: the Bind of `pg` has one format for all fields. */
 function executeMessages(name: string, values: readonly BindValue[], formats: Buffer): Buffer {

@@ -1,4 +1,4 @@
-import { type Lent, NOTHING } from "../spool.js";
+import { type PooledBytes, NOTHING } from "../spool.js";
 import { type ResultColumn, type ResultColumns, TooManyDigits } from "../warehouse.js";
 import { binaryValue } from "./binary-values.js";
 import { kindOf } from "./columns.js";
@@ -158,11 +158,11 @@ export abstract class TableRows implements RowWriter {
     if (this.#rows >= MAX_ROWS || this.#bytes >= MAX_BYTES) this.#writeBatch();
   }
 
-  take(): Lent {
+  take(): PooledBytes {
     return { bytes: this.written(), release: NOTHING };
   }
 
-  end(): Lent {
+  end(): PooledBytes {
     if (this.#rows > 0) this.#writeBatch();
     this.finish();
     return this.take();

@@ -27,7 +27,7 @@ const ROW_HEAD_BYTES = HEAD_BYTES + 2;
  * Walks the frames of PostgreSQL's protocol between the socket and pg's parser: rows go to the sink, the others to pg.
  * In a prototype, 1,000 rows that became JavaScript strings and text again took 1,400 µs of processor time, as bytes 500.
  */
-class Tap extends EventEmitter {
+class SocketProxy extends EventEmitter {
   sink: RowSink | null = null;
   readonly #stream: Duplex;
   /** A frame whose rest has not arrived, or its head, and its bytes so far. */
@@ -136,14 +136,14 @@ function openSocket(): Socket {
 /** What this file needs of pg's connection: `attachListeners` gives a socket to its parser, again once it has TLS. */
 interface PgConnection {
   readonly stream: Socket;
-  attachListeners(stream: Duplex | Tap): void;
+  attachListeners(stream: Duplex | SocketProxy): void;
   /** Texts of the statements that are prepared, by their names. */
   readonly parsedStatements: Readonly<Record<string, string>>;
 }
 
 /** A client of pg whose rows may go to a sink. Throws where this version of pg has no such hook. */
 export class WireClient extends PostgresClient {
-  #tap: Tap | null = null;
+  #tap: SocketProxy | null = null;
 
   constructor(config?: pg.ClientConfig) {
     super({ ...config, stream: openSocket });
@@ -151,7 +151,7 @@ export class WireClient extends PostgresClient {
     if (typeof connection?.attachListeners !== "function" || typeof connection.parsedStatements !== "object")
       throw new Error(NO_HOOK);
     const attach = connection.attachListeners.bind(connection);
-    connection.attachListeners = (stream: Duplex) => attach((this.#tap = new Tap(stream)));
+    connection.attachListeners = (stream: Duplex) => attach((this.#tap = new SocketProxy(stream)));
   }
 
   get #pg(): PgConnection {
@@ -159,7 +159,7 @@ export class WireClient extends PostgresClient {
   }
 
   /** The tap of the connection that is open. */
-  get tap(): Tap {
+  get tap(): SocketProxy {
     if (this.#tap === null) throw new Error(NO_HOOK);
     return this.#tap;
   }
