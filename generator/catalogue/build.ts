@@ -1,6 +1,7 @@
 import type { Tier } from "@routewright/runtime/model";
 import type { GraphNode } from "../manifest/graph.js";
 import type { Manifest, OtherNode } from "../manifest/manifest.js";
+import { byText } from "../manifest/strings.js";
 import { type Catalogue, type CatalogueEntry, complaint, type Skipped, type Warning } from "./catalogue.js";
 import { type Context, readModel } from "./endpoint.js";
 import { lineageOf, withInheritedPrivacy } from "./lineage.js";
@@ -54,7 +55,21 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     lineage: lineageOf(entries, manifest),
     defaultTier: context.defaultTier,
     adapter: manifest.adapter,
+    categories: categoriesOf(entries, manifest),
   };
+}
+
+function categoriesOf(
+  entries: readonly CatalogueEntry[],
+  { categories }: Manifest,
+): Readonly<Record<string, string>> {
+  const names = [...new Set(entries.map(({ category }) => category))].sort(byText);
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const text = categories.get(name.toLowerCase());
+      return text === undefined ? [] : [[name, text]];
+    }),
+  );
 }
 
 /** The manifest with the schemas that serve. */

@@ -25,6 +25,7 @@ export function catalogueText(
     title,
     defaultTier: catalogue.defaultTier,
     ...(catalogue.adapter !== null && { adapter: catalogue.adapter }),
+    ...(Object.keys(catalogue.categories).length > 0 && { categories: catalogue.categories }),
     endpoints: catalogue.entries,
     skipped: catalogue.skipped,
     files: Object.fromEntries([...files].map(([file, text]) => [file, digestOf(text)])),
@@ -70,11 +71,11 @@ export function readCatalogue(text: string, location = "catalogue.json"): Catalo
   const repeated = firstRepeated(record.endpoints.flatMap(servedPaths));
   if (repeated !== undefined)
     return fail(`${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`);
-  const { defaultTier, adapter = null, skipped } = record;
+  const { defaultTier, adapter = null, categories = {}, skipped } = record;
   const entries = record.endpoints.map(withoutFormerKeys);
   return {
     ok: true,
-    catalogue: { entries, skipped, warnings: [], lineage: NO_LINEAGE, defaultTier, adapter },
+    catalogue: { entries, skipped, warnings: [], lineage: NO_LINEAGE, defaultTier, adapter, categories },
   };
 }
 

@@ -29,14 +29,7 @@ const path = { ...text, pattern: "^/v1/" };
 const pair = { ...texts, minItems: 2, maxItems: 2 } as Schema;
 
 /** Keys of columns in files of earlier versions. */
-export const FORMER_COLUMN_KEYS = {
-  example: {},
-  minimum: number,
-  maximum: number,
-  exclusive: yes,
-  unique: yes,
-  references: text,
-};
+export const FORMER_COLUMN_KEYS = { example: {} };
 
 /** Keys of endpoints in files of earlier versions. */
 export const FORMER_KEYS = { upstreamNodes: orNull(texts) };
@@ -49,6 +42,11 @@ const column: Schema<DescribedColumn> = record(
     description: text,
     notNull: oneOf(["constraint", "test"]),
     acceptedValues: texts,
+    minimum: number,
+    maximum: number,
+    exclusive: yes,
+    unique: yes,
+    references: text,
     private: flag,
     ...FORMER_COLUMN_KEYS,
   },
@@ -101,6 +99,8 @@ const endpoint: Schema<CatalogueEntry> = record(
     successor: textOrNull,
   },
   {
+    owner: text,
+    stability: oneOf(["preview"]),
     synonyms: texts,
     numbers: oneOf(["string"]),
     filters: listOf(record({ column: text, type: oneOf(VALUE_KINDS) })),
@@ -136,8 +136,9 @@ export const CATALOGUE_SCHEMA = record(
     digest: text,
     /** Name of dbt's adapter. */
     adapter: text,
-    /** In files of earlier versions. */
+    /** Descriptions of categories, by name. */
     categories: mapOf(text),
+    /** In files of earlier versions. */
     sources: mapOf(text),
     /** Digest of each other file of the folder: a server refuses a folder with others. */
     files: mapOf(text),

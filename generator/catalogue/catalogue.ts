@@ -1,7 +1,8 @@
 import type { Column, Endpoint, Parameter, Relation, Tier } from "@routewright/runtime/model";
+import type { ColumnGuarantees } from "../manifest/columns.js";
 
 /** A column, and what the dbt project declares of it besides its name and type. */
-export interface DescribedColumn extends Column {
+export interface DescribedColumn extends Column, ColumnGuarantees {
   readonly description?: string;
   readonly notNull?: "constraint" | "test";
   readonly acceptedValues?: readonly string[];
@@ -31,6 +32,10 @@ export interface CatalogueEntry extends Endpoint {
   /** Whether the project marks the whole model as private data. */
   readonly private: boolean;
   readonly description: string;
+  /** Who answers for the model. Not served: it may be a person. */
+  readonly owner?: string;
+  /** `preview`: its consumers were told that it may change; the gate lets its breaking changes through. */
+  readonly stability?: "preview";
   /** Further words for which a search finds the endpoint. */
   readonly synonyms?: readonly string[];
 }
@@ -102,6 +107,8 @@ export interface Catalogue {
   readonly defaultTier: Tier;
   /** Name of dbt's adapter, such as `clickhouse`; null where the manifest, or a file of before, does not name it. */
   readonly adapter: string | null;
+  /** Descriptions of the categories that have one. */
+  readonly categories: Readonly<Record<string, string>>;
   /** Problems that do not skip a model. */
   readonly warnings: readonly Warning[];
   /** Empty in a catalogue read from its file alone. */

@@ -124,6 +124,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
   const { category, resource, granularity, window, tier } = tags;
   const { methods, legacy, parameters, ...api } = settings.api;
   const { numbers, cursor, filters, fields, rows, former_paths: formerPaths, changes } = settings.routewright;
+  const { stability } = settings.routewright;
   const requiredTier = tier ?? context.defaultTier;
   const { max_age: ownAge = context.publicAge } = settings.routewright;
   // A folder may set it: it counts where every caller gets the same rows.
@@ -142,6 +143,8 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
     hasTierTag: tier !== null,
     private: model.isPrivate,
     description: model.description,
+    ...(model.owner !== null && { owner: model.owner }),
+    ...(stability && { stability }),
     ...(words.length > 0 && { synonyms: words }),
     relation: [model.schema, model.alias],
     columns: servedColumns(model).map((column) => columnOf(column, settings, context)),
@@ -184,7 +187,7 @@ function withValues(parameter: Parameter, { columns }: Model): Parameter {
 const HAS_TEXTS: ReadonlySet<string> = new Set(["string", "enum", "integer", "unknown"]);
 
 function columnOf(column: ModelColumn, settings: ReadSettings, context: Context): DescribedColumn {
-  const { name, type, description, notNull, acceptedValues, isPrivate } = column;
+  const { name, type, description, notNull, acceptedValues, guarantees, isPrivate } = column;
   return {
     name,
     type: typeOf(column, context),
@@ -193,6 +196,7 @@ function columnOf(column: ModelColumn, settings: ReadSettings, context: Context)
     ...(description.trim() !== "" && { description }),
     ...(notNull && { notNull }),
     ...(acceptedValues && { acceptedValues }),
+    ...guarantees,
     ...(isPrivate && { private: true }),
   };
 }
@@ -212,7 +216,8 @@ function typeOf(column: ModelColumn, { nullableByDefault }: Context): string | n
   return isNullable || (canBeNaN(type, nullableByDefault) && !isProvenFinite(column)) ? `${type} null` : type;
 }
 
-/** Whether a test rules out NaN and infinities. */
-function isProvenFinite({ acceptedValues }: ModelColumn): boolean {
+/** Whether tests rule out NaN and infinities. Some comparisons hold for them: it takes both bounds. */
+function isProvenFinite({ acceptedValues, guarantees: { minimum, maximum } }: ModelColumn): boolean {
+  if (minimum !== undefined && maximum !== undefined) return true;
   return acceptedValues?.every((value) => Number.isFinite(Number(value))) === true;
 }

@@ -24,12 +24,16 @@ export interface Change {
   readonly model: string;
   /** The model's file in its dbt project; null where neither revision names it. */
   readonly file: string | null;
+  /** Who answers for the model: the head's owner, or the base's; absent without one. */
+  readonly owner?: string;
   /** The tier in the base, or the head's for a new endpoint. */
   readonly tier: Tier;
   readonly subject: string | null;
   readonly before: string | null;
   readonly after: string | null;
   readonly details: readonly string[];
+  /** The endpoint was a preview: its breaking changes are warnings. */
+  readonly isPreview?: true;
   /** Who a breaking change hits, where the run knows it. */
   readonly usage?: ChangeUsage;
 }
@@ -247,6 +251,27 @@ export const KINDS = {
     "Clients can meet a value that they do not know.",
   ),
   "accepted-values-narrowed": compatible("accepted_values narrowed", "Known values only."),
+  "range-widened": warning(
+    "Range of values widened",
+    "Clients can meet a number outside of the documented bounds.",
+  ),
+  "range-narrowed": compatible("Range of values narrowed", "Every value lies within the documented bounds."),
+  "unique-test-removed": warning(
+    "Uniqueness no longer tested",
+    "Clients that use the column as a key can meet a value twice.",
+  ),
+  "unique-test-added": compatible("Uniqueness tested", "No client relies on values that occur twice."),
+  "reference-changed": warning(
+    "Reference no longer tested",
+    "Clients that look values up elsewhere may not find them.",
+  ),
+  "reference-added": compatible("Reference tested", "Each value can now be looked up elsewhere, too."),
+  "stability-lowered": breaking(
+    "Endpoint is a preview now",
+    "Consumers were promised more: from now on it may change without notice.",
+  ),
+  "stability-raised": compatible("Endpoint is stable now", "It no longer changes without notice."),
+  "owner-changed": compatible("Owner changed", "Only who answers for it differs."),
   "sort-changed": breaking("Fixed sort changed", "Rows come in another order, and pages hold other rows."),
   "sort-extended": compatible("Fixed sort extended", "Only the order of ties is decided."),
   "sortable-field-removed": breaking("Sortable field removed", "Calls that sort by it get 400."),

@@ -31,10 +31,19 @@ export function compareCatalogues(
   return changes
     .flatMap((change) => {
       const severity = severities[change.kind] ?? KINDS[change.kind].severity;
-      return severity === "off" ? [] : [{ severity, ...change }];
+      return severity === "off" ? [] : [rated(change, severity)];
     })
     .sort(inOrder);
 }
+
+/** Consumers of a preview were told that it may break; nobody was told that it may open data. */
+function rated(change: Unrated, severity: Severity): Change {
+  return change.isPreview && severity === "breaking"
+    ? { severity: "warning", ...change, details: [...change.details, PREVIEW] }
+    : { severity, ...change };
+}
+
+const PREVIEW = "The endpoint was a preview: its consumers were told that it may change.";
 
 type Unrated = Omit<Change, "severity">;
 type Pair = readonly [base: ServedEntry, head: ServedEntry];
@@ -48,8 +57,15 @@ function changesOf(
   const { path, tier, model } = base;
   const file = head.file || (model === head.model ? base.file : "") || null;
   const differences = [...compareRows(base, head, all), ...compareEndpoints(base, head, sunsetPolicy)];
+  const isPreview = base.stability === "preview";
   return differences.map((difference) => {
-    return { ...withLocation(head, difference), endpoint: path, tier, file };
+    return {
+      ...withLocation({ ...head, owner: head.owner ?? base.owner }, difference),
+      endpoint: path,
+      tier,
+      file,
+      ...(isPreview && { isPreview }),
+    };
   });
 }
 
@@ -120,7 +136,8 @@ function removal(entry: CatalogueEntry, head: Catalogue, policy: SunsetPolicy): 
     ...(moved === undefined || isDue ? [] : [formerPathsLine(path, moved, policy)]),
   ];
   const change = withLocation(entry, { kind: isDue ? "endpoint-retired" : "endpoint-removed", details });
-  return { ...change, file: reason?.file || entry.file || null };
+  const isPreview = entry.stability === "preview";
+  return { ...change, file: reason?.file || entry.file || null, ...(isPreview && { isPreview }) };
 }
 
 function detailsOf({ reason, problems }: Skipped): readonly string[] {
@@ -135,9 +152,13 @@ function detailsOf({ reason, problems }: Skipped): readonly string[] {
   }
 }
 
-function withLocation({ path, model, tier, file }: CatalogueEntry, difference: Difference): Unrated {
+function withLocation(
+  { path, model, tier, file, owner }: Omit<CatalogueEntry, "owner"> & { readonly owner?: string | undefined },
+  difference: Difference,
+): Unrated {
   const { kind, subject = null, before = null, after = null, details = [] } = difference;
-  return { kind, endpoint: path, model, file: file || null, tier, subject, before, after, details };
+  const place = { endpoint: path, model, file: file || null, ...(owner !== undefined && { owner }), tier };
+  return { kind, ...place, subject, before, after, details };
 }
 
 export interface Matching {

@@ -25,7 +25,9 @@ export function compareColumns(base: CatalogueEntry, head: CatalogueEntry): read
         ? [{ kind: "column-removed", subject: column.name, before: typeText(column) } as const]
         : [
             ...compareColumn(servedColumn(column, base), servedColumn(other, head)),
-            ...compareAcceptedValues(column, other),
+            ...[compareAcceptedValues, compareRanges, compareUnique, compareReferences].flatMap((compare) =>
+              compare(column, other),
+            ),
           ];
     }),
     ...added.map((column) => ({ kind, subject: column.name, after: typeText(column) }) as const),
@@ -123,4 +125,56 @@ function compareAcceptedValues(base: DescribedColumn, head: DescribedColumn): re
 
 function valuesText(values: readonly string[] | null): string {
   return values === null ? "any value" : values.join(", ");
+}
+
+function compareRanges(base: DescribedColumn, head: DescribedColumn): readonly Difference[] {
+  const [baseBounds, headBounds] = [boundsOf(base), boundsOf(head)];
+  const isWider = exceeds(headBounds, baseBounds);
+  if (!isWider && !exceeds(baseBounds, headBounds)) return [];
+  const kind = isWider ? "range-widened" : "range-narrowed";
+  return [{ kind, subject: base.name, before: rangeText(base), after: rangeText(head) }];
+}
+
+/** A bound; 1 if the range excludes it. */
+type Bound = readonly [value: number, excluded: 0 | 1];
+
+/** Both bounds, the upper one negated, so that a smaller value of either admits more values. */
+function boundsOf({ minimum, maximum, exclusive }: DescribedColumn): readonly [lower: Bound, upper: Bound] {
+  const excluded = exclusive ? 1 : 0;
+  return [
+    minimum === undefined ? [-Infinity, 0] : [minimum, excluded],
+    maximum === undefined ? [-Infinity, 0] : [-maximum, excluded],
+  ];
+}
+
+/** Whether one range has values outside of the other. */
+function exceeds(one: readonly [Bound, Bound], other: readonly [Bound, Bound]): boolean {
+  return one.some(([value, excluded], i) => {
+    const [otherValue, otherExcluded] = other[i] ?? [value, excluded];
+    return value < otherValue || (value === otherValue && excluded < otherExcluded);
+  });
+}
+
+/** `at least 0, at most 100`, `more than 0`, `any number`. */
+function rangeText({ minimum, maximum, exclusive }: DescribedColumn): string {
+  if (minimum === undefined && maximum === undefined) return "any number";
+  const lower = minimum === undefined ? "" : `${exclusive ? "more than" : "at least"} ${String(minimum)}`;
+  const upper = maximum === undefined ? "" : `${exclusive ? "less than" : "at most"} ${String(maximum)}`;
+  return [lower, upper].filter((text) => text !== "").join(", ");
+}
+
+function compareUnique(base: DescribedColumn, head: DescribedColumn): readonly Difference[] {
+  if (base.unique === head.unique) return [];
+  const text = (isUnique: true | undefined) => (isUnique ? "unique" : "not known to be unique");
+  const kind = head.unique ? "unique-test-added" : "unique-test-removed";
+  return [{ kind, subject: base.name, before: text(base.unique), after: text(head.unique) }];
+}
+
+function compareReferences(
+  { name: subject, references: before }: DescribedColumn,
+  { references: after }: DescribedColumn,
+): readonly Difference[] {
+  if (before === after) return [];
+  const kind = before === undefined ? "reference-added" : "reference-changed";
+  return [{ kind, subject, before: before ?? "any value", after: after ?? "any value" }];
 }

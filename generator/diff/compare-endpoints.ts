@@ -35,8 +35,15 @@ export function compareEndpoints(
     ...compareFixedSort(base, head),
     ...compareNames("sortable-field", base.sortableFields, head.sortableFields),
     ...compareNotices(base, head, sunsetPolicy),
+    ...compareStability(base, head),
     ...compareDocumentation(base, head),
   ];
+}
+
+function compareStability(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
+  const [before, after] = [base.stability ?? "stable", head.stability ?? "stable"];
+  if (before === after) return [];
+  return [{ kind: after === "preview" ? "stability-lowered" : "stability-raised", before, after }];
 }
 
 function compareOwnPath(base: Endpoint, head: Endpoint, policy: SunsetPolicy): readonly Difference[] {
@@ -183,12 +190,17 @@ function compareSuccessors(
 /** Descriptions of the model, and of the columns and parameters that both revisions have. */
 function compareDocumentation(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
   const texts = textsOf(head);
-  return [...textsOf(base)].flatMap(([subject, before]) => {
+  const owner =
+    base.owner === head.owner
+      ? []
+      : [{ kind: "owner-changed", before: base.owner, after: head.owner } as const];
+  const descriptions = [...textsOf(base)].flatMap(([subject, before]): readonly Difference[] => {
     const after = texts.get(subject) ?? before;
     return before === after
       ? []
       : [{ kind: "description-changed", subject, before: before || null, after: after || null }];
   });
+  return [...owner, ...descriptions];
 }
 
 /** By subject; the model's own has none. */

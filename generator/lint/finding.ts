@@ -102,6 +102,15 @@ export const CHECKS = {
     "Columns without a type",
     "OpenAPI and typed clients know nothing about the values.",
   ),
+  "missing-column": warning(
+    "Declared column that the relation lacks",
+    "Rows come without it, and filters by it fail.",
+  ),
+  "undeclared-column": warning(
+    "Columns that no schema.yml declares",
+    "The catalog has them, and rows come without them until they are declared.",
+  ),
+  "missing-owner": off("No owner", "Nobody is named who answers for the endpoint."),
   "undescribed-parameter": warning("Parameter without a description", "Callers see its name and type only."),
   "missing-description": warning(
     "Model or columns without a description",
@@ -147,6 +156,8 @@ export interface Finding {
   readonly model: string;
   /** The model's file in its dbt project; null where the manifest does not name it. */
   readonly file: string | null;
+  /** Who answers for the model; absent without an owner. */
+  readonly owner?: string;
   /** The endpoint's path; null for a model without one. */
   readonly endpoint: string | null;
   /** Where in the model's node, as a JSON path. */

@@ -77,7 +77,7 @@ function countsOf(names: readonly string[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-type Subject = Pick<Finding, "model" | "file" | "endpoint">;
+type Subject = Pick<Finding, "model" | "file" | "owner" | "endpoint">;
 
 interface ModelResult extends Pick<LintResult, "findings" | "suppressed"> {
   readonly suppressions: readonly (SuppressionUse & { readonly subject: Subject })[];
@@ -86,7 +86,8 @@ interface ModelResult extends Pick<LintResult, "findings" | "suppressed"> {
 function lintModel(model: Model, entry: CatalogueEntry | null, context: LintContext): ModelResult {
   const node = context.project.nodes.get(model.uniqueId);
   if (node === undefined) return { findings: [], suppressed: [], suppressions: [] };
-  const subject = { model: node.uniqueId, file: node.file, endpoint: entry?.path ?? null };
+  const owner = model.owner === null ? {} : { owner: model.owner };
+  const subject = { model: node.uniqueId, file: node.file, ...owner, endpoint: entry?.path ?? null };
   const report = (rule: RuleId, violation: Violation): Finding[] =>
     findingOf(rule, violation, subject, context);
   const violations =

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, objectOr, textOr } from "./json.js";
 import { type Manifest, type ManifestReading, parseJson, parseManifest } from "./manifest.js";
 import { type Model } from "./model.js";
-import { firstOfEachName, type ModelColumn } from "./columns.js";
+import { firstOfEachName, type ModelColumn, NO_GUARANTEES } from "./columns.js";
 import { columnsInFile } from "./columns-file.js";
 import { fail, type Failure, readSource } from "./source.js";
 
@@ -58,6 +58,7 @@ function columnsOf(node: JsonObject): readonly ModelColumn[] {
       type: textOr(column["type"], "").trim() || null,
       notNull: null,
       acceptedValues: null,
+      guarantees: NO_GUARANTEES,
       isPrivate: false,
       routewright: {},
       description: textOr(column["comment"], ""),
@@ -90,7 +91,8 @@ function mergeColumns(model: Model, found: readonly ModelColumn[]): Model {
     description: column.description || (real?.description ?? ""),
   }));
   const taken = new Set(pairs.map(([, real]) => real));
-  return { ...model, columns, undeclared: found.filter((column) => !taken.has(column)) };
+  const absent = pairs.flatMap(([{ name }, real]) => (real === undefined && found.length > 0 ? [name] : []));
+  return { ...model, columns, undeclared: found.filter((column) => !taken.has(column)), absent };
 }
 
 /**

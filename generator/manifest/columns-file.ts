@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, listOr, objectsOf, textOr } from "./json.js";
-import { firstOfEachName, type ModelColumn } from "./columns.js";
+import { firstOfEachName, type ModelColumn, NO_GUARANTEES } from "./columns.js";
 import { byText, visibleJson } from "./strings.js";
 
 const MARKER = "Routewright. Do not edit: run `routewright columns pull`.";
@@ -40,6 +40,7 @@ function columnOf({ name, type, notNull, comment }: JsonObject): ModelColumn {
     type: textOr(type, "").trim() || null,
     notNull: notNull === true ? "constraint" : null,
     acceptedValues: null,
+    guarantees: NO_GUARANTEES,
     isPrivate: false,
     routewright: {},
     description: textOr(comment, ""),

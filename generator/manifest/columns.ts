@@ -11,6 +11,8 @@ export interface ModelColumn {
   readonly notNull: "constraint" | "test" | null;
   /** The values that an `accepted_values` test allows; null without one. */
   readonly acceptedValues: readonly string[] | null;
+  /** What other tests and constraints guarantee. */
+  readonly guarantees: ColumnGuarantees;
   /** Whether the project marks the column as private data. */
   readonly isPrivate: boolean;
   /** Keys of `meta.routewright` as written. */
@@ -22,12 +24,29 @@ export interface ModelColumn {
 export interface ColumnTests {
   readonly notNull: boolean;
   readonly acceptedValues: readonly string[] | null;
+  readonly guarantees: ColumnGuarantees;
 }
+
+/** What is guaranteed besides nulls and accepted values; a key without a guarantee is absent. */
+export interface ColumnGuarantees {
+  readonly minimum?: number;
+  readonly maximum?: number;
+  /** Whether the range excludes `minimum` and `maximum` themselves. */
+  readonly exclusive?: true;
+  /** No two rows have the same value, nulls aside. */
+  readonly unique?: true;
+  /** `model.column` that has each value. */
+  readonly references?: string;
+}
+
+/** Shared by columns without one. */
+export const NO_GUARANTEES: ColumnGuarantees = {};
 
 /** The columns in the order of `schema.yml`. */
 export function columnsOf(
   node: JsonObject,
   testsByColumn: ReadonlyMap<string, ColumnTests>,
+  adapter: string,
 ): readonly ModelColumn[] {
   const isEnforced = enforcesConstraints(node);
   const ofModel = isEnforced ? objectsOf(node["constraints"]) : NO_CONSTRAINTS;
@@ -42,6 +61,11 @@ export function columnsOf(
       notNull: constraints.some(forbidsNull) ? "constraint" : tests?.notNull ? "test" : null,
       // Tests that have no value in common document none.
       acceptedValues: tests?.acceptedValues?.length === 0 ? null : (tests?.acceptedValues ?? null),
+      // ClickHouse enforces neither keys nor references.
+      guarantees: {
+        ...(adapter === "clickhouse" ? NO_GUARANTEES : guaranteesOf(constraints)),
+        ...tests?.guarantees,
+      },
       isPrivate: isPrivate(column),
       routewright: routewrightOf(column),
       description: textOr(column["description"], ""),
@@ -55,6 +79,27 @@ export function enforcesConstraints({ config, contract }: JsonObject): boolean {
   const { materialized, contract: configured } = objectOr(config);
   const isEnforced = objectOr(configured)["enforced"] ?? objectOr(contract)["enforced"];
   return isEnforced === true && BUILT.has(materialized);
+}
+
+/** What the constraints of a column guarantee; one on several columns says nothing of one of them. */
+function guaranteesOf(constraints: readonly JsonObject[]): ColumnGuarantees {
+  const single = constraints.filter(({ columns }) => textsOf(columns).length <= 1);
+  const isUnique = single.some(({ type }) => type === "unique" || type === "primary_key");
+  const [references] = single.filter(({ type }) => type === "foreign_key").flatMap(referenceOf);
+  return { ...(isUnique && { unique: true as const }), ...(references !== undefined && { references }) };
+}
+
+/** `customers.id` of `{to: "ref('customers')", to_columns: [id]}`, where dbt may write the relation's name for the `ref`. */
+function referenceOf({ to, to_columns }: JsonObject): readonly string[] {
+  const target = textOr(to, "");
+  const model = refOf(target) ?? /"?([^".]+)"?\s*$/.exec(target)?.[1];
+  const [column] = textsOf(to_columns);
+  return model === undefined || column === undefined ? [] : [`${model}.${column}`];
+}
+
+/** The node that `ref('model')`, `ref('package', 'model')` or `ref('model', v=1)` names. */
+export function refOf(text: string): string | null {
+  return /\bref\((?:[^()]*,)?\s*['"]([^'"]+)['"]\s*(?:,\s*v(?:ersion)?\s*=[^()]*)?\)/.exec(text)?.[1] ?? null;
 }
 
 function forbidsNull({ type }: JsonObject): boolean {

@@ -24,6 +24,8 @@ export interface Manifest {
   readonly warehouseColumns: ReadonlyMap<string, readonly ModelColumn[]>;
   /** Name of dbt's adapter, such as `postgres`; null where the manifest does not name it. */
   readonly adapter: string | null;
+  /** Descriptions of categories, from doc blocks `category_<name>`, by the name in lower case. */
+  readonly categories: ReadonlyMap<string, string>;
   /** Name of the dbt project; null where the manifest does not name it. */
   readonly project: string | null;
   readonly warnings: readonly string[];
@@ -58,7 +60,7 @@ export function parseManifest(text: string, location: string): ManifestReading {
 }
 
 function manifestOfJson(value: unknown, location: string): ManifestReading {
-  const { metadata, nodes, sources, disabled } = objectOr(value);
+  const { metadata, nodes, sources, disabled, docs } = objectOr(value);
   const schema = textOr(objectOr(metadata)["dbt_schema_version"], "");
   const version = /\/manifest\/(?:v(\d+)|[\w.-]+)(?:\.json)?$/.exec(schema);
   if (!version || !isObject(nodes)) return fail(`${location} is not a dbt manifest: ${notManifest(schema)}`);
@@ -79,10 +81,22 @@ function manifestOfJson(value: unknown, location: string): ManifestReading {
       tests: new Map([...tests].map(([id, all]) => [id, all.map((test) => test.id)])),
       warehouseColumns: new Map(),
       adapter: adapter || null,
+      categories: categoriesIn(objectOr(docs)),
       project: textOr(objectOr(metadata)["project_name"], "") || null,
       warnings,
     },
   };
+}
+
+/** The first block of a name wins, by its text. */
+function categoriesIn(docs: JsonObject): ReadonlyMap<string, string> {
+  const blocks = Object.values(docs).flatMap((value): readonly (readonly [string, string])[] => {
+    const { name, block_contents: contents } = objectOr(value);
+    const category = /^category_(.+)$/s.exec(textOr(name, ""))?.[1]?.toLowerCase() ?? "";
+    const text = textOr(contents, "").trim();
+    return category === "" || text === "" ? [] : [[category, text]];
+  });
+  return new Map(blocks.sort(([a, one], [b, other]) => byText(a, b) || byText(other, one)));
 }
 
 /** Parses JSON text; the problem names the location and the probable cause. */

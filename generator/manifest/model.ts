@@ -1,6 +1,6 @@
 import { columnsOf, type ModelColumn } from "./columns.js";
 import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
-import { apiOf, isPrivate, routewrightOf } from "./node-meta.js";
+import { apiOf, isPrivate, ownerOf, routewrightOf } from "./node-meta.js";
 import { relationOf } from "./relation-name.js";
 import { columnTestsOf, type ModelContext, provenKeysOf } from "./tests.js";
 
@@ -24,12 +24,16 @@ export interface Model {
   readonly columns: readonly ModelColumn[];
   /** The relation's other columns, as a catalog lists them: settings may name them. Empty without a catalog. */
   readonly undeclared: readonly ModelColumn[];
+  /** Names of declared columns that the relation lacks, by a catalog. Empty without one. */
+  readonly absent: readonly string[];
   /** Lists of columns whose combined values are never null and differ in every row, as tests or constraints prove. */
   readonly provenKeys: readonly (readonly string[])[];
   /** Whether the project marks the whole model as private data. */
   readonly isPrivate: boolean;
   /** dbt's materialization; `view` by default. */
   readonly materialized: string;
+  /** Who answers for it: `meta.owner`, else dbt's `group`; null without either. */
+  readonly owner: string | null;
   /** Keys of `meta.routewright` as written. */
   readonly routewright: JsonObject;
   /** dbt's `deprecation_date`, when the model may be removed: an RFC 3339 timestamp in UTC, or null. */
@@ -51,7 +55,7 @@ export function modelOf(uniqueId: string, node: JsonObject, context: ModelContex
   const name = textOr(node["name"], "");
   const tags = textsOf(node["tags"]);
   const configTags = tagList(config["tags"]);
-  const columns = columnsOf(node, columnTestsOf(context.tests));
+  const columns = columnsOf(node, columnTestsOf(context.tests), context.adapter);
   const [schema, alias] = relationOf(node, context.adapter);
   return {
     uniqueId,
@@ -70,9 +74,11 @@ export function modelOf(uniqueId: string, node: JsonObject, context: ModelContex
     successor: successorOf(uniqueId, node),
     columns,
     undeclared: [],
+    absent: [],
     provenKeys: provenKeysOf(node, columns, context),
     isPrivate: isPrivate(node),
     materialized: textOr(config["materialized"], "") || "view",
+    owner: ownerOf(node),
     routewright: routewrightOf(node),
     api: apiOf(node),
   };

@@ -30,6 +30,20 @@ export function routewrightOf(node: JsonObject): JsonObject {
 
 const NONE: JsonObject = {};
 
+/** `meta.owner` (a text, `{name, email}`, or a list of them), else dbt's `group`; null without either. */
+export function ownerOf(node: JsonObject): string | null {
+  const named = metasOf(node).map(({ value }) => ownerText(value["owner"]));
+  const group = textOr(node["group"], textOr(objectOr(node["config"])["group"], ""));
+  return named.find((text) => text !== "") ?? (group || null);
+}
+
+function ownerText(owner: unknown): string {
+  if (Array.isArray(owner)) return owner.map(ownerText).filter(Boolean).join(", ");
+  if (typeof owner === "string") return owner.trim();
+  const { name, email } = objectOr(owner);
+  return textOr(name, "").trim() || textOr(email, "").trim();
+}
+
 /** Keys of `meta`, and a tag, that mark private data in dbt projects. */
 export const PRIVATE_KEYS: readonly string[] = [
   "pii",

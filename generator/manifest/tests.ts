@@ -1,4 +1,11 @@
-import { type ColumnTests, enforcesConstraints, type ModelColumn } from "./columns.js";
+import {
+  type ColumnGuarantees,
+  type ColumnTests,
+  enforcesConstraints,
+  type ModelColumn,
+  NO_GUARANTEES,
+  refOf,
+} from "./columns.js";
 import { type JsonObject, objectOr, objectsOf, textOr, textsOf } from "./json.js";
 import { byText } from "./strings.js";
 
@@ -30,15 +37,15 @@ export function columnTestsOf(tests: readonly NodeTest[]): ReadonlyMap<string, C
     const guarantee = GUARANTEES[textOr(name, "")];
     if (guarantee === undefined || !isBindingTest(json, textOr(name, ""))) continue;
     const column = textOr(json["column_name"], "");
-    const known = found.get(column) ?? { notNull: false, acceptedValues: null };
-    found.set(column, { ...known, ...guarantee(objectOr(kwargs), known) });
+    const known = found.get(column) ?? { notNull: false, acceptedValues: null, guarantees: NO_GUARANTEES };
+    found.set(column, { ...known, ...guarantee(objectOr(kwargs), known, json) });
   }
   return found;
 }
 
-type ReadGuarantee = (kwargs: JsonObject, known: ColumnTests) => Partial<ColumnTests>;
+type ReadGuarantee = (kwargs: JsonObject, known: ColumnTests, test: JsonObject) => Partial<ColumnTests>;
 
-/** By the name of the test. */
+/** By the name of the test: dbt's own four, and the range tests of two packages. */
 const GUARANTEES: Readonly<Record<string, ReadGuarantee | undefined>> = {
   not_null: () => ({ notNull: true }),
   accepted_values: ({ values }, { acceptedValues: known }) => {
@@ -46,7 +53,49 @@ const GUARANTEES: Readonly<Record<string, ReadGuarantee | undefined>> = {
     const accepted = values.map(String);
     return { acceptedValues: known === null ? accepted : known.filter((value) => accepted.includes(value)) };
   },
+  unique: (_, { guarantees }) => ({ guarantees: { ...guarantees, unique: true } }),
+  relationships: ({ to, field }, { guarantees }) => {
+    const model = refOf(textOr(to, ""));
+    const column = textOr(field, "");
+    // Of two references the first counts.
+    return model === null || column === ""
+      ? {}
+      : { guarantees: { references: `${model}.${column}`, ...guarantees } };
+  },
+  accepted_range: ({ inclusive, ...range }, { guarantees }, test) =>
+    isFromPackage(test, "dbt_utils") ? { guarantees: withRange(guarantees, range, inclusive === false) } : {},
+  expect_column_values_to_be_between: ({ strictly, row_condition, ...range }, { guarantees }, test) =>
+    isFromPackage(test, "dbt_expectations") && (row_condition ?? null) === null
+      ? { guarantees: withRange(guarantees, range, strictly === true) }
+      : {},
 };
+
+function isFromPackage(test: JsonObject, namespace: string): boolean {
+  return objectOr(test["test_metadata"])["namespace"] === namespace;
+}
+
+/**
+ * Intersects two ranges. If only one of them excludes its bounds, the result includes them. A bound that is an SQL
+ * expression is ignored, as it has no JSON Schema keyword.
+ */
+function withRange(
+  { minimum, maximum, exclusive, ...known }: ColumnGuarantees,
+  { min_value, max_value }: JsonObject,
+  isExclusive: boolean,
+): ColumnGuarantees {
+  const isNumber = (bound: unknown): bound is number => typeof bound === "number" && Number.isFinite(bound);
+  const lower = [minimum, min_value].filter(isNumber);
+  const upper = [maximum, max_value].filter(isNumber);
+  const hadRange = minimum !== undefined || maximum !== undefined;
+  const hasRange = isNumber(min_value) || isNumber(max_value);
+  const isEachExclusive = (!hadRange || exclusive === true) && (!hasRange || isExclusive);
+  return {
+    ...known,
+    ...(lower.length > 0 && { minimum: Math.max(...lower) }),
+    ...(upper.length > 0 && { maximum: Math.min(...upper) }),
+    ...(isEachExclusive && (hadRange || hasRange) && { exclusive: true as const }),
+  };
+}
 
 /** The columns that a test finds unique together; none for another test. */
 function testedKeyOf({ json }: NodeTest): readonly string[] {
@@ -90,11 +139,6 @@ function testedModel(test: JsonObject): string {
       ? id.startsWith("source.") && /\bsource\(/.test(textOr(model, ""))
       : id.split(".")[2] === name;
   return nodes.find(isTested) ?? nodes[0] ?? "";
-}
-
-/** The model that `ref('model')`, `ref('package', 'model')` or `ref('model', v=1)` names. */
-function refOf(text: string): string | null {
-  return /\bref\((?:[^()]*,)?\s*['"]([^'"]+)['"]\s*(?:,\s*v(?:ersion)?\s*=[^()]*)?\)/.exec(text)?.[1] ?? null;
 }
 
 /** What a model depends on besides its own node. */

@@ -129,7 +129,7 @@ function entryName({ kind, endpoint, subject }: AcceptEntry): string {
 }
 
 function changeItem(change: Change, label: string = change.severity): Item {
-  const { kind, endpoint, tier, model, file, details, usage } = change;
+  const { kind, endpoint, tier, model, file, owner, details, usage } = change;
   return {
     level: LEVELS[change.severity],
     label,
@@ -137,7 +137,12 @@ function changeItem(change: Change, label: string = change.severity): Item {
     title: KINDS[kind].title,
     endpoints: [endpoint],
     difference: differenceOf(change),
-    location: [tier, model, ...(file === null ? [] : [file])],
+    location: [
+      tier,
+      model,
+      ...(file === null ? [] : [file]),
+      ...(owner === undefined ? [] : [`owner: ${owner}`]),
+    ],
     file,
     details: [
       ...(change.severity === "compatible" ? [] : [plain(KINDS[kind].reason)]),

@@ -79,14 +79,19 @@ export function findingItem(
   finding: Omit<Finding, "rule" | "path">,
   place: readonly string[] = [],
 ): Item {
-  const { severity, model, file, endpoint, message, hint } = finding;
+  const { severity, model, file, owner, endpoint, message, hint } = finding;
   return {
     ...rule,
     level: severity,
     label: severity,
     endpoints: [endpoint ?? model],
     difference: null,
-    location: [model, ...(file === null ? [] : [file]), ...place],
+    location: [
+      model,
+      ...(file === null ? [] : [file]),
+      ...place,
+      ...(owner === undefined ? [] : [`owner: ${owner}`]),
+    ],
     file,
     details: [message, hint],
   };
@@ -116,6 +121,7 @@ function jsonOf({ findings, suppressed, endpoints, skipped, failed, known, basel
   };
 }
 
-function findingJson({ rule, severity, model, file, endpoint, path, message, hint }: Finding) {
-  return { rule, severity, model, file, endpoint, path, message: plainText(message), hint: plainText(hint) };
+function findingJson({ message, hint, rule, severity, model, file, owner, endpoint, path }: Finding) {
+  const where = { model, file, ...(owner !== undefined && { owner }), endpoint, path };
+  return { rule, severity, ...where, message: plainText(message), hint: plainText(hint) };
 }

@@ -140,8 +140,8 @@ describe("a file that cannot be read says what to do", () => {
     ],
     [
       "a key that is not known",
-      changed((file) => (file.endpoints[0] = { ...file.endpoints[0], owner: "x" })),
-      'x.json is damaged: endpoints/0 must NOT have additional properties ("owner"). Run `routewright generate`.',
+      changed((file) => (file.endpoints[0] = { ...file.endpoints[0], ownr: "x" })),
+      'x.json is damaged: endpoints/0 must NOT have additional properties ("ownr"). Run `routewright generate`.',
     ],
     [
       "a path twice",

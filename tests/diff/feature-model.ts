@@ -74,6 +74,7 @@ export function feature(): Raw {
       },
       "test.shop.not_null_shop": test("not_null", "shop"),
       "test.shop.values_status": test("accepted_values", "status", { values: ["paid", "open"] }),
+      "test.shop.range_ratio": test("accepted_range", "ratio", { min_value: 0, max_value: 1 }, "dbt_utils"),
       "test.shop.unique_id": test("unique", "id"),
       "test.shop.shop_in_shops": test("relationships", "shop", { to: "ref('shops')", field: "id" }),
     },
@@ -115,6 +116,10 @@ export const all =
   (...edits: Edit[]): Edit =>
   (model, manifest) =>
     edits.forEach((edit) => edit(model, manifest));
+export const range =
+  (kwargs: object): Edit =>
+  (_, { nodes }) =>
+    (nodes["test.shop.range_ratio"].test_metadata.kwargs = kwargs);
 export const config =
   (values: object): Edit =>
   (model) =>

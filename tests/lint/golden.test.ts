@@ -35,6 +35,7 @@ it("holds no file that nothing is compared with", () => {
       "fixed.json",
       "flags.json",
       "baseline.json",
+      "catalog.json",
       ...formatsOf(name).map((format) => `${format}.txt`),
     ];
     return readdirSync(`${ROOT}/${name}`).filter((file) => !known.includes(file));

@@ -109,6 +109,7 @@ describe("a column that only a catalog lists", () => {
       type: INTEGER,
       notNull: null,
       acceptedValues: null,
+      guarantees: {},
       isPrivate: false,
       routewright: {},
       description: "",

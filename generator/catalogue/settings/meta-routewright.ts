@@ -114,6 +114,20 @@ const numbers: Setting<"number" | "string", "string" | undefined, unknown> = {
   read: (value) => reading([], () => (value === "string" ? value : undefined)),
 };
 
+/** What consumers may rely on. */
+const stability: Setting<"preview" | "stable", "preview" | undefined, unknown> = {
+  schema: {
+    ...described(
+      "`preview`: consumers are told that the endpoint may change, and `diff` lets its breaking changes pass",
+      oneOf(["preview", "stable"]),
+      "stable",
+    ),
+    [NOUN]: "a stability",
+    [HINT]: "Write `stability: preview`, or `stable`, the default.",
+  },
+  read: (value) => reading([], () => (value === "preview" ? value : undefined)),
+};
+
 const WORDS = {
   [NOUN]: "a list of words",
   [HINT]: 'Write synonyms as a list: ["revenue", "turnover"].',
@@ -191,6 +205,7 @@ export const META_ROUTEWRIGHT = {
     max_age: maxAge,
     numbers,
     rows,
+    stability,
     synonyms,
     timezone,
     undeclared,

@@ -117,6 +117,31 @@ export const documentationRules = {
       TYPE_HINT,
     );
   },
+  /** A declared column that a catalog does not list. */
+  "missing-column": ({ endpoint, model }) =>
+    model.absent.length === 0
+      ? []
+      : violation(
+          "$.columns",
+          sentence`${endpoint.relation.join(".")} lacks declared columns: ${list(model.absent)}.`,
+          "Build the model again, correct their names in schema.yml, or remove them there.",
+        ),
+  /** Columns that only a catalog lists; the report has the YAML that declares them. */
+  "undeclared-column": ({ model }) => {
+    const isWhole = model.columns.length === 0 || model.routewright["undeclared"] === "serve";
+    if (isWhole || model.undeclared.length === 0) return [];
+    const items = model.undeclared.map(({ name, type }) => yamlOf(name, type));
+    return violation(
+      "$.columns",
+      sentence`The relation has columns that are not declared, and so not served: ${list(model.undeclared.map(({ name }) => name))}.`,
+      sentence`To serve them, add to its \`columns:\` in schema.yml ${list(items)}. To keep them back, turn the rule off for this model.`,
+    );
+  },
+  /** A model without `meta.owner` and group. */
+  "missing-owner": ({ model }) =>
+    model.owner === null
+      ? violation("$.meta", "The model names no owner.", "Name one: `meta: {owner: ...}`, or a `group`.")
+      : [],
   /** A date filter on a text column, which compares texts: `2026-1-5` sorts behind `2026-01-31`. */
   "text-date-filter": ({ endpoint, apiPath }) =>
     endpoint.parameters.flatMap(({ name, column, type }, i) => {
@@ -142,6 +167,12 @@ export const documentationRules = {
     );
   },
 } satisfies Partial<Record<CheckId, Check>>;
+
+/** An item of `columns:` in one line. JSON texts are YAML. */
+function yamlOf(name: string, type: string | null): string {
+  const plain = (text: string): string => (/^[A-Za-z_][\w() ]*$/.test(text) ? text : JSON.stringify(text));
+  return `- {name: ${plain(name)}${type === null ? "" : `, data_type: ${plain(type)}`}}`;
+}
 
 /** One violation for all columns that a rule finds. */
 function onColumns(

@@ -19,6 +19,7 @@ import type { Catalogue } from "../../catalogue/catalogue.js";
 import { jsonText } from "./json-text.js";
 import { rowNameOf } from "./names.js";
 import { dataOperations, securityOf } from "./operation.js";
+import { paragraphs } from "./parameters.js";
 import {
   ERROR_SCHEMA,
   errorComponents,
@@ -52,7 +53,12 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}) {
     description: descriptionOf(),
     server: "/",
     tags: [
-      ...categories.map((name) => ({ name })),
+      ...categories.map((name) => {
+        const description = Object.hasOwn(catalogue.categories, name)
+          ? catalogue.categories[name]
+          : undefined;
+        return { name, ...(description !== undefined && { description: paragraphs(description) }) };
+      }),
       { name: SYSTEM_TAG, description: "The service itself: its state and its documentation." },
     ],
     tagGroups: tagGroupsOf(categories),
@@ -64,7 +70,7 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}) {
       ...SYSTEM_ROUTES.flatMap(systemOperations),
     ]),
     components: componentsOf(
-      entries.map((entry) => [rowNameOf(entry.path), rowSchema(entry)] as const),
+      entries.map((entry) => [rowNameOf(entry.path), rowSchema(entry, entries)] as const),
       hasCursors,
     ),
   });

@@ -42,7 +42,11 @@ function dataOperation(
     summary: titleOf(entry) + (method === "POST" ? " (POST)" : ""),
     description: descriptionOf(endpoint, former),
     deprecated: former !== undefined || endpoint.deprecationDate !== null,
-    extensions: { "x-tier": endpoint.tier, "x-dbt-model": endpoint.model },
+    extensions: {
+      "x-tier": endpoint.tier,
+      ...(entry.stability && { "x-stability": entry.stability }),
+      "x-dbt-model": endpoint.model,
+    },
     security: endpoint.rows === undefined ? securityOf(endpoint.tier) : KEY,
     ...inputOf(entry, method),
     responses: [
@@ -95,7 +99,7 @@ function titleOf({ resource, granularity, window }: CatalogueEntry): string {
 
 /** The model's description, then the endpoint's rules. */
 function descriptionOf(entry: CatalogueEntry, former?: FormerPath): string {
-  const { legacy, filters, fields, rows, cursor, sort, tier, deprecationDate, successor } = entry;
+  const { legacy, filters, fields, rows, cursor, sort, tier, stability, deprecationDate, successor } = entry;
   const required = requiredFilters(entry);
   return paragraphs(
     entry.description,
@@ -106,6 +110,7 @@ function descriptionOf(entry: CatalogueEntry, former?: FormerPath): string {
     cursor === undefined
       ? ""
       : "Pages follow each other by `cursor`: none slips while the rows are built again.",
+    stability === undefined ? "" : "A preview: it may change without notice.",
     deprecationDate === null ? "" : `Deprecated: may be removed from ${deprecationDate} on.`,
     successor === null ? "" : `${former ? "Moved to" : "The latest version is served by"} \`${successor}\`.`,
     `Access: ${tier} (${TIER_NAMES[tier]}).`,

@@ -1,10 +1,10 @@
 import {
-  type Endpoint,
   type Json,
   type JsonMap,
   type JsonRecord,
   ref,
   responseObject,
+  TIERS,
 } from "@routewright/runtime/model";
 import type { CatalogueEntry, DescribedColumn } from "../../catalogue/catalogue.js";
 import {
@@ -53,9 +53,11 @@ export const CURSOR_PAGINATION_SCHEMA: JsonRecord = {
  * Schema of an endpoint's row: one property per column, in the model's order. A row has every column of the relation: all
  * are required, and there may be more than the model declares.
  */
-export function rowSchema(endpoint: CatalogueEntry): JsonMap {
+export function rowSchema(endpoint: CatalogueEntry, all: readonly CatalogueEntry[]): JsonMap {
   const names = endpoint.columns.map(({ name }) => name);
-  const properties = endpoint.columns.map((column) => [column.name, columnSchema(endpoint, column)] as const);
+  const properties = endpoint.columns.map(
+    (column) => [column.name, columnSchema(endpoint, column, all)] as const,
+  );
   return new Map<string, Json>([
     ["type", "object"],
     ["description", `A row of \`${endpoint.path}\`.`],
@@ -66,17 +68,52 @@ export function rowSchema(endpoint: CatalogueEntry): JsonMap {
 }
 
 function columnSchema(
-  { numbers }: Endpoint,
-  { type, acceptedValues, description = "" }: DescribedColumn,
+  endpoint: CatalogueEntry,
+  column: DescribedColumn,
+  all: readonly CatalogueEntry[],
 ): JsonRecord {
+  const { type, acceptedValues, description = "" } = column;
   const stored = withAcceptedValues(parseColumnType(type), acceptedValues);
-  const columnType = numbers === "string" ? asString(stored) : stored;
+  const columnType = endpoint.numbers === "string" ? asString(stored) : stored;
+  const text = paragraphs(description, guaranteesText(column, endpoint, all));
   return {
     ...(jsonSchemaOf(columnType) as JsonRecord),
     ...(columnType !== stored && { pattern: "^-?\\d+(\\.\\d+)?$" }),
     ...numbersOf(columnType, acceptedValues ?? []),
-    ...(description.trim() !== "" && { description: paragraphs(description) }),
+    ...rangeOf(columnType, column),
+    ...(text.trim() !== "" && { description: text }),
   };
+}
+
+/** The bounds of numbers that tests prove. */
+function rangeOf({ kind }: ColumnType, { minimum, maximum, exclusive }: DescribedColumn): JsonRecord {
+  if (kind !== "integer" && kind !== "decimal" && kind !== "float") return {};
+  return {
+    ...(minimum !== undefined && { [exclusive ? "exclusiveMinimum" : "minimum"]: minimum }),
+    ...(maximum !== undefined && { [exclusive ? "exclusiveMaximum" : "maximum"]: maximum }),
+  };
+}
+
+/**
+ * What JSON Schema has no keyword for. Of another model only its endpoint is named, where whoever may call this one may
+ * call it: names of models are not public.
+ */
+function guaranteesText(
+  { unique, references }: DescribedColumn,
+  { tier }: CatalogueEntry,
+  all: readonly CatalogueEntry[],
+): string {
+  const [, model = "", name = ""] = /^(.*)\.([^.]*)$/s.exec(references ?? "") ?? [];
+  const target = all.find(
+    (entry) =>
+      entry.model === model &&
+      TIERS.indexOf(entry.tier) <= TIERS.indexOf(tier) &&
+      entry.columns.some((column) => column.name === name),
+  );
+  return [
+    ...(unique ? ["No two rows have the same value."] : []),
+    ...(target === undefined ? [] : [`Each value is in \`${name}\` of \`${target.path}\`.`]),
+  ].join(" ");
 }
 
 /** The accepted values of an integer column, as numbers. */

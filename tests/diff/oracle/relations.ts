@@ -1,4 +1,5 @@
 import type { CatalogueEntry } from "../../../generator/catalogue/catalogue.js";
+import type { ColumnGuarantees } from "../../../generator/manifest/columns.js";
 import { byEngine, engine } from "../../support/engines.js";
 import { feature, type Raw } from "../feature-model.js";
 import { clickhouseTable, translated } from "./clickhouse.js";
@@ -43,7 +44,7 @@ export function relationSql(
 }
 
 /** What holds of a column's values, besides its type. */
-interface Promises {
+interface Promises extends ColumnGuarantees {
   readonly nullable: boolean;
   readonly acceptedValues: readonly string[] | null;
 }
@@ -52,12 +53,20 @@ function promisesOf(name: string, ...entries: readonly CatalogueEntry[]): Promis
   const columns = entries.map(({ columns }) => columns.find((column) => column.name === name));
   const types = columns.map((column) => column?.type);
   const accepted = columns.flatMap((column) => (column?.acceptedValues ? [column.acceptedValues] : []));
+  const bounds = (key: "minimum" | "maximum"): number[] => columns.flatMap((one) => one?.[key] ?? []);
+  const [minimum, maximum] = [Math.max(...bounds("minimum")), Math.min(...bounds("maximum"))];
+  const references = columns.find((one) => one?.references !== undefined)?.references;
   return {
     nullable: types.every((type) => type == null || type.endsWith(" null") || type.includes("Nullable(")),
     acceptedValues: accepted.reduce<readonly string[] | null>(
       (all, one) => (all === null ? one : all.filter((value) => one.includes(value))),
       null,
     ),
+    ...(columns.some((one) => one?.unique) && { unique: true }),
+    ...(Number.isFinite(minimum) && { minimum }),
+    ...(Number.isFinite(maximum) && { maximum }),
+    ...(columns.some((one) => one?.exclusive) && { exclusive: true }),
+    ...(references !== undefined && { references }),
   };
 }
 
@@ -88,26 +97,35 @@ function valueOf(name: string, type: string | null, r: number, facts: Promises, 
   if (isNullable && r === 3 && !["payload", "day"].includes(name)) return null;
   switch (name) {
     case "id":
-      return String(n + 1);
+      return String(r === ROWS - 1 && !facts.unique ? n : n + 1);
     case "shop":
       if (facts.acceptedValues != null) return facts.acceptedValues[n % facts.acceptedValues.length] ?? "";
-      return `shop ${String((n % 3) + 1)}`;
+      return facts.references === undefined && r === 6 ? "nowhere" : `shop ${String((n % 3) + 1)}`;
     case "status":
       return facts.acceptedValues == null
         ? (["paid", "open", "void"][r % 3] ?? "")
         : (facts.acceptedValues[r % facts.acceptedValues.length] ?? "");
     case "ratio":
-      return String(r * 1.0687654321 - 7.523456789);
+      return ratioOf(r, facts);
     case "code":
-      return textOf(type, r);
+      return textOf(type, r, facts);
     default:
       return (VALUES[name] ?? ((row: number) => `${name} ${String(row)}`))(n);
   }
 }
 
-function textOf(type: string | null, r: number): string {
+/** Within the documented bounds; a row lies outside where a bound is open. */
+function ratioOf(r: number, { minimum, maximum, exclusive }: Promises): string {
+  if (minimum === undefined && r === 1) return "-7.523456789";
+  if (maximum === undefined && r === 2) return "17.523456789";
+  if (r === 4 && minimum !== undefined && !exclusive) return String(minimum);
+  const [lower, upper] = [minimum ?? 0, maximum ?? (minimum ?? 0) + 1];
+  return String(lower + (upper - lower) * (0.1 + r * 0.0687654321));
+}
+
+function textOf(type: string | null, r: number, facts: Promises): string {
   if (/^(?:time|interval)/.test(type ?? "")) return `10:00:${day(r)}.25`;
-  return `Code-${String(r)}-abcdefgh`;
+  return facts.references === undefined && r === 6 ? "Unknown-code" : `Code-${String(r)}-abcdefgh`;
 }
 
 const VALUES: Readonly<Record<string, (n: number) => string>> = {

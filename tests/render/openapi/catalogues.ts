@@ -69,6 +69,7 @@ export function catalogue(...entries: readonly CatalogueEntry[]): Catalogue {
     lineage: NO_LINEAGE,
     defaultTier: "tier0",
     adapter: null,
+    categories: {},
   };
 }
 
