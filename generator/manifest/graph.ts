@@ -13,7 +13,7 @@ export interface GraphNode {
   readonly parents: readonly string[];
   /** Schema and name. */
   readonly relation: readonly [schema: string, name: string];
-  /** The compiled and the raw SQL, as far as the manifest has them. */
+  /** Its SQL: the raw one where the manifest has it, since `dbt parse` compiles none and must give the same API. */
   readonly code: readonly string[];
   /** Whether it stores rows that change only when dbt builds it. */
   readonly isBuilt: boolean;
@@ -50,7 +50,7 @@ function graphNodeOf(json: JsonObject, adapter: string): GraphNode | null {
       textOr(json["schema"], ""),
       textOr(json["alias"], "") || textOr(json["identifier"], "") || textOr(json["name"], ""),
     ],
-    code: textsOf([compiled_code ?? compiled_sql, raw_code ?? raw_sql]),
+    code: textsOf([raw_code ?? raw_sql ?? compiled_code ?? compiled_sql]),
     isBuilt: kind === "seed" || kind === "snapshot" || (kind === "model" && isBuiltAs(materialized, adapter)),
     json,
   };
