@@ -18,6 +18,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
     () => import("./commands/diff.js"),
   ],
   lint: ["report what will trouble consumers or operators of the API", () => import("./commands/lint.js")],
+  changelog: [
+    "add what changed for consumers to changelog.json, and print it",
+    () => import("./commands/changelog.js"),
+  ],
   verify: ["compare the catalogue with the live database", () => import("./commands/verify.js")],
   test: ["run endpoint tests against the database, in process", () => import("./commands/test.js")],
   columns: [

@@ -1,5 +1,6 @@
 import { BuildRecords } from "./warehouse/data-versions.js";
 import type { ResultColumns, Warehouse } from "./warehouse/warehouse.js";
+import { type Changelog, NO_CHANGELOG } from "./model/changelog.js";
 import { missingColumns, missingText } from "./model/column-names.js";
 import type { Endpoint, Relation } from "./model/endpoint.js";
 import type { ActiveRelease, LoadedRelease, Release } from "./release/release.js";
@@ -33,6 +34,8 @@ interface DataServiceOptions {
   /** Of the API. */
   readonly title: string;
   readonly active: ActiveRelease;
+  /** What changed for consumers; nothing by default. */
+  readonly changelog?: () => Changelog;
   /** Reads the manifest again. */
   readonly refresh: () => Promise<RefreshResult>;
   /** Results of refreshes, for the metrics and `/health`. */
@@ -93,6 +96,9 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const service = {
     title,
     documents,
+    changelog: options.changelog ?? (() => NO_CHANGELOG),
+    catalogueScope: environment.catalogue,
+    tierOf: (path: string) => active.current.served.get(path)?.spec.tier ?? null,
     missingRelations,
     reasonMissing: (name: string) => gateway.warehouse.reasonMissing(name),
     missingColumns: () => missingColumnsOf(active.current, gateway.warehouse),

@@ -28,3 +28,13 @@ export * from "./http/openapi.js";
 
 /** The routes of the data API itself, as OpenAPI describes them. */
 export const SYSTEM_ROUTES: readonly SystemRoute[] = systemRoutes(documentRoutes("", true));
+export {
+  atomOf,
+  type Changelog,
+  CHANGELOG_FILE,
+  type ChangelogEntry,
+  changeText,
+  type ConsumerChange,
+  NO_CHANGELOG,
+  parseChangelog,
+} from "./model/changelog.js";

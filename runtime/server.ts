@@ -1,3 +1,6 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Changelog, CHANGELOG_FILE, NO_CHANGELOG, parseChangelog } from "./model/changelog.js";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
 import { type DataService, startDataService } from "./data-service.js";
 import { BuildRecords, type NodeBuild, type TestRun } from "./warehouse/data-versions.js";
@@ -109,6 +112,15 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 
 const START_STEPS = 3;
 
+/** The changelog of a generated folder, which need not have one. */
+function readChangelog(folder: string, log: Logger): Changelog {
+  const file = join(folder, CHANGELOG_FILE);
+  if (!existsSync(file)) return NO_CHANGELOG;
+  const changelog = parseChangelog(readFileSync(file, "utf8"));
+  if (changelog === null) log.warn({ file }, "the changelog is damaged: none is served");
+  return changelog ?? NO_CHANGELOG;
+}
+
 async function openDatabase({ environment, dataDir }: ServiceOptions): Promise<EmbeddedPostgres> {
   const url = environment.clickhouseUrl ?? environment.databaseUrl;
   return url === null ? startEmbeddedPostgres({ dataDir }) : { url, stop: () => Promise.resolve() };
@@ -123,6 +135,7 @@ async function startDataApi(
   const readFolder = () => readGeneratedRelease({ generated, apiTitle, allowEdited });
   const folder = await readFolder();
   const active = { current: loadRelease(folder.release, null) };
+  let changelog = readChangelog(generated, log);
   progress?.(2, START_STEPS);
   if (cluster?.release && keepsManifest(cluster.release.manifest, folder))
     active.current = loadRelease(cluster.release, active.current);
@@ -146,6 +159,7 @@ async function startDataApi(
     databaseUrl,
     title: folder.title,
     active,
+    changelog: () => changelog,
     refresh: cluster?.refresh ?? refresh,
     refreshes: refreshLog,
     log,
@@ -160,6 +174,7 @@ async function startDataApi(
     service.readKeys();
     try {
       const fresh = await readFolder();
+      changelog = readChangelog(generated, log);
       const { manifest } = active.current;
       const isKept = keepsManifest(manifest, fresh);
       if (!isKept) await activateHere(fresh.release);

@@ -1,4 +1,5 @@
 import type { Caller } from "../model/caller.js";
+import type { Changelog } from "../model/changelog.js";
 import type { HttpError } from "../model/errors.js";
 import { type Schema, TEXT } from "../model/schema.js";
 import type { Tier } from "../model/tier.js";
@@ -16,6 +17,12 @@ import type { Reply } from "../http/send.js";
 export interface Service {
   readonly title: string;
   readonly documents: Documents;
+  /** What changed for consumers. */
+  readonly changelog: () => Changelog;
+  /** Tier of the endpoint at a path; null where there is none. */
+  readonly tierOf: (path: string) => Tier | null;
+  /** Whether documents list every endpoint, or only those that the caller may call. */
+  readonly catalogueScope: "public" | "allowed";
   /** Relations of endpoints, as `schema.name`, that the database does not have. */
   readonly missingRelations: () => readonly string[];
   /** Why one of them is missing although the database has something of its name. */

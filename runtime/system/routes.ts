@@ -3,6 +3,7 @@ import type { Schema } from "../model/schema.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import type { DataRoute } from "../handler/exchange.js";
 import { CATALOGUE_SCHEMA } from "./catalogue.js";
+import { CHANGELOG, CHANGELOG_FEED, CHANGELOG_SCHEMA } from "./changelog.js";
 import { OPEN, type Service, type SystemRoute } from "./context.js";
 import { CATALOGUE, LLMS, OPENAPI } from "./documents.js";
 import { HEALTH, HEALTH_SCHEMA, METRICS, STATUS, STATUS_SCHEMA } from "./monitoring.js";
@@ -17,7 +18,20 @@ export function systemRoutes(pages: readonly PageRoute[]): readonly SystemRoute[
   const open = pages.map((page): SystemRoute => ({ ...page, access: OPEN }));
   // A reader of a page whose file is gone has used no request.
   const others = pages.flatMap(({ path, operation }) => (operation === null ? [] : [notFoundBelow(path)]));
-  return [STATUS, HEALTH, ...open, ...others, OPENAPI, CATALOGUE, USAGE, METRICS, REFRESH, LLMS];
+  return [
+    STATUS,
+    HEALTH,
+    ...open,
+    ...others,
+    OPENAPI,
+    CATALOGUE,
+    CHANGELOG,
+    CHANGELOG_FEED,
+    USAGE,
+    METRICS,
+    REFRESH,
+    LLMS,
+  ];
 }
 
 function notFoundBelow(path: string): SystemRoute {
@@ -39,5 +53,6 @@ export const SYSTEM_SCHEMAS: Readonly<Record<string, Schema>> = {
   Health: HEALTH_SCHEMA,
   Usage: USAGE_SCHEMA,
   Catalogue: CATALOGUE_SCHEMA,
+  Changelog: CHANGELOG_SCHEMA,
   Refresh: REFRESH_SCHEMA,
 };

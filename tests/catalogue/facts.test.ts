@@ -88,7 +88,7 @@ it("a doc block describes its category", () => {
     };
   });
   expect(of.categories).toEqual({ shop: "What shops sold." });
-  expect(openApiOf(of).tags[0]).toEqual({ name: "shop", description: "What shops sold." });
+  expect(openApiOf(of).tags?.[0]).toEqual({ name: "shop", description: "What shops sold." });
 });
 
 it.each([

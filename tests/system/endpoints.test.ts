@@ -17,7 +17,7 @@ describe("the system's endpoints", () => {
     expect(text).toBe(JSON.stringify({ status: "online", service: info.title, docs: "/docs" }));
   });
 
-  it.each(["/", "/health", "/v1/system/catalogue", "/v1/system/usage"])(
+  it.each(["/", "/health", "/v1/system/catalogue", "/v1/system/changelog", "/v1/system/usage"])(
     "answer what the OpenAPI document describes: %s",
     async (path) => {
       for (const key of [undefined, KEYS.tier3]) await described(url, "GET", path, key);

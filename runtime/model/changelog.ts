@@ -1,0 +1,111 @@
+import { type Caller, mayCall } from "./caller.js";
+import { listOf, oneOf, record, type Schema, TEXT, TEXT_OR_NULL, type ValueOf } from "./schema.js";
+import { type Tier, TIERS } from "./tier.js";
+
+const CHANGE = {
+  endpoint: TEXT,
+  /** Of the endpoint before the change, or of a new one. */
+  tier: oneOf(TIERS),
+  kind: TEXT,
+  title: TEXT,
+  severity: oneOf(["breaking", "warning", "compatible"]),
+  subject: TEXT_OR_NULL,
+  before: TEXT_OR_NULL,
+  after: TEXT_OR_NULL,
+};
+
+const DAY: Schema<string> = { type: "string", format: "date" };
+
+/** The schema of `/v1/system/changelog`. */
+export const CHANGELOG_SCHEMA = record({
+  entries: listOf(
+    { date: DAY, changes: listOf(CHANGE, "By severity.") },
+    "What changed on a day, newest first.",
+  ),
+});
+
+/** What changed for consumers: `changelog.json` of a generated folder. */
+export type Changelog = ValueOf<typeof CHANGELOG_SCHEMA>;
+export type ChangelogEntry = Changelog["entries"][number];
+export type ConsumerChange = ChangelogEntry["changes"][number];
+
+/** Name of the file in a generated folder. `generate` neither writes nor compares it. */
+export const CHANGELOG_FILE = "changelog.json";
+
+export const NO_CHANGELOG: Changelog = { entries: [] };
+
+/** Reads the file; null for a text that is none. */
+export function parseChangelog(text: string): Changelog | null {
+  try {
+    const { entries } = JSON.parse(text) as Partial<Changelog>;
+    return Array.isArray(entries) && entries.every(isEntry) ? { entries } : null;
+  } catch {
+    return null;
+  }
+}
+
+function isEntry(entry: unknown): entry is ChangelogEntry {
+  const { date, changes } = (entry ?? {}) as Partial<ChangelogEntry>;
+  return typeof date === "string" && Array.isArray(changes) && changes.every(isChange);
+}
+
+function isChange(change: unknown): change is ConsumerChange {
+  const { endpoint, tier, title } = (change ?? {}) as Partial<ConsumerChange>;
+  return typeof endpoint === "string" && typeof title === "string" && TIERS.some((known) => known === tier);
+}
+
+/**
+ * The part about endpoints that a caller may call, by the tier that each had then and by the one that it has now (`tierOf`: null
+ * where it is gone); days without such changes are left out.
+ */
+export function changelogFor(
+  { entries }: Changelog,
+  caller: Pick<Caller, "tier" | "allowed">,
+  tierOf: (path: string) => Tier | null,
+): Changelog {
+  const isSeen = ({ endpoint, tier }: ConsumerChange): boolean =>
+    mayCall(caller, endpoint, tier) && mayCall(caller, endpoint, tierOf(endpoint) ?? tier);
+  const seen = entries.map(({ date, changes }) => ({ date, changes: changes.filter(isSeen) }));
+  return { entries: seen.filter(({ changes }) => changes.length > 0) };
+}
+
+/** `Column retyped: amount: integer → text` */
+export function changeText({ title, subject, before, after }: ConsumerChange): string {
+  const values = [before, after].filter((value) => value !== null).join(" → ");
+  return [title, subject, values].filter((part) => part !== null && part !== "").join(": ");
+}
+
+/** The changelog as an Atom feed (RFC 4287). `address`: where it is, or a name that identifies it. */
+export function atomOf({ entries }: Changelog, title: string, address: string): string {
+  const items = entries.map(({ date, changes }) => {
+    const lines = changes.map((change) => `${change.severity}: ${change.endpoint}: ${changeText(change)}`);
+    return [
+      "  <entry>",
+      `    <id>${xml(`${address}#${date}`)}</id>`,
+      `    <title>${xml(`${title}, ${date}`)}</title>`,
+      `    <updated>${xml(date)}T00:00:00Z</updated>`,
+      `    <content type="text">${xml(lines.join("\n"))}</content>`,
+      "  </entry>",
+    ].join("\n");
+  });
+  return [
+    '<?xml version="1.0" encoding="utf-8"?>',
+    '<feed xmlns="http://www.w3.org/2005/Atom">',
+    `  <id>${xml(address)}</id>`,
+    `  <title>${xml(`${title}: changes`)}</title>`,
+    `  <updated>${xml(entries[0]?.date ?? "1970-01-01")}T00:00:00Z</updated>`,
+    `  <author><name>${xml(title)}</name></author>`,
+    ...items,
+    "</feed>\n",
+  ].join("\n");
+}
+
+/** XML 1.0 has no other control characters than these three. */
+function xml(text: string): string {
+  return text
+    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "")
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}

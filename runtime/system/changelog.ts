@@ -1,0 +1,50 @@
+import { atomOf, CHANGELOG_SCHEMA, changelogFor } from "../model/changelog.js";
+import { named } from "../model/schema.js";
+import { BufferedResult, documentReply } from "../response/buffered-result.js";
+import { jsonAnswer, OPEN, type SystemRoute } from "./context.js";
+
+export { CHANGELOG_SCHEMA };
+
+/** What changed for consumers, from `changelog.json` of the generated folder (runtime/docs/system-endpoints.md, Changelog). */
+export const CHANGELOG: SystemRoute = {
+  method: "GET",
+  path: "/v1/system/changelog",
+  access: OPEN,
+  operation: {
+    operationId: "system_changelog",
+    summary: "Changelog",
+    description:
+      "What changed in the API, newest first; with `Accept: application/atom+xml`, or the suffix `.atom`, as a feed. Empty " +
+      "where the service keeps no changelog.",
+    responses: [jsonAnswer("The changelog.", named("Changelog"))],
+  },
+  handle: (exchange, service) => {
+    const isAtom = /application\/atom\+xml/i.test(exchange.request.headers.accept ?? "");
+    return replyOf(exchange, service, isAtom);
+  },
+};
+
+/** The same as a feed, for readers that have an address alone. */
+export const CHANGELOG_FEED: SystemRoute = {
+  method: "GET",
+  path: "/v1/system/changelog.atom",
+  access: OPEN,
+  operation: null,
+  handle: (exchange, service) => replyOf(exchange, service, true),
+};
+
+const replyOf = (
+  { gateway, request, context: { caller } }: Parameters<SystemRoute["handle"]>[0],
+  { title, changelog, catalogueScope, tierOf }: Parameters<SystemRoute["handle"]>[1],
+  isAtom: boolean,
+) => {
+  const seen = catalogueScope === "allowed" ? changelogFor(changelog(), caller, tierOf) : changelog();
+  const { origin, prefix } = gateway.publicAddressOf(request);
+  const text = isAtom
+    ? atomOf(seen, title, `${origin ?? ""}${prefix}/v1/system/changelog`)
+    : JSON.stringify(seen);
+  return documentReply(new BufferedResult(Buffer.from(text), 0, 0), request, {
+    Vary: "Accept, Accept-Encoding, X-API-Key, Authorization",
+    ...(isAtom && { "Content-Type": "application/atom+xml; charset=utf-8" }),
+  });
+};
