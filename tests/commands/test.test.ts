@@ -30,13 +30,17 @@ const FILTERED: TestModel = {
   api: { parameters: [{ name: "id", column: "id", operator: "=", type: "string" }] },
 };
 
+/** Numbers with more digits than a double holds. */
+const WIDE: TestModel = { name: "wide", columns: { id: "bigint", share: "numeric" } };
+
 const url = await ownDatabase();
 await queryAt(
   url,
   `CREATE SCHEMA analytics;
    CREATE TABLE analytics.orders AS SELECT id, date '2026-01-30' + id AS day FROM generate_series(1, 3) AS id;
    CREATE TABLE analytics.accounts AS SELECT 1 AS id, 'acme' AS org UNION ALL SELECT 2, 'bits';
-   CREATE TABLE analytics.filtered AS SELECT 1 AS id`,
+   CREATE TABLE analytics.filtered AS SELECT 1 AS id;
+   CREATE TABLE analytics.wide AS SELECT 9007199254740993 AS id, 0.12345678901234567890 AS share`,
 );
 
 /** A generated folder with a file of tests, and the command in it. */
@@ -87,6 +91,23 @@ describe("routewright test", () => {
     expect(out).toMatch(/\n5 passed, 0 failed\n$/);
     expect(err).toBe("Endpoints without a test: /v1/shop/filtered\n");
     expect(exit).toBe(0);
+  });
+
+  it("compares numbers by all their digits, where a double holds fewer too", async () => {
+    const folder = project(WIDE);
+    await routewright(folder, ["generate", "--manifest", "manifest.json"]);
+    mkdirSync(join(folder, "api-tests"));
+    const run = (id: string, share: string) => {
+      const expected = `{ rows: [{ id: ${id}, share: ${share} }] }`;
+      const test = `- { name: wide, request: GET /v1/shop/wide, expect: ${expected} }`;
+      writeFileSync(join(folder, "api-tests/wide.yml"), test);
+      return routewright(folder, ["test"], { DATABASE_URL: url });
+    };
+    expect((await run("9007199254740993", "0.12345678901234567890")).exit).toBe(0);
+    // The nearest double is the same.
+    const { exit, out } = await run("9007199254740992", "0.1234567890123456789");
+    expect([exit, out]).toEqual([1, expect.stringContaining("9007199254740993")]);
+    expect((await run("9007199254740993", "0.12345678901234567891")).exit).toBe(1);
   });
 
   it.each([

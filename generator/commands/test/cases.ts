@@ -17,6 +17,7 @@ import {
   wholeNumber,
 } from "../../manifest/json-schema.js";
 import { readSource } from "../../manifest/source.js";
+import { parseYamlExactly } from "./exact-numbers.js";
 
 const anyObject = openRecord({}) as Schema<Readonly<Record<string, unknown>>>;
 
@@ -85,9 +86,8 @@ export async function readTests(folder: string): Promise<Outcome<readonly Endpoi
 async function readTestFile(file: string): Promise<Outcome<readonly EndpointTest[]>> {
   const source = await readSource(file);
   if (!source.ok) return source;
-  const { parse } = await import("yaml");
   try {
-    const value = (parse(source.text) ?? []) as unknown;
+    const value = (await parseYamlExactly(source.text)) ?? [];
     const errors = errorsIn(value).map(schemaErrorOf);
     if (errors.length === 0)
       return { ok: true, value: (value as readonly CaseRecord[]).map((one) => testOf(one, file)) };

@@ -4,6 +4,7 @@ import { messageOf, type Tier } from "@routewright/runtime/model";
 import { type Environment, hashOf, Keyring, startService } from "@routewright/runtime/server";
 import { DATA_DIR } from "../command.js";
 import { type EndpointTest, tierIn } from "./cases.js";
+import { parseExactly } from "./exact-numbers.js";
 
 /** What became of a test. */
 export interface TestResult {
@@ -102,7 +103,7 @@ async function failuresOf(
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseExactly(text);
   } catch {
     return text;
   }
