@@ -15,7 +15,7 @@ import { type ChangingRelation, CLICKHOUSE, POSTGRES } from "./changing-relation
  */
 const SEQUENCES = Number(process.env["CHANGE_SEQUENCES"] ?? 80);
 /** Sequences that run side by side, each lane with its own relations and its own service. */
-const LANES = 8;
+const LANES = 4;
 
 const RELATIONS = byEngine({ postgres: POSTGRES, clickhouse: CLICKHOUSE });
 const FORMATS = ["application/json", "text/csv", "application/x-ndjson"];
