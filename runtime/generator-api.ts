@@ -3,6 +3,8 @@ import type { SystemRoute } from "./system/context.js";
 import { systemRoutes } from "./system/routes.js";
 /** What the generator shares with the runtime: the endpoint, the tiers, the errors. Light on purpose: it pulls in no library. */
 export { TIERS, TIER_NAMES, isListed, isTier, type Tier } from "./model/tier.js";
+export * from "./model/aggregate.js";
+export { projectSqlProblem, tokensOf } from "./model/project-sql.js";
 export * from "./model/endpoint.js";
 export * from "./model/column-filters.js";
 export { columnNamed, type MissingColumn, missingColumns } from "./model/column-names.js";

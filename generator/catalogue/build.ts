@@ -5,6 +5,8 @@ import { byText } from "../manifest/strings.js";
 import { type Catalogue, type CatalogueEntry, complaint, type Skipped, type Warning } from "./catalogue.js";
 import { type Context, readModel } from "./endpoint.js";
 import { lineageOf, withInheritedPrivacy } from "./lineage.js";
+import { metricEndpoints } from "./metrics/metric-endpoints.js";
+import { SemanticIndex } from "./metrics/semantic-index.js";
 import { inDocumentedOrder } from "./path.js";
 import { withoutClaimedPaths } from "./settings/former-paths.js";
 import { type MaxAge, publicAgeOf } from "./settings/max-age.js";
@@ -43,6 +45,9 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     if ("skipped" in reading) skipped.push(reading.skipped);
     else valid.push(reading.entry);
   }
+  const ofMetrics = metricEndpoints(new SemanticIndex(manifest), context);
+  valid.push(...ofMetrics.entries);
+  skipped.push(...ofMetrics.skipped);
   const claimed = withoutClaimedPaths(valid, context.owners);
   skipped.push(...claimed.skipped);
   skipped.push(...manifest.others.filter(({ tags }) => hasResource(tags)).map(notServable));
@@ -81,7 +86,13 @@ export function withServedSchemas(manifest: Manifest, schemas: SchemaMap): Manif
       return [id, { ...node, relation: [servedSchema(schema, schemas), name] }];
     }),
   );
-  return { ...manifest, models, graph };
+  const { semantics } = manifest;
+  const served = <Of extends { readonly relation: readonly [string, string] }>(of: Of): Of => ({
+    ...of,
+    relation: [servedSchema(of.relation[0], schemas), of.relation[1]],
+  });
+  const mapped = { ...semantics, models: semantics.models.map(served), spines: semantics.spines.map(served) };
+  return { ...manifest, models, graph, semantics: mapped };
 }
 
 /** The schema that serves the relations of a schema of the manifest: that of the first key that matches, else the same. */

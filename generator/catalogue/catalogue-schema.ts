@@ -21,6 +21,7 @@ import {
   wholeNumber,
   yes,
 } from "../manifest/json-schema.js";
+import { AGGREGATE_SCHEMA } from "./metrics/aggregate-schema.js";
 import type { CatalogueEntry, DescribedColumn, DescribedParameter } from "./catalogue.js";
 
 const texts = listOf(text);
@@ -106,6 +107,7 @@ const endpoint: Schema<CatalogueEntry> = record(
     filters: listOf(record({ column: text, type: oneOf(VALUE_KINDS) })),
     fields: yes,
     cursor: texts,
+    aggregate: AGGREGATE_SCHEMA,
     rows: record({ column: text, equals: oneOf(["org"]) }),
     changes: oneOf(["on_build"]),
     publicAge: record({ maxAge: wholeNumber(0), staleWhileRevalidate: wholeNumber(0) }),

@@ -13,6 +13,7 @@ import {
   type Warning,
 } from "./catalogue.js";
 import { canBeNaN, isWideNumber, parseColumnType } from "./column-types/column-type.js";
+import { modelAggregate } from "./metrics/model-aggregate.js";
 import { nearKeysOf } from "./near-keys.js";
 import { type ModelTags, pathOf } from "./path.js";
 import { isExcluded } from "./settings/meta-api.js";
@@ -129,8 +130,9 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
   const { max_age: ownAge = context.publicAge } = settings.routewright;
   // A folder may set it: it counts where every caller gets the same rows.
   const publicAge = requiredTier === "tier0" && rows === undefined ? ownAge : null;
+  const { aggregate } = settings.routewright;
   const words = synonymsOf(model, settings);
-  return {
+  const entry: CatalogueEntry = {
     path: pathOf(tags),
     model: model.name,
     uniqueId: model.uniqueId,
@@ -166,6 +168,8 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
     ...(changes && { changes }),
     ...(publicAge && { publicAge }),
   };
+  if (aggregate === undefined) return entry;
+  return { ...entry, aggregate: modelAggregate(model, aggregate, entry, !context.nullableByDefault) };
 }
 
 /** The model's, then its columns'. */

@@ -90,6 +90,19 @@ export function withInheritedPrivacy(
   });
 }
 
+/** Names of a model's private columns in lower case: its own marks, and those of nodes above it. */
+export function inheritedPrivacyOf(model: Model, manifest: Manifest): ReadonlySet<string> {
+  const { uniqueId, schema, alias, isPrivate } = model;
+  const columns = knownColumns(model).map(({ name, isPrivate: own }) => ({
+    name,
+    type: null,
+    ...((own || isPrivate) && { private: true }),
+  }));
+  const entry = { uniqueId, columns, relation: [schema, alias], private: isPrivate } as unknown as CatalogueEntry;
+  const [marked] = withInheritedPrivacy([entry], manifest);
+  return new Set((marked?.columns ?? []).filter((column) => column.private).map(({ name }) => folded(name)));
+}
+
 function folded(name: string): string {
   return name.toLowerCase();
 }

@@ -4,6 +4,7 @@ import { fileOf, type Model, modelOf } from "./model.js";
 import type { ModelColumn } from "./columns.js";
 import { isPrivate, privateColumnsOf } from "./node-meta.js";
 import { relationOf } from "./relation-name.js";
+import { type Semantics, semanticsOf } from "./semantics.js";
 import { fail, type Failure, readSource } from "./source.js";
 import { byText, visible } from "./strings.js";
 import { testsByNode } from "./tests.js";
@@ -28,6 +29,8 @@ export interface Manifest {
   readonly categories: ReadonlyMap<string, string>;
   /** Name of the dbt project; null where the manifest does not name it. */
   readonly project: string | null;
+  /** Semantic models, metrics and saved queries. */
+  readonly semantics: Semantics;
   readonly warnings: readonly string[];
 }
 
@@ -83,6 +86,7 @@ function manifestOfJson(value: unknown, location: string): ManifestReading {
       adapter: adapter || null,
       categories: categoriesIn(objectOr(docs)),
       project: textOr(objectOr(metadata)["project_name"], "") || null,
+      semantics: semanticsOf(objectOr(value), adapter),
       warnings,
     },
   };

@@ -6,6 +6,8 @@ import {
   type Filter,
   GENERATED_SCHEMA_VERSION,
   FILTER_OPERATORS,
+  GROUP_PAGES,
+  groupNames,
   operatorOf,
   operatorsOf,
   OWN_ROWS_SCHEMA_VERSION,
@@ -25,6 +27,7 @@ import {
   withAcceptedValues,
 } from "../catalogue/column-types/column-type.js";
 import { visibleJson } from "../manifest/strings.js";
+import { rowColumns } from "./openapi/rows.js";
 import { docText, lineComment, literal, type Literal, Properties } from "./code.js";
 
 type Member = OptionalKind<PropertySignatureStructure>;
@@ -66,7 +69,7 @@ function structureOf(endpoint: CatalogueEntry, { StructureKind }: typeof TsMorph
         properties: rowMembers(endpoint),
         // Without declared columns, rows have all columns of the relation.
         indexSignatures:
-          endpoint.columns.length > 0
+          rowColumns(endpoint).length > 0
             ? []
             : [{ keyName: "column", keyType: "string", returnType: "unknown" }],
       },
@@ -96,11 +99,12 @@ function headerOf({ model }: Endpoint): string {
 
 /** One property per column, in the model's order. */
 function rowMembers(endpoint: CatalogueEntry): Member[] {
-  return endpoint.columns.map(({ name, type, acceptedValues, description = "" }) => {
+  return rowColumns(endpoint).map(({ name, type, acceptedValues, description = "" }) => {
     const stored = withAcceptedValues(parseColumnType(type), acceptedValues);
     const columnType = endpoint.numbers === "string" ? asString(stored) : stored;
     const warehouseType = type === null ? "" : `${type}${riskOf(columnType)}`;
-    return member(name, typeScriptOf(columnType), withType(description, warehouseType));
+    const each = member(name, typeScriptOf(columnType), withType(description, warehouseType));
+    return endpoint.aggregate === undefined ? each : { ...each, hasQuestionToken: true };
   });
 }
 
@@ -137,9 +141,10 @@ function queryMembers(endpoint: CatalogueEntry): Member[] {
   return [
     ...parameters,
     ...filterMembers(endpoint),
+    ...aggregateMembers(endpoint),
     ...fieldsMembers(endpoint),
     ...pageMembers(endpoint),
-    ...sortMembers(endpoint),
+    ...(endpoint.aggregate === undefined ? sortMembers(endpoint) : []),
   ];
 }
 
@@ -150,6 +155,39 @@ function filterMembers({ filters = [], parameters }: Endpoint): Member[] {
     .map((filter) =>
       optional(filter.column, operatorsType(filter), `Filter: \`${filter.column}\` compared with a value.`),
     );
+}
+
+/** What chooses groups and measures, the range of `metric_time`, and the filters on groups. */
+function aggregateMembers({ aggregate, pagination }: Endpoint): Member[] {
+  if (aggregate === undefined) return [];
+  const { of, measures, saved, filters } = aggregate;
+  const unionOf = (names: readonly string[]): string => `readonly (${names.map(visibleJson).join(" | ")})[]`;
+  const groups = [...new Set(measures.flatMap((measure) => groupNames(measure.groups)))];
+  const choice = [
+    ...(groups.length === 0 ? [] : [optional("group_by", unionOf(groups), "Groups of the rows. Default: none, one row.")]),
+    optional(of, unionOf(measures.map(({ name }) => name)), `What is asked of each group. Default: all ${of}.`),
+  ];
+  const range = [
+    optional("start_date", "string", "First day of `metric_time`, inclusive."),
+    optional("end_date", "string", "Last day of `metric_time`, inclusive."),
+  ];
+  const pages = pagination === null ? pageMembers({ pagination: GROUP_PAGES }) : [];
+  const cursor = optional("cursor", "string", "The page behind another: its `Link`.");
+  const names = aggregate.columns.map(({ name }) => name);
+  const sort = saved === undefined ? sortMembers({ sortableFields: names }) : [];
+  return [
+    ...(saved === undefined ? choice : []),
+    ...(of === "metrics" ? range : []),
+    ...(saved === undefined ? filters.map(groupMember) : []),
+    ...pages,
+    cursor,
+    ...sort,
+  ];
+}
+
+function groupMember(filter: ColumnFilter): Member {
+  const type = `${VALUES[filter.type].typescript} | ${operatorsType(filter)}`;
+  return optional(filter.column, type, `Filter: \`${filter.column}\` compared with a value.`);
 }
 
 function operatorsType({ type }: ColumnFilter): string {
@@ -179,7 +217,7 @@ function fieldsMembers({ fields, columns }: Endpoint): Member[] {
   return [optional("fields", type, "Columns of a row, in their order. Default: all.")];
 }
 
-function pageMembers({ pagination, cursor }: Endpoint): Member[] {
+function pageMembers({ pagination, cursor }: Pick<Endpoint, "pagination" | "cursor">): Member[] {
   if (pagination === null) return [];
   const { defaultLimit, maxLimit } = pagination;
   return [
@@ -195,7 +233,7 @@ function pageMembers({ pagination, cursor }: Endpoint): Member[] {
   ];
 }
 
-function sortMembers({ sortableFields }: Endpoint): Member[] {
+function sortMembers({ sortableFields }: Pick<Endpoint, "sortableFields">): Member[] {
   if (sortableFields.length === 0) return [];
   return [
     optional(
@@ -239,6 +277,7 @@ function declarationOf(endpoint: Endpoint): Properties {
     ["fields", endpoint.fields],
     ["rows", endpoint.rows && new Properties(Object.entries(endpoint.rows))],
     ["cursor", endpoint.cursor],
+    ["aggregate", endpoint.aggregate && literalOf(endpoint.aggregate)],
     ["allowUnfiltered", legacy ? undefined : endpoint.allowUnfiltered],
     ["requireAnyOf", unlessEmpty(endpoint.requireAnyOf)],
     ["pagination", pagination === null ? undefined : new Properties(Object.entries(pagination))],
@@ -251,6 +290,13 @@ function declarationOf(endpoint: Endpoint): Properties {
     ["publicAge", endpoint.publicAge && new Properties(Object.entries(endpoint.publicAge))],
   ];
   return new Properties(values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+}
+
+/** A value of the model as a literal. */
+function literalOf(value: unknown): Literal {
+  if (Array.isArray(value)) return value.map(literalOf);
+  if (typeof value !== "object" || value === null) return value as Literal;
+  return new Properties(Object.entries(value).map(([key, item]) => [key, literalOf(item)]));
 }
 
 function columnValue({ type, timezone }: Column): Literal {

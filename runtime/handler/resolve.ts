@@ -121,7 +121,8 @@ export function resolve(
   const selection = readParameters(endpoint, fields, source);
   if (isHttpError(selection)) return selection;
   const selected = own === null ? selection : { ...selection, conditions: [own, ...selection.conditions] };
-  const page = endpoint.spec.cursor ? pageOf(gateway, endpoint, fields, selected) : { selection: selected };
+  const hasCursor = endpoint.spec.cursor !== undefined || (selection.grouping?.groups.length ?? 0) > 0;
+  const page = hasCursor ? pageOf(gateway, endpoint, fields, selected) : { selection: selected };
   if (isHttpError(page)) return page;
   const query = { relation: endpoint.spec.relation, selection: page.selection, ...options };
   return { ...page, query, key: queryKey(query), fields };

@@ -84,7 +84,7 @@ export async function summarize(
 ): Promise<Result<object> | null> {
   try {
     const version = gateway.versionOf(endpoint.path);
-    const columns = await gateway.warehouse.columns(endpoint.relation, version?.id ?? null);
+    const { columns } = await gateway.warehouse.columnsOf(resolved.query, version?.id ?? null);
     const prepared = await prepare(gateway, resolved, version);
     if (isHttpError(prepared)) return prepared;
     const { query } = prepared;
@@ -115,9 +115,11 @@ async function prepare(
 ): Promise<Result<Prepared>> {
   const { keyset, ...selection } = query.selection;
   if (keyset === undefined && selection.conditions.length === 0) return { query, version };
-  const columns = await warehouse.columns(query.relation, version?.id ?? null);
-  const error = warehouse.check(selection.conditions, columns);
-  if (error) return conditionError(error);
+  const { columns, filtered } = await warehouse.columnsOf(query, version?.id ?? null);
+  for (const compared of filtered) {
+    const error = warehouse.check(selection.conditions, compared);
+    if (error) return conditionError(error);
+  }
   if (keyset === undefined) return { query, version };
   const types = typesOf(query.selection, columns);
   if (position && position.types !== types) return httpError("invalidCursor");
@@ -134,7 +136,7 @@ async function isAtCursor(
   version: DataVersion | null,
 ): Promise<boolean> {
   if (!position) return true;
-  const columns = await warehouse.columns(query.relation, version?.id ?? null);
+  const { columns } = await warehouse.columnsOf(query, version?.id ?? null);
   return position.types === typesOf(query.selection, columns);
 }
 

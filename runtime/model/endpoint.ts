@@ -1,3 +1,4 @@
+import type { Aggregate } from "./aggregate.js";
 import type { ValueKind } from "./column-types.js";
 import type { Comparison, ParameterOperator } from "./operators.js";
 import type { Tier } from "./tier.js";
@@ -133,6 +134,8 @@ export interface Endpoint {
   readonly rows?: OwnRows;
   /** Pages follow each other by cursor. These columns identify a row: they end every sort. */
   readonly cursor?: readonly string[];
+  /** Sums and counts by group, which callers ask for instead of rows. */
+  readonly aggregate?: Aggregate;
   /** When false, a request must carry at least one parameter that filters. */
   readonly allowUnfiltered: boolean;
   /** When not empty, a request must carry at least one of these parameters. */

@@ -171,6 +171,23 @@ export const ERRORS = {
     "sort_by or sort_direction is sent to an endpoint without sortable_fields",
   ),
   sortField: badRequest("'sort_by' must be one of: {names}.", "sort_by is not a sortable field"),
+  groupUnknown: badRequest(
+    "'group_by' must be among: {names}.",
+    "`group_by` names a group, or a grain of a time, that not all of the measures or metrics asked have",
+  ),
+  groupTwice: badRequest("'group_by' names {name} twice.", "`group_by` names a group twice, in one grain"),
+  measureUnknown: badRequest(
+    "'{field}' must be among: {names}.",
+    "`measures` or `metrics` names one that the endpoint does not have",
+  ),
+  timeGroupRequired: badRequest(
+    "'group_by' must name metric_time for {names}: a window or an offset has a value per period.",
+    "a metric with a window, an offset or a to-date is asked without its time as a group",
+  ),
+  startWithoutTime: badRequest(
+    "'start_date' needs metric_time in 'group_by' for {names}, which holds all time.",
+    "`start_date` is sent for a metric that accumulates all time, without its time as a group",
+  ),
   sortDirectionAlone: badRequest(
     "'sort_direction' requires 'sort_by'.",
     "sort_direction is sent without sort_by",

@@ -1,3 +1,4 @@
+import { type Grouping, groupingKey } from "./aggregate.js";
 import type { FilterParameter, Relation, SortKey } from "./endpoint.js";
 import type { Projection } from "./projection.js";
 
@@ -6,7 +7,12 @@ export type Condition = FilterParameter & {
   readonly value: string | readonly string[];
   /** Of the declared column. */
   readonly timezone?: string;
+  /** The measure that it is a part of; other conditions are on all rows. */
+  readonly measure?: string;
 };
+
+/** Name of the condition on the caller's organization; no parameter contains U+0000. */
+export const OWN_ROWS = "\0org";
 
 /** A range of the sorted rows. */
 export interface Page {
@@ -51,6 +57,8 @@ export interface Selection {
   readonly page: Page | null;
   /** Where pages follow each other by cursor. */
   readonly keyset?: Keyset;
+  /** The rows are the groups of an aggregate, and the conditions are on what it reads. */
+  readonly grouping?: Grouping;
 }
 
 /**
@@ -82,10 +90,11 @@ export interface ResolvedQuery {
 
 /** U+0000 separates the parts: no name or value of a query can contain it. */
 export function queryKey({ relation: [schema, name], selection, format, timeoutMs }: ResolvedQuery): string {
-  const { conditions, sort, page, keyset } = selection;
+  const { conditions, sort, page, keyset, grouping } = selection;
   let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)}\0${selection.columns?.digest ?? ""}`;
   if (page !== null)
     key += `\0${String(page.limit)} ${String(page.offset)}${page.envelope === true ? " +" : ""}`;
+  if (grouping !== undefined) key += `\0${groupingKey(grouping)}`;
   for (const { column, operator, value, timezone = "", ...filter } of conditions) {
     const letterCase = "case" in filter ? (filter.case ?? "") : "";
     // The number of values delimits the list.

@@ -15,6 +15,8 @@ export class ServedEndpoint {
   readonly filters: readonly ServedFilter[];
   /** All its columns. */
   readonly all: Projection;
+  /** The columns of its groups: those that are asked. */
+  readonly grouped = new Projection([]);
   readonly #names: ReadonlySet<string>;
   readonly #choices: Map<string, Projection>;
 

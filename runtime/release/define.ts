@@ -12,6 +12,7 @@ import {
   type PublicAge,
   type Relation,
 } from "../model/endpoint.js";
+import type { Aggregate } from "../model/aggregate.js";
 import type { ValueKind } from "../model/column-types.js";
 import { ServedEndpoint } from "../model/served-endpoint.js";
 import { handlerOf } from "../handler/handle-request.js";
@@ -29,7 +30,7 @@ export interface Declaration<Query, Row> {
   readonly tier: Tier;
   readonly relation: Relation;
   /** Database type of each column; null when the model declares none. */
-  readonly columns: { readonly [Name in keyof Row & string]: DeclaredColumn };
+  readonly columns: DeclaredColumns<Row>;
   /** Columns whose numbers may have more digits than a JavaScript number holds. */
   readonly wideColumns?: readonly (keyof Row & string)[];
   readonly numbers?: "string";
@@ -42,6 +43,8 @@ export interface Declaration<Query, Row> {
   readonly rows?: { readonly column: keyof Row & string; readonly equals: "org" };
   /** Pages follow each other by cursor; these columns identify a row. */
   readonly cursor?: readonly (keyof Row & string)[];
+  /** Sums and counts by group. */
+  readonly aggregate?: Aggregate;
   readonly allowUnfiltered?: boolean;
   readonly requireAnyOf?: readonly (keyof Query & string)[];
   readonly pagination?: Pagination;
@@ -56,6 +59,11 @@ export interface Declaration<Query, Row> {
   /** How long shared caches may keep the rows of callers without a key, in seconds. */
   readonly publicAge?: PublicAge;
 }
+
+/** A column of every row is declared; what only groups have is not. */
+type DeclaredColumns<Row> = {
+  readonly [Name in keyof Row & string as undefined extends Row[Name] ? never : Name]: DeclaredColumn;
+} & { readonly [Name in keyof Row & string]?: DeclaredColumn };
 
 /** The database type; with the time zone for a `timestamp` without zone that is not in UTC. */
 type DeclaredColumn = string | null | { readonly type: string; readonly timezone: string };
@@ -172,7 +180,7 @@ function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint 
     deprecationDate: null,
     successor: null,
     ...settings,
-    columns: Object.entries<DeclaredColumn>(columns).map(([name, column]) => ({
+    columns: Object.entries<DeclaredColumn>(columns as Readonly<Record<string, DeclaredColumn>>).map(([name, column]) => ({
       name,
       ...(typeof column === "object" && column !== null ? column : { type: column }),
       ...(wideColumns?.includes(name as never) && { wide: true as const }),

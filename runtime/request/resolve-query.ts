@@ -1,12 +1,27 @@
-import { type Condition, type Selection, isDate } from "../model/query.js";
+import { type Condition, OWN_ROWS, type Selection, isDate } from "../model/query.js";
 import { operatorsOf } from "../model/column-filters.js";
 import type { Projection } from "../model/projection.js";
 import type { ServedEndpoint, ServedFilter } from "../model/served-endpoint.js";
 import { DEFAULT_MAX_ITEMS, DEFAULT_MAX_LENGTH } from "../model/limits.js";
 import { operatorOf } from "../model/operators.js";
-import type { ColumnFilter, Endpoint, FilterParameter } from "../model/endpoint.js";
+import {
+  type ColumnFilter,
+  type Endpoint,
+  type FilterParameter,
+  PAGE_FIELDS,
+  SORT_FIELDS,
+} from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { type RawFields, type RawValue, readSingle, readList, readPage, readSort } from "./request-fields.js";
+import { type Aggregate, GROUP_PAGES } from "../model/aggregate.js";
+import {
+  asksGroups,
+  groupFilter,
+  groupingFields,
+  measureConditions,
+  readGrouping,
+  readGroupSort,
+} from "./resolve-grouping.js";
 import { VALUES } from "../model/column-types.js";
 import { ALL_ORGS } from "./keyring.js";
 
@@ -51,9 +66,12 @@ export function readParameters(
   fields: RawFields,
   source: "query" | "body",
 ): Result<Selection> {
+  const { aggregate } = endpoint.spec;
+  if (aggregate !== undefined && asksGroups(endpoint.spec, fields))
+    return readGroups(endpoint, aggregate, fields, source);
   const unknown = unknownNames(endpoint, fields, source);
   if (unknown) return unknown;
-  const conditions = readConditions(endpoint, fields);
+  const conditions = readConditions(endpoint.filters, fields);
   if (isHttpError(conditions)) return conditions;
   const { spec } = endpoint;
   const missing = missingFilter(spec, conditions);
@@ -65,6 +83,62 @@ export function readParameters(
   const columns = readFields(endpoint, fields);
   if (isHttpError(columns)) return columns;
   return { columns, conditions, sort: sort.keys, page };
+}
+
+/** What a request for groups selects: its filters restrict the rows before they are grouped. */
+function readGroups(
+  endpoint: ServedEndpoint,
+  aggregate: Aggregate,
+  fields: RawFields,
+  source: "query" | "body",
+): Result<Selection> {
+  const parameters = groupParameters(endpoint, aggregate, fields);
+  const unknown = [...fields.keys()].filter(
+    (name) => !isGroupField(aggregate, name) && !parameters.some((parameter) => parameter.name === name),
+  );
+  if (unknown.length > 0) return unknownError(endpoint, aggregate, unknown, source);
+  const conditions = readConditions(parameters, fields);
+  if (isHttpError(conditions)) return conditions;
+  const missing = missingFilter(endpoint.spec, conditions);
+  if (missing) return missing;
+  const grouping = readGrouping(aggregate, fields, conditions);
+  if (isHttpError(grouping)) return grouping;
+  const page = readPage(endpoint.spec.pagination ?? GROUP_PAGES, fields);
+  if (isHttpError(page)) return page;
+  const sort = readGroupSort(grouping, fields);
+  if (isHttpError(sort)) return sort;
+  const all = [...conditions, ...measureConditions(grouping.measures)];
+  return { columns: endpoint.grouped, conditions: all, sort, page, grouping };
+}
+
+function isGroupField(aggregate: Aggregate, name: string): boolean {
+  const sorts = aggregate.saved === undefined ? SORT_FIELDS : [];
+  return [...groupingFields(aggregate), ...sorts, ...PAGE_FIELDS, "cursor"].includes(name);
+}
+
+/** The filters that a request names: the endpoint's own, or on the groups of metrics. */
+function groupParameters(
+  endpoint: ServedEndpoint,
+  aggregate: Aggregate,
+  fields: RawFields,
+): readonly ServedFilter[] {
+  if (aggregate.of === "measures") return endpoint.filters;
+  return [...fields.keys()].flatMap((name) => groupFilter(aggregate, name) ?? []);
+}
+
+function unknownError(
+  endpoint: ServedEndpoint,
+  { filters }: Aggregate,
+  unknown: readonly string[],
+  source: "query" | "body",
+): HttpError {
+  const all = [...(endpoint.spec.filters ?? []), ...filters];
+  const filter = all.find(({ column }) => unknown.some((name) => isMeantFor(column, name)));
+  if (filter) return operatorError(filter);
+  const names = unknown.toSorted().join(", ");
+  return source === "query"
+    ? httpError("unsupportedQuery", { names })
+    : httpError("unsupportedBody", { names });
 }
 
 function unknownNames(
@@ -95,7 +169,10 @@ function operatorError({ column, type }: ColumnFilter): HttpError {
   return httpError("filterOperator", { name: column, operators });
 }
 
-function readConditions({ filters }: ServedEndpoint, fields: RawFields): Result<readonly Condition[]> {
+function readConditions(
+  filters: readonly ServedFilter[],
+  fields: RawFields,
+): Result<readonly Condition[]> {
   const conditions: Condition[] = [];
   if (fields.size === 0) return conditions;
   for (const parameter of filters) {
@@ -197,9 +274,6 @@ function readFields(endpoint: ServedEndpoint, fields: RawFields): Result<Project
   const known = endpoint.spec.columns.map(({ name }) => name);
   return endpoint.choose(names) ?? httpError("unknownField", { names: known.join(", ") });
 }
-
-/** Name of the condition on the caller's organization; no parameter contains U+0000. */
-const OWN_ROWS = "\0org";
 
 /** The condition on the caller's rows; null where the caller may read all of them. */
 export function ownRows({ rows }: Endpoint, org: string | null): Result<Condition> | null {

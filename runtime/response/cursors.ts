@@ -1,4 +1,5 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
+import { groupingKey } from "../model/aggregate.js";
 import { columnNamed } from "../model/column-names.js";
 import type { Endpoint } from "../model/endpoint.js";
 import type { KeyValues, Keyset, Position, Selection } from "../model/query.js";
@@ -25,8 +26,9 @@ export class Cursors {
   }
 
   /** The scope of cursors: the endpoint, the filters with the caller's own rows, and the sort. A cursor is valid in its own only. */
-  scopeOf({ path }: Endpoint, { conditions, sort }: Selection): string {
-    return this.#mac(JSON.stringify([path, conditions, sort])).toString("base64url");
+  scopeOf({ path }: Endpoint, { conditions, sort, grouping }: Selection): string {
+    const groups = grouping === undefined ? [] : [groupingKey(grouping)];
+    return this.#mac(JSON.stringify([path, conditions, sort, ...groups])).toString("base64url");
   }
 
   /** The cursor behind the last row of a page. */

@@ -3,18 +3,23 @@ import type { FilterParameter, Relation } from "../model/endpoint.js";
 import { type HttpError, httpError } from "../model/errors.js";
 import type { DatabaseType, ValueKind } from "../model/column-types.js";
 import { operatorOf } from "../model/operators.js";
-import type { Condition, ResolvedQuery } from "../model/query.js";
+import type { Condition, ResolvedQuery, Selection } from "../model/query.js";
 import type { PerTier } from "../model/tier.js";
 import { FairQueue } from "./fair-queue.js";
 import type { FilterType } from "./filter-values.js";
+import { AggregateEngine, type PreparedGrouping } from "./aggregates/aggregate-engine.js";
+import type { AggregateDialect } from "./aggregates/dialect.js";
 import { Relations } from "./relations.js";
 import { withDeclaredNames, withNamesOf } from "./served-columns.js";
 import type { SharedResource } from "./shares.js";
+import type { Sql } from "./sql.js";
 import { Budget, type SpoolBudget } from "./spool.js";
 import {
   type AggregateResult,
   ColumnMissing,
   type DescribedRelation,
+  type DescribedSelect,
+  type QueryColumns,
   type QueryContext,
   type ResultColumn,
   type ResultColumns,
@@ -50,6 +55,11 @@ export interface EngineOptions {
 
 export type OpenEngine = (options: EngineOptions) => Warehouse;
 
+/** A query as an engine runs it: from its relation, or from a statement over relations. */
+export interface EngineQuery extends ResolvedQuery {
+  readonly from?: () => Sql<Selection>;
+}
+
 /** Queue lengths for queries and for streams. */
 const MAX_WAITING = 1000;
 const MAX_WAITING_STREAMS = 100;
@@ -68,6 +78,7 @@ export abstract class BaseEngine implements Warehouse {
   protected readonly budget: SpoolBudget;
   readonly #relations: Relations;
   readonly #statementTimeoutMs: number;
+  #aggregateEngine: AggregateEngine | null = null;
 
   constructor(options: EngineOptions) {
     const { databasePoolSize = 10, databaseStreamPoolSize = 4, streamsPerCaller = 2, memory } = options;
@@ -93,14 +104,22 @@ export abstract class BaseEngine implements Warehouse {
 
   /** Looks a relation up. Rejects with `RelationMissing` when it does not exist. */
   protected abstract describe(relation: Relation): Promise<DescribedRelation>;
+  /** How the engine writes statements of groups; an engine without it serves no aggregates. */
+  protected readonly aggregates: AggregateDialect | null = null;
+
+  /** The columns of a statement. Rejects with `RelationMissing` where a relation of it does not exist. */
+  protected describeSelect({ relation }: DescribedSelect): Promise<DescribedRelation> {
+    return Promise.reject(new Error(`The engine cannot aggregate ${relation.join(".")}.`));
+  }
+
   /** Rejects with `Overloaded` when it gets no connection. */
   protected abstract select(
-    query: ResolvedQuery,
+    query: EngineQuery,
     columns: ResultColumns,
     context: QueryContext,
   ): Promise<Rows>;
   protected abstract selectAggregate(
-    query: ResolvedQuery,
+    query: EngineQuery,
     columns: ResultColumns,
     context: QueryContext,
     bounded: ResultColumns,
@@ -141,12 +160,49 @@ export abstract class BaseEngine implements Warehouse {
   async #query<T>(
     query: ResolvedQuery,
     context: QueryContext,
-    run: (query: ResolvedQuery, columns: ResultColumns) => Promise<T>,
+    run: (query: EngineQuery, columns: ResultColumns) => Promise<T>,
   ): Promise<T> {
     try {
+      if (query.selection.grouping !== undefined) return await this.#grouped(query, context, run);
       return await this.#relations.query(query.relation, context, (columns) =>
         run(withNamesOf(query, columns), columns),
       );
+    } catch (error) {
+      throw this.translated(error);
+    }
+  }
+
+  async #grouped<T>(
+    query: ResolvedQuery,
+    context: QueryContext,
+    run: (query: EngineQuery, columns: ResultColumns) => Promise<T>,
+  ): Promise<T> {
+    const { source, select } = await this.#prepared(query, context.version);
+    const from = (): Sql<Selection> => select(query.selection.conditions);
+    return this.#relations.query(source, context, (columns) => run({ ...query, from }, columns));
+  }
+
+  #prepared({ selection }: ResolvedQuery, version: string | null): Promise<PreparedGrouping> {
+    if (this.aggregates === null) throw new Error("The engine has no aggregates.");
+    this.#aggregateEngine ??= new AggregateEngine({
+      dialect: this.aggregates,
+      relations: this.#relations,
+      describe: (select) =>
+        this.describeSelect(select).catch((error: unknown) => {
+          throw this.translated(error);
+        }),
+    });
+    return this.#aggregateEngine.prepare(selection, version);
+  }
+
+  async columnsOf(query: ResolvedQuery, version: string | null): Promise<QueryColumns> {
+    if (query.selection.grouping === undefined) {
+      const columns = await this.columns(query.relation, version);
+      return { columns, filtered: [columns] };
+    }
+    try {
+      const { source, filtered } = await this.#prepared(query, version);
+      return { columns: await this.#relations.columns(source, version), filtered };
     } catch (error) {
       throw this.translated(error);
     }

@@ -15,6 +15,24 @@ const FIRST_RETRY_PAUSE_MS = 25;
 /** Look-ups at a time when a server starts: few, so that requests do not wait behind them. */
 const CONCURRENT_CHECKS = 2;
 
+/** Rows that a statement makes of relations. */
+export interface DerivedRows {
+  readonly key: string;
+  /** The relation that counts for messages and queues. */
+  readonly relation: Relation;
+  readonly describe: () => Promise<DescribedRelation>;
+}
+
+/** Where rows come from. */
+type RowSource = Relation | DerivedRows;
+
+const isRelation = (source: RowSource): source is Relation => !("key" in source);
+const relationOf = (source: RowSource): Relation => (isRelation(source) ? source : source.relation);
+const keyOf = (source: RowSource): string => (isRelation(source) ? relationKey(source) : `\0${source.key}`);
+
+/** Derived rows whose columns are kept: callers choose their groups. */
+const MAX_DERIVED = 1000;
+
 interface RelationsOptions {
   /** Looks the relation up. Rejects with `RelationMissing` when it does not exist. */
   readonly describe: (relation: Relation) => Promise<DescribedRelation>;
@@ -42,6 +60,8 @@ export class Relations {
   readonly #entries = new Map<string, Entry>();
   readonly #pending = new Map<string, Promise<Entry>>();
   readonly #missing = new Map<string, string | null>();
+  /** Keys of derived rows, the oldest first. */
+  readonly #derived = new Set<string>();
 
   constructor(options: RelationsOptions) {
     this.#options = options;
@@ -56,7 +76,7 @@ export class Relations {
     return this.#missing.get(name) ?? null;
   }
 
-  async columns(relation: Relation, version: string | null): Promise<ResultColumns> {
+  async columns(relation: RowSource, version: string | null): Promise<ResultColumns> {
     const cached = this.#cached(relation, version);
     if (cached !== null) return cached.columns;
     return this.query(relation, { version, isStillNeeded: () => true }, (found) => Promise.resolve(found));
@@ -90,7 +110,7 @@ export class Relations {
    * retried, while dbt replaces a table or its views (runtime/docs/freshness.md).
    */
   async query<T>(
-    relation: Relation,
+    relation: RowSource,
     { version, isStillNeeded }: Pick<QueryContext, "version" | "isStillNeeded">,
     run: (columns: ResultColumns) => Promise<T>,
   ): Promise<T> {
@@ -101,7 +121,7 @@ export class Relations {
       try {
         entry ??= await this.#renew(relation, version);
         const result = await run(entry.columns);
-        if (this.#missing.size > 0) this.#missing.delete(relation.join("."));
+        if (this.#missing.size > 0) this.#missing.delete(relationOf(relation).join("."));
         return result;
       } catch (error) {
         failure = error;
@@ -118,13 +138,13 @@ export class Relations {
    * was, and where nothing says so.
    */
   async #changed(
-    relation: Relation,
+    relation: RowSource,
     version: string | null,
     used: Entry | null,
     failure: unknown,
   ): Promise<Entry | null> {
     if (failure instanceof RelationMissing) {
-      this.#missing.set(relation.join("."), failure.reason);
+      this.#missing.set(relationOf(relation).join("."), failure.reason);
       if (failure.reason !== null) throw failure;
       return null;
     }
@@ -136,8 +156,8 @@ export class Relations {
     return found;
   }
 
-  #cached(relation: Relation, version: string | null): Entry | null {
-    const entry = this.#entries.get(relationKey(relation));
+  #cached(relation: RowSource, version: string | null): Entry | null {
+    const entry = this.#entries.get(keyOf(relation));
     if (entry?.version !== version) return null;
     if (entry.freshUntil < Date.now()) {
       // After a failure the stale columns stay: the query itself fails if they are wrong.
@@ -147,23 +167,32 @@ export class Relations {
   }
 
   /** Looks the relation up; concurrent callers share one look-up. */
-  #renew(relation: Relation, version: string | null): Promise<Entry> {
-    const key = `${relationKey(relation)}\0${version ?? ""}`;
+  #renew(relation: RowSource, version: string | null): Promise<Entry> {
+    const key = `${keyOf(relation)}\0${version ?? ""}`;
     const pending =
       this.#pending.get(key) ?? this.#lookUp(relation, version).finally(() => this.#pending.delete(key));
     this.#pending.set(key, pending);
     return pending;
   }
 
-  async #lookUp(relation: Relation, version: string | null): Promise<Entry> {
-    const found = await this.#options.describe(relation);
-    const known = this.#entries.get(relationKey(relation));
+  async #lookUp(relation: RowSource, version: string | null): Promise<Entry> {
+    const found = await (isRelation(relation) ? this.#options.describe(relation) : relation.describe());
+    const known = this.#entries.get(keyOf(relation));
     // The same object while nothing has changed: what is made from the columns is cached by it.
     const columns = known && isDeepStrictEqual(known.columns, found.columns) ? known.columns : found.columns;
     const entry: Entry = { id: found.id, columns, version, freshUntil: Date.now() + FRESH_MS };
-    this.#entries.set(relationKey(relation), entry);
-    if (known?.version !== version || !isSame(entry, known)) this.#options.onColumns(relation, columns);
+    this.#entries.set(keyOf(relation), entry);
+    if (!isRelation(relation)) this.#keepNewest(keyOf(relation), known === undefined);
+    else if (known?.version !== version || !isSame(entry, known)) this.#options.onColumns(relation, columns);
     return entry;
+  }
+
+  #keepNewest(key: string, isNew: boolean): void {
+    if (isNew) this.#derived.add(key);
+    const [oldest] = this.#derived;
+    if (this.#derived.size <= MAX_DERIVED || oldest === undefined) return;
+    this.#derived.delete(oldest);
+    this.#entries.delete(oldest);
   }
 }
 

@@ -1,3 +1,5 @@
+import { projectSqlProblem } from "../model/project-sql.js";
+
 declare const brand: unique symbol;
 
 /** A bind parameter: sent separately from the text. */
@@ -58,6 +60,23 @@ export function typeName(name: string): Sql {
   return fragment([name], []);
 }
 
+/** Parts of one expression of the dbt project with fragments between them. Throws where it could break out of the statement. */
+export function projectParts<From>(parts: readonly (string | Sql<From>)[]): Sql<From> {
+  const problem = projectSqlProblem(textsBetween(parts));
+  if (problem !== null) throw new Error(`Not an expression of the project: ${problem}.`);
+  const fragments = parts.map((part) => (typeof part === "string" ? fragment<From>([part], []) : part));
+  return sql`(${concat(["", ...fragments.map(() => "")], fragments)})`;
+}
+
+function textsBetween(parts: readonly (string | Sql<never>)[]): readonly string[] {
+  const texts = [""];
+  for (const part of parts) {
+    if (typeof part === "string") texts.push((texts.pop() ?? "") + part);
+    else texts.push("");
+  }
+  return texts;
+}
+
 /** A quoted identifier. Standard SQL escapes a quote by doubling it. */
 export function identifier(...names: readonly string[]): Sql {
   return fragment([names.map((name) => `"${name.replaceAll('"', '""')}"`).join(".")], []);
@@ -71,7 +90,7 @@ export function escapedIdentifier(...names: readonly string[]): Sql {
 /** Fragments with a separator between them. */
 export function join<From>(
   parts: readonly Sql<From>[],
-  separator: " AND " | " OR " | " UNION ALL " | ", " | " + ",
+  separator: " AND " | " OR " | " UNION ALL " | ", " | " + " | " ",
 ): Sql<From> {
   if (parts.length === 0) return fragment([""], []);
   const between = Array.from({ length: parts.length - 1 }, () => separator);

@@ -4,6 +4,7 @@ import { type MissingColumn, missingText } from "../model/column-names.js";
 import type { FilterParameter, Relation } from "../model/endpoint.js";
 import type { HttpError } from "../model/errors.js";
 import type { Condition, KeyValues, ResolvedQuery, TextFormat } from "../model/query.js";
+import type { Sql } from "./sql.js";
 
 /** Separator between two rows of a text. */
 export const ROW_SEPARATORS = {
@@ -53,6 +54,21 @@ export interface DescribedRelation {
   /** Another one where another relation has taken the place of this one. */
   readonly id: string;
   readonly columns: ResultColumns;
+}
+
+/** A statement whose columns are looked up. */
+export interface DescribedSelect {
+  readonly select: Sql<never>;
+  /** Its columns. */
+  readonly names: readonly string[];
+  /** The relation that counts for messages. */
+  readonly relation: Relation;
+}
+
+/** What a query selects and compares. */
+export interface QueryColumns {
+  readonly columns: ResultColumns;
+  readonly filtered: readonly ResultColumns[];
 }
 
 /** A complete result in memory. */
@@ -210,6 +226,8 @@ export interface Warehouse {
   columns(relation: Relation, version: string | null): Promise<ResultColumns>;
   /** What the values of a column are. */
   valuesOf(column: ResultColumn): ValueKind;
+  /** The columns of a query's rows, and those that its conditions compare with, of each relation that it reads; rejects as `columns`. */
+  columnsOf(query: ResolvedQuery, version: string | null): Promise<QueryColumns>;
   /** The first value that is not of its column's type, as an error. */
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null;
   /**

@@ -163,7 +163,7 @@ it.skipIf(engine !== "postgres")("reads a page by the index of the sort", async 
       ],
       after,
     );
-    const plan = await explain(selectPostgresRows(relation, columns, selection));
+    const plan = await explain(selectPostgresRows({ relation }, columns, selection));
     expect(plan).not.toContain("Seq Scan");
     expect(plan).toContain("Index Cond");
     const [, hit = "0"] = /Buffers: shared hit=(\d+)/.exec(plan) ?? [];

@@ -73,7 +73,8 @@ function reasonOf(type: string): string {
 }
 
 /** Null for a type whose values are not compared. */
-function filterTypeOf(text: string | null): ValueKind | null {
+/** The values that operators compare; null for a type without. */
+export function filterTypeOf(text: string | null): ValueKind | null {
   const type: ColumnType = parseColumnType(text);
   const { value = "text", refusal } = databaseTypeOf(text) ?? {};
   if (refusal !== undefined) return null;

@@ -15,6 +15,7 @@ import {
 import { type NearName, nearName } from "../../manifest/near-name.js";
 import { formatValue } from "../../manifest/strings.js";
 import type { RoutewrightContext } from "./context.js";
+import { aggregate } from "./aggregate.js";
 import { cursor } from "./cursor.js";
 import { filters } from "./filters.js";
 import { formerPaths } from "./former-paths.js";
@@ -195,6 +196,7 @@ function isTimezone(name: unknown): name is string {
 /** The keys of `meta.routewright`, by what it belongs to (generator/docs/meta-routewright.md). */
 export const META_ROUTEWRIGHT = {
   model: {
+    aggregate,
     category,
     changes,
     cursor,

@@ -1,10 +1,13 @@
 import {
+  type Aggregate,
   type ColumnFilter,
   DEFAULT_MAX_ITEMS,
   DEFAULT_MAX_LENGTH,
   type Endpoint,
   FILTER_OPERATORS,
   type FilterOperator,
+  GROUP_PAGES,
+  groupNames,
   type Json,
   type JsonMap,
   type JsonRecord,
@@ -41,10 +44,13 @@ export function queryParameters(entry: CatalogueEntry): readonly Json[] {
     in: "query",
     description,
     ...(name === required && alternative === undefined && { required: true }),
-    ...(style && { style, explode: name !== "fields" }),
+    ...(style && { style, explode: !UNEXPLODED.has(name) }),
     schema,
   }));
 }
+
+/** Lists of names: clients write them with commas. */
+const UNEXPLODED: ReadonlySet<string> = new Set(["fields", "group_by", "measures", "metrics"]);
 
 /** The body of a POST: one property per field and no others; required if a filter is. */
 export function requestBody(entry: CatalogueEntry): JsonRecord {
@@ -86,15 +92,51 @@ function property({ description, schema }: RequestField): JsonMap {
 }
 
 function fieldsOf(endpoint: CatalogueEntry, method: Method): readonly RequestField[] {
-  const { parameters, pagination, sortableFields } = endpoint;
+  const { parameters, sortableFields, aggregate } = endpoint;
+  const pagination = endpoint.pagination ?? (aggregate === undefined ? null : GROUP_PAGES);
+  const sortable = aggregate === undefined ? sortableFields : sortableNames(aggregate, sortableFields);
   return [
     ...parameters.map((parameter) => filterField(parameter, method)),
     ...(endpoint.filters ?? []).flatMap((filter) => columnFields(filter, method)),
+    ...(aggregate === undefined ? [] : aggregateFields(aggregate, method)),
     ...(endpoint.fields ? [fieldsField(endpoint)] : []),
     ...(pagination === null ? [] : pageFields(pagination)),
-    ...(endpoint.cursor ? [CURSOR_PARAMETER] : []),
-    ...(sortableFields.length === 0 ? [] : sortFields(sortableFields)),
+    ...(endpoint.cursor !== undefined || aggregate !== undefined ? [CURSOR_PARAMETER] : []),
+    ...(sortable.length === 0 ? [] : sortFields(sortable)),
   ];
+}
+
+/** Groups and measures sort, beside the columns that rows may be sorted by; a saved query has its own order. */
+function sortableNames({ saved, columns }: Aggregate, own: readonly string[]): readonly string[] {
+  return saved === undefined ? [...new Set([...own, ...columns.map(({ name }) => name)])] : [];
+}
+
+/** What chooses groups and measures, the range of `metric_time`, and the filters on groups. */
+function aggregateFields(aggregate: Aggregate, method: Method): readonly RequestField[] {
+  const { of, measures, saved, filters } = aggregate;
+  const range = of === "metrics" ? RANGE : [];
+  if (saved !== undefined) return range;
+  const groups = [...new Set(measures.flatMap((measure) => groupNames(measure.groups)))];
+  return [
+    ...(groups.length === 0 ? [] : [chosen("group_by", groups, "Groups of the rows. Default: none, one row.")]),
+    chosen(of, measures.map(({ name }) => name), `What is asked of each group. Default: all ${of}.`),
+    ...range,
+    ...filters.flatMap((filter) => [equality(filter), ...columnFields(filter, method)]),
+  ];
+}
+
+function chosen(name: string, names: readonly string[], description: string): RequestField {
+  const text = `${description} Repeat the name for several, or separate them with commas.`;
+  return { name, description: text, schema: { type: "array", items: { type: "string", enum: names } }, style: "form" };
+}
+
+const RANGE: readonly RequestField[] = [
+  { name: "start_date", description: "First day of `metric_time`, inclusive.", schema: { type: "string", format: "date" } },
+  { name: "end_date", description: "Last day of `metric_time`, inclusive.", schema: { type: "string", format: "date" } },
+];
+
+function equality({ column, type }: ColumnFilter): RequestField {
+  return { name: column, description: `Filter: \`${column} = value\`.`, schema: VALUES[type].schema };
 }
 
 function filterField(parameter: DescribedParameter, method: Method): RequestField {

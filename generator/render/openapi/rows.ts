@@ -54,17 +54,23 @@ export const CURSOR_PAGINATION_SCHEMA: JsonRecord = {
  * are required, and there may be more than the model declares.
  */
 export function rowSchema(endpoint: CatalogueEntry, all: readonly CatalogueEntry[]): JsonMap {
-  const names = endpoint.columns.map(({ name }) => name);
-  const properties = endpoint.columns.map(
-    (column) => [column.name, columnSchema(endpoint, column, all)] as const,
-  );
+  const columns = rowColumns(endpoint);
+  const names = columns.map(({ name }) => name);
+  const properties = columns.map((column) => [column.name, columnSchema(endpoint, column, all)] as const);
   return new Map<string, Json>([
     ["type", "object"],
     ["description", `A row of \`${endpoint.path}\`.`],
     ["properties", new Map(properties)],
-    ["required", endpoint.fields ? [] : names],
+    ["required", endpoint.fields || endpoint.aggregate ? [] : names],
     ["additionalProperties", true],
   ]);
+}
+
+/** The columns of a row, and what groups may have in their place. */
+export function rowColumns({ columns, aggregate }: CatalogueEntry): readonly DescribedColumn[] {
+  const own = aggregate?.rows === false ? [] : columns;
+  const grouped = (aggregate?.columns ?? []).filter(({ name }) => !own.some((column) => column.name === name));
+  return [...own, ...grouped];
 }
 
 function columnSchema(

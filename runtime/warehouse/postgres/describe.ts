@@ -1,6 +1,6 @@
 import type { Relation } from "../../model/endpoint.js";
-import { bind, plan, sql, statement, type Statement } from "../sql.js";
-import type { DescribedRelation, ResultColumn } from "../warehouse.js";
+import { bind, constant, identifier, join, literal, plan, sql, statement, type Statement } from "../sql.js";
+import type { DescribedRelation, DescribedSelect, ResultColumn } from "../warehouse.js";
 import { placeholder } from "./columns.js";
 
 /** Precision and scale of `numeric(p,s)`, from the type modifier of attribute `a`: the scale has eleven bits and a sign. */
@@ -52,6 +52,22 @@ export function describe([schema, name]: Relation): Statement {
       'types', (SELECT json_agg(${TYPE_OF_B}) FROM parts JOIN pg_catalog.pg_type b ON b.oid = parts.oid)
     ))::text AS relation FROM relation`;
   return statement(plan(body, placeholder), undefined);
+}
+
+/** One row: the columns of a statement, which is planned and not run, as of a relation. */
+export function describeSelect({ select, names }: DescribedSelect): Statement {
+  const columns = names.map(
+    (name, i) => sql`(${constant(i)}, ${literal(name)}, pg_typeof(q.${identifier(name)})::oid, -1, 0::oid)`,
+  );
+  const body = sql<never>`WITH RECURSIVE attributes AS (
+      SELECT v.* FROM (SELECT) AS one LEFT JOIN (SELECT * FROM (${select}) AS every LIMIT 0) AS q ON true
+      CROSS JOIN LATERAL (VALUES ${join(columns, ", ")}) AS v(attnum, attname, atttypid, atttypmod, attcollation)),
+    ${RANGES}, ${PARTS}
+    SELECT json_strip_nulls(json_build_object('id', '', 'moneyScale', scale(0::money::numeric),
+      'columns', (SELECT json_agg(${COLUMN_OF_A} ORDER BY a.attnum) FROM attributes a),
+      'types', (SELECT json_agg(${TYPE_OF_B}) FROM parts JOIN pg_catalog.pg_type b ON b.oid = parts.oid)
+    ))::text AS relation`;
+  return statement(plan(body, placeholder), undefined as never);
 }
 
 /** Number of a type. */

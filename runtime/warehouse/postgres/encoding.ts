@@ -11,7 +11,7 @@ const UNTRANSLATABLE = "22P05";
 export class MissingCharacters {
   readonly #known = new Set<string>();
 
-  async query<T>(query: ResolvedQuery, run: (query: ResolvedQuery) => Promise<T>): Promise<T> {
+  async query<Query extends ResolvedQuery, T>(query: Query, run: (query: Query) => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await run(this.#withoutThem(query));
@@ -30,7 +30,7 @@ export class MissingCharacters {
     return this.#known.size > size;
   }
 
-  #withoutThem(query: ResolvedQuery): ResolvedQuery {
+  #withoutThem<Query extends ResolvedQuery>(query: Query): Query {
     const { selection } = query;
     if (this.#known.size === 0 || selection.conditions.length === 0) return query;
     const conditions = selection.conditions.map((condition): Condition => {

@@ -1,13 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { FilterParameter, Relation } from "../../model/endpoint.js";
-import type { Condition, ResolvedQuery } from "../../model/query.js";
-import { BaseEngine, type EngineOptions } from "../base-engine.js";
+import type { Condition } from "../../model/query.js";
+import { BaseEngine, type EngineOptions, type EngineQuery } from "../base-engine.js";
 import { LOOK_UP, Overloaded } from "../fair-queue.js";
 import { servedOf } from "../served-columns.js";
 import {
   type AggregateResult,
   DatabaseUnreachable,
   type DescribedRelation,
+  type DescribedSelect,
   QueryAbandoned,
   type QueryContext,
   QueryTimeout,
@@ -17,12 +18,19 @@ import {
   type Rows,
   type Warehouse,
 } from "../warehouse.js";
+import { POSTGRES_AGGREGATES } from "./aggregates.js";
 import { withoutClient } from "./connect.js";
 import { ConnectionPool } from "./pool.js";
 import { ControlConnection } from "./control.js";
 import { SessionSetup } from "./session.js";
 import { MissingCharacters } from "./encoding.js";
-import { isConflict, isConnectionFailure, isRecoveryConflict, mayHaveChanged } from "./errors.js";
+import {
+  isConflict,
+  isConnectionFailure,
+  isRecoveryConflict,
+  isRelationMissing,
+  mayHaveChanged,
+} from "./errors.js";
 import { Explainer } from "./explain.js";
 import { databaseType, filterType } from "./filter-types.js";
 import {
@@ -33,8 +41,9 @@ import {
   type StreamResources,
   writerOf,
 } from "./page-reader.js";
+import type { Statement } from "../sql.js";
 import { fieldFormats } from "./columns.js";
-import { describe, describedRelation } from "./describe.js";
+import { describe, describedRelation, describeSelect } from "./describe.js";
 import { PreparedColumns, preparedOf } from "./prepared-columns.js";
 import { aggregateColumns, hasCursor, selectAggregate, selectRows } from "./select.js";
 import type { StatementLimits } from "./statements.js";
@@ -56,6 +65,7 @@ class PostgresEngine extends BaseEngine {
   readonly #missing = new MissingCharacters();
   readonly #url: string;
   #explainer: Explainer | null = null;
+  protected override readonly aggregates = POSTGRES_AGGREGATES;
   protected readonly mayHaveChanged = mayHaveChanged;
   protected readonly filterTypeOf = filterType;
   protected readonly databaseTypeOf = databaseType;
@@ -86,14 +96,14 @@ class PostgresEngine extends BaseEngine {
     this.#control.watch(this.#pool);
   }
 
-  protected select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
+  protected select(query: EngineQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
     return retryConflicts(this.timeLimitOf(query), context, () =>
       this.#missing.query(query, (storable) => this.#select(storable, columns, context)),
     );
   }
 
   protected async selectAggregate(
-    query: ResolvedQuery,
+    query: EngineQuery,
     columns: ResultColumns,
     context: QueryContext,
     bounded: ResultColumns,
@@ -101,9 +111,9 @@ class PostgresEngine extends BaseEngine {
     const prepared = new PreparedColumns(aggregateColumns(bounded));
     const { columns: result, fields } = prepared;
     const makeWriter = await writerOf(prepared, "json");
-    const read = ({ selection, ...storable }: ResolvedQuery): Promise<Rows> => {
+    const read = ({ selection, ...storable }: EngineQuery): Promise<Rows> => {
       const page = {
-        statement: selectAggregate(storable.relation, columns, bounded, selection),
+        statement: selectAggregate(storable, columns, bounded, selection),
         query: { ...storable, selection: { ...selection, page: null } },
         columns: result,
         fields,
@@ -119,10 +129,10 @@ class PostgresEngine extends BaseEngine {
   }
 
   /** Runs the query as a stream from its start if its rows are too many while no place for a stream is free. */
-  async #select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
-    const { relation, selection, format } = query;
+  async #select(query: EngineQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
+    const { selection, format } = query;
     const prepared = preparedOf(servedOf(columns, selection.columns));
-    const statement = selectRows(relation, columns, selection);
+    const statement = selectRows(query, columns, selection);
     const fields = hasCursor(selection) ? prepared.keyedFields(columns, selection.sort) : prepared.fields;
     const page = { statement, query, columns: prepared.columns, fields, context };
     const makeWriter = await writerOf(prepared, format);
@@ -146,11 +156,24 @@ class PostgresEngine extends BaseEngine {
     });
   }
 
-  protected async describe(relation: Relation): Promise<DescribedRelation> {
+  protected describe(relation: Relation): Promise<DescribedRelation> {
+    return this.#described(describe(relation), relation);
+  }
+
+  protected override async describeSelect(select: DescribedSelect): Promise<DescribedRelation> {
+    const { relation } = select;
+    try {
+      return await this.#described(describeSelect(select), relation);
+    } catch (error) {
+      throw isRelationMissing(error) ? new RelationMissing(relation.join(".")) : error;
+    }
+  }
+
+  async #described(statement: Statement, relation: Relation): Promise<DescribedRelation> {
     const queued = { ...LOOK_UP, relation: COLUMNS };
     const limits: StatementLimits = { timeoutMs: 0, isStillNeeded: LOOK_UP.isStillNeeded };
     const text = await new Promise<string | null>((resolve, reject) => {
-      this.#pool.run({ statement: describe(relation), queued, limits, reader: new OneText(resolve, reject) });
+      this.#pool.run({ statement, queued, limits, reader: new OneText(resolve, reject) });
     });
     const found = text === null ? null : describedRelation(text);
     if (found === null || found.columns.length === 0) throw new RelationMissing(relation.join("."));
@@ -167,8 +190,8 @@ class PostgresEngine extends BaseEngine {
     // The text of the statement is the same for any value.
     const condition = { ...filter, value: filter.type === "string_list" ? ["1"] : "1" } as Condition;
     return this.#explainer.usesIndex(
-      selectRows(relation, columns, { ...all, conditions: [condition] }),
-      selectRows(relation, columns, all),
+      selectRows({ relation }, columns, { ...all, conditions: [condition] }),
+      selectRows({ relation }, columns, all),
     );
   }
 

@@ -49,3 +49,9 @@ export function isRecoveryConflict(error: unknown): boolean {
 export function mayHaveChanged(error: unknown): boolean {
   return error instanceof TypeChanged || (isStatementError(error) && !(error instanceof QueryTimeout));
 }
+
+/** Whether a statement names a relation or a schema that the database does not have. */
+export function isRelationMissing(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return code === "42P01" || code === "3F000";
+}

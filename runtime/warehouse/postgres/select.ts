@@ -1,3 +1,5 @@
+import { groupingKey } from "../../model/aggregate.js";
+import type { EngineQuery } from "../base-engine.js";
 import { servedOf } from "../served-columns.js";
 import type { Relation, SortKey } from "../../model/endpoint.js";
 import type { Page, Selection } from "../../model/query.js";
@@ -24,10 +26,13 @@ import {
 /** What a statement returns: rows, or aggregates of these columns. */
 type Use = "rows" | `aggregate ${string}`;
 
+/** What rows are selected from. */
+export type RowsFrom = Pick<EngineQuery, "relation" | "from">;
+
 /** The statement, from the plan of its form, which is all of the selection except the values. */
 function planned(
   use: Use,
-  relation: Relation,
+  { relation, from }: RowsFrom,
   columns: ResultColumns,
   selection: Selection,
   make: (parts: SelectParts) => Sql<Selection>,
@@ -35,12 +40,15 @@ function planned(
   const prepared = preparedOf(servedOf(columns, selection.columns));
   const { columns: served } = prepared;
   const form = formOf(use, relation, selection, columns);
-  const made = prepared.plan(form, () => plan(make({ relation, columns, served, selection }), placeholder));
+  const made = prepared.plan(form, () =>
+    plan(make({ relation, from, columns, served, selection }), placeholder),
+  );
   return statement(made, selection);
 }
 
-interface SelectParts {
-  readonly relation: Relation;
+interface SelectParts extends Pick<RowsFrom, "relation"> {
+  /** The statement in place of the relation, which applies the conditions itself. */
+  readonly from: RowsFrom["from"] | undefined;
   /** All columns of the relation. */
   readonly columns: ResultColumns;
   readonly served: ResultColumns;
@@ -51,10 +59,11 @@ interface SelectParts {
 function formOf(
   use: Use,
   [schema, name]: Relation,
-  { conditions, sort, page, keyset }: Selection,
+  { conditions, sort, page, keyset, grouping }: Selection,
   columns: ResultColumns,
 ): string {
   let form = `${use}\0${schema}\0${name}\0`;
+  if (grouping !== undefined) form += groupingKey(grouping);
   form += page === null ? "" : `${page.lookAhead ? "look ahead" : "page"}${pageForm(page)}`;
   for (const condition of conditions) {
     const { column, operator, timezone = "" } = condition;
@@ -85,8 +94,8 @@ function hasCommonLimit({ limit }: Page): boolean {
 export const hasCursor = ({ page, keyset }: Selection): boolean => keyset !== undefined && page !== null;
 
 /** Selects the rows of the page, each value as PostgreSQL has it (`columnValue`): at most one row past the page if it looks ahead. */
-export function selectRows(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
-  return planned("rows", relation, columns, selection, (parts) => {
+export function selectRows(rowsFrom: RowsFrom, columns: ResultColumns, selection: Selection): Statement {
+  return planned("rows", rowsFrom, columns, selection, (parts) => {
     const hidden = hasCursor(selection) ? hiddenKeys(columns, parts.served, selection.sort) : [];
     const names = [...new Set([...parts.served, ...hidden].map(({ name }) => name))];
     const values = [
@@ -110,14 +119,20 @@ export function aggregateColumns(bounded: ResultColumns): ResultColumns {
 
 /** Selects the number of rows and the bounds of columns. */
 export function selectAggregate(
-  relation: Relation,
+  rowsFrom: RowsFrom,
   columns: ResultColumns,
   bounded: ResultColumns,
   selection: Selection,
 ): Statement {
-  const { columns: declared, conditions } = selection;
-  const all: Selection = { ...(declared && { columns: declared }), conditions, sort: [], page: null };
-  return planned(`aggregate ${JSON.stringify(bounded)}`, relation, columns, all, (parts) => {
+  const { columns: declared, conditions, grouping } = selection;
+  const all: Selection = {
+    ...(declared && { columns: declared }),
+    ...(grouping && { grouping }),
+    conditions,
+    sort: [],
+    page: null,
+  };
+  return planned(`aggregate ${JSON.stringify(bounded)}`, rowsFrom, columns, all, (parts) => {
     const bounds = bounded.flatMap(({ name }, i) => [
       sql`min(s.${identifier(name)}) AS ${identifier(`min${String(i)}`)}`,
       sql`max(s.${identifier(name)}) AS ${identifier(`max${String(i)}`)}`,
@@ -151,16 +166,17 @@ function offset(page: Page): Sql<Selection> {
  * index from its start.
  */
 function source(
-  { relation, columns, selection }: SelectParts,
+  { relation, from, columns, selection }: SelectParts,
   names: readonly string[],
   limit: Sql<Selection>,
 ): Sql<Selection> {
   const { conditions, sort, keyset } = selection;
-  const filters = conditions.map((condition, i) => where(condition, i, columns));
+  const filters = from ? [] : conditions.map((condition, i) => where(condition, i, columns));
+  const table = from ? sql`(${from()})` : identifier(...relation);
   const rows = (range: readonly Sql<Selection>[]): Sql<Selection> => {
     const all = [...filters, ...range];
     const filter = all.length > 0 ? sql` WHERE ${join(all, " AND ")}` : EMPTY;
-    return sql`${identifier(...relation)} AS s${filter}`;
+    return sql`${table} AS s${filter}`;
   };
   if (!keyset?.after) return rows([]);
   const list = columnList([...new Set([...names, ...sort.map(([column]) => column)])]);

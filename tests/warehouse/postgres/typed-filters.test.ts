@@ -158,7 +158,7 @@ describe("an index serves the filter on", () => {
       { name: "p", column, operator: "IN", type: "string_list", value: [selected] },
     ] as const) {
       const selection = { conditions: [condition], sort: [], page: null };
-      const { text, values } = selectRows([schema, "large"], shape, selection);
+      const { text, values } = selectRows({ relation: [schema, "large"] }, shape, selection);
       const plan = await query(`EXPLAIN ${text}`, values);
       expect(JSON.stringify(plan)).toMatch(new RegExp(`large_${column}_idx`));
       expect((await query(text, values)).length).toBeGreaterThan(0);

@@ -1,0 +1,147 @@
+import type {
+  AggregateDimension,
+  AggregateJoin,
+  AggregateRelation,
+  AggregateValue,
+  DimensionPlace,
+  Fact,
+  TimeSpine,
+} from "@routewright/runtime/model";
+import { columnNamed, isGrain, projectSqlProblem } from "@routewright/runtime/model";
+import type { SemanticModel } from "../../manifest/semantics.js";
+import type { ReachableDimension, SemanticIndex } from "./semantic-index.js";
+
+/** Words that look like a column and are a value of their own. */
+const WORDS_OF_SQL: ReadonlySet<string> = new Set(["true", "false", "null", "current_date", "current_timestamp"]);
+
+/** Why a part of the semantic layer is not compiled. */
+export class NotCompiled extends Error {}
+
+interface Values {
+  readonly model: SemanticModel;
+  readonly byExpr: Map<string, AggregateValue>;
+}
+
+/** Collects the relations, values, joins and dimensions that metrics use. */
+export class AggregateParts {
+  readonly #index: SemanticIndex;
+  readonly #relations = new Map<string, Values>();
+  readonly #facts = new Map<string, AggregateJoin[]>();
+  readonly #dimensions = new Map<string, { dimension: ReachableDimension; places: DimensionPlace[] }>();
+
+  constructor(index: SemanticIndex) {
+    this.#index = index;
+  }
+
+  /** Name of a value of a semantic model. */
+  value(model: SemanticModel, expr: string): string {
+    const { byExpr } = this.#relation(model);
+    const known = byExpr.get(expr);
+    if (known !== undefined) return known.name;
+    const names = new Set([...byExpr.values()].map(({ name }) => name));
+    const made = this.#made(model, expr, (name) => {
+      let free = name;
+      for (let i = 2; names.has(free); i++) free = `${name}_${String(i)}`;
+      return free;
+    });
+    byExpr.set(expr, made);
+    return made.name;
+  }
+
+  #made(model: SemanticModel, expr: string, free: (name: string) => string): AggregateValue {
+    const columns = this.#index.columns(model);
+    const isName = /^[A-Za-z_]\w*$/.test(expr) && !WORDS_OF_SQL.has(expr.toLowerCase());
+    if (isName) {
+      const column = columnNamed(columns, expr)?.name ?? expr;
+      return { name: free(column), column };
+    }
+    const problem = projectSqlProblem([expr]);
+    if (problem !== null) throw new NotCompiled(`The expression ${expr} of ${model.name} is not compiled: ${problem}.`);
+    return { name: free("expression"), sql: expr };
+  }
+
+  #relation(model: SemanticModel): Values {
+    const known = this.#relations.get(model.name);
+    if (known !== undefined) return known;
+    const made: Values = { model, byExpr: new Map() };
+    this.#relations.set(model.name, made);
+    const own = this.#index.ownRowsOf(model);
+    if (own !== null) made.byExpr.set(own, { name: own, column: own });
+    return made;
+  }
+
+  fact(model: SemanticModel): string {
+    this.#relation(model);
+    if (!this.#facts.has(model.name)) this.#facts.set(model.name, []);
+    return model.name;
+  }
+
+  /** Makes a dimension known for a fact. Throws where the fact has no such dimension. */
+  dimension(fact: SemanticModel, name: string): ReachableDimension {
+    const found = this.#index.reachable(fact).get(name);
+    if (found === undefined) throw new NotCompiled(`${fact.name} has no dimension ${name} of its own or one join away.`);
+    const known = this.#dimensions.get(name) ?? { dimension: found, places: [] };
+    this.#dimensions.set(name, known);
+    if (!known.places.some((place) => place.fact === fact.name)) {
+      const value = this.value(found.model, found.expr);
+      const join = found.join === null ? undefined : this.#join(fact, found);
+      known.places.push({ fact: this.fact(fact), value, ...(join !== undefined && { join }) });
+    }
+    return found;
+  }
+
+  #join(fact: SemanticModel, { join }: ReachableDimension): number {
+    const joins = this.#facts.get(this.fact(fact)) ?? [];
+    const on = (join?.on ?? []).map(
+      ([own, other]) => [this.value(fact, own), this.value(join?.to ?? fact, other)] as const,
+    );
+    const made: AggregateJoin = { to: join?.to.name ?? "", on };
+    const position = joins.findIndex((each) => JSON.stringify(each) === JSON.stringify(made));
+    return position >= 0 ? position : joins.push(made) - 1;
+  }
+
+  get models(): readonly SemanticModel[] {
+    return [...this.#relations.values()].map(({ model }) => model);
+  }
+
+  /** Everything collected, with the time spines of the project. */
+  parts(): {
+    readonly relations: readonly AggregateRelation[];
+    readonly facts: readonly Fact[];
+    readonly dimensions: readonly AggregateDimension[];
+    readonly spines: readonly TimeSpine[];
+  } {
+    const spines = this.#index.manifest.semantics.spines.filter(({ grain }) => isGrain(grain));
+    const relations = [...this.#relations].map(([name, { model, byExpr }]): AggregateRelation => {
+      const own = this.#index.ownRowsOf(model);
+      return {
+        name,
+        relation: model.relation,
+        values: [...byExpr.values()],
+        ...(own !== null && { rows: { column: own, equals: "org" as const } }),
+      };
+    });
+    return {
+      relations: [
+        ...relations,
+        ...spines.map(({ relation, column }, i) => ({
+          name: spineName(i),
+          relation,
+          values: [{ name: column, column }],
+        })),
+      ],
+      facts: [...this.#facts].map(([relation, joins]) => ({ relation, joins })),
+      dimensions: [...this.#dimensions].map(([name, { dimension, places }]) => ({
+        name,
+        ...(dimension.grain !== undefined && { grain: dimension.grain }),
+        places,
+      })),
+      spines: spines.flatMap(({ column, grain }, i) =>
+        isGrain(grain) ? [{ relation: spineName(i), value: column, grain }] : [],
+      ),
+    };
+  }
+}
+
+/** No semantic model has a space in its name. */
+const spineName = (i: number): string => `time spine ${String(i + 1)}`;

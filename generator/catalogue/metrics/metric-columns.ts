@@ -1,0 +1,95 @@
+import {
+  type AggregateGroup,
+  type AggregateMeasure,
+  type ColumnFilter,
+  groupKey,
+  isDayGrain,
+  type Leaf,
+  type MetricTree,
+} from "@routewright/runtime/model";
+import type { DescribedColumn } from "../catalogue.js";
+import { isWideNumber, parseColumnType } from "../column-types/column-type.js";
+import { filterTypeOf } from "../settings/filters.js";
+
+/** Looks up the declared type of a group or of a leaf's value; null where none is declared. */
+export interface DeclaredTypes {
+  readonly group: (name: string) => { readonly type: string | null; readonly description: string };
+  readonly value: (leaf: Leaf) => string | null;
+  readonly isClickhouse: boolean;
+}
+
+export interface DescribedMeasure extends AggregateMeasure {
+  readonly description?: string;
+  readonly label?: string;
+}
+
+/** What rows of groups may have: each group in each of its grains, then each measure. */
+export function groupedColumns(groups: readonly AggregateGroup[], measures: readonly DescribedMeasure[], types: DeclaredTypes): readonly DescribedColumn[] {
+  const ofGroups = groups.flatMap((group) => groupColumns(group, types));
+  const ofMeasures = measures.map(({ name, description = "", metric }) =>
+    columnOf(name, measureType(metric, types), description),
+  );
+  return [...ofGroups, ...ofMeasures];
+}
+
+function groupColumns({ name, grains }: AggregateGroup, types: DeclaredTypes): readonly DescribedColumn[] {
+  const { type, description } = types.group(name);
+  if (grains === undefined) return [columnOf(name, type, description)];
+  const bare = columnOf(name, null, description);
+  return [
+    bare,
+    ...grains.map((grain) => {
+      const of = types.isClickhouse ? { day: "Date32", time: "DateTime64(6)" } : { day: "date", time: "timestamp" };
+      return columnOf(groupKey(name, grain), isDayGrain(grain) ? of.day : of.time, description);
+    }),
+  ].filter(({ name: key }) => key !== name || grains.length > 0);
+}
+
+function columnOf(name: string, type: string | null, description: string): DescribedColumn {
+  const nullable = type === null || /\bnull$|^Nullable|^LowCardinality\(Nullable/.test(type) ? type : `${type} null`;
+  return {
+    name,
+    type: nullable,
+    ...(isWideNumber(parseColumnType(type)) && { wide: true as const }),
+    ...(description.trim() !== "" && { description }),
+  };
+}
+
+/** What the database makes of an aggregation; null where an expression decides. */
+function measureType(metric: MetricTree, types: DeclaredTypes): string | null {
+  const float = types.isClickhouse ? "Float64" : "double precision";
+  if (metric.kind !== "leaf") return metric.kind === "ratio" ? float : null;
+  const { aggregation } = metric;
+  if (aggregation.startsWith("count") || aggregation === "sum_boolean") return types.isClickhouse ? "UInt64" : "bigint";
+  const type = types.value(metric);
+  if (type === null || metric.cumulative?.periodAggregation === "average") return null;
+  const { kind } = parseColumnType(type);
+  switch (aggregation as "min" | "max" | "percentile" | "average" | "sum") {
+    case "min":
+    case "max":
+      return type;
+    case "percentile":
+      return metric.isDiscrete === true ? type : float;
+    case "average":
+      return types.isClickhouse || kind === "float" ? float : "numeric";
+    case "sum":
+      return sumType(kind, type, types.isClickhouse);
+  }
+}
+
+function sumType(kind: string, type: string, isClickhouse: boolean): string | null {
+  if (kind === "float") return isClickhouse ? "Float64" : /^(real|float4)/i.test(type) ? "real" : "double precision";
+  if (isClickhouse) return kind === "integer" ? "Int256" : null;
+  if (kind === "integer") return /^(bigint|int8)/i.test(type) ? "numeric" : "bigint";
+  return kind === "decimal" ? "numeric" : null;
+}
+
+/** Groups filter by operators of their type. */
+export function groupFilters(groups: readonly AggregateGroup[], types: DeclaredTypes): readonly ColumnFilter[] {
+  return groups.flatMap(({ name, grains }): readonly ColumnFilter[] => {
+    if (grains !== undefined) return [{ column: name, type: "date" }];
+    const type = filterTypeOf(types.group(name).type);
+    return type === null ? [] : [{ column: name, type }];
+  });
+}
+

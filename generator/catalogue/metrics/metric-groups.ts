@@ -1,0 +1,145 @@
+import {
+  type AggregateGroup,
+  compareGrains,
+  type Grain,
+  GRAINS,
+  isGrain,
+  type Leaf,
+  leavesOf,
+  METRIC_TIME,
+  type MetricTree,
+} from "@routewright/runtime/model";
+import { isObject, textOr, textsOf } from "../../manifest/json.js";
+import type { SemanticMetric, SemanticModel } from "../../manifest/semantics.js";
+import type { MetricTrees } from "./metric-tree.js";
+import { type AggregateParts, NotCompiled } from "./aggregate-parts.js";
+import { coarsest, type ReachableDimension, type SemanticIndex } from "./semantic-index.js";
+
+/** What `meta.routewright.group_by` of a metric names: everything, or names with their grains. */
+type GroupBy = "all" | readonly { readonly name: string; readonly grains: readonly Grain[] | null }[];
+
+/** The groups that callers may ask of a metric, and those that it could have. */
+export class MetricGroups {
+  readonly #index: SemanticIndex;
+  readonly #trees: MetricTrees;
+
+  constructor(index: SemanticIndex, trees: MetricTrees) {
+    this.#index = index;
+    this.#trees = trees;
+  }
+
+  of(metric: SemanticMetric, tree: MetricTree, parts: AggregateParts): readonly AggregateGroup[] {
+    const leaves = leavesOf(tree);
+    const models = leaves.map((leaf) => this.#modelOf(leaf));
+    const asked = this.#askedOf(metric, models);
+    const groups = asked === null ? this.#default(metric, leaves) : this.#declared(metric, leaves, asked);
+    for (const { name } of groups)
+      if (name !== METRIC_TIME) for (const model of models) parts.dimension(model, name);
+    return groups;
+  }
+
+  /** All groups that a metric could have, for a saved query, which fixes its own. */
+  all(metric: SemanticMetric, tree: MetricTree): readonly AggregateGroup[] {
+    return this.#possible(metric, leavesOf(tree), () => true);
+  }
+
+  #modelOf({ fact }: Leaf): SemanticModel {
+    const model = this.#index.model(fact);
+    if (model === undefined) throw new NotCompiled(`The manifest has no semantic model ${fact}.`);
+    return model;
+  }
+
+  /** The metric's own setting, else that of its semantic models. */
+  #askedOf({ node }: SemanticMetric, models: readonly SemanticModel[]): GroupBy | null {
+    const settings = [node.routewright, ...models.map(({ routewright }) => routewright)];
+    const written = settings.map((each) => each["group_by"]).find((each) => each !== undefined && each !== null);
+    return written === undefined ? null : groupByOf(written);
+  }
+
+  #default(metric: SemanticMetric, leaves: readonly Leaf[]): readonly AggregateGroup[] {
+    return this.#possible(metric, leaves, (each) => each.join === null && !each.isEntity && !each.isPrivate);
+  }
+
+  #declared(metric: SemanticMetric, leaves: readonly Leaf[], asked: GroupBy): readonly AggregateGroup[] {
+    if (asked === "all") return this.#possible(metric, leaves, ({ isPrivate }) => !isPrivate);
+    // A private dimension is served where it is listed by its name.
+    const possible = this.#possible(metric, leaves, () => true);
+    return asked.map(({ name, grains }) => {
+      const found = possible.find((group) => group.name === name);
+      if (found === undefined) throw new NotCompiled(`group_by names ${name}, which is no dimension of the metric.`);
+      return grains === null ? found : withGrains(found, grains);
+    });
+  }
+
+  /** The groups that all facts of a metric share. */
+  #possible(metric: SemanticMetric, leaves: readonly Leaf[], isWanted: (each: ReachableDimension) => boolean): readonly AggregateGroup[] {
+    const [first, ...others] = leaves.map((leaf) => this.#ofLeaf(leaf, isWanted));
+    const shared = [...(first ?? [])].flatMap(([name, grain]): AggregateGroup[] => {
+      const grains = others.map((each) => each.get(name));
+      if (grains.includes(undefined)) return [];
+      const finest = coarsest([grain, ...grains].filter((each) => each !== null && each !== undefined));
+      return [finest === undefined ? { name } : timeGroup(name, finest)];
+    });
+    const time = this.#metricTime(metric, leaves);
+    return time === null ? shared : [time, ...shared];
+  }
+
+  /** Name and finest grain of the dimensions of a leaf; null for one that is no time. */
+  #ofLeaf(leaf: Leaf, isWanted: (each: ReachableDimension) => boolean): ReadonlyMap<string, Grain | null> {
+    const all = [...this.#index.reachable(this.#modelOf(leaf)).values()].filter(isWanted);
+    const isServed = ({ name, grain }: ReachableDimension): boolean =>
+      name !== leaf.time || grain === undefined || this.#hasTime(leaf, grain);
+    return new Map(all.filter(isServed).map((each) => [each.name, each.grain ?? null]));
+  }
+
+  /** Accumulated values by time need a row of the time spine per period. */
+  #hasTime({ cumulative }: Leaf, grain: Grain): boolean {
+    return cumulative === undefined || this.#trees.hasSpine(grain);
+  }
+
+  #metricTime({ grain: own }: SemanticMetric, leaves: readonly Leaf[]): AggregateGroup | null {
+    const grains = leaves.map((leaf) => {
+      const grain = this.#index.reachable(this.#modelOf(leaf)).get(leaf.time ?? "")?.grain;
+      return grain !== undefined && this.#hasTime(leaf, grain) ? grain : undefined;
+    });
+    const finest = grains.includes(undefined) ? undefined : coarsest(grains.filter((each) => each !== undefined));
+    if (finest === undefined) return null;
+    const usual = compareGrains(finest, "day") < 0 ? "day" : finest;
+    return { ...timeGroup(METRIC_TIME, finest), grain: isGrain(own) ? own : usual };
+  }
+}
+
+function timeGroup(name: string, finest: Grain): AggregateGroup {
+  return { name, grains: GRAINS.filter((grain) => compareGrains(grain, finest) >= 0), grain: finest };
+}
+
+function withGrains(group: AggregateGroup, grains: readonly Grain[]): AggregateGroup {
+  const kept = (group.grains ?? []).filter((grain) => grains.includes(grain));
+  const [finest] = kept;
+  if (finest === undefined) throw new NotCompiled(`group_by gives ${group.name} no grain that it has.`);
+  return { name: group.name, grains: kept, grain: group.grain !== undefined && kept.includes(group.grain) ? group.grain : finest };
+}
+
+/** `all`, or a list of names, each alone, with a grain, or as `{name, grains}`. */
+function groupByOf(written: unknown): GroupBy {
+  if (written === "all") return "all";
+  if (!Array.isArray(written)) throw new NotCompiled("group_by is neither `all` nor a list of names.");
+  const named = new Map<string, readonly Grain[] | null>();
+  for (const item of written as readonly unknown[]) {
+    const { name, grains } = groupOf(item);
+    const known = named.get(name);
+    named.set(name, grains === null || known === null ? grains : [...(known ?? []), ...grains]);
+  }
+  return [...named].map(([name, grains]) => ({ name, grains }));
+}
+
+function groupOf(item: unknown): { readonly name: string; readonly grains: readonly Grain[] | null } {
+  if (typeof item === "string") {
+    const [, name = item, grain = ""] = /^(.*)__(\w+)$/.exec(item) ?? [];
+    return isGrain(grain) ? { name, grains: [grain] } : { name: item, grains: null };
+  }
+  const name = isObject(item) ? textOr(item["name"], textOr(item["column"], "")) : "";
+  if (!isObject(item) || name === "") throw new NotCompiled("An item of group_by is neither a name nor `{name, grains}`.");
+  const grains = textsOf(item["grains"]).filter(isGrain);
+  return { name, grains: item["grains"] === undefined ? null : grains };
+}

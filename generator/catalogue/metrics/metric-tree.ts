@@ -1,0 +1,266 @@
+import {
+  type Aggregation,
+  AGGREGATIONS,
+  compareGrains,
+  type FixedFilter,
+  type FormulaInput,
+  type FormulaPart,
+  type Grain,
+  isGrain,
+  type Leaf,
+  METRIC_TIME,
+  type MetricTree,
+  type Period,
+  projectSqlProblem,
+  tokensOf,
+} from "@routewright/runtime/model";
+import { readTemplate } from "../../manifest/filter-template.js";
+import type { MetricInput, SemanticMeasure, SemanticMetric, SemanticModel, SimpleMetric, WrittenPeriod } from "../../manifest/semantics.js";
+import { type AggregateParts, NotCompiled } from "./aggregate-parts.js";
+import type { SemanticIndex } from "./semantic-index.js";
+
+/** Longest chain of metrics that are made from metrics. */
+const MAX_DEPTH = 20;
+
+/** Makes the trees of metrics. Throws `NotCompiled` with the reason where one cannot be compiled. */
+export class MetricTrees {
+  readonly #index: SemanticIndex;
+  readonly #parts: AggregateParts;
+
+  constructor(index: SemanticIndex, parts: AggregateParts) {
+    this.#index = index;
+    this.#parts = parts;
+  }
+
+  of(metric: SemanticMetric): MetricTree {
+    const tree = this.#tree(metric, 0);
+    this.#checkFilters(tree, []);
+    return tree;
+  }
+
+  /** Filters of a saved query, which hold for all of its metrics. */
+  fixed(templates: readonly string[], trees: readonly MetricTree[]): readonly FixedFilter[] {
+    const filters = templates.map((template) => this.#filter(template));
+    for (const tree of trees) this.#checkFilters(tree, filters);
+    return filters;
+  }
+
+  #tree(metric: SemanticMetric, depth: number): MetricTree {
+    if (depth > MAX_DEPTH) throw new NotCompiled(`The metric ${metric.name} is made from itself.`);
+    const filters = metric.filters.map((template) => this.#filter(template));
+    switch (metric.type) {
+      case "simple":
+        return withFilters(this.#leaf(metric.simple), filters);
+      case "cumulative":
+        return withFilters(this.#cumulative(metric), filters);
+      case "ratio":
+        return { kind: "ratio", parts: [], inputs: this.#inputs(metric, depth, ["numerator", "denominator"]), filters };
+      case "derived":
+        return this.#derived(metric, depth, filters);
+      case "conversion":
+        throw new NotCompiled("A conversion metric is not compiled.");
+      default:
+        throw new NotCompiled(`A metric of type ${metric.type || "none"} is not compiled.`);
+    }
+  }
+
+  #leaf(simple: SimpleMetric | null): Leaf {
+    const measure = typeof simple?.measure === "string" ? this.#index.measure(simple.measure) : simple?.measure;
+    if (simple === null || measure === undefined)
+      throw new NotCompiled(`No semantic model has the measure ${typeof simple?.measure === "string" ? simple.measure : ""}.`);
+    const model = this.#index.model(measure.model);
+    if (model === undefined) throw new NotCompiled(`The manifest has no semantic model ${measure.model}.`);
+    const { onSpine, fill } = simple;
+    if (onSpine) this.#requireSpine(measure, "join_to_timespine");
+    return {
+      kind: "leaf",
+      fact: this.#parts.fact(model),
+      value: this.#valueOf(model, measure),
+      ...aggregationOf(measure),
+      ...this.#timeOf(model, measure),
+      filters: simple.filters.map((template) => this.#filter(template)),
+      ...this.#nonAdditiveOf(model, measure),
+      ...(onSpine && { onSpine }),
+      ...(fill !== null && { fill }),
+    };
+  }
+
+  /** Counts say nothing of a value; every other aggregation of a private column may show it. */
+  #valueOf(model: SemanticModel, { expr, aggregation }: SemanticMeasure): string {
+    if (!aggregation.startsWith("count") && this.#index.isPrivate(model, expr))
+      throw new NotCompiled(`A measure of ${model.name} shows values of a private column (${expr}).`);
+    return this.#parts.value(model, expr);
+  }
+
+  #timeOf(model: SemanticModel, measure: SemanticMeasure): { readonly time?: string } {
+    const time = this.#index.timeOf(measure);
+    if (time === null) return {};
+    this.#parts.dimension(model, time);
+    return { time };
+  }
+
+  #nonAdditiveOf(model: SemanticModel, { nonAdditive }: SemanticMeasure): Pick<Leaf, "nonAdditive"> {
+    if (nonAdditive === null) return {};
+    const { choice, groupings } = nonAdditive;
+    if (choice !== "min" && choice !== "max") throw new NotCompiled(`The window_choice ${choice} is not compiled.`);
+    const dimension = `${model.primaryEntity}__${nonAdditive.dimension}`;
+    this.#parts.dimension(model, dimension);
+    for (const name of groupings) this.#parts.dimension(model, name);
+    return { nonAdditive: { dimension, choice, groupings } };
+  }
+
+  #cumulative({ cumulative, name }: SemanticMetric): Leaf {
+    const input = cumulative?.metric ?? null;
+    const simple = input === null ? (cumulative?.of ?? null) : this.#index.metrics.get(input.metric)?.simple;
+    if (simple === undefined) throw new NotCompiled(`The metric ${name} accumulates one that is not simple.`);
+    const leaf = this.#leaf(simple);
+    const source = input === null ? undefined : this.#index.metrics.get(input.metric);
+    const more = [...(input?.filters ?? []), ...(source?.filters ?? [])].map((template) => this.#filter(template));
+    const { window = null, grainToDate = "", periodAggregation = "first" } = cumulative ?? {};
+    if (periodAggregation !== "first" && periodAggregation !== "last" && periodAggregation !== "average")
+      throw new NotCompiled(`The period_agg ${periodAggregation} is not compiled.`);
+    if (leaf.nonAdditive !== undefined) throw new NotCompiled("A cumulative metric of a non-additive measure is not compiled.");
+    if (window !== null || grainToDate !== "") this.#requireTime(leaf);
+    const { onSpine: _, ...plain } = leaf;
+    return {
+      ...plain,
+      filters: [...leaf.filters, ...more],
+      cumulative: {
+        ...(window !== null && { window: periodOf(window) }),
+        ...(grainToDate !== "" && { toGrain: standardGrain(grainToDate) }),
+        periodAggregation,
+      },
+    };
+  }
+
+  #derived(metric: SemanticMetric, depth: number, filters: readonly FixedFilter[]): MetricTree {
+    const inputs = this.#inputs(metric, depth, null);
+    const parts = formulaParts(
+      metric.expr,
+      inputs.map(({ alias }) => alias),
+    );
+    return { kind: "formula", parts, inputs, filters };
+  }
+
+  #inputs({ inputs, name }: SemanticMetric, depth: number, aliases: readonly string[] | null): readonly FormulaInput[] {
+    if (inputs.length === 0) throw new NotCompiled(`The metric ${name} has no inputs.`);
+    return inputs.map((input, i) => this.#input(input, depth, aliases?.[i] ?? input.alias));
+  }
+
+  #input({ metric: name, filters, offset, offsetToGrain }: MetricInput, depth: number, alias: string): FormulaInput {
+    const metric = this.#index.metrics.get(name);
+    if (metric === undefined) throw new NotCompiled(`The manifest has no metric ${name}.`);
+    const tree = this.#tree(metric, depth + 1);
+    if (offset !== null || offsetToGrain !== "") for (const leaf of leavesIn(tree)) this.#requireTime(leaf);
+    return {
+      alias,
+      metric: tree,
+      filters: filters.map((template) => this.#filter(template)),
+      ...(offset !== null && { offset: periodOf(offset) }),
+      ...(offsetToGrain !== "" && { offsetToGrain: standardGrain(offsetToGrain) }),
+    };
+  }
+
+  #requireSpine(measure: SemanticMeasure, what: string): void {
+    const time = this.#index.timeOf(measure);
+    const model = this.#index.model(measure.model);
+    const grain = time === null || model === undefined ? undefined : this.#index.reachable(model).get(time)?.grain;
+    if (grain === undefined || !this.hasSpine(grain))
+      throw new NotCompiled(`${what} needs a time spine of the grain ${grain ?? "day"} or finer.`);
+  }
+
+  #requireTime({ fact, time }: Leaf): void {
+    const model = this.#index.model(fact);
+    const grain = time === undefined || model === undefined ? undefined : this.#index.reachable(model).get(time)?.grain;
+    if (grain === undefined || !this.hasSpine(grain))
+      throw new NotCompiled(`A window or an offset needs a time spine of the grain ${grain ?? "day"} or finer.`);
+  }
+
+  /** Whether a time spine has a row per period of this grain. */
+  hasSpine(grain: Grain): boolean {
+    const { spines } = this.#index.manifest.semantics;
+    return spines.some((spine) => isGrain(spine.grain) && compareGrains(spine.grain, grain) <= 0);
+  }
+
+  #filter(template: string): FixedFilter {
+    const read = readTemplate(template);
+    if ("problem" in read) throw new NotCompiled(`The filter ${template} is not compiled: ${read.problem}.`);
+    const filter = read.parts.map((part): FixedFilter[number] => {
+      if (typeof part === "string") return part;
+      const { dimension, grain } = part;
+      return { dimension, ...(grain !== undefined && { grain: standardGrain(grain) }) };
+    });
+    const problem = projectSqlProblem(textsOf(filter));
+    if (problem !== null) throw new NotCompiled(`The filter ${template} is not compiled: ${problem}.`);
+    return filter;
+  }
+
+  /** Each filter names dimensions of all facts that it holds for. Times without a grain get their own. */
+  #checkFilters(tree: MetricTree, outer: readonly FixedFilter[]): void {
+    const filters = [...outer, ...tree.filters];
+    if (tree.kind !== "leaf") {
+      for (const input of tree.inputs) this.#checkFilters(input.metric, [...filters, ...input.filters]);
+      return;
+    }
+    const model = this.#index.model(tree.fact);
+    if (model === undefined) return;
+    for (const part of filters.flat()) {
+      if (typeof part === "string") continue;
+      if (part.dimension !== METRIC_TIME) this.#parts.dimension(model, part.dimension);
+      else if (tree.time === undefined) throw new NotCompiled("A filter names metric_time of a measure without a time.");
+    }
+  }
+}
+
+function leavesIn(tree: MetricTree): readonly Leaf[] {
+  return tree.kind === "leaf" ? [tree] : tree.inputs.flatMap(({ metric }) => leavesIn(metric));
+}
+
+function withFilters(leaf: Leaf, filters: readonly FixedFilter[]): Leaf {
+  return { ...leaf, filters: [...leaf.filters, ...filters] };
+}
+
+const NAMES: Readonly<Record<string, Aggregation>> = { avg: "average", median: "percentile" };
+
+function aggregationOf({ aggregation, percentile, isDiscrete }: SemanticMeasure): Pick<Leaf, "aggregation" | "percentile" | "isDiscrete"> {
+  const name = NAMES[aggregation] ?? AGGREGATIONS.find((each) => each === aggregation);
+  if (name === undefined) throw new NotCompiled(`The aggregation ${aggregation || "none"} is not compiled.`);
+  if (name !== "percentile") return { aggregation: name };
+  const p = aggregation === "median" ? 0.5 : (percentile ?? 0.5);
+  return { aggregation: name, percentile: p, ...(isDiscrete && { isDiscrete }) };
+}
+
+function periodOf({ count, granularity }: WrittenPeriod): Period {
+  return { count, grain: standardGrain(granularity.replace(/s$/, "")) };
+}
+
+function standardGrain(text: string): Grain {
+  if (isGrain(text)) return text;
+  throw new NotCompiled(`The grain ${text} is a custom one, which is not compiled.`);
+}
+
+/** The texts around the parts that are values. */
+function textsOf(parts: readonly (string | object)[]): readonly string[] {
+  const texts = [""];
+  for (const part of parts) {
+    if (typeof part === "string") texts.push((texts.pop() ?? "") + part);
+    else texts.push("");
+  }
+  return texts;
+}
+
+/** A formula with its aliases found. Databases fold the case of names without quotes. */
+function formulaParts(expr: string, aliases: readonly string[]): readonly FormulaPart[] {
+  const parts: FormulaPart[] = [];
+  for (const token of tokensOf(expr)) {
+    const name = token.replace(/^"(.*)"$/, "$1").toLowerCase();
+    const alias = aliases.find((each) => each.toLowerCase() === name);
+    const last = parts.at(-1);
+    if (alias !== undefined) parts.push({ alias });
+    else if (typeof last === "string") parts.splice(-1, 1, last + token);
+    else parts.push(token);
+  }
+  const problem = projectSqlProblem(textsOf(parts));
+  if (problem !== null) throw new NotCompiled(`The formula ${expr} is not compiled: ${problem}.`);
+  return parts;
+}

@@ -1,0 +1,173 @@
+import { compareGrains, type Grain, isGrain, isTier, type Tier, TIERS } from "@routewright/runtime/model";
+import type { ModelColumn } from "../../manifest/columns.js";
+import { isObject, textOr } from "../../manifest/json.js";
+import type { Manifest } from "../../manifest/manifest.js";
+import { knownColumns, type Model } from "../../manifest/model.js";
+import type { SemanticMeasure, SemanticMetric, SemanticModel } from "../../manifest/semantics.js";
+import { inheritedPrivacyOf } from "../lineage.js";
+import { isPublished } from "../tags.js";
+
+/** What a dimension is of a semantic model: its own, or one join away. */
+export interface ReachableDimension {
+  readonly name: string;
+  /** Finest grain of a time. */
+  readonly grain?: Grain;
+  readonly expr: string;
+  /** The semantic model whose row has it. */
+  readonly model: SemanticModel;
+  /** How that model is joined; null for an own dimension. */
+  readonly join: SemanticJoin | null;
+  readonly isEntity: boolean;
+  readonly isPrivate: boolean;
+  readonly description: string;
+}
+
+/** A many-to-one join by an entity: pairs of expressions that are equal. */
+export interface SemanticJoin {
+  readonly entity: string;
+  readonly to: SemanticModel;
+  readonly on: readonly (readonly [own: string, other: string])[];
+}
+
+/** The semantic layer with its look-ups. */
+export class SemanticIndex {
+  readonly metrics: ReadonlyMap<string, SemanticMetric>;
+  readonly #models: ReadonlyMap<string, SemanticModel>;
+  readonly #nodes: ReadonlyMap<string, Model>;
+  readonly #reachable = new Map<string, ReadonlyMap<string, ReachableDimension>>();
+  readonly #privateColumns = new Map<string, ReadonlySet<string>>();
+  readonly manifest: Manifest;
+
+  constructor(manifest: Manifest) {
+    const { semantics, models } = manifest;
+    this.manifest = manifest;
+    this.metrics = new Map(semantics.metrics.map((metric) => [metric.name, metric]));
+    this.#models = new Map(semantics.models.map((model) => [model.name, model]));
+    this.#nodes = new Map(models.map((model) => [model.uniqueId, model]));
+  }
+
+  model(name: string): SemanticModel | undefined {
+    return this.#models.get(name);
+  }
+
+  /** The dbt model below a semantic model. */
+  node({ model }: SemanticModel): Model | undefined {
+    return this.#nodes.get(model);
+  }
+
+  columns(model: SemanticModel): readonly ModelColumn[] {
+    const node = this.node(model);
+    return node === undefined ? [] : knownColumns(node);
+  }
+
+  /** A measure of the older spec, wherever it is. */
+  measure(name: string): SemanticMeasure | undefined {
+    for (const { measures } of this.#models.values()) {
+      const found = measures.get(name);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** Tier of a model that is published: what reads it is at least as strict. */
+  tierOf(model: SemanticModel, defaultTier: Tier): Tier | null {
+    const node = this.node(model);
+    if (node === undefined || !isPublished(node.tags)) return null;
+    return node.tags.filter(isTier).toSorted((a, b) => TIERS.indexOf(b) - TIERS.indexOf(a))[0] ?? defaultTier;
+  }
+
+  /** Column of the caller's organization, where the model has one. */
+  ownRowsOf(model: SemanticModel): string | null {
+    const rows = this.node(model)?.routewright["rows"];
+    return isObject(rows) ? textOr(rows["column"], "") || null : null;
+  }
+
+  /** Whether an expression names a private column of the model. */
+  isPrivate(model: SemanticModel, expr: string): boolean {
+    const node = this.node(model);
+    if (node === undefined) return false;
+    let names = this.#privateColumns.get(node.uniqueId);
+    if (names === undefined) {
+      names = inheritedPrivacyOf(node, this.manifest);
+      this.#privateColumns.set(node.uniqueId, names);
+    }
+    if (names.size === 0) return false;
+    return (expr.match(/[\p{L}_][\p{L}\p{N}_$]*/gu) ?? []).some((word) => names.has(word.toLowerCase()));
+  }
+
+  /** All dimensions that rows of a semantic model can be grouped by, by name. */
+  reachable(model: SemanticModel): ReadonlyMap<string, ReachableDimension> {
+    const known = this.#reachable.get(model.name);
+    if (known !== undefined) return known;
+    const found = new Map<string, ReachableDimension>();
+    for (const each of [...this.#own(model), ...this.#joined(model)]) if (!found.has(each.name)) found.set(each.name, each);
+    this.#reachable.set(model.name, found);
+    return found;
+  }
+
+  #own(model: SemanticModel): readonly ReachableDimension[] {
+    const prefix = model.primaryEntity === "" ? "" : `${model.primaryEntity}__`;
+    const dimensions = prefix === "" ? [] : this.#dimensionsOf(model, prefix, null);
+    const entities = model.entities.map(({ name, expr }) => this.#entity(model, name, expr, null));
+    return [...dimensions, ...entities];
+  }
+
+  /** Those of other models that one entity leads to, if the other side declares it unique. */
+  #joined(model: SemanticModel): readonly ReachableDimension[] {
+    return model.entities.flatMap(({ name: entity, expr }) =>
+      [...this.#models.values()].flatMap((to) => {
+        const other = to.entities.find(({ name, type }) => name === entity && (type === "primary" || type === "unique"));
+        if (other === undefined || to === model || to.isHistory) return [];
+        const join: SemanticJoin = { entity, to, on: [[expr, other.expr], ...partitions(model, to)] };
+        const others = to.entities.filter(({ name }) => name !== entity);
+        return [
+          ...this.#dimensionsOf(to, `${entity}__`, join),
+          ...others.map((each) => this.#entity(to, `${entity}__${each.name}`, each.expr, join)),
+        ];
+      }),
+    );
+  }
+
+  #dimensionsOf(model: SemanticModel, prefix: string, join: SemanticJoin | null): readonly ReachableDimension[] {
+    return model.dimensions.map(({ name, isTime, grain, expr, description, isPrivate }) => ({
+      name: prefix + name,
+      ...(isTime && { grain: grainOf(grain) }),
+      expr,
+      model,
+      join,
+      isEntity: false,
+      isPrivate: isPrivate || this.isPrivate(model, expr),
+      description,
+    }));
+  }
+
+  #entity(model: SemanticModel, name: string, expr: string, join: SemanticJoin | null): ReachableDimension {
+    return { name, expr, model, join, isEntity: true, isPrivate: this.isPrivate(model, expr), description: "" };
+  }
+
+  /** Name of the dimension that is the time of a measure, as groups have it; null without one. */
+  timeOf(measure: SemanticMeasure): string | null {
+    const model = this.model(measure.model);
+    const time = measure.time || (model?.defaultTime ?? "");
+    if (model === undefined || time === "" || model.primaryEntity === "") return null;
+    const name = `${model.primaryEntity}__${time}`;
+    return this.reachable(model).get(name)?.grain === undefined ? null : name;
+  }
+}
+
+/** Both sides may be split by day: a row then meets the row of its own day. */
+function partitions(model: SemanticModel, to: SemanticModel): readonly (readonly [string, string])[] {
+  const own = model.dimensions.find(({ isPartition }) => isPartition);
+  const other = to.dimensions.find(({ isPartition }) => isPartition);
+  return own === undefined || other === undefined ? [] : [[own.expr, other.expr]];
+}
+
+/** A nanosecond is truncated to what both engines have. */
+export function grainOf(text: string): Grain {
+  return isGrain(text) ? text : text === "nanosecond" ? "microsecond" : "day";
+}
+
+export function coarsest(grains: readonly Grain[]): Grain | undefined {
+  return grains.toSorted(compareGrains).at(-1);
+}
+

@@ -1,0 +1,79 @@
+/** A filter of a semantic model, whose Jinja names dimensions: `{{ Dimension('payment__status') }} = 'settled'`. */
+
+/** What a template names. `grain`: of a time. */
+export interface NamedDimension {
+  readonly dimension: string;
+  readonly grain?: string;
+}
+
+export type TemplatePart = string | NamedDimension;
+
+/** The parts of a template, or why it cannot be read. */
+export type Template = { readonly parts: readonly TemplatePart[] } | { readonly problem: string };
+
+export function readTemplate(text: string): Template {
+  const parts: TemplatePart[] = [];
+  let end = 0;
+  for (const { 0: block, 1: code = "", index } of text.matchAll(/\{\{(.*?)\}\}/gs)) {
+    const named = readCall(code.trim());
+    if ("problem" in named) return named;
+    parts.push(text.slice(end, index), named);
+    end = index + block.length;
+  }
+  parts.push(text.slice(end));
+  const rest = parts.filter((part) => typeof part === "string").join("");
+  if (/\{[{%#]|[%#}]\}/.test(rest)) return { problem: "it has other Jinja than Dimension, TimeDimension and Entity" };
+  return { parts: parts.filter((part) => part !== "") };
+}
+
+const TEXT = String.raw`(?:'([^'\\]*)'|"([^"\\]*)")`;
+const ARGUMENT = String.raw`\s*(?:(\w+)\s*=\s*)?(?:${TEXT}|(\[[^\]]*\])|(None))\s*`;
+const CALL = /^(Dimension|TimeDimension|Entity|Metric)\s*\((.*?)\)\s*((?:\.\s*\w+\s*\(.*?\)\s*)*)$/s;
+
+/** `Dimension('customer__region').grain('month')`, also of a saved query's `group_by`. */
+export function readCall(code: string): NamedDimension | { readonly problem: string } {
+  const [, kind = "", inside = "", methods = ""] = CALL.exec(code) ?? [];
+  if (kind === "") return { problem: `${code} names no dimension` };
+  if (kind === "Metric") return { problem: "a metric in a filter (`Metric()`) is not compiled" };
+  const read = readArguments(inside);
+  if (read === null) return { problem: `the arguments of ${code} are not texts` };
+  const [name, second] = read.texts;
+  if (name === undefined) return { problem: `${code} names no dimension` };
+  if (read.path) return { problem: `${code} leads over an entity path` };
+  const grain = kind === "TimeDimension" ? second : undefined;
+  return withMethods({ dimension: name, ...(grain !== undefined && { grain: grain.toLowerCase() }) }, methods, code);
+}
+
+interface Arguments {
+  readonly texts: readonly (string | undefined)[];
+  /** Whether an entity path is given. */
+  readonly path: boolean;
+}
+
+const POSITIONS: Readonly<Record<string, number>> = { name: 0, time_dimension_name: 0, dimension_name: 0, entity_name: 0, time_granularity_name: 1, time_granularity: 1 };
+
+function readArguments(inside: string): Arguments | null {
+  const texts: (string | undefined)[] = [];
+  let path = false;
+  const pattern = new RegExp(`${ARGUMENT}(?:,|$)`, "y");
+  for (let position = 0; pattern.lastIndex < inside.length; position++) {
+    const found = pattern.exec(inside);
+    if (found === null) return null;
+    const [, keyword, single, double, list] = found;
+    if (list !== undefined) path ||= list.replace(/[[\]\s]/g, "") !== "";
+    else if (keyword === "entity_path" || keyword === "date_part_name") return null;
+    else texts[keyword === undefined ? position : (POSITIONS[keyword] ?? position)] = single ?? double;
+  }
+  return { texts, path };
+}
+
+function withMethods(named: NamedDimension, methods: string, code: string): NamedDimension | { readonly problem: string } {
+  let found = named;
+  for (const [, name = "", , single, double] of methods.matchAll(new RegExp(String.raw`\.\s*(\w+)\s*\(${ARGUMENT}\)`, "g"))) {
+    if (name !== "grain") return { problem: `.${name}() of ${code} is not compiled` };
+    found = { ...found, grain: (single ?? double ?? "").toLowerCase() };
+  }
+  const count = methods.match(/\.\s*\w+\s*\(/g)?.length ?? 0;
+  const isRead = count === (found === named ? 0 : 1);
+  return isRead ? found : { problem: `${code} is not compiled` };
+}

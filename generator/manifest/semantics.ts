@@ -1,0 +1,329 @@
+import { type JsonObject, objectOr, objectsOf, textOr, textsOf } from "./json.js";
+import { type Model, modelOf } from "./model.js";
+import { isPrivate, routewrightOf } from "./node-meta.js";
+import { relationOf } from "./relation-name.js";
+import { byText } from "./strings.js";
+
+/** A column or an expression of a semantic model. */
+export interface SemanticEntity {
+  readonly name: string;
+  readonly type: string;
+  readonly expr: string;
+}
+
+export interface SemanticDimension {
+  readonly name: string;
+  readonly isTime: boolean;
+  /** Finest grain of a time, as written. */
+  readonly grain: string;
+  readonly expr: string;
+  readonly description: string;
+  readonly isPartition: boolean;
+  readonly isPrivate: boolean;
+}
+
+/** What is aggregated: a measure of dbt 1.9 to 1.12, or what a simple metric of the newer spec aggregates itself. */
+export interface SemanticMeasure {
+  readonly model: string;
+  readonly aggregation: string;
+  readonly expr: string;
+  readonly percentile: number | null;
+  readonly isDiscrete: boolean;
+  /** Name of the time dimension; empty for the model's default. */
+  readonly time: string;
+  readonly nonAdditive: {
+    readonly dimension: string;
+    readonly choice: string;
+    readonly groupings: readonly string[];
+  } | null;
+}
+
+export interface SemanticModel {
+  readonly name: string;
+  /** `unique_id` of the dbt model. */
+  readonly model: string;
+  readonly relation: readonly [schema: string, name: string];
+  readonly entities: readonly SemanticEntity[];
+  readonly dimensions: readonly SemanticDimension[];
+  readonly measures: ReadonlyMap<string, SemanticMeasure>;
+  /** Name of the entity that local dimensions are called by; empty without one. */
+  readonly primaryEntity: string;
+  readonly defaultTime: string;
+  /** Whether its rows are valid for a time: a slowly changing dimension. */
+  readonly isHistory: boolean;
+  readonly routewright: JsonObject;
+}
+
+/** A number of periods, as written. */
+export interface WrittenPeriod {
+  readonly count: number;
+  readonly granularity: string;
+}
+
+/** A metric that another one takes in. */
+export interface MetricInput {
+  readonly metric: string;
+  readonly alias: string;
+  readonly filters: readonly string[];
+  readonly offset: WrittenPeriod | null;
+  readonly offsetToGrain: string;
+}
+
+/** What a simple metric aggregates: a measure by name, or its own. */
+export interface SimpleMetric {
+  readonly measure: string | SemanticMeasure;
+  readonly filters: readonly string[];
+  readonly fill: number | null;
+  readonly onSpine: boolean;
+}
+
+export interface CumulativeMetric {
+  /** Of the older spec; null where `metric` names a simple metric. */
+  readonly of: SimpleMetric | null;
+  readonly metric: MetricInput | null;
+  readonly window: WrittenPeriod | null;
+  readonly grainToDate: string;
+  readonly periodAggregation: string;
+}
+
+/** A dbt metric. `node`: its tags, texts and settings, as those of a model. */
+export interface SemanticMetric {
+  readonly node: Model;
+  readonly name: string;
+  readonly label: string;
+  readonly type: string;
+  readonly filters: readonly string[];
+  readonly grain: string;
+  readonly simple: SimpleMetric | null;
+  readonly cumulative: CumulativeMetric | null;
+  /** Of a ratio the numerator and the denominator. */
+  readonly inputs: readonly MetricInput[];
+  readonly expr: string;
+}
+
+export interface SemanticQuery {
+  readonly node: Model;
+  readonly name: string;
+  readonly metrics: readonly string[];
+  readonly groupBy: readonly string[];
+  readonly filters: readonly string[];
+  readonly orderBy: readonly string[];
+  readonly limit: number | null;
+}
+
+export interface SemanticSpine {
+  readonly relation: readonly [schema: string, name: string];
+  readonly column: string;
+  readonly grain: string;
+}
+
+/** The semantic layer of a manifest. */
+export interface Semantics {
+  readonly models: readonly SemanticModel[];
+  readonly metrics: readonly SemanticMetric[];
+  readonly queries: readonly SemanticQuery[];
+  readonly spines: readonly SemanticSpine[];
+}
+
+/** Reads semantic models, metrics and saved queries as dbt 1.9 to 1.12 and 2 write them, in both spellings. */
+export function semanticsOf(manifest: JsonObject, adapter: string): Semantics {
+  const nodes = objectOr(manifest["nodes"]);
+  return {
+    models: entriesOf(manifest["semantic_models"]).map(([, json]) => modelOfJson(json, nodes, adapter)),
+    metrics: entriesOf(manifest["metrics"]).map(([id, json]) => metricOf(id, json)),
+    queries: entriesOf(manifest["saved_queries"]).map(([id, json]) => queryOf(id, json)),
+    spines: spinesOf(nodes, adapter),
+  };
+}
+
+/** Enabled nodes by `unique_id`. */
+function entriesOf(value: unknown): readonly (readonly [string, JsonObject])[] {
+  return Object.entries(objectOr(value))
+    .map(([id, json]) => [id, objectOr(json)] as const)
+    .filter(([, json]) => objectOr(json["config"])["enabled"] !== false)
+    .sort(([a], [b]) => byText(a, b));
+}
+
+function modelOfJson(json: JsonObject, nodes: JsonObject, adapter: string): SemanticModel {
+  const name = textOr(json["name"], "");
+  const model = textsOf(objectOr(json["depends_on"])["nodes"])[0] ?? "";
+  const { schema_name: schema, alias, relation_name } = objectOr(json["node_relation"]);
+  const node = objectOr(nodes[model]);
+  const entities = objectsOf(json["entities"]).map(entityOf);
+  const primary = entities.find(({ type }) => type === "primary")?.name;
+  const dimensions = objectsOf(json["dimensions"]);
+  return {
+    name,
+    model,
+    relation: relationOf(node["alias"] === undefined ? { schema, alias, relation_name } : node, adapter),
+    entities,
+    dimensions: dimensions.map(dimensionOf),
+    measures: new Map(
+      objectsOf(json["measures"]).map((measure) => [textOr(measure["name"], ""), measureOf(measure, name)]),
+    ),
+    primaryEntity: textOr(json["primary_entity"], primary ?? ""),
+    defaultTime: textOr(objectOr(json["defaults"])["agg_time_dimension"], ""),
+    isHistory: dimensions.some((each) => isObjectWith(objectOr(each["type_params"])["validity_params"])),
+    routewright: routewrightOf(json),
+  };
+}
+
+const isObjectWith = (value: unknown): boolean => typeof value === "object" && value !== null;
+
+function entityOf(json: JsonObject): SemanticEntity {
+  const name = textOr(json["name"], "");
+  return { name, type: textOr(json["type"], ""), expr: exprOf(json, name) };
+}
+
+function exprOf(json: JsonObject, name: string): string {
+  const { expr } = json;
+  return typeof expr === "number" ? String(expr) : textOr(expr, "").trim() || name;
+}
+
+function dimensionOf(json: JsonObject): SemanticDimension {
+  const name = textOr(json["name"], "");
+  return {
+    name,
+    isTime: textOr(json["type"], "").toLowerCase() === "time",
+    grain: textOr(objectOr(json["type_params"])["time_granularity"], "day").toLowerCase(),
+    expr: exprOf(json, name),
+    description: textOr(json["description"], ""),
+    isPartition: json["is_partition"] === true,
+    isPrivate: isPrivate(json),
+  };
+}
+
+/** `expr` of a metric of the newer spec stands beside its aggregation, or inside. */
+function measureOf(json: JsonObject, model: string, expr = exprOf(json, textOr(json["name"], ""))): SemanticMeasure {
+  const parameters = objectOr(json["agg_params"]);
+  const nonAdditive = objectOr(json["non_additive_dimension"]);
+  const percentile = parameters["percentile"];
+  const dimension = textOr(nonAdditive["name"], "");
+  return {
+    model,
+    aggregation: textOr(json["agg"], "").toLowerCase(),
+    expr,
+    percentile: typeof percentile === "number" ? percentile : null,
+    isDiscrete: parameters["use_discrete_percentile"] === true,
+    time: textOr(json["agg_time_dimension"], ""),
+    nonAdditive:
+      dimension === ""
+        ? null
+        : {
+            dimension,
+            choice: textOr(nonAdditive["window_choice"], "min").toLowerCase(),
+            groupings: [...textsOf(nonAdditive["window_groupings"]), ...textsOf(nonAdditive["group_by"])],
+          },
+  };
+}
+
+/** A node's own text of a filter: `{where_filters: [{where_sql_template}]}`. */
+function filtersOf(value: unknown): readonly string[] {
+  return objectsOf(objectOr(value)["where_filters"]).map((filter) => textOr(filter["where_sql_template"], ""));
+}
+
+function metricOf(id: string, json: JsonObject): SemanticMetric {
+  const parameters = objectOr(json["type_params"]);
+  const type = textOr(json["type"], "").toLowerCase();
+  const ratio = [parameters["numerator"], parameters["denominator"]].map(objectOr);
+  const inputs = type === "ratio" ? ratio : objectsOf(parameters["metrics"]);
+  return {
+    node: taggedNode(id, json),
+    name: textOr(json["name"], ""),
+    label: textOr(json["label"], ""),
+    type,
+    filters: filtersOf(json["filter"]),
+    grain: textOr(json["time_granularity"], "").toLowerCase(),
+    simple: type === "simple" ? simpleOf(parameters, textOr(json["name"], "")) : null,
+    cumulative: type === "cumulative" ? cumulativeOf(parameters, textOr(json["name"], "")) : null,
+    inputs: inputs.map(inputOf),
+    expr: textOr(parameters["expr"], ""),
+  };
+}
+
+/** Tags in the order written, in which the first ones count; `tags` of a saved query are sorted. */
+function taggedNode(id: string, json: JsonObject): Model {
+  const node = modelOf(id, json, { adapter: "", tests: [] });
+  return node.configTags.length > 0 ? { ...node, tags: node.configTags } : node;
+}
+
+function simpleOf(parameters: JsonObject, name: string): SimpleMetric {
+  const written = objectOr(parameters["measure"]);
+  const own = objectOr(parameters["metric_aggregation_params"]);
+  const hasOwn = Object.keys(own).length > 0;
+  const expr = textOr(parameters["expr"], "") || exprOf(own, name);
+  const from = hasOwn ? parameters : written;
+  return {
+    measure: hasOwn ? measureOf(own, textOr(own["semantic_model"], ""), expr) : textOr(written["name"], ""),
+    filters: filtersOf(written["filter"]),
+    fill: numberOf(from["fill_nulls_with"]),
+    onSpine: from["join_to_timespine"] === true,
+  };
+}
+
+const numberOf = (value: unknown): number | null => (typeof value === "number" && Number.isFinite(value) ? value : null);
+
+function cumulativeOf(parameters: JsonObject, name: string): CumulativeMetric {
+  const own = objectOr(parameters["cumulative_type_params"]);
+  const input = objectOr(own["metric"]);
+  const hasMetric = textOr(input["name"], "") !== "";
+  return {
+    of: hasMetric ? null : simpleOf(parameters, name),
+    metric: hasMetric ? inputOf(input) : null,
+    window: periodOf(own["window"]) ?? periodOf(parameters["window"]),
+    grainToDate: textOr(own["grain_to_date"], textOr(parameters["grain_to_date"], "")).toLowerCase(),
+    periodAggregation: textOr(own["period_agg"], "first").toLowerCase(),
+  };
+}
+
+/** `{count: 7, granularity: day}`, or `7 days`. */
+function periodOf(value: unknown): WrittenPeriod | null {
+  const { count, granularity } = objectOr(value);
+  if (typeof count === "number" && typeof granularity === "string")
+    return { count, granularity: granularity.toLowerCase() };
+  const [, number, unit = ""] = /^\s*(\d+)\s*([a-z]+?)s?\s*$/i.exec(textOr(value, "")) ?? [];
+  return number === undefined ? null : { count: Number(number), granularity: unit.toLowerCase() };
+}
+
+function inputOf(json: JsonObject): MetricInput {
+  const metric = textOr(json["name"], "");
+  return {
+    metric,
+    alias: textOr(json["alias"], "") || metric,
+    filters: filtersOf(json["filter"]),
+    offset: periodOf(json["offset_window"]),
+    offsetToGrain: textOr(json["offset_to_grain"], "").toLowerCase(),
+  };
+}
+
+function queryOf(id: string, json: JsonObject): SemanticQuery {
+  const parameters = objectOr(json["query_params"]);
+  const { limit } = parameters;
+  return {
+    node: taggedNode(id, json),
+    name: textOr(json["name"], ""),
+    metrics: textsOf(parameters["metrics"]),
+    groupBy: textsOf(parameters["group_by"]),
+    filters: filtersOf(parameters["where"]),
+    orderBy: textsOf(parameters["order_by"]),
+    limit: typeof limit === "number" ? limit : null,
+  };
+}
+
+/** Models with a `time_spine`; or, of older projects, the model with the name that MetricFlow expected. */
+function spinesOf(nodes: JsonObject, adapter: string): readonly SemanticSpine[] {
+  const models = entriesOf(nodes).filter(([, node]) => node["resource_type"] === "model");
+  const spines = models.flatMap(([, node]): readonly SemanticSpine[] => {
+    const column = textOr(objectOr(node["time_spine"])["standard_granularity_column"], "");
+    if (column === "") return [];
+    const grain = textOr(objectOr(objectOr(node["columns"])[column])["granularity"], "day").toLowerCase();
+    return [{ relation: relationOf(node, adapter), column, grain }];
+  });
+  if (spines.some(({ grain }) => grain === "day")) return spines;
+  const [, legacy] = models.find(([, node]) => node["name"] === "metricflow_time_spine") ?? [];
+  return legacy === undefined
+    ? spines
+    : [...spines, { relation: relationOf(legacy, adapter), column: "date_day", grain: "day" }];
+}
+
+export const NO_SEMANTICS: Semantics = { models: [], metrics: [], queries: [], spines: [] };

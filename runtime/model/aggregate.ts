@@ -1,0 +1,255 @@
+import type { Column, ColumnFilter, OwnRows, Pagination, Relation } from "./endpoint.js";
+import type { FilterOperator } from "./operators.js";
+
+/** Units of time to which a time is truncated, from fine to coarse. */
+export const GRAINS = [
+  "microsecond",
+  "millisecond",
+  "second",
+  "minute",
+  "hour",
+  "day",
+  "week",
+  "month",
+  "quarter",
+  "year",
+] as const;
+export type Grain = (typeof GRAINS)[number];
+
+export function isGrain(text: string): text is Grain {
+  return (GRAINS as readonly string[]).includes(text);
+}
+
+/** Negative where `a` is finer than `b`. */
+export function compareGrains(a: Grain, b: Grain): number {
+  return GRAINS.indexOf(a) - GRAINS.indexOf(b);
+}
+
+/** Whether values of the grain are days: first days of the period. Those of finer grains are times in UTC. */
+export function isDayGrain(grain: Grain): boolean {
+  return compareGrains(grain, "day") >= 0;
+}
+
+/** A value of a row: a column, or an expression of the dbt project over the columns of its relation. */
+export type AggregateValue = {
+  readonly name: string;
+  /** Time zone of a `timestamp` without one. */
+  readonly timezone?: string;
+} & ({ readonly column: string } | { readonly sql: string });
+
+/** A relation that an aggregate reads. */
+export interface AggregateRelation {
+  readonly name: string;
+  readonly relation: Relation;
+  readonly values: readonly AggregateValue[];
+  /** Callers read the rows of their organization only. */
+  readonly rows?: OwnRows;
+}
+
+/** A left join of many rows to one. `to`: a relation; `on`: values of the two sides that are equal. */
+export interface AggregateJoin {
+  readonly to: string;
+  readonly on: readonly (readonly [key: string, toKey: string])[];
+}
+
+/** A relation whose rows are aggregated, with what they are joined to. */
+export interface Fact {
+  readonly relation: string;
+  readonly joins: readonly AggregateJoin[];
+}
+
+/** Where a fact has a dimension: a value of its own relation, or of a join (by its position). */
+export interface DimensionPlace {
+  readonly fact: string;
+  readonly value: string;
+  readonly join?: number;
+}
+
+/** What rows are grouped and filtered by. `grain`: of a time, the finest that it has. */
+export interface AggregateDimension {
+  readonly name: string;
+  readonly grain?: Grain;
+  readonly places: readonly DimensionPlace[];
+}
+
+/** The time of a measure, whatever its column: a group and a filter of every metric. */
+export const METRIC_TIME = "metric_time";
+
+/** SQL of the dbt project, and the dimensions that it names between its texts; conditions are joined by AND. */
+export type FilterPart = string | { readonly dimension: string; readonly grain?: Grain };
+export type FixedFilter = readonly FilterPart[];
+
+/** A number of periods. */
+export interface Period {
+  readonly count: number;
+  readonly grain: Grain;
+}
+
+export const AGGREGATIONS = [
+  "sum",
+  "count",
+  "count_distinct",
+  "average",
+  "min",
+  "max",
+  "percentile",
+  "sum_boolean",
+] as const;
+export type Aggregation = (typeof AGGREGATIONS)[number];
+
+/** Aggregated values of a fact. Without `value`: `count` of all rows. */
+export interface Leaf {
+  readonly kind: "leaf";
+  readonly fact: string;
+  readonly value?: string;
+  readonly aggregation: Aggregation;
+  /** Of `percentile`: between 0 and 1. */
+  readonly percentile?: number;
+  /** A value of the data instead of one between two of them. */
+  readonly isDiscrete?: true;
+  /** The dimension that is `metric_time`. */
+  readonly time?: string;
+  readonly filters: readonly FixedFilter[];
+  /** Only rows of the first or the last time of a period count, of each of these values. */
+  readonly nonAdditive?: {
+    readonly dimension: string;
+    readonly choice: "min" | "max";
+    readonly groupings: readonly string[];
+  };
+  /** Rows for periods without any. */
+  readonly onSpine?: true;
+  /** What stands for null. */
+  readonly fill?: number;
+  readonly cumulative?: {
+    readonly window?: Period;
+    readonly toGrain?: Grain;
+    readonly periodAggregation: "first" | "last" | "average";
+  };
+}
+
+/** A part of a formula. */
+export interface FormulaInput {
+  /** Its name in the formula. */
+  readonly alias: string;
+  readonly metric: MetricTree;
+  readonly filters: readonly FixedFilter[];
+  readonly offset?: Period;
+  readonly offsetToGrain?: Grain;
+}
+
+/** A formula of the dbt project over its inputs; of a ratio `numerator / denominator` as floats. */
+export interface Formula {
+  readonly kind: "formula" | "ratio";
+  /** Texts and aliases in turn; of a ratio none. */
+  readonly parts: readonly FormulaPart[];
+  readonly inputs: readonly FormulaInput[];
+  readonly filters: readonly FixedFilter[];
+}
+export type FormulaPart = string | { readonly alias: string };
+
+export type MetricTree = Leaf | Formula;
+
+/** A group that callers may ask for. `grains`: of a time, from fine to coarse; `grain`: where none is asked. */
+export interface AggregateGroup {
+  readonly name: string;
+  readonly grains?: readonly Grain[];
+  readonly grain?: Grain;
+}
+
+/** A condition of a measure on a column of its rows, as a request would write it. */
+export interface MeasureCondition {
+  readonly column: string;
+  readonly operator: FilterOperator;
+  readonly value: string | readonly string[];
+}
+
+/** A measure of a model, or a dbt metric. */
+export interface AggregateMeasure {
+  readonly name: string;
+  readonly condition?: MeasureCondition;
+  readonly groups: readonly AggregateGroup[];
+  readonly metric: MetricTree;
+}
+
+/** A relation (by its name among `relations`) with a row per period, and its value that is the period. */
+export interface TimeSpine {
+  readonly relation: string;
+  readonly value: string;
+  readonly grain: Grain;
+}
+
+/** A group as it is asked; its key in a row. */
+export interface AskedGroup {
+  readonly key: string;
+  readonly name: string;
+  readonly grain?: Grain;
+}
+
+/** What a saved query fixes. */
+export interface SavedQuery {
+  readonly groups: readonly AskedGroup[];
+  readonly filters: readonly FixedFilter[];
+  readonly sort: readonly (readonly [key: string, direction: "ASC" | "DESC"])[];
+  readonly limit?: number;
+}
+
+/** Sums and counts by group, over the rows of an endpoint or of several relations. */
+export interface Aggregate {
+  /** What measures are called in requests. */
+  readonly of: "measures" | "metrics";
+  readonly relations: readonly AggregateRelation[];
+  readonly facts: readonly Fact[];
+  readonly dimensions: readonly AggregateDimension[];
+  readonly measures: readonly AggregateMeasure[];
+  readonly spines: readonly TimeSpine[];
+  /** What rows of groups may have: every group in every grain, and every measure. */
+  readonly columns: readonly Column[];
+  /** Columns that callers filter by with operators, beside the endpoint's own. */
+  readonly filters: readonly ColumnFilter[];
+  /** The rows themselves are not served. */
+  readonly rows?: false;
+  readonly saved?: SavedQuery;
+}
+
+/** What a request asks of an aggregate. */
+export interface Grouping {
+  readonly aggregate: Aggregate;
+  readonly groups: readonly AskedGroup[];
+  readonly measures: readonly AggregateMeasure[];
+}
+
+/** The key of a group in a row: as it is asked. */
+export function groupKey(name: string, grain: Grain | undefined): string {
+  return grain === undefined ? name : `${name}__${grain}`;
+}
+
+/** All leaves of a metric. */
+export function leavesOf(metric: MetricTree): readonly Leaf[] {
+  return metric.kind === "leaf" ? [metric] : metric.inputs.flatMap((input) => leavesOf(input.metric));
+}
+
+/** What a grouping selects, as a text: two with the same text have the same columns. */
+export function groupingKey({ aggregate, groups, measures }: Grouping): string {
+  const keys = groups.map(({ key, name, grain = "" }) => `${key}\0${name}\0${grain}`);
+  return JSON.stringify([aggregateDigest(aggregate), keys, measures.map(({ name }) => name)]);
+}
+
+const digests = new WeakMap<Aggregate, string>();
+
+/** An aggregate is large, and stays the same object while a release serves it. */
+function aggregateDigest(aggregate: Aggregate): string {
+  let known = digests.get(aggregate);
+  if (known === undefined) digests.set(aggregate, (known = JSON.stringify(aggregate)));
+  return known;
+}
+
+/** Everything that `group_by` may name. */
+export function groupNames(groups: readonly AggregateGroup[]): readonly string[] {
+  return groups.flatMap(({ name, grains, grain }) => [
+    ...(grains === undefined || grain !== undefined ? [name] : []),
+    ...(grains ?? []).map((each) => groupKey(name, each)),
+  ]);
+}
+
+/** Rows of a grouping, where the endpoint says nothing of pages. */
+export const GROUP_PAGES: Pagination = { defaultLimit: 10_000, maxLimit: 50_000, response: "list" };

@@ -1,0 +1,200 @@
+import {
+  type Aggregate,
+  type AggregateGroup,
+  type AggregateMeasure,
+  type AskedGroup,
+  compareGrains,
+  type FormulaInput,
+  groupKey,
+  groupNames,
+  type Grouping,
+  type Leaf,
+  leavesOf,
+  METRIC_TIME,
+  type MetricTree,
+} from "../model/aggregate.js";
+import { operatorsOf } from "../model/column-filters.js";
+import type { Endpoint, FilterParameter, SortKey } from "../model/endpoint.js";
+import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
+import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "../model/operators.js";
+import type { Condition } from "../model/query.js";
+import { type RawFields, readList, readSingle } from "./request-fields.js";
+
+/** Whether a request asks for groups instead of rows. */
+export function asksGroups({ aggregate }: Endpoint, fields: RawFields): boolean {
+  if (aggregate === undefined) return false;
+  if (aggregate.of === "metrics" || aggregate.rows === false) return true;
+  return isSent("group_by", fields) || isSent(aggregate.of, fields);
+}
+
+function isSent(name: string, fields: RawFields): boolean {
+  const raw = fields.get(name);
+  const list = raw === undefined ? null : readList(name, raw);
+  return list !== null;
+}
+
+/** Parameters that choose the groups; a saved query has chosen them. */
+export function groupingFields({ of, saved }: Aggregate): readonly string[] {
+  return saved === undefined ? ["group_by", of] : [];
+}
+
+/** Parameters that bound `metric_time`. */
+export const RANGE_FIELDS = ["start_date", "end_date"] as const;
+
+/** The filter that a name of a request means: a group's, by equality or by an operator. */
+export function groupFilter(aggregate: Aggregate, name: string): FilterParameter | null {
+  const range = rangeFilter(aggregate, name);
+  if (range !== null) return range;
+  const [, column = name, suffix] = /^(.+)\[(\w+)\]$/.exec(name) ?? [];
+  const filter = aggregate.filters.find((each) => each.column === column);
+  if (filter === undefined) return null;
+  if (suffix === undefined) return { name, column, operator: "=", type: "string" };
+  const known = operatorsOf(filter.type).find((each) => each === suffix);
+  return known === undefined ? null : filterOf(name, column, known);
+}
+
+function filterOf(name: string, column: string, suffix: FilterOperator): FilterParameter {
+  const operator = FILTER_OPERATORS.get(suffix) ?? "=";
+  const { value, parameter } = operatorOf(operator);
+  return { name, column, operator, type: parameter?.type ?? (value === "flag" ? "boolean" : "value") } as FilterParameter;
+}
+
+function rangeFilter({ of }: Aggregate, name: string): FilterParameter | null {
+  if (of !== "metrics" || !(RANGE_FIELDS as readonly string[]).includes(name)) return null;
+  return { name, column: METRIC_TIME, operator: name === "start_date" ? ">=" : "<=", type: "date" };
+}
+
+/** The groups and measures of a request; each group is one of all the measures asked. */
+export function readGrouping(aggregate: Aggregate, fields: RawFields, conditions: readonly Condition[]): Result<Grouping> {
+  const { saved } = aggregate;
+  const measures = readMeasures(aggregate, fields);
+  if (isHttpError(measures)) return measures;
+  const groups = saved === undefined ? readGroups(fields, measures) : saved.groups;
+  if (isHttpError(groups)) return groups;
+  const problem = groupFilterProblem(aggregate, measures, conditions) ?? timeProblem(groups, measures, conditions);
+  return problem ?? { aggregate, groups, measures };
+}
+
+function readMeasures({ of, measures, saved }: Aggregate, fields: RawFields): Result<readonly AggregateMeasure[]> {
+  const raw = saved === undefined ? fields.get(of) : undefined;
+  const names = raw === undefined ? null : readList(of, raw);
+  if (isHttpError(names)) return names;
+  if (names === null) return measures;
+  const found = names.map((name) => measures.find((each) => each.name === name));
+  if (found.includes(undefined))
+    return httpError("measureUnknown", { field: of, names: measures.map(({ name }) => name).join(", ") });
+  return [...new Set(found)].filter((each) => each !== undefined);
+}
+
+function readGroups(fields: RawFields, measures: readonly AggregateMeasure[]): Result<readonly AskedGroup[]> {
+  const raw = fields.get("group_by");
+  const names = raw === undefined ? null : readList("group_by", raw);
+  if (names === null) return [];
+  if (isHttpError(names)) return names;
+  const shared = sharedGroups(measures);
+  const groups: AskedGroup[] = [];
+  for (const name of names) {
+    const group = askedGroup(name, shared);
+    if (group === null) return httpError("groupUnknown", { names: groupNames(shared).join(", ") });
+    if (groups.some((each) => each.name === group.name && each.grain === group.grain))
+      return httpError("groupTwice", { name });
+    groups.push(group);
+  }
+  return groups;
+}
+
+/** The groups that all measures have, in the grains that they share. */
+export function sharedGroups(measures: readonly AggregateMeasure[]): readonly AggregateGroup[] {
+  const [first, ...others] = measures;
+  return (first?.groups ?? []).flatMap((group): AggregateGroup[] => {
+    const same = others.map(({ groups }) => groups.find(({ name }) => name === group.name));
+    if (same.includes(undefined)) return [];
+    const all = [group, ...same.filter((each) => each !== undefined)];
+    if (group.grains === undefined) return [group];
+    const grains = group.grains.filter((grain) => all.every((each) => each.grains?.includes(grain)));
+    const defaults = all.flatMap((each) => each.grain ?? []);
+    const grain = defaults.toSorted(compareGrains).at(-1);
+    return grains.length === 0 ? [] : [{ name: group.name, grains, ...(grain !== undefined && grains.includes(grain) && { grain }) }];
+  });
+}
+
+function askedGroup(text: string, groups: readonly AggregateGroup[]): AskedGroup | null {
+  for (const { name, grains, grain } of groups) {
+    if (text === name && grains === undefined) return { key: text, name };
+    if (text === name && grain !== undefined) return { key: text, name, grain };
+    const found = grains?.find((each) => groupKey(name, each) === text);
+    if (found !== undefined) return { key: text, name, grain: found };
+  }
+  return null;
+}
+
+/** A filter of a metric is on a group that all metrics asked have. */
+function groupFilterProblem({ of, filters }: Aggregate, measures: readonly AggregateMeasure[], conditions: readonly Condition[]): HttpError | null {
+  if (of !== "metrics") return null;
+  const shared = sharedGroups(measures);
+  const isShared = (column: string): boolean => shared.some(({ name }) => name === column);
+  const isFiltered = ({ name, column }: Condition): boolean =>
+    !(RANGE_FIELDS as readonly string[]).includes(name) && filters.some((filter) => filter.column === column);
+  const wrong = conditions.filter(isFiltered).find(({ column }) => !isShared(column));
+  return wrong === undefined ? null : httpError("groupUnknown", { names: groupNames(shared).join(", ") });
+}
+
+/** Metrics that need their time among the groups, and do not have it. */
+function timeProblem(groups: readonly AskedGroup[], measures: readonly AggregateMeasure[], conditions: readonly Condition[]): HttpError | null {
+  const lacksTime = ({ time }: Leaf): boolean => !groups.some(({ name }) => name === METRIC_TIME || name === time);
+  const namesOf = (test: (measure: AggregateMeasure) => boolean): string =>
+    measures
+      .filter(test)
+      .map(({ name }) => name)
+      .join(", ");
+  const timed = namesOf(({ metric }) => timedLeaves(metric).some(lacksTime));
+  if (timed !== "") return httpError("timeGroupRequired", { names: timed });
+  if (!conditions.some(({ name }) => name === "start_date")) return null;
+  const allTime = namesOf(({ metric }) =>
+    leavesOf(metric).some((leaf) => leaf.cumulative !== undefined && lacksTime(leaf)),
+  );
+  return allTime === "" ? null : httpError("startWithoutTime", { names: allTime });
+}
+
+/** Leaves whose values belong to a period. */
+function timedLeaves(metric: MetricTree): readonly Leaf[] {
+  if (metric.kind !== "leaf") return metric.inputs.flatMap(timedInput);
+  const { window, toGrain } = metric.cumulative ?? {};
+  return window === undefined && toGrain === undefined ? [] : [metric];
+}
+
+function timedInput({ metric, offset, offsetToGrain }: FormulaInput): readonly Leaf[] {
+  return offset === undefined && offsetToGrain === undefined ? timedLeaves(metric) : leavesOf(metric);
+}
+
+/** The conditions of the measures themselves, behind those of the request. */
+export function measureConditions(measures: readonly AggregateMeasure[]): readonly Condition[] {
+  return measures.flatMap(({ name: measure, condition }): Condition[] => {
+    if (condition === undefined) return [];
+    const { column, operator, value } = condition;
+    return [{ ...filterOf(`\0${measure}`, column, operator), value, measure } as Condition];
+  });
+}
+
+/** The caller's sort, or that of the saved query, then all groups: they identify a row. */
+export function readGroupSort({ aggregate: { saved }, groups, measures }: Grouping, fields: RawFields): Result<readonly SortKey[]> {
+  const keys = groups.map(({ key }): SortKey => [key, "ASC"]);
+  const names = [...groups.map(({ key }) => key), ...measures.map(({ name }) => name)];
+  const [by, direction] = ["sort_by", "sort_direction"].map((name) => {
+    const raw = fields.get(name);
+    return raw === undefined ? null : readSingle(name, raw);
+  });
+  if (isHttpError(by)) return by;
+  if (isHttpError(direction)) return direction;
+  if (by === null || by === undefined)
+    return direction === null ? distinct([...(saved?.sort ?? []), ...keys]) : httpError("sortDirectionAlone");
+  if (!names.includes(by)) return httpError("sortField", { names: names.join(", ") });
+  const upper = (direction ?? "ASC").toUpperCase();
+  if (upper !== "ASC" && upper !== "DESC") return httpError("sortDirection");
+  return distinct([[by, upper], ...keys]);
+}
+
+function distinct(keys: readonly SortKey[]): readonly SortKey[] {
+  return keys.filter(([column], i) => keys.findIndex(([other]) => other === column) === i);
+}
+

@@ -1,0 +1,94 @@
+import { type AggregateRelation, type Grouping, groupingKey, leavesOf } from "../../model/aggregate.js";
+import type { Condition, Selection } from "../../model/query.js";
+import type { DerivedRows, Relations } from "../relations.js";
+import { join, sql, type Sql } from "../sql.js";
+import type { DescribedRelation, DescribedSelect, ResultColumn, ResultColumns } from "../warehouse.js";
+import type { AggregateDialect } from "./dialect.js";
+import { groupedRows } from "./grouped-rows.js";
+import { rowConditions } from "./leaves.js";
+import { type Build, named, onRows, rowSet, valueOf } from "./row-set.js";
+import { usedRelations } from "./used-relations.js";
+
+/** What groupings need of an engine. */
+export interface AggregateOptions {
+  readonly dialect: AggregateDialect;
+  readonly relations: Relations;
+  /** The columns of a statement. Rejects with `RelationMissing` where a relation of it does not exist. */
+  readonly describe: (select: DescribedSelect) => Promise<DescribedRelation>;
+}
+
+/** A grouping's statement, and what the database says of its columns. */
+export interface PreparedGrouping {
+  /** Where its columns are looked up. */
+  readonly source: DerivedRows;
+  readonly select: (conditions: readonly Condition[]) => Sql<Selection>;
+  /** The columns that conditions compare with, of each fact. */
+  readonly filtered: readonly ResultColumns[];
+}
+
+/** Makes statements of groups: it asks the database for the types of what they read. */
+export class AggregateEngine {
+  readonly #options: AggregateOptions;
+
+  constructor(options: AggregateOptions) {
+    this.#options = options;
+  }
+
+  async prepare({ grouping, conditions }: Selection, version: string | null): Promise<PreparedGrouping> {
+    if (grouping === undefined) throw new Error("Not a grouping.");
+    const { dialect, describe } = this.#options;
+    const used = usedRelations(grouping, conditions);
+    const types = new Map<string, ResultColumns>();
+    for (const name of used) types.set(name, await this.#valuesOf(grouping, name, version));
+    const build = (placed: readonly Condition[]): Build => ({ grouping, types, dialect, conditions: placed });
+    const [first] = used;
+    const names = [...grouping.groups.map(({ key }) => key), ...grouping.measures.map(({ name }) => name)];
+    const relation = named(grouping.aggregate.relations, first ?? "").relation;
+    return {
+      source: {
+        key: groupingKey(grouping),
+        relation,
+        describe: () => describe({ select: groupedRows(build([])), names, relation }),
+      },
+      select: (placed) => groupedRows(build(placed)),
+      filtered: filteredColumns(build(conditions)),
+    };
+  }
+
+  /** The values of a relation with their types. */
+  async #valuesOf({ aggregate }: Grouping, name: string, version: string | null): Promise<ResultColumns> {
+    const of = named(aggregate.relations, name);
+    const { relations, dialect, describe } = this.#options;
+    const source: DerivedRows = {
+      key: JSON.stringify(of),
+      relation: of.relation,
+      describe: async () => {
+        const names = of.values.map((value) => value.name);
+        const found = await describe({ select: valuesSelect(of, dialect), names, relation: of.relation });
+        return { ...found, columns: found.columns.map((column) => withZone(column, of)) };
+      },
+    };
+    return relations.columns(source, version);
+  }
+}
+
+function withZone(column: ResultColumn, { values }: AggregateRelation): ResultColumn {
+  const { timezone } = named(values, column.name);
+  return timezone === undefined ? column : { ...column, timezone };
+}
+
+function valuesSelect(of: AggregateRelation, dialect: AggregateDialect): Sql {
+  const { identifier } = dialect;
+  const values = of.values.map(({ name }) => sql`${valueOf(of, name, dialect)} AS ${identifier(name)}`);
+  return sql`SELECT ${join(values, ", ")} FROM ${identifier(...of.relation)} AS s`;
+}
+
+/** The columns of the conditions, as each fact has them. */
+function filteredColumns(build: Build): readonly ResultColumns[] {
+  const leaves = build.grouping.measures.flatMap(({ metric }) => leavesOf(metric));
+  const dimensions = rowConditions(build).map(({ condition }) => condition.column);
+  return leaves.map(({ fact, time }) => {
+    const { columns } = rowSet(build, { fact, time, dimensions, values: [] });
+    return columns.map(({ name }) => ({ ...named(columns, onRows({ name, column: name, operator: "ne", type: "value", value: "" }, columns).column), name }));
+  });
+}

@@ -1,0 +1,40 @@
+import type { Grain, Leaf, Period } from "../../model/aggregate.js";
+import type { Condition, Selection } from "../../model/query.js";
+import type { Sql } from "../sql.js";
+import type { ResultColumn, ResultColumns } from "../warehouse.js";
+
+type Part = Sql<Selection>;
+
+/** Selects with the same groups, `g0`, `g1`, …, and columns of their own. */
+export interface GroupedSource {
+  readonly select: Part;
+  /** Names of its columns besides the groups. */
+  readonly columns: readonly string[];
+}
+
+/** What a statement of groups needs of an engine. */
+export interface AggregateDialect {
+  readonly identifier: (...names: readonly string[]) => Sql;
+  /** A filter of a request on the columns of `s`. */
+  readonly where: (condition: Condition, position: number, columns: ResultColumns) => Part;
+  /** The column of a left join, which is null where no row matches. */
+  readonly joined: (column: ResultColumn) => ResultColumn;
+  readonly joinedValue: (value: Part) => Part;
+  /** The first day of a period in UTC; of a finer grain its first instant, without a zone. */
+  readonly truncated: (value: Part, grain: Grain, column: ResultColumn) => Part;
+  /** The type of a truncated time. */
+  readonly periodColumn: (grain: Grain) => ResultColumn;
+  /** The same in the type that expressions of the project compare with a time. */
+  readonly comparedTime: (value: Part, grain: Grain, column: ResultColumn) => Part;
+  /** A truncated time in the type of a column. */
+  readonly asTimeOf: (value: Part, column: ResultColumn) => Part;
+  /** A truncated time of this grain, earlier by a period. */
+  readonly earlier: (value: Part, period: Period, grain: Grain) => Part;
+  /** `condition`: only rows that it selects count. */
+  readonly aggregate: (leaf: Leaf, value: Part | null, column: ResultColumn | null, condition: Part | null) => Part;
+  /** The value of the first or the last row by `order`, nulls included. */
+  readonly atEnd: (end: "first" | "last", value: Part, order: Part) => Part;
+  readonly quotient: (numerator: Part, denominator: Part) => Part;
+  /** One row per combination of groups that any source has, as `c`; a source without it has nulls. */
+  readonly combined: (sources: readonly GroupedSource[], groups: number) => Part;
+}

@@ -1,0 +1,213 @@
+import { type AskedGroup, compareGrains, type FixedFilter, type Grain, type Leaf, METRIC_TIME } from "../../model/aggregate.js";
+import { type Condition, OWN_ROWS, type Selection } from "../../model/query.js";
+import { EMPTY, join, projectParts, sql, type Sql } from "../sql.js";
+import type { GroupedSource } from "./dialect.js";
+import { type Build, dimensionOf, onRows, type RowSet, rowSet, selected } from "./row-set.js";
+
+type Part = Sql<Selection>;
+
+/** A leaf within its metric: with the filters of all metrics around it. */
+export interface LeafUse {
+  readonly leaf: Leaf;
+  readonly filters: readonly FixedFilter[];
+  /** Name of the measure whose own conditions restrict it. */
+  readonly measure: string;
+}
+
+/** A condition of the request with its position, by which its value is found. */
+interface Placed {
+  readonly condition: Condition;
+  readonly position: number;
+}
+
+/** The conditions on the rows of all measures. */
+export function rowConditions({ conditions }: Build): readonly Placed[] {
+  return conditions.flatMap((condition, position) =>
+    condition.name === OWN_ROWS || condition.measure !== undefined ? [] : [{ condition, position }],
+  );
+}
+
+/** Whether a dimension is the time of a leaf. */
+export function isTimeOf({ time }: Leaf, name: string): boolean {
+  return time !== undefined && (name === METRIC_TIME || name === time);
+}
+
+export const groupColumn = (build: Build, i: number): Part => build.dialect.identifier(`g${String(i)}`);
+
+/** The finest grain of a leaf's time. */
+export function timeGrainOf(build: Build, { time }: Leaf): Grain {
+  return (time === undefined ? undefined : dimensionOf(build, time, time).grain) ?? "day";
+}
+
+/** SQL of a dimension among rows, as expressions of the project see it. */
+type Resolve = (dimension: string, grain: Grain | undefined) => Part;
+
+export function fixedCondition(filter: FixedFilter, resolve: Resolve): Part {
+  return projectParts(
+    filter.map((part) => (typeof part === "string" ? part : resolve(part.dimension, part.grain))),
+  );
+}
+
+export function dimensionsIn(filters: readonly FixedFilter[]): readonly string[] {
+  return filters.flatMap((filter) =>
+    filter.flatMap((part) => (typeof part === "string" ? [] : [part.dimension])),
+  );
+}
+
+/** The filters and conditions of rows. */
+export interface RowFilters {
+  readonly filters: readonly FixedFilter[];
+  readonly conditions: readonly Placed[];
+}
+
+/** What holds for the rows of a leaf: the filters of its metric, of the saved query and of the request. */
+export function filtersOf(build: Build, { leaf, filters }: Pick<LeafUse, "leaf" | "filters">): RowFilters {
+  const saved = build.grouping.aggregate.saved?.filters ?? [];
+  const all = { filters: [...filters, ...saved], conditions: rowConditions(build) };
+  return build.ignoresTime === true ? splitByTime(leaf, all).others : all;
+}
+
+/** Separates filters on nothing but the time of a leaf from the others. */
+export function splitByTime(leaf: Leaf, all: RowFilters): { readonly onTime: RowFilters; readonly others: RowFilters } {
+  const isOnTime = (filter: FixedFilter): boolean => {
+    const names = dimensionsIn([filter]);
+    return names.length > 0 && names.every((name) => isTimeOf(leaf, name));
+  };
+  const onTime = ({ condition }: Placed): boolean => isTimeOf(leaf, condition.column);
+  return {
+    onTime: { filters: all.filters.filter(isOnTime), conditions: all.conditions.filter(onTime) },
+    others: {
+      filters: all.filters.filter((filter) => !isOnTime(filter)),
+      conditions: all.conditions.filter((each) => !onTime(each)),
+    },
+  };
+}
+
+/** The conditions of `WHERE` on rows. */
+export function wheres(build: Build, rows: RowSet, { filters, conditions }: RowFilters): readonly Part[] {
+  const { dialect } = build;
+  const resolve: Resolve = (name, asked) => {
+    const { column, sql: value, grain: own } = rows.dimension(name);
+    const grain = asked ?? own;
+    return grain === undefined ? value : dialect.comparedTime(dialect.truncated(value, grain, column), grain, column);
+  };
+  return [
+    ...conditions.map(({ condition, position }) => dialect.where(onRows(condition, rows.columns), position, rows.columns)),
+    ...filters.map((filter) => fixedCondition(filter, resolve)),
+  ];
+}
+
+export function whereClause(conditions: readonly Part[]): Part {
+  return conditions.length === 0 ? EMPTY : sql` WHERE ${join(conditions, " AND ")}`;
+}
+
+export function groupBy(columns: readonly Part[]): Part {
+  return columns.length === 0 ? EMPTY : sql` GROUP BY ${join(columns, ", ")}`;
+}
+
+/** The value of a group among rows. */
+export function groupValue(build: Build, rows: RowSet, { name, grain }: AskedGroup): Part {
+  const { column, sql: value } = rows.dimension(name);
+  return grain === undefined ? value : build.dialect.truncated(value, grain, column);
+}
+
+/** Dimensions that rows need for filters and groups. */
+export function neededDimensions(filters: RowFilters, groups: readonly AskedGroup[]): readonly string[] {
+  return [
+    ...groups.map(({ name }) => name),
+    ...filters.conditions.map(({ condition }) => condition.column),
+    ...dimensionsIn(filters.filters),
+  ];
+}
+
+/** Conditions on the rows of single measures: their positions by the measure's name. */
+function conditionsOfMeasure({ conditions }: Build, measure: string): readonly Placed[] {
+  return conditions.flatMap((condition, position) =>
+    condition.measure === measure ? [{ condition, position }] : [],
+  );
+}
+
+/** Leaves over the same rows, in one pass. Columns `a0`, `a1`, … */
+export function plainLeaves(build: Build, uses: readonly LeafUse[], groups: readonly AskedGroup[]): GroupedSource {
+  const [first] = uses;
+  if (first === undefined) throw new Error("No leaf to aggregate.");
+  const filters = filtersOf(build, first);
+  const { dialect } = build;
+  const { identifier } = dialect;
+  const own = uses.map(({ measure }) => conditionsOfMeasure(build, measure));
+  const values = uses.flatMap(({ leaf }) => leaf.value ?? []);
+  const rows = rowSet(build, {
+    fact: first.leaf.fact,
+    time: first.leaf.time,
+    dimensions: [...neededDimensions(filters, groups), ...own.flat().map(({ condition }) => condition.column)],
+    values: [...new Set(values)],
+  });
+  const list = [
+    ...groups.map((group, i) => sql`${groupValue(build, rows, group)} AS ${groupColumn(build, i)}`),
+    ...uses.flatMap(({ leaf }, i) =>
+      leaf.value === undefined ? [] : [sql`${rows.value(leaf.value).sql} AS ${identifier(`v${String(i)}`)}`],
+    ),
+    ...own.flatMap((placed, i) => {
+      const conditions = placed.map(({ condition, position }) => dialect.where(condition, position, rows.columns));
+      return conditions.length === 0 ? [] : [sql`(${join(conditions, " AND ")}) AS ${identifier(`b${String(i)}`)}`];
+    }),
+  ];
+  const aggregates = uses.map(({ leaf }, i) => {
+    const value = leaf.value === undefined ? null : sql<Selection>`x.${identifier(`v${String(i)}`)}`;
+    const column = leaf.value === undefined ? null : rows.value(leaf.value).column;
+    const condition = own[i]?.length ? sql<Selection>`x.${identifier(`b${String(i)}`)}` : null;
+    return sql`${dialect.aggregate(leaf, value, column, condition)} AS ${identifier(`a${String(i)}`)}`;
+  });
+  const keys = groups.map((_, i) => sql<Selection>`x.${groupColumn(build, i)}`);
+  const inner = sql`(SELECT ${selected(list)} FROM ${rows.select}${whereClause(wheres(build, rows, filters))}) AS x`;
+  return {
+    select: sql`SELECT ${join([...keys.map((key, i) => sql`${key} AS ${groupColumn(build, i)}`), ...aggregates], ", ")} FROM ${inner}${groupBy(keys)}`,
+    columns: uses.map((_, i) => `a${String(i)}`),
+  };
+}
+
+/** A leaf that counts only the rows of the first or the last time of a period. */
+export function nonAdditiveLeaf(build: Build, { leaf, filters }: LeafUse, groups: readonly AskedGroup[]): GroupedSource {
+  const { nonAdditive, fact, time, value } = leaf;
+  if (nonAdditive === undefined || value === undefined) throw new Error("Not a non-additive measure.");
+  const { dialect } = build;
+  const { identifier } = dialect;
+  const { dimension, choice, groupings } = nonAdditive;
+  const all = filtersOf(build, { leaf, filters });
+  const dimensions = [...neededDimensions(all, groups), dimension, ...groupings];
+  const rows = rowSet(build, { fact, time, dimensions, values: [value] });
+  const grain = dimensionOf(build, dimension, time).grain ?? "day";
+  const list = [
+    ...groups.map((group, i) => sql`${groupValue(build, rows, group)} AS ${groupColumn(build, i)}`),
+    sql`${rows.value(value).sql} AS ${identifier("v0")}`,
+    sql`${groupValue(build, rows, { key: "", name: dimension, grain })} AS ${identifier("d")}`,
+    ...groupings.map((name, i) => sql`${rows.dimension(name).sql} AS ${identifier(`w${String(i)}`)}`),
+  ];
+  const inner = sql`(SELECT ${join(list, ", ")} FROM ${rows.select}${whereClause(wheres(build, rows, all))}) AS y`;
+  const windows = groupings.map((_, i) => sql<Selection>`y.${identifier(`w${String(i)}`)}`);
+  const periods = groups.flatMap(({ name }, i) =>
+    name === dimension || (name === METRIC_TIME && time === dimension) ? [sql<Selection>`y.${groupColumn(build, i)}`] : [],
+  );
+  const partition = [...periods, ...windows];
+  const over = partition.length === 0 ? EMPTY : sql`PARTITION BY ${join(partition, ", ")}`;
+  const bound = choice === "min" ? sql`min(y.${identifier("d")})` : sql`max(y.${identifier("d")})`;
+  const kept = [
+    sql<Selection>`x.${identifier("d")} = x.${identifier("m")}`,
+    ...windows.map((_, i) => sql<Selection>`x.${identifier(`w${String(i)}`)} IS NOT NULL`),
+  ];
+  const keys = groups.map((_, i) => sql<Selection>`x.${groupColumn(build, i)}`);
+  const aggregate = dialect.aggregate(leaf, sql<Selection>`x.${identifier("v0")}`, rows.value(value).column, null);
+  const columns = [...keys.map((key, i) => sql`${key} AS ${groupColumn(build, i)}`), sql`${aggregate} AS ${identifier("a0")}`];
+  return {
+    select: sql`SELECT ${join(columns, ", ")} FROM (SELECT y.*, ${bound} OVER (${over}) AS ${identifier("m")} FROM ${inner}) AS x${whereClause(kept)}${groupBy(keys)}`,
+    columns: ["a0"],
+  };
+}
+
+/** Time groups of a leaf with their positions, the finest first. */
+export function timeGroups(build: Build, leaf: Leaf, groups: readonly AskedGroup[]): readonly { readonly i: number; readonly grain: Grain }[] {
+  const base = timeGrainOf(build, leaf);
+  return groups
+    .flatMap(({ name, grain }, i) => (isTimeOf(leaf, name) ? [{ i, grain: grain ?? base }] : []))
+    .toSorted((a, b) => compareGrains(a.grain, b.grain));
+}

@@ -1,0 +1,311 @@
+import {
+  type AskedGroup,
+  compareGrains,
+  type Grain,
+  type Leaf,
+  METRIC_TIME,
+  type Period,
+  type TimeSpine,
+} from "../../model/aggregate.js";
+import type { Selection } from "../../model/query.js";
+import { EMPTY, join, sql, type Sql } from "../sql.js";
+import type { ResultColumn } from "../warehouse.js";
+import type { GroupedSource } from "./dialect.js";
+import {
+  dimensionsIn,
+  filtersOf,
+  fixedCondition,
+  groupBy,
+  groupColumn,
+  groupValue,
+  isTimeOf,
+  type LeafUse,
+  neededDimensions,
+  type RowFilters,
+  splitByTime,
+  timeGrainOf,
+  timeGroups,
+  whereClause,
+  wheres,
+} from "./leaves.js";
+import { type Build, dimensionOf, named, onRows, periodName, relationRows, rowSet } from "./row-set.js";
+
+type Part = Sql<Selection>;
+
+/** An offset of a metric: a number of periods back, or the start of the period that holds the time. */
+export interface Offset {
+  readonly window?: Period | undefined;
+  readonly toGrain?: Grain | undefined;
+}
+
+/** The time spine whose periods are not longer than a grain: the coarsest of these. */
+export function spineFor(spines: readonly TimeSpine[], grain: Grain): TimeSpine | undefined {
+  return spines
+    .filter((spine) => compareGrains(spine.grain, grain) <= 0)
+    .toSorted((a, b) => compareGrains(b.grain, a.grain))[0];
+}
+
+interface Periods {
+  readonly leaf: Leaf;
+  /** The grain by which they are joined, as `j`; time groups are `t` with their positions. */
+  readonly grain: Grain;
+  readonly groups: readonly { readonly i: number; readonly grain: Grain }[];
+  readonly filters: RowFilters;
+  /** Only periods of `grain` that begin one of this grain. */
+  readonly startsOf?: Grain | undefined;
+}
+
+/** Periods of the time spine, as `p`. Conditions on time are conditions on its days. */
+function periodsOf(build: Build, { leaf, grain, groups, filters, startsOf }: Periods): Part {
+  const { dialect, grouping, types } = build;
+  const { identifier } = dialect;
+  const spine = spineFor(grouping.aggregate.spines, timeGrainOf(build, leaf));
+  if (spine === undefined) throw new Error("An aggregate needs a time spine that it does not have.");
+  const day = named(types.get(spine.relation) ?? [], spine.value);
+  const time = timeColumn(build, leaf);
+  const value = sql<Selection>`s.${identifier(spine.value)}`;
+  const period = (to: Grain): Part => dialect.truncated(value, to, day);
+  const shown = [METRIC_TIME, leaf.time ?? METRIC_TIME];
+  const times = [...new Set(shown)].filter((name) => name !== spine.value);
+  const base = dialect.truncated(value, spine.grain, day);
+  const list = [
+    sql`${value} AS ${identifier(spine.value)}`,
+    ...times.flatMap((name) => [
+      sql`${dialect.asTimeOf(base, time)} AS ${identifier(name)}`,
+      sql`${base} AS ${identifier(periodName(name))}`,
+    ]),
+  ];
+  const rows = sql`(SELECT ${join(list, ", ")} FROM ${relationRows(build, spine.relation, [spine.value])} AS s) AS s`;
+  const columns = [
+    day,
+    ...times.flatMap((name) => [
+      { ...time, name },
+      { ...dialect.periodColumn(spine.grain), name: periodName(name) },
+    ]),
+  ];
+  const resolve = (_: string, to: Grain | undefined): Part => {
+    const asked = to ?? spine.grain;
+    return dialect.comparedTime(period(asked), asked, day);
+  };
+  const conditions = [
+    ...filters.conditions.map(({ condition, position }) =>
+      dialect.where(onRows(condition, columns), position, columns),
+    ),
+    ...filters.filters.map((filter) => fixedCondition(filter, resolve)),
+    ...(startsOf === undefined ? [] : [sql<Selection>`${period(startsOf)} = ${period(grain)}`]),
+  ];
+  const names = ["j", ...groups.map(({ i }) => `t${String(i)}`)];
+  const values = [grain, ...groups.map((group) => group.grain)].map(
+    (to, i) => sql`${period(to)} AS ${identifier(names[i] ?? "")}`,
+  );
+  const keys = names.map((name) => sql<Selection>`q.${identifier(name)}`);
+  return sql`(SELECT ${join(keys.map((key, i) => sql`${key} AS ${identifier(names[i] ?? "")}`), ", ")} FROM (SELECT ${join(values, ", ")} FROM ${rows}${whereClause(conditions)}) AS q${groupBy(keys)}) AS p`;
+}
+
+function timeColumn(build: Build, { fact, time }: Leaf): ResultColumn {
+  const place = dimensionOf(build, METRIC_TIME, time).places.find((each) => each.fact === fact);
+  return named(build.types.get(fact) ?? [], place?.value ?? "");
+}
+
+/** The period of the rows that stand in another period by an offset. */
+function offsetPeriod(build: Build, period: Part, grain: Grain, { window, toGrain }: Offset): Part {
+  const { dialect } = build;
+  if (window !== undefined) return dialect.earlier(period, window, grain);
+  return toGrain === undefined ? period : dialect.truncated(period, toGrain, dialect.periodColumn(grain));
+}
+
+/** A simple metric in other periods, joined before its rows are aggregated: the offset's grain is finer than the groups. */
+export function offsetRows(build: Build, use: LeafUse, groups: readonly AskedGroup[], offset: Offset): GroupedSource {
+  const { leaf } = use;
+  const { dialect } = build;
+  const { identifier } = dialect;
+  const times = timeGroups(build, leaf, groups);
+  const grain = timeGrainOf(build, leaf);
+  const { onTime, others } = splitByTime(leaf, filtersOf(build, use));
+  const startsOf = offset.toGrain === undefined ? undefined : times[0]?.grain;
+  const periods = periodsOf(build, { leaf, grain, groups: times, filters: onTime, startsOf });
+  const then = offsetPeriod(build, sql`p.${identifier("j")}`, grain, offset);
+  const rows = timedRows(build, leaf, groups, others);
+  const keys = groups.map((_, i) => periodGroup(build, leaf, groups, i));
+  const value = leaf.value === undefined ? null : sql<Selection>`r.${identifier("v0")}`;
+  const total = dialect.aggregate(leaf, value, valueColumn(build, leaf), null);
+  const list = [...keys.map((key, i) => sql`${key} AS ${groupColumn(build, i)}`), sql`${total} AS ${identifier("a0")}`];
+  return {
+    select: sql`SELECT ${join(list, ", ")} FROM ${periods} JOIN ${rows} ON ${then} = r.${identifier("d")}${groupBy(keys)}`,
+    columns: ["a0"],
+  };
+}
+
+/** A group: of a time that of the period, else that of the row. */
+function periodGroup(build: Build, leaf: Leaf, groups: readonly AskedGroup[], i: number): Part {
+  const isTime = isTimeOf(leaf, groups[i]?.name ?? "");
+  return isTime ? sql`p.${build.dialect.identifier(`t${String(i)}`)}` : sql`r.${groupColumn(build, i)}`;
+}
+
+function valueColumn(build: Build, { fact, value }: Leaf): ResultColumn | null {
+  return value === undefined ? null : named(build.types.get(fact) ?? [], value);
+}
+
+/** The rows of a leaf as `r`: their time as `d`, their value as `v0`, and the groups that are not their time. */
+function timedRows(build: Build, leaf: Leaf, groups: readonly AskedGroup[], filters: RowFilters): Part {
+  const { dialect } = build;
+  const { identifier } = dialect;
+  const others = groups.flatMap((group, i) => (isTimeOf(leaf, group.name) ? [] : [{ group, i }]));
+  const needed = neededDimensions(
+    filters,
+    others.map(({ group }) => group),
+  );
+  const rows = rowSet(build, {
+    fact: leaf.fact,
+    time: leaf.time,
+    dimensions: [...needed, METRIC_TIME],
+    values: leaf.value === undefined ? [] : [leaf.value],
+  });
+  const list = [
+    sql`${groupValue(build, rows, { key: "", name: METRIC_TIME, grain: timeGrainOf(build, leaf) })} AS ${identifier("d")}`,
+    ...(leaf.value === undefined ? [] : [sql`${rows.value(leaf.value).sql} AS ${identifier("v0")}`]),
+    ...others.map(({ group, i }) => sql`${groupValue(build, rows, group)} AS ${groupColumn(build, i)}`),
+  ];
+  return sql`(SELECT ${join(list, ", ")} FROM ${rows.select}${whereClause(wheres(build, rows, filters))}) AS r`;
+}
+
+/** A cumulative metric: for each period of the spine the rows up to it, then one value for each longer period. */
+export function cumulativeLeaf(build: Build, use: LeafUse, groups: readonly AskedGroup[], offset: Offset | null): GroupedSource {
+  const { leaf } = use;
+  const { cumulative } = leaf;
+  const { dialect } = build;
+  const { identifier } = dialect;
+  if (cumulative === undefined) throw new Error("Not a cumulative measure.");
+  const times = timeGroups(build, leaf, groups);
+  const grain = timeGrainOf(build, leaf);
+  const { onTime, others } = splitByTime(leaf, filtersOf(build, use));
+  const filters = { onTime, others };
+  const daily = offset === null ? dailyTotals(build, leaf, groups, filters) : offsetTotals(build, leaf, groups, filters, offset);
+  if (times[0]?.grain === grain) return { select: sql`SELECT ${join([...groups.map((_, i) => sql`y.${groupColumn(build, i)}`), sql`y.${identifier("a0")}`], ", ")} FROM (${daily}) AS y`, columns: ["a0"] };
+  const keys = groups.map((_, i) => sql<Selection>`y.${groupColumn(build, i)}`);
+  const value = sql<Selection>`y.${identifier("a0")}`;
+  const { periodAggregation } = cumulative;
+  const total = periodAggregation === "average" ? dialect.aggregate({ kind: "leaf", fact: "", filters: [], aggregation: "average" }, value, null, null) : dialect.atEnd(periodAggregation, value, sql`y.${identifier("j")}`);
+  const list = [...keys.map((key, i) => sql`${key} AS ${groupColumn(build, i)}`), sql`${total} AS ${identifier("a0")}`];
+  return { select: sql`SELECT ${join(list, ", ")} FROM (${daily}) AS y${groupBy(keys)}`, columns: ["a0"] };
+}
+
+interface TimeFilters {
+  readonly onTime: RowFilters;
+  readonly others: RowFilters;
+}
+
+/** The accumulated value of each period of the spine, `j`. */
+function dailyTotals(build: Build, leaf: Leaf, groups: readonly AskedGroup[], { onTime, others }: TimeFilters): Part {
+  const { dialect } = build;
+  const { identifier } = dialect;
+  const { window, toGrain } = leaf.cumulative ?? {};
+  const grain = timeGrainOf(build, leaf);
+  const periods = periodsOf(build, { leaf, grain, groups: timeGroups(build, leaf, groups), filters: onTime });
+  const [period, time] = [sql<Selection>`p.${identifier("j")}`, sql<Selection>`r.${identifier("d")}`];
+  const bounds = [
+    sql<Selection>`${time} <= ${period}`,
+    ...(window === undefined ? [] : [sql<Selection>`${time} > ${dialect.earlier(period, window, grain)}`]),
+    ...(toGrain === undefined ? [] : [sql<Selection>`${time} >= ${offsetPeriod(build, period, grain, { toGrain })}`]),
+  ];
+  const keys = [period, ...groups.map((_, i) => periodGroup(build, leaf, groups, i))];
+  const value = leaf.value === undefined ? null : sql<Selection>`r.${identifier("v0")}`;
+  const total = dialect.aggregate(leaf, value, valueColumn(build, leaf), null);
+  const list = [
+    sql`${period} AS ${identifier("j")}`,
+    ...keys.slice(1).map((key, i) => sql`${key} AS ${groupColumn(build, i)}`),
+    sql`${total} AS ${identifier("a0")}`,
+  ];
+  return sql`SELECT ${join(list, ", ")} FROM ${periods} CROSS JOIN ${timedRows(build, leaf, groups, others)}${whereClause(bounds)}${groupBy(keys)}`;
+}
+
+const NOTHING: RowFilters = { filters: [], conditions: [] };
+
+/** The accumulated value of another period for each period of the spine. */
+function offsetTotals(build: Build, leaf: Leaf, groups: readonly AskedGroup[], { onTime, others }: TimeFilters, offset: Offset): Part {
+  const { dialect } = build;
+  const { identifier } = dialect;
+  const grain = timeGrainOf(build, leaf);
+  const untimed = groups.map((group): AskedGroup => (isTimeOf(leaf, group.name) ? { ...group, grain } : group));
+  const inner = dailyTotals(build, leaf, untimed, { onTime: NOTHING, others });
+  const times = timeGroups(build, leaf, groups);
+  const periods = periodsOf(build, { leaf, grain, groups: times, filters: onTime });
+  const period = sql<Selection>`p.${identifier("j")}`;
+  const list = [
+    sql`${period} AS ${identifier("j")}`,
+    ...groups.map((_, i) => sql`${periodGroup(build, leaf, groups, i)} AS ${groupColumn(build, i)}`),
+    sql`r.${identifier("a0")} AS ${identifier("a0")}`,
+  ];
+  return sql`SELECT ${join(list, ", ")} FROM ${periods} JOIN (${inner}) AS r ON ${offsetPeriod(build, period, grain, offset)} = r.${identifier("j")}`;
+}
+
+/** What is asked in other periods. */
+export interface InOtherPeriods extends Pick<LeafUse, "leaf" | "filters"> {
+  readonly offset: Offset;
+}
+
+/** A result by its finest time group in other periods: that of the spine, minus the offset. */
+export function offsetResult(
+  build: Build,
+  { leaf, filters, offset }: InOtherPeriods,
+  groups: readonly AskedGroup[],
+  inner: (build: Build, groups: readonly AskedGroup[]) => GroupedSource,
+): GroupedSource {
+  const { dialect } = build;
+  const { identifier } = dialect;
+  const times = timeGroups(build, leaf, groups);
+  const [finest] = times;
+  if (finest === undefined) throw new Error("An offset needs a time group.");
+  // Other time groups follow from the finest.
+  const asked = groups.filter((_, i) => i === finest.i || !times.some((time) => time.i === i));
+  const source = inner({ ...build, ignoresTime: true }, asked);
+  const { onTime } = splitByTime(leaf, filtersOf(build, { leaf, filters }));
+  const periods = periodsOf(build, { leaf, grain: finest.grain, groups: times, filters: onTime });
+  const position = (group: AskedGroup | undefined): number => asked.findIndex((each) => each === group);
+  const list = [
+    ...groups.map((group, i) => {
+      const isTime = times.some((time) => time.i === i);
+      const key = isTime ? sql`p.${identifier(`t${String(i)}`)}` : sql`r.${groupColumn(build, position(group))}`;
+      return sql<Selection>`${key} AS ${groupColumn(build, i)}`;
+    }),
+    ...source.columns.map((name) => sql`r.${identifier(name)} AS ${identifier(name)}`),
+  ];
+  const then = offsetPeriod(build, sql`p.${identifier("j")}`, finest.grain, offset);
+  const now = sql`r.${groupColumn(build, position(groups[finest.i]))}`;
+  return {
+    select: sql`SELECT ${join(list, ", ")} FROM ${periods} JOIN (${source.select}) AS r ON ${then} = ${now}`,
+    columns: source.columns,
+  };
+}
+
+/** A result with a row for every period, also for those without any; `filters` of the request hold for the new rows too. */
+export function onSpine(build: Build, leaf: Leaf, groups: readonly AskedGroup[], source: GroupedSource, use: LeafUse): GroupedSource {
+  const { dialect } = build;
+  const { identifier } = dialect;
+  const times = timeGroups(build, leaf, groups);
+  const [finest] = times;
+  if (finest === undefined) return source;
+  const { onTime } = splitByTime(leaf, filtersOf(build, use));
+  const periods = periodsOf(build, { leaf, grain: finest.grain, groups: times, filters: onTime });
+  const value = (name: string): Part => dialect.joinedValue(sql`k.${identifier(name)}`);
+  const rows = sql`(SELECT ${join([...groups.map((_, i) => sql`${value(`g${String(i)}`)} AS ${groupColumn(build, i)}`), ...source.columns.map((name) => sql`${value(name)} AS ${identifier(name)}`)], ", ")} FROM (${source.select}) AS k) AS r`;
+  const on = times.map(({ i }) => sql<Selection>`p.${identifier(`t${String(i)}`)} = r.${groupColumn(build, i)}`);
+  const list = [
+    ...groups.map((_, i) => sql`${periodGroup(build, leaf, groups, i)} AS ${groupColumn(build, i)}`),
+    ...source.columns.map((name) => sql`r.${identifier(name)} AS ${identifier(name)}`),
+  ];
+  const all = sql<Selection>`SELECT ${join(list, ", ")} FROM ${periods} LEFT JOIN ${rows} ON ${join(on, " AND ")}`;
+  const again = reapplied(build, leaf, groups);
+  return { select: again === EMPTY ? all : sql`SELECT y.* FROM (${all}) AS y${again}`, columns: source.columns };
+}
+
+/** Conditions of the request on what it groups by, for rows that the spine has added: they are null there. */
+function reapplied(build: Build, leaf: Leaf, groups: readonly AskedGroup[]): Part {
+  const { others } = splitByTime(leaf, filtersOf(build, { leaf, filters: [] }));
+  const names = new Set([...others.conditions.map(({ condition }) => condition.column), ...dimensionsIn(others.filters)]);
+  const positions = [...names].map((name) => groups.findIndex((group) => group.name === name && group.grain === undefined));
+  const kept = positions.filter((i) => i >= 0);
+  // A condition is on a value: rows of the spine, which have none, are dropped but for `[null]=true`.
+  const wantsNull = others.conditions.some(({ condition }) => condition.operator === "null" && condition.value === "true");
+  return kept.length === 0 || wantsNull ? EMPTY : whereClause(kept.map((i) => sql`y.${groupColumn(build, i)} IS NOT NULL`));
+}

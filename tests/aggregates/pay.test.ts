@@ -1,0 +1,80 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { ownDatabase, query, queryAt } from "../support/database.js";
+import { KEYS, serveManifest } from "../support/service.js";
+
+const inPay = (file: string): string => readFileSync(new URL(`pay/${file}`, import.meta.url), "utf8");
+
+interface Expected {
+  readonly id: string;
+  readonly needs: readonly string[];
+  readonly path: string;
+  readonly query: string;
+  readonly ordered: boolean;
+  readonly columns: readonly { readonly key: string; readonly kind: string; readonly type: string }[];
+  readonly rows?: readonly (readonly (string | null)[])[];
+  readonly status?: readonly number[];
+}
+
+/** Requests with the answers of MetricFlow 0.213 on PostgreSQL 15. */
+const { queries } = JSON.parse(inPay("queries.json")) as { readonly queries: readonly Expected[] };
+
+/** dbt 1.12 does not write `fill_nulls_with` in the newer spec. */
+const NEEDS_FILL = "fill_nulls_with";
+
+/** Digits as they were sent: `JSON.parse` would round them. */
+function rowsOf(text: string): readonly Readonly<Record<string, string | null>>[] {
+  const quoted = text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) => (token.startsWith('"') ? token : `"${token}"`));
+  return JSON.parse(quoted) as readonly Readonly<Record<string, string | null>>[];
+}
+
+function isSame(got: string | null | undefined, wanted: string | null, type: string): boolean {
+  if (got === undefined || got === null || wanted === null) return (got ?? null) === wanted;
+  if (type !== "double" && type !== "quotient") return trimmed(got) === trimmed(wanted);
+  return Math.abs(Number(got) - Number(wanted)) <= 1e-9 * Math.max(1, Math.abs(Number(wanted)));
+}
+
+/** Without the zeros behind the point. */
+const trimmed = (text: string): string => (/^-?\d+\.\d+$/.test(text) ? text.replace(/\.?0+$/, "") : text);
+
+const byGroups = (a: readonly unknown[], b: readonly unknown[]): number =>
+  JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
+
+/** The tables of pay in a database of its own, whose sessions have a time zone. */
+async function payDatabase(zone: string): Promise<string> {
+  const database = await ownDatabase();
+  await queryAt(database, inPay("setup.sql"));
+  await query(`ALTER DATABASE ${new URL(database).pathname.slice(1)} SET timezone TO '${zone}'`);
+  return database;
+}
+
+const zones = ["UTC", "America/New_York"];
+const databases = new Map<string, string>();
+for (const zone of zones) databases.set(zone, await payDatabase(zone));
+
+const manifests = ["manifest.json", "manifest-newer-spec.json"];
+const cases = [];
+for (const manifest of manifests)
+  for (const zone of zones) {
+    const url = await serveManifest(JSON.parse(inPay(manifest)), { DATABASE_URL: databases.get(zone) ?? "" });
+    cases.push({ manifest, zone, url });
+  }
+
+describe.each(cases)("the metrics of $manifest in a database of $zone", ({ manifest, url }) => {
+  const known = queries.filter(({ needs }) => manifest === "manifest.json" || !needs.includes(NEEDS_FILL));
+  it.each(known)("$id: $path?$query", async ({ path, query: asked, columns, ordered, rows = [], status = [200] }) => {
+    const response = await fetch(`${url}${path}?${asked}`, { headers: { "X-API-Key": KEYS.tier0 } });
+    const text = await response.text();
+    expect([status, text]).toEqual([expect.arrayContaining([response.status]), text]);
+    if (response.status !== 200) return;
+    const groups = columns.filter(({ kind }) => kind === "group").length;
+    const sorted = (all: readonly (readonly (string | null | undefined)[])[]) =>
+      ordered ? all : all.toSorted((a, b) => byGroups(a.slice(0, groups), b.slice(0, groups)));
+    const got = sorted(rowsOf(text).map((row) => columns.map(({ key }) => row[key])));
+    const wanted = sorted(rows);
+    expect(got.length).toBe(wanted.length);
+    const differing = got.filter((row, i) => !row.every((value, k) => isSame(value, wanted[i]?.[k] ?? null, columns[k]?.type ?? "")));
+    expect(differing).toEqual([]);
+  });
+});
+
