@@ -98,7 +98,12 @@ export function inheritedPrivacyOf(model: Model, manifest: Manifest): ReadonlySe
     type: null,
     ...((own || isPrivate) && { private: true }),
   }));
-  const entry = { uniqueId, columns, relation: [schema, alias], private: isPrivate } as unknown as CatalogueEntry;
+  const entry = {
+    uniqueId,
+    columns,
+    relation: [schema, alias],
+    private: isPrivate,
+  } as unknown as CatalogueEntry;
   const [marked] = withInheritedPrivacy([entry], manifest);
   return new Set((marked?.columns ?? []).filter((column) => column.private).map(({ name }) => folded(name)));
 }

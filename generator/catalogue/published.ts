@@ -76,7 +76,9 @@ function lostTag({ tags }: Model): string {
 export function untypedNote({ entries }: Catalogue, hasCatalog: boolean): readonly string[] {
   const columns = entries.flatMap((entry) => entry.columns);
   const untyped = columns.filter(({ type }) => type === null).length;
-  const without = entries.filter((entry) => entry.columns.length === 0 && entry.aggregate === undefined).length;
+  const without = entries.filter(
+    (entry) => entry.columns.length === 0 && entry.aggregate === undefined,
+  ).length;
   if (untyped + without === 0) return [];
   const parts = [
     ...(untyped === 0 ? [] : [`${String(untyped)} of ${String(columns.length)} columns have no type`]),

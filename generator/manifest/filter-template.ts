@@ -22,7 +22,8 @@ export function readTemplate(text: string): Template {
   }
   parts.push(text.slice(end));
   const rest = parts.filter((part) => typeof part === "string").join("");
-  if (/\{[{%#]|[%#}]\}/.test(rest)) return { problem: "it has other Jinja than Dimension, TimeDimension and Entity" };
+  if (/\{[{%#]|[%#}]\}/.test(rest))
+    return { problem: "it has other Jinja than Dimension, TimeDimension and Entity" };
   return { parts: parts.filter((part) => part !== "") };
 }
 
@@ -41,7 +42,11 @@ export function readCall(code: string): NamedDimension | { readonly problem: str
   if (name === undefined) return { problem: `${code} names no dimension` };
   if (read.path) return { problem: `${code} leads over an entity path` };
   const grain = kind === "TimeDimension" ? second : undefined;
-  return withMethods({ dimension: name, ...(grain !== undefined && { grain: grain.toLowerCase() }) }, methods, code);
+  return withMethods(
+    { dimension: name, ...(grain !== undefined && { grain: grain.toLowerCase() }) },
+    methods,
+    code,
+  );
 }
 
 interface Arguments {
@@ -50,7 +55,14 @@ interface Arguments {
   readonly path: boolean;
 }
 
-const POSITIONS: Readonly<Record<string, number>> = { name: 0, time_dimension_name: 0, dimension_name: 0, entity_name: 0, time_granularity_name: 1, time_granularity: 1 };
+const POSITIONS: Readonly<Record<string, number>> = {
+  name: 0,
+  time_dimension_name: 0,
+  dimension_name: 0,
+  entity_name: 0,
+  time_granularity_name: 1,
+  time_granularity: 1,
+};
 
 function readArguments(inside: string): Arguments | null {
   const texts: (string | undefined)[] = [];
@@ -67,9 +79,15 @@ function readArguments(inside: string): Arguments | null {
   return { texts, path };
 }
 
-function withMethods(named: NamedDimension, methods: string, code: string): NamedDimension | { readonly problem: string } {
+function withMethods(
+  named: NamedDimension,
+  methods: string,
+  code: string,
+): NamedDimension | { readonly problem: string } {
   let found = named;
-  for (const [, name = "", , single, double] of methods.matchAll(new RegExp(String.raw`\.\s*(\w+)\s*\(${ARGUMENT}\)`, "g"))) {
+  for (const [, name = "", , single, double] of methods.matchAll(
+    new RegExp(String.raw`\.\s*(\w+)\s*\(${ARGUMENT}\)`, "g"),
+  )) {
     if (name !== "grain") return { problem: `.${name}() of ${code} is not compiled` };
     found = { ...found, grain: (single ?? double ?? "").toLowerCase() };
   }

@@ -194,7 +194,11 @@ function dimensionOf(json: JsonObject): SemanticDimension {
 }
 
 /** `expr` of a metric of the newer spec stands beside its aggregation, or inside. */
-function measureOf(json: JsonObject, model: string, expr = exprOf(json, textOr(json["name"], ""))): SemanticMeasure {
+function measureOf(
+  json: JsonObject,
+  model: string,
+  expr = exprOf(json, textOr(json["name"], "")),
+): SemanticMeasure {
   const parameters = objectOr(json["agg_params"]);
   const nonAdditive = objectOr(json["non_additive_dimension"]);
   const percentile = parameters["percentile"];
@@ -219,7 +223,9 @@ function measureOf(json: JsonObject, model: string, expr = exprOf(json, textOr(j
 
 /** A node's own text of a filter: `{where_filters: [{where_sql_template}]}`. */
 function filtersOf(value: unknown): readonly string[] {
-  return objectsOf(objectOr(value)["where_filters"]).map((filter) => textOr(filter["where_sql_template"], ""));
+  return objectsOf(objectOr(value)["where_filters"]).map((filter) =>
+    textOr(filter["where_sql_template"], ""),
+  );
 }
 
 function metricOf(id: string, json: JsonObject): SemanticMetric {
@@ -261,7 +267,8 @@ function simpleOf(parameters: JsonObject, name: string): SimpleMetric {
   };
 }
 
-const numberOf = (value: unknown): number | null => (typeof value === "number" && Number.isFinite(value) ? value : null);
+const numberOf = (value: unknown): number | null =>
+  typeof value === "number" && Number.isFinite(value) ? value : null;
 
 function cumulativeOf(parameters: JsonObject, name: string): CumulativeMetric {
   const own = objectOr(parameters["cumulative_type_params"]);

@@ -164,8 +164,14 @@ function aggregateMembers({ aggregate, pagination }: Endpoint): Member[] {
   const unionOf = (names: readonly string[]): string => `readonly (${names.map(visibleJson).join(" | ")})[]`;
   const groups = [...new Set(measures.flatMap((measure) => groupNames(measure.groups)))];
   const choice = [
-    ...(groups.length === 0 ? [] : [optional("group_by", unionOf(groups), "Groups of the rows. Default: none, one row.")]),
-    optional(of, unionOf(measures.map(({ name }) => name)), `What is asked of each group. Default: all ${of}.`),
+    ...(groups.length === 0
+      ? []
+      : [optional("group_by", unionOf(groups), "Groups of the rows. Default: none, one row.")]),
+    optional(
+      of,
+      unionOf(measures.map(({ name }) => name)),
+      `What is asked of each group. Default: all ${of}.`,
+    ),
   ];
   const range = [
     optional("start_date", "string", "First day of `metric_time`, inclusive."),

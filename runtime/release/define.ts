@@ -180,11 +180,13 @@ function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint 
     deprecationDate: null,
     successor: null,
     ...settings,
-    columns: Object.entries<DeclaredColumn>(columns as Readonly<Record<string, DeclaredColumn>>).map(([name, column]) => ({
-      name,
-      ...(typeof column === "object" && column !== null ? column : { type: column }),
-      ...(wideColumns?.includes(name as never) && { wide: true as const }),
-    })),
+    columns: Object.entries<DeclaredColumn>(columns as Readonly<Record<string, DeclaredColumn>>).map(
+      ([name, column]) => ({
+        name,
+        ...(typeof column === "object" && column !== null ? column : { type: column }),
+        ...(wideColumns?.includes(name as never) && { wide: true as const }),
+      }),
+    ),
     parameters: Object.entries(parameters ?? {}).map(
       ([name, filter]) => ({ name, ...(filter as Filter) }) as Parameter,
     ),

@@ -56,7 +56,12 @@ export function groupFilter(aggregate: Aggregate, name: string): FilterParameter
 function filterOf(name: string, column: string, suffix: FilterOperator): FilterParameter {
   const operator = FILTER_OPERATORS.get(suffix) ?? "=";
   const { value, parameter } = operatorOf(operator);
-  return { name, column, operator, type: parameter?.type ?? (value === "flag" ? "boolean" : "value") } as FilterParameter;
+  return {
+    name,
+    column,
+    operator,
+    type: parameter?.type ?? (value === "flag" ? "boolean" : "value"),
+  } as FilterParameter;
 }
 
 function rangeFilter({ of }: Aggregate, name: string): FilterParameter | null {
@@ -65,17 +70,25 @@ function rangeFilter({ of }: Aggregate, name: string): FilterParameter | null {
 }
 
 /** The groups and measures of a request; each group is one of all the measures asked. */
-export function readGrouping(aggregate: Aggregate, fields: RawFields, conditions: readonly Condition[]): Result<Grouping> {
+export function readGrouping(
+  aggregate: Aggregate,
+  fields: RawFields,
+  conditions: readonly Condition[],
+): Result<Grouping> {
   const { saved } = aggregate;
   const measures = readMeasures(aggregate, fields);
   if (isHttpError(measures)) return measures;
   const groups = saved === undefined ? readGroups(fields, measures) : saved.groups;
   if (isHttpError(groups)) return groups;
-  const problem = groupFilterProblem(aggregate, measures, conditions) ?? timeProblem(groups, measures, conditions);
+  const problem =
+    groupFilterProblem(aggregate, measures, conditions) ?? timeProblem(groups, measures, conditions);
   return problem ?? { aggregate, groups, measures };
 }
 
-function readMeasures({ of, measures, saved }: Aggregate, fields: RawFields): Result<readonly AggregateMeasure[]> {
+function readMeasures(
+  { of, measures, saved }: Aggregate,
+  fields: RawFields,
+): Result<readonly AggregateMeasure[]> {
   const raw = saved === undefined ? fields.get(of) : undefined;
   const names = raw === undefined ? null : readList(of, raw);
   if (isHttpError(names)) return names;
@@ -114,7 +127,9 @@ export function sharedGroups(measures: readonly AggregateMeasure[]): readonly Ag
     const grains = group.grains.filter((grain) => all.every((each) => each.grains?.includes(grain)));
     const defaults = all.flatMap((each) => each.grain ?? []);
     const grain = defaults.toSorted(compareGrains).at(-1);
-    return grains.length === 0 ? [] : [{ name: group.name, grains, ...(grain !== undefined && grains.includes(grain) && { grain }) }];
+    return grains.length === 0
+      ? []
+      : [{ name: group.name, grains, ...(grain !== undefined && grains.includes(grain) && { grain }) }];
   });
 }
 
@@ -129,7 +144,11 @@ function askedGroup(text: string, groups: readonly AggregateGroup[]): AskedGroup
 }
 
 /** A filter of a metric is on a group that all metrics asked have. */
-function groupFilterProblem({ of, filters }: Aggregate, measures: readonly AggregateMeasure[], conditions: readonly Condition[]): HttpError | null {
+function groupFilterProblem(
+  { of, filters }: Aggregate,
+  measures: readonly AggregateMeasure[],
+  conditions: readonly Condition[],
+): HttpError | null {
   if (of !== "metrics") return null;
   const shared = sharedGroups(measures);
   const isShared = (column: string): boolean => shared.some(({ name }) => name === column);
@@ -140,8 +159,13 @@ function groupFilterProblem({ of, filters }: Aggregate, measures: readonly Aggre
 }
 
 /** Metrics that need their time among the groups, and do not have it. */
-function timeProblem(groups: readonly AskedGroup[], measures: readonly AggregateMeasure[], conditions: readonly Condition[]): HttpError | null {
-  const lacksTime = ({ time }: Leaf): boolean => !groups.some(({ name }) => name === METRIC_TIME || name === time);
+function timeProblem(
+  groups: readonly AskedGroup[],
+  measures: readonly AggregateMeasure[],
+  conditions: readonly Condition[],
+): HttpError | null {
+  const lacksTime = ({ time }: Leaf): boolean =>
+    !groups.some(({ name }) => name === METRIC_TIME || name === time);
   const namesOf = (test: (measure: AggregateMeasure) => boolean): string =>
     measures
       .filter(test)
@@ -177,7 +201,10 @@ export function measureConditions(measures: readonly AggregateMeasure[]): readon
 }
 
 /** The caller's sort, or that of the saved query, then all groups: they identify a row. */
-export function readGroupSort({ aggregate: { saved }, groups, measures }: Grouping, fields: RawFields): Result<readonly SortKey[]> {
+export function readGroupSort(
+  { aggregate: { saved }, groups, measures }: Grouping,
+  fields: RawFields,
+): Result<readonly SortKey[]> {
   const keys = groups.map(({ key }): SortKey => [key, "ASC"]);
   const names = [...groups.map(({ key }) => key), ...measures.map(({ name }) => name)];
   const [by, direction] = ["sort_by", "sort_direction"].map((name) => {
@@ -197,4 +224,3 @@ export function readGroupSort({ aggregate: { saved }, groups, measures }: Groupi
 function distinct(keys: readonly SortKey[]): readonly SortKey[] {
   return keys.filter(([column], i) => keys.findIndex(([other]) => other === column) === i);
 }
-

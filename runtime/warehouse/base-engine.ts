@@ -108,16 +108,12 @@ export abstract class BaseEngine implements Warehouse {
   protected readonly aggregates: AggregateDialect | null = null;
 
   /** The columns of a statement. Rejects with `RelationMissing` where a relation of it does not exist. */
-  protected describeSelect({ relation }: DescribedSelect): Promise<DescribedRelation> {
-    return Promise.reject(new Error(`The engine cannot aggregate ${relation.join(".")}.`));
+  protected describeSelect({ relations }: DescribedSelect): Promise<DescribedRelation> {
+    return Promise.reject(new Error(`The engine cannot aggregate ${relations.join(", ")}.`));
   }
 
   /** Rejects with `Overloaded` when it gets no connection. */
-  protected abstract select(
-    query: EngineQuery,
-    columns: ResultColumns,
-    context: QueryContext,
-  ): Promise<Rows>;
+  protected abstract select(query: EngineQuery, columns: ResultColumns, context: QueryContext): Promise<Rows>;
   protected abstract selectAggregate(
     query: EngineQuery,
     columns: ResultColumns,

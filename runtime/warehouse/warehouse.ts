@@ -61,8 +61,8 @@ export interface DescribedSelect {
   readonly select: Sql<never>;
   /** Its columns. */
   readonly names: readonly string[];
-  /** The relation that counts for messages. */
-  readonly relation: Relation;
+  /** What it reads; the first counts for messages. */
+  readonly relations: readonly Relation[];
 }
 
 /** What a query selects and compares. */

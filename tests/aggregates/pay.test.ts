@@ -1,9 +1,6 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { ownDatabase, query, queryAt } from "../support/database.js";
 import { KEYS, serveManifest } from "../support/service.js";
-
-const inPay = (file: string): string => readFileSync(new URL(`pay/${file}`, import.meta.url), "utf8");
+import { inPay, payDatabase } from "./pay-tables.js";
 
 interface Expected {
   readonly id: string;
@@ -24,7 +21,9 @@ const NEEDS_FILL = "fill_nulls_with";
 
 /** Digits as they were sent: `JSON.parse` would round them. */
 function rowsOf(text: string): readonly Readonly<Record<string, string | null>>[] {
-  const quoted = text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) => (token.startsWith('"') ? token : `"${token}"`));
+  const quoted = text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
+    token.startsWith('"') ? token : `"${token}"`,
+  );
   return JSON.parse(quoted) as readonly Readonly<Record<string, string | null>>[];
 }
 
@@ -40,14 +39,6 @@ const trimmed = (text: string): string => (/^-?\d+\.\d+$/.test(text) ? text.repl
 const byGroups = (a: readonly unknown[], b: readonly unknown[]): number =>
   JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
 
-/** The tables of pay in a database of its own, whose sessions have a time zone. */
-async function payDatabase(zone: string): Promise<string> {
-  const database = await ownDatabase();
-  await queryAt(database, inPay("setup.sql"));
-  await query(`ALTER DATABASE ${new URL(database).pathname.slice(1)} SET timezone TO '${zone}'`);
-  return database;
-}
-
 const zones = ["UTC", "America/New_York"];
 const databases = new Map<string, string>();
 for (const zone of zones) databases.set(zone, await payDatabase(zone));
@@ -62,19 +53,23 @@ for (const manifest of manifests)
 
 describe.each(cases)("the metrics of $manifest in a database of $zone", ({ manifest, url }) => {
   const known = queries.filter(({ needs }) => manifest === "manifest.json" || !needs.includes(NEEDS_FILL));
-  it.each(known)("$id: $path?$query", async ({ path, query: asked, columns, ordered, rows = [], status = [200] }) => {
-    const response = await fetch(`${url}${path}?${asked}`, { headers: { "X-API-Key": KEYS.tier0 } });
-    const text = await response.text();
-    expect([status, text]).toEqual([expect.arrayContaining([response.status]), text]);
-    if (response.status !== 200) return;
-    const groups = columns.filter(({ kind }) => kind === "group").length;
-    const sorted = (all: readonly (readonly (string | null | undefined)[])[]) =>
-      ordered ? all : all.toSorted((a, b) => byGroups(a.slice(0, groups), b.slice(0, groups)));
-    const got = sorted(rowsOf(text).map((row) => columns.map(({ key }) => row[key])));
-    const wanted = sorted(rows);
-    expect(got.length).toBe(wanted.length);
-    const differing = got.filter((row, i) => !row.every((value, k) => isSame(value, wanted[i]?.[k] ?? null, columns[k]?.type ?? "")));
-    expect(differing).toEqual([]);
-  });
+  it.each(known)(
+    "$id: $path?$query",
+    async ({ path, query: asked, columns, ordered, rows = [], status = [200] }) => {
+      const response = await fetch(`${url}${path}?${asked}`, { headers: { "X-API-Key": KEYS.tier0 } });
+      const text = await response.text();
+      expect([status, text]).toEqual([expect.arrayContaining([response.status]), text]);
+      if (response.status !== 200) return;
+      const groups = columns.filter(({ kind }) => kind === "group").length;
+      const sorted = (all: readonly (readonly (string | null | undefined)[])[]) =>
+        ordered ? all : all.toSorted((a, b) => byGroups(a.slice(0, groups), b.slice(0, groups)));
+      const got = sorted(rowsOf(text).map((row) => columns.map(({ key }) => row[key])));
+      const wanted = sorted(rows);
+      expect(got.length).toBe(wanted.length);
+      const differing = got.filter(
+        (row, i) => !row.every((value, k) => isSame(value, wanted[i]?.[k] ?? null, columns[k]?.type ?? "")),
+      );
+      expect(differing).toEqual([]);
+    },
+  );
 });
-

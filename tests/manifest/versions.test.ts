@@ -176,6 +176,7 @@ describe("a manifest of schema", () => {
       adapter: "postgres",
       project: expect.toSatisfy((name: unknown) => name === null || typeof name === "string") as string,
       categories: new Map(),
+      semantics: { models: [], metrics: [], queries: [], spines: [] },
       warnings: [],
     });
   });

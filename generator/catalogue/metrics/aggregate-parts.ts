@@ -12,7 +12,13 @@ import type { SemanticModel } from "../../manifest/semantics.js";
 import type { ReachableDimension, SemanticIndex } from "./semantic-index.js";
 
 /** Words that look like a column and are a value of their own. */
-const WORDS_OF_SQL: ReadonlySet<string> = new Set(["true", "false", "null", "current_date", "current_timestamp"]);
+const WORDS_OF_SQL: ReadonlySet<string> = new Set([
+  "true",
+  "false",
+  "null",
+  "current_date",
+  "current_timestamp",
+]);
 
 /** Why a part of the semantic layer is not compiled. */
 export class NotCompiled extends Error {}
@@ -56,7 +62,8 @@ export class AggregateParts {
       return { name: free(column), column };
     }
     const problem = projectSqlProblem([expr]);
-    if (problem !== null) throw new NotCompiled(`The expression ${expr} of ${model.name} is not compiled: ${problem}.`);
+    if (problem !== null)
+      throw new NotCompiled(`The expression ${expr} of ${model.name} is not compiled: ${problem}.`);
     return { name: free("expression"), sql: expr };
   }
 
@@ -79,7 +86,8 @@ export class AggregateParts {
   /** Makes a dimension known for a fact. Throws where the fact has no such dimension. */
   dimension(fact: SemanticModel, name: string): ReachableDimension {
     const found = this.#index.reachable(fact).get(name);
-    if (found === undefined) throw new NotCompiled(`${fact.name} has no dimension ${name} of its own or one join away.`);
+    if (found === undefined)
+      throw new NotCompiled(`${fact.name} has no dimension ${name} of its own or one join away.`);
     const known = this.#dimensions.get(name) ?? { dimension: found, places: [] };
     this.#dimensions.set(name, known);
     if (!known.places.some((place) => place.fact === fact.name)) {

@@ -24,7 +24,11 @@ export interface DescribedMeasure extends AggregateMeasure {
 }
 
 /** What rows of groups may have: each group in each of its grains, then each measure. */
-export function groupedColumns(groups: readonly AggregateGroup[], measures: readonly DescribedMeasure[], types: DeclaredTypes): readonly DescribedColumn[] {
+export function groupedColumns(
+  groups: readonly AggregateGroup[],
+  measures: readonly DescribedMeasure[],
+  types: DeclaredTypes,
+): readonly DescribedColumn[] {
   const ofGroups = groups.flatMap((group) => groupColumns(group, types));
   const ofMeasures = measures.map(({ name, description = "", metric }) =>
     columnOf(name, measureType(metric, types), description),
@@ -39,14 +43,17 @@ function groupColumns({ name, grains }: AggregateGroup, types: DeclaredTypes): r
   return [
     bare,
     ...grains.map((grain) => {
-      const of = types.isClickhouse ? { day: "Date32", time: "DateTime64(6)" } : { day: "date", time: "timestamp" };
+      const of = types.isClickhouse
+        ? { day: "Date32", time: "DateTime64(6)" }
+        : { day: "date", time: "timestamp" };
       return columnOf(groupKey(name, grain), isDayGrain(grain) ? of.day : of.time, description);
     }),
   ].filter(({ name: key }) => key !== name || grains.length > 0);
 }
 
 function columnOf(name: string, type: string | null, description: string): DescribedColumn {
-  const nullable = type === null || /\bnull$|^Nullable|^LowCardinality\(Nullable/.test(type) ? type : `${type} null`;
+  const nullable =
+    type === null || /\bnull$|^Nullable|^LowCardinality\(Nullable/.test(type) ? type : `${type} null`;
   return {
     name,
     type: nullable,
@@ -60,7 +67,8 @@ function measureType(metric: MetricTree, types: DeclaredTypes): string | null {
   const float = types.isClickhouse ? "Float64" : "double precision";
   if (metric.kind !== "leaf") return metric.kind === "ratio" ? float : null;
   const { aggregation } = metric;
-  if (aggregation.startsWith("count") || aggregation === "sum_boolean") return types.isClickhouse ? "UInt64" : "bigint";
+  if (aggregation.startsWith("count") || aggregation === "sum_boolean")
+    return types.isClickhouse ? "UInt64" : "bigint";
   const type = types.value(metric);
   if (type === null || metric.cumulative?.periodAggregation === "average") return null;
   const { kind } = parseColumnType(type);
@@ -78,18 +86,21 @@ function measureType(metric: MetricTree, types: DeclaredTypes): string | null {
 }
 
 function sumType(kind: string, type: string, isClickhouse: boolean): string | null {
-  if (kind === "float") return isClickhouse ? "Float64" : /^(real|float4)/i.test(type) ? "real" : "double precision";
+  if (kind === "float")
+    return isClickhouse ? "Float64" : /^(real|float4)/i.test(type) ? "real" : "double precision";
   if (isClickhouse) return kind === "integer" ? "Int256" : null;
   if (kind === "integer") return /^(bigint|int8)/i.test(type) ? "numeric" : "bigint";
   return kind === "decimal" ? "numeric" : null;
 }
 
 /** Groups filter by operators of their type. */
-export function groupFilters(groups: readonly AggregateGroup[], types: DeclaredTypes): readonly ColumnFilter[] {
+export function groupFilters(
+  groups: readonly AggregateGroup[],
+  types: DeclaredTypes,
+): readonly ColumnFilter[] {
   return groups.flatMap(({ name, grains }): readonly ColumnFilter[] => {
     if (grains !== undefined) return [{ column: name, type: "date" }];
     const type = filterTypeOf(types.group(name).type);
     return type === null ? [] : [{ column: name, type }];
   });
 }
-

@@ -66,18 +66,27 @@ function byPath<T>(all: readonly Tagged<T>[]): ReadonlyMap<string, readonly Tagg
 }
 
 /** Those with tags of the API whose path is theirs; the others with their problems. Metrics may share a path. */
-function tagged<T extends { readonly node: Model }>(all: readonly T[], { owners }: Context, skipped: Skipped[]): readonly Tagged<T>[] {
+function tagged<T extends { readonly node: Model }>(
+  all: readonly T[],
+  { owners }: Context,
+  skipped: Skipped[],
+): readonly Tagged<T>[] {
   const before = new Map(owners);
   return all.flatMap((of): Tagged<T>[] => {
     const { node } = of;
     if (!isPublished(node.tags)) return [];
     const { tags, path, problems } = readTags(node);
     const owner = path === null ? undefined : (before.get(path) ?? owners.get(path));
-    const isShared = owner !== undefined && !before.has(path ?? "") && isMetric(node) && isMetric({ uniqueId: owner });
+    const isShared =
+      owner !== undefined && !before.has(path ?? "") && isMetric(node) && isMetric({ uniqueId: owner });
     const taken =
       owner === undefined || isShared
         ? []
-        : complaint("$.config.tags", `The path ${path ?? ""} belongs to ${owner}.`, "Give one of the two another resource, granularity or window tag.");
+        : complaint(
+            "$.config.tags",
+            `The path ${path ?? ""} belongs to ${owner}.`,
+            "Give one of the two another resource, granularity or window tag.",
+          );
     if (path === null || problems.length > 0 || taken.length > 0) {
       const reason = problems.length > 0 ? "invalid" : "path-taken";
       skipped.push(skip(node, [...problems, ...taken], reason));
@@ -90,12 +99,24 @@ function tagged<T extends { readonly node: Model }>(all: readonly T[], { owners 
 
 const isMetric = ({ uniqueId }: Pick<Model, "uniqueId">): boolean => uniqueId.startsWith("metric.");
 
-function skip(node: Model, problems: readonly Omit<Problem, "model">[], reason: Skipped["reason"] = "invalid"): Skipped {
-  return { model: node.uniqueId, file: node.file, reason, problems: problems.map((each) => ({ model: node.uniqueId, ...each })) };
+function skip(
+  node: Model,
+  problems: readonly Omit<Problem, "model">[],
+  reason: Skipped["reason"] = "invalid",
+): Skipped {
+  return {
+    model: node.uniqueId,
+    file: node.file,
+    reason,
+    problems: problems.map((each) => ({ model: node.uniqueId, ...each })),
+  };
 }
 
 function notCompiled(node: Model, error: NotCompiled): Skipped {
-  return skip(node, complaint("$.type_params", error.message, "Serve another metric, or take its api: tag away."));
+  return skip(
+    node,
+    complaint("$.type_params", error.message, "Serve another metric, or take its api: tag away."),
+  );
 }
 
 /** The endpoint of the metrics of one path: those that are compiled. */
@@ -113,7 +134,12 @@ function endpointOf(index: SemanticIndex, context: Context, group: readonly Tagg
   if (first === undefined) return { entries: [], skipped };
   const tier = strictest(kept.map(({ tags }) => tags.tier ?? context.defaultTier));
   const description = kept.map(({ of, node }) => node.description || of.label || of.name).join("\n\n");
-  const entry = entryOf(index, context, { node: first.node, tags: first.tags, tier, description }, { parts, measures: compiled });
+  const entry = entryOf(
+    index,
+    context,
+    { node: first.node, tags: first.tags, tier, description },
+    { parts, measures: compiled },
+  );
   return { entries: [entry], skipped };
 
   function compile(metric: SemanticMetric, node: Model): DescribedMeasure | null {
@@ -132,7 +158,11 @@ function endpointOf(index: SemanticIndex, context: Context, group: readonly Tagg
   }
 }
 
-function measureOf({ name, label, node }: SemanticMetric, metric: MetricTree, groups: readonly AggregateGroup[]): DescribedMeasure {
+function measureOf(
+  { name, label, node }: SemanticMetric,
+  metric: MetricTree,
+  groups: readonly AggregateGroup[],
+): DescribedMeasure {
   return {
     name,
     ...(label !== "" && { label }),
@@ -158,7 +188,12 @@ interface Content {
   readonly saved?: SavedQuery;
 }
 
-function entryOf(index: SemanticIndex, context: Context, named: Named, { parts, measures, saved }: Content): CatalogueEntry {
+function entryOf(
+  index: SemanticIndex,
+  context: Context,
+  named: Named,
+  { parts, measures, saved }: Content,
+): CatalogueEntry {
   const { node, tags, description } = named;
   const made = parts.parts();
   const types = declaredTypes(index, measures, index.manifest.adapter === "clickhouse");
@@ -168,12 +203,16 @@ function entryOf(index: SemanticIndex, context: Context, named: Named, { parts, 
     of: "metrics",
     ...made,
     measures,
-    columns: saved === undefined ? groupedColumns(all, measures, types) : savedColumns(saved, measures, types),
+    columns:
+      saved === undefined ? groupedColumns(all, measures, types) : savedColumns(saved, measures, types),
     filters: saved === undefined ? groupFilters(groups, types) : [],
     ...(saved && { saved }),
   };
   const models = parts.models;
-  const tier = strictest([named.tier, ...models.map((model) => index.tierOf(model, context.defaultTier)).filter((each) => each !== null)]);
+  const tier = strictest([
+    named.tier,
+    ...models.map((model) => index.tierOf(model, context.defaultTier)).filter((each) => each !== null),
+  ]);
   const own = models.map((model) => index.ownRowsOf(model)).find((column) => column !== null);
   return {
     path: pathOf(tags),
@@ -215,7 +254,11 @@ function uniqueGroups(measures: readonly DescribedMeasure[]): readonly Aggregate
   return [...found.values()];
 }
 
-function declaredTypes(index: SemanticIndex, measures: readonly DescribedMeasure[], isClickhouse: boolean): DeclaredTypes {
+function declaredTypes(
+  index: SemanticIndex,
+  measures: readonly DescribedMeasure[],
+  isClickhouse: boolean,
+): DeclaredTypes {
   const facts = [...new Set(measures.flatMap(({ metric }) => leavesOf(metric)).map(({ fact }) => fact))];
   const models = facts.flatMap((name) => index.model(name) ?? []);
   const typeOf = (model: (typeof models)[number], expr: string): string | null =>
@@ -223,8 +266,11 @@ function declaredTypes(index: SemanticIndex, measures: readonly DescribedMeasure
   return {
     isClickhouse,
     group: (name) => {
-      const found = models.map((model) => index.reachable(model).get(name)).find((each) => each !== undefined);
-      if (found === undefined) return { type: null, description: name === METRIC_TIME ? "The time of the metric." : "" };
+      const found = models
+        .map((model) => index.reachable(model).get(name))
+        .find((each) => each !== undefined);
+      if (found === undefined)
+        return { type: null, description: name === METRIC_TIME ? "The time of the metric." : "" };
       return { type: typeOf(found.model, found.expr), description: found.description };
     },
     value: ({ fact, value }: Leaf) => {
@@ -235,7 +281,11 @@ function declaredTypes(index: SemanticIndex, measures: readonly DescribedMeasure
 }
 
 /** The endpoint of a saved query: its groups, its filters and its order are fixed. */
-function savedEndpoint(index: SemanticIndex, context: Context, { of, node, tags }: Tagged<SemanticQuery>): Made {
+function savedEndpoint(
+  index: SemanticIndex,
+  context: Context,
+  { of, node, tags }: Tagged<SemanticQuery>,
+): Made {
   try {
     const parts = new AggregateParts(index);
     const trees = new MetricTrees(index, parts);
@@ -260,7 +310,10 @@ function savedEndpoint(index: SemanticIndex, context: Context, { of, node, tags 
     };
     const tier = tags.tier ?? context.defaultTier;
     const description = node.description;
-    return { entries: [entryOf(index, context, { node, tags, tier, description }, { parts, measures, saved })], skipped: [] };
+    return {
+      entries: [entryOf(index, context, { node, tags, tier, description }, { parts, measures, saved })],
+      skipped: [],
+    };
   } catch (error) {
     if (!(error instanceof NotCompiled)) throw error;
     return { entries: [], skipped: [notCompiled(node, error)] };
@@ -268,11 +321,17 @@ function savedEndpoint(index: SemanticIndex, context: Context, { of, node, tags 
 }
 
 /** A group of a saved query: `Dimension('a__b')`, or the name itself. Groups of all facts; private ones are its author's choice. */
-function askedGroup(text: string, measures: readonly DescribedMeasure[], parts: AggregateParts, index: SemanticIndex): AskedGroup {
+function askedGroup(
+  text: string,
+  measures: readonly DescribedMeasure[],
+  parts: AggregateParts,
+  index: SemanticIndex,
+): AskedGroup {
   const [name, grain] = nameAndGrain(text);
   const found = measures.map(({ groups }) => groups.find((group) => group.name === name));
   const missing = found.indexOf(undefined);
-  if (missing >= 0) throw new NotCompiled(`group_by names ${name}, which ${measures[missing]?.name ?? ""} does not have.`);
+  if (missing >= 0)
+    throw new NotCompiled(`group_by names ${name}, which ${measures[missing]?.name ?? ""} does not have.`);
   const own = found.map((group) => group?.grain).filter((each) => each !== undefined);
   const asked = grain ?? own.toSorted(compareGrains).at(-1);
   if (asked !== undefined && found.some((group) => group?.grains?.includes(asked) !== true))
@@ -281,7 +340,11 @@ function askedGroup(text: string, measures: readonly DescribedMeasure[], parts: 
     const model = index.model(fact);
     if (name !== METRIC_TIME && model !== undefined) parts.dimension(model, name);
   }
-  return { key: asked === undefined ? name : groupKey(name, asked), name, ...(asked !== undefined && { grain: asked }) };
+  return {
+    key: asked === undefined ? name : groupKey(name, asked),
+    name,
+    ...(asked !== undefined && { grain: asked }),
+  };
 }
 
 function nameAndGrain(text: string): readonly [name: string, grain: AskedGroup["grain"]] {
@@ -297,20 +360,30 @@ function nameAndGrain(text: string): readonly [name: string, grain: AskedGroup["
 }
 
 /** `Metric('revenue').descending(True)`, `-revenue`, or a name. */
-function sortOf(text: string, groups: readonly AskedGroup[], measures: readonly DescribedMeasure[]): SavedQuery["sort"][number] {
+function sortOf(
+  text: string,
+  groups: readonly AskedGroup[],
+  measures: readonly DescribedMeasure[],
+): SavedQuery["sort"][number] {
   const isDescending = text.startsWith("-") || /\.\s*descending\s*\(\s*(True|true)?\s*\)/.test(text);
   const plain = text.replace(/^-/, "").replace(/\.\s*descending\s*\(.*?\)/, "");
   const metric = /^Metric\s*\(\s*['"](\w+)['"]\s*\)$/.exec(plain.trim())?.[1] ?? plain.trim();
   if (measures.some(({ name }) => name === metric)) return [metric, isDescending ? "DESC" : "ASC"];
   const [name, grain] = nameAndGrain(plain.trim());
   const group = groups.find((each) => each.name === name && (grain === undefined || each.grain === grain));
-  if (group === undefined) throw new NotCompiled(`order_by names ${text}, which the saved query does not select.`);
+  if (group === undefined)
+    throw new NotCompiled(`order_by names ${text}, which the saved query does not select.`);
   return [group.key, isDescending ? "DESC" : "ASC"];
 }
 
-const savedGroups = ({ groups }: SavedQuery): readonly AggregateGroup[] => groups.map(({ name }) => ({ name }));
+const savedGroups = ({ groups }: SavedQuery): readonly AggregateGroup[] =>
+  groups.map(({ name }) => ({ name }));
 
-function savedColumns({ groups }: SavedQuery, measures: readonly DescribedMeasure[], types: DeclaredTypes): Aggregate["columns"] {
+function savedColumns(
+  { groups }: SavedQuery,
+  measures: readonly DescribedMeasure[],
+  types: DeclaredTypes,
+): Aggregate["columns"] {
   const all = groupedColumns(
     groups.map(({ name, grain }) => ({ name, ...(grain !== undefined && { grains: [grain] }) })),
     measures,

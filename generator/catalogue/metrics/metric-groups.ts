@@ -52,7 +52,9 @@ export class MetricGroups {
   /** The metric's own setting, else that of its semantic models. */
   #askedOf({ node }: SemanticMetric, models: readonly SemanticModel[]): GroupBy | null {
     const settings = [node.routewright, ...models.map(({ routewright }) => routewright)];
-    const written = settings.map((each) => each["group_by"]).find((each) => each !== undefined && each !== null);
+    const written = settings
+      .map((each) => each["group_by"])
+      .find((each) => each !== undefined && each !== null);
     return written === undefined ? null : groupByOf(written);
   }
 
@@ -66,13 +68,18 @@ export class MetricGroups {
     const possible = this.#possible(metric, leaves, () => true);
     return asked.map(({ name, grains }) => {
       const found = possible.find((group) => group.name === name);
-      if (found === undefined) throw new NotCompiled(`group_by names ${name}, which is no dimension of the metric.`);
+      if (found === undefined)
+        throw new NotCompiled(`group_by names ${name}, which is no dimension of the metric.`);
       return grains === null ? found : withGrains(found, grains);
     });
   }
 
   /** The groups that all facts of a metric share. */
-  #possible(metric: SemanticMetric, leaves: readonly Leaf[], isWanted: (each: ReachableDimension) => boolean): readonly AggregateGroup[] {
+  #possible(
+    metric: SemanticMetric,
+    leaves: readonly Leaf[],
+    isWanted: (each: ReachableDimension) => boolean,
+  ): readonly AggregateGroup[] {
     const [first, ...others] = leaves.map((leaf) => this.#ofLeaf(leaf, isWanted));
     const shared = [...(first ?? [])].flatMap(([name, grain]): AggregateGroup[] => {
       const grains = others.map((each) => each.get(name));
@@ -102,7 +109,9 @@ export class MetricGroups {
       const grain = this.#index.reachable(this.#modelOf(leaf)).get(leaf.time ?? "")?.grain;
       return grain !== undefined && this.#hasTime(leaf, grain) ? grain : undefined;
     });
-    const finest = grains.includes(undefined) ? undefined : coarsest(grains.filter((each) => each !== undefined));
+    const finest = grains.includes(undefined)
+      ? undefined
+      : coarsest(grains.filter((each) => each !== undefined));
     if (finest === undefined) return null;
     const usual = compareGrains(finest, "day") < 0 ? "day" : finest;
     return { ...timeGroup(METRIC_TIME, finest), grain: isGrain(own) ? own : usual };
@@ -117,7 +126,11 @@ function withGrains(group: AggregateGroup, grains: readonly Grain[]): AggregateG
   const kept = (group.grains ?? []).filter((grain) => grains.includes(grain));
   const [finest] = kept;
   if (finest === undefined) throw new NotCompiled(`group_by gives ${group.name} no grain that it has.`);
-  return { name: group.name, grains: kept, grain: group.grain !== undefined && kept.includes(group.grain) ? group.grain : finest };
+  return {
+    name: group.name,
+    grains: kept,
+    grain: group.grain !== undefined && kept.includes(group.grain) ? group.grain : finest,
+  };
 }
 
 /** `all`, or a list of names, each alone, with a grain, or as `{name, grains}`. */
@@ -139,7 +152,8 @@ function groupOf(item: unknown): { readonly name: string; readonly grains: reado
     return isGrain(grain) ? { name, grains: [grain] } : { name: item, grains: null };
   }
   const name = isObject(item) ? textOr(item["name"], textOr(item["column"], "")) : "";
-  if (!isObject(item) || name === "") throw new NotCompiled("An item of group_by is neither a name nor `{name, grains}`.");
+  if (!isObject(item) || name === "")
+    throw new NotCompiled("An item of group_by is neither a name nor `{name, grains}`.");
   const grains = textsOf(item["grains"]).filter(isGrain);
   return { name, grains: item["grains"] === undefined ? null : grains };
 }

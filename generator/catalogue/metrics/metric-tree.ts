@@ -15,7 +15,14 @@ import {
   tokensOf,
 } from "@routewright/runtime/model";
 import { readTemplate } from "../../manifest/filter-template.js";
-import type { MetricInput, SemanticMeasure, SemanticMetric, SemanticModel, SimpleMetric, WrittenPeriod } from "../../manifest/semantics.js";
+import type {
+  MetricInput,
+  SemanticMeasure,
+  SemanticMetric,
+  SemanticModel,
+  SimpleMetric,
+  WrittenPeriod,
+} from "../../manifest/semantics.js";
 import { type AggregateParts, NotCompiled } from "./aggregate-parts.js";
 import type { SemanticIndex } from "./semantic-index.js";
 
@@ -54,7 +61,12 @@ export class MetricTrees {
       case "cumulative":
         return withFilters(this.#cumulative(metric), filters);
       case "ratio":
-        return { kind: "ratio", parts: [], inputs: this.#inputs(metric, depth, ["numerator", "denominator"]), filters };
+        return {
+          kind: "ratio",
+          parts: [],
+          inputs: this.#inputs(metric, depth, ["numerator", "denominator"]),
+          filters,
+        };
       case "derived":
         return this.#derived(metric, depth, filters);
       case "conversion":
@@ -65,9 +77,12 @@ export class MetricTrees {
   }
 
   #leaf(simple: SimpleMetric | null): Leaf {
-    const measure = typeof simple?.measure === "string" ? this.#index.measure(simple.measure) : simple?.measure;
+    const measure =
+      typeof simple?.measure === "string" ? this.#index.measure(simple.measure) : simple?.measure;
     if (simple === null || measure === undefined)
-      throw new NotCompiled(`No semantic model has the measure ${typeof simple?.measure === "string" ? simple.measure : ""}.`);
+      throw new NotCompiled(
+        `No semantic model has the measure ${typeof simple?.measure === "string" ? simple.measure : ""}.`,
+      );
     const model = this.#index.model(measure.model);
     if (model === undefined) throw new NotCompiled(`The manifest has no semantic model ${measure.model}.`);
     const { onSpine, fill } = simple;
@@ -102,7 +117,8 @@ export class MetricTrees {
   #nonAdditiveOf(model: SemanticModel, { nonAdditive }: SemanticMeasure): Pick<Leaf, "nonAdditive"> {
     if (nonAdditive === null) return {};
     const { choice, groupings } = nonAdditive;
-    if (choice !== "min" && choice !== "max") throw new NotCompiled(`The window_choice ${choice} is not compiled.`);
+    if (choice !== "min" && choice !== "max")
+      throw new NotCompiled(`The window_choice ${choice} is not compiled.`);
     const dimension = `${model.primaryEntity}__${nonAdditive.dimension}`;
     this.#parts.dimension(model, dimension);
     for (const name of groupings) this.#parts.dimension(model, name);
@@ -115,11 +131,14 @@ export class MetricTrees {
     if (simple === undefined) throw new NotCompiled(`The metric ${name} accumulates one that is not simple.`);
     const leaf = this.#leaf(simple);
     const source = input === null ? undefined : this.#index.metrics.get(input.metric);
-    const more = [...(input?.filters ?? []), ...(source?.filters ?? [])].map((template) => this.#filter(template));
+    const more = [...(input?.filters ?? []), ...(source?.filters ?? [])].map((template) =>
+      this.#filter(template),
+    );
     const { window = null, grainToDate = "", periodAggregation = "first" } = cumulative ?? {};
     if (periodAggregation !== "first" && periodAggregation !== "last" && periodAggregation !== "average")
       throw new NotCompiled(`The period_agg ${periodAggregation} is not compiled.`);
-    if (leaf.nonAdditive !== undefined) throw new NotCompiled("A cumulative metric of a non-additive measure is not compiled.");
+    if (leaf.nonAdditive !== undefined)
+      throw new NotCompiled("A cumulative metric of a non-additive measure is not compiled.");
     if (window !== null || grainToDate !== "") this.#requireTime(leaf);
     const { onSpine: _, ...plain } = leaf;
     return {
@@ -142,12 +161,20 @@ export class MetricTrees {
     return { kind: "formula", parts, inputs, filters };
   }
 
-  #inputs({ inputs, name }: SemanticMetric, depth: number, aliases: readonly string[] | null): readonly FormulaInput[] {
+  #inputs(
+    { inputs, name }: SemanticMetric,
+    depth: number,
+    aliases: readonly string[] | null,
+  ): readonly FormulaInput[] {
     if (inputs.length === 0) throw new NotCompiled(`The metric ${name} has no inputs.`);
     return inputs.map((input, i) => this.#input(input, depth, aliases?.[i] ?? input.alias));
   }
 
-  #input({ metric: name, filters, offset, offsetToGrain }: MetricInput, depth: number, alias: string): FormulaInput {
+  #input(
+    { metric: name, filters, offset, offsetToGrain }: MetricInput,
+    depth: number,
+    alias: string,
+  ): FormulaInput {
     const metric = this.#index.metrics.get(name);
     if (metric === undefined) throw new NotCompiled(`The manifest has no metric ${name}.`);
     const tree = this.#tree(metric, depth + 1);
@@ -164,16 +191,20 @@ export class MetricTrees {
   #requireSpine(measure: SemanticMeasure, what: string): void {
     const time = this.#index.timeOf(measure);
     const model = this.#index.model(measure.model);
-    const grain = time === null || model === undefined ? undefined : this.#index.reachable(model).get(time)?.grain;
+    const grain =
+      time === null || model === undefined ? undefined : this.#index.reachable(model).get(time)?.grain;
     if (grain === undefined || !this.hasSpine(grain))
       throw new NotCompiled(`${what} needs a time spine of the grain ${grain ?? "day"} or finer.`);
   }
 
   #requireTime({ fact, time }: Leaf): void {
     const model = this.#index.model(fact);
-    const grain = time === undefined || model === undefined ? undefined : this.#index.reachable(model).get(time)?.grain;
+    const grain =
+      time === undefined || model === undefined ? undefined : this.#index.reachable(model).get(time)?.grain;
     if (grain === undefined || !this.hasSpine(grain))
-      throw new NotCompiled(`A window or an offset needs a time spine of the grain ${grain ?? "day"} or finer.`);
+      throw new NotCompiled(
+        `A window or an offset needs a time spine of the grain ${grain ?? "day"} or finer.`,
+      );
   }
 
   /** Whether a time spine has a row per period of this grain. */
@@ -207,7 +238,8 @@ export class MetricTrees {
     for (const part of filters.flat()) {
       if (typeof part === "string") continue;
       if (part.dimension !== METRIC_TIME) this.#parts.dimension(model, part.dimension);
-      else if (tree.time === undefined) throw new NotCompiled("A filter names metric_time of a measure without a time.");
+      else if (tree.time === undefined)
+        throw new NotCompiled("A filter names metric_time of a measure without a time.");
     }
   }
 }
@@ -222,7 +254,11 @@ function withFilters(leaf: Leaf, filters: readonly FixedFilter[]): Leaf {
 
 const NAMES: Readonly<Record<string, Aggregation>> = { avg: "average", median: "percentile" };
 
-function aggregationOf({ aggregation, percentile, isDiscrete }: SemanticMeasure): Pick<Leaf, "aggregation" | "percentile" | "isDiscrete"> {
+function aggregationOf({
+  aggregation,
+  percentile,
+  isDiscrete,
+}: SemanticMeasure): Pick<Leaf, "aggregation" | "percentile" | "isDiscrete"> {
   const name = NAMES[aggregation] ?? AGGREGATIONS.find((each) => each === aggregation);
   if (name === undefined) throw new NotCompiled(`The aggregation ${aggregation || "none"} is not compiled.`);
   if (name !== "percentile") return { aggregation: name };

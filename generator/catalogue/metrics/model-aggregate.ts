@@ -9,7 +9,12 @@ import { type DescribedMeasure, groupedColumns } from "./metric-columns.js";
 type Filtered = Pick<CatalogueEntry, "relation" | "parameters" | "filters" | "rows" | "columns">;
 
 /** The aggregate of a model: its relation with the columns that it groups, filters and measures. */
-export function modelAggregate(model: Model, { groups, measures, servesRows }: ModelAggregate, entry: Filtered, isClickhouse: boolean): Aggregate {
+export function modelAggregate(
+  model: Model,
+  { groups, measures, servesRows }: ModelAggregate,
+  entry: Filtered,
+  isClickhouse: boolean,
+): Aggregate {
   const { relation, parameters, filters = [], rows } = entry;
   const name = model.name;
   const asked: readonly AggregateGroup[] = groups.map(({ column, grains }) => ({
@@ -22,7 +27,11 @@ export function modelAggregate(model: Model, { groups, measures, servesRows }: M
     ...filters.map(({ column }) => column),
     ...measures.flatMap(({ condition }) => condition?.column ?? []),
   ];
-  const values = [...dimensions, ...measures.flatMap(({ column }) => column ?? []), ...(rows ? [rows.column] : [])];
+  const values = [
+    ...dimensions,
+    ...measures.flatMap(({ column }) => column ?? []),
+    ...(rows ? [rows.column] : []),
+  ];
   const shown = measures.map((measure) => describedMeasure(name, measure, asked));
   const columns = knownColumns(model);
   const types = {
@@ -32,9 +41,19 @@ export function modelAggregate(model: Model, { groups, measures, servesRows }: M
   };
   return {
     of: "measures",
-    relations: [{ name, relation, values: [...new Set(values)].map((column) => valueOf(column, entry)), ...(rows && { rows }) }],
+    relations: [
+      {
+        name,
+        relation,
+        values: [...new Set(values)].map((column) => valueOf(column, entry)),
+        ...(rows && { rows }),
+      },
+    ],
     facts: [{ relation: name, joins: [] }],
-    dimensions: [...new Set(dimensions)].map((column) => ({ name: column, places: [{ fact: name, value: column }] })),
+    dimensions: [...new Set(dimensions)].map((column) => ({
+      name: column,
+      places: [{ fact: name, value: column }],
+    })),
     measures: shown,
     spines: [],
     columns: groupedColumns(asked, shown, types),
@@ -48,12 +67,19 @@ function valueOf(column: string, { columns }: Filtered): AggregateValue {
   return { name: column, column, ...(timezone !== undefined && { timezone }) };
 }
 
-function describedColumn(columns: readonly ModelColumn[], name: string): { type: string | null; description: string } {
+function describedColumn(
+  columns: readonly ModelColumn[],
+  name: string,
+): { type: string | null; description: string } {
   const { type = null, description = "" } = columnNamed(columns, name) ?? {};
   return { type, description };
 }
 
-function describedMeasure(fact: string, measure: ModelMeasure, groups: readonly AggregateGroup[]): DescribedMeasure {
+function describedMeasure(
+  fact: string,
+  measure: ModelMeasure,
+  groups: readonly AggregateGroup[],
+): DescribedMeasure {
   const { name, column, aggregation, percentile, condition, description, label } = measure;
   return {
     name,

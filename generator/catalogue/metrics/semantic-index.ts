@@ -100,7 +100,8 @@ export class SemanticIndex {
     const known = this.#reachable.get(model.name);
     if (known !== undefined) return known;
     const found = new Map<string, ReachableDimension>();
-    for (const each of [...this.#own(model), ...this.#joined(model)]) if (!found.has(each.name)) found.set(each.name, each);
+    for (const each of [...this.#own(model), ...this.#joined(model)])
+      if (!found.has(each.name)) found.set(each.name, each);
     this.#reachable.set(model.name, found);
     return found;
   }
@@ -116,7 +117,9 @@ export class SemanticIndex {
   #joined(model: SemanticModel): readonly ReachableDimension[] {
     return model.entities.flatMap(({ name: entity, expr }) =>
       [...this.#models.values()].flatMap((to) => {
-        const other = to.entities.find(({ name, type }) => name === entity && (type === "primary" || type === "unique"));
+        const other = to.entities.find(
+          ({ name, type }) => name === entity && (type === "primary" || type === "unique"),
+        );
         if (other === undefined || to === model || to.isHistory) return [];
         const join: SemanticJoin = { entity, to, on: [[expr, other.expr], ...partitions(model, to)] };
         const others = to.entities.filter(({ name }) => name !== entity);
@@ -128,7 +131,11 @@ export class SemanticIndex {
     );
   }
 
-  #dimensionsOf(model: SemanticModel, prefix: string, join: SemanticJoin | null): readonly ReachableDimension[] {
+  #dimensionsOf(
+    model: SemanticModel,
+    prefix: string,
+    join: SemanticJoin | null,
+  ): readonly ReachableDimension[] {
     return model.dimensions.map(({ name, isTime, grain, expr, description, isPrivate }) => ({
       name: prefix + name,
       ...(isTime && { grain: grainOf(grain) }),
@@ -142,7 +149,15 @@ export class SemanticIndex {
   }
 
   #entity(model: SemanticModel, name: string, expr: string, join: SemanticJoin | null): ReachableDimension {
-    return { name, expr, model, join, isEntity: true, isPrivate: this.isPrivate(model, expr), description: "" };
+    return {
+      name,
+      expr,
+      model,
+      join,
+      isEntity: true,
+      isPrivate: this.isPrivate(model, expr),
+      description: "",
+    };
   }
 
   /** Name of the dimension that is the time of a measure, as groups have it; null without one. */
@@ -170,4 +185,3 @@ export function grainOf(text: string): Grain {
 export function coarsest(grains: readonly Grain[]): Grain | undefined {
   return grains.toSorted(compareGrains).at(-1);
 }
-

@@ -58,7 +58,12 @@ const group = {
 const value = { type: ["string", "number", "boolean", "array"] } as Schema<unknown>;
 
 const measure = record(
-  { agg: described("what the rows of a group are made to", oneOf(Object.keys(AGGREGATIONS_OF) as WrittenAggregation[])) },
+  {
+    agg: described(
+      "what the rows of a group are made to",
+      oneOf(Object.keys(AGGREGATIONS_OF) as WrittenAggregation[]),
+    ),
+  },
   {
     column: text,
     p: described("of `percentile`: between 0 and 1", number),
@@ -103,20 +108,33 @@ export interface ModelAggregate {
 /** Sums and counts of the rows by group. */
 export const aggregate: Setting<Written, ModelAggregate | undefined, RoutewrightContext> = {
   schema: {
-    ...described("callers ask for sums and counts by group: `?group_by=bridge,date__month&measures=volume`", aggregateSchema),
+    ...described(
+      "callers ask for sums and counts by group: `?group_by=bridge,date__month&measures=volume`",
+      aggregateSchema,
+    ),
     [NOUN]: "groups and measures",
     [HINT]: "Write `aggregate: {group_by: [token], measures: {transfers: {agg: count}}}`.",
   },
   read: (written, context) => {
     if (written === undefined) return reading([], () => undefined);
-    const problems = [...nameProblems(written, context), ...groupProblems(written, context), ...measureProblems(written, context)];
+    const problems = [
+      ...nameProblems(written, context),
+      ...groupProblems(written, context),
+      ...measureProblems(written, context),
+    ];
     return reading(problems, () => aggregateOf(written));
   },
 };
 
 const groupsOf = ({ group_by: groups = [] }: ValidPart<Written>) =>
   groups.flatMap((each) =>
-    each === undefined ? [] : [typeof each === "string" ? { column: each, grains: undefined } : (each as { column?: string; grains?: readonly Grain[] })],
+    each === undefined
+      ? []
+      : [
+          typeof each === "string"
+            ? { column: each, grains: undefined }
+            : (each as { column?: string; grains?: readonly Grain[] }),
+        ],
   );
 
 function aggregateOf(written: ValidPart<Written>): ModelAggregate {
@@ -145,39 +163,72 @@ function measureOf(name: string, written: WrittenMeasure): ModelMeasure {
   };
 }
 
-function conditionOf({ column = "", operator = "eq", value: given }: NonNullable<WrittenMeasure["filter"]>): MeasureCondition {
+function conditionOf({
+  column = "",
+  operator = "eq",
+  value: given,
+}: NonNullable<WrittenMeasure["filter"]>): MeasureCondition {
   const values = Array.isArray(given) ? given.map(String) : String(given);
-  return { column, operator: operator as FilterOperator, value: operator === "in" ? [values].flat() : values };
+  return {
+    column,
+    operator: operator as FilterOperator,
+    value: operator === "in" ? [values].flat() : values,
+  };
 }
 
 /** Names of parameters that choose groups: another parameter or column of the name would hide them. */
 const RESERVED = ["group_by", "measures", "metrics"];
 
-function nameProblems(written: ValidPart<Written>, { api, columns }: RoutewrightContext): readonly SettingProblem[] {
+function nameProblems(
+  written: ValidPart<Written>,
+  { api, columns }: RoutewrightContext,
+): readonly SettingProblem[] {
   const taken = RESERVED.filter(
-    (name) => api?.parameters.some((each) => each.name === name) || columns.some((each) => each.name === name),
+    (name) =>
+      api?.parameters.some((each) => each.name === name) || columns.some((each) => each.name === name),
   );
-  const groups = groupsOf(written).flatMap(({ column = "", grains = [] }) => [column, ...grains.map((grain) => groupKey(column, grain))]);
+  const groups = groupsOf(written).flatMap(({ column = "", grains = [] }) => [
+    column,
+    ...grains.map((grain) => groupKey(column, grain)),
+  ]);
   const measures = Object.keys(written.measures ?? {});
   const repeated = [...groups, ...measures].filter((name, i, all) => all.indexOf(name) < i);
   return [
     ...taken.flatMap((name) =>
-      invalid("aggregate", `A parameter or a column has the name ${formatValue(name)}, by which callers choose groups.`, "Rename it."),
+      invalid(
+        "aggregate",
+        `A parameter or a column has the name ${formatValue(name)}, by which callers choose groups.`,
+        "Rename it.",
+      ),
     ),
     ...repeated.flatMap((name) =>
-      invalid("aggregate", `${formatValue(name)} is the name of two groups or measures.`, "Rename one of them."),
+      invalid(
+        "aggregate",
+        `${formatValue(name)} is the name of two groups or measures.`,
+        "Rename one of them.",
+      ),
     ),
     ...(measures.length === 0 ? invalid("aggregate.measures", "There are no measures.", MEASURE_HINT) : []),
     ...measures
       .filter((name) => !/^[A-Za-z_]\w*$/.test(name))
-      .flatMap((name) => invalid("aggregate.measures", `${formatValue(name)} is not a name of a measure.`, "Use letters, digits and `_`.")),
+      .flatMap((name) =>
+        invalid(
+          "aggregate.measures",
+          `${formatValue(name)} is not a name of a measure.`,
+          "Use letters, digits and `_`.",
+        ),
+      ),
   ];
 }
 
-function groupProblems(written: ValidPart<Written>, { columns }: RoutewrightContext): readonly SettingProblem[] {
+function groupProblems(
+  written: ValidPart<Written>,
+  { columns }: RoutewrightContext,
+): readonly SettingProblem[] {
   return (written.group_by ?? []).flatMap((each, i) => {
     if (each === undefined) return [];
-    const { column, grains = [] } = typeof each === "string" ? { column: each } : (each as { column?: string; grains?: readonly Grain[] });
+    const { column, grains = [] } =
+      typeof each === "string" ? { column: each } : (each as { column?: string; grains?: readonly Grain[] });
     const at = `aggregate.group_by[${String(i)}]`;
     const unknown = unknownColumn(column, at, columns);
     const type = columns.find(({ name }) => name === column)?.type ?? null;
@@ -189,12 +240,19 @@ function grainProblems(grains: readonly Grain[], type: string | null, at: string
   const { kind } = parseColumnType(type);
   if (grains.length === 0 || kind === "unknown" || kind === "dateTime") return [];
   if (kind !== "date")
-    return invalid(at, `A column of type ${formatValue(type)} has no grains.`, "Give grains to a date or a timestamp.");
+    return invalid(
+      at,
+      `A column of type ${formatValue(type)} has no grains.`,
+      "Give grains to a date or a timestamp.",
+    );
   const finer = grains.filter((grain) => isGrain(grain) && compareGrains(grain, "day") < 0);
   return finer.length === 0 ? [] : invalid(at, `${finer.join(", ")} is finer than a date.`, "Leave it out.");
 }
 
-function measureProblems({ measures = {} }: ValidPart<Written>, { columns }: RoutewrightContext): readonly SettingProblem[] {
+function measureProblems(
+  { measures = {} }: ValidPart<Written>,
+  { columns }: RoutewrightContext,
+): readonly SettingProblem[] {
   return (Object.entries(measures) as [string, WrittenMeasure | undefined][]).flatMap(([name, each]) => {
     if (each === undefined) return [];
     const at = `aggregate.measures.${name}`;
@@ -202,7 +260,9 @@ function measureProblems({ measures = {} }: ValidPart<Written>, { columns }: Rou
     return [
       ...unknownColumn(each.column, `${at}.column`, columns),
       ...unknownColumn(each.filter?.column, `${at}.filter.column`, columns),
-      ...(each.column === undefined && each.agg !== "count" ? invalid(at, `${formatValue(each.agg)} needs a column.`, MEASURE_HINT) : []),
+      ...(each.column === undefined && each.agg !== "count"
+        ? invalid(at, `${formatValue(each.agg)} needs a column.`, MEASURE_HINT)
+        : []),
       ...percentileProblems(each, at),
       ...(column === undefined || each.agg === undefined ? [] : columnProblems(column, each.agg, at)),
       ...(each.filter !== undefined && each.filter.value === undefined
@@ -214,7 +274,9 @@ function measureProblems({ measures = {} }: ValidPart<Written>, { columns }: Rou
 
 function percentileProblems({ agg, p }: WrittenMeasure, at: string): readonly SettingProblem[] {
   if (agg !== "percentile") return [];
-  return p !== undefined && p >= 0 && p <= 1 ? [] : invalid(`${at}.p`, "`p` is not between 0 and 1.", "Write `p: 0.95`.");
+  return p !== undefined && p >= 0 && p <= 1
+    ? []
+    : invalid(`${at}.p`, "`p` is not between 0 and 1.", "Write `p: 0.95`.");
 }
 
 /** Types of columns that an aggregation takes; others take any. */
@@ -227,10 +289,22 @@ const KINDS: Partial<Record<WrittenAggregation, readonly string[]>> = {
   sum_boolean: ["boolean", "unknown"],
 };
 
-function columnProblems({ name, type, isPrivate }: ModelColumn, agg: WrittenAggregation, at: string): readonly SettingProblem[] {
+function columnProblems(
+  { name, type, isPrivate }: ModelColumn,
+  agg: WrittenAggregation,
+  at: string,
+): readonly SettingProblem[] {
   const { kind } = parseColumnType(type);
   if (KINDS[agg]?.includes(kind) === false)
-    return invalid(at, `${formatValue(agg)} cannot aggregate ${formatValue(name)}, which is ${formatValue(type)}.`, "Aggregate another column.");
+    return invalid(
+      at,
+      `${formatValue(agg)} cannot aggregate ${formatValue(name)}, which is ${formatValue(type)}.`,
+      "Aggregate another column.",
+    );
   if (!isPrivate || agg.startsWith("count")) return [];
-  return invalid(at, `${formatValue(agg)} shows values of the private column ${formatValue(name)}.`, "Count it, or take the measure away.");
+  return invalid(
+    at,
+    `${formatValue(agg)} shows values of the private column ${formatValue(name)}.`,
+    "Count it, or take the measure away.",
+  );
 }

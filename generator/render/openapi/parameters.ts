@@ -118,8 +118,14 @@ function aggregateFields(aggregate: Aggregate, method: Method): readonly Request
   if (saved !== undefined) return range;
   const groups = [...new Set(measures.flatMap((measure) => groupNames(measure.groups)))];
   return [
-    ...(groups.length === 0 ? [] : [chosen("group_by", groups, "Groups of the rows. Default: none, one row.")]),
-    chosen(of, measures.map(({ name }) => name), `What is asked of each group. Default: all ${of}.`),
+    ...(groups.length === 0
+      ? []
+      : [chosen("group_by", groups, "Groups of the rows. Default: none, one row.")]),
+    chosen(
+      of,
+      measures.map(({ name }) => name),
+      `What is asked of each group. Default: all ${of}.`,
+    ),
     ...range,
     ...filters.flatMap((filter) => [equality(filter), ...columnFields(filter, method)]),
   ];
@@ -127,12 +133,25 @@ function aggregateFields(aggregate: Aggregate, method: Method): readonly Request
 
 function chosen(name: string, names: readonly string[], description: string): RequestField {
   const text = `${description} Repeat the name for several, or separate them with commas.`;
-  return { name, description: text, schema: { type: "array", items: { type: "string", enum: names } }, style: "form" };
+  return {
+    name,
+    description: text,
+    schema: { type: "array", items: { type: "string", enum: names } },
+    style: "form",
+  };
 }
 
 const RANGE: readonly RequestField[] = [
-  { name: "start_date", description: "First day of `metric_time`, inclusive.", schema: { type: "string", format: "date" } },
-  { name: "end_date", description: "Last day of `metric_time`, inclusive.", schema: { type: "string", format: "date" } },
+  {
+    name: "start_date",
+    description: "First day of `metric_time`, inclusive.",
+    schema: { type: "string", format: "date" },
+  },
+  {
+    name: "end_date",
+    description: "Last day of `metric_time`, inclusive.",
+    schema: { type: "string", format: "date" },
+  },
 ];
 
 function equality({ column, type }: ColumnFilter): RequestField {

@@ -69,7 +69,9 @@ export function rowSchema(endpoint: CatalogueEntry, all: readonly CatalogueEntry
 /** The columns of a row, and what groups may have in their place. */
 export function rowColumns({ columns, aggregate }: CatalogueEntry): readonly DescribedColumn[] {
   const own = aggregate?.rows === false ? [] : columns;
-  const grouped = (aggregate?.columns ?? []).filter(({ name }) => !own.some((column) => column.name === name));
+  const grouped = (aggregate?.columns ?? []).filter(
+    ({ name }) => !own.some((column) => column.name === name),
+  );
   return [...own, ...grouped];
 }
 

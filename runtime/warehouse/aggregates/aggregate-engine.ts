@@ -1,4 +1,5 @@
 import { type AggregateRelation, type Grouping, groupingKey, leavesOf } from "../../model/aggregate.js";
+import type { Relation } from "../../model/endpoint.js";
 import type { Condition, Selection } from "../../model/query.js";
 import type { DerivedRows, Relations } from "../relations.js";
 import { join, sql, type Sql } from "../sql.js";
@@ -7,7 +8,7 @@ import type { AggregateDialect } from "./dialect.js";
 import { groupedRows } from "./grouped-rows.js";
 import { rowConditions } from "./leaves.js";
 import { type Build, named, onRows, rowSet, valueOf } from "./row-set.js";
-import { usedRelations } from "./used-relations.js";
+import { usedValues } from "./used-values.js";
 
 /** What groupings need of an engine. */
 export interface AggregateOptions {
@@ -37,40 +38,50 @@ export class AggregateEngine {
   async prepare({ grouping, conditions }: Selection, version: string | null): Promise<PreparedGrouping> {
     if (grouping === undefined) throw new Error("Not a grouping.");
     const { dialect, describe } = this.#options;
-    const used = usedRelations(grouping, conditions);
+    const used = usedValues(grouping, conditions);
     const types = new Map<string, ResultColumns>();
-    for (const name of used) types.set(name, await this.#valuesOf(grouping, name, version));
+    for (const [name, values] of used) types.set(name, await this.#typesOf(grouping, name, values, version));
     const build = (placed: readonly Condition[]): Build => ({ grouping, types, dialect, conditions: placed });
-    const [first] = used;
+    const relations = [...used.keys()].map((name) => named(grouping.aggregate.relations, name).relation);
     const names = [...grouping.groups.map(({ key }) => key), ...grouping.measures.map(({ name }) => name)];
-    const relation = named(grouping.aggregate.relations, first ?? "").relation;
+    const [relation = NO_RELATION] = relations;
     return {
       source: {
         key: groupingKey(grouping),
         relation,
-        describe: () => describe({ select: groupedRows(build([])), names, relation }),
+        describe: () => describe({ select: groupedRows(build([])), names, relations }),
       },
       select: (placed) => groupedRows(build(placed)),
       filtered: filteredColumns(build(conditions)),
     };
   }
 
-  /** The values of a relation with their types. */
-  async #valuesOf({ aggregate }: Grouping, name: string, version: string | null): Promise<ResultColumns> {
+  /** Values of a relation with their types. */
+  async #typesOf(
+    { aggregate }: Grouping,
+    name: string,
+    used: ReadonlySet<string>,
+    version: string | null,
+  ): Promise<ResultColumns> {
     const of = named(aggregate.relations, name);
+    const values = of.values.filter((value) => used.has(value.name));
+    if (values.length === 0) return [];
     const { relations, dialect, describe } = this.#options;
     const source: DerivedRows = {
-      key: JSON.stringify(of),
+      key: JSON.stringify([of.relation, values]),
       relation: of.relation,
       describe: async () => {
-        const names = of.values.map((value) => value.name);
-        const found = await describe({ select: valuesSelect(of, dialect), names, relation: of.relation });
+        const names = values.map((value) => value.name);
+        const select = valuesSelect({ ...of, values }, dialect);
+        const found = await describe({ select, names, relations: [of.relation] });
         return { ...found, columns: found.columns.map((column) => withZone(column, of)) };
       },
     };
     return relations.columns(source, version);
   }
 }
+
+const NO_RELATION: Relation = ["", ""];
 
 function withZone(column: ResultColumn, { values }: AggregateRelation): ResultColumn {
   const { timezone } = named(values, column.name);
@@ -79,7 +90,7 @@ function withZone(column: ResultColumn, { values }: AggregateRelation): ResultCo
 
 function valuesSelect(of: AggregateRelation, dialect: AggregateDialect): Sql {
   const { identifier } = dialect;
-  const values = of.values.map(({ name }) => sql`${valueOf(of, name, dialect)} AS ${identifier(name)}`);
+  const values = of.values.map(({ name }): Sql => sql`${valueOf(of, name, dialect)} AS ${identifier(name)}`);
   return sql`SELECT ${join(values, ", ")} FROM ${identifier(...of.relation)} AS s`;
 }
 
@@ -89,6 +100,12 @@ function filteredColumns(build: Build): readonly ResultColumns[] {
   const dimensions = rowConditions(build).map(({ condition }) => condition.column);
   return leaves.map(({ fact, time }) => {
     const { columns } = rowSet(build, { fact, time, dimensions, values: [] });
-    return columns.map(({ name }) => ({ ...named(columns, onRows({ name, column: name, operator: "ne", type: "value", value: "" }, columns).column), name }));
+    return columns.map(({ name }) => ({
+      ...named(
+        columns,
+        onRows({ name, column: name, operator: "ne", type: "value", value: "" }, columns).column,
+      ),
+      name,
+    }));
   });
 }

@@ -31,9 +31,16 @@ export interface AggregateDialect {
   /** A truncated time of this grain, earlier by a period. */
   readonly earlier: (value: Part, period: Period, grain: Grain) => Part;
   /** `condition`: only rows that it selects count. */
-  readonly aggregate: (leaf: Leaf, value: Part | null, column: ResultColumn | null, condition: Part | null) => Part;
+  readonly aggregate: (
+    leaf: Leaf,
+    value: Part | null,
+    column: ResultColumn | null,
+    condition: Part | null,
+  ) => Part;
   /** The value of the first or the last row by `order`, nulls included. */
   readonly atEnd: (end: "first" | "last", value: Part, order: Part) => Part;
+  /** An input of a formula of the project. `divides`: whether the formula has a division. */
+  readonly operand: (value: Part, divides: boolean) => Part;
   readonly quotient: (numerator: Part, denominator: Part) => Part;
   /** One row per combination of groups that any source has, as `c`; a source without it has nulls. */
   readonly combined: (sources: readonly GroupedSource[], groups: number) => Part;

@@ -23,7 +23,10 @@ export function groupedRows(build: Build): Part {
   const { saved } = aggregate;
   if (saved?.limit === undefined) return rows;
   const order = [...saved.sort, ...groups.map(({ key }) => [key, "ASC"] as const)];
-  const keys = order.map(([key, direction]) => sql`l.${identifier(key)}${direction === "DESC" ? sql` DESC NULLS FIRST` : sql` ASC NULLS LAST`}`);
+  const keys = order.map(
+    ([key, direction]) =>
+      sql`l.${identifier(key)}${direction === "DESC" ? sql` DESC NULLS FIRST` : sql` ASC NULLS LAST`}`,
+  );
   const by = keys.length === 0 ? EMPTY : sql` ORDER BY ${join(keys, ", ")}`;
   return sql`SELECT l.* FROM (${rows}) AS l${by} LIMIT ${constant(saved.limit)}`;
 }
@@ -84,7 +87,11 @@ class Sources {
 
 const columnName = (position: number, name: string): string => `s${String(position)}${name}`;
 
-function metricValues(build: Build, groups: readonly AskedGroup[], metrics: readonly MetricUse[]): { readonly from: Part; readonly values: readonly Part[] } {
+function metricValues(
+  build: Build,
+  groups: readonly AskedGroup[],
+  metrics: readonly MetricUse[],
+): { readonly from: Part; readonly values: readonly Part[] } {
   const sources = new Sources(build, groups);
   const values = metrics.map((use) => valueOfMetric(build, groups, sources, use));
   return { from: sources.combined(), values };
@@ -93,11 +100,23 @@ function metricValues(build: Build, groups: readonly AskedGroup[], metrics: read
 function valueOfMetric(build: Build, groups: readonly AskedGroup[], sources: Sources, use: MetricUse): Part {
   const { metric } = use;
   return metric.kind === "leaf"
-    ? leafValue(build, groups, sources, { leaf: metric, filters: [...use.filters, ...metric.filters], measure: use.measure }, null)
+    ? leafValue(
+        build,
+        groups,
+        sources,
+        { leaf: metric, filters: [...use.filters, ...metric.filters], measure: use.measure },
+        null,
+      )
     : formulaValue(build, groups, sources, metric, use);
 }
 
-function leafValue(build: Build, groups: readonly AskedGroup[], sources: Sources, use: LeafUse, offset: Offset | null): Part {
+function leafValue(
+  build: Build,
+  groups: readonly AskedGroup[],
+  sources: Sources,
+  use: LeafUse,
+  offset: Offset | null,
+): Part {
   const { leaf } = use;
   const { identifier } = build.dialect;
   const source = leafSource(build, groups, use, offset);
@@ -107,10 +126,16 @@ function leafValue(build: Build, groups: readonly AskedGroup[], sources: Sources
   return sql`coalesce(${value}, ${numberOf(leaf.fill)})`;
 }
 
-const numberOf = (value: number): Sql => (Number.isInteger(value) ? constant(value) : projectParts([String(value)]));
+const numberOf = (value: number): Sql =>
+  Number.isInteger(value) ? constant(value) : projectParts([String(value)]);
 
 /** The source of a leaf that needs one of its own; null for one that shares its rows with others. */
-function leafSource(build: Build, groups: readonly AskedGroup[], use: LeafUse, offset: Offset | null): GroupedSource | null {
+function leafSource(
+  build: Build,
+  groups: readonly AskedGroup[],
+  use: LeafUse,
+  offset: Offset | null,
+): GroupedSource | null {
   const { leaf } = use;
   const times = timeGroups(build, leaf, groups);
   if (leaf.cumulative !== undefined && times.length > 0) return cumulativeLeaf(build, use, groups, offset);
@@ -123,37 +148,73 @@ function leafSource(build: Build, groups: readonly AskedGroup[], use: LeafUse, o
 }
 
 function simpleSource(build: Build, use: LeafUse, groups: readonly AskedGroup[]): GroupedSource {
-  return use.leaf.nonAdditive === undefined ? plainLeaves(build, [use], groups) : nonAdditiveLeaf(build, use, groups);
+  return use.leaf.nonAdditive === undefined
+    ? plainLeaves(build, [use], groups)
+    : nonAdditiveLeaf(build, use, groups);
 }
 
 /** A simple metric in other periods: joined behind its aggregation where the groups are no longer than the offset's grain. */
-function offsetSource(build: Build, groups: readonly AskedGroup[], use: LeafUse, offset: Offset): GroupedSource {
+function offsetSource(
+  build: Build,
+  groups: readonly AskedGroup[],
+  use: LeafUse,
+  offset: Offset,
+): GroupedSource {
   const { leaf } = use;
   const [finest] = timeGroups(build, leaf, groups);
   const grain = offset.window?.grain ?? offset.toGrain ?? "day";
   const isWeekToGrain = finest?.grain === "week" && offset.toGrain !== undefined;
-  if (finest === undefined || compareGrains(finest.grain, grain) > 0 || isWeekToGrain) return offsetRows(build, use, groups, offset);
+  if (finest === undefined || compareGrains(finest.grain, grain) > 0 || isWeekToGrain)
+    return offsetRows(build, use, groups, offset);
   return offsetResult(build, { ...use, offset }, groups, (inner, asked) => simpleSource(inner, use, asked));
 }
 
-function formulaValue(build: Build, groups: readonly AskedGroup[], sources: Sources, formula: Formula, use: MetricUse): Part {
+function formulaValue(
+  build: Build,
+  groups: readonly AskedGroup[],
+  sources: Sources,
+  formula: Formula,
+  use: MetricUse,
+): Part {
   const filters = [...use.filters, ...formula.filters];
-  const values = new Map(formula.inputs.map((input) => [input.alias, inputValue(build, groups, sources, input, { ...use, filters })]));
+  const values = new Map(
+    formula.inputs.map((input) => [
+      input.alias,
+      inputValue(build, groups, sources, input, { ...use, filters }),
+    ]),
+  );
   const valueOf = (alias: string): Part => values.get(alias) ?? sql`NULL`;
   if (formula.kind === "ratio") {
     const [numerator, denominator] = formula.inputs.map(({ alias }) => valueOf(alias));
     return build.dialect.quotient(numerator ?? sql`NULL`, denominator ?? sql`NULL`);
   }
-  return projectParts(formula.parts.map((part) => (typeof part === "string" ? part : valueOf(part.alias))));
+  const divides = formula.parts.some((part) => typeof part === "string" && part.includes("/"));
+  return projectParts(
+    formula.parts.map((part) =>
+      typeof part === "string" ? part : build.dialect.operand(valueOf(part.alias), divides),
+    ),
+  );
 }
 
-function inputValue(build: Build, groups: readonly AskedGroup[], sources: Sources, input: FormulaInput, use: MetricUse): Part {
+function inputValue(
+  build: Build,
+  groups: readonly AskedGroup[],
+  sources: Sources,
+  input: FormulaInput,
+  use: MetricUse,
+): Part {
   const { metric, offset: window, offsetToGrain: toGrain } = input;
   const inner = { ...use, metric, filters: [...use.filters, ...input.filters] };
   if (window === undefined && toGrain === undefined) return valueOfMetric(build, groups, sources, inner);
   const offset = { window, toGrain };
   if (metric.kind === "leaf")
-    return leafValue(build, groups, sources, { leaf: metric, filters: [...inner.filters, ...metric.filters], measure: use.measure }, offset);
+    return leafValue(
+      build,
+      groups,
+      sources,
+      { leaf: metric, filters: [...inner.filters, ...metric.filters], measure: use.measure },
+      offset,
+    );
   const [leaf] = leavesOf(metric);
   if (leaf === undefined) throw new Error("A metric without a measure.");
   const source = offsetResult(build, { leaf, filters: inner.filters, offset }, groups, (untimed, asked) =>
@@ -166,6 +227,9 @@ function inputValue(build: Build, groups: readonly AskedGroup[], sources: Source
 function formulaSource(build: Build, groups: readonly AskedGroup[], use: MetricUse): GroupedSource {
   const { from, values } = metricValues(build, groups, [use]);
   const { identifier } = build.dialect;
-  const list = [...groups.map((_, i) => sql`c.${groupColumn(build, i)} AS ${groupColumn(build, i)}`), sql`${values[0] ?? EMPTY} AS ${identifier("a0")}`];
+  const list = [
+    ...groups.map((_, i) => sql`c.${groupColumn(build, i)} AS ${groupColumn(build, i)}`),
+    sql`${values[0] ?? EMPTY} AS ${identifier("a0")}`,
+  ];
   return { select: sql`SELECT ${join(list, ", ")} FROM ${from}`, columns: ["a0"] };
 }

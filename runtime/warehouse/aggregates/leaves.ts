@@ -1,4 +1,11 @@
-import { type AskedGroup, compareGrains, type FixedFilter, type Grain, type Leaf, METRIC_TIME } from "../../model/aggregate.js";
+import {
+  type AskedGroup,
+  compareGrains,
+  type FixedFilter,
+  type Grain,
+  type Leaf,
+  METRIC_TIME,
+} from "../../model/aggregate.js";
 import { type Condition, OWN_ROWS, type Selection } from "../../model/query.js";
 import { EMPTY, join, projectParts, sql, type Sql } from "../sql.js";
 import type { GroupedSource } from "./dialect.js";
@@ -68,7 +75,10 @@ export function filtersOf(build: Build, { leaf, filters }: Pick<LeafUse, "leaf" 
 }
 
 /** Separates filters on nothing but the time of a leaf from the others. */
-export function splitByTime(leaf: Leaf, all: RowFilters): { readonly onTime: RowFilters; readonly others: RowFilters } {
+export function splitByTime(
+  leaf: Leaf,
+  all: RowFilters,
+): { readonly onTime: RowFilters; readonly others: RowFilters } {
   const isOnTime = (filter: FixedFilter): boolean => {
     const names = dimensionsIn([filter]);
     return names.length > 0 && names.every((name) => isTimeOf(leaf, name));
@@ -89,10 +99,14 @@ export function wheres(build: Build, rows: RowSet, { filters, conditions }: RowF
   const resolve: Resolve = (name, asked) => {
     const { column, sql: value, grain: own } = rows.dimension(name);
     const grain = asked ?? own;
-    return grain === undefined ? value : dialect.comparedTime(dialect.truncated(value, grain, column), grain, column);
+    return grain === undefined
+      ? value
+      : dialect.comparedTime(dialect.truncated(value, grain, column), grain, column);
   };
   return [
-    ...conditions.map(({ condition, position }) => dialect.where(onRows(condition, rows.columns), position, rows.columns)),
+    ...conditions.map(({ condition, position }) =>
+      dialect.where(onRows(condition, rows.columns), position, rows.columns),
+    ),
     ...filters.map((filter) => fixedCondition(filter, resolve)),
   ];
 }
@@ -128,7 +142,11 @@ function conditionsOfMeasure({ conditions }: Build, measure: string): readonly P
 }
 
 /** Leaves over the same rows, in one pass. Columns `a0`, `a1`, … */
-export function plainLeaves(build: Build, uses: readonly LeafUse[], groups: readonly AskedGroup[]): GroupedSource {
+export function plainLeaves(
+  build: Build,
+  uses: readonly LeafUse[],
+  groups: readonly AskedGroup[],
+): GroupedSource {
   const [first] = uses;
   if (first === undefined) throw new Error("No leaf to aggregate.");
   const filters = filtersOf(build, first);
@@ -139,7 +157,10 @@ export function plainLeaves(build: Build, uses: readonly LeafUse[], groups: read
   const rows = rowSet(build, {
     fact: first.leaf.fact,
     time: first.leaf.time,
-    dimensions: [...neededDimensions(filters, groups), ...own.flat().map(({ condition }) => condition.column)],
+    dimensions: [
+      ...neededDimensions(filters, groups),
+      ...own.flat().map(({ condition }) => condition.column),
+    ],
     values: [...new Set(values)],
   });
   const list = [
@@ -148,8 +169,12 @@ export function plainLeaves(build: Build, uses: readonly LeafUse[], groups: read
       leaf.value === undefined ? [] : [sql`${rows.value(leaf.value).sql} AS ${identifier(`v${String(i)}`)}`],
     ),
     ...own.flatMap((placed, i) => {
-      const conditions = placed.map(({ condition, position }) => dialect.where(condition, position, rows.columns));
-      return conditions.length === 0 ? [] : [sql`(${join(conditions, " AND ")}) AS ${identifier(`b${String(i)}`)}`];
+      const conditions = placed.map(({ condition, position }) =>
+        dialect.where(condition, position, rows.columns),
+      );
+      return conditions.length === 0
+        ? []
+        : [sql`(${join(conditions, " AND ")}) AS ${identifier(`b${String(i)}`)}`];
     }),
   ];
   const aggregates = uses.map(({ leaf }, i) => {
@@ -167,7 +192,11 @@ export function plainLeaves(build: Build, uses: readonly LeafUse[], groups: read
 }
 
 /** A leaf that counts only the rows of the first or the last time of a period. */
-export function nonAdditiveLeaf(build: Build, { leaf, filters }: LeafUse, groups: readonly AskedGroup[]): GroupedSource {
+export function nonAdditiveLeaf(
+  build: Build,
+  { leaf, filters }: LeafUse,
+  groups: readonly AskedGroup[],
+): GroupedSource {
   const { nonAdditive, fact, time, value } = leaf;
   if (nonAdditive === undefined || value === undefined) throw new Error("Not a non-additive measure.");
   const { dialect } = build;
@@ -186,7 +215,9 @@ export function nonAdditiveLeaf(build: Build, { leaf, filters }: LeafUse, groups
   const inner = sql`(SELECT ${join(list, ", ")} FROM ${rows.select}${whereClause(wheres(build, rows, all))}) AS y`;
   const windows = groupings.map((_, i) => sql<Selection>`y.${identifier(`w${String(i)}`)}`);
   const periods = groups.flatMap(({ name }, i) =>
-    name === dimension || (name === METRIC_TIME && time === dimension) ? [sql<Selection>`y.${groupColumn(build, i)}`] : [],
+    name === dimension || (name === METRIC_TIME && time === dimension)
+      ? [sql<Selection>`y.${groupColumn(build, i)}`]
+      : [],
   );
   const partition = [...periods, ...windows];
   const over = partition.length === 0 ? EMPTY : sql`PARTITION BY ${join(partition, ", ")}`;
@@ -196,8 +227,16 @@ export function nonAdditiveLeaf(build: Build, { leaf, filters }: LeafUse, groups
     ...windows.map((_, i) => sql<Selection>`x.${identifier(`w${String(i)}`)} IS NOT NULL`),
   ];
   const keys = groups.map((_, i) => sql<Selection>`x.${groupColumn(build, i)}`);
-  const aggregate = dialect.aggregate(leaf, sql<Selection>`x.${identifier("v0")}`, rows.value(value).column, null);
-  const columns = [...keys.map((key, i) => sql`${key} AS ${groupColumn(build, i)}`), sql`${aggregate} AS ${identifier("a0")}`];
+  const aggregate = dialect.aggregate(
+    leaf,
+    sql<Selection>`x.${identifier("v0")}`,
+    rows.value(value).column,
+    null,
+  );
+  const columns = [
+    ...keys.map((key, i) => sql`${key} AS ${groupColumn(build, i)}`),
+    sql`${aggregate} AS ${identifier("a0")}`,
+  ];
   return {
     select: sql`SELECT ${join(columns, ", ")} FROM (SELECT y.*, ${bound} OVER (${over}) AS ${identifier("m")} FROM ${inner}) AS x${whereClause(kept)}${groupBy(keys)}`,
     columns: ["a0"],
@@ -205,7 +244,11 @@ export function nonAdditiveLeaf(build: Build, { leaf, filters }: LeafUse, groups
 }
 
 /** Time groups of a leaf with their positions, the finest first. */
-export function timeGroups(build: Build, leaf: Leaf, groups: readonly AskedGroup[]): readonly { readonly i: number; readonly grain: Grain }[] {
+export function timeGroups(
+  build: Build,
+  leaf: Leaf,
+  groups: readonly AskedGroup[],
+): readonly { readonly i: number; readonly grain: Grain }[] {
   const base = timeGrainOf(build, leaf);
   return groups
     .flatMap(({ name, grain }, i) => (isTimeOf(leaf, name) ? [{ i, grain: grain ?? base }] : []))

@@ -1,4 +1,11 @@
-import { type AggregateDimension, type AggregateRelation, type Fact, type Grain, type Grouping, METRIC_TIME } from "../../model/aggregate.js";
+import {
+  type AggregateDimension,
+  type AggregateRelation,
+  type Fact,
+  type Grain,
+  type Grouping,
+  METRIC_TIME,
+} from "../../model/aggregate.js";
 import { type Condition, OWN_ROWS, type Selection } from "../../model/query.js";
 import { EMPTY, join, projectParts, sql, type Sql } from "../sql.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
@@ -38,11 +45,18 @@ export function named<T extends { readonly name: string }>(list: readonly T[], n
 }
 
 /** A relation as `s`, with some of its values: only the rows of the caller's organization where it has others too. */
-export function relationRows({ grouping, conditions, types, dialect }: Build, name: string, values: readonly string[]): Sql<Selection> {
+export function relationRows(
+  { grouping, conditions, types, dialect }: Build,
+  name: string,
+  values: readonly string[],
+): Sql<Selection> {
   const relation = named(grouping.aggregate.relations, name);
   const { identifier } = dialect;
-  const list = [...new Set(values)].map((value) => sql`${valueOf(relation, value, dialect)} AS ${identifier(value)}`);
-  const position = relation.rows === undefined ? -1 : conditions.findIndex((condition) => condition.name === OWN_ROWS);
+  const list = [...new Set(values)].map(
+    (value) => sql`${valueOf(relation, value, dialect)} AS ${identifier(value)}`,
+  );
+  const position =
+    relation.rows === undefined ? -1 : conditions.findIndex((condition) => condition.name === OWN_ROWS);
   const from = sql`FROM ${identifier(...relation.relation)} AS s`;
   const own = conditions[position];
   if (own === undefined || relation.rows === undefined) return sql`(SELECT ${selected(list)} ${from})`;
@@ -54,7 +68,9 @@ export function relationRows({ grouping, conditions, types, dialect }: Build, na
 
 /** The value that is the column of the caller's organization. */
 function ownerValue({ values, rows }: AggregateRelation): string {
-  return values.find((value) => "column" in value && value.column === rows?.column)?.name ?? rows?.column ?? "";
+  return (
+    values.find((value) => "column" in value && value.column === rows?.column)?.name ?? rows?.column ?? ""
+  );
 }
 
 /** A value of a relation that is read as `s`. */
@@ -112,14 +128,20 @@ export function rowSet(build: Build, { fact, time, dimensions, values }: Wanted)
     list.push(sql`${value} AS ${identifier(name)}`);
     return dialect.joined(column);
   });
-  const periods = grouping.aggregate.of === "metrics" ? columns.flatMap((column) => periodOf(build, column, time)) : [];
+  const periods =
+    grouping.aggregate.of === "metrics" ? columns.flatMap((column) => periodOf(build, column, time)) : [];
   const prefix = unusedPrefix(dimensions);
   list.push(...values.map((name) => sql`f.${identifier(name)} AS ${identifier(prefix + name)}`));
   const tables = [...joined].map(([position, used]) => joinOf(build, joins[position], position, [...used]));
   const from = sql`${relationRows(build, fact, [...own])} AS f${tables.length > 0 ? join(tables, " ") : EMPTY}`;
-  const column = (all: ResultColumns, name: string, shown: string): RowColumn => ({ column: named(all, name), sql: sql`s.${identifier(shown)}` });
+  const column = (all: ResultColumns, name: string, shown: string): RowColumn => ({
+    column: named(all, name),
+    sql: sql`s.${identifier(shown)}`,
+  });
   const rows = sql<Selection>`(SELECT ${selected(list)} FROM ${from}) AS s`;
-  const shown = periods.map(({ sql: period, column: { name } }) => sql<Selection>`${period} AS ${identifier(name)}`);
+  const shown = periods.map(
+    ({ sql: period, column: { name } }) => sql<Selection>`${period} AS ${identifier(name)}`,
+  );
   return {
     select: shown.length === 0 ? rows : sql`(SELECT s.*, ${join(shown, ", ")} FROM ${rows}) AS s`,
     columns: [...columns, ...periods.map((period) => period.column)],
@@ -143,12 +165,20 @@ function periodOf(build: Build, column: ResultColumn, time: string | undefined):
 export function onRows(condition: Condition, columns: ResultColumns): Condition {
   const name = periodName(condition.column);
   const isDay = condition.operator === ">=" || condition.operator === "<=";
-  return !isDay && columns.some((column) => column.name === name) ? ({ ...condition, column: name } as Condition) : condition;
+  return !isDay && columns.some((column) => column.name === name)
+    ? ({ ...condition, column: name } as Condition)
+    : condition;
 }
 
-const joinAlias = (position: number, { identifier }: AggregateDialect): Sql => identifier(`j${String(position)}`);
+const joinAlias = (position: number, { identifier }: AggregateDialect): Sql =>
+  identifier(`j${String(position)}`);
 
-function joinOf(build: Build, to: Fact["joins"][number] | undefined, position: number, used: readonly string[]): Sql<Selection> {
+function joinOf(
+  build: Build,
+  to: Fact["joins"][number] | undefined,
+  position: number,
+  used: readonly string[],
+): Sql<Selection> {
   if (to === undefined) throw new Error("An aggregate names a join that it does not have.");
   const { dialect } = build;
   const { identifier } = dialect;
@@ -158,7 +188,9 @@ function joinOf(build: Build, to: Fact["joins"][number] | undefined, position: n
     return sql`${shown} AS ${identifier(name)}`;
   });
   const rows = sql`(SELECT ${selected(values)} FROM ${relationRows(build, to.to, used)} AS s)`;
-  const on = to.on.map(([key, toKey]) => sql<Selection>`f.${identifier(key)} = ${alias}.${identifier(toKey)}`);
+  const on = to.on.map(
+    ([key, toKey]) => sql<Selection>`f.${identifier(key)} = ${alias}.${identifier(toKey)}`,
+  );
   return sql` LEFT JOIN ${rows} AS ${alias} ON ${join(on, " AND ")}`;
 }
 

@@ -99,7 +99,10 @@ function periodsOf(build: Build, { leaf, grain, groups, filters, startsOf }: Per
     (to, i) => sql`${period(to)} AS ${identifier(names[i] ?? "")}`,
   );
   const keys = names.map((name) => sql<Selection>`q.${identifier(name)}`);
-  return sql`(SELECT ${join(keys.map((key, i) => sql`${key} AS ${identifier(names[i] ?? "")}`), ", ")} FROM (SELECT ${join(values, ", ")} FROM ${rows}${whereClause(conditions)}) AS q${groupBy(keys)}) AS p`;
+  return sql`(SELECT ${join(
+    keys.map((key, i) => sql`${key} AS ${identifier(names[i] ?? "")}`),
+    ", ",
+  )} FROM (SELECT ${join(values, ", ")} FROM ${rows}${whereClause(conditions)}) AS q${groupBy(keys)}) AS p`;
 }
 
 function timeColumn(build: Build, { fact, time }: Leaf): ResultColumn {
@@ -115,7 +118,12 @@ function offsetPeriod(build: Build, period: Part, grain: Grain, { window, toGrai
 }
 
 /** A simple metric in other periods, joined before its rows are aggregated: the offset's grain is finer than the groups. */
-export function offsetRows(build: Build, use: LeafUse, groups: readonly AskedGroup[], offset: Offset): GroupedSource {
+export function offsetRows(
+  build: Build,
+  use: LeafUse,
+  groups: readonly AskedGroup[],
+  offset: Offset,
+): GroupedSource {
   const { leaf } = use;
   const { dialect } = build;
   const { identifier } = dialect;
@@ -129,7 +137,10 @@ export function offsetRows(build: Build, use: LeafUse, groups: readonly AskedGro
   const keys = groups.map((_, i) => periodGroup(build, leaf, groups, i));
   const value = leaf.value === undefined ? null : sql<Selection>`r.${identifier("v0")}`;
   const total = dialect.aggregate(leaf, value, valueColumn(build, leaf), null);
-  const list = [...keys.map((key, i) => sql`${key} AS ${groupColumn(build, i)}`), sql`${total} AS ${identifier("a0")}`];
+  const list = [
+    ...keys.map((key, i) => sql`${key} AS ${groupColumn(build, i)}`),
+    sql`${total} AS ${identifier("a0")}`,
+  ];
   return {
     select: sql`SELECT ${join(list, ", ")} FROM ${periods} JOIN ${rows} ON ${then} = r.${identifier("d")}${groupBy(keys)}`,
     columns: ["a0"],
@@ -170,7 +181,12 @@ function timedRows(build: Build, leaf: Leaf, groups: readonly AskedGroup[], filt
 }
 
 /** A cumulative metric: for each period of the spine the rows up to it, then one value for each longer period. */
-export function cumulativeLeaf(build: Build, use: LeafUse, groups: readonly AskedGroup[], offset: Offset | null): GroupedSource {
+export function cumulativeLeaf(
+  build: Build,
+  use: LeafUse,
+  groups: readonly AskedGroup[],
+  offset: Offset | null,
+): GroupedSource {
   const { leaf } = use;
   const { cumulative } = leaf;
   const { dialect } = build;
@@ -180,13 +196,26 @@ export function cumulativeLeaf(build: Build, use: LeafUse, groups: readonly Aske
   const grain = timeGrainOf(build, leaf);
   const { onTime, others } = splitByTime(leaf, filtersOf(build, use));
   const filters = { onTime, others };
-  const daily = offset === null ? dailyTotals(build, leaf, groups, filters) : offsetTotals(build, leaf, groups, filters, offset);
-  if (times[0]?.grain === grain) return { select: sql`SELECT ${join([...groups.map((_, i) => sql`y.${groupColumn(build, i)}`), sql`y.${identifier("a0")}`], ", ")} FROM (${daily}) AS y`, columns: ["a0"] };
+  const daily =
+    offset === null
+      ? dailyTotals(build, leaf, groups, filters)
+      : offsetTotals(build, leaf, groups, filters, offset);
+  if (times[0]?.grain === grain)
+    return {
+      select: sql`SELECT ${join([...groups.map((_, i) => sql`y.${groupColumn(build, i)}`), sql`y.${identifier("a0")}`], ", ")} FROM (${daily}) AS y`,
+      columns: ["a0"],
+    };
   const keys = groups.map((_, i) => sql<Selection>`y.${groupColumn(build, i)}`);
   const value = sql<Selection>`y.${identifier("a0")}`;
   const { periodAggregation } = cumulative;
-  const total = periodAggregation === "average" ? dialect.aggregate({ kind: "leaf", fact: "", filters: [], aggregation: "average" }, value, null, null) : dialect.atEnd(periodAggregation, value, sql`y.${identifier("j")}`);
-  const list = [...keys.map((key, i) => sql`${key} AS ${groupColumn(build, i)}`), sql`${total} AS ${identifier("a0")}`];
+  const total =
+    periodAggregation === "average"
+      ? dialect.aggregate({ kind: "leaf", fact: "", filters: [], aggregation: "average" }, value, null, null)
+      : dialect.atEnd(periodAggregation, value, sql`y.${identifier("j")}`);
+  const list = [
+    ...keys.map((key, i) => sql`${key} AS ${groupColumn(build, i)}`),
+    sql`${total} AS ${identifier("a0")}`,
+  ];
   return { select: sql`SELECT ${join(list, ", ")} FROM (${daily}) AS y${groupBy(keys)}`, columns: ["a0"] };
 }
 
@@ -196,7 +225,12 @@ interface TimeFilters {
 }
 
 /** The accumulated value of each period of the spine, `j`. */
-function dailyTotals(build: Build, leaf: Leaf, groups: readonly AskedGroup[], { onTime, others }: TimeFilters): Part {
+function dailyTotals(
+  build: Build,
+  leaf: Leaf,
+  groups: readonly AskedGroup[],
+  { onTime, others }: TimeFilters,
+): Part {
   const { dialect } = build;
   const { identifier } = dialect;
   const { window, toGrain } = leaf.cumulative ?? {};
@@ -206,7 +240,9 @@ function dailyTotals(build: Build, leaf: Leaf, groups: readonly AskedGroup[], { 
   const bounds = [
     sql<Selection>`${time} <= ${period}`,
     ...(window === undefined ? [] : [sql<Selection>`${time} > ${dialect.earlier(period, window, grain)}`]),
-    ...(toGrain === undefined ? [] : [sql<Selection>`${time} >= ${offsetPeriod(build, period, grain, { toGrain })}`]),
+    ...(toGrain === undefined
+      ? []
+      : [sql<Selection>`${time} >= ${offsetPeriod(build, period, grain, { toGrain })}`]),
   ];
   const keys = [period, ...groups.map((_, i) => periodGroup(build, leaf, groups, i))];
   const value = leaf.value === undefined ? null : sql<Selection>`r.${identifier("v0")}`;
@@ -222,11 +258,19 @@ function dailyTotals(build: Build, leaf: Leaf, groups: readonly AskedGroup[], { 
 const NOTHING: RowFilters = { filters: [], conditions: [] };
 
 /** The accumulated value of another period for each period of the spine. */
-function offsetTotals(build: Build, leaf: Leaf, groups: readonly AskedGroup[], { onTime, others }: TimeFilters, offset: Offset): Part {
+function offsetTotals(
+  build: Build,
+  leaf: Leaf,
+  groups: readonly AskedGroup[],
+  { onTime, others }: TimeFilters,
+  offset: Offset,
+): Part {
   const { dialect } = build;
   const { identifier } = dialect;
   const grain = timeGrainOf(build, leaf);
-  const untimed = groups.map((group): AskedGroup => (isTimeOf(leaf, group.name) ? { ...group, grain } : group));
+  const untimed = groups.map((group): AskedGroup =>
+    isTimeOf(leaf, group.name) ? { ...group, grain } : group,
+  );
   const inner = dailyTotals(build, leaf, untimed, { onTime: NOTHING, others });
   const times = timeGroups(build, leaf, groups);
   const periods = periodsOf(build, { leaf, grain, groups: times, filters: onTime });
@@ -265,7 +309,9 @@ export function offsetResult(
   const list = [
     ...groups.map((group, i) => {
       const isTime = times.some((time) => time.i === i);
-      const key = isTime ? sql`p.${identifier(`t${String(i)}`)}` : sql`r.${groupColumn(build, position(group))}`;
+      const key = isTime
+        ? sql`p.${identifier(`t${String(i)}`)}`
+        : sql`r.${groupColumn(build, position(group))}`;
       return sql<Selection>`${key} AS ${groupColumn(build, i)}`;
     }),
     ...source.columns.map((name) => sql`r.${identifier(name)} AS ${identifier(name)}`),
@@ -279,7 +325,13 @@ export function offsetResult(
 }
 
 /** A result with a row for every period, also for those without any; `filters` of the request hold for the new rows too. */
-export function onSpine(build: Build, leaf: Leaf, groups: readonly AskedGroup[], source: GroupedSource, use: LeafUse): GroupedSource {
+export function onSpine(
+  build: Build,
+  leaf: Leaf,
+  groups: readonly AskedGroup[],
+  source: GroupedSource,
+  use: LeafUse,
+): GroupedSource {
   const { dialect } = build;
   const { identifier } = dialect;
   const times = timeGroups(build, leaf, groups);
@@ -289,23 +341,37 @@ export function onSpine(build: Build, leaf: Leaf, groups: readonly AskedGroup[],
   const periods = periodsOf(build, { leaf, grain: finest.grain, groups: times, filters: onTime });
   const value = (name: string): Part => dialect.joinedValue(sql`k.${identifier(name)}`);
   const rows = sql`(SELECT ${join([...groups.map((_, i) => sql`${value(`g${String(i)}`)} AS ${groupColumn(build, i)}`), ...source.columns.map((name) => sql`${value(name)} AS ${identifier(name)}`)], ", ")} FROM (${source.select}) AS k) AS r`;
-  const on = times.map(({ i }) => sql<Selection>`p.${identifier(`t${String(i)}`)} = r.${groupColumn(build, i)}`);
+  const on = times.map(
+    ({ i }) => sql<Selection>`p.${identifier(`t${String(i)}`)} = r.${groupColumn(build, i)}`,
+  );
   const list = [
     ...groups.map((_, i) => sql`${periodGroup(build, leaf, groups, i)} AS ${groupColumn(build, i)}`),
     ...source.columns.map((name) => sql`r.${identifier(name)} AS ${identifier(name)}`),
   ];
   const all = sql<Selection>`SELECT ${join(list, ", ")} FROM ${periods} LEFT JOIN ${rows} ON ${join(on, " AND ")}`;
   const again = reapplied(build, leaf, groups);
-  return { select: again === EMPTY ? all : sql`SELECT y.* FROM (${all}) AS y${again}`, columns: source.columns };
+  return {
+    select: again === EMPTY ? all : sql`SELECT y.* FROM (${all}) AS y${again}`,
+    columns: source.columns,
+  };
 }
 
 /** Conditions of the request on what it groups by, for rows that the spine has added: they are null there. */
 function reapplied(build: Build, leaf: Leaf, groups: readonly AskedGroup[]): Part {
   const { others } = splitByTime(leaf, filtersOf(build, { leaf, filters: [] }));
-  const names = new Set([...others.conditions.map(({ condition }) => condition.column), ...dimensionsIn(others.filters)]);
-  const positions = [...names].map((name) => groups.findIndex((group) => group.name === name && group.grain === undefined));
+  const names = new Set([
+    ...others.conditions.map(({ condition }) => condition.column),
+    ...dimensionsIn(others.filters),
+  ]);
+  const positions = [...names].map((name) =>
+    groups.findIndex((group) => group.name === name && group.grain === undefined),
+  );
   const kept = positions.filter((i) => i >= 0);
   // A condition is on a value: rows of the spine, which have none, are dropped but for `[null]=true`.
-  const wantsNull = others.conditions.some(({ condition }) => condition.operator === "null" && condition.value === "true");
-  return kept.length === 0 || wantsNull ? EMPTY : whereClause(kept.map((i) => sql`y.${groupColumn(build, i)} IS NOT NULL`));
+  const wantsNull = others.conditions.some(
+    ({ condition }) => condition.operator === "null" && condition.value === "true",
+  );
+  return kept.length === 0 || wantsNull
+    ? EMPTY
+    : whereClause(kept.map((i) => sql`y.${groupColumn(build, i)} IS NOT NULL`));
 }

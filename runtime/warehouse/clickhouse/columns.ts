@@ -1,7 +1,7 @@
 import type { Relation } from "../../model/endpoint.js";
 import { escapedIdentifier, join, sql, type Sql, type Statement } from "../sql.js";
-import { type DescribedRelation, RelationMissing } from "../warehouse.js";
-import { ClickhouseError } from "./errors.js";
+import { type DescribedRelation, type DescribedSelect, RelationMissing } from "../warehouse.js";
+import { ClickhouseError, isRelationUnknown } from "./errors.js";
 import { finished, parameter } from "./parameters.js";
 import { type ReadRows, scannedRowsOf } from "./scanned-rows.js";
 
@@ -46,6 +46,20 @@ export class RelationLookup {
       };
     });
     return { id: first.id, columns };
+  }
+
+  /** The columns of a statement, and the rows that it reads whatever it selects. */
+  async describeSelect({ select, relations }: DescribedSelect): Promise<DescribedRelation> {
+    const { read, isLimited } = this.#options;
+    const body = sql`DESCRIBE (${select as Sql}) FORMAT JSONEachRow`;
+    const rows = await read<Omit<ColumnRow, "id">>(finished(body)).catch((error: unknown) => {
+      throw isRelationUnknown(error) ? new RelationMissing(relations[0]?.join(".") ?? "") : error;
+    });
+    const scanned = isLimited
+      ? await Promise.all(relations.map((relation) => this.#scannedRowsOf(relation)))
+      : [];
+    const scannedRows = scanned.reduce((sum, each) => sum + each, 0);
+    return { id: "", columns: rows.map(({ name, type }) => ({ name, type, scannedRows })) };
   }
 
   async #missing(relation: Relation): Promise<RelationMissing> {

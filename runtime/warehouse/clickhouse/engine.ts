@@ -3,13 +3,14 @@ import { operatorOf } from "../../model/operators.js";
 import { type Condition, isTable, type ResolvedQuery } from "../../model/query.js";
 import { type PerTier, type Tier, TIERS } from "../../model/tier.js";
 import { type ClickhouseAddress, clickhouseAddress } from "../../model/clickhouse-address.js";
-import { BaseEngine, type EngineOptions } from "../base-engine.js";
+import { BaseEngine, type EngineOptions, type EngineQuery } from "../base-engine.js";
 import { type Lease, LOOK_UP, type QueuedQuery } from "../fair-queue.js";
 import { servedColumns } from "../served-columns.js";
 import { sql, type Statement } from "../sql.js";
 import {
   type AggregateResult,
   type DescribedRelation,
+  type DescribedSelect,
   readAggregate,
   type QueryContext,
   type ResultColumn,
@@ -18,6 +19,7 @@ import {
   TooManyRows,
   type Warehouse,
 } from "../warehouse.js";
+import { CLICKHOUSE_AGGREGATES } from "./aggregates.js";
 import { RelationLookup } from "./columns.js";
 import { ClickhouseConnection } from "./connect.js";
 import { ClickhouseError, isTooManyRows, mayHaveChanged, translated } from "./errors.js";
@@ -60,6 +62,7 @@ class ClickhouseEngine extends BaseEngine {
   readonly #settings: RoleSettings;
   readonly #warn: EngineOptions["warn"];
   #isRefused = false;
+  protected override readonly aggregates = CLICKHOUSE_AGGREGATES;
   protected readonly mayHaveChanged = mayHaveChanged;
   protected readonly translated = translated;
   protected readonly filterTypeOf = ({ type }: ResultColumn) => filterType(parseType(type));
@@ -87,8 +90,12 @@ class ClickhouseEngine extends BaseEngine {
     return this.#lookup.describe(relation);
   }
 
+  protected override describeSelect(select: DescribedSelect): Promise<DescribedRelation> {
+    return this.#lookup.describeSelect(select);
+  }
+
   protected async selectAggregate(
-    query: ResolvedQuery,
+    query: EngineQuery,
     columns: ResultColumns,
     context: QueryContext,
     bounded: ResultColumns,
@@ -161,11 +168,11 @@ class ClickhouseEngine extends BaseEngine {
     return plan === undefined ? null : skipsGranules(plan.explain);
   }
 
-  async #source({ relation }: ResolvedQuery, columns: ResultColumns): Promise<Source> {
-    return { relation, columns, settings: await this.#settings.own };
+  async #source({ relation, from }: EngineQuery, columns: ResultColumns): Promise<Source> {
+    return { relation, columns, settings: await this.#settings.own, ...(from && { from }) };
   }
 
-  protected async select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
+  protected async select(query: EngineQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
     const { keyset } = query.selection;
     const source = await this.#source(query, columns);
     const select = async (page: ResolvedQuery): Promise<Rows> => {

@@ -59,6 +59,9 @@ export const mayHaveChanged = (error: unknown): boolean =>
 export const isTooManyRows = (error: unknown): boolean =>
   isOneOf(new Set([158]), error) && /\bto read\b|max_rows_to_read/.test((error as Error).message);
 
+/** UNKNOWN_TABLE, UNKNOWN_DATABASE */
+export const isRelationUnknown = (error: unknown): boolean => isOneOf(new Set([60, 81]), error);
+
 /** The error as every engine reports it; others are as they were. */
 export function translated(error: unknown): Error {
   if (isOneOf(REFUSALS, error)) return new Overloaded("refused");

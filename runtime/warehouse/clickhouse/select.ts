@@ -10,6 +10,7 @@ import {
   type Sql,
   type Statement,
 } from "../sql.js";
+import type { EngineQuery } from "../base-engine.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
 import { parseType } from "./filter-types.js";
 import { columnOf, valueText, where } from "./filters.js";
@@ -27,6 +28,8 @@ export interface Source {
   readonly relation: Relation;
   readonly columns: ResultColumns;
   readonly settings: OwnSettings;
+  /** The statement in place of the relation, which applies the conditions itself. */
+  readonly from?: EngineQuery["from"];
 }
 
 /** The rows of a statement: their columns, their format, and how many at most. */
@@ -100,15 +103,16 @@ export function sortOrder({ sort }: Selection, columns: ResultColumns): Sql {
 
 /** The relation and the conditions on its rows. */
 export function filtered(
-  { relation, columns }: Source,
+  { relation, columns, from }: Source,
   { conditions, sort, keyset }: Pick<Selection, "conditions" | "sort" | "keyset">,
 ): Sql {
   const wheres = [
-    ...conditions.map((condition) => where(condition, columns)),
+    ...(from ? [] : conditions.map((condition) => where(condition, columns))),
     ...(keyset === undefined ? [] : keysetConditions(keyset, sort, columns)),
   ];
   const filter = wheres.length > 0 ? sql` WHERE ${join(wheres, " AND ")}` : EMPTY;
-  return sql`${escapedIdentifier(...relation)}${filter}`;
+  const rows = from ? sql`(${from() as Sql})` : escapedIdentifier(...relation);
+  return sql`${rows}${filter}`;
 }
 
 /** The statement that runs a selection and prints its rows. */

@@ -20,7 +20,10 @@ export const POSTGRES_AGGREGATES: AggregateDialect = {
   earlier,
   aggregate,
   atEnd: (end, value, order) =>
-    end === "first" ? sql`(array_agg(${value} ORDER BY ${order}))[1]` : sql`(array_agg(${value} ORDER BY ${order} DESC))[1]`,
+    end === "first"
+      ? sql`(array_agg(${value} ORDER BY ${order}))[1]`
+      : sql`(array_agg(${value} ORDER BY ${order} DESC))[1]`,
+  operand: (value) => value,
   quotient: (numerator, denominator) =>
     sql`((${numerator})::double precision / nullif((${denominator})::double precision, 0))`,
   combined,
@@ -36,7 +39,9 @@ function truncated(value: Part, grain: Grain, { type, timezone }: ResultColumn):
 function inUtc(value: Part, type: string, timezone: string | undefined): Part {
   if (type === "timestamptz") return sql`(${value} AT TIME ZONE 'UTC')`;
   if (type !== "timestamp") return sql`(${value})::timestamp`;
-  return timezone === undefined ? value : sql`(${value} AT TIME ZONE ${literal(timezone)} AT TIME ZONE 'UTC')`;
+  return timezone === undefined
+    ? value
+    : sql`(${value} AT TIME ZONE ${literal(timezone)} AT TIME ZONE 'UTC')`;
 }
 
 function asTimeOf(value: Part, { type, timezone = "UTC" }: ResultColumn): Part {

@@ -161,7 +161,7 @@ class PostgresEngine extends BaseEngine {
   }
 
   protected override async describeSelect(select: DescribedSelect): Promise<DescribedRelation> {
-    const { relation } = select;
+    const [relation = COLUMNS] = select.relations;
     try {
       return await this.#described(describeSelect(select), relation);
     } catch (error) {

@@ -227,7 +227,11 @@ describe.each(types)("a filter on $type", ({ name, base, sent }) => {
     ] as const;
     for (const each of operators) {
       const conditions = [{ name: "p", column: "v", ...each } as Condition];
-      const { text: sql, values } = selectRows({ relation: [schema, name] }, columns, { conditions, sort: [], page: null });
+      const { text: sql, values } = selectRows({ relation: [schema, name] }, columns, {
+        conditions,
+        sort: [],
+        page: null,
+      });
       const plan = JSON.stringify(await queryAt(unwilling.href, `EXPLAIN (FORMAT JSON) ${sql}`, values));
       expect([each.operator, /"Index Cond":/.test(plan), plan.includes(`${name}_v`)]).toEqual([
         each.operator,

@@ -1,0 +1,78 @@
+import { type Aggregate, type Grouping, type Leaf, leavesOf, METRIC_TIME } from "../../model/aggregate.js";
+import { type Condition, OWN_ROWS } from "../../model/query.js";
+import { dimensionsIn } from "./leaves.js";
+
+/** The values of each relation that a grouping may read: one that it does not read need not exist. */
+export function usedValues(
+  { aggregate, groups, measures }: Grouping,
+  conditions: readonly Condition[],
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const leaves = measures.flatMap(({ metric }) => leavesOf(metric));
+  const filters = [
+    ...measures.flatMap(({ metric }) => filtersIn(metric)),
+    ...(aggregate.saved?.filters ?? []),
+  ];
+  const names = new Set([
+    ...groups.map(({ name }) => name),
+    ...conditions.filter(({ name }) => name !== OWN_ROWS).map(({ column }) => column),
+    ...dimensionsIn(filters),
+  ]);
+  const used = new Map<string, Set<string>>();
+  const use = (relation: string, value: string): void => {
+    used.set(relation, (used.get(relation) ?? ownValues(aggregate, relation)).add(value));
+  };
+  for (const { fact } of leaves) if (!used.has(fact)) used.set(fact, ownValues(aggregate, fact));
+  for (const leaf of leaves) useLeaf(aggregate, leaf, names, use);
+  for (const { relation, value } of aggregate.spines) if (needsSpine(leaves, measures)) use(relation, value);
+  return used;
+}
+
+/** The value that says whose a row is. */
+function ownValues({ relations }: Aggregate, name: string): Set<string> {
+  const own = relations.find((relation) => relation.name === name)?.rows?.column;
+  return new Set(own === undefined ? [] : [own]);
+}
+
+type Use = (relation: string, value: string) => void;
+
+function useLeaf({ facts, dimensions }: Aggregate, leaf: Leaf, names: ReadonlySet<string>, use: Use): void {
+  const { fact, time, value, nonAdditive } = leaf;
+  const joins = facts.find(({ relation }) => relation === fact)?.joins ?? [];
+  const own = new Set([time, nonAdditive?.dimension, ...(nonAdditive?.groupings ?? [])]);
+  for (const { name, places } of dimensions) {
+    const place = places.find((each) => each.fact === fact);
+    const isUsed = names.has(name) || own.has(name) || (name === time && names.has(METRIC_TIME));
+    if (place === undefined || !isUsed) continue;
+    const join = place.join === undefined ? undefined : joins[place.join];
+    use(join?.to ?? fact, place.value);
+    for (const [key, toKey] of join?.on ?? []) {
+      use(fact, key);
+      use(join?.to ?? fact, toKey);
+    }
+  }
+  if (value !== undefined) use(fact, value);
+}
+
+function needsSpine(leaves: readonly Leaf[], measures: Grouping["measures"]): boolean {
+  return (
+    leaves.some(({ cumulative, onSpine }) => cumulative !== undefined || onSpine === true) ||
+    measures.some(({ metric }) => hasOffset(metric))
+  );
+}
+
+function hasOffset(metric: Grouping["measures"][number]["metric"]): boolean {
+  return (
+    metric.kind !== "leaf" &&
+    metric.inputs.some(
+      (input) => input.offset !== undefined || input.offsetToGrain !== undefined || hasOffset(input.metric),
+    )
+  );
+}
+
+function filtersIn(metric: Grouping["measures"][number]["metric"]): Leaf["filters"] {
+  if (metric.kind === "leaf") return metric.filters;
+  return [
+    ...metric.filters,
+    ...metric.inputs.flatMap((input) => [...input.filters, ...filtersIn(input.metric)]),
+  ];
+}

@@ -1,0 +1,179 @@
+import { type Grain, isDayGrain, type Leaf, type Period } from "../../model/aggregate.js";
+import type { Selection } from "../../model/query.js";
+import type { AggregateDialect, GroupedSource } from "../aggregates/dialect.js";
+import { constant, EMPTY, escapedIdentifier, join, projectParts, sql, type Sql } from "../sql.js";
+import type { ResultColumn } from "../warehouse.js";
+import { parseType } from "./filter-types.js";
+import { where } from "./filters.js";
+
+type Part = Sql<Selection>;
+
+/** How ClickHouse writes the parts of a statement of groups. Nothing in it depends on a setting of the role. */
+export const CLICKHOUSE_AGGREGATES: AggregateDialect = {
+  identifier: escapedIdentifier,
+  where: (condition, _position, columns) => where(condition, columns),
+  joined: (column) => ({ ...column, type: nullable(column.type) }),
+  // Without `join_use_nulls` a row without a match has the default of its type, which is null of these.
+  joinedValue: (value) => sql`toNullable(${value})`,
+  truncated,
+  periodColumn: (grain) => ({
+    name: "period",
+    type: isDayGrain(grain) ? "Nullable(Date32)" : "Nullable(DateTime64(6, 'UTC'))",
+  }),
+  comparedTime: (value) => value,
+  asTimeOf,
+  earlier,
+  aggregate,
+  // In a tuple: `argMin` and `argMax` pass over nulls.
+  atEnd: (end, value, order) =>
+    end === "first"
+      ? sql`tupleElement(argMin(tuple(${value}), ${order}), 1)`
+      : sql`tupleElement(argMax(tuple(${value}), ${order}), 1)`,
+  // A quotient of decimals has the digits of the first: 14.40 for 14.4051.
+  operand: (value, divides) => (divides ? sql`toFloat64(${value})` : value),
+  quotient: (numerator, denominator) => sql`(toFloat64(${numerator}) / nullIf(toFloat64(${denominator}), 0))`,
+  combined,
+};
+
+function nullable(type: string): string {
+  if (parseType(type).isNullable) return type;
+  const [, inner] = /^LowCardinality\((.*)\)$/s.exec(type) ?? [];
+  return inner === undefined ? `Nullable(${type})` : `LowCardinality(Nullable(${inner}))`;
+}
+
+/** A `Date32`: the functions that begin a period make a `Date`, which has no years before 1970. */
+function truncated(value: Part, grain: Grain, { type }: ResultColumn): Part {
+  const { name } = parseType(type);
+  const isTime = name === "DateTime" || name === "DateTime64";
+  if (!isDayGrain(grain)) return instant(isTime ? value : sql`toDateTime64(${value}, 6, 'UTC')`, grain);
+  const day = isTime ? sql`toDate32(toTimeZone(${value}, 'UTC'))` : sql`toDate32(${value})`;
+  switch (grain) {
+    case "week":
+      return sql`subtractDays(${day}, toDayOfWeek(${day}) - 1)`;
+    case "month":
+      return sql`makeDate32(toYear(${day}), toMonth(${day}), 1)`;
+    case "quarter":
+      return sql`makeDate32(toYear(${day}), 3 * toQuarter(${day}) - 2, 1)`;
+    case "year":
+      return sql`makeDate32(toYear(${day}), 1, 1)`;
+    default:
+      return day;
+  }
+}
+
+/** Microseconds of a grain that is shorter than a day. */
+const MICROSECONDS: Partial<Record<Grain, number>> = {
+  microsecond: 1,
+  millisecond: 1000,
+  second: 1_000_000,
+  minute: 60_000_000,
+  hour: 3_600_000_000,
+};
+
+function instant(value: Part, grain: Grain): Part {
+  const size = constant(MICROSECONDS[grain] ?? 1);
+  const ticks = sql`toUnixTimestamp64Micro(toDateTime64(${value}, 6, 'UTC'))`;
+  return sql`fromUnixTimestamp64Micro(${ticks} - positiveModulo(${ticks}, ${size}), 'UTC')`;
+}
+
+function asTimeOf(value: Part, { type }: ResultColumn): Part {
+  const { name } = parseType(type);
+  if (name === "Date" || name === "Date32") return sql`toDate32(${value})`;
+  return sql`toDateTime64(${value}, 6, 'UTC')`;
+}
+
+const EARLIER: Readonly<Record<Grain, readonly [subtract: Sql, number: number]>> = {
+  microsecond: [sql`subtractMicroseconds`, 1],
+  millisecond: [sql`subtractMilliseconds`, 1],
+  second: [sql`subtractSeconds`, 1],
+  minute: [sql`subtractMinutes`, 1],
+  hour: [sql`subtractHours`, 1],
+  day: [sql`subtractDays`, 1],
+  week: [sql`subtractDays`, 7],
+  month: [sql`subtractMonths`, 1],
+  quarter: [sql`subtractMonths`, 3],
+  year: [sql`subtractYears`, 1],
+};
+
+function earlier(value: Part, { count, grain: unit }: Period, grain: Grain): Part {
+  const [subtract, number] = EARLIER[unit];
+  const time = isDayGrain(grain) && !isDayGrain(unit) ? sql`toDateTime64(${value}, 6, 'UTC')` : value;
+  return sql`${subtract}(${time}, ${constant(count * number)})`;
+}
+
+function aggregate(
+  { aggregation, percentile = 0.5, isDiscrete }: Leaf,
+  value: Part | null,
+  column: ResultColumn | null,
+  condition: Part | null,
+): Part {
+  const filter = condition === null ? EMPTY : sql` FILTER (WHERE ${condition})`;
+  const of = value ?? EMPTY;
+  switch (aggregation) {
+    case "sum":
+      return sql`sumOrNull(${wide(of, column)})${filter}`;
+    case "count":
+      return value === null ? sql`count()${filter}` : sql`count(${of})${filter}`;
+    case "count_distinct":
+      return sql`uniqExact(${of})${filter}`;
+    case "average":
+      return sql`avgOrNull(${of})${filter}`;
+    case "min":
+      return sql`minOrNull(${of})${filter}`;
+    case "max":
+      return sql`maxOrNull(${of})${filter}`;
+    case "sum_boolean":
+      return sql`sumOrNull(if(ifNull(${of}, 0), 1, 0))${filter}`;
+    case "percentile":
+      return percentileOf(of, percentile, isDiscrete === true, filter);
+  }
+}
+
+/** Sums of 64 bits and of 38 digits wrap: these have room for all rows. */
+function wide(value: Part, column: ResultColumn | null): Part {
+  const { name, arguments: sizes } = parseType(column?.type ?? "");
+  if (/^U?Int(64|128|256)$/.test(name)) return sql`toInt256(${value})`;
+  return name === "Decimal" ? sql`toDecimal256(${value}, ${constant(Number(sizes[1]))})` : value;
+}
+
+/** Between two values as PostgreSQL's `percentile_cont`; or the first value at or above, as `percentile_disc`. */
+function percentileOf(value: Part, p: number, isDiscrete: boolean, filter: Part): Part {
+  const position = projectParts<Selection>([String(p)]);
+  if (!isDiscrete) return sql`quantileExactInclusiveOrNull(${position})(toFloat64(${value}))${filter}`;
+  const sorted = sql`arraySort(groupArray(${value})${filter})`;
+  return sql`if(count(${value})${filter} = 0, NULL, arrayElement(${sorted}, greatest(1, toUInt64(ceil(${position} * (count(${value})${filter}))))))`;
+}
+
+/** Rows of all sources under each other, then one for each group: nulls in groups meet. */
+function combined(sources: readonly GroupedSource[], groups: number): Part {
+  const [only, ...others] = sources;
+  if (only === undefined) return sql`(SELECT 1) AS c`;
+  if (others.length === 0) return sql`(${only.select}) AS c`;
+  const columns = sources.flatMap(({ columns: names }, i) => names.map((name) => ({ i, name })));
+  const keys = Array.from({ length: groups }, (_, k) => escapedIdentifier(`g${String(k)}`));
+  const parts = sources.map(({ select }, source) => {
+    const list = [
+      ...keys.map((key) => sql<Selection>`u.${key} AS ${key}`),
+      ...columns.map(({ i, name }) =>
+        i === source
+          ? sql<Selection>`toNullable(u.${escapedIdentifier(name)}) AS ${escapedIdentifier(name)}`
+          : sql<Selection>`NULL AS ${escapedIdentifier(name)}`,
+      ),
+    ];
+    return sql<Selection>`SELECT ${join(list, ", ")} FROM (${select}) AS u`;
+  });
+  const list = [
+    ...keys.map((key) => sql<Selection>`w.${key} AS ${key}`),
+    ...columns.map(
+      ({ name }) => sql<Selection>`max(w.${escapedIdentifier(name)}) AS ${escapedIdentifier(name)}`,
+    ),
+  ];
+  const by =
+    keys.length === 0
+      ? EMPTY
+      : sql` GROUP BY ${join(
+          keys.map((key) => sql`w.${key}`),
+          ", ",
+        )}`;
+  return sql`(SELECT ${join(list, ", ")} FROM (${join(parts, " UNION ALL ")}) AS w${by}) AS c`;
+}

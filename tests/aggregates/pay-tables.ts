@@ -1,0 +1,53 @@
+import { readFileSync } from "node:fs";
+import { ownDatabase as ownClickhouseDatabase } from "../support/clickhouse.js";
+import { ownDatabase, query, queryAt } from "../support/database.js";
+
+/** A file of the project pay. */
+export const inPay = (file: string): string => readFileSync(new URL(`pay/${file}`, import.meta.url), "utf8");
+
+/** The tables of pay in a database of its own, whose sessions have a time zone. */
+export async function payDatabase(zone: string): Promise<string> {
+  const database = await ownDatabase();
+  await queryAt(database, inPay("setup.sql"));
+  await query(`ALTER DATABASE ${new URL(database).pathname.slice(1)} SET timezone TO '${zone}'`);
+  return database;
+}
+
+const TYPES: readonly (readonly [RegExp, string])[] = [
+  [/^timestamp with.*/, "Nullable(DateTime64(6, 'UTC'))"],
+  [/^timestamp.*/, "Nullable(DateTime64(6, 'UTC'))"],
+  [/^date$/, "Nullable(Date32)"],
+  [/^bigint$/, "Nullable(Int64)"],
+  [/^integer$/, "Nullable(Int32)"],
+  [/^double precision$/, "Nullable(Float64)"],
+  [/^boolean$/, "Nullable(Bool)"],
+  [/^numeric\((.*)\)$/, "Nullable(Decimal($1))"],
+  [/^character varying.*/, "LowCardinality(Nullable(String))"],
+  [/^text$/, "Nullable(String)"],
+];
+
+function clickhouseType(type: string): string {
+  const [pattern, name] = TYPES.find(([each]) => each.test(type)) ?? [];
+  if (pattern === undefined || name === undefined) throw new Error(`No type of ClickHouse for ${type}.`);
+  return type.replace(pattern, name);
+}
+
+/** The same tables in a database of ClickHouse. */
+export function payClickhouse(): Promise<string> {
+  const statements = inPay("setup.sql")
+    .replace(/^--.*$/gm, "")
+    .split(/;\s*$/m)
+    .map((statement) => statement.trim())
+    .filter((statement) => /^(CREATE TABLE|INSERT)/.test(statement));
+  return ownClickhouseDatabase(statements.map(clickhouseStatement));
+}
+
+function clickhouseStatement(statement: string): string {
+  const named = statement.replaceAll(/\banalytics\./g, "@.");
+  if (statement.startsWith("INSERT")) return named.replaceAll(/(\d\d:\d\d:\d\d(?:\.\d+)?)\+00'/g, "$1'");
+  const columns = named.replaceAll(
+    /^ {2}"(\w+)" ([^\n]*?)(,?)$/gm,
+    (_, name: string, type: string, comma: string) => `  "${name}" ${clickhouseType(type)}${comma}`,
+  );
+  return `${columns} ENGINE = MergeTree ORDER BY tuple()`;
+}
