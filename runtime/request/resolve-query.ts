@@ -169,10 +169,7 @@ function operatorError({ column, type }: ColumnFilter): HttpError {
   return httpError("filterOperator", { name: column, operators });
 }
 
-function readConditions(
-  filters: readonly ServedFilter[],
-  fields: RawFields,
-): Result<readonly Condition[]> {
+function readConditions(filters: readonly ServedFilter[], fields: RawFields): Result<readonly Condition[]> {
   const conditions: Condition[] = [];
   if (fields.size === 0) return conditions;
   for (const parameter of filters) {
