@@ -1,4 +1,4 @@
-import type { Column, ColumnFilter, OwnRows, Pagination, Relation } from "./endpoint.js";
+import type { Column, ColumnFilter, OwnRows, Pagination, Relation } from "./endpoint-parts.js";
 import type { FilterOperator } from "./operators.js";
 
 /** Units of time to which a time is truncated, from fine to coarse. */

@@ -1,7 +1,9 @@
 import type { Aggregate } from "./aggregate.js";
-import type { ValueKind } from "./column-types.js";
+import type { Column, ColumnFilter, OwnRows, Pagination, Relation } from "./endpoint-parts.js";
 import type { Comparison, ParameterOperator } from "./operators.js";
 import type { Tier } from "./tier.js";
+
+export type { Column, ColumnFilter, OwnRows, Pagination, Relation } from "./endpoint-parts.js";
 
 /**
  * Schema version of a generated folder, written to `catalogue.json` and checked by generator and runtime. Increase it with
@@ -55,40 +57,8 @@ export type FilterParameter =
       | { readonly operator: "null"; readonly type: "boolean" }
     ) & { readonly name: string; readonly column: string });
 
-/** A column that callers filter by: `?amount_usd[gte]=10` (generator/docs/meta-routewright.md, Queries). */
-export interface ColumnFilter {
-  readonly column: string;
-  /** What its values are: it decides the operators. */
-  readonly type: ValueKind;
-}
-
-/** The rows of a caller: those whose column equals the `org` of the caller's key. */
-export interface OwnRows {
-  readonly column: string;
-  readonly equals: "org";
-}
-
-/** Page sizes of an endpoint, in rows (generator/docs/meta-api.md). */
-export interface Pagination {
-  readonly defaultLimit: number;
-  readonly maxLimit: number;
-  /** A bare array of rows, or `{items, pagination}`. */
-  readonly response: "list" | "envelope";
-}
-
 /** One key of an `ORDER BY`. */
 export type SortKey = readonly [column: string, direction: Direction];
-
-/** A column of the model, in the model's order. */
-export interface Column {
-  readonly name: string;
-  /** The declared database type, or null. */
-  readonly type: string | null;
-  /** IANA time zone of a `timestamp` without zone; UTC when absent. */
-  readonly timezone?: string;
-  /** Whether its numbers may have more digits than a JavaScript number holds. */
-  readonly wide?: true;
-}
 
 /** A path that an endpoint had before (generator/docs/how-to/moved-paths.md). */
 export interface FormerPath {
@@ -103,9 +73,6 @@ export interface PublicAge {
   /** How long a cache may serve an older copy while it asks for a new one; 0: never. */
   readonly staleWhileRevalidate: number;
 }
-
-/** Schema and name of a relation, unquoted. */
-export type Relation = readonly [schema: string, name: string];
 
 /**
  * One endpoint of the data API. Self-contained: the runtime needs no manifest. The generator creates it, a generated module

@@ -140,9 +140,16 @@ export class MetricTrees {
     if (leaf.nonAdditive !== undefined)
       throw new NotCompiled("A cumulative metric of a non-additive measure is not compiled.");
     if (window !== null || grainToDate !== "") this.#requireTime(leaf);
-    const { onSpine: _, ...plain } = leaf;
+    const { fact, value, aggregation, percentile, isDiscrete, time, fill } = leaf;
     return {
-      ...plain,
+      kind: "leaf",
+      fact,
+      aggregation,
+      ...(value !== undefined && { value }),
+      ...(percentile !== undefined && { percentile }),
+      ...(isDiscrete && { isDiscrete }),
+      ...(time !== undefined && { time }),
+      ...(fill !== undefined && { fill }),
       filters: [...leaf.filters, ...more],
       cumulative: {
         ...(window !== null && { window: periodOf(window) }),

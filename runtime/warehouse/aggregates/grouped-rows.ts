@@ -5,7 +5,8 @@ import { constant, EMPTY, join, projectParts, sql, type Sql } from "../sql.js";
 import type { GroupedSource } from "./dialect.js";
 import { groupColumn, type LeafUse, nonAdditiveLeaf, plainLeaves, timeGroups } from "./leaves.js";
 import type { Build } from "./row-set.js";
-import { cumulativeLeaf, type Offset, offsetResult, offsetRows, onSpine } from "./time-spine.js";
+import { cumulativeLeaf } from "./cumulative.js";
+import { type Offset, offsetResult, offsetRows, onSpine } from "./time-spine.js";
 
 type Part = Sql<Selection>;
 

@@ -56,7 +56,7 @@ interface Periods {
 }
 
 /** Periods of the time spine, as `p`. Conditions on time are conditions on its days. */
-function periodsOf(build: Build, { leaf, grain, groups, filters, startsOf }: Periods): Part {
+export function periodsOf(build: Build, { leaf, grain, groups, filters, startsOf }: Periods): Part {
   const { dialect, grouping, types } = build;
   const { identifier } = dialect;
   const spine = spineFor(grouping.aggregate.spines, timeGrainOf(build, leaf));
@@ -111,7 +111,7 @@ function timeColumn(build: Build, { fact, time }: Leaf): ResultColumn {
 }
 
 /** The period of the rows that stand in another period by an offset. */
-function offsetPeriod(build: Build, period: Part, grain: Grain, { window, toGrain }: Offset): Part {
+export function offsetPeriod(build: Build, period: Part, grain: Grain, { window, toGrain }: Offset): Part {
   const { dialect } = build;
   if (window !== undefined) return dialect.earlier(period, window, grain);
   return toGrain === undefined ? period : dialect.truncated(period, toGrain, dialect.periodColumn(grain));
@@ -148,17 +148,22 @@ export function offsetRows(
 }
 
 /** A group: of a time that of the period, else that of the row. */
-function periodGroup(build: Build, leaf: Leaf, groups: readonly AskedGroup[], i: number): Part {
+export function periodGroup(build: Build, leaf: Leaf, groups: readonly AskedGroup[], i: number): Part {
   const isTime = isTimeOf(leaf, groups[i]?.name ?? "");
   return isTime ? sql`p.${build.dialect.identifier(`t${String(i)}`)}` : sql`r.${groupColumn(build, i)}`;
 }
 
-function valueColumn(build: Build, { fact, value }: Leaf): ResultColumn | null {
+export function valueColumn(build: Build, { fact, value }: Leaf): ResultColumn | null {
   return value === undefined ? null : named(build.types.get(fact) ?? [], value);
 }
 
 /** The rows of a leaf as `r`: their time as `d`, their value as `v0`, and the groups that are not their time. */
-function timedRows(build: Build, leaf: Leaf, groups: readonly AskedGroup[], filters: RowFilters): Part {
+export function timedRows(
+  build: Build,
+  leaf: Leaf,
+  groups: readonly AskedGroup[],
+  filters: RowFilters,
+): Part {
   const { dialect } = build;
   const { identifier } = dialect;
   const others = groups.flatMap((group, i) => (isTimeOf(leaf, group.name) ? [] : [{ group, i }]));
@@ -178,109 +183,6 @@ function timedRows(build: Build, leaf: Leaf, groups: readonly AskedGroup[], filt
     ...others.map(({ group, i }) => sql`${groupValue(build, rows, group)} AS ${groupColumn(build, i)}`),
   ];
   return sql`(SELECT ${join(list, ", ")} FROM ${rows.select}${whereClause(wheres(build, rows, filters))}) AS r`;
-}
-
-/** A cumulative metric: for each period of the spine the rows up to it, then one value for each longer period. */
-export function cumulativeLeaf(
-  build: Build,
-  use: LeafUse,
-  groups: readonly AskedGroup[],
-  offset: Offset | null,
-): GroupedSource {
-  const { leaf } = use;
-  const { cumulative } = leaf;
-  const { dialect } = build;
-  const { identifier } = dialect;
-  if (cumulative === undefined) throw new Error("Not a cumulative measure.");
-  const times = timeGroups(build, leaf, groups);
-  const grain = timeGrainOf(build, leaf);
-  const { onTime, others } = splitByTime(leaf, filtersOf(build, use));
-  const filters = { onTime, others };
-  const daily =
-    offset === null
-      ? dailyTotals(build, leaf, groups, filters)
-      : offsetTotals(build, leaf, groups, filters, offset);
-  if (times[0]?.grain === grain)
-    return {
-      select: sql`SELECT ${join([...groups.map((_, i) => sql`y.${groupColumn(build, i)}`), sql`y.${identifier("a0")}`], ", ")} FROM (${daily}) AS y`,
-      columns: ["a0"],
-    };
-  const keys = groups.map((_, i) => sql<Selection>`y.${groupColumn(build, i)}`);
-  const value = sql<Selection>`y.${identifier("a0")}`;
-  const { periodAggregation } = cumulative;
-  const total =
-    periodAggregation === "average"
-      ? dialect.aggregate({ kind: "leaf", fact: "", filters: [], aggregation: "average" }, value, null, null)
-      : dialect.atEnd(periodAggregation, value, sql`y.${identifier("j")}`);
-  const list = [
-    ...keys.map((key, i) => sql`${key} AS ${groupColumn(build, i)}`),
-    sql`${total} AS ${identifier("a0")}`,
-  ];
-  return { select: sql`SELECT ${join(list, ", ")} FROM (${daily}) AS y${groupBy(keys)}`, columns: ["a0"] };
-}
-
-interface TimeFilters {
-  readonly onTime: RowFilters;
-  readonly others: RowFilters;
-}
-
-/** The accumulated value of each period of the spine, `j`. */
-function dailyTotals(
-  build: Build,
-  leaf: Leaf,
-  groups: readonly AskedGroup[],
-  { onTime, others }: TimeFilters,
-): Part {
-  const { dialect } = build;
-  const { identifier } = dialect;
-  const { window, toGrain } = leaf.cumulative ?? {};
-  const grain = timeGrainOf(build, leaf);
-  const periods = periodsOf(build, { leaf, grain, groups: timeGroups(build, leaf, groups), filters: onTime });
-  const [period, time] = [sql<Selection>`p.${identifier("j")}`, sql<Selection>`r.${identifier("d")}`];
-  const bounds = [
-    sql<Selection>`${time} <= ${period}`,
-    ...(window === undefined ? [] : [sql<Selection>`${time} > ${dialect.earlier(period, window, grain)}`]),
-    ...(toGrain === undefined
-      ? []
-      : [sql<Selection>`${time} >= ${offsetPeriod(build, period, grain, { toGrain })}`]),
-  ];
-  const keys = [period, ...groups.map((_, i) => periodGroup(build, leaf, groups, i))];
-  const value = leaf.value === undefined ? null : sql<Selection>`r.${identifier("v0")}`;
-  const total = dialect.aggregate(leaf, value, valueColumn(build, leaf), null);
-  const list = [
-    sql`${period} AS ${identifier("j")}`,
-    ...keys.slice(1).map((key, i) => sql`${key} AS ${groupColumn(build, i)}`),
-    sql`${total} AS ${identifier("a0")}`,
-  ];
-  return sql`SELECT ${join(list, ", ")} FROM ${periods} CROSS JOIN ${timedRows(build, leaf, groups, others)}${whereClause(bounds)}${groupBy(keys)}`;
-}
-
-const NOTHING: RowFilters = { filters: [], conditions: [] };
-
-/** The accumulated value of another period for each period of the spine. */
-function offsetTotals(
-  build: Build,
-  leaf: Leaf,
-  groups: readonly AskedGroup[],
-  { onTime, others }: TimeFilters,
-  offset: Offset,
-): Part {
-  const { dialect } = build;
-  const { identifier } = dialect;
-  const grain = timeGrainOf(build, leaf);
-  const untimed = groups.map((group): AskedGroup =>
-    isTimeOf(leaf, group.name) ? { ...group, grain } : group,
-  );
-  const inner = dailyTotals(build, leaf, untimed, { onTime: NOTHING, others });
-  const times = timeGroups(build, leaf, groups);
-  const periods = periodsOf(build, { leaf, grain, groups: times, filters: onTime });
-  const period = sql<Selection>`p.${identifier("j")}`;
-  const list = [
-    sql`${period} AS ${identifier("j")}`,
-    ...groups.map((_, i) => sql`${periodGroup(build, leaf, groups, i)} AS ${groupColumn(build, i)}`),
-    sql`r.${identifier("a0")} AS ${identifier("a0")}`,
-  ];
-  return sql`SELECT ${join(list, ", ")} FROM ${periods} JOIN (${inner}) AS r ON ${offsetPeriod(build, period, grain, offset)} = r.${identifier("j")}`;
 }
 
 /** What is asked in other periods. */

@@ -1,0 +1,194 @@
+import {
+  type Aggregate,
+  type AggregateGroup,
+  compareGrains,
+  GROUP_PAGES,
+  type Leaf,
+  leavesOf,
+  METRIC_TIME,
+  type MetricTree,
+  type SavedQuery,
+  type Tier,
+  TIERS,
+} from "@routewright/runtime/model";
+import type { Model } from "../../manifest/model.js";
+import type { SemanticMetric } from "../../manifest/semantics.js";
+import { type CatalogueEntry, complaint, type Problem, type Skipped } from "../catalogue.js";
+import type { Context } from "../endpoint.js";
+import { type ModelTags, pathOf } from "../path.js";
+import type { AggregateParts, NotCompiled } from "./aggregate-parts.js";
+import { type DeclaredTypes, type DescribedMeasure, groupedColumns, groupFilters } from "./metric-columns.js";
+import type { SemanticIndex } from "./semantic-index.js";
+
+/** Endpoints, and what is skipped. */
+export interface Made {
+  readonly entries: readonly CatalogueEntry[];
+  readonly skipped: readonly Skipped[];
+}
+
+/** A metric or a saved query with a valid path. */
+export interface Tagged<T> {
+  readonly of: T;
+  readonly node: Model;
+  readonly tags: ModelTags;
+  readonly path: string;
+}
+
+export function skip(
+  node: Model,
+  problems: readonly Omit<Problem, "model">[],
+  reason: Skipped["reason"] = "invalid",
+): Skipped {
+  return {
+    model: node.uniqueId,
+    file: node.file,
+    reason,
+    problems: problems.map((each) => ({ model: node.uniqueId, ...each })),
+  };
+}
+
+export function notCompiled(node: Model, error: NotCompiled): Skipped {
+  return skip(
+    node,
+    complaint("$.type_params", error.message, "Serve another metric, or take its api: tag away."),
+  );
+}
+
+export function measureOf(
+  { name, label, node }: SemanticMetric,
+  metric: MetricTree,
+  groups: readonly AggregateGroup[],
+): DescribedMeasure {
+  return {
+    name,
+    ...(label !== "" && { label }),
+    ...(node.description.trim() !== "" && { description: node.description }),
+    groups,
+    metric,
+  };
+}
+
+export const strictest = (tiers: readonly Tier[]): Tier =>
+  tiers.toSorted((a, b) => TIERS.indexOf(b) - TIERS.indexOf(a))[0] ?? "tier3";
+
+export interface Named {
+  readonly node: Model;
+  readonly tags: ModelTags;
+  readonly tier: Tier;
+  readonly description: string;
+}
+
+export interface Content {
+  readonly parts: AggregateParts;
+  readonly measures: readonly DescribedMeasure[];
+  readonly saved?: SavedQuery;
+}
+
+export function entryOf(
+  index: SemanticIndex,
+  context: Context,
+  named: Named,
+  { parts, measures, saved }: Content,
+): CatalogueEntry {
+  const { node, tags, description } = named;
+  const made = parts.parts();
+  const types = declaredTypes(index, measures, index.manifest.adapter === "clickhouse");
+  const all = uniqueGroups(measures);
+  const groups = saved === undefined ? all : savedGroups(saved);
+  const aggregate: Aggregate = {
+    of: "metrics",
+    ...made,
+    measures,
+    columns:
+      saved === undefined ? groupedColumns(all, measures, types) : savedColumns(saved, measures, types),
+    filters: saved === undefined ? groupFilters(groups, types) : [],
+    ...(saved && { saved }),
+  };
+  const models = parts.models;
+  const tier = strictest([
+    named.tier,
+    ...models.map((model) => index.tierOf(model, context.defaultTier)).filter((each) => each !== null),
+  ]);
+  const own = models.map((model) => index.ownRowsOf(model)).find((column) => column !== null);
+  return {
+    path: pathOf(tags),
+    model: node.name,
+    uniqueId: node.uniqueId,
+    file: node.file,
+    category: tags.category,
+    resource: tags.resource,
+    granularity: tags.granularity,
+    window: tags.window,
+    tier,
+    hasTierTag: tags.tier !== null,
+    private: false,
+    description,
+    relation: made.relations[0]?.relation ?? ["", ""],
+    columns: [],
+    methods: ["GET"],
+    legacy: false,
+    parameters: [],
+    allowUnfiltered: true,
+    requireAnyOf: [],
+    pagination: GROUP_PAGES,
+    sort: [],
+    sortableFields: [],
+    aggregate,
+    ...(own !== undefined && { rows: { column: own, equals: "org" as const } }),
+    deprecationDate: null,
+    successor: null,
+  };
+}
+
+function uniqueGroups(measures: readonly DescribedMeasure[]): readonly AggregateGroup[] {
+  const found = new Map<string, AggregateGroup>();
+  for (const group of measures.flatMap(({ groups }) => groups)) {
+    const known = found.get(group.name);
+    const grains = [...new Set([...(known?.grains ?? []), ...(group.grains ?? [])])].toSorted(compareGrains);
+    found.set(group.name, { ...group, ...known, ...(grains.length > 0 && { grains }) });
+  }
+  return [...found.values()];
+}
+
+function declaredTypes(
+  index: SemanticIndex,
+  measures: readonly DescribedMeasure[],
+  isClickhouse: boolean,
+): DeclaredTypes {
+  const facts = [...new Set(measures.flatMap(({ metric }) => leavesOf(metric)).map(({ fact }) => fact))];
+  const models = facts.flatMap((name) => index.model(name) ?? []);
+  const typeOf = (model: (typeof models)[number], expr: string): string | null =>
+    index.columns(model).find(({ name }) => name.toLowerCase() === expr.toLowerCase())?.type ?? null;
+  return {
+    isClickhouse,
+    group: (name) => {
+      const found = models
+        .map((model) => index.reachable(model).get(name))
+        .find((each) => each !== undefined);
+      if (found === undefined)
+        return { type: null, description: name === METRIC_TIME ? "The time of the metric." : "" };
+      return { type: typeOf(found.model, found.expr), description: found.description };
+    },
+    value: ({ fact, value }: Leaf) => {
+      const model = index.model(fact);
+      return model === undefined || value === undefined ? null : typeOf(model, value);
+    },
+  };
+}
+
+const savedGroups = ({ groups }: SavedQuery): readonly AggregateGroup[] =>
+  groups.map(({ name }) => ({ name }));
+
+function savedColumns(
+  { groups }: SavedQuery,
+  measures: readonly DescribedMeasure[],
+  types: DeclaredTypes,
+): Aggregate["columns"] {
+  const all = groupedColumns(
+    groups.map(({ name, grain }) => ({ name, ...(grain !== undefined && { grains: [grain] }) })),
+    measures,
+    types,
+  );
+  const names = new Set([...groups.map(({ key }) => key), ...measures.map(({ name }) => name)]);
+  return all.filter(({ name }) => names.has(name));
+}

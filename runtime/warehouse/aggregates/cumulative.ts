@@ -1,0 +1,123 @@
+import type { AskedGroup, Leaf } from "../../model/aggregate.js";
+import type { Selection } from "../../model/query.js";
+import { join, sql, type Sql } from "../sql.js";
+import type { GroupedSource } from "./dialect.js";
+import {
+  filtersOf,
+  groupBy,
+  groupColumn,
+  isTimeOf,
+  type LeafUse,
+  type RowFilters,
+  splitByTime,
+  timeGrainOf,
+  timeGroups,
+  whereClause,
+} from "./leaves.js";
+import type { Build } from "./row-set.js";
+import { type Offset, offsetPeriod, periodGroup, periodsOf, timedRows, valueColumn } from "./time-spine.js";
+
+type Part = Sql<Selection>;
+
+/** A cumulative metric: for each period of the spine the rows up to it, then one value for each longer period. */
+export function cumulativeLeaf(
+  build: Build,
+  use: LeafUse,
+  groups: readonly AskedGroup[],
+  offset: Offset | null,
+): GroupedSource {
+  const { leaf } = use;
+  const { cumulative } = leaf;
+  const { dialect } = build;
+  const { identifier } = dialect;
+  if (cumulative === undefined) throw new Error("Not a cumulative measure.");
+  const times = timeGroups(build, leaf, groups);
+  const grain = timeGrainOf(build, leaf);
+  const { onTime, others } = splitByTime(leaf, filtersOf(build, use));
+  const filters = { onTime, others };
+  const daily =
+    offset === null
+      ? dailyTotals(build, leaf, groups, filters)
+      : offsetTotals(build, leaf, groups, filters, offset);
+  if (times[0]?.grain === grain)
+    return {
+      select: sql`SELECT ${join([...groups.map((_, i) => sql`y.${groupColumn(build, i)}`), sql`y.${identifier("a0")}`], ", ")} FROM (${daily}) AS y`,
+      columns: ["a0"],
+    };
+  const keys = groups.map((_, i) => sql<Selection>`y.${groupColumn(build, i)}`);
+  const value = sql<Selection>`y.${identifier("a0")}`;
+  const { periodAggregation } = cumulative;
+  const total =
+    periodAggregation === "average"
+      ? dialect.aggregate({ kind: "leaf", fact: "", filters: [], aggregation: "average" }, value, null, null)
+      : dialect.atEnd(periodAggregation, value, sql`y.${identifier("j")}`);
+  const list = [
+    ...keys.map((key, i) => sql`${key} AS ${groupColumn(build, i)}`),
+    sql`${total} AS ${identifier("a0")}`,
+  ];
+  return { select: sql`SELECT ${join(list, ", ")} FROM (${daily}) AS y${groupBy(keys)}`, columns: ["a0"] };
+}
+
+interface TimeFilters {
+  readonly onTime: RowFilters;
+  readonly others: RowFilters;
+}
+
+/** The accumulated value of each period of the spine, `j`. */
+function dailyTotals(
+  build: Build,
+  leaf: Leaf,
+  groups: readonly AskedGroup[],
+  { onTime, others }: TimeFilters,
+): Part {
+  const { dialect } = build;
+  const { identifier } = dialect;
+  const { window, toGrain } = leaf.cumulative ?? {};
+  const grain = timeGrainOf(build, leaf);
+  const periods = periodsOf(build, { leaf, grain, groups: timeGroups(build, leaf, groups), filters: onTime });
+  const [period, time] = [sql<Selection>`p.${identifier("j")}`, sql<Selection>`r.${identifier("d")}`];
+  const bounds = [
+    sql<Selection>`${time} <= ${period}`,
+    ...(window === undefined ? [] : [sql<Selection>`${time} > ${dialect.earlier(period, window, grain)}`]),
+    ...(toGrain === undefined
+      ? []
+      : [sql<Selection>`${time} >= ${offsetPeriod(build, period, grain, { toGrain })}`]),
+  ];
+  const keys = [period, ...groups.map((_, i) => periodGroup(build, leaf, groups, i))];
+  const value = leaf.value === undefined ? null : sql<Selection>`r.${identifier("v0")}`;
+  const total = dialect.aggregate(leaf, value, valueColumn(build, leaf), null);
+  const list = [
+    sql`${period} AS ${identifier("j")}`,
+    ...keys.slice(1).map((key, i) => sql`${key} AS ${groupColumn(build, i)}`),
+    sql`${total} AS ${identifier("a0")}`,
+  ];
+  return sql`SELECT ${join(list, ", ")} FROM ${periods} CROSS JOIN ${timedRows(build, leaf, groups, others)}${whereClause(bounds)}${groupBy(keys)}`;
+}
+
+const NOTHING: RowFilters = { filters: [], conditions: [] };
+
+/** The accumulated value of another period for each period of the spine. */
+function offsetTotals(
+  build: Build,
+  leaf: Leaf,
+  groups: readonly AskedGroup[],
+  { onTime, others }: TimeFilters,
+  offset: Offset,
+): Part {
+  const { dialect } = build;
+  const { identifier } = dialect;
+  const grain = timeGrainOf(build, leaf);
+  const untimed = groups.map((group): AskedGroup =>
+    isTimeOf(leaf, group.name) ? { ...group, grain } : group,
+  );
+  const inner = dailyTotals(build, leaf, untimed, { onTime: NOTHING, others });
+  const times = timeGroups(build, leaf, groups);
+  const periods = periodsOf(build, { leaf, grain, groups: times, filters: onTime });
+  const period = sql<Selection>`p.${identifier("j")}`;
+  const list = [
+    sql`${period} AS ${identifier("j")}`,
+    ...groups.map((_, i) => sql`${periodGroup(build, leaf, groups, i)} AS ${groupColumn(build, i)}`),
+    sql`r.${identifier("a0")} AS ${identifier("a0")}`,
+  ];
+  return sql`SELECT ${join(list, ", ")} FROM ${periods} JOIN (${inner}) AS r ON ${offsetPeriod(build, period, grain, offset)} = r.${identifier("j")}`;
+}
