@@ -196,7 +196,7 @@ export function measureConditions(measures: readonly AggregateMeasure[]): readon
   return measures.flatMap(({ name: measure, condition }): Condition[] => {
     if (condition === undefined) return [];
     const { column, operator, value } = condition;
-    return [{ ...filterOf(`\0${measure}`, column, operator), value, measure } as Condition];
+    return [{ ...filterOf(`\0${measure}`, column, operator), value, measure }];
   });
 }
 

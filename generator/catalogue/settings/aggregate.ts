@@ -2,7 +2,6 @@ import {
   type Aggregation,
   compareGrains,
   FILTER_OPERATORS,
-  type FilterOperator,
   type Grain,
   GRAINS,
   groupKey,
@@ -55,7 +54,7 @@ const group = {
   [HINT]: GROUP_HINT,
 } as unknown as Schema<string | { readonly column: string; readonly grains?: readonly Grain[] }>;
 
-const value = { type: ["string", "number", "boolean", "array"] } as Schema<unknown>;
+const value = { type: ["string", "number", "boolean", "array"] } as Schema;
 
 const measure = record(
   {
@@ -77,9 +76,7 @@ const measure = record(
 );
 
 const aggregateSchema = openRecord(
-  {
-    measures: { ...described("what is asked of each group, by name", mapOf(measure)), [HINT]: MEASURE_HINT },
-  },
+  { measures: { ...mapOf(measure), [HINT]: MEASURE_HINT } },
   {
     group_by: described("columns that callers may group by, times with their grains", listOf(group)),
     rows: described("whether the rows themselves are served", flag, true),
@@ -173,7 +170,7 @@ function conditionOf({
   const values = Array.isArray(given) ? given.map(String) : String(given);
   return {
     column,
-    operator: operator as FilterOperator,
+    operator,
     value: operator === "in" ? [values].flat() : values,
   };
 }
@@ -255,7 +252,7 @@ function measureProblems(
   { measures = {} }: ValidPart<Written>,
   { columns }: RoutewrightContext,
 ): readonly SettingProblem[] {
-  return (Object.entries(measures) as [string, WrittenMeasure | undefined][]).flatMap(([name, each]) => {
+  return Object.entries<WrittenMeasure | undefined>(measures).flatMap(([name, each]) => {
     if (each === undefined) return [];
     const at = `aggregate.measures.${name}`;
     const column = columns.find((one) => one.name === each.column);

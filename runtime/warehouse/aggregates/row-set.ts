@@ -166,7 +166,7 @@ export function onRows(condition: Condition, columns: ResultColumns): Condition 
   const name = periodName(condition.column);
   const isDay = condition.operator === ">=" || condition.operator === "<=";
   return !isDay && columns.some((column) => column.name === name)
-    ? ({ ...condition, column: name } as Condition)
+    ? { ...condition, column: name }
     : condition;
 }
 
