@@ -76,7 +76,9 @@ const measure = record(
 );
 
 const aggregateSchema = openRecord(
-  { measures: { ...mapOf(measure), [HINT]: MEASURE_HINT } },
+  {
+    measures: { ...described("what is asked of each group, by name", mapOf(measure)), [HINT]: MEASURE_HINT },
+  },
   {
     group_by: described("columns that callers may group by, times with their grains", listOf(group)),
     rows: described("whether the rows themselves are served", flag, true),
