@@ -212,7 +212,7 @@ export interface Aggregate {
 }
 
 /** What a request asks of an aggregate. */
-export interface Grouping {
+export interface AskedGrouping {
   readonly aggregate: Aggregate;
   readonly groups: readonly AskedGroup[];
   readonly measures: readonly AggregateMeasure[];
@@ -229,7 +229,7 @@ export function leavesOf(metric: MetricTree): readonly Leaf[] {
 }
 
 /** What a grouping selects, as a text: two with the same text have the same columns. */
-export function groupingKey({ aggregate, groups, measures }: Grouping): string {
+export function groupingKey({ aggregate, groups, measures }: AskedGrouping): string {
   const keys = groups.map(({ key, name, grain = "" }) => `${key}\0${name}\0${grain}`);
   return JSON.stringify([aggregateDigest(aggregate), keys, measures.map(({ name }) => name)]);
 }

@@ -1,4 +1,4 @@
-import { type Grouping, groupingKey } from "./aggregate.js";
+import { type AskedGrouping, groupingKey } from "./aggregate.js";
 import type { FilterParameter, Relation, SortKey } from "./endpoint.js";
 import type { Projection } from "./projection.js";
 
@@ -58,7 +58,7 @@ export interface Selection {
   /** Where pages follow each other by cursor. */
   readonly keyset?: Keyset;
   /** The rows are the groups of an aggregate, and the conditions are on what it reads. */
-  readonly grouping?: Grouping;
+  readonly grouping?: AskedGrouping;
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   type FormulaInput,
   groupKey,
   groupNames,
-  type Grouping,
+  type AskedGrouping,
   type Leaf,
   leavesOf,
   METRIC_TIME,
@@ -74,7 +74,7 @@ export function readGrouping(
   aggregate: Aggregate,
   fields: RawFields,
   conditions: readonly Condition[],
-): Result<Grouping> {
+): Result<AskedGrouping> {
   const { saved } = aggregate;
   const measures = readMeasures(aggregate, fields);
   if (isHttpError(measures)) return measures;
@@ -202,7 +202,7 @@ export function measureConditions(measures: readonly AggregateMeasure[]): readon
 
 /** The caller's sort, or that of the saved query, then all groups: they identify a row. */
 export function readGroupSort(
-  { aggregate: { saved }, groups, measures }: Grouping,
+  { aggregate: { saved }, groups, measures }: AskedGrouping,
   fields: RawFields,
 ): Result<readonly SortKey[]> {
   const keys = groups.map(({ key }): SortKey => [key, "ASC"]);

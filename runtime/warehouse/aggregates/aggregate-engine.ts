@@ -1,4 +1,4 @@
-import { type AggregateRelation, type Grouping, groupingKey, leavesOf } from "../../model/aggregate.js";
+import { type AggregateRelation, type AskedGrouping, groupingKey, leavesOf } from "../../model/aggregate.js";
 import type { Relation } from "../../model/endpoint.js";
 import type { Condition, Selection } from "../../model/query.js";
 import type { DerivedRows, Relations } from "../relations.js";
@@ -7,7 +7,7 @@ import type { DescribedRelation, DescribedSelect, ResultColumn, ResultColumns } 
 import type { AggregateDialect } from "./dialect.js";
 import { groupedRows } from "./grouped-rows.js";
 import { rowConditions } from "./leaves.js";
-import { type Build, named, onRows, rowSet, valueOf } from "./row-set.js";
+import { type GroupsBuild, named, onRows, rowSet, valueOf } from "./row-set.js";
 import { usedValues } from "./used-values.js";
 
 /** What groupings need of an engine. */
@@ -41,7 +41,12 @@ export class AggregateEngine {
     const used = usedValues(grouping, conditions);
     const types = new Map<string, ResultColumns>();
     for (const [name, values] of used) types.set(name, await this.#typesOf(grouping, name, values, version));
-    const build = (placed: readonly Condition[]): Build => ({ grouping, types, dialect, conditions: placed });
+    const build = (placed: readonly Condition[]): GroupsBuild => ({
+      grouping,
+      types,
+      dialect,
+      conditions: placed,
+    });
     const relations = [...used.keys()].map((name) => named(grouping.aggregate.relations, name).relation);
     const names = [...grouping.groups.map(({ key }) => key), ...grouping.measures.map(({ name }) => name)];
     const [relation = NO_RELATION] = relations;
@@ -58,7 +63,7 @@ export class AggregateEngine {
 
   /** Values of a relation with their types. */
   async #typesOf(
-    { aggregate }: Grouping,
+    { aggregate }: AskedGrouping,
     name: string,
     used: ReadonlySet<string>,
     version: string | null,
@@ -95,7 +100,7 @@ function valuesSelect(of: AggregateRelation, dialect: AggregateDialect): Sql {
 }
 
 /** The columns of the conditions, as each fact has them. */
-function filteredColumns(build: Build): readonly ResultColumns[] {
+function filteredColumns(build: GroupsBuild): readonly ResultColumns[] {
   const leaves = build.grouping.measures.flatMap(({ metric }) => leavesOf(metric));
   const dimensions = rowConditions(build).map(({ condition }) => condition.column);
   return leaves.map(({ fact, time }) => {

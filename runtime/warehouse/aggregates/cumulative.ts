@@ -14,14 +14,14 @@ import {
   timeGroups,
   whereClause,
 } from "./leaves.js";
-import type { Build } from "./row-set.js";
+import type { GroupsBuild } from "./row-set.js";
 import { type Offset, offsetPeriod, periodGroup, periodsOf, timedRows, valueColumn } from "./time-spine.js";
 
 type Part = Sql<Selection>;
 
 /** A cumulative metric: for each period of the spine the rows up to it, then one value for each longer period. */
 export function cumulativeLeaf(
-  build: Build,
+  build: GroupsBuild,
   use: LeafUse,
   groups: readonly AskedGroup[],
   offset: Offset | null,
@@ -65,7 +65,7 @@ interface TimeFilters {
 
 /** The accumulated value of each period of the spine, `j`. */
 function dailyTotals(
-  build: Build,
+  build: GroupsBuild,
   leaf: Leaf,
   groups: readonly AskedGroup[],
   { onTime, others }: TimeFilters,
@@ -98,7 +98,7 @@ const NOTHING: RowFilters = { filters: [], conditions: [] };
 
 /** The accumulated value of another period for each period of the spine. */
 function offsetTotals(
-  build: Build,
+  build: GroupsBuild,
   leaf: Leaf,
   groups: readonly AskedGroup[],
   { onTime, others }: TimeFilters,

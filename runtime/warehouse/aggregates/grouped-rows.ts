@@ -4,14 +4,14 @@ import type { Selection } from "../../model/query.js";
 import { constant, EMPTY, join, projectParts, sql, type Sql } from "../sql.js";
 import type { GroupedSource } from "./dialect.js";
 import { groupColumn, type LeafUse, nonAdditiveLeaf, plainLeaves, timeGroups } from "./leaves.js";
-import type { Build } from "./row-set.js";
+import type { GroupsBuild } from "./row-set.js";
 import { cumulativeLeaf } from "./cumulative.js";
 import { type Offset, offsetResult, offsetRows, onSpine } from "./time-spine.js";
 
 type Part = Sql<Selection>;
 
 /** Rows of a grouping: a column per group, by its key, and per measure. */
-export function groupedRows(build: Build): Part {
+export function groupedRows(build: GroupsBuild): Part {
   const { groups, measures, aggregate } = build.grouping;
   const { identifier } = build.dialect;
   const metrics = measures.map(({ name, metric }) => ({ name, metric, filters: [], measure: name }));
@@ -40,12 +40,12 @@ interface MetricUse {
 
 /** Sources that are combined to one row per group, and what is computed from it. */
 class Sources {
-  readonly #build: Build;
+  readonly #build: GroupsBuild;
   readonly #groups: readonly AskedGroup[];
   readonly #plain = new Map<string, { readonly uses: LeafUse[]; readonly position: number }>();
   readonly #made: (GroupedSource | null)[] = [];
 
-  constructor(build: Build, groups: readonly AskedGroup[]) {
+  constructor(build: GroupsBuild, groups: readonly AskedGroup[]) {
     this.#build = build;
     this.#groups = groups;
   }
@@ -89,7 +89,7 @@ class Sources {
 const columnName = (position: number, name: string): string => `s${String(position)}${name}`;
 
 function metricValues(
-  build: Build,
+  build: GroupsBuild,
   groups: readonly AskedGroup[],
   metrics: readonly MetricUse[],
 ): { readonly from: Part; readonly values: readonly Part[] } {
@@ -98,7 +98,12 @@ function metricValues(
   return { from: sources.combined(), values };
 }
 
-function valueOfMetric(build: Build, groups: readonly AskedGroup[], sources: Sources, use: MetricUse): Part {
+function valueOfMetric(
+  build: GroupsBuild,
+  groups: readonly AskedGroup[],
+  sources: Sources,
+  use: MetricUse,
+): Part {
   const { metric } = use;
   return metric.kind === "leaf"
     ? leafValue(
@@ -112,7 +117,7 @@ function valueOfMetric(build: Build, groups: readonly AskedGroup[], sources: Sou
 }
 
 function leafValue(
-  build: Build,
+  build: GroupsBuild,
   groups: readonly AskedGroup[],
   sources: Sources,
   use: LeafUse,
@@ -132,7 +137,7 @@ const numberOf = (value: number): Sql =>
 
 /** The source of a leaf that needs one of its own; null for one that shares its rows with others. */
 function leafSource(
-  build: Build,
+  build: GroupsBuild,
   groups: readonly AskedGroup[],
   use: LeafUse,
   offset: Offset | null,
@@ -148,7 +153,7 @@ function leafSource(
   return isOnSpine ? onSpine(build, leaf, groups, own, use) : own;
 }
 
-function simpleSource(build: Build, use: LeafUse, groups: readonly AskedGroup[]): GroupedSource {
+function simpleSource(build: GroupsBuild, use: LeafUse, groups: readonly AskedGroup[]): GroupedSource {
   return use.leaf.nonAdditive === undefined
     ? plainLeaves(build, [use], groups)
     : nonAdditiveLeaf(build, use, groups);
@@ -156,7 +161,7 @@ function simpleSource(build: Build, use: LeafUse, groups: readonly AskedGroup[])
 
 /** A simple metric in other periods: joined behind its aggregation where the groups are no longer than the offset's grain. */
 function offsetSource(
-  build: Build,
+  build: GroupsBuild,
   groups: readonly AskedGroup[],
   use: LeafUse,
   offset: Offset,
@@ -171,7 +176,7 @@ function offsetSource(
 }
 
 function formulaValue(
-  build: Build,
+  build: GroupsBuild,
   groups: readonly AskedGroup[],
   sources: Sources,
   formula: Formula,
@@ -198,7 +203,7 @@ function formulaValue(
 }
 
 function inputValue(
-  build: Build,
+  build: GroupsBuild,
   groups: readonly AskedGroup[],
   sources: Sources,
   input: FormulaInput,
@@ -225,7 +230,7 @@ function inputValue(
 }
 
 /** A formula as a source of its own. */
-function formulaSource(build: Build, groups: readonly AskedGroup[], use: MetricUse): GroupedSource {
+function formulaSource(build: GroupsBuild, groups: readonly AskedGroup[], use: MetricUse): GroupedSource {
   const { from, values } = metricValues(build, groups, [use]);
   const { identifier } = build.dialect;
   const list = [

@@ -9,7 +9,7 @@ import {
 import { type Condition, OWN_ROWS, type Selection } from "../../model/query.js";
 import { EMPTY, join, projectParts, sql, type Sql } from "../sql.js";
 import type { GroupedSource } from "./dialect.js";
-import { type Build, dimensionOf, onRows, type RowSet, rowSet, selected } from "./row-set.js";
+import { type GroupsBuild, dimensionOf, onRows, type RowSet, rowSet, selected } from "./row-set.js";
 
 type Part = Sql<Selection>;
 
@@ -28,7 +28,7 @@ interface Placed {
 }
 
 /** The conditions on the rows of all measures. */
-export function rowConditions({ conditions }: Build): readonly Placed[] {
+export function rowConditions({ conditions }: GroupsBuild): readonly Placed[] {
   return conditions.flatMap((condition, position) =>
     condition.name === OWN_ROWS || condition.measure !== undefined ? [] : [{ condition, position }],
   );
@@ -39,10 +39,10 @@ export function isTimeOf({ time }: Leaf, name: string): boolean {
   return time !== undefined && (name === METRIC_TIME || name === time);
 }
 
-export const groupColumn = (build: Build, i: number): Part => build.dialect.identifier(`g${String(i)}`);
+export const groupColumn = (build: GroupsBuild, i: number): Part => build.dialect.identifier(`g${String(i)}`);
 
 /** The finest grain of a leaf's time. */
-export function timeGrainOf(build: Build, { time }: Leaf): Grain {
+export function timeGrainOf(build: GroupsBuild, { time }: Leaf): Grain {
   return (time === undefined ? undefined : dimensionOf(build, time, time).grain) ?? "day";
 }
 
@@ -68,7 +68,10 @@ export interface RowFilters {
 }
 
 /** What holds for the rows of a leaf: the filters of its metric, of the saved query and of the request. */
-export function filtersOf(build: Build, { leaf, filters }: Pick<LeafUse, "leaf" | "filters">): RowFilters {
+export function filtersOf(
+  build: GroupsBuild,
+  { leaf, filters }: Pick<LeafUse, "leaf" | "filters">,
+): RowFilters {
   const saved = build.grouping.aggregate.saved?.filters ?? [];
   const all = { filters: [...filters, ...saved], conditions: rowConditions(build) };
   return build.ignoresTime === true ? splitByTime(leaf, all).others : all;
@@ -94,7 +97,11 @@ export function splitByTime(
 }
 
 /** The conditions of `WHERE` on rows. */
-export function wheres(build: Build, rows: RowSet, { filters, conditions }: RowFilters): readonly Part[] {
+export function wheres(
+  build: GroupsBuild,
+  rows: RowSet,
+  { filters, conditions }: RowFilters,
+): readonly Part[] {
   const { dialect } = build;
   const resolve: Resolve = (name, asked) => {
     const { column, sql: value, grain: own } = rows.dimension(name);
@@ -120,7 +127,7 @@ export function groupBy(columns: readonly Part[]): Part {
 }
 
 /** The value of a group among rows. */
-export function groupValue(build: Build, rows: RowSet, { name, grain }: AskedGroup): Part {
+export function groupValue(build: GroupsBuild, rows: RowSet, { name, grain }: AskedGroup): Part {
   const { column, sql: value } = rows.dimension(name);
   return grain === undefined ? value : build.dialect.truncated(value, grain, column);
 }
@@ -135,7 +142,7 @@ export function neededDimensions(filters: RowFilters, groups: readonly AskedGrou
 }
 
 /** Conditions on the rows of single measures: their positions by the measure's name. */
-function conditionsOfMeasure({ conditions }: Build, measure: string): readonly Placed[] {
+function conditionsOfMeasure({ conditions }: GroupsBuild, measure: string): readonly Placed[] {
   return conditions.flatMap((condition, position) =>
     condition.measure === measure ? [{ condition, position }] : [],
   );
@@ -143,7 +150,7 @@ function conditionsOfMeasure({ conditions }: Build, measure: string): readonly P
 
 /** Leaves over the same rows, in one pass. Columns `a0`, `a1`, … */
 export function plainLeaves(
-  build: Build,
+  build: GroupsBuild,
   uses: readonly LeafUse[],
   groups: readonly AskedGroup[],
 ): GroupedSource {
@@ -193,7 +200,7 @@ export function plainLeaves(
 
 /** A leaf that counts only the rows of the first or the last time of a period. */
 export function nonAdditiveLeaf(
-  build: Build,
+  build: GroupsBuild,
   { leaf, filters }: LeafUse,
   groups: readonly AskedGroup[],
 ): GroupedSource {
@@ -245,7 +252,7 @@ export function nonAdditiveLeaf(
 
 /** Time groups of a leaf with their positions, the finest first. */
 export function timeGroups(
-  build: Build,
+  build: GroupsBuild,
   leaf: Leaf,
   groups: readonly AskedGroup[],
 ): readonly { readonly i: number; readonly grain: Grain }[] {

@@ -3,7 +3,7 @@ import {
   type AggregateRelation,
   type Fact,
   type Grain,
-  type Grouping,
+  type AskedGrouping,
   METRIC_TIME,
 } from "../../model/aggregate.js";
 import { type Condition, OWN_ROWS, type Selection } from "../../model/query.js";
@@ -12,8 +12,8 @@ import type { ResultColumn, ResultColumns } from "../warehouse.js";
 import type { AggregateDialect } from "./dialect.js";
 
 /** What a statement of groups is made from. */
-export interface Build {
-  readonly grouping: Grouping;
+export interface GroupsBuild {
+  readonly grouping: AskedGrouping;
   readonly conditions: readonly Condition[];
   /** The values of each relation, by its name, with their types in the database. */
   readonly types: ReadonlyMap<string, ResultColumns>;
@@ -46,7 +46,7 @@ export function named<T extends { readonly name: string }>(list: readonly T[], n
 
 /** A relation as `s`, with some of its values: only the rows of the caller's organization where it has others too. */
 export function relationRows(
-  { grouping, conditions, types, dialect }: Build,
+  { grouping, conditions, types, dialect }: GroupsBuild,
   name: string,
   values: readonly string[],
 ): Sql<Selection> {
@@ -84,14 +84,18 @@ export function selected(list: readonly Sql<Selection>[]): Sql<Selection> {
   return list.length === 0 ? sql`1` : join(list, ", ");
 }
 
-export function factOf({ grouping }: Build, name: string): Fact {
+export function factOf({ grouping }: GroupsBuild, name: string): Fact {
   const found = grouping.aggregate.facts.find(({ relation }) => relation === name);
   if (found === undefined) throw new Error(`An aggregate has no fact ${name}.`);
   return found;
 }
 
 /** The dimension that a name means for a fact whose `metric_time` is `time`. */
-export function dimensionOf({ grouping }: Build, name: string, time: string | undefined): AggregateDimension {
+export function dimensionOf(
+  { grouping }: GroupsBuild,
+  name: string,
+  time: string | undefined,
+): AggregateDimension {
   return named(grouping.aggregate.dimensions, name === METRIC_TIME ? (time ?? name) : name);
 }
 
@@ -104,7 +108,7 @@ interface Wanted {
 }
 
 /** The rows of a fact with what is wanted of them. */
-export function rowSet(build: Build, { fact, time, dimensions, values }: Wanted): RowSet {
+export function rowSet(build: GroupsBuild, { fact, time, dimensions, values }: Wanted): RowSet {
   const { dialect, types, grouping } = build;
   const { identifier } = dialect;
   const { joins } = factOf(build, fact);
@@ -153,7 +157,7 @@ export function rowSet(build: Build, { fact, time, dimensions, values }: Wanted)
 /** Name of the period of a time, with which operators compare: they see what a group shows. */
 export const periodName = (name: string): string => `${name} period`;
 
-function periodOf(build: Build, column: ResultColumn, time: string | undefined): readonly RowColumn[] {
+function periodOf(build: GroupsBuild, column: ResultColumn, time: string | undefined): readonly RowColumn[] {
   const { dialect } = build;
   const { grain } = dimensionOf(build, column.name, time);
   if (grain === undefined) return [];
@@ -174,7 +178,7 @@ const joinAlias = (position: number, { identifier }: AggregateDialect): Sql =>
   identifier(`j${String(position)}`);
 
 function joinOf(
-  build: Build,
+  build: GroupsBuild,
   to: Fact["joins"][number] | undefined,
   position: number,
   used: readonly string[],

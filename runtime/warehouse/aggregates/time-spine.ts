@@ -28,7 +28,7 @@ import {
   whereClause,
   wheres,
 } from "./leaves.js";
-import { type Build, dimensionOf, named, onRows, periodName, relationRows, rowSet } from "./row-set.js";
+import { type GroupsBuild, dimensionOf, named, onRows, periodName, relationRows, rowSet } from "./row-set.js";
 
 type Part = Sql<Selection>;
 
@@ -56,7 +56,7 @@ interface Periods {
 }
 
 /** Periods of the time spine, as `p`. Conditions on time are conditions on its days. */
-export function periodsOf(build: Build, { leaf, grain, groups, filters, startsOf }: Periods): Part {
+export function periodsOf(build: GroupsBuild, { leaf, grain, groups, filters, startsOf }: Periods): Part {
   const { dialect, grouping, types } = build;
   const { identifier } = dialect;
   const spine = spineFor(grouping.aggregate.spines, timeGrainOf(build, leaf));
@@ -105,13 +105,18 @@ export function periodsOf(build: Build, { leaf, grain, groups, filters, startsOf
   )} FROM (SELECT ${join(values, ", ")} FROM ${rows}${whereClause(conditions)}) AS q${groupBy(keys)}) AS p`;
 }
 
-function timeColumn(build: Build, { fact, time }: Leaf): ResultColumn {
+function timeColumn(build: GroupsBuild, { fact, time }: Leaf): ResultColumn {
   const place = dimensionOf(build, METRIC_TIME, time).places.find((each) => each.fact === fact);
   return named(build.types.get(fact) ?? [], place?.value ?? "");
 }
 
 /** The period of the rows that stand in another period by an offset. */
-export function offsetPeriod(build: Build, period: Part, grain: Grain, { window, toGrain }: Offset): Part {
+export function offsetPeriod(
+  build: GroupsBuild,
+  period: Part,
+  grain: Grain,
+  { window, toGrain }: Offset,
+): Part {
   const { dialect } = build;
   if (window !== undefined) return dialect.earlier(period, window, grain);
   return toGrain === undefined ? period : dialect.truncated(period, toGrain, dialect.periodColumn(grain));
@@ -119,7 +124,7 @@ export function offsetPeriod(build: Build, period: Part, grain: Grain, { window,
 
 /** A simple metric in other periods, joined before its rows are aggregated: the offset's grain is finer than the groups. */
 export function offsetRows(
-  build: Build,
+  build: GroupsBuild,
   use: LeafUse,
   groups: readonly AskedGroup[],
   offset: Offset,
@@ -148,18 +153,18 @@ export function offsetRows(
 }
 
 /** A group: of a time that of the period, else that of the row. */
-export function periodGroup(build: Build, leaf: Leaf, groups: readonly AskedGroup[], i: number): Part {
+export function periodGroup(build: GroupsBuild, leaf: Leaf, groups: readonly AskedGroup[], i: number): Part {
   const isTime = isTimeOf(leaf, groups[i]?.name ?? "");
   return isTime ? sql`p.${build.dialect.identifier(`t${String(i)}`)}` : sql`r.${groupColumn(build, i)}`;
 }
 
-export function valueColumn(build: Build, { fact, value }: Leaf): ResultColumn | null {
+export function valueColumn(build: GroupsBuild, { fact, value }: Leaf): ResultColumn | null {
   return value === undefined ? null : named(build.types.get(fact) ?? [], value);
 }
 
 /** The rows of a leaf as `r`: their time as `d`, their value as `v0`, and the groups that are not their time. */
 export function timedRows(
-  build: Build,
+  build: GroupsBuild,
   leaf: Leaf,
   groups: readonly AskedGroup[],
   filters: RowFilters,
@@ -192,10 +197,10 @@ export interface InOtherPeriods extends Pick<LeafUse, "leaf" | "filters"> {
 
 /** A result by its finest time group in other periods: that of the spine, minus the offset. */
 export function offsetResult(
-  build: Build,
+  build: GroupsBuild,
   { leaf, filters, offset }: InOtherPeriods,
   groups: readonly AskedGroup[],
-  inner: (build: Build, groups: readonly AskedGroup[]) => GroupedSource,
+  inner: (build: GroupsBuild, groups: readonly AskedGroup[]) => GroupedSource,
 ): GroupedSource {
   const { dialect } = build;
   const { identifier } = dialect;
@@ -228,7 +233,7 @@ export function offsetResult(
 
 /** A result with a row for every period, also for those without any; `filters` of the request hold for the new rows too. */
 export function onSpine(
-  build: Build,
+  build: GroupsBuild,
   leaf: Leaf,
   groups: readonly AskedGroup[],
   source: GroupedSource,
@@ -259,7 +264,7 @@ export function onSpine(
 }
 
 /** Conditions of the request on what it groups by, for rows that the spine has added: they are null there. */
-function reapplied(build: Build, leaf: Leaf, groups: readonly AskedGroup[]): Part {
+function reapplied(build: GroupsBuild, leaf: Leaf, groups: readonly AskedGroup[]): Part {
   const { others } = splitByTime(leaf, filtersOf(build, { leaf, filters: [] }));
   const names = new Set([
     ...others.conditions.map(({ condition }) => condition.column),

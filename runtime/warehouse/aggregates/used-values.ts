@@ -1,10 +1,16 @@
-import { type Aggregate, type Grouping, type Leaf, leavesOf, METRIC_TIME } from "../../model/aggregate.js";
+import {
+  type Aggregate,
+  type AskedGrouping,
+  type Leaf,
+  leavesOf,
+  METRIC_TIME,
+} from "../../model/aggregate.js";
 import { type Condition, OWN_ROWS } from "../../model/query.js";
 import { dimensionsIn } from "./leaves.js";
 
 /** The values of each relation that a grouping may read: one that it does not read need not exist. */
 export function usedValues(
-  { aggregate, groups, measures }: Grouping,
+  { aggregate, groups, measures }: AskedGrouping,
   conditions: readonly Condition[],
 ): ReadonlyMap<string, ReadonlySet<string>> {
   const leaves = measures.flatMap(({ metric }) => leavesOf(metric));
@@ -53,14 +59,14 @@ function useLeaf({ facts, dimensions }: Aggregate, leaf: Leaf, names: ReadonlySe
   if (value !== undefined) use(fact, value);
 }
 
-function needsSpine(leaves: readonly Leaf[], measures: Grouping["measures"]): boolean {
+function needsSpine(leaves: readonly Leaf[], measures: AskedGrouping["measures"]): boolean {
   return (
     leaves.some(({ cumulative, onSpine }) => cumulative !== undefined || onSpine === true) ||
     measures.some(({ metric }) => hasOffset(metric))
   );
 }
 
-function hasOffset(metric: Grouping["measures"][number]["metric"]): boolean {
+function hasOffset(metric: AskedGrouping["measures"][number]["metric"]): boolean {
   return (
     metric.kind !== "leaf" &&
     metric.inputs.some(
@@ -69,7 +75,7 @@ function hasOffset(metric: Grouping["measures"][number]["metric"]): boolean {
   );
 }
 
-function filtersIn(metric: Grouping["measures"][number]["metric"]): Leaf["filters"] {
+function filtersIn(metric: AskedGrouping["measures"][number]["metric"]): Leaf["filters"] {
   if (metric.kind === "leaf") return metric.filters;
   return [
     ...metric.filters,
