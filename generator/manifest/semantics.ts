@@ -332,5 +332,3 @@ function spinesOf(nodes: JsonObject, adapter: string): readonly SemanticSpine[] 
     ? spines
     : [...spines, { relation: relationOf(legacy, adapter), column: "date_day", grain: "day" }];
 }
-
-export const NO_SEMANTICS: Semantics = { models: [], metrics: [], queries: [], spines: [] };

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpMethod, Operation } from "./openapi.js";
 import type { Reply } from "./send.js";
 
@@ -14,11 +14,16 @@ export interface Route<Exchange = never, Access = unknown, Refusal = unknown> {
   readonly access: Access;
   /** Null: the service's document does not describe it. */
   readonly operation: Operation | null;
+  /** Its handler sends the response itself, with the headers that every response has. */
+  readonly sends?: true;
   readonly handle: (exchange: Exchange) => Handled<Refusal> | Promise<Handled<Refusal>>;
 }
 
 /** A page or a file before its service says who may load it. Its handler needs the request alone. */
-export type PageRoute = Omit<Route<{ readonly request: IncomingMessage }, never, never>, "access">;
+export type PageRoute = Omit<
+  Route<{ readonly request: IncomingMessage; readonly response: ServerResponse }, never, never>,
+  "access"
+>;
 
 /** The routes of one path. */
 export interface PathItem<R extends Route = Route> {

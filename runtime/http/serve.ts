@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Handled, type PathItem, type Route, routeFor } from "./route.js";
+import { setHeaders } from "./headers.js";
 import { isPreflight, type Reply, send, sendOptions } from "./send.js";
 
 /** A request, its response, and the routes of its path. */
@@ -42,7 +43,11 @@ export async function serve<E extends HttpExchange, Refusal extends object>(
   let handled: Handled<Refusal>;
   try {
     handled = isOptions && item.allowed === null ? hooks.notFound(exchange) : hooks.check(exchange);
-    handled ??= await (routeFor(item, request.method) as Route<E, unknown, Refusal>).handle(exchange);
+    if (handled === null) {
+      const route = routeFor(item, request.method) as Route<E, unknown, Refusal>;
+      if (route.sends) setHeaders(response, hooks.headersOf(exchange));
+      handled = await route.handle(exchange);
+    }
   } catch (error) {
     handled = hooks.onError(exchange, error);
   }

@@ -1,5 +1,8 @@
-import { readFileSync } from "node:fs";
+import type { Request, Response } from "express";
+import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { dirname } from "node:path";
+import swaggerUi from "swagger-ui-express";
 import type { Operation } from "../http/openapi.js";
 import type { PageRoute } from "../http/route.js";
 import type { Reply } from "../http/send.js";
@@ -52,8 +55,32 @@ export function documentRoutes(title: string, hasExplorer = false): readonly Pag
     // Links are relative, so that they hold below the path of any proxy: `/docs/` is another folder than `/docs`.
     ...pages.map(({ path }) => get(`${path}/`, () => Promise.resolve(movedTo(`..${path}`)))),
     ...files,
+    ...swaggerFiles(),
   ];
 }
+
+/** The other files of Swagger UI, such as `oauth2-redirect.html`, as its middleware serves them. */
+function swaggerFiles(): readonly PageRoute[] {
+  const names = readdirSync(dirname(require.resolve("swagger-ui-dist/package.json")));
+  const others = names.filter((name) => /\.(css|html|js|png)$/.test(name) && !FILES.includes(name));
+  return others.map((name) => ({ ...get(`/docs/${name}`, serveSwaggerFile), sends: true as const }));
+}
+
+/** Null once it is sent, or the client has gone. */
+const serveSwaggerFile: PageRoute["handle"] = ({ request, response }) =>
+  new Promise((resolve, reject) => {
+    const target = Object.assign(request, { url: (request.url ?? "").replace(/^\/docs/, "") });
+    response.once("close", () => resolve(null));
+    response.setHeader("Content-Security-Policy", POLICY);
+    const next = (error?: unknown): void => (error === undefined ? pass() : reject(error as Error));
+    const handlers = [...swaggerUi.serve];
+    const pass = (): void => {
+      const handler = handlers.shift();
+      if (handler === undefined) reject(new Error("Swagger UI has no such file."));
+      else void handler(target as Request, response as Response, next);
+    };
+    pass();
+  });
 
 function get(path: string, handle: PageRoute["handle"], operation: Operation | null = null): PageRoute {
   return { method: "GET", path, operation, handle };

@@ -39,7 +39,7 @@ export function groupingFields({ of, saved }: Aggregate): readonly string[] {
 }
 
 /** Parameters that bound `metric_time`. */
-export const RANGE_FIELDS = ["start_date", "end_date"] as const;
+const RANGE_FIELDS = ["start_date", "end_date"] as const;
 
 /** The filter that a name of a request means: a group's, by equality or by an operator. */
 export function groupFilter(aggregate: Aggregate, name: string): FilterParameter | null {
@@ -117,7 +117,7 @@ function readGroups(fields: RawFields, measures: readonly AggregateMeasure[]): R
 }
 
 /** The groups that all measures have, in the grains that they share. */
-export function sharedGroups(measures: readonly AggregateMeasure[]): readonly AggregateGroup[] {
+function sharedGroups(measures: readonly AggregateMeasure[]): readonly AggregateGroup[] {
   const [first, ...others] = measures;
   return (first?.groups ?? []).flatMap((group): AggregateGroup[] => {
     const same = others.map(({ groups }) => groups.find(({ name }) => name === group.name));

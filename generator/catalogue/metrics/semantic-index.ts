@@ -178,7 +178,7 @@ function partitions(model: SemanticModel, to: SemanticModel): readonly (readonly
 }
 
 /** A nanosecond is truncated to what both engines have. */
-export function grainOf(text: string): Grain {
+function grainOf(text: string): Grain {
   return isGrain(text) ? text : text === "nanosecond" ? "microsecond" : "day";
 }
 

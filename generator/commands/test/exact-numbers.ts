@@ -1,5 +1,5 @@
 /** A number with more digits than a double holds, in one form for equal values: it compares by its digits. */
-export class ExactNumber {
+class ExactNumber {
   readonly digits: string;
 
   constructor(digits: string) {
@@ -22,7 +22,7 @@ const DOUBLE_DIGITS = 15;
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** A number as it is written: a double where that has all of its digits. */
-export function exactly(text: string): number | ExactNumber {
+function exactly(text: string): number | ExactNumber {
   const digits = text
     .replace(/[eE].*$/, "")
     .replace(/[-.]/g, "")

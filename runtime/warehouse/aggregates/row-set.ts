@@ -84,7 +84,7 @@ export function selected(list: readonly Sql<Selection>[]): Sql<Selection> {
   return list.length === 0 ? sql`1` : join(list, ", ");
 }
 
-export function factOf({ grouping }: GroupsBuild, name: string): Fact {
+function factOf({ grouping }: GroupsBuild, name: string): Fact {
   const found = grouping.aggregate.facts.find(({ relation }) => relation === name);
   if (found === undefined) throw new Error(`An aggregate has no fact ${name}.`);
   return found;

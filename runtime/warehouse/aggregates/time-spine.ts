@@ -39,7 +39,7 @@ export interface Offset {
 }
 
 /** The time spine whose periods are not longer than a grain: the coarsest of these. */
-export function spineFor(spines: readonly TimeSpine[], grain: Grain): TimeSpine | undefined {
+function spineFor(spines: readonly TimeSpine[], grain: Grain): TimeSpine | undefined {
   return spines
     .filter((spine) => compareGrains(spine.grain, grain) <= 0)
     .toSorted((a, b) => compareGrains(b.grain, a.grain))[0];
