@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import swaggerUi from "swagger-ui-express";
+import { setHeaders } from "../http/headers.js";
 import type { Operation } from "../http/openapi.js";
 import type { PageRoute } from "../http/route.js";
 import type { Reply } from "../http/send.js";
@@ -71,7 +72,7 @@ const serveSwaggerFile: PageRoute["handle"] = ({ request, response }) =>
   new Promise((resolve, reject) => {
     const target = Object.assign(request, { url: (request.url ?? "").replace(/^\/docs/, "") });
     response.once("close", () => resolve(null));
-    response.setHeader("Content-Security-Policy", POLICY);
+    setHeaders(response, Object.entries(headersFor(POLICY)).flat());
     const next = (error?: unknown): void => (error === undefined ? pass() : reject(error as Error));
     const handlers = [...swaggerUi.serve];
     const pass = (): void => {
@@ -101,13 +102,19 @@ function document(type: string, policy: string, read: () => Buffer): PageRoute["
   let result: BufferedResult | null = null;
   const headers = {
     "Content-Type": `${type}; charset=utf-8`,
+    ...headersFor(policy),
+    Vary: "Accept-Encoding",
+  };
+  return ({ request }) => documentReply((result ??= new BufferedResult(read(), 0, 0)), request, headers);
+}
+
+function headersFor(policy: string) {
+  return {
     // Shared caches would repeat the rate limit of one reader. Browsers ask again, so that files of two versions never mix.
     "Cache-Control": "private, no-cache",
     "Content-Security-Policy": policy,
     "Referrer-Policy": "no-referrer",
-    Vary: "Accept-Encoding",
   };
-  return ({ request }) => documentReply((result ??= new BufferedResult(read(), 0, 0)), request, headers);
 }
 
 /** The links to all pages, relative. */

@@ -100,6 +100,7 @@ describe("the documentation pages", () => {
     ["/docs", "text/html"],
     ["/docs/swagger-ui-bundle.js", "text/javascript"],
     ["/docs/swagger-ui.css", "text/css"],
+    ["/docs/oauth2-redirect.html", "text/html"],
     ["/docs/reference.js", "text/javascript"],
     ["/redoc", "text/html"],
     ["/docs/redoc.js", "text/javascript"],
