@@ -6,6 +6,7 @@ import { type Catalogue, type CatalogueEntry, complaint, type Skipped, type Warn
 import { type Context, readModel } from "./endpoint.js";
 import { lineageOf, withInheritedPrivacy } from "./lineage.js";
 import { metricEndpoints } from "./metrics/metric-endpoints.js";
+import { privateMeasures } from "./metrics/private-measures.js";
 import { SemanticIndex } from "./metrics/semantic-index.js";
 import { inDocumentedOrder } from "./path.js";
 import { withoutClaimedPaths } from "./settings/former-paths.js";
@@ -42,8 +43,14 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     if (!isPublished(model.tags)) continue;
     const reading = readModel(model, context);
     warnings.push(...reading.warnings);
-    if ("skipped" in reading) skipped.push(reading.skipped);
-    else valid.push(reading.entry);
+    if ("skipped" in reading) {
+      skipped.push(reading.skipped);
+      continue;
+    }
+    const { entry } = reading;
+    const problems = privateMeasures(model, entry, manifest);
+    if (problems.length === 0) valid.push(entry);
+    else skipped.push({ model: model.uniqueId, file: model.file, reason: "invalid", problems });
   }
   const ofMetrics = metricEndpoints(new SemanticIndex(manifest), context);
   valid.push(...ofMetrics.entries);

@@ -90,22 +90,28 @@ export function withInheritedPrivacy(
   });
 }
 
-/** Names of a model's private columns in lower case: its own marks, and those of nodes above it. */
-export function inheritedPrivacyOf(model: Model, manifest: Manifest): ReadonlySet<string> {
+/**
+ * Names of a model's private columns in lower case: its own marks, and those of nodes above it. `undeclared`: further columns
+ * that are read of it.
+ */
+export function inheritedPrivacyOf(
+  model: Model,
+  manifest: Manifest,
+  undeclared: readonly string[],
+): ReadonlySet<string> {
   const { uniqueId, schema, alias, isPrivate } = model;
-  const columns = knownColumns(model).map(({ name, isPrivate: own }) => ({
-    name,
-    type: null,
-    ...((own || isPrivate) && { private: true }),
-  }));
+  const marked = knownColumns(model).map(({ name, isPrivate: own }) => ({ name, private: own }));
+  const unmarked = undeclared.map((name) => ({ name, private: false }));
+  const columns = [...marked, ...unmarked].map((column) => ({ ...column, type: null }));
   const entry = {
     uniqueId,
     columns,
     relation: [schema, alias],
     private: isPrivate,
   } as unknown as CatalogueEntry;
-  const [marked] = withInheritedPrivacy([entry], manifest);
-  return new Set((marked?.columns ?? []).filter((column) => column.private).map(({ name }) => folded(name)));
+  const [found] = withInheritedPrivacy([entry], manifest);
+  const shown = (found?.columns ?? []).filter((column) => found?.private === true || column.private);
+  return new Set(shown.map(({ name }) => folded(name)));
 }
 
 function folded(name: string): string {

@@ -70,6 +70,8 @@ export class AggregateParts {
   #relation(model: SemanticModel): Values {
     const known = this.#relations.get(model.name);
     if (known !== undefined) return known;
+    const problem = this.#index.problemOf(model);
+    if (problem !== null) throw new NotCompiled(problem);
     const made: Values = { model, byExpr: new Map() };
     this.#relations.set(model.name, made);
     const own = this.#index.ownRowsOf(model);

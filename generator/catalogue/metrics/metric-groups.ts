@@ -32,15 +32,28 @@ export class MetricGroups {
     const leaves = leavesOf(tree);
     const models = leaves.map((leaf) => this.#modelOf(leaf));
     const asked = this.#askedOf(metric, models);
+    this.#checkTimes(leaves, asked === null || asked === "all" ? [] : asked.map(({ name }) => name));
     const groups = asked === null ? this.#default(metric, leaves) : this.#declared(metric, leaves, asked);
     for (const { name } of groups)
       if (name !== METRIC_TIME) for (const model of models) parts.dimension(model, name);
     return groups;
   }
 
-  /** All groups that a metric could have, for a saved query, which fixes its own. */
-  all(metric: SemanticMetric, tree: MetricTree): readonly AggregateGroup[] {
-    return this.#possible(metric, leavesOf(tree), () => true);
+  /** All groups that a metric could have, for a saved query, which fixes its own: those `listed`. */
+  all(metric: SemanticMetric, tree: MetricTree, listed: readonly string[]): readonly AggregateGroup[] {
+    const leaves = leavesOf(tree);
+    this.#checkTimes(leaves, listed);
+    return this.#possible(metric, leaves, () => true);
+  }
+
+  /** A range of dates bounds every metric: one with a private time is served where that is listed by its name. */
+  #checkTimes(leaves: readonly Leaf[], listed: readonly string[]): void {
+    if (listed.includes(METRIC_TIME)) return;
+    for (const leaf of leaves) {
+      const { name, isPrivate } = this.#index.reachable(this.#modelOf(leaf)).get(leaf.time ?? "") ?? {};
+      if (name !== undefined && isPrivate === true && !listed.includes(name))
+        throw new NotCompiled(`metric_time is ${name}, which is private, and group_by does not list it.`);
+    }
   }
 
   #modelOf({ fact }: Leaf): SemanticModel {

@@ -27,11 +27,12 @@ export function savedEndpoint(
     const parts = new AggregateParts(index);
     const trees = new MetricTrees(index, parts);
     const groups = new MetricGroups(index, trees);
+    const listed = of.groupBy.map((text) => nameAndGrain(text)[0]);
     const measures = of.metrics.map((name) => {
       const metric = index.metrics.get(name);
       if (metric === undefined) throw new NotCompiled(`The manifest has no metric ${name}.`);
       const tree = trees.of(metric);
-      return measureOf(metric, tree, groups.all(metric, tree));
+      return measureOf(metric, tree, groups.all(metric, tree, listed));
     });
     if (measures.length === 0) throw new NotCompiled("The saved query names no metrics.");
     const asked = of.groupBy.map((text) => askedGroup(text, measures, parts, index));

@@ -82,17 +82,48 @@ export class SemanticIndex {
     return isObject(rows) ? textOr(rows["column"], "") || null : null;
   }
 
+  /** Why nothing may be read of a semantic model: whose its rows are is not known. */
+  problemOf(model: SemanticModel): string | null {
+    const node = this.node(model);
+    if (node === undefined)
+      return `The manifest has no model ${model.model || "below the semantic model"}, whose rules ${model.name} would have.`;
+    const rows = node.routewright["rows"] ?? null;
+    if (rows === null) return null;
+    const column = this.ownRowsOf(model);
+    const known = knownColumns(node);
+    const isKnown = known.length === 0 || known.some(({ name }) => name === column);
+    return isObject(rows) && rows["equals"] === "org" && column !== null && isKnown
+      ? null
+      : `meta.routewright.rows of ${node.uniqueId} is invalid.`;
+  }
+
   /** Whether an expression names a private column of the model. */
   isPrivate(model: SemanticModel, expr: string): boolean {
     const node = this.node(model);
     if (node === undefined) return false;
     let names = this.#privateColumns.get(node.uniqueId);
     if (names === undefined) {
-      names = inheritedPrivacyOf(node, this.manifest);
+      names = inheritedPrivacyOf(node, this.manifest, this.#namesIn(node));
       this.#privateColumns.set(node.uniqueId, names);
     }
     if (names.size === 0) return false;
-    return (expr.match(/[\p{L}_][\p{L}\p{N}_$]*/gu) ?? []).some((word) => names.has(word.toLowerCase()));
+    const words = namesIn(expr).map((word) => word.toLowerCase());
+    const text = expr.toLowerCase();
+    return [...names].some((name) => words.includes(name) || (!isWord(name) && text.includes(name)));
+  }
+
+  /** Columns that the semantic layer reads of a model, declared or not. */
+  #namesIn({ uniqueId }: Model): readonly string[] {
+    const models = [...this.#models.values()].filter(({ model }) => model === uniqueId);
+    const own = [...this.metrics.values()].flatMap(({ simple, cumulative }) =>
+      [simple?.measure, cumulative?.of?.measure].filter((each) => typeof each === "object"),
+    );
+    const measures = [
+      ...models.flatMap((model) => [...model.measures.values()]),
+      ...own.filter((measure) => models.some(({ name }) => name === measure.model)),
+    ];
+    const parts = models.flatMap(({ dimensions, entities }) => [...dimensions, ...entities]);
+    return [...new Set([...parts, ...measures].flatMap(({ expr }) => namesIn(expr)))];
   }
 
   /** All dimensions that rows of a semantic model can be grouped by, by name. */
@@ -169,6 +200,13 @@ export class SemanticIndex {
     return this.reachable(model).get(name)?.grain === undefined ? null : name;
   }
 }
+
+const WORD = /[\p{L}_][\p{L}\p{N}_$]*/gu;
+
+/** Words of an expression that may be columns. */
+const namesIn = (expr: string): readonly string[] => expr.match(WORD) ?? [];
+
+const isWord = (name: string): boolean => namesIn(name)[0] === name;
 
 /** Both sides may be split by day: a row then meets the row of its own day. */
 function partitions(model: SemanticModel, to: SemanticModel): readonly (readonly [string, string])[] {

@@ -291,21 +291,16 @@ const KINDS: Partial<Record<WrittenAggregation, readonly string[]>> = {
 };
 
 function columnProblems(
-  { name, type, isPrivate }: ModelColumn,
+  { name, type }: ModelColumn,
   agg: WrittenAggregation,
   at: string,
 ): readonly SettingProblem[] {
   const { kind } = parseColumnType(type);
-  if (KINDS[agg]?.includes(kind) === false)
-    return invalid(
-      at,
-      `${formatValue(agg)} cannot aggregate ${formatValue(name)}, which is ${formatValue(type)}.`,
-      "Aggregate another column.",
-    );
-  if (!isPrivate || agg.startsWith("count")) return [];
-  return invalid(
-    at,
-    `${formatValue(agg)} shows values of the private column ${formatValue(name)}.`,
-    "Count it, or take the measure away.",
-  );
+  return KINDS[agg]?.includes(kind) !== false
+    ? []
+    : invalid(
+        at,
+        `${formatValue(agg)} cannot aggregate ${formatValue(name)}, which is ${formatValue(type)}.`,
+        "Aggregate another column.",
+      );
 }
