@@ -73,7 +73,8 @@ const serveSwaggerFile: PageRoute["handle"] = ({ request, response }) =>
     const target = Object.assign(request, { url: (request.url ?? "").replace(/^\/docs/, "") });
     response.once("close", () => resolve(null));
     setHeaders(response, Object.entries(headersFor(POLICY)).flat());
-    const next = (error?: unknown): void => (error === undefined ? pass() : reject(error as Error));
+    const next = (error?: unknown): void =>
+      error === undefined ? pass() : reject(new Error("Swagger UI.", { cause: error }));
     const handlers = [...swaggerUi.serve];
     const pass = (): void => {
       const handler = handlers.shift();

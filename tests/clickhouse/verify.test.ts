@@ -116,7 +116,7 @@ describe.skipIf(!hasClickhouse)("verify of a ClickHouse catalogue", () => {
     const { exit, text } = await verifyModels(server.url("default", "narrow:secret"), "served");
     expect(exit).toBe(1);
     expect(text).toContain("The role narrow may not read served.orders.");
-    expect(text).toContain("GRANT SELECT ON `served`.`orders` TO `narrow`;");
+    expect(text).toContain("GRANT SELECT ON served.orders TO narrow;");
     expect(text).toContain("The relation served.missing does not exist.");
     expect(text).toContain("the grants of its role");
     expect(text).not.toContain("served.wrong");
