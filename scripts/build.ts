@@ -18,7 +18,7 @@ import { ACCEPT_SCHEMA } from "../generator/diff/accepted-changes.js";
 import { CONFIG_SCHEMA } from "../generator/config-schema.js";
 import { USAGE_SCHEMA } from "../generator/diff/usage.js";
 import { BASELINE_SCHEMA } from "../generator/lint/baseline.js";
-import { HINT, NOUN } from "../generator/manifest/json-schema.js";
+import { HINT, NOUN, withoutOwnKeywords } from "../generator/manifest/json-schema.js";
 
 const inRoot = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const GENERATOR = inRoot("generator/dist");
@@ -78,7 +78,10 @@ function compileValidators(): void {
   for (const [name, ajv, schema] of validators)
     writeFileSync(`${GENERATOR}/validators/${name}.cjs`, standalone.default(ajv, ajv.compile(schema)));
   writeFileSync(`${GENERATOR}/schema-yml.schema.json`, `${JSON.stringify(SCHEMA_YML_SCHEMA, null, 2)}\n`);
-  writeFileSync(`${GENERATOR}/config.schema.json`, `${JSON.stringify(CONFIG_SCHEMA, null, 2)}\n`);
+  writeFileSync(
+    `${GENERATOR}/config.schema.json`,
+    `${JSON.stringify(withoutOwnKeywords(CONFIG_SCHEMA), null, 2)}\n`,
+  );
 }
 
 function copyTemplates(): void {

@@ -90,6 +90,15 @@ export interface SchemaError {
 /** Keywords of ours: what to write, and what the value should be: "a list of columns". */
 export const HINT = "hint";
 export const NOUN = "noun";
+const OWN: ReadonlySet<string> = new Set([HINT, NOUN]);
+
+/** Editors warn of keywords that they do not know. */
+export function withoutOwnKeywords(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutOwnKeywords);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).filter(([key, item]) => !(OWN.has(key) && typeof item === "string"));
+  return Object.fromEntries(entries.map(([key, item]) => [key, withoutOwnKeywords(item)]));
+}
 
 export function schemaErrorOf({ instancePath, ...error }: ErrorObject): SchemaError {
   return { at: jsonPath(instancePath), ...messageOf(error) };

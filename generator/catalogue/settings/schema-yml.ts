@@ -1,8 +1,6 @@
-import { HINT, listOf, NOUN, openRecord, type Schema } from "../../manifest/json-schema.js";
+import { listOf, openRecord, type Schema, withoutOwnKeywords } from "../../manifest/json-schema.js";
 import { META_API_SCHEMA } from "./meta-api.js";
 import { META_ROUTEWRIGHT_SCHEMA } from "./meta-routewright.js";
-
-const OWN: ReadonlySet<string> = new Set([HINT, NOUN]);
 
 const meta = openRecord({}, { api: META_API_SCHEMA, routewright: META_ROUTEWRIGHT_SCHEMA.model });
 const columnMeta = openRecord({}, { routewright: META_ROUTEWRIGHT_SCHEMA.column });
@@ -15,11 +13,3 @@ export const SCHEMA_YML_SCHEMA = withoutOwnKeywords({
   title: "Routewright settings in a dbt schema.yml",
   ...openRecord({}, { models: listOf(withMeta(meta, { columns: listOf(withMeta(columnMeta)) })) }),
 });
-
-/** Editors warn of keywords that they do not know. */
-function withoutOwnKeywords(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutOwnKeywords);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).filter(([key, item]) => !(OWN.has(key) && typeof item === "string"));
-  return Object.fromEntries(entries.map(([key, item]) => [key, withoutOwnKeywords(item)]));
-}
