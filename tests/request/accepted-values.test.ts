@@ -117,7 +117,13 @@ it("OpenAPI says what the tests promise, and no more", async () => {
     components: { schemas: Record<string, { properties: unknown }> };
   };
   expect(components.schemas["shop_orders_row"]?.properties).toEqual({
-    id: { type: "integer", format: "int32", minimum: -2147483648, maximum: 2147483647 },
+    id: {
+      type: "integer",
+      format: "int32",
+      minimum: -2147483648,
+      maximum: 2147483647,
+      description: "No two rows have the same value.",
+    },
     status: { type: ["string", "null"], enum: ["paid", "open", null] },
     grade: { type: ["string", "null"] },
     level: {
