@@ -123,7 +123,7 @@ describe.each(MANIFESTS)("%s", (_, read, counts) => {
     const after = render(catalogueOfText(JSON.stringify({ ...manifest, nodes })));
     expect(changedFiles(files, after)).toEqual({
       added: ["routes/bridges/zz_added.daily.ts"],
-      changed: ["catalogue.json", "index.ts", "openapi.json"],
+      changed: ["catalogue.json", "index.ts", "lineage.json", "openapi.json"],
       removed: [],
     });
     expect(addedLines(files.get("index.ts") ?? "", after.get("index.ts") ?? "")).toHaveLength(2);

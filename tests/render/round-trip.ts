@@ -19,7 +19,8 @@ export async function loadedEndpoints(
 /** What the catalogue says of an endpoint, its columns and its parameters, and no module. */
 const DESCRIPTION: ReadonlySet<string> = new Set([
   ...["uniqueId", "file", "category", "resource", "granularity", "window", "hasTierTag", "synonyms"],
-  ...["description", "notNull", "acceptedValues", "private"],
+  ...["owner", "stability", "description", "notNull", "acceptedValues", "private"],
+  ...["minimum", "maximum", "exclusive", "unique", "references"],
 ]);
 
 /**
