@@ -44,6 +44,7 @@ describe.skipIf(!needs("git")).each(kinds)("the pipeline of %s", { timeout: TIME
     expect(repository.git("diff", "--name-status", "main", REVIEW).split("\n")).toEqual([
       "M\tgenerated/catalogue.json",
       "M\tgenerated/index.ts",
+      "M\tgenerated/lineage.json",
       "M\tgenerated/openapi.json",
       "A\tgenerated/routes/general/users.ts",
     ]);
