@@ -51,7 +51,7 @@ export interface Settings extends GenerationEnvironment {
   readonly out: string;
   readonly schemas: SchemaMap;
   readonly publicMaxAge: MaxAge;
-  /** The shared cache in front of the server; undefined: none is told of builds. */
+  /** Address of the shared cache in front of the server; undefined: there is none. */
   readonly purgeUrl: string | undefined;
   readonly purgeMethod: PurgeMethod;
   readonly lint: RuleSeverities;

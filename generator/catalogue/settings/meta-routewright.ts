@@ -119,7 +119,7 @@ const numbers: Setting<"number" | "string", "string" | undefined, unknown> = {
 const stability: Setting<"preview" | "stable", "preview" | undefined, unknown> = {
   schema: {
     ...described(
-      "`preview`: consumers are told that the endpoint may change, and `diff` lets its breaking changes pass",
+      "`preview`: the endpoint may change: `diff` reports its breaking changes as warnings",
       oneOf(["preview", "stable"]),
       "stable",
     ),
