@@ -27,8 +27,11 @@ export interface ResultColumn {
   readonly fields?: readonly ResultColumn[];
   /** The type of the bounds of a range or multirange, or of an array of them. */
   readonly range?: { readonly bound: string; readonly isMulti: boolean };
-  /** Whether it holds states of an aggregate function (ClickHouse); `type` is that of their results. */
-  readonly isState?: true;
+  /**
+   * The type of a column that holds states of aggregate functions (ClickHouse), then those of results that are states again;
+   * `type` is that of the last result.
+   */
+  readonly states?: readonly string[];
   /** Digits behind the point of a `money`, which its locale decides. */
   readonly moneyScale?: number;
   /** Schema of a type that is not PostgreSQL's own. */

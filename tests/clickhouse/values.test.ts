@@ -7,6 +7,9 @@ import { post, sendRequest } from "../support/http-client.js";
 const UINT256 = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
 const INT128 = "-170141183460469231731687303715884105728";
 
+/** A state of an aggregate function whose result is 2. */
+const STATE = "arrayReduce('uniqState', [1::UInt64, 2, 2])";
+
 /** One column a relation: its type, its value as SQL, its JSON, and its CSV where that is another text; null is empty. */
 const VALUES: readonly (readonly [type: string, value: string, json: string, csv?: string])[] = [
   ["UInt64", "18446744073709551615", "18446744073709551615"],
@@ -27,6 +30,40 @@ const VALUES: readonly (readonly [type: string, value: string, json: string, csv
   ["String", `'quo"te\\n\\\\ \\t / 😀'`, '"quo\\"te\\n\\\\ \\t / 😀"', '"quo""te\n\\ \t / 😀"'],
   ["AggregateFunction(uniq, UInt64)", "arrayReduce('uniqState', [1::UInt64, 2, 2])", "2"],
   ["AggregateFunction(quantile(0.5), Float64)", "arrayReduce('quantileState(0.5)', [1.::Float64, 2])", "1.5"],
+  ["SimpleAggregateFunction(any, AggregateFunction(uniq, UInt64))", STATE, "2"],
+  ["AggregateFunction(any, AggregateFunction(uniq, UInt64))", `arrayReduce('anyState', [${STATE}])`, "2"],
+  [
+    "AggregateFunction(groupArray, AggregateFunction(uniq, UInt64))",
+    `arrayReduce('groupArrayState', [${STATE}])`,
+    "[2]",
+    '"[2]"',
+  ],
+  ["Array(AggregateFunction(uniq, UInt64))", `[${STATE}, ${STATE}]`, "[2,2]", '"[2,2]"'],
+  ["Array(Array(AggregateFunction(uniq, UInt64)))", `[[${STATE}], []]`, "[[2],[]]", '"[[2],[]]"'],
+  ["SimpleAggregateFunction(anyLast, Array(AggregateFunction(uniq, UInt64)))", `[${STATE}]`, "[2]", '"[2]"'],
+  ["Tuple(AggregateFunction(uniq, UInt64), String)", `(${STATE}, 'x')`, '[2,"x"]', '"[2,""x""]"'],
+  [
+    "Tuple(`a, (b` AggregateFunction(sum, Decimal(10, 2)), c FixedString(3), d Nested(e AggregateFunction(uniq, UInt64)))",
+    `(arrayReduce('sumState', [1.50::Decimal(10, 2)]), 'x', [tuple(${STATE})])`,
+    '{"a, (b":1.50,"c":"x","d":[{"e":2}]}',
+    '"{""a, (b"":1.50,""c"":""x"",""d"":[{""e"":2}]}"',
+  ],
+  [
+    "Array(Tuple(a Array(Tuple(b AggregateFunction(argMax, String, DateTime64(3))))))",
+    "[tuple([tuple(arrayReduce('argMaxState', ['x', 'y'], [toDateTime64(1, 3), toDateTime64(2, 3)]))])]",
+    '[{"a":[{"b":"y"}]}]',
+    '"[{""a"":[{""b"":""y""}]}]"',
+  ],
+  ["Map(String, AggregateFunction(uniq, UInt64))", `map('k', ${STATE})`, '{"k":2}', '"{""k"":2}"'],
+  [
+    "Map(String, Tuple(n AggregateFunction(uniq, UInt64)))",
+    `map('k', tuple(${STATE}))`,
+    '{"k":{"n":2}}',
+    '"{""k"":{""n"":2}}"',
+  ],
+  ["Variant(AggregateFunction(uniq, UInt64), String)", "'text'", '"text"', '"""text"""'],
+  ["Tuple(a Dynamic)", "tuple('text'::Dynamic)", '{"a":"text"}', '"{""a"":""text""}"'],
+  ["Enum8('AggregateFunction(' = 1)", "'AggregateFunction('", '"AggregateFunction("'],
   ["Nullable(String)", "''", '""'],
   ["Nullable(String)", "NULL", "null"],
   ["Nullable(Decimal(10, 2))", "NULL", "null"],
@@ -153,6 +190,42 @@ describe.skipIf(!hasClickhouse)("a column of ClickHouse without a type of its ow
     const reply = await sendRequest(at, `/v1/types/nothing${suffix}`, { key: KEYS.tier3 });
     expect(reply.status).toBe(200);
     if (suffix === "") expect(JSON.parse(reply.text)).toEqual([{ v: null, i: 1 }]);
+  });
+});
+
+describe.skipIf(!hasClickhouse)("a state of an aggregate function", async () => {
+  if (!hasClickhouse) return;
+  const states = await ownDatabase([
+    `CREATE VIEW @.dynamic AS SELECT ${STATE}::Dynamic AS v`,
+    `CREATE VIEW @.listed AS SELECT [${STATE}::Dynamic] AS v`,
+    `CREATE VIEW @.variant AS SELECT ${STATE}::Variant(AggregateFunction(uniq, UInt64), String) AS v`,
+    `CREATE VIEW @.nested AS SELECT [${STATE}] AS x1, map('k', ${STATE}) AS "a""b", [tuple(${STATE})]::Array(Tuple(n AggregateFunction(uniq, UInt64))) AS t`,
+  ]);
+  const names = ["dynamic", "listed", "variant", "nested"];
+  const models = names.map((name) => ({
+    name,
+    schema: states,
+    tags: ["production", "states", `api:${name}`],
+  }));
+  const at = await serveManifest(manifestOf(models, { adapter_type: "clickhouse" }), {
+    DATABASE_URL: clickhouseUrl(),
+  });
+
+  it.each(["dynamic", "listed", "variant"])(
+    "is refused where only its row says that it is one: %s",
+    async (name) => {
+      for (const suffix of ["", ".csv", ".parquet"]) {
+        const reply = await sendRequest(at, `/v1/states/${name}${suffix}`, { key: KEYS.tier3 });
+        expect(reply.status).toBe(500);
+      }
+    },
+  );
+
+  it("is its result in every format and under every name", async () => {
+    const get = (suffix: string) => sendRequest(at, `/v1/states/nested${suffix}`, { key: KEYS.tier3 });
+    expect(JSON.parse((await get("")).text)).toEqual([{ x1: [2], 'a"b': { k: 2 }, t: [{ n: 2 }] }]);
+    expect((await get(".parquet")).bytes.includes('{"k":2}')).toBe(true);
+    expect((await get(".arrow")).bytes.includes('[{"n":2}]')).toBe(true);
   });
 });
 

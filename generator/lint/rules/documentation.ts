@@ -4,6 +4,10 @@ import { type Column, PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/mode
 import { list, sentence, type Sentence } from "../../manifest/strings.js";
 import { type Check, type CheckId, type Violation, violation } from "../finding.js";
 
+/** A state of an aggregate function in a type of ClickHouse without its quoted texts and names. */
+const STATE = /\bAggregateFunction\(/i;
+const QUOTED = /(['"`])(?:\\.|(?!\1)[^\\])*\1/gs;
+
 /** Rules about what callers can know of an endpoint and its values. */
 export const documentationRules = {
   /** A key of `meta.api` or `meta.routewright` that nothing reads. */
@@ -60,10 +64,10 @@ export const documentationRules = {
       (names) => sentence`Decimal columns without digits are texts in Parquet and Arrow: ${names}.`,
       "Declare the digits as `data_type`, such as `numeric(38,2)`, or cast to it in the model's SQL.",
     ),
-  /** States of aggregate functions, which ClickHouse stores for further aggregation. */
+  /** States of aggregate functions, also in lists, tuples and maps, which ClickHouse stores for further aggregation. */
   "aggregate-state": ({ endpoint }) =>
     onColumns(
-      endpoint.columns.filter(({ type }) => type !== null && /^AggregateFunction\(/i.test(type)),
+      endpoint.columns.filter(({ type }) => type !== null && STATE.test(type.replace(QUOTED, ""))),
       (names) => sentence`Columns hold states of aggregate functions, served as their results: ${names}.`,
       "Finish them in the model's SQL, with the function's `-Merge` form or `finalizeAggregation`.",
     ),

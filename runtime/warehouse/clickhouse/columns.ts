@@ -1,14 +1,20 @@
 import type { Relation } from "../../model/endpoint.js";
 import { escapedIdentifier, join, sql, type Sql, type Statement } from "../sql.js";
-import { type DescribedRelation, type DescribedSelect, RelationMissing } from "../warehouse.js";
+import {
+  type DescribedRelation,
+  type DescribedSelect,
+  RelationMissing,
+  type ResultColumn,
+} from "../warehouse.js";
 import { ClickhouseError, isRelationUnknown } from "./errors.js";
 import { finished, parameter } from "./parameters.js";
 import { type ReadRows, scannedRowsOf } from "./scanned-rows.js";
+import { finishedStates, holdsStates, resultType, unnamedValue } from "./states.js";
 
-interface ColumnRow {
+type TypedColumn = Pick<ResultColumn, "name" | "type" | "states">;
+
+interface ColumnRow extends TypedColumn {
   readonly id: string;
-  readonly name: string;
-  readonly type: string;
 }
 
 interface LookupOptions {
@@ -35,31 +41,23 @@ export class RelationLookup {
     ]);
     const [first] = rows;
     if (first === undefined) throw await this.#missing(relation);
-    const results = await this.#resultsOf(relation, rows);
-    const columns = rows.map(({ name, type }) => {
-      const result = results.get(name);
-      return {
-        name,
-        type: result ?? type,
-        ...(result !== undefined && { isState: true as const }),
-        scannedRows,
-      };
-    });
-    return { id: first.id, columns };
+    const columns = await this.#withResults(rows, escapedIdentifier(...relation));
+    return { id: first.id, columns: columns.map((column) => ({ ...column, scannedRows })) };
   }
 
   /** The columns of a statement, and the rows that it reads whatever it selects. */
   async describeSelect({ select, relations }: DescribedSelect): Promise<DescribedRelation> {
     const { read, isLimited } = this.#options;
     const body = sql`DESCRIBE (${select as Sql}) FORMAT JSONEachRow`;
-    const rows = await read<Omit<ColumnRow, "id">>(finished(body)).catch((error: unknown) => {
+    const rows = await read<TypedColumn>(finished(body)).catch((error: unknown) => {
       throw isRelationUnknown(error) ? new RelationMissing(relations[0]?.join(".") ?? "") : error;
     });
     const scanned = isLimited
       ? await Promise.all(relations.map((relation) => this.#scannedRowsOf(relation)))
       : [];
     const scannedRows = scanned.reduce((sum, each) => sum + each, 0);
-    return { id: "", columns: rows.map(({ name, type }) => ({ name, type, scannedRows })) };
+    const columns = await this.#withResults(rows, sql`(${select as Sql})`);
+    return { id: "", columns: columns.map((column) => ({ ...column, scannedRows })) };
   }
 
   async #missing(relation: Relation): Promise<RelationMissing> {
@@ -73,20 +71,30 @@ export class RelationLookup {
     );
   }
 
-  /** The types of the results of columns that hold states of aggregate functions. */
-  async #resultsOf(relation: Relation, rows: readonly ColumnRow[]): Promise<ReadonlyMap<string, string>> {
-    const names = rows.filter(({ type }) => type.startsWith("AggregateFunction(")).map(({ name }) => name);
-    if (names.length === 0) return new Map();
-    const results = names.map((name) => {
-      const column = escapedIdentifier(name);
-      return sql`finalizeAggregation(${column}) AS ${column}`;
+  /**
+   * Columns that hold states of aggregate functions, with the types of their results. The result of a state can be a state: then
+   * they are looked up once more.
+   */
+  async #withResults(rows: readonly TypedColumn[], from: Sql): Promise<readonly TypedColumn[]> {
+    const stateful = rows.filter(({ type }) => holdsStates(type));
+    if (stateful.length === 0)
+      return rows.map(({ name, type, states }) => ({ name, type, ...(states && { states }) }));
+    const values = stateful.map((column) => {
+      const before = finishedStates(column, escapedIdentifier(column.name));
+      return sql`${unnamedValue(before, column.type)} AS ${escapedIdentifier(column.name)}`;
     });
-    const described = await this.#options.read<Omit<ColumnRow, "id">>(
-      finished(
-        sql`DESCRIBE (SELECT ${join(results, ", ")} FROM ${escapedIdentifier(...relation)}) FORMAT JSONEachRow`,
-      ),
+    const select = sql`SELECT ${join(values, ", ")} FROM ${from}`;
+    const described = await this.#options.read<TypedColumn>(
+      finished(sql`DESCRIBE (${select}) FORMAT JSONEachRow`),
     );
-    return new Map(described.map(({ name, type }) => [name, type]));
+    const results = new Map(described.map(({ name, type }) => [name, type]));
+    const finishedRows = rows.map(({ name, type, states = [] }) => {
+      const result = results.get(name);
+      return result === undefined
+        ? { name, type, ...(states.length > 0 && { states }) }
+        : { name, type: resultType(type, result), states: [...states, type] };
+    });
+    return this.#withResults(finishedRows, from);
   }
 
   async #scannedRowsOf(relation: Relation): Promise<number> {

@@ -66,8 +66,8 @@ class ClickhouseEngine extends BaseEngine {
   protected readonly mayHaveChanged = mayHaveChanged;
   protected readonly translated = translated;
   protected readonly filterTypeOf = ({ type }: ResultColumn) => filterType(parseType(type));
-  protected readonly databaseTypeOf = ({ type, isState }: ResultColumn) =>
-    databaseType(isState ? "AggregateFunction" : type);
+  protected readonly databaseTypeOf = ({ type, states }: ResultColumn) =>
+    databaseType(states === undefined ? type : "AggregateFunction");
 
   constructor(address: ClickhouseAddress, options: EngineOptions) {
     super(options);

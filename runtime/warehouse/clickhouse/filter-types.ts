@@ -33,19 +33,32 @@ export function parseType(text: string): ClickhouseType {
 }
 
 function parse(text: string): ClickhouseType {
-  const [, name = text, inside = ""] = /^(\w+)(?:\((.*)\))?$/s.exec(text.trim()) ?? [];
-  const parts = inside === "" ? [] : splitArguments(inside);
+  const { name, arguments: parts } = splitType(text);
   if (!WRAPPERS.has(name)) return { name, arguments: parts, isNullable: false };
   const inner = parse(parts.at(-1) ?? "");
   return { ...inner, isNullable: inner.isNullable || name === "Nullable" };
 }
 
+/** The name of a type as it is written, wrappers too, and its arguments. */
+export function splitType(text: string): Pick<ClickhouseType, "name" | "arguments"> {
+  const [, name = text, inside = ""] = /^(\w+)(?:\((.*)\))?$/s.exec(text.trim()) ?? [];
+  return { name, arguments: inside === "" ? [] : splitArguments(inside) };
+}
+
+/** A quoted text or name, a parenthesis, a comma, or what is between them. */
+const TOKENS = /(['"`])(?:\\.|\1\1|(?!\1)[^\\])*\1|[(),]|[^'"`(),]+/gs;
+
 /** Splits at the commas that are neither quoted nor in parentheses. */
 function splitArguments(text: string): readonly string[] {
-  const parts = text.match(
-    /(?:'(?:[^'\\]|\\.|'')*'|\((?:[^()']|'(?:[^'\\]|\\.|'')*'|\([^()]*\))*\)|[^,])+/gs,
-  );
-  return (parts ?? []).map((part) => part.trim());
+  const parts = [""];
+  let depth = 0;
+  for (const [token] of text.matchAll(TOKENS)) {
+    if (token === "(") depth++;
+    if (token === ")") depth--;
+    if (token === "," && depth === 0) parts.push("");
+    else parts.push((parts.pop() ?? "") + token);
+  }
+  return parts.map((part) => part.trim());
 }
 
 /** What the table of types says of a type. */

@@ -17,6 +17,7 @@ import { columnOf, valueText, where } from "./filters.js";
 import { keysetConditions } from "./keyset.js";
 import { finished, parameter } from "./parameters.js";
 import { type OwnSettings, underOwnSettings } from "./settings.js";
+import { finishedStates, finishedValue } from "./states.js";
 
 /** Does not wait for the query's end. */
 export function killQuery(id: string): Statement {
@@ -51,9 +52,10 @@ export function selectRows(source: Source, selection: Selection, { served, forma
   );
 }
 
-/** A state of an aggregate function is shown as its result. */
-function shownValue({ name, isState }: ResultColumn): Sql {
-  return isState ? sql`finalizeAggregation(${columnOf(name)})` : columnOf(name);
+/** States of aggregate functions are shown as their results. */
+function shownValue(column: ResultColumn): Sql {
+  const value = finishedStates(column, columnOf(column.name));
+  return finishedValue(value, column.type, column.type) ?? value;
 }
 
 /** Selects the number of rows and the bounds of columns, which are null without rows. */
