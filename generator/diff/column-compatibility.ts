@@ -1,5 +1,5 @@
 import { type ColumnType, isWideNumber, jsonSchemaOf } from "../catalogue/column-types/column-type.js";
-import { textFormOf } from "../catalogue/column-types/type-facts.js";
+import { databaseTypeOf, textFormOf } from "../catalogue/column-types/type-facts.js";
 import type {
   AnyType,
   DecimalType,
@@ -174,28 +174,11 @@ function compareRecords(base: RecordType, head: RecordType): TypeChange {
 
 /**
  * Whether every value that a filter on a column of type `base` accepts is accepted on one of type `head`: a filter
- * compares in the column's type, and a value that is not of the type gets 400.
+ * compares in the column's type, and a value that is not of the type gets 400. A number outside of the column's range
+ * selects no row.
  */
-export function acceptsFilterValues(base: ColumnType, head: ColumnType): boolean {
-  if (isAnyJson(base) || isAnyJson(head)) return true;
-  switch (head.kind) {
-    case "integer":
-      // A number outside of the column's range selects no row.
-      return base.kind === "integer";
-    case "decimal":
-    case "float":
-      return base.kind === "integer" || base.kind === "decimal" || base.kind === "float";
-    case "string":
-      return head.format === undefined || (base.kind === "string" && base.format === head.format);
-    case "boolean":
-    case "date":
-    case "dateTime":
-      return base.kind === head.kind;
-    case "enum":
-    case "array":
-    case "map":
-    case "tuple":
-    case "record":
-      return true;
-  }
+export function acceptsFilterValues(base: string, head: string): boolean {
+  const [before, after] = [base, head].map((type) => databaseTypeOf(type)?.value ?? "other");
+  if (after === "text" || after === "other" || before === after) return true;
+  return before === "integer" && after === "number";
 }

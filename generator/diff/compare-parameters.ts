@@ -127,7 +127,7 @@ function compareValues(
     (columns) => columns.find(({ name }) => name === base.column)?.type ?? null,
   );
   if (!before || !after || before === after) return [];
-  if (acceptsFilterValues(parseColumnType(before), parseColumnType(after))) return [];
+  if (acceptsFilterValues(before, after)) return [];
   return [{ kind: "parameter-values-narrowed", subject: base.name, before, after }];
 }
 

@@ -28,6 +28,7 @@ const TYPES = "about PostgreSQL's types; ClickHouse's are in tests/clickhouse/va
 const FAULT =
   "breaks PostgreSQL's own connections; tests/clickhouse/faults.test.ts and safety.test.ts break ClickHouse";
 const ABOVE = "about what stands above the engines";
+const CACHES = "about the headers of responses and caches before the server: the engine takes no part";
 const QUEUE = "holds queries by a PostgreSQL lock; the queue stands above the engines";
 
 /** The other suites of those folders, each with its reason. */
@@ -50,6 +51,7 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
     "reads the OpenAPI document; properties.test.ts sends random requests to both engines",
   ...reason(ABOVE, ["answers", "cancelled", "response-memory"].map(response)),
   ...reason(TYPES, ["numbers", "python-readers"].map(response)),
+  [response("shared-caches")]: CACHES,
   [response("stream-limits")]: QUEUE,
   ...reason(RELEASES, ["adapter", "damaged-folder", "damaged-installation"].map(within("release"))),
   [within("release")("generated-handler")]: "mounts one handler in Express: the engine takes no part",

@@ -46,6 +46,8 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   "the tier tag is misspelt: the model is skipped, never served to everybody ←": NEW_ENDPOINT,
   "a model with a private column is published at tier3 →": NEW_ENDPOINT,
   "the model is no longer published ←": NEW_ENDPOINT,
+  "the endpoint becomes a preview →":
+    "The answers are the same; what falls is the promise that they stay so.",
   "the endpoint goes after its sunset →": "The announced date has passed.",
   "the endpoint goes after its sunset ←": NEW_ENDPOINT,
   "the path moves and the old one answers long enough →": MOVED,
