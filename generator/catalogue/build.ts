@@ -55,6 +55,7 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
   const ofMetrics = metricEndpoints(new SemanticIndex(manifest), context);
   valid.push(...ofMetrics.entries);
   skipped.push(...ofMetrics.skipped);
+  warnings.push(...ofMetrics.warnings);
   const claimed = withoutClaimedPaths(valid, context.owners);
   skipped.push(...claimed.skipped);
   skipped.push(...manifest.others.filter(({ tags }) => hasResource(tags)).map(notServable));

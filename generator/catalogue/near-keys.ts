@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, member, objectOr, textsOf } from "../manifest/json.js";
+import { isObject, type JsonObject, member, objectOr, objectsOf, textsOf } from "../manifest/json.js";
 import { type NearName, nearName } from "../manifest/near-name.js";
 import { columnEntries, metasOf, PRIVATE_KEYS, PRIVATE_TAG } from "../manifest/node-meta.js";
 import { formatValue } from "../manifest/strings.js";
@@ -15,16 +15,27 @@ interface NearKeys {
 const NAMESPACE = "routewright";
 const EXCLUDE = "exclude_from_api";
 
-/** Keys and tags of a model and its columns that are nearly ours (generator/docs/meta-routewright.md, Misspelt keys). */
+/**
+ * Keys and tags of a node and its columns that are nearly ours (generator/docs/meta-routewright.md, Misspelt keys): of a model,
+ * a metric, a saved query, or a semantic model with its dimensions, entities and measures.
+ */
 export function nearKeysOf(node: JsonObject): NearKeys {
-  const columns = columnEntries(node).map(([key, column]) => [`$.columns${member(key)}`, column] as const);
   const found = [
     ...suspectsIn(node, "$", ["api", NAMESPACE, EXCLUDE]),
-    ...columns.flatMap(([at, column]) => suspectsIn(column, at, [NAMESPACE])),
+    ...partsOf(node).flatMap(([at, part]) => suspectsIn(part, at, [NAMESPACE])),
   ];
   const of = (nearness: NearName["nearness"]): readonly Complaint[] =>
     found.filter((each) => each.nearness === nearness).map(({ complaint }) => complaint);
   return { problems: of("near"), warnings: of("distant") };
+}
+
+/** Columns of a model, and parts of a semantic model. */
+function partsOf(node: JsonObject): readonly (readonly [at: string, part: JsonObject])[] {
+  const columns = columnEntries(node).map(([key, column]) => [`$.columns${member(key)}`, column] as const);
+  const parts = ["dimensions", "entities", "measures"].flatMap((kind) =>
+    objectsOf(node[kind]).map((part, i) => [`$.${kind}[${String(i)}]`, part] as const),
+  );
+  return [...columns, ...parts];
 }
 
 interface Suspect {

@@ -2,35 +2,56 @@ import type { Manifest } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
 import { formatValue } from "../manifest/strings.js";
 import type { Catalogue, CatalogueEntry } from "./catalogue.js";
+import { isExcluded } from "./settings/meta-api.js";
 import { hasResource, isPublished, nearPublishingTag } from "./tags.js";
 
 /** Models that a message names. */
 const MAX_NAMED = 5;
 
-/** Why a manifest publishes nothing: what its tags lack, and tags that nearly say it. Empty where a model is published or skipped. */
-export function whyNothing(manifest: Manifest, { entries, skipped }: Catalogue): readonly string[] {
-  const { models } = manifest;
-  if (entries.length > 0) return [];
+/**
+ * Why a manifest publishes nothing: what its tags lack, and tags that nearly say it. Where it publishes something, only what is
+ * published but for a misspelt tag.
+ */
+export function unpublishedNotes(manifest: Manifest, { entries, skipped }: Catalogue): readonly string[] {
+  const nodes = taggableNodes(manifest);
+  if (entries.length > 0) return named(nodes.filter(isNearlyPublished).flatMap(nearTags));
   if (skipped.length > 0)
     return ["Every model that is tagged for the API is skipped, each for its own reason."];
-  if (models.length === 0)
+  if (nodes.length === 0)
     return [
       "The manifest has no model: run `dbt parse` in the project that has them, and name its target/manifest.json.",
     ];
-  const near = models.flatMap(nearTags);
-  const more = near.length - MAX_NAMED;
   return [
-    `No model has both tags, \`production\` and \`api:<resource>\`: of ${String(models.length)}, ${halfTagged(models)}.`,
-    ...near.slice(0, MAX_NAMED),
-    ...(more > 0 ? [`${String(more)} more tags are like these.`] : []),
+    `No model has both tags, \`production\` and \`api:<resource>\`: of ${String(nodes.length)}, ${halfTagged(nodes)}.`,
+    ...named(nodes.flatMap(nearTags)),
     'Tag a model in its schema.yml, and run dbt again: `config: {tags: [production, "api:orders"]}`.',
   ];
 }
 
-function halfTagged(models: readonly Model[]): string {
-  const production = models.filter(({ tags }) => tags.includes("production")).length;
-  const resource = models.filter(({ tags }) => hasResource(tags)).length;
+/** Models, metrics and saved queries. */
+function taggableNodes({ models, semantics: { metrics, queries } }: Manifest): readonly Model[] {
+  return [...models, ...[...metrics, ...queries].map(({ node }) => node)];
+}
+
+function named(notes: readonly string[]): readonly string[] {
+  const more = notes.length - MAX_NAMED;
+  return [...notes.slice(0, MAX_NAMED), ...(more > 0 ? [`${String(more)} more tags are like these.`] : [])];
+}
+
+function halfTagged(nodes: readonly Model[]): string {
+  const production = nodes.filter(({ tags }) => tags.includes("production")).length;
+  const resource = nodes.filter(({ tags }) => hasResource(tags)).length;
   return `${String(production)} have \`production\` and ${String(resource)} have \`api:\``;
+}
+
+/** Whether both tags are there, one of them misspelt or both. */
+function isNearlyPublished({ tags, ...model }: Model): boolean {
+  if (isPublished(tags) || isExcluded(model)) return false;
+  const near = tags.map(nearPublishingTag);
+  return (
+    (tags.includes("production") || near.includes("production")) &&
+    (hasResource(tags) || near.includes("api:<resource>"))
+  );
 }
 
 function nearTags({ uniqueId, tags, file }: Model): readonly string[] {
@@ -45,15 +66,15 @@ function nearTags({ uniqueId, tags, file }: Model): readonly string[] {
 export function whyGone(
   { uniqueId }: CatalogueEntry,
   { entries, skipped }: Catalogue,
-  { models, others }: Manifest,
+  manifest: Manifest,
 ): string {
   const moved = entries.find((entry) => entry.uniqueId === uniqueId);
   if (moved !== undefined) return `moved to ${moved.path}`;
   const reason = skipped.find(({ model }) => model === uniqueId)?.reason;
   if (reason !== undefined) return `${uniqueId} is ${SKIPPED[reason]}`;
-  const model = models.find((each) => each.uniqueId === uniqueId);
-  if (model !== undefined) return `${uniqueId} ${lostTag(model)}`;
-  const other = others.find((each) => each.uniqueId === uniqueId);
+  const node = taggableNodes(manifest).find((each) => each.uniqueId === uniqueId);
+  if (node !== undefined) return `${uniqueId} ${lostTag(node)}`;
+  const other = manifest.others.find((each) => each.uniqueId === uniqueId);
   return other === undefined
     ? `${uniqueId} is not in the manifest any more`
     : `${uniqueId} is a ${other.kind} now`;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { catalogueOf } from "../catalogue/build.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
-import { untypedNote, whyGone, whyNothing } from "../catalogue/published.js";
+import { unpublishedNotes, untypedNote, whyGone } from "../catalogue/published.js";
 import type { Settings } from "../config.js";
 import { type Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
@@ -62,9 +62,9 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
     render(catalogue, { title: options.title, progress }),
   );
   const before = catalogueIn(options.out, files);
-  const nothing = whyNothing(reading.manifest, catalogue);
+  const unpublished = unpublishedNotes(reading.manifest, catalogue);
   const update = updateFolder(files, options);
-  if (!update.ok) return failure(...update.problems, ...nothing);
+  if (!update.ok) return failure(...update.problems, ...(catalogue.entries.length === 0 ? unpublished : []));
   const report: GenerateReport = {
     ...options,
     catalogue,
@@ -73,7 +73,7 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
     causes: causesOf(before, catalogue, reading.manifest),
     exposing: exposingChanges(before, catalogue, options),
     warnings: [...reading.manifest.warnings, ...engineWarnings(catalogue, options)],
-    notes: [...nothing, ...untypedNote(catalogue, options.catalog !== undefined)],
+    notes: [...unpublished, ...untypedNote(catalogue, options.catalog !== undefined)],
   };
   const output = options.json ? reportJson(report) : reportText(report);
   const exit = hasFindings(options, report) ? EXIT.findings : EXIT.ok;

@@ -52,6 +52,8 @@ export interface SemanticModel {
   /** Whether its rows are valid for a time: a slowly changing dimension. */
   readonly isHistory: boolean;
   readonly routewright: JsonObject;
+  /** As the manifest has it. */
+  readonly json: JsonObject;
 }
 
 /** A number of periods, as written. */
@@ -89,6 +91,8 @@ export interface CumulativeMetric {
 /** A dbt metric. `node`: its tags, texts and settings, as those of a model. */
 export interface SemanticMetric {
   readonly node: Model;
+  /** As the manifest has it. */
+  readonly json: JsonObject;
   readonly name: string;
   readonly label: string;
   readonly type: string;
@@ -103,6 +107,8 @@ export interface SemanticMetric {
 
 export interface SemanticQuery {
   readonly node: Model;
+  /** As the manifest has it. */
+  readonly json: JsonObject;
   readonly name: string;
   readonly metrics: readonly string[];
   readonly groupBy: readonly string[];
@@ -165,6 +171,7 @@ function modelOfJson(json: JsonObject, nodes: JsonObject, adapter: string): Sema
     defaultTime: textOr(objectOr(json["defaults"])["agg_time_dimension"], ""),
     isHistory: dimensions.some((each) => isObjectWith(objectOr(each["type_params"])["validity_params"])),
     routewright: routewrightOf(json),
+    json,
   };
 }
 
@@ -235,6 +242,7 @@ function metricOf(id: string, json: JsonObject): SemanticMetric {
   const inputs = type === "ratio" ? ratio : objectsOf(parameters["metrics"]);
   return {
     node: taggedNode(id, json),
+    json,
     name: textOr(json["name"], ""),
     label: textOr(json["label"], ""),
     type,
@@ -308,6 +316,7 @@ function queryOf(id: string, json: JsonObject): SemanticQuery {
   const { limit } = parameters;
   return {
     node: taggedNode(id, json),
+    json,
     name: textOr(json["name"], ""),
     metrics: textsOf(parameters["metrics"]),
     groupBy: textsOf(parameters["group_by"]),

@@ -43,6 +43,33 @@ describe("a run explains itself", () => {
     expect(out).toContain("0 endpoints; ");
   });
 
+  it.each<[string, readonly string[], string | null]>([
+    ["one of both tags", ["prodution", "api:late"], '"prodution" is probably meant as `production`'],
+    ["the other one", ["production", "apis:late"], '"apis:late" is probably meant as `api:<resource>`'],
+    ["both", ["prod", "Api:late"], '"prod" is probably meant as `production`'],
+    ["one alone", ["prodution", "finance"], null],
+    ["none that is near", ["production", "finance"], null],
+  ])("names what a misspelt tag keeps out beside other endpoints: %s", async (_, tags, said) => {
+    const { out } = await routewright(project(GOOD, { ...GOOD, name: "late", tags }), GENERATE);
+    if (said === null) expect(out).not.toContain("late");
+    else expect(out).toContain(`note: model.test.late (models/late.sql): the tag ${said}.\n`);
+  });
+
+  it("names the tags of metrics and saved queries too", async () => {
+    const folder = project(GOOD);
+    const metric = (tags: readonly string[]) => ({
+      ...(manifestOf([GOOD]) as object),
+      metrics: { "metric.test.sold": { name: "sold", type: "simple", config: { tags } } },
+      saved_queries: { "saved_query.test.q": { name: "q", config: { tags: ["production", "apis:q"] } } },
+    });
+    writeFileSync(join(folder, "manifest.json"), JSON.stringify(metric(["prodution", "api:sold"])));
+    const { out } = await routewright(folder, GENERATE);
+    expect(out).toContain('note: metric.test.sold: the tag "prodution" is probably meant as `production`.');
+    expect(out).toContain(
+      'note: saved_query.test.q: the tag "apis:q" is probably meant as `api:<resource>`.',
+    );
+  });
+
   it("says why, too, where it refuses to remove every endpoint", async () => {
     const folder = project(GOOD);
     await routewright(folder, GENERATE);

@@ -1,33 +1,40 @@
+import type { JsonObject } from "../../manifest/json.js";
 import type { Model } from "../../manifest/model.js";
 import type { SemanticMetric } from "../../manifest/semantics.js";
-import { type CatalogueEntry, complaint, type Skipped } from "../catalogue.js";
+import { type CatalogueEntry, complaint, type Skipped, type Warning } from "../catalogue.js";
 import type { Context } from "../endpoint.js";
+import { isExcluded } from "../settings/meta-api.js";
 import { isPublished, readTags } from "../tags.js";
 import { AggregateParts, NotCompiled } from "./aggregate-parts.js";
 import type { DescribedMeasure } from "./metric-columns.js";
 import { entryOf, type Made, measureOf, notCompiled, skip, strictest, type Tagged } from "./metric-entry.js";
 import { MetricGroups } from "./metric-groups.js";
+import { unreadSettings } from "./metric-settings.js";
 import { MetricTrees } from "./metric-tree.js";
 import { savedEndpoint } from "./saved-queries.js";
 import type { SemanticIndex } from "./semantic-index.js";
 
 /** Endpoints of the metrics and saved queries with tags. A path belongs to models first, then to metrics. */
-export function metricEndpoints(index: SemanticIndex, context: Context): Made {
+export function metricEndpoints(
+  index: SemanticIndex,
+  context: Context,
+): Made & { readonly warnings: readonly Warning[] } {
   const { metrics, queries } = index.manifest.semantics;
   const skipped: Skipped[] = [];
-  const ofMetrics = tagged(metrics, context, skipped);
+  const warnings: Warning[] = [];
+  const ofMetrics = tagged(metrics, context, { skipped, warnings });
   const entries: CatalogueEntry[] = [];
   for (const group of byPath(ofMetrics).values()) {
     const made = endpointOf(index, context, group);
     entries.push(...made.entries);
     skipped.push(...made.skipped);
   }
-  for (const query of tagged(queries, context, skipped)) {
+  for (const query of tagged(queries, context, { skipped, warnings })) {
     const made = savedEndpoint(index, context, query);
     entries.push(...made.entries);
     skipped.push(...made.skipped);
   }
-  return { entries, skipped };
+  return { entries, skipped, warnings };
 }
 
 function byPath<T>(all: readonly Tagged<T>[]): ReadonlyMap<string, readonly Tagged<T>[]> {
@@ -37,16 +44,24 @@ function byPath<T>(all: readonly Tagged<T>[]): ReadonlyMap<string, readonly Tagg
 }
 
 /** Those with tags of the API whose path is theirs; the others with their problems. Metrics may share a path. */
-function tagged<T extends { readonly node: Model }>(
+function tagged<T extends { readonly node: Model; readonly json: JsonObject }>(
   all: readonly T[],
   { owners }: Context,
-  skipped: Skipped[],
+  { skipped, warnings }: { readonly skipped: Skipped[]; readonly warnings: Warning[] },
 ): readonly Tagged<T>[] {
   const before = new Map(owners);
   return all.flatMap((of): Tagged<T>[] => {
     const { node } = of;
     if (!isPublished(node.tags)) return [];
-    const { tags, path, problems } = readTags(node);
+    if (isExcluded(node)) {
+      skipped.push(skip(node, [], "excluded"));
+      return [];
+    }
+    const { tags, path, ...ofTags } = readTags(node);
+    const unread = unreadSettings(of.json, "metric");
+    const problems = [...ofTags.problems, ...unread.problems];
+    for (const each of [...unread.warnings, ...ofTags.warnings])
+      warnings.push({ model: node.uniqueId, ...each });
     const owner = path === null ? undefined : (before.get(path) ?? owners.get(path));
     const isShared =
       owner !== undefined && !before.has(path ?? "") && isMetric(node) && isMetric({ uniqueId: owner });

@@ -6,6 +6,7 @@ import { knownColumns, type Model } from "../../manifest/model.js";
 import type { SemanticMeasure, SemanticMetric, SemanticModel } from "../../manifest/semantics.js";
 import { inheritedPrivacyOf } from "../lineage.js";
 import { isPublished } from "../tags.js";
+import { misspeltKeys, unreadSettings } from "./metric-settings.js";
 
 /** What a dimension is of a semantic model: its own, or one join away. */
 export interface ReachableDimension {
@@ -87,6 +88,16 @@ export class SemanticIndex {
     const node = this.node(model);
     if (node === undefined)
       return `The manifest has no model ${model.model || "below the semantic model"}, whose rules ${model.name} would have.`;
+    const [misspelt] = [
+      ...unreadSettings(model.json, "semanticModel").problems.map((each) => [model.name, each] as const),
+      ...misspeltKeys(this.manifest.graph.get(node.uniqueId)?.json ?? {}).map(
+        (each) => [node.uniqueId, each] as const,
+      ),
+    ];
+    if (misspelt !== undefined) {
+      const [name, { path, message, hint }] = misspelt;
+      return `${name} has a mistake at ${path}. ${message} ${hint}`;
+    }
     const rows = node.routewright["rows"] ?? null;
     if (rows === null) return null;
     const column = this.ownRowsOf(model);
