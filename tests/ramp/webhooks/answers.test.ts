@@ -1,5 +1,6 @@
 /** What a receiver's answer means: a delivery, a later attempt, or the end of its endpoint. */
 import { createServer } from "node:http";
+import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { listen } from "../../support/port.js";
 import { diagnose } from "../../../runtime/ramp/operator/diagnostics.js";
@@ -60,6 +61,27 @@ it.each([
     { last_result: "200", attempts: 1 },
   ]);
   server.closeAllConnections();
+});
+
+it.each([
+  ["announces", { "keep-alive": "timeout=2" }],
+  ["does not announce", {}],
+])("sends nothing on an idle connection whose receiver %s when it closes it", async (_name, headers) => {
+  const project = await world.project();
+  const sockets = new Set<Socket>();
+  const server = createServer((request, response) => {
+    // What arrives while a receiver closes is lost: it cannot be told from what it has worked on.
+    if (sockets.has(request.socket)) request.socket.resetAndDestroy();
+    sockets.add(request.socket);
+    response.writeHead(204, headers).end();
+  });
+  server.keepAliveTimeout = 0;
+  await world.webhook(project, `http://${await listen(server)}/`);
+  await insertDeliveries(project, 1);
+  await untilTrue(() => sockets.size === 1 && [...sockets].every(({ destroyed }) => destroyed));
+  await insertDeliveries(project, 1);
+  const rows = await all(project, ({ last_result }) => last_result !== null);
+  expect(rows).toMatchObject([{ last_result: "204" }, { last_result: "204" }]);
 });
 
 it.each([
