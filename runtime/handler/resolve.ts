@@ -124,7 +124,8 @@ export function resolve(
   const hasCursor = endpoint.spec.cursor !== undefined || (selection.grouping?.groups.length ?? 0) > 0;
   const page = hasCursor ? pageOf(gateway, endpoint, fields, selected) : { selection: selected };
   if (isHttpError(page)) return page;
-  const query = { relation: endpoint.spec.relation, selection: page.selection, ...options };
+  const { relation, path: route } = endpoint.spec;
+  const query = { relation, route, selection: page.selection, ...options };
   return { ...page, query, key: queryKey(query), fields };
 }
 

@@ -82,6 +82,8 @@ export function isTable(format: RowFormat): format is TableFormat {
 /** A request whose parameters are checked: what the warehouse runs. */
 export interface ResolvedQuery {
   readonly relation: Relation;
+  /** Path of the endpoint, which its statements name in the database; a query that no endpoint serves has none. */
+  readonly route?: string;
   readonly selection: Selection;
   readonly format: RowFormat;
   /** A query that runs longer is cancelled; 0: no limit. */

@@ -53,6 +53,21 @@ export function escapedLiteral(text: string): Sql {
   return fragment([`'${text.replace(/[\\']/g, "\\$&")}'`], []);
 }
 
+/** The route that a statement serves, as a comment in the format of sqlcommenter: percent-encoded, so that it ends nothing. */
+export function routeComment(route: string): Sql {
+  const value = encodeURIComponent(route).replace(/[!'()*]/g, (character) => ESCAPED[character] ?? "");
+  return fragment([` /*route='${value}'*/`], []);
+}
+
+/** What `encodeURIComponent` leaves as it is. */
+const ESCAPED: Readonly<Record<string, string>> = {
+  "!": "%21",
+  "'": "%27",
+  "(": "%28",
+  ")": "%29",
+  "*": "%2A",
+};
+
 /** The name of a built-in type, with its sizes. */
 export function typeName(name: string): Sql {
   if (!/^[A-Za-z0-9 (),]+('UTC'\)+)?$/.test(name))

@@ -200,7 +200,7 @@ export class TooManyDigits extends Error {
 }
 
 /** The request of a query: its caller has shares of the connections (runtime/docs/limits.md). */
-export interface QueryContext extends Pick<RequestContext, "caller" | "isStillNeeded"> {
+export interface QueryContext extends Pick<RequestContext, "id" | "caller" | "isStillNeeded"> {
   /** Version of the rows and of their columns; null if unknown. */
   readonly version: string | null;
 }

@@ -14,8 +14,8 @@ export const hasOlderPostgres = needs("initdb");
 /** The account `nobody`: PostgreSQL refuses to run as root. */
 const ACCOUNT = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
-/** Starts a PostgreSQL of Debian, ended with the test file, and returns its address. */
-export async function startOlderPostgres(): Promise<string> {
+/** Starts a PostgreSQL of Debian, ended with the test file, and returns its address. `more`: settings of the server. */
+export async function startOlderPostgres(more: readonly string[] = []): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "postgres-"));
   const password = join(folder, "password");
   writeFileSync(password, "secret");
@@ -37,7 +37,7 @@ export async function startOlderPostgres(): Promise<string> {
     cwd: folder,
   });
   const port = await freePort();
-  const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off"];
+  const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", ...more];
   const server = spawn(
     join(dirname(programPath("initdb")), "postgres"),
     ["-D", data, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])],

@@ -8,7 +8,13 @@ export function callerNamed(id: string): Caller {
 
 /** The context of a query of a caller of the highest tier. */
 export function queryContext(context: Partial<QueryContext> = {}): QueryContext {
-  return { caller: callerNamed("key:test"), version: null, isStillNeeded: () => true, ...context };
+  return {
+    id: "test",
+    caller: callerNamed("key:test"),
+    version: null,
+    isStillNeeded: () => true,
+    ...context,
+  };
 }
 
 /** A result whose rows are text. */

@@ -251,7 +251,7 @@ class ClickhouseEngine extends BaseEngine {
     const isCsv = format === "csv" || format === "spreadsheet";
     const { streamTimeoutMs, maxRowsRead } = this.#limits;
     const settings = {
-      ...(await this.#settings.toSend()),
+      ...(await this.#settings.toSend(commentOf(query, context))),
       ...limitSettings({ tier, timeoutMs: streamTimeoutMs[tier], maxRows: maxRowsRead[tier] }),
       ...(isList && LIST),
       ...(isCsv && served.length === 1 && ONE_COLUMN),
@@ -268,20 +268,22 @@ class ClickhouseEngine extends BaseEngine {
     const maxRows = this.#limits.maxRowsRead[context.caller.tier];
     const timeoutMs = this.timeLimitOf(query);
     const { isStillNeeded } = context;
-    const options = { queued: queuedOf(query, context), isStillNeeded, timeoutMs, maxRows };
+    const comment = commentOf(query, context);
+    const options = { queued: queuedOf(query, context), isStillNeeded, timeoutMs, maxRows, comment };
     return <Row>(statement: Statement): Promise<readonly Row[]> => this.#read<Row>(statement, options);
   }
 
   /** The rows of a statement in the format JSONEachRow. */
   async #read<Row>(
     statement: Statement,
-    { queued, maxRows, ...limits }: ReadOptions,
+    { queued, maxRows, comment, ...limits }: ReadOptions,
   ): Promise<readonly Row[]> {
     const { tier } = queued.caller;
     const { timeoutMs } = limits;
     const lease = await this.queries.acquire(queued);
     const text = await holding(lease, async () => {
-      const settings = { ...(await this.#settings.toSend()), ...limitSettings({ tier, timeoutMs, maxRows }) };
+      const own = await this.#settings.toSend(comment);
+      const settings = { ...own, ...limitSettings({ tier, timeoutMs, maxRows }) };
       return this.#connection.text({ statement, settings, limits });
     });
     const lines = text.split("\n").filter((line) => line !== "");
@@ -292,6 +294,12 @@ class ClickhouseEngine extends BaseEngine {
 interface ReadOptions extends TimeLimits {
   readonly queued: QueuedQuery;
   readonly maxRows: number;
+  readonly comment?: string;
+}
+
+/** Who asks for what, in `system.query_log` (runtime/docs/how-to/who-costs-what.md). */
+function commentOf({ route }: ResolvedQuery, { id, caller }: QueryContext): string {
+  return JSON.stringify({ route, key: caller.key?.id ?? null, request: id });
 }
 
 async function holding<T>(lease: Lease, run: () => Promise<T>): Promise<T> {

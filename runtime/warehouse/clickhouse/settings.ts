@@ -89,6 +89,9 @@ const FORMATS: EngineSettings = {
 /** Settings of every query, whatever the profile of the role says. */
 const SETTINGS: EngineSettings = { ...LIMITS, ...FORMATS };
 
+/** The setting that `system.query_log` has a column for. */
+const COMMENT = "log_comment";
+
 /** The role's own value of each of these settings that the server knows. */
 export type OwnSettings = ReadonlyMap<string, string>;
 
@@ -120,10 +123,14 @@ export class RoleSettings {
     return this.#own;
   }
 
-  /** The settings to send: a server refuses those that it does not know. */
-  async toSend(): Promise<EngineSettings> {
+  /**
+   * The settings to send: a server refuses those that it does not know. `comment` names the request in `system.query_log`, where the
+   * role may set it.
+   */
+  async toSend(comment?: string): Promise<EngineSettings> {
     const own = await this.own;
-    return Object.fromEntries(Object.entries(SETTINGS).filter(([name]) => own.has(name)));
+    const settings = Object.fromEntries(Object.entries(SETTINGS).filter(([name]) => own.has(name)));
+    return comment !== undefined && own.has(COMMENT) ? { ...settings, [COMMENT]: comment } : settings;
   }
 
   async #lookUp(): Promise<OwnSettings> {
@@ -132,7 +139,8 @@ export class RoleSettings {
       ", ",
     );
     // In hexadecimal digits, which no format writes in another way.
-    const select = sql`SELECT name, hex(value) FROM system.settings WHERE name IN (${names}) FORMAT TSV`;
+    // `readonly`: a constraint of the profile refuses another value.
+    const select = sql`SELECT name, hex(value) FROM system.settings WHERE name IN (${names}) OR (name = ${parameter(COMMENT, "String")} AND NOT readonly) FORMAT TSV`;
     const text = await this.#read({ statement: finished(select), settings: WHOLE_RESULT });
     return new Map(
       [...text.matchAll(/^(\w+)\t(\w*)\r?$/gm)].map(([, name = "", value = ""]) => [name, unhex(value)]),

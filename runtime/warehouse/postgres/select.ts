@@ -17,6 +17,7 @@ import {
   identifier,
   join,
   plan,
+  routeComment,
   sql,
   statement,
   type Sql,
@@ -27,22 +28,23 @@ import {
 type Use = "rows" | `aggregate ${string}`;
 
 /** What rows are selected from. */
-export type RowsFrom = Pick<EngineQuery, "relation" | "from">;
+export type RowsFrom = Pick<EngineQuery, "relation" | "from" | "route">;
 
 /** The statement, from the plan of its form, which is all of the selection except the values. */
 function planned(
   use: Use,
-  { relation, from }: RowsFrom,
+  { relation, from, route = "" }: RowsFrom,
   columns: ResultColumns,
   selection: Selection,
   make: (parts: SelectParts) => Sql<Selection>,
 ): Statement {
   const prepared = preparedOf(servedOf(columns, selection.columns));
   const { columns: served } = prepared;
-  const form = formOf(use, relation, selection, columns);
-  const made = prepared.plan(form, () =>
-    plan(make({ relation, from, columns, served, selection }), placeholder),
-  );
+  const form = `${route}\0${formOf(use, relation, selection, columns)}`;
+  const made = prepared.plan(form, () => {
+    const body = make({ relation, from, columns, served, selection });
+    return plan(route === "" ? body : sql`${body}${routeComment(route)}`, placeholder);
+  });
   return statement(made, selection);
 }
 
