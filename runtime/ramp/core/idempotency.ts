@@ -25,6 +25,8 @@ export type StoreResponse = (tx: ProjectTransaction, response: RampResponse) => 
 export interface PreparedOperation {
   /** Id of the resource that the request creates or changes; stored with the claim. */
   readonly resourceId: string;
+  /** Locks the customer that `begin` writes, where the caller is not that customer. Sent before the claim. */
+  lock?(tx: ProjectTransaction): void;
   /**
    * Records what is to be done, in one transaction with the claim, so that any process that finds the claim can finish it.
    * A response is stored in that transaction too; null leaves it to `finish`. An error rolls everything back.
@@ -90,13 +92,22 @@ function finished(work: IdempotentOperation): NonNullable<IdempotentOperation["f
   return work.finish.bind(work);
 }
 
-/** Authorizes and begins in one round trip; what began without the right to it is rolled back, and may have failed for that reason. */
+/**
+ * Authorizes and begins in one round trip; what began without the right to it is rolled back, and may have failed for that reason.
+ * The customer is locked before the claim, as an erasure locks them.
+ */
 async function begin(
   tx: ProjectTransaction,
   caller: AuthorizedCaller,
   start: PreparedOperation,
+  claim?: () => void,
 ): Promise<RampResponse | null | Rollback<RampError>> {
-  const [authorized, begun] = await Promise.allSettled([caller.authorize(tx), start.begin(tx)]);
+  const authorizing = caller.authorize(tx);
+  if (claim) {
+    start.lock?.(tx);
+    claim();
+  }
+  const [authorized, begun] = await Promise.allSettled([authorizing, start.begin(tx)]);
   if (authorized.status === "rejected") throw authorized.reason;
   if (authorized.value !== null) return new Rollback(authorized.value);
   if (begun.status === "rejected") throw begun.reason;
@@ -137,8 +148,7 @@ class KeyedRun {
   async #begin(start: PreparedOperation): Promise<RampResponse | null | Rollback<RampError> | "claimed"> {
     try {
       return await this.#inProject(async (tx) => {
-        this.#claim(tx, start.resourceId);
-        const begun = await begin(tx, this.#caller, start);
+        const begun = await begin(tx, this.#caller, start, () => this.#claim(tx, start.resourceId));
         if (begun !== null && !(begun instanceof Rollback)) await this.#store(tx, begun);
         return begun;
       });

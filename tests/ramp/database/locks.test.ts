@@ -55,6 +55,38 @@ it("an erasure and a server that records something about an ended intent of the 
   expect((await erasure).status).toBe(204);
 });
 
+it.each([
+  ["an intent of the customer", "/v1/intent", onramp(), 401],
+  ["the customer itself", "/v1/customers", { id: "ada" }, 201],
+])("an erasure and the reuse of an expired key of %s end both", async (_name, path, body, status) => {
+  const project = await world.project();
+  const auth = await newCustomer(world, project, "ada");
+  const reuse = (more: object) =>
+    world.call("POST", path, {
+      auth: path === "/v1/intent" ? auth : project.basic,
+      headers: { "idempotency-key": "expired" },
+      body: { ...body, ...more },
+    });
+  expect((await reuse({})).status).toBe(201);
+  const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
+  for (const { id } of await world.rows("SELECT id FROM ramp.intents WHERE project_id = $1", [project.id]))
+    await world.call("POST", `/v1/intent/${String(id)}/cancel`, { auth });
+  await reached(world, `/v1/intent/${String(json.intent.id)}`, { auth }, "CANCELLED");
+  await world.rows("UPDATE ramp.idempotency_claims SET expires_at = now() WHERE project_id = $1", [
+    project.id,
+  ]);
+  const session = await ownSession();
+  await session.query("BEGIN");
+  await session.query("SELECT FROM ramp.intents WHERE project_id = $1 FOR UPDATE", [project.id]);
+  const customer = customerIdOf(project.id, "ada");
+  const erasure = world.call("DELETE", `/v1/customers/${customer}`, { auth: project.basic });
+  await untilBlocked([erasure]);
+  const reused = reuse({ metadata: { again: true } });
+  await untilBlocked([erasure, reused]);
+  await session.query("COMMIT");
+  expect([(await erasure).status, (await reused).status]).toEqual([204, status]);
+});
+
 // After it the server's own key is another.
 it("a rotation of the master key and new events of a project with two webhooks end both", async () => {
   const project = await world.project();

@@ -76,7 +76,9 @@ async function prepareCustomer(
     const accessToken = sign({ projectId: caller.projectId, customerId: id, generation }, expiresAt);
     return jsonResponse(201, { ...customerView(customer, caller), accessToken });
   };
-  return { resourceId: id, begin };
+  const lock = (tx: ProjectTransaction) =>
+    tx.write(`SELECT FROM ramp.customers WHERE ${OF_PROJECT} AND id = $1 FOR NO KEY UPDATE`, [id]);
+  return { resourceId: id, lock, begin };
 }
 
 export const getCustomers = route("project", {
