@@ -44,3 +44,71 @@ const isOpenQuote = (token: string): boolean => /^['"`]$/.test(token);
 export function tokensOf(text: string): readonly string[] {
   return text.match(TOKEN) ?? [];
 }
+
+type Token<T> = string | T;
+
+/** An expression whose divisions by zero are null, as a ratio's: databases fail, or answer with infinity. `parts`: its texts and values. */
+export function withNullQuotients<T extends object>(parts: readonly Token<T>[]): readonly Token<T>[] {
+  return guarded(
+    parts.flatMap((part): readonly Token<T>[] => (typeof part === "string" ? tokensOf(part) : [part])),
+  );
+}
+
+function guarded<T extends object>(tokens: readonly Token<T>[]): readonly Token<T>[] {
+  const made: Token<T>[] = [];
+  for (let i = 0; i < tokens.length; i++) {
+    const token = tokens[i] ?? "";
+    made.push(token);
+    if (token !== "/" && token !== "%") continue;
+    const end = operandEnd(tokens, i + 1);
+    const operand = tokens.slice(i + 1, end);
+    if (operand.length > 0)
+      made.push(...(isNeverZero(operand) ? operand : [" nullif(", ...guarded(operand), ", 0)"]));
+    i = end - 1;
+  }
+  return made;
+}
+
+const isNeverZero = (operand: readonly Token<object>[]): boolean =>
+  operand.every((token) => typeof token === "string") && Number(operand.join("").trim() || Number.NaN) > 0;
+
+/** The end of the operand that begins at a position: signs, a value, a name or a call, a bracket or a CASE, then its casts. */
+function operandEnd(tokens: readonly Token<object>[], from: number): number {
+  let i = skipped(tokens, from, /^[\s+-]+$/);
+  const first = tokens[i];
+  if (first === undefined) return i;
+  if (first === "(") i = closing(tokens, i, "(", ")");
+  else if (isToken(first, /^case$/i)) i = closing(tokens, i, "case", "end");
+  else {
+    i++;
+    while (tokens[i] === "." && i + 1 < tokens.length) i += 2;
+    const call = skipped(tokens, i, /^\s+$/);
+    if (isToken(first, /^[A-Za-z_"`]/) && tokens[call] === "(") i = closing(tokens, call, "(", ")");
+  }
+  while (tokens[i] === ":" && tokens[i + 1] === ":") {
+    i = skipped(tokens, i + 2, /^\s+$/) + 1;
+    if (tokens[i] === "(") i = closing(tokens, i, "(", ")");
+  }
+  return i;
+}
+
+const isToken = (token: Token<object> | undefined, pattern: RegExp): boolean =>
+  typeof token === "string" && pattern.test(token);
+
+function skipped(tokens: readonly Token<object>[], from: number, pattern: RegExp): number {
+  let i = from;
+  while (isToken(tokens[i], pattern)) i++;
+  return i;
+}
+
+/** Behind the token that closes what a position opens. */
+function closing(tokens: readonly Token<object>[], from: number, open: string, close: string): number {
+  let depth = 0;
+  for (let i = from; i < tokens.length; i++) {
+    const token = tokens[i];
+    const word = typeof token === "string" ? token.toLowerCase() : "";
+    if (word === open) depth++;
+    if (word === close && --depth === 0) return i + 1;
+  }
+  return tokens.length;
+}

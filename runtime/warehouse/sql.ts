@@ -1,4 +1,4 @@
-import { projectSqlProblem } from "../model/project-sql.js";
+import { projectSqlProblem, withNullQuotients } from "../model/project-sql.js";
 
 declare const brand: unique symbol;
 
@@ -79,7 +79,9 @@ export function typeName(name: string): Sql {
 export function projectParts<From>(parts: readonly (string | Sql<From>)[]): Sql<From> {
   const problem = projectSqlProblem(textsBetween(parts));
   if (problem !== null) throw new Error(`Not an expression of the project: ${problem}.`);
-  const fragments = parts.map((part) => (typeof part === "string" ? fragment<From>([part], []) : part));
+  const fragments = withNullQuotients(parts).map((part) =>
+    typeof part === "string" ? fragment<From>([part], []) : part,
+  );
   return sql`(${concat(["", ...fragments.map(() => "")], fragments)})`;
 }
 

@@ -93,14 +93,15 @@ function sumType(kind: string, type: string, isClickhouse: boolean): string | nu
   return kind === "decimal" ? "numeric" : null;
 }
 
-/** Groups filter by operators of their type. */
+/** Groups filter by operators of their type. Where none is declared, as of an expression, the database has it. */
 export function groupFilters(
   groups: readonly AggregateGroup[],
   types: DeclaredTypes,
 ): readonly ColumnFilter[] {
   return groups.flatMap(({ name, grains }): readonly ColumnFilter[] => {
     if (grains !== undefined) return [{ column: name, type: "date" }];
-    const type = filterTypeOf(types.group(name).type);
+    const declared = types.group(name).type;
+    const type = declared === null ? "text" : filterTypeOf(declared);
     return type === null ? [] : [{ column: name, type }];
   });
 }

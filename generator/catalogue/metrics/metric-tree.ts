@@ -140,7 +140,7 @@ export class MetricTrees {
     if (leaf.nonAdditive !== undefined)
       throw new NotCompiled("A cumulative metric of a non-additive measure is not compiled.");
     if (window !== null || grainToDate !== "") this.#requireTime(leaf);
-    const { fact, value, aggregation, percentile, isDiscrete, time, fill } = leaf;
+    const { fact, value, aggregation, percentile, isDiscrete, time, onSpine, fill } = leaf;
     return {
       kind: "leaf",
       fact,
@@ -149,6 +149,7 @@ export class MetricTrees {
       ...(percentile !== undefined && { percentile }),
       ...(isDiscrete && { isDiscrete }),
       ...(time !== undefined && { time }),
+      ...(onSpine && { onSpine }),
       ...(fill !== undefined && { fill }),
       filters: [...leaf.filters, ...more],
       cumulative: {

@@ -15,6 +15,7 @@ import {
   whereClause,
 } from "./leaves.js";
 import type { GroupsBuild } from "./row-set.js";
+import { filledValue, joinedRows, reapplied } from "./on-spine.js";
 import { type Offset, offsetPeriod, periodGroup, periodsOf, timedRows, valueColumn } from "./time-spine.js";
 
 type Part = Sql<Selection>;
@@ -35,10 +36,11 @@ export function cumulativeLeaf(
   const grain = timeGrainOf(build, leaf);
   const { onTime, others } = splitByTime(leaf, filtersOf(build, use));
   const filters = { onTime, others };
-  const daily =
+  const totals =
     offset === null
       ? dailyTotals(build, leaf, groups, filters)
       : offsetTotals(build, leaf, groups, filters, offset);
+  const daily = filled(build, leaf, groups, onTime, totals);
   if (times[0]?.grain === grain)
     return {
       select: sql`SELECT ${join([...groups.map((_, i) => sql`y.${groupColumn(build, i)}`), sql`y.${identifier("a0")}`], ", ")} FROM (${daily}) AS y`,
@@ -92,6 +94,32 @@ function dailyTotals(
     sql`${total} AS ${identifier("a0")}`,
   ];
   return sql`SELECT ${join(list, ", ")} FROM ${periods} CROSS JOIN ${timedRows(build, leaf, groups, others)}${whereClause(bounds)}${groupBy(keys)}`;
+}
+
+/** What stands for null does so in each period of the spine, before longer periods take one of them. */
+function filled(
+  build: GroupsBuild,
+  leaf: Leaf,
+  groups: readonly AskedGroup[],
+  onTime: RowFilters,
+  totals: Part,
+): Part {
+  const { identifier } = build.dialect;
+  if (leaf.onSpine !== true && leaf.fill === undefined) return totals;
+  const [period, value] = [identifier("j"), filledValue(leaf, sql`r.${identifier("a0")}`)];
+  const keys = groups.map((_, i) => groupColumn(build, i));
+  if (leaf.onSpine !== true) {
+    const list = [period, ...keys].map((column) => sql<Selection>`r.${column}`);
+    return sql`SELECT ${join(list, ", ")}, ${value} AS ${identifier("a0")} FROM (${totals}) AS r`;
+  }
+  const grain = timeGrainOf(build, leaf);
+  const periods = periodsOf(build, { leaf, grain, groups: timeGroups(build, leaf, groups), filters: onTime });
+  const list = groups.map(
+    (_, i) => sql<Selection>`${periodGroup(build, leaf, groups, i)} AS ${groupColumn(build, i)}`,
+  );
+  const rows = joinedRows(build, [period, ...keys, identifier("a0")], totals);
+  const all = sql<Selection>`SELECT p.${period} AS ${period}, ${join([...list, sql`${value} AS ${identifier("a0")}`], ", ")} FROM ${periods} LEFT JOIN ${rows} ON p.${period} = r.${period}`;
+  return sql`SELECT s.* FROM (${all}) AS s${reapplied(build, leaf, groups)}`;
 }
 
 const NOTHING: RowFilters = { filters: [], conditions: [] };

@@ -6,7 +6,9 @@ import type { GroupedSource } from "./dialect.js";
 import { groupColumn, type LeafUse, nonAdditiveLeaf, plainLeaves, timeGroups } from "./leaves.js";
 import type { GroupsBuild } from "./row-set.js";
 import { cumulativeLeaf } from "./cumulative.js";
-import { type Offset, offsetResult, offsetRows, onSpine } from "./time-spine.js";
+import { Sources } from "./sources.js";
+import { filledValue, onSpine } from "./on-spine.js";
+import { type Offset, offsetResult, offsetRows } from "./time-spine.js";
 
 type Part = Sql<Selection>;
 
@@ -37,56 +39,6 @@ interface MetricUse {
   readonly filters: readonly FixedFilter[];
   readonly measure: string;
 }
-
-/** Sources that are combined to one row per group, and what is computed from it. */
-class Sources {
-  readonly #build: GroupsBuild;
-  readonly #groups: readonly AskedGroup[];
-  readonly #plain = new Map<string, { readonly uses: LeafUse[]; readonly position: number }>();
-  readonly #made: (GroupedSource | null)[] = [];
-
-  constructor(build: GroupsBuild, groups: readonly AskedGroup[]) {
-    this.#build = build;
-    this.#groups = groups;
-  }
-
-  /** The column of a leaf. Leaves over the same rows are aggregated in one pass. */
-  plain(use: LeafUse): string {
-    const { fact, time = "" } = use.leaf;
-    const key = JSON.stringify([fact, time, use.filters]);
-    const known = this.#plain.get(key) ?? { uses: [], position: this.#made.push(null) - 1 };
-    this.#plain.set(key, known);
-    return columnName(known.position, `a${String(known.uses.push(use) - 1)}`);
-  }
-
-  add(source: GroupedSource): string {
-    return columnName(this.#made.push(source) - 1, source.columns[0] ?? "");
-  }
-
-  /** All sources, joined, as `c`. */
-  combined(): Part {
-    const plain = new Map([...this.#plain.values()].map((each) => [each.position, each.uses]));
-    const sources = this.#made.map((made, i) => {
-      const uses = plain.get(i);
-      return uses === undefined ? made : plainLeaves(this.#build, uses, this.#groups);
-    });
-    const renamed = sources.map((source, i) => this.#renamed(source, i));
-    return this.#build.dialect.combined(renamed, this.#groups.length);
-  }
-
-  #renamed(source: GroupedSource | null, position: number): GroupedSource {
-    if (source === null) throw new Error("A source of an aggregate was not made.");
-    const { identifier } = this.#build.dialect;
-    const columns = source.columns.map((name) => columnName(position, name));
-    const list = [
-      ...this.#groups.map((_, i) => sql`z.${groupColumn(this.#build, i)} AS ${groupColumn(this.#build, i)}`),
-      ...source.columns.map((name, i) => sql`z.${identifier(name)} AS ${identifier(columns[i] ?? "")}`),
-    ];
-    return { select: sql`SELECT ${join(list, ", ")} FROM (${source.select}) AS z`, columns };
-  }
-}
-
-const columnName = (position: number, name: string): string => `s${String(position)}${name}`;
 
 function metricValues(
   build: GroupsBuild,
@@ -127,13 +79,8 @@ function leafValue(
   const { identifier } = build.dialect;
   const source = leafSource(build, groups, use, offset);
   const column = source === null ? sources.plain(use) : sources.add(source);
-  const value = sql<Selection>`c.${identifier(column)}`;
-  if (leaf.fill === undefined) return value;
-  return sql`coalesce(${value}, ${numberOf(leaf.fill)})`;
+  return filledValue(leaf, sql`c.${identifier(column)}`);
 }
-
-const numberOf = (value: number): Sql =>
-  Number.isInteger(value) ? constant(value) : projectParts([String(value)]);
 
 /** The source of a leaf that needs one of its own; null for one that shares its rows with others. */
 function leafSource(
@@ -183,22 +130,40 @@ function formulaValue(
   use: MetricUse,
 ): Part {
   const filters = [...use.filters, ...formula.filters];
-  const values = new Map(
-    formula.inputs.map((input) => [
-      input.alias,
-      inputValue(build, groups, sources, input, { ...use, filters }),
-    ]),
+  const { made, positions } = sources.used(() =>
+    formula.inputs.map(
+      (input) => [input.alias, inputValue(build, groups, sources, input, { ...use, filters })] as const,
+    ),
   );
+  const value = formulaOf(build, formula, new Map(made));
+  // Where none of its inputs has a row there is no value, also of a formula that makes one of nulls.
+  return isNullOfNulls(formula) ? value : sql`CASE WHEN ${sources.hasRow(positions)} THEN ${value} END`;
+}
+
+function formulaOf(
+  build: GroupsBuild,
+  { kind, parts, inputs }: Formula,
+  values: ReadonlyMap<string, Part>,
+): Part {
   const valueOf = (alias: string): Part => values.get(alias) ?? sql`NULL`;
-  if (formula.kind === "ratio") {
-    const [numerator, denominator] = formula.inputs.map(({ alias }) => valueOf(alias));
+  if (kind === "ratio") {
+    const [numerator, denominator] = inputs.map(({ alias }) => valueOf(alias));
     return build.dialect.quotient(numerator ?? sql`NULL`, denominator ?? sql`NULL`);
   }
-  const divides = formula.parts.some((part) => typeof part === "string" && part.includes("/"));
+  const divides = parts.some((part) => typeof part === "string" && part.includes("/"));
   return projectParts(
-    formula.parts.map((part) =>
+    parts.map((part) =>
       typeof part === "string" ? part : build.dialect.operand(valueOf(part.alias), divides),
     ),
+  );
+}
+
+/** Whether a formula is null where all of its inputs have no row. */
+function isNullOfNulls({ parts, inputs }: Formula): boolean {
+  const isArithmetic = (text: string): boolean => /^[\s\d.+\-*/()]*$/.test(text);
+  return (
+    parts.every((part) => typeof part !== "string" || isArithmetic(part)) &&
+    inputs.every(({ metric }) => leavesOf(metric).every(({ fill }) => fill === undefined))
   );
 }
 

@@ -226,7 +226,8 @@ export function nonAdditiveLeaf(
       ? [sql<Selection>`y.${groupColumn(build, i)}`]
       : [],
   );
-  const partition = [...periods, ...windows];
+  // Of several periods of the dimension the first that is asked.
+  const partition = [...periods.slice(0, 1), ...windows];
   const over = partition.length === 0 ? EMPTY : sql`PARTITION BY ${join(partition, ", ")}`;
   const bound = choice === "min" ? sql`min(y.${identifier("d")})` : sql`max(y.${identifier("d")})`;
   const kept = [

@@ -165,11 +165,13 @@ function periodOf(build: GroupsBuild, column: ResultColumn, time: string | undef
   return [{ sql: period, column: { ...dialect.periodColumn(grain), name: periodName(column.name) } }];
 }
 
+/** Whether a condition is a bound of days. */
+export const isRange = ({ operator }: Condition): boolean => operator === ">=" || operator === "<=";
+
 /** A condition on the columns of rows: operators compare with the period of a time, a range with its days. */
 export function onRows(condition: Condition, columns: ResultColumns): Condition {
   const name = periodName(condition.column);
-  const isDay = condition.operator === ">=" || condition.operator === "<=";
-  return !isDay && columns.some((column) => column.name === name)
+  return !isRange(condition) && columns.some((column) => column.name === name)
     ? { ...condition, column: name }
     : condition;
 }

@@ -8,11 +8,10 @@ import {
   type TimeSpine,
 } from "../../model/aggregate.js";
 import type { Selection } from "../../model/query.js";
-import { EMPTY, join, sql, type Sql } from "../sql.js";
+import { join, sql, type Sql } from "../sql.js";
 import type { ResultColumn } from "../warehouse.js";
 import type { GroupedSource } from "./dialect.js";
 import {
-  dimensionsIn,
   filtersOf,
   fixedCondition,
   groupBy,
@@ -28,7 +27,16 @@ import {
   whereClause,
   wheres,
 } from "./leaves.js";
-import { type GroupsBuild, dimensionOf, named, onRows, periodName, relationRows, rowSet } from "./row-set.js";
+import {
+  type GroupsBuild,
+  dimensionOf,
+  isRange,
+  named,
+  onRows,
+  periodName,
+  relationRows,
+  rowSet,
+} from "./row-set.js";
 
 type Part = Sql<Selection>;
 
@@ -51,15 +59,19 @@ interface Periods {
   readonly grain: Grain;
   readonly groups: readonly { readonly i: number; readonly grain: Grain }[];
   readonly filters: RowFilters;
-  /** Only periods of `grain` that begin one of this grain. */
-  readonly startsOf?: Grain | undefined;
+  /** Only periods of `grain` that begin one of a group. */
+  readonly isStart?: boolean;
 }
 
 /** Periods of the time spine, as `p`. Conditions on time are conditions on its days. */
-export function periodsOf(build: GroupsBuild, { leaf, grain, groups, filters, startsOf }: Periods): Part {
+export function periodsOf(
+  build: GroupsBuild,
+  { leaf, grain, groups, filters, isStart = false }: Periods,
+): Part {
   const { dialect, grouping, types } = build;
   const { identifier } = dialect;
-  const spine = spineFor(grouping.aggregate.spines, timeGrainOf(build, leaf));
+  const needed = [grain, ...groups.map((group) => group.grain), ...filterGrains(build, leaf, filters)];
+  const spine = spineFor(grouping.aggregate.spines, finestOf(needed));
   if (spine === undefined) throw new Error("An aggregate needs a time spine that it does not have.");
   const day = named(types.get(spine.relation) ?? [], spine.value);
   const time = timeColumn(build, leaf);
@@ -84,15 +96,16 @@ export function periodsOf(build: GroupsBuild, { leaf, grain, groups, filters, st
     ]),
   ];
   const resolve = (_: string, to: Grain | undefined): Part => {
-    const asked = to ?? spine.grain;
+    const asked = to ?? timeGrainOf(build, leaf);
     return dialect.comparedTime(period(asked), asked, day);
   };
+  const starts = groups.map((group) => sql<Selection>`${period(group.grain)} = ${period(grain)}`);
   const conditions = [
     ...filters.conditions.map(({ condition, position }) =>
       dialect.where(onRows(condition, columns), position, columns),
     ),
     ...filters.filters.map((filter) => fixedCondition(filter, resolve)),
-    ...(startsOf === undefined ? [] : [sql<Selection>`${period(startsOf)} = ${period(grain)}`]),
+    ...(isStart ? [sql<Selection>`(${join(starts, " OR ")})`] : []),
   ];
   const names = ["j", ...groups.map(({ i }) => `t${String(i)}`)];
   const values = [grain, ...groups.map((group) => group.grain)].map(
@@ -103,6 +116,19 @@ export function periodsOf(build: GroupsBuild, { leaf, grain, groups, filters, st
     keys.map((key, i) => sql`${key} AS ${identifier(names[i] ?? "")}`),
     ", ",
   )} FROM (SELECT ${join(values, ", ")} FROM ${rows}${whereClause(conditions)}) AS q${groupBy(keys)}) AS p`;
+}
+
+/** Grains that filters on the time of a leaf compare: a range its days, operators its own periods. */
+function filterGrains(build: GroupsBuild, leaf: Leaf, { filters, conditions }: RowFilters): readonly Grain[] {
+  const own = timeGrainOf(build, leaf);
+  const fixed = filters.flatMap((filter) =>
+    filter.flatMap((part) => (typeof part === "string" ? [] : [part.grain ?? own])),
+  );
+  return [...fixed, ...conditions.map(({ condition }) => (isRange(condition) ? "day" : own))];
+}
+
+function finestOf(grains: readonly Grain[]): Grain {
+  return grains.toSorted(compareGrains)[0] ?? "day";
 }
 
 function timeColumn(build: GroupsBuild, { fact, time }: Leaf): ResultColumn {
@@ -135,8 +161,8 @@ export function offsetRows(
   const times = timeGroups(build, leaf, groups);
   const grain = timeGrainOf(build, leaf);
   const { onTime, others } = splitByTime(leaf, filtersOf(build, use));
-  const startsOf = offset.toGrain === undefined ? undefined : times[0]?.grain;
-  const periods = periodsOf(build, { leaf, grain, groups: times, filters: onTime, startsOf });
+  const isStart = offset.toGrain !== undefined && times.length > 0;
+  const periods = periodsOf(build, { leaf, grain, groups: times, filters: onTime, isStart });
   const then = offsetPeriod(build, sql`p.${identifier("j")}`, grain, offset);
   const rows = timedRows(build, leaf, groups, others);
   const keys = groups.map((_, i) => periodGroup(build, leaf, groups, i));
@@ -229,56 +255,4 @@ export function offsetResult(
     select: sql`SELECT ${join(list, ", ")} FROM ${periods} JOIN (${source.select}) AS r ON ${then} = ${now}`,
     columns: source.columns,
   };
-}
-
-/** A result with a row for every period, also for those without any; `filters` of the request hold for the new rows too. */
-export function onSpine(
-  build: GroupsBuild,
-  leaf: Leaf,
-  groups: readonly AskedGroup[],
-  source: GroupedSource,
-  use: LeafUse,
-): GroupedSource {
-  const { dialect } = build;
-  const { identifier } = dialect;
-  const times = timeGroups(build, leaf, groups);
-  const [finest] = times;
-  if (finest === undefined) return source;
-  const { onTime } = splitByTime(leaf, filtersOf(build, use));
-  const periods = periodsOf(build, { leaf, grain: finest.grain, groups: times, filters: onTime });
-  const value = (name: string): Part => dialect.joinedValue(sql`k.${identifier(name)}`);
-  const rows = sql`(SELECT ${join([...groups.map((_, i) => sql`${value(`g${String(i)}`)} AS ${groupColumn(build, i)}`), ...source.columns.map((name) => sql`${value(name)} AS ${identifier(name)}`)], ", ")} FROM (${source.select}) AS k) AS r`;
-  const on = times.map(
-    ({ i }) => sql<Selection>`p.${identifier(`t${String(i)}`)} = r.${groupColumn(build, i)}`,
-  );
-  const list = [
-    ...groups.map((_, i) => sql`${periodGroup(build, leaf, groups, i)} AS ${groupColumn(build, i)}`),
-    ...source.columns.map((name) => sql`r.${identifier(name)} AS ${identifier(name)}`),
-  ];
-  const all = sql<Selection>`SELECT ${join(list, ", ")} FROM ${periods} LEFT JOIN ${rows} ON ${join(on, " AND ")}`;
-  const again = reapplied(build, leaf, groups);
-  return {
-    select: again === EMPTY ? all : sql`SELECT y.* FROM (${all}) AS y${again}`,
-    columns: source.columns,
-  };
-}
-
-/** Conditions of the request on what it groups by, for rows that the spine has added: they are null there. */
-function reapplied(build: GroupsBuild, leaf: Leaf, groups: readonly AskedGroup[]): Part {
-  const { others } = splitByTime(leaf, filtersOf(build, { leaf, filters: [] }));
-  const names = new Set([
-    ...others.conditions.map(({ condition }) => condition.column),
-    ...dimensionsIn(others.filters),
-  ]);
-  const positions = [...names].map((name) =>
-    groups.findIndex((group) => group.name === name && group.grain === undefined),
-  );
-  const kept = positions.filter((i) => i >= 0);
-  // A condition is on a value: rows of the spine, which have none, are dropped but for `[null]=true`.
-  const wantsNull = others.conditions.some(
-    ({ condition }) => condition.operator === "null" && condition.value === "true",
-  );
-  return kept.length === 0 || wantsNull
-    ? EMPTY
-    : whereClause(kept.map((i) => sql`y.${groupColumn(build, i)} IS NOT NULL`));
 }

@@ -1,0 +1,88 @@
+import type { AskedGroup } from "../../model/aggregate.js";
+import type { Selection } from "../../model/query.js";
+import { join, sql, type Sql } from "../sql.js";
+import type { GroupedSource } from "./dialect.js";
+import { groupColumn, type LeafUse, plainLeaves } from "./leaves.js";
+import type { GroupsBuild } from "./row-set.js";
+
+type Part = Sql<Selection>;
+
+/** Sources that are combined to one row per group, and what is computed from it. */
+export class Sources {
+  readonly #build: GroupsBuild;
+  readonly #groups: readonly AskedGroup[];
+  readonly #plain = new Map<string, { readonly uses: LeafUse[]; readonly position: number }>();
+  readonly #made: (GroupedSource | null)[] = [];
+  /** Sources with a column that says whether they have a row. */
+  readonly #marked = new Set<number>();
+  #used = new Set<number>();
+
+  constructor(build: GroupsBuild, groups: readonly AskedGroup[]) {
+    this.#build = build;
+    this.#groups = groups;
+  }
+
+  /** The positions of the sources that are used within a call. */
+  used<T>(make: () => T): { readonly made: T; readonly positions: ReadonlySet<number> } {
+    const outer = this.#used;
+    const positions = (this.#used = new Set<number>());
+    const made = make();
+    this.#used = new Set([...outer, ...positions]);
+    return { made, positions };
+  }
+
+  /** Whether one of these sources has a row for the groups. */
+  hasRow(positions: ReadonlySet<number>): Part {
+    for (const position of positions) this.#marked.add(position);
+    const marks = [...positions].map((position) =>
+      this.#build.dialect.identifier(columnName(position, "row")),
+    );
+    return join(
+      marks.map((mark) => sql<Selection>`c.${mark} IS NOT NULL`),
+      " OR ",
+    );
+  }
+
+  /** The column of a leaf. Leaves over the same rows are aggregated in one pass. */
+  plain(use: LeafUse): string {
+    const { fact, time = "" } = use.leaf;
+    const key = JSON.stringify([fact, time, use.filters]);
+    const known = this.#plain.get(key) ?? { uses: [], position: this.#made.push(null) - 1 };
+    this.#plain.set(key, known);
+    this.#used.add(known.position);
+    return columnName(known.position, `a${String(known.uses.push(use) - 1)}`);
+  }
+
+  add(source: GroupedSource): string {
+    const position = this.#made.push(source) - 1;
+    this.#used.add(position);
+    return columnName(position, source.columns[0] ?? "");
+  }
+
+  /** All sources, joined, as `c`. */
+  combined(): Part {
+    const plain = new Map([...this.#plain.values()].map((each) => [each.position, each.uses]));
+    const sources = this.#made.map((made, i) => {
+      const uses = plain.get(i);
+      return uses === undefined ? made : plainLeaves(this.#build, uses, this.#groups);
+    });
+    const renamed = sources.map((source, i) => this.#renamed(source, i));
+    return this.#build.dialect.combined(renamed, this.#groups.length);
+  }
+
+  #renamed(source: GroupedSource | null, position: number): GroupedSource {
+    if (source === null) throw new Error("A source of an aggregate was not made.");
+    const { identifier } = this.#build.dialect;
+    const marks = this.#marked.has(position) ? [columnName(position, "row")] : [];
+    const columns = source.columns.map((name) => columnName(position, name));
+    const list = [
+      ...this.#groups.map((_, i) => sql`z.${groupColumn(this.#build, i)} AS ${groupColumn(this.#build, i)}`),
+      ...source.columns.map((name, i) => sql`z.${identifier(name)} AS ${identifier(columns[i] ?? "")}`),
+      ...marks.map((name) => sql`1 AS ${identifier(name)}`),
+    ];
+    const select = sql<Selection>`SELECT ${join(list, ", ")} FROM (${source.select}) AS z`;
+    return { select, columns: [...columns, ...marks] };
+  }
+}
+
+const columnName = (position: number, name: string): string => `s${String(position)}${name}`;
