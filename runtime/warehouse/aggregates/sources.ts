@@ -27,7 +27,8 @@ export class Sources {
     const outer = this.#used;
     const positions = (this.#used = new Set<number>());
     const made = make();
-    this.#used = new Set([...outer, ...positions]);
+    for (const position of positions) outer.add(position);
+    this.#used = outer;
     return { made, positions };
   }
 
