@@ -71,7 +71,8 @@ function exchange<R>(
   read: (response: http.IncomingMessage, end: (result: R | NotAnswered) => void) => void,
 ): Promise<R | NotAnswered> {
   return new Promise((resolve) => {
-    const outgoing = open(request);
+    const outgoing = tryOpen(request);
+    if (outgoing === null) return resolve({ kind: "failed", reason: "ERR_INVALID_URL" });
     const timer = setTimeout(() => outgoing.destroy(new Error("timeout")), request.timeoutMs);
     outgoing.on("error", (error: NodeJS.ErrnoException) =>
       resolve({ kind: "failed", reason: error.code ?? error.message }),
@@ -80,6 +81,15 @@ function exchange<R>(
     outgoing.on("response", (response) => read(response, resolve));
     outgoing.end(request.body);
   });
+}
+
+/** Null where Node refuses the address, such as one whose user has `%` without two digits. */
+function tryOpen(request: OutboundRequest): http.ClientRequest | null {
+  try {
+    return open(request);
+  } catch {
+    return null;
+  }
 }
 
 function open({ url, method, headers, body, lookup }: OutboundRequest): http.ClientRequest {

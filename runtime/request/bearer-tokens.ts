@@ -58,8 +58,10 @@ export class TokenIssuer {
     const { issuer, claims } = this.#settings;
     const { sub } = payload as Readonly<Record<string, unknown>>;
     // It identifies the caller: all tokens without one would share a window, a usage and rows.
-    if (typeof sub !== "string" || sub.trim() === "")
-      return httpError("invalidToken", { reason: "its claim sub must be a string that is not empty." });
+    if (typeof sub !== "string" || sub.trim() === "" || !sub.isWellFormed())
+      return httpError("invalidToken", {
+        reason: "its claim sub must be a string that is not empty, without lone surrogates.",
+      });
     const id = hashOf(`${issuer} ${sub}`).slice(0, KEY_ID_DIGITS);
     const owner = readOwner(
       {

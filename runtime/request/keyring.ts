@@ -144,7 +144,8 @@ export function readOwner(
   id: string,
 ): ApiKey | string {
   if (typeof user !== "string") return "user must be a string.";
-  if (typeof org !== "string" || org.includes("\0")) return "org must be a string without U+0000.";
+  if (typeof org !== "string" || org.includes("\0") || !org.isWellFormed())
+    return "org must be a string without U+0000 and lone surrogates.";
   if (!isTier(tier)) return `tier must be one of ${TIERS.join(", ")}.`;
   if (org === ALL_ORGS && tier !== "tier3")
     return `org may be "${ALL_ORGS}" (all organizations) only with tier3.`;

@@ -89,8 +89,10 @@ describe("a token that is refused", () => {
   });
 
   it.each([
-    [{ sub: "" }, "its claim sub must be a string that is not empty."],
-    [{ sub: " " }, "its claim sub must be a string that is not empty."],
+    [{ sub: "" }, "its claim sub must be a string that is not empty, without lone surrogates."],
+    [{ sub: " " }, "its claim sub must be a string that is not empty, without lone surrogates."],
+    [{ sub: "\ud800" }, "claim sub"],
+    [{ org: "\ud800" }, "org must be a string"],
     [{ sub: { id: "ann" }, user: "ann" }, "claim sub"],
     [{ sub: 7 }, "claim sub"],
     [{ tier: undefined }, "tier must be one of"],

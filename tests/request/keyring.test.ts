@@ -82,10 +82,13 @@ describe("the text of a key file", () => {
       "entry 1: an unknown field. Fields are tier, user, org, expires, allowed, created; to revoke a key, remove its entry.",
     ],
     ['{"sk_live_a": {"tier": "tier1", "user": ["ann"]}}', "entry 1: its user must be a string."],
-    ['{"sk_live_a": {"tier": "tier1", "org": 7}}', "entry 1: its org must be a string without U+0000."],
+    [
+      '{"sk_live_a": {"tier": "tier1", "org": 7}}',
+      "entry 1: its org must be a string without U+0000 and lone surrogates.",
+    ],
     [
       String.raw`{"sk_live_a": {"tier": "tier1", "org": "a\u0000"}}`,
-      "entry 1: its org must be a string without U+0000.",
+      "entry 1: its org must be a string without U+0000 and lone surrogates.",
     ],
     ...["soon", "2027-02-30", "2027-01-31T00:00:00", "2027-01-31T25:00:00Z", 1_800_000_000, ""].map(
       (expires) => [

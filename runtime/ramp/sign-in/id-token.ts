@@ -22,11 +22,17 @@ const OTHER_CLAIMS = ["events", "scope", "scp", "idtyp", "gty", "htm", "htu", "t
 export function isIdToken({ typ }: Pick<JWTHeaderParameters, "typ">, claims: JWTPayload): boolean {
   const { type } = claims;
   return (
-    (typ === undefined || HEADER_TYPES.has(typ.toLowerCase().replace(/^application\//, ""))) &&
+    isHeaderType(typ) &&
     KIND_CLAIMS.every((name) => isIdKind(claims[name])) &&
     !(typeof type === "string" && OTHER_KIND.test(type)) &&
     OTHER_CLAIMS.every((name) => claims[name] === undefined)
   );
+}
+
+/** Nothing has checked that it is a text. */
+function isHeaderType(typ: unknown): boolean {
+  if (typeof typ !== "string") return typ === undefined;
+  return HEADER_TYPES.has(typ.toLowerCase().replace(/^application\//, ""));
 }
 
 function isIdKind(kind: unknown): boolean {

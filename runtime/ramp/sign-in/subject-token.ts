@@ -1,5 +1,6 @@
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from "jose";
 import { IssuerKeys, TOKEN_ALGORITHMS } from "../../http/issuer-keys.js";
+import { isStorable } from "../core/json-schema.js";
 import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 import type { ProjectId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
@@ -95,13 +96,17 @@ function issuerOf(token: string): string | null {
   }
 }
 
+/** Nothing has checked that `sub` is a text; two that differ in a lone surrogate would be stored as one. */
 function subjectOf(
-  { sub, exp, aud = [] }: { readonly [N in "sub" | "exp" | "aud"]?: JWTPayload[N] | undefined },
+  {
+    sub,
+    exp,
+    aud = [],
+  }: { readonly sub?: unknown } & { readonly [N in "exp" | "aud"]?: JWTPayload[N] | undefined },
   from: Pick<Subject, "issuer" | "isWallet">,
 ): Subject | RampError {
-  const isUsable =
-    sub !== undefined && sub !== "" && sub.length <= 256 && !sub.includes("\0") && exp !== undefined;
-  return isUsable
+  const isText = typeof sub === "string" && sub !== "" && sub.length <= 256;
+  return isText && isStorable([sub, aud]) && exp !== undefined
     ? { ...from, subject: sub, audiences: [aud].flat(), expiresAt: Math.floor(exp) }
     : rampError("INVALID_SUBJECT_TOKEN");
 }

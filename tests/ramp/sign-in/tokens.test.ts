@@ -2,7 +2,7 @@ import { listRecords } from "../../../runtime/ramp/operator/diagnostics.js";
 import { customerIdOf } from "../../../runtime/ramp/database/id.js";
 import jwt from "jsonwebtoken";
 import { afterAll, describe, expect, it } from "vitest";
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, sign } from "node:crypto";
 import { createServer } from "node:http";
 import { listen } from "../../support/port.js";
 import { removeIdentityProvider } from "../../../runtime/ramp/operator/integrations.js";
@@ -136,6 +136,45 @@ describe("a subject token", () => {
   ])("that is an ID token as providers make it is accepted: %s %j", async (typ, claims) => {
     const reply = await exchange(await idToken({ sub: `id-${String(serial)}`, ...claims }, typ));
     expect(reply.status, reply.text).toBe(201);
+  });
+
+  it.each([
+    ["a type that is no text", { typ: 5 }, {}],
+    ["no type but null", { typ: null }, {}],
+    ["a list as its subject", {}, { sub: ["a"] }],
+    ["a subject with a lone surrogate", {}, { sub: "\ud800" }],
+    ["an audience with U+0000", {}, { aud: ["app", "a\0"] }],
+  ])("that its issuer signed with %s is refused", async (_name, header, claims) => {
+    const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    const keys = [{ ...publicKey.export({ format: "jwk" }), kid: "k" }];
+    const server = createServer((request, response) => {
+      const own = `http://${request.headers.host ?? ""}`;
+      response.end(
+        JSON.stringify(request.url === "/keys" ? { keys } : { issuer: own, jwks_uri: `${own}/keys` }),
+      );
+    });
+    const own = `http://${await listen(server)}`;
+    await world.identityProvider(project, own, "app");
+    const full = { iss: own, aud: "app", sub: "u", iat: now(), exp: now() + 300, ...claims };
+    const parts = [{ alg: "RS256", kid: "k", ...header }, full].map((part) =>
+      Buffer.from(JSON.stringify(part)).toString("base64url"),
+    );
+    const signature = sign("sha256", Buffer.from(parts.join(".")), privateKey).toString("base64url");
+    const reply = await exchange([...parts, signature].join("."));
+    expect([reply.status, reply.json.error]).toEqual([400, "INVALID_SUBJECT_TOKEN"]);
+  });
+
+  it("of an issuer whose keys have an address that cannot be read is refused", async () => {
+    const server = createServer((request, response) => {
+      const { host = "" } = request.headers;
+      response.end(JSON.stringify({ issuer: `http://${host}`, jwks_uri: `http://%zz@${host}/keys` }));
+    });
+    const own = `http://${await listen(server)}`;
+    await world.identityProvider(project, own, "app");
+    const claims = { iss: own, aud: "app", sub: "u", iat: now(), exp: now() + 300 };
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const reply = await exchange(jwt.sign(claims, privateKey, { algorithm: "ES256", keyid: "k" }));
+    expect([reply.status, reply.json.error]).toEqual([400, "INVALID_SUBJECT_TOKEN"]);
   });
 
   it("of an issuer with keys that cannot be used is checked with the others; one signed by such a key is refused", async () => {
