@@ -95,13 +95,20 @@ const INTERNAL: ReadonlySet<ChangeKind> = new Set<ChangeKind>([
   "own-rows-changed",
 ]);
 
-/** Kinds whose values name a model or a column that no document names. */
+/** Kinds whose values name a model, a column or SQL that no document names. */
 const WITHOUT_VALUES: ReadonlySet<ChangeKind> = new Set<ChangeKind>([
   "reference-added",
   "reference-changed",
   "own-rows-added",
   "own-rows-removed",
+  "meaning-changed",
 ]);
+
+/** What opens data is an addition to consumers. */
+const SHOWN_AS: Readonly<Partial<Record<ChangeKind, ChangeKind>>> = {
+  "column-exposed": "column-added",
+  "group-exposed": "group-added",
+};
 
 /** A change in the words of consumers: what opens data to them is no fault to them. */
 function forConsumers({
@@ -114,7 +121,7 @@ function forConsumers({
   after,
 }: Change): readonly ConsumerChange[] {
   if (INTERNAL.has(kind)) return [];
-  const shown = kind === "column-exposed" ? "column-added" : kind;
+  const shown = SHOWN_AS[kind] ?? kind;
   const values = WITHOUT_VALUES.has(kind) ? { before: null, after: null } : { before, after };
   return [
     {

@@ -133,6 +133,39 @@ export const KINDS = {
     "Rows of a higher tier or private rows under another path",
     "The path serves rows that its callers could not read.",
   ),
+  "group-exposed": exposing(
+    "Group added over private data",
+    "Callers can read values that are marked private.",
+  ),
+  "row-access-added": exposing(
+    "Rows themselves served",
+    "Callers who got sums and counts can read the rows behind them.",
+  ),
+  "row-access-removed": breaking(
+    "Rows themselves no longer served",
+    "Calls without `group_by` and measures get totals in place of rows.",
+  ),
+  "meaning-changed": breaking(
+    "Formula, filter or join changed",
+    "The same call returns numbers or groups that mean something else.",
+  ),
+  "measure-removed": breaking(
+    "Measure removed",
+    "Calls that ask for it get 400, and rows no longer have it.",
+  ),
+  "measure-added": compatible("Measure added", "JSON and CSV clients read fields by name."),
+  "default-measures-narrowed": breaking(
+    "Calls that name no measures can ask less",
+    "They ask for all measures, of which a new one lacks these groups: they get 400.",
+  ),
+  "group-removed": breaking("Group removed", "Calls that group or filter by it get 400."),
+  "group-added": compatible("Group added", "No call depends on it."),
+  "grain-removed": breaking("Grain of a group removed", "Calls that group by it get 400."),
+  "grain-added": compatible("Grain of a group added", "No call depends on it."),
+  "default-grain-changed": breaking(
+    "Default grain of a group changed",
+    "Calls that name the group without a grain get other periods.",
+  ),
   "endpoint-removed": breaking("Endpoint removed", "Calls get 404."),
   "endpoint-retired": compatible("Endpoint removed after its sunset", "The announced date has passed."),
   "endpoint-added": compatible("Endpoint added", "No call depends on it."),

@@ -1,5 +1,6 @@
 import { TIERS } from "@routewright/runtime/model";
 import { type Catalogue, type CatalogueEntry, problemText, type Skipped } from "../catalogue/catalogue.js";
+import { privateGroups } from "../catalogue/metrics/private-groups.js";
 import { type Change, type ChangeKind, type Difference, inOrder, KINDS, type Severity } from "./change.js";
 import {
   atAllPaths,
@@ -120,10 +121,11 @@ function originText({ path, tier }: CatalogueEntry): string {
   return `${path} (${tier})`;
 }
 
-/** The columns marked private, or all of the model. */
+/** The columns and groups marked private, or all of the model. */
 function privateParts(entry: CatalogueEntry): readonly string[] {
   const columns = entry.columns.filter((column) => entry.private || column.private);
-  return [...(entry.private ? ["the model"] : []), ...columns.map(({ name }) => name)];
+  const names = [...columns.map(({ name }) => name), ...privateGroups(entry)];
+  return [...(entry.private ? ["the model"] : []), ...new Set(names)];
 }
 
 function removal(entry: CatalogueEntry, head: Catalogue, policy: SunsetPolicy): Unrated {

@@ -1,7 +1,10 @@
 import { atFormerPath, type Endpoint, type FormerPath, TIERS } from "@routewright/runtime/model";
 import type { CatalogueEntry, DescribedColumn, DescribedParameter } from "../catalogue/catalogue.js";
+import type { DescribedMeasure } from "../catalogue/metrics/metric-columns.js";
 import type { Difference } from "./change.js";
+import { compareAggregates, servesRows } from "./compare-aggregates.js";
 import { compareColumns } from "./compare-columns.js";
+import { compareOwnRows } from "./compare-meanings.js";
 import { compareMaximum, compareParameters } from "./compare-parameters.js";
 
 /** Decides whether a removal or a sunset date leaves consumers enough time. */
@@ -26,18 +29,35 @@ export function compareEndpoints(
     ...compareSource(base, head),
     ...compareTiers(base, head),
     ...compareNames("method", base.methods, head.methods),
-    ...compareSetting("own-rows", base.rows?.column, head.rows?.column),
     ...compareParameters(base, head),
-    ...compareFieldsSetting(base, head),
-    ...compareSetting("cursor", base.cursor?.join(", "), head.cursor?.join(", ")),
     ...comparePagination(base, head),
-    ...compareColumns(base, head),
-    ...compareFixedSort(base, head),
-    ...compareNames("sortable-field", base.sortableFields, head.sortableFields),
+    ...(servesRows(base) && servesRows(head) ? compareRows(base, head) : []),
+    ...withOwnRows(base, head, compareAggregates(base, head)),
     ...compareNotices(base, head, sunsetPolicy),
     ...compareStability(base, head),
     ...compareDocumentation(base, head),
   ];
+}
+
+/** What the rows themselves are. */
+function compareRows(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
+  return [
+    ...compareFieldsSetting(base, head),
+    ...compareCursors(base.cursor?.join(", "), head.cursor?.join(", ")),
+    ...compareColumns(base, head),
+    ...compareFixedSort(base, head),
+    ...compareNames("sortable-field", base.sortableFields, head.sortableFields),
+  ];
+}
+
+/** Whose rows an endpoint reads; a change that one of its relations explains is reported there. */
+function withOwnRows(
+  base: Endpoint,
+  head: Endpoint,
+  ofAggregate: readonly Difference[],
+): readonly Difference[] {
+  const own = compareOwnRows(base.rows?.column, head.rows?.column);
+  return [...own.filter(({ kind }) => !ofAggregate.some((each) => each.kind === kind)), ...ofAggregate];
 }
 
 function compareStability(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
@@ -54,6 +74,8 @@ function compareOwnPath(base: Endpoint, head: Endpoint, policy: SunsetPolicy): r
 
 /** Model and relation. By default a relation has the name of its model: if both change, only the model is reported. */
 function compareSource(base: Endpoint, head: Endpoint): readonly Difference[] {
+  // Metrics share a path, and each reads relations of its own.
+  if (isOfMetrics(base) && isOfMetrics(head)) return [];
   const [before, after] = [relationText(base), relationText(head)];
   if (base.model !== head.model)
     return [
@@ -66,6 +88,10 @@ function compareSource(base: Endpoint, head: Endpoint): readonly Difference[] {
   if (schema === newSchema)
     return [{ kind: "relation-changed", subject: "name", before: name, after: newName }];
   return [{ kind: "relation-changed", before, after }];
+}
+
+function isOfMetrics({ aggregate }: Endpoint): boolean {
+  return aggregate?.of === "metrics";
 }
 
 function relationText({ relation }: Endpoint): string {
@@ -84,11 +110,11 @@ export function tierDetails({ hasTierTag }: CatalogueEntry): readonly string[] {
   return hasTierTag ? [] : ["No tag of the model names a tier: the default tier applies."];
 }
 
-/** A setting of the endpoint, as text; undefined without it. */
-function compareSetting(what: "own-rows" | "cursor", before?: string, after?: string): readonly Difference[] {
+/** The columns that end the sort, as text; undefined without cursors. */
+function compareCursors(before?: string, after?: string): readonly Difference[] {
   if (before === after) return [];
   const how = before === undefined ? "added" : after === undefined ? "removed" : "changed";
-  return [{ kind: `${what}-${how}`, before, after }];
+  return [{ kind: `cursor-${how}`, before, after }];
 }
 
 function compareFieldsSetting({ fields: base }: Endpoint, { fields: head }: Endpoint): readonly Difference[] {
@@ -208,11 +234,16 @@ function textsOf({
   description,
   columns,
   parameters,
+  aggregate,
 }: CatalogueEntry): ReadonlyMap<string | undefined, string> {
   const named = (what: string) => (item: DescribedColumn | DescribedParameter) =>
     [`${what} ${item.name}`, item.description?.trim() ?? ""] as const;
+  const measures: readonly DescribedMeasure[] = aggregate?.measures ?? [];
+  const grouped: readonly DescribedColumn[] = aggregate?.columns ?? [];
   return new Map([
     [undefined, description.trim()],
+    ...grouped.map(named("column")),
+    ...measures.map(({ name, label = "" }) => [`label of ${name}`, label.trim()] as const),
     ...columns.map(named("column")),
     ...parameters.map(named("parameter")),
   ]);

@@ -38,9 +38,9 @@ export function compareParameters(base: Endpoint, head: Endpoint): readonly Diff
 }
 
 /** The columns that callers filter by. */
-function compareFilters(
-  { filters: base = [] }: Endpoint,
-  { filters: head = [] }: Endpoint,
+export function compareFilters(
+  { filters: base = [] }: Pick<Endpoint, "filters">,
+  { filters: head = [] }: Pick<Endpoint, "filters">,
 ): readonly Difference[] {
   const [before, after] = [base, head].map((list) => new Map(list.map(({ column, type }) => [column, type])));
   const removed = base.filter(({ column }) => !after?.has(column));

@@ -228,6 +228,26 @@ export function leavesOf(metric: MetricTree): readonly Leaf[] {
   return metric.kind === "leaf" ? [metric] : metric.inputs.flatMap((input) => leavesOf(input.metric));
 }
 
+/** Whether a metric may read periods of a time spine. */
+export function needsSpine(metric: MetricTree): boolean {
+  if (metric.kind === "leaf") return metric.cumulative !== undefined || metric.onSpine === true;
+  return metric.inputs.some(
+    ({ offset, offsetToGrain, metric: input }) =>
+      offset !== undefined || offsetToGrain !== undefined || needsSpine(input),
+  );
+}
+
+/** Leaves whose values belong to a period: they are asked by time. */
+export function timedLeaves(metric: MetricTree): readonly Leaf[] {
+  if (metric.kind !== "leaf") return metric.inputs.flatMap(timedInput);
+  const { window, toGrain } = metric.cumulative ?? {};
+  return window === undefined && toGrain === undefined ? [] : [metric];
+}
+
+function timedInput({ metric, offset, offsetToGrain }: FormulaInput): readonly Leaf[] {
+  return offset === undefined && offsetToGrain === undefined ? timedLeaves(metric) : leavesOf(metric);
+}
+
 /** What a grouping selects, as a text: two with the same text have the same columns. */
 export function groupingKey({ aggregate, groups, measures }: AskedGrouping): string {
   const keys = groups.map(({ key, name, grain = "" }) => `${key}\0${name}\0${grain}`);

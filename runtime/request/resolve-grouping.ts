@@ -4,14 +4,13 @@ import {
   type AggregateMeasure,
   type AskedGroup,
   compareGrains,
-  type FormulaInput,
   groupKey,
   groupNames,
   type AskedGrouping,
   type Leaf,
   leavesOf,
   METRIC_TIME,
-  type MetricTree,
+  timedLeaves,
 } from "../model/aggregate.js";
 import { operatorsOf } from "../model/column-filters.js";
 import type { Endpoint, FilterParameter, SortKey } from "../model/endpoint.js";
@@ -178,17 +177,6 @@ function timeProblem(
     leavesOf(metric).some((leaf) => leaf.cumulative !== undefined && lacksTime(leaf)),
   );
   return allTime === "" ? null : httpError("startWithoutTime", { names: allTime });
-}
-
-/** Leaves whose values belong to a period. */
-function timedLeaves(metric: MetricTree): readonly Leaf[] {
-  if (metric.kind !== "leaf") return metric.inputs.flatMap(timedInput);
-  const { window, toGrain } = metric.cumulative ?? {};
-  return window === undefined && toGrain === undefined ? [] : [metric];
-}
-
-function timedInput({ metric, offset, offsetToGrain }: FormulaInput): readonly Leaf[] {
-  return offset === undefined && offsetToGrain === undefined ? timedLeaves(metric) : leavesOf(metric);
 }
 
 /** The conditions of the measures themselves, behind those of the request. */

@@ -1,5 +1,4 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
-import { groupingKey } from "../model/aggregate.js";
 import { columnNamed } from "../model/column-names.js";
 import type { Endpoint } from "../model/endpoint.js";
 import type { KeyValues, Keyset, Position, Selection } from "../model/query.js";
@@ -25,9 +24,12 @@ export class Cursors {
     this.#key = key;
   }
 
-  /** The scope of cursors: the endpoint, the filters with the caller's own rows, and the sort. A cursor is valid in its own only. */
+  /**
+   * The scope of cursors: the endpoint, the filters with the caller's own rows, the groups, and the sort. A cursor is valid in
+   * its own only.
+   */
   scopeOf({ path }: Endpoint, { conditions, sort, grouping }: Selection): string {
-    const groups = grouping === undefined ? [] : [groupingKey(grouping)];
+    const groups = grouping === undefined ? [] : [grouping.groups];
     return this.#mac(JSON.stringify([path, conditions, sort, ...groups])).toString("base64url");
   }
 

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { CHANGE_KINDS, KINDS } from "../../generator/diff/change.js";
 import { changesBetween } from "./catalogues.js";
 import { manifestWith, nothing, type Raw } from "./feature-model.js";
+import { METRIC_CHANGES } from "./aggregate-changes.js";
 import { TABLE } from "./table.js";
 
 /** Kind and subject of each change; the severity is that of the kind (reference.test.ts). */
@@ -17,9 +18,26 @@ it.each(TABLE)("$change, forwards and backwards", ({ given = nothing, edit, forw
   expect({ forwards: judged(base, head), backwards: judged(head, base) }).toEqual({ forwards, backwards });
 });
 
+it.each(METRIC_CHANGES)(
+  "$change, forwards and backwards, whatever the number of metrics",
+  ({ given = nothing, edit, forwards, backwards }) => {
+    const [base, head] = [manifestWith(given), manifestWith(given, edit)];
+    expect({ forwards: distinct(judged(base, head)), backwards: distinct(judged(head, base)) }).toEqual({
+      forwards,
+      backwards,
+    });
+  },
+);
+
+function distinct(changes: readonly string[]): readonly string[] {
+  return [...new Set(changes)];
+}
+
 it("shows every kind at least once", () => {
   const shown = new Set(
-    TABLE.flatMap(({ forwards, backwards }) => [...forwards, ...backwards]).map((one) => one.split(" ")[0]),
+    [...TABLE, ...METRIC_CHANGES]
+      .flatMap(({ forwards, backwards }) => [...forwards, ...backwards])
+      .map((one) => one.split(" ")[0]),
   );
   expect(CHANGE_KINDS.filter((kind) => !shown.has(kind))).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import { ACCESS_CHANGES } from "./access-changes.js";
+import { AGGREGATE_CHANGES } from "./aggregate-changes.js";
 import { FACT_CHANGES } from "./fact-changes.js";
 import { REQUEST_CHANGES } from "./request-changes.js";
 import { ROW_CHANGES } from "./row-changes.js";
@@ -11,4 +12,5 @@ export const TABLE = [
   ...TYPE_CHANGES,
   ...ROW_CHANGES,
   ...FACT_CHANGES,
+  ...AGGREGATE_CHANGES,
 ];

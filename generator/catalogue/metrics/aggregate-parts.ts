@@ -114,14 +114,15 @@ export class AggregateParts {
     return [...this.#relations.values()].map(({ model }) => model);
   }
 
-  /** Everything collected, with the time spines of the project. */
-  parts(): {
+  /** Everything collected; with the time spines of the project where a measure reads them. */
+  parts(readsSpines: boolean): {
     readonly relations: readonly AggregateRelation[];
     readonly facts: readonly Fact[];
     readonly dimensions: readonly AggregateDimension[];
     readonly spines: readonly TimeSpine[];
   } {
-    const spines = this.#index.manifest.semantics.spines.filter(({ grain }) => isGrain(grain));
+    const all = readsSpines ? this.#index.manifest.semantics.spines : [];
+    const spines = all.filter(({ grain }) => isGrain(grain));
     const relations = [...this.#relations].map(([name, { model, byExpr }]): AggregateRelation => {
       const own = this.#index.ownRowsOf(model);
       return {

@@ -1,16 +1,90 @@
-import type { Aggregate } from "@routewright/runtime/model";
-import { listOf, openRecord, type Schema, text } from "../../manifest/json-schema.js";
+import {
+  type Aggregate,
+  AGGREGATIONS,
+  FILTER_OPERATORS,
+  GRAINS,
+  VALUE_KINDS,
+} from "@routewright/runtime/model";
+import { flag, listOf, number, oneOf, openRecord, type Schema, text } from "../../manifest/json-schema.js";
 
-const named = listOf(openRecord({ name: text }));
+const texts = listOf(text);
+const grain = oneOf(GRAINS);
+const pair: Schema = { type: "array", items: text, minItems: 2, maxItems: 2 };
+const period = openRecord({ count: number, grain });
+const filters = listOf(
+  listOf({ anyOf: [text, openRecord({ dimension: text }, { grain })] } satisfies Schema),
+);
+const ownRows = openRecord({ column: text, equals: oneOf(["org"]) });
+const metric: Schema = { $ref: "metric" };
 
-/** The aggregate of an endpoint in `catalogue.json`. What its parts hold is checked where statements are made from them. */
-export const AGGREGATE_SCHEMA = openRecord({
-  of: { enum: ["measures", "metrics"] },
-  relations: named,
-  facts: listOf(openRecord({ relation: text })),
-  dimensions: named,
-  measures: named,
-  spines: listOf(openRecord({ relation: text })),
-  columns: named,
-  filters: listOf(openRecord({ column: text })),
-}) as Schema as Schema<Aggregate>;
+const leaf = openRecord(
+  { kind: { const: "leaf" }, fact: text, aggregation: oneOf(AGGREGATIONS), filters },
+  {
+    value: text,
+    percentile: number,
+    time: text,
+    nonAdditive: openRecord({ dimension: text, choice: oneOf(["min", "max"]), groupings: texts }),
+    fill: number,
+    cumulative: openRecord(
+      { periodAggregation: oneOf(["first", "last", "average"]) },
+      { window: period, toGrain: grain },
+    ),
+  },
+);
+
+const formula = openRecord({
+  kind: oneOf(["formula", "ratio"]),
+  parts: listOf({ anyOf: [text, openRecord({ alias: text })] } satisfies Schema),
+  inputs: listOf(openRecord({ alias: text, metric, filters }, { offset: period, offsetToGrain: grain })),
+  filters,
+});
+
+const measure = openRecord(
+  {
+    name: text,
+    groups: listOf(openRecord({ name: text }, { grains: listOf(grain), grain })),
+    metric: { $id: "metric", anyOf: [leaf, formula] },
+  },
+  {
+    condition: openRecord({
+      column: text,
+      operator: oneOf([...FILTER_OPERATORS.keys()]),
+      value: { anyOf: [text, texts] },
+    }),
+  },
+);
+
+/** The aggregate of an endpoint in `catalogue.json`. */
+export const AGGREGATE_SCHEMA = openRecord(
+  {
+    of: oneOf(["measures", "metrics"]),
+    relations: listOf(
+      openRecord(
+        { name: text, relation: pair, values: listOf(openRecord({ name: text })) },
+        { rows: ownRows },
+      ),
+    ),
+    facts: listOf(openRecord({ relation: text, joins: listOf(openRecord({ to: text, on: listOf(pair) })) })),
+    dimensions: listOf(
+      openRecord(
+        { name: text, places: listOf(openRecord({ fact: text, value: text }, { join: number })) },
+        { grain },
+      ),
+    ),
+    measures: listOf(measure),
+    spines: listOf(openRecord({ relation: text, value: text, grain })),
+    columns: listOf(openRecord({ name: text, type: { type: ["string", "null"] } })),
+    filters: listOf(openRecord({ column: text, type: oneOf(VALUE_KINDS) })),
+  },
+  {
+    rows: flag,
+    saved: openRecord(
+      {
+        groups: listOf(openRecord({ key: text, name: text }, { grain })),
+        filters,
+        sort: listOf(pair),
+      },
+      { limit: number },
+    ),
+  },
+) as Schema as Schema<Aggregate>;

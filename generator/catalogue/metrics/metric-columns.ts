@@ -13,9 +13,15 @@ import { filterTypeOf } from "../settings/filters.js";
 
 /** Looks up the declared type of a group or of a leaf's value; null where none is declared. */
 export interface DeclaredTypes {
-  readonly group: (name: string) => { readonly type: string | null; readonly description: string };
+  readonly group: (name: string) => DeclaredGroup;
   readonly value: (leaf: Leaf) => string | null;
   readonly isClickhouse: boolean;
+}
+
+export interface DeclaredGroup {
+  readonly type: string | null;
+  readonly description: string;
+  readonly isPrivate: boolean;
 }
 
 export interface DescribedMeasure extends AggregateMeasure {
@@ -37,16 +43,20 @@ export function groupedColumns(
 }
 
 function groupColumns({ name, grains }: AggregateGroup, types: DeclaredTypes): readonly DescribedColumn[] {
-  const { type, description } = types.group(name);
-  if (grains === undefined) return [columnOf(name, type, description)];
-  const bare = columnOf(name, null, description);
+  const { type, description, isPrivate } = types.group(name);
+  const of = (key: string, keyType: string | null): DescribedColumn => ({
+    ...columnOf(key, keyType, description),
+    ...(isPrivate && { private: true }),
+  });
+  if (grains === undefined) return [of(name, type)];
+  const bare = of(name, null);
   return [
     bare,
     ...grains.map((grain) => {
-      const of = types.isClickhouse
+      const { day, time } = types.isClickhouse
         ? { day: "Date32", time: "DateTime64(6)" }
         : { day: "date", time: "timestamp" };
-      return columnOf(groupKey(name, grain), isDayGrain(grain) ? of.day : of.time, description);
+      return of(groupKey(name, grain), isDayGrain(grain) ? day : time);
     }),
   ].filter(({ name: key }) => key !== name || grains.length > 0);
 }

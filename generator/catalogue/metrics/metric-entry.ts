@@ -7,6 +7,7 @@ import {
   leavesOf,
   METRIC_TIME,
   type MetricTree,
+  needsSpine,
   type SavedQuery,
   type Tier,
   TIERS,
@@ -91,7 +92,7 @@ export function entryOf(
   { parts, measures, saved }: Content,
 ): CatalogueEntry {
   const { node, tags, description } = named;
-  const made = parts.parts();
+  const made = parts.parts(measures.some(({ metric }) => needsSpine(metric)));
   const types = declaredTypes(index, measures, index.manifest.adapter === "clickhouse");
   const all = uniqueGroups(measures);
   const groups = saved === undefined ? all : savedGroups(saved);
@@ -155,19 +156,28 @@ function declaredTypes(
   measures: readonly DescribedMeasure[],
   isClickhouse: boolean,
 ): DeclaredTypes {
-  const facts = [...new Set(measures.flatMap(({ metric }) => leavesOf(metric)).map(({ fact }) => fact))];
+  const leaves = measures.flatMap(({ metric }) => leavesOf(metric));
+  const facts = [...new Set(leaves.map(({ fact }) => fact))];
+  const isTimePrivate = leaves.some(({ fact, time = "" }) => {
+    const model = index.model(fact);
+    return model !== undefined && index.reachable(model).get(time)?.isPrivate === true;
+  });
   const models = facts.flatMap((name) => index.model(name) ?? []);
   const typeOf = (model: (typeof models)[number], expr: string): string | null =>
     index.columns(model).find(({ name }) => name.toLowerCase() === expr.toLowerCase())?.type ?? null;
   return {
     isClickhouse,
     group: (name) => {
-      const found = models
-        .map((model) => index.reachable(model).get(name))
-        .find((each) => each !== undefined);
+      const all = models.flatMap((model) => index.reachable(model).get(name) ?? []);
+      const [found] = all;
       if (found === undefined)
-        return { type: null, description: name === METRIC_TIME ? "The time of the metric." : "" };
-      return { type: typeOf(found.model, found.expr), description: found.description };
+        return {
+          type: null,
+          description: name === METRIC_TIME ? "The time of the metric." : "",
+          isPrivate: name === METRIC_TIME && isTimePrivate,
+        };
+      const isPrivate = all.some((each) => each.isPrivate);
+      return { type: typeOf(found.model, found.expr), description: found.description, isPrivate };
     },
     value: ({ fact, value }: Leaf) => {
       const model = index.model(fact);

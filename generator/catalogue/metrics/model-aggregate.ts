@@ -4,7 +4,7 @@ import type { ModelColumn } from "../../manifest/columns.js";
 import { knownColumns, type Model } from "../../manifest/model.js";
 import type { CatalogueEntry } from "../catalogue.js";
 import type { ModelAggregate, ModelMeasure } from "../settings/aggregate.js";
-import { type DescribedMeasure, groupedColumns } from "./metric-columns.js";
+import { type DeclaredGroup, type DescribedMeasure, groupedColumns } from "./metric-columns.js";
 
 type Filtered = Pick<CatalogueEntry, "relation" | "parameters" | "filters" | "rows" | "columns">;
 
@@ -67,12 +67,9 @@ function valueOf(column: string, { columns }: Filtered): AggregateValue {
   return { name: column, column, ...(timezone !== undefined && { timezone }) };
 }
 
-function describedColumn(
-  columns: readonly ModelColumn[],
-  name: string,
-): { type: string | null; description: string } {
-  const { type = null, description = "" } = columnNamed(columns, name) ?? {};
-  return { type, description };
+function describedColumn(columns: readonly ModelColumn[], name: string): DeclaredGroup {
+  const { type = null, description = "", isPrivate = false } = columnNamed(columns, name) ?? {};
+  return { type, description, isPrivate };
 }
 
 function describedMeasure(

@@ -4,6 +4,7 @@ import {
   type Leaf,
   leavesOf,
   METRIC_TIME,
+  needsSpine,
 } from "../../model/aggregate.js";
 import { type Condition, OWN_ROWS } from "../../model/query.js";
 import { dimensionsIn } from "./leaves.js";
@@ -29,7 +30,7 @@ export function usedValues(
   };
   for (const { fact } of leaves) if (!used.has(fact)) used.set(fact, ownValues(aggregate, fact));
   for (const leaf of leaves) useLeaf(aggregate, leaf, names, use);
-  for (const { relation, value } of aggregate.spines) if (needsSpine(leaves, measures)) use(relation, value);
+  for (const { relation, value } of aggregate.spines) if (measures.some(({ metric }) => needsSpine(metric))) use(relation, value);
   return used;
 }
 
@@ -57,22 +58,6 @@ function useLeaf({ facts, dimensions }: Aggregate, leaf: Leaf, names: ReadonlySe
     }
   }
   if (value !== undefined) use(fact, value);
-}
-
-function needsSpine(leaves: readonly Leaf[], measures: AskedGrouping["measures"]): boolean {
-  return (
-    leaves.some(({ cumulative, onSpine }) => cumulative !== undefined || onSpine === true) ||
-    measures.some(({ metric }) => hasOffset(metric))
-  );
-}
-
-function hasOffset(metric: AskedGrouping["measures"][number]["metric"]): boolean {
-  return (
-    metric.kind !== "leaf" &&
-    metric.inputs.some(
-      (input) => input.offset !== undefined || input.offsetToGrain !== undefined || hasOffset(input.metric),
-    )
-  );
 }
 
 function filtersIn(metric: AskedGrouping["measures"][number]["metric"]): Leaf["filters"] {

@@ -1,6 +1,6 @@
 import type { CatalogueEntry } from "../../../generator/catalogue/catalogue.js";
 import type { Severity } from "../../../generator/diff/change.js";
-import type { OracleRequest } from "./requests.js";
+import { isGrouped, type OracleRequest } from "./requests.js";
 
 /** A response as callers see it. */
 export interface Served {
@@ -42,7 +42,7 @@ function compare({ request, base, head }: Pair, entries: readonly CatalogueEntry
   if (base.status !== 200) return [];
   if (head.status !== 200) return [{ needs: "breaking", what: `200 → ${String(head.status)}` }];
   const { path } = request;
-  const names = namesOf(path, entries);
+  const names = isGrouped(request) ? [] : namesOf(path, entries);
   return [
     ...(base.headers === head.headers ? [] : [{ needs: "warning", what: "headers" } as const]),
     ...(path.endsWith(".csv")
@@ -99,7 +99,8 @@ function compareRows(base: Rows, head: Rows, names: readonly string[]): readonly
 function kindChanges(pairs: readonly Pair[], entries: readonly CatalogueEntry[]): readonly Difference[] {
   return entries.flatMap(({ path }) => {
     const own = pairs.filter(
-      ({ request, base, head }) => request.path === path && base.status === 200 && head.status === 200,
+      ({ request, base, head }) =>
+        request.path === path && !isGrouped(request) && base.status === 200 && head.status === 200,
     );
     const [before, after] = (["base", "head"] as const).map((side) =>
       own.flatMap((pair) => rowsOf(pair[side].body).rows),
@@ -141,7 +142,7 @@ function newlyVisible(pairs: readonly Pair[], entries: readonly CatalogueEntry[]
       new Set(
         own
           .filter((pair) => pair[side].status === 200)
-          .flatMap((pair) => identities(pair[side].body, secret)),
+          .flatMap((pair) => identities(pair[side].body, isGrouped(pair.request), secret)),
       );
     const before = seen("base");
     const fresh = [...seen("head")].filter((row) => !before.has(row));
@@ -152,10 +153,10 @@ function newlyVisible(pairs: readonly Pair[], entries: readonly CatalogueEntry[]
   });
 }
 
-/** Rows by their day, which each has its own of, and the secret fields that they show. */
-function identities(body: string, secret: readonly string[]): readonly string[] {
+/** Rows by their day, which each has its own of, and the secret fields that they show. Groups are no rows of the relation. */
+function identities(body: string, areGroups: boolean, secret: readonly string[]): readonly string[] {
   return rowsOf(body).rows.flatMap((row) => [
-    row.get("day") ?? row.get("id") ?? JSON.stringify([...row]),
+    ...(areGroups ? [] : [row.get("day") ?? row.get("id") ?? JSON.stringify([...row])]),
     ...["hidden", ...secret].filter((name) => row.has(name)),
   ]);
 }

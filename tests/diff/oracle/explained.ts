@@ -39,6 +39,7 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   "column quantity becomes bigint ←": DIGITS,
   "= becomes IN →": REGENERATED,
   "columns can be chosen →": REGENERATED,
+  "the model is served by group, too →": REGENERATED,
   "rows are kept apart by another column →": NO_OWN_ROWS,
   "rows are kept apart by another column ←": NO_OWN_ROWS,
   "a column appears on a model with a private one →": PRIVATE_NEAR,

@@ -1,3 +1,4 @@
+import { groupNames } from "../../../runtime/model/aggregate.js";
 import { operatorsOf } from "../../../runtime/model/column-filters.js";
 import type { ColumnFilter, Endpoint, Parameter } from "../../../runtime/model/endpoint.js";
 import type { ValueKind } from "../../../runtime/model/column-types.js";
@@ -33,6 +34,7 @@ export function requestsTo(endpoint: Endpoint, rows: readonly StoredRow[]): read
   const more: Fields[] = [
     ...(pagination === null ? [] : [{ limit: String(pagination.maxLimit) }, { limit: "2", offset: "1" }]),
     ...choicesOf(endpoint),
+    ...groupingsOf(endpoint),
     ...sortableFields.flatMap((field) => [{ sort_by: field }, { sort_by: field, sort_direction: "DESC" }]),
   ].map((fields) => ({ ...first, ...fields }));
   const all = [first, ...filters, ...filters.map((fields) => ({ ...first, ...fields })), ...more];
@@ -71,6 +73,21 @@ function choicesOf({ fields, columns }: Endpoint): readonly Fields[] {
   return fields === true && names.length > 0 ? [{ fields: names.join(",") }] : [];
 }
 
+/** Whether a request asks for groups or totals. */
+export function isGrouped({ fields }: OracleRequest): boolean {
+  return "group_by" in fields || "measures" in fields;
+}
+
+/** Each name that `group_by` may have with all measures, and each measure as a total. */
+function groupingsOf({ aggregate }: Endpoint): readonly Fields[] {
+  const { measures = [] } = aggregate ?? {};
+  const groups = new Set(measures.flatMap((measure) => groupNames(measure.groups)));
+  return [
+    ...[...groups].map((name) => ({ group_by: name })),
+    ...measures.map(({ name }) => ({ measures: name })),
+  ];
+}
+
 /** Ranges that hold all values of a filtered column's type; an open one alone is no filter. */
 const WIDE: Partial<Record<ValueKind, readonly [from: string, to: string]>> = {
   integer: ["-1000000000", "1000000000"],
@@ -92,7 +109,7 @@ export function probesOf(endpoint: Endpoint): readonly OracleRequest[] {
     const values = { pattern: ["%"], day: ["0001-01-01", "9999-12-31"], typed, flag: [] };
     return values[operatorOf(parameter.operator).value].map((value) => ({ [parameter.name]: value }));
   });
-  const filters = [...declared, ...filtered.flatMap(wideRange)];
+  const filters = [...declared, ...filtered.flatMap(wideRange), ...groupingsOf(endpoint)];
   // Which tiers are let in does not depend on the filter.
   return CALLERS.flatMap((tier) =>
     (tier === null || tier === "tier3" ? [{}, ...filters] : [{}]).map((fields): OracleRequest => ({

@@ -15,12 +15,15 @@ export interface ServedCases {
   readonly requests: number;
 }
 
+/** Cursors of both revisions are signed with one key, as those of two releases are. */
+const CURSOR_KEY = Buffer.alloc(32, 7).toString("base64");
+
 /** Serves both revisions of all cases from the database, sends each the same requests, and compares the responses. */
 export async function serveCases(cases: readonly Case[]): Promise<ServedCases> {
   const schema = await ownTables({ postgres: "CREATE EXTENSION IF NOT EXISTS citext", clickhouse: [] });
   const [base, head] = await makeSides(cases, schema);
   const serve = async ({ manifest }: Side): Promise<string> =>
-    (await startManifest(manifest, { RATE_LIMITS: "2000000" })).url;
+    (await startManifest(manifest, { RATE_LIMITS: "2000000", CURSOR_KEY })).url;
   const urls = [await serve(base), await serve(head)] as const;
   const [ofBase, ofHead] = [entriesByCase(base.catalogue), entriesByCase(head.catalogue)];
   let requests = 0;
