@@ -86,6 +86,35 @@ it("keeps what changed for consumers by day, newest first, and repeats nothing",
   expect(atom.match(/<entry>/g)).toHaveLength(2);
 });
 
+it("says that a measure means something else, without the formulas, which name the project's columns", async () => {
+  const { read, run } = await twoDays();
+  const summing = (column: string): TestModel =>
+    sales(
+      { id: "integer", net: "integer" },
+      {
+        routewright: {
+          aggregate: { group_by: ["id"], measures: { total: { agg: "sum", column } }, rows: false },
+        },
+      },
+    );
+  await run(summing("id"), HIDDEN);
+  const earlier = read().entries[0]?.changes.length;
+  await run(summing("net"), HIDDEN);
+  const changes = read().entries[0]?.changes.slice(earlier);
+  expect(changes).toEqual([
+    {
+      endpoint: "/v1/shop/sales",
+      tier: "tier0",
+      kind: "meaning-changed",
+      title: "Formula, filter or join changed",
+      severity: "breaking",
+      subject: "total",
+      before: null,
+      after: null,
+    },
+  ]);
+});
+
 it("is left as it is where it is damaged", async () => {
   const { folder } = await twoDays();
   const file = join(folder, "generated/changelog.json");

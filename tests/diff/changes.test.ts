@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { CHANGE_KINDS, KINDS } from "../../generator/diff/change.js";
 import { changesBetween } from "./catalogues.js";
 import { manifestWith, nothing, type Raw } from "./feature-model.js";
-import { METRIC_CHANGES } from "./aggregate-changes.js";
+import { METRIC_CHANGES } from "./metric-changes.js";
 import { TABLE } from "./table.js";
 
 /** Kind and subject of each change; the severity is that of the kind (reference.test.ts). */

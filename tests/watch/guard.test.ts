@@ -161,6 +161,30 @@ it("an alias that moves to another table is held back, and so are columns that a
   expect(await get("/v1/flows/two")).toEqual([{ n: 2, m: 3 }]);
 });
 
+it("a measure with another formula is held back: the total stays", async () => {
+  const summing = (column: string) => ({
+    ...model("two", "tier0", { n: "int", m: "int" }),
+    routewright: { aggregate: { measures: { total: { agg: "sum", column } } } },
+  });
+  const { folder, manifests, refresh, get } = await guarded(["--guard"]);
+  generateInto(join(folder, "generated"), manifestOf([summing("n")]));
+  manifests.behave(serving(manifestOf([summing("n")]), '"n"'));
+  await refresh();
+  expect(await get("/v1/flows/two?measures=total")).toEqual([{ total: 2 }]);
+  manifests.behave(serving(manifestOf([summing("m")]), '"m"'));
+  expect(await refresh()).toMatchObject({
+    held_back: [
+      {
+        endpoint: "/v1/flows/two",
+        changes: [
+          "Formula, filter or join changed: total: sum of n in two → sum of m in two. The same call returns numbers or groups that mean something else.",
+        ],
+      },
+    ],
+  });
+  expect(await get("/v1/flows/two?measures=total")).toEqual([{ total: 2 }]);
+});
+
 it("lets a move through whose old path answers long enough, and holds back one that does not", async () => {
   const { command, manifests, refresh, get } = await guarded(["--guard"]);
   const movedTo = (sunset: string): unknown => ({
