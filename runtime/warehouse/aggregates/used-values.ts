@@ -30,7 +30,8 @@ export function usedValues(
   };
   for (const { fact } of leaves) if (!used.has(fact)) used.set(fact, ownValues(aggregate, fact));
   for (const leaf of leaves) useLeaf(aggregate, leaf, names, use);
-  for (const { relation, value } of aggregate.spines) if (measures.some(({ metric }) => needsSpine(metric))) use(relation, value);
+  for (const { relation, value } of aggregate.spines)
+    if (measures.some(({ metric }) => needsSpine(metric))) use(relation, value);
   return used;
 }
 
