@@ -40,6 +40,7 @@ const column: Schema<DescribedColumn> = record(
   {
     timezone: text,
     wide: yes,
+    numbers: oneOf(["number", "string"]),
     description: text,
     notNull: oneOf(["constraint", "test"]),
     acceptedValues: texts,

@@ -1,4 +1,10 @@
-import { operatorOf, type Parameter, type PublicAge, type Tier } from "@routewright/runtime/model";
+import {
+  type Column,
+  operatorOf,
+  type Parameter,
+  type PublicAge,
+  type Tier,
+} from "@routewright/runtime/model";
 import type { ModelColumn } from "../manifest/columns.js";
 import type { Graph } from "../manifest/graph.js";
 import { type Model, servedColumns } from "../manifest/model.js";
@@ -197,12 +203,19 @@ function columnOf(column: ModelColumn, settings: ReadSettings, context: Context)
     type: typeOf(column, context),
     ...zoneOf(column, settings),
     ...(isWideNumber(parseColumnType(type)) && { wide: true }),
+    ...numbersOf(name, settings),
     ...(description.trim() !== "" && { description }),
     ...(notNull && { notNull }),
     ...(acceptedValues && { acceptedValues }),
     ...guarantees,
     ...(isPrivate && { private: true }),
   };
+}
+
+/** How the column's wide numbers are written, where that is not as the model's are. */
+function numbersOf(name: string, { columns, routewright }: ReadSettings): Pick<Column, "numbers"> {
+  const own = columns.get(name)?.numbers;
+  return own === undefined || own === (routewright.numbers ?? "number") ? {} : { numbers: own };
 }
 
 /** The time zone of a timestamp without one, where it is not UTC: the column's own, else the model's. */

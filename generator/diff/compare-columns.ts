@@ -1,10 +1,10 @@
 import type { Column, Endpoint } from "@routewright/runtime/model";
 import type { CatalogueEntry, DescribedColumn } from "../catalogue/catalogue.js";
 import {
-  asString,
   type ColumnType,
   isZoneless,
   parseColumnType,
+  servedType,
 } from "../catalogue/column-types/column-type.js";
 import type { ChangeKind, Difference } from "./change.js";
 import { compareServedTypes } from "./column-compatibility.js";
@@ -53,9 +53,9 @@ interface ServedColumn extends DescribedColumn {
   readonly text: string;
 }
 
-function servedColumn(column: DescribedColumn, { numbers }: Endpoint): ServedColumn {
+function servedColumn(column: DescribedColumn, endpoint: Endpoint): ServedColumn {
   const declared = parseColumnType(column.type);
-  const served = numbers === "string" ? asString(declared) : declared;
+  const served = servedType(declared, column, endpoint);
   const zone = isZoneless(column.type) ? (column.timezone ?? "UTC") : null;
   const text = [
     typeText(column),

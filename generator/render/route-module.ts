@@ -18,11 +18,11 @@ import type * as TsMorph from "ts-morph";
 import type { OptionalKind, Project, PropertySignatureStructure, SourceFileStructure } from "ts-morph";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import {
-  asString,
   type ColumnType,
   isWide,
   memberName,
   parseColumnType,
+  servedType,
   typeScriptOf,
   withAcceptedValues,
 } from "../catalogue/column-types/column-type.js";
@@ -99,9 +99,10 @@ function headerOf({ model }: Endpoint): string {
 
 /** One property per column, in the model's order. */
 function rowMembers(endpoint: CatalogueEntry): Member[] {
-  return rowColumns(endpoint).map(({ name, type, acceptedValues, description = "" }) => {
+  return rowColumns(endpoint).map((column) => {
+    const { name, type, acceptedValues, description = "" } = column;
     const stored = withAcceptedValues(parseColumnType(type), acceptedValues);
-    const columnType = endpoint.numbers === "string" ? asString(stored) : stored;
+    const columnType = servedType(stored, column, endpoint);
     const warehouseType = type === null ? "" : `${type}${riskOf(columnType)}`;
     const each = member(name, typeScriptOf(columnType), withType(description, warehouseType));
     return endpoint.aggregate === undefined ? each : { ...each, hasQuestionToken: true };
@@ -305,11 +306,13 @@ function literalOf(value: unknown): Literal {
   return new Properties(Object.entries(value).map(([key, item]) => [key, literalOf(item)]));
 }
 
-function columnValue({ type, timezone }: Column): Literal {
-  if (timezone === undefined) return type;
+function columnValue({ type, timezone, numbers }: Column): Literal {
+  if (timezone === undefined && numbers === undefined) return type;
   return new Properties([
     ["type", type],
-    ["timezone", timezone],
+    ...Object.entries({ timezone, numbers }).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined,
+    ),
   ]);
 }
 

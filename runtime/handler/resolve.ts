@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { ServedEndpoint } from "../model/served-endpoint.js";
+import { jsonOf, type ServedEndpoint } from "../model/served-endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import {
   type Position,
@@ -57,7 +57,7 @@ export function resolveRequest(
   const { url = "" } = request;
   const mark = url.indexOf("?");
   const query = mark === -1 ? "" : url.slice(mark + 1);
-  const format = formatOf(request, endpoint.spec);
+  const format = formatOf(request, endpoint);
   if (request.method === "POST") return resolveBody(gateway, endpoint, request, caller, { query, format });
   const fields = query === "" ? NO_FIELDS : queryFields(query);
   return resolve(gateway, endpoint, caller, { fields, source: "query", format });
@@ -114,12 +114,12 @@ export function resolve(
   if (isHttpError(own)) return own;
   const fields = withOperators(endpoint, sent);
   if (isHttpError(fields)) return fields;
-  const options = {
-    format: format === "csv" ? gateway.csvFormat : format,
-    timeoutMs: gateway.timeouts[caller.tier],
-  };
   const selection = readParameters(endpoint, fields, source);
   if (isHttpError(selection)) return selection;
+  const options = {
+    format: format === "csv" ? gateway.csvFormat : writtenFormat(format, endpoint, selection),
+    timeoutMs: gateway.timeouts[caller.tier],
+  };
   const selected = own === null ? selection : { ...selection, conditions: [own, ...selection.conditions] };
   const hasCursor = endpoint.spec.cursor !== undefined || (selection.grouping?.groups.length ?? 0) > 0;
   const page = hasCursor ? pageOf(gateway, endpoint, fields, selected) : { selection: selected };
@@ -127,6 +127,11 @@ export function resolve(
   const { relation, path: route } = endpoint.spec;
   const query = { relation, route, selection: page.selection, ...options };
   return { ...page, query, key: queryKey(query), fields };
+}
+
+/** The columns of groups are not those of rows: they are as the endpoint's as a whole. */
+function writtenFormat(format: RowFormat, { spec }: ServedEndpoint, { grouping }: Selection): RowFormat {
+  return format === "json-declared" && grouping !== undefined ? jsonOf(spec) : format;
 }
 
 /** What an endpoint with cursors selects. */

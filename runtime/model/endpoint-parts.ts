@@ -30,6 +30,8 @@ export interface Column {
   readonly timezone?: string;
   /** Whether its numbers may have more digits than a JavaScript number holds. */
   readonly wide?: true;
+  /** How they are written in JSON, where that is not as the endpoint's. */
+  readonly numbers?: "number" | "string";
 }
 
 /** Schema and name of a relation, unquoted. */

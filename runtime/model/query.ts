@@ -63,9 +63,12 @@ export interface Selection {
 
 /**
  * How rows are written: JSON objects separated by commas, JSON objects on lines (NDJSON), or CSV records
- * (RFC 4180), `spreadsheet` with cells that cannot be formulas. `json-strings` is JSON with wide numbers as strings.
+ * (RFC 4180), `spreadsheet` with cells that cannot be formulas. `json-strings` is JSON with wide numbers as strings,
+ * `json-declared` with those of the columns that say so.
  */
-export type TextFormat = "json" | "json-strings" | "ndjson" | "csv" | "spreadsheet";
+export type TextFormat = "json" | "json-strings" | "json-declared" | "ndjson" | "csv" | "spreadsheet";
+
+export type JsonFormat = Extract<TextFormat, "json" | "json-strings" | "json-declared">;
 
 /** Binary tables: Parquet, and Apache Arrow's file and stream. Their bodies have no frame of the API's own. */
 export type TableFormat = "parquet" | "arrow" | "arrow-stream";

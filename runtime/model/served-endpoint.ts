@@ -1,6 +1,7 @@
 import { filterParameters } from "./column-filters.js";
-import { type Endpoint, type FilterParameter, PAGE_FIELDS, SORT_FIELDS } from "./endpoint.js";
+import { type Column, type Endpoint, type FilterParameter, PAGE_FIELDS, SORT_FIELDS } from "./endpoint.js";
 import { Projection } from "./projection.js";
+import type { JsonFormat } from "./query.js";
 
 /** A filter of an endpoint, with the time zone that its column declares. */
 export type ServedFilter = FilterParameter & { readonly timezone?: string };
@@ -15,6 +16,8 @@ export class ServedEndpoint {
   readonly filters: readonly ServedFilter[];
   /** All its columns. */
   readonly all: Projection;
+  /** The form of its JSON where a request does not say which. */
+  readonly json: JsonFormat;
   /** The columns of its groups: those that are asked. */
   readonly grouped = new Projection([]);
   readonly #names: ReadonlySet<string>;
@@ -24,7 +27,11 @@ export class ServedEndpoint {
   constructor(spec: Endpoint, own: ServedEndpoint | null = null) {
     this.spec = spec;
     this.filters = own?.filters ?? filterParameters(spec).map((parameter) => withTimezone(spec, parameter));
-    this.all = own?.all ?? new Projection(spec.columns);
+    const hasOwn = spec.columns.some(({ numbers }) => numbers !== undefined);
+    this.all =
+      own?.all ??
+      new Projection(hasOwn ? spec.columns.map((column) => withNumbers(spec, column)) : spec.columns);
+    this.json = hasOwn ? "json-declared" : jsonOf(spec);
     this.#names = own === null ? namesOf(spec, this.filters) : own.#names;
     this.#choices = own === null ? new Map<string, Projection>() : own.#choices;
   }
@@ -39,7 +46,7 @@ export class ServedEndpoint {
     const key = names.join("\0");
     const known = this.#choices.get(key);
     if (known !== undefined) return known;
-    const { columns } = this.spec;
+    const { columns } = this.all;
     const chosen = [...new Set(names)].map((name) => columns.find((column) => column.name === name));
     const found = chosen.filter((column) => column !== undefined);
     if (found.length < chosen.length) return null;
@@ -47,6 +54,15 @@ export class ServedEndpoint {
     if (this.#choices.size < MAX_CHOICES) this.#choices.set(key, made);
     return made;
   }
+}
+
+/** The form of JSON that an endpoint as a whole has by default. */
+export function jsonOf({ numbers }: Pick<Endpoint, "numbers">): JsonFormat {
+  return numbers === "string" ? "json-strings" : "json";
+}
+
+function withNumbers(spec: Endpoint, column: Column): Column {
+  return { ...column, numbers: column.numbers ?? spec.numbers ?? "number" };
 }
 
 function withTimezone({ columns }: Endpoint, parameter: FilterParameter): ServedFilter {

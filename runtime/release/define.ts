@@ -1,6 +1,7 @@
 import type { RequestHandler } from "express";
 import type { Tier } from "../model/tier.js";
 import {
+  type Column,
   type Direction,
   type Endpoint,
   type Filter,
@@ -65,8 +66,9 @@ type DeclaredColumns<Row> = {
   readonly [Name in keyof Row & string as undefined extends Row[Name] ? never : Name]: DeclaredColumn;
 } & { readonly [Name in keyof Row & string]?: DeclaredColumn };
 
-/** The database type; with the time zone for a `timestamp` without zone that is not in UTC. */
-type DeclaredColumn = string | null | { readonly type: string; readonly timezone: string };
+/** The database type; with the time zone for a `timestamp` without zone that is not in UTC, and with its own form of numbers. */
+type DeclaredColumn =
+  string | null | ({ readonly type: string | null } & Pick<Column, "timezone" | "numbers">);
 
 /** The response of an endpoint with `pagination.response: envelope`. */
 export interface Envelope<Row> {

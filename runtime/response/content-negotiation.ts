@@ -3,10 +3,11 @@ import type { Transform } from "node:stream";
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 import Negotiator from "negotiator";
-import type { Endpoint } from "../model/endpoint.js";
+import type { ServedEndpoint } from "../model/served-endpoint.js";
 import { pathOf } from "../http/route.js";
 import {
   FORMAT_SUFFIXES,
+  type JsonFormat,
   type Keyset,
   type Page,
   type ResolvedQuery,
@@ -18,6 +19,7 @@ import type { ResultColumns, StreamEnd } from "../warehouse/warehouse.js";
 export const CONTENT_TYPES: Readonly<Record<RowFormat, string>> = {
   json: "application/json; charset=utf-8",
   "json-strings": "application/json; charset=utf-8; numbers=string",
+  "json-declared": "application/json; charset=utf-8",
   csv: "text/csv; charset=utf-8; header=present",
   spreadsheet: "text/csv; charset=utf-8; header=present",
   ndjson: "application/x-ndjson; charset=utf-8",
@@ -44,12 +46,8 @@ const MAX_PREFERENCES = 1000;
  * The preferred format of `Accept`; JSON if it has no supported one (RFC 9110 §12.5.1 allows it), so that clients with a
  * fixed `Accept` header work.
  */
-function acceptedFormat(
-  { headers }: Pick<IncomingMessage, "headers">,
-  numbers?: Endpoint["numbers"],
-): RowFormat {
+function acceptedFormat({ headers }: Pick<IncomingMessage, "headers">, json: JsonFormat): RowFormat {
   const { accept } = headers;
-  const json = numbers === "string" ? "json-strings" : "json";
   if (accept === undefined || accept === "*/*" || accept === "application/json") return json;
   if (accept.length > MAX_PREFERENCES) return json;
   const [best = ""] = new Negotiator({ headers: { accept: withoutParameters(accept) } }).mediaTypes(
@@ -88,6 +86,7 @@ export function frameOf(
   switch (format) {
     case "json":
     case "json-strings":
+    case "json-declared":
       return page?.envelope === true ? envelope(page, keyset, nextCursor) : BARE_ARRAY;
     case "ndjson":
       return { head: "", tail: ({ returned }) => (returned !== 0 ? "\n" : "") };
@@ -133,16 +132,16 @@ const SUFFIX = new RegExp(`\\.(${FORMAT_SUFFIXES.join("|")})$`);
 /** The format of a response: the suffix of the path (`.csv`), otherwise `Accept`. */
 export function formatOf(
   request: IncomingMessage,
-  { path: endpointPath, numbers }: Pick<Endpoint, "path" | "numbers">,
+  { spec: { path: endpointPath }, json }: Pick<ServedEndpoint, "spec" | "json">,
 ): RowFormat {
   const { url = "" } = request;
-  if (url === endpointPath) return acceptedFormat(request, numbers);
+  if (url === endpointPath) return acceptedFormat(request, json);
   const path = decoded(pathOf(url));
   const suffix = SUFFIX.exec(path);
   const hasSuffix = suffix !== null && endpointPath.endsWith(path.slice(0, suffix.index));
-  if (!hasSuffix) return acceptedFormat(request, numbers);
+  if (!hasSuffix) return acceptedFormat(request, json);
   if (suffix[1] === "arrows") return "arrow-stream";
-  return suffix[1] === "json" && numbers === "string" ? "json-strings" : (suffix[1] as RowFormat);
+  return suffix[1] === "json" ? json : (suffix[1] as RowFormat);
 }
 
 /** A path without its format suffix; null when it has none. */

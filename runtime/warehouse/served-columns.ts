@@ -35,7 +35,7 @@ function makeServed(existing: ResultColumns, declared: readonly Column[]): Serve
 }
 
 function servedColumn(existing: ResultColumns, declared: Column): readonly ResultColumn[] {
-  const { name, type, timezone, wide = false } = declared;
+  const { name, type, timezone, wide = false, numbers } = declared;
   const column = columnNamed(existing, name);
   if (!column) return [];
   const decimal = column.type === "numeric" ? (column.decimal ?? digitsOf(type ?? "")) : undefined;
@@ -46,6 +46,7 @@ function servedColumn(existing: ResultColumns, declared: Column): readonly Resul
       ...(decimal && { decimal }),
       ...(timezone !== undefined && { timezone }),
       ...(type !== null && { wide }),
+      ...(numbers !== undefined && { numbers }),
     },
   ];
 }

@@ -10,6 +10,7 @@ import type { Sql } from "./sql.js";
 export const ROW_SEPARATORS = {
   json: ",",
   "json-strings": ",",
+  "json-declared": ",",
   ndjson: "\n",
   csv: "\r\n",
   spreadsheet: "\r\n",
@@ -48,6 +49,8 @@ export interface ResultColumn {
   readonly timezone?: string;
   /** Whether its numbers are strings in `json-strings`; where no type is declared, the engine's type decides. */
   readonly wide?: boolean;
+  /** How they are written in `json-declared`. */
+  readonly numbers?: "number" | "string";
 }
 
 export type ResultColumns = readonly ResultColumn[];

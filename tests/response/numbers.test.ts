@@ -128,6 +128,96 @@ describe("wide numbers", () => {
   });
 });
 
+describe("wide numbers of a column", () => {
+  /** `own`: some columns as strings; `rest`: all but some. With sums, whose numbers are as the model's. */
+  const withOwn = (own: Readonly<Record<string, unknown>>, model: object = {}) => {
+    const whole = manifest("number") as { nodes: Record<string, { columns: Record<string, object> }> };
+    const { columns: plain, ...node } = whole.nodes["model.test.plain"] ?? { columns: {} };
+    return {
+      ...whole,
+      nodes: {
+        "model.test.plain": {
+          ...node,
+          config: {
+            tags: ["production", "sums", "api:plain"],
+            meta: { api: { allow_unfiltered: true }, routewright: model },
+          },
+          columns: Object.fromEntries(
+            Object.entries(plain).map(([name, column]) => [
+              name,
+              name in own ? { ...column, config: { meta: { routewright: { numbers: own[name] } } } } : column,
+            ]),
+          ),
+        },
+      },
+    };
+  };
+  const catalogue = (json: unknown) => {
+    const reading = parseManifest(JSON.stringify(json), "manifest.json");
+    if (!reading.ok) throw new Error(reading.problem);
+    return catalogueOf(reading.manifest);
+  };
+  const start = async (json: unknown) => {
+    const generated = ownFolder();
+    generateInto(generated, json);
+    const service = await startFolder(generated);
+    return (path: string, accept?: string) =>
+      sendRequest(service.url, path, accept === undefined ? {} : { headers: { accept } });
+  };
+  const MIXED =
+    '[{"id":1,"total":"9007199254740993","exact":18446744073709551615.50,"small":12.50,"none":null,"ratio":0.5,"free":"7"}]';
+
+  it("are strings where it says so, unless a request asks for another form", async () => {
+    const aggregate = { aggregate: { measures: { sum: { agg: "sum", column: "total" } } } };
+    const ask = await start(withOwn({ total: "string", free: "string" }, { fields: true, ...aggregate }));
+    const { text, headers } = await ask("/v1/sums/plain");
+    expect([text, headers["content-type"]]).toEqual([MIXED, "application/json; charset=utf-8"]);
+    expect((await ask("/v1/sums/plain.json")).text).toBe(MIXED);
+    expect((await ask("/v1/sums/plain", "application/json; numbers=number")).text).toBe(NUMBERS);
+    expect((await ask("/v1/sums/plain", "application/json; numbers=string")).text).toBe(STRINGS);
+    expect((await ask("/v1/sums/plain.csv")).text).toContain("9007199254740993,");
+    expect((await ask("/v1/sums/plain?fields=total,exact")).text).toBe(
+      '[{"total":"9007199254740993","exact":18446744073709551615.50}]',
+    );
+    expect((await ask("/v1/sums/plain?measures=sum")).text).toBe('[{"sum":9007199254740993}]');
+    const document = JSON.parse((await ask("/openapi.json")).text) as {
+      components: { schemas: Record<string, { properties: Record<string, object> }> };
+    };
+    expect(document.components.schemas["sums_plain_row"]?.properties).toMatchObject({
+      total: { type: ["string", "null"], pattern: "^-?\\d+(\\.\\d+)?$" },
+      exact: { type: ["number", "null"] },
+    });
+  });
+
+  it("are numbers where it says so, under strings of the model", async () => {
+    const ask = await start(withOwn({ exact: "number" }, { numbers: "string" }));
+    expect((await ask("/v1/sums/plain")).text).toBe(MIXED);
+    expect((await ask("/v1/sums/plain", "application/json; numbers=number")).text).toBe(NUMBERS);
+  });
+
+  it("are a breaking change when the form turns", () => {
+    const calendar = { today: "2026-01-01", minimumNoticeDays: 30 };
+    const changes = (base: unknown, head: unknown) =>
+      compareCatalogues(catalogue(base), catalogue(head), calendar).map(
+        ({ kind, subject }) => `${kind} ${String(subject)}`,
+      );
+    expect(changes(withOwn({}), withOwn({ total: "string" }))).toEqual(["column-retyped total"]);
+    expect(changes(withOwn({ total: "number" }), withOwn({}))).toEqual([]);
+  });
+
+  it.each([
+    [{ total: "text" }, "$.columns.total.meta.routewright.numbers"],
+    [{ id: "string" }, "$.columns.id.meta.routewright.numbers"],
+    [{ exact: "string" }, "$.columns.exact.meta.routewright.numbers"],
+    [{ ratio: "string" }, "$.columns.ratio.meta.routewright.numbers"],
+  ])("are an error where nothing would change: %o", (own, path) => {
+    const { skipped } = catalogue(
+      withOwn(own, { aggregate: { group_by: ["exact"], measures: { n: { agg: "count" } } } }),
+    );
+    expect(skipped[0]?.problems[0]).toMatchObject({ path });
+  });
+});
+
 // A column that a test looks at: `not_null`, or one that rules NaN out.
 const testOf = (column_name: string, name: string, kwargs = {}) => ({
   resource_type: "test",

@@ -218,9 +218,10 @@ function likeExpression(pattern: string): RegExp {
 }
 
 function textOf(row: Row, columns: ResultColumns, format: TextFormat): string {
-  const values = columns.map(({ name, key = name, wide }): readonly [string, Value] => {
+  const values = columns.map(({ name, key = name, wide, numbers }): readonly [string, Value] => {
     const value = row[name] ?? null;
-    return [key, format === "json-strings" && wide === true && value !== null ? String(value) : value];
+    const isAsked = format === "json-strings" || (format === "json-declared" && numbers === "string");
+    return [key, isAsked && wide === true && value !== null ? String(value) : value];
   });
   const none = values.length === 1 ? '""' : "";
   return format === "csv" || format === "spreadsheet"

@@ -86,8 +86,12 @@ describe.each(Object.entries(engines))(
           { name: "label", type: "String" },
         ]),
       };
-      const textIn = async (format: ResolvedQuery["format"]) => {
-        const rows = await ask("small", two, { format });
+      const asStrings = (numbers: "number" | "string"): Selection => ({
+        ...two,
+        columns: new Projection((two.columns?.columns ?? []).map((column) => ({ ...column, numbers }))),
+      });
+      const textIn = async (format: ResolvedQuery["format"], selection = two) => {
+        const rows = await ask("small", selection, { format });
         return rows.kind === "buffered" ? rows.text : "";
       };
       const rows = ['{"i":2,"label":"quo\\"te"}', '{"i":3,"label":null}'];
@@ -96,6 +100,8 @@ describe.each(Object.entries(engines))(
       expect((await textIn("json-strings")).replace(",\n", ",")).toBe(
         rows.join(",").replace(/:(\d)/g, ':"$1"'),
       );
+      expect(await textIn("json-declared", asStrings("string"))).toBe(await textIn("json-strings"));
+      expect(await textIn("json-declared", asStrings("number"))).toBe(await textIn("json"));
       expect((await textIn("csv")).split("\r\n").map((line) => line.split(",")[0])).toEqual(["2", "3"]);
     });
 

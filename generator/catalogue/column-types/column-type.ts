@@ -1,3 +1,4 @@
+import type { Column, Endpoint } from "@routewright/runtime/model";
 import { type ColumnType, nullable, UNKNOWN } from "./json-type.js";
 import { tokensOf, expressionOf, type Expression, type BracketGroup, type ExpressionItem } from "./parse.js";
 import { isNumeric } from "./type-facts.js";
@@ -50,8 +51,17 @@ export function canBeNaN(text: string, isPostgres: boolean): boolean {
   return type.kind === "float" || (isPostgres && isNumber && isNumeric(text));
 }
 
+/** As it is served by default: its wide numbers are strings where the column, else its endpoint, says so. */
+export function servedType(
+  type: ColumnType,
+  column: Pick<Column, "numbers">,
+  endpoint: Pick<Endpoint, "numbers">,
+): ColumnType {
+  return (column.numbers ?? endpoint.numbers) === "string" ? asString(type) : type;
+}
+
 /** The string type for a wide number type; other types are unchanged. */
-export function asString(type: ColumnType): ColumnType {
+function asString(type: ColumnType): ColumnType {
   return isWideNumber(type) && "nullable" in type ? { kind: "string", nullable: type.nullable } : type;
 }
 

@@ -14,6 +14,7 @@ import {
 } from "../../manifest/json-schema.js";
 import { type NearName, nearName } from "../../manifest/near-name.js";
 import { formatValue } from "../../manifest/strings.js";
+import { isWideNumber, parseColumnType } from "../column-types/column-type.js";
 import type { RoutewrightContext } from "./context.js";
 import { aggregate } from "./aggregate.js";
 import { cursor } from "./cursor.js";
@@ -115,6 +116,44 @@ const numbers: Setting<"number" | "string", "string" | undefined, unknown> = {
   read: (value) => reading([], () => (value === "string" ? value : undefined)),
 };
 
+/** What a column's settings depend on. */
+export interface ColumnContext {
+  readonly type: string | null;
+  /** Whether callers group by it. */
+  readonly isGroup: boolean;
+}
+
+/** As the model's, for one column. */
+const columnNumbers: Setting<"number" | "string", "number" | "string" | undefined, ColumnContext> = {
+  schema: {
+    ...numbers.schema,
+    description: "`string`: its wide integers and decimals are JSON strings; `number`: JSON numbers",
+    default: undefined,
+  },
+  read: (value, context) => reading(value === undefined ? [] : numbersProblems(context), () => value),
+};
+
+function numbersProblems({ type, isGroup }: ColumnContext) {
+  if (!hasWideNumbers(type)) return withoutNumbers(type);
+  if (!isGroup) return [];
+  const message = "Callers group by the column, and the numbers of groups are as the model's.";
+  return invalid(
+    "numbers",
+    message,
+    "Set `numbers` on the model, or take the column out of `aggregate.group_by`.",
+  );
+}
+
+/** The database's type counts where none is declared. */
+function hasWideNumbers(type: string | null): boolean {
+  return type === null || isWideNumber(parseColumnType(type));
+}
+
+function withoutNumbers(type: string | null) {
+  const message = `The type ${formatValue(type)} has no numbers that JSON clients round, so this changes nothing.`;
+  return invalid("numbers", message, "Remove `numbers`, or correct the column's `data_type`.");
+}
+
 /** What consumers may rely on. */
 const stability: Setting<"preview" | "stable", "preview" | undefined, unknown> = {
   schema: {
@@ -212,7 +251,7 @@ export const META_ROUTEWRIGHT = {
     timezone,
     undeclared,
   },
-  column: { synonyms, timezone },
+  column: { numbers: columnNumbers, synonyms, timezone },
 } as const;
 
 export type ModelSettings = Values<typeof META_ROUTEWRIGHT.model>;
@@ -238,8 +277,12 @@ export function readModelSettings(context: RoutewrightContext): TableReading<Mod
 }
 
 /** Reads the `meta.routewright` of a column. */
-export function readColumnSettings(value: JsonObject): TableReading<ColumnSettings> {
-  return readSettings(META_ROUTEWRIGHT.column, written("column", value), () => undefined);
+export function readColumnSettings(value: JsonObject, context: ColumnContext): TableReading<ColumnSettings> {
+  return readSettings<typeof META_ROUTEWRIGHT.column, ColumnContext>(
+    META_ROUTEWRIGHT.column,
+    written("column", value),
+    () => context,
+  );
 }
 
 function written(place: keyof typeof META_ROUTEWRIGHT, value: JsonObject) {

@@ -1,4 +1,4 @@
-import { member } from "../../manifest/json.js";
+import { isObject, member, objectOr, textOr } from "../../manifest/json.js";
 import { knownColumns, type Model, servedColumns } from "../../manifest/model.js";
 import type { Complaint, Warning } from "../catalogue.js";
 import type { ApiSettings } from "./context.js";
@@ -33,9 +33,16 @@ export function readSettingsOf(model: Model, path: string | null): ModelReading 
   const api = readMetaApi(written, { columns, hasFilters: hasFilters(model) });
   const apiSettings = api.problems.length > 0 ? null : api.values();
   const own = readModelSettings({ columns, served, provenKeys, routewright, api: apiSettings, path });
+  const groups = groupsOf(routewright);
   const ofColumns = model.columns
     .filter((column) => Object.keys(column.routewright).length > 0)
-    .map((column) => [column.name, readColumnSettings(column.routewright)] as const);
+    .map(
+      (column) =>
+        [
+          column.name,
+          readColumnSettings(column.routewright, { type: column.type, isGroup: groups.has(column.name) }),
+        ] as const,
+    );
   const bases: readonly (readonly [string, TableReading<unknown>])[] = [
     ["$.meta.routewright", own],
     ...ofColumns.map(([name, reading]) => [`$.columns${member(name)}.meta.routewright`, reading] as const),
@@ -57,6 +64,13 @@ export function readSettingsOf(model: Model, path: string | null): ModelReading 
       ...complaints(advice, base),
     ]),
   };
+}
+
+/** Names of the columns that callers may group by. */
+function groupsOf({ aggregate }: Model["routewright"]): ReadonlySet<string> {
+  const { group_by: groups } = objectOr(aggregate);
+  const all: readonly unknown[] = Array.isArray(groups) ? groups : [];
+  return new Set(all.map((group) => textOr(isObject(group) ? group["column"] : group, "")));
 }
 
 /** Whether `meta.routewright.filters` names a column. */

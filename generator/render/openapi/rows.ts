@@ -8,10 +8,10 @@ import {
 } from "@routewright/runtime/model";
 import type { CatalogueEntry, DescribedColumn } from "../../catalogue/catalogue.js";
 import {
-  asString,
   type ColumnType,
   jsonSchemaOf,
   parseColumnType,
+  servedType,
   withAcceptedValues,
 } from "../../catalogue/column-types/column-type.js";
 import { rowNameOf } from "./names.js";
@@ -82,7 +82,7 @@ function columnSchema(
 ): JsonRecord {
   const { type, acceptedValues, description = "" } = column;
   const stored = withAcceptedValues(parseColumnType(type), acceptedValues);
-  const columnType = endpoint.numbers === "string" ? asString(stored) : stored;
+  const columnType = servedType(stored, column, endpoint);
   const text = paragraphs(description, guaranteesText(column, endpoint, all));
   return {
     ...(jsonSchemaOf(columnType) as JsonRecord),

@@ -247,7 +247,7 @@ class ClickhouseEngine extends BaseEngine {
     const served = servedColumns(source.columns, selection.columns);
     const select = selectRows(source, selection, { served, format, maxRows: lookAhead(query) });
     const statement = printed(select, format);
-    const isList = format === "json" || format === "json-strings";
+    const isList = format === "json" || format === "json-strings" || format === "json-declared";
     const isCsv = format === "csv" || format === "spreadsheet";
     const { streamTimeoutMs, maxRowsRead } = this.#limits;
     const settings = {

@@ -15,6 +15,7 @@ const CSV: BodyLayout = { prefix: "", separator: "\r\n", suffix: "\r\n" };
 const LAYOUTS: Readonly<Record<TextFormat, BodyLayout>> = {
   json: ARRAY,
   "json-strings": ARRAY,
+  "json-declared": ARRAY,
   ndjson: LINES,
   csv: CSV,
   spreadsheet: CSV,

@@ -125,6 +125,7 @@ export function printed(select: Sql, format: RowFormat): Statement {
 const FORMATS: Readonly<Record<RowFormat, Sql>> = {
   json: sql`JSONEachRow`,
   "json-strings": sql`JSONEachRow`,
+  "json-declared": sql`JSONEachRow`,
   ndjson: sql`JSONEachRow`,
   csv: sql`CSV`,
   spreadsheet: sql`CSV`,
@@ -134,11 +135,14 @@ const FORMATS: Readonly<Record<RowFormat, Sql>> = {
 };
 
 /** A value in the API's format (runtime/docs/responses.md). The settings of the query do the rest. */
-function write({ type, wide }: ResultColumn, value: Sql, format: RowFormat): Sql {
+function write(column: ResultColumn, value: Sql, format: RowFormat): Sql {
+  const { type, wide, numbers } = column;
   switch (format) {
     case "json":
     case "ndjson":
       return writeJson(type, value);
+    case "json-declared":
+      return write(column, value, numbers === "string" ? "json-strings" : "json");
     case "json-strings":
       return isString(type, wide) ? valueText(value, type) : writeJson(type, value);
     case "csv":

@@ -75,7 +75,8 @@ export function layoutOf(columns: ResultColumns, format: TextFormat): TextLayout
 
 function jsonColumn(column: ResultColumn, format: TextFormat, position: number): ColumnWriter {
   const kind = kindOf(column);
-  const isString = format === "json-strings" && isWide(column);
+  const isAsked = format === "json-strings" || (format === "json-declared" && column.numbers === "string");
+  const isString = isAsked && isWide(column);
   const isQuoted = !UNQUOTED.has(kind) && (kind !== "number" || isString);
   const name = `${position > 0 ? "," : "{"}${JSON.stringify(column.key ?? column.name)}:`;
   const isOnOneLine = format === "ndjson";
