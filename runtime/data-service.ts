@@ -239,7 +239,11 @@ export function requestFields(record: RequestRecord): object {
     key: caller.key?.id ?? null,
     caller: caller.id,
     tier: caller.tier,
-    ...(trace !== null && { trace_id: trace.traceId, span_id: trace.spanId, parent_id: trace.parentId }),
+    ...(trace !== null && {
+      trace_id: trace.traceId,
+      span_id: trace.spanId,
+      parent_id: trace.parentId || undefined,
+    }),
   };
 }
 

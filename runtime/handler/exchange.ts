@@ -4,6 +4,7 @@ import type { Endpoint } from "../model/endpoint.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import type { Tier } from "../model/tier.js";
 import { COMMON_HEADERS, type Trace, traceOf, traceparent } from "../http/headers.js";
+import { endRequestSpan, type RequestSpan, startRequestSpan } from "../http/tracing.js";
 import type { PathItem, Route } from "../http/route.js";
 import { errorHeaders, preflightHeaders, type Reply } from "../http/send.js";
 import { type Hooks, type HttpExchange, serve } from "../http/serve.js";
@@ -44,7 +45,9 @@ export interface Exchange extends HttpExchange<DataRoute> {
   readonly item: DataPath;
   readonly context: RequestContext;
   readonly oauth: OAuthResource | undefined;
-  /** Null without a caller's trace. */
+  /** Null where nothing records spans. */
+  readonly span: RequestSpan | null;
+  /** Null without a caller's trace, and without a span. */
   readonly trace: Trace | null;
   readonly times: StepTimes;
   /** Names of the parameters of a query, for usage. */
@@ -71,14 +74,27 @@ async function openExchange(
   response: ServerResponse,
 ): Promise<Exchange> {
   const times = new StepTimes();
-  const trace = traceOf(request);
+  const span = startRequestSpan(request, sentPathOf(request));
+  const trace = span === null ? traceOf(request) : span.trace;
   if (trace !== null) response.setHeader("Traceparent", traceparent(trace));
   const access = accessOf(item);
   const oauth = access.oauth?.(gateway, request);
   const check = access.isLimited && request.method !== "OPTIONS" ? authorize : peek;
   const context = await check(gateway, request, () => !response.destroyed, oauth?.audience ?? null);
   times.end("authorize");
-  return { gateway, item, request, response, context, oauth, trace, times, parameters: NONE, sent: NO_ROWS };
+  return {
+    gateway,
+    item,
+    request,
+    response,
+    context,
+    oauth,
+    span,
+    trace,
+    times,
+    parameters: NONE,
+    sent: NO_ROWS,
+  };
 }
 
 const NONE: readonly string[] = [];
@@ -153,18 +169,41 @@ function onResponse(exchange: Exchange, error: HttpError | null, bytes: number):
   const { gateway, item, request, response, context, trace, times, parameters } = exchange;
   const { endpoint } = item;
   times.end("respond");
+  if (exchange.span !== null) endSpan(exchange, exchange.span);
   if (endpoint === undefined) return;
   const { sent } = exchange;
   recordRequest(gateway, context, {
     method: request.method ?? "",
     route: endpoint?.path ?? null,
-    path: endpoint === null ? unknownPathOf(request) : item.path === endpoint.path ? null : item.path,
+    path: endpoint === null ? sentPathOf(request) : item.path === endpoint.path ? null : item.path,
     parameters,
     status: sent.isAborted === true ? ABORTED_STATUS : response.statusCode,
     sent: bytes === 0 ? sent : { ...sent, bytes },
     error,
     trace,
     times,
+  });
+}
+
+function endSpan({ gateway, item, request, response, times, sent }: Exchange, span: RequestSpan): void {
+  const { endpoint, path, allowed } = item;
+  const { query } = times;
+  const relation = endpoint?.relation.join(".") ?? "";
+  const attributes = {
+    "db.system.name": gateway.databaseSystem,
+    "db.operation.name": "SELECT",
+    "db.collection.name": relation,
+  };
+  const parts = query && [
+    { name: "queue", from: query.queuedAt, to: query.startedAt },
+    { name: `SELECT ${relation}`, from: query.startedAt, to: query.readAt, attributes },
+    { name: "response", from: query.readAt, to: times.endedAt },
+  ];
+  endRequestSpan(span, {
+    method: request.method ?? "",
+    route: allowed === null ? null : path,
+    status: sent.isAborted === true ? ABORTED_STATUS : response.statusCode,
+    parts: parts ?? [],
   });
 }
 
@@ -175,7 +214,7 @@ const ABORTED_STATUS = 500;
 const MAX_LOGGED_PATH = 200;
 
 /** The path without the query string and without what looks like a key, however it is escaped. */
-function unknownPathOf({ url = "" }: IncomingMessage): string {
+function sentPathOf({ url = "" }: IncomingMessage): string {
   const path = (url.split("?", 1)[0] ?? "").replace(/%[2-7][0-9a-f]/gi, decodeURIComponent);
   return path.replace(/sk_live_[^/]*/gi, "sk_live_…").slice(0, MAX_LOGGED_PATH);
 }

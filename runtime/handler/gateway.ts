@@ -32,6 +32,8 @@ type VersionOf = (path: string) => DataVersion | null;
 /** Everything that the handlers of a process share: keys, rate limits, the database. */
 export interface Gateway extends AccessControl {
   readonly warehouse: Warehouse;
+  /** The database's name in traces. */
+  readonly databaseSystem: string;
   readonly results: ResultService;
   /** Results of which clients read parts. */
   readonly wholeResults: WholeResults;
@@ -45,6 +47,8 @@ export interface Gateway extends AccessControl {
   /** Time limit of a stream by tier, in milliseconds; 0: no limit. */
   readonly streamTimeouts: Readonly<PerTier<number>>;
   readonly responseMemory: ResponseMemory;
+  /** Whether every caller gets `Server-Timing`, not only those of this machine and of tier3. */
+  readonly serverTiming: boolean;
   /** Exact CSV, or CSV whose cells cannot be formulas (`CSV_ESCAPE_FORMULAS`). */
   readonly csvFormat: "csv" | "spreadsheet";
   readonly log: Logger;
@@ -90,6 +94,8 @@ export interface GatewayOptions extends Pick<
   readonly cacheMaxMegabytes?: number;
   /** The latest builds of an endpoint's nodes, by its path. Unknown by default. */
   readonly versionOf?: VersionOf;
+  /** Whether every caller gets `Server-Timing`. Default false. */
+  readonly serverTiming?: boolean;
   /** Whether CSV cells that look like a formula get an apostrophe. Default false: exact data. */
   readonly csvEscapeFormulas?: boolean;
   /** The key that signs cursors, the same on all servers: at least 32 bytes. By default a random one of this process. */
@@ -124,6 +130,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     rates,
     rateLimits: options.rateLimits ?? RATE_LIMITS,
     warehouse,
+    databaseSystem: systemOf(options.databaseUrl),
     timeouts,
     streamTimeouts,
     responseMemory,
@@ -131,6 +138,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     cursors,
     wholeResults: new WholeResults(),
     versionOf: options.versionOf ?? (() => null),
+    serverTiming: options.serverTiming === true,
     csvFormat: options.csvEscapeFormulas === true ? "spreadsheet" : "csv",
     log,
     recordRequest: options.recordRequest ?? (() => undefined),
@@ -139,6 +147,11 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
       await warehouse.close();
     },
   };
+}
+
+function systemOf(databaseUrl: string): string {
+  const [scheme = ""] = databaseUrl.split(":");
+  return scheme.startsWith("postgres") ? "postgresql" : scheme.replace(/s$/, "");
 }
 
 /** The database of a server without the server: `verify` explains by it what the server sends. */

@@ -2,6 +2,7 @@ import type { RequestHandler } from "express";
 import { atFormerPath, type Endpoint } from "../model/endpoint.js";
 import { ServedEndpoint } from "../model/served-endpoint.js";
 import { type HttpError, isHttpError, type Result } from "../model/errors.js";
+import { isLocalCaller } from "../http/headers.js";
 import { pathItem, pathOf } from "../http/route.js";
 import { callerHeaders } from "../request/authorize.js";
 import { nextPageLink } from "../request/request-fields.js";
@@ -58,6 +59,7 @@ async function serveRows(exchange: Exchange, endpoint: ServedEndpoint): Promise<
   const { method, headers } = request;
   const answer = await run(gateway, endpoint.spec, resolved, {
     ...context,
+    onStart: times.queryStarted,
     ifNoneMatch: method === "GET" || method === "HEAD" ? headers["if-none-match"] : undefined,
     readsPart: readsParts(request) ? partFinder(request) : undefined,
     wantsTotal: headers["prefer"] !== undefined && prefersCount(headers["prefer"]),
@@ -77,14 +79,23 @@ function prefersCount(prefer: string | readonly string[]): boolean {
   return /(?:^|,)\s*count\s*=\s*"?exact"?\s*(?:[,;]|$)/i.test([prefer].flat().join(","));
 }
 
+/** For callers who may know how busy the server is. */
+function timingHeaders({ gateway, request, context, times }: Exchange): readonly string[] {
+  const isShown =
+    gateway.serverTiming || context.caller.tier === "tier3" || isLocalCaller(gateway.addressOf, request);
+  return isShown ? ["Server-Timing", times.serverTiming] : [];
+}
+
 function respondTo(
-  { gateway, request, response, context }: Exchange,
+  exchange: Exchange,
   endpoint: Endpoint,
   { resolved: { query, fields }, version, tag, result, hasMore, total }: Answer,
 ): Promise<Sent> {
+  const { gateway, request, response, context } = exchange;
   const { page } = query.selection;
   const { caller } = context;
   const headers = callerHeaders(context);
+  headers.push(...timingHeaders(exchange));
   const { prefix } = gateway.publicAddressOf(request);
   headers.push(...deprecationHeaders(endpoint, prefix));
   if (page !== null && hasMore)

@@ -28,12 +28,42 @@ export class StepTimes {
   readonly steps: Record<RequestStep, number> = { authorize: 0, resolve: 0, run: 0, respond: 0 };
   readonly #started = performance.now();
   #last = this.#started;
+  #runAt = this.#started;
+  #queryAt: number | null = null;
+
+  /** The query has its connection. */
+  readonly queryStarted = (): void => {
+    this.#queryAt = performance.now();
+  };
 
   /** The time since the end of the step before was this step's. */
   end(step: RequestStep): void {
     const now = performance.now();
+    if (step === "run") this.#runAt = this.#last;
     this.steps[step] += now - this.#last;
     this.#last = now;
+  }
+
+  /** The times between which it waited for its query, for the rows of the database, and sent them; null without a query. */
+  get query(): { readonly queuedAt: number; readonly startedAt: number; readonly readAt: number } | null {
+    const startedAt = this.#queryAt;
+    return startedAt === null
+      ? null
+      : { queuedAt: this.#runAt, startedAt, readAt: Math.max(startedAt, this.#runAt + this.steps.run) };
+  }
+
+  /** The header `Server-Timing`, in milliseconds so far. */
+  get serverTiming(): string {
+    const { query } = this;
+    const total = `total;dur=${this.milliseconds.toFixed(2)}`;
+    if (query === null) return total;
+    const { queuedAt, startedAt, readAt } = query;
+    return `queue;dur=${(startedAt - queuedAt).toFixed(2)}, database;dur=${(readAt - startedAt).toFixed(2)}, ${total}`;
+  }
+
+  /** The time at which the last step ended. */
+  get endedAt(): number {
+    return this.#last;
   }
 
   /** From the start to the end of the last step. */

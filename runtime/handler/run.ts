@@ -32,6 +32,8 @@ export interface RowsContext extends RequestContext {
   readonly readsPart?: ((bytes: number) => boolean) | undefined;
   /** Whether the client asks for the number of rows on all pages. */
   readonly wantsTotal?: boolean;
+  /** Called when the query has its connection. */
+  readonly onStart?: () => void;
 }
 
 /** The rows of a query, before they are sent. */
@@ -200,7 +202,7 @@ function partAtHand(
   return { resolved, ...whole, result: { result, hasRunQuery: false }, total: null };
 }
 
-function contextOf(context: RequestContext, version: DataVersion | null): QueryContext {
+function contextOf(context: RowsContext, version: DataVersion | null): QueryContext {
   return { ...context, version: version?.id ?? null };
 }
 

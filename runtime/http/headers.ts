@@ -19,7 +19,7 @@ export interface Trace {
   readonly traceId: string;
   /** 16 hex digits: the span of this request. */
   readonly spanId: string;
-  /** The caller's span. */
+  /** The caller's span; empty in a trace that begins here. */
   readonly parentId: string;
   /** Two hex digits: the caller's flags, without undefined ones. */
   readonly flags: string;
@@ -81,7 +81,7 @@ export const NOSNIFF: readonly string[] = ["X-Content-Type-Options", "nosniff"];
 /** Headers of every response of the data API, as the flat list that `writeHead` takes: what scripts may read of it. */
 export const COMMON_HEADERS: readonly string[] = [
   "Access-Control-Expose-Headers",
-  "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Request-Id, ETag, X-Data-As-Of, Deprecation, Sunset, Link, Traceparent, X-Total-Count, Preference-Applied",
+  "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Request-Id, ETag, X-Data-As-Of, Deprecation, Sunset, Link, Traceparent, Server-Timing, X-Total-Count, Preference-Applied",
   ...NOSNIFF,
 ];
 

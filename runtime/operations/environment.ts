@@ -83,6 +83,8 @@ function settingsOf(variables: Variables) {
     cacheMaxMegabytes: variables.whole("CACHE_MAX_MEGABYTES", 64, { min: 1, max: 65_536 }),
     /** Whether CSV cells that a spreadsheet would run as a formula get an apostrophe. */
     csvEscapeFormulas: variables.flag("CSV_ESCAPE_FORMULAS", false),
+    /** Whether every caller gets `Server-Timing`. */
+    serverTiming: variables.flag("SERVER_TIMING", false),
     /** Bearer token for the shared cache that the config file names; null: none is sent. */
     purgeToken: variables.text("PURGE_TOKEN"),
     /** Signs cursors: 32 bytes; null: a random key of the server. */

@@ -206,6 +206,8 @@ export class TooManyDigits extends Error {
 export interface QueryContext extends Pick<RequestContext, "id" | "caller" | "isStillNeeded"> {
   /** Version of the rows and of their columns; null if unknown. */
   readonly version: string | null;
+  /** Called when a statement of its rows has a connection; again where it runs again. */
+  readonly onStart?: () => void;
 }
 
 /** Queries of a database, for the metrics. */

@@ -211,6 +211,7 @@ class ClickhouseEngine extends BaseEngine {
     const queued = queuedOf(query, context);
     const started = performance.now();
     const lease = await (isStream ? this.streams : this.queries).acquire(queued);
+    context.onStart?.();
     let place: Lease | null = null;
     let running: RunningQuery | null = null;
     try {

@@ -94,6 +94,7 @@ export class PageReader implements Reader {
 
   begin(running: Run): void {
     this.#running = running;
+    this.#options.context.onStart?.();
     this.#writer = this.#options.makeWriter();
     this.#found = 0;
   }
