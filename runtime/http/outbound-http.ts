@@ -78,6 +78,11 @@ function exchange<R>(
       resolve({ kind: "failed", reason: error.code ?? error.message }),
     );
     outgoing.on("close", () => clearTimeout(timer));
+    // A 101 has neither a response nor an error.
+    outgoing.on("upgrade", (_response, socket) => {
+      socket.destroy();
+      resolve({ kind: "failed", reason: "unexpected upgrade" });
+    });
     outgoing.on("response", (response) => read(response, resolve));
     outgoing.end(request.body);
   });

@@ -63,6 +63,18 @@ it.each([
   server.closeAllConnections();
 });
 
+it("counts an answer that switches protocols as failed", async () => {
+  const project = await world.project();
+  const server = createServer((_request, response) => {
+    response.socket?.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n");
+  });
+  await world.webhook(project, `http://${await listen(server)}/`);
+  await insertDeliveries(project, 1);
+  expect(await all(project, ({ last_result }) => last_result !== null)).toMatchObject([
+    { status: "PENDING", last_result: "unexpected upgrade" },
+  ]);
+});
+
 it.each([
   ["announces", { "keep-alive": "timeout=2" }],
   ["does not announce", {}],
