@@ -38,7 +38,7 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
     CONNECTIONS,
     ["oversized", "pipelines", "slow-senders", "ten-thousand", "unfinished-bodies"].map(http),
   ),
-  ...reason(HEADERS, ["cors", "headers", "malformed", "public-address", "traces"].map(http)),
+  ...reason(HEADERS, ["cors", "headers", "malformed", "public-address", "spans", "traces"].map(http)),
   [http("slow-readers")]: "memory of responses above the engines; streaming.test.ts reads slowly from both",
   ...reason(BEFORE_A_QUERY, ["accepted-values", "bearer-tokens", "key-file", "keyring", "keys"].map(request)),
   ...reason(BEFORE_A_QUERY, ["rate-limits", "running-server", "unknown-keys"].map(request)),
