@@ -25,6 +25,7 @@ interface EndpointRecord {
   readonly window: string | null;
   readonly description: string;
   readonly synonyms?: readonly string[];
+  readonly stability?: "preview";
   readonly columns: readonly {
     readonly name: string;
     readonly description?: string;
@@ -100,6 +101,7 @@ function endpointOf(
     callable: true,
     description: record?.description ?? "",
     synonyms: record?.synonyms ?? [],
+    ...(record?.stability && { stability: record.stability }),
     methods,
     columns: columnsOf(endpoint, record),
     parameters: legacy ? null : parametersOf(endpoint, record),

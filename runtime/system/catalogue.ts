@@ -95,6 +95,7 @@ export const CATALOGUE_SCHEMA = record({
     },
     "The endpoints that the caller may call.",
     {
+      stability: described(oneOf(["preview"]), "`preview`: it may change without notice."),
       filters: listOf(
         { column: TEXT, operators: texts("As in `amount[gte]`.") },
         "Columns that callers filter by.",

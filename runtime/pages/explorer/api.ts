@@ -1,4 +1,5 @@
 import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
+import { type Changelog, NO_CHANGELOG, parseChangelog } from "../../model/changelog.js";
 import { key } from "./storage.js";
 import { keepDigits, type ShownRow } from "./values.js";
 
@@ -190,6 +191,15 @@ async function send(address: string, signal?: AbortSignal): Promise<Response> {
 function limitsOf({ headers }: Response): Limits | null {
   const [limit, remaining] = [headers.get("X-RateLimit-Limit"), headers.get("X-RateLimit-Remaining")];
   return limit && remaining ? { limit: Number(limit), remaining: Number(remaining) } : null;
+}
+
+/** What changed for consumers; nothing where it cannot be read, since the page works without it. */
+export async function fetchChangelog(): Promise<Changelog> {
+  try {
+    return parseChangelog(await (await send("/v1/system/changelog")).text()) ?? NO_CHANGELOG;
+  } catch {
+    return NO_CHANGELOG;
+  }
 }
 
 export const LANGUAGES = ["curl", "JavaScript", "Python"] as const;

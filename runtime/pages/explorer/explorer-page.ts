@@ -6,18 +6,21 @@ import {
   type UpstreamNode,
 } from "../catalogue-body.js";
 import { TIER_NAMES } from "../../model/tier.js";
-import { BASE, fetchCatalogue, samplesOf, ServiceError } from "./api.js";
+import { BASE, fetchCatalogue, fetchChangelog, samplesOf, ServiceError } from "./api.js";
 import { EndpointDetails } from "./details.js";
 import { button, type Child, copyable, count, el } from "./dom.js";
 import { EndpointList } from "./list.js";
 import { NO_REQUEST, readState, type State, writeState } from "./state.js";
 import { key } from "./storage.js";
+import { type Changelog, NO_CHANGELOG } from "../../model/changelog.js";
 import { messageOf } from "../../model/outcome.js";
+import { changesOf, changesSection, ownChanges } from "./changes.js";
 
 const root = document.querySelector("main") ?? document.body;
 let state = readState(location.search);
 let catalogue: CatalogueBody | null = null;
 let lineage: ReadonlyMap<string, UpstreamNode> | null = null;
+let changelog: Changelog = NO_CHANGELOG;
 let list: EndpointList | null = null;
 let details: EndpointDetails | null = null;
 
@@ -72,7 +75,11 @@ function render(next: State): void {
   panel?.replaceChildren(
     ...(next.endpoint === ""
       ? [startPanel(catalogue, list?.found ?? [], next)]
-      : [back, details?.element ?? missing(next.endpoint)]),
+      : [
+          back,
+          details?.element ?? missing(next.endpoint),
+          changesSection(changesOf(changelog, next.endpoint), null),
+        ].filter((part) => part instanceof Node)),
   );
   panel?.scrollTo(0, 0);
   // On a phone the document scrolls.
@@ -87,6 +94,11 @@ function missing(path: string): HTMLElement {
     el("p", "There is no such endpoint, or it needs a key of a higher tier."),
   );
 }
+
+const openerOf = (endpoints: readonly CatalogueEndpoint[]) => (path: string) =>
+  endpoints.some((endpoint) => endpoint.path === path)
+    ? () => change({ endpoint: path, ...NO_REQUEST })
+    : null;
 
 /** What to do first, and the endpoints found, by category. Follows the search and the filters. */
 function startPanel(
@@ -113,6 +125,7 @@ function startPanel(
     el("p", `${count(found.length, "endpoint")}.`),
     ...firstCall(found),
     category === "" && el("ul.cards", ...cards),
+    isAll && changesSection(changelog, openerOf(endpoints)),
     !isAll && button("Show all endpoints", () => change({ search: "", category: "", tier: "" })),
   );
 }
@@ -149,7 +162,8 @@ function showProblem(message: string): void {
 async function load(): Promise<void> {
   root.setAttribute("aria-busy", "true");
   try {
-    catalogue = await fetchCatalogue();
+    const [found, changed] = await Promise.all([fetchCatalogue(), fetchChangelog()]);
+    [catalogue, changelog] = [found, ownChanges(changed, found)];
     document.querySelector("#problem")?.replaceChildren();
   } catch (error) {
     const message = messageOf(error);

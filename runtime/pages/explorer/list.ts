@@ -134,7 +134,14 @@ export class EndpointList {
     return isFirst ? [el("li.category", endpoint.category), row] : [row];
   }
 
-  #row({ path, description, tier, callable, deprecation_date }: CatalogueEndpoint): HTMLAnchorElement {
+  #row({
+    path,
+    description,
+    tier,
+    callable,
+    deprecation_date,
+    stability,
+  }: CatalogueEndpoint): HTMLAnchorElement {
     const lock = lockOf({ callable, tier }, this.#body.tier);
     // Below its category's name a path needs no category.
     const name = path.split("/").slice(this.#state.search === "" ? 3 : 2);
@@ -155,6 +162,7 @@ export class EndpointList {
       el(
         "span.about",
         lock !== null && el(`span.lock.${tier}`, lock),
+        stability === "preview" && el("span.badge.preview", "preview"),
         deprecation_date === null ? description : `Deprecated. ${description}`,
       ),
     );

@@ -7,18 +7,20 @@ export function overview(endpoint: CatalogueEndpoint): readonly Child[] {
   return [
     heading(endpoint),
     el("p.description", ...prose(endpoint.description || "No description.")),
+    endpoint.stability === "preview" && el("p.warning", "Preview: it may change without notice."),
     deprecation(endpoint),
     ...(endpoint.former_paths ?? []).map(formerPath),
   ];
 }
 
-function heading({ path, methods, tier, model }: CatalogueEndpoint): HTMLElement {
+function heading({ path, methods, tier, model, stability }: CatalogueEndpoint): HTMLElement {
   return el(
     "header",
     el(
       "div.badges",
       ...methods.map((method) => el("span.badge.method", method)),
       el(`span.badge.${tier}`, `${TIER_NAMES[tier]} (${tier})`),
+      stability === "preview" && el("span.badge.preview", "preview"),
     ),
     el("h2", { id: "endpoint-path", tabindex: -1 }, ...breakable(path)),
     el("p.model", `dbt model ${model}`),
