@@ -78,8 +78,13 @@ function leafValue(
   const { leaf } = use;
   const { identifier } = build.dialect;
   const source = leafSource(build, groups, use, offset);
-  const column = source === null ? sources.plain(use) : sources.add(source);
-  return filledValue(leaf, sql`c.${identifier(column)}`);
+  const { made: column, positions } = sources.used(() =>
+    source === null ? sources.plain(use) : sources.add(source),
+  );
+  const value = filledValue(leaf, sql`c.${identifier(column)}`);
+  // What stands for null of an accumulated value does so in its own rows only.
+  const isOwn = leaf.cumulative !== undefined && leaf.fill !== undefined;
+  return isOwn ? sql`CASE WHEN ${sources.hasRow(positions)} THEN ${value} END` : value;
 }
 
 /** The source of a leaf that needs one of its own; null for one that shares its rows with others. */

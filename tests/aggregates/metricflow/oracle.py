@@ -1,0 +1,99 @@
+"""The answers of MetricFlow. `oracle.py manifest.json dsn`: a request per line of stdin as `{metrics, group_by, where}`, an
+answer per line of stdout as `{columns, rows}` with texts, or `{error}`."""
+import datetime
+import json
+import sys
+import warnings
+
+warnings.filterwarnings("ignore")
+import psycopg2
+import psycopg2.extensions
+from metricflow.engine.metricflow_engine import MetricFlowEngine, MetricFlowQueryRequest
+from metricflow.protocols.sql_client import SqlEngine
+from metricflow.sql.render.postgres import PostgresSQLSqlPlanRenderer
+from metricflow_semantics.model.dbt_manifest_parser import parse_manifest_from_dbt_generated_manifest
+from metricflow_semantics.model.semantic_manifest_lookup import SemanticManifestLookup
+
+manifest_file, dsn = sys.argv[1:3]
+with open(manifest_file) as file:
+    manifest = json.load(file)
+
+
+def spine(node):
+    name = node["time_spine"]["standard_granularity_column"]
+    keys = {"alias": "alias", "schema_name": "schema", "database": "database", "relation_name": "relation_name"}
+    return {
+        "node_relation": {key: node[source] for key, source in keys.items()},
+        "primary_column": {"name": name, "time_granularity": node["columns"][name]["granularity"]},
+        "custom_granularities": [],
+    }
+
+
+version = {"major_version": "0", "minor_version": "0", "patch_version": "0"}
+semantics = {
+    "semantic_models": list(manifest["semantic_models"].values()),
+    "metrics": list(manifest["metrics"].values()),
+    "saved_queries": list(manifest["saved_queries"].values()),
+    "project_configuration": {
+        "time_spine_table_configurations": [],
+        "time_spines": [spine(node) for node in manifest["nodes"].values() if node.get("time_spine")],
+        "metadata": None,
+        "dsi_package_version": version,
+    },
+}
+
+
+class Statements:
+    """MetricFlow makes the statements; the driver below runs them and keeps every digit."""
+
+    sql_engine_type = SqlEngine.POSTGRES
+    sql_plan_renderer = PostgresSQLSqlPlanRenderer()
+
+    def query(self, *args, **kwargs):
+        raise NotImplementedError
+
+    execute = dry_run = query
+
+    def close(self):
+        pass
+
+    def render_bind_parameter_key(self, key):
+        return f"%({key})s"
+
+
+lookup = SemanticManifestLookup(parse_manifest_from_dbt_generated_manifest(json.dumps(semantics)))
+engine = MetricFlowEngine(lookup, Statements())
+connection = psycopg2.connect(dsn, options="-c timezone=UTC")
+connection.autocommit = True
+NUMBERS = (20, 21, 23, 700, 701, 1700)
+digits = psycopg2.extensions.new_type(NUMBERS, "digits", lambda value, cursor: value)
+psycopg2.extensions.register_type(digits, connection)
+
+
+def text(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (datetime.date, datetime.datetime)):
+        return value.isoformat()
+    return value if value is None else str(value)
+
+
+def answer(asked):
+    request = MetricFlowQueryRequest.create(
+        metric_names=asked["metrics"],
+        group_by_names=asked["group_by"],
+        where_constraints=asked["where"] or None,
+    )
+    statement = engine.explain(request).sql_statement.without_descriptions.sql
+    cursor = connection.cursor()
+    cursor.execute(statement)
+    columns = [column[0] for column in cursor.description]
+    return {"columns": columns, "rows": [[text(value) for value in row] for row in cursor.fetchall()]}
+
+
+for line in sys.stdin:
+    try:
+        result = answer(json.loads(line))
+    except Exception as error:
+        result = {"error": f"{type(error).__name__}: {error}"[:1000]}
+    print(json.dumps(result), flush=True)

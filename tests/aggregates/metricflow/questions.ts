@@ -1,0 +1,168 @@
+import { KEYS } from "../../support/service.js";
+import { askedRows } from "../random-requests.js";
+import type { MetricFlowRequest } from "./oracle.js";
+
+const PATH = "/v1/all/all";
+const GRAINS = ["minute", "hour", "day", "week", "month", "quarter", "year"];
+
+interface Question {
+  readonly path: string;
+  readonly asked: MetricFlowRequest;
+}
+
+interface Filter {
+  readonly parameter: string;
+  readonly where: string;
+}
+
+interface Manifest {
+  readonly metrics: Readonly<Record<string, { readonly name: string; readonly type: string }>>;
+  readonly semantic_models: Readonly<
+    Record<string, { readonly entities: readonly { readonly name: string }[] }>
+  >;
+}
+
+/** Random requests to the endpoint of all metrics of a project, in the words of the API and in those of MetricFlow. */
+export class Questions {
+  readonly #url: string;
+  readonly #random: () => number;
+  readonly #metrics: readonly string[];
+  readonly #entities: ReadonlySet<string>;
+  readonly #groups = new Map<string, readonly string[]>();
+  readonly #values = new Map<string, readonly string[]>();
+  /** MetricFlow multiplies the rows of an all-time metric that is bounded without its time. */
+  readonly #allTime: ReadonlySet<string>;
+
+  constructor(url: string, manifest: unknown, random: () => number) {
+    const { metrics, semantic_models: models } = manifest as Manifest;
+    this.#url = url;
+    this.#random = random;
+    this.#metrics = Object.values(metrics).map(({ name }) => name);
+    this.#allTime = new Set(
+      Object.values(metrics).flatMap(({ name, type }) => (type === "cumulative" ? [name] : [])),
+    );
+    this.#entities = new Set(
+      Object.values(models).flatMap(({ entities }) => entities.map(({ name }) => name)),
+    );
+  }
+
+  async next(): Promise<Question> {
+    const metrics = this.#some(this.#metrics, 1 + this.#below(3));
+    const groups = await this.#groupsOf(metrics);
+    const asked = this.#some(groups, this.#below(4));
+    const hasTime = asked.some((name) => name.startsWith("metric_time"));
+    const isBounded = hasTime || !metrics.some((name) => this.#allTime.has(name));
+    const filters = [
+      ...(isBounded && groups.includes("metric_time__day") ? await this.#range(metrics) : []),
+      ...(await this.#filters(metrics, groups, isBounded)),
+    ];
+    const parts = [
+      `metrics=${metrics.join(",")}`,
+      "limit=50000",
+      ...(asked.length > 0 ? [`group_by=${asked.join(",")}`] : []),
+      ...filters.map(({ parameter }) => parameter),
+    ];
+    const where = filters.map((filter) => filter.where);
+    return { path: `${PATH}?${parts.join("&")}`, asked: { metrics, group_by: asked, where } };
+  }
+
+  #below(count: number): number {
+    return Math.floor(this.#random() * count);
+  }
+
+  #pick<T>(list: readonly T[]): T {
+    return list[this.#below(list.length)] as T;
+  }
+
+  #some<T>(list: readonly T[], count: number): readonly T[] {
+    return list.length === 0 ? [] : [...new Set(Array.from({ length: count }, () => this.#pick(list)))];
+  }
+
+  /** What all of these metrics can be grouped by, as the API lists it. */
+  async #groupsOf(metrics: readonly string[]): Promise<readonly string[]> {
+    const key = metrics.join(",");
+    const known = this.#groups.get(key);
+    if (known !== undefined) return known;
+    const { text } = await askedRows(this.#url, `${PATH}?metrics=${key}&group_by=none`, KEYS.tier3);
+    const names = (/among: (.*)\."/.exec(text)?.[1] ?? "").split(", ").filter((name) => name !== "");
+    this.#groups.set(key, names);
+    return names;
+  }
+
+  async #valuesOf(metric: string, group: string): Promise<readonly string[]> {
+    const known = this.#values.get(group);
+    if (known !== undefined) return known;
+    const { rows } = await askedRows(this.#url, `${PATH}?metrics=${metric}&group_by=${group}`, KEYS.tier3);
+    const values = rows.map((row) => row[group] ?? null).filter((value) => value !== null && value !== "");
+    this.#values.set(group, values as readonly string[]);
+    return values as readonly string[];
+  }
+
+  async #range([metric = ""]: readonly string[]): Promise<readonly Filter[]> {
+    const days = await this.#valuesOf(metric, "metric_time__day");
+    const bound = (name: string, operator: string): readonly Filter[] => {
+      if (this.#random() < 0.6 || days.length === 0) return [];
+      const day = this.#pick(days);
+      return [
+        {
+          parameter: `${name}=${day}`,
+          where: `{{ TimeDimension('metric_time', 'day') }} ${operator} '${day}'`,
+        },
+      ];
+    };
+    return [...bound("start_date", ">="), ...bound("end_date", "<=")];
+  }
+
+  async #filters(
+    [metric = ""]: readonly string[],
+    groups: readonly string[],
+    ofTimes: boolean,
+  ): Promise<readonly Filter[]> {
+    const others = groups.filter((name) => !name.startsWith("metric_time"));
+    const found: Filter[] = [];
+    for (const name of new Set(this.#some(others, this.#below(3)).map(withoutGrain))) {
+      const grain = GRAINS.find((each) => groups.includes(`${name}__${each}`));
+      if (grain !== undefined && !ofTimes) continue;
+      const values = await this.#valuesOf(metric, grain === undefined ? name : `${name}__${grain}`);
+      if (values.length === 0) continue;
+      const column =
+        grain === undefined ? this.#reference(name) : `{{ TimeDimension('${name}', '${grain}') }}`;
+      found.push(this.#filter(name, column, values, grain !== undefined));
+    }
+    return found;
+  }
+
+  #filter(name: string, column: string, values: readonly string[], isTime: boolean): Filter {
+    const value = this.#pick(values);
+    const text = `'${value.replaceAll("'", "''").replace(/Z$/, "")}'`;
+    const sent = encodeURIComponent(value);
+    const kinds: readonly Filter[] = [
+      { parameter: `${name}[null]=true`, where: `${column} is null` },
+      { parameter: `${name}[null]=false`, where: `${column} is not null` },
+      ...(isTime
+        ? [
+            { parameter: `${name}[gte]=${sent}`, where: `${column} >= ${text}` },
+            { parameter: `${name}[lt]=${sent}`, where: `${column} < ${text}` },
+          ]
+        : [
+            { parameter: `${name}=${sent}`, where: `${column} = ${text}` },
+            { parameter: `${name}[ne]=${sent}`, where: `${column} <> ${text}` },
+            { parameter: `${name}[in]=${sent}`, where: `${column} in (${text})` },
+          ]),
+    ];
+    return this.#pick(kinds);
+  }
+
+  #reference(name: string): string {
+    const [, path, last] = /^(.*)__(.*)$/.exec(name) ?? [];
+    if (path === undefined || last === undefined) return `{{ Entity('${name}') }}`;
+    return this.#entities.has(last)
+      ? `{{ Entity('${last}', entity_path=['${path}']) }}`
+      : `{{ Dimension('${name}') }}`;
+  }
+}
+
+function withoutGrain(name: string): string {
+  const [, dimension = name, grain = ""] = /^(.*)__(\w+?)$/.exec(name) ?? [];
+  return GRAINS.includes(grain) ? dimension : name;
+}
