@@ -118,6 +118,8 @@ export interface SemanticQuery {
 }
 
 export interface SemanticSpine {
+  /** `unique_id` of the dbt model. */
+  readonly model: string;
   readonly relation: readonly [schema: string, name: string];
   readonly column: string;
   readonly grain: string;
@@ -329,15 +331,15 @@ function queryOf(id: string, json: JsonObject): SemanticQuery {
 /** Models with a `time_spine`; or, of older projects, the model with the name that MetricFlow expected. */
 function spinesOf(nodes: JsonObject, adapter: string): readonly SemanticSpine[] {
   const models = entriesOf(nodes).filter(([, node]) => node["resource_type"] === "model");
-  const spines = models.flatMap(([, node]): readonly SemanticSpine[] => {
+  const spines = models.flatMap(([model, node]): readonly SemanticSpine[] => {
     const column = textOr(objectOr(node["time_spine"])["standard_granularity_column"], "");
     if (column === "") return [];
     const grain = textOr(objectOr(objectOr(node["columns"])[column])["granularity"], "day").toLowerCase();
-    return [{ relation: relationOf(node, adapter), column, grain }];
+    return [{ model, relation: relationOf(node, adapter), column, grain }];
   });
   if (spines.some(({ grain }) => grain === "day")) return spines;
-  const [, legacy] = models.find(([, node]) => node["name"] === "metricflow_time_spine") ?? [];
-  return legacy === undefined
+  const [model, legacy] = models.find(([, node]) => node["name"] === "metricflow_time_spine") ?? [];
+  return model === undefined || legacy === undefined
     ? spines
-    : [...spines, { relation: relationOf(legacy, adapter), column: "date_day", grain: "day" }];
+    : [...spines, { model, relation: relationOf(legacy, adapter), column: "date_day", grain: "day" }];
 }

@@ -55,6 +55,37 @@ describe("the tier of a metric is the strictest of what it reads", () => {
   });
 });
 
+it("the tier of a published time spine counts where a metric reads its periods", () => {
+  const published = structuredClone(EXPOSURE) as { nodes: Record<string, { tags: readonly string[] }> };
+  published.nodes["model.test.days"]!.tags = ["production", "pay", "api:days", "tier2"];
+  const read = parseManifest(JSON.stringify(published), "manifest.json");
+  if (!read.ok) throw new Error(read.problem);
+  const tiers = new Map(catalogueOf(read.manifest).entries.map(({ resource, tier }) => [resource, tier]));
+  expect(["running", "share", "revenue", "payers"].map((name) => tiers.get(name))).toEqual([
+    "tier2",
+    "tier2",
+    "tier0",
+    "tier0",
+  ]);
+});
+
+it("a metric with a custom grain among its groups is skipped with the reason", () => {
+  const custom = structuredClone(EXPOSURE) as {
+    metrics: Record<string, { config: { meta: { routewright?: unknown } } }>;
+  };
+  custom.metrics["metric.test.payers"]!.config.meta.routewright = {
+    group_by: [{ name: "metric_time", grains: ["fiscal_year"] }],
+  };
+  const read = parseManifest(JSON.stringify(custom), "manifest.json");
+  if (!read.ok) throw new Error(read.problem);
+  const problems = catalogueOf(read.manifest).skipped.flatMap((each) => each.problems);
+  expect(
+    problems.filter(({ model }) => model === "metric.test.payers").map(({ message }) => message),
+  ).toEqual([
+    "group_by gives metric_time the grain fiscal_year, which is no standard one: custom grains are not compiled.",
+  ]);
+});
+
 const OWN: readonly (readonly [request: string, acme: unknown, other: unknown])[] = [
   ["revenue?metrics=revenue", [{ revenue: 12 }], [{ revenue: 100 }]],
   [

@@ -92,7 +92,8 @@ export function entryOf(
   { parts, measures, saved }: Content,
 ): CatalogueEntry {
   const { node, tags, description } = named;
-  const made = parts.parts(measures.some(({ metric }) => needsSpine(metric)));
+  const readsSpines = measures.some(({ metric }) => needsSpine(metric));
+  const made = parts.parts(readsSpines);
   const types = declaredTypes(index, measures, index.manifest.adapter === "clickhouse");
   const all = uniqueGroups(measures);
   const groups = saved === undefined ? all : savedGroups(saved);
@@ -108,7 +109,9 @@ export function entryOf(
   const models = parts.models;
   const tier = strictest([
     named.tier,
-    ...models.map((model) => index.tierOf(model, context.defaultTier)).filter((each) => each !== null),
+    ...[...models, ...(readsSpines ? index.manifest.semantics.spines : [])]
+      .map((model) => index.tierOf(model, context.defaultTier))
+      .filter((each) => each !== null),
   ]);
   const own = models.map((model) => index.ownRowsOf(model)).find((column) => column !== null);
   return {

@@ -167,6 +167,11 @@ function groupOf(item: unknown): { readonly name: string; readonly grains: reado
   const name = isObject(item) ? textOr(item["name"], textOr(item["column"], "")) : "";
   if (!isObject(item) || name === "")
     throw new NotCompiled("An item of group_by is neither a name nor `{name, grains}`.");
-  const grains = textsOf(item["grains"]).filter(isGrain);
-  return { name, grains: item["grains"] === undefined ? null : grains };
+  const written = textsOf(item["grains"]);
+  const custom = written.filter((grain) => !isGrain(grain));
+  if (custom.length > 0)
+    throw new NotCompiled(
+      `group_by gives ${name} the grain ${custom.join(", ")}, which is no standard one: custom grains are not compiled.`,
+    );
+  return { name, grains: item["grains"] === undefined ? null : written.filter(isGrain) };
 }

@@ -51,8 +51,8 @@ export class SemanticIndex {
     return this.#models.get(name);
   }
 
-  /** The dbt model below a semantic model. */
-  node({ model }: SemanticModel): Model | undefined {
+  /** The dbt model below a semantic model or a time spine. */
+  node({ model }: Pick<SemanticModel, "model">): Model | undefined {
     return this.#nodes.get(model);
   }
 
@@ -71,8 +71,8 @@ export class SemanticIndex {
   }
 
   /** Tier of a model that is published: what reads it is at least as strict. */
-  tierOf(model: SemanticModel, defaultTier: Tier): Tier | null {
-    const node = this.node(model);
+  tierOf(of: Pick<SemanticModel, "model">, defaultTier: Tier): Tier | null {
+    const node = this.node(of);
     if (node === undefined || !isPublished(node.tags)) return null;
     return node.tags.filter(isTier).toSorted((a, b) => TIERS.indexOf(b) - TIERS.indexOf(a))[0] ?? defaultTier;
   }
