@@ -40,6 +40,7 @@ export const CHECKS = {
     "Private model published",
     "`access: private` says that nobody outside its group may use the model.",
   ),
+  "private-group": error("Group over private data", "Callers read values that the project marks as private."),
   "unfiltered-rows": error(
     "Rows of all organizations",
     "Callers read rows that an upstream model keeps apart by organization.",
@@ -86,6 +87,18 @@ export const CHECKS = {
     "It is served as UTC, which may not be what it means.",
   ),
   "float-money": warning("Money as floating point", "Sums and comparisons are wrong by fractions of a cent."),
+  "unproven-join": warning(
+    "Join whose other side may have duplicates",
+    "Rows that meet two rows of it are counted twice.",
+  ),
+  "unique-group": warning(
+    "Group of single rows",
+    "Every row is a group of its own: the answer is as large as the table.",
+  ),
+  "session-time-zone": warning(
+    "Truncation in the session's time zone",
+    "Days and months follow the time zone of the role; the API truncates in UTC.",
+  ),
   "numeric-without-digits": warning(
     "Decimal column without digits",
     "Parquet and Arrow have it as a text: a `sum()` of it fails in DuckDB, polars and pandas.",

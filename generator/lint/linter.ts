@@ -17,7 +17,8 @@ import {
   type Violation,
   violation,
 } from "./finding.js";
-import { ancestorsOf, type Node, projectOf } from "./project.js";
+import { ancestorsOf, metricNode, type Node, projectOf } from "./project.js";
+import { aggregateRules } from "./rules/aggregates.js";
 import { documentationRules } from "./rules/documentation.js";
 import { exposureRules } from "./rules/exposure.js";
 import { forgottenTags, namingRules, prefixOf } from "./rules/naming.js";
@@ -55,7 +56,16 @@ export function lint(manifest: Manifest, settings: LintSettings): LintResult {
   };
   const results = manifest.models
     .filter(({ uniqueId }) => !without.has(uniqueId))
-    .map((model) => lintModel(model, published.get(model.uniqueId) ?? null, context));
+    .map((model) => {
+      const node = context.project.nodes.get(model.uniqueId);
+      return lintModel(model, node, published.get(model.uniqueId) ?? null, context);
+    });
+  const { metrics, queries } = manifest.semantics;
+  const measured = [...metrics, ...queries].flatMap(({ node }) => {
+    const entry = published.get(node.uniqueId);
+    return entry === undefined ? [] : [lintModel(node, metricNode(node), entry, context)];
+  });
+  results.push(...measured);
   return {
     findings: [
       ...results.flatMap(({ findings }) => findings),
@@ -83,8 +93,12 @@ interface ModelResult extends Pick<LintResult, "findings" | "suppressed"> {
   readonly suppressions: readonly (SuppressionUse & { readonly subject: Subject })[];
 }
 
-function lintModel(model: Model, entry: CatalogueEntry | null, context: LintContext): ModelResult {
-  const node = context.project.nodes.get(model.uniqueId);
+function lintModel(
+  model: Model,
+  node: Node | undefined,
+  entry: CatalogueEntry | null,
+  context: LintContext,
+): ModelResult {
   if (node === undefined) return { findings: [], suppressed: [], suppressions: [] };
   const owner = model.owner === null ? {} : { owner: model.owner };
   const subject = { model: node.uniqueId, file: node.file, ...owner, endpoint: entry?.path ?? null };
@@ -141,10 +155,21 @@ function violationsIn(
     apiPath: model.api?.path ?? "$.meta.api",
     warnings: context.warnings.filter((warning) => warning.model === model.uniqueId),
   };
-  return context.active.flatMap((rule) =>
+  // A metric has no columns and parameters of its own.
+  const rules =
+    entry.aggregate?.of === "metrics"
+      ? context.active.filter((rule) => OF_METRICS.has(rule))
+      : context.active;
+  return rules.flatMap((rule) =>
     CHECK_CODE[rule](linted, context).map((violation) => [rule, violation] as const),
   );
 }
+
+const OF_METRICS: ReadonlySet<CheckId> = new Set<CheckId>([
+  ...(Object.keys(aggregateRules) as CheckId[]),
+  "float-money",
+  "missing-tier-tag",
+]);
 
 function findingOf(
   rule: RuleId,
@@ -167,6 +192,7 @@ function skippedFindings({ model, file, problems }: Skipped, context: LintContex
 /** The code of every check. */
 const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
   ...exposureRules,
+  ...aggregateRules,
   ...documentationRules,
   ...operationsRules,
   ...namingRules,

@@ -1,7 +1,7 @@
 import type { GraphNode, NodeKind } from "../manifest/graph.js";
 import { type JsonObject, member, objectOr, textOr } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
-import { fileOf } from "../manifest/model.js";
+import { fileOf, type Model } from "../manifest/model.js";
 import { columnEntries, type Mark, marksOf, tagsOf } from "../manifest/node-meta.js";
 
 /** dbt's graph, as far as it feeds endpoints. */
@@ -10,14 +10,21 @@ export interface Project {
   readonly nodes: ReadonlyMap<string, Node>;
   /** Name of dbt's adapter; a manifest that does not name it is served from PostgreSQL, as all are. */
   readonly adapter: string;
+  /** The dbt models below semantic models, by the names of these. */
+  readonly semantic: ReadonlyMap<string, Model>;
 }
 
 /** The graph of a manifest; columns that only the warehouse knows come from dbt's catalog. */
-export function projectOf({ graph, adapter, warehouseColumns }: Manifest): Project {
+export function projectOf({ graph, adapter, warehouseColumns, models, semantics }: Manifest): Project {
   const nodes = [...graph].map(([id, node]) => {
     return [id, nodeOf(id, node, warehouseColumns.get(id) ?? [])] as const;
   });
-  return { nodes: new Map(nodes), adapter: adapter ?? "postgres" };
+  const byId = new Map(models.map((model) => [model.uniqueId, model]));
+  const semantic = semantics.models.flatMap(({ name, model }) => {
+    const node = byId.get(model);
+    return node === undefined ? [] : [[name, node] as const];
+  });
+  return { nodes: new Map(nodes), adapter: adapter ?? "postgres", semantic: new Map(semantic) };
 }
 
 export interface NodeColumn {
@@ -56,6 +63,27 @@ function nodeOf(uniqueId: string, node: GraphNode, found: readonly { readonly na
     ]),
     config: objectOr(json["config"]),
     access: textOr(json["access"], ""),
+  };
+}
+
+/** A metric or a saved query as a node: no relation of its own, and what it reads is in its endpoint. */
+export function metricNode({ uniqueId, name, file, tags, routewright, schema, alias }: Model): Node {
+  return {
+    kind: "model",
+    materialized: "",
+    parents: [],
+    relation: [schema, alias],
+    code: [],
+    isBuilt: false,
+    json: { config: { meta: { routewright } } },
+    uniqueId,
+    name,
+    file: file || null,
+    tags,
+    marks: [],
+    columns: new Map(),
+    config: {},
+    access: "",
   };
 }
 

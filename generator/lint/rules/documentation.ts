@@ -1,3 +1,4 @@
+import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import { isZoneless, parseColumnType } from "../../catalogue/column-types/column-type.js";
 import { isPlainText } from "../../catalogue/column-types/json-type.js";
 import { type Column, PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
@@ -47,13 +48,15 @@ export const documentationRules = {
     ];
   },
   /** A column whose name says money and whose type is binary floating point. */
-  "float-money": ({ endpoint }) =>
-    onColumns(
+  "float-money": ({ endpoint }) => [
+    ...onColumns(
       endpoint.columns.filter(({ name, type }) => MONEY.test(name) && parseColumnType(type).kind === "float"),
       (names) =>
         sentence`Money as floating point: ${names}. Sums and comparisons are wrong by fractions of a cent.`,
       "Cast to `numeric` or `Decimal` in the model's SQL.",
     ),
+    ...floatMeasures(endpoint),
+  ],
   /** PostgreSQL's `numeric` without digits, the type of each `sum()`: no decimal type of a binary table holds all its values. */
   "numeric-without-digits": ({ endpoint }) =>
     onColumns(
@@ -186,6 +189,23 @@ function onColumns(
 ): readonly Violation[] {
   const names = list(columns.map(({ name }) => name));
   return columns.length === 0 ? [] : violation("$.columns", messageOf(names), hint);
+}
+
+/** Measures of money in floats; those of a model whose column is served are found there. */
+function floatMeasures({ aggregate, columns }: CatalogueEntry): readonly Violation[] {
+  const names = (aggregate?.measures ?? []).flatMap(({ name, metric }) => {
+    const type = aggregate?.columns.find((column) => column.name === name)?.type ?? null;
+    if (metric.kind !== "leaf" || parseColumnType(type).kind !== "float") return [];
+    const { value = "" } = metric;
+    const isServed = columns.some((column) => column.name === value);
+    return isServed || !(MONEY.test(name) || MONEY.test(value)) ? [] : [name];
+  });
+  if (names.length === 0) return [];
+  return violation(
+    aggregate?.of === "metrics" ? "$.type_params" : "$.config.meta.routewright.aggregate.measures",
+    sentence`Money is summed as floating point: ${list(names)}. Sums are wrong by fractions of a cent, and differ from run to run.`,
+    "Cast to `numeric` or `Decimal` in the model's SQL.",
+  );
 }
 
 /** Names that mean paging, sorting or a choice of fields; where the endpoint has it, the model is invalid. */
