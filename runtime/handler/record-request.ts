@@ -55,10 +55,10 @@ export class StepTimes {
   /** The header `Server-Timing`, in milliseconds so far. */
   get serverTiming(): string {
     const { query } = this;
-    const total = `total;dur=${this.milliseconds.toFixed(2)}`;
+    const total = metric("total", "Until the headers", this.milliseconds);
     if (query === null) return total;
-    const { queuedAt, startedAt, readAt } = query;
-    return `queue;dur=${(startedAt - queuedAt).toFixed(2)}, database;dur=${(readAt - startedAt).toFixed(2)}, ${total}`;
+    const queue = metric("queue", "Wait for a connection", query.startedAt - query.queuedAt);
+    return `${queue}, ${metric("database", "First rows", query.readAt - query.startedAt)}, ${total}`;
   }
 
   /** The time at which the last step ended. */
@@ -70,4 +70,8 @@ export class StepTimes {
   get milliseconds(): number {
     return this.#last - this.#started;
   }
+}
+
+function metric(name: string, text: string, milliseconds: number): string {
+  return `${name};desc="${text}";dur=${milliseconds.toFixed(2)}`;
 }
