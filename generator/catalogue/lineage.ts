@@ -11,7 +11,7 @@ export function lineageOf(entries: readonly CatalogueEntry[], manifest: Manifest
   const { graph, tests } = manifest;
   const upstreamNodes = upstreamNodesByPath(entries, manifest);
   const changing = new Set([...upstreamNodes.values()].flat());
-  const reached = new Set(entries.map(({ uniqueId }) => uniqueId));
+  const reached = new Set(entries.flatMap((entry) => [entry.uniqueId, ...readBy(entry, manifest)]));
   const nodes = new Map<string, LineageNode>();
   // Iterating a set visits the items added meanwhile.
   for (const id of reached) {
@@ -140,11 +140,11 @@ function ancestorsOf(model: string, column: string, { graph }: Manifest): readon
 }
 
 /**
- * The nodes whose builds change the rows of a model: the model itself and, through those whose rows follow what they read (views,
+ * The nodes whose builds change the rows of models: the models themselves and, through those whose rows follow what they read (views,
  * a materialized view that refreshes by itself), all that it reads. An upstream change reaches a table with its next build.
  */
-function upstreamNodesOf(model: string, graph: Graph): readonly string[] {
-  const reached = new Set([model]);
+function upstreamNodesOf(models: readonly string[], graph: Graph): readonly string[] {
+  const reached = new Set(models);
   // Iterating a set visits the items added meanwhile.
   for (const id of reached) {
     const node = graph.get(id);
@@ -163,14 +163,28 @@ function isInlined(node: GraphNode | undefined): boolean {
  */
 function upstreamNodesByPath(
   entries: readonly CatalogueEntry[],
-  { graph }: Manifest,
+  manifest: Manifest,
 ): Lineage["upstreamNodes"] {
+  const { graph } = manifest;
   const isBuilt = (id: string): boolean => (graph.get(id)?.kind ?? "source") !== "source";
   return new Map(
-    entries.flatMap(({ path, uniqueId, changes }) => {
-      const nodes = upstreamNodesOf(uniqueId, graph);
+    entries.flatMap((entry) => {
+      const { path, changes } = entry;
+      const nodes = upstreamNodesOf(readBy(entry, manifest), graph);
       const built = nodes.filter(isBuilt);
       return changes === undefined && built.length < nodes.length ? [] : [[path, built] as const];
     }),
   );
+}
+
+/** The nodes whose rows an endpoint reads: its model; of metrics every relation, with the time spines. */
+function readBy({ uniqueId, aggregate }: CatalogueEntry, manifest: Manifest): readonly string[] {
+  if (aggregate?.of !== "metrics") return [uniqueId];
+  const { models, semantics } = manifest;
+  return aggregate.relations.map(({ name, relation: [schema, alias] }) => {
+    const { model } = semantics.models.find((each) => each.name === name) ?? {};
+    const node = model ?? models.find((each) => each.schema === schema && each.alias === alias)?.uniqueId;
+    // Of what is unknown nobody knows when it changes.
+    return node ?? uniqueId;
+  });
 }

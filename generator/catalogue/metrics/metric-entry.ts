@@ -138,10 +138,19 @@ export function entryOf(
     sort: [],
     sortableFields: [],
     aggregate,
+    ...(changesOnBuild(index, made.relations) && { changes: "on_build" as const }),
     ...(own !== undefined && { rows: { column: own, equals: "org" as const } }),
     deprecationDate: null,
     successor: null,
   };
+}
+
+/** Whether the team promises of every relation, the time spines too, that its rows change only with builds. */
+function changesOnBuild({ manifest }: SemanticIndex, relations: Aggregate["relations"]): boolean {
+  return relations.every(({ relation: [schema, alias] }) => {
+    const node = manifest.models.find((model) => model.schema === schema && model.alias === alias);
+    return node?.routewright["changes"] === "on_build";
+  });
 }
 
 function uniqueGroups(measures: readonly DescribedMeasure[]): readonly AggregateGroup[] {
