@@ -6,6 +6,7 @@ import { queryAt } from "../support/database.js";
 import { sendRequest } from "../support/http-client.js";
 import { manifestOf } from "../support/manifest.js";
 import { hasOlderPostgres, startOlderPostgres } from "../support/older-postgres.js";
+import { plan, routeComment, sql } from "../../runtime/warehouse/sql.js";
 import { KEYS, serveManifest } from "../support/service.js";
 
 const [ofPostgres = "", ofClickhouse = ""] = blocksOf(textOf("runtime/docs/how-to/who-costs-what.md"), "sql");
@@ -22,6 +23,15 @@ const model = (name: string, schema: string, alias: string, resource = name) => 
     parameters: [{ name: "n", type: "string", column: "n", operator: "=" }],
   },
 });
+
+it.each(["/v1/a*/; DROP TABLE t; --", "/v1/'||pg_sleep(9)||'", "/v1/\\'/*", "/v1/$1?%27\n", "/v1/ÿ€"])(
+  "a route ends no comment: %j",
+  (route) => {
+    const { text } = plan(sql`SELECT 1${routeComment(route)}`, () => "$1");
+    const [, value = ""] = /^SELECT 1 \/\*route='([\w.~%-]*)'\*\/$/.exec(text) ?? [];
+    expect(decodeURIComponent(value)).toBe(route);
+  },
+);
 
 describe.skipIf(!hasOlderPostgres)("the statements of PostgreSQL", async () => {
   const url = hasOlderPostgres
