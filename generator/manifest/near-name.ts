@@ -86,12 +86,22 @@ function editDistance(a: string, b: string, most: number): number {
 
 /** In lower case, without accents and what cannot be seen: `RóuteWright` → `routewright`. */
 function lowered(text: string): string {
+  // Nearly all keys and tags; a manifest has tens of thousands.
+  if (IS_ASCII.test(text)) return text.toLowerCase();
   return text.normalize("NFKD").replace(/\p{M}/gu, "").replace(HIDDEN, "").toLowerCase();
 }
 
+/** Without control characters, which are hidden. */
+const IS_ASCII = /^[ -~]*$/;
+const ASCII_LOOK_ALIKES = /[l1|!05$]/g;
+
 /** As it looks: separators gone, each look-alike the letter that it looks like. */
 export function folded(text: string): string {
-  const letters = lowered(text).replace(/./gsu, (letter) => LETTER_OF.get(letter) ?? letter);
+  const low = lowered(text);
+  const letters = low.replace(
+    IS_ASCII.test(low) ? ASCII_LOOK_ALIKES : /./gsu,
+    (letter) => LETTER_OF.get(letter) ?? letter,
+  );
   return letters
     .replace(/[\s\p{P}\p{S}]/gu, "")
     .replaceAll("rn", "m")

@@ -78,7 +78,19 @@ export function marksOf(node: JsonObject, at = "$"): readonly Mark[] {
 }
 
 export function isPrivate(node: JsonObject): boolean {
-  return marksOf(node).some(({ value }) => !isNegative(value));
+  return hasMarks(node) && marksOf(node).some(({ value }) => !isNegative(value));
+}
+
+/** False for most columns, of which there may be tens of thousands. */
+function hasMarks({ meta, tags, config, classifiers }: JsonObject): boolean {
+  return (
+    [meta, tags, objectOr(config)["meta"], objectOr(config)["tags"]].some((value) => !isEmpty(value)) ||
+    !isNegative(classifiers ?? null)
+  );
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value !== "object" || value === null || Object.keys(value).length === 0;
 }
 
 /** A node's columns as its project declares them, by key: dbt 2 copies the node's `meta` and `tags` into those without their own. */
