@@ -63,7 +63,7 @@ function noOwner(entries: readonly CatalogueEntry[], { per }: ExposureOptions): 
   const [first] = entries;
   const who =
     per === "api"
-      ? "the endpoints have not one owner in common"
+      ? "the models do not share one"
       : `${first?.model ?? ""} has none${entries.length > 1 ? `, nor have ${String(entries.length - 1)} more models` : ""}`;
   return `An exposure needs an owner, and ${who}: name it with --owner "Data team" or --owner data@example.org, or in \`meta.owner\` of the models.`;
 }

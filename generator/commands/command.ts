@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { Command, Option } from "commander";
+import { Command, type ErrorOptions, Option } from "commander";
 import { type ConfigFlags, readSettings, type Settings, type VariableCheck } from "../config.js";
 import { MISSING_BASE } from "../diff/revision.js";
 import { styled } from "../report/render-report.js";
@@ -55,6 +55,14 @@ export class CliCommand extends Command {
       print(outcome, this.optsWithGlobals<{ quiet?: boolean }>().quiet);
       outermost(this).exit = outcome.exit;
     });
+  }
+
+  override error(message: string, options?: ErrorOptions): never {
+    const hint =
+      options?.code === "commander.excessArguments"
+        ? ` Names of options begin with \`--\`; \`--help\` lists them.`
+        : "";
+    return super.error(message + hint, options);
   }
 
   /** Examples of the help text: its own, or those of its subcommands. */

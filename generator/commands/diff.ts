@@ -156,6 +156,7 @@ async function rateByUsage(
 
 /** The accept file that is named must exist. */
 async function readAccept(named: string | undefined, file: string): Promise<ParsedAcceptFile> {
-  if (named !== undefined && !existsSync(named)) return { ok: false, problems: [`No accept file ${named}.`] };
+  if (named !== undefined && !existsSync(named))
+    return { ok: false, problems: [`No accept file ${named}. Write it, or leave --accept out.`] };
   return readAcceptFile(file);
 }

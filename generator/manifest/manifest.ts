@@ -111,11 +111,22 @@ export function parseJson(
   try {
     return { ok: true, value: parseDbtJson(text) };
   } catch (error) {
-    const hint = /^\s*</.test(text)
-      ? "it looks like an HTML page; give the address of the file itself."
-      : visible((error as Error).message);
-    return fail(`${location} is not JSON${text.trim() === "" ? ": it is empty." : `: ${hint}`}`);
+    return fail(`${location} is not JSON: ${jsonProblem(text, (error as Error).message)}`);
   }
+}
+
+/** What is wrong with a text, and how to fix it where that is known. */
+function jsonProblem(text: string, message: string): string {
+  if (text.trim() === "") return "it is empty.";
+  if (/^\s*</.test(text)) return "it looks like an HTML page; give the address of the file itself.";
+  const position = Number(/position (\d+)/.exec(message)?.[1] ?? NaN);
+  if (/end of JSON|Unterminated/.test(message) || position >= text.trimEnd().length)
+    return "it is cut off. Write or copy it again, whole.";
+  const isComma = /,\s*$/.test(text.slice(0, position)) && /^\s*[}\]]/.test(text.slice(position));
+  if (isComma)
+    return `a comma stands before \`${text.slice(position).trim()[0] ?? ""}\`, at character ${String(position)}. Remove it.`;
+  if (/^\s*[\w-]+:(?:\s|$)/.test(text)) return "it looks like YAML. Name a file of JSON.";
+  return visible(message);
 }
 
 function notManifest(schema: string): string {

@@ -70,7 +70,9 @@ async function readText(file: string, { maxBytes, writer }: SourceLimits): Promi
     if (size > maxBytes) return tooLarge(file, maxBytes);
     return decodedSource(await readFile(file), file);
   } catch (error) {
-    return fail(`Cannot read ${file}: ${fileErrorText(error as NodeJS.ErrnoException, writer)}`);
+    return fail(
+      `Cannot read ${file}: ${fileErrorText(error as NodeJS.ErrnoException, writer)}${nameHint(file)}`,
+    );
   }
 }
 
@@ -92,6 +94,15 @@ function fileErrorText({ code, message }: NodeJS.ErrnoException, writer: string)
   if (code === "EISDIR") return "it is a folder; name the file in it.";
   if (code === "EACCES") return "no permission to read it.";
   return message;
+}
+
+/** What a shell or another system would have made of the name of a missing file. */
+function nameHint(file: string): string {
+  if (existsSync(file)) return "";
+  if (/^["']|["']$/.test(file)) return " The name has quotation marks: leave them out.";
+  if (file.startsWith("~")) return " `~` is a home folder in a shell alone: write the whole path.";
+  if (/[*?]/.test(file)) return " Write the name of one file: `*` and `?` stand for themselves here.";
+  return sep === "/" && file.includes("\\") ? " Write `/` between folders." : "";
 }
 
 /** The folder of the dbt project that wrote a manifest, in its git repository, as `dbt/`; empty where it is the root, or unknown. */

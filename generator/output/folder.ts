@@ -44,9 +44,15 @@ export function updateFolder(fresh: FileSet, { out, check, allowEmpty }: UpdateO
       ? { ok: true, drift }
       : failed(`Another process wrote ${out} ${MIXED}`);
   } catch (error) {
-    const { syscall, message } = error as NodeJS.ErrnoException;
+    const { code, syscall, message } = error as NodeJS.ErrnoException;
     if (syscall === undefined) throw error;
-    return failed(`Cannot ${check ? "read" : "write"} the folder ${out}: ${message}. Nothing was changed.`);
+    const hint =
+      code === "ENOTDIR" || code === "EEXIST"
+        ? " It, or a folder above it, is a file: remove that, or name another folder with --out."
+        : "";
+    return failed(
+      `Cannot ${check ? "read" : "write"} the folder ${out}: ${message}.${hint} Nothing was changed.`,
+    );
   }
 }
 
