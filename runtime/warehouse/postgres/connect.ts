@@ -29,6 +29,12 @@ export interface ConnectionOptions {
   readonly cancelBackend: (pid: number) => void;
 }
 
+class EncodingChanged extends Error {
+  constructor() {
+    super("An expression of the relation changes client_encoding: its rows cannot be read.");
+  }
+}
+
 /** A client of the pool. */
 export type PooledClient = WireClient & pg.PoolClient;
 
@@ -44,6 +50,7 @@ export class Connection implements BatchConnection {
   #startedAt = 0;
   #isPaused = false;
   #canceled: Error | null = null;
+  #isChanged = false;
   #backendPid: number;
   /** Start of the idle time, by `performance.now()`. */
   freeSince = 0;
@@ -60,11 +67,22 @@ export class Connection implements BatchConnection {
     this.#options = options;
     this.#release = release;
     if (session.isPooled) client.on("notice", ({ message }) => this.#readBackend(message ?? ""));
+    else client.onSetting((name) => this.#settingChanged(name));
   }
 
   /** Its backend changes per transaction (`BACKEND_NOTICE`). */
   #readBackend(message: string): void {
     if (message.startsWith(BACKEND_NOTICE)) this.#backendPid = Number(message.slice(BACKEND_NOTICE.length));
+  }
+
+  /**
+   * An expression of a view has changed the session (`set_config`), or the server has read its configuration again: the session ends
+   * with its query. Rows in another encoding are not served. The server reports what changes the text of values; it does not report
+   * other settings, such as `statement_timeout`.
+   */
+  #settingChanged(name: string): void {
+    this.#isChanged = true;
+    this.#batch?.sessionChanged(name === "client_encoding" ? new EncodingChanged() : null);
   }
 
   /** Length of the texts of the statements prepared on this connection. */
@@ -98,7 +116,7 @@ export class Connection implements BatchConnection {
     this.#limits = null;
     this.#batch = null;
     this.#isPaused = false;
-    this.#release(isBroken || this.#canceled !== null);
+    this.#release(isBroken || this.#isChanged || this.#canceled !== null);
   }
 
   /** Behind a pooler the session is another one each time. A client that reads slowly would exceed the time limit. */

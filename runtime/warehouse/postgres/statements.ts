@@ -207,6 +207,12 @@ export class StatementBatch implements pg.Submittable {
     this.#isEnding = true;
   }
 
+  /** The session is no longer as it was set up: the running query ends with it, with the error if any. */
+  sessionChanged(error: Error | null): void {
+    this.#mismatch ??= error;
+    this.endAfterRunning();
+  }
+
   #abort(): void {
     this.#connection.client.tap.sink = null;
     this.#connection.batchEnded(true);

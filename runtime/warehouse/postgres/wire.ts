@@ -135,6 +135,7 @@ function openSocket(): Socket {
 
 /** What this file needs of pg's connection: `attachListeners` gives a socket to its parser, again once it has TLS. */
 interface PgConnection {
+  on(event: "parameterStatus", listener: (status: { readonly parameterName: string }) => void): void;
   readonly stream: Socket;
   attachListeners(stream: Duplex | SocketProxy): void;
   /** Texts of the statements that are prepared, by their names. */
@@ -171,6 +172,11 @@ export class WireClient extends PostgresClient {
     const ended = callback === undefined ? super.end() : super.end(callback);
     this.#pg.stream.destroySoon();
     return ended;
+  }
+
+  /** Calls back for each setting of the session that the server reports as changed. */
+  onSetting(changed: (name: string) => void): void {
+    this.#pg.on("parameterStatus", ({ parameterName }) => changed(parameterName));
   }
 
   hasPrepared(name: string): boolean {

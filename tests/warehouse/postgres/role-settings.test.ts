@@ -136,3 +136,34 @@ describe("a value under a role with settings of its own", () => {
     expect(JSON.parse(counted.text)).toHaveLength(ids.length);
   });
 });
+
+describe("a view that changes a setting of its session", async () => {
+  const SETTINGS = { TimeZone: "Asia/Tokyo", DateStyle: "SQL", IntervalStyle: "sql_standard" };
+  const changing = Object.entries({ ...SETTINGS, client_encoding: "LATIN1" }).map(
+    ([name, value]) =>
+      `CREATE VIEW @.set_${name.toLowerCase()} AS SELECT set_config('${name}', '${value}', false) AS value, 'é' AS letter`,
+  );
+  const own = await ownSchema(`${changing.join(";")};
+    CREATE VIEW @.other AS SELECT (timestamptz '2024-03-01 01:00Z')::text AS at, (interval '-1 day')::text AS took, 'é€' AS letters`);
+  const names = ["other", ...Object.keys(SETTINGS).map((name) => `set_${name.toLowerCase()}`)];
+  const models = [...names, "set_client_encoding"].map((name) => ({ ...model(name), schema: own }));
+  const at = await serveManifest(manifestOf(models), { DATABASE_POOL_SIZE: "1" });
+  const get = (name: string) => sendRequest(at, `/v1/role/${name}`, { key: KEYS.tier3 });
+
+  it.each([...Object.entries(SETTINGS), ["client_encoding", null]])(
+    "changes nothing for other views: %s",
+    async (name, value) => {
+      const before = (await get("other")).text;
+      expect(before).toContain("é€");
+      // The second time it is prepared, and others run beside it.
+      for (let i = 0; i < 3; i++) {
+        const crowd = ["other", `set_${name.toLowerCase()}`, "other", "other"].map(get);
+        const [, changed, ...others] = await Promise.all(crowd);
+        if (value === null) expect(changed?.status).toBe(500);
+        else expect(JSON.parse(changed?.text ?? "")).toMatchObject([{ letter: "é" }]);
+        expect(others.map(({ text }) => text)).toEqual([before, before]);
+        expect((await get("other")).text).toBe(before);
+      }
+    },
+  );
+});
