@@ -13,6 +13,7 @@ import type { Exchange } from "../handler/exchange.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "../pages/catalogue-body.js";
 import type { Documents } from "../pages/documents.js";
 import type { Found } from "../pages/search.js";
+import { groupsRequest } from "./groups.js";
 import { linesOf, queryForTool, type QueryReply, rowOf, type ToolRow } from "./query.js";
 import {
   argumentProblem,
@@ -91,9 +92,16 @@ async function callTool(tool: ToolRequest, name: string, given: unknown): Promis
   const endpoint = tool.callable.endpoints.find(({ path }) => path === args.path);
   if (endpoint === undefined) return unknownEndpoint(tool, args.path);
   if (name === "describe_endpoint") return success(withValues(tool, withLimits(endpoint)));
-  return name === "query_endpoint"
-    ? queryEndpoint(tool, endpoint, args)
-    : summarizeEndpoint(tool, endpoint, args);
+  switch (name) {
+    case "query_endpoint":
+      return queryEndpoint(tool, endpoint, args);
+    case "query_metrics":
+      return endpoint.aggregate === undefined
+        ? failure(`${args.path} has no measures: query its rows with query_endpoint.`)
+        : queryEndpoint(tool, ...groupsRequest(endpoint, endpoint.aggregate, args));
+    default:
+      return summarizeEndpoint(tool, endpoint, args);
+  }
 }
 
 async function searchEndpoints(tool: ToolRequest, args: Arguments): Promise<CallToolResult> {
@@ -101,12 +109,15 @@ async function searchEndpoints(tool: ToolRequest, args: Arguments): Promise<Call
   const result = (await tool.documents.search(tool.exchange.context.caller)).find(query);
   const all = result.found.flatMap((i) => tool.callable.endpoints[i] ?? []);
   const found = all.filter((each) => category === undefined || each.category === category);
-  const endpoints = found.slice(offset, offset + limit).map(({ path, description, columns, tier }) => ({
-    path,
-    description,
-    tier,
-    columns: columns.map(({ name }) => name),
-  }));
+  const endpoints = found
+    .slice(offset, offset + limit)
+    .map(({ path, description, columns, tier, aggregate }) => ({
+      path,
+      description,
+      tier,
+      columns: columns.map(({ name }) => name),
+      ...(aggregate && { [aggregate.of]: aggregate.measures.map(({ name }) => name) }),
+    }));
   const next = offset + endpoints.length;
   const hint = hintOf(tool.callable, result, found.length, args);
   const locked = await lockedFor(tool, args);
@@ -201,7 +212,7 @@ async function queryEndpoint(
   let reply = await read(limit);
   if (reply.status !== 200) return failure(failureText(reply, endpoint));
   const fitting = fittingLines(reply.body, limit).length;
-  const hasCursors = endpoint.cursor !== undefined;
+  const hasCursors = endpoint.cursor !== undefined || reply.nextCursor !== null;
   // A cursor stands behind the last row of a page, not behind one in it.
   if (
     hasCursors &&

@@ -46,6 +46,20 @@ function tool<Input extends object>(
   return { name, description, inputSchema, outputSchema, annotations };
 }
 
+const names = { type: "array", items: text } as const;
+
+/** Rows of a query. */
+const ROWS = object(
+  {
+    returned: count,
+    has_more: flag,
+    next_offset: count,
+    next_cursor: text,
+    rows: { type: "array", description: "Numbers of more than 15 digits are texts here." },
+  },
+  ["returned", "has_more", "rows"],
+);
+
 /** The tools of `/mcp` (runtime/docs/mcp.md). */
 export const TOOLS = [
   tool(
@@ -113,16 +127,34 @@ export const TOOLS = [
       cursor,
     },
     ["path"],
-    object(
-      {
-        returned: count,
-        has_more: flag,
-        next_offset: count,
-        next_cursor: text,
-        rows: { type: "array", description: "Numbers of more than 15 digits are texts here." },
+    ROWS,
+  ),
+  tool(
+    "query_metrics",
+    `Sum and count by group: an endpoint whose description has an \`aggregate\`. At most ${String(MAX_ROWS)} rows and ` +
+      `${String(MAX_CHARACTERS)} characters a call. Describe the endpoint first: it lists measures, groups with grains, and filters.`,
+    {
+      path,
+      measures: { ...names, description: "Names of its measures or metrics. Default: all." },
+      group_by: {
+        ...names,
+        description:
+          "Names of its groups, a time with its grain: metric_time__month. Default: none, the total.",
       },
-      ["returned", "has_more", "rows"],
-    ),
+      filters: {
+        ...parameters,
+        description: `By group, \`group[operator]\`: ${operators.join("; ")}. Without an operator: is the value.`,
+      },
+      start_date: { ...text, description: "First day of metrics, YYYY-MM-DD." },
+      end_date: { ...text, description: "Last day of metrics, inclusive." },
+      sort_by: { ...text, description: "A group or a measure that is asked." },
+      sort_direction: { enum: ["ASC", "DESC"] },
+      limit: { type: "integer", minimum: 1, maximum: MAX_ROWS, default: DEFAULT_ROWS },
+      offset,
+      cursor,
+    },
+    ["path"],
+    ROWS,
   ),
   tool(
     "summarize_endpoint",
@@ -152,6 +184,13 @@ export interface Arguments {
   readonly limit?: number;
   readonly offset?: number;
   readonly cursor?: string;
+  readonly measures?: readonly string[];
+  readonly group_by?: readonly string[];
+  readonly filters?: ToolParameters;
+  readonly start_date?: string;
+  readonly end_date?: string;
+  readonly sort_by?: string;
+  readonly sort_direction?: string;
 }
 
 export type ToolParameters = Readonly<Record<string, Value | readonly Value[]>>;

@@ -1,4 +1,5 @@
 import { operatorsOf } from "../model/column-filters.js";
+import type { Aggregate } from "../model/aggregate.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { type Caller, mayCall } from "../model/caller.js";
 import { allows, type Tier, TIERS } from "../model/tier.js";
@@ -32,6 +33,13 @@ interface EndpointRecord {
     readonly acceptedValues?: readonly string[];
   }[];
   readonly parameters: readonly { readonly name: string; readonly description?: string }[];
+  readonly aggregate?: {
+    readonly measures: readonly {
+      readonly name: string;
+      readonly label?: string;
+      readonly description?: string;
+    }[];
+  };
 }
 
 /** The input of a release's catalogue (runtime/docs/catalogue.md). */
@@ -108,6 +116,7 @@ function endpointOf(
     ...(endpoint.filters && {
       filters: endpoint.filters.map(({ column, type }) => ({ column, operators: operatorsOf(type) })),
     }),
+    ...(endpoint.aggregate && { aggregate: aggregateOf(endpoint.aggregate, record) }),
     ...(endpoint.fields && { fields: endpoint.fields }),
     ...(endpoint.cursor && { cursor: endpoint.cursor }),
     ...(endpoint.rows && { own_rows: { column: endpoint.rows.column } }),
@@ -126,6 +135,29 @@ function endpointOf(
     // The number of rows of all organizations is no caller's.
     last_build: build && endpoint.rows ? { ...build, rows: null } : build,
     tests: testsOf(ownValue(lineage, node)?.tests, results),
+  };
+}
+
+/** What can be summed and counted by group; a saved query has its own groups. */
+function aggregateOf(
+  { of, rows, saved, measures, filters }: Aggregate,
+  record: EndpointRecord | undefined,
+): NonNullable<CatalogueEndpoint["aggregate"]> {
+  const records = new Map(record?.aggregate?.measures.map((measure) => [measure.name, measure]));
+  const groups = new Map(
+    measures.flatMap((measure) => measure.groups.map((group) => [group.name, group] as const)),
+  );
+  const own = saved?.groups.map(({ name, grain }) => ({ name, ...(grain && { grains: [grain] }) }));
+  return {
+    of,
+    rows: of === "measures" && rows !== false,
+    is_saved: saved !== undefined,
+    groups: own ?? [...groups.values()].map(({ name, grains }) => ({ name, ...(grains && { grains }) })),
+    measures: measures.map(({ name, groups: all }) => {
+      const { label = null, description = "" } = records.get(name) ?? {};
+      return { name, label, description, groups: (own ?? all).map((group) => group.name) };
+    }),
+    filters: filters.map(({ column, type }) => ({ column, operators: operatorsOf(type) })),
   };
 }
 

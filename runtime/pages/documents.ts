@@ -146,13 +146,23 @@ async function searchOf(endpoints: readonly CatalogueEndpoint[]): Promise<Search
   return search;
 }
 
+/** What an endpoint sums and counts, and by which groups. */
+function measuresText({ of, measures, groups }: NonNullable<CatalogueEndpoint["aggregate"]>): string {
+  const by = groups.map(({ name, grains }) =>
+    grains === undefined ? name : `${name} (${grains.join(", ")})`,
+  );
+  const named = `${of}=${measures.map(({ name }) => name).join(",")}`;
+  return oneLine(` [${named}${by.length === 0 ? "" : `; group_by: ${by.join(", ")}`}]`);
+}
+
 /** `llms.txt`: what language models read first (llmstxt.org). */
 function llmsText(body: CatalogueBody, server: string): string {
   const sections = [...categoriesOf(body.endpoints).keys()].map((category) => {
     const endpoints = body.endpoints.filter((endpoint) => endpoint.category === category);
-    const links = endpoints.map(({ path, description, ...rest }) => {
+    const links = endpoints.map(({ path, description, aggregate, ...rest }) => {
       const lock = lockOf(rest, body.tier);
-      return `- [${path}](${server}${path}): ${oneLine(description)}${lock === null ? "" : ` (${lock})`}`;
+      const measures = aggregate === undefined ? "" : measuresText(aggregate);
+      return `- [${path}](${server}${path}): ${oneLine(description)}${measures}${lock === null ? "" : ` (${lock})`}`;
     });
     return `## ${oneLine(category)}\n\n${links.join("\n")}\n`;
   });

@@ -8,6 +8,14 @@ export interface Searchable {
   readonly synonyms: readonly string[];
   readonly columns: readonly { readonly name: string; readonly description: string }[];
   readonly parameters: readonly { readonly name: string }[] | null;
+  readonly aggregate?: {
+    readonly groups: readonly { readonly name: string }[];
+    readonly measures: readonly {
+      readonly name: string;
+      readonly label: string | null;
+      readonly description: string;
+    }[];
+  };
 }
 
 /** Endpoints per chunk. */
@@ -94,14 +102,18 @@ export class Search {
   }
 }
 
-function documentOf({ path, category, description, synonyms, columns, parameters }: Searchable, id: number) {
+function documentOf(endpoint: Searchable, id: number) {
+  const { path, category, description, synonyms, columns, parameters, aggregate } = endpoint;
+  const measures =
+    aggregate?.measures.flatMap((each) => [each.name, each.label ?? "", each.description]) ?? [];
+  const groups = aggregate?.groups.map(({ name }) => name) ?? [];
   const names = columns.flatMap((column) => [column.name, column.description]);
   return {
     id,
     path: path.split("/").slice(3).join(" "),
     category,
     synonyms: synonyms.join(" "),
-    columns: [...names, ...(parameters ?? []).map(({ name }) => name)].join(" "),
+    columns: [...names, ...measures, ...groups, ...(parameters ?? []).map(({ name }) => name)].join(" "),
     description,
   };
 }

@@ -106,6 +106,26 @@ export const CATALOGUE_SCHEMA = record({
         { path: TEXT, sunset: TEXT_OR_NULL },
         "Deprecated paths at which it answers too, each with its sunset.",
       ),
+      aggregate: record({
+        of: described(oneOf(["measures", "metrics"]), "The parameter that chooses among `measures`."),
+        rows: described(FLAG, "Whether the rows themselves are served too."),
+        is_saved: described(FLAG, "Whether groups and measures are fixed: a saved query."),
+        groups: listOf(
+          { name: TEXT },
+          "Values of `group_by`; of a time with a grain, `metric_time__month`.",
+          {
+            grains: texts("Of a time, from fine to coarse."),
+          },
+        ),
+        measures: listOf(
+          { name: TEXT, label: TEXT_OR_NULL, description: TEXT, groups: texts("Names of its groups.") },
+          "Sums and counts by group.",
+        ),
+        filters: listOf(
+          { column: TEXT, operators: texts("As in `region[ne]`.") },
+          "Groups that callers filter by.",
+        ),
+      }),
       // Callers get the rows whose column equals the organization of their key.
       own_rows: record({ column: TEXT }),
     },

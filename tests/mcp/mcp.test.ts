@@ -72,6 +72,7 @@ describe("an MCP client", () => {
       "search_endpoints",
       "describe_endpoint",
       "query_endpoint",
+      "query_metrics",
       "summarize_endpoint",
     ]);
     for (const { inputSchema, outputSchema, annotations } of tools)
@@ -220,7 +221,7 @@ describe("an MCP client", () => {
     [
       "drop_table",
       {},
-      "Unknown tool. There are: list_categories, search_endpoints, describe_endpoint, query_endpoint, summarize_endpoint.",
+      "Unknown tool. There are: list_categories, search_endpoints, describe_endpoint, query_endpoint, query_metrics, summarize_endpoint.",
     ],
   ])("gets a message for wrong arguments of %s: %j", async (name, args, text) => {
     expect(await call(client, name, args)).toEqual({ text, isError: true });

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../manifest/json.js";
+import { textsOf } from "../../manifest/json.js";
 import type { Model } from "../../manifest/model.js";
 import type { SemanticMetric } from "../../manifest/semantics.js";
 import { type CatalogueEntry, complaint, type Skipped, type Warning } from "../catalogue.js";
@@ -99,11 +100,12 @@ function endpointOf(index: SemanticIndex, context: Context, group: readonly Tagg
   const [first] = kept;
   if (first === undefined) return { entries: [], skipped };
   const tier = strictest(kept.map(({ tags }) => tags.tier ?? context.defaultTier));
+  const synonyms = [...new Set(kept.flatMap(({ node }) => textsOf(node.routewright["synonyms"])))];
   const description = kept.map(({ of, node }) => node.description || of.label || of.name).join("\n\n");
   const entry = entryOf(
     index,
     context,
-    { node: first.node, tags: first.tags, tier, description },
+    { node: first.node, tags: first.tags, tier, description, synonyms },
     { parts, measures: compiled },
   );
   return { entries: [entry], skipped };

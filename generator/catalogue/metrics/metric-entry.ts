@@ -77,6 +77,8 @@ export interface Named {
   readonly tags: ModelTags;
   readonly tier: Tier;
   readonly description: string;
+  /** Other words by which a search finds it. */
+  readonly synonyms: readonly string[];
 }
 
 export interface Content {
@@ -91,7 +93,7 @@ export function entryOf(
   named: Named,
   { parts, measures, saved }: Content,
 ): CatalogueEntry {
-  const { node, tags, description } = named;
+  const { node, tags, description, synonyms } = named;
   const readsSpines = measures.some(({ metric }) => needsSpine(metric));
   const made = parts.parts(readsSpines);
   const types = declaredTypes(index, measures, index.manifest.adapter === "clickhouse");
@@ -127,6 +129,7 @@ export function entryOf(
     hasTierTag: tags.tier !== null,
     private: false,
     description,
+    ...(synonyms.length > 0 && { synonyms }),
     relation: made.relations[0]?.relation ?? ["", ""],
     columns: [],
     methods: ["GET"],

@@ -7,6 +7,7 @@ import {
   METRIC_TIME,
   type SavedQuery,
 } from "@routewright/runtime/model";
+import { textsOf } from "../../manifest/json.js";
 import { readCall } from "../../manifest/filter-template.js";
 import type { SemanticQuery } from "../../manifest/semantics.js";
 import type { Context } from "../endpoint.js";
@@ -47,9 +48,12 @@ export function savedEndpoint(
       ...(of.limit !== null && { limit: of.limit }),
     };
     const tier = tags.tier ?? context.defaultTier;
-    const description = node.description;
+    const { description } = node;
+    const synonyms = textsOf(node.routewright["synonyms"]);
     return {
-      entries: [entryOf(index, context, { node, tags, tier, description }, { parts, measures, saved })],
+      entries: [
+        entryOf(index, context, { node, tags, tier, description, synonyms }, { parts, measures, saved }),
+      ],
       skipped: [],
     };
   } catch (error) {

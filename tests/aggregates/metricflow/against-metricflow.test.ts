@@ -44,53 +44,57 @@ function rowsOf(
 }
 
 describe.skipIf(!needs("dbt", "mf", "python3"))("metrics beside MetricFlow", () => {
-  it.each(Object.entries(PROJECTS))("of the project %s", async (name, files) => {
-    const schema = `metricflow_${name}`;
-    await query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
-    const project = new DbtProject(schema, files);
-    const { code, output } = await project.run("run");
-    expect([code, output]).toEqual([0, output]);
-    const url = await serveManifest(project.manifest, { DATABASE_URL: databaseUrl });
-    const ask = startMetricFlow(project.manifestFile, databaseUrl);
-    const questions = new Questions(url, project.manifest, seeded(54));
-    const differing: unknown[] = [];
-    let compared = 0;
-    while (compared < REQUESTS) {
-      const { path, asked } = await questions.next();
-      const [{ status, rows }, answer] = await Promise.all([askedRows(url, path, KEYS.tier3), ask(asked)]);
-      // Both refuse, or MetricFlow cannot divide by zero.
-      if ("error" in answer) {
-        if (status !== 400 && !answer.error.includes("division by zero"))
-          differing.push({ path, status, answer });
-        continue;
+  it.each(Object.entries(PROJECTS))(
+    "of the project %s",
+    async (name, files) => {
+      const schema = `metricflow_${name}`;
+      await query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+      const project = new DbtProject(schema, files);
+      const { code, output } = await project.run("run");
+      expect([code, output]).toEqual([0, output]);
+      const url = await serveManifest(project.manifest, { DATABASE_URL: databaseUrl });
+      const ask = startMetricFlow(project.manifestFile, databaseUrl);
+      const questions = new Questions(url, project.manifest, seeded(54));
+      const differing: unknown[] = [];
+      let compared = 0;
+      while (compared < REQUESTS) {
+        const { path, asked } = await questions.next();
+        const [{ status, rows }, answer] = await Promise.all([askedRows(url, path, KEYS.tier3), ask(asked)]);
+        // Both refuse, or MetricFlow cannot divide by zero.
+        if ("error" in answer) {
+          if (status !== 400 && !answer.error.includes("division by zero"))
+            differing.push({ path, status, answer });
+          continue;
+        }
+        const names = [...asked.group_by, ...asked.metrics];
+        const groups = asked.group_by.length;
+        const got = sorted(
+          rows.map((row) => names.map((each) => (row[each] ?? null)?.replace(isMidnight, "$1") ?? null)),
+          groups,
+        );
+        const wanted = sorted(rowsOf(answer, names), groups);
+        const isSame = (row: Cells, i: number): boolean =>
+          row.every((value, k) => {
+            const cell = wanted[i]?.[k];
+            // Counts over nothing are 0 here.
+            return (
+              cell !== undefined &&
+              (isSameValue(cell, value) || (groups === 0 && value === "0" && cell === null))
+            );
+          });
+        const first = got.findIndex((row, i) => !isSame(row, i));
+        if (status !== 200 || got.length !== wanted.length || first >= 0)
+          differing.push({
+            path,
+            asked,
+            status,
+            rows: [got.length, wanted.length],
+            row: [got[first], wanted[first]],
+          });
+        compared++;
       }
-      const names = [...asked.group_by, ...asked.metrics];
-      const groups = asked.group_by.length;
-      const got = sorted(
-        rows.map((row) => names.map((each) => (row[each] ?? null)?.replace(isMidnight, "$1") ?? null)),
-        groups,
-      );
-      const wanted = sorted(rowsOf(answer, names), groups);
-      const isSame = (row: Cells, i: number): boolean =>
-        row.every((value, k) => {
-          const cell = wanted[i]?.[k];
-          // Counts over nothing are 0 here.
-          return (
-            cell !== undefined &&
-            (isSameValue(cell, value) || (groups === 0 && value === "0" && cell === null))
-          );
-        });
-      const first = got.findIndex((row, i) => !isSame(row, i));
-      if (status !== 200 || got.length !== wanted.length || first >= 0)
-        differing.push({
-          path,
-          asked,
-          status,
-          rows: [got.length, wanted.length],
-          row: [got[first], wanted[first]],
-        });
-      compared++;
-    }
-    expect(differing.slice(0, 3)).toEqual([]);
-  });
+      expect(differing.slice(0, 3)).toEqual([]);
+    },
+    180_000 + 1000 * REQUESTS,
+  );
 });
