@@ -24,6 +24,9 @@ type SystemColumn = readonly [
 /** Explained at a time. */
 const CONCURRENT = 4;
 
+/** `… necessary to have the grant SELECT(id, label) ON shop.orders`: names that are no words are quoted. */
+const NEEDED = /the grant SELECT(?:\(.*?\))? ON ((?:`(?:[^`\\]|\\.)+`|\w+)\.(?:`(?:[^`\\]|\\.)+`|\w+))/s;
+
 /** ACCESS_DENIED */
 const DENIED = /^Code: 497\./;
 
@@ -42,14 +45,20 @@ export function clickhouseRelations(address: ClickhouseAddress): ReadRelations {
       .map((line) => liveRelation(JSON.parse(line) as SystemColumn))
       .filter(({ schema, name }) => wanted.has(`${schema}\0${name}`));
     const left = [...found];
-    const denied = new Set<LiveRelation>();
+    /** By relation, what the role may not read. */
+    const denied = new Map<LiveRelation, string>();
     const explainNext = async (): Promise<void> => {
-      for (let each; (each = left.pop()) !== undefined;)
-        if (!(await isReadable(address, each))) denied.add(each);
+      for (let each; (each = left.pop()) !== undefined;) {
+        const refused = await refusedRelation(address, each);
+        if (refused !== null) denied.set(each, refused);
+      }
     };
     await Promise.all(Array.from({ length: CONCURRENT }, explainNext));
     return [
-      ...found.map((relation) => (denied.has(relation) ? unreadable(relation, address.user) : relation)),
+      ...found.map((relation) => {
+        const refused = denied.get(relation);
+        return refused === undefined ? relation : unreadable(relation, refused, address.user);
+      }),
       ...parameterized.map((line) => parameterizedView(JSON.parse(line) as readonly [string, string])),
     ];
   };
@@ -62,20 +71,28 @@ const parameterizedView = ([schema, name]: readonly [string, string]): LiveRelat
   isParameterized: true,
 });
 
-function unreadable(relation: LiveRelation, role: string): LiveRelation {
-  const name = [relation.schema, relation.name].map(clickhouseIdentifier).join(".");
+function unreadable(relation: LiveRelation, refused: string, role: string): LiveRelation {
   const columns = relation.columns?.map((column) => ({ ...column, readable: false })) ?? null;
-  const grant = `GRANT SELECT ON ${name} TO ${clickhouseIdentifier(role)};`;
+  const grant = `GRANT SELECT ON ${refused} TO ${clickhouseIdentifier(role)};`;
   return { ...relation, readable: false, columns, role, grant };
 }
 
-/** A view may fail for another reason, which a request reports. */
-async function isReadable(address: ClickhouseAddress, { schema, name }: LiveRelation): Promise<boolean> {
+/**
+ * What the role may not read where it reads a relation: the relation itself, or what a view reads, as ClickHouse names it. Null
+ * where it may; a view may fail for another reason, which a request reports.
+ */
+async function refusedRelation(
+  address: ClickhouseAddress,
+  { schema, name }: LiveRelation,
+): Promise<string | null> {
   const relation = [schema, name].map(clickhouseIdentifier).join(".");
-  return run(address, `EXPLAIN SELECT * FROM ${relation}`).then(
-    () => true,
-    (error: unknown) => !DENIED.test(messageOf(error)),
-  );
+  try {
+    await run(address, `EXPLAIN SELECT * FROM ${relation}`);
+    return null;
+  } catch (error) {
+    const message = messageOf(error);
+    return DENIED.test(message) ? (NEEDED.exec(message)?.[1] ?? relation) : null;
+  }
 }
 
 function liveRelation([schema, name, view, columns]: SystemColumn): LiveRelation {

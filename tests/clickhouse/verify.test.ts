@@ -116,10 +116,32 @@ describe.skipIf(!hasClickhouse)("verify of a ClickHouse catalogue", () => {
     const { exit, text } = await verifyModels(server.url("default", "narrow:secret"), "served");
     expect(exit).toBe(1);
     expect(text).toContain("The role narrow may not read served.orders.");
-    expect(text).toContain("GRANT SELECT ON served.orders TO narrow;");
+    expect(text).toContain("GRANT SELECT ON hidden.orders TO narrow;");
     expect(text).toContain("The relation served.missing does not exist.");
     expect(text).toContain("the grants of its role");
     expect(text).not.toContain("served.wrong");
+  });
+
+  it("writes the GRANT out for what a view reads, whatever its name", async () => {
+    const server = await ownClickhouse();
+    for (const statement of [
+      "CREATE DATABASE served",
+      "CREATE DATABASE `hid-den`",
+      "CREATE TABLE `hid-den`.`or``ders` (id UInt64) ORDER BY id",
+      "CREATE VIEW served.seen AS SELECT id FROM `hid-den`.`or``ders`",
+    ])
+      await server.query(statement);
+    const { text } = await verifyModels(server.url("default", "narrow:secret"), "served", [
+      model("served", "seen", { id: "UInt64" }),
+    ]);
+    const [, grant = ""] = /Its owner runs (GRANT .* TO narrow;); in dbt/.exec(text) ?? [];
+    expect(grant).toContain("GRANT SELECT ON `hid-den`.");
+    // These users are in a file, which no GRANT changes: the server reads the statement alone.
+    const quoted = grant.replaceAll("\\", "\\\\").replaceAll("'", "\\'");
+    expect([grant, await server.query(`SELECT formatQuery('${quoted}') FORMAT TSVRaw`)]).toEqual([
+      grant,
+      expect.stringMatching(/^GRANT SELECT ON `hid-den`/),
+    ]);
   });
 
   it("fails with the reason where the role may not connect", async () => {
