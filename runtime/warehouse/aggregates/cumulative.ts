@@ -86,14 +86,38 @@ function dailyTotals(
       : [sql<Selection>`${time} >= ${offsetPeriod(build, period, grain, { toGrain })}`]),
   ];
   const keys = [period, ...groups.map((_, i) => periodGroup(build, leaf, groups, i))];
-  const value = leaf.value === undefined ? null : sql<Selection>`r.${identifier("v0")}`;
-  const total = dialect.aggregate(leaf, value, valueColumn(build, leaf), null);
+  const { rows, total } = accumulated(build, leaf, groups, others);
   const list = [
     sql`${period} AS ${identifier("j")}`,
     ...keys.slice(1).map((key, i) => sql`${key} AS ${groupColumn(build, i)}`),
     sql`${total} AS ${identifier("a0")}`,
   ];
-  return sql`SELECT ${join(list, ", ")} FROM ${periods} CROSS JOIN ${timedRows(build, leaf, groups, others)}${whereClause(bounds)}${groupBy(keys)}`;
+  return sql`SELECT ${join(list, ", ")} FROM ${periods} CROSS JOIN ${rows}${whereClause(bounds)}${groupBy(keys)}`;
+}
+
+/** What periods accumulate, as `r`: totals by time and group where those can be added, else the rows, which meet every later period. */
+function accumulated(
+  build: GroupsBuild,
+  leaf: Leaf,
+  groups: readonly AskedGroup[],
+  others: RowFilters,
+): { readonly rows: Part; readonly total: Part } {
+  const { dialect } = build;
+  const { identifier } = dialect;
+  const rows = timedRows(build, leaf, groups, others);
+  const column = valueColumn(build, leaf);
+  const value = sql<Selection>`r.${identifier("v0")}`;
+  const inner = dialect.aggregate(leaf, leaf.value === undefined ? null : value, column, null);
+  const total = dialect.ofTotals(leaf, value, column);
+  if (total === null) return { rows, total: inner };
+  const own = groups.flatMap((group, i) => (isTimeOf(leaf, group.name) ? [] : [groupColumn(build, i)]));
+  const keys = [identifier("d"), ...own];
+  const list = [
+    ...keys.map((key) => sql<Selection>`r.${key} AS ${key}`),
+    sql<Selection>`${inner} AS ${identifier("v0")}`,
+  ];
+  const by = groupBy(keys.map((key) => sql<Selection>`r.${key}`));
+  return { rows: sql`(SELECT ${join(list, ", ")} FROM ${rows}${by}) AS r`, total };
 }
 
 /** What stands for null does so in each period of the spine, before longer periods take one of them. */

@@ -37,6 +37,8 @@ export interface AggregateDialect {
     column: ResultColumn | null,
     condition: Part | null,
   ) => Part;
+  /** The same aggregation of its own results over parts of the rows; null of one that needs all rows. */
+  readonly ofTotals: (leaf: Leaf, total: Part, column: ResultColumn | null) => Part | null;
   /** The value of the first or the last row by `order`, nulls included. */
   readonly atEnd: (end: "first" | "last", value: Part, order: Part) => Part;
   /** An input of a formula of the project. `divides`: whether the formula has a division. */

@@ -24,6 +24,7 @@ export const CLICKHOUSE_AGGREGATES: AggregateDialect = {
   asTimeOf,
   earlier,
   aggregate,
+  ofTotals,
   // In a tuple: `argMin` and `argMax` pass over nulls.
   atEnd: (end, value, order) =>
     end === "first"
@@ -126,6 +127,23 @@ function aggregate(
       return sql`sumOrNull(if(ifNull(${of}, 0), 1, 0))${filter}`;
     case "percentile":
       return percentileOf(of, percentile, isDiscrete === true, filter);
+  }
+}
+
+function ofTotals({ aggregation }: Leaf, total: Part, column: ResultColumn | null): Part | null {
+  switch (aggregation) {
+    case "sum":
+      return sql`sumOrNull(${wide(total, column)})`;
+    case "count":
+      return sql`sum(${total})`;
+    case "sum_boolean":
+      return sql`sumOrNull(${total})`;
+    case "min":
+      return sql`minOrNull(${total})`;
+    case "max":
+      return sql`maxOrNull(${total})`;
+    default:
+      return null;
   }
 }
 

@@ -19,6 +19,7 @@ export const POSTGRES_AGGREGATES: AggregateDialect = {
   asTimeOf,
   earlier,
   aggregate,
+  ofTotals,
   atEnd: (end, value, order) =>
     end === "first"
       ? sql`(array_agg(${value} ORDER BY ${order}))[1]`
@@ -98,6 +99,22 @@ function aggregate(
       const name = isDiscrete === true ? sql`percentile_disc` : sql`percentile_cont`;
       return sql`${name}(${projectParts([String(percentile)])}) WITHIN GROUP (ORDER BY ${of})${filter}`;
     }
+  }
+}
+
+function ofTotals({ aggregation }: Leaf, total: Part, column: ResultColumn | null): Part | null {
+  switch (aggregation) {
+    case "sum":
+      return /^int[24]$/.test(column?.type ?? "") ? sql`sum(${total})::bigint` : sql`sum(${total})`;
+    case "count":
+    case "sum_boolean":
+      return sql`sum(${total})::bigint`;
+    case "min":
+      return sql`min(${total})`;
+    case "max":
+      return sql`max(${total})`;
+    default:
+      return null;
   }
 }
 
