@@ -8,6 +8,7 @@ import {
   FILTER_OPERATORS,
   GROUP_PAGES,
   groupNames,
+  hasRange,
   operatorOf,
   operatorsOf,
   OWN_ROWS_SCHEMA_VERSION,
@@ -184,7 +185,7 @@ function aggregateMembers({ aggregate, pagination }: Endpoint): Member[] {
   const sort = saved === undefined ? sortMembers({ sortableFields: names }) : [];
   return [
     ...(saved === undefined ? choice : []),
-    ...(of === "metrics" ? range : []),
+    ...(hasRange(aggregate) ? range : []),
     ...(saved === undefined ? filters.map(groupMember) : []),
     ...pages,
     cursor,

@@ -228,6 +228,17 @@ export function leavesOf(metric: MetricTree): readonly Leaf[] {
   return metric.kind === "leaf" ? [metric] : metric.inputs.flatMap((input) => leavesOf(input.metric));
 }
 
+/** Whether callers may bound `metric_time` with dates: all metrics have one. */
+export function hasRange({ of, measures }: Pick<Aggregate, "of" | "measures">): boolean {
+  return of === "metrics" && measures.every(({ metric }) => hasTime(metric));
+}
+
+export function hasTime(metric: MetricTree): boolean {
+  return metric.kind === "leaf"
+    ? metric.time !== undefined
+    : metric.inputs.every((input) => hasTime(input.metric));
+}
+
 /** Whether a metric may read periods of a time spine. */
 export function needsSpine(metric: MetricTree): boolean {
   if (metric.kind === "leaf") return metric.cumulative !== undefined || metric.onSpine === true;

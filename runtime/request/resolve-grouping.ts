@@ -6,6 +6,7 @@ import {
   compareGrains,
   groupKey,
   groupNames,
+  hasRange,
   type AskedGrouping,
   type Leaf,
   leavesOf,
@@ -63,8 +64,8 @@ function filterOf(name: string, column: string, suffix: FilterOperator): FilterP
   } as FilterParameter;
 }
 
-function rangeFilter({ of }: Aggregate, name: string): FilterParameter | null {
-  if (of !== "metrics" || !(RANGE_FIELDS as readonly string[]).includes(name)) return null;
+function rangeFilter(aggregate: Aggregate, name: string): FilterParameter | null {
+  if (!(RANGE_FIELDS as readonly string[]).includes(name) || !hasRange(aggregate)) return null;
   return { name, column: METRIC_TIME, operator: name === "start_date" ? ">=" : "<=", type: "date" };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { catalogueOf } from "../../generator/catalogue/build.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
-import { serveManifest } from "../support/service.js";
+import { KEYS, serveManifest } from "../support/service.js";
 import { EXPOSURE, exposureDatabase } from "./exposure-tables.js";
 
 const url = await serveManifest(EXPOSURE, {
@@ -66,6 +66,43 @@ it("the tier of a published time spine counts where a metric reads its periods",
     "tier2",
     "tier0",
     "tier0",
+  ]);
+});
+
+/** Payments that no entity identifies: their measures have no time. */
+const TIMELESS = structuredClone(EXPOSURE) as {
+  semantic_models: Record<string, { defaults?: object; entities: unknown[] }>;
+  metrics: Record<string, { config: { tags: readonly string[] } }>;
+};
+const transfers = TIMELESS.semantic_models["semantic_model.test.transfers"]!;
+delete transfers.defaults;
+transfers.entities = transfers.entities.slice(1);
+
+it("a metric without a time takes no range of dates", async () => {
+  const timeless = await serveManifest(TIMELESS, { DATABASE_URL: await exposureDatabase() });
+  const asked = async (request: string): Promise<number> =>
+    (await fetch(`${timeless}/v1/pay/${request}`, { headers: { "X-API-Key": KEYS.tier3 } })).status;
+  expect(await asked("sent_by_all")).toBe(200);
+  for (const range of ["start_date=2026-01-01", "end_date=2026-01-01"])
+    expect(await asked(`sent_by_all?${range}`)).toBe(400);
+  const { paths } = (await (await fetch(`${timeless}/openapi.json`)).json()) as {
+    paths: Record<string, { get: { parameters: { name?: string }[] } }>;
+  };
+  const names = (path: string) => paths[path]?.get.parameters.map(({ name }) => name);
+  expect(names("/v1/pay/sent_by_all")).not.toContain("start_date");
+  expect(names("/v1/pay/revenue")).toContain("start_date");
+});
+
+it("a metric without a time shares no path with one that has it", () => {
+  const mixed = structuredClone(TIMELESS);
+  mixed.metrics["metric.test.sent_by_all"]!.config.tags = ["production", "pay", "api:revenue", "tier0"];
+  const read = parseManifest(JSON.stringify(mixed), "manifest.json");
+  if (!read.ok) throw new Error(read.problem);
+  const problems = catalogueOf(read.manifest).skipped.flatMap((each) => each.problems);
+  expect(
+    problems.filter(({ model }) => model === "metric.test.sent_by_all").map(({ message }) => message),
+  ).toEqual([
+    "The metric has no time, and payment_count of the same path has one: `start_date` could not bound both.",
   ]);
 });
 

@@ -1,3 +1,4 @@
+import { hasTime, type MetricTree } from "@routewright/runtime/model";
 import type { JsonObject } from "../../manifest/json.js";
 import { textsOf } from "../../manifest/json.js";
 import type { Model } from "../../manifest/model.js";
@@ -92,10 +93,11 @@ function endpointOf(index: SemanticIndex, context: Context, group: readonly Tagg
   const parts = new AggregateParts(index);
   const trees = new MetricTrees(index, parts);
   const groups = new MetricGroups(index, trees);
-  const compiled = group.flatMap(({ of, node }) => {
+  const compiled: DescribedMeasure[] = [];
+  for (const { of, node } of group) {
     const measure = compile(of, node);
-    return measure === null ? [] : [measure];
-  });
+    if (measure !== null) compiled.push(measure);
+  }
   const kept = group.filter(({ of }) => compiled.some(({ name }) => name === of.name));
   const [first] = kept;
   if (first === undefined) return { entries: [], skipped };
@@ -115,7 +117,9 @@ function endpointOf(index: SemanticIndex, context: Context, group: readonly Tagg
       // Of its own first: a metric that is not compiled leaves nothing behind.
       const own = new AggregateParts(index);
       const tried = new MetricTrees(index, own);
-      new MetricGroups(index, tried).of(metric, tried.of(metric), own);
+      const alone = tried.of(metric);
+      new MetricGroups(index, tried).of(metric, alone, own);
+      checkTime(alone, compiled[0]);
       const tree = trees.of(metric);
       return measureOf(metric, tree, groups.of(metric, tree, parts));
     } catch (error) {
@@ -124,4 +128,13 @@ function endpointOf(index: SemanticIndex, context: Context, group: readonly Tagg
       return null;
     }
   }
+}
+
+/** A range of dates holds for all metrics of a path. */
+function checkTime(metric: MetricTree, first: DescribedMeasure | undefined): void {
+  if (first === undefined || hasTime(first.metric) === hasTime(metric)) return;
+  const [which, other] = hasTime(metric) ? ["has a time", "has none"] : ["has no time", "has one"];
+  throw new NotCompiled(
+    `The metric ${which}, and ${first.name} of the same path ${other}: \`start_date\` could not bound both.`,
+  );
 }

@@ -8,6 +8,7 @@ import {
   type FilterOperator,
   GROUP_PAGES,
   groupNames,
+  hasRange,
   type Json,
   type JsonMap,
   type JsonRecord,
@@ -114,7 +115,7 @@ function sortableNames({ saved, columns }: Aggregate, own: readonly string[]): r
 /** What chooses groups and measures, the range of `metric_time`, and the filters on groups. */
 function aggregateFields(aggregate: Aggregate, method: Method): readonly RequestField[] {
   const { of, measures, saved, filters } = aggregate;
-  const range = of === "metrics" ? RANGE : [];
+  const range = hasRange(aggregate) ? RANGE : [];
   if (saved !== undefined) return range;
   const groups = [...new Set(measures.flatMap((measure) => groupNames(measure.groups)))];
   return [
