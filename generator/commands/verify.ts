@@ -8,6 +8,7 @@ import { renderReport } from "../report/render-report.js";
 import { counted, type Format, FORMATS, plainText, type Report } from "../report/report.js";
 import { FAIL_ON, findingCounts, type LintFailOn, shouldFail } from "../lint/finding.js";
 import { list, plain, sentence } from "../manifest/strings.js";
+import { verifyAggregateRows, verifyGroupings } from "../verify/aggregates.js";
 import { verifyQueries } from "../verify/indexes.js";
 import { type PromiseReview, verifyPromises } from "../verify/promise.js";
 import {
@@ -117,9 +118,13 @@ async function reviewIn(
   const { mismatches, own } = await inspectRelations(catalogue, readRelations);
   const isToCheck = hasNone(mismatches);
   const duplicates = await verifyKeys(own, query, identifier, isToCheck);
-  const unindexed = await withWarehouse((warehouse) => verifyQueries(own, warehouse, isToCheck, progress));
+  const ofRows = await verifyAggregateRows(own, query, identifier, isToCheck);
+  const ofStatements = await withWarehouse(async (warehouse) => [
+    ...(await verifyGroupings(own, warehouse, isToCheck)),
+    ...(await verifyQueries(own, warehouse, isToCheck, progress)),
+  ]);
   const { mismatches: broken, couldPromise } = await verifyPromises(own, readSource, isToCheck);
-  return { mismatches: [...mismatches, ...duplicates, ...broken, ...unindexed], couldPromise };
+  return { mismatches: [...mismatches, ...duplicates, ...ofRows, ...broken, ...ofStatements], couldPromise };
 }
 
 /** Tells entries whose queries work from those that have a breaking mismatch. */

@@ -4,6 +4,7 @@ import { isZoneless, parseColumnType } from "../catalogue/column-types/column-ty
 import { compareTypes, type TypeChange } from "../diff/column-compatibility.js";
 import { error, type FindingSeverity, SEVERITIES, warning } from "../lint/finding.js";
 import { list, plain, sentence, type Sentence } from "../manifest/strings.js";
+import { relationsOf } from "./aggregate-relations.js";
 
 /** The kinds of mismatch that `verify` finds (generator/docs/verify.md). */
 export const CHECKS = {
@@ -17,6 +18,9 @@ export const CHECKS = {
   "column-type": error("Column of another type", "Clients that trust the documentation fail at its values."),
   "column-nullable": error("Column may be null", "Clients that rely on a value fail."),
   "duplicate-key": error("Key with duplicates", "Pages by cursor miss rows or end with an error."),
+  "duplicate-join": error("Joined rows with duplicates", "What is joined to them is counted more than once."),
+  "time-spine-gaps": error("Periods missing from a time spine", "Answers by time lack these periods."),
+  "refused-measure": error("Measure that the database refuses", "Every request for it fails."),
   "broken-promise": error("Promise of builds broken", "Callers get old rows until the next build."),
   "unindexed-filter": warning("Filter without a usable index", "Each request reads the whole relation."),
 } as const;
@@ -130,14 +134,19 @@ export async function inspectRelations(
   catalogue: Catalogue,
   read: ReadRelations,
 ): Promise<{ readonly mismatches: readonly Mismatch[]; readonly own: Catalogue }> {
-  const live = await read(catalogue.entries.map(({ relation }) => relation));
+  const parts = catalogue.entries.flatMap(relationsOf);
+  const live = await read(distinct([...catalogue.entries, ...parts].map(({ relation }) => relation)));
   const found = new Map(live.map((relation) => [keyOf([relation.schema, relation.name]), relation]));
   const liveOf = ({ relation }: CatalogueEntry) => found.get(keyOf(relation));
   const entries = catalogue.entries.map((entry) => withOwnNames(entry, liveOf(entry)?.columns ?? []));
   return {
-    mismatches: catalogue.entries.flatMap((entry) => compareRelation(entry, liveOf(entry))),
+    mismatches: parts.flatMap((entry) => compareRelation(entry, liveOf(entry))),
     own: { ...catalogue, entries },
   };
+}
+
+function distinct(relations: readonly Endpoint["relation"][]): readonly Endpoint["relation"][] {
+  return [...new Map(relations.map((relation) => [keyOf(relation), relation])).values()];
 }
 
 function withOwnNames(entry: CatalogueEntry, columns: readonly LiveColumn[]): CatalogueEntry {

@@ -98,8 +98,9 @@ function measureType(metric: MetricTree, types: DeclaredTypes): string | null {
 function sumType(kind: string, type: string, isClickhouse: boolean): string | null {
   if (kind === "float")
     return isClickhouse ? "Float64" : /^(real|float4)/i.test(type) ? "real" : "double precision";
-  if (isClickhouse) return kind === "integer" ? "Int256" : null;
-  if (kind === "integer") return /^(bigint|int8)/i.test(type) ? "numeric" : "bigint";
+  if (isClickhouse) return kind === "integer" && /Int\d/.test(type) ? "Int256" : null;
+  // `numeric(38,0)` holds integers, and its sum is a `numeric`.
+  if (kind === "integer") return /^(bigint|int8|numeric|decimal)/i.test(type) ? "numeric" : "bigint";
   return kind === "decimal" ? "numeric" : null;
 }
 

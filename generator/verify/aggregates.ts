@@ -1,0 +1,200 @@
+import type { Aggregate, AggregateMeasure, AggregateRelation, TimeSpine } from "@routewright/runtime/model";
+import { DatabaseUnreachable, measureConditions, type Warehouse } from "@routewright/runtime/server";
+import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
+import { parseColumnType } from "../catalogue/column-types/column-type.js";
+import { list, sentence } from "../manifest/strings.js";
+import { type Mismatch, mismatchAt, type RunQuery } from "./relations.js";
+
+/** What aggregates need of rows: no duplicates where they are joined, and every period in a time spine. */
+export async function verifyAggregateRows(
+  { entries }: Catalogue,
+  query: RunQuery,
+  quote: (name: string) => string,
+  isToCheck: (entry: CatalogueEntry) => boolean,
+): Promise<readonly Mismatch[]> {
+  const ask = remembered(query);
+  const differences: Mismatch[] = [];
+  for (const entry of entries) {
+    const { aggregate } = entry;
+    if (aggregate === undefined || !isToCheck(entry)) continue;
+    for (const fact of aggregate.facts)
+      for (const { to, on } of fact.joins)
+        differences.push(
+          ...(await verifyJoin({ entry, aggregate, to, keys: on.map(([, key]) => key) }, ask, quote)),
+        );
+    for (const spine of aggregate.spines)
+      differences.push(...(await verifySpine({ entry, aggregate, spine }, ask, quote)));
+  }
+  return differences;
+}
+
+interface Joined {
+  readonly entry: CatalogueEntry;
+  readonly aggregate: Aggregate;
+  readonly to: string;
+  readonly keys: readonly string[];
+}
+
+async function verifyJoin(
+  { entry, aggregate, to, keys }: Joined,
+  ask: Ask,
+  quote: (name: string) => string,
+): Promise<readonly Mismatch[]> {
+  const relation = aggregate.relations.find(({ name }) => name === to);
+  if (relation === undefined) return [];
+  const values = keys.map((key) => valueText(relation, key, quote));
+  const all = values.join(", ");
+  const set = values.map((value) => `${value} IS NOT NULL`).join(" AND ");
+  const keyed = `SELECT 1 AS one FROM ${relation.relation.map(quote).join(".")} AS s WHERE ${set} GROUP BY ${all} HAVING count(*) > 1`;
+  const [row] = await ask(`SELECT count(*) AS found FROM (${keyed}) AS d`);
+  const found = Number(row?.["found"] ?? 0);
+  if (found === 0) return [];
+  return mismatchAt(
+    entry,
+    "duplicate-join",
+    sentence`${relation.relation.join(".")} has ${String(found)} values of ${keys.join(", ")} in more than one row: what is joined to them is counted more than once.`,
+    "Remove the duplicates in the model's SQL, and test the columns with `unique`.",
+  );
+}
+
+function valueText({ values }: AggregateRelation, name: string, quote: (name: string) => string): string {
+  const value = values.find((each) => each.name === name);
+  if (value === undefined) return quote(name);
+  return "column" in value ? `s.${quote(value.column)}` : `(${value.sql})`;
+}
+
+interface Spine {
+  readonly entry: CatalogueEntry;
+  readonly aggregate: Aggregate;
+  readonly spine: TimeSpine;
+}
+
+async function verifySpine(
+  { entry, aggregate, spine }: Spine,
+  ask: Ask,
+  quote: (name: string) => string,
+): Promise<readonly Mismatch[]> {
+  const relation = aggregate.relations.find(({ name }) => name === spine.relation);
+  if (relation === undefined) return [];
+  const value = valueText(relation, spine.value, quote);
+  const [row] = await ask(
+    `SELECT count(DISTINCT ${value}) AS found, CAST(min(${value}) AS text) AS first, CAST(max(${value}) AS text) AS last FROM ${relation.relation.map(quote).join(".")} AS s`,
+  );
+  const found = Number(row?.["found"] ?? 0);
+  const name = relation.relation.join(".");
+  const [first, last] = [row?.["first"], row?.["last"]].map((each) => (typeof each === "string" ? each : ""));
+  const expected = periodsBetween(first ?? "", last ?? "", spine.grain);
+  if (found > 0 && (expected === null || found >= expected)) return [];
+  const message =
+    found === 0
+      ? sentence`The time spine ${name} has no rows: answers that need its periods are empty.`
+      : sentence`The time spine ${name} lacks ${String((expected ?? 0) - found)} periods of ${spine.grain} between ${first ?? ""} and ${last ?? ""}: answers lack them.`;
+  return mismatchAt(
+    entry,
+    "time-spine-gaps",
+    message,
+    "Give it a row for every period, and run `dbt build` for it.",
+  );
+}
+
+const SECONDS = { second: 1, minute: 60, hour: 3600, day: 86_400, week: 604_800 } as const;
+const MONTHS = { month: 1, quarter: 3, year: 12 } as const;
+
+/** Both included; null for a grain that is too fine to count. */
+function periodsBetween(first: string, last: string, grain: TimeSpine["grain"]): number | null {
+  const [from, to] = [first, last].map(timeOf) as [Date, Date];
+  if (Number.isNaN(from.getTime()) || Number.isNaN(to.getTime())) return null;
+  if (grain in SECONDS) {
+    const seconds = SECONDS[grain as keyof typeof SECONDS];
+    return Math.round((to.getTime() - from.getTime()) / 1000 / seconds) + 1;
+  }
+  if (!(grain in MONTHS)) return null;
+  const months = (date: Date): number => date.getUTCFullYear() * 12 + date.getUTCMonth();
+  return Math.floor((months(to) - months(from)) / MONTHS[grain as keyof typeof MONTHS]) + 1;
+}
+
+/** `2026-01-31`, or `2026-01-31 00:00:00`, which is taken as UTC: only the distance counts. */
+function timeOf(text: string): Date {
+  const [day = "", time = "00:00:00"] = text.split(/[ T]/);
+  return new Date(`${day}T${time.slice(0, 8)}Z`);
+}
+
+type Row = Readonly<Record<string, unknown>>;
+type Ask = (text: string) => Promise<readonly Row[]>;
+
+/** ClickHouse answers lines of JSON. */
+function rowOf(row: unknown): Row {
+  return (typeof row === "string" ? JSON.parse(row) : row) as Row;
+}
+
+/** Endpoints share what they join. */
+function remembered(query: RunQuery): Ask {
+  const known = new Map<string, ReturnType<Ask>>();
+  return (text) => {
+    const asked = known.get(text) ?? query(text).then((rows) => rows.map(rowOf));
+    known.set(text, asked);
+    return asked;
+  };
+}
+
+/** Whether the database takes the statement of each measure by all of its groups, as it is served, and the types of its columns. */
+export async function verifyGroupings(
+  { entries }: Catalogue,
+  warehouse: Pick<Warehouse, "columnsOf">,
+  isToCheck: (entry: CatalogueEntry) => boolean,
+): Promise<readonly Mismatch[]> {
+  const differences: Mismatch[] = [];
+  for (const entry of entries) {
+    if (entry.aggregate === undefined || !isToCheck(entry)) continue;
+    const { saved, measures } = entry.aggregate;
+    // A saved query is one statement.
+    for (const asked of saved === undefined ? measures.map((measure) => [measure]) : [measures])
+      differences.push(...(await verifyMeasures(entry, entry.aggregate, asked, warehouse)));
+  }
+  return differences;
+}
+
+async function verifyMeasures(
+  entry: CatalogueEntry,
+  aggregate: Aggregate,
+  measures: readonly AggregateMeasure[],
+  warehouse: Pick<Warehouse, "columnsOf">,
+): Promise<readonly Mismatch[]> {
+  const groups =
+    aggregate.saved?.groups ??
+    (measures[0]?.groups ?? []).map(({ name, grain }) => ({
+      key: name,
+      name,
+      ...(grain !== undefined && { grain }),
+    }));
+  const grouping = { aggregate, groups, measures };
+  const selection = { grouping, conditions: measureConditions(measures), sort: [], page: null };
+  try {
+    const query = { relation: entry.relation, selection, format: "json", timeoutMs: 0 } as const;
+    const { columns } = await warehouse.columnsOf(query, null);
+    return columns.flatMap(({ name, type }) => compareType(entry, name, type));
+  } catch (error) {
+    if (!(error instanceof Error) || error instanceof DatabaseUnreachable) throw error;
+    return mismatchAt(
+      entry,
+      "refused-measure",
+      sentence`The database refuses the statement of ${list(measures.map(({ name }) => name))}: ${error.message}.`,
+      "Correct the expression that the message names, in the semantic model or the metric.",
+    );
+  }
+}
+
+function compareType(entry: CatalogueEntry, name: string, live: string): readonly Mismatch[] {
+  const documented = entry.aggregate?.columns.find((column) => column.name === name)?.type ?? null;
+  if (documented === null) return [];
+  // A statement's columns have no digits and no lengths.
+  const [declared, actual] = [documented, live].map((type) => parseColumnType(type).kind);
+  const isBare = live === "numeric" && /^(?:numeric|decimal)\b/i.test(documented);
+  if (declared === actual || isBare || declared === "unknown" || actual === "unknown") return [];
+  return mismatchAt(
+    entry,
+    "column-type",
+    sentence`The column ${name} is documented as ${documented}, and the database makes it ${live}.`,
+    "Correct `data_type` of the aggregated column in the model's schema.yml, or cast it in its SQL.",
+  );
+}

@@ -1,0 +1,103 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { verify } from "../../generator/commands/verify.js";
+import { clickhouse, clickhouseUrl, hasClickhouse } from "../support/clickhouse.js";
+import { ownFolder } from "../support/service.js";
+import { clickhouseAddress } from "../../runtime/model/clickhouse-address.js";
+import { EXPOSURE, exposureDatabase } from "../aggregates/exposure-tables.js";
+import { inPay, payClickhouse, payDatabase } from "../aggregates/pay-tables.js";
+import { queryAt } from "../support/database.js";
+
+interface Difference {
+  readonly check: string;
+  readonly endpoint: string;
+  readonly message: string;
+}
+
+async function verified(
+  manifest: unknown,
+  database: { databaseUrl?: string; clickhouse?: string },
+): Promise<readonly Difference[]> {
+  const folder = ownFolder();
+  const file = join(folder, "manifest.json");
+  writeFileSync(file, JSON.stringify(manifest));
+  const { output = "" } = await verify({
+    revision: file,
+    generated: join(folder, "generated"),
+    cwd: folder,
+    defaultTier: "tier0",
+    databaseUrl: database.databaseUrl ?? null,
+    clickhouse: database.clickhouse === undefined ? null : clickhouseAddress(database.clickhouse),
+    format: "json",
+    failOn: "none",
+    severities: { "unindexed-filter": "off" },
+  });
+  return (JSON.parse(output) as { differences: readonly Difference[] }).differences;
+}
+
+/** Check and message of the differences of some endpoints, each once. */
+const textsOf = (differences: readonly Difference[], check: string): readonly string[] => [
+  ...new Set(differences.filter((each) => each.check === check).map(({ message }) => message)),
+];
+
+describe("verify of metrics and aggregates", () => {
+  it("finds nothing where every relation, column, join and period is there", async () => {
+    expect(
+      await verified(JSON.parse(inPay("manifest.json")), { databaseUrl: await payDatabase("UTC") }),
+    ).toEqual([]);
+  });
+
+  it.skipIf(!hasClickhouse)("on ClickHouse, too, and duplicates and gaps there", async () => {
+    const database = await payClickhouse();
+    const manifest = JSON.parse(
+      inPay("manifest.json")
+        .replaceAll('"analytics"', JSON.stringify(database))
+        .replace('"adapter_type": "postgres"', '"adapter_type": "clickhouse"'),
+    ) as { metadata: object };
+    const built = { ...manifest, metadata: { ...manifest.metadata, adapter_type: "clickhouse" } };
+    const before = await verified(built, { clickhouse: clickhouseUrl() });
+    expect(before.filter(({ check }) => !["column-type", "column-nullable"].includes(check))).toEqual([]);
+    await clickhouse(`INSERT INTO ${database}.customers SELECT * FROM ${database}.customers LIMIT 2`);
+    const after = await verified(built, { clickhouse: clickhouseUrl() });
+    expect(textsOf(after, "duplicate-join")).toEqual([
+      `"${database}.customers" has "2" values of "customer_id" in more than one row: what is joined to them is counted more than once.`,
+    ]);
+  });
+
+  it("counts duplicates of a joined side, and finds gaps of the time spine and what the database refuses", async () => {
+    const databaseUrl = await exposureDatabase();
+    await queryAt(
+      databaseUrl,
+      `INSERT INTO analytics.customers VALUES (10, 'acme', 'US', '+3', 3);
+       DELETE FROM analytics.days WHERE day = '2026-01-02';
+       ALTER TABLE analytics.payments ALTER COLUMN amount TYPE text USING 'a';`,
+    );
+    const found = await verified(EXPOSURE, { databaseUrl });
+    expect(textsOf(found, "duplicate-join")).toEqual([
+      '"analytics.customers" has "1" values of "customer_id" in more than one row: what is joined to them is counted more than once.',
+    ]);
+    expect(textsOf(found, "time-spine-gaps")).toEqual([
+      'The time spine "analytics.days" lacks "1" periods of "day" between "2026-01-01" and "2026-01-04": answers lack them.',
+    ]);
+    expect(
+      found.filter(({ check }) => check === "refused-measure").map(({ endpoint }) => endpoint),
+    ).toContain("/v1/pay/revenue");
+    expect(textsOf(found, "refused-measure").join(" ")).toContain("function sum(text) does not exist");
+  });
+
+  it("names relations and columns of metrics that the database lacks or the role may not read", async () => {
+    const databaseUrl = await exposureDatabase();
+    await queryAt(
+      databaseUrl,
+      `ALTER TABLE analytics.customers DROP COLUMN region; DROP TABLE analytics.days;`,
+    );
+    const found = await verified(EXPOSURE, { databaseUrl });
+    expect(textsOf(found, "missing-column")).toContain(
+      '"analytics.customers" has no column "region": rows come without it.',
+    );
+    expect(found.filter(({ check }) => check === "missing-relation").map(({ endpoint }) => endpoint)).toEqual(
+      expect.arrayContaining(["/v1/pay/running", "/v1/pay/share"]),
+    );
+  });
+});
