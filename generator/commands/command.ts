@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { Command, type ErrorOptions, Option } from "commander";
 import { type ConfigFlags, readSettings, type Settings, type VariableCheck } from "../config.js";
 import { MISSING_BASE } from "../diff/revision.js";
+import { showProgress } from "./progress.js";
 import { styled } from "../report/render-report.js";
 
 /** Exit codes of all commands. */
@@ -49,10 +50,12 @@ export class CliCommand extends Command {
   /** Runs `action` with the command's arguments and flags, and prints the result. */
   runs(action: Action): this {
     return this.action(async (...args: readonly unknown[]) => {
+      const { quiet = false } = this.optsWithGlobals<{ quiet?: boolean }>();
+      showProgress(!quiet);
       const outcome = await (
         action as (...args: readonly unknown[]) => CommandResult | Promise<CommandResult>
       )(...args);
-      print(outcome, this.optsWithGlobals<{ quiet?: boolean }>().quiet);
+      print(outcome, quiet);
       outermost(this).exit = outcome.exit;
     });
   }

@@ -53,7 +53,7 @@ export function configure(command: CliCommand): void {
 
 function addIntents({ add }: Group): void {
   add("intents", "list intents that need attention, with the reason", "--stuck", ({ ramp, database }) =>
-    ramp.listStuckIntents(database),
+    withProgress("Looking for stuck intents", () => ramp.listStuckIntents(database)),
   ).requiredOption("--stuck", "intents whose state stays unclear");
 }
 
@@ -187,7 +187,9 @@ function addFinance({ add, addForProject }: Group): void {
       const { ramp, database } = context;
       const id = await projectOrAll(context, flags);
       if (!id.ok) return id;
-      const rows = await ramp.reportPostings(database, id.value, periodOf(flags));
+      const rows = await withProgress("Reading postings", () =>
+        ramp.reportPostings(database, id.value, periodOf(flags)),
+      );
       if (!rows.ok || flags["format"] !== "csv") return rows;
       return { csv: ramp.csvOf(rows.value) };
     },
@@ -199,15 +201,15 @@ function addFinance({ add, addForProject }: Group): void {
     "compare a provider's statement with the ramp; exit 1 on differences",
     "--provider coinway --statement june.csv",
     ({ ramp, database }, id, flags) =>
-      ramp
-        .reconcile(database, id, {
+      withProgress("Comparing the statement", () =>
+        ramp.reconcile(database, id, {
           ...periodOf(flags),
           provider: text(flags, "provider"),
           statement: readFileSync(text(flags, "statement"), "utf8"),
-        })
-        .then((result) =>
-          result.ok ? { ok: true, value: result.value.map((row) => ({ ok: false, ...row })) } : result,
-        ),
+        }),
+      ).then((result) =>
+        result.ok ? { ok: true, value: result.value.map((row) => ({ ok: false, ...row })) } : result,
+      ),
   )
     .requiredOption("--provider <code>", "the provider's code")
     .requiredOption(
@@ -226,7 +228,8 @@ function addFinance({ add, addForProject }: Group): void {
     "--json",
     async (context, flags) => {
       const id = await projectOrAll(context, flags);
-      return id.ok ? context.ramp.listBalances(context.database, id.value) : id;
+      if (!id.ok) return id;
+      return withProgress("Adding postings up", () => context.ramp.listBalances(context.database, id.value));
     },
   ).option("--project <id>", "accounts of this project");
 }

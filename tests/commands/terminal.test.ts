@@ -1,7 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import pg from "pg";
 import { describe, expect, it } from "vitest";
+import { ownDatabase } from "../support/database.js";
 import { needs } from "../support/needs.js";
 import { ownFolder } from "../support/service.js";
 import { CLI, GENERATE, GOOD, project, routewright } from "./run.js";
@@ -77,6 +80,33 @@ describe.skipIf(!needs("python3"))("long work", () => {
     // The line is cleared before anything else is written.
     const [, after = ""] = /of 1500([^{]*)\{[^{]*$/.exec(shown.slice(0, shown.indexOf('"endpoints"'))) ?? [];
     expect(after).toMatch(/\u001b\[\d?K$/);
+  });
+
+  it("shows the time that work takes which cannot say how far it is", async () => {
+    const url = await ownDatabase();
+    const own = ownFolder();
+    const variables = { DATABASE_URL: url, RAMP_SECRETS_KEY: Buffer.alloc(32, 7).toString("base64") };
+    const balances = () => atTerminal(own, ["ramp", "balances", "--json"], variables);
+    expect((await balances()).shown).toContain("[]");
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    await client.query("BEGIN; LOCK TABLE ramp.postings");
+    const running = balances();
+    const isWaiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'ramp.postings'::regclass";
+    while ((await client.query(isWaiting)).rowCount === 0) await setTimeout(50);
+    await setTimeout(3000);
+    await client.query("ROLLBACK");
+    const { exit, shown } = await running;
+    await client.end();
+    expect([exit, shown]).toEqual([
+      0,
+      expect.stringMatching(/Adding postings up: \d+s[^]*\u001b\[\d?K[^]*\[\]\n$/),
+    ]);
+  });
+
+  it("shows no bar with --quiet", async () => {
+    const { exit, shown } = await atTerminal(many, [...GENERATE, "--out", "quiet", "--quiet"]);
+    expect([exit, shown.includes("Rendering")]).toEqual([0, false]);
   });
 
   it("shows nothing in a pipe", async () => {
