@@ -22,6 +22,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
     "add what changed for consumers to changelog.json, and print it",
     () => import("./commands/changelog.js"),
   ],
+  metrics: [
+    "list metrics and measures: what is served, and what is skipped and why",
+    () => import("./commands/metrics.js"),
+  ],
   exposures: ["print dbt exposures of the API", () => import("./commands/exposures.js")],
   verify: ["compare the catalogue with the live database", () => import("./commands/verify.js")],
   test: ["run endpoint tests against the database, in process", () => import("./commands/test.js")],
