@@ -103,6 +103,11 @@ function readGroups(
   if (missing) return missing;
   const grouping = readGrouping(aggregate, fields, conditions);
   if (isHttpError(grouping)) return grouping;
+  // One row has no next page.
+  const cursor = fields.get("cursor");
+  const isContinued = cursor !== undefined && readSingle("cursor", cursor) !== null;
+  if (isContinued && grouping.groups.length === 0)
+    return unknownError(endpoint, aggregate, ["cursor"], source);
   const page = readPage(endpoint.spec.pagination ?? GROUP_PAGES, fields);
   if (isHttpError(page)) return page;
   const sort = readGroupSort(grouping, fields);
