@@ -95,7 +95,7 @@ function dailyTotals(
   return sql`SELECT ${join(list, ", ")} FROM ${periods} CROSS JOIN ${rows}${whereClause(bounds)}${groupBy(keys)}`;
 }
 
-/** What periods accumulate, as `r`: totals by time and group where those can be added, else the rows, which meet every later period. */
+/** What periods accumulate, as `r`: totals by time and group, or distinct values, else the rows, which meet every later period. */
 function accumulated(
   build: GroupsBuild,
   leaf: Leaf,
@@ -109,9 +109,13 @@ function accumulated(
   const value = sql<Selection>`r.${identifier("v0")}`;
   const inner = dialect.aggregate(leaf, leaf.value === undefined ? null : value, column, null);
   const total = dialect.ofTotals(leaf, value, column);
-  if (total === null) return { rows, total: inner };
   const own = groups.flatMap((group, i) => (isTimeOf(leaf, group.name) ? [] : [groupColumn(build, i)]));
   const keys = [identifier("d"), ...own];
+  if (leaf.aggregation === "count_distinct") {
+    const once = [...keys, identifier("v0")].map((key) => sql<Selection>`r.${key} AS ${key}`);
+    return { rows: sql`(SELECT DISTINCT ${join(once, ", ")} FROM ${rows}) AS r`, total: inner };
+  }
+  if (total === null) return { rows, total: inner };
   const list = [
     ...keys.map((key) => sql<Selection>`r.${key} AS ${key}`),
     sql<Selection>`${inner} AS ${identifier("v0")}`,
