@@ -156,6 +156,11 @@ const HITS: Readonly<Partial<Record<ChangeKind, (subject: string) => HitRule>>> 
   "cursor-removed": () => named("cursor"),
   "sortable-field-removed": () => named("sort_by"),
   "max-limit-lowered": () => named("limit"),
+  "measure-removed": measured,
+  "group-removed": grouped,
+  "grain-removed": grouped,
+  "default-grain-changed": grouped,
+  "meaning-changed": (name) => (name === "" ? ({ requests }) => requests : meant(name)),
   "column-removed": served,
   "column-retyped": served,
   "column-digits-changed": served,
@@ -177,6 +182,31 @@ function filtered(column: string): HitRule {
     [...byParameter]
       .filter(([name]) => name === OTHER || name.startsWith(`${column}[`))
       .reduce((sum, [, requests]) => sum + requests, 0);
+}
+
+/** Calls that ask for a measure by its name, or for all. */
+function measured(name: string): HitRule {
+  return ({ byParameter }) =>
+    ["measures", "metrics"].reduce((sum, of) => sum + (byParameter.get(`${of}=${name}`) ?? 0), 0) +
+    (byParameter.get(OTHER) ?? 0);
+}
+
+/** Calls that group or filter by a name, also by one of its grains. */
+function grouped(name: string): HitRule {
+  const isOf = (asked: string): boolean =>
+    asked === OTHER ||
+    asked === name ||
+    asked.startsWith(`${name}[`) ||
+    asked === `group_by=${name}` ||
+    asked.startsWith(`group_by=${name}__`);
+  return ({ byParameter }) =>
+    [...byParameter].filter(([asked]) => isOf(asked)).reduce((sum, [, requests]) => sum + requests, 0);
+}
+
+/** The name is that of a measure or of a group. */
+function meant(name: string): HitRule {
+  const [ofMeasure, ofGroup] = [measured(name), grouped(name)];
+  return (usage) => ofMeasure(usage) + ofGroup(usage);
 }
 
 /** Calls get a column unless they choose others. */

@@ -39,10 +39,19 @@ export interface Resolved {
 
 const NO_NAMES: readonly string[] = [];
 
-/** Names of the parameters of a query, with `fields=<column>` for each column that it chooses. */
+/**
+ * Names of the parameters of a query, with `fields=<column>` for each column that it chooses, and `group_by=<group>` and
+ * `measures=<measure>` for what is asked by group, also where no measure is named.
+ */
 export function parameterNames(endpoint: ServedEndpoint, { fields, query }: Resolved): readonly string[] {
+  const { columns, grouping } = query.selection;
+  if (grouping !== undefined)
+    return [
+      ...fields.keys(),
+      ...grouping.groups.map(({ key }) => `group_by=${key}`),
+      ...grouping.measures.map(({ name }) => `${grouping.aggregate.of}=${name}`),
+    ];
   if (fields.size === 0) return NO_NAMES;
-  const { columns } = query.selection;
   const chosen = columns === undefined || columns === endpoint.all ? [] : columns.columns;
   return [...fields.keys(), ...chosen.map(({ name }) => `fields=${name}`)];
 }

@@ -27,7 +27,7 @@ export interface RequestRecord {
   readonly error: Pick<HttpError, "code" | "parameter"> | null;
   /** The path as sent where no endpoint has it, or the former path of the endpoint; null elsewhere. */
   readonly path: string | null;
-  /** Names of the parameters of a valid request, with `fields=<column>` for each column that it chooses. Never values. */
+  /** Names of the parameters of a valid request, with `fields=<column>` for each column that it chooses, and `group_by=<group>` and `measures=<measure>`. Never values. */
   readonly parameters: readonly string[];
   /** Null where the caller sent none. */
   readonly trace: Trace | null;

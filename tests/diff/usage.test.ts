@@ -1,3 +1,6 @@
+import { compareCatalogues } from "../../generator/diff/compare-catalogues.js";
+import { withUsage } from "../../generator/diff/usage.js";
+import { CALENDAR, catalogueFrom } from "./catalogues.js";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -287,4 +290,44 @@ describe("a usage file", () => {
     expect(exit).toBe(2);
     expect(err).toContain("There is no database to read usage from");
   });
+});
+
+it("a measure and a group that go hit the calls that ask for them", () => {
+  const summed = (measures: object, group_by: readonly string[]) => ({
+    ...orders,
+    routewright: { aggregate: { measures, group_by } },
+  });
+  const both = { total: { agg: "sum", column: "amount" }, orders: { agg: "count" } };
+  const [base, head] = [summed(both, ["day", "symbol"]), summed({ orders: { agg: "count" } }, ["day"])].map(
+    (model) => catalogueFrom(manifestOf([model])),
+  );
+  const line = (parameter: string | null, requests: number) => ({
+    key: "aaaa",
+    org: "",
+    route: ROUTE,
+    parameter,
+    requests,
+  });
+  const lines = [
+    line(null, 100),
+    line("measures=total", 30),
+    line("measures=orders", 60),
+    line("group_by=symbol", 7),
+    line("group_by=day", 50),
+    line("symbol", 3),
+  ];
+  const changes = withUsage(
+    compareCatalogues(base!, head!, CALENDAR),
+    base!,
+    { lines, recordedDays: [] },
+    "2030-01-31",
+  );
+  expect(
+    changes
+      .filter(({ kind }) => ["measure-removed", "group-removed"].includes(kind))
+      .map(({ kind, subject, usage }) => [kind, subject, usage?.requests]),
+  ).toEqual([
+    ["measure-removed", "total", 30],
+    ["group-removed", "symbol", 10],
+  ]);
 });

@@ -203,3 +203,31 @@ it("a server records the names of parameters and of chosen columns, by key and p
     ["/v1/s/old", "symbol", 1],
   ]);
 });
+
+it("a server records the groups and measures that requests ask for, also where they name no measure", async () => {
+  const aggregate = {
+    group_by: ["symbol"],
+    measures: { rows: { agg: "count" }, ids: { agg: "sum", column: "id" } },
+  };
+  const folder = ownInstallation(manifestOf([{ ...ASKED, routewright: { aggregate } }]));
+  const DATABASE_URL = await ownDatabase();
+  await queryAt(
+    DATABASE_URL,
+    "CREATE SCHEMA analytics; CREATE TABLE analytics.api_a AS SELECT 1 AS id, date '2026-01-31' AS day, 'x' AS symbol",
+  );
+  const served = await serve(folder, ["--only", "data"], { DATABASE_URL });
+  for (const target of ["/v1/s/a?group_by=symbol", "/v1/s/a?measures=ids", "/v1/s/a"])
+    await sendRequest(served.url, target);
+  await served.stop();
+  const found = await queryAt(
+    DATABASE_URL,
+    'SELECT parameter, requests::int FROM routewright.usage_parameters ORDER BY parameter COLLATE "C"',
+  );
+  expect(found.map(({ parameter, requests }) => [parameter, requests])).toEqual([
+    ["group_by", 1],
+    ["group_by=symbol", 1],
+    ["measures", 1],
+    ["measures=ids", 2],
+    ["measures=rows", 1],
+  ]);
+});
