@@ -21,7 +21,9 @@ function proseOf(file: string): string {
   const text = read(file);
   const prose = file.endsWith(".md")
     ? text.replace(/^```.*?^```/gms, "")
-    : [...text.matchAll(/\/\*[\s\S]*?\*\/|^\s*(?:\/\/|--|#) .*$/gm)].map(([comment]) => comment).join("\n");
+    : [...text.matchAll(/(?<![*"])\/\*[\s\S]*?\*\/|^\s*(?:\/\/|--|#) .*$/gm)]
+        .map(([comment]) => comment)
+        .join("\n");
   return prose.replace(/\n\s*(?:\*|\/\/|--|#)? */g, " ");
 }
 
