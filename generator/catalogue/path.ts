@@ -13,10 +13,12 @@ export interface ModelTags {
 }
 
 /**
- * Segments become part of a file name, where capitals and dots take two characters: three segments and the ending must
- * fit into the 255 bytes of file systems.
+ * The category is the name of a folder, the other segments are one file name, where capitals and dots take two characters:
+ * with their separators and the ending they must fit into the 255 bytes of file systems.
  */
-const MAX_SEGMENT = 80;
+const MAX_NAME = 240;
+
+const ROOM = `the segments behind the category may have ${String(MAX_NAME)} characters together, where capitals and dots count twice`;
 
 /** The category of the service's own paths, `/v1/system/…`. */
 const RESERVED_CATEGORY = "system";
@@ -46,8 +48,19 @@ function segmentsOf({
 
 /** Problems of the path that the tags give: no other character may reach a URL or a file name. */
 export function pathProblems(tags: ModelTags): { message: string; hint: string }[] {
-  const bad = segmentsOf(tags).filter(({ value }) => !isSegment(value));
+  const segments = segmentsOf(tags);
+  const bad = segments.filter(({ value }) => !isSegment(value));
   if (bad.length > 0) return bad.map(({ tag, value }) => segmentProblem(tag, value));
+  const named = segments.slice(1);
+  if (named.reduce((sum, { value }) => sum + widthOf(value), 0) > MAX_NAME) {
+    const [longest = tags.resource] = named.map(({ tag }) => tag).sort((a, b) => b.length - a.length);
+    return [
+      {
+        message: `The path ${formatValue(pathOf(tags))} is too long for a file name.`,
+        hint: `Shorten the tag ${formatValue(longest)}: ${ROOM}.`,
+      },
+    ];
+  }
   const problem = reservedProblem(pathOf(tags));
   return problem === null ? [] : [problem];
 }
@@ -78,7 +91,7 @@ function reservedProblem(path: string): { message: string; hint: string } | null
 }
 
 function isSegment(text: string): boolean {
-  return /^[A-Za-z0-9_.-]+$/.test(text) && text !== "." && text !== ".." && widthOf(text) <= MAX_SEGMENT;
+  return /^[A-Za-z0-9_.-]+$/.test(text) && text !== "." && text !== ".." && widthOf(text) <= MAX_NAME;
 }
 
 function widthOf(segment: string): number {
@@ -92,10 +105,10 @@ function segmentProblem(tag: string, value: string): { message: string; hint: st
       hint: tag === "" ? "Remove it." : "Write a value after the colon.",
     };
   }
-  if (widthOf(value) > MAX_SEGMENT) {
+  if (widthOf(value) > MAX_NAME) {
     return {
       message: `The tag ${formatValue(tag)} gives a path segment of ${String(value.length)} characters.`,
-      hint: `Use at most ${String(MAX_SEGMENT)}; capitals and dots count twice.`,
+      hint: `Shorten it: ${ROOM}.`,
     };
   }
   return {

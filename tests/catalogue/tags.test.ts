@@ -86,8 +86,8 @@ describe("the path", () => {
     ["api:a%2e", '"api:a%2e" cannot be a path segment.'],
     ["api:a?b", '"api:a?b" cannot be a path segment.'],
     ["api:a\nb", String.raw`"api:a\nb" cannot be a path segment.`],
-    [`api:${"x".repeat(81)}`, `"api:${"x".repeat(75)}… gives a path segment of 81 characters.`],
-    [`api:${"X".repeat(41)}`, `"api:${"X".repeat(41)}" gives a path segment of 41 characters.`],
+    [`api:${"x".repeat(241)}`, `"api:${"x".repeat(75)}… gives a path segment of 241 characters.`],
+    [`api:${"X".repeat(121)}`, `"api:${"X".repeat(75)}… gives a path segment of 121 characters.`],
   ])("is refused with the tag %j", (tag, message) => {
     const catalogue = catalogueFrom([{ name: "a", tags: ["production", "c", tag] }]);
     expect(catalogue.entries).toEqual([]);
@@ -99,8 +99,13 @@ describe("the path", () => {
     expect(problems).toMatchObject([{ message: 'The tag "" has no value.', hint: "Remove it." }]);
   });
 
-  it("may be as long as 80 characters a segment", () => {
-    expect(pathOf("production", "c", `api:${"x".repeat(80)}`)).toBe(`/v1/c/${"x".repeat(80)}`);
+  it("may be as long as a file name", () => {
+    expect(pathOf("production", "c", `api:${"x".repeat(240)}`)).toBe(`/v1/c/${"x".repeat(240)}`);
+    const tags = ["production", "c", `api:${"x".repeat(240)}`, "window:7d"];
+    const { problems } = onlySkipped(catalogueFrom([{ name: "a", tags }]));
+    expect(problems).toMatchObject([
+      { message: expect.stringMatching(/^The path "\/v1\/c\/x+… is too long for a file name\.$/) },
+    ]);
   });
 
   it("is never one of the service's own", () => {
