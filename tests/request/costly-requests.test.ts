@@ -131,11 +131,11 @@ describe("a URL of 15 kB does not block other requests for long", () => {
 
 it.each(["accept", "accept-encoding"])("850 entries in %s cost no more than a short one", async (name) => {
   const entries = Array.from({ length: 850 }, (_, i) => `a/${i.toString(36)};q=0.${String(i)}`);
-  // A collection of garbage costs as much as the request.
+  // A collection of garbage, or other programs in the processor's caches, cost as much as the request.
   const costWith = (value: string) =>
     costOf(
       () => sendRequest(service.url, "/v1/shop/orders?id=1", { key: KEYS.tier3, headers: { [name]: value } }),
-      12,
+      40,
     );
   await costWith("*/*");
   const [short, long] = [await costWith("*/*"), await costWith(entries.join(", "))];
