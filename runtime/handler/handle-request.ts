@@ -57,8 +57,11 @@ async function serveRows(exchange: Exchange, endpoint: ServedEndpoint): Promise<
   if (isRefused(resolved)) return resolved;
   exchange.parameters = parameterNames(endpoint, resolved);
   const { method, headers } = request;
+  const { id, caller, isStillNeeded } = context;
   const answer = await run(gateway, endpoint.spec, resolved, {
-    ...context,
+    id,
+    caller,
+    isStillNeeded,
     onStart: times.queryStarted,
     ifNoneMatch: method === "GET" || method === "HEAD" ? headers["if-none-match"] : undefined,
     readsPart: readsParts(request) ? partFinder(request) : undefined,

@@ -73,5 +73,5 @@ export class StepTimes {
 }
 
 function metric(name: string, text: string, milliseconds: number): string {
-  return `${name};desc="${text}";dur=${milliseconds.toFixed(2)}`;
+  return `${name};desc="${text}";dur=${String(Math.round(milliseconds * 100) / 100)}`;
 }

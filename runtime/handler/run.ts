@@ -22,7 +22,7 @@ import type { Gateway } from "./gateway.js";
 import type { Resolved } from "./resolve.js";
 
 /** A request for rows, and how it reads them. */
-export interface RowsContext extends RequestContext {
+export interface RowsContext extends Pick<RequestContext, "id" | "caller" | "isStillNeeded"> {
   /** Entity tags of the rows that the client has. */
   readonly ifNoneMatch?: string | undefined;
   /**
@@ -33,7 +33,7 @@ export interface RowsContext extends RequestContext {
   /** Whether the client asks for the number of rows on all pages. */
   readonly wantsTotal?: boolean;
   /** Called when the query has its connection. */
-  readonly onStart?: () => void;
+  readonly onStart?: (() => void) | undefined;
 }
 
 /** The rows of a query, before they are sent. */
@@ -202,8 +202,12 @@ function partAtHand(
   return { resolved, ...whole, result: { result, hasRunQuery: false }, total: null };
 }
 
-function contextOf(context: RowsContext, version: DataVersion | null): QueryContext {
-  return { ...context, version: version?.id ?? null };
+/** Written out: a copy by `...` of what a request carries took 2.5 µs. */
+function contextOf(
+  { id, caller, isStillNeeded, onStart }: RowsContext,
+  version: DataVersion | null,
+): QueryContext {
+  return { id, caller, isStillNeeded, onStart, version: version?.id ?? null };
 }
 
 /** Whether rows follow the page. Of a stream that is known at its end only: its next page may be empty. */
@@ -234,7 +238,7 @@ const RETRY_SECONDS = 1;
 export function errorOf(
   { log }: Gateway,
   endpoint: Endpoint,
-  { id: requestId, caller: { tier } }: RequestContext,
+  { id: requestId, caller: { tier } }: Pick<RequestContext, "id" | "caller">,
   error: unknown,
 ): HttpError | null {
   if (error instanceof QueryAbandoned) return null;

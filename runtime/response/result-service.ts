@@ -114,7 +114,8 @@ export class ResultService {
     this.#inFlight[inFlightKey] = inFlight;
     try {
       const isStillNeeded = (): boolean => !abandonIfUnneeded(inFlight, callers);
-      inFlight.promise = this.#run(query, { ...context, isStillNeeded });
+      const { id, caller, onStart, version } = context;
+      inFlight.promise = this.#run(query, { id, caller, isStillNeeded, onStart, version });
       const result = await inFlight.promise;
       if (result.kind === "buffered") this.#cache.set(key, result, build);
       return { result, hasRunQuery: true };

@@ -207,7 +207,7 @@ export interface QueryContext extends Pick<RequestContext, "id" | "caller" | "is
   /** Version of the rows and of their columns; null if unknown. */
   readonly version: string | null;
   /** Called when a statement of its rows has a connection; again where it runs again. */
-  readonly onStart?: () => void;
+  readonly onStart?: (() => void) | undefined;
 }
 
 /** Queries of a database, for the metrics. */

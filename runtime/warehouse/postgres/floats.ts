@@ -2,7 +2,8 @@
 
 /** As responses write it, like ClickHouse: `1e-7`, and all digits up to 1e20. */
 export function floatText(number: number): string {
-  return Object.is(number, -0) ? "-0" : String(number).replace("e+", "e");
+  if (number > -1e21 && number < 1e21) return Object.is(number, -0) ? "-0" : String(number);
+  return String(number).replace("e+", "e");
 }
 
 /** The number of the shortest decimal that reads back as this float of 32 bits. */
