@@ -74,7 +74,7 @@ async function openExchange(
   response: ServerResponse,
 ): Promise<Exchange> {
   const times = new StepTimes();
-  const span = startRequestSpan(request, sentPathOf(request));
+  const span = startRequestSpan(request, sentPathOf);
   const trace = span === null ? traceOf(request) : span.trace;
   if (trace !== null) response.setHeader("Traceparent", traceparent(trace));
   const access = accessOf(item);

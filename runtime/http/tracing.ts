@@ -33,7 +33,10 @@ export interface SpanPart {
 }
 
 /** Begins below the operator's instrumentation of HTTP, where there is one, else below the caller's span. */
-export function startRequestSpan(request: IncomingMessage, path: string): RequestSpan | null {
+export function startRequestSpan(
+  request: IncomingMessage,
+  pathOf: (request: IncomingMessage) => string,
+): RequestSpan | null {
   const outer = trace.getActiveSpan();
   const parent = outer ? context.active() : propagation.extract(ROOT_CONTEXT, request.headers);
   const { method = "", httpVersion } = request;
@@ -43,7 +46,6 @@ export function startRequestSpan(request: IncomingMessage, path: string): Reques
       kind: outer ? SpanKind.INTERNAL : SpanKind.SERVER,
       attributes: {
         "http.request.method": method,
-        "url.path": path,
         "url.scheme": "http",
         "network.protocol.version": httpVersion,
       },
@@ -51,6 +53,7 @@ export function startRequestSpan(request: IncomingMessage, path: string): Reques
     parent,
   );
   if (!span.isRecording()) return null;
+  span.setAttribute("url.path", pathOf(request));
   const { traceId, spanId, traceFlags } = span.spanContext();
   const parentId = trace.getSpanContext(parent)?.spanId ?? "";
   return { span, trace: { traceId, spanId, parentId, flags: traceFlags.toString(16).padStart(2, "0") } };

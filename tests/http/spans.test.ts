@@ -107,7 +107,9 @@ it("is below the span of the operator's own instrumentation", () => {
     httpVersion: "1.1",
     headers: traced.headers,
   } as unknown as IncomingMessage;
-  const begun = context.with(trace.setSpan(context.active(), outer), () => startRequestSpan(request, "/"));
+  const begun = context.with(trace.setSpan(context.active(), outer), () =>
+    startRequestSpan(request, () => "/"),
+  );
   const { traceId, spanId } = outer.spanContext();
   expect(begun?.trace).toMatchObject({ traceId, parentId: spanId });
   expect(begun?.span).toMatchObject({ kind: SpanKind.INTERNAL });
