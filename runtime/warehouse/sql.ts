@@ -53,20 +53,16 @@ export function escapedLiteral(text: string): Sql {
   return fragment([`'${text.replace(/[\\']/g, "\\$&")}'`], []);
 }
 
-/** The route that a statement serves, as a comment in the format of sqlcommenter: percent-encoded, so that it ends nothing. */
-export function routeComment(route: string): Sql {
-  const value = encodeURIComponent(route).replace(/[!'()*]/g, (character) => ESCAPED[character] ?? "");
+/** The route that a statement serves, if any, as a comment in the format of sqlcommenter: percent-encoded, so that it ends nothing. */
+export function routeComment(route: string | undefined): Sql {
+  if (route === undefined) return EMPTY;
+  // What `encodeURIComponent` leaves as it is.
+  const value = encodeURIComponent(route).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
   return fragment([` /*route='${value}'*/`], []);
 }
-
-/** What `encodeURIComponent` leaves as it is. */
-const ESCAPED: Readonly<Record<string, string>> = {
-  "!": "%21",
-  "'": "%27",
-  "(": "%28",
-  ")": "%29",
-  "*": "%2A",
-};
 
 /** The name of a built-in type, with its sizes. */
 export function typeName(name: string): Sql {
