@@ -45,17 +45,17 @@ export function tokensOf(text: string): readonly string[] {
   return text.match(TOKEN) ?? [];
 }
 
-type Token<T> = string | T;
+type SqlToken<T> = string | T;
 
 /** An expression whose divisions by zero are null, as a ratio's: databases fail, or answer with infinity. `parts`: its texts and values. */
-export function withNullQuotients<T extends object>(parts: readonly Token<T>[]): readonly Token<T>[] {
+export function withNullQuotients<T extends object>(parts: readonly SqlToken<T>[]): readonly SqlToken<T>[] {
   return guarded(
-    parts.flatMap((part): readonly Token<T>[] => (typeof part === "string" ? tokensOf(part) : [part])),
+    parts.flatMap((part): readonly SqlToken<T>[] => (typeof part === "string" ? tokensOf(part) : [part])),
   );
 }
 
-function guarded<T extends object>(tokens: readonly Token<T>[]): readonly Token<T>[] {
-  const made: Token<T>[] = [];
+function guarded<T extends object>(tokens: readonly SqlToken<T>[]): readonly SqlToken<T>[] {
+  const made: SqlToken<T>[] = [];
   for (let i = 0; i < tokens.length; i++) {
     const token = tokens[i] ?? "";
     made.push(token);
@@ -69,11 +69,11 @@ function guarded<T extends object>(tokens: readonly Token<T>[]): readonly Token<
   return made;
 }
 
-const isNeverZero = (operand: readonly Token<object>[]): boolean =>
+const isNeverZero = (operand: readonly SqlToken<object>[]): boolean =>
   operand.every((token) => typeof token === "string") && Number(operand.join("").trim() || Number.NaN) > 0;
 
-/** The end of the operand that begins at a position: signs, a value, a name or a call, a bracket or a CASE, then its casts. */
-function operandEnd(tokens: readonly Token<object>[], from: number): number {
+/** The end of the operand that begins at a position: signs, a value, a name or a call, a bracket or a CASE, then its subscripts and casts. */
+function operandEnd(tokens: readonly SqlToken<object>[], from: number): number {
   let i = skipped(tokens, from, /^[\s+-]+$/);
   const first = tokens[i];
   if (first === undefined) return i;
@@ -85,6 +85,7 @@ function operandEnd(tokens: readonly Token<object>[], from: number): number {
     const call = skipped(tokens, i, /^\s+$/);
     if (isToken(first, /^[A-Za-z_"`]/) && tokens[call] === "(") i = closing(tokens, call, "(", ")");
   }
+  while (tokens[i] === "[") i = closing(tokens, i, "[", "]");
   while (tokens[i] === ":" && tokens[i + 1] === ":") {
     i = skipped(tokens, i + 2, /^\s+$/) + 1;
     if (tokens[i] === "(") i = closing(tokens, i, "(", ")");
@@ -92,17 +93,17 @@ function operandEnd(tokens: readonly Token<object>[], from: number): number {
   return i;
 }
 
-const isToken = (token: Token<object> | undefined, pattern: RegExp): boolean =>
+const isToken = (token: SqlToken<object> | undefined, pattern: RegExp): boolean =>
   typeof token === "string" && pattern.test(token);
 
-function skipped(tokens: readonly Token<object>[], from: number, pattern: RegExp): number {
+function skipped(tokens: readonly SqlToken<object>[], from: number, pattern: RegExp): number {
   let i = from;
   while (isToken(tokens[i], pattern)) i++;
   return i;
 }
 
 /** Behind the token that closes what a position opens. */
-function closing(tokens: readonly Token<object>[], from: number, open: string, close: string): number {
+function closing(tokens: readonly SqlToken<object>[], from: number, open: string, close: string): number {
   let depth = 0;
   for (let i = from; i < tokens.length; i++) {
     const token = tokens[i];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { withNullQuotients } from "../../runtime/model/project-sql.js";
 import { clickhouseUrl, hasClickhouse } from "../support/clickhouse.js";
 import { KEYS, serveManifest } from "../support/service.js";
 import { inPay, payClickhouse, payDatabase } from "./pay-tables.js";
@@ -49,6 +50,14 @@ async function onClickhouse(): Promise<string> {
   const built = { ...mapped, metadata: { ...mapped.metadata, adapter_type: "clickhouse" } };
   return serveManifest(built, { DATABASE_URL: clickhouseUrl() });
 }
+
+it.each([
+  ["a / rates['USD'] * 2", "a / nullif( rates['USD'], 0) * 2"],
+  ["a / m[1][b / c]::int", "a / nullif( m[1][b / nullif( c, 0)]::int, 0)"],
+  ["a / (b)[1]", "a / nullif( (b)[1], 0)"],
+])("the divisor of %s is whole", (text, guarded) => {
+  expect(withNullQuotients([text]).join("")).toBe(guarded);
+});
 
 const engines = [
   ["PostgreSQL", onPostgres] as const,
