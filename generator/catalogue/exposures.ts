@@ -31,7 +31,7 @@ export function exposuresOf(
   const owners = groups.map((group) => ownerOf(group, options));
   const missing = groups.filter((_, i) => owners[i] === null).flat();
   if (missing.length > 0) return { ok: false, problem: noOwner(missing, options) };
-  const sources = new Sources(manifest);
+  const sources = new ExposedNodes(manifest);
   const names = new Set<string>();
   const exposures = groups.map((group, i) => {
     const [first] = group;
@@ -98,7 +98,7 @@ function freeName(text: string, taken: Set<string>): string {
 }
 
 /** What endpoints read, as calls of `ref` and `metric`. */
-class Sources {
+class ExposedNodes {
   readonly #nodes: ReadonlyMap<string, JsonObject>;
   readonly #metrics: ReadonlyMap<string, JsonObject>;
   readonly #queries: ReadonlyMap<string, readonly string[]>;

@@ -47,7 +47,7 @@ function rated(change: Unrated, severity: Severity): Change {
 const PREVIEW = "The endpoint was a preview: its consumers were told that it may change.";
 
 type Unrated = Omit<Change, "severity">;
-type Pair = readonly [base: ServedEntry, head: ServedEntry];
+type EntryPair = readonly [base: ServedEntry, head: ServedEntry];
 
 function changesOf(
   base: ServedEntry,
@@ -164,7 +164,7 @@ function withLocation(
 }
 
 export interface Matching {
-  readonly pairs: readonly Pair[];
+  readonly pairs: readonly EntryPair[];
   readonly removed: readonly ServedEntry[];
   readonly added: readonly ServedEntry[];
 }
@@ -184,7 +184,7 @@ export function matchEndpoints(base: readonly ServedEntry[], head: readonly Serv
 /** Pairs endpoints whose key no other endpoint of their revision has, so that no pair is a guess. */
 function pairBy(base: readonly ServedEntry[], head: readonly ServedEntry[], keyOf: KeyOf): Matching {
   const [inBase, inHead] = [uniqueByKey(base, keyOf), uniqueByKey(head, keyOf)];
-  const pairs = [...inBase].flatMap(([key, entry]): Pair[] => {
+  const pairs = [...inBase].flatMap(([key, entry]): EntryPair[] => {
     const other = inHead.get(key);
     return other === undefined ? [] : [[entry, other]];
   });

@@ -156,14 +156,20 @@ function compareUnfiltered(base: Endpoint, head: Endpoint): readonly Difference[
 }
 
 /** What a caller who knows no value of the data can read: some rows, all by a filter that excludes none, or all. */
-interface Access {
+interface UnfilteredAccess {
   readonly level: 0 | 1 | 2;
   /** The setting or the parameter that decides. */
   readonly subject: string;
   readonly text: string;
 }
 
-function accessTo({ allowUnfiltered, requireAnyOf, parameters, filters = [], columns }: Endpoint): Access {
+function accessTo({
+  allowUnfiltered,
+  requireAnyOf,
+  parameters,
+  filters = [],
+  columns,
+}: Endpoint): UnfilteredAccess {
   const [filter] = requireAnyOf.length === 0 ? filters.filter(({ type }) => type !== "uuid") : [];
   if (allowUnfiltered && requireAnyOf.length === 0)
     return { level: 2, subject: "allow_unfiltered", text: "no filter needed" };

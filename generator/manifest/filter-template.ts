@@ -49,7 +49,7 @@ export function readCall(code: string): NamedDimension | { readonly problem: str
   );
 }
 
-interface Arguments {
+interface TemplateArguments {
   readonly texts: readonly (string | undefined)[];
   /** Whether an entity path is given. */
   readonly path: boolean;
@@ -64,7 +64,7 @@ const POSITIONS: Readonly<Record<string, number>> = {
   time_granularity: 1,
 };
 
-function readArguments(inside: string): Arguments | null {
+function readArguments(inside: string): TemplateArguments | null {
   const texts: (string | undefined)[] = [];
   let path = false;
   const pattern = new RegExp(`${ARGUMENT}(?:,|$)`, "y");

@@ -119,12 +119,12 @@ function timeOf(text: string): Date {
   return new Date(`${day}T${time.slice(0, 8)}Z`);
 }
 
-type Row = Readonly<Record<string, unknown>>;
-type Ask = (text: string) => Promise<readonly Row[]>;
+type AnsweredRow = Readonly<Record<string, unknown>>;
+type Ask = (text: string) => Promise<readonly AnsweredRow[]>;
 
 /** ClickHouse answers lines of JSON. */
-function rowOf(row: unknown): Row {
-  return (typeof row === "string" ? JSON.parse(row) : row) as Row;
+function rowOf(row: unknown): AnsweredRow {
+  return (typeof row === "string" ? JSON.parse(row) : row) as AnsweredRow;
 }
 
 /** Endpoints share what they join. */

@@ -148,7 +148,7 @@ async function withoutRows({ result: queried }: Answer): Promise<HttpError> {
 }
 
 /** What is read, and how it is known before the query runs. */
-interface Reading extends Prepared {
+interface RowsReading extends Prepared {
   /** The version of the rows where they change only with builds, and the entity tag by it. */
   readonly build: DataVersion | null;
   readonly tag: string | null;
@@ -157,7 +157,7 @@ interface Reading extends Prepared {
 async function read(
   gateway: Gateway,
   resolved: Resolved,
-  { query, version, build, tag }: Reading,
+  { query, version, build, tag }: RowsReading,
   reader: RowsContext,
 ): Promise<Answer> {
   const context = contextOf(reader, version);

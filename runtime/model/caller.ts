@@ -28,12 +28,11 @@ export interface Caller {
   readonly key: ApiKey | null;
 }
 
+/** What decides what a caller may call. */
+export type Access = Pick<Caller, "tier" | "allowed">;
+
 /** Whether a caller may call the endpoint of tier `required` at `path`. */
-export function mayCall(
-  { tier, allowed }: Pick<Caller, "tier" | "allowed">,
-  path: string,
-  required: Tier,
-): boolean {
+export function mayCall({ tier, allowed }: Access, path: string, required: Tier): boolean {
   return allows(tier, required) && isListed(allowed, path);
 }
 

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import { catalogueFor, type CatalogueSource } from "./catalogue.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "./catalogue-body.js";
-import { type Caller, mayCall } from "../model/caller.js";
+import { type Access, mayCall } from "../model/caller.js";
 import { allows, isTier, type Tier } from "../model/tier.js";
 import type { PublicAddress } from "../http/public-address.js";
 import { BufferedResult } from "../response/buffered-result.js";
@@ -25,9 +25,6 @@ interface CatalogueDocument {
   readonly result: BufferedResult;
   readonly body: CatalogueBody;
 }
-
-/** What decides what a caller may call. */
-type Access = Pick<Caller, "tier" | "allowed">;
 
 interface Visible extends Pick<CatalogueSource, "lineageTier" | "scope"> {
   /** Whether JWTs of an issuer are accepted beside keys. */

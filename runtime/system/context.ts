@@ -1,4 +1,4 @@
-import type { Caller } from "../model/caller.js";
+import type { Access } from "../model/caller.js";
 import type { Changelog } from "../model/changelog.js";
 import type { HttpError } from "../model/errors.js";
 import { type Schema, TEXT } from "../model/schema.js";
@@ -69,8 +69,6 @@ export function jsonAnswer(
 export function textAnswer(description: string, mediaType: string): Operation["responses"][number] {
   return { status: 200, description, mediaType, schema: TEXT };
 }
-
-type Access = Pick<Caller, "tier" | "allowed">;
 
 /** Documents about the endpoints that a caller may call. */
 interface Documents {

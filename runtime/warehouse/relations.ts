@@ -45,7 +45,7 @@ interface RelationsOptions {
 /** Columns without a known version are looked up again after this time. */
 const FRESH_MS = 60_000;
 
-interface Entry extends DescribedRelation {
+interface KnownRelation extends DescribedRelation {
   /** Version of the rows at the lookup; null if unknown. */
   readonly version: string | null;
   freshUntil: number;
@@ -57,8 +57,8 @@ interface Entry extends DescribedRelation {
  */
 export class Relations {
   readonly #options: RelationsOptions;
-  readonly #entries = new Map<string, Entry>();
-  readonly #pending = new Map<string, Promise<Entry>>();
+  readonly #entries = new Map<string, KnownRelation>();
+  readonly #pending = new Map<string, Promise<KnownRelation>>();
   readonly #missing = new Map<string, string | null>();
   /** Keys of derived rows, the oldest first. */
   readonly #derived = new Set<string>();
@@ -140,9 +140,9 @@ export class Relations {
   async #changed(
     relation: RowSource,
     version: string | null,
-    used: Entry | null,
+    used: KnownRelation | null,
     failure: unknown,
-  ): Promise<Entry | null> {
+  ): Promise<KnownRelation | null> {
     if (failure instanceof RelationMissing) {
       this.#missing.set(relationOf(relation).join("."), failure.reason);
       if (failure.reason !== null) throw failure;
@@ -156,7 +156,7 @@ export class Relations {
     return found;
   }
 
-  #cached(relation: RowSource, version: string | null): Entry | null {
+  #cached(relation: RowSource, version: string | null): KnownRelation | null {
     const entry = this.#entries.get(keyOf(relation));
     if (entry?.version !== version) return null;
     if (entry.freshUntil < Date.now()) {
@@ -167,7 +167,7 @@ export class Relations {
   }
 
   /** Looks the relation up; concurrent callers share one look-up. */
-  #renew(relation: RowSource, version: string | null): Promise<Entry> {
+  #renew(relation: RowSource, version: string | null): Promise<KnownRelation> {
     const key = `${keyOf(relation)}\0${version ?? ""}`;
     const pending =
       this.#pending.get(key) ?? this.#lookUp(relation, version).finally(() => this.#pending.delete(key));
@@ -175,12 +175,12 @@ export class Relations {
     return pending;
   }
 
-  async #lookUp(relation: RowSource, version: string | null): Promise<Entry> {
+  async #lookUp(relation: RowSource, version: string | null): Promise<KnownRelation> {
     const found = await (isRelation(relation) ? this.#options.describe(relation) : relation.describe());
     const known = this.#entries.get(keyOf(relation));
     // The same object while nothing has changed: what is made from the columns is cached by it.
     const columns = known && isDeepStrictEqual(known.columns, found.columns) ? known.columns : found.columns;
-    const entry: Entry = { id: found.id, columns, version, freshUntil: Date.now() + FRESH_MS };
+    const entry: KnownRelation = { id: found.id, columns, version, freshUntil: Date.now() + FRESH_MS };
     this.#entries.set(keyOf(relation), entry);
     if (!isRelation(relation)) this.#keepNewest(keyOf(relation), known === undefined);
     else if (known?.version !== version || !isSame(entry, known)) this.#options.onColumns(relation, columns);

@@ -72,7 +72,7 @@ export function measureOf(
 export const strictest = (tiers: readonly Tier[]): Tier =>
   tiers.toSorted((a, b) => TIERS.indexOf(b) - TIERS.indexOf(a))[0] ?? "tier3";
 
-export interface Named {
+export interface TaggedNode {
   readonly node: Model;
   readonly tags: ModelTags;
   readonly tier: Tier;
@@ -90,7 +90,7 @@ export interface Content {
 export function entryOf(
   index: SemanticIndex,
   context: Context,
-  named: Named,
+  named: TaggedNode,
   { parts, measures, saved }: Content,
 ): CatalogueEntry {
   const { node, tags, description, synonyms } = named;

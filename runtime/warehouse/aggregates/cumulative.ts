@@ -1,7 +1,7 @@
 import type { AskedGroup, Leaf } from "../../model/aggregate.js";
 import type { Selection } from "../../model/query.js";
-import { join, sql, type Sql } from "../sql.js";
-import type { GroupedSource } from "./dialect.js";
+import { join, sql } from "../sql.js";
+import type { GroupedSource, Part } from "./dialect.js";
 import {
   filtersOf,
   groupBy,
@@ -17,8 +17,6 @@ import {
 import type { GroupsBuild } from "./row-set.js";
 import { filledValue, joinedRows, reapplied } from "./on-spine.js";
 import { type Offset, offsetPeriod, periodGroup, periodsOf, timedRows, valueColumn } from "./time-spine.js";
-
-type Part = Sql<Selection>;
 
 /** A cumulative metric: for each period of the spine the rows up to it, then one value for each longer period. */
 export function cumulativeLeaf(

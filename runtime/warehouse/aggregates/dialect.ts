@@ -3,7 +3,8 @@ import type { Condition, Selection } from "../../model/query.js";
 import type { Sql } from "../sql.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
 
-type Part = Sql<Selection>;
+/** A part of a statement of groups. */
+export type Part = Sql<Selection>;
 
 /** Selects with the same groups, `g0`, `g1`, …, and columns of their own. */
 export interface GroupedSource {

@@ -1,16 +1,14 @@
 import type { AskedGroup, FixedFilter, Formula, FormulaInput, MetricTree } from "../../model/aggregate.js";
 import { compareGrains, leavesOf } from "../../model/aggregate.js";
 import type { Selection } from "../../model/query.js";
-import { constant, EMPTY, join, projectParts, sql, type Sql } from "../sql.js";
-import type { GroupedSource } from "./dialect.js";
+import { constant, EMPTY, join, projectParts, sql } from "../sql.js";
+import type { GroupedSource, Part } from "./dialect.js";
 import { groupColumn, type LeafUse, nonAdditiveLeaf, plainLeaves, timeGroups } from "./leaves.js";
 import type { GroupsBuild } from "./row-set.js";
 import { cumulativeLeaf } from "./cumulative.js";
 import { Sources } from "./sources.js";
 import { filledValue, onSpine } from "./on-spine.js";
 import { type Offset, offsetResult, offsetRows } from "./time-spine.js";
-
-type Part = Sql<Selection>;
 
 /** Rows of a grouping: a column per group, by its key, and per measure. */
 export function groupedRows(build: GroupsBuild): Part {

@@ -7,11 +7,9 @@ import {
   METRIC_TIME,
 } from "../../model/aggregate.js";
 import { type Condition, OWN_ROWS, type Selection } from "../../model/query.js";
-import { EMPTY, join, projectParts, sql, type Sql } from "../sql.js";
-import type { GroupedSource } from "./dialect.js";
+import { EMPTY, join, projectParts, sql } from "../sql.js";
+import type { GroupedSource, Part } from "./dialect.js";
 import { type GroupsBuild, dimensionOf, onRows, type RowSet, rowSet, selected } from "./row-set.js";
-
-type Part = Sql<Selection>;
 
 /** A leaf within its metric: with the filters of all metrics around it. */
 export interface LeafUse {

@@ -1,8 +1,8 @@
 import type { AskedGroup, Grain, Leaf } from "../../model/aggregate.js";
 import type { Selection } from "../../model/query.js";
-import { constant, join, projectParts, sql, type Sql } from "../sql.js";
+import { constant, join, projectParts, sql } from "../sql.js";
 import type { ResultColumn } from "../warehouse.js";
-import type { GroupedSource } from "./dialect.js";
+import type { GroupedSource, Part } from "./dialect.js";
 import {
   filtersOf,
   fixedCondition,
@@ -15,8 +15,6 @@ import {
 } from "./leaves.js";
 import { type GroupsBuild, type RowColumn, rowSet } from "./row-set.js";
 import { periodGroup, periodsOf } from "./time-spine.js";
-
-type Part = Sql<Selection>;
 
 /** A result with a row for every period, also for those without any; `filters` of the request hold for the new rows too. */
 export function onSpine(

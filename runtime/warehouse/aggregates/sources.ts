@@ -1,11 +1,9 @@
 import type { AskedGroup } from "../../model/aggregate.js";
 import type { Selection } from "../../model/query.js";
-import { join, sql, type Sql } from "../sql.js";
-import type { GroupedSource } from "./dialect.js";
+import { join, sql } from "../sql.js";
+import type { GroupedSource, Part } from "./dialect.js";
 import { groupColumn, type LeafUse, plainLeaves } from "./leaves.js";
 import type { GroupsBuild } from "./row-set.js";
-
-type Part = Sql<Selection>;
 
 /** Sources that are combined to one row per group, and what is computed from it. */
 export class Sources {

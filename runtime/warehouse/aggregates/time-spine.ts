@@ -8,9 +8,9 @@ import {
   type TimeSpine,
 } from "../../model/aggregate.js";
 import type { Selection } from "../../model/query.js";
-import { join, sql, type Sql } from "../sql.js";
+import { join, sql } from "../sql.js";
 import type { ResultColumn } from "../warehouse.js";
-import type { GroupedSource } from "./dialect.js";
+import type { GroupedSource, Part } from "./dialect.js";
 import {
   filtersOf,
   fixedCondition,
@@ -37,8 +37,6 @@ import {
   relationRows,
   rowSet,
 } from "./row-set.js";
-
-type Part = Sql<Selection>;
 
 /** An offset of a metric: a number of periods back, or the start of the period that holds the time. */
 export interface Offset {

@@ -1,12 +1,10 @@
 import { type Grain, isDayGrain, type Leaf, type Period } from "../../model/aggregate.js";
 import type { Selection } from "../../model/query.js";
-import type { AggregateDialect, GroupedSource } from "../aggregates/dialect.js";
+import type { AggregateDialect, GroupedSource, Part } from "../aggregates/dialect.js";
 import { constant, EMPTY, escapedIdentifier, join, projectParts, sql, type Sql } from "../sql.js";
 import type { ResultColumn } from "../warehouse.js";
 import { parseType } from "./filter-types.js";
 import { where } from "./filters.js";
-
-type Part = Sql<Selection>;
 
 /** How ClickHouse writes the parts of a statement of groups. Nothing in it depends on a setting of the role. */
 export const CLICKHOUSE_AGGREGATES: AggregateDialect = {

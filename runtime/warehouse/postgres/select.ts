@@ -25,25 +25,25 @@ import {
 } from "../sql.js";
 
 /** What a statement returns: rows, or aggregates of these columns. */
-type Use = "rows" | `aggregate ${string}`;
+type StatementUse = "rows" | `aggregate ${string}`;
 
 /** What rows are selected from. */
 export type RowsFrom = Pick<EngineQuery, "relation" | "from" | "route">;
 
 /** The statement, from the plan of its form, which is all of the selection except the values. */
 function planned(
-  use: Use,
-  { relation, from, route = "" }: RowsFrom,
+  use: StatementUse,
+  { relation, from, route }: RowsFrom,
   columns: ResultColumns,
   selection: Selection,
   make: (parts: SelectParts) => Sql<Selection>,
 ): Statement {
   const prepared = preparedOf(servedOf(columns, selection.columns));
   const { columns: served } = prepared;
-  const form = `${route}\0${formOf(use, relation, selection, columns)}`;
+  const form = `${route ?? ""}\0${formOf(use, relation, selection, columns)}`;
   const made = prepared.plan(form, () => {
     const body = make({ relation, from, columns, served, selection });
-    return plan(route === "" ? body : sql`${body}${routeComment(route)}`, placeholder);
+    return plan(sql`${body}${routeComment(route)}`, placeholder);
   });
   return statement(made, selection);
 }
@@ -59,7 +59,7 @@ interface SelectParts extends Pick<RowsFrom, "relation"> {
 
 /** U+0000 separates the parts: no name of PostgreSQL can contain it. */
 function formOf(
-  use: Use,
+  use: StatementUse,
   [schema, name]: Relation,
   { conditions, sort, page, keyset, grouping }: Selection,
   columns: ResultColumns,

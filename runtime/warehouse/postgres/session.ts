@@ -43,8 +43,8 @@ const OPTIONAL: SessionSettings = {
 };
 
 /** The names of the optional parts: these settings, and behind a pooler the notice that names the backend. */
-type Part = string;
-const BACKEND: Part = "DO";
+type SetupPart = string;
+const BACKEND: SetupPart = "DO";
 
 /**
  * Sets sessions up: read-only, with a time limit, and where the server takes it with what saves its resources. Nothing that an
@@ -52,10 +52,13 @@ const BACKEND: Part = "DO";
  */
 export class SessionSetup {
   readonly #statementTimeoutMs: number;
-  readonly #onRefused: (part: Part, error: Error) => void;
-  readonly #refused = new Set<Part>();
+  readonly #onRefused: (part: SetupPart, error: Error) => void;
+  readonly #refused = new Set<SetupPart>();
 
-  constructor(statementTimeoutMs: number, onRefused: (part: Part, error: Error) => void = () => undefined) {
+  constructor(
+    statementTimeoutMs: number,
+    onRefused: (part: SetupPart, error: Error) => void = () => undefined,
+  ) {
     this.#statementTimeoutMs = Math.trunc(statementTimeoutMs);
     this.#onRefused = onRefused;
   }
@@ -67,7 +70,7 @@ export class SessionSetup {
     const { processID = pid } = client as { readonly processID?: number | null };
     const isPooled = processID !== pid;
     const parts = [...Object.keys(OPTIONAL), ...(isPooled ? [BACKEND] : [])];
-    const setUp = (some: readonly Part[]): Promise<unknown> =>
+    const setUp = (some: readonly SetupPart[]): Promise<unknown> =>
       run(client, isPooled ? this.#transactionText(some, false) : this.#sessionText(some));
     await setUp(this.#accepted(parts)).catch(async (error: unknown) => {
       if (!isStatementError(error)) throw error;
@@ -92,11 +95,11 @@ export class SessionSetup {
     };
   }
 
-  #accepted(parts: readonly Part[]): readonly Part[] {
+  #accepted(parts: readonly SetupPart[]): readonly SetupPart[] {
     return parts.filter((part) => !this.#refused.has(part));
   }
 
-  async #try(part: Part, set: () => Promise<unknown>): Promise<void> {
+  async #try(part: SetupPart, set: () => Promise<unknown>): Promise<void> {
     await set().catch((error: unknown) => {
       if (!isStatementError(error)) throw error;
       this.#refused.add(part);
@@ -104,12 +107,12 @@ export class SessionSetup {
     });
   }
 
-  #sessionText(parts: readonly Part[]): string {
+  #sessionText(parts: readonly SetupPart[]): string {
     return [...assignments({ ...this.#required, ...chosen(parts) }), PREPARE_UNLIMITED].join("; ");
   }
 
   /** `SET LOCAL` logs a warning in an implicit transaction. Neither form has a row. */
-  #transactionText(parts: readonly Part[], isUnlimited: boolean): string {
+  #transactionText(parts: readonly SetupPart[], isUnlimited: boolean): string {
     const settings = {
       ...this.#required,
       ...(isUnlimited && { statement_timeout: "0" }),
@@ -123,7 +126,7 @@ export class SessionSetup {
   }
 }
 
-const chosen = (parts: readonly Part[]): SessionSettings =>
+const chosen = (parts: readonly SetupPart[]): SessionSettings =>
   Object.fromEntries(Object.entries(OPTIONAL).filter(([name]) => parts.includes(name)));
 
 function assignments(settings: SessionSettings): readonly string[] {
