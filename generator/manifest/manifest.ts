@@ -115,6 +115,9 @@ export function parseJson(
   }
 }
 
+/** A key, perhaps behind comments and the mark of a document: each turn takes a line. */
+const YAML = /^(?:[^\S\n]*(?:#[^\n]*|---[^\S\n]*)?\n)*[^\S\n]*[\w-]+:(?:\s|$)/;
+
 /** What is wrong with a text, and how to fix it where that is known. */
 function jsonProblem(text: string, message: string): string {
   if (text.trim() === "") return "it is empty.";
@@ -125,7 +128,7 @@ function jsonProblem(text: string, message: string): string {
   const isComma = /,\s*$/.test(text.slice(0, position)) && /^\s*[}\]]/.test(text.slice(position));
   if (isComma)
     return `a comma stands before \`${text.slice(position).trim()[0] ?? ""}\`, at character ${String(position)}. Remove it.`;
-  if (/^\s*[\w-]+:(?:\s|$)/.test(text)) return "it looks like YAML. Name a file of JSON.";
+  if (YAML.test(text)) return "it looks like YAML. Name a file of JSON.";
   return visible(message);
 }
 

@@ -75,6 +75,11 @@ describe("a manifest file", () => {
       "<!doctype html><title>Sign in</title>",
       "<folder>/x.json is not JSON: it looks like an HTML page; give the address of the file itself.",
     ],
+    ...["name: shop\n", "# The shop.\n\n---\r\nname: shop\n"].map((text): [string, string, string] => [
+      "is YAML",
+      text,
+      "<folder>/x.json is not JSON: it looks like YAML. Name a file of JSON.",
+    ]),
     [
       "is a list",
       "[1]",
