@@ -14,17 +14,16 @@ import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from
 import type { Documents } from "../pages/documents.js";
 import type { Found } from "../pages/search.js";
 import { groupsRequest } from "./groups.js";
+import { failureText, fittingLines, pageOf } from "./page.js";
 import { linesOf, queryForTool, type QueryReply, rowOf, type ToolRow } from "./query.js";
 import {
   argumentProblem,
   type Arguments,
   DEFAULT_FOUND,
   DEFAULT_ROWS,
-  MAX_CHARACTERS,
   MAX_ROWS,
   type ToolParameters,
   TOOLS,
-  type Value,
 } from "./tools.js";
 
 /** What the tools of one request may use. */
@@ -222,57 +221,6 @@ async function queryEndpoint(
     reply = await read(fitting);
   const isByOffset = endpoint.pagination !== null && cursor === undefined;
   return rowsResult(reply, limit, isByOffset ? offset : null);
-}
-
-/** The page, whether it stands in the tool's arguments or among the endpoint's parameters; a text: why there is none. */
-function pageOf({ pagination }: CatalogueEndpoint, args: Arguments) {
-  const { limit: inner, offset: innerOffset, ...parameters } = args.parameters ?? {};
-  const wholeOf = (
-    name: string,
-    outer: number | undefined,
-    given: Value | readonly Value[] | undefined,
-    standard: number,
-  ) => {
-    if (given === undefined) return outer ?? standard;
-    if (outer !== undefined) return `Give ${name} once: as an argument, or among the parameters.`;
-    return typeof given !== "object" && /^\d{1,9}$/.test(String(given))
-      ? Number(given)
-      : `${name} must be a whole number.`;
-  };
-  const limit = wholeOf("limit", args.limit, inner, DEFAULT_ROWS);
-  const offset = wholeOf("offset", args.offset, innerOffset, 0);
-  if (typeof limit === "string") return limit;
-  if (typeof offset === "string") return offset;
-  if (limit < 1 || limit > MAX_ROWS) return `limit must be between 1 and ${String(MAX_ROWS)}.`;
-  if (pagination === null && offset > 0) return "This endpoint has no pages: leave offset out.";
-  return { limit: Math.min(limit, pagination?.max_limit ?? limit), offset, parameters };
-}
-
-/** An unknown name is most often a guess: says which there are. */
-function failureText({ status, body }: QueryReply, endpoint: CatalogueEndpoint): string {
-  const text = `HTTP ${String(status)}: ${body}`;
-  if (!text.includes("Unsupported query parameters")) return text;
-  const { parameters, filters = [], pagination, sortable_fields } = endpoint;
-  const names = [
-    ...(parameters ?? []).map(({ name }) => name),
-    ...filters.map(({ column, operators }) => `${column}[${operators.join("|")}]`),
-    ...(pagination === null ? [] : ["limit", "offset"]),
-    ...(endpoint.cursor === undefined ? [] : ["cursor"]),
-    ...(sortable_fields.length === 0 ? [] : ["sort_by", "sort_direction"]),
-  ];
-  return `${text} The endpoint takes: ${names.join(", ") || "no parameters"}.`;
-}
-
-/** As many rows as a model should get. */
-function fittingLines(body: string, limit: number): readonly string[] {
-  const fitting: string[] = [];
-  let characters = 0;
-  for (const line of linesOf(body).slice(0, limit)) {
-    characters += line.length;
-    if (characters > MAX_CHARACTERS) break;
-    fitting.push(line);
-  }
-  return fitting;
 }
 
 /** As many rows as fit. The text has them as the API prints them, so that no digit is lost. */
