@@ -1,6 +1,6 @@
 /**
- * `tests/golden-mistakes/<table>.txt`: what each mistake of a newcomer is told, word by word. After a change that is meant,
- * `UPDATE_GOLDEN=1 npm test -- mistakes` writes them again, for review in the diff.
+ * `tests/golden-mistakes/<table>.txt` has the output for each mistake. After an intended change of a message,
+ * `UPDATE_GOLDEN=1 npm test -- mistakes` writes the files again, for review in the diff.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -12,7 +12,7 @@ import { routewright } from "./run.js";
 
 const GOLDEN = fileURLToPath(new URL("../golden-mistakes/", import.meta.url));
 
-async function told({ name, files = {}, command, variables = {} }: Mistake): Promise<string> {
+async function outputOf({ name, files = {}, command, variables = {} }: Mistake): Promise<string> {
   const folder = ownFolder();
   for (const [file, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
@@ -35,9 +35,9 @@ async function told({ name, files = {}, command, variables = {} }: Mistake): Pro
 it.each<[string, readonly Mistake[]]>([
   ["manifest", MANIFEST_MISTAKES],
   ["command-line", CLI_MISTAKES],
-])("each mistake is told what is wrong, where, and what to do: %s", async (table, mistakes) => {
+])("the output for each mistake says what is wrong, where, and what to do: %s", async (table, mistakes) => {
   const texts: string[] = [];
-  for (const mistake of mistakes) texts.push(await told(mistake));
+  for (const mistake of mistakes) texts.push(await outputOf(mistake));
   const text = texts.join("\n");
   const file = join(GOLDEN, `${table}.txt`);
   if (process.env["UPDATE_GOLDEN"] === "1") writeFileSync(file, text);
