@@ -178,7 +178,26 @@ function parsed(text: string): string {
   return `${groups.join(":")}::/64`;
 }
 
-/** Sets headers for a response that other code writes. `headers`: flat name and value pairs. */
+/** Sets headers for a response that other code writes. `headers`: flat name and value pairs; a name may stand twice. */
 export function setHeaders(response: ServerResponse, headers: readonly string[]): void {
-  for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] ?? "", headers[i + 1] ?? "");
+  const set = new Set<string>();
+  for (let i = 0; i < headers.length; i += 2) {
+    const [name = "", value = ""] = [headers[i], headers[i + 1]];
+    // What the app around an embedded API varies by stays.
+    if (set.has(name) || name === "Vary") response.appendHeader(name, value);
+    else response.setHeader(name, value);
+    set.add(name);
+  }
+}
+
+/**
+ * Writes the head of a response. Where a header was set before, `writeHead` of Node 20 keeps only the last of two with one
+ * name, such as `Link` and `Vary`.
+ */
+export function writeHead(response: ServerResponse, status: number, headers: readonly string[]): void {
+  if (response.getHeaderNames().length === 0) response.writeHead(status, headers as string[]);
+  else {
+    setHeaders(response, headers);
+    response.writeHead(status);
+  }
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { NO_STORE, TEXT_POLICY } from "./headers.js";
+import { NO_STORE, TEXT_POLICY, writeHead } from "./headers.js";
 
 /** A complete response; by default uncached JSON in which a browser runs nothing. */
 export interface Reply {
@@ -27,7 +27,7 @@ export function send(
     if (headers[defaults[0] ?? ""] === undefined) all.push(...defaults);
   for (const name in headers) all.push(name, headers[name] ?? "");
   if (hasContent) all.push("Content-Length", String(bytes));
-  response.writeHead(status, all);
+  writeHead(response, status, all);
   response.end(body);
   return bytes;
 }
@@ -76,7 +76,7 @@ export function sendOptions(
 ): void {
   const allow = allowed === null ? [] : ["Allow", allowed];
   const network = asksForPrivateNetwork(request, common) ? PRIVATE_NETWORK : [];
-  response.writeHead(204, [...common, ...preflight, ...network, ...allow]);
+  writeHead(response, 204, [...common, ...preflight, ...network, ...allow]);
   response.end();
 }
 

@@ -9,7 +9,7 @@ import {
   CONTENT_TYPES,
   type Frame,
 } from "./content-negotiation.js";
-import { COMMON_HEADERS, TEXT_POLICY } from "../http/headers.js";
+import { COMMON_HEADERS, TEXT_POLICY, writeHead } from "../http/headers.js";
 import type { Endpoint } from "../model/endpoint.js";
 import type { RowFormat } from "../model/query.js";
 import type { Caller } from "../model/caller.js";
@@ -98,7 +98,7 @@ export async function respond(pending: PendingResponse, queried: QueryResult | n
 }
 
 function sendNotModified(pending: PendingResponse, tag: string | null): Sent {
-  pending.response.writeHead(304, headersOf(pending, tag));
+  writeHead(pending.response, 304, headersOf(pending, tag));
   pending.response.end();
   return NO_ROWS;
 }
@@ -137,7 +137,7 @@ function sendRange(
   const part = body.subarray(first, last + 1);
   const range = `bytes ${String(first)}-${String(last)}/${String(bytes)}`;
   headers.push(String(part.length), "Content-Range", range);
-  response.writeHead(206, headers);
+  writeHead(response, 206, headers);
   response.end(part);
   // The part keeps the whole body in memory.
   responseMemory.reserve(response, caller, bytes);
@@ -158,7 +158,7 @@ function sendBody(
   bytes: number,
 ): number {
   if (response.destroyed) return 0;
-  response.writeHead(200, headers);
+  writeHead(response, 200, headers);
   if (request.method === "HEAD") {
     response.end();
     return 0;
@@ -175,7 +175,7 @@ async function respondWithStream(pending: PendingResponse, { frame, stream }: St
   const headers = headersOf(pending, tag);
   headers.push("Content-Type", CONTENT_TYPES[format]);
   if (encoding !== null) headers.push("Content-Encoding", encoding);
-  response.writeHead(200, headers);
+  writeHead(response, 200, headers);
   if (request.method === "HEAD") {
     const { value } = await stream.chunks.return();
     response.end();

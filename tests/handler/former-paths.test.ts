@@ -63,7 +63,8 @@ describe("a former path", () => {
   });
 
   it("names its sunset and the new path, beside the link of the next page", async () => {
-    const { headers } = await fetch(url + OLD, { headers: key });
+    const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    const { headers } = await fetch(url + OLD, { headers: { ...key, traceparent } });
     expect(headers.get("deprecation")).toBe(`@${String(Date.parse("2031-06-30T00:00:00Z") / 1000)}`);
     expect(headers.get("sunset")).toBe("Mon, 30 Jun 2031 00:00:00 GMT");
     expect(headers.get("link")).toContain(LINK);

@@ -30,6 +30,9 @@ describe("CORS", () => {
       for (const origin of ["https://evil.example", "https://app.example.com.evil.example", "null"])
         expect(await corsOf(listed, path, { origin })).toEqual({ allowed: undefined, variesByOrigin: true });
       expect(await corsOf(listed, path, {})).toEqual({ allowed: undefined, variesByOrigin: true });
+      const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+      const traced = await corsOf(listed, path, { origin: APP, traceparent });
+      expect(traced).toEqual({ allowed: APP, variesByOrigin: true });
     }
   });
 
