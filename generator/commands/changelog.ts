@@ -108,6 +108,7 @@ const WITHOUT_VALUES: ReadonlySet<ChangeKind> = new Set<ChangeKind>([
 const SHOWN_AS: Readonly<Partial<Record<ChangeKind, ChangeKind>>> = {
   "column-exposed": "column-added",
   "group-exposed": "group-added",
+  "measure-exposed": "measure-added",
 };
 
 /** A change in the words of consumers: what opens data to them is no fault to them. */

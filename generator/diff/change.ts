@@ -137,6 +137,7 @@ export const KINDS = {
     "Group added over private data",
     "Callers can read values that are marked private.",
   ),
+  "measure-exposed": exposing("Private metric added", "Callers can read a metric that is marked private."),
   "row-access-added": exposing(
     "Rows themselves served",
     "Callers who got sums and counts can read the rows behind them.",

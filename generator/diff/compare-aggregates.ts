@@ -1,7 +1,7 @@
 import { type Aggregate, type AggregateMeasure, groupNames, timedLeaves } from "@routewright/runtime/model";
 import type { CatalogueEntry, DescribedColumn } from "../catalogue/catalogue.js";
 import { FormulaTexts } from "../catalogue/metrics/formula-text.js";
-import { privateGroups } from "../catalogue/metrics/private-groups.js";
+import { privateGroups, privateMetrics } from "../catalogue/metrics/private-groups.js";
 import { byText } from "../manifest/strings.js";
 import type { Difference } from "./change.js";
 import { compareColumns } from "./compare-columns.js";
@@ -16,7 +16,8 @@ export function compareAggregates(base: CatalogueEntry, head: CatalogueEntry): r
   return [
     ...compareRowAccess(base, head),
     ...compareChoices(before, after),
-    ...compareMeasures(before, after),
+    ...measuresOnlyIn("measure-removed", before, after),
+    ...measuresOnlyIn("measure-added", after, before, privateMetrics(head)),
     ...compareGroups(kept, newlyPrivate(base, head)),
     ...compareUnnamed(after, kept),
     ...compareMeanings(before, after, kept),
@@ -76,21 +77,18 @@ function named(
   return names.filter((name) => !others.includes(name)).map((subject) => ({ kind, subject }));
 }
 
-function compareMeasures(base: Aggregate, head: Aggregate): readonly Difference[] {
-  return [...measuresOnlyIn("measure-removed", base, head), ...measuresOnlyIn("measure-added", head, base)];
-}
-
 function measuresOnlyIn(
   kind: "measure-removed" | "measure-added",
   aggregate: Aggregate,
   other: Aggregate,
+  privateNames: ReadonlySet<string> = new Set(),
 ): readonly Difference[] {
   const texts = new FormulaTexts(aggregate);
   const known = new Set(other.measures.map(({ name }) => name));
   return aggregate.measures
     .filter(({ name }) => !known.has(name))
     .map((measure) => ({
-      kind,
+      kind: privateNames.has(measure.name) ? "measure-exposed" : kind,
       subject: measure.name,
       details: [`Formula: ${texts.measure(measure)}.`],
     }));

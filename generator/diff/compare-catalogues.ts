@@ -1,6 +1,6 @@
 import { TIERS } from "@routewright/runtime/model";
 import { type Catalogue, type CatalogueEntry, problemText, type Skipped } from "../catalogue/catalogue.js";
-import { privateGroups } from "../catalogue/metrics/private-groups.js";
+import { privateGroups, privateMetrics } from "../catalogue/metrics/private-groups.js";
 import { type Change, type ChangeKind, type Difference, inOrder, KINDS, type Severity } from "./change.js";
 import {
   atAllPaths,
@@ -121,10 +121,10 @@ function originText({ path, tier }: CatalogueEntry): string {
   return `${path} (${tier})`;
 }
 
-/** The columns and groups marked private, or all of the model. */
+/** The columns, groups and metrics marked private, or all of the model. */
 function privateParts(entry: CatalogueEntry): readonly string[] {
   const columns = entry.columns.filter((column) => entry.private || column.private);
-  const names = [...columns.map(({ name }) => name), ...privateGroups(entry)];
+  const names = [...columns.map(({ name }) => name), ...privateGroups(entry), ...privateMetrics(entry)];
   return [...(entry.private ? ["the model"] : []), ...new Set(names)];
 }
 

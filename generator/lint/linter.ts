@@ -17,7 +17,7 @@ import {
   type Violation,
   violation,
 } from "./finding.js";
-import { ancestorsOf, metricNode, type Node, projectOf } from "./project.js";
+import { ancestorsOf, type Node, projectOf } from "./project.js";
 import { aggregateRules } from "./rules/aggregates.js";
 import { documentationRules } from "./rules/documentation.js";
 import { exposureRules } from "./rules/exposure.js";
@@ -63,7 +63,9 @@ export function lint(manifest: Manifest, settings: LintSettings): LintResult {
   const { metrics, queries } = manifest.semantics;
   const measured = [...metrics, ...queries].flatMap(({ node }) => {
     const entry = published.get(node.uniqueId);
-    return entry === undefined ? [] : [lintModel(node, metricNode(node), entry, context)];
+    return entry === undefined
+      ? []
+      : [lintModel(node, context.project.nodes.get(node.uniqueId), entry, context)];
   });
   results.push(...measured);
   return {
@@ -167,6 +169,7 @@ function violationsIn(
 
 const OF_METRICS: ReadonlySet<CheckId> = new Set<CheckId>([
   ...(Object.keys(aggregateRules) as CheckId[]),
+  "private-data",
   "float-money",
   "missing-tier-tag",
 ]);

@@ -3,6 +3,7 @@ import { type JsonObject, member, objectOr, textOr } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { fileOf, type Model } from "../manifest/model.js";
 import { columnEntries, type Mark, marksOf, tagsOf } from "../manifest/node-meta.js";
+import type { SemanticMetric } from "../manifest/semantics.js";
 
 /** dbt's graph, as far as it feeds endpoints. */
 export interface Project {
@@ -12,6 +13,8 @@ export interface Project {
   readonly adapter: string;
   /** The dbt models below semantic models, by the names of these. */
   readonly semantic: ReadonlyMap<string, Model>;
+  /** Metrics by name; among `nodes`, too, with the saved queries. What they take in are their parents. */
+  readonly metrics: ReadonlyMap<string, Node>;
 }
 
 /** The graph of a manifest; columns that only the warehouse knows come from dbt's catalog. */
@@ -24,8 +27,21 @@ export function projectOf({ graph, adapter, warehouseColumns, models, semantics 
     const node = byId.get(model);
     return node === undefined ? [] : [[name, node] as const];
   });
-  return { nodes: new Map(nodes), adapter: adapter ?? "postgres", semantic: new Map(semantic) };
+  const { metrics, queries } = semantics;
+  const ids = new Map(metrics.map(({ name, node }) => [name, node.uniqueId]));
+  const idsOf = (names: readonly string[]): readonly string[] => names.flatMap((name) => ids.get(name) ?? []);
+  const ofMetrics = metrics.map((metric) => measuredNode(metric, idsOf(inputsOf(metric))));
+  const ofQueries = queries.map((query) => measuredNode(query, idsOf(query.metrics)));
+  return {
+    nodes: new Map([...nodes, ...[...ofMetrics, ...ofQueries].map((node) => [node.uniqueId, node] as const)]),
+    adapter: adapter ?? "postgres",
+    semantic: new Map(semantic),
+    metrics: new Map(ofMetrics.map((node) => [node.name, node])),
+  };
 }
+
+const inputsOf = ({ inputs, cumulative }: SemanticMetric): readonly string[] =>
+  [...inputs, ...(cumulative?.metric ? [cumulative.metric] : [])].map(({ metric }) => metric);
 
 export interface NodeColumn {
   readonly name: string;
@@ -67,11 +83,15 @@ function nodeOf(uniqueId: string, node: GraphNode, found: readonly { readonly na
 }
 
 /** A metric or a saved query as a node: no relation of its own, and what it reads is in its endpoint. */
-export function metricNode({ uniqueId, name, file, tags, routewright, schema, alias }: Model): Node {
+function measuredNode(
+  { json, node }: Pick<SemanticMetric, "json" | "node">,
+  parents: readonly string[],
+): Node {
+  const { uniqueId, name, file, tags, routewright, schema, alias } = node;
   return {
     kind: "model",
     materialized: "",
-    parents: [],
+    parents,
     relation: [schema, alias],
     code: [],
     isBuilt: false,
@@ -80,7 +100,7 @@ export function metricNode({ uniqueId, name, file, tags, routewright, schema, al
     name,
     file: file || null,
     tags,
-    marks: [],
+    marks: marksOf(json),
     columns: new Map(),
     config: {},
     access: "",

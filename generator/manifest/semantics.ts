@@ -9,6 +9,8 @@ export interface SemanticEntity {
   readonly name: string;
   readonly type: string;
   readonly expr: string;
+  /** Whether the project marks it as private data, as `isPrivate` of the others. */
+  readonly isPrivate: boolean;
 }
 
 export interface SemanticDimension {
@@ -36,6 +38,7 @@ export interface SemanticMeasure {
     readonly choice: string;
     readonly groupings: readonly string[];
   } | null;
+  readonly isPrivate: boolean;
 }
 
 export interface SemanticModel {
@@ -51,6 +54,7 @@ export interface SemanticModel {
   readonly defaultTime: string;
   /** Whether its rows are valid for a time: a slowly changing dimension. */
   readonly isHistory: boolean;
+  readonly isPrivate: boolean;
   readonly routewright: JsonObject;
   /** As the manifest has it. */
   readonly json: JsonObject;
@@ -172,6 +176,7 @@ function modelOfJson(json: JsonObject, nodes: JsonObject, adapter: string): Sema
     primaryEntity: textOr(json["primary_entity"], primary ?? ""),
     defaultTime: textOr(objectOr(json["defaults"])["agg_time_dimension"], ""),
     isHistory: dimensions.some((each) => isObjectWith(objectOr(each["type_params"])["validity_params"])),
+    isPrivate: isPrivate(json),
     routewright: routewrightOf(json),
     json,
   };
@@ -181,7 +186,7 @@ const isObjectWith = (value: unknown): boolean => typeof value === "object" && v
 
 function entityOf(json: JsonObject): SemanticEntity {
   const name = textOr(json["name"], "");
-  return { name, type: textOr(json["type"], ""), expr: exprOf(json, name) };
+  return { name, type: textOr(json["type"], ""), expr: exprOf(json, name), isPrivate: isPrivate(json) };
 }
 
 function exprOf(json: JsonObject, name: string): string {
@@ -227,6 +232,7 @@ function measureOf(
             choice: textOr(nonAdditive["window_choice"], "min").toLowerCase(),
             groupings: [...textsOf(nonAdditive["window_groupings"]), ...textsOf(nonAdditive["group_by"])],
           },
+    isPrivate: isPrivate(json),
   };
 }
 

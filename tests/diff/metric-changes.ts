@@ -133,6 +133,16 @@ export const METRIC_CHANGES: readonly Row[] = [
     ["default-measures-narrowed", "endpoint-removed", "measure-added running", "description-changed"],
     ["measure-removed running", "description-changed", "endpoint-added"],
   ),
+  row(
+    "a private metric joins the path of another",
+    (_, { metrics }) => (metrics["metric.shop.running"].config.tags = tags("revenue")),
+    ["default-measures-narrowed", "endpoint-removed", "measure-exposed running", "description-changed"],
+    ["measure-removed running", "description-changed", "endpoint-added"],
+    (model, manifest) => {
+      measured(model, manifest);
+      manifest.metrics["metric.shop.running"].config.meta.pii = true;
+    },
+  ),
   metrics(
     "the expression of a measure changes",
     (m) => (modelOf(m, "orders").measures[0].expr = "amount * 2"),

@@ -15,6 +15,8 @@ import { filterTypeOf } from "../settings/filters.js";
 export interface DeclaredTypes {
   readonly group: (name: string) => DeclaredGroup;
   readonly value: (leaf: Leaf) => string | null;
+  /** Whether the project marks a measure as private; of a model's own measures it marks none. */
+  readonly isPrivate?: (measure: string) => boolean;
   readonly isClickhouse: boolean;
 }
 
@@ -36,9 +38,10 @@ export function groupedColumns(
   types: DeclaredTypes,
 ): readonly DescribedColumn[] {
   const ofGroups = groups.flatMap((group) => groupColumns(group, types));
-  const ofMeasures = measures.map(({ name, description = "", metric }) =>
-    columnOf(name, measureType(metric, types), description),
-  );
+  const ofMeasures = measures.map(({ name, description = "", metric }) => ({
+    ...columnOf(name, measureType(metric, types), description),
+    ...(types.isPrivate?.(name) && { private: true as const }),
+  }));
   return [...ofGroups, ...ofMeasures];
 }
 

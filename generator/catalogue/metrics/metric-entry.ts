@@ -182,6 +182,7 @@ function declaredTypes(
     index.columns(model).find(({ name }) => name.toLowerCase() === expr.toLowerCase())?.type ?? null;
   return {
     isClickhouse,
+    isPrivate: (measure) => index.metrics.get(measure)?.node.isPrivate === true,
     group: (name) => {
       const all = models.flatMap((model) => index.reachable(model).get(name) ?? []);
       const [found] = all;

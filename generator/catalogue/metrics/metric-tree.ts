@@ -57,7 +57,7 @@ export class MetricTrees {
     const filters = metric.filters.map((template) => this.#filter(template));
     switch (metric.type) {
       case "simple":
-        return withFilters(this.#leaf(metric.simple), filters);
+        return withFilters(this.#leaf(metric.simple, metric), filters);
       case "cumulative":
         return withFilters(this.#cumulative(metric), filters);
       case "ratio":
@@ -76,7 +76,7 @@ export class MetricTrees {
     }
   }
 
-  #leaf(simple: SimpleMetric | null): Leaf {
+  #leaf(simple: SimpleMetric | null, of: SemanticMetric): Leaf {
     const measure =
       typeof simple?.measure === "string" ? this.#index.measure(simple.measure) : simple?.measure;
     if (simple === null || measure === undefined)
@@ -85,6 +85,7 @@ export class MetricTrees {
       );
     const model = this.#index.model(measure.model);
     if (model === undefined) throw new NotCompiled(`The manifest has no semantic model ${measure.model}.`);
+    if (measure.isPrivate) requireMark(of, `a measure of ${model.name}`);
     const { onSpine, fill } = simple;
     if (onSpine) this.#requireSpine(measure, "join_to_timespine");
     return {
@@ -125,12 +126,14 @@ export class MetricTrees {
     return { nonAdditive: { dimension, choice, groupings } };
   }
 
-  #cumulative({ cumulative, name }: SemanticMetric): Leaf {
+  #cumulative(metric: SemanticMetric): Leaf {
+    const { cumulative, name } = metric;
     const input = cumulative?.metric ?? null;
-    const simple = input === null ? (cumulative?.of ?? null) : this.#index.metrics.get(input.metric)?.simple;
-    if (simple === undefined) throw new NotCompiled(`The metric ${name} accumulates one that is not simple.`);
-    const leaf = this.#leaf(simple);
     const source = input === null ? undefined : this.#index.metrics.get(input.metric);
+    const simple = input === null ? (cumulative?.of ?? null) : source?.simple;
+    if (simple === undefined) throw new NotCompiled(`The metric ${name} accumulates one that is not simple.`);
+    if (source?.node.isPrivate === true) requireMark(metric, `the metric ${source.name}`);
+    const leaf = this.#leaf(simple, metric);
     const more = [...(input?.filters ?? []), ...(source?.filters ?? [])].map((template) =>
       this.#filter(template),
     );
@@ -169,22 +172,20 @@ export class MetricTrees {
     return { kind: "formula", parts, inputs, filters };
   }
 
-  #inputs(
-    { inputs, name }: SemanticMetric,
-    depth: number,
-    aliases: readonly string[] | null,
-  ): readonly FormulaInput[] {
+  #inputs(of: SemanticMetric, depth: number, aliases: readonly string[] | null): readonly FormulaInput[] {
+    const { inputs, name } = of;
     if (inputs.length === 0) throw new NotCompiled(`The metric ${name} has no inputs.`);
-    return inputs.map((input, i) => this.#input(input, depth, aliases?.[i] ?? input.alias));
+    return inputs.map((input, i) => this.#input(of, { ...input, alias: aliases?.[i] ?? input.alias }, depth));
   }
 
   #input(
-    { metric: name, filters, offset, offsetToGrain }: MetricInput,
+    of: SemanticMetric,
+    { metric: name, alias, filters, offset, offsetToGrain }: MetricInput,
     depth: number,
-    alias: string,
   ): FormulaInput {
     const metric = this.#index.metrics.get(name);
     if (metric === undefined) throw new NotCompiled(`The manifest has no metric ${name}.`);
+    if (metric.node.isPrivate) requireMark(of, `the metric ${name}`);
     const tree = this.#tree(metric, depth + 1);
     if (offset !== null || offsetToGrain !== "") for (const leaf of leavesIn(tree)) this.#requireTime(leaf);
     return {
@@ -250,6 +251,12 @@ export class MetricTrees {
         throw new NotCompiled("A filter names metric_time of a measure without a time.");
     }
   }
+}
+
+/** What is private reaches callers only through metrics that are marked themselves: lint then knows their tier. */
+function requireMark({ node }: SemanticMetric, what: string): void {
+  if (!node.isPrivate)
+    throw new NotCompiled(`It shows ${what}, which is marked private, and is not marked itself.`);
 }
 
 function leavesIn(tree: MetricTree): readonly Leaf[] {

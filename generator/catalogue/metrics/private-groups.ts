@@ -19,3 +19,11 @@ export function privateGroups({
   for (const name of measures) names.delete(name);
   return names;
 }
+
+/** Names of the metrics of an endpoint that are marked private themselves. */
+export function privateMetrics({ aggregate }: Pick<CatalogueEntry, "aggregate">): ReadonlySet<string> {
+  if (aggregate?.of !== "metrics") return new Set();
+  const marked = aggregate.columns.filter((column) => "private" in column && column.private === true);
+  const measures = new Set(aggregate.measures.map(({ name }) => name));
+  return new Set(marked.map(({ name }) => name).filter((name) => measures.has(name)));
+}

@@ -108,19 +108,27 @@ export class SemanticIndex {
       : `meta.routewright.rows of ${node.uniqueId} is invalid.`;
   }
 
-  /** Whether an expression names a private column of the model. */
+  /** Whether an expression shows private data: the semantic model is private, or it names a private column. */
   isPrivate(model: SemanticModel, expr: string): boolean {
-    const node = this.node(model);
-    if (node === undefined) return false;
-    let names = this.#privateColumns.get(node.uniqueId);
-    if (names === undefined) {
-      names = inheritedPrivacyOf(node, this.manifest, this.#namesIn(node));
-      this.#privateColumns.set(node.uniqueId, names);
-    }
+    if (model.isPrivate) return true;
+    const names = this.#privateNames(model);
     if (names.size === 0) return false;
     const words = namesIn(expr).map((word) => word.toLowerCase());
     const text = expr.toLowerCase();
     return [...names].some((name) => words.includes(name) || (!isWord(name) && text.includes(name)));
+  }
+
+  /** Private columns of the dbt model, and what marked dimensions and entities of the semantic model are. */
+  #privateNames(model: SemanticModel): ReadonlySet<string> {
+    let names = this.#privateColumns.get(model.name);
+    if (names === undefined) {
+      const node = this.node(model);
+      const ofNode = node === undefined ? [] : inheritedPrivacyOf(node, this.manifest, this.#namesIn(node));
+      const marked = [...model.dimensions, ...model.entities].filter((part) => part.isPrivate);
+      names = new Set([...ofNode, ...marked.flatMap(({ expr }) => shownBy(expr))]);
+      this.#privateColumns.set(model.name, names);
+    }
+    return names;
   }
 
   /** Columns that the semantic layer reads of a model, declared or not. */
@@ -178,14 +186,14 @@ export class SemanticIndex {
     prefix: string,
     join: SemanticJoin | null,
   ): readonly ReachableDimension[] {
-    return model.dimensions.map(({ name, isTime, grain, expr, description, isPrivate }) => ({
+    return model.dimensions.map(({ name, isTime, grain, expr, description }) => ({
       name: prefix + name,
       ...(isTime && { grain: grainOf(grain) }),
       expr,
       model,
       join,
       isEntity: false,
-      isPrivate: isPrivate || this.isPrivate(model, expr),
+      isPrivate: this.isPrivate(model, expr),
       description,
     }));
   }
@@ -216,6 +224,13 @@ const WORD = /[\p{L}_][\p{L}\p{N}_$]*/gu;
 
 /** Words of an expression that may be columns. */
 const namesIn = (expr: string): readonly string[] => expr.match(WORD) ?? [];
+
+/** What a private expression is of, in lower case: itself, and the column of which it is a function, if it is of one. */
+function shownBy(expr: string): readonly string[] {
+  const text = expr.toLowerCase();
+  const columns = new Set(namesIn(text.replaceAll(/'[^']*'|[\p{L}_][\p{L}\p{N}_$]*\s*\(/gu, " ")));
+  return columns.size === 1 ? [text, ...columns] : [text];
+}
 
 const isWord = (name: string): boolean => namesIn(name)[0] === name;
 

@@ -1,17 +1,18 @@
-import { isTier, type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
+import { type Aggregate, isTier, type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
 import { isPublished } from "../../catalogue/tags.js";
 import { showsOnlyHash } from "../../manifest/graph.js";
 import { isObject, textOr } from "../../manifest/json.js";
 import { isNegative, type Mark, routewrightOf } from "../../manifest/node-meta.js";
 import { chain, sentence } from "../../manifest/strings.js";
 import { type Check, type CheckId, type LintedEndpoint, type Violation, violation } from "../finding.js";
-import { ancestorsOf, type Node, type NodeColumn } from "../project.js";
+import { ancestorsOf, type Node, type NodeColumn, type Project } from "../project.js";
 
 /** Rules about who can read what. */
 export const exposureRules = {
   /** An endpoint that serves data marked as private below the tier that the mark requires. */
   "private-data": (linted, { project }) => {
-    const { node, ancestors } = linted;
+    const { node, ancestors, endpoint } = linted;
+    if (endpoint.aggregate?.of === "metrics") return privateMetrics(linted, endpoint.aggregate, project);
     const self = { node, lineage: [node.name] };
     const all = [self, ...ancestors];
     const inModels = all.flatMap((source) => source.node.marks.map((mark) => ({ ...source, mark })));
@@ -79,6 +80,32 @@ export const exposureRules = {
     );
   },
 } satisfies Partial<Record<CheckId, Check>>;
+
+/** Metrics of the endpoint that are marked, or take in one that is; of a saved query its own mark, too. */
+function privateMetrics(
+  linted: LintedEndpoint,
+  { measures }: Pick<Aggregate, "measures">,
+  project: Project,
+): readonly Violation[] {
+  const metrics = measures.flatMap(({ name }) => project.metrics.get(name) ?? []);
+  const sources = [...metrics, linted.node].flatMap((node) => {
+    const all = [{ node, lineage: [node.name] }, ...ancestorsOf(node, project)];
+    return strictest(
+      all.flatMap((source) => source.node.marks.map((mark) => ({ ...source, mark }))),
+      linted,
+    );
+  });
+  const found = new Map(sources.map((source) => [source.mark.path + source.node.uniqueId, source]));
+  return [...found.values()].map((source) => {
+    const { message } = privateDataViolation(linted, source);
+    const tier = requiredTier(source.mark);
+    return {
+      path: source.node === linted.node ? source.mark.path : "$",
+      message,
+      hint: sentence`Tag it ${tier}, or take its api: tag away.`,
+    };
+  });
+}
 
 /** The nearest of the strictest marks above the endpoint's tier. */
 function strictest(sources: readonly MarkedSource[], { endpoint }: LintedEndpoint): readonly MarkedSource[] {
