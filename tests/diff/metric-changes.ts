@@ -136,7 +136,7 @@ export const METRIC_CHANGES: readonly Row[] = [
   row(
     "a private metric joins the path of another",
     (_, { metrics }) => (metrics["metric.shop.running"].config.tags = tags("revenue")),
-    ["default-measures-narrowed", "endpoint-removed", "measure-exposed running", "description-changed"],
+    ["measure-exposed running", "default-measures-narrowed", "endpoint-removed", "description-changed"],
     ["measure-removed running", "description-changed", "endpoint-added"],
     (model, manifest) => {
       measured(model, manifest);
