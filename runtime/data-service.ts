@@ -99,6 +99,8 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     changelog: options.changelog ?? (() => NO_CHANGELOG),
     catalogueScope: environment.catalogue,
     tierOf: (path: string) => active.current.served.get(path)?.spec.tier ?? null,
+    endpointAt: (path: string) => active.current.served.get(path)?.served ?? null,
+    isPrivate: (path: string, column: string) => active.current.isPrivate(path, column),
     missingRelations,
     reasonMissing: (name: string) => gateway.warehouse.reasonMissing(name),
     missingColumns: () => missingColumnsOf(active.current, gateway.warehouse),
@@ -262,11 +264,11 @@ interface DataApi {
 
 /** The data API as a listener. An endpoint runs the handler that its generated module exports. */
 function dataApiListener({ gateway, service, active, documents, mcp }: DataApi): RequestListener {
-  const { title } = service;
+  const { title, isPrivate } = service;
   const endpoints = () => active.current.endpoints;
   const routes = new RouteTable([
     ...routesOf(service, systemRoutes(documentRoutes(title, true))),
-    ...mcpRoutes({ settings: mcp, documents, title, endpoints }),
+    ...mcpRoutes({ settings: mcp, documents, title, endpoints, isPrivate }),
   ]);
   const locals = { gateway };
   return (request, response) => {

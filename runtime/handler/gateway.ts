@@ -7,6 +7,7 @@ import { Keyring } from "../request/keyring.js";
 import { type PerTier, RATE_LIMITS } from "../model/tier.js";
 import { ResponseMemory } from "../response/buffered-result.js";
 import { ResultService, ResultCache } from "../response/result-service.js";
+import { valuesCache, type ValuesCache } from "../response/values-cache.js";
 import { WholeResults } from "../response/whole-results.js";
 import type { RequestRecord } from "../operations/request-record.js";
 import type { Warehouse } from "../warehouse/warehouse.js";
@@ -38,6 +39,8 @@ export interface Gateway extends AccessControl {
   /** Results of which clients read parts. */
   readonly wholeResults: WholeResults;
   readonly cursors: Cursors;
+  /** Values of columns. */
+  readonly values: ValuesCache;
   /** Where clients reach this server: links begin with it. */
   readonly publicAddressOf: PublicAddressOf;
   /** The latest builds of the nodes whose builds change an endpoint's rows; null if unknown. */
@@ -136,6 +139,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     responseMemory,
     results: new ResultService(warehouse, openCache(options), cursors),
     cursors,
+    values: valuesCache(),
     wholeResults: new WholeResults(),
     versionOf: options.versionOf ?? (() => null),
     serverTiming: options.serverTiming === true,

@@ -21,6 +21,7 @@ export interface McpContext {
   readonly documents: Documents;
   readonly title: string;
   readonly endpoints: () => ToolRequest["endpoints"];
+  readonly isPrivate: ToolRequest["isPrivate"];
 }
 
 /** `POST /mcp`, and the metadata by which OAuth clients find the issuer (runtime/docs/mcp.md). */
@@ -47,7 +48,7 @@ export function mcpRoutes(mcp: McpContext): readonly DataRoute[] {
 
 async function serveMessage(
   exchange: Exchange,
-  { settings, documents, endpoints }: McpContext,
+  { settings, documents, endpoints, isPrivate }: McpContext,
 ): Promise<Handled<HttpError>> {
   const { request, response, context, oauth } = exchange;
   const problem = originProblem(settings, request);
@@ -60,7 +61,7 @@ async function serveMessage(
   if (Array.isArray(message.json) && message.json.length > 1) return httpError("batchTooLong");
   setHeaders(response, [...callerHeaders(context), ...COMMON_HEADERS, ...NO_STORE]);
   const { callable, locked } = documents.catalogue(context.caller);
-  await answerMcp({ exchange, documents, endpoints: endpoints(), callable, locked }, message.json);
+  await answerMcp({ exchange, documents, endpoints: endpoints(), isPrivate, callable, locked }, message.json);
   return null;
 }
 

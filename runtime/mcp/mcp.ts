@@ -8,14 +8,17 @@ import type {
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { VALUES } from "../model/column-types.js";
+import { isHttpError } from "../model/errors.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
 import type { Exchange } from "../handler/exchange.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "../pages/catalogue-body.js";
 import type { Documents } from "../pages/documents.js";
 import type { Found } from "../pages/search.js";
+import { linesOf, type ReadRow, rowOf } from "../handler/read-rows.js";
+import { columnValues } from "../handler/values.js";
 import { groupsRequest } from "./groups.js";
 import { failureText, fittingLines, pageOf } from "./page.js";
-import { linesOf, queryForTool, type QueryReply, rowOf, type ToolRow } from "./query.js";
+import { fieldsOf, queryForTool, type QueryReply, withoutRows } from "./query.js";
 import {
   argumentProblem,
   type Arguments,
@@ -32,6 +35,7 @@ export interface ToolRequest {
   readonly documents: Documents;
   /** By path. */
   readonly endpoints: ReadonlyMap<string, { readonly served: ServedEndpoint }>;
+  readonly isPrivate: (path: string, column: string) => boolean;
   /** What the caller may call. */
   readonly callable: CatalogueBody;
   /** What the caller may see, but not call. */
@@ -50,7 +54,7 @@ export async function answerMcp(tool: ToolRequest, message: unknown): Promise<vo
     {
       capabilities: { tools: {} },
       instructions:
-        "Read-only analytics data. Search for an endpoint, or list the categories; describe it, then query it. Numbers carry all their digits.",
+        "Read-only analytics data. Search for an endpoint, or list the categories; describe it, list the values of a column to filter by, then query it. Numbers carry all their digits.",
     },
   );
   server.setRequestHandler(sdk.ListToolsRequestSchema, () => ({ tools: [...TOOLS] }));
@@ -92,6 +96,8 @@ async function callTool(tool: ToolRequest, name: string, given: unknown): Promis
   if (endpoint === undefined) return unknownEndpoint(tool, args.path);
   if (name === "describe_endpoint") return success(withValues(tool, withLimits(endpoint)));
   switch (name) {
+    case "list_values":
+      return listValues(tool, endpoint, args);
     case "query_endpoint":
       return queryEndpoint(tool, endpoint, args);
     case "query_metrics":
@@ -186,14 +192,18 @@ function withValues({ endpoints }: ToolRequest, { filters, ...endpoint }: Catalo
 
 /** Rows as NDJSON, or with `isSummary` one object about all of them. */
 function query(
-  { exchange, endpoints }: ToolRequest,
+  tool: ToolRequest,
   { path }: CatalogueEndpoint,
   parameters: ToolParameters,
   isSummary = false,
 ): Promise<QueryReply> {
+  return queryForTool(tool.exchange, servedAt(tool, path), parameters, isSummary);
+}
+
+function servedAt({ endpoints }: ToolRequest, path: string): ServedEndpoint {
   const endpoint = endpoints.get(path)?.served;
   if (endpoint === undefined) throw new Error(`The catalogue has ${path}, which is not served.`);
-  return queryForTool(exchange, endpoint, parameters, isSummary);
+  return endpoint;
 }
 
 async function queryEndpoint(
@@ -239,7 +249,26 @@ function rowsResult(
     ...(isWhole && nextCursor !== null && { next_cursor: nextCursor }),
   };
   const text = `${JSON.stringify(head).slice(0, -1)},"rows":[${fitting.join(",\n")}]}`;
-  return success({ ...head, rows: fitting.map(rowOf) satisfies ToolRow[] }, text);
+  return success({ ...head, rows: fitting.map(rowOf) satisfies ReadRow[] }, text);
+}
+
+async function listValues(
+  tool: ToolRequest,
+  endpoint: CatalogueEndpoint,
+  { column = "", prefix, limit = DEFAULT_ROWS, parameters = {} }: Arguments,
+): Promise<CallToolResult> {
+  const fields = fieldsOf({ ...parameters, column, limit, ...(prefix !== undefined && { prefix }) });
+  const { path } = endpoint;
+  const request = {
+    endpoint: servedAt(tool, path),
+    path,
+    fields,
+    isPrivate: tool.isPrivate,
+    requestPath: null,
+  };
+  const found = await columnValues(tool.exchange, request);
+  if (found === null || isHttpError(found)) return failure(failureText(withoutRows(found), endpoint));
+  return success(found);
 }
 
 async function summarizeEndpoint(

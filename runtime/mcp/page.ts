@@ -1,5 +1,6 @@
 import type { CatalogueEndpoint } from "../pages/catalogue-body.js";
-import { linesOf, type QueryReply } from "./query.js";
+import { linesOf } from "../handler/read-rows.js";
+import type { QueryReply } from "./query.js";
 import { type Arguments, DEFAULT_ROWS, MAX_CHARACTERS, MAX_ROWS, type Value } from "./tools.js";
 
 /** The page, whether it stands in the tool's arguments or among the endpoint's parameters; a text: why there is none. */

@@ -4,6 +4,7 @@ import { traceOf } from "../http/headers.js";
 import type { Exchange } from "../handler/exchange.js";
 import { recordRequest, StepTimes } from "../handler/record-request.js";
 import { parameterNames, resolve, type Resolved } from "../handler/resolve.js";
+import { readRows } from "../handler/read-rows.js";
 import { errorOf, run, summarize } from "../handler/run.js";
 import { requireAccess } from "../request/authorize.js";
 import type { RawFields } from "../request/request-fields.js";
@@ -86,64 +87,23 @@ async function readReply(
   }
 }
 
-/** Reads a result up to a size. */
-async function replyOf({ result, hasRunQuery }: QueryResult, hasMore: boolean): Promise<QueryReply> {
-  const read: Buffer[] = [];
-  let rows: number | null = null;
-  let databaseMs = 0;
-  if (result.kind === "buffered") {
-    read.push(result.body);
-    ({ rows, databaseMs } = result);
-  } else {
-    let bytes = 0;
-    let chunk = await result.stream.chunks.next();
-    for (; !chunk.done && bytes <= MAX_BYTES; chunk = await result.stream.chunks.next()) {
-      read.push(Buffer.from(chunk.value));
-      bytes += chunk.value.length;
-    }
-    const end = chunk.done ? chunk : await result.stream.chunks.return();
-    ({ returned: rows, milliseconds: databaseMs } = end.value);
-  }
-  const text = Buffer.concat(read);
-  const isCut = text.length > MAX_BYTES;
-  // The incomplete last line of a cut body is dropped.
-  const body = isCut ? text.toString("utf8", 0, text.lastIndexOf("\n", MAX_BYTES)) : text.toString();
-  return {
-    status: 200,
-    body,
-    hasMore: isCut || hasMore,
-    nextCursor: isCut ? null : result.nextCursor,
-    sent: { rows, bytes: Buffer.byteLength(body), databaseMs: hasRunQuery ? databaseMs : null },
-  };
+/** A result up to a size. */
+async function replyOf(result: QueryResult, hasMore: boolean): Promise<QueryReply> {
+  const { body, isCut, sent } = await readRows(result, MAX_BYTES);
+  const nextCursor = isCut ? null : result.result.nextCursor;
+  return { status: 200, body, hasMore: isCut || hasMore, nextCursor, sent };
 }
 
 /** The reply with an error; an empty one that is not read, when the client has disconnected. */
-function withoutRows(error: HttpError | null): QueryReply {
+export function withoutRows(error: HttpError | null): QueryReply {
   const { status, detail } = error ?? { status: 200, detail: "" };
   return { status, body: JSON.stringify({ detail }), hasMore: false, nextCursor: null, sent: NO_ROWS };
 }
 
 /** A tool's parameters as those of a query string. */
-function fieldsOf(parameters: ToolParameters): RawFields {
+export function fieldsOf(parameters: ToolParameters): RawFields {
   const texts = (value: ToolParameters[string]): string[] => [value].flat().map(String);
   return new Map(
     Object.entries(parameters).map(([name, value]) => [name, { from: "query", texts: texts(value) }]),
   );
-}
-
-/** The lines of an NDJSON body. */
-export function linesOf(body: string): readonly string[] {
-  return body.split("\n").filter((line) => line !== "");
-}
-
-export type ToolRow = Readonly<Record<string, unknown>>;
-
-/** A row as an object. Numbers of more digits than JavaScript keeps become texts. */
-export function rowOf(line: string): ToolRow {
-  const exact = line.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (match) =>
-    match.startsWith('"') || match.replace(/e.*$/i, "").replace(/\D/g, "").length <= 15
-      ? match
-      : JSON.stringify(match),
-  );
-  return JSON.parse(exact) as ToolRow;
 }

@@ -116,6 +116,28 @@ export const TOOLS = [
     object({ path: text, description: text, columns: { type: "array" } }, ["path", "columns"]),
   ),
   tool(
+    "list_values",
+    "List the values of one column, the most frequent first, so that a filter asks for one that exists.",
+    {
+      path,
+      column: { ...text, description: "A column of the rows; a group where an endpoint has no rows." },
+      prefix: { ...text, description: "Only values that begin with this text, in any letter case." },
+      parameters: { ...parameters, description: "Filters of the endpoint, as query_endpoint takes them." },
+      limit: { type: "integer", minimum: 1, maximum: MAX_ROWS, default: DEFAULT_ROWS },
+    },
+    ["path", "column"],
+    object(
+      {
+        values: {
+          type: "array",
+          items: object({ value: { type: ["string", "number", "boolean", "null"] }, rows: count }, ["value"]),
+        },
+        more: { ...flag, description: "Whether there are others: give a prefix or filters." },
+      },
+      ["values", "more"],
+    ),
+  ),
+  tool(
     "query_endpoint",
     `Query one endpoint and get rows as JSON. At most ${String(MAX_ROWS)} rows and ${String(MAX_CHARACTERS)} characters ` +
       "a call: filter and sort rather than read everything. Describe the endpoint first: unknown parameters are refused.",
@@ -178,6 +200,8 @@ export const TOOLS = [
 /** Arguments of all tools; each tool's schema says which it takes. */
 export interface Arguments {
   readonly path: string;
+  readonly column?: string;
+  readonly prefix?: string;
   readonly query?: string;
   readonly category?: string;
   readonly parameters?: ToolParameters;

@@ -111,6 +111,11 @@ export const ERRORS = {
     "'fields' must be among: {names}.",
     "`fields` names a column that the endpoint does not have",
   ),
+  valuesColumn: badRequest(
+    "'column' must be among: {names}.",
+    "`/v1/system/values` gets a column that no row or group of the endpoint has, or one that is marked as private data",
+  ),
+  parameterRequired: badRequest("Parameter '{name}' is required.", "a system endpoint lacks a parameter"),
   invalidCursor: badRequest(
     "'cursor' is not a cursor of this endpoint with these filters and this sort. Ask for the first page without it.",
     "`cursor` is of another installation, endpoint, caller, filter or sort, or the endpoint's columns have changed",

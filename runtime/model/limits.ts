@@ -11,3 +11,6 @@ export const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
 
 /** Characters of a `cursor`. */
 export const MAX_CURSOR_LENGTH = 8192;
+
+/** Values of a column in one answer. */
+export const VALUES_PAGE = { defaultLimit: 100, maxLimit: 1000, response: "list" } as const;

@@ -9,6 +9,7 @@ import {
   sourcesOf,
 } from "./generated-folder.js";
 import { lineageIn, ownValue } from "./lineage-file.js";
+import { privateMarks } from "./private-marks.js";
 import type { Tier } from "../model/tier.js";
 
 /** Everything that a server needs to serve an API, serializable for worker processes. */
@@ -60,6 +61,8 @@ export interface LoadedRelease extends Omit<Release, "modules"> {
   readonly served: ReadonlyMap<string, LoadedEndpoint>;
   /** By the same paths: the dbt nodes (`unique_id`) whose builds change the rows. */
   readonly upstreamNodes: ReadonlyMap<string, readonly string[]>;
+  /** Whether the project marks a column of the endpoint at this path as private data. */
+  readonly isPrivate: (path: string, column: string) => boolean;
 }
 
 /** Holds the active release. A request reads it once, so that a single release handles it. */
@@ -79,7 +82,9 @@ export function loadRelease({ modules, ...release }: Release, previous: LoadedRe
   const endpoints = modules.map((module) => loaded.get(module.digest) ?? evaluateModule(module));
   const byPath = new Map(endpoints.map((endpoint) => [endpoint.spec.path, endpoint]));
   const served = byServedPath(modules, endpoints);
-  return { ...release, endpoints: byPath, served, upstreamNodes: upstreamNodesIn(release, served) };
+  const upstreamNodes = upstreamNodesIn(release, served);
+  const isPrivate = privateMarks(release.documentation.catalogue);
+  return { ...release, endpoints: byPath, served, upstreamNodes, isPrivate };
 }
 
 /** A folder of an earlier version does not list them. */

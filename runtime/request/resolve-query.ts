@@ -122,7 +122,7 @@ function isGroupField(aggregate: Aggregate, name: string): boolean {
 }
 
 /** The filters that a request names: the endpoint's own, or on the groups of metrics. */
-function groupParameters(
+export function groupParameters(
   endpoint: ServedEndpoint,
   aggregate: Aggregate,
   fields: RawFields,
@@ -174,7 +174,10 @@ function operatorError({ column, type }: ColumnFilter): HttpError {
   return httpError("filterOperator", { name: column, operators });
 }
 
-function readConditions(filters: readonly ServedFilter[], fields: RawFields): Result<readonly Condition[]> {
+export function readConditions(
+  filters: readonly ServedFilter[],
+  fields: RawFields,
+): Result<readonly Condition[]> {
   const conditions: Condition[] = [];
   if (fields.size === 0) return conditions;
   for (const parameter of filters) {
@@ -243,7 +246,7 @@ function likePattern(value: string): string {
   return value.includes("%") ? escaped : `%${escaped}%`;
 }
 
-function missingFilter(
+export function missingFilter(
   { allowUnfiltered, requireAnyOf }: Endpoint,
   conditions: readonly Condition[],
 ): HttpError | null {

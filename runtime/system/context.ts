@@ -1,6 +1,7 @@
 import type { Access } from "../model/caller.js";
 import type { Changelog } from "../model/changelog.js";
 import type { HttpError } from "../model/errors.js";
+import type { ServedEndpoint } from "../model/served-endpoint.js";
 import { type Schema, TEXT } from "../model/schema.js";
 import type { Tier } from "../model/tier.js";
 import type { PublicAddress } from "../http/public-address.js";
@@ -21,6 +22,10 @@ export interface Service {
   readonly changelog: () => Changelog;
   /** Tier of the endpoint at a path; null where there is none. */
   readonly tierOf: (path: string) => Tier | null;
+  /** The endpoint that answers at a path, its own or a former one; null where there is none. */
+  readonly endpointAt: (path: string) => ServedEndpoint | null;
+  /** Whether a column of the endpoint at a path is private data. */
+  readonly isPrivate: (path: string, column: string) => boolean;
   /** Whether documents list every endpoint, or only those that the caller may call. */
   readonly catalogueScope: "public" | "allowed";
   /** Relations of endpoints, as `schema.name`, that the database does not have. */

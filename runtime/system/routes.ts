@@ -9,6 +9,7 @@ import { CATALOGUE, LLMS, OPENAPI } from "./documents.js";
 import { HEALTH, HEALTH_SCHEMA, METRICS, STATUS, STATUS_SCHEMA } from "./monitoring.js";
 import { REFRESH, REFRESH_SCHEMA } from "./refresh.js";
 import { USAGE, USAGE_SCHEMA } from "./usage.js";
+import { VALUES, VALUES_SCHEMA } from "./values.js";
 
 /**
  * The routes of the service itself in the documented order (runtime/docs/system-endpoints.md). `pages`: those of the
@@ -27,6 +28,7 @@ export function systemRoutes(pages: readonly PageRoute[]): readonly SystemRoute[
     CATALOGUE,
     CHANGELOG,
     CHANGELOG_FEED,
+    VALUES,
     USAGE,
     METRICS,
     REFRESH,
@@ -51,6 +53,7 @@ export function routesOf(service: Service, routes: readonly SystemRoute[]): read
 export const SYSTEM_SCHEMAS: Readonly<Record<string, Schema>> = {
   ServiceStatus: STATUS_SCHEMA,
   Health: HEALTH_SCHEMA,
+  ColumnValues: VALUES_SCHEMA,
   Usage: USAGE_SCHEMA,
   Catalogue: CATALOGUE_SCHEMA,
   Changelog: CHANGELOG_SCHEMA,

@@ -71,6 +71,7 @@ describe("an MCP client", () => {
       "list_categories",
       "search_endpoints",
       "describe_endpoint",
+      "list_values",
       "query_endpoint",
       "query_metrics",
       "summarize_endpoint",
@@ -108,6 +109,37 @@ describe("an MCP client", () => {
       '{"returned":2,"has_more":true,"next_offset":3,"rows":[{"day":"2026-01-12","shop":"shop 2","huge":18446744073709551615},\n' +
         '{"day":"2026-01-14","shop":"shop 1","huge":18446744073709551615}]}',
     );
+  });
+
+  it("lists the values of a column, which a filter then finds", async () => {
+    expect(await answer(client, "list_values", { path: SALES, column: "shop" })).toEqual({
+      values: [
+        { value: "shop 0", rows: 167 },
+        { value: "shop 1", rows: 167 },
+        { value: "shop 2", rows: 166 },
+      ],
+      more: false,
+    });
+    const some = { path: SALES, column: "day", parameters: { shop: "shop 1" }, limit: 1 };
+    expect(await answer(client, "list_values", some)).toEqual({
+      values: [{ value: "2026-01-02", rows: 1 }],
+      more: true,
+    });
+    expect(
+      await answer(client, "list_values", { path: SALES, column: "shop", prefix: "SHOP 2" }),
+    ).toMatchObject({
+      values: [{ value: "shop 2" }],
+    });
+    for (const [args, reason] of [
+      [{ path: SALES, column: "name" }, "'column' must be among: day, shop, huge."],
+      [{ path: SALES, column: "shop", parameters: { city: "x" } }, "The endpoint takes: shop, start"],
+      [{ path: "/v1/staff/wages", column: "name" }, "needs Premium"],
+      [{ path: SALES }, "must have required property 'column'"],
+    ] as const)
+      expect(await call(client, "list_values", args)).toEqual({
+        isError: true,
+        text: expect.stringContaining(reason) as unknown,
+      });
   });
 
   it("names a locked endpoint that fits, with what it needs and nothing of its rows", async () => {
@@ -221,7 +253,7 @@ describe("an MCP client", () => {
     [
       "drop_table",
       {},
-      "Unknown tool. There are: list_categories, search_endpoints, describe_endpoint, query_endpoint, query_metrics, summarize_endpoint.",
+      "Unknown tool. There are: list_categories, search_endpoints, describe_endpoint, list_values, query_endpoint, query_metrics, summarize_endpoint.",
     ],
   ])("gets a message for wrong arguments of %s: %j", async (name, args, text) => {
     expect(await call(client, name, args)).toEqual({ text, isError: true });

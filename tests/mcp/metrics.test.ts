@@ -127,6 +127,30 @@ describe("one tool asks for metrics", () => {
       ]);
   });
 
+  it("and one their values, of the caller's rows", async () => {
+    const listed = async (client: Client, path: string, column: string, more: object = {}) => {
+      const { text, isError } = await call(client, "list_values", { path, column, ...more });
+      return isError
+        ? text
+        : (JSON.parse(text) as { values: { value: unknown }[] }).values.map(({ value }) => value);
+    };
+    for (const round of [1, 2])
+      expect([
+        round,
+        await listed(acme, REVENUE, "payment__token"),
+        await listed(other, REVENUE, "payment__token"),
+        await listed(acme, REVENUE, "metric_time__month"),
+        await listed(other, "/v1/pay/by_region", "customer__region"),
+      ]).toEqual([round, ["GNO", "XDAI"], ["GNO"], ["2026-01-01"], ["US"]]);
+    expect(await listed(acme, REVENUE, "payment__token", { prefix: "x" })).toEqual(["XDAI"]);
+    expect(await listed(acme, REVENUE, "payment__token", { parameters: { payment__token: "GNO" } })).toEqual([
+      "GNO",
+    ]);
+    for (const column of ["payment__email", "revenue", "org_id", "customer__phone"])
+      expect(await listed(acme, REVENUE, column)).toContain("'column' must be among: metric_time");
+    expect(await listed(acme, "/v1/pay/guarded", "payment__token")).toContain("no endpoint /v1/pay/guarded");
+  });
+
   it("and refuses private columns, unknown names, higher tiers and endpoints without measures", async () => {
     for (const args of [
       { path: REVENUE, group_by: ["payment__email"] },

@@ -15,6 +15,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   ...["parts", "random-changes", "revalidation", "streaming", "tables"].map(response),
   "tests/commands/columns.test.ts",
   "tests/system/endpoints.test.ts",
+  "tests/system/values.test.ts",
   "tests/dbt/while-dbt-runs.test.ts",
   "tests/mcp/summaries.test.ts",
   "tests/diff/oracle/oracle.test.ts",

@@ -1,0 +1,198 @@
+import { type Aggregate, type AskedGrouping, groupNames, timedLeaves } from "../model/aggregate.js";
+import type { Endpoint } from "../model/endpoint.js";
+import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
+import { DEFAULT_MAX_LENGTH, VALUES_PAGE } from "../model/limits.js";
+import { Projection } from "../model/projection.js";
+import type { Condition, Selection } from "../model/query.js";
+import type { ServedEndpoint, ServedFilter } from "../model/served-endpoint.js";
+import { type RawFields, readPage, readSingle } from "./request-fields.js";
+import { measureConditions, readGrouping } from "./resolve-grouping.js";
+import { groupParameters, missingFilter, readConditions, withOperators } from "./resolve-query.js";
+
+/** Parameters of a request for values; the others are filters of the endpoint. */
+const OWN_FIELDS: readonly string[] = ["path", "column", "prefix", "limit"];
+
+/** A column whose values are asked. `grouping`: what the endpoint itself groups, where it serves no rows. */
+interface AskedValues {
+  readonly column: string;
+  readonly grouping: { readonly aggregate: Aggregate } | null;
+}
+
+/** A request for the values of a column, before the types in the database are known. */
+export interface ValuesQuestion extends AskedValues {
+  readonly conditions: readonly Condition[];
+  readonly page: NonNullable<Selection["page"]>;
+}
+
+/** Checks the fields of a request for values: the column, then filters, prefix and limit. */
+export function readValuesQuestion(
+  endpoint: ServedEndpoint,
+  isPrivate: (column: string) => boolean,
+  sent: RawFields,
+): Result<ValuesQuestion> {
+  const asked = readColumn(endpoint.spec, isPrivate, sent);
+  if (isHttpError(asked)) return asked;
+  const fields = withOperators(endpoint, new Map([...sent].filter(([name]) => !OWN_FIELDS.includes(name))));
+  if (isHttpError(fields)) return fields;
+  const filters = asked.grouping === null ? endpoint.filters : filtersOf(endpoint, asked.grouping, fields);
+  const unknown = [...fields.keys()].filter((name) => !filters.some((filter) => filter.name === name));
+  if (unknown.length > 0) return httpError("unsupportedQuery", { names: unknown.toSorted().join(", ") });
+  const conditions = readConditions(filters, fields);
+  if (isHttpError(conditions)) return conditions;
+  const missing = missingFilter(endpoint.spec, conditions);
+  if (missing) return missing;
+  const prefix = readPrefix(asked.column, sent);
+  if (isHttpError(prefix)) return prefix;
+  const page = readPage(VALUES_PAGE, new Map([...sent].filter(([name]) => name === "limit")));
+  if (isHttpError(page) || page === null) return page ?? httpError("notInteger", { field: "limit" });
+  return { ...asked, conditions: [...conditions, ...prefix], page };
+}
+
+function filtersOf(
+  endpoint: ServedEndpoint,
+  { aggregate }: { readonly aggregate: Aggregate },
+  fields: RawFields,
+): readonly ServedFilter[] {
+  return groupParameters(endpoint, aggregate, fields);
+}
+
+function readColumn(
+  endpoint: Endpoint,
+  isPrivate: (column: string) => boolean,
+  fields: RawFields,
+): Result<AskedValues> {
+  const column = readRequired("column", fields);
+  if (isHttpError(column)) return column;
+  const { aggregate } = endpoint;
+  const grouping =
+    aggregate !== undefined && (aggregate.of === "metrics" || aggregate.rows === false)
+      ? { aggregate }
+      : null;
+  const names =
+    grouping === null
+      ? endpoint.columns.map(({ name }) => name).filter((name) => !isPrivate(name))
+      : groupsOf(grouping.aggregate, isPrivate);
+  if (names.includes(column)) return { column, grouping };
+  return httpError("valuesColumn", { names: names.join(", ") || "none" });
+}
+
+/** The one text of a parameter. */
+export function readRequired(name: string, fields: RawFields): Result<string> {
+  const raw = fields.get(name);
+  return (raw && readSingle(name, raw)) ?? httpError("parameterRequired", { name });
+}
+
+/** What `group_by` may name. A saved query with a limit has the groups of its first rows only. */
+function groupsOf(
+  { of, measures, saved }: Aggregate,
+  isPrivate: (column: string) => boolean,
+): readonly string[] {
+  if (saved !== undefined) return saved.limit === undefined ? saved.groups.map(({ key }) => key) : [];
+  const groups = measures.flatMap((measure) => measure.groups);
+  // Metrics have no private groups.
+  const shown = of === "metrics" ? groups : groups.filter(({ name }) => !isPrivate(name));
+  return [...new Set(groupNames(shown))];
+}
+
+/** Texts that begin with the prefix: none of its characters is a wildcard. */
+function readPrefix(column: string, fields: RawFields): Result<readonly Condition[]> {
+  const raw = fields.get("prefix");
+  const prefix = raw === undefined ? null : readSingle("prefix", raw);
+  if (isHttpError(prefix)) return prefix;
+  if (prefix === null) return [];
+  const problem = prefixProblem(prefix);
+  if (problem !== null) return problem;
+  const value = `${prefix.replace(/[\\%_]/g, "\\$&")}%`;
+  return [{ name: "prefix", column, operator: "ILIKE", type: "string", value }];
+}
+
+function prefixProblem(prefix: string): HttpError | null {
+  if (Array.from(prefix).length > DEFAULT_MAX_LENGTH)
+    return httpError("valueTooLong", { name: "prefix", max: DEFAULT_MAX_LENGTH });
+  return prefix.includes("\0") ? httpError("nulCharacter", { name: "prefix" }) : null;
+}
+
+/** The values of a row's column with their numbers of rows, the most frequent first. `nameOf`: a column's own name in the relation. */
+export function valuesOfRows(
+  { spec, filters }: ServedEndpoint,
+  { column, conditions, page }: ValuesQuestion,
+  nameOf: (column: string) => string,
+): Selection {
+  const names = [...new Set([column, ...filters.map((filter) => filter.column)])];
+  const owner = spec.rows && nameOf(spec.rows.column);
+  const all = owner === undefined || names.includes(owner) ? names : [...names, owner];
+  const zones = new Map(spec.columns.map(({ name, timezone }) => [name, timezone && { timezone }]));
+  const aggregate: Aggregate = {
+    of: "measures",
+    relations: [
+      {
+        name: ROWS,
+        relation: spec.relation,
+        values: all.map((name) => ({ name, column: nameOf(name), ...zones.get(name) })),
+        ...(spec.rows && owner !== undefined && { rows: { ...spec.rows, column: owner } }),
+      },
+    ],
+    facts: [{ relation: ROWS, joins: [] }],
+    dimensions: names.map((name) => ({ name, places: [{ fact: ROWS, value: name }] })),
+    measures: [
+      {
+        name: ROWS,
+        groups: [{ name: column }],
+        metric: { kind: "leaf", fact: ROWS, aggregation: "count", filters: [] },
+      },
+    ],
+    spines: [],
+    columns: [],
+    filters: [],
+  };
+  const grouping = { aggregate, groups: [{ key: VALUE, name: column }], measures: aggregate.measures };
+  const columns = new Projection([
+    { name: VALUE, type: null, ...zones.get(column) },
+    { name: ROWS, type: null },
+  ]);
+  const sort = [
+    [ROWS, "DESC"],
+    [VALUE, "ASC"],
+  ] as const;
+  return { columns, conditions, sort, page, grouping };
+}
+
+/** Names of the two columns. */
+const VALUE = "value";
+const ROWS = "rows";
+
+/** The values of a group, as a request for it has them. */
+export function valuesOfGroup(
+  { column, conditions, page }: ValuesQuestion,
+  aggregate: Aggregate,
+): Result<Selection> {
+  const { saved } = aggregate;
+  const having = aggregate.measures.filter(
+    ({ groups }) => saved !== undefined || groupNames(groups).includes(column),
+  );
+  const [measure] = [...having.filter(({ metric }) => timedLeaves(metric).length === 0), ...having];
+  const fields: RawFields = new Map([
+    ["group_by", { from: "query", texts: [column] }],
+    [aggregate.of, { from: "query", texts: measure === undefined ? [] : [measure.name] }],
+  ]);
+  const grouping = readGrouping(aggregate, fields, conditions);
+  if (isHttpError(grouping)) return grouping;
+  const groups = grouping.groups
+    .filter(({ key }) => key === column)
+    .map((group) => ({ ...group, key: VALUE }));
+  const measures = grouping.measures.slice(0, 1);
+  const asked: AskedGrouping = { aggregate: withoutOrder(aggregate), groups, measures };
+  return {
+    columns: new Projection([{ name: VALUE, type: null }]),
+    conditions: [...conditions, ...measureConditions(measures)],
+    sort: [[VALUE, "ASC"]],
+    page,
+    grouping: asked,
+  };
+}
+
+/** The order of a saved query names its groups. */
+function withoutOrder(aggregate: Aggregate): Aggregate {
+  const { saved } = aggregate;
+  return saved === undefined ? aggregate : { ...aggregate, saved: { ...saved, sort: [] } };
+}
