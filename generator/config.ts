@@ -1,6 +1,14 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { messageOf, readGenerationEnvironment, type GenerationEnvironment } from "@routewright/runtime/model";
+import {
+  failed,
+  type GenerationEnvironment,
+  messageOf,
+  type Outcome,
+  readGenerationEnvironment,
+  succeeded,
+  unlessFailed,
+} from "@routewright/runtime/model";
 import type { SchemaMap } from "./catalogue/build.js";
 import type { MaxAge } from "./catalogue/settings/max-age.js";
 import type { Config, PurgeMethod } from "./config-schema.js";
@@ -13,7 +21,7 @@ import type { VerifySeverities } from "./verify/relations.js";
 import { isObject, objectOr } from "./manifest/json.js";
 import { schemaErrorOf, validatorOf } from "./manifest/json-schema.js";
 import { parseJson } from "./manifest/manifest.js";
-import { fail, type Failure, isAddress, readSource } from "./manifest/source.js";
+import { isAddress, readSource } from "./manifest/source.js";
 
 export type { Config };
 
@@ -77,10 +85,6 @@ export interface InForce {
   readonly from: string;
 }
 
-export type SettingsReading =
-  | { readonly ok: true; readonly settings: Settings }
-  | { readonly ok: false; readonly problems: readonly string[] };
-
 /** What is wrong with the variables of a command. */
 export type VariableCheck = (variables: NodeJS.ProcessEnv) => readonly string[];
 
@@ -89,15 +93,15 @@ export async function readSettings(
   flags: ConfigFlags = {},
   check: VariableCheck = (variables) => readGenerationEnvironment(variables).problems,
   environment: NodeJS.ProcessEnv = process.env,
-): Promise<SettingsReading> {
+): Promise<Outcome<Settings>> {
   const reading = await readConfig();
   if (!reading.ok) return reading;
-  const { config } = reading;
+  const { config } = reading.value;
   const { baseline, ...lint } = config.lint ?? {};
   const variables = completed(environment, config);
   const problems = check(variables);
   const { environment: generation } = readGenerationEnvironment(variables);
-  if (problems.length > 0) return { ok: false, problems };
+  if (problems.length > 0) return failed(...problems);
   const columns = firstSet(variables, VARIABLES.columns);
   const settings = {
     ...generation,
@@ -142,24 +146,17 @@ export async function readSettings(
     purgeUrl: settings.purgeUrl ?? null,
     purgeMethod: settings.purgeMethod,
   };
-  const fromOf = (key: string): string => originOf(key, environment, reading);
-  return {
-    ok: true,
-    settings: {
-      ...settings,
-      inForce: Object.fromEntries(
-        Object.entries(inForce).map(([key, value]) => [key, { value, from: fromOf(key) }]),
-      ),
-    },
-  };
+  const fromOf = (key: string): string => originOf(key, environment, reading.value);
+  return succeeded({
+    ...settings,
+    inForce: Object.fromEntries(
+      Object.entries(inForce).map(([key, value]) => [key, { value, from: fromOf(key) }]),
+    ),
+  });
 }
 
 /** What sets a key of the config file, `diff.accept` for one within an object. */
-function originOf(
-  key: string,
-  environment: NodeJS.ProcessEnv,
-  { config, file }: { readonly config: Config; readonly file: string | null },
-): string {
+function originOf(key: string, environment: NodeJS.ProcessEnv, { config, file }: ConfigFile): string {
   const names = Object.hasOwn(VARIABLES, key) ? VARIABLES[key as keyof typeof VARIABLES] : [];
   const variable = names.find((name) => isSet(environment, name));
   if (variable !== undefined) return variable;
@@ -196,46 +193,45 @@ function firstSet(variables: NodeJS.ProcessEnv, names: readonly string[]): strin
   return name === undefined ? undefined : variables[name]?.trim();
 }
 
-type ConfigReading =
-  | { readonly ok: true; readonly config: Config; readonly file: string | null }
-  | { readonly ok: false; readonly problems: readonly string[] };
-
-/** The config file of the current folder; an empty one where there is none. */
-export async function readConfig(): Promise<ConfigReading> {
-  const [file, other] = CONFIG_FILES.filter((name) => existsSync(name));
-  if (file === undefined) return { ok: true, config: {}, file: null };
-  if (other !== undefined)
-    return { ok: false, problems: [`There are two config files, ${file} and ${other}: keep one.`] };
-  const reading = await readFile(file);
-  if (!reading.ok) return { ok: false, problems: [reading.problem] };
-  const problems = configProblems(reading.value).map((problem) => `${file}: ${problem}`);
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, config: reading.value as Config, file };
+interface ConfigFile {
+  readonly config: Config;
+  /** Null where there is none. */
+  readonly file: string | null;
 }
 
-type Parsed = { readonly ok: true; readonly value: unknown } | Failure;
+/** The config file of the current folder; an empty one where there is none. */
+export async function readConfig(): Promise<Outcome<ConfigFile>> {
+  const [file, other] = CONFIG_FILES.filter((name) => existsSync(name));
+  if (file === undefined) return succeeded({ config: {}, file: null });
+  if (other !== undefined) return failed(`There are two config files, ${file} and ${other}: keep one.`);
+  const reading = await readFile(file);
+  if (!reading.ok) return reading;
+  const problems = configProblems(reading.value).map((problem) => `${file}: ${problem}`);
+  return unlessFailed(problems, { config: reading.value as Config, file });
+}
 
-async function readFile(file: (typeof CONFIG_FILES)[number]): Promise<Parsed> {
+async function readFile(file: (typeof CONFIG_FILES)[number]): Promise<Outcome<unknown>> {
   if (file.endsWith(".ts")) return loadTypeScript(file);
   const source = await readSource(file);
   if (!source.ok) return source;
-  if (file.endsWith(".json")) return parseJson(source.text, file);
+  if (file.endsWith(".json")) return parseJson(source.value.text, file);
   const { parse } = await import("yaml");
-  return parsed(file, () => parse(source.text) as unknown);
+  return parsed(file, () => parse(source.value.text) as unknown);
 }
 
 /** `jiti` compiles and loads it and what it imports: Node 20 cannot. */
-async function loadTypeScript(file: string): Promise<Parsed> {
+async function loadTypeScript(file: string): Promise<Outcome<unknown>> {
   const { createJiti } = await import("jiti");
   const load = createJiti(import.meta.url, { fsCache: false });
   return parsed(file, () => load.import(resolve(file), { default: true }));
 }
 
-async function parsed(file: string, value: () => unknown): Promise<Parsed> {
+async function parsed(file: string, value: () => unknown): Promise<Outcome<unknown>> {
   try {
-    return { ok: true, value: await value() };
+    return succeeded(await value());
   } catch (error) {
     const [reason = ""] = messageOf(error).trim().split("\n");
-    return fail(`${file} cannot be read: ${reason.replace(/^ParseError: /, "").trim()}`);
+    return failed(`${file} cannot be read: ${reason.replace(/^ParseError: /, "").trim()}`);
   }
 }
 

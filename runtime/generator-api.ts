@@ -12,7 +12,7 @@ export * from "./model/column-types.js";
 export * from "./model/limits.js";
 export * from "./model/operators.js";
 export { FORMAT_SUFFIXES, isDate } from "./model/query.js";
-export { messageOf, type Outcome } from "./model/outcome.js";
+export { failed, type Failure, messageOf, type Outcome, succeeded, unlessFailed } from "./model/outcome.js";
 export { ERRORS, type ErrorCode } from "./model/errors.js";
 export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./model/tier.js";
 export { readGenerationEnvironment, type GenerationEnvironment } from "./operations/variables.js";

@@ -29,7 +29,7 @@ import type { RunningServer } from "./http/listen.js";
 export { openWarehouse } from "./handler/gateway.js";
 export type { Warehouse } from "./warehouse/warehouse.js";
 export { DatabaseUnreachable } from "./warehouse/warehouse.js";
-export { readEnvironment, type Environment, type EnvironmentResult } from "./operations/environment.js";
+export { readEnvironment, type Environment } from "./operations/environment.js";
 export { measureConditions } from "./request/resolve-grouping.js";
 export { hashOf, Keyring } from "./request/keyring.js";
 export { createLogger, flushLog } from "./http/logger.js";

@@ -1,12 +1,20 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { digestOf, GENERATED_SCHEMA_VERSION, servedPaths, withOwnDigest } from "@routewright/runtime/model";
+import {
+  digestOf,
+  failed,
+  GENERATED_SCHEMA_VERSION,
+  type Outcome,
+  servedPaths,
+  succeeded,
+  withOwnDigest,
+} from "@routewright/runtime/model";
 import type { ErrorObject } from "ajv";
 import { objectOr } from "../manifest/json.js";
 import { validatorOf } from "../manifest/json-schema.js";
 import { visible, visibleJson } from "../manifest/strings.js";
 import { parseJson } from "../manifest/manifest.js";
-import { fail, type Failure } from "../manifest/source.js";
+
 import { type CatalogueRecord, FORMER_COLUMN_KEYS, FORMER_KEYS } from "./catalogue-schema.js";
 import { type Catalogue, type CatalogueEntry, NO_LINEAGE } from "./catalogue.js";
 
@@ -47,36 +55,41 @@ function jsonOf(value: unknown, depth: number, margin = "\n"): string {
   return `{${inner}${members.join(`,${inner}`)}${margin}}`;
 }
 
-type CatalogueFileResult = { readonly ok: true; readonly catalogue: Catalogue } | Failure;
-
 /** Reads the catalogue of a generated folder; null where it has none. */
-export function readCatalogueIn(folder: string): CatalogueFileResult | null {
+export function readCatalogueIn(folder: string): Outcome<Catalogue> | null {
   const file = join(folder, "catalogue.json");
   return existsSync(file) ? readCatalogue(readFileSync(file, "utf8"), file) : null;
 }
 
 /** Reads a `catalogue.json`, which may come from an unreviewed branch; `location` is only for messages. */
-export function readCatalogue(text: string, location = "catalogue.json"): CatalogueFileResult {
+export function readCatalogue(text: string, location = "catalogue.json"): Outcome<Catalogue> {
   if (/^<{7} /m.test(text))
-    return fail(`${location} has a merge conflict. ${REGENERATE.replace(".", ", which resolves it.")}`);
+    return failed(`${location} has a merge conflict. ${REGENERATE.replace(".", ", which resolves it.")}`);
   const json = parseJson(text, location);
-  if (!json.ok) return fail(`${json.problem} ${REGENERATE}`);
+  if (!json.ok) return failed(`${json.problems.join(" ")} ${REGENERATE}`);
   const { schemaVersion } = objectOr(json.value);
   if (typeof schemaVersion !== "number")
-    return fail(`${location} is not a catalogue of Routewright: it has no schemaVersion. ${REGENERATE}`);
-  if (schemaVersion !== GENERATED_SCHEMA_VERSION) return fail(versionProblem(location, schemaVersion));
+    return failed(`${location} is not a catalogue of Routewright: it has no schemaVersion. ${REGENERATE}`);
+  if (schemaVersion !== GENERATED_SCHEMA_VERSION) return failed(versionProblem(location, schemaVersion));
   const [error] = errorsIn(json.value);
-  if (error !== undefined) return fail(`${location} is damaged: ${schemaProblem(error)}. ${REGENERATE}`);
+  if (error !== undefined) return failed(`${location} is damaged: ${schemaProblem(error)}. ${REGENERATE}`);
   const record = json.value as CatalogueRecord;
   const repeated = firstRepeated(record.endpoints.flatMap(servedPaths));
   if (repeated !== undefined)
-    return fail(`${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`);
+    return failed(
+      `${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`,
+    );
   const { defaultTier, adapter = null, categories = {}, skipped } = record;
   const entries = record.endpoints.map(withoutFormerKeys);
-  return {
-    ok: true,
-    catalogue: { entries, skipped, warnings: [], lineage: NO_LINEAGE, defaultTier, adapter, categories },
-  };
+  return succeeded({
+    entries,
+    skipped,
+    warnings: [],
+    lineage: NO_LINEAGE,
+    defaultTier,
+    adapter,
+    categories,
+  });
 }
 
 const REGENERATE = "Run `routewright generate`.";

@@ -1,3 +1,4 @@
+import { type Outcome, failed, succeeded } from "@routewright/runtime/model";
 import { stringify } from "yaml";
 import { isObject, type JsonObject, objectOr, textOr } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
@@ -15,22 +16,23 @@ export interface ExposureOptions {
   readonly owner: string | null;
 }
 
-/** Exposures as YAML, and what they leave out; or why there are none. */
-export type ExposuresResult =
-  | { readonly ok: true; readonly yaml: string; readonly notes: readonly string[] }
-  | { readonly ok: false; readonly problem: string };
+/** Exposures, and what they leave out. */
+export interface Exposures {
+  readonly yaml: string;
+  readonly notes: readonly string[];
+}
 
 /** dbt's `exposures:` of the API: what it reads, who owns it and where it is. */
 export function exposuresOf(
   manifest: Manifest,
   { entries }: Catalogue,
   options: ExposureOptions,
-): ExposuresResult {
-  if (entries.length === 0) return { ok: false, problem: "The manifest publishes no endpoint." };
+): Outcome<Exposures> {
+  if (entries.length === 0) return failed("The manifest publishes no endpoint.");
   const groups = options.per === "api" ? [entries] : entries.map((entry) => [entry]);
   const owners = groups.map((group) => ownerOf(group, options));
   const missing = groups.filter((_, i) => owners[i] === null).flat();
-  if (missing.length > 0) return { ok: false, problem: noOwner(missing, options) };
+  if (missing.length > 0) return failed(noOwner(missing, options));
   const sources = new ExposedNodes(manifest);
   const names = new Set<string>();
   const exposures = groups.map((group, i) => {
@@ -49,7 +51,7 @@ export function exposuresOf(
     };
   });
   const yaml = stringify({ version: 2, exposures: exposures.map(literal) }, { lineWidth: 0 });
-  return { ok: true, yaml, notes: sources.notes };
+  return succeeded({ yaml, notes: sources.notes });
 }
 
 /** The owner that is named; else the one that the endpoints share. An endpoint's own wins over the API's. */

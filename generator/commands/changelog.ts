@@ -52,15 +52,15 @@ async function changelog(
   const { out, defaultTier, schemas, severities, minimumNoticeDays, apiTitle } = settings;
   const options = { generated: out, catalog, defaultTier, schemas, cwd: process.cwd() };
   const [from, to] = [await readRevision(base, options), await readRevision(head, options)];
-  if (!from.ok) return failure(from.problem);
-  if (!to.ok) return failure(to.problem);
+  if (!from.ok) return failure(...from.problems);
+  if (!to.ok) return failure(...to.problems);
   const file = join(out, CHANGELOG_FILE);
   const known = readKnown(file);
   if (known === null) return failure(`${file} is damaged: restore it from git; nothing was written.`);
   const date = settings.today.toISOString().slice(0, 10);
   const changes = compareCatalogues(
-    from.catalogue,
-    to.catalogue,
+    from.value.catalogue,
+    to.value.catalogue,
     { today: date, minimumNoticeDays },
     severities,
   );

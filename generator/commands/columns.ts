@@ -47,7 +47,7 @@ function start(
 ): CommandResult | Promise<CommandResult> {
   const reading = readEnvironment(settings.variables);
   if (!reading.ok) return failure(...reading.problems);
-  const { databaseUrl, clickhouseUrl } = reading.environment;
+  const { databaseUrl, clickhouseUrl } = reading.value.environment;
   return pullColumns({
     ...settings,
     file: settings.columns ?? DEFAULTS.columns,
@@ -59,8 +59,8 @@ function start(
 /** `routewright columns pull`: the columns of published models, as the database has them. */
 export async function pullColumns(options: PullOptions): Promise<CommandResult> {
   const reading = await readManifest(options.manifest);
-  if (!reading.ok) return failure(reading.problem);
-  const { models, adapter } = withServedSchemas(reading.manifest, options.schemas);
+  if (!reading.ok) return failure(...reading.problems);
+  const { models, adapter } = withServedSchemas(reading.value, options.schemas);
   const { clickhouse = null, databaseUrl, file } = options;
   const problem = adapterProblem(adapter, clickhouse !== null);
   if (problem !== null) return failure(problem);
@@ -68,7 +68,7 @@ export async function pullColumns(options: PullOptions): Promise<CommandResult> 
   const found = await inspectDatabase({ databaseUrl, clickhouse }, ({ readRelations }) =>
     readRelations(published.map(({ schema, alias }) => [schema, alias] as const)),
   );
-  if (!found.ok) return failure(found.problem);
+  if (!found.ok) return failure(...found.problems);
   const columns = columnsOfModels(published, found.value);
   const missing = published.filter(({ uniqueId }) => !columns.has(uniqueId));
   const notes = missing.map(

@@ -146,7 +146,7 @@ export async function withSettings(
 ): Promise<CommandResult> {
   const reading = await readSettings({ ...flags, out: flags.out ?? flags.generated }, check);
   if (!reading.ok) return failure(...reading.problems);
-  return action(reading.settings);
+  return action(reading.value);
 }
 
 /** As `withSettings`, for a command that cannot do without a manifest. */

@@ -10,7 +10,14 @@ import { postgresSources } from "../verify/postgres-sources.js";
 import type { ReadSource } from "../verify/promise.js";
 import { identifier, postgresRelations, type ReadRelations, type RunQuery } from "../verify/relations.js";
 import { DATA_DIR } from "./command.js";
-import { type ClickhouseAddress, clickhouseUrl, messageOf, type Outcome } from "@routewright/runtime/model";
+import {
+  type ClickhouseAddress,
+  clickhouseUrl,
+  failed,
+  messageOf,
+  type Outcome,
+  succeeded,
+} from "@routewright/runtime/model";
 import type { Warehouse } from "@routewright/runtime/server";
 
 /**
@@ -69,7 +76,7 @@ export async function inspectDatabase<Value>(
     );
   }
   const outcome = await withDatabase(databaseUrl, (url) => attempt(() => withConnection(url, work)));
-  return outcome ?? { ok: false, problem: NO_DATABASE };
+  return outcome ?? failed(NO_DATABASE);
 }
 
 /** A command that explains nothing does not load the server. */
@@ -87,10 +94,10 @@ function opened(url: string): LiveDatabase["withWarehouse"] {
 
 async function attempt<Value>(work: () => Promise<Value>): Promise<Outcome<Value>> {
   try {
-    return { ok: true, value: await work() };
+    return succeeded(await work());
   } catch (error) {
     // Without the URL, which may contain a password.
-    return { ok: false, problem: `Reading the database failed: ${messageOf(error)}. ${REMEDY}` };
+    return failed(`Reading the database failed: ${messageOf(error)}. ${REMEDY}`);
   }
 }
 

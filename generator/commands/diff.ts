@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { Option } from "commander";
-import type { Outcome } from "@routewright/runtime/model";
+import { failed, type Failure, type Outcome, succeeded } from "@routewright/runtime/model";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { DEFAULTS } from "../config.js";
 import {
@@ -8,7 +8,7 @@ import {
   applyAcceptFile,
   FAIL_ON,
   type FailOn,
-  type ParsedAcceptFile,
+  type AcceptEntry,
   readAcceptFile,
   shouldFail,
 } from "../diff/accepted-changes.js";
@@ -22,7 +22,7 @@ import {
   type UnusedSeverity,
   withUsage,
 } from "../diff/usage.js";
-import { type MissingBase, readRevision, type RevisionOptions } from "../diff/revision.js";
+import { type MissingBase, readRevision, type Revision, type RevisionOptions } from "../diff/revision.js";
 import { projectInRepository, redactedLocation } from "../manifest/source.js";
 import { diffReport } from "../report/diff-report.js";
 import { renderReport } from "../report/render-report.js";
@@ -108,33 +108,39 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
     readAccept(options.accept, acceptFile),
   ]);
   const isIgnored = !read.ok && read.isMissing && options.missingBase === "ignore" && head.ok;
-  const base = isIgnored ? { ...head, warnings: [`${read.problem} Nothing was compared.`] } : read;
+  const base = isIgnored ? succeeded(withoutBase(head.value, read)) : read;
   if (!base.ok || !head.ok || !accept.ok) {
-    const revisions = [base, head].flatMap((reading) => (reading.ok ? [] : [reading.problem]));
-    return failure(...new Set([...revisions, ...(accept.ok ? [] : accept.problems)]));
+    return failure(
+      ...new Set([base, head, accept].flatMap((reading) => (reading.ok ? [] : reading.problems))),
+    );
   }
   const changes = compareCatalogues(
-    base.catalogue,
-    head.catalogue,
+    base.value.catalogue,
+    head.value.catalogue,
     { today, minimumNoticeDays },
     options.severities,
   );
-  const rated = await rateByUsage(changes, base.catalogue, options);
-  if (!rated.ok) return failure(rated.problem);
-  const result = applyAcceptFile(rated.value, accept.entries, today);
-  const failed = shouldFail(result, failOn);
+  const rated = await rateByUsage(changes, base.value.catalogue, options);
+  if (!rated.ok) return failure(...rated.problems);
+  const result = applyAcceptFile(rated.value, accept.value, today);
+  const hasFailed = shouldFail(result, failOn);
   const names = {
     base: redactedLocation(options.base),
     head: redactedLocation(options.head),
     acceptFile,
   };
   const project = projectInRepository(options.manifest ?? null);
-  const report = { ...diffReport({ ...result, ...names, failed }), project };
+  const report = { ...diffReport({ ...result, ...names, failed: hasFailed }), project };
   return {
-    exit: failed ? EXIT.findings : EXIT.ok,
+    exit: hasFailed ? EXIT.findings : EXIT.ok,
     output: renderReport(report, options.format),
-    notes: [...base.warnings, ...head.warnings].map((warning) => `warning: ${warning}`),
+    notes: [...base.value.warnings, ...head.value.warnings].map((warning) => `warning: ${warning}`),
   };
+}
+
+/** A base that does not exist yet has what the head has. */
+function withoutBase(head: Revision, { problems }: Failure): Revision {
+  return { ...head, warnings: [`${problems.join(" ")} Nothing was compared.`] };
 }
 
 /** Says of breaking changes who they hit, and rates those that hit nobody. */
@@ -144,19 +150,19 @@ async function rateByUsage(
   { usage, unused = "breaking", today, variables = process.env }: DiffOptions,
 ): Promise<Outcome<readonly Change[]>> {
   const breaking = changes.filter(({ severity }) => severity === "breaking");
-  if (usage === undefined || breaking.length === 0) return { ok: true, value: changes };
+  if (usage === undefined || breaking.length === 0) return succeeded(changes);
   const paths = [...new Set(breaking.map(({ endpoint }) => endpoint).flatMap(pathsHit(base)))];
   const reading =
     usage === true
       ? await (await import("./usage.js")).recordedUsage(variables, paths, firstDay(today))
       : await readUsageFile(usage, today);
   if (!reading.ok) return reading;
-  return { ok: true, value: rateUnused(withUsage(changes, base, reading.value, today), unused) };
+  return succeeded(rateUnused(withUsage(changes, base, reading.value, today), unused));
 }
 
 /** The accept file that is named must exist. */
-async function readAccept(named: string | undefined, file: string): Promise<ParsedAcceptFile> {
+async function readAccept(named: string | undefined, file: string): Promise<Outcome<readonly AcceptEntry[]>> {
   if (named !== undefined && !existsSync(named))
-    return { ok: false, problems: [`No accept file ${named}. Write it, or leave --accept out.`] };
+    return failed(`No accept file ${named}. Write it, or leave --accept out.`);
   return readAcceptFile(file);
 }

@@ -41,14 +41,18 @@ async function exposures(
       `${url === undefined ? "PUBLIC_URL" : "--url"} is not an address: write https://api.example.org.`,
     );
   const reading = await readModels(settings.manifest, settings.catalog);
-  if (!reading.ok) return failure(reading.problem);
-  const catalogue = catalogueOf(reading.manifest, settings);
-  const made = exposuresOf(reading.manifest, catalogue, {
+  if (!reading.ok) return failure(...reading.problems);
+  const catalogue = catalogueOf(reading.value, settings);
+  const made = exposuresOf(reading.value, catalogue, {
     per,
     title: settings.apiTitle ?? "Data API",
     url: address === "" ? null : address.replace(/\/+$/, ""),
     owner: owner?.trim() || null,
   });
-  if (!made.ok) return failure(made.problem);
-  return { exit: EXIT.ok, output: made.yaml, notes: made.notes.map((note) => `note: ${visible(note)}`) };
+  if (!made.ok) return failure(...made.problems);
+  return {
+    exit: EXIT.ok,
+    output: made.value.yaml,
+    notes: made.value.notes.map((note) => `note: ${visible(note)}`),
+  };
 }

@@ -56,23 +56,23 @@ export function configure(command: CliCommand): void {
 /** `routewright generate`: the manifest rendered into the folder, or compared with it. */
 export async function generate(options: GenerateOptions): Promise<CommandResult> {
   const reading = await readModels(options.manifest, options.catalog);
-  if (!reading.ok) return failure(reading.problem);
-  const catalogue = catalogueOf(reading.manifest, options);
+  if (!reading.ok) return failure(...reading.problems);
+  const catalogue = catalogueOf(reading.value, options);
   const files = await withProgress("Rendering endpoints", (progress) =>
     render(catalogue, { title: options.title, progress }),
   );
   const before = catalogueIn(options.out, files);
-  const unpublished = unpublishedNotes(reading.manifest, catalogue);
+  const unpublished = unpublishedNotes(reading.value, catalogue);
   const update = updateFolder(files, options);
   if (!update.ok) return failure(...update.problems, ...(catalogue.entries.length === 0 ? unpublished : []));
   const report: GenerateReport = {
     ...options,
     catalogue,
-    drift: update.drift,
+    drift: update.value,
     schemas: movedSchemas(before, catalogue),
-    causes: causesOf(before, catalogue, reading.manifest),
+    causes: causesOf(before, catalogue, reading.value),
     exposing: exposingChanges(before, catalogue, options),
-    warnings: [...reading.manifest.warnings, ...engineWarnings(catalogue, options)],
+    warnings: [...reading.value.warnings, ...engineWarnings(catalogue, options)],
     notes: [...unpublished, ...untypedNote(catalogue, options.catalog !== undefined)],
   };
   const output = options.json ? reportJson(report) : reportText(report);
@@ -89,7 +89,7 @@ function catalogueIn(out: string, files: FileSet): Catalogue | null {
     // A pipe would block.
     const text = statSync(file).isFile() ? readFileSync(file, "utf8") : "";
     const reading = text === files.get(CATALOGUE_FILE) ? null : readCatalogue(text, file);
-    return reading?.ok ? reading.catalogue : null;
+    return reading?.ok ? reading.value : null;
   } catch {
     // The comparison with the folder reports a file that cannot be read.
     return null;

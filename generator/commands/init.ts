@@ -65,33 +65,34 @@ async function init(given: Flags): Promise<CommandResult> {
   if (!reading.ok) return failure(...reading.problems);
   const found = findProjects();
   const flags =
-    !given.yes && process.stdin.isTTY ? await prompted(given, found, reading.file !== null) : given;
-  const manifest = flags.manifest ?? reading.config.manifest ?? onlyOne(found)?.manifest;
+    !given.yes && process.stdin.isTTY ? await prompted(given, found, reading.value.file !== null) : given;
+  const manifest = flags.manifest ?? reading.value.config.manifest ?? onlyOne(found)?.manifest;
   if (manifest === undefined) return failure(noManifest(found.map((project) => project.manifest)));
   const facts = await factsOf(manifest, flags.manifest !== undefined);
-  if (!facts.ok) return failure(facts.problem);
+  if (!facts.ok) return failure(...facts.problems);
   const { catalog, title, defaultTier, schema: schemas, ci = "none", docker = "none" } = flags;
-  const out = reading.config.out ?? flags.out ?? DEFAULTS.out;
+  const out = reading.value.config.out ?? flags.out ?? DEFAULTS.out;
   const config = {
     manifest,
     catalog: catalog ?? besideManifest(manifest, "catalog.json"),
     runResults: besideManifest(manifest, "run_results.json"),
     out,
-    title: title ?? titleOf(found.find((project) => project.manifest === manifest)?.name ?? facts.project),
+    title:
+      title ?? titleOf(found.find((project) => project.manifest === manifest)?.name ?? facts.value.project),
     defaultTier,
     ...(schemas && { schemas }),
   };
   const steps = planOf(
     { config, out, ci: ci === "none" ? null : ci, docker: docker === "none" ? null : docker },
-    reading.file,
+    reading.value.file,
   );
   for (const step of steps) write(step);
-  const notice = adapterNotice(facts.adapter);
+  const notice = adapterNotice(facts.value.adapter);
   const notes = [
     ...(notice === null ? [] : [notice]),
-    ...(schemas || reading.config.schemas !== undefined ? [] : schemaNotes(facts.schemas)),
+    ...(schemas || reading.value.config.schemas !== undefined ? [] : schemaNotes(facts.value.schemas)),
   ];
-  return { exit: EXIT.ok, output: report(steps, manifest, facts.adapter), notes };
+  return { exit: EXIT.ok, output: report(steps, manifest, facts.value.adapter), notes };
 }
 
 function onlyOne<Value>(all: readonly Value[]): Value | undefined {

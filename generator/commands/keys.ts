@@ -71,7 +71,7 @@ async function createKey(flags: Flags): Promise<CommandResult> {
   const unknown = await unknownNames(allowed ?? []);
   if (unknown.length > 0) return failure(...unknown);
   const added = addKey(file, { user, tier, org, ...(expires && { expires }), ...(allowed && { allowed }) });
-  if (!added.ok) return failure(added.problem);
+  if (!added.ok) return failure(...added.problems);
   const { key, id } = added.value;
   if (flags.json) return { exit: EXIT.ok, output: `${JSON.stringify({ key })}\n` };
   const notes = [`Stored hashed in ${file} as ${id}. The key is shown once: store it now.`, TAKES_EFFECT];
@@ -84,12 +84,12 @@ const REFRESH_PATH = "/v1/system/manifest/refresh";
 /** A problem for each name that no endpoint of the generated folder has; none where there is no folder to look in. */
 async function unknownNames(names: readonly string[]): Promise<readonly string[]> {
   const reading = await readSettings();
-  if (names.length === 0 || !reading.ok || !existsSync(reading.settings.out)) return [];
-  const { out, defaultTier } = reading.settings;
+  if (names.length === 0 || !reading.ok || !existsSync(reading.value.out)) return [];
+  const { out, defaultTier } = reading.value;
   const folder = await readRevision(out, { defaultTier, generated: out, cwd: process.cwd() });
   if (!folder.ok) return [];
-  const paths = [REFRESH_PATH, ...folder.catalogue.entries.map(({ path }) => path)];
-  const known = [...new Set([...paths, ...folder.catalogue.entries.map(({ category }) => category)])];
+  const paths = [REFRESH_PATH, ...folder.value.catalogue.entries.map(({ path }) => path)];
+  const known = [...new Set([...paths, ...folder.value.catalogue.entries.map(({ category }) => category)])];
   return names
     .filter((name) => !paths.some((path) => isListed([name], path)))
     .map((name) => {
@@ -102,7 +102,7 @@ async function unknownNames(names: readonly string[]): Promise<readonly string[]
 /** `routewright keys list`: id, tier and user of each key. The file has no keys, only their hashes. */
 function listKeys({ file, json }: Pick<Flags, "file" | "json">): CommandResult {
   const keys = storedKeys(file);
-  if (!keys.ok) return failure(keys.problem);
+  if (!keys.ok) return failure(...keys.problems);
   if (json) return { exit: EXIT.ok, output: `${JSON.stringify(keys.value, null, 2)}\n` };
   const rows = keys.value.map(({ id, tier, user, org, created = "", expires = "", allowed = [] }) => {
     return [id, tier, user, org, created, expires, allowed.join(" ")];
@@ -117,7 +117,7 @@ function listKeys({ file, json }: Pick<Flags, "file" | "json">): CommandResult {
 function revokeKey(id: string, file: string): CommandResult {
   if (id.trim() === "") return failure("The id is empty. `routewright keys list` shows the ids.");
   const removed = removeKey(file, id);
-  if (!removed.ok) return failure(removed.problem);
+  if (!removed.ok) return failure(...removed.problems);
   const [match, ...others] = removed.value;
   if (match === undefined)
     return failure(`No key in ${file} has the id ${id}. \`routewright keys list\` shows the ids.`);

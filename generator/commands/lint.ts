@@ -1,3 +1,4 @@
+import { type Outcome, succeeded } from "@routewright/runtime/model";
 import { existsSync, writeFileSync } from "node:fs";
 import { Option } from "commander";
 import { catalogueOf } from "../catalogue/build.js";
@@ -16,7 +17,7 @@ import {
 import { lint as lintManifest } from "../lint/linter.js";
 import { readModels } from "../manifest/catalog.js";
 import type { Manifest } from "../manifest/manifest.js";
-import { type Failure, projectInRepository } from "../manifest/source.js";
+import { projectInRepository } from "../manifest/source.js";
 import { lintReport } from "../report/lint-report.js";
 import { renderReport } from "../report/render-report.js";
 import { counted, type Format, FORMATS } from "../report/report.js";
@@ -89,17 +90,17 @@ export async function lint(options: LintOptions): Promise<CommandResult> {
     readModels(options.manifest, options.catalog),
     readBaseline(file),
   ]);
-  if (!reading.ok) return failure(reading.problem);
+  if (!reading.ok) return failure(...reading.problems);
   if (!baseline.ok) return failure(...baseline.problems);
-  const { manifest } = reading;
+  const manifest = reading.value;
   const result = lintManifest(manifest, options);
-  const { unknown, accepted, stale } = applyBaseline(result.findings, baseline.entries);
+  const { unknown, accepted, stale } = applyBaseline(result.findings, baseline.value);
   if (options.writeBaseline === true || options.shrink === true)
     return writeBaseline(options, file, options.shrink === true ? accepted : result.findings);
   const remaining = [...unknown, ...staleFindings(stale, file, options.severities)].sort(inOrder);
   const known = options.base === undefined ? null : await knownIn(options.base, manifest, options);
-  if (known?.ok === false) return failure(known.problem);
-  const findings = known === null ? remaining : remaining.filter((finding) => !known.isKnown(finding));
+  if (known?.ok === false) return failure(...known.problems);
+  const findings = known === null ? remaining : remaining.filter((finding) => !known.value.has(finding));
   const failed = shouldFail(findings, options.failOn);
   const outcome = {
     ...result,
@@ -114,7 +115,7 @@ export async function lint(options: LintOptions): Promise<CommandResult> {
       { ...lintReport(outcome), project: projectInRepository(options.manifest) },
       options.format,
     ),
-    notes: [...manifest.warnings, ...(known?.warnings ?? [])].map((warning) => `warning: ${warning}`),
+    notes: [...manifest.warnings, ...(known?.value.warnings ?? [])].map((warning) => `warning: ${warning}`),
   };
 }
 
@@ -139,19 +140,16 @@ function writeBaseline(
   };
 }
 
-type Known =
-  | {
-      readonly ok: true;
-      readonly isKnown: (finding: Finding) => boolean;
-      readonly warnings?: readonly string[];
-    }
-  | Failure;
+interface BaseFindings {
+  readonly has: (finding: Finding) => boolean;
+  readonly warnings: readonly string[];
+}
 
 /**
  * Which findings the base has too: those at endpoints without a change since, of models that were skipped for the same
  * problem, and forgotten tags unless the model had an endpoint.
  */
-async function knownIn(base: string, head: Manifest, options: LintOptions): Promise<Known> {
+async function knownIn(base: string, head: Manifest, options: LintOptions): Promise<Outcome<BaseFindings>> {
   const {
     defaultTier,
     schemas = {},
@@ -162,12 +160,15 @@ async function knownIn(base: string, head: Manifest, options: LintOptions): Prom
   const revision = await readRevision(base, { defaultTier, schemas, publicMaxAge, generated, cwd });
   if (!revision.ok)
     return revision.isMissing && options.missingBase === "ignore"
-      ? { ok: true, isKnown: () => true, warnings: [`${revision.problem} Every finding counts as known.`] }
+      ? succeeded({
+          has: () => true,
+          warnings: [`${revision.problems.join(" ")} Every finding counts as known.`],
+        })
       : revision;
-  const { entries, skipped } = revision.catalogue;
+  const { entries, skipped } = revision.value.catalogue;
   const sunsetPolicy = { today: "1970-01-01", minimumNoticeDays: DEFAULTS.minimumNoticeDays };
   const changes = compareCatalogues(
-    revision.catalogue,
+    revision.value.catalogue,
     catalogueOf(head, { defaultTier, schemas, publicMaxAge }),
     sunsetPolicy,
   );
@@ -175,13 +176,13 @@ async function knownIn(base: string, head: Manifest, options: LintOptions): Prom
   const models = new Set(entries.map(({ uniqueId }) => uniqueId));
   const problems = skipped.flatMap((one) => one.problems);
   const known = new Set(problems.map((problem) => identityOf({ rule: "skipped-model", ...problem })));
-  return {
-    ok: true,
-    isKnown: (finding) => {
+  return succeeded({
+    has: (finding: Finding) => {
       if (finding.rule === "forgotten-tag") return !models.has(finding.model);
       return finding.endpoint === null ? known.has(identityOf(finding)) : !changed.has(finding.endpoint);
     },
-  };
+    warnings: [],
+  });
 }
 
 /** What makes two findings of two runs the same: a message may count something that has grown. */

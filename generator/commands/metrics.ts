@@ -42,8 +42,8 @@ async function metrics(
   settings: Settings & { readonly manifest: string },
 ): Promise<CommandResult> {
   const reading = await readModels(settings.manifest, settings.catalog);
-  if (!reading.ok) return failure(reading.problem);
-  const listed = listOf(reading.manifest, catalogueOf(reading.manifest, settings));
+  if (!reading.ok) return failure(...reading.problems);
+  const listed = listOf(reading.value, catalogueOf(reading.value, settings));
   const output = json ? `${JSON.stringify({ version: 1, metrics: listed }, null, 2)}\n` : textOf(listed);
   return { exit: EXIT.ok, output };
 }

@@ -31,8 +31,8 @@ async function purge(models: readonly string[], settings: Settings): Promise<Com
   const reading = readCatalogueIn(settings.out);
   if (reading === null)
     return failure(`${settings.out} has no catalogue.json: run \`routewright generate\`.`);
-  if (!reading.ok) return failure(reading.problem);
-  const { entries } = reading.catalogue;
+  if (!reading.ok) return failure(...reading.problems);
+  const { entries } = reading.value;
   const unknown = models.filter((name) => !entries.some(({ model }) => model === name));
   if (unknown.length > 0)
     return failure(`${settings.out} has no endpoint of ${unknown.join(", ")}: name models of the API.`);

@@ -1,3 +1,4 @@
+import { succeeded } from "@routewright/runtime/model";
 import { readFileSync } from "node:fs";
 import type { CliCommand } from "./command.js";
 import { withProgress } from "./progress.js";
@@ -169,7 +170,7 @@ function addAudit({ add }: Group): void {
 /** The project of `--project`; null without the flag. */
 async function projectOrAll({ ramp, database }: CommandContext, flags: Flags) {
   const project = text(flags, "project");
-  return project === "" ? ({ ok: true, value: null } as const) : ramp.findProject(database, project);
+  return project === "" ? succeeded(null) : ramp.findProject(database, project);
 }
 
 const periodOf = (flags: Flags) => ({
@@ -208,7 +209,7 @@ function addFinance({ add, addForProject }: Group): void {
           statement: readFileSync(text(flags, "statement"), "utf8"),
         }),
       ).then((result) =>
-        result.ok ? { ok: true, value: result.value.map((row) => ({ ok: false, ...row })) } : result,
+        result.ok ? succeeded(result.value.map((row) => ({ ok: false, ...row }))) : result,
       ),
   )
     .requiredOption("--provider <code>", "the provider's code")

@@ -86,7 +86,7 @@ async function serve(flags: Flags, settings: Settings): Promise<CommandResult> {
   const variables = withFlags(settings.variables, flags);
   const reading = readEnvironment(variables);
   if (!reading.ok) return failure(...reading.problems);
-  const { environment, names } = reading;
+  const { environment, names } = reading.value;
   for (const detail of misspelledSettings(variables, [...names]))
     createLogger(environment.logLevel).warn({ detail }, "environment");
   if (flags.watch && environment.manifest === null) return failure(NO_MANIFEST_TO_WATCH);

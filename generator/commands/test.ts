@@ -31,9 +31,9 @@ async function test({ format, init }: Flags, settings: Settings): Promise<Comman
   const folder = settings.tests;
   const [catalogue, tests] = [readCatalogueIn(settings.out), await readTests(folder)];
   if (catalogue === null) return failure(`No folder ${settings.out}: run \`routewright generate\` first.`);
-  if (!catalogue.ok) return failure(catalogue.problem);
-  if (!tests.ok) return failure(...tests.problem.split("\n"));
-  const { entries, adapter } = catalogue.catalogue;
+  if (!catalogue.ok) return failure(...catalogue.problems);
+  if (!tests.ok) return failure(...tests.problems);
+  const { entries, adapter } = catalogue.value;
   const tested = new Set(tests.value.map(pathIn));
   const untested = entries.filter((entry) => !servedPaths(entry).some((path) => tested.has(path)));
   if (init) return writeTests(untested, folder);
@@ -41,9 +41,9 @@ async function test({ format, init }: Flags, settings: Settings): Promise<Comman
     return failure(`There are no tests in ${folder}: \`routewright test --init\` writes one per endpoint.`);
   const reading = readEnvironment(settings.variables);
   if (!reading.ok) return failure(...reading.problems);
-  const problem = adapterProblem(adapter, reading.environment.clickhouseUrl !== null);
+  const problem = adapterProblem(adapter, reading.value.environment.clickhouseUrl !== null);
   if (problem !== null) return failure(problem);
-  const results = await runTests(tests.value, reading.environment, settings.out);
+  const results = await runTests(tests.value, reading.value.environment, settings.out);
   const failed = results.some(({ failures }) => failures.length > 0);
   return {
     exit: failed ? EXIT.findings : EXIT.ok,

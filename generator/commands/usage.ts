@@ -8,7 +8,7 @@ import {
   type UsageLine,
   type UsageQuery,
 } from "@routewright/runtime/server";
-import type { Outcome } from "@routewright/runtime/model";
+import { failed, type Outcome } from "@routewright/runtime/model";
 import { visible } from "../manifest/strings.js";
 import { type CliCommand, type CommandResult, EXIT, failure } from "./command.js";
 import { withDatabase } from "./database.js";
@@ -42,7 +42,7 @@ async function usage(flags: UsageFlags, variables: NodeJS.ProcessEnv): Promise<C
   if (problems.length > 0) return failure(...problems);
   const query = { by: flags.by, since: flags.since ?? null, key: flags.key?.toLowerCase() ?? null };
   const result = await withUsageDatabase(variables, (url) => readUsage(url, query));
-  if (!result.ok) return failure(result.problem);
+  if (!result.ok) return failure(...result.problems);
   const lines = result.value;
   const output = flags.json ? jsonOf(lines, flags.by) : tableOf(lines);
   return { exit: EXIT.ok, output, ...(lines.length === 0 && { notes: [noUsage(query)] }) };
@@ -54,10 +54,10 @@ export async function withUsageDatabase<Value>(
   work: (url: string) => Promise<Outcome<Value>>,
 ): Promise<Outcome<Value>> {
   const reading = readEnvironment(variables);
-  if (!reading.ok) return { ok: false, problem: reading.problems.join(" ") };
-  const { databaseUrl, clickhouseUrl } = reading.environment;
-  if (databaseUrl === null && clickhouseUrl !== null) return { ok: false, problem: IN_POSTGRES };
-  return (await withDatabase(databaseUrl, work)) ?? { ok: false, problem: NO_DATABASE };
+  if (!reading.ok) return reading;
+  const { databaseUrl, clickhouseUrl } = reading.value.environment;
+  if (databaseUrl === null && clickhouseUrl !== null) return failed(IN_POSTGRES);
+  return (await withDatabase(databaseUrl, work)) ?? failed(NO_DATABASE);
 }
 
 /** The use of routes from a day on, as servers have written it. */

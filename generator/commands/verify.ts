@@ -72,7 +72,7 @@ function start(
 ): CommandResult | Promise<CommandResult> {
   const reading = readEnvironment(settings.variables);
   if (!reading.ok) return failure(...reading.problems);
-  const { databaseUrl, clickhouseUrl } = reading.environment;
+  const { databaseUrl, clickhouseUrl } = reading.value.environment;
   return verify({
     ...settings,
     generated: settings.out,
@@ -87,8 +87,8 @@ function start(
 /** `routewright verify`: where the database is not as the catalogue documents it. */
 export async function verify(options: VerifyOptions): Promise<CommandResult> {
   const revision = await readRevision(options.revision, options);
-  if (!revision.ok) return failure(revision.problem);
-  const { catalogue } = revision;
+  if (!revision.ok) return failure(...revision.problems);
+  const { catalogue } = revision.value;
   if (catalogue.entries.length === 0) return failure(nothingToVerify(options.revision));
   const { clickhouse = null } = options;
   const problem = adapterProblem(catalogue.adapter, clickhouse !== null);
@@ -96,7 +96,7 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
   const found = await withProgress("Comparing endpoints", (progress) =>
     inspectDatabase({ ...options, clickhouse }, (database) => reviewIn(database, catalogue, progress)),
   );
-  if (!found.ok) return failure(found.problem);
+  if (!found.ok) return failure(...found.problems);
   const { mismatches, couldPromise } = found.value;
   const differences = withSeverities(mismatches, options.severities);
   const failed = shouldFail(differences, options.failOn);
@@ -152,15 +152,15 @@ export async function logDifferences(
   log: Logger,
 ): Promise<void> {
   const revision = await readRevision(options.generated, { ...options, cwd: process.cwd() });
-  if (!revision.ok) return log.error({ detail: revision.problem }, "not verified");
-  const { catalogue } = revision;
+  if (!revision.ok) return log.error({ detail: revision.problems.join(" ") }, "not verified");
+  const { catalogue } = revision.value;
   const notice = adapterNotice(catalogue.adapter);
   if (notice !== null) log.warn(notice);
   const clickhouse = clickhouseAddress(databaseUrl);
   const found = await inspectDatabase({ databaseUrl, clickhouse }, ({ readRelations }) =>
     verifyRelations(catalogue, readRelations),
   );
-  if (!found.ok) return log.error({ detail: found.problem }, "not verified");
+  if (!found.ok) return log.error({ detail: found.problems.join(" ") }, "not verified");
   for (const { check, endpoint, message, hint } of found.value.slice(0, MAX_LOGGED))
     log.warn({ check, endpoint, detail: plainText(message), hint: plainText(hint) }, "verify");
   const left = found.value.length - MAX_LOGGED;

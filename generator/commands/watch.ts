@@ -94,11 +94,11 @@ async function regenerate(
 ): Promise<readonly string[]> {
   const { out, catalog, title, print } = options;
   const reading = await parseModels(text, location, catalog);
-  if (!reading.ok) return [reading.problem];
-  const catalogue = catalogueOf(reading.manifest, options);
+  if (!reading.ok) return reading.problems;
+  const catalogue = catalogueOf(reading.value, options);
   const update = updateFolder(render(catalogue, { title }), { out });
   if (!update.ok) return update.problems;
-  const { warnings } = reading.manifest;
-  print(reportText({ out, check: false, warnings, catalogue, drift: update.drift }));
+  const { warnings } = reading.value;
+  print(reportText({ out, check: false, warnings, catalogue, drift: update.value }));
   return [];
 }

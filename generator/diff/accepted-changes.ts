@@ -11,7 +11,7 @@ import {
   validatorOf,
   type ValueOf,
 } from "../manifest/json-schema.js";
-import { isDate } from "@routewright/runtime/model";
+import { isDate, type Outcome, succeeded, unlessFailed } from "@routewright/runtime/model";
 import { parseJson } from "../manifest/manifest.js";
 import { readSource } from "../manifest/source.js";
 import { formatValue } from "../manifest/strings.js";
@@ -56,29 +56,25 @@ export interface AcceptEntry extends Pick<AcceptRecord, "kind" | "endpoint" | "r
   readonly expires: string | null;
 }
 
-export type ParsedAcceptFile =
-  | { readonly ok: true; readonly entries: readonly AcceptEntry[] }
-  | { readonly ok: false; readonly problems: readonly string[] };
-
 const errorsIn = validatorOf("accept-file");
 
 /** Reads an accept file; one that does not exist accepts nothing. */
-export async function readAcceptFile(file: string): Promise<ParsedAcceptFile> {
-  if (!existsSync(file)) return { ok: true, entries: [] };
+export async function readAcceptFile(file: string): Promise<Outcome<readonly AcceptEntry[]>> {
+  if (!existsSync(file)) return succeeded([]);
   const source = await readSource(file);
-  return source.ok ? parseAcceptFile(source.text, file) : { ok: false, problems: [source.problem] };
+  return source.ok ? parseAcceptFile(source.value.text, file) : source;
 }
 
 /** Reads the text of an accept file and reports every problem. `location` is only for messages. */
-export function parseAcceptFile(content: string, location: string): ParsedAcceptFile {
+export function parseAcceptFile(content: string, location: string): Outcome<readonly AcceptEntry[]> {
   const json = parseJson(content, location);
-  if (!json.ok) return { ok: false, problems: [json.problem] };
+  if (!json.ok) return json;
   const errors = errorsIn(json.value).map(schemaErrorOf);
   const records = errors.length === 0 ? (json.value as readonly AcceptRecord[]) : [];
   const problems = [...errors, ...records.flatMap(notADay), ...records.flatMap(duplicate)].map(
     ({ at, message, hint }) => `${location}${at && `, ${at}`}: ${message} ${hint}`,
   );
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, entries: records.map(entryOf) };
+  return unlessFailed(problems, records.map(entryOf));
 }
 
 function notADay({ expires }: AcceptRecord, i: number): readonly SchemaError[] {

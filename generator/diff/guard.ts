@@ -60,14 +60,14 @@ function readReviewed(generated: string): Catalogue {
     throw new Error(
       `--guard compares with ${generated}/catalogue.json, which is missing: run \`routewright generate\`.`,
     );
-  if (!reading.ok) throw new Error(reading.problem);
-  return reading.catalogue;
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  return reading.value;
 }
 
 async function readAccepted(file: string): Promise<readonly AcceptEntry[]> {
   const reading = await readAcceptFile(file);
   if (!reading.ok) throw new Error(reading.problems.join(" "));
-  return reading.entries;
+  return reading.value;
 }
 
 /** Keeps the base's endpoint wherever the head changes it in a breaking or exposing way, or its relation. */

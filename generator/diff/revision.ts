@@ -1,14 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
-import type { Tier } from "@routewright/runtime/model";
+import { failed, type Outcome, succeeded, type Tier } from "@routewright/runtime/model";
 import { catalogueOf, type SchemaMap } from "../catalogue/build.js";
 import type { MaxAge } from "../catalogue/settings/max-age.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
 import { readLineage } from "../catalogue/lineage.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { readModels } from "../manifest/catalog.js";
-import { fail, type Failure, isAddress, readSource } from "../manifest/source.js";
+import { isAddress, readSource } from "../manifest/source.js";
 
 /** How the arguments of `diff` are read. */
 export interface RevisionOptions {
@@ -24,14 +24,17 @@ export interface RevisionOptions {
   readonly cwd: string;
 }
 
-/** One of the two catalogues of a comparison. */
-export type RevisionReading =
-  | { readonly ok: true; readonly catalogue: Catalogue; readonly warnings: readonly string[] }
-  | (Failure & { readonly isMissing?: true });
+/** One of the two catalogues of a comparison, with the warnings of its manifest. */
+export interface Revision {
+  readonly catalogue: Catalogue;
+  readonly warnings: readonly string[];
+}
 
-/** A revision that is not there: the first run in a repository has no base yet. */
+/** `isMissing`: the revision is not there, as in the first run in a repository, which has no base yet. */
+export type RevisionReading = Outcome<Revision> & { readonly isMissing?: true };
+
 function missing(problem: string): RevisionReading {
-  return { ...fail(problem), isMissing: true };
+  return { ...failed(problem), isMissing: true };
 }
 
 /** Values of `--missing-base`. */
@@ -61,7 +64,7 @@ async function readFolder(folder: string): Promise<RevisionReading> {
   const source = await readSource(file);
   if (!source.ok) return source;
   const lineage = await readSource(join(folder, LINEAGE_FILE));
-  return readText(source.text, file, lineage.ok ? lineage.text : "");
+  return readText(source.value.text, file, lineage.ok ? lineage.value.text : "");
 }
 
 const REGENERATE = "Run `routewright generate` on that revision.";
@@ -69,37 +72,38 @@ const REGENERATE = "Run `routewright generate` on that revision.";
 function readText(text: string, location: string, lineageText: string): RevisionReading {
   const reading = readCatalogue(text, location);
   if (!reading.ok) return reading;
-  return { ok: true, catalogue: { ...reading.catalogue, lineage: readLineage(lineageText) }, warnings: [] };
+  return succeeded({ catalogue: { ...reading.value, lineage: readLineage(lineageText) }, warnings: [] });
 }
 
 async function readFromManifest(location: string, options: RevisionOptions): Promise<RevisionReading> {
   const reading = await readModels(location, options.catalog);
   if (!reading.ok) return reading;
-  const { manifest } = reading;
-  return { ok: true, catalogue: catalogueOf(manifest, options), warnings: manifest.warnings };
+  const manifest = reading.value;
+  return succeeded({ catalogue: catalogueOf(manifest, options), warnings: manifest.warnings });
 }
 
 /** `catalogue.json` as a commit has it, straight from git's objects: neither work tree nor index is read or written. */
 function readFromGit(ref: string, { generated, cwd }: RevisionOptions): RevisionReading {
-  if (ref === "") return fail("`git:` names no revision: write `git:main`, or a tag or commit.");
+  if (ref === "") return failed("`git:` names no revision: write `git:main`, or a tag or commit.");
   const top = git(cwd, ["rev-parse", "--show-toplevel"]);
-  if (!top.ok) return fail(`git:${ref} needs a git repository in the current folder: ${top.problem}`);
-  const path = pathInRepository(top.text.trimEnd(), generated, cwd);
+  if (!top.ok)
+    return failed(`git:${ref} needs a git repository in the current folder: ${top.problems.join(" ")}`);
+  const path = pathInRepository(top.value.trimEnd(), generated, cwd);
   if (path === undefined)
-    return fail(`The folder ${generated} lies outside of the git repository; name one in it.`);
+    return failed(`The folder ${generated} lies outside of the git repository; name one in it.`);
   const commit = git(cwd, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`]);
   if (!commit.ok) return missing(`There is no commit ${ref}. ${FETCH}`);
-  const file = `${commit.text.trimEnd()}:${path === "" ? "" : `${path}/`}${CATALOGUE_FILE}`;
+  const file = `${commit.value.trimEnd()}:${path === "" ? "" : `${path}/`}${CATALOGUE_FILE}`;
   const blob = git(cwd, ["rev-parse", "--verify", "--quiet", file]);
   if (!blob.ok)
     return missing(
       `git:${ref} has no ${generated}/${CATALOGUE_FILE}. Name the generated folder with --generated; ${GENERATE_THERE}`,
     );
-  const text = git(cwd, ["cat-file", "blob", blob.text.trimEnd()]);
+  const text = git(cwd, ["cat-file", "blob", blob.value.trimEnd()]);
   const lineage = git(cwd, ["cat-file", "blob", file.replace(/[^/:]+$/, LINEAGE_FILE)]);
   return text.ok
-    ? readText(text.text, `git:${ref}:${generated}/${CATALOGUE_FILE}`, lineage.ok ? lineage.text : "")
-    : fail(`git:${ref} lacks ${generated}/${CATALOGUE_FILE}. ${FETCH}`);
+    ? readText(text.value, `git:${ref}:${generated}/${CATALOGUE_FILE}`, lineage.ok ? lineage.value : "")
+    : failed(`git:${ref} lacks ${generated}/${CATALOGUE_FILE}. ${FETCH}`);
 }
 
 const GENERATE_THERE =
@@ -119,7 +123,7 @@ function pathInRepository(top: string, folder: string, cwd: string): string | un
 /** A catalogue of thousands of endpoints takes some 10 MB. */
 const MAX_OUTPUT_BYTES = 500 * 1024 * 1024;
 
-function git(cwd: string, args: readonly string[]): { readonly ok: true; readonly text: string } | Failure {
+function git(cwd: string, args: readonly string[]): Outcome<string> {
   const { error, status, stdout, stderr } = spawnSync("git", args, {
     cwd,
     encoding: "utf8",
@@ -127,6 +131,8 @@ function git(cwd: string, args: readonly string[]): { readonly ok: true; readonl
     env: { ...process.env, LC_ALL: "C", GIT_OPTIONAL_LOCKS: "0" },
   });
   if (error !== undefined)
-    return fail((error as NodeJS.ErrnoException).code === "ENOENT" ? "git is not installed." : error.message);
-  return status === 0 ? { ok: true, text: stdout } : fail(stderr.trim().split("\n")[0] ?? "");
+    return failed(
+      (error as NodeJS.ErrnoException).code === "ENOENT" ? "git is not installed." : error.message,
+    );
+  return status === 0 ? succeeded(stdout) : failed(stderr.trim().split("\n")[0] ?? "");
 }

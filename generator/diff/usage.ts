@@ -1,4 +1,4 @@
-import { type Outcome, servedPaths } from "@routewright/runtime/model";
+import { failed, type Outcome, servedPaths, succeeded } from "@routewright/runtime/model";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import type { RecordedUsage, RouteUsage } from "@routewright/runtime/server";
 import {
@@ -28,20 +28,20 @@ const errorsIn = validatorOf("usage-file");
 export async function readUsageFile(file: string, today: string): Promise<Outcome<RecordedUsage>> {
   const source = await readSource(file);
   if (!source.ok) return source;
-  const json = parseJson(source.text, file);
+  const json = parseJson(source.value.text, file);
   if (!json.ok) return json;
   const [error] = errorsIn(json.value).map(schemaErrorOf);
   if (error !== undefined) {
     const { at, message } = error;
     const problem = `${file} is not a file of \`routewright usage --by all --json\`${at && `, ${at}`}: ${message}`;
-    return { ok: false, problem };
+    return failed(problem);
   }
   const since = firstDay(today);
   const recent = (json.value as readonly (RouteUsage & { readonly day: string })[]).filter(
     ({ day }) => day >= since,
   );
   const days = recent.filter(({ key, route, requests }) => key === "" && route === "" && requests === 0);
-  return { ok: true, value: { lines: recent, recordedDays: days.map(({ day }) => day) } };
+  return succeeded({ lines: recent, recordedDays: days.map(({ day }) => day) });
 }
 
 /** The first of the days, as `2026-01-31`. */

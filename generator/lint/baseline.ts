@@ -1,3 +1,4 @@
+import { type Outcome, succeeded, unlessFailed } from "@routewright/runtime/model";
 import { existsSync } from "node:fs";
 import {
   HINT,
@@ -32,24 +33,19 @@ export const BASELINE_SCHEMA = listOf(
 
 export type BaselineEntry = ValueOf<typeof BASELINE_SCHEMA>[number];
 
-export type BaselineReading =
-  | { readonly ok: true; readonly entries: readonly BaselineEntry[] }
-  | { readonly ok: false; readonly problems: readonly string[] };
-
 const errorsIn = validatorOf("baseline");
 
 /** Reads a baseline; one that does not exist accepts nothing. */
-export async function readBaseline(file: string): Promise<BaselineReading> {
-  if (!existsSync(file)) return { ok: true, entries: [] };
+export async function readBaseline(file: string): Promise<Outcome<readonly BaselineEntry[]>> {
+  if (!existsSync(file)) return succeeded([]);
   const source = await readSource(file);
-  if (!source.ok) return { ok: false, problems: [source.problem] };
-  const json = parseJson(source.text, file);
-  if (!json.ok) return { ok: false, problems: [json.problem] };
+  if (!source.ok) return source;
+  const json = parseJson(source.value.text, file);
+  if (!json.ok) return json;
   const problems = errorsIn(json.value)
     .map(schemaErrorOf)
     .map(({ at, message, hint }) => `${file}${at && `, ${at}`}: ${message} ${hint}`);
-  if (problems.length > 0) return { ok: false, problems };
-  return { ok: true, entries: json.value as readonly BaselineEntry[] };
+  return unlessFailed(problems, json.value as readonly BaselineEntry[]);
 }
 
 /** Findings by a baseline. */

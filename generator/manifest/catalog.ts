@@ -1,19 +1,18 @@
+import { failed, type Outcome, succeeded } from "@routewright/runtime/model";
 import { isObject, type JsonObject, objectOr, textOr } from "./json.js";
-import { type Manifest, type ManifestReading, parseJson, parseManifest } from "./manifest.js";
+import { type Manifest, parseJson, parseManifest } from "./manifest.js";
 import { type Model } from "./model.js";
 import { firstOfEachName, type ModelColumn, NO_GUARANTEES } from "./columns.js";
 import { columnsInFile } from "./columns-file.js";
-import { fail, type Failure, readSource } from "./source.js";
+import { readSource } from "./source.js";
 
 /** Columns of the real relations by `unique_id`, as dbt found them in the warehouse. */
 type WarehouseColumns = Manifest["warehouseColumns"];
 
-type CatalogReading = { readonly ok: true; readonly columns: WarehouseColumns } | Failure;
-
 /** Reads a manifest, completed with the warehouse's columns of a `catalog.json` or a `columns.json`. Both are files or http(s) addresses. */
-export async function readModels(location: string, catalog: string | undefined): Promise<ManifestReading> {
+export async function readModels(location: string, catalog: string | undefined): Promise<Outcome<Manifest>> {
   const source = await readSource(location);
-  return source.ok ? parseModels(source.text, source.location, catalog) : source;
+  return source.ok ? parseModels(source.value.text, source.value.location, catalog) : source;
 }
 
 /** As `readModels`, for a manifest's text; `location` is only for messages. */
@@ -21,31 +20,31 @@ export async function parseModels(
   text: string,
   location: string,
   catalog: string | undefined,
-): Promise<ManifestReading> {
+): Promise<Outcome<Manifest>> {
   const reading = parseManifest(text, location);
   if (!reading.ok || catalog === undefined) return reading;
   const source = await readSource(catalog, { writer: CATALOG_WRITER });
-  const found = source.ok ? parseCatalog(source.text, source.location) : source;
-  return found.ok ? { ok: true, manifest: withWarehouseColumns(reading.manifest, found.columns) } : found;
+  const found = source.ok ? parseCatalog(source.value.text, source.value.location) : source;
+  return found.ok ? succeeded(withWarehouseColumns(reading.value, found.value)) : found;
 }
 
 /** What writes the file, for the message that it is missing. */
 export const CATALOG_WRITER = "`dbt docs generate`, or `dbt compile --write-catalog` of dbt 2,";
 
-export function parseCatalog(text: string, location: string): CatalogReading {
+export function parseCatalog(text: string, location: string): Outcome<WarehouseColumns> {
   const json = parseJson(text, location);
   if (!json.ok) return json;
   const { metadata, nodes } = objectOr(json.value);
   const pulled = columnsInFile(objectOr(json.value));
-  if (pulled !== null) return { ok: true, columns: pulled };
+  if (pulled !== null) return succeeded(pulled);
   const schema = textOr(objectOr(metadata)["dbt_schema_version"], "");
   if (!/\/catalog\//.test(schema) || !isObject(nodes)) {
-    return fail(
+    return failed(
       `${location} is not a dbt catalog. Give the catalog.json that ${CATALOG_WRITER} writes to target/.`,
     );
   }
   const columns = Object.entries(nodes).map(([id, node]) => [id, columnsOf(objectOr(node))] as const);
-  return { ok: true, columns: new Map(columns) };
+  return succeeded(new Map(columns));
 }
 
 /** The columns in the relation's order. */

@@ -1,3 +1,4 @@
+import { type Outcome, failed, succeeded } from "@routewright/runtime/model";
 import { type Graph, graphOf } from "./graph.js";
 import { isObject, type JsonObject, objectOr, parseDbtJson, textOr, textsOf } from "./json.js";
 import { fileOf, type Model, modelOf } from "./model.js";
@@ -5,7 +6,7 @@ import type { ModelColumn } from "./columns.js";
 import { isPrivate, privateColumnsOf } from "./node-meta.js";
 import { relationOf } from "./relation-name.js";
 import { type Semantics, semanticsOf } from "./semantics.js";
-import { fail, type Failure, readSource } from "./source.js";
+import { readSource } from "./source.js";
 import { byText, visible } from "./strings.js";
 import { testsByNode } from "./tests.js";
 
@@ -48,25 +49,24 @@ export interface OtherNode {
   readonly relation: readonly [schema: string, name: string];
 }
 
-export type ManifestReading = { readonly ok: true; readonly manifest: Manifest } | Failure;
-
 /** Reads a manifest from a file or an http(s) address. */
-export async function readManifest(location: string): Promise<ManifestReading> {
+export async function readManifest(location: string): Promise<Outcome<Manifest>> {
   const source = await readSource(location);
-  return source.ok ? parseManifest(source.text, source.location) : source;
+  return source.ok ? parseManifest(source.value.text, source.value.location) : source;
 }
 
 /** Parses a manifest's text; `location` is only for messages. */
-export function parseManifest(text: string, location: string): ManifestReading {
+export function parseManifest(text: string, location: string): Outcome<Manifest> {
   const json = parseJson(text, location);
   return json.ok ? manifestOfJson(json.value, location) : json;
 }
 
-function manifestOfJson(value: unknown, location: string): ManifestReading {
+function manifestOfJson(value: unknown, location: string): Outcome<Manifest> {
   const { metadata, nodes, sources, disabled, docs } = objectOr(value);
   const schema = textOr(objectOr(metadata)["dbt_schema_version"], "");
   const version = /\/manifest\/(?:v(\d+)|[\w.-]+)(?:\.json)?$/.exec(schema);
-  if (!version || !isObject(nodes)) return fail(`${location} is not a dbt manifest: ${notManifest(schema)}`);
+  if (!version || !isObject(nodes))
+    return failed(`${location} is not a dbt manifest: ${notManifest(schema)}`);
   const tests = testsByNode(nodes);
   const adapter = textOr(objectOr(metadata)["adapter_type"], "");
   const models = Object.entries(nodes)
@@ -75,21 +75,18 @@ function manifestOfJson(value: unknown, location: string): ManifestReading {
     .sort((a, b) => byText(a.uniqueId, b.uniqueId));
   const warnings = versionWarnings(version[1], schema);
   const others = otherNodes({ nodes, sources: objectOr(sources), disabled: objectOr(disabled), adapter });
-  return {
-    ok: true,
-    manifest: {
-      models,
-      others,
-      graph: graphOf({ ...nodes, ...objectOr(sources) }, adapter),
-      tests: new Map([...tests].map(([id, all]) => [id, all.map((test) => test.id)])),
-      warehouseColumns: new Map(),
-      adapter: adapter || null,
-      categories: categoriesIn(objectOr(docs)),
-      project: textOr(objectOr(metadata)["project_name"], "") || null,
-      semantics: semanticsOf(objectOr(value), adapter),
-      warnings,
-    },
-  };
+  return succeeded({
+    models,
+    others,
+    graph: graphOf({ ...nodes, ...objectOr(sources) }, adapter),
+    tests: new Map([...tests].map(([id, all]) => [id, all.map((test) => test.id)])),
+    warehouseColumns: new Map(),
+    adapter: adapter || null,
+    categories: categoriesIn(objectOr(docs)),
+    project: textOr(objectOr(metadata)["project_name"], "") || null,
+    semantics: semanticsOf(objectOr(value), adapter),
+    warnings,
+  });
 }
 
 /** The first block of a name wins, by its text. */
@@ -104,14 +101,11 @@ function categoriesIn(docs: JsonObject): ReadonlyMap<string, string> {
 }
 
 /** Parses JSON text; the problem names the location and the probable cause. */
-export function parseJson(
-  text: string,
-  location: string,
-): { readonly ok: true; readonly value: unknown } | Failure {
+export function parseJson(text: string, location: string): Outcome<unknown> {
   try {
-    return { ok: true, value: parseDbtJson(text) };
+    return succeeded(parseDbtJson(text));
   } catch (error) {
-    return fail(`${location} is not JSON: ${jsonProblem(text, (error as Error).message)}`);
+    return failed(`${location} is not JSON: ${jsonProblem(text, (error as Error).message)}`);
   }
 }
 

@@ -1,6 +1,6 @@
+import { type Outcome, failed, succeeded } from "@routewright/runtime/model";
 import { isObject, type JsonObject, objectOr, objectsOf, textOr } from "./json.js";
 import { parseJson } from "./manifest.js";
-import { fail, type Failure } from "./source.js";
 
 /** A dbt build of a node. */
 export interface NodeBuild {
@@ -28,32 +28,29 @@ export interface TestRun {
 }
 
 /** The results of one dbt invocation. */
-export type RunResultsReading =
-  | {
-      readonly ok: true;
-      readonly builds: readonly NodeBuild[];
-      readonly tests: readonly TestRun[];
-      /** `build`, `run`, …; null where the file does not name it. */
-      readonly command: string | null;
-    }
-  | Failure;
+export interface InvocationResults {
+  readonly builds: readonly NodeBuild[];
+  readonly tests: readonly TestRun[];
+  /** `build`, `run`, …; null where the file does not name it. */
+  readonly command: string | null;
+}
 
 /** Reads the text of dbt's `run_results.json`, of any schema version; `location` is only for messages. */
-export function parseRunResults(text: string, location: string): RunResultsReading {
+export function parseRunResults(text: string, location: string): Outcome<InvocationResults> {
   const json = parseJson(text, location);
   if (!json.ok) return json;
   const { metadata, results, args } = objectOr(json.value);
   const { dbt_schema_version: schema, generated_at } = objectOr(metadata);
   const generatedAt = timestampOf(generated_at);
   if (!textOr(schema, "").includes("/run-results/") || !Array.isArray(results) || generatedAt === null)
-    return fail(
+    return failed(
       `${location} is not a dbt run_results.json. Give the one that \`dbt build\` writes to target/.`,
     );
   const command = textOr(objectOr(args)["which"], "") || null;
   const tests = results.flatMap((result) => testOf(objectOr(result), generatedAt));
-  if (BUILDS_NOTHING.has(command)) return { ok: true, builds: [], tests, command };
+  if (BUILDS_NOTHING.has(command)) return succeeded({ builds: [], tests, command });
   const builds = results.filter(isObject).flatMap((result) => buildOf(result, generatedAt));
-  return { ok: true, builds, tests, command };
+  return succeeded({ builds, tests, command });
 }
 
 /** Commands that report `success` for nodes that they did not build; `generate` is that of `dbt docs generate`. */

@@ -2,19 +2,13 @@ import { isUtf8 } from "node:buffer";
 import { existsSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
-
-/** One line that says why a source cannot be read, and what to do. */
-export interface Failure {
-  readonly ok: false;
-  readonly problem: string;
-}
-
-export function fail(problem: string): Failure {
-  return { ok: false, problem };
-}
+import { failed, type Failure, type Outcome, succeeded } from "@routewright/runtime/model";
 
 /** A text and its location, redacted for messages. */
-type Source = { readonly ok: true; readonly text: string; readonly location: string } | Failure;
+interface Source {
+  readonly text: string;
+  readonly location: string;
+}
 
 interface SourceLimits {
   /** Time to fetch an http(s) source, from the request to the last byte. */
@@ -32,10 +26,13 @@ const SOURCE_LIMITS: SourceLimits = {
 };
 
 /** Reads a file or an http(s) address whole. Never throws for what a user can get wrong. */
-export async function readSource(location: string, limits: Partial<SourceLimits> = {}): Promise<Source> {
+export async function readSource(
+  location: string,
+  limits: Partial<SourceLimits> = {},
+): Promise<Outcome<Source>> {
   const source = await readIfModified(location, null, limits);
-  return "notModified" in source
-    ? fail(`${redactedLocation(location)} answered 304 to a first request.`)
+  return source === NOT_MODIFIED
+    ? failed(`${redactedLocation(location)} answered 304 to a first request.`)
     : source;
 }
 
@@ -47,7 +44,8 @@ export async function readIfModified(
 ): Promise<Fetched> {
   const all = { ...SOURCE_LIMITS, ...limits };
   const source = await (isAddress(location) ? fetchText(location, all, known) : readText(location, all));
-  return "text" in source ? { ...source, text: withoutByteOrderMark(source.text) } : source;
+  if (source === NOT_MODIFIED || !source.ok) return source;
+  return succeeded({ ...source.value, text: withoutByteOrderMark(source.value.text) });
 }
 
 /** A location for messages: addresses lose their credentials. */
@@ -60,28 +58,28 @@ export function isAddress(location: string): boolean {
   return /^https?:/i.test(location);
 }
 
-async function readText(file: string, { maxBytes, writer }: SourceLimits): Promise<Source> {
+async function readText(file: string, { maxBytes, writer }: SourceLimits): Promise<Outcome<Source>> {
   try {
     const found = await stat(file);
     const { size } = found;
     // A named pipe without a writer would block every later refresh.
     if (!found.isFile() && !found.isDirectory())
-      return fail(`Cannot read ${file}: it is not a regular file.`);
+      return failed(`Cannot read ${file}: it is not a regular file.`);
     if (size > maxBytes) return tooLarge(file, maxBytes);
     return decodedSource(await readFile(file), file);
   } catch (error) {
-    return fail(
+    return failed(
       `Cannot read ${file}: ${fileErrorText(error as NodeJS.ErrnoException, writer)}${nameHint(file)}`,
     );
   }
 }
 
 /** Decoding would replace bytes that are not UTF-8: a tag could lose its tier without an error. */
-function decodedSource(bytes: Buffer, location: string): Source {
+function decodedSource(bytes: Buffer, location: string): Outcome<Source> {
   if (!isUtf8(bytes))
-    return fail(`${location} is not in UTF-8: dbt writes UTF-8. Copy the file again, byte by byte.`);
+    return failed(`${location} is not in UTF-8: dbt writes UTF-8. Copy the file again, byte by byte.`);
   // Decoded whole: `readFile` with an encoding does it chunk by chunk, in twice the time.
-  return { ok: true, text: bytes.toString("utf8"), location };
+  return succeeded({ text: bytes.toString("utf8"), location });
 }
 
 /** Editors and shells on Windows write a byte order mark, which is not JSON. */
@@ -127,8 +125,10 @@ export interface Validators {
   readonly lastModified: string | null;
 }
 
-type Fetched =
-  (Source & { readonly validators?: Validators }) | { readonly ok: true; readonly notModified: true };
+/** The server has no newer version than the one that is known. */
+export const NOT_MODIFIED = Symbol("304");
+
+type Fetched = Outcome<Source & { readonly validators?: Validators }> | typeof NOT_MODIFIED;
 
 /**
  * Fetches an http(s) address, following redirects, within the limits. With `known` the request is conditional.
@@ -140,20 +140,22 @@ async function fetchText(
 ): Promise<Fetched> {
   const location = redactedAddress(address);
   if (!URL.canParse(address))
-    return fail(`Not a valid address: ${location}. Write it as https://host/path/manifest.json.`);
+    return failed(`Not a valid address: ${location}. Write it as https://host/path/manifest.json.`);
   const { url, headers } = requestOf(new URL(address));
   try {
     const response = await fetch(url, {
       headers: { ...headers, ...conditions(known) },
       signal: AbortSignal.timeout(timeoutMs),
     });
-    if (response.ok)
-      return { ...(await readBody(response, location, maxBytes)), validators: validatorsOf(response) };
-    if (response.status === 304 && known) return { ok: true, notModified: true };
+    if (response.ok) {
+      const body = await readBody(response, location, maxBytes);
+      return body.ok ? succeeded({ ...body.value, validators: validatorsOf(response) }) : body;
+    }
+    if (response.status === 304 && known) return NOT_MODIFIED;
     await response.body?.cancel();
-    return fail(`${location} answered ${String(response.status)}; expected 200 with the file.`);
+    return failed(`${location} answered ${String(response.status)}; expected 200 with the file.`);
   } catch (error) {
-    return fail(`Cannot fetch ${location}: ${fetchErrorText(error as Error, timeoutMs)}`);
+    return failed(`Cannot fetch ${location}: ${fetchErrorText(error as Error, timeoutMs)}`);
   }
 }
 
@@ -201,7 +203,7 @@ function redactedAddress(address: string): string {
   return origin + pathname;
 }
 
-async function readBody(response: Response, location: string, maxBytes: number): Promise<Source> {
+async function readBody(response: Response, location: string, maxBytes: number): Promise<Outcome<Source>> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   const body = response.body as AsyncIterable<Uint8Array> | null;
@@ -228,5 +230,5 @@ function fetchErrorText({ name, message, cause }: Error, timeoutMs: number): str
 
 function tooLarge(location: string, maxBytes: number): Failure {
   const megabytes = Math.round(maxBytes / 1024 / 1024);
-  return fail(`${location} is too large: at most ${String(megabytes)} MB are read.`);
+  return failed(`${location} is too large: at most ${String(megabytes)} MB are read.`);
 }

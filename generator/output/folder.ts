@@ -1,3 +1,4 @@
+import { type Outcome, failed, succeeded } from "@routewright/runtime/model";
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join } from "node:path";
@@ -22,9 +23,7 @@ interface UpdateOptions {
 }
 
 /** What differed from the rendered files, or why nothing was written. */
-type Update =
-  | { readonly ok: true; readonly drift: readonly Drift[] }
-  | { readonly ok: false; readonly problems: readonly string[] };
+type Update = Outcome<readonly Drift[]>;
 
 /** Writes rendered files to a folder, or with `check` only compares them: the one writer of all commands. */
 export function updateFolder(fresh: FileSet, { out, check, allowEmpty }: UpdateOptions): Update {
@@ -32,7 +31,7 @@ export function updateFolder(fresh: FileSet, { out, check, allowEmpty }: UpdateO
     const drift = compare(entriesOf(out), fresh);
     const blocked = drift.filter(({ kind }) => kind === "blocked");
     if (blocked.length > 0) return failed(...blocked.map(({ file }) => `${out}/${file} ${IN_THE_WAY}`));
-    if (check || drift.length === 0) return { ok: true, drift };
+    if (check || drift.length === 0) return succeeded(drift);
     const removed = removesAll(fresh, drift);
     if (removed > 0 && !allowEmpty)
       return failed(
@@ -41,7 +40,7 @@ export function updateFolder(fresh: FileSet, { out, check, allowEmpty }: UpdateO
     write(out, fresh, drift);
     // Each file is renamed on its own: another writer's files may be among them.
     return compare(entriesOf(out), fresh).length === 0
-      ? { ok: true, drift }
+      ? succeeded(drift)
       : failed(`Another process wrote ${out} ${MIXED}`);
   } catch (error) {
     const { code, syscall, message } = error as NodeJS.ErrnoException;
@@ -54,10 +53,6 @@ export function updateFolder(fresh: FileSet, { out, check, allowEmpty }: UpdateO
       `Cannot ${check ? "read" : "write"} the folder ${out}: ${message}.${hint} Nothing was changed.`,
     );
   }
-}
-
-function failed(...problems: readonly string[]): Update {
-  return { ok: false, problems };
 }
 
 const IN_THE_WAY =

@@ -85,12 +85,12 @@ class ResultsReader {
       return this.#takeStored();
     }
     const reading = parseRunResults(polled.text, polled.location);
-    if (!reading.ok) return this.#report(reading.problem);
-    this.#record(polled.hash, reading);
+    if (!reading.ok) return this.#report(reading.problems.join(" "));
+    this.#record(polled.hash, reading.value);
     const hasBuild = this.#store.results.builds.some(({ failed }) => !failed);
-    this.#report(hasBuild ? null : noBuild(reading, polled.location));
+    this.#report(hasBuild ? null : noBuild(reading.value, polled.location));
     const { builds, tests } = this.#takeStored();
-    return { builds: [...builds, ...reading.builds], tests: [...tests, ...reading.tests] };
+    return { builds: [...builds, ...reading.value.builds], tests: [...tests, ...reading.value.tests] };
   }
 
   #takeStored(): Results {

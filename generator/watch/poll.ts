@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { CATALOG_WRITER } from "../manifest/catalog.js";
-import { isAddress, readIfModified, type Validators } from "../manifest/source.js";
+import { isAddress, NOT_MODIFIED, readIfModified, type Validators } from "../manifest/source.js";
 
 /** The result of one poll. */
 type PollResult =
@@ -34,9 +34,9 @@ export class PolledSource {
   async poll(known: string | null): Promise<PollResult> {
     const validatorsOfKnown = this.#last?.hash === known ? this.#last.validators : null;
     const source = await readIfModified(this.#location, validatorsOfKnown, this.#limits);
-    if (!source.ok) return { kind: "error", detail: source.problem };
-    if ("notModified" in source) return { kind: "unchanged" };
-    const { text, location, validators = null } = source;
+    if (source === NOT_MODIFIED) return { kind: "unchanged" };
+    if (!source.ok) return { kind: "error", detail: source.problems.join(" ") };
+    const { text, location, validators = null } = source.value;
     const hash = sha256(text);
     this.#last = validators && { hash, validators };
     return hash === known ? { kind: "unchanged" } : { kind: "text", text, hash, location };

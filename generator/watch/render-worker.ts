@@ -50,8 +50,8 @@ async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
   if (polled.kind !== "text") return polled;
   const { text, hash, location } = polled;
   const reading = await parseModels(text, location, catalog);
-  if (!reading.ok) return { kind: "error", detail: reading.problem };
-  const published = catalogueOf(reading.manifest, { defaultTier, publicMaxAge, ...(schemas && { schemas }) });
+  if (!reading.ok) return { kind: "error", detail: reading.problems.join(" ") };
+  const published = catalogueOf(reading.value, { defaultTier, publicMaxAge, ...(schemas && { schemas }) });
   const { catalogue, heldBack } =
     guard && published.entries.length > 0
       ? await guard.check(published, hash, active?.hash ?? null)
@@ -78,7 +78,7 @@ async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
       manifest: {
         hash,
         loadedAt: Date.now(),
-        models: reading.manifest.models.length,
+        models: reading.value.models.length,
         skipped,
         heldBack,
         defaultTier,

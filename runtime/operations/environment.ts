@@ -1,3 +1,4 @@
+import { type Outcome, unlessFailed } from "../model/outcome.js";
 import { ENCODING_HINT, postgresAddressProblem } from "../connection/postgres-address.js";
 import { clickhouseAddress } from "../model/clickhouse-address.js";
 import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../model/tier.js";
@@ -17,21 +18,20 @@ const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"
 /** The validated settings of the environment variables (runtime/docs/settings.md). */
 export type Environment = Readonly<ReturnType<typeof settingsOf>>;
 
-export type EnvironmentResult =
-  | {
-      readonly ok: true;
-      readonly environment: Environment;
-      /** Names of all variables that are settings. */
-      readonly names: ReadonlySet<string>;
-    }
-  | { readonly ok: false; readonly problems: readonly string[] };
+/** The settings, and the names of all variables that are settings. */
+interface EnvironmentReading {
+  readonly environment: Environment;
+  readonly names: ReadonlySet<string>;
+}
 
 /** Reads all variables. Reports every invalid one, not only the first. */
-export function readEnvironment(source: Readonly<Record<string, string | undefined>>): EnvironmentResult {
+export function readEnvironment(
+  source: Readonly<Record<string, string | undefined>>,
+): Outcome<EnvironmentReading> {
   const variables = new Variables(source);
   const environment = settingsOf(variables);
   const { problems, names } = variables;
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, environment, names };
+  return unlessFailed(problems, { environment, names });
 }
 
 function settingsOf(variables: Variables) {

@@ -1,5 +1,6 @@
+import { type Outcome, failed } from "../model/outcome.js";
 import { readFileSync, statSync } from "node:fs";
-import { HASH_PREFIX, Keyring, parseKeyring, type KeyringResult } from "../request/keyring.js";
+import { HASH_PREFIX, Keyring, parseKeyring } from "../request/keyring.js";
 import type { Logger } from "../http/logger.js";
 import type { Variables } from "./variables.js";
 
@@ -11,7 +12,7 @@ const CHECK_MS = 2_000;
 export function readKeys(variables: Variables): Keyring {
   const inline = variables.text("API_KEYS");
   const reading = inline === null ? readFile(keysFileOf(variables)) : parseKeyring(inline, "API_KEYS");
-  if (reading.ok) return reading.keyring;
+  if (reading.ok) return reading.value;
   variables.problems.push(...reading.problems);
   return new Keyring(new Map());
 }
@@ -56,7 +57,7 @@ export class KeyFileWatcher {
         "the key file is invalid: the previous keys stay active",
       );
     } else {
-      this.#keys.replaceWith(reading.keyring);
+      this.#keys.replaceWith(reading.value);
       if (!isFirst) this.#log.info({ keys: this.#keys.size }, "keys reloaded");
     }
   }
@@ -101,7 +102,7 @@ function keysFileOf(variables: Variables): string {
 }
 
 /** The default file may be absent. */
-function readFile(file: string): KeyringResult {
+function readFile(file: string): Outcome<Keyring> {
   try {
     // A named pipe without a writer would block the process.
     if (!statSync(file).isFile()) return unreadable(file, "not a file");
@@ -114,6 +115,6 @@ function readFile(file: string): KeyringResult {
   }
 }
 
-function unreadable(file: string, reason: string): KeyringResult {
-  return { ok: false, problems: [`API_KEYS_FILE: cannot read ${file} (${reason}).`] };
+function unreadable(file: string, reason: string): Outcome<Keyring> {
+  return failed(`API_KEYS_FILE: cannot read ${file} (${reason}).`);
 }

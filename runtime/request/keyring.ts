@@ -1,3 +1,4 @@
+import { type Outcome, failed, unlessFailed } from "../model/outcome.js";
 import { hash } from "node:crypto";
 import type { ApiKey } from "../model/caller.js";
 import { isTier, TIERS } from "../model/tier.js";
@@ -44,19 +45,13 @@ export function hashOf(key: string): string {
   return hash("sha256", key, "hex");
 }
 
-export type KeyringResult =
-  { readonly ok: true; readonly keyring: Keyring } | { readonly ok: false; readonly problems: string[] };
-
 /**
  * Reads `{"sk_live_…": {"user", "tier", "org"}}`; the value may be the tier alone, the key may be `sha256:<hex>`
  * (runtime/docs/keys.md). Problems name an entry by its position, never by its key.
  */
-export function readKeyring(json: unknown, source: string): KeyringResult {
+export function readKeyring(json: unknown, source: string): Outcome<Keyring> {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
-    return {
-      ok: false,
-      problems: [`${source} must hold a JSON object: {"sk_live_…": {"user", "tier", "org"}}.`],
-    };
+    return failed(`${source} must hold a JSON object: {"sk_live_…": {"user", "tier", "org"}}.`);
   }
   const read = Object.entries(json).map(([key, entry], i) =>
     readEntry(key, entry, `${source}, entry ${i + 1}`),
@@ -69,7 +64,7 @@ export function readKeyring(json: unknown, source: string): KeyringResult {
       source,
     ),
   );
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, keyring: new Keyring(new Map(owners)) };
+  return unlessFailed(problems, new Keyring(new Map(owners)));
 }
 
 /** A duplicate is an error: one of its two tiers would be ignored. */
@@ -85,7 +80,7 @@ function duplicates(keys: readonly string[], source: string): string[] {
 }
 
 /** As `readKeyring`, for JSON text. A repeated name is an error too: `JSON.parse` would keep the last one. */
-export function parseKeyring(text: string, source: string): KeyringResult {
+export function parseKeyring(text: string, source: string): Outcome<Keyring> {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -94,7 +89,7 @@ export function parseKeyring(text: string, source: string): KeyringResult {
     return readKeyring(null, source);
   }
   const problems = repeatedNames(text, source);
-  return problems.length > 0 ? { ok: false, problems } : readKeyring(json, source);
+  return problems.length > 0 ? failed(...problems) : readKeyring(json, source);
 }
 
 /** Repeated names in valid JSON, however they are escaped: of entries, and of the fields of an entry. */

@@ -79,7 +79,7 @@ async function newProject(database: ramp.AdminSession["database"], file: string)
 
 function made<T>(outcome: ramp.Outcome<T>): T {
   if (outcome.ok) return outcome.value;
-  throw new Error(outcome.problem);
+  throw new Error(outcome.problems.join(" "));
 }
 
 /** Takes the project's events and prints a line for each. */

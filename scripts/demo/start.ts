@@ -30,7 +30,7 @@ async function start(): Promise<void> {
   const keys = demoKeys(KEY_FILE, `${DATA_DIR}/demo_keys_shown.json`);
   const reading = readEnvironment({ API_KEYS_FILE: KEY_FILE, LOG_LEVEL: "warn", ...process.env });
   if (!reading.ok) throw new Error(reading.problems.join("\n"));
-  const environment = await withFreePorts(reading.environment);
+  const environment = await withFreePorts(reading.value.environment);
   console.log("Generating handlers and OpenAPI from the starter's manifest …");
   if ((await run(["generate", "--manifest", `${STARTER}/manifest.json`, "--out", "generated"])) !== 0)
     throw new Error("Generating failed.");
@@ -111,7 +111,7 @@ function demoKeys(keyFile: string, shownFile: string): DemoKeys {
 
 function makeKey(keyFile: string, tier: Tier): string {
   const added = addKey(keyFile, { tier, user: `demo-${tier}`, org: "demo" });
-  if (!added.ok) throw new Error(added.problem);
+  if (!added.ok) throw new Error(added.problems.join(" "));
   return added.value.key;
 }
 

@@ -23,8 +23,8 @@ async function ask(request: string, key?: "acme" | "other" | "none" | "all") {
 }
 
 const reading = parseManifest(JSON.stringify(EXPOSURE), "manifest.json");
-if (!reading.ok) throw new Error(reading.problem);
-const { entries, skipped } = catalogueOf(reading.manifest);
+if (!reading.ok) throw new Error(reading.problems.join(" "));
+const { entries, skipped } = catalogueOf(reading.value);
 
 /** Why a metric or a model is not served. */
 const whyNot = (name: string): string =>
@@ -59,8 +59,8 @@ it("the tier of a published time spine counts where a metric reads its periods",
   const published = structuredClone(EXPOSURE) as { nodes: Record<string, { tags: readonly string[] }> };
   published.nodes["model.test.days"]!.tags = ["production", "pay", "api:days", "tier2"];
   const read = parseManifest(JSON.stringify(published), "manifest.json");
-  if (!read.ok) throw new Error(read.problem);
-  const tiers = new Map(catalogueOf(read.manifest).entries.map(({ resource, tier }) => [resource, tier]));
+  if (!read.ok) throw new Error(read.problems.join(" "));
+  const tiers = new Map(catalogueOf(read.value).entries.map(({ resource, tier }) => [resource, tier]));
   expect(["running", "share", "revenue", "payers"].map((name) => tiers.get(name))).toEqual([
     "tier2",
     "tier2",
@@ -97,8 +97,8 @@ it("a metric without a time shares no path with one that has it", () => {
   const mixed = structuredClone(TIMELESS);
   mixed.metrics["metric.test.sent_by_all"]!.config.tags = ["production", "pay", "api:revenue", "tier0"];
   const read = parseManifest(JSON.stringify(mixed), "manifest.json");
-  if (!read.ok) throw new Error(read.problem);
-  const problems = catalogueOf(read.manifest).skipped.flatMap((each) => each.problems);
+  if (!read.ok) throw new Error(read.problems.join(" "));
+  const problems = catalogueOf(read.value).skipped.flatMap((each) => each.problems);
   expect(
     problems.filter(({ model }) => model === "metric.test.sent_by_all").map(({ message }) => message),
   ).toEqual([
@@ -114,8 +114,8 @@ it("a metric with a custom grain among its groups is skipped with the reason", (
     group_by: [{ name: "metric_time", grains: ["fiscal_year"] }],
   };
   const read = parseManifest(JSON.stringify(custom), "manifest.json");
-  if (!read.ok) throw new Error(read.problem);
-  const problems = catalogueOf(read.manifest).skipped.flatMap((each) => each.problems);
+  if (!read.ok) throw new Error(read.problems.join(" "));
+  const problems = catalogueOf(read.value).skipped.flatMap((each) => each.problems);
   expect(
     problems.filter(({ model }) => model === "metric.test.payers").map(({ message }) => message),
   ).toEqual([

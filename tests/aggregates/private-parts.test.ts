@@ -124,8 +124,8 @@ async function ask(request: string): Promise<number> {
 }
 
 const reading = parseManifest(JSON.stringify(PROJECT), "manifest.json");
-if (!reading.ok) throw new Error(reading.problem);
-const { entries, skipped } = catalogueOf(reading.manifest);
+if (!reading.ok) throw new Error(reading.problems.join(" "));
+const { entries, skipped } = catalogueOf(reading.value);
 
 const whyNot = (name: string): string =>
   skipped

@@ -19,7 +19,7 @@ describe("a catalogue that is written and read back", () => {
     const reading = readCatalogue(catalogueText(catalogue, "Numbers"));
     expect(reading).toEqual({
       ok: true,
-      catalogue: { ...catalogue, warnings: [], lineage: NO_LINEAGE },
+      value: { ...catalogue, warnings: [], lineage: NO_LINEAGE },
     });
     expect(catalogue.entries.length).toBeGreaterThan(20);
   });
@@ -31,7 +31,7 @@ describe("a catalogue that is written and read back", () => {
         const reading = readCatalogue(catalogueText(catalogue, null));
         expect(reading).toEqual({
           ok: true,
-          catalogue: { ...catalogue, warnings: [], lineage: NO_LINEAGE },
+          value: { ...catalogue, warnings: [], lineage: NO_LINEAGE },
         });
       }),
       { numRuns: 200 },
@@ -68,7 +68,7 @@ describe("a catalogue that is written and read back", () => {
       "test.t.3": test("not_null", "note", {}, { error_if: ">10" }),
     };
     const reading = readCatalogue(catalogueText(catalogueOfText(manifestText(nodes)), null));
-    const [entry] = reading.ok ? reading.catalogue.entries : [];
+    const [entry] = reading.ok ? reading.value.entries : [];
     expect(entry).toMatchObject({ file: "models/people.sql", hasTierTag: true, private: false });
     const facts = entry?.columns.map(({ name, notNull, acceptedValues, private: isPrivate }) => ({
       name,
@@ -154,6 +154,6 @@ describe("a file that cannot be read says what to do", () => {
       "x.json has a merge conflict. Run `routewright generate`, which resolves it.",
     ],
   ])("%s", (_, damaged, problem) => {
-    expect(readCatalogue(damaged, "x.json")).toEqual({ ok: false, problem });
+    expect(readCatalogue(damaged, "x.json")).toEqual({ ok: false, problems: [problem] });
   });
 });

@@ -11,8 +11,8 @@ export function catalogueFrom(models: readonly TestModel[], options: CatalogueOp
 /** The catalogue of a manifest's text. */
 export function catalogueOfText(text: string, options: CatalogueOptions = {}): Catalogue {
   const reading = parseManifest(text, "manifest.json");
-  if (!reading.ok) throw new Error(reading.problem);
-  return catalogueOf(reading.manifest, options);
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  return catalogueOf(reading.value, options);
 }
 
 /** The text of a manifest with these nodes. */

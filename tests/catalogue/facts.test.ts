@@ -12,8 +12,8 @@ function catalogue(models: readonly TestModel[], edit: (manifest: Raw) => void =
   const json = manifestOf(models, { adapter_type: "postgres" }) as Raw;
   edit(json);
   const reading = parseManifest(JSON.stringify(json), "manifest.json");
-  if (!reading.ok) throw new Error(reading.problem);
-  return catalogueOf(reading.manifest);
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  return catalogueOf(reading.value);
 }
 
 const test = (model: string, name: string, column: string, kwargs: object = {}, namespace?: string) => ({

@@ -17,8 +17,8 @@ const model = (name: string, parents: readonly string[], tags: readonly string[]
 function textOf(nodes: Readonly<Record<string, unknown>>): string {
   const metadata = { dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json" };
   const reading = parseManifest(JSON.stringify({ metadata, nodes }), "manifest.json");
-  if (!reading.ok) throw new Error(reading.problem);
-  return lineageText(catalogueOf(reading.manifest).lineage);
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  return lineageText(catalogueOf(reading.value).lineage);
 }
 
 const PUBLISHED = ["production", "sales", "api:orders"];

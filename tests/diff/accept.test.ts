@@ -26,12 +26,12 @@ describe("an accept file", () => {
     const whole = { kind: "tier-raised", endpoint: "/v1/a/b", reason: "Agreed." };
     expect(read([entry, { ...whole, expires: "2026-03-31" }])).toEqual({
       ok: true,
-      entries: [
+      value: [
         { ...entry, expires: null },
         { ...whole, subject: null, before: null, after: null, expires: "2026-03-31" },
       ],
     });
-    expect(read([])).toEqual({ ok: true, entries: [] });
+    expect(read([])).toEqual({ ok: true, value: [] });
   });
 
   it("reports every problem of every entry at once", () => {

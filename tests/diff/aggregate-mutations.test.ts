@@ -14,8 +14,8 @@ const SEED = Number(process.env["SEED"] ?? 1);
 
 function catalogueOfText(text: string): Catalogue {
   const reading = parseManifest(text, "manifest.json");
-  if (!reading.ok) throw new Error(reading.problem);
-  return catalogueOf(reading.manifest);
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  return catalogueOf(reading.value);
 }
 
 const catalogues = [

@@ -43,7 +43,7 @@ function revision(ref: string, folder = "api/generated", cwd = repository) {
 
 async function pathsAt(...args: Parameters<typeof revision>): Promise<readonly string[]> {
   const reading = await revision(...args);
-  return reading.ok ? reading.catalogue.entries.map(({ path }) => path) : [reading.problem];
+  return reading.ok ? reading.value.catalogue.entries.map(({ path }) => path) : [reading.problems.join(" ")];
 }
 
 describe("a git revision as a revision", () => {
@@ -55,7 +55,7 @@ describe("a git revision as a revision", () => {
 
   it("keeps every character of a description", async () => {
     const reading = await revision("one");
-    expect(reading.ok && reading.catalogue.entries[0]?.description).toBe("Größe ✓");
+    expect(reading.ok && reading.value.catalogue.entries[0]?.description).toBe("Größe ✓");
   });
 
   it("is found from a folder within the repository, and by an absolute path", async () => {

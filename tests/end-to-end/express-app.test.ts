@@ -23,7 +23,7 @@ const keyring = readKeyring(
 );
 if (!keyring.ok) throw new Error(keyring.problems.join());
 const { default: pino } = await import("pino");
-const gateway = openGateway({ databaseUrl, keys: keyring.keyring, log: pino({ level: "silent" }) });
+const gateway = openGateway({ databaseUrl, keys: keyring.value, log: pino({ level: "silent" }) });
 afterAll(() => gateway.close());
 
 const server = await serveManifest(starterManifest());

@@ -19,7 +19,7 @@ export interface Reading {
 const reading = readEnvironment(process.env);
 if (!reading.ok) throw new Error(reading.problems.join("\n"));
 const { GENERATED: generated = "", DATA: dataDir = "" } = process.env;
-const service = await startService({ environment: reading.environment, generated, dataDir });
+const service = await startService({ environment: reading.value.environment, generated, dataDir });
 
 const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();

@@ -15,8 +15,8 @@ export function lintOptions(options: Partial<LintOptions> & { readonly manifest:
 /** Lints a manifest's JSON. */
 export function lintJson(json: unknown, defaultTier: Tier = "tier0"): LintResult {
   const reading = parseManifest(JSON.stringify(json), "manifest.json");
-  if (!reading.ok) throw new Error(reading.problem);
-  return lint(reading.manifest, { defaultTier, today: "2026-01-31" });
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  return lint(reading.value, { defaultTier, today: "2026-01-31" });
 }
 
 /** Rule and JSON path of everything that is found in a manifest. */

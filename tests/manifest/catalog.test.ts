@@ -27,7 +27,7 @@ function merged(declared: Readonly<Record<string, string | null>>, columns: obje
     "m",
   );
   if (!found.ok || !reading.ok) throw new Error("not read");
-  const { models } = withWarehouseColumns(reading.manifest, found.columns);
+  const { models } = withWarehouseColumns(reading.value, found.value);
   return models.flatMap(knownColumns).map(({ name, type }) => [name, type]);
 }
 
@@ -114,7 +114,7 @@ describe("a catalog", () => {
       "m",
     );
     if (!found.ok || !reading.ok) throw new Error("not read");
-    expect(withWarehouseColumns(reading.manifest, found.columns).models).toEqual(reading.manifest.models);
+    expect(withWarehouseColumns(reading.value, found.value).models).toEqual(reading.value.models);
   });
 
   it.each([
@@ -124,8 +124,9 @@ describe("a catalog", () => {
   ])("is not %s", (_, text) => {
     expect(parseCatalog(text, "target/x.json")).toEqual({
       ok: false,
-      problem:
+      problems: [
         "target/x.json is not a dbt catalog. Give the catalog.json that `dbt docs generate`, or `dbt compile --write-catalog` of dbt 2, writes to target/.",
+      ],
     });
   });
 });

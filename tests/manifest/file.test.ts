@@ -19,7 +19,7 @@ function file(name: string, content: string | Uint8Array): string {
 
 async function problemOf(path: string): Promise<string> {
   const reading = await readManifest(path);
-  return reading.ok ? "" : reading.problem.replaceAll(folder, "<folder>");
+  return reading.ok ? "" : reading.problems.join(" ").replaceAll(folder, "<folder>");
 }
 
 describe("numbers that JSON lacks and Python writes", () => {
@@ -127,7 +127,7 @@ describe("a manifest file", () => {
     const path = file("big.json", " ".repeat(2 * 1024 * 1024));
     expect(await readSource(path, { maxBytes: 1024 * 1024 })).toEqual({
       ok: false,
-      problem: `${path} is too large: at most 1 MB are read.`,
+      problems: [`${path} is too large: at most 1 MB are read.`],
     });
   });
 
@@ -135,7 +135,7 @@ describe("a manifest file", () => {
     const path = join(folder, "large.json");
     await writeLarge(path);
     const reading = await readManifest(path);
-    expect(reading.ok && reading.manifest.models.length).toBe(1000);
+    expect(reading.ok && reading.value.models.length).toBe(1000);
   });
 });
 

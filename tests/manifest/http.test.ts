@@ -74,7 +74,9 @@ const secure = (await listen(tls)).replace("127.0.0.1", "localhost");
 async function problemOf(address: string, limits = {}): Promise<string> {
   const source = await readSource(address, limits);
   const reading = source.ok ? await readManifest(address) : source;
-  return reading.ok ? "" : reading.problem.replaceAll(origin, "<host>").replaceAll(secure, "<host>");
+  return reading.ok
+    ? ""
+    : reading.problems.join(" ").replaceAll(origin, "<host>").replaceAll(secure, "<host>");
 }
 
 describe("a manifest at an address", () => {
@@ -82,7 +84,7 @@ describe("a manifest at an address", () => {
     "is read from %s",
     async (path) => {
       const reading = await readManifest(`http://${origin}${path}`);
-      expect(reading).toMatchObject({ ok: true, manifest: { models: [{ name: "a" }] } });
+      expect(reading).toMatchObject({ ok: true, value: { models: [{ name: "a" }] } });
     },
   );
 
@@ -111,7 +113,10 @@ describe("a manifest at an address", () => {
 
   it("is read again although the server closes the connection of the read before", async () => {
     for (let i = 0; i < 3; i++)
-      expect(await readSource(`http://${origin}/idle`)).toMatchObject({ ok: true, text: MANIFEST });
+      expect(await readSource(`http://${origin}/idle`)).toMatchObject({
+        ok: true,
+        value: { text: MANIFEST },
+      });
   });
 
   it.each(["/cut", "/dropped-chunk"])("is refused where it is cut off, from %s", async (path) => {

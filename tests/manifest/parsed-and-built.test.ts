@@ -28,8 +28,8 @@ function manifest(isCompiled: boolean): unknown {
 it("a manifest of `dbt parse` and one of `dbt build` give the same files and the same findings", () => {
   const files = [true, false].map((isCompiled) => {
     const reading = parseManifest(JSON.stringify(manifest(isCompiled)), "manifest.json");
-    if (!reading.ok) throw new Error(reading.problem);
-    return [...render(catalogueOf(reading.manifest))];
+    if (!reading.ok) throw new Error(reading.problems.join(" "));
+    return [...render(catalogueOf(reading.value))];
   });
   expect(files[0]).toEqual(files[1]);
   expect(lintJson(manifest(true))).toEqual(lintJson(manifest(false)));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseRunResults, type RunResultsReading } from "../../generator/manifest/run-results.js";
+import { parseRunResults } from "../../generator/manifest/run-results.js";
 
 const WRITTEN = "2026-05-21T04:00:00.000000Z";
 
@@ -52,10 +52,10 @@ function runResults(results: unknown, { version = 6, which = "build", metadata =
   });
 }
 
-const read = (text: string): RunResultsReading => parseRunResults(text, "run_results.json");
+const read = (text: string) => parseRunResults(text, "run_results.json");
 const built = (more: object): readonly unknown[] => {
   const reading = read(runResults([result("model.shop.a", more)]));
-  return reading.ok ? reading.builds : [reading.problem];
+  return reading.ok ? reading.value.builds : [reading.problems.join(" ")];
 };
 const DONE = { node: "model.shop.a", completedAt: Date.parse("2026-05-21T03:00:02.345Z"), rows: 5 };
 
@@ -69,9 +69,7 @@ describe("dbt's run_results.json", () => {
     const text = runResults([result("model.shop.a", more), result("seed.shop.b", more)], { version });
     expect(read(text)).toEqual({
       ok: true,
-      builds: [DONE, { ...DONE, node: "seed.shop.b" }],
-      tests: [],
-      command: "build",
+      value: { builds: [DONE, { ...DONE, node: "seed.shop.b" }], tests: [], command: "build" },
     });
   });
 
@@ -95,8 +93,10 @@ describe("dbt's run_results.json", () => {
       failures,
     });
     expect(read(text)).toMatchObject({
-      builds: [],
-      tests: [run("a", "pass", 0), run("b", "warn", 3), run("c", "fail", 9), run("d", "error", null)],
+      value: {
+        builds: [],
+        tests: [run("a", "pass", 0), run("b", "warn", 3), run("c", "fail", 9), run("d", "error", null)],
+      },
     });
   });
 
@@ -136,7 +136,9 @@ describe("dbt's run_results.json", () => {
   it.each(["build", "run", "seed", "snapshot", "retry", "clone", "unheard-of", null, 7])(
     "counts what `dbt %s` has built",
     (which) => {
-      expect(read(runResults([result("model.shop.a")], { which }))).toMatchObject({ builds: [DONE] });
+      expect(read(runResults([result("model.shop.a")], { which }))).toMatchObject({
+        value: { builds: [DONE] },
+      });
     },
   );
 
@@ -145,9 +147,7 @@ describe("dbt's run_results.json", () => {
     (which) => {
       expect(read(runResults([result("model.shop.a")], { which }))).toEqual({
         ok: true,
-        builds: [],
-        tests: [],
-        command: which,
+        value: { builds: [], tests: [], command: which },
       });
     },
   );
@@ -190,11 +190,14 @@ describe("dbt's run_results.json", () => {
 
   it("ignores malformed results, and reports the rest", () => {
     const text = runResults([null, 7, "x", [], {}, result("model.shop.a")]);
-    expect(read(text)).toMatchObject({ ok: true, builds: [DONE] });
+    expect(read(text)).toMatchObject({ ok: true, value: { builds: [DONE] } });
   });
 
   it("may be empty", () => {
-    expect(read(runResults([], { which: null }))).toEqual({ ok: true, builds: [], tests: [], command: null });
+    expect(read(runResults([], { which: null }))).toEqual({
+      ok: true,
+      value: { builds: [], tests: [], command: null },
+    });
   });
 
   it.each([
@@ -216,8 +219,9 @@ describe("dbt's run_results.json", () => {
   ])("is refused when it is %s", (_, text) => {
     expect(read(text)).toEqual({
       ok: false,
-      problem:
+      problems: [
         "run_results.json is not a dbt run_results.json. Give the one that `dbt build` writes to target/.",
+      ],
     });
   });
 
@@ -226,6 +230,6 @@ describe("dbt's run_results.json", () => {
     ["empty", "", /^run_results\.json is not JSON: it is empty\.$/],
     ["an HTML page", "<!doctype html>", /it looks like an HTML page/],
   ])("is refused in one line when it is %s", (_, text, problem) => {
-    expect(read(text)).toEqual({ ok: false, problem: expect.stringMatching(problem) as string });
+    expect(read(text)).toEqual({ ok: false, problems: [expect.stringMatching(problem) as string] });
   });
 });

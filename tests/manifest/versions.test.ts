@@ -94,8 +94,8 @@ function manifestText(schema: unknown, nodes: object, metadata: object = {}): st
 
 function read(text: string): Manifest {
   const reading = parseManifest(text, "manifest.json");
-  if (!reading.ok) throw new Error(reading.problem);
-  return reading.manifest;
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  return reading.value;
 }
 
 const address = (version: number | string): string =>

@@ -31,7 +31,7 @@ function driftOf(
 /** What `--check` finds; it names the files that are in the way in its problems. */
 function compared(folder: string, fresh: FileSet): readonly Drift[] {
   const update = updateFolder(fresh, { out: folder, check: true });
-  if (update.ok) return update.drift;
+  if (update.ok) return update.value;
   const files = update.problems.map((problem) => problem.slice(folder.length + 1).split(" ")[0] ?? "");
   return files.map((file) => ({ file, kind: "blocked" }));
 }

@@ -13,7 +13,7 @@ import { strayCode } from "./shape.js";
 /** From the text of a manifest to the files, or the one line that says why there are none. */
 function filesOf(text: string, options: CatalogueOptions = {}): FileSet | string {
   const reading = parseManifest(text, "manifest.json");
-  return reading.ok ? render(catalogueOf(reading.manifest, options)) : reading.problem;
+  return reading.ok ? render(catalogueOf(reading.value, options)) : reading.problems.join(" ");
 }
 
 const text = fc.oneof(

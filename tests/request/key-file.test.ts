@@ -18,7 +18,7 @@ const newFile = (): string => join(folder, `keys-${String(++files)}.json`);
 
 function added(file: string, owner: Parameters<typeof addKey>[1] = OWNER): { key: string; id: string } {
   const result = addKey(file, owner);
-  if (!result.ok) throw new Error(result.problem);
+  if (!result.ok) throw new Error(result.problems.join(" "));
   return result.value;
 }
 
@@ -38,7 +38,7 @@ describe("a key file", () => {
     const file = newFile();
     const { key, id } = added(file);
     const reading = readKeyring(JSON.parse(readFileSync(file, "utf8")), file);
-    expect(reading.ok && reading.keyring.find(key)).toEqual({ id, ...OWNER, expiresAt: null, allowed: null });
+    expect(reading.ok && reading.value.find(key)).toEqual({ id, ...OWNER, expiresAt: null, allowed: null });
   });
 
   it("keeps its other entries and its mode when it is changed", () => {
@@ -78,7 +78,7 @@ describe("a key file", () => {
   it("gets no key of all organizations below tier3", () => {
     const file = newFile();
     const problem = '--org may be "*" (all organizations) only with tier3.';
-    expect(addKey(file, { ...OWNER, org: "*" })).toEqual({ ok: false, problem });
+    expect(addKey(file, { ...OWNER, org: "*" })).toEqual({ ok: false, problems: [problem] });
     expect(added(file, { ...OWNER, org: "*", tier: "tier3" }).key).toMatch(/^sk_live_/);
   });
 
@@ -87,7 +87,7 @@ describe("a key file", () => {
     (text) => {
       const file = newFile();
       writeFileSync(file, text);
-      expect(addKey(file, OWNER)).toEqual({ ok: false, problem: expect.stringContaining(file) });
+      expect(addKey(file, OWNER)).toEqual({ ok: false, problems: [expect.stringContaining(file)] });
       expect(removeKey(file, "a").ok).toBe(false);
       expect(storedKeys(file).ok).toBe(false);
       expect(readFileSync(file, "utf8")).toBe(text);

@@ -54,7 +54,7 @@ describe("a key ring", () => {
     ["2027-01-31t12:00:00.5z", "2027-01-31T12:00:00.500Z"],
   ])("reads when a key expires: %s", (expires, at) => {
     const reading = read({ sk_live_a: { tier: "tier1", expires } });
-    expect(reading.ok && reading.keyring.find("sk_live_a")?.expiresAt).toBe(Date.parse(at));
+    expect(reading.ok && reading.value.find("sk_live_a")?.expiresAt).toBe(Date.parse(at));
   });
 });
 

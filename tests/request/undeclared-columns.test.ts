@@ -55,7 +55,7 @@ function catalogue() {
   const reading = parseManifest(JSON.stringify(manifestOf(MODELS)), "manifest.json");
   const found = parseCatalog(JSON.stringify({ metadata, nodes }), "catalog.json");
   if (!reading.ok || !found.ok) throw new Error("not read");
-  return catalogueOf(withWarehouseColumns(reading.manifest, found.columns));
+  return catalogueOf(withWarehouseColumns(reading.value, found.value));
 }
 
 const folder = ownFolder();
@@ -103,7 +103,7 @@ describe("a column that only a catalog lists", () => {
       JSON.stringify(manifestOf([{ ...cursor, api, key: "id" }])),
       "manifest.json",
     );
-    if (!reading.ok) throw new Error(reading.problem);
+    if (!reading.ok) throw new Error(reading.problems.join(" "));
     const rank = {
       name: "rank",
       type: INTEGER,
@@ -115,7 +115,7 @@ describe("a column that only a catalog lists", () => {
       description: "",
     };
     const { skipped } = catalogueOf(
-      withWarehouseColumns(reading.manifest, new Map([["model.test.declared", [rank]]])),
+      withWarehouseColumns(reading.value, new Map([["model.test.declared", [rank]]])),
     );
     expect(skipped[0]?.problems[0]?.message).toContain('does not declare the column "rank"');
   });

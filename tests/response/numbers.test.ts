@@ -115,8 +115,8 @@ describe("wide numbers", () => {
   it("are a breaking change when the default turns, and another word is an error", () => {
     const catalogue = (numbers: unknown) => {
       const reading = parseManifest(JSON.stringify(manifest(numbers)), "manifest.json");
-      if (!reading.ok) throw new Error(reading.problem);
-      return catalogueOf(reading.manifest);
+      if (!reading.ok) throw new Error(reading.problems.join(" "));
+      return catalogueOf(reading.value);
     };
     const calendar = { today: "2026-01-01", minimumNoticeDays: 30 };
     expect(
@@ -154,8 +154,8 @@ describe("wide numbers of a column", () => {
   };
   const catalogue = (json: unknown) => {
     const reading = parseManifest(JSON.stringify(json), "manifest.json");
-    if (!reading.ok) throw new Error(reading.problem);
-    return catalogueOf(reading.manifest);
+    if (!reading.ok) throw new Error(reading.problems.join(" "));
+    return catalogueOf(reading.value);
   };
   const start = async (json: unknown) => {
     const generated = ownFolder();

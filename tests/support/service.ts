@@ -28,8 +28,8 @@ export function ownFolder(): string {
 /** Renders a manifest's JSON into a folder, as `generate` does. */
 export function generateInto(folder: string, manifest: unknown, options: CatalogueOptions = {}): void {
   const reading = parseManifest(JSON.stringify(manifest), "manifest.json");
-  if (!reading.ok) throw new Error(reading.problem);
-  const files = render(catalogueOf(reading.manifest, options));
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  const files = render(catalogueOf(reading.value, options));
   updateFolder(files, { out: folder, allowEmpty: true });
 }
 
@@ -82,7 +82,7 @@ export async function startFolder(
   });
   if (!reading.ok) throw new Error(reading.problems.join("\n"));
   const service = await startService({
-    environment: reading.environment,
+    environment: reading.value.environment,
     generated: folder,
     dataDir: ownFolder(),
     ...options,

@@ -174,8 +174,8 @@ it("reads the nodes of a generated folder in its lineage.json", async () => {
   await withView("SELECT s.id FROM @.sales s JOIN @.fx_rates USING (id)", async (name) => {
     const generated = async (file: string): Promise<string> => {
       const reading = await readModels(file, undefined);
-      if (!reading.ok) throw new Error(reading.problem);
-      const catalogue = catalogueOf(reading.manifest);
+      if (!reading.ok) throw new Error(reading.problems.join(" "));
+      const catalogue = catalogueOf(reading.value);
       const out = join(folder, `generated-${name}`);
       mkdirSync(out);
       writeFileSync(join(out, "catalogue.json"), catalogueText(catalogue, null));

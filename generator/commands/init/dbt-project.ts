@@ -1,10 +1,11 @@
+import { type Outcome, succeeded } from "@routewright/runtime/model";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { parse } from "yaml";
 import { isPublished } from "../../catalogue/tags.js";
 import { type JsonObject, objectOr, textOr } from "../../manifest/json.js";
 import { readManifest } from "../../manifest/manifest.js";
-import { type Failure, isAddress } from "../../manifest/source.js";
+import { isAddress } from "../../manifest/source.js";
 
 /** A dbt project of the repository. */
 export interface DbtProject {
@@ -58,7 +59,6 @@ export function titleOf(project: string | null): string | undefined {
 
 /** What a manifest says of its project. */
 interface ManifestFacts {
-  readonly ok: true;
   /** dbt's adapter; null where it is not known. */
   readonly adapter: string | null;
   /** Name of the project; null where it is not known. */
@@ -68,12 +68,12 @@ interface ManifestFacts {
 }
 
 /** A manifest that is named must be one; that of a project may be there once dbt has run. */
-export async function factsOf(manifest: string, isNamed: boolean): Promise<ManifestFacts | Failure> {
+export async function factsOf(manifest: string, isNamed: boolean): Promise<Outcome<ManifestFacts>> {
   if (isAddress(manifest) || (!isNamed && !existsSync(manifest)))
-    return { ok: true, adapter: null, project: null, schemas: [] };
+    return succeeded({ adapter: null, project: null, schemas: [] });
   const reading = await readManifest(manifest);
   if (!reading.ok) return reading;
-  const { adapter, project, models } = reading.manifest;
+  const { adapter, project, models } = reading.value;
   const published = models.filter(({ tags }) => isPublished(tags));
-  return { ok: true, adapter, project, schemas: [...new Set(published.map(({ schema }) => schema))].sort() };
+  return succeeded({ adapter, project, schemas: [...new Set(published.map(({ schema }) => schema))].sort() });
 }

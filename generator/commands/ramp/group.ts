@@ -1,3 +1,4 @@
+import { succeeded } from "@routewright/runtime/model";
 import { InvalidArgumentError } from "commander";
 import { readFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
@@ -69,7 +70,7 @@ async function runCommand(
   if (!reading.ok) return failure(...reading.problems);
   const log = ramp.createLogger("warn");
   const session = await ramp.openAdminSession({
-    environment: reading.environment,
+    environment: reading.value.environment,
     dataDir: DATA_DIR,
     log,
   });
@@ -77,10 +78,10 @@ async function runCommand(
     const context = { ...session, ramp };
     const attempt = async (): Promise<Outcome<Printed>> => {
       const result = await run(context);
-      return "ok" in result ? result : { ok: true, value: result };
+      return "ok" in result ? result : succeeded(result);
     };
     const outcome = await (READS.test(command) ? attempt() : auditedRun(context, command, flags, attempt));
-    if (!outcome.ok) return failure(outcome.problem);
+    if (!outcome.ok) return failure(...outcome.problems);
     const csv = (outcome.value as { readonly csv?: string }).csv;
     const output =
       csv !== undefined
@@ -128,7 +129,7 @@ function auditedRun(
     ),
   };
   return ramp.audited(database, action, run, (outcome) =>
-    outcome.ok ? doneOf(outcome.value) : outcome.problem,
+    outcome.ok ? doneOf(outcome.value) : outcome.problems.join(" "),
   );
 }
 

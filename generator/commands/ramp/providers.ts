@@ -1,3 +1,4 @@
+import { failed } from "@routewright/runtime/model";
 import { type CliCommand, type CommandResult, EXIT, failure, stopSignal } from "../command.js";
 import { type Flags, type Group, integerBetween, secretOf, text } from "./group.js";
 
@@ -12,7 +13,7 @@ export function addProviders({ addForProject }: Group): void {
     "--provider coinway --url https://api.coinway.example --key-id key_1 --secret - < secret.txt",
     async ({ ramp, database, vault }, id, flags) => {
       const secret = secretOf(flags, "secret", PROVIDER_SECRET);
-      if (secret === null) return { ok: false, problem: NO_SECRET };
+      if (secret === null) return failed(NO_SECRET);
       const [provider, url, keyId] = [text(flags, "provider"), text(flags, "url"), text(flags, "keyId")];
       return ramp.connectProvider(database, vault, id, { provider, url, keyId, secret });
     },

@@ -235,7 +235,7 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
   if (manifest === null) return null;
   const reading = readCatalogueIn(generated);
   // The server refuses a folder that cannot be read.
-  const recorded = reading?.ok ? reading.catalogue.defaultTier : defaultTier;
+  const recorded = reading?.ok ? reading.value.defaultTier : defaultTier;
   if (recorded !== defaultTier)
     createLogger(logLevel).warn(
       { recorded, environment: defaultTier },

@@ -1,6 +1,14 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { messageOf, type Outcome, type Tier, TIERS } from "@routewright/runtime/model";
+import {
+  failed,
+  messageOf,
+  type Outcome,
+  succeeded,
+  type Tier,
+  TIERS,
+  unlessFailed,
+} from "@routewright/runtime/model";
 import {
   HINT,
   listOf,
@@ -73,28 +81,29 @@ const errorsIn = validatorOf("endpoint-tests");
 
 /** Reads all tests below a folder, file by file. Reports every problem. */
 export async function readTests(folder: string): Promise<Outcome<readonly EndpointTest[]>> {
-  if (!existsSync(folder)) return { ok: true, value: [] };
+  if (!existsSync(folder)) return succeeded([]);
   const files = (readdirSync(folder, { recursive: true }) as string[])
     .filter((file) => /\.ya?ml$/.test(file))
     .sort();
   const readings = await Promise.all(files.map((file) => readTestFile(join(folder, file))));
-  const problems = readings.flatMap((reading) => (reading.ok ? [] : [reading.problem]));
-  if (problems.length > 0) return { ok: false, problem: problems.join("\n") };
-  return { ok: true, value: readings.flatMap((reading) => (reading.ok ? reading.value : [])) };
+  const problems = readings.flatMap((reading) => (reading.ok ? [] : reading.problems));
+  return unlessFailed(
+    problems,
+    readings.flatMap((reading) => (reading.ok ? reading.value : [])),
+  );
 }
 
 async function readTestFile(file: string): Promise<Outcome<readonly EndpointTest[]>> {
   const source = await readSource(file);
   if (!source.ok) return source;
   try {
-    const value = (await parseYamlExactly(source.text)) ?? [];
+    const value = (await parseYamlExactly(source.value.text)) ?? [];
     const errors = errorsIn(value).map(schemaErrorOf);
     if (errors.length === 0)
-      return { ok: true, value: (value as readonly CaseRecord[]).map((one) => testOf(one, file)) };
-    const lines = errors.map(({ at, message, hint }) => `${file}${at && `, ${at}`}: ${message} ${hint}`);
-    return { ok: false, problem: lines.join("\n") };
+      return succeeded((value as readonly CaseRecord[]).map((one) => testOf(one, file)));
+    return failed(...errors.map(({ at, message, hint }) => `${file}${at && `, ${at}`}: ${message} ${hint}`));
   } catch (error) {
-    return { ok: false, problem: `${file} is not YAML: ${messageOf(error).split("\n")[0] ?? ""}` };
+    return failed(`${file} is not YAML: ${messageOf(error).split("\n")[0] ?? ""}`);
   }
 }
 

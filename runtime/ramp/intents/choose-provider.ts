@@ -49,7 +49,7 @@ export async function chooseProvider(
   ]);
   if (isRampError(pair)) return pair;
   const reading = readAmount(body.srcAmount, pair.src);
-  if (!reading.ok) return rampError("INVALID_AMOUNT", { message: reading.problem });
+  if (!reading.ok) return rampError("INVALID_AMOUNT", { message: reading.problems.join(" ") });
   const path = readPath(pair, body, reading.value);
   if (isRampError(path)) return path;
   const names = [body.providerId, body.src.details["provider"], body.dest.details["provider"]].filter(

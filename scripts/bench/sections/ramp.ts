@@ -64,7 +64,7 @@ async function checkBaseline({ port }: Server): Promise<void> {
 async function createProject(variables: Readonly<Record<string, string>>, sandbox: Server): Promise<string> {
   const reading = ramp.readEnvironment(variables);
   if (!reading.ok) throw new Error(reading.problems.join("\n"));
-  const { environment } = reading;
+  const { environment } = reading.value;
   const log = ramp.createLogger("silent");
   const session = await ramp.openAdminSession({ environment, dataDir: ".data", log });
   try {
@@ -85,7 +85,7 @@ async function createProject(variables: Readonly<Record<string, string>>, sandbo
 }
 
 function valueOf<T>(outcome: ramp.Outcome<T>): T {
-  if (!outcome.ok) throw new Error(outcome.problem);
+  if (!outcome.ok) throw new Error(outcome.problems.join(" "));
   return outcome.value;
 }
 

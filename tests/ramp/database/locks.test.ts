@@ -125,7 +125,7 @@ it("of two secrets that are added at once to a project with one, one is refused"
   await untilBlocked(added);
   await session.query("COMMIT");
   const [refused, ...more] = (await Promise.all(added)).filter(({ ok }) => !ok);
-  expect(refused).toMatchObject({ problem: expect.stringContaining("at most two valid client secrets") });
+  expect(refused).toMatchObject({ problems: [expect.stringContaining("at most two valid client secrets")] });
   expect(more).toEqual([]);
 });
 

@@ -103,7 +103,7 @@ describe("a payment of 60 where 100 were ordered", () => {
     expect(await booked(id)).toMatchObject({ "provider payment USD": "60", "suspense payment USD": "-60" });
     expect(await refund(id, "100.00")).toMatchObject({
       ok: false,
-      problem: "Only 60.00 USD are left to refund.",
+      problems: ["Only 60.00 USD are left to refund."],
     });
     expect(made(await refund(id, null)).amount).toBe("60.00");
   });
@@ -143,7 +143,7 @@ describe("a payment of 60 where 100 were ordered", () => {
     const { setting, id } = await paidShort({ amountReceived: "59" });
     expect(await refund(id, "100.00")).toMatchObject({
       ok: false,
-      problem: expect.stringContaining("does not say what the source sent"),
+      problems: [expect.stringContaining("does not say what the source sent")],
     });
     setting.provider.execution = { receipt: SHORT };
     await until(setting, id, ({ transaction }) => transaction.context.receipt.amountSent === "60.00");

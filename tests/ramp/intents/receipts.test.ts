@@ -43,14 +43,14 @@ it.each([
   const { id, provider } = await paid({ execution: { receipt } }, "AMOUNT_MISMATCH");
   expect(await refund(id, "100.00")).toMatchObject({
     ok: false,
-    problem: expect.stringContaining("does not say what the source sent"),
+    problems: [expect.stringContaining("does not say what the source sent")],
   });
   expect(await postedTo(id, "suspense", "payment")).toBe("-100");
   provider.execution = { receipt: { amountSent: "60", amountReceived: "59" } };
   await untilTrue(async () => (await postedTo(id, "provider", "payment")) === "60");
   expect(await refund(id, "100.00")).toMatchObject({
     ok: false,
-    problem: "Only 60.00 USD are left to refund.",
+    problems: ["Only 60.00 USD are left to refund."],
   });
   expect(made(await refund(id, "60.00")).amount).toBe("60.00");
 });
@@ -64,7 +64,7 @@ it.each(["unlisted", "refund", "payment", "%", "a b"])(
     await untilTrue(async () => (await postedTo(id, "provider", "refund%")) === "-30");
     expect(await refund(id, "70.01")).toMatchObject({
       ok: false,
-      problem: "Only 70.00 USD are left to refund.",
+      problems: ["Only 70.00 USD are left to refund."],
     });
     provider.status = "REFUNDED";
     await untilTrue(async () => (await postedTo(id, "provider", "refund%")) === "-100");

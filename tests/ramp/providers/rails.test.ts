@@ -141,7 +141,7 @@ it.each([
   } as typeof CARD_CAPABILITIES;
   const result = await cards.connect(world, await world.project({ providers: [] }));
   cards.capabilities = CARD_CAPABILITIES;
-  expect(result).toMatchObject({ ok: false, problem: expect.stringContaining("cannot be checked") });
+  expect(result).toMatchObject({ ok: false, problems: [expect.stringContaining("cannot be checked")] });
 });
 
 it("patterns of providers take linear time, and their values are bounded", async () => {
@@ -197,5 +197,5 @@ it.each([
   cards.capabilities = { ...CARD_CAPABILITIES, ...change } as typeof CARD_CAPABILITIES;
   const result = await cards.connect(world, await world.project({ providers: [] }));
   cards.capabilities = CARD_CAPABILITIES;
-  expect(result).toMatchObject({ ok: false, problem: expect.stringContaining("rail") });
+  expect(result).toMatchObject({ ok: false, problems: [expect.stringContaining("rail")] });
 });

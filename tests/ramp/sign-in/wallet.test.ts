@@ -224,15 +224,15 @@ describe("a contract wallet", async () => {
     const set = (walletRpc: readonly string[]) => updateProject(world, project.id, { walletRpc });
     expect(await set([`1=${node.said}`])).toMatchObject({
       ok: false,
-      problem: expect.stringMatching(/serves chain 137/),
+      problems: [expect.stringMatching(/serves chain 137/)],
     });
     expect(await set(["1=http://127.0.0.1:1/"])).toMatchObject({
       ok: false,
-      problem: expect.stringMatching(/does not answer/),
+      problems: [expect.stringMatching(/does not answer/)],
     });
     expect(await set(["1=ftp://x"])).toMatchObject({
       ok: false,
-      problem: expect.stringMatching(/<chain id>=<URL>/),
+      problems: [expect.stringMatching(/<chain id>=<URL>/)],
     });
   });
 });

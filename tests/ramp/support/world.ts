@@ -65,7 +65,7 @@ export async function ownSandbox(): Promise<OwnSandbox> {
 }
 
 export function made<T>(outcome: Outcome<T>): T {
-  if (!outcome.ok) throw new Error(outcome.problem);
+  if (!outcome.ok) throw new Error(outcome.problems.join(" "));
   return outcome.value;
 }
 

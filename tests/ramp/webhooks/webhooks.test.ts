@@ -174,7 +174,7 @@ it("sends nothing to private addresses unless the operator allows that, not even
     "http://LOCALHOST./",
     "http://0x7f000001/",
   ])
-    expect(await add(url), url).toMatchObject({ ok: false, problem: expect.stringContaining("private") });
+    expect(await add(url), url).toMatchObject({ ok: false, problems: [expect.stringContaining("private")] });
   const { webhookId } = made(await add("https://hooks.example/"));
   const set = { webhookId, url: "http://localhost:9/", allowPrivate: false };
   expect(await setWebhook(world.database, project.id, set)).toMatchObject({ ok: false });

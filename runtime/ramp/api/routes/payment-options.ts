@@ -84,7 +84,7 @@ export const getQuote = route("project", {
     const countryCode = readCountry(query.countryCode, "/countryCode");
     if (isRampError(countryCode)) return countryCode;
     const reading = readAmount(query.srcAmount, pair.src);
-    if (!reading.ok) return rampError("INVALID_AMOUNT", { message: reading.problem });
+    if (!reading.ok) return rampError("INVALID_AMOUNT", { message: reading.problems.join(" ") });
     const path = { ...pair, srcAmount: reading.value, countryCode, rail: null };
     const quotes = await fetchQuotes(
       ramp,
