@@ -1,7 +1,7 @@
 import { BuildRecords } from "./warehouse/data-versions.js";
 import type { ResultColumns, Warehouse } from "./warehouse/warehouse.js";
 import { type Changelog, NO_CHANGELOG } from "./model/changelog.js";
-import { missingColumns, missingText } from "./model/column-names.js";
+import { missingColumnsOf, missingText, relationsOf } from "./model/column-names.js";
 import type { Endpoint, Relation } from "./model/endpoint.js";
 import type { ActiveRelease, LoadedRelease, Release } from "./release/release.js";
 import { Metrics, type ServedRelease } from "./operations/metrics.js";
@@ -103,7 +103,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     isPrivate: (path: string, column: string) => active.current.isPrivate(path, column),
     missingRelations,
     reasonMissing: (name: string) => gateway.warehouse.reasonMissing(name),
-    missingColumns: () => missingColumnsOf(active.current, gateway.warehouse),
+    missingColumns: () => lackedColumns(active.current, gateway.warehouse),
     refreshDegraded: () => options.refreshes.degraded,
     heldBack: () => active.current.manifest?.heldBack ?? [],
     metrics: { contentType, text: options.metricsText ?? (() => metrics.registry.metrics()) },
@@ -121,7 +121,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   });
   // `/health` and the metrics know of missing relations from the start, not once they are called.
   void gateway.warehouse.checkRelations(
-    [...active.current.endpoints.values()].map(({ spec }) => spec.relation),
+    [...active.current.endpoints.values()].flatMap(({ spec }) => relationsOf(spec)),
   );
   warnOfCursorKey(environment, active.current, log);
   const { keys, keysFile } = environment;
@@ -154,21 +154,26 @@ function requireAdapter({ adapter }: Pick<Release, "adapter">, databaseUrl: stri
 /** The missing relations of a release: the warehouse still knows those of endpoints that a refresh has removed. */
 function missingOf({ endpoints }: LoadedRelease, { missingRelations }: Warehouse): readonly string[] {
   if (missingRelations.length === 0) return [];
-  const served = new Set([...endpoints.values()].map(({ spec }) => spec.relation.join(".")));
+  const relations = [...endpoints.values()].flatMap(({ spec }) => relationsOf(spec));
+  const served = new Set(relations.map((relation) => relation.join(".")));
   return missingRelations.filter((name) => served.has(name));
 }
 
 /** The columns that a release's relations lack, as far as they have been looked up, as `path: column`. */
-function missingColumnsOf({ endpoints }: LoadedRelease, warehouse: Warehouse): readonly string[] {
-  const missing = [...endpoints.values()].flatMap(({ spec }) => {
-    const columns = warehouse.knownColumns(spec.relation);
-    return columns === null ? [] : missingTexts(spec, columns).map((text) => `${spec.path}: ${text}`);
-  });
-  return missing.sort();
+function lackedColumns({ endpoints }: LoadedRelease, warehouse: Warehouse): readonly string[] {
+  const missing = [...endpoints.values()].flatMap(({ spec }) =>
+    relationsOf(spec).flatMap((relation) => {
+      const columns = warehouse.knownColumns(relation);
+      return columns === null
+        ? []
+        : missingTexts(spec, relation, columns).map((text) => `${spec.path}: ${text}`);
+    }),
+  );
+  return [...new Set(missing)].sort();
 }
 
-function missingTexts(endpoint: Endpoint, columns: ResultColumns): readonly string[] {
-  return missingColumns(endpoint, columns).map(missingText);
+function missingTexts(endpoint: Endpoint, relation: Relation, columns: ResultColumns): readonly string[] {
+  return missingColumnsOf(endpoint, relation, columns).map(missingText);
 }
 
 function logMissingColumns(
@@ -179,8 +184,8 @@ function logMissingColumns(
 ): void {
   const name = relation.join(".");
   for (const { spec } of endpoints.values()) {
-    if (spec.relation.join(".") !== name) continue;
-    const missing = missingTexts(spec, columns);
+    if (!relationsOf(spec).some((each) => each.join(".") === name)) continue;
+    const missing = missingTexts(spec, relation, columns);
     if (missing.length > 0) log.warn({ endpoint: spec.path, columns: missing }, LACKS_COLUMNS);
   }
 }

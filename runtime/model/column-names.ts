@@ -1,4 +1,4 @@
-import type { Endpoint } from "./endpoint.js";
+import type { Endpoint, Relation } from "./endpoint.js";
 
 interface Named {
   readonly name: string;
@@ -50,6 +50,36 @@ export function missingColumns(endpoint: ColumnUse, columns: readonly Named[]): 
     columns,
     [...new Set(names)].map((name) => ({ name })),
   );
+}
+
+/** All relations that an endpoint reads: its own, or those of its metrics. */
+export function relationsOf({
+  relation,
+  aggregate,
+}: Pick<Endpoint, "relation" | "aggregate">): readonly Relation[] {
+  return aggregate?.of === "metrics" ? aggregate.relations.map((each) => each.relation) : [relation];
+}
+
+/** The columns that an endpoint reads of one of its relations, and that this one lacks. */
+export function missingColumnsOf(
+  endpoint: ColumnUse & Pick<Endpoint, "relation" | "aggregate">,
+  [schema, name]: Relation,
+  columns: readonly Named[],
+): readonly MissingColumn[] {
+  const { relation, aggregate } = endpoint;
+  const isThat = (other: Relation): boolean => other[0] === schema && other[1] === name;
+  const own = aggregate?.of !== "metrics" && isThat(relation) ? missingColumns(endpoint, columns) : [];
+  const aggregated = (aggregate?.relations ?? []).filter((each) => isThat(each.relation));
+  const values = aggregated.flatMap((each) => each.values);
+  const names = values.flatMap((value) => ("column" in value ? [value.column] : []));
+  const others = [...new Set(names)].filter((each) => !own.some((missing) => missing.name === each));
+  return [
+    ...own,
+    ...missingAmong(
+      columns,
+      others.map((each) => ({ name: each })),
+    ),
+  ];
 }
 
 /** Those of the names that mean no column of a relation. */

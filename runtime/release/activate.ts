@@ -1,7 +1,8 @@
+import { relationsOf } from "../model/column-names.js";
+import type { Relation } from "../model/endpoint.js";
 import { allows } from "../model/tier.js";
 import { RelationMissing } from "../warehouse/warehouse.js";
 import type { Warehouse } from "../warehouse/warehouse.js";
-import type { LoadedEndpoint } from "./generated-folder.js";
 import {
   type ActiveRelease,
   type HeldBackEndpoint,
@@ -57,9 +58,10 @@ export async function activate(
   const after = loadRelease(release, before);
   const changes = changesOf(before, after);
   const found = await Promise.all(
-    [...changes.added, ...changes.changed].map((path) =>
-      missingRelation(after.endpoints.get(path), warehouse),
-    ),
+    [...changes.added, ...changes.changed]
+      .flatMap((path) => after.endpoints.get(path) ?? [])
+      .flatMap(({ spec }) => relationsOf(spec))
+      .map((relation) => missingRelation(relation, warehouse)),
   );
   active.current = after;
   const status = { manifest: after.manifest, endpoints: after.endpoints.size };
@@ -73,11 +75,9 @@ const NOT_IN_DATABASE = "The database has no such relation. Build the model, or 
 
 /** A database that does not respond says nothing about its relations. */
 async function missingRelation(
-  endpoint: LoadedEndpoint | undefined,
+  relation: Relation,
   warehouse: Pick<Warehouse, "columns">,
 ): Promise<readonly [name: string, reason: string] | null> {
-  if (!endpoint) return null;
-  const { relation } = endpoint.spec;
   try {
     await warehouse.columns(relation, null);
     return null;

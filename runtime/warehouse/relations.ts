@@ -18,8 +18,7 @@ const CONCURRENT_CHECKS = 2;
 /** Rows that a statement makes of relations. */
 export interface DerivedRows {
   readonly key: string;
-  /** The relation that counts for messages and queues. */
-  readonly relation: Relation;
+  readonly relations: readonly Relation[];
   readonly describe: () => Promise<DescribedRelation>;
 }
 
@@ -27,7 +26,8 @@ export interface DerivedRows {
 type RowSource = Relation | DerivedRows;
 
 const isRelation = (source: RowSource): source is Relation => !("key" in source);
-const relationOf = (source: RowSource): Relation => (isRelation(source) ? source : source.relation);
+const relationsOf = (source: RowSource): readonly Relation[] =>
+  isRelation(source) ? [source] : source.relations;
 const keyOf = (source: RowSource): string => (isRelation(source) ? relationKey(source) : `\0${source.key}`);
 
 /** Derived rows whose columns are kept: callers choose their groups. */
@@ -121,7 +121,8 @@ export class Relations {
       try {
         entry ??= await this.#renew(relation, version);
         const result = await run(entry.columns);
-        if (this.#missing.size > 0) this.#missing.delete(relationOf(relation).join("."));
+        if (this.#missing.size > 0)
+          for (const each of relationsOf(relation)) this.#missing.delete(each.join("."));
         return result;
       } catch (error) {
         failure = error;
@@ -144,7 +145,9 @@ export class Relations {
     failure: unknown,
   ): Promise<KnownRelation | null> {
     if (failure instanceof RelationMissing) {
-      this.#missing.set(relationOf(relation).join("."), failure.reason);
+      if (isRelation(relation)) this.#missing.set(relation.join("."), failure.reason);
+      // A statement does not say which of its relations is missing.
+      else await this.check(relation.relations);
       if (failure.reason !== null) throw failure;
       return null;
     }
@@ -182,9 +185,20 @@ export class Relations {
     const columns = known && isDeepStrictEqual(known.columns, found.columns) ? known.columns : found.columns;
     const entry: KnownRelation = { id: found.id, columns, version, freshUntil: Date.now() + FRESH_MS };
     this.#entries.set(keyOf(relation), entry);
-    if (!isRelation(relation)) this.#keepNewest(keyOf(relation), known === undefined);
-    else if (known?.version !== version || !isSame(entry, known)) this.#options.onColumns(relation, columns);
+    if (!isRelation(relation)) {
+      this.#keepNewest(keyOf(relation), known === undefined);
+      this.#renewStale(relation.relations);
+    } else if (known?.version !== version || !isSame(entry, known))
+      this.#options.onColumns(relation, columns);
     return entry;
+  }
+
+  /** `/health` tells of the columns of relations that only statements read. */
+  #renewStale(relations: readonly Relation[]): void {
+    for (const relation of relations) {
+      const { freshUntil = Infinity } = this.#entries.get(relationKey(relation)) ?? {};
+      if (freshUntil < Date.now()) this.#renew(relation, null).catch(() => undefined);
+    }
   }
 
   #keepNewest(key: string, isNew: boolean): void {

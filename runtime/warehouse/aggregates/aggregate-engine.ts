@@ -1,5 +1,4 @@
 import { type AggregateRelation, type AskedGrouping, groupingKey, leavesOf } from "../../model/aggregate.js";
-import type { Relation } from "../../model/endpoint.js";
 import type { Condition, Selection } from "../../model/query.js";
 import type { DerivedRows, Relations } from "../relations.js";
 import { join, sql, type Sql } from "../sql.js";
@@ -49,11 +48,10 @@ export class AggregateEngine {
     });
     const relations = [...used.keys()].map((name) => named(grouping.aggregate.relations, name).relation);
     const names = [...grouping.groups.map(({ key }) => key), ...grouping.measures.map(({ name }) => name)];
-    const [relation = NO_RELATION] = relations;
     return {
       source: {
         key: groupingKey(grouping),
-        relation,
+        relations,
         describe: () => describe({ select: groupedRows(build([])), names, relations }),
       },
       select: (placed) => groupedRows(build(placed)),
@@ -74,7 +72,7 @@ export class AggregateEngine {
     const { relations, dialect, describe } = this.#options;
     const source: DerivedRows = {
       key: JSON.stringify([of.relation, values]),
-      relation: of.relation,
+      relations: [of.relation],
       describe: async () => {
         const names = values.map((value) => value.name);
         const select = valuesSelect({ ...of, values }, dialect);
@@ -85,8 +83,6 @@ export class AggregateEngine {
     return relations.columns(source, version);
   }
 }
-
-const NO_RELATION: Relation = ["", ""];
 
 function withZone(column: ResultColumn, { values }: AggregateRelation): ResultColumn {
   const { timezone } = named(values, column.name);
