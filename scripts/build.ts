@@ -117,7 +117,10 @@ async function bundleMcpServer(): Promise<void> {
       contents: `
         export { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
         export { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
-        export { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";`,
+        export {
+          CallToolRequestSchema, GetPromptRequestSchema, ListPromptsRequestSchema, ListResourcesRequestSchema,
+          ListResourceTemplatesRequestSchema, ListToolsRequestSchema, ReadResourceRequestSchema,
+        } from "@modelcontextprotocol/sdk/types.js";`,
       resolveDir: inRoot("."),
     },
     outfile: `${ASSETS}/mcp.js`,

@@ -13,7 +13,8 @@ import {
   originProblem,
   protectedResource,
 } from "./access.js";
-import { answerMcp, type ToolRequest } from "./mcp.js";
+import type { ToolRequest } from "./describe.js";
+import { answerMcp } from "./mcp.js";
 
 /** What the tools read. */
 export interface McpContext {

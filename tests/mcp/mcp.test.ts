@@ -111,37 +111,6 @@ describe("an MCP client", () => {
     );
   });
 
-  it("lists the values of a column, which a filter then finds", async () => {
-    expect(await answer(client, "list_values", { path: SALES, column: "shop" })).toEqual({
-      values: [
-        { value: "shop 0", rows: 167 },
-        { value: "shop 1", rows: 167 },
-        { value: "shop 2", rows: 166 },
-      ],
-      more: false,
-    });
-    const some = { path: SALES, column: "day", parameters: { shop: "shop 1" }, limit: 1 };
-    expect(await answer(client, "list_values", some)).toEqual({
-      values: [{ value: "2026-01-02", rows: 1 }],
-      more: true,
-    });
-    expect(
-      await answer(client, "list_values", { path: SALES, column: "shop", prefix: "SHOP 2" }),
-    ).toMatchObject({
-      values: [{ value: "shop 2" }],
-    });
-    for (const [args, reason] of [
-      [{ path: SALES, column: "name" }, "'column' must be among: day, shop, huge."],
-      [{ path: SALES, column: "shop", parameters: { city: "x" } }, "The endpoint takes: shop, start"],
-      [{ path: "/v1/staff/wages", column: "name" }, "needs Premium"],
-      [{ path: SALES }, "must have required property 'column'"],
-    ] as const)
-      expect(await call(client, "list_values", args)).toEqual({
-        isError: true,
-        text: expect.stringContaining(reason) as unknown,
-      });
-  });
-
   it("names a locked endpoint that fits, with what it needs and nothing of its rows", async () => {
     const search = (by: Client, query: string) => answer(by, "search_endpoints", { query });
     const locked = [{ path: "/v1/staff/wages", needs: "needs Premium" }];
