@@ -1,5 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { CLICKHOUSE_INSTALL, CLICKHOUSE_LIBRARY } from "../../scripts/clickhouse/start-clickhouse.js";
 
 /** Programs that some tests run, and how to install each. `.ci/run` installs all of them. */
@@ -24,6 +25,7 @@ const INSTALL = {
   curl: "apt-get install curl",
   "kubernetes-validate": "pip install kubernetes-validate",
   "check-jsonschema": "pip install check-jsonschema",
+  conformance: "npm install --prefix .data/conformance node@22 @modelcontextprotocol/conformance@0.1.16",
   "libchdb.so": CLICKHOUSE_INSTALL,
 } as const;
 export type Program = keyof typeof INSTALL;
@@ -36,6 +38,7 @@ const FOLDERS = [
   "/usr/lib/postgresql/15/bin",
   "/usr/lib/nginx/modules",
   dirname(CLICKHOUSE_LIBRARY),
+  fileURLToPath(new URL("../../.data/conformance/node_modules/.bin", import.meta.url)),
 ];
 
 /**
