@@ -215,16 +215,24 @@ async function readBody(response: Response, location: string, maxBytes: number):
   return decodedSource(Buffer.concat(chunks), location);
 }
 
+const INCOMPLETE: ReadonlySet<string> = new Set([
+  "UND_ERR_SOCKET",
+  "UND_ERR_RES_CONTENT_LENGTH_MISMATCH",
+  "ECONNRESET",
+]);
+
 /** The cause of a `fetch` error says what happened; its own message rarely does. */
 function fetchErrorText({ name, message, cause }: Error, timeoutMs: number): string {
   const { code = "", message: detail = "" } = (cause ?? {}) as Partial<NodeJS.ErrnoException>;
   if (name === "TimeoutError") return `no complete response within ${String(timeoutMs / 1000)} s.`;
   if (code === "ECONNREFUSED") return "nothing listens there.";
   if (code === "ENOTFOUND") return "there is no such host.";
-  if (["UND_ERR_SOCKET", "UND_ERR_RES_CONTENT_LENGTH_MISMATCH", "ECONNRESET"].includes(code))
+  // Node 26 says so without a code; older versions take a body without its last chunk for complete.
+  if (INCOMPLETE.has(code) || detail.includes("Invalid EOF state"))
     return "the connection ended before the file was complete.";
   if (/CERT|SIGNATURE|SELF_SIGNED/.test(code))
-    return `its certificate is not trusted (${detail}). Name your own authority's in NODE_EXTRA_CA_CERTS.`;
+    // Newer versions of Node append advice.
+    return `its certificate is not trusted (${detail.split(";")[0] ?? ""}). Name your own authority's in NODE_EXTRA_CA_CERTS.`;
   return detail ? `${message} (${detail}).` : `${message}.`;
 }
 

@@ -81,7 +81,7 @@ it.skipIf(!hasTls)(
   async () => {
     await enableTls();
     const url = TLS.replace(/&sslrootcert=.*/, "");
-    await expect(rowsOf(url, "rows")).rejects.toThrow(/^self-signed certificate$/);
+    await expect(rowsOf(url, "rows")).rejects.toThrow(/^self-signed certificate/);
   },
 );
 
@@ -109,9 +109,9 @@ describe.skipIf(!hasTls)("sslmode as libpq has it", () => {
     expect(await isEncrypted(withMode(`verify-ca&sslrootcert=${certificate}`, "localhost"))).toBe(true);
     const other = withMode(`verify-full&sslrootcert=${certificate}`, "localhost");
     await expect(rowsOf(other, "session")).rejects.toThrow("The database cannot be reached.");
-    await expect(rowsOf(withMode("verify-full"), "session")).rejects.toThrow(/^self-signed certificate$/);
+    await expect(rowsOf(withMode("verify-full"), "session")).rejects.toThrow(/^self-signed certificate/);
     await expect(rowsOf(withMode("verify-full&sslrootcert=system"), "session")).rejects.toThrow(
-      /^self-signed certificate$/,
+      /^self-signed certificate/,
     );
   });
 
