@@ -179,8 +179,8 @@ const EXPIRED = [
   // Longer than a signature is accepted.
   { table: "provider_callbacks", where: "received_at < now() - interval '1 hour'" },
   { table: "wallet_nonces", where: "expires_at < now()" },
-  // Quotes that a server of before recorded.
-  { table: "quotes", where: "expires_at < now()" },
+  // For a day an expired quote has another error than an unknown one.
+  { table: "quotes", where: "expires_at < now() - interval '1 day'" },
   {
     table: "webhook_deliveries",
     where: "status <> 'PENDING' AND updated_at < now() - make_interval(days => $2)",

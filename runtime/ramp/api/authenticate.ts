@@ -39,6 +39,8 @@ export async function authenticate(
   const { ramp, limits } = context;
   const { authorization } = request.headers;
   switch (access) {
+    case "either":
+      return authenticate(context, /^bearer\b/i.test(authorization ?? "") ? "customer" : "project", request);
     case "provider":
       return null;
     case "public":

@@ -85,6 +85,7 @@ function namelessEvent(body: string, nameless: string): string {
 const FORGET_CUSTOMER = [
   `DELETE FROM ramp.idempotency_claims WHERE ${OF_PROJECT} AND (resource_id = $1 OR resource_id IN
      (SELECT id::text FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1))`,
+  `DELETE FROM ramp.quotes WHERE ${OF_PROJECT} AND customer_id = $1`,
   `DELETE FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1`,
   `DELETE FROM ramp.customer_identities WHERE ${OF_PROJECT} AND customer_id = $1`,
   REVOKE_TOKENS,

@@ -13,6 +13,7 @@ import {
   type RampError,
   rampError,
 } from "../core/ramp-errors.js";
+import { useQuote } from "../providers/held-quotes.js";
 import { fetchPrice, type Price } from "../providers/quotes.js";
 import { chooseProvider, type AccountSides } from "../intents/choose-provider.js";
 import { intentEnvelope } from "./intent-view.js";
@@ -37,14 +38,17 @@ export function intentCreation(call: CustomerRequest<CreateIntentBody>): Idempot
       if (error) return error;
       const sides = await readSides(ramp, caller, body);
       if (isRampError(sides)) return sides;
-      const choice = await chooseProvider(ramp, caller.projectId, { ...body, ...sides }, isReplay);
+      const choice = await chooseProvider(ramp, { ...body, ...sides, ...caller }, isReplay);
       if (choice === "replay" || isRampError(choice)) return choice;
       const { autoExecute = false } = body;
       const { onboardingRedirectUrl = null, checkoutRedirectUrl = null } = body;
       const given = { autoExecute, onboardingRedirectUrl, checkoutRedirectUrl, metadata };
       const { customerId } = caller;
       const intent: NewIntent = { id: newId(), customerId, leaseOwner, ...choice, ...given };
-      const begin = async (tx: ProjectTransaction): Promise<null> => {
+      const begin = async (tx: ProjectTransaction): Promise<RampError | null> => {
+        const { quoteId } = intent.price ?? {};
+        const error = quoteId === undefined ? null : await useQuote(tx, quoteId, intent.id);
+        if (error) return error;
         begun = await recordIntent(tx, intent, ramp.polling);
         return null;
       };

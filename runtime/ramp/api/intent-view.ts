@@ -11,7 +11,8 @@ import { isUuid } from "../database/id.js";
 import type { PageRequest } from "../database/ramp-database.js";
 import type { ProjectTransaction } from "../database/transaction.js";
 import type { AccountSide } from "../accounts/account-details.js";
-import type { Price, Quote } from "../providers/quotes.js";
+import type { ProviderConnection } from "../providers/provider-connections.js";
+import type { Price, Quote, Unavailable } from "../providers/quotes.js";
 import type { CustomerRequest, ProjectRequest, RampContext } from "./route.js";
 import type { PageQuery } from "./request-schemas.js";
 import type {
@@ -20,6 +21,7 @@ import type {
   ProjectIntentView,
   QuoteView,
   TransactionView,
+  UnavailableView,
 } from "./response-schemas.js";
 import { errorAt, jsonResponse, type RampAnswer } from "../core/ramp-errors.js";
 
@@ -69,8 +71,9 @@ function intentView({ currencies }: RampContext, intent: Intent): IntentView {
   };
 }
 
-function priceView({ destAmount, exchangeRate, fees, hasIndicativePrice }: Price) {
-  return { destAmount, exchangeRate, fees, hasIndicativePrice };
+function priceView({ quoteId, destAmount, exchangeRate, fees, hasIndicativePrice }: Price) {
+  const price = { destAmount, exchangeRate, fees, hasIndicativePrice };
+  return quoteId === undefined ? price : { quoteId, ...price };
 }
 
 export function accountType(type: Currency["type"]): "BANK_ACCOUNT" | "CRYPTO_ADDRESS" {
@@ -95,8 +98,25 @@ export function transactionView(transaction: Transaction): TransactionView {
   };
 }
 
-export function quoteView(type: "ONRAMP" | "OFFRAMP", { connection, rail, ...quote }: Quote): QuoteView {
-  return { providerId: connection.id, type, rail, ...priceView(quote) };
+/** @param id under which an intent can name it; null: it is not held */
+export function quoteView(type: "ONRAMP" | "OFFRAMP", quote: Quote, id: string | null): QuoteView {
+  const { connection, rail, srcAmount, held } = quote;
+  return {
+    ...(id !== null && held !== null && { id, expiresAt: held.expiresAt }),
+    ...providerOf(connection),
+    type,
+    rail,
+    srcAmount,
+    ...priceView(quote),
+  };
+}
+
+export function unavailableView({ connection, ...why }: Unavailable): UnavailableView {
+  return { ...providerOf(connection), ...why };
+}
+
+function providerOf({ id, code }: ProviderConnection) {
+  return { providerId: id, providerCode: code };
 }
 
 /** Items of a page unless the caller names a number (runtime/ramp/docs/limits.md). */

@@ -15,10 +15,20 @@ import * as schemas from "./response-schemas.js";
 
 export const TITLE = "Routewright Ramp API";
 
+/** The security schemes of an endpoint, each enough alone. */
+const SCHEMES: Readonly<Record<RampAccess, readonly ("project" | "customer")[]>> = {
+  project: ["project"],
+  customer: ["customer"],
+  either: ["project", "customer"],
+  provider: [],
+  public: [],
+};
+
 /** Errors that an endpoint has by its access. */
 const ACCESS_ERRORS: Readonly<Record<RampAccess, readonly RampErrorCode[]>> = {
   project: ["INVALID_CREDENTIALS"],
   customer: ["INVALID_TOKEN"],
+  either: ["INVALID_CREDENTIALS", "INVALID_TOKEN"],
   provider: [],
   public: [],
 };
@@ -70,7 +80,7 @@ function operationOf(route: ApiRoute): JsonRecord {
     tags: [path.split("/")[2] ?? ""],
     summary,
     description,
-    security: access === "project" || access === "customer" ? [{ [access]: [] }] : [],
+    security: SCHEMES[access].map((scheme) => ({ [scheme]: [] })),
     parameters: [...pathParameters(path), ...inQuery, ...(run.kind === "once" ? [KEY] : [])],
     requestBody: requestBodyOf(body ?? rawBody),
     responses: responsesOf(route),

@@ -14,11 +14,9 @@ const CurrencyCode = Type.String({ minLength: 2, maxLength: 20, pattern: "^[A-Za
 const text = (maxLength: number, description?: string) =>
   Type.String({ minLength: 1, maxLength, ...(description !== undefined && { description }) });
 /** Longer texts are not amounts; the pattern is the specification's. */
-const DecimalAmount = Type.String({
-  maxLength: 80,
-  pattern: "^[0-9]+(\\.[0-9]+)?$",
-  description: "Decimal string.",
-});
+const decimalAmount = (description: string) =>
+  Type.String({ maxLength: 80, pattern: "^[0-9]+(\\.[0-9]+)?$", description });
+const DecimalAmount = decimalAmount("Decimal string.");
 const CountryCode = Type.String({
   minLength: 2,
   maxLength: 2,
@@ -90,6 +88,15 @@ export const CreateIntentBody = closed({
     Type.Boolean({ default: false, description: "Execute once compliance is complete." }),
   ),
   providerId: Type.Optional(Nullable(text(64, "Preferred provider."))),
+  quoteId: Type.Optional(
+    Nullable(
+      Type.String({
+        format: "uuid",
+        description:
+          "A held quote of GET /v1/intent/quote for the same amount, currencies and country: the order is made at its price, at its provider, or refused.",
+      }),
+    ),
+  ),
   metadata: Type.Optional(Json(50, "Your own data; returned with the intent.")),
 });
 export type CreateIntentBody = Static<typeof CreateIntentBody>;
@@ -106,9 +113,11 @@ export const ProjectIntentsQuery = closed({
 export const QuoteQuery = closed({
   srcCurrencyCode: CurrencyCode,
   destCurrencyCode: CurrencyCode,
-  srcAmount: DecimalAmount,
+  srcAmount: Type.Optional(decimalAmount("What the source sends. This or `destAmount`.")),
+  destAmount: Type.Optional(decimalAmount("What the destination receives.")),
   countryCode: CountryCode,
 });
+export type QuoteQuery = Static<typeof QuoteQuery>;
 
 export const RequirementsQuery = closed({
   srcCurrencyCode: CurrencyCode,

@@ -2,11 +2,13 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { JsonText } from "../core/exact-json.js";
 import { literals, Nullable } from "../core/json-schema.js";
 import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
+import { UNAVAILABLE_REASONS } from "../providers/quotes.js";
 import { Fees, Instruction, Receipt, Refund } from "../providers/protocol.js";
 
 /** Schemas of all answers: they type the views, and they are the OpenAPI document's. */
 
 const Uuid = Type.String({ format: "uuid" });
+const ProviderCode = Type.String({ description: "The provider's code, such as `sandbox-south`." });
 const Json = Type.Record(Type.String(), Type.Unknown());
 const Metadata = Type.Unsafe<JsonText>(Json);
 /** Views hold the dates of the records, which JSON writes in ISO 8601. */
@@ -60,7 +62,15 @@ export const IntentView = Type.Object(
     type: literals(["ONRAMP", "OFFRAMP"]),
     provider: Type.String(),
     price: Type.Optional(
-      Type.Object(PRICE, { description: "The price that the intent was made at, once it is known." }),
+      Type.Object(
+        {
+          quoteId: Type.Optional(
+            Type.String({ format: "uuid", description: "The quote that the intent named." }),
+          ),
+          ...PRICE,
+        },
+        { description: "The price that the intent was made at, once it is known." },
+      ),
     ),
     onboardingRedirectUrl: Type.Optional(Type.String()),
     checkoutRedirectUrl: Type.Optional(Type.String()),
@@ -105,12 +115,40 @@ export const ProjectIntentView = Type.Object(
 export type ProjectIntentView = Static<typeof ProjectIntentView>;
 
 export const QuoteView = Type.Object(
-  { providerId: Uuid, type: literals(["ONRAMP", "OFFRAMP"]), rail: Type.String(), ...PRICE },
+  {
+    id: Type.Optional(
+      Type.String({
+        format: "uuid",
+        description: "The provider holds this price: `quoteId` of POST /v1/intent.",
+      }),
+    ),
+    expiresAt: Type.Optional(
+      Type.Unsafe<Date>(Type.String({ format: "date-time", description: "Until when the price is held." })),
+    ),
+    providerId: Uuid,
+    providerCode: ProviderCode,
+    type: literals(["ONRAMP", "OFFRAMP"]),
+    rail: Type.String(),
+    srcAmount: Type.String(),
+    ...PRICE,
+  },
   { $id: "Quote" },
 );
 
+const UnavailableView = Type.Object({
+  providerId: Uuid,
+  providerCode: ProviderCode,
+  reason: literals(UNAVAILABLE_REASONS),
+  minimum: Type.Optional(Type.String({ description: "Least amount of the source currency." })),
+  maximum: Type.Optional(Type.String({ description: "Largest amount of the source currency." })),
+});
+export type UnavailableView = Static<typeof UnavailableView>;
+
 export const QuotesView = Type.Object({
   quotes: Type.Array(Type.Unsafe<Static<typeof QuoteView>>(Type.Ref("Quote"))),
+  unavailable: Type.Array(UnavailableView, {
+    description: "The project's other providers, and why they do not quote.",
+  }),
 });
 
 const SideRequirements = Type.Object({

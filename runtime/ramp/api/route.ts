@@ -23,10 +23,10 @@ export interface RampContext extends IntentContext {
 }
 
 /**
- * Who may call: `project` with HTTP Basic, `customer` with a bearer token, `provider` with a signature that the handler checks,
- * `public` without credentials (runtime/ramp/docs/limits.md).
+ * Who may call: `project` with HTTP Basic, `customer` with a bearer token, `either` of the two, `provider` with a signature that the
+ * handler checks, `public` without credentials (runtime/ramp/docs/limits.md).
  */
-export type RampAccess = "project" | "customer" | "provider" | "public";
+export type RampAccess = "project" | "customer" | "either" | "provider" | "public";
 
 /** An authenticated and validated request, as its handler gets it. */
 export interface RouteRequest<A extends RampAccess, B = unknown, Q = unknown> {
@@ -45,6 +45,7 @@ export interface RouteRequest<A extends RampAccess, B = unknown, Q = unknown> {
 interface Callers {
   readonly project: Project;
   readonly customer: Customer;
+  readonly either: Project | Customer;
   readonly provider: null;
   readonly public: null;
 }

@@ -50,6 +50,18 @@ export const RAMP_ERRORS = {
     "The preferred provider does not offer this path.",
     "`providerId` is not a candidate for the path",
   ),
+  QUOTE_MISMATCH: badRequest(
+    "The quote is for another payment.",
+    "`quoteId` names a quote for another amount, currency pair, country, rail or provider; `details` names each",
+  ),
+  QUOTE_EXPIRED: badRequest(
+    "The quote is no longer held. Request a new one.",
+    "`quoteId` names a quote after its `expiresAt`, or of a provider that is no longer connected as it was",
+  ),
+  QUOTE_USED: badRequest(
+    "Another intent was made with this quote. Request a new one.",
+    "`quoteId` names a quote that another intent was made with",
+  ),
   COMPLIANCE_NOT_COMPLETE: badRequest(
     "The customer has to complete compliance first.",
     "the transaction is executed before the requirements are met",

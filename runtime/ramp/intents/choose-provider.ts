@@ -11,13 +11,13 @@ import {
   acceptedCandidates,
   type Candidate,
   type CurrencyPair,
-  fetchQuotes,
-  type Price,
+  type PaymentPath,
   type PricedPath,
-  priceOf,
   readCountry,
   readPair,
-} from "../providers/quotes.js";
+} from "../providers/payment-path.js";
+import { fetchQuotes, type Price, priceOf } from "../providers/quotes.js";
+import { quotedCandidate } from "./quoted-candidate.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import { Rail } from "../providers/protocol.js";
 import type { IntentContext } from "./lease.js";
@@ -30,16 +30,22 @@ export interface AccountSides {
   readonly dest: AccountSide;
 }
 
-/** The payment that a caller asks for. */
+/** The payment that a customer asks for. */
 interface IntentRequest extends AccountSides {
+  readonly projectId: ProjectId;
+  readonly customerId: string;
   readonly srcAmount: string;
   readonly providerId?: string | null;
+  /** The quote whose price the payment has. */
+  readonly quoteId?: string | null;
 }
 
-/** Validates the payment and chooses the provider and rail, by quotes where several could carry it out. Changes nothing. */
+/**
+ * Validates the payment and chooses the provider and rail: those of the quote that it names, else by quotes where several could carry it
+ * out. Changes nothing.
+ */
 export async function chooseProvider(
   ramp: IntentContext,
-  projectId: ProjectId,
   body: IntentRequest,
   isReplay: IsReplay,
 ): Promise<ReturnType<typeof choiceOf> | RampError | "replay"> {
@@ -52,16 +58,46 @@ export async function chooseProvider(
   if (!reading.ok) return rampError("INVALID_AMOUNT", { message: reading.problems.join(" ") });
   const path = readPath(pair, body, reading.value);
   if (isRampError(path)) return path;
-  const names = [body.providerId, body.src.details["provider"], body.dest.details["provider"]].filter(
+  const chosen = await (body.quoteId == null
+    ? bestCandidate(ramp, body, path, isReplay)
+    : namedCandidate(ramp, body, path, body.quoteId));
+  if (chosen === "replay" || isRampError(chosen)) return chosen;
+  return choiceOf(chosen, pair, { ...body, srcAmount: reading.value });
+}
+
+async function bestCandidate(
+  ramp: IntentContext,
+  body: IntentRequest,
+  path: PricedPath,
+  isReplay: IsReplay,
+): Promise<Chosen | RampError | "replay"> {
+  const connections = await ramp.providers.list(body.projectId);
+  const candidates = acceptedCandidates(connections, path, providerNames(body));
+  if (isRampError(candidates)) return candidates;
+  const payable = payableCandidates(candidates, path, body);
+  if (isRampError(payable)) return payable;
+  return (await isReplay()) ? "replay" : chooseCandidate(ramp, payable, path);
+}
+
+async function namedCandidate(
+  ramp: IntentContext,
+  body: IntentRequest,
+  path: PaymentPath,
+  quoteId: string,
+): Promise<Chosen | RampError> {
+  const quoted = await quotedCandidate(ramp, { ...body, quoteId, names: providerNames(body) }, path);
+  if (isRampError(quoted)) return quoted;
+  const { candidate, price } = quoted;
+  const payable = payableCandidates([candidate], path, body);
+  const { connection, rails } = candidate;
+  return isRampError(payable) ? payable : { connection, rail: rails[0].code, price };
+}
+
+/** What the payment names the provider by: its id in the project, or its code. */
+function providerNames({ providerId, src, dest }: IntentRequest): readonly string[] {
+  return [providerId, src.details["provider"], dest.details["provider"]].filter(
     (name) => typeof name === "string",
   );
-  const candidates = acceptedCandidates(await ramp.providers.list(projectId), path, names);
-  if (isRampError(candidates)) return candidates;
-  const payable = payableCandidates(candidates, pair, body);
-  if (isRampError(payable)) return payable;
-  if (await isReplay()) return "replay";
-  const chosen = await chooseCandidate(ramp, payable, path);
-  return isRampError(chosen) ? chosen : choiceOf(chosen, pair, { ...body, srcAmount: reading.value });
 }
 
 /** The part of an intent that names the provider, the rail and both accounts. */
@@ -103,7 +139,7 @@ function readPath(pair: CurrencyPair, body: IntentRequest, srcAmount: string): P
   }
   const country = readCountry(countryCode, countryPath);
   if (isRampError(country)) return country;
-  return { ...pair, srcAmount, countryCode: country, rail: rail ?? null };
+  return { ...pair, srcAmount, destAmount: null, countryCode: country, rail: rail ?? null };
 }
 
 /** The rails of the candidates that the given details fit, each a candidate of its own. */
@@ -143,7 +179,9 @@ async function chooseCandidate(
   path: PricedPath,
 ): Promise<Chosen | RampError> {
   const [first, ...others] = candidates;
-  const [best] = await fetchQuotes(ramp, candidates, path);
+  const {
+    quotes: [best],
+  } = await fetchQuotes(ramp, candidates, path);
   if (best) return { ...best, price: priceOf(best) };
   return first && others.length === 0
     ? { connection: first.connection, rail: first.rails[0].code, price: null }

@@ -26,11 +26,25 @@ export function reporter(
 /** How far an amount may be from the computed one, in percent, beside the last decimal of its currency: providers round rates and fees. */
 const ROUNDING = "0.5";
 
+/** A requested price: of an amount of the source, or of one of the destination. */
+interface RequestedPrice extends Omit<RequestedMovement, "srcAmount"> {
+  readonly srcAmount: string | null;
+  readonly destAmount: string | null;
+}
+
 /** What is wrong with a quote, or null. */
-export function quoteProblem(quote: ProviderQuote, requested: RequestedMovement): string | null {
-  const { src, dest, srcAmount, rails } = requested;
+export function quoteProblem(quote: ProviderQuote, wanted: RequestedPrice): string | null {
+  const { src, dest, rails } = wanted;
   if (!rails.includes(quote.rail)) return `rail ${quote.rail} was not requested`;
   if (!isAmountOf(quote.destAmount, dest)) return `destAmount is not an amount of ${dest.code}`;
+  const srcAmount = wanted.srcAmount ?? quote.srcAmount;
+  if (srcAmount === undefined || !isAmountOf(srcAmount, src))
+    return `srcAmount is not an amount of ${src.code}`;
+  if (quote.srcAmount !== undefined && !new Big(quote.srcAmount).eq(srcAmount))
+    return `srcAmount ${quote.srcAmount} was not requested`;
+  if (wanted.destAmount !== null && !new Big(quote.destAmount).eq(wanted.destAmount))
+    return `destAmount ${quote.destAmount} was not requested`;
+  const requested = { ...wanted, srcAmount };
   if (!new Big(quote.exchangeRate).gt(0)) return "exchangeRate is zero";
   const wrongFees = feesProblem(quote.fees, requested);
   if (wrongFees !== null) return wrongFees;

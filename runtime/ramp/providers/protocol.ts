@@ -61,6 +61,7 @@ export const Capabilities = Type.Object({
   logo: orNull(Type.String({ format: "uri", description: "address of an image" })),
   sandbox: Type.Optional(Type.Boolean({ description: "true: moves no real money" })),
   refunds: Type.Optional(Type.Boolean({ description: "true: `POST /executions/{id}/refunds` is offered" })),
+  destAmounts: Type.Optional(Type.Boolean({ description: "true: `POST /quotes` takes `destAmount`" })),
   rails: Type.Array(RailDescription, { maxItems: 50, description: "every rail of the pairs" }),
   pairs: Type.Array(Pair, { description: "what can be moved, on which rail" }),
   requirements: Type.Array(
@@ -73,7 +74,12 @@ export type Capabilities = Static<typeof Capabilities>;
 export const QuoteRequest = Type.Object({
   srcCurrencyCode: Code("source currency"),
   destCurrencyCode: Code("destination currency"),
-  srcAmount: Decimal("amount of the source currency"),
+  srcAmount: Type.Optional(Decimal("amount of the source currency")),
+  destAmount: Type.Optional(
+    Decimal(
+      "in place of `srcAmount`: what the destination is to receive; only where the capabilities say `destAmounts`",
+    ),
+  ),
   countryCode: orNull(Type.String({ pattern: "^[A-Z]{2}$", description: "country of the bank account" })),
   rail: orNull(Rail),
 });
@@ -94,6 +100,7 @@ export type Fees = Static<typeof Fees>;
 export const ProviderQuote = Type.Object({
   rail: Rail,
   hasIndicativePrice: Type.Boolean({ description: "whether the price can still change" }),
+  srcAmount: Type.Optional(Decimal("what the source sends; required where `destAmount` was requested")),
   destAmount: Decimal("what the destination receives"),
   exchangeRate: Decimal("destination currency per unit of the source currency"),
   fees: Fees,

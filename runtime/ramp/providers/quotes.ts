@@ -1,143 +1,68 @@
 import Big from "big.js";
-import countries from "i18n-iso-countries";
-import { detailsSchema } from "../accounts/account-details.js";
 import type { Currency } from "../accounts/currency.js";
 import type { CoreContext } from "../core/context.js";
-import { errorAt, isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 import { exactQuote, quoteProblem, reporter } from "./check-reply.js";
-import type { Movement, Pair, ProviderQuote, QuoteRequest, Rail, RailDescription } from "./protocol.js";
+import { type Candidate, limitsOf, type PricedPath } from "./payment-path.js";
+import type { Movement, ProviderQuote, Rail } from "./protocol.js";
 import type { ProviderConnection, ProviderContext } from "./provider-connections.js";
 import { reasonOf } from "./provider.js";
-
-/** The two currencies of a path, in our own spelling, and the kind of movement between them. */
-export interface CurrencyPair {
-  readonly src: Currency;
-  readonly dest: Currency;
-  readonly type: "ONRAMP" | "OFFRAMP";
-}
-
-/** Reads the codes of a path. A path between two bank currencies or two assets is not a ramp. */
-export function readPair(
-  { currencies }: CoreContext,
-  srcCode: string,
-  destCode: string,
-  paths: readonly [string, string],
-): CurrencyPair | RampError {
-  const src = currencies.find(srcCode);
-  const dest = currencies.find(destCode);
-  if (src === null || dest === null) {
-    const unknown = paths.filter((_path, at) => [src, dest][at] === null);
-    return rampError("UNKNOWN_CURRENCY", {
-      details: unknown.map((path) => ({ path, message: "is not a known currency code" })),
-    });
-  }
-  if (src.type === dest.type) return rampError("UNSUPPORTED_PATH");
-  return { src, dest, type: src.type === "FIAT" ? "ONRAMP" : "OFFRAMP" };
-}
-
-/** Whether a code is a country of ISO 3166-1, in any letter case; then in upper case. */
-export function readCountry(code: string, path: string): string | RampError {
-  const upper = code.toUpperCase();
-  return countries.isValid(upper)
-    ? upper
-    : errorAt("UNKNOWN_COUNTRY", path, "is not a country code of ISO 3166-1 alpha-2");
-}
-
-/** A requested movement; null: any. */
-export interface PaymentPath extends CurrencyPair {
-  readonly srcAmount: string | null;
-  readonly countryCode: string | null;
-  readonly rail: Rail | null;
-}
-
-/** One of a known amount, which can be priced. */
-export type PricedPath = PaymentPath & { readonly srcAmount: string };
-
-/** A provider that offers the path, with the rails for it. */
-export interface Candidate {
-  readonly connection: ProviderConnection;
-  readonly rails: readonly [RailDescription, ...RailDescription[]];
-}
-
-export function candidatesFor(
-  connections: readonly ProviderConnection[],
-  { src, dest, ...path }: PaymentPath,
-): readonly Candidate[] {
-  const wanted = { ...path, srcCurrencyCode: src.code, destCurrencyCode: dest.code };
-  return connections.flatMap((connection) => {
-    const { pairs, rails } = connection.capabilities;
-    const offered = pairs.filter((pair) => offers(pair, wanted)).map(({ rail }) => rail);
-    const [first, ...others] = rails.filter(({ code }) => offered.includes(code));
-    return first ? [{ connection, rails: [first, ...others] as const }] : [];
-  });
-}
-
-export function offers(
-  pair: Pair,
-  wanted: Omit<QuoteRequest, "srcAmount"> & { readonly srcAmount: string | null },
-): boolean {
-  const { srcAmount, countryCode, rail } = wanted;
-  return (
-    pair.srcCurrencyCode === wanted.srcCurrencyCode &&
-    pair.destCurrencyCode === wanted.destCurrencyCode &&
-    (rail === null || pair.rail === rail) &&
-    (countryCode === null || pair.countries.includes(countryCode)) &&
-    (srcAmount === null ||
-      (new Big(srcAmount).gte(pair.minSrcAmount) && new Big(srcAmount).lte(pair.maxSrcAmount)))
-  );
-}
-
-/** The candidates that the caller accepts, each named by its id in the project or by its code. */
-export function acceptedCandidates(
-  connections: readonly ProviderConnection[],
-  path: PaymentPath,
-  names: readonly string[],
-): readonly Candidate[] | RampError {
-  const candidates = candidatesFor(connections, path);
-  if (candidates.length === 0) return rampError("UNSUPPORTED_PATH");
-  const accepted = candidates.filter(({ connection: { id, code } }) =>
-    names.every((name) => name === id || name.toLowerCase() === code),
-  );
-  return accepted.length === 0 ? rampError("PROVIDER_NOT_AVAILABLE") : accepted;
-}
-
-/** The schemas of both sides, merged over the candidates (runtime/ramp/docs/intents.md, Rails). */
-export function requirementsOf(
-  connections: readonly ProviderConnection[],
-  pair: CurrencyPair,
-  { rail = null, providerId }: { readonly rail?: string | null; readonly providerId?: string },
-) {
-  const path = { ...pair, srcAmount: null, countryCode: null, rail };
-  const candidates = acceptedCandidates(connections, path, providerId === undefined ? [] : [providerId]);
-  if (isRampError(candidates)) return candidates;
-  const rails = candidates
-    .flatMap((candidate) => candidate.rails)
-    .sort((left, right) => (left.code < right.code ? -1 : 1));
-  const side = (currency: Currency) => ({
-    currencyCode: currency.code,
-    schema: detailsSchema(currency, rails),
-  });
-  return { src: side(pair.src), dest: side(pair.dest) };
-}
 
 /** A provider that is slower is left out. */
 const TIMEOUT_MS = 3_000;
 
-/** With the provider's id of the quote while it holds the price. */
-export interface Quote extends Omit<ProviderQuote, "expiresAt"> {
+/** A price that a provider offers. */
+export interface Quote extends Pick<
+  ProviderQuote,
+  "rail" | "destAmount" | "exchangeRate" | "fees" | "hasIndicativePrice"
+> {
   readonly connection: ProviderConnection;
+  readonly srcAmount: string;
+  /** The provider's own quote while it holds the price; null: the price can change. */
+  readonly held: { readonly providerQuoteId: string; readonly expiresAt: Date } | null;
+}
+
+/** Why a provider offers no price (runtime/ramp/docs/intents.md, Quotes). */
+export const UNAVAILABLE_REASONS = [
+  "PAIR_NOT_SUPPORTED",
+  "COUNTRY_NOT_SUPPORTED",
+  "AMOUNT_TOO_SMALL",
+  "AMOUNT_TOO_LARGE",
+  "DEST_AMOUNT_NOT_SUPPORTED",
+  "NOT_OFFERED",
+  "INVALID_OFFER",
+  "PROVIDER_UNAVAILABLE",
+] as const;
+type UnavailableReason = (typeof UNAVAILABLE_REASONS)[number];
+
+/** A provider without a price. */
+export interface Unavailable {
+  readonly connection: ProviderConnection;
+  readonly reason: UnavailableReason;
+  /** What the provider takes of the source currency, where the amount is the reason. */
+  readonly minimum?: string;
+  readonly maximum?: string;
+}
+
+/** Why a provider is no candidate for a path. */
+export function whyUnavailable(connection: ProviderConnection, path: PricedPath): Unavailable {
+  if (limitsOf(connection, { ...path, countryCode: null, rail: null }) === null)
+    return { connection, reason: "PAIR_NOT_SUPPORTED" };
+  const limits = limitsOf(connection, path);
+  if (limits === null) return { connection, reason: "COUNTRY_NOT_SUPPORTED" };
+  const isSmall = path.srcAmount !== null && new Big(path.srcAmount).lt(limits.minimum);
+  return { connection, reason: isSmall ? "AMOUNT_TOO_SMALL" : "AMOUNT_TOO_LARGE", ...limits };
 }
 
 /** What reads offers and notes what is wrong with them. */
-type OfferContext = Pick<ProviderContext, "log" | "providers">;
+type OfferContext = Pick<ProviderContext, "log" | "providers"> & Pick<CoreContext, "now">;
 
-/** Requests a quote of each candidate at once, best first. Failures, slow answers and invalid quotes are left out and logged. */
+/** Requests a quote of each candidate at once, best first. Failures, slow answers and invalid quotes are logged. */
 export async function fetchQuotes(
   ramp: OfferContext,
   candidates: readonly Candidate[],
   path: PricedPath,
-): Promise<readonly Quote[]> {
-  const quotes = await Promise.all(
+): Promise<{ readonly quotes: readonly Quote[]; readonly unavailable: readonly Unavailable[] }> {
+  const offers = await Promise.all(
     candidates.map(({ connection, rails: [only, ...others] }) =>
       fetchQuote(ramp, connection, { ...path, rail: others.length === 0 ? only.code : path.rail }, [
         only.code,
@@ -145,9 +70,17 @@ export async function fetchQuotes(
       ]),
     ),
   );
-  return quotes
-    .filter((quote) => quote !== null)
-    .sort((left, right) => new Big(right.destAmount).cmp(left.destAmount));
+  const unavailable = offers.filter((offer) => "reason" in offer);
+  return { quotes: offers.filter(isQuote).sort(compareQuotes), unavailable };
+}
+
+function isQuote(offer: Quote | Unavailable): offer is Quote {
+  return !("reason" in offer);
+}
+
+/** The better one pays more for the same, or asks less for the same. */
+function compareQuotes(left: Quote, right: Quote): number {
+  return new Big(right.destAmount).cmp(left.destAmount) || new Big(left.srcAmount).cmp(right.srcAmount);
 }
 
 /** The price of a payment by a quote. */
@@ -155,6 +88,8 @@ export interface Price extends Pick<
   ProviderQuote,
   "destAmount" | "exchangeRate" | "fees" | "hasIndicativePrice"
 > {
+  /** The quote that the caller named (held-quotes.ts). */
+  readonly quoteId?: string;
   /** The provider's quote, if it holds the price: orders name it. */
   readonly providerQuoteId?: string;
 }
@@ -163,46 +98,80 @@ export interface Price extends Pick<
 export async function fetchPrice(
   ramp: OfferContext & Pick<CoreContext, "currencies">,
   connection: ProviderConnection,
-  { src, dest, srcAmount, rail }: Pick<Movement, "src" | "dest" | "srcAmount" | "rail">,
+  { type, src, dest, srcAmount, rail }: Pick<Movement, "type" | "src" | "dest" | "srcAmount" | "rail">,
 ): Promise<Price | null> {
   const { countryCode = null } = { ...src.details, ...dest.details } as { countryCode?: string };
   const [from, to] = [ramp.currencies.get(src.currencyCode), ramp.currencies.get(dest.currencyCode)];
-  const quote = await fetchQuote(ramp, connection, { src: from, dest: to, srcAmount, countryCode, rail }, [
-    rail,
-  ]);
-  if (quote === null) return null;
-  const { destAmount, exchangeRate, fees } = quote;
+  const path = { type, src: from, dest: to, srcAmount, destAmount: null, countryCode, rail };
+  const offer = await fetchQuote(ramp, connection, path, [rail]);
+  if ("reason" in offer) return null;
+  const { destAmount, exchangeRate, fees } = offer;
   return { destAmount, exchangeRate, fees, hasIndicativePrice: true };
 }
 
 async function fetchQuote(
   ramp: OfferContext,
   connection: ProviderConnection,
-  { src, dest, srcAmount, countryCode, rail }: Omit<PricedPath, "type">,
+  path: PricedPath,
   rails: readonly Rail[],
-): Promise<Quote | null> {
+): Promise<Quote | Unavailable> {
+  const { src, dest, srcAmount, destAmount, countryCode, rail } = path;
+  if (srcAmount === null && connection.capabilities.destAmounts !== true)
+    return { connection, reason: "DEST_AMOUNT_NOT_SUPPORTED" };
   const about = { connection: connection.id, provider: connection.code };
-  const request = { srcCurrencyCode: src.code, destCurrencyCode: dest.code, srcAmount, countryCode, rail };
+  const pair = { srcCurrencyCode: src.code, destCurrencyCode: dest.code };
+  const request = { ...pair, ...(srcAmount === null ? { destAmount } : { srcAmount }), countryCode, rail };
   const reply = await connection.provider.quote(request, { timeoutMs: TIMEOUT_MS });
   if (reply.kind !== "answer") {
     ramp.log.warn({ ...about, reason: reasonOf(reply) }, "no quote");
-    return null;
+    return { connection, reason: "PROVIDER_UNAVAILABLE" };
   }
-  if (reply.value === null) return null;
-  const problem = quoteProblem(reply.value, { src, dest, srcAmount, rails });
+  if (reply.value === null) return { connection, reason: "NOT_OFFERED" };
+  const problem = quoteProblem(reply.value, { src, dest, srcAmount, destAmount, rails });
   await ramp.providers.noteOffer(connection, problem);
-  if (problem === null) return quoteOf(exactQuote(reply.value, { src, dest }), connection);
+  if (problem === null) return withinLimits(quoteOf(ramp, connection, path, reply.value), path);
   reporter(ramp, about)("quote", problem);
-  return null;
+  return { connection, reason: "INVALID_OFFER" };
 }
 
-function quoteOf({ quoteId, expiresAt, ...quote }: ProviderQuote, connection: ProviderConnection): Quote {
-  const isHeld = quoteId !== undefined && expiresAt !== undefined && Date.parse(expiresAt) > Date.now();
-  return { ...quote, connection, ...(isHeld ? { quoteId } : {}) };
+function quoteOf(
+  { now }: OfferContext,
+  connection: ProviderConnection,
+  { src, dest, srcAmount }: PricedPath,
+  offered: ProviderQuote,
+): Quote {
+  const { quoteId, expiresAt = "", rail, exchangeRate } = offered;
+  const until = new Date(expiresAt);
+  const held = quoteId !== undefined && until > now() ? { providerQuoteId: quoteId, expiresAt: until } : null;
+  const { destAmount, fees } = exactQuote(offered, { src, dest });
+  return {
+    connection,
+    rail,
+    srcAmount: exactAmount(srcAmount ?? offered.srcAmount ?? "", src),
+    destAmount,
+    exchangeRate,
+    fees,
+    hasIndicativePrice: held === null && offered.hasIndicativePrice,
+    held,
+  };
+}
+
+function exactAmount(amount: string, { decimals }: Currency): string {
+  return new Big(amount).toFixed(decimals);
+}
+
+/** What a requested amount of the destination costs is known by the quote only. */
+function withinLimits(quote: Quote, path: PricedPath): Quote | Unavailable {
+  const { connection, srcAmount, rail } = quote;
+  const limits = limitsOf(connection, { ...path, rail });
+  if (path.srcAmount !== null || limits === null) return quote;
+  if (new Big(srcAmount).lt(limits.minimum)) return { connection, reason: "AMOUNT_TOO_SMALL", ...limits };
+  if (new Big(srcAmount).gt(limits.maximum)) return { connection, reason: "AMOUNT_TOO_LARGE", ...limits };
+  return quote;
 }
 
 /** What an intent keeps of a quote. */
-export function priceOf({ destAmount, exchangeRate, fees, hasIndicativePrice, quoteId }: Quote): Price {
+export function priceOf({ destAmount, exchangeRate, fees, hasIndicativePrice, held }: Quote): Price {
   const price = { destAmount, exchangeRate, fees, hasIndicativePrice };
-  return quoteId === undefined ? price : { ...price, providerQuoteId: quoteId };
+  return held === null ? price : { ...price, providerQuoteId: held.providerQuoteId };
 }

@@ -1,5 +1,5 @@
 import Big from "big.js";
-import { offers } from "../providers/quotes.js";
+import { offers } from "../providers/payment-path.js";
 import type {
   Capabilities,
   ExecutionOrder,
@@ -32,16 +32,46 @@ function decimalsOf(code: string): number {
 
 /** The quote for a path; null when the provider does not offer it, or the fees would eat the amount. */
 export function quoteFor(profile: Profile, request: QuoteRequest): ProviderQuote | null {
-  const pair = profile.capabilities.pairs.find((offered) => offers(offered, request));
-  return pair === undefined ? null : priceOfOrder(profile, { ...request, rail: pair.rail });
+  const { srcAmount = null, destAmount } = request;
+  const pair = profile.capabilities.pairs.find((offered) => offers(offered, { ...request, srcAmount }));
+  if (pair === undefined) return null;
+  const order = { ...request, rail: pair.rail };
+  if (srcAmount !== null) return priceOfOrder(profile, { ...order, srcAmount });
+  return destAmount === undefined ? null : priceOfDelivery(profile, { ...order, destAmount });
+}
+
+/** The price of what the destination is to receive: the least amount of the source that pays for it. */
+function priceOfDelivery(
+  profile: Profile,
+  order: Omit<PricedOrder, "srcAmount"> & { readonly destAmount: string },
+): ProviderQuote | null {
+  const { fees } = profile;
+  const decimals = decimalsOf(order.srcCurrencyCode);
+  const unit = new Big(10).pow(-decimals);
+  const rate = priceOf(order.srcCurrencyCode).div(priceOf(order.destCurrencyCode));
+  let src = new Big(order.destAmount)
+    .div(rate)
+    .plus(fees.processing)
+    .plus(fees.network)
+    .div(new Big(1).minus(fees.rate))
+    .round(decimals, Big.roundDown);
+  // Fees and the amount received are rounded: a few units more can be needed.
+  for (let tries = 0; tries < 10; tries++, src = src.plus(unit)) {
+    const srcAmount = src.toFixed(decimals);
+    const price = src.gt(0) ? priceOfOrder(profile, { ...order, srcAmount }) : null;
+    if (price !== null && new Big(price.destAmount).gte(order.destAmount))
+      return { ...price, srcAmount, destAmount: order.destAmount };
+  }
+  return null;
+}
+
+interface PricedOrder
+  extends Pick<QuoteRequest, "srcCurrencyCode" | "destCurrencyCode">, Pick<ProviderQuote, "rail"> {
+  readonly srcAmount: string;
 }
 
 /** The price of any amount, also of one that is not offered; null when the fees would eat it. */
-export function priceOfOrder(
-  profile: Profile,
-  request: Pick<QuoteRequest, "srcCurrencyCode" | "destCurrencyCode" | "srcAmount"> &
-    Pick<ProviderQuote, "rail">,
-): ProviderQuote | null {
+export function priceOfOrder(profile: Profile, request: PricedOrder): ProviderQuote | null {
   const { srcCurrencyCode, destCurrencyCode, rail } = request;
   const decimals = decimalsOf(srcCurrencyCode);
   const processing = new Big(request.srcAmount)
@@ -178,6 +208,7 @@ const COMMON = {
   logo: null,
   sandbox: true,
   refunds: true,
+  destAmounts: true,
   requirements: [{ code: "KYC_VERIFICATION", title: "Identity check" }],
 };
 

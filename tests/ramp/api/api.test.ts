@@ -49,7 +49,8 @@ describe("credentials", () => {
     ["a token that is none", "Bearer x"],
     ["a token with three parts of nothing", "Bearer a.b.c"],
   ];
-  const closed = ROUTES.filter(({ access }) => access === "project" || access === "customer");
+  const ofOne = ROUTES.filter(({ access }) => access === "project" || access === "customer");
+  const closed = [...ofOne, ...ROUTES.filter(({ access }) => access === "either")];
 
   it.each(wrong)("that are %s are refused by every endpoint", async (_, auth) => {
     for (const { method, path, access } of closed) {
@@ -57,17 +58,18 @@ describe("credentials", () => {
         ...(auth === undefined ? {} : { auth }),
         ...(method === "POST" ? { body: {} } : {}),
       });
+      const isOfProject = access === "project" || (access === "either" && !auth?.startsWith("Bearer"));
       expect([path, reply.status, reply.json.error]).toEqual([
         path,
         401,
-        access === "project" ? "INVALID_CREDENTIALS" : "INVALID_TOKEN",
+        isOfProject ? "INVALID_CREDENTIALS" : "INVALID_TOKEN",
       ]);
-      expect(reply.headers.get("www-authenticate")).toMatch(access === "project" ? /^Basic/ : /^Bearer/);
+      expect(reply.headers.get("www-authenticate")).toMatch(isOfProject ? /^Basic/ : /^Bearer/);
     }
   });
 
   it("of a customer do not open the project's endpoints, nor the other way round", async () => {
-    for (const { method, path, access } of closed) {
+    for (const { method, path, access } of ofOne) {
       const auth = access === "project" ? mine : project.basic;
       const reply = await world.call(method, path.replace("{id}", crypto.randomUUID()), {
         auth,
@@ -157,7 +159,13 @@ describe("the service", () => {
   });
 
   it("documents every error that bad parameters and bodies cause at any endpoint", async () => {
-    const access = { project: project.basic, customer: mine, provider: undefined, public: undefined };
+    const access = {
+      project: project.basic,
+      customer: mine,
+      either: mine,
+      provider: undefined,
+      public: undefined,
+    };
     const { json: document } = await world.call("GET", "/openapi.json");
     const paths = document.paths as Record<
       string,

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { INTENT_MOVES, isTerminal, type IntentStatus } from "../../../runtime/ramp/intents/intent.js";
 import { RAMP_ERRORS } from "../../../runtime/ramp/core/ramp-errors.js";
 import { OPERATIONS } from "../../../runtime/ramp/providers/operations.js";
+import { UNAVAILABLE_REASONS } from "../../../runtime/ramp/providers/quotes.js";
 import * as protocol from "../../../runtime/ramp/providers/protocol.js";
 import { rowsOf } from "../../support/pages.js";
 import { EVENT_TYPES } from "../../../runtime/ramp/webhooks/events.js";
@@ -22,6 +23,11 @@ it("errors", () => {
     when,
   ]);
   expect(rows).toEqual(expected);
+});
+
+it("reasons why a provider does not quote", () => {
+  const rows = rowsOf("runtime/ramp/docs/intents.md", "Quotes");
+  expect(rows.map(([reason]) => plain(reason))).toEqual(UNAVAILABLE_REASONS);
 });
 
 it("moves of an intent", () => {

@@ -14,9 +14,13 @@ describe("quotes and requirements", () => {
     expect(status).toBe(200);
     expect(json.quotes).toHaveLength(2);
     expect(json.quotes[0]).toEqual({
+      id: expect.any(String),
+      expiresAt: expect.any(String),
       providerId: expect.any(String),
+      providerCode: "sandbox-south",
       type: "ONRAMP",
       rail: "ACH",
+      srcAmount: "1000.00",
       hasIndicativePrice: false,
       destAmount: "993.950000",
       exchangeRate: "1.00000000",
@@ -29,22 +33,87 @@ describe("quotes and requirements", () => {
       },
     });
     expect(Number(json.quotes[1].destAmount)).toBeLessThan(993.95);
+    expect(json.unavailable).toEqual([]);
   });
 
-  it("leave out a provider that fails, and are empty where no provider offers the path", async () => {
+  it("are of every provider, or say why it has none", async () => {
+    const asked = async (query: string) => {
+      const { json } = await quote(query);
+      expect([...json.quotes, ...json.unavailable]).toHaveLength(2);
+      return json.unavailable.map((why: object) => ({ ...why, providerId: undefined }));
+    };
+    const [north, south] = [{ providerCode: "sandbox-north" }, { providerCode: "sandbox-south" }];
     await world.sandbox.set({ failNext: 1 });
-    expect((await quote(USD)).json.quotes).toHaveLength(1);
+    expect(await asked(USD)).toMatchObject([{ reason: "PROVIDER_UNAVAILABLE" }]);
     await world.sandbox.set({ failNext: 0 });
+    const neither = [north, south].map((provider) => ({ ...provider, reason: "PAIR_NOT_SUPPORTED" }));
     expect(
-      (await quote("srcCurrencyCode=JPY&destCurrencyCode=USDC_POLYGON&srcAmount=1000&countryCode=JP")).json,
-    ).toEqual({ quotes: [] });
-    expect(
-      (await quote("srcCurrencyCode=USD&destCurrencyCode=EUR&srcAmount=1000&countryCode=US")).json,
-    ).toEqual({ quotes: [] });
+      await asked("srcCurrencyCode=JPY&destCurrencyCode=USDC_POLYGON&srcAmount=1000&countryCode=JP"),
+    ).toEqual(neither);
+    expect(await asked("srcCurrencyCode=USD&destCurrencyCode=EUR&srcAmount=1000&countryCode=US")).toEqual(
+      neither,
+    );
+    expect(await asked(USD.replace("countryCode=US", "countryCode=BR"))).toEqual([
+      { ...north, reason: "COUNTRY_NOT_SUPPORTED" },
+    ]);
+    const [small, large] = [
+      { minimum: "10.00", maximum: "50000.00" },
+      { minimum: "1.00", maximum: "10000.00" },
+    ];
+    expect(await asked(USD.replace("1000", "5"))).toEqual([
+      { ...north, reason: "AMOUNT_TOO_SMALL", ...small },
+    ]);
+    expect(await asked(USD.replace("1000", "10000.01"))).toEqual([
+      { ...south, reason: "AMOUNT_TOO_LARGE", ...large },
+    ]);
+    expect(await asked(USD.replace("1000", "1.01"))).toEqual([
+      { ...south, reason: "NOT_OFFERED" },
+      { ...north, reason: "AMOUNT_TOO_SMALL", ...small },
+    ]);
+  });
+
+  it.each([
+    ["100.000000", ["101.22", "101.56"]],
+    ["0.1", ["1.16"]],
+    ["993.950000", ["1000.00", "1004.20"]],
+  ])("of what is received cost the least that pays for it: %s", async (destAmount, srcAmounts) => {
+    const query = (amount: string) =>
+      `srcCurrencyCode=USD&destCurrencyCode=USDC_POLYGON&countryCode=US&${amount}`;
+    const { json } = await quote(query(`destAmount=${destAmount}`));
+    expect(json.quotes.map(({ srcAmount }: { srcAmount: string }) => srcAmount).sort()).toEqual(
+      srcAmounts.sort(),
+    );
+    for (const { srcAmount, destAmount: received, providerCode } of json.quotes as Record<string, string>[]) {
+      expect(Number(received)).toBe(Number(destAmount));
+      const same = await quote(query(`srcAmount=${String(srcAmount)}`));
+      const paid = same.json.quotes.find(
+        (other: Record<string, string>) => other["providerCode"] === providerCode,
+      );
+      expect(Number(paid.destAmount)).toBeGreaterThanOrEqual(Number(destAmount));
+      const less = await quote(query(`srcAmount=${(Number(srcAmount) - 0.01).toFixed(2)}`));
+      const unpaid = less.json.quotes.find(
+        (other: Record<string, string>) => other["providerCode"] === providerCode,
+      );
+      expect(Number(unpaid.destAmount)).toBeLessThan(Number(destAmount));
+    }
+  });
+
+  it("of what is received keep the provider's limits", async () => {
+    const { json } = await quote(
+      "srcCurrencyCode=USD&destCurrencyCode=USDC_POLYGON&countryCode=US&destAmount=20000",
+    );
+    expect(json.quotes).toHaveLength(1);
+    expect(json.unavailable).toMatchObject([
+      { providerCode: "sandbox-south", reason: "AMOUNT_TOO_LARGE", maximum: "10000.00" },
+    ]);
   });
 
   it.each([
     ["srcAmount=1000&countryCode=US&srcCurrencyCode=USD", "INVALID_REQUEST"],
+    [USD.replace("&srcAmount=1000", ""), "INVALID_REQUEST"],
+    [`${USD}&destAmount=1000`, "INVALID_REQUEST"],
+    [USD.replace("srcAmount=1000", "destAmount=0"), "INVALID_AMOUNT"],
+    [USD.replace("srcAmount=1000", "destAmount=1.0000001"), "INVALID_AMOUNT"],
     [USD.replace("1000", "1e3"), "INVALID_REQUEST"],
     [USD.replace("1000", "-1"), "INVALID_REQUEST"],
     [USD.replace("1000", "1."), "INVALID_REQUEST"],

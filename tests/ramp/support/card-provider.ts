@@ -70,6 +70,8 @@ export class CardProvider {
   fees: Fees = FEES;
   /** How long the provider holds a price; null: it holds none. */
   holdMs: number | null = null;
+  /** What its quotes say otherwise. */
+  offer: Partial<ProviderQuote> = {};
   /** Whether it answers requests of quotes. */
   quotes = true;
   /** The movements of the orders that it received. */
@@ -116,6 +118,7 @@ export class CardProvider {
         quoteId: `held-${rail ?? "CARD"}`,
         expiresAt: new Date(Date.now() + holdMs).toISOString(),
       }),
+      ...this.offer,
     };
   }
 

@@ -9,7 +9,7 @@ import { accountType } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute } from "../route.js";
 import { ExternalAccountsBody } from "../request-schemas.js";
 import { type ExternalAccountView, ExternalAccountsView } from "../response-schemas.js";
-import { readPair, requirementsOf } from "../../providers/quotes.js";
+import { readPair, requirementsOf } from "../../providers/payment-path.js";
 
 export const createExternalAccounts = idempotentRoute("customer", {
   method: "POST",

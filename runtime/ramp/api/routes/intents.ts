@@ -31,6 +31,10 @@ export const createIntent = idempotentRoute("customer", {
     "UNSUPPORTED_PATH",
     "PROVIDER_NOT_AVAILABLE",
     "PROVIDER_UNAVAILABLE",
+    "NOT_FOUND",
+    "QUOTE_MISMATCH",
+    "QUOTE_EXPIRED",
+    "QUOTE_USED",
   ],
   work: intentCreation,
 });

@@ -1,13 +1,38 @@
 import { Type } from "@sinclair/typebox";
 import Big from "big.js";
 import { readAmount } from "../../accounts/currency.js";
-import { candidatesFor, fetchQuotes, readCountry, readPair, requirementsOf } from "../../providers/quotes.js";
+import { recordQuote } from "../../providers/held-quotes.js";
+import {
+  candidatesFor,
+  type CurrencyPair,
+  type PaymentPath,
+  readCountry,
+  readPair,
+  requirementsOf,
+} from "../../providers/payment-path.js";
+import { fetchQuotes, type Quote, whyUnavailable } from "../../providers/quotes.js";
 import type { ProviderConnection } from "../../providers/provider-connections.js";
-import { jsonResponse, isRampError, rampError } from "../../core/ramp-errors.js";
+import type { Customer } from "../../sign-in/customer-token.js";
+import type { Project } from "../../sign-in/project-credentials.js";
+import {
+  errorAt,
+  jsonResponse,
+  isRampError,
+  type RampAnswer,
+  type RampError,
+  rampError,
+} from "../../core/ramp-errors.js";
+import { authorize } from "../authenticate.js";
 import { type RampContext, route } from "../route.js";
 import { QuoteQuery, RequirementsQuery } from "../request-schemas.js";
-import { ProviderView, QuotesView, RequirementsView, SupportedPairView } from "../response-schemas.js";
-import { quoteView } from "../intent-view.js";
+import {
+  ProviderView,
+  QuotesView,
+  type QuoteView,
+  RequirementsView,
+  SupportedPairView,
+} from "../response-schemas.js";
+import { quoteView, unavailableView } from "../intent-view.js";
 
 export const getSupportedCurrencies = route("project", {
   method: "GET",
@@ -66,34 +91,85 @@ export const getProviders = route("project", {
 });
 
 /** The pair that a query names. */
-const readQueryPair = (ramp: RampContext, { srcCurrencyCode, destCurrencyCode }: RequirementsQuery) =>
-  readPair(ramp, srcCurrencyCode, destCurrencyCode, ["/srcCurrencyCode", "/destCurrencyCode"]);
+const readQueryPair = (
+  ramp: RampContext,
+  { srcCurrencyCode, destCurrencyCode }: Pick<RequirementsQuery, "srcCurrencyCode" | "destCurrencyCode">,
+) => readPair(ramp, srcCurrencyCode, destCurrencyCode, ["/srcCurrencyCode", "/destCurrencyCode"]);
 
-export const getQuote = route("project", {
+export const getQuote = route("either", {
   method: "GET",
   path: "/v1/intent/quote",
   summary: "Ask all providers for a quote",
+  description:
+    "Of an amount that the source sends, or of one that the destination receives. A quote with an `id` is held by its provider until `expiresAt`: POST /v1/intent takes the id as `quoteId`. One that a customer's token requested is for that customer.",
   query: QuoteQuery,
-  response: { status: 200, schema: QuotesView, description: "One quote per available provider, best first." },
+  response: {
+    status: 200,
+    schema: QuotesView,
+    description: "One quote per available provider, best first, and why the others have none.",
+  },
   errors: ["UNKNOWN_CURRENCY", "UNKNOWN_COUNTRY", "INVALID_AMOUNT"],
   async handle({ ramp, caller, query }) {
+    const wrong = amountsProblem(query);
+    if (wrong !== null) return wrong;
+    const connections = await ramp.providers.list(caller.projectId);
     const pair = readQueryPair(ramp, query);
     // A pair that no provider can offer has no quotes; it is not an error.
-    if (isRampError(pair))
-      return pair.error === "UNSUPPORTED_PATH" ? jsonResponse(200, { quotes: [] }) : pair;
+    if (isRampError(pair)) return pair.error === "UNSUPPORTED_PATH" ? noRamp(connections) : pair;
     const countryCode = readCountry(query.countryCode, "/countryCode");
     if (isRampError(countryCode)) return countryCode;
-    const reading = readAmount(query.srcAmount, pair.src);
-    if (!reading.ok) return rampError("INVALID_AMOUNT", { message: reading.problems.join(" ") });
-    const path = { ...pair, srcAmount: reading.value, countryCode, rail: null };
-    const quotes = await fetchQuotes(
-      ramp,
-      candidatesFor(await ramp.providers.list(caller.projectId), path),
-      path,
-    );
-    return jsonResponse(200, { quotes: quotes.map((quote) => quoteView(pair.type, quote)) });
+    const amounts = readAmounts(query, pair);
+    if (isRampError(amounts)) return amounts;
+    const path = { ...pair, ...amounts, countryCode, rail: null };
+    const candidates = candidatesFor(connections, path);
+    const { quotes, unavailable } = await fetchQuotes(ramp, candidates, path);
+    const views = await heldViews(ramp, caller, path, quotes);
+    if (isRampError(views)) return views;
+    const others = connections.filter((known) => !candidates.some(({ connection }) => connection === known));
+    const reasons = [...unavailable, ...others.map((connection) => whyUnavailable(connection, path))];
+    return jsonResponse(200, { quotes: views, unavailable: reasons.map(unavailableView) });
   },
 });
+
+/** Exactly one of both amounts is given. */
+function amountsProblem({ srcAmount, destAmount }: QuoteQuery): RampError | null {
+  if (srcAmount === undefined && destAmount === undefined)
+    return errorAt("INVALID_REQUEST", "/srcAmount", "is required, or destAmount");
+  const isBoth = srcAmount !== undefined && destAmount !== undefined;
+  return isBoth ? errorAt("INVALID_REQUEST", "/destAmount", "is given beside srcAmount") : null;
+}
+
+function readAmounts({ srcAmount, destAmount = "" }: QuoteQuery, { src, dest }: CurrencyPair) {
+  const reading = srcAmount === undefined ? readAmount(destAmount, dest) : readAmount(srcAmount, src);
+  if (!reading.ok) return rampError("INVALID_AMOUNT", { message: reading.problems.join(" ") });
+  return srcAmount === undefined
+    ? { srcAmount: null, destAmount: reading.value }
+    : { srcAmount: reading.value, destAmount: null };
+}
+
+function noRamp(connections: readonly ProviderConnection[]): RampAnswer {
+  const unavailable = connections.map((connection) =>
+    unavailableView({ connection, reason: "PAIR_NOT_SUPPORTED" }),
+  );
+  return jsonResponse(200, { quotes: [], unavailable });
+}
+
+/** The quotes as callers see them, the held ones recorded under their ids. */
+async function heldViews(
+  { database }: RampContext,
+  caller: Project | Customer,
+  path: PaymentPath & { readonly countryCode: string },
+  quotes: readonly Quote[],
+): Promise<readonly QuoteView[] | RampError> {
+  if (quotes.every(({ held }) => held === null))
+    return quotes.map((quote) => quoteView(path.type, quote, null));
+  const customerId = "customerId" in caller ? caller.customerId : null;
+  return database.inProject(caller.projectId, async (tx) => {
+    const error = await authorize(tx, caller);
+    if (error !== null) return error;
+    return quotes.map((quote) => quoteView(path.type, quote, recordQuote(tx, quote, path, customerId)));
+  });
+}
 
 export const getRequirements = route("project", {
   method: "GET",
