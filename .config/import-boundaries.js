@@ -62,7 +62,7 @@ export const BOUNDARIES = {
   "runtime/ramp/core": list`runtime/http runtime/ramp/database runtime/ramp/accounts`,
   "runtime/ramp/sign-in": list`runtime/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core`,
   "runtime/ramp/providers": list`runtime/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core`,
-  "runtime/ramp/webhooks": list`runtime/http runtime/ramp/database runtime/ramp/core`,
+  "runtime/ramp/webhooks": list`runtime/model runtime/http runtime/ramp/database runtime/ramp/core`,
   "runtime/ramp/intents": list`
     runtime/ramp/database runtime/ramp/accounts runtime/ramp/core runtime/ramp/providers
     runtime/ramp/webhooks`,
@@ -71,8 +71,8 @@ export const BOUNDARIES = {
     runtime/ramp/intents`,
   "runtime/ramp/api": list`
     runtime/http runtime/request/rate-limit runtime/ramp/database runtime/ramp/accounts
-    runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/intents
-    runtime/ramp/hosted-pages`,
+    runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks
+    runtime/ramp/intents runtime/ramp/hosted-pages`,
   "runtime/ramp/operator": list`
     runtime/model runtime/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core
     runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks runtime/ramp/intents`,
@@ -85,7 +85,7 @@ export const BOUNDARIES = {
     runtime/model runtime/http runtime/request runtime/warehouse runtime/warehouse/postgres runtime/response runtime/handler
     runtime/release runtime/system runtime/pages runtime/mcp runtime/operations
     runtime/operations/workers runtime/embedded runtime/ramp runtime/ramp/database runtime/ramp/core
-    runtime/ramp/providers runtime/ramp/intents runtime/ramp/api runtime/ramp/operator
+    runtime/ramp/providers runtime/ramp/webhooks runtime/ramp/intents runtime/ramp/api runtime/ramp/operator
     runtime/ramp/sandbox`,
 };
 

@@ -25,7 +25,7 @@ export { stringify } from "./ramp/core/exact-json.js";
 export { testProvider } from "./ramp/providers/provider-test.js";
 export { csvOf, listBalances, reconcile, reportPostings } from "./ramp/operator/finance.js";
 export * from "./ramp/operator/intent-actions.js";
-export * from "./ramp/operator/webhooks.js";
+export * from "./ramp/webhooks/endpoints.js";
 export { rotateVault } from "./ramp/core/vault.js";
 export type { Outcome } from "./model/outcome.js";
 

@@ -1,6 +1,6 @@
 import type { Schema } from "../model/schema.js";
 
-export type HttpMethod = "GET" | "POST" | "DELETE";
+export type HttpMethod = "GET" | "POST" | "PATCH" | "DELETE";
 
 /** JSON whose keys have an order. Texts of a manifest are keys of a `Map`: an object would move "2024" to the front. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonRecord | JsonMap;

@@ -14,6 +14,15 @@ import {
   getTransaction,
 } from "./routes/intents.js";
 import { createExternalAccounts } from "./routes/external-accounts.js";
+import { getDeliveries, getEvent, getEvents, replayDeliveries } from "./routes/events.js";
+import {
+  changeWebhook,
+  createWebhook,
+  deleteWebhook,
+  getWebhook,
+  getWebhooks,
+  testWebhook,
+} from "./routes/webhooks.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
 import { plainJson } from "../../http/openapi.js";
 import type { HttpMethod } from "../../http/openapi.js";
@@ -43,6 +52,16 @@ export const ROUTES: readonly ApiRoute[] = [
   getProjectIntents,
   getProjectIntent,
   createExternalAccounts,
+  getEvents,
+  getEvent,
+  getDeliveries,
+  replayDeliveries,
+  createWebhook,
+  getWebhooks,
+  getWebhook,
+  changeWebhook,
+  deleteWebhook,
+  testWebhook,
   getWalletNonce,
   createWalletToken,
   receiveCallback,

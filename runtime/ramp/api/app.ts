@@ -47,7 +47,7 @@ const EXPOSED: readonly string[] = [
 const HOOKS: Hooks<RampExchange, RampError> = {
   /** Browsers may call with a customer's token. Project credentials do not belong in a browser, but are not blocked. */
   preflight: preflightHeaders(
-    "GET, HEAD, POST, DELETE, OPTIONS",
+    "GET, HEAD, POST, PATCH, DELETE, OPTIONS",
     "Authorization, Content-Type, Idempotency-Key, X-Request-Id",
   ),
   // Other origins cannot read the responses of hosted pages.

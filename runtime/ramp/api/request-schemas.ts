@@ -1,5 +1,6 @@
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
 import { INTENT_STATUSES } from "../intents/intent.js";
+import { EVENT_TYPES } from "../webhooks/events.js";
 import { Rail } from "../providers/protocol.js";
 import { type JsonText, memberText, storedLength } from "../core/exact-json.js";
 import { errorAt, type RampError } from "../core/ramp-errors.js";
@@ -101,12 +102,52 @@ export const CreateIntentBody = closed({
 });
 export type CreateIntentBody = Static<typeof CreateIntentBody>;
 
+const Order = Type.Optional(
+  Type.Unsafe<"asc" | "desc">(
+    Type.String({ enum: ["asc", "desc"], description: "`desc`, newest first, when left out." }),
+  ),
+);
+
+export const EventsQuery = closed({
+  type: Type.Optional(literals(EVENT_TYPES)),
+  order: Order,
+  ...PageQuery.properties,
+});
+
+const WEBHOOK_FIELDS = {
+  concurrency: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, description: "Deliveries at a time; 10 for a new webhook." }),
+  ),
+};
+const WebhookUrl = Type.String({ maxLength: 2048, description: "http or https, at a public address." });
+const EventTypes = Type.Array(literals(EVENT_TYPES), {
+  minItems: 1,
+  uniqueItems: true,
+  description: "The events that it gets; all of a new webhook, when left out.",
+});
+
+export const CreateWebhookBody = closed({
+  url: WebhookUrl,
+  eventTypes: Type.Optional(EventTypes),
+  ...WEBHOOK_FIELDS,
+});
+
+export const ChangeWebhookBody = closed({
+  url: Type.Optional(WebhookUrl),
+  eventTypes: Type.Optional(Nullable(EventTypes)),
+  ...WEBHOOK_FIELDS,
+  enabled: Type.Optional(Type.Boolean()),
+});
+
+const time = (description: string) => Type.Optional(Type.String({ format: "date-time", description }));
+
 export const ProjectIntentsQuery = closed({
   customerId: Type.Optional(Type.String({ format: "uuid", description: "Intents of this customer." })),
   status: Type.Optional(literals(INTENT_STATUSES)),
-  updatedSince: Type.Optional(
-    Type.String({ format: "date-time", description: "Intents that changed at or after this time." }),
-  ),
+  createdSince: time("Intents that were created at or after this time."),
+  createdUntil: time("Intents that were created before this time."),
+  order: Order,
+  updatedSince: time("Intents that changed at or after this time."),
   ...PageQuery.properties,
 });
 

@@ -3,6 +3,7 @@ import type { JsonText } from "../core/exact-json.js";
 import { literals, Nullable } from "../core/json-schema.js";
 import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
 import { UNAVAILABLE_REASONS } from "../providers/quotes.js";
+import { EVENT_TYPES } from "../webhooks/events.js";
 import { Fees, Instruction, Receipt, Refund } from "../providers/protocol.js";
 
 /** Schemas of all answers: they type the views, and they are the OpenAPI document's. */
@@ -200,6 +201,52 @@ export const ExternalAccountView = Type.Object(
 
 const AccountRef = Type.Unsafe<Static<typeof ExternalAccountView>>(Type.Ref("ExternalAccount"));
 export const ExternalAccountsView = Type.Object({ source: AccountRef, destination: AccountRef });
+
+export const EventView = Type.Object(
+  {
+    id: Uuid,
+    type: literals(EVENT_TYPES),
+    timestamp: DateTime,
+    sequence: Type.Integer({
+      description: "Grows with each event of the project, in the order of the commits.",
+    }),
+    data: Type.Record(Type.String(), Type.Unknown()),
+  },
+  { $id: "Event" },
+);
+
+export const DeliveryView = Type.Object({
+  id: Uuid,
+  webhookId: Uuid,
+  status: literals(["PENDING", "DELIVERED", "EXHAUSTED"]),
+  attempts: Type.Integer(),
+  nextAttemptAt: Type.Optional(DateTime),
+  lastResult: Type.Optional(
+    Type.String({ description: "HTTP status of the last attempt, or why there was none." }),
+  ),
+  createdAt: DateTime,
+  updatedAt: DateTime,
+});
+
+export const WebhookView = Type.Object(
+  {
+    id: Uuid,
+    url: Type.String(),
+    eventTypes: Type.Optional(
+      Type.Array(Type.String(), { description: "The events that it gets; absent: all." }),
+    ),
+    concurrency: Type.Integer(),
+    enabled: Type.Boolean(),
+    createdAt: DateTime,
+    undeliverable: Type.Optional(Type.String({ description: "Why nothing can be delivered to it." })),
+  },
+  { $id: "Webhook" },
+);
+
+export const NewWebhookView = Type.Object({
+  ...WebhookView.properties,
+  secret: Type.String({ description: "Signs its deliveries; shown once." }),
+});
 
 export type IntentView = Static<typeof IntentView>;
 export type TransactionView = Static<typeof TransactionView>;

@@ -115,6 +115,10 @@ export const RAMP_ERRORS = {
     "The id belongs to another customer. Use your own id of the customer.",
     "`id` is the UUID of another customer, or its UUIDv5 is",
   ),
+  WEBHOOK_DISABLED: conflict(
+    "The webhook is switched off. Switch it on first.",
+    "a test event is sent to a webhook that is switched off",
+  ),
   IDENTITY_CONFLICT: conflict(
     "The customer and the identity provider's user are not bound to each other.",
     "the customer is bound to another user, or the user to another customer",

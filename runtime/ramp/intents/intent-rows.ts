@@ -63,6 +63,11 @@ export async function lockIntent(tx: ProjectTransaction, id: string): Promise<In
 interface IntentFilter {
   readonly customerId?: string | undefined;
   readonly status?: IntentStatus | undefined;
+  /** Times in ISO 8601. */
+  readonly createdSince?: string | undefined;
+  readonly createdUntil?: string | undefined;
+  /** By creation; default: newest first. */
+  readonly order?: "asc" | "desc" | undefined;
   /** A time in ISO 8601: the list is in the order of the last changes. */
   readonly updatedSince?: string | undefined;
 }
@@ -74,12 +79,12 @@ export interface ListedIntent extends Intent {
 }
 
 /**
- * Intents, newest first, or by their last changes, oldest first; one more than `limit` when there are more. Null: `startingAfter` names none of
+ * Intents by creation, or by their last changes, oldest first; one more than `limit` when there are more. Null: `startingAfter` names none of
  * the customer's.
  */
 export async function listIntents(
   tx: ProjectTransaction,
-  { customerId, status, updatedSince }: IntentFilter,
+  { customerId, status, createdSince, createdUntil, order = "desc", updatedSince }: IntentFilter,
   { limit, startingAfter }: PageRequest,
 ): Promise<readonly ListedIntent[] | null> {
   const values: unknown[] = [];
@@ -88,15 +93,18 @@ export async function listIntents(
   if (startingAfter !== null) {
     if ((await readIntent(tx, startingAfter, customerId)) === null) return null;
     conditions.push(
-      `(i.created_at, i.id) < (SELECT a.created_at, a.id FROM ramp.intents a WHERE ${ofProject("a")} AND a.id = ${bind(startingAfter)})`,
+      `(i.created_at, i.id) ${order === "asc" ? ">" : "<"} (SELECT a.created_at, a.id FROM ramp.intents a WHERE ${ofProject("a")} AND a.id = ${bind(startingAfter)})`,
     );
   }
   if (customerId !== undefined) conditions.push(`i.customer_id = ${bind(customerId)}`);
   if (status !== undefined) conditions.push(`i.status = ${bind(status)}`);
+  if (createdSince !== undefined) conditions.push(`i.created_at >= ${bind(createdSince)}::timestamptz`);
+  if (createdUntil !== undefined) conditions.push(`i.created_at < ${bind(createdUntil)}::timestamptz`);
   if (updatedSince !== undefined) conditions.push(`i.updated_at >= ${bind(updatedSince)}::timestamptz`);
-  const order = updatedSince === undefined ? "i.created_at DESC, i.id DESC" : "i.updated_at, i.id";
+  const byCreation = `i.created_at ${order}, i.id ${order}`;
+  const sort = updatedSince === undefined ? byCreation : "i.updated_at, i.id";
   const rows = await tx.rows<IntentRow>(
-    `${SELECT} WHERE ${conditions.join(" AND ")} ORDER BY ${order} LIMIT ${bind(limit + 1)}`,
+    `${SELECT} WHERE ${conditions.join(" AND ")} ORDER BY ${sort} LIMIT ${bind(limit + 1)}`,
     values,
   );
   return rows.map((row) => ({ ...intentOf(row, tx.now), nextChange: row.nextChange }));

@@ -12,7 +12,7 @@ import { JsonText } from "../core/exact-json.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { readIntent } from "../intents/intent-rows.js";
 import type { Intent } from "../intents/intent.js";
-import { listWebhooks, UNRESOLVED } from "./webhooks.js";
+import { listWebhooks, UNRESOLVED } from "../webhooks/endpoints.js";
 
 /** One check of `routewright ramp doctor` (runtime/ramp/docs/operations.md). */
 interface Finding {

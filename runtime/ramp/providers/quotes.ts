@@ -162,9 +162,10 @@ function exactAmount(amount: string, { decimals }: Currency): string {
 
 /** What a requested amount of the destination costs is known by the quote only. */
 function withinLimits(quote: Quote, path: PricedPath): Quote | Unavailable {
+  if (path.srcAmount !== null) return quote;
   const { connection, srcAmount, rail } = quote;
   const limits = limitsOf(connection, { ...path, rail });
-  if (path.srcAmount !== null || limits === null) return quote;
+  if (limits === null) return quote;
   if (new Big(srcAmount).lt(limits.minimum)) return { connection, reason: "AMOUNT_TOO_SMALL", ...limits };
   if (new Big(srcAmount).gt(limits.maximum)) return { connection, reason: "AMOUNT_TOO_LARGE", ...limits };
   return quote;

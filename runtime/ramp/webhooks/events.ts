@@ -24,6 +24,7 @@ export const EVENT_TYPES = [
   "transaction.updated",
   "intent.attention",
   "webhook.exhausted",
+  "webhook.test",
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];
@@ -34,14 +35,18 @@ interface NewEvent {
   readonly data: Readonly<Record<string, unknown>>;
   /** An endpoint that does not get it. */
   readonly except?: string;
+  /** The only endpoint that gets it, whatever its types are. */
+  readonly only?: string;
 }
 
 /**
  * Writes an event and its deliveries in the transaction of the state change that it reports: none is sent for a rollback, none
- * is lost for a commit. All events of a transaction are written right before its commit.
+ * is lost for a commit. All events of a transaction are written right before its commit. Returns its id.
  */
-export function recordEvent(tx: ProjectTransaction, { data, ...event }: NewEvent): void {
-  tx.beforeCommit(writeEvents, { ...event, data: stringify({ projectId: tx.projectId, ...data }) });
+export function recordEvent(tx: ProjectTransaction, { data, ...event }: NewEvent): string {
+  const id = newId();
+  tx.beforeCommit(writeEvents, { ...event, id, data: stringify({ projectId: tx.projectId, ...data }) });
+  return id;
 }
 
 /**
@@ -58,8 +63,8 @@ const NEXT_TIMES = `INSERT INTO ramp.change_times AS c (changed_at)
 
 /** The bodies get number and time in the database; each intent that changed has the time of the last of its events. */
 const WRITE_EVENTS = `WITH given AS (
-    SELECT * FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::uuid[])
-      WITH ORDINALITY AS g (id, type, intent_id, head, tail, except_endpoint, n)),
+    SELECT * FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::uuid[], $8::uuid[])
+      WITH ORDINALITY AS g (id, type, intent_id, head, tail, except_endpoint, only_endpoint, n)),
   next AS (${NEXT_TIMES}),
   numbered AS (
     SELECT given.*, (extract(epoch FROM changed_at) * 1000000)::bigint - count(*) OVER () + n AS sequence,
@@ -71,20 +76,22 @@ const WRITE_EVENTS = `WITH given AS (
     SELECT id, type, intent_id, sequence, head || at || '","sequence":' || sequence || ',"data":' || tail FROM numbered ORDER BY n)
   INSERT INTO ramp.webhook_deliveries (event_id, endpoint_id, attempt_at)
   SELECT given.id, e.id, now() FROM given, ramp.webhook_endpoints e WHERE ${ofProject("e")} AND e.enabled
-    AND (e.event_types IS NULL OR given.type = ANY (e.event_types)) AND e.id IS DISTINCT FROM given.except_endpoint ORDER BY n`;
+    AND (e.id = given.only_endpoint OR given.only_endpoint IS NULL AND (e.event_types IS NULL OR given.type = ANY (e.event_types)))
+    AND e.id IS DISTINCT FROM given.except_endpoint ORDER BY n`;
 
 function writeEvents(
   tx: Pick<ProjectTransaction, "now" | "write">,
-  events: readonly (Omit<NewEvent, "data"> & { readonly data: string })[],
+  events: readonly (Omit<NewEvent, "data"> & { readonly id: string; readonly data: string })[],
 ): void {
   tx.write(WRITE_EVENTS, [
-    events.map(() => newId()),
+    events.map(({ id }) => id),
     events.map(({ type }) => type),
     events.map(({ intentId }) => intentId),
     events.map(({ type }) => `{"type":"${type}","timestamp":"`),
     events.map(({ data }) => `${data}}`),
     events.map(({ except }) => except ?? null),
     tx.now,
+    events.map(({ only }) => only ?? null),
   ]);
 }
 
@@ -246,10 +253,20 @@ async function switchOff(tx: OperatorTransaction, projectId: string, endpointId:
     "UPDATE ramp.webhook_endpoints SET enabled = false, gone_at = now() WHERE project_id = $1 AND id = $2 AND enabled",
     [projectId, endpointId],
   );
-  await tx.rows(
-    `UPDATE ramp.webhook_deliveries SET status = 'EXHAUSTED', attempt_at = NULL, last_result = 'endpoint switched off', updated_at = now()
+  giveUpDeliveries(tx, projectId, endpointId, "endpoint switched off");
+}
+
+/** Gives up what waits for an endpoint. */
+export function giveUpDeliveries(
+  tx: Pick<ProjectTransaction, "write">,
+  projectId: string,
+  endpointId: string,
+  why: string,
+): void {
+  tx.write(
+    `UPDATE ramp.webhook_deliveries SET status = 'EXHAUSTED', attempt_at = NULL, last_result = $3, updated_at = now()
      WHERE project_id = $1 AND endpoint_id = $2 AND status = 'PENDING'`,
-    [projectId, endpointId],
+    [projectId, endpointId, why],
   );
 }
 

@@ -42,6 +42,24 @@ describe("a project", () => {
     expect(ids(await get("/v1/intents?updatedSince=2020-01-01T00:00:00Z", own.basic))).toContain(quiet);
   });
 
+  it("lists intents of a time of creation, oldest first where it asks so", async () => {
+    const own = await world.project();
+    const auth = await newCustomer(world, own);
+    const created = [await create(auth), await create(auth), await create(auth)];
+    const times = (await get("/v1/intents?order=asc", own.basic)).json.map(
+      ({ intent }: { intent: { createdAt: string } }) => intent.createdAt,
+    ) as string[];
+    const [, since = "", until = ""] = times;
+    expect(ids(await get("/v1/intents?order=asc", own.basic))).toEqual(created);
+    const between = `createdSince=${since}&createdUntil=${until}`;
+    expect(ids(await get(`/v1/intents?${between}`, own.basic))).toEqual([created[1]]);
+    const pages = await get("/v1/intents?order=asc&limit=2", own.basic);
+    const next = /<([^>]+)>; rel="next"/.exec(pages.headers.get("link") ?? "")?.[1] ?? "";
+    expect([...ids(pages), ...ids(await get(next, own.basic))]).toEqual(created);
+    const changes = await get(`/v1/intents?order=asc&updatedSince=${since}`, own.basic);
+    expect([changes.status, changes.json.details[0].path]).toEqual([400, "/order"]);
+  });
+
   it("reads one intent with its customer; another project's does not exist", async () => {
     const id = await create(await newCustomer(world, project));
     expect((await get(`/v1/intents/${id}`)).json).toMatchObject({

@@ -40,7 +40,7 @@ it("moves of an intent", () => {
 });
 
 it("events", () => {
-  expect(rowsOf("runtime/ramp/docs/webhooks.md").map(([name]) => plain(name))).toEqual(EVENT_TYPES);
+  expect(rowsOf("runtime/ramp/docs/webhooks.md", "Events").map(([name]) => plain(name))).toEqual(EVENT_TYPES);
 });
 
 interface Schema {

@@ -5,7 +5,7 @@ import { afterAll, expect, it } from "vitest";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { addIdentityProvider } from "../../../runtime/ramp/operator/integrations.js";
-import { addWebhook } from "../../../runtime/ramp/operator/webhooks.js";
+import { addWebhook } from "../../../runtime/ramp/webhooks/endpoints.js";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { start } from "../../support/command.js";

@@ -183,6 +183,7 @@ async function ownStage(): Promise<Stage> {
       vault,
       log: createLogger("silent"),
       metrics: new RampMetrics(),
+      now: () => database.clock.now(),
     } as unknown as Stage["ramp"],
   };
 }

@@ -1,7 +1,7 @@
 /** What tests of servers that crash, and of several servers on one database, share. */
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { connectProvider, type NewConnection } from "../../../runtime/ramp/operator/integrations.js";
-import { addWebhook } from "../../../runtime/ramp/operator/webhooks.js";
+import { addWebhook } from "../../../runtime/ramp/webhooks/endpoints.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
 import type { Receiver } from "./receiver.js";
 import {

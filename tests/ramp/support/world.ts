@@ -8,7 +8,7 @@ import { documentRoutes } from "../../../runtime/pages/pages.js";
 import { TITLE } from "../../../runtime/ramp/api/openapi.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { addIdentityProvider, connectProvider } from "../../../runtime/ramp/operator/integrations.js";
-import { addWebhook, type WebhookAddress } from "../../../runtime/ramp/operator/webhooks.js";
+import { addWebhook, type WebhookAddress } from "../../../runtime/ramp/webhooks/endpoints.js";
 import type { Outcome } from "../../../runtime/model/outcome.js";
 import {
   createOrganization,
@@ -100,7 +100,7 @@ export interface World {
   /** Whether a query gives `true`. */
   holds(sql: string, values?: readonly unknown[]): Promise<boolean>;
   call(
-    method: "GET" | "POST" | "HEAD" | "PUT" | "DELETE",
+    method: "GET" | "POST" | "HEAD" | "PUT" | "PATCH" | "DELETE",
     path: string,
     options?: CallOptions,
   ): Promise<Reply>;

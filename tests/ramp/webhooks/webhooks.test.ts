@@ -14,7 +14,7 @@ import {
   rotateWebhookSecret,
   setWebhook,
   type WebhookAddress,
-} from "../../../runtime/ramp/operator/webhooks.js";
+} from "../../../runtime/ramp/webhooks/endpoints.js";
 import { DEFAULT_DELIVERY_POLICY, RETRY_SECONDS } from "../../../runtime/ramp/webhooks/events.js";
 import { ownReceiver } from "../support/receiver.js";
 import {

@@ -157,16 +157,20 @@ export const getProjectIntents = route("project", {
   path: "/v1/intents",
   summary: "List the project's intents, newest first",
   description:
-    "With `updatedSince`, poll for changes: intents whose status, transaction or requirements changed at or after a time, in the order of their last changes. Keep the highest `updatedAt` that you have seen: the next poll from it misses none. Follow the `Link` to more; `starting_after` is for lists without `updatedSince`.",
+    "By the time of their creation: `createdSince`, `createdUntil`, `order`. With `updatedSince`, poll for changes: intents whose status, transaction or requirements changed at or after a time, in the order of their last changes. Keep the highest `updatedAt` that you have seen: the next poll from it misses none. Follow the `Link` to more; `starting_after` is for lists without `updatedSince`.",
   query: ProjectIntentsQuery,
   response: { status: 200, schema: Type.Array(Type.Ref("ProjectIntent")), description: "Intents." },
   errors: [],
   async handle(call) {
-    const { customerId, status, updatedSince, starting_after: start } = call.query;
+    const { customerId, status, createdSince, createdUntil, updatedSince, order } = call.query;
+    const { starting_after: start } = call.query;
     // An item that changes meanwhile moves to the end: no page begins behind it.
     if (updatedSince !== undefined && start !== undefined)
       return errorAt("INVALID_REQUEST", "/starting_after", "is not for changes: follow the Link");
-    const filter = { customerId: customerId?.toLowerCase(), status, updatedSince };
+    if (updatedSince !== undefined && order !== undefined)
+      return errorAt("INVALID_REQUEST", "/order", "is not for changes, which are oldest first");
+    const times = { createdSince, createdUntil, updatedSince };
+    const filter = { customerId: customerId?.toLowerCase(), status, order, ...times };
     return listResponse(
       call,
       (tx, page) => listIntents(tx, filter, page),

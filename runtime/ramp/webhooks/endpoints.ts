@@ -4,9 +4,11 @@ import type { RampDatabase } from "../database/ramp-database.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
 import { leadsToPrivateAddress } from "../../http/outbound-http.js";
 import type { Vault } from "../core/vault.js";
-import { EVENT_TYPES } from "../webhooks/events.js";
+import { EVENT_TYPES, giveUpDeliveries } from "./events.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { urlProblem } from "../core/json-schema.js";
+
+/** Receivers of a project's events, and the deliveries to them: for the commands and for the API. */
 
 export interface WebhookAddress {
   readonly url: string;
@@ -17,11 +19,12 @@ export interface WebhookAddress {
   readonly eventTypes?: readonly string[] | undefined;
 }
 
-async function addressProblem({
+/** Why nothing can be sent to an address, or null. */
+export async function addressProblem({
   url,
   allowPrivate,
   eventTypes = [],
-}: WebhookAddress): Promise<string | null> {
+}: Pick<WebhookAddress, "url" | "allowPrivate" | "eventTypes">): Promise<string | null> {
   const problem = urlProblem(url);
   if (problem !== null) return problem;
   const unknown = eventTypes.find((type) => !EVENT_TYPES.some((known) => known === type));
@@ -32,24 +35,38 @@ async function addressProblem({
     : null;
 }
 
-/** What `routewright ramp webhook list` shows of an endpoint. */
-interface ListedWebhook {
+/** An endpoint, as `routewright ramp webhook list` shows it. */
+export interface ListedWebhook {
   readonly webhookId: string;
   readonly url: string;
+  readonly concurrency: number;
+  /** Null: all. */
+  readonly eventTypes: readonly string[] | null;
+  readonly createdAt: Date;
   readonly allowPrivate: boolean;
   readonly enabled: boolean;
   /** When its receiver answered 410, which switched it off. */
   readonly goneAt: Date | null;
 }
 
+const SELECT = `SELECT id AS "webhookId", project_id AS "projectId", url, concurrency, event_types AS "eventTypes", allow_private AS "allowPrivate",
+    enabled, gone_at AS "goneAt", created_at AS "createdAt",
+    (SELECT count(*)::int FROM ramp.webhook_deliveries d
+     WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING') AS pending
+  FROM ramp.webhook_endpoints e`;
+
+/** A project's endpoints, oldest first; with an id that one alone. */
+export function readWebhooks(tx: ProjectTransaction, id: string | null): Promise<readonly ListedWebhook[]> {
+  return tx.rows<ListedWebhook>(
+    `${SELECT} WHERE ${OF_PROJECT} AND ($1::text IS NULL OR id::text = lower($1)) AND deleted_at IS NULL ORDER BY created_at, id`,
+    [id],
+  );
+}
+
 /** The endpoints, oldest first, each with why nothing can be delivered to it, if so. Null: those of all projects. */
 export async function listWebhooks(database: RampDatabase, projectId: ProjectId | null) {
   const webhooks = await database.operator.rows<ListedWebhook>(
-    `SELECT id AS "webhookId", project_id AS "projectId", url, concurrency, event_types AS "eventTypes", allow_private AS "allowPrivate",
-       enabled, gone_at AS "goneAt", created_at AS "createdAt",
-       (SELECT count(*)::int FROM ramp.webhook_deliveries d
-        WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING') AS pending
-     FROM ramp.webhook_endpoints e WHERE ($1::uuid IS NULL OR project_id = $1) AND deleted_at IS NULL ORDER BY created_at, id`,
+    `${SELECT} WHERE ($1::uuid IS NULL OR project_id = $1) AND deleted_at IS NULL ORDER BY created_at, id`,
     [projectId],
   );
   return Promise.all(
@@ -61,7 +78,12 @@ export async function listWebhooks(database: RampDatabase, projectId: ProjectId 
 export const UNRESOLVED = "its name does not resolve here";
 
 /** Why nothing can be delivered to an endpoint, or null. */
-async function undeliverable({ url, allowPrivate, enabled, goneAt }: ListedWebhook): Promise<string | null> {
+export async function undeliverable({
+  url,
+  allowPrivate,
+  enabled,
+  goneAt,
+}: ListedWebhook): Promise<string | null> {
   if (goneAt !== null) return `its receiver answered 410 at ${goneAt.toISOString()}, which switched it off`;
   if (!enabled) return "it is switched off";
   if (allowPrivate) return null;
@@ -90,21 +112,68 @@ function newSecret(): string {
   return `whsec_${randomBytes(32).toString("base64")}`;
 }
 
+interface NewWebhook {
+  readonly webhookId: string;
+  readonly secret: string;
+}
+
 /** Adds an endpoint; a project may have several. The secret is shown once. */
 export async function addWebhook(
   database: RampDatabase,
   vault: Vault,
   projectId: ProjectId,
   address: WebhookAddress,
-): Promise<Outcome<{ webhookId: string; secret: string }>> {
+): Promise<Outcome<NewWebhook>> {
   const problem = await addressProblem(address);
   if (problem !== null) return failed(problem);
-  const { url, allowPrivate, concurrency = 10, eventTypes = null } = address;
-  const [id, secret] = [newId(), newSecret()];
-  const sealed = vault.seal(`webhook:${projectId}:${id}`, secret);
-  const row = { id, url, secret: sealed, allowPrivate, concurrency, eventTypes };
-  await database.inProject(projectId, (tx) => Promise.resolve(tx.insert("webhook_endpoints", row)));
-  return succeeded({ webhookId: id, secret });
+  const webhookId = newId();
+  return succeeded(
+    await database.inProject(projectId, (tx) =>
+      Promise.resolve(insertWebhook(tx, vault, { ...address, webhookId })),
+    ),
+  );
+}
+
+/** @param address one that `addressProblem` has nothing against */
+export function insertWebhook(
+  tx: ProjectTransaction,
+  vault: Vault,
+  address: WebhookAddress & Pick<NewWebhook, "webhookId">,
+): NewWebhook {
+  const { webhookId: id, url, allowPrivate, concurrency = 10, eventTypes = null } = address;
+  const secret = newSecret();
+  const sealed = vault.seal(`webhook:${tx.projectId}:${id}`, secret);
+  tx.insert("webhook_endpoints", { id, url, secret: sealed, allowPrivate, concurrency, eventTypes });
+  return { webhookId: id, secret };
+}
+
+/** What a project changes of an endpoint; what is left out stays. */
+export interface WebhookChange {
+  readonly url?: string;
+  readonly concurrency?: number;
+  /** Null: all. */
+  readonly eventTypes?: readonly string[] | null;
+  readonly enabled?: boolean;
+}
+
+/** False where there is no such endpoint. Another address must be public, whatever the operator allowed of the one before. */
+export async function updateWebhook(
+  tx: ProjectTransaction,
+  webhookId: string,
+  change: WebhookChange,
+): Promise<boolean> {
+  const { url = null, concurrency = null, eventTypes, enabled = null } = change;
+  const changed = await changeWebhook(
+    tx,
+    webhookId,
+    `url = COALESCE($2, url), allow_private = allow_private AND COALESCE($2 = url, true), concurrency = COALESCE($3, concurrency),
+     event_types = CASE WHEN $4 THEN $5::text[] ELSE event_types END, enabled = COALESCE($6, enabled),
+     gone_at = CASE WHEN $6 THEN NULL ELSE gone_at END`,
+    [url, concurrency, eventTypes !== undefined, eventTypes ?? null, enabled],
+  );
+  if (changed.ok && enabled === false)
+    giveUpDeliveries(tx, tx.projectId, changed.value.webhookId, "endpoint switched off");
+  return changed.ok;
 }
 
 /** Changes the address of an endpoint, and switches it on; pending deliveries go to the new one, and the secret stays. */
@@ -152,15 +221,16 @@ export function deleteWebhook(
   projectId: ProjectId,
   webhookId: string,
 ): Promise<Outcome<{ webhookId: string }>> {
-  return database.inProject(projectId, (tx) => {
-    const deleted = changeWebhook(tx, webhookId, "deleted_at = now(), enabled = false");
-    tx.write(
-      `UPDATE ramp.webhook_deliveries SET status = 'EXHAUSTED', attempt_at = NULL, last_result = 'endpoint deleted', updated_at = now()
-       WHERE ${OF_PROJECT} AND endpoint_id::text = $1 AND status = 'PENDING'`,
-      [webhookId.toLowerCase()],
-    );
-    return deleted;
-  });
+  return database.inProject(projectId, (tx) => dropWebhook(tx, webhookId));
+}
+
+export async function dropWebhook(
+  tx: ProjectTransaction,
+  webhookId: string,
+): Promise<Outcome<{ webhookId: string }>> {
+  const deleted = await changeWebhook(tx, webhookId, "deleted_at = now(), enabled = false");
+  if (deleted.ok) giveUpDeliveries(tx, tx.projectId, deleted.value.webhookId, "endpoint deleted");
+  return deleted;
 }
 
 /** Which deliveries are repeated: those that match all fields. */
@@ -188,13 +258,18 @@ export async function replayWebhooks(
     return failed(`The status must be one of ${[...STATUSES].join(", ")}.`);
   const replayedStatus =
     status ?? (event === undefined && since === undefined && until === undefined ? "EXHAUSTED" : null);
-  const rows = await database.of(projectId).rows(
-    `UPDATE ramp.webhook_deliveries d SET status = 'PENDING', attempts = 0, attempt_at = now(), attempted_until = NULL, updated_at = now()
-       FROM ramp.webhook_endpoints e, ramp.events v
-       WHERE e.project_id = d.project_id AND e.id = d.endpoint_id AND e.enabled AND v.project_id = d.project_id AND v.id = d.event_id
-         AND ($1::uuid IS NULL OR v.id = $1) AND ($2::timestamptz IS NULL OR v.created_at >= $2)
-         AND ($3::timestamptz IS NULL OR v.created_at <= $3) AND ($4::text IS NULL OR d.status = $4) RETURNING d.id`,
-    [event ?? null, since ?? null, until ?? null, replayedStatus],
-  );
+  const values = [event ?? null, since ?? null, until ?? null, replayedStatus];
+  const rows = await database.of(projectId).rows(REPLAY, values);
   return succeeded({ replayed: rows.length });
+}
+
+const REPLAY = `UPDATE ramp.webhook_deliveries d SET status = 'PENDING', attempts = 0, attempt_at = now(), attempted_until = NULL, updated_at = now()
+  FROM ramp.webhook_endpoints e, ramp.events v
+  WHERE e.project_id = d.project_id AND e.id = d.endpoint_id AND e.enabled AND v.project_id = d.project_id AND v.id = d.event_id
+    AND ($1::uuid IS NULL OR v.id = $1) AND ($2::timestamptz IS NULL OR v.created_at >= $2)
+    AND ($3::timestamptz IS NULL OR v.created_at <= $3) AND ($4::text IS NULL OR d.status = $4) RETURNING d.id`;
+
+/** Makes all deliveries of an event due again. Returns how many. */
+export async function replayEvent(tx: ProjectTransaction, event: string): Promise<number> {
+  return (await tx.rows(REPLAY, [event, null, null, null])).length;
 }
