@@ -25,7 +25,7 @@ const INSTALL = {
   curl: "apt-get install curl",
   "kubernetes-validate": "pip install kubernetes-validate",
   "check-jsonschema": "pip install check-jsonschema",
-  conformance: "npm install --prefix .data/conformance node@22 @modelcontextprotocol/conformance@0.1.16",
+  conformance: "npm install --prefix .data/node node@26 @modelcontextprotocol/conformance@0.1.16",
   "libchdb.so": CLICKHOUSE_INSTALL,
 } as const;
 export type Program = keyof typeof INSTALL;
@@ -38,7 +38,7 @@ const FOLDERS = [
   "/usr/lib/postgresql/15/bin",
   "/usr/lib/nginx/modules",
   dirname(CLICKHOUSE_LIBRARY),
-  fileURLToPath(new URL("../../.data/conformance/node_modules/.bin", import.meta.url)),
+  fileURLToPath(new URL("../../.data/node/node_modules/.bin", import.meta.url)),
 ];
 
 /**
