@@ -15,7 +15,7 @@ import { validatorOf } from "../manifest/json-schema.js";
 import { visible, visibleJson } from "../manifest/strings.js";
 import { parseJson } from "../manifest/manifest.js";
 
-import { type CatalogueRecord, FORMER_COLUMN_KEYS, FORMER_KEYS } from "./catalogue-schema.js";
+import { type CatalogueRecord, FORMER_KEYS } from "./catalogue-schema.js";
 import { type Catalogue, type CatalogueEntry, NO_LINEAGE } from "./catalogue.js";
 
 const MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
@@ -115,8 +115,7 @@ function firstRepeated(texts: readonly string[]): string | undefined {
 }
 
 function withoutFormerKeys(entry: CatalogueEntry): CatalogueEntry {
-  const columns = entry.columns.map((column) => without(FORMER_COLUMN_KEYS, column));
-  return { ...without(FORMER_KEYS, entry), columns };
+  return without(FORMER_KEYS, entry);
 }
 
 function without<Value extends object>(keys: object, value: Value): Value {

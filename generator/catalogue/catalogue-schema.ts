@@ -1,5 +1,6 @@
 import {
   type FormerPath,
+  type Json,
   type Relation,
   type SortKey,
   PARAMETER_OPERATORS,
@@ -25,12 +26,10 @@ import { AGGREGATE_SCHEMA } from "./metrics/aggregate-schema.js";
 import type { CatalogueEntry, DescribedColumn, DescribedParameter } from "./catalogue.js";
 
 const texts = listOf(text);
+const anyValue: Schema<Json> = {};
 const count = wholeNumber(1);
 const path = { ...text, pattern: "^/v1/" };
 const pair = { ...texts, minItems: 2, maxItems: 2 } as Schema;
-
-/** Keys of columns in files of earlier versions. */
-export const FORMER_COLUMN_KEYS = { example: {} };
 
 /** Keys of endpoints in files of earlier versions. */
 export const FORMER_KEYS = { upstreamNodes: orNull(texts) };
@@ -50,7 +49,7 @@ const column: Schema<DescribedColumn> = record(
     unique: yes,
     references: text,
     private: flag,
-    ...FORMER_COLUMN_KEYS,
+    example: anyValue,
   },
 );
 

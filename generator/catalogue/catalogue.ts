@@ -1,4 +1,4 @@
-import type { Column, Endpoint, Parameter, Relation, Tier } from "@routewright/runtime/model";
+import type { Column, Endpoint, Json, Parameter, Relation, Tier } from "@routewright/runtime/model";
 import type { ColumnGuarantees } from "../manifest/columns.js";
 
 /** A column, and what the dbt project declares of it besides its name and type. */
@@ -8,6 +8,8 @@ export interface DescribedColumn extends Column, ColumnGuarantees {
   readonly acceptedValues?: readonly string[];
   /** Whether the project marks it as private data. */
   readonly private?: boolean;
+  /** A value that the project shows in documents. */
+  readonly example?: Json;
 }
 
 export type DescribedParameter = Parameter & { readonly description?: string };

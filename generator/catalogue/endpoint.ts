@@ -198,6 +198,7 @@ const HAS_TEXTS: ReadonlySet<string> = new Set(["string", "enum", "integer", "un
 
 function columnOf(column: ModelColumn, settings: ReadSettings, context: Context): DescribedColumn {
   const { name, type, description, notNull, acceptedValues, guarantees, isPrivate } = column;
+  const example = settings.columns.get(name)?.example;
   return {
     name,
     type: typeOf(column, context),
@@ -209,6 +210,7 @@ function columnOf(column: ModelColumn, settings: ReadSettings, context: Context)
     ...(acceptedValues && { acceptedValues }),
     ...guarantees,
     ...(isPrivate && { private: true }),
+    ...(example !== undefined && !isPrivate && { example }),
   };
 }
 

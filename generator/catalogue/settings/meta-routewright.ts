@@ -1,4 +1,4 @@
-import type { OwnRows } from "@routewright/runtime/model";
+import type { Json, OwnRows } from "@routewright/runtime/model";
 import type { JsonObject } from "../../manifest/json.js";
 import {
   described,
@@ -15,6 +15,7 @@ import {
 import { type NearName, nearName } from "../../manifest/near-name.js";
 import { formatValue } from "../../manifest/strings.js";
 import { isWideNumber, parseColumnType } from "../column-types/column-type.js";
+import { isOfType } from "../column-types/example.js";
 import type { RoutewrightContext } from "./context.js";
 import { aggregate } from "./aggregate.js";
 import { cursor } from "./cursor.js";
@@ -154,6 +155,21 @@ function withoutNumbers(type: string | null) {
   return invalid("numbers", message, "Remove `numbers`, or correct the column's `data_type`.");
 }
 
+/** A value that documents show. */
+const example: Setting<unknown, Json | undefined, ColumnContext> = {
+  isAdvisory: true,
+  schema: described("a value that documents show, as rows have it", {}),
+  read: (value, { type }) => {
+    if (value === undefined) return reading([], () => undefined);
+    if (isOfType(parseColumnType(type), value)) return reading([], () => value);
+    const message = `${formatValue(value)} is no value of the type ${formatValue(type)}.`;
+    return reading(
+      invalid("example", message, "Write a value as rows have it, or remove it."),
+      () => undefined,
+    );
+  },
+};
+
 /** What consumers may rely on. */
 const stability: Setting<"preview" | "stable", "preview" | undefined, unknown> = {
   schema: {
@@ -251,7 +267,7 @@ export const META_ROUTEWRIGHT = {
     timezone,
     undeclared,
   },
-  column: { numbers: columnNumbers, synonyms, timezone },
+  column: { example, numbers: columnNumbers, synonyms, timezone },
 } as const;
 
 export type ModelSettings = Values<typeof META_ROUTEWRIGHT.model>;

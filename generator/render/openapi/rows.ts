@@ -14,6 +14,7 @@ import {
   servedType,
   withAcceptedValues,
 } from "../../catalogue/column-types/column-type.js";
+import { exampleOf } from "../../catalogue/column-types/example.js";
 import { rowNameOf } from "./names.js";
 import { paragraphs } from "./parameters.js";
 import { headersOf, PAGE_HEADERS, ROWS_HEADERS } from "./responses.js";
@@ -80,7 +81,7 @@ function columnSchema(
   column: DescribedColumn,
   all: readonly CatalogueEntry[],
 ): JsonRecord {
-  const { type, acceptedValues, description = "" } = column;
+  const { type, acceptedValues, description = "", example } = column;
   const stored = withAcceptedValues(parseColumnType(type), acceptedValues);
   const columnType = servedType(stored, column, endpoint);
   const text = paragraphs(description, guaranteesText(column, endpoint, all));
@@ -90,7 +91,13 @@ function columnSchema(
     ...numbersOf(columnType, acceptedValues ?? []),
     ...rangeOf(columnType, column),
     ...(text.trim() !== "" && { description: text }),
+    examples: [shownAs(columnType, stored, example ?? exampleOf(stored, column))],
   };
+}
+
+/** Wide numbers that are served as strings. */
+function shownAs(served: ColumnType, stored: ColumnType, example: Json): Json {
+  return served !== stored && typeof example === "number" ? String(example) : example;
 }
 
 /** The bounds of numbers that tests prove. */

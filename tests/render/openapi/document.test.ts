@@ -42,7 +42,9 @@ describe("the schema of a row", () => {
   it("has columns that are named as parts of every object", () => {
     const row = rowOf(entry({ columns: columns("__proto__ String", "constructor String", "toString Date") }));
     expect(Object.keys(row.properties)).toEqual(["__proto__", "constructor", "toString"]);
-    expect(Object.getOwnPropertyDescriptor(row.properties, "__proto__")?.value).toEqual({ type: "string" });
+    expect(Object.getOwnPropertyDescriptor(row.properties, "__proto__")?.value).toMatchObject({
+      type: "string",
+    });
   });
 });
 

@@ -52,7 +52,7 @@ describe("the OpenAPI document by the official schema", () => {
   /** The validator, like other tools, takes every key `$ref` for a reference, so that it cannot judge this one. */
   it("has a column named $ref as a property", () => {
     const { schemas } = documentOf(entry({ columns: columns("$ref String") })).components;
-    expect(schemas.bridges_volume_row.properties).toEqual({ $ref: { type: "string" } });
+    expect(schemas.bridges_volume_row.properties).toMatchObject({ $ref: { type: "string" } });
   });
 
   it("refers only to components that are there", () => {
