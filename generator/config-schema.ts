@@ -1,7 +1,7 @@
 import { TIERS } from "@routewright/runtime/model";
 import type { SchemaMap } from "./catalogue/build.js";
 import { MAX_AGE } from "./catalogue/settings/max-age.js";
-import { type ChangeKind, KINDS, SEVERITIES as CHANGE_SEVERITIES } from "./diff/change.js";
+import { type ChangeKind, KINDS, SEVERITIES as CHANGE_SEVERITIES } from "./diff/kinds.js";
 import { UNUSED } from "./diff/usage.js";
 import { type RuleId, RULES, SEVERITIES as RULE_SEVERITIES } from "./lint/finding.js";
 import {

@@ -12,7 +12,8 @@ import {
 } from "@routewright/runtime/model";
 import { Option } from "commander";
 import type { Settings } from "../config.js";
-import { type Change, type ChangeKind, KINDS } from "../diff/change.js";
+import { type Change } from "../diff/change.js";
+import { type ChangeKind, KINDS } from "../diff/kinds.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readRevision } from "../diff/revision.js";
 import { visible } from "../manifest/strings.js";

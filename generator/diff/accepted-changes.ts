@@ -15,7 +15,8 @@ import { isDate, type Outcome, succeeded, unlessFailed } from "@routewright/runt
 import { parseJson } from "../manifest/manifest.js";
 import { readSource } from "../manifest/source.js";
 import { formatValue } from "../manifest/strings.js";
-import { type Change, CHANGE_KINDS, isFailing, SEVERITIES, type Severity } from "./change.js";
+import { type Change, isFailing } from "./change.js";
+import { CHANGE_KINDS, SEVERITIES, type Severity } from "./kinds.js";
 
 /** The default accept file: it need not exist. */
 export const ACCEPT_FILE = ".routewright-accept.json";

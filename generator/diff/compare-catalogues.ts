@@ -1,7 +1,8 @@
 import { TIERS } from "@routewright/runtime/model";
 import { type Catalogue, type CatalogueEntry, problemText, type Skipped } from "../catalogue/catalogue.js";
 import { privateGroups, privateMetrics } from "../catalogue/metrics/private-groups.js";
-import { type Change, type ChangeKind, type Difference, inOrder, KINDS, type Severity } from "./change.js";
+import { type Change, type Difference, inOrder } from "./change.js";
+import { type ChangeKind, KINDS, type Severity } from "./kinds.js";
 import {
   atAllPaths,
   compareEndpoints,

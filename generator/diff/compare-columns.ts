@@ -6,7 +6,8 @@ import {
   parseColumnType,
   servedType,
 } from "../catalogue/column-types/column-type.js";
-import type { ChangeKind, Difference } from "./change.js";
+import type { Difference } from "./change.js";
+import type { ChangeKind } from "./kinds.js";
 import { compareServedTypes } from "./column-compatibility.js";
 
 /** The differences of the columns, their order, and what dbt tests guarantee of their values. */

@@ -5,7 +5,8 @@ import { inDocumentedOrder } from "../catalogue/path.js";
 import { readCatalogueIn } from "../catalogue/catalogue-file.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, readAcceptFile } from "./accepted-changes.js";
-import { type Change, isFailing, KINDS } from "./change.js";
+import { type Change, isFailing } from "./change.js";
+import { KINDS } from "./kinds.js";
 import { compareCatalogues, matchEndpoints, type SeverityOverrides } from "./compare-catalogues.js";
 
 /** How `serve --guard` judges the changes of a refresh: as `routewright diff` in the same folder. */

@@ -12,7 +12,8 @@ import {
 } from "../manifest/json-schema.js";
 import { parseJson } from "../manifest/manifest.js";
 import { readSource } from "../manifest/source.js";
-import { type Change, type ChangeKind, type ChangeUsage, inOrder } from "./change.js";
+import { type Change, type ChangeUsage, inOrder } from "./change.js";
+import { type ChangeKind } from "./kinds.js";
 
 /** Days that decide whether anybody uses something: the full ones before today, in UTC. */
 export const USAGE_DAYS = 30;

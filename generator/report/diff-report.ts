@@ -5,15 +5,8 @@ import {
   acceptEntryFor,
   changeCounts,
 } from "../diff/accepted-changes.js";
-import {
-  type Change,
-  type ChangeUsage,
-  CHANGE_KINDS,
-  isFailing,
-  KINDS,
-  SEVERITIES,
-  type Severity,
-} from "../diff/change.js";
+import { type Change, type ChangeUsage, isFailing } from "../diff/change.js";
+import { CHANGE_KINDS, KINDS, SEVERITIES, type Severity } from "../diff/kinds.js";
 import { USAGE_DAYS } from "../diff/usage.js";
 import { joined, list, plain, sentence, type Sentence, visible } from "../manifest/strings.js";
 import {

@@ -1,5 +1,5 @@
 import type { CatalogueEntry } from "../../../generator/catalogue/catalogue.js";
-import type { Severity } from "../../../generator/diff/change.js";
+import type { Severity } from "../../../generator/diff/kinds.js";
 import { isGrouped, type OracleRequest } from "./requests.js";
 
 /** A response as callers see it. */

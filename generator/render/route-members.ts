@@ -1,0 +1,193 @@
+import {
+  type ColumnFilter,
+  type Endpoint,
+  type Filter,
+  FILTER_OPERATORS,
+  GROUP_PAGES,
+  groupNames,
+  hasRange,
+  operatorOf,
+  operatorsOf,
+  VALUES,
+} from "@routewright/runtime/model";
+import type { OptionalKind, PropertySignatureStructure } from "ts-morph";
+import type { CatalogueEntry } from "../catalogue/catalogue.js";
+import {
+  type ColumnType,
+  isWide,
+  memberName,
+  parseColumnType,
+  servedType,
+  typeScriptOf,
+  withAcceptedValues,
+} from "../catalogue/column-types/column-type.js";
+import { visibleJson } from "../manifest/strings.js";
+import { rowColumns } from "./openapi/rows.js";
+import { docText } from "./code.js";
+
+/** A property of the types `Row` and `Query`. */
+type Member = OptionalKind<PropertySignatureStructure>;
+
+/** One property per column, in the model's order. */
+export function rowMembers(endpoint: CatalogueEntry): Member[] {
+  return rowColumns(endpoint).map((column) => {
+    const { name, type, acceptedValues, description = "" } = column;
+    const stored = withAcceptedValues(parseColumnType(type), acceptedValues);
+    const columnType = servedType(stored, column, endpoint);
+    const warehouseType = type === null ? "" : `${type}${riskOf(columnType)}`;
+    const each = member(name, typeScriptOf(columnType), withType(description, warehouseType));
+    return endpoint.aggregate === undefined ? each : { ...each, hasQuestionToken: true };
+  });
+}
+
+/** What a JavaScript number does to the values. */
+function riskOf(type: ColumnType): string {
+  if (!isWide(type)) return "";
+  const risk = type.kind === "decimal" ? "may lose digits" : "larger than Number.MAX_SAFE_INTEGER";
+  return `: ${risk}; see "Large numbers"`;
+}
+
+/** `Day of the activity (date).`; after a text of several lines the type is a paragraph. */
+function withType(description: string, type: string): readonly string[] {
+  const text = description.trim();
+  if (type === "") return [text];
+  if (text === "") return [`${type}.`];
+  return /[\r\n]/.test(text) ? [text, `${type}.`] : [`${text.replace(/\.$/, "")} (${type}).`];
+}
+
+/** The declared parameters, then those of pagination and sorting. */
+export function queryMembers(endpoint: CatalogueEntry): Member[] {
+  const operators = new Map((endpoint.filters ?? []).map((filter) => [filter.column, operatorsType(filter)]));
+  const parameters = endpoint.parameters.map((parameter) => {
+    const { name, column, operator } = parameter;
+    const description = parameter.description?.trim().replace(/\.$/, "");
+    const filter = `\`${column} ${operator} ${parameter.type === "string_list" ? "values" : "value"}\`.`;
+    const type = endpoint.columns.find((each) => each.name === column)?.type ?? null;
+    const value = queryType(parameter, parseColumnType(type));
+    return optional(
+      name,
+      operators.has(name) ? `${value} | ${operators.get(name) ?? ""}` : value,
+      description ? `${description}: ${filter}` : filter,
+    );
+  });
+  return [
+    ...parameters,
+    ...filterMembers(endpoint),
+    ...aggregateMembers(endpoint),
+    ...fieldsMembers(endpoint),
+    ...pageMembers(endpoint),
+    ...(endpoint.aggregate === undefined ? sortMembers(endpoint) : []),
+  ];
+}
+
+/** A property per filtered column, as in the body of a POST; a parameter of its name has them too. */
+function filterMembers({ filters = [], parameters }: Endpoint): Member[] {
+  return filters
+    .filter(({ column }) => !parameters.some(({ name }) => name === column))
+    .map((filter) =>
+      optional(filter.column, operatorsType(filter), `Filter: \`${filter.column}\` compared with a value.`),
+    );
+}
+
+/** What chooses groups and measures, the range of `metric_time`, and the filters on groups. */
+function aggregateMembers({ aggregate, pagination }: Endpoint): Member[] {
+  if (aggregate === undefined) return [];
+  const { of, measures, saved, filters } = aggregate;
+  const unionOf = (names: readonly string[]): string => `readonly (${names.map(visibleJson).join(" | ")})[]`;
+  const groups = [...new Set(measures.flatMap((measure) => groupNames(measure.groups)))];
+  const choice = [
+    ...(groups.length === 0
+      ? []
+      : [optional("group_by", unionOf(groups), "Groups of the rows. Default: none, one row.")]),
+    optional(
+      of,
+      unionOf(measures.map(({ name }) => name)),
+      `What is asked of each group. Default: all ${of}.`,
+    ),
+  ];
+  const range = [
+    optional("start_date", "string", "First day of `metric_time`, inclusive."),
+    optional("end_date", "string", "Last day of `metric_time`, inclusive."),
+  ];
+  const pages = pagination === null ? pageMembers({ pagination: GROUP_PAGES }) : [];
+  const cursor = optional("cursor", "string", "The page behind another: its `Link`.");
+  const names = aggregate.columns.map(({ name }) => name);
+  const sort = saved === undefined ? sortMembers({ sortableFields: names }) : [];
+  return [
+    ...(saved === undefined ? choice : []),
+    ...(hasRange(aggregate) ? range : []),
+    ...(saved === undefined ? filters.map(groupMember) : []),
+    ...pages,
+    cursor,
+    ...sort,
+  ];
+}
+
+function groupMember(filter: ColumnFilter): Member {
+  const type = `${VALUES[filter.type].typescript} | ${operatorsType(filter)}`;
+  return optional(filter.column, type, `Filter: \`${filter.column}\` compared with a value.`);
+}
+
+function operatorsType({ type }: ColumnFilter): string {
+  const { typescript } = VALUES[type];
+  const members = operatorsOf(type).map((name) => {
+    const { value, parameter } = operatorOf(FILTER_OPERATORS.get(name) ?? "=");
+    if (value === "flag") return `${name}?: boolean`;
+    return parameter?.type === "string_list"
+      ? `${name}?: readonly (${typescript})[]`
+      : `${name}?: ${typescript}`;
+  });
+  return `{ ${members.join("; ")} }`;
+}
+
+/** A parameter with `case` accepts its values in any letter case, which a union cannot express. */
+function queryType(filter: Filter, { kind }: ColumnType): string {
+  const isExact = (kind === "string" || kind === "enum") && !("case" in filter);
+  const value = withAcceptedValues(TEXT, isExact && "values" in filter ? filter.values : null);
+  return typeScriptOf(filter.type === "string_list" ? { kind: "array", of: value, nullable: false } : value);
+}
+
+const TEXT: ColumnType = { kind: "string", nullable: false };
+
+function fieldsMembers({ fields, columns }: Endpoint): Member[] {
+  if (!fields) return [];
+  const type = `readonly (${columns.map(({ name }) => visibleJson(name)).join(" | ")})[]`;
+  return [optional("fields", type, "Columns of a row, in their order. Default: all.")];
+}
+
+function pageMembers({ pagination, cursor }: Pick<Endpoint, "pagination" | "cursor">): Member[] {
+  if (pagination === null) return [];
+  const { defaultLimit, maxLimit } = pagination;
+  return [
+    optional(
+      "limit",
+      "number",
+      `Rows on a page. Default ${String(defaultLimit)}, at most ${String(maxLimit)}.`,
+    ),
+    optional("offset", "number", "Rows to skip. Default 0."),
+    ...(cursor === undefined
+      ? []
+      : [optional("cursor", "string", "The page behind another: `next_cursor` of that one.")]),
+  ];
+}
+
+function sortMembers({ sortableFields }: Pick<Endpoint, "sortableFields">): Member[] {
+  if (sortableFields.length === 0) return [];
+  return [
+    optional(
+      "sort_by",
+      sortableFields.map(visibleJson).join(" | "),
+      "Column to sort by, before the fixed order.",
+    ),
+    optional("sort_direction", '"ASC" | "DESC"', "Direction of `sort_by`. Default ASC."),
+  ];
+}
+
+function optional(name: string, type: string, description: string): Member {
+  return { ...member(name, type, [description]), hasQuestionToken: true };
+}
+
+function member(name: string, type: string, description: readonly string[]): Member {
+  const text = docText(description);
+  return { name: memberName(name), type, ...(text !== "" && { docs: [text] }) };
+}
