@@ -1,4 +1,10 @@
-import type { Aggregate, AggregateMeasure, AggregateRelation, TimeSpine } from "@routewright/runtime/model";
+import type {
+  Aggregate,
+  AggregateMeasure,
+  AggregateRelation,
+  AskedGrouping,
+  TimeSpine,
+} from "@routewright/runtime/model";
 import { DatabaseUnreachable, measureConditions, type Warehouse } from "@routewright/runtime/server";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { parseColumnType } from "../catalogue/column-types/column-type.js";
@@ -160,14 +166,7 @@ async function verifyMeasures(
   measures: readonly AggregateMeasure[],
   warehouse: Pick<Warehouse, "columnsOf">,
 ): Promise<readonly Mismatch[]> {
-  const groups =
-    aggregate.saved?.groups ??
-    (measures[0]?.groups ?? []).map(({ name, grain }) => ({
-      key: name,
-      name,
-      ...(grain !== undefined && { grain }),
-    }));
-  const grouping = { aggregate, groups, measures };
+  const grouping = groupingOf(aggregate, measures);
   const selection = { grouping, conditions: measureConditions(measures), sort: [], page: null };
   try {
     const query = { relation: entry.relation, selection, format: "json", timeoutMs: 0 } as const;
@@ -182,6 +181,18 @@ async function verifyMeasures(
       "Correct the expression that the message names, in the semantic model or the metric.",
     );
   }
+}
+
+/** Measures by all of their groups, or by those of the saved query. */
+export function groupingOf(aggregate: Aggregate, measures: readonly AggregateMeasure[]): AskedGrouping {
+  const groups =
+    aggregate.saved?.groups ??
+    (measures[0]?.groups ?? []).map(({ name, grain }) => ({
+      key: name,
+      name,
+      ...(grain !== undefined && { grain }),
+    }));
+  return { aggregate, groups, measures };
 }
 
 function compareType(entry: CatalogueEntry, name: string, live: string): readonly Mismatch[] {

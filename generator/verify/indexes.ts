@@ -1,7 +1,17 @@
-import { columnParameters, type FilterParameter } from "@routewright/runtime/model";
+import {
+  type AggregateMeasure,
+  type AskedGrouping,
+  columnParameters,
+  type FilterParameter,
+  hasRange,
+  leavesOf,
+  METRIC_TIME,
+  needsSpine,
+} from "@routewright/runtime/model";
 import { DatabaseUnreachable, type Warehouse } from "@routewright/runtime/server";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { list, sentence } from "../manifest/strings.js";
+import { groupingOf } from "./aggregates.js";
 import { type Mismatch, mismatchAt } from "./relations.js";
 
 /** Checks whether an index serves each filter, by the plan of the statement that the server sends. The relations must exist. */
@@ -12,11 +22,13 @@ export async function verifyQueries(
   progress: (done: number, total: number) => void = () => undefined,
 ): Promise<readonly Mismatch[]> {
   const differences: Mismatch[] = [];
+  const known: KnownPlans = new Map();
   for (const [i, entry] of entries.entries()) {
     progress(i, entries.length);
     if (!isToCheck(entry)) continue;
     try {
       differences.push(...(await verifyFilters(entry, warehouse)));
+      differences.push(...(await verifyGroupFilters(entry, warehouse, known)));
     } catch (error) {
       // Such as a `security_invoker` view whose tables the role may not read.
       if (!(error instanceof Error) || error instanceof DatabaseUnreachable) throw error;
@@ -50,9 +62,62 @@ async function verifyFilters(
   });
 }
 
+/** Whether an index serves a filter of these facts: metrics of the same facts are not asked again. */
+type KnownPlans = Map<string, boolean | null>;
+
+async function verifyGroupFilters(
+  entry: CatalogueEntry,
+  warehouse: Pick<Warehouse, "usesIndex">,
+  known: KnownPlans,
+): Promise<readonly Mismatch[]> {
+  const differences: Mismatch[] = [];
+  for (const { filter, grouping, measure, facts } of groupFiltersOf(entry)) {
+    const key = JSON.stringify([filter.column, facts]);
+    if (!known.has(key)) known.set(key, await warehouse.usesIndex(entry.relation, filter, grouping));
+    if (known.get(key) !== false) continue;
+    const message = sentence`No index serves ${filter.column}: each request for ${measure} that filters by it reads the whole relation.`;
+    differences.push(...mismatchAt(entry, "unindexed-filter", message, HINT));
+  }
+  return differences;
+}
+
 const HINT =
   "PostgreSQL: add it to the model's `config.indexes`, in first place, on `lower(…)` or `upper(…)` where the parameter has `case`, with `gin_trgm_ops` for ILIKE. " +
   "ClickHouse: add it to `order_by`, or a data-skipping index.";
+
+interface GroupFilter {
+  readonly filter: FilterParameter;
+  readonly measure: string;
+  /** Semantic models and their times. */
+  readonly facts: readonly string[];
+  readonly grouping: AskedGrouping;
+}
+
+/** Filters of metrics, and the range of their time: each in one statement of each fact. */
+function groupFiltersOf({ aggregate }: CatalogueEntry): readonly GroupFilter[] {
+  if (aggregate?.of !== "metrics") return [];
+  const found = aggregate.measures.flatMap((measure): GroupFilter[] => {
+    const own = new Set(measure.groups.map(({ name }) => name));
+    const possible = aggregate.filters.filter(({ column }) => own.has(column) && column !== METRIC_TIME);
+    const filters = possible.flatMap((filter) => columnParameters(filter).slice(0, 1));
+    const range = hasRange(aggregate) ? [RANGE_END] : [];
+    const facts = leavesOf(measure.metric).map(({ fact, time = "" }) => `${fact} ${time}`);
+    const grouping = groupingOf(aggregate, [measure]);
+    return [...filters, ...range]
+      .filter(({ column }) => !isOnPeriods(measure, column))
+      .map((filter) => ({ filter, measure: measure.name, facts, grouping }));
+  });
+  const keys = found.map(({ filter, facts }) => JSON.stringify([filter.column, facts]));
+  return found.filter((_, i) => keys.indexOf(keys[i] ?? "") === i);
+}
+
+/** Whether a filter bounds the periods of the time spine: rows before them count, so no index can help. */
+function isOnPeriods({ metric }: AggregateMeasure, column: string): boolean {
+  return needsSpine(metric) && leavesOf(metric).some(({ time }) => column === METRIC_TIME || column === time);
+}
+
+/** The later date: windows and offsets read rows before the earlier one. */
+const RANGE_END: FilterParameter = { name: "end_date", column: METRIC_TIME, operator: "<=", type: "date" };
 
 /** The parameters, and one operator of each filtered column: the others use the same index. */
 function filtersOf({

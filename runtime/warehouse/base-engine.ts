@@ -7,7 +7,8 @@ import type { Condition, ResolvedQuery, Selection } from "../model/query.js";
 import type { PerTier } from "../model/tier.js";
 import { FairQueue } from "./fair-queue.js";
 import type { FilterType } from "./filter-values.js";
-import { AggregateEngine, type PreparedGrouping } from "./aggregates/aggregate-engine.js";
+import type { AskedGrouping } from "../model/aggregate.js";
+import { AggregateEngine, filteredColumn, type PreparedGrouping } from "./aggregates/aggregate-engine.js";
 import type { AggregateDialect } from "./aggregates/dialect.js";
 import { Relations } from "./relations.js";
 import { withDeclaredNames, withNamesOf } from "./served-columns.js";
@@ -58,6 +59,18 @@ export type OpenEngine = (options: EngineOptions) => Warehouse;
 /** A query as an engine runs it: from its relation, or from a statement over relations. */
 export interface EngineQuery extends ResolvedQuery {
   readonly from?: () => Sql<Selection>;
+}
+
+/** The column of a relation that a filter of groups compares with. */
+export interface FilteredColumn {
+  readonly relation: Relation;
+  readonly column: string;
+  readonly columns: ResultColumns;
+}
+
+export interface MadeQuery {
+  readonly query: EngineQuery;
+  readonly columns: ResultColumns;
 }
 
 /** Queue lengths for queries and for streams. */
@@ -125,6 +138,12 @@ export abstract class BaseEngine implements Warehouse {
     relation: Relation,
     filter: FilterParameter,
     columns: ResultColumns,
+  ): Promise<boolean | null>;
+  /** As `explain`, of the statement of groups that `make` makes with a condition, or without one. */
+  protected abstract explainGroups(
+    filtered: FilteredColumn,
+    filter: FilterParameter,
+    make: (condition: Condition | null) => Promise<MadeQuery>,
   ): Promise<boolean | null>;
   abstract isReachable(): Promise<boolean>;
   /** Whether the database refused a statement: its relation may have changed since it was built. */
@@ -242,14 +261,41 @@ export abstract class BaseEngine implements Warehouse {
       : null;
   }
 
-  async usesIndex(relation: Relation, filter: FilterParameter): Promise<boolean | null> {
+  async usesIndex(
+    relation: Relation,
+    filter: FilterParameter,
+    grouping?: AskedGrouping,
+  ): Promise<boolean | null> {
     try {
+      if (grouping !== undefined) return await this.#groupingUsesIndex(relation, filter, grouping);
       const columns = await this.columns(relation, null);
       const column = columnNamed(columns, filter.column)?.name ?? filter.column;
       return await this.explain(relation, { ...filter, column }, columns);
     } catch (error) {
       throw this.translated(error);
     }
+  }
+
+  /** By the column of the first fact: the value of a filter is one that it has. */
+  async #groupingUsesIndex(
+    relation: Relation,
+    filter: FilterParameter,
+    grouping: AskedGrouping,
+  ): Promise<boolean | null> {
+    const filtered = filteredColumn(grouping, filter.column);
+    if (filtered === null) return null;
+    const columns = await this.columns(filtered.relation, null);
+    const column = columnNamed(columns, filtered.column)?.name ?? filtered.column;
+    return this.explainGroups({ ...filtered, column, columns }, filter, async (condition) => {
+      const conditions = condition === null ? [] : [condition];
+      const selection = { grouping, conditions, sort: [], page: null };
+      const query: ResolvedQuery = { relation, selection, format: "json", timeoutMs: 0 };
+      const { source, select } = await this.#prepared(query, null);
+      return {
+        query: { ...query, from: () => select(conditions) },
+        columns: await this.#relations.columns(source, null),
+      };
+    });
   }
 
   checkRelations(relations: readonly Relation[]): Promise<void> {

@@ -1,3 +1,4 @@
+import type { AskedGrouping } from "../model/aggregate.js";
 import type { ValueKind } from "../model/column-types.js";
 import type { RequestContext } from "../model/caller.js";
 import { type MissingColumn, missingText } from "../model/column-names.js";
@@ -240,9 +241,9 @@ export interface Warehouse {
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null;
   /**
    * Whether an index finds the rows of a filter, by the plan of the statement that the server sends; null where the relation is so small
-   * that it makes no difference. Rejects when the database cannot run the query.
+   * that it makes no difference. Of a grouping: in its statement; null for a group of a join or an expression. Rejects when the database cannot run the query.
    */
-  usesIndex(relation: Relation, filter: FilterParameter): Promise<boolean | null>;
+  usesIndex(relation: Relation, filter: FilterParameter, grouping?: AskedGrouping): Promise<boolean | null>;
   readonly load: WarehouseLoad;
   /** Why queries fail although the database responds, as a sentence for `/health`; null while they do not. */
   readonly degraded: string | null;

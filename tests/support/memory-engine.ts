@@ -74,6 +74,10 @@ class MemoryEngine extends BaseEngine {
     return Promise.resolve(null);
   }
 
+  protected explainGroups(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
   protected describe(relation: Relation): Promise<DescribedRelation> {
     const columns = Object.entries(this.#tables[relation.join(".")]?.columns ?? {});
     return columns.length === 0

@@ -2,10 +2,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { verify } from "../../generator/commands/verify.js";
-import { clickhouse, clickhouseUrl, hasClickhouse } from "../support/clickhouse.js";
+import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { ownFolder } from "../support/service.js";
 import { clickhouseAddress } from "../../runtime/model/clickhouse-address.js";
 import { EXPOSURE, exposureDatabase } from "../aggregates/exposure-tables.js";
+import { sentManifest } from "../aggregates/sent-manifest.js";
 import { inPay, payClickhouse, payDatabase } from "../aggregates/pay-tables.js";
 import { queryAt } from "../support/database.js";
 
@@ -17,7 +18,7 @@ interface Difference {
 
 async function verified(
   manifest: unknown,
-  database: { databaseUrl?: string; clickhouse?: string },
+  database: { databaseUrl?: string; clickhouse?: string; plans?: true },
 ): Promise<readonly Difference[]> {
   const folder = ownFolder();
   const file = join(folder, "manifest.json");
@@ -31,7 +32,7 @@ async function verified(
     clickhouse: database.clickhouse === undefined ? null : clickhouseAddress(database.clickhouse),
     format: "json",
     failOn: "none",
-    severities: { "unindexed-filter": "off" },
+    severities: { "unindexed-filter": database.plans ? "warning" : "off" },
   });
   return (JSON.parse(output) as { differences: readonly Difference[] }).differences;
 }
@@ -99,5 +100,45 @@ describe("verify of metrics and aggregates", () => {
     expect(found.filter(({ check }) => check === "missing-relation").map(({ endpoint }) => endpoint)).toEqual(
       expect.arrayContaining(["/v1/pay/running", "/v1/pay/share"]),
     );
+  });
+
+  it("finds filters of metrics that no index serves, by the plan of the statement of their groups", async () => {
+    const databaseUrl = await exposureDatabase();
+    await queryAt(
+      databaseUrl,
+      `INSERT INTO analytics.payments SELECT n, 'acme', n % 90, n, 'T' || n % 70, 'x', '2024-01-01'::date + n % 900, '1990-01-01' FROM generate_series(4, 30000) n;
+       CREATE INDEX ON analytics.payments (token); ANALYZE analytics.payments;`,
+    );
+    const before = textsOf(await verified(EXPOSURE, { databaseUrl, plans: true }), "unindexed-filter");
+    const revenue = (column: string): string =>
+      `No index serves "${column}": each request for "payment_count" that filters by it reads the whole relation.`;
+    expect(before.filter((text) => text.includes('"payment_count"'))).toEqual([
+      revenue("payment__paid_on"),
+      revenue("metric_time"),
+    ]);
+    await queryAt(databaseUrl, "CREATE INDEX ON analytics.payments (paid_on)");
+    const after = textsOf(await verified(EXPOSURE, { databaseUrl, plans: true }), "unindexed-filter");
+    expect(after.filter((text) => /payment_count|running|share/.test(text))).toEqual([]);
+    await queryAt(
+      databaseUrl,
+      "DELETE FROM analytics.payments WHERE payment_id > 900; ANALYZE; DROP INDEX analytics.payments_token_idx",
+    );
+    const small = textsOf(await verified(EXPOSURE, { databaseUrl, plans: true }), "unindexed-filter");
+    expect(small).toEqual([]);
+  });
+
+  it.skipIf(!hasClickhouse)("on ClickHouse by the granules that a filter skips", async () => {
+    const database = await ownDatabase([
+      "CREATE TABLE @.payments (payment_id Int32, customer_id Int32, amount Int32, token String, paid_on Date) ENGINE = MergeTree ORDER BY paid_on",
+      "INSERT INTO @.payments SELECT number, number % 90, number, concat('T', toString(number % 70)), toDate('2020-01-01') + intDiv(number, 200) FROM numbers(200000)",
+      "CREATE TABLE @.customers (customer_id Int32, region String) ENGINE = MergeTree ORDER BY customer_id",
+    ]);
+    const found = textsOf(
+      await verified(sentManifest(database, "clickhouse"), { clickhouse: clickhouseUrl(), plans: true }),
+      "unindexed-filter",
+    );
+    expect(found).toEqual([
+      'No index serves "payment__token": each request for "sent" that filters by it reads the whole relation.',
+    ]);
   });
 });

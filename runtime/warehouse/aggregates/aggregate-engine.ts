@@ -1,4 +1,11 @@
-import { type AggregateRelation, type AskedGrouping, groupingKey, leavesOf } from "../../model/aggregate.js";
+import {
+  type AggregateRelation,
+  type AskedGrouping,
+  groupingKey,
+  leavesOf,
+  METRIC_TIME,
+} from "../../model/aggregate.js";
+import type { Relation } from "../../model/endpoint.js";
 import type { Condition, Selection } from "../../model/query.js";
 import type { DerivedRows, Relations } from "../relations.js";
 import { join, sql, type Sql } from "../sql.js";
@@ -93,6 +100,21 @@ function valuesSelect(of: AggregateRelation, dialect: AggregateDialect): Sql {
   const { identifier } = dialect;
   const values = of.values.map(({ name }): Sql => sql`${valueOf(of, name, dialect)} AS ${identifier(name)}`);
   return sql`SELECT ${join(values, ", ")} FROM ${identifier(...of.relation)} AS s`;
+}
+
+/** The column of the first fact that a filter compares with; null for one of a join, and for an expression. */
+export function filteredColumn(
+  { aggregate, measures }: AskedGrouping,
+  name: string,
+): { readonly relation: Relation; readonly column: string } | null {
+  const [leaf] = measures.flatMap(({ metric }) => leavesOf(metric));
+  const dimension = name === METRIC_TIME ? leaf?.time : name;
+  const places = aggregate.dimensions.find((each) => each.name === dimension)?.places ?? [];
+  const place = places.find(({ fact }) => fact === leaf?.fact);
+  if (place === undefined || places.some(({ join: joined }) => joined !== undefined)) return null;
+  const { relation, values } = named(aggregate.relations, place.fact);
+  const value = named(values, place.value);
+  return "column" in value ? { relation, column: value.column } : null;
 }
 
 /** The columns of the conditions, as each fact has them. */

@@ -1,9 +1,14 @@
 import type { FilterParameter, Relation } from "../../model/endpoint.js";
-import { operatorOf } from "../../model/operators.js";
 import { type Condition, isTable, type ResolvedQuery } from "../../model/query.js";
 import { type PerTier, type Tier, TIERS } from "../../model/tier.js";
 import { type ClickhouseAddress, clickhouseAddress } from "../../model/clickhouse-address.js";
-import { BaseEngine, type EngineOptions, type EngineQuery } from "../base-engine.js";
+import {
+  BaseEngine,
+  type EngineOptions,
+  type EngineQuery,
+  type FilteredColumn,
+  type MadeQuery,
+} from "../base-engine.js";
 import { type Lease, LOOK_UP, type QueuedQuery } from "../fair-queue.js";
 import { servedColumns } from "../served-columns.js";
 import { sql, type Statement } from "../sql.js";
@@ -23,7 +28,7 @@ import { CLICKHOUSE_AGGREGATES } from "./aggregates.js";
 import { RelationLookup } from "./columns.js";
 import { ClickhouseConnection } from "./connect.js";
 import { ClickhouseError, isTooManyRows, mayHaveChanged, translated } from "./errors.js";
-import { explain, selectValue, skipsGranules } from "./explain.js";
+import { usesIndex } from "./explain.js";
 import { databaseType, filterType, parseType } from "./filter-types.js";
 import { nextRow, selectKeyed } from "./keyed-pages.js";
 import { finished } from "./parameters.js";
@@ -151,21 +156,31 @@ class ClickhouseEngine extends BaseEngine {
     columns: ResultColumns,
   ): Promise<boolean | null> {
     const source: Source = { relation, columns, settings: await this.#settings.own };
+    return usesIndex(this.#explaining(), source, filter, () => Promise.resolve(source));
+  }
+
+  protected async explainGroups(
+    { relation, column, columns }: FilteredColumn,
+    filter: FilterParameter,
+    make: (condition: Condition) => Promise<MadeQuery>,
+  ): Promise<boolean | null> {
+    const source: Source = { relation, columns, settings: await this.#settings.own };
+    return usesIndex(this.#explaining(), source, { ...filter, column }, async ({ value }) => {
+      const made = await make({ ...filter, value });
+      return this.#source(made.query, made.columns);
+    });
+  }
+
+  #explaining(): ReadRows {
     const timeoutMs = this.timeLimitOf({ timeoutMs: 0 });
-    const options = {
-      queued: { ...LOOK_UP, relation: COLUMNS },
-      isStillNeeded: LOOK_UP.isStillNeeded,
-      timeoutMs,
-      maxRows: 0,
-    };
-    const [found] = await this.#read<{ value: string }>(selectValue(source, filter), options);
-    if (found === undefined) return null;
-    const text = operatorOf(filter.operator).value === "day" ? found.value.slice(0, 10) : found.value;
-    const condition = { ...filter, value: filter.type === "string_list" ? [text] : text } as Condition;
-    const selection = { conditions: [condition], sort: [], page: null };
-    const select = selectRows(source, selection, { served: columns, format: "json", maxRows: Infinity });
-    const [plan] = await this.#read<{ explain: string }>(explain(select), options);
-    return plan === undefined ? null : skipsGranules(plan.explain);
+    const { isStillNeeded } = LOOK_UP;
+    return (statement) =>
+      this.#read(statement, {
+        queued: { ...LOOK_UP, relation: COLUMNS },
+        isStillNeeded,
+        timeoutMs,
+        maxRows: 0,
+      });
   }
 
   async #source({ relation, from }: EngineQuery, columns: ResultColumns): Promise<Source> {

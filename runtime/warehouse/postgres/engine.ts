@@ -1,7 +1,13 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { FilterParameter, Relation } from "../../model/endpoint.js";
 import type { Condition } from "../../model/query.js";
-import { BaseEngine, type EngineOptions, type EngineQuery } from "../base-engine.js";
+import {
+  BaseEngine,
+  type EngineOptions,
+  type EngineQuery,
+  type FilteredColumn,
+  type MadeQuery,
+} from "../base-engine.js";
 import { LOOK_UP, Overloaded } from "../fair-queue.js";
 import { servedOf } from "../served-columns.js";
 import {
@@ -187,11 +193,22 @@ class PostgresEngine extends BaseEngine {
   ): Promise<boolean | null> {
     this.#explainer ??= new Explainer(this.#url);
     const all = { conditions: [], sort: [], page: null };
-    // The text of the statement is the same for any value.
-    const condition = { ...filter, value: filter.type === "string_list" ? ["1"] : "1" } as Condition;
     return this.#explainer.usesIndex(
-      selectRows({ relation }, columns, { ...all, conditions: [condition] }),
+      selectRows({ relation }, columns, { ...all, conditions: [anyValue(filter)] }),
       selectRows({ relation }, columns, all),
+    );
+  }
+
+  protected async explainGroups(
+    _filtered: FilteredColumn,
+    filter: FilterParameter,
+    make: (condition: Condition | null) => Promise<MadeQuery>,
+  ): Promise<boolean | null> {
+    this.#explainer ??= new Explainer(this.#url);
+    const [filtered, all] = await Promise.all([make(anyValue(filter)), make(null)]);
+    return this.#explainer.groupsUseIndex(
+      selectRows(filtered.query, filtered.columns, filtered.query.selection),
+      selectRows(all.query, all.columns, all.query.selection),
     );
   }
 
@@ -261,4 +278,9 @@ class OneText implements Reader {
     if (error) this.#reject(error);
     else this.#resolve(this.#text);
   }
+}
+
+/** The text of a statement is the same for any value. */
+function anyValue(filter: FilterParameter): Condition {
+  return { ...filter, value: filter.type === "string_list" ? ["1"] : "1" };
 }

@@ -31,6 +31,13 @@ export class Explainer {
     return rows < SMALL_ROWS ? null : this.#hasIndex(await this.#explain(filtered));
   }
 
+  /** As `usesIndex`, of statements whose rows are groups: what counts is what they read of one relation. */
+  async groupsUseIndex(filtered: Statement, all: Statement): Promise<boolean | null> {
+    await (this.#isConnected ??= this.#connect());
+    const rows = mostRowsRead(await this.#explain(all));
+    return rows < SMALL_ROWS ? null : this.#hasIndex(await this.#explain(filtered));
+  }
+
   async close(): Promise<void> {
     await this.#client.end().catch(() => undefined);
   }
@@ -89,6 +96,10 @@ export class Explainer {
         method !== "btree" || condition.includes(`${key} `) || condition.includes(`${key})`),
     );
   }
+}
+
+function mostRowsRead({ "Plan Rows": rows = 0, Plans: inner = [] }: PostgresPlan): number {
+  return inner.length === 0 ? rows : Math.max(...inner.map(mostRowsRead));
 }
 
 const EXPLAIN_TIMEOUT_MS = 30_000;
