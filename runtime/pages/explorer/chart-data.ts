@@ -1,4 +1,4 @@
-import type { CatalogueEndpoint } from "../catalogue-body.js";
+import type { CatalogueColumn, CatalogueEndpoint } from "../catalogue-body.js";
 import { ExactNumber, type ShownRow, textOf } from "./values.js";
 import type { ChartState } from "./state.js";
 
@@ -15,12 +15,16 @@ export interface ChartChoices {
   readonly numbers: readonly string[];
 }
 
+interface AnsweredColumns extends Pick<CatalogueEndpoint, "resource"> {
+  readonly columns: readonly Pick<CatalogueColumn, "name" | "type">[];
+}
+
+/** As the y axis: a series for each number. */
+export const EVERY = "*";
+
 type ChartKind = "time" | "number" | "text" | "other";
 
-export function choicesOf(
-  { columns, resource }: Pick<CatalogueEndpoint, "columns" | "resource">,
-  rows: readonly ShownRow[],
-): ChartChoices {
+export function choicesOf({ columns, resource }: AnsweredColumns, rows: readonly ShownRow[]): ChartChoices {
   const kinds = columns.map(({ name, type }) => [name, kindOf(type, rows, name)] as const);
   const of = (kind: ChartKind): string[] => kinds.filter(([, each]) => each === kind).map(([name]) => name);
   const all = of("number");
@@ -102,6 +106,8 @@ export function isIdentifier(name: string, rows: readonly ShownRow[]): boolean {
 export interface ChartPlan {
   readonly x: string;
   readonly y: string;
+  /** The numbers of groups, where each may have a line of its own; null where they are drawn one at a time. */
+  readonly every: readonly string[] | null;
   readonly series: string | null;
   readonly splits: readonly string[];
   readonly isTime: boolean;
@@ -115,20 +121,24 @@ export function planOf(
   choices: ChartChoices,
   rows: readonly ShownRow[],
   state: ChartState,
+  isGrouped = false,
 ): ChartPlan | null {
   const { times, texts, numbers } = choices;
   const varied = [...times, ...texts].sort((a, b) => single(a, rows) - single(b, rows));
   const x = varied.find((name) => name === state.x) ?? varied[0];
-  const y = numbers.find((name) => name === state.y) ?? numbers[0];
-  if (x === undefined || y === undefined || rows.length === 0) return null;
+  const first = numbers.find((name) => name === state.y) ?? numbers[0];
+  if (x === undefined || first === undefined || rows.length === 0) return null;
   const splits = texts.filter(
     (name) => name !== x && distinct(name, rows) > 1 && distinct(name, rows) <= MAX_SPLIT,
   );
+  const isEvery = isGrouped && numbers.length > 1 && (splits.length === 0 || state.series === "-");
+  const y = isEvery && (state.y === "" || state.y === EVERY) ? EVERY : first;
   const series = splitOf(splits, rows, x, state.series);
   const isTime = times.includes(x);
   return {
     x,
     y,
+    every: isEvery ? numbers : null,
     series,
     splits,
     isTime,
@@ -173,17 +183,21 @@ export interface Pivoted {
 
 /** Converts rows to one list of values per series. */
 export function pivot(rows: readonly ShownRow[], plan: ChartPlan): Pivoted {
-  const { x, y, series, isTime } = plan;
+  const { x, y, every, series, isTime } = plan;
   const present = rows.filter((row) => row[x] !== null && row[x] !== undefined);
   const keys = [...new Set(present.map((row) => textOf(row[x])))];
   if (isTime) keys.sort((a, b) => Date.parse(a) - Date.parse(b));
   const at = new Map(keys.map((key, i) => [key, i]));
   const points = new Map<string, number[][]>();
   for (const row of present) {
-    const name = series === null ? y : row[series] === null ? "(none)" : textOf(row[series]);
-    const line = points.get(name) ?? keys.map(() => []);
-    points.set(name, line);
-    if (row[y] !== null && row[y] !== undefined) line[at.get(textOf(row[x])) ?? 0]?.push(Number(row[y]));
+    const split = series === null ? null : row[series] === null ? "(none)" : textOf(row[series]);
+    for (const number of y === EVERY ? (every ?? []) : [y]) {
+      const name = split ?? number;
+      const line = points.get(name) ?? keys.map(() => []);
+      points.set(name, line);
+      const value = row[number];
+      if (value !== null && value !== undefined) line[at.get(textOf(row[x])) ?? 0]?.push(Number(value));
+    }
   }
   const lines = [...points].map(([name, groups]) => ({
     name,

@@ -1,9 +1,11 @@
 import uPlot from "uplot";
-import type { CatalogueEndpoint } from "../catalogue-body.js";
+import type { ApiRequest } from "./api.js";
+import { answeredColumns, asksGroups } from "./grouping.js";
 import { labelsOf, MAX_LABEL, type ShownRow, shortened } from "./values.js";
 import {
   type ChartChoices,
   choicesOf,
+  EVERY,
   MAX_SERIES,
   pivot,
   type Pivoted,
@@ -18,14 +20,17 @@ const HEIGHT = 340;
 
 /** A chart of the rows with its controls; null when no column can be drawn. */
 export function chartOf(
-  endpoint: CatalogueEndpoint,
+  request: ApiRequest,
   rows: readonly ShownRow[],
   state: ChartState,
   change: (state: ChartState) => void,
 ): HTMLElement | null {
-  const choices = choicesOf(endpoint, rows);
-  const { parts, totals } = withoutTotals(choices, rows);
-  const plan = planOf(choices, parts, state);
+  const isGrouped = asksGroups(request);
+  const { resource } = request.endpoint;
+  const choices = choicesOf({ columns: answeredColumns(request, rows), resource }, rows);
+  // A group called "Total" holds no others.
+  const { parts, totals } = isGrouped ? { parts: rows, totals: [] } : withoutTotals(choices, rows);
+  const plan = planOf(choices, parts, state, isGrouped);
   if (plan === null) return null;
   const data = pivot(parts, plan);
   const plot = el("div.plot", { role: "img", "aria-label": labelOf(plan, data) });
@@ -44,7 +49,10 @@ function controlsOf(
   return el(
     "div.controls",
     select("X", [...times, ...texts], x, (value) => change({ ...state, x: value })),
-    numbers.length > 1 && select("Y", numbers, y, (value) => change({ ...state, y: value })),
+    numbers.length > 1 &&
+      select("Y", plan.every === null ? numbers : [[EVERY, "(all)"], ...numbers], y, (value) =>
+        change({ ...state, y: value }),
+      ),
     splits.length > 0 &&
       select("Split by", [["-", "(nothing)"], ...splits], series ?? "-", (value) =>
         change({ ...state, series: value }),
@@ -52,8 +60,9 @@ function controlsOf(
   );
 }
 
-function labelOf({ x, y, series, kind, aggregate, isAggregated }: ChartPlan, data: Pivoted): string {
-  const what = `${isAggregated ? `${aggregate} of ` : ""}${y} by ${x}`;
+function labelOf({ x, y, every, series, kind, aggregate, isAggregated }: ChartPlan, data: Pivoted): string {
+  const drawn = y === EVERY ? (every ?? []).join(" and ") : y;
+  const what = `${isAggregated ? `${aggregate} of ` : ""}${drawn} by ${x}`;
   const split = series === null ? "" : `, split by ${series}`;
   const points = count(data.x.length, "point");
   return `${kind} chart of ${what}${split}: ${points} from ${data.labels[0] ?? ""} to ${data.labels.at(-1) ?? ""}. The table has the same values.`;

@@ -15,8 +15,9 @@ import {
 } from "./api.js";
 import { button, type Child, copyable, el, toggle } from "./dom.js";
 import { markField, parameterForm } from "./parameter-form.js";
+import { groupingChips } from "./grouping.js";
 import { lineageGraph } from "./lineage.js";
-import { columnsTable, facts, overview, parametersTable } from "./overview.js";
+import { columnsTable, facts, measuresTable, overview, parametersTable } from "./overview.js";
 import { type PagePosition, resultView } from "./results.js";
 import type { State } from "./state.js";
 import { key } from "./storage.js";
@@ -31,6 +32,7 @@ export class EndpointDetails {
   readonly #rows = el("div.answer", { "aria-live": "polite" });
   readonly #samples = el("div.samples");
   readonly #form = el("div");
+  readonly #chips = el("div");
   #state: State;
   #language: Language = "curl";
   #running: AbortController | null = null;
@@ -56,7 +58,7 @@ export class EndpointDetails {
       endpoint.callable
         ? el(
             "div.workspace",
-            el("section.output", { "aria-label": "Result" }, this.#rows),
+            el("section.output", { "aria-label": "Result" }, this.#chips, this.#rows),
             section("Request", this.#form),
             section("Code", this.#samples),
           )
@@ -68,7 +70,8 @@ export class EndpointDetails {
           ),
       facts(endpoint),
       !endpoint.callable && section("Parameters", parametersTable(endpoint)),
-      section("Columns", columnsTable(endpoint)),
+      endpoint.aggregate !== undefined && section("Measures", measuresTable(endpoint.aggregate)),
+      endpoint.aggregate?.of !== "metrics" && section("Columns", columnsTable(endpoint)),
       graph !== null && section("Made from", graph),
     );
     if (!endpoint.callable) return;
@@ -100,7 +103,17 @@ export class EndpointDetails {
     this.#rows.replaceChildren(el("p.note", "Fill in a parameter, then run it."));
   }
 
+  /** The chip that was pressed keeps the focus: chips are made anew. */
+  #fillChips(): void {
+    const focused = document.activeElement?.getAttribute("data-chip") ?? null;
+    const chips = groupingChips(this.#request, (parameters) => this.#change({ parameters }));
+    this.#chips.replaceChildren(...(chips === null ? [] : [chips]));
+    if (focused !== null)
+      this.#chips.querySelector<HTMLElement>(`[data-chip="${CSS.escape(focused)}"]`)?.focus();
+  }
+
   #fillForm(): void {
+    this.#fillChips();
     const form = parameterForm(this.#request, (parameters) => {
       if (JSON.stringify(parameters) === JSON.stringify(this.#state.parameters)) void this.run();
       else this.#change({ parameters });

@@ -106,6 +106,16 @@ export function columnsTable({ columns }: CatalogueEndpoint): HTMLElement {
   return definitions("Columns", ["Column", "Type", "Description"], rows, none);
 }
 
+/** What may be asked by group. */
+export function measuresTable({ measures }: NonNullable<CatalogueEndpoint["aggregate"]>): HTMLElement {
+  const rows = measures.map(({ name, label, description, groups }) => [
+    name,
+    groups.join(", "),
+    [label ?? "", description].filter((text) => text !== "").join(": "),
+  ]);
+  return definitions("Measures", ["Measure", "Groups", "Description"], rows, "There are none.");
+}
+
 /** What an endpoint takes, where there is no form. */
 export function parametersTable({ parameters, filters = [], pagination }: CatalogueEndpoint): HTMLElement {
   const paging = pagination === null ? [] : ["limit", "offset"];

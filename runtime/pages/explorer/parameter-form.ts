@@ -1,17 +1,23 @@
 import type { CatalogueEndpoint, CatalogueParameter } from "../catalogue-body.js";
 import { type ApiRequest, type Parameters, parametersOf, splitList, valuesOf } from "./api.js";
 import { type Child, el, prose } from "./dom.js";
+import { chosenByChips, hasRange, sortsOf } from "./grouping.js";
 import { NO_PARAMETERS } from "./overview.js";
 import { operatorOf } from "../../model/operators.js";
 
 /** A form with an input for each parameter. `send` is called with the values. */
 export function parameterForm(request: ApiRequest, send: (parameters: Parameters) => void): HTMLFormElement {
   const { endpoint, parameters } = request;
+  const { aggregate } = endpoint;
   const inputs = [
     ...(endpoint.parameters ?? []).map((parameter) => parameterInput(request, parameter)),
     ...(endpoint.filters ?? []).flatMap((filter) => filterInputs(filter, parameters)),
+    ...(hasRange(endpoint) ? rangeInputs(parameters) : []),
+    ...(aggregate?.is_saved === false
+      ? aggregate.filters.flatMap((filter) => filterInputs(filter, parameters))
+      : []),
     ...(endpoint.fields ? [fieldsInput(parameters)] : []),
-    ...pageInputs(endpoint, parameters),
+    ...pageInputs(endpoint, sortsOf(request), parameters),
   ];
   const form = el(
     "form.try",
@@ -21,6 +27,9 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
         send(readForm(form, request));
       },
     },
+    ...chosenByChips(endpoint).flatMap((name) =>
+      valuesOf(parameters, name).map((value) => el("input", { type: "hidden", name, value })),
+    ),
     inputs.length === 0 ? el("p.note", NO_PARAMETERS) : el("div.inputs", ...inputs),
     endpoint.own_rows !== undefined &&
       el("p.note", `Serves the rows whose ${endpoint.own_rows.column} is your key's organization.`),
@@ -37,7 +46,7 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
 
 /** Empties the form; nothing is sent. */
 function clear(form: HTMLFormElement): void {
-  for (const input of inputsOf(form)) input.value = "";
+  for (const input of inputsOf(form)) if (input.type !== "hidden") input.value = "";
 }
 
 function inputsOf(form: HTMLElement) {
@@ -110,6 +119,14 @@ function labelled(
   );
 }
 
+function rangeInputs(parameters: Parameters): readonly HTMLElement[] {
+  const about = { start_date: "First day of the metrics' time.", end_date: "Last day, included." };
+  return Object.entries(about).map(([name, text]) => {
+    const value = valuesOf(parameters, name)[0] ?? "";
+    return labelled("page", el("input", { name, type: "text", value, placeholder: "YYYY-MM-DD" }), text);
+  });
+}
+
 function fieldsInput(parameters: Parameters): HTMLElement {
   const value = valuesOf(parameters, "fields").join(",");
   const input = el("input", { name: "fields", type: "text", value });
@@ -176,7 +193,8 @@ function choice(
 }
 
 function pageInputs(
-  { pagination, sortable_fields }: CatalogueEndpoint,
+  { pagination }: CatalogueEndpoint,
+  sorts: readonly string[],
   given: Parameters,
 ): readonly HTMLElement[] {
   const number = (name: string, about: string, limits: Readonly<Record<string, number>>) => {
@@ -191,8 +209,8 @@ function pageInputs(
     number("offset", "Rows to skip.", { min: 0, placeholder: 0 }),
   ];
   const ofSort = [
-    options("sort_by", "Column to sort by.", sortable_fields),
+    options("sort_by", "Column to sort by.", sorts),
     options("sort_direction", "Needs sort_by.", ["ASC", "DESC"]),
   ];
-  return [...(pagination ? ofPage : []), ...(sortable_fields.length > 0 ? ofSort : [])];
+  return [...(pagination ? ofPage : []), ...(sorts.length > 0 ? ofSort : [])];
 }

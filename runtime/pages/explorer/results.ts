@@ -158,17 +158,17 @@ function save(file: Blob, name: string): void {
 }
 
 function content(
-  { endpoint }: ApiRequest,
+  request: ApiRequest,
   { rows, json }: QueryResponse,
   { view, chart }: Pick<State, "view" | "chart">,
   { change }: ResultActions,
 ): HTMLElement {
-  if (view === "table") return tableOf(endpoint, rows);
+  if (view === "table") return tableOf(request.endpoint, rows);
   if (view === "json") return copyable("Rows as JSON", json, formatted(json));
   const box = el("div", el("p.note", "Loading the chart …"));
   // The code of charts is loaded with the first one.
   void import("./chart.js").then(({ chartOf }) => {
-    const made = chartOf(endpoint, rows, chart, (next) => change({ chart: next }));
+    const made = chartOf(request, rows, chart, (next) => change({ chart: next }));
     box.replaceChildren(made ?? el("p.note", NO_CHART));
   });
   return box;

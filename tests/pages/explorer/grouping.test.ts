@@ -1,0 +1,125 @@
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { inPay, payDatabase } from "../../aggregates/pay-tables.js";
+import { needs } from "../../support/needs.js";
+import { serveManifest } from "../../support/service.js";
+import { suiteBrowser } from "../browser.js";
+import { expectAccessible, visit } from "./page.js";
+
+interface Pay {
+  readonly metrics: Readonly<Record<string, { config: { tags: readonly string[] } }>>;
+}
+
+/** The project pay, in which two metrics share a path. */
+const pay = JSON.parse(inPay("manifest.json")) as Pay;
+const sharing = ["payments", "volume_usd"].map((name) => pay.metrics[`metric.pay.${name}`]!);
+for (const { config } of sharing) config.tags = ["production", "payments", "api:overview", "tier0"];
+const url = await serveManifest(pay, { DATABASE_URL: await payDatabase("UTC"), RATE_LIMITS: "100000" });
+
+const OVERVIEW = "/explore?endpoint=/v1/payments/overview";
+
+describe.skipIf(!needs("chromium"))("an endpoint of groups", () => {
+  const browser = suiteBrowser();
+  const open = (path: string, width = 1280) => visit(browser.context, url, path, { width });
+  const chip = (page: Page, line: string, name: string) =>
+    page.getByRole("group", { name: line, exact: true }).getByRole("button", { name, exact: true });
+  const headers = (page: Page) => page.locator(".rowsview th[scope=col]").allTextContents();
+  const pressed = (page: Page) => page.locator(".chips [aria-pressed=true]").allTextContents();
+  const query = (page: Page) => new URL(page.url()).searchParams;
+
+  it("has its metrics, groups and grains as chips, which a click adds and removes", async () => {
+    const { page, problems } = await open(OVERVIEW);
+    await expect.poll(() => headers(page)).toEqual(["payments", "volume_usd"]);
+    await chip(page, "metric_time", "month").click();
+    await expect.poll(() => headers(page)).toEqual(["metric_time__month", "payments", "volume_usd"]);
+    await chip(page, "Group by", "merchant__region").click();
+    await chip(page, "Metrics", "volume_usd").click();
+    const grouped = ["metric_time__month", "merchant__region", "volume_usd"];
+    await expect.poll(() => headers(page)).toEqual(grouped);
+    expect(query(page).get("p.group_by")).toBe("metric_time__month,merchant__region");
+    expect(query(page).get("p.metrics")).toBe("volume_usd");
+    await page.reload();
+    await expect.poll(() => headers(page)).toEqual(grouped);
+    expect(await pressed(page)).toEqual(["volume_usd", "merchant__region", "month"]);
+    await chip(page, "metric_time", "month").click();
+    await expect.poll(() => headers(page)).toEqual(["merchant__region", "volume_usd"]);
+    await page.goBack();
+    await expect.poll(() => headers(page)).toEqual(grouped);
+    await expectAccessible(page);
+    expect(problems).toEqual([]);
+  });
+
+  it("keeps them beside what the form filters, pages and sorts by", async () => {
+    const { page } = await open(`${OVERVIEW}&p.group_by=metric_time__month&p.metrics=payments`);
+    await expect.poll(() => headers(page)).toEqual(["metric_time__month", "payments"]);
+    await page.getByLabel("start_date").fill("2026-02-01");
+    await page.getByLabel("sort_by").selectOption("payments");
+    await page.getByRole("button", { name: "Run" }).click();
+    await expect.poll(() => query(page).get("p.start_date")).toBe("2026-02-01");
+    expect(query(page).get("p.group_by")).toBe("metric_time__month");
+    expect(query(page).get("p.sort_by")).toBe("payments");
+    await expect.poll(() => headers(page)).toEqual(["metric_time__month", "payments"]);
+    await chip(page, "Metrics", "payments").click();
+    await expect.poll(() => query(page).get("p.sort_by")).toBeNull();
+    expect(query(page).get("p.start_date")).toBe("2026-02-01");
+  });
+
+  it("is used by keyboard: a chip keeps the focus when it is pressed", async () => {
+    const { page } = await open(OVERVIEW);
+    await expect.poll(() => headers(page)).toHaveLength(2);
+    await chip(page, "metric_time", "month").focus();
+    await page.keyboard.press("Space");
+    await expect.poll(() => headers(page)).toHaveLength(3);
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => query(page).get("p.group_by")).toBe("metric_time__month,metric_time__quarter");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => query(page).get("p.group_by")).toBe("metric_time__month");
+  });
+
+  it.each([
+    [
+      "p.group_by=metric_time__month",
+      /^line chart of payments and volume_usd by metric_time__month: \d+ points/,
+    ],
+    [
+      "p.group_by=metric_time__week,merchant__region&p.metrics=volume_usd",
+      /^line chart of volume_usd by metric_time__week, split by merchant__region: \d+ points/,
+    ],
+    [
+      "p.group_by=merchant__region&p.metrics=payments",
+      /^bar chart of payments by merchant__region: \d+ points/,
+    ],
+  ])("draws %s", async (parameters, name) => {
+    const { page, problems } = await open(`${OVERVIEW}&view=chart&${parameters}`);
+    await page.getByRole("img", { name }).waitFor();
+    await expectAccessible(page);
+    expect(problems).toEqual([]);
+  });
+
+  it("of a model has its rows until a chip is pressed", async () => {
+    const { page } = await open("/explore?endpoint=/v1/payments/payments");
+    await expect.poll(async () => (await headers(page)).length).toBeGreaterThan(10);
+    await chip(page, "Measures", "volume_usd").click();
+    await expect.poll(() => headers(page)).toEqual(["volume_usd"]);
+    await chip(page, "created_at", "quarter").click();
+    await expect.poll(() => headers(page)).toEqual(["created_at__quarter", "volume_usd"]);
+  });
+
+  it("of a saved query has no choice, and its rows as a table and a chart", async () => {
+    const { page, problems } = await open("/explore?endpoint=/v1/payments/monthly_overview");
+    await expect.poll(async () => (await headers(page)).length).toBeGreaterThan(1);
+    expect(await page.locator(".chips").count()).toBe(0);
+    await page.getByRole("button", { name: "Chart" }).click();
+    await page.getByRole("img", { name: /chart of/ }).waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it("fits a phone", async () => {
+    const { page } = await open(`${OVERVIEW}&p.group_by=metric_time__month`, 390);
+    await expect.poll(() => headers(page)).toHaveLength(3);
+    const width = await page.evaluate<number>("document.documentElement.scrollWidth");
+    expect(width).toBeLessThanOrEqual(390);
+    await expectAccessible(page);
+  });
+});
