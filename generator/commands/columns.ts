@@ -11,6 +11,7 @@ import { counted } from "../report/report.js";
 import type { LiveRelation } from "../verify/relations.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManifest } from "./command.js";
 import { inspectDatabase } from "./database.js";
+import { withProgress } from "./progress.js";
 
 export interface PullOptions extends Pick<Settings, "schemas"> {
   readonly manifest: string;
@@ -65,8 +66,10 @@ export async function pullColumns(options: PullOptions): Promise<CommandResult> 
   const problem = adapterProblem(adapter, clickhouse !== null);
   if (problem !== null) return failure(problem);
   const published = models.filter(({ tags }) => isPublished(tags));
-  const found = await inspectDatabase({ databaseUrl, clickhouse }, ({ readRelations }) =>
-    readRelations(published.map(({ schema, alias }) => [schema, alias] as const)),
+  const found = await withProgress("Reading columns", () =>
+    inspectDatabase({ databaseUrl, clickhouse }, ({ readRelations }) =>
+      readRelations(published.map(({ schema, alias }) => [schema, alias] as const)),
+    ),
   );
   if (!found.ok) return failure(...found.problems);
   const columns = columnsOfModels(published, found.value);

@@ -8,6 +8,7 @@ import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import type { Settings } from "../config.js";
 import { visible } from "../manifest/strings.js";
 import { type CliCommand, type CommandResult, EXIT, failure, withSettings } from "./command.js";
+import { withProgress } from "./progress.js";
 import { type EndpointTest, pathIn, readTests } from "./test/cases.js";
 import { runTests, type TestResult } from "./test/run.js";
 
@@ -43,7 +44,9 @@ async function test({ format, init }: Flags, settings: Settings): Promise<Comman
   if (!reading.ok) return failure(...reading.problems);
   const problem = adapterProblem(adapter, reading.value.environment.clickhouseUrl !== null);
   if (problem !== null) return failure(problem);
-  const results = await runTests(tests.value, reading.value.environment, settings.out);
+  const results = await withProgress("Running tests", (progress) =>
+    runTests(tests.value, reading.value.environment, settings.out, progress),
+  );
   const failed = results.some(({ failures }) => failures.length > 0);
   return {
     exit: failed ? EXIT.findings : EXIT.ok,

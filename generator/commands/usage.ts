@@ -12,6 +12,7 @@ import { failed, type Outcome } from "@routewright/runtime/model";
 import { visible } from "../manifest/strings.js";
 import { type CliCommand, type CommandResult, EXIT, failure } from "./command.js";
 import { withDatabase } from "./database.js";
+import { withProgress } from "./progress.js";
 
 export interface UsageFlags {
   readonly by: Grouping;
@@ -41,7 +42,9 @@ async function usage(flags: UsageFlags, variables: NodeJS.ProcessEnv): Promise<C
   const problems = problemsOf(flags);
   if (problems.length > 0) return failure(...problems);
   const query = { by: flags.by, since: flags.since ?? null, key: flags.key?.toLowerCase() ?? null };
-  const result = await withUsageDatabase(variables, (url) => readUsage(url, query));
+  const result = await withProgress("Reading usage", () =>
+    withUsageDatabase(variables, (url) => readUsage(url, query)),
+  );
   if (!result.ok) return failure(...result.problems);
   const lines = result.value;
   const output = flags.json ? jsonOf(lines, flags.by) : tableOf(lines);

@@ -104,6 +104,19 @@ describe.skipIf(!needs("python3"))("long work", () => {
     ]);
   });
 
+  it("counts the tests of endpoints", async () => {
+    const own = project({ ...GOOD, schema: "api" });
+    const url = await ownDatabase();
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    await client.query(`CREATE SCHEMA api; CREATE VIEW api.${GOOD.name} AS SELECT 1::numeric AS value FROM pg_sleep(2)`);
+    await client.end();
+    expect((await routewright(own, GENERATE)).exit).toBe(0);
+    expect((await routewright(own, ["test", "--init"])).exit).toBe(0);
+    const { shown } = await atTerminal(own, ["test"], { DATABASE_URL: url });
+    expect(shown).toMatch(/Running tests [#-]+ 0 of 1/);
+  });
+
   it("shows no bar with --quiet", async () => {
     const { exit, shown } = await atTerminal(many, [...GENERATE, "--out", "quiet", "--quiet"]);
     expect([exit, shown.includes("Rendering")]).toEqual([0, false]);

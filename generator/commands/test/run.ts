@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { messageOf, type Tier } from "@routewright/runtime/model";
 import { type Environment, hashOf, Keyring, startService } from "@routewright/runtime/server";
 import { DATA_DIR } from "../command.js";
+import type { Progress } from "../progress.js";
 import { type EndpointTest, tierIn } from "./cases.js";
 import { parseExactly } from "./exact-numbers.js";
 
@@ -19,6 +20,7 @@ export async function runTests(
   tests: readonly EndpointTest[],
   environment: Environment,
   generated: string,
+  progress: Progress,
 ): Promise<readonly TestResult[]> {
   const keys = keysFor(tests);
   const owners = [...keys.values()].map(({ key, owner }) => [hashOf(key), owner] as const);
@@ -41,7 +43,10 @@ export async function runTests(
   });
   try {
     const results: TestResult[] = [];
-    for (const test of tests) results.push(await runTest(test, service.url, keys.get(idOf(test))?.key));
+    for (const test of tests) {
+      progress(results.length, tests.length);
+      results.push(await runTest(test, service.url, keys.get(idOf(test))?.key));
+    }
     return results;
   } finally {
     await service.stop();
