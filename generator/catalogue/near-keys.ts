@@ -4,11 +4,11 @@ import { columnEntries, metasOf, PRIVATE_KEYS, PRIVATE_TAG } from "../manifest/n
 import { formatValue } from "../manifest/strings.js";
 import type { Complaint } from "./catalogue.js";
 
-/** Keys of a node that nothing reads and that probably mean ours. */
+/** Keys and tags that are probably misspelt ones of Routewright. */
 interface NearKeys {
-  /** The model is skipped: what it says, such as own rows, would be dropped. */
+  /** The model is skipped: without the key its setting is lost, such as the limit to the rows of an organization. */
   readonly problems: readonly Complaint[];
-  /** Two edits from one of ours. */
+  /** Two edits from one of them. */
   readonly warnings: readonly Complaint[];
 }
 

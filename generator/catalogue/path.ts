@@ -80,7 +80,7 @@ function reservedProblem(path: string): { message: string; hint: string } | null
   if (path.split("/")[2] === RESERVED_CATEGORY)
     return {
       message: `The path ${path} belongs to the service itself.`,
-      hint: `Choose another category than ${RESERVED_CATEGORY}: the first tag that names none of the rest is the category.`,
+      hint: `Choose another category than ${RESERVED_CATEGORY}: it is the first tag without a colon that is no tier and no other tag that Routewright reads.`,
     };
   const ending = FORMAT_ENDING.exec(path)?.[0];
   if (ending === undefined) return null;

@@ -46,11 +46,11 @@ interface TagsReading {
 export function readTags(model: Model): TagsReading {
   const tags = tagsOf(model);
   const { category } = model.routewright;
-  const isNamed = category === undefined || typeof category === "string";
-  const pathErrors = isNamed ? pathProblems(tags) : [];
+  const isCategoryValid = category === undefined || typeof category === "string";
+  const pathErrors = isCategoryValid ? pathProblems(tags) : [];
   return {
     tags,
-    path: isNamed && pathErrors.length === 0 ? pathOf(tags) : null,
+    path: isCategoryValid && pathErrors.length === 0 ? pathOf(tags) : null,
     problems: [
       ...pathErrors.map((problem) => ({ path: "$.tags", ...problem })),
       ...malformedTags(model),

@@ -8,7 +8,7 @@ import { callerHeaders } from "../request/authorize.js";
 import { nextPageLink } from "../request/request-fields.js";
 import { findAt } from "../response/content-negotiation.js";
 import { deprecationHeaders, respond, type Sent } from "../response/respond.js";
-import { cachingHeaders } from "../response/public-caching.js";
+import { cachingHeaders } from "../response/caching-headers.js";
 import { partFinder, readsParts } from "../response/whole-results.js";
 import { type DataPath, type DataRoute, type Exchange, serveExchange } from "./exchange.js";
 import { gatewayOf } from "./gateway.js";

@@ -4,8 +4,9 @@ import type { Sent } from "../response/respond.js";
 /** Rows as NDJSON, in memory. */
 interface RowsRead {
   readonly body: string;
-  /** Whether the rest was not read. */
+  /** Whether the result is longer: the body ends behind a whole row. */
   readonly isCut: boolean;
+  /** For the log: the rows of the result, and the bytes of the body. */
   readonly sent: Sent;
 }
 

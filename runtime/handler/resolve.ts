@@ -79,7 +79,7 @@ async function resolveBody(
   caller: Caller,
   { query, format }: { readonly query: string; readonly format: RowFormat },
 ): Promise<Result<Resolved> | null> {
-  // Before the body is read: what a caller has no rows of is not parsed.
+  // A caller who may read no rows is refused before its body is read.
   const own = ownRows(endpoint.spec, caller.org);
   if (isHttpError(own)) return own;
   if (query !== "") return httpError("queryOnPost");
@@ -138,7 +138,7 @@ export function resolve(
   return { ...page, query, key: queryKey(query), fields };
 }
 
-/** The columns of groups are not those of rows: they are as the endpoint's as a whole. */
+/** `json-declared` is about columns of rows: groups have the format that the endpoint declares for all its numbers. */
 function writtenFormat(format: RowFormat, { spec }: ServedEndpoint, { grouping }: Selection): RowFormat {
   return format === "json-declared" && grouping !== undefined ? jsonOf(spec) : format;
 }

@@ -5,7 +5,7 @@ import { type HttpError, httpError, isHttpError, type Result } from "../model/er
 import type { ResolvedQuery, Selection } from "../model/query.js";
 import { conditionError } from "../request/resolve-query.js";
 import { SortKeyTooLong, typesOf } from "../response/cursors.js";
-import { buildTag, namesTag } from "../response/buffered-result.js";
+import { buildTag, namesTag } from "../response/entity-tag.js";
 import type { QueryResult } from "../response/result-service.js";
 import { completed } from "../response/whole-results.js";
 import type { DataVersion } from "../warehouse/data-versions.js";

@@ -200,6 +200,7 @@ function readCondition(parameter: ServedFilter, raw: RawValue): Result<Condition
   if (error) return error;
   switch (operatorOf(parameter.operator).value) {
     case "typed":
+      // Against the column's type in the database it is checked by the warehouse (`BaseEngine.check`), once that is known.
       return { ...parameter, value };
     case "flag":
       return value === "true" || value === "false"
@@ -228,7 +229,7 @@ function checkTexts(parameter: FilterParameter, texts: readonly string[]): HttpE
   return httpError("valueNotAccepted", { name, values: values.join(", ") });
 }
 
-/** As the database compares: numbers by their value, with `case` in any letter case. */
+/** As the database compares: whole numbers by their value, with `case` in any letter case. */
 function isAccepted(text: string, values: readonly string[], parameter: FilterParameter): boolean {
   if (values.includes(text)) return true;
   if (/^[+-]?\d+$/.test(text))

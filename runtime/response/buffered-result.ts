@@ -2,8 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Sharer, SharedResource } from "../warehouse/shares.js";
 import type { Reply } from "../http/send.js";
 import { COMPRESSED_FROM_BYTES, compress, type Encoding, encodingOf } from "./content-negotiation.js";
-import { createCipheriv, hash } from "node:crypto";
-import type { DataVersion } from "../warehouse/data-versions.js";
+import { entityTag, matchesTag } from "./entity-tag.js";
 
 /** A complete result, shared by all callers of the same query. */
 export class BufferedResult {
@@ -68,48 +67,6 @@ export class ResponseMemory {
     this.shares.take(caller, bytes);
     response.once("close", () => this.shares.take(caller, -bytes));
   }
-}
-
-/** The weak entity tag of a body (RFC 9110 §8.8.3): the same for all content codings of the same rows. */
-export function entityTag(body: Buffer): string {
-  return body.length < LONG ? tagOf(body) : `W/"${checksum(body)}"`;
-}
-
-const tagOf = (text: string | Buffer): string => `W/"${hash("sha1", text, "base64url")}"`;
-
-/** From here on the checksum is faster. */
-const LONG = 16 * 1024;
-
-/**
- * The 128 bits with which AES-GCM authenticates what it does not encrypt: 29 µs for a page of 230 KB, for which SHA-1 takes
- * 109, a fifth of all that Node does for it. Its key is no secret: nothing but the rows themselves depends on a tag.
- */
-function checksum(body: Buffer): string {
-  const cipher = createCipheriv("aes-128-gcm", KEY, NONCE);
-  cipher.setAAD(body);
-  cipher.final();
-  return cipher.getAuthTag().toString("base64url");
-}
-
-const KEY = Buffer.from("routewright tags");
-const NONCE = Buffer.alloc(12);
-
-/** Whether `If-None-Match` names the tag, or any tag (RFC 9110 §13.1.2). */
-export function matchesTag(tag: string, ifNoneMatch: string | undefined): boolean {
-  return ifNoneMatch === "*" || namesTag(tag, ifNoneMatch);
-}
-
-/** Whether `If-None-Match` names this very tag: a client that has it has the response of a valid request. */
-export function namesTag(tag: string, ifNoneMatch: string | undefined): boolean {
-  if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch === tag) return true;
-  const opaque = tag.slice(2);
-  return ifNoneMatch.split(",").some((part) => part.trim().replace(/^W\//, "") === opaque);
-}
-
-/** The entity tag of a query's result while rows change only with builds: known before the query runs. */
-export function buildTag({ id }: DataVersion, queryKey: string): string {
-  return tagOf(`${id}\0${queryKey}`);
 }
 
 /** A document of this server: revalidated by its entity tag, compressed where the client accepts that. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type ResponseMemory, type BufferedResult, matchesTag } from "./buffered-result.js";
+import type { BufferedResult, ResponseMemory } from "./buffered-result.js";
+import { matchesTag } from "./entity-tag.js";
 import type { QueryResult, StreamedResult } from "./result-service.js";
 import { type ByteRange, rangeOf } from "./whole-results.js";
 import {

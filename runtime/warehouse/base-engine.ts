@@ -81,7 +81,7 @@ const MAX_WAITING_STREAMS = 100;
 const SPOOL_MEMORY_BYTES = 32 * 1024 * 1024;
 
 /**
- * What every engine needs: relations and their columns, queues with the shares of callers, overload, room for streams.
+ * What every engine needs: relations and their columns, the check of what filters compare, queues with the shares of callers, overload, room for streams.
  * An engine extends it with what its database needs (runtime/warehouse/README.md).
  */
 export abstract class BaseEngine implements Warehouse {

@@ -109,7 +109,9 @@ describe.skipIf(!needs("python3"))("long work", () => {
     const url = await ownDatabase();
     const client = new pg.Client({ connectionString: url });
     await client.connect();
-    await client.query(`CREATE SCHEMA api; CREATE VIEW api.${GOOD.name} AS SELECT 1::numeric AS value FROM pg_sleep(2)`);
+    await client.query(
+      `CREATE SCHEMA api; CREATE VIEW api.${GOOD.name} AS SELECT 1::numeric AS value FROM pg_sleep(2)`,
+    );
     await client.end();
     expect((await routewright(own, GENERATE)).exit).toBe(0);
     expect((await routewright(own, ["test", "--init"])).exit).toBe(0);

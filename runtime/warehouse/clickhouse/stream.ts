@@ -131,7 +131,7 @@ interface StreamOptions {
 /**
  * The rows of a result that is too large for a buffer, of which `first` have been read. The others are spooled: ClickHouse
  * ends a query whose client has not read for 30 s (`http_send_timeout`), and a slow client would hold a place of its table
- * and tier.
+ * and tier. A failure reaches the reader behind the rows before it; `sendStream` (response/respond.ts) then resets the connection.
  */
 export function openStream(options: StreamOptions, first: Buffer): RowChunks {
   const { running, lease, budget } = options;
