@@ -5,6 +5,7 @@ import { missingColumnsOf, missingText, relationsOf } from "./model/column-names
 import type { Endpoint, Relation } from "./model/endpoint.js";
 import type { ActiveRelease, LoadedRelease, Release } from "./release/release.js";
 import { Metrics, type ServedRelease } from "./operations/metrics.js";
+import { ExampleRows } from "./handler/example-rows.js";
 import { openGateway, type Gateway, warnOfCursorKey } from "./handler/gateway.js";
 import { activate, type RefreshResult } from "./release/activate.js";
 import type { RefreshLog } from "./release/refresh.js";
@@ -88,11 +89,12 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   });
   const missingRelations = (): readonly string[] => missingOf(active.current, gateway.warehouse);
   const { contentType } = metrics.registry;
-  const documents = new Documents(title, active, builds, {
+  const visible = {
     lineageTier: environment.lineageTier,
     scope: environment.catalogue,
     acceptsTokens: environment.tokens !== null,
-  });
+  };
+  const documents = new Documents(title, active, builds, visible, new ExampleRows(gateway, active));
   const service = {
     title,
     documents,

@@ -19,7 +19,7 @@ import { NO_ROWS } from "../response/respond.js";
 import type { ListedValue, ListedValues, ReadValues } from "../response/values-cache.js";
 import type { ResultColumn } from "../warehouse/warehouse.js";
 import type { Exchange } from "./exchange.js";
-import { linesOf, readRows, rowOf } from "./read-rows.js";
+import { linesOf, readRows, rowOf } from "../response/read-rows.js";
 import { recordRequest, StepTimes } from "./record-request.js";
 import type { Resolved } from "./resolve.js";
 import { errorOf, run } from "./run.js";

@@ -1,7 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { isHttpError } from "../model/errors.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
-import { linesOf, type ReadRow, rowOf } from "../handler/read-rows.js";
+import { linesOf, type ReadRow, rowOf } from "../response/read-rows.js";
 import { columnValues } from "../handler/values.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "../pages/catalogue-body.js";
 import type { Found } from "../pages/search.js";

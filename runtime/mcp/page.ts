@@ -1,5 +1,5 @@
 import type { CatalogueEndpoint } from "../pages/catalogue-body.js";
-import { linesOf } from "../handler/read-rows.js";
+import { linesOf } from "../response/read-rows.js";
 import type { QueryReply } from "./query.js";
 import { type Arguments, DEFAULT_ROWS, MAX_CHARACTERS, MAX_ROWS, type Value } from "./tools.js";
 

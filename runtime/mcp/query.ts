@@ -4,7 +4,7 @@ import { traceOf } from "../http/headers.js";
 import type { Exchange } from "../handler/exchange.js";
 import { recordRequest, StepTimes } from "../handler/record-request.js";
 import { parameterNames, resolve, type Resolved } from "../handler/resolve.js";
-import { readRows } from "../handler/read-rows.js";
+import { readRows } from "../response/read-rows.js";
 import { errorOf, run, summarize } from "../handler/run.js";
 import { requireAccess } from "../request/authorize.js";
 import type { RawFields } from "../request/request-fields.js";

@@ -4,6 +4,7 @@ import type { Endpoint } from "../model/endpoint.js";
 import { type Caller, mayCall } from "../model/caller.js";
 import { allows, type Tier, TIERS } from "../model/tier.js";
 import { type LineageNodes, lineageIn, ownValue } from "../release/lineage-file.js";
+import { rowOf } from "../response/read-rows.js";
 import { BuildRecords } from "../warehouse/data-versions.js";
 import type {
   Build,
@@ -31,6 +32,7 @@ interface EndpointRecord {
     readonly name: string;
     readonly description?: string;
     readonly acceptedValues?: readonly string[];
+    readonly example?: unknown;
   }[];
   readonly parameters: readonly { readonly name: string; readonly description?: string }[];
   readonly aggregate?: {
@@ -52,6 +54,8 @@ export interface CatalogueSource {
   /** Text of `lineage.json`. */
   readonly lineage: string;
   readonly results: BuildRecords;
+  /** A real row of a public endpoint, as JSON; null where there is none. */
+  readonly exampleAt: (path: string) => string | null;
   /** The lowest tier that sees names of upstream nodes; null: none. */
   readonly lineageTier: Tier | null;
   readonly scope: CatalogueScope;
@@ -72,9 +76,10 @@ export function catalogueFor(
   const endpoints = visible.map((endpoint) => {
     const record = records.get(endpoint.path);
     if (!isCallable(endpoint))
-      return { ...endpointOf(endpoint, record, {}, new BuildRecords()), callable: false };
+      return { ...endpointOf(endpoint, record, {}, new BuildRecords(), null), callable: false };
     const data_as_of = source.results.dataAsOf(ownValue(upstreamNodes, endpoint.path) ?? []);
-    return { ...endpointOf(endpoint, record, lineage, source.results), data_as_of };
+    const row = source.exampleAt(endpoint.path);
+    return { ...endpointOf(endpoint, record, lineage, source.results, row), data_as_of };
   });
   const seesLineage = source.lineageTier !== null && allows(tier, source.lineageTier);
   const models = endpoints.filter(({ callable }) => callable).map(({ node }) => node);
@@ -92,6 +97,7 @@ function endpointOf(
   record: EndpointRecord | undefined,
   lineage: LineageNodes,
   results: BuildRecords,
+  row: string | null,
 ): CatalogueEndpoint {
   const { model, path, tier, methods, legacy, pagination, sort, sortableFields } = endpoint;
   const node = record?.uniqueId ?? model;
@@ -111,7 +117,7 @@ function endpointOf(
     synonyms: record?.synonyms ?? [],
     ...(record?.stability && { stability: record.stability }),
     methods,
-    columns: columnsOf(endpoint, record),
+    columns: columnsOf(endpoint, record, row),
     parameters: legacy ? null : parametersOf(endpoint, record),
     ...(endpoint.filters && {
       filters: endpoint.filters.map(({ column, type }) => ({ column, operators: operatorsOf(type) })),
@@ -161,11 +167,21 @@ function aggregateOf(
   };
 }
 
-function columnsOf({ columns }: Endpoint, record: EndpointRecord | undefined): readonly CatalogueColumn[] {
+/** Examples are those of a real row, else the project's own. */
+function columnsOf(
+  { columns }: Endpoint,
+  record: EndpointRecord | undefined,
+  row: string | null,
+): readonly CatalogueColumn[] {
+  const shown = row === null ? {} : rowOf(row);
   const records = new Map(record?.columns.map((column) => [column.name, column]));
   return columns.map(({ name, type }) => {
-    const { description = "", acceptedValues: values } = records.get(name) ?? {};
-    return { name, type, description, ...(values && { accepted_values: values }) };
+    const { description = "", acceptedValues: values, example: own } = records.get(name) ?? {};
+    const example = ownValue(shown, name) ?? own;
+    return {
+      ...{ name, type, description, ...(values && { accepted_values: values }) },
+      ...(example !== undefined && { example }),
+    };
   });
 }
 

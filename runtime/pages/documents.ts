@@ -31,6 +31,16 @@ interface Visible extends Pick<CatalogueSource, "lineageTier" | "scope"> {
   readonly acceptsTokens: boolean;
 }
 
+/** Real rows that documents show. */
+export interface ShownRows {
+  /** Changes when they do. */
+  readonly generation: number;
+  /** A row of the endpoint at a path, as JSON; null where there is none. */
+  at(path: string): string | null;
+  /** Reads those that are missing. `builds`: changes with a build. */
+  ready(builds: string): Promise<void>;
+}
+
 /** Callers of different access whose documents are kept: the tiers, and keys with lists of their own. */
 const MAX_KEPT = 32;
 
@@ -42,17 +52,24 @@ export class Documents {
   readonly #active: ActiveRelease;
   readonly #builds: BuildRecords;
   readonly #visible: Visible;
+  readonly #rows: ShownRows;
   readonly #openApi = cacheOf<BufferedResult>();
   readonly #searches = cacheOf<Promise<Search>>();
   readonly #lockedSearches = cacheOf<Promise<Search>>();
   readonly #catalogues = cacheOf<CatalogueDocument>();
   readonly #llms = cacheOf<BufferedResult>();
 
-  constructor(title: string, active: ActiveRelease, builds: BuildRecords, visible: Visible) {
+  constructor(title: string, active: ActiveRelease, builds: BuildRecords, visible: Visible, rows: ShownRows) {
     this.#title = title;
     this.#active = active;
     this.#builds = builds;
     this.#visible = visible;
+    this.#rows = rows;
+  }
+
+  /** Before a document is made: its example rows are read. */
+  ready(): Promise<void> {
+    return this.#rows.ready(String(this.#builds.changes));
   }
 
   /**
@@ -64,28 +81,36 @@ export class Documents {
     const seen = only !== null && (isPublic || allows(tier, only)) ? only : isPublic ? null : tier;
     const access = seen === null ? null : { tier: seen, allowed: isPublic ? null : allowed };
     const server = (origin ?? "") + prefix;
-    return this.#cached(this.#openApi, access, "", server, ({ openApi }) => {
+    const rows = this.#rows;
+    return this.#cached(this.#openApi, access, String(rows.generation), server, ({ openApi, endpoints }) => {
       const whole = Buffer.from(openApi.buffer, openApi.byteOffset, openApi.length);
       const { acceptsTokens } = this.#visible;
-      if (access === null && server === "" && !acceptsTokens) return new BufferedResult(whole, 0, 0);
+      const shown = [...endpoints.keys()].flatMap((path) => {
+        const row = rows.at(path);
+        return row === null ? [] : [[path, row] as const];
+      });
+      if (access === null && server === "" && !acceptsTokens && shown.length === 0)
+        return new BufferedResult(whole, 0, 0);
       const document = JSON.parse(whole.toString()) as OpenApi;
       const located = server === "" ? document : { ...document, servers: [{ url: server }] };
       const served = acceptsTokens ? withBearer(located) : located;
       const seen = access === null ? served : openApiFor(served, access);
-      return new BufferedResult(Buffer.from(`${JSON.stringify(seen, null, 2)}\n`), 0, 0);
+      return new BufferedResult(Buffer.from(`${textWithRows(seen, shown)}\n`), 0, 0);
     });
   }
 
   /** The catalogue for a caller. */
   catalogue(caller: Access): CatalogueDocument {
     const builds = this.#builds;
-    const results = String(builds.changes);
+    const rows = this.#rows;
+    const results = `${String(builds.changes)} ${String(rows.generation)}`;
     return this.#cached(this.#catalogues, caller, results, "", ({ endpoints, documentation }) => {
       const source = {
         title: this.#title,
         endpoints: [...endpoints.values()].map(({ spec }) => spec),
         ...documentation,
         results: builds,
+        exampleAt: (path: string) => rows.at(path),
         ...this.#visible,
       };
       const body = catalogueFor(source, caller);
@@ -101,10 +126,16 @@ export class Documents {
   /** `llms.txt` for a caller, whose links begin with the address of the API. */
   llms(caller: Access, { origin, prefix }: PublicAddress): BufferedResult {
     const server = (origin ?? "") + prefix;
-    return this.#cached(this.#llms, caller, String(this.#builds.changes), server, () => {
-      const { body } = this.catalogue(caller);
-      return new BufferedResult(Buffer.from(llmsText(body, server)), 0, 0);
-    });
+    return this.#cached(
+      this.#llms,
+      caller,
+      `${String(this.#builds.changes)} ${String(this.#rows.generation)}`,
+      server,
+      () => {
+        const { body } = this.catalogue(caller);
+        return new BufferedResult(Buffer.from(llmsText(body, server)), 0, 0);
+      },
+    );
   }
 
   /** The search over the endpoints that a caller may call. Builds and tests do not change it. */
@@ -175,6 +206,22 @@ ${sections.join("\n")}`;
 
 function oneLine(text = ""): string {
   return text.replace(/\s+/g, " ").trim();
+}
+
+/** Stands for a row until the document is a text: its numbers keep their digits. */
+const ROW_PLACE = /"\\u0000(\d+)"/g;
+
+/** The document with a real row in the schemas of rows. */
+function textWithRows(document: OpenApi, rows: readonly (readonly [path: string, row: string])[]): string {
+  const schemas: Record<string, unknown> = { ...document.components["schemas"] };
+  for (const [i, [path]] of rows.entries()) {
+    const operation = JSON.stringify(document.paths[path]?.["get"] ?? null);
+    const [, name = ""] = /"\$ref":"#\/components\/schemas\/([^"]+_row)"/.exec(operation) ?? [];
+    const schema = schemas[name] as object | undefined;
+    if (schema !== undefined) schemas[name] = { ...schema, examples: [`\0${String(i)}`] };
+  }
+  const text = JSON.stringify({ ...document, components: { ...document.components, schemas } }, null, 2);
+  return text.replace(ROW_PLACE, (_, i: string) => rows[Number(i)]?.[1] ?? "{}");
 }
 
 interface OpenApi {

@@ -70,7 +70,10 @@ export const CATALOGUE_SCHEMA = record({
         // The type is the database's; null where the model declares none.
         { name: TEXT, type: TEXT_OR_NULL, description: TEXT },
         "In the order of the rows' members.",
-        { accepted_values: texts("From the model's tests.") },
+        {
+          accepted_values: texts("From the model's tests."),
+          example: described({}, "Of a row that everybody may read, else the project's own."),
+        },
       ),
       parameters: orNull(
         listOf(PARAMETER, "Null where the endpoint takes none.", {

@@ -77,6 +77,8 @@ export function textAnswer(description: string, mediaType: string): Operation["r
 
 /** Documents about the endpoints that a caller may call. */
 interface Documents {
+  /** Before a document is made. */
+  ready(): Promise<void>;
   openApi(caller: Access, only: Tier | null, address: PublicAddress): BufferedResult;
   catalogue(caller: Access): { readonly result: BufferedResult };
   llms(caller: Access, address: PublicAddress): BufferedResult;

@@ -25,13 +25,14 @@ export const OPENAPI: SystemRoute = {
 };
 
 /** The OpenAPI document; with `?tier=`, only the endpoints that this tier may call. */
-function openApi(
+async function openApi(
   { gateway, request, context: { caller } }: Exchange,
   service: Service,
-): Reply | HttpError | Promise<Reply> {
+): Promise<Reply | HttpError> {
   const tier = queryOf(request).get("tier")?.trim() ?? "";
   if (tier !== "" && !isTier(tier)) return httpError("unknownTier", { names: TIERS.join(", ") });
   const address = gateway.publicAddressOf(request);
+  await service.documents.ready();
   return replyOf(service.documents.openApi(caller, tier === "" ? null : tier, address), request);
 }
 
@@ -47,8 +48,10 @@ export const CATALOGUE: SystemRoute = {
       "lineage.",
     responses: [jsonAnswer("The catalogue.", named("Catalogue"))],
   },
-  handle: ({ request, context: { caller } }, { documents }) =>
-    replyOf(documents.catalogue(caller).result, request),
+  async handle({ request, context: { caller } }, { documents }) {
+    await documents.ready();
+    return replyOf(documents.catalogue(caller).result, request);
+  },
 };
 
 /** The endpoints for language models (llmstxt.org). */

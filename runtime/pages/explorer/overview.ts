@@ -96,14 +96,24 @@ function testsFact({ passed, warned, failed, unknown, problems }: TestSummary): 
   return el("details", el("summary", ...summary), el("ul", ...list));
 }
 
+/** Longest example in a table. */
+const MAX_EXAMPLE = 60;
+
+function exampleText(example: unknown): string {
+  if (example === undefined || example === null) return "";
+  const text = typeof example === "string" ? example : JSON.stringify(example);
+  return text.length > MAX_EXAMPLE ? `${text.slice(0, MAX_EXAMPLE)}…` : text;
+}
+
 export function columnsTable({ columns }: CatalogueEndpoint): HTMLElement {
-  const rows = columns.map(({ name, type, description, accepted_values }) => [
+  const rows = columns.map(({ name, type, description, accepted_values, example }) => [
     name,
     type ?? "",
     description + oneOf(accepted_values),
+    exampleText(example),
   ]);
   const none = "The model declares no columns: all of the table's are served.";
-  return definitions("Columns", ["Column", "Type", "Description"], rows, none);
+  return definitions("Columns", ["Column", "Type", "Description", "Example"], rows, none);
 }
 
 /** What may be asked by group. */

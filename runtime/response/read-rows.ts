@@ -1,5 +1,5 @@
-import type { QueryResult } from "../response/result-service.js";
-import type { Sent } from "../response/respond.js";
+import type { QueryResult } from "./result-service.js";
+import type { Sent } from "./respond.js";
 
 /** Rows as NDJSON, in memory. */
 interface RowsRead {

@@ -1,0 +1,146 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Caller } from "../model/caller.js";
+import { Projection } from "../model/projection.js";
+import { queryKey } from "../model/query.js";
+import type { ServedEndpoint } from "../model/served-endpoint.js";
+import { Overloaded } from "../warehouse/fair-queue.js";
+import { DatabaseUnreachable } from "../warehouse/warehouse.js";
+import type { Gateway } from "./gateway.js";
+import { readRows } from "../response/read-rows.js";
+
+/** A row that is longer is no example. */
+const MAX_ROW_BYTES = 2048;
+
+/** Memory for all of them: 10,000 endpoints with rows of 800 bytes. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** Time limit of a row. */
+const ROW_MS = 1000;
+
+/** How long the first reader of a document waits for them. */
+const WAIT_MS = 2000;
+
+/** After a database that did not respond. */
+const RETRY_MS = 60_000;
+
+/** Its share of the connections is that of a caller without a key. */
+const READER: Caller = { id: "examples", tier: "tier0", org: null, allowed: null, key: null };
+
+/** What is served. */
+interface ExampleSource {
+  readonly endpoints: ReadonlyMap<string, { readonly served: ServedEndpoint }>;
+  readonly isPrivate: (path: string, column: string) => boolean;
+}
+
+interface KnownRow {
+  readonly endpoint: ServedEndpoint;
+  readonly version: string | null;
+  /** As JSON has it; null where there is none. */
+  readonly text: string | null;
+}
+
+/**
+ * Real rows of public endpoints, for documents: of those that answer a request without filters and key, without private columns. They
+ * are read one after another once a document is asked for, and kept until the next build.
+ */
+export class ExampleRows {
+  readonly #gateway: Gateway;
+  readonly #active: { readonly current: ExampleSource };
+  #rows = new Map<string, KnownRow>();
+  #bytes = 0;
+  #read: { readonly release: ExampleSource; readonly builds: string } | null = null;
+  #reading: Promise<void> | null = null;
+  #retryAt = 0;
+  /** Changes when they do. */
+  generation = 0;
+
+  constructor(gateway: Gateway, active: { readonly current: ExampleSource }) {
+    this.#gateway = gateway;
+    this.#active = active;
+  }
+
+  /** The row of the endpoint at a path, as JSON; null where there is none. */
+  at(path: string): string | null {
+    return this.#rows.get(path)?.text ?? null;
+  }
+
+  /** Reads those that are missing or older than the build (`builds`), for a bounded time; the rest is read behind it. */
+  async ready(builds: string): Promise<void> {
+    const release = this.#active.current;
+    const isKnown = this.#read?.release === release && this.#read.builds === builds;
+    if (!isKnown && this.#reading === null && Date.now() >= this.#retryAt) {
+      this.#reading = this.#readAll(release, builds).finally(() => (this.#reading = null));
+    }
+    if (this.#reading !== null)
+      await Promise.race([this.#reading, pause(WAIT_MS, undefined, { ref: false })]);
+  }
+
+  async #readAll(release: ExampleSource, builds: string): Promise<void> {
+    const rows = new Map<string, KnownRow>();
+    this.#bytes = 0;
+    for (const [path, { served: endpoint }] of release.endpoints) {
+      const columns = publicColumns(endpoint, release);
+      if (columns.length === 0 || this.#bytes > MAX_BYTES) continue;
+      const version = this.#gateway.versionOf(path)?.id ?? null;
+      const known = this.#rows.get(path);
+      const isSame = known?.endpoint === endpoint && known.version === version;
+      const text = isSame ? known.text : await this.#readRow(endpoint, new Projection(columns), version);
+      if (text === undefined) {
+        this.#retryAt = Date.now() + RETRY_MS;
+        return;
+      }
+      this.#bytes += text?.length ?? 0;
+      rows.set(path, { endpoint, version, text });
+    }
+    this.#rows = rows;
+    this.#read = { release, builds };
+    this.generation++;
+  }
+
+  /** Null: it has none, or not in time. Undefined: the database does not respond. */
+  async #readRow(
+    { spec, json }: ServedEndpoint,
+    columns: Projection,
+    version: string | null,
+  ): Promise<string | null | undefined> {
+    const { results, timeouts, warehouse, log } = this.#gateway;
+    const { relation, path: route, sort } = spec;
+    if (warehouse.missingRelations.includes(relation.join("."))) return null;
+    const until = performance.now() + ROW_MS;
+    const page = { limit: 1, offset: 0, lookAhead: false };
+    const timeoutMs = Math.min(ROW_MS, timeouts.tier0 || ROW_MS);
+    const query = {
+      relation,
+      route,
+      selection: { columns, conditions: [], sort, page },
+      format: json,
+      timeoutMs,
+    };
+    const context = {
+      id: "examples",
+      caller: READER,
+      isStillNeeded: () => performance.now() < until,
+      version,
+    };
+    try {
+      const { body, isCut } = await readRows(
+        await results.get(queryKey(query), query, context),
+        MAX_ROW_BYTES,
+      );
+      const text = body.slice(1, -1);
+      return isCut || text === "" ? null : text;
+    } catch (error) {
+      if (error instanceof DatabaseUnreachable || error instanceof Overloaded) return undefined;
+      log.debug({ err: error, route }, "no example row");
+      return null;
+    }
+  }
+}
+
+/** The columns that an example may show: none where a request needs a key or a filter, or serves no rows. */
+function publicColumns({ spec, all }: ServedEndpoint, { isPrivate }: ExampleSource) {
+  const { tier, rows, aggregate, allowUnfiltered, requireAnyOf, path } = spec;
+  const isOpen = tier === "tier0" && rows === undefined && allowUnfiltered && requireAnyOf.length === 0;
+  const hasRows = aggregate === undefined || (aggregate.of === "measures" && aggregate.rows !== false);
+  return isOpen && hasRows ? all.columns.filter(({ name }) => !isPrivate(path, name)) : [];
+}
