@@ -95,16 +95,16 @@ export const TEXT_POLICY: readonly string[] = [
 ];
 
 /** The parts of a request that identify its client. */
-export type Origin = Pick<IncomingMessage, "headers" | "socket">;
+export type RequestSource = Pick<IncomingMessage, "headers" | "socket">;
 
 /** Returns a caller's IP address. */
 export interface ClientAddress {
-  (request: Origin): string;
+  (request: RequestSource): string;
   /**
    * Whether a trusted proxy sends the request. Undefined where none is configured: else a loopback connection may come from
    * another machine.
    */
-  readonly isTrustedProxy?: (request: Origin) => boolean;
+  readonly isTrustedProxy?: (request: RequestSource) => boolean;
 }
 
 /**
@@ -114,8 +114,10 @@ export interface ClientAddress {
 export function clientAddress(trustProxy: string): ClientAddress {
   if (trustProxy === "" || trustProxy === "false" || trustProxy === "0") return socketAddress;
   const trust = trustOf(trustProxy);
-  const address = (request: Origin): string => plain(proxyaddr(request as IncomingMessage, trust));
-  return Object.assign(address, { isTrustedProxy: (request: Origin) => trust(socketAddress(request), 0) });
+  const address = (request: RequestSource): string => plain(proxyaddr(request as IncomingMessage, trust));
+  return Object.assign(address, {
+    isTrustedProxy: (request: RequestSource) => trust(socketAddress(request), 0),
+  });
 }
 
 function trustOf(trustProxy: string): (address: string, hop: number) => boolean {
@@ -124,7 +126,7 @@ function trustOf(trustProxy: string): (address: string, hop: number) => boolean 
   return proxyaddr.compile(trustProxy.split(",").map((network) => network.trim()));
 }
 
-function socketAddress(request: Origin): string {
+function socketAddress(request: RequestSource): string {
   return plain(request.socket.remoteAddress ?? "");
 }
 
@@ -141,7 +143,7 @@ const FORWARDING =
  * Whether a request comes from this machine: over the loopback interface, without headers of a proxy, and without a proxy
  * in `TRUST_PROXY` (runtime/docs/system-endpoints.md).
  */
-export function isLocalCaller(addressOf: ClientAddress, request: Origin): boolean {
+export function isLocalCaller(addressOf: ClientAddress, request: RequestSource): boolean {
   const address = socketAddress(request);
   if (addressOf.isTrustedProxy !== undefined || !(address === "::1" || address.startsWith("127.")))
     return false;

@@ -1,4 +1,4 @@
-import type { ClientAddress, Origin } from "./headers.js";
+import type { ClientAddress, RequestSource } from "./headers.js";
 
 /** Where clients reach the service. */
 export interface PublicAddress {
@@ -9,7 +9,7 @@ export interface PublicAddress {
 }
 
 export interface PublicAddressOf {
-  (request: Origin): PublicAddress;
+  (request: RequestSource): PublicAddress;
   /** Whether the prefix depends on the request. */
   readonly isPrefixForwarded: boolean;
 }
@@ -31,7 +31,7 @@ export function publicAddressReader(publicUrl: string | null, addressOf: ClientA
   }
   const { isTrustedProxy } = addressOf;
   if (isTrustedProxy === undefined) return Object.assign(() => ROOT, { isPrefixForwarded: false });
-  const forwarded = (request: Origin): PublicAddress => {
+  const forwarded = (request: RequestSource): PublicAddress => {
     const prefix = request.headers["x-forwarded-prefix"];
     if (typeof prefix !== "string" || !isTrustedProxy(request)) return ROOT;
     const path = prefix.replace(/\/$/, "");

@@ -1,7 +1,13 @@
 import type { ApiKey, Caller, RateWindow, RequestContext } from "../model/caller.js";
 import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
 import { allows, isListed, type PerTier, type Tier } from "../model/tier.js";
-import { type ClientAddress, corsHeaders, type Origin, networkOf, requestIdOf } from "../http/headers.js";
+import {
+  type ClientAddress,
+  corsHeaders,
+  type RequestSource,
+  networkOf,
+  requestIdOf,
+} from "../http/headers.js";
 import { type RateLimitStore, secondsLeft } from "./rate-limit/memory-store.js";
 import type { TokenIssuer } from "./bearer-tokens.js";
 import type { Keyring } from "./keyring.js";
@@ -25,7 +31,7 @@ export interface AccessControl {
  */
 export async function authorize(
   access: AccessControl,
-  request: Origin,
+  request: RequestSource,
   isStillNeeded: () => boolean,
   audience: string | null = null,
 ): Promise<RequestContext> {
@@ -39,7 +45,7 @@ export async function authorize(
 /** As `authorize`, for paths without a limit: reports the window without counting. An unknown key still counts. */
 export async function peek(
   access: AccessControl,
-  request: Origin,
+  request: RequestSource,
   isStillNeeded: () => boolean,
   audience: string | null = null,
 ): Promise<RequestContext> {
@@ -50,7 +56,7 @@ export async function peek(
 
 function contextOf(
   { rateLimits, corsOrigins }: AccessControl,
-  request: Origin,
+  request: RequestSource,
   caller: Caller,
   { count, resetAt }: RateWindow,
   refusal: HttpError | null,
@@ -64,7 +70,7 @@ function contextOf(
 /** The caller; with a key that is not accepted, its address and the reason. */
 async function identify(
   access: AccessControl,
-  request: Origin,
+  request: RequestSource,
   audience: string | null,
 ): Promise<{ readonly caller: Caller; readonly refusal: HttpError | null }> {
   const sent = sentKeys(request);
@@ -76,7 +82,7 @@ async function identify(
   return { caller: { id: `key:${id}`, tier, org: org || null, allowed, key }, refusal: null };
 }
 
-function anonymous({ addressOf }: AccessControl, request: Origin): Caller {
+function anonymous({ addressOf }: AccessControl, request: RequestSource): Caller {
   const id = `ip:${networkOf(addressOf(request))}`;
   return { id, tier: "tier0", org: null, allowed: null, key: null };
 }
@@ -94,7 +100,7 @@ function keyOf(
 }
 
 /** The keys in `X-API-Key` and `Authorization: Bearer`, without duplicates. Other schemes are not ours. */
-function sentKeys({ headers }: Origin): readonly string[] {
+function sentKeys({ headers }: RequestSource): readonly string[] {
   const bearer = /^Bearer +(.+)$/i.exec(headers.authorization ?? "")?.[1]?.trim();
   const keys = [headers["x-api-key"], bearer].filter((key) => typeof key === "string" && key !== "");
   return [...new Set(keys as string[])];
