@@ -2,7 +2,7 @@ import { type ApiServices, authenticate } from "./authenticate.js";
 import { handleRequest, type RampExchange, type RampRoute, readBodyText } from "./handle-request.js";
 import type { ApiRoute } from "./route.js";
 import { getProviders, getQuote, getRequirements, getSupportedCurrencies } from "./routes/payment-options.js";
-import { createCustomer, deleteCustomer, getCustomers } from "./routes/customers.js";
+import { createCustomer, deleteCustomer, getCustomer, getCustomers } from "./routes/customers.js";
 import {
   getProjectIntent,
   getProjectIntents,
@@ -13,7 +13,12 @@ import {
   executeTransaction,
   getTransaction,
 } from "./routes/intents.js";
-import { createExternalAccounts } from "./routes/external-accounts.js";
+import {
+  createExternalAccounts,
+  deleteExternalAccount,
+  getExternalAccounts,
+} from "./routes/external-accounts.js";
+import { cancelProjectIntent, refundProjectIntent, resolveProjectIntent } from "./routes/project-intents.js";
 import { getDeliveries, getEvent, getEvents, replayDeliveries } from "./routes/events.js";
 import {
   changeWebhook,
@@ -38,6 +43,7 @@ import { openApiDocument, TITLE } from "./openapi.js";
 export const ROUTES: readonly ApiRoute[] = [
   createCustomer,
   getCustomers,
+  getCustomer,
   deleteCustomer,
   getSupportedCurrencies,
   getProviders,
@@ -51,7 +57,12 @@ export const ROUTES: readonly ApiRoute[] = [
   getTransaction,
   getProjectIntents,
   getProjectIntent,
+  cancelProjectIntent,
+  refundProjectIntent,
+  resolveProjectIntent,
   createExternalAccounts,
+  getExternalAccounts,
+  deleteExternalAccount,
   getEvents,
   getEvent,
   getDeliveries,

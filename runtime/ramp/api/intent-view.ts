@@ -1,6 +1,8 @@
 import type { Currency } from "../accounts/currency.js";
 import {
   type Intent,
+  isErased,
+  needsAttention,
   outstandingRequirement,
   type Transaction,
   awaitsCompliance,
@@ -39,7 +41,18 @@ export function intentEnvelope(ramp: RampContext, intent: Intent): IntentEnvelop
 }
 
 export function projectIntentView(ramp: RampContext, intent: Intent): ProjectIntentView {
-  return { ...intentEnvelope(ramp, intent), customerId: intent.customerId };
+  const { customerId, attention } = intent;
+  return {
+    ...intentEnvelope(ramp, intent),
+    customerId,
+    ...(needsAttention(attention) && { attention: attentionView(intent) }),
+  };
+}
+
+/** Providers write what a reason is about: of an erased customer only the reason is said. */
+function attentionView(intent: Intent): Record<string, string> {
+  const said = Object.entries(intent.attention);
+  return Object.fromEntries(said.map(([reason, about]) => [reason, isErased(intent) ? "" : about]));
 }
 
 function intentView({ currencies }: RampContext, intent: Intent): IntentView {

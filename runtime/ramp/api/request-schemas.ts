@@ -144,6 +144,9 @@ const time = (description: string) => Type.Optional(Type.String({ format: "date-
 export const ProjectIntentsQuery = closed({
   customerId: Type.Optional(Type.String({ format: "uuid", description: "Intents of this customer." })),
   status: Type.Optional(literals(INTENT_STATUSES)),
+  attention: Type.Optional(
+    Type.String({ enum: ["true"], description: "`true`: intents that need attention." }),
+  ),
   createdSince: time("Intents that were created at or after this time."),
   createdUntil: time("Intents that were created before this time."),
   order: Order,
@@ -175,6 +178,22 @@ export const ExternalAccountsBody = closed({
   destination: Json(30),
 });
 export type ExternalAccountsBody = Static<typeof ExternalAccountsBody>;
+
+export const RefundBody = closed({
+  amount: Type.Optional(decimalAmount("Of the source currency; what is left of the payment when left out.")),
+  reason: Type.String({
+    ...text(500, "Names the refund: a repeated request with the same reason is the same refund."),
+    pattern: "\\S",
+  }),
+});
+
+export const ResolveBody = closed({
+  as: Type.Unsafe<"completed" | "failed">(Type.String({ enum: ["completed", "failed"] })),
+  note: Type.String({
+    ...text(500, "Why; the failure reason of an intent that is resolved as failed."),
+    pattern: "\\S",
+  }),
+});
 
 /** The body of a request that has none. */
 export const EmptyBody = closed({});

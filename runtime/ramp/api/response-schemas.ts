@@ -110,10 +110,25 @@ export const IntentEnvelope = Type.Object(
 
 /** An intent as its project reads it. */
 export const ProjectIntentView = Type.Object(
-  { customerId: Uuid, ...IntentEnvelope.properties },
+  {
+    customerId: Uuid,
+    ...IntentEnvelope.properties,
+    attention: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description: "Why the intent needs attention: what each reason is about.",
+      }),
+    ),
+  },
   { $id: "ProjectIntent" },
 );
 export type ProjectIntentView = Static<typeof ProjectIntentView>;
+
+export const RefundView = Type.Object({
+  id: Uuid,
+  intentId: Uuid,
+  amount: Type.String(),
+  status: literals(["REQUESTED", "ACCEPTED", "REFUSED"]),
+});
 
 export const QuoteView = Type.Object(
   {

@@ -1,5 +1,6 @@
 import { newId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
+import type { ProjectTransaction } from "../database/transaction.js";
 
 /** A change, for the audit log (runtime/ramp/docs/operations.md). */
 export interface AuditedAction {
@@ -36,13 +37,18 @@ export async function audited<T>(
   }
 }
 
+/** Records an action in the transaction that carries it out: both are there, or neither. */
+export function recordAudited(tx: ProjectTransaction, action: AuditedAction, outcome: string): void {
+  tx.insert("audit_log", { id: newId(), ...action, outcome });
+}
+
 const COLUMNS = `at, actor, action, project_id AS "projectId", intent_id AS "intentId", note, arguments, outcome`;
 
 /** The newest actions first; null: of all intents. Without an outcome one is under way, or a crash ended it. */
 export function listAudit(
   database: RampDatabase,
   { intentId, limit }: { readonly intentId: string | null; readonly limit: number },
-): Promise<(AuditedAction & { readonly at: Date })[]> {
+): Promise<(AuditedAction & { readonly at: Date; readonly outcome: string | null })[]> {
   return database.operator.rows(
     `SELECT ${COLUMNS} FROM ramp.audit_log WHERE $1::uuid IS NULL OR intent_id = $1 ORDER BY at DESC, id DESC LIMIT $2`,
     [intentId, limit],

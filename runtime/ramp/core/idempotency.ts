@@ -25,6 +25,8 @@ export type StoreResponse = (tx: ProjectTransaction, response: RampResponse) => 
 export interface PreparedOperation {
   /** Id of the resource that the request creates or changes; stored with the claim. */
   readonly resourceId: string;
+  /** Whether `begin` has the operator's rights on the project: the service's own role may neither ask for refunds nor record ends. */
+  readonly isOperators?: true;
   /** Locks the customer that `begin` writes, where the caller is not that customer. Sent before the claim. */
   lock?(tx: ProjectTransaction): void;
   /**
@@ -80,11 +82,22 @@ async function runUnkeyed(
   start: PreparedOperation,
   work: IdempotentOperation,
 ): Promise<RampAnswer> {
-  const begun = await ramp.database.inProject(caller.projectId, (tx) => begin(tx, caller, start));
+  const begun = await beginning(ramp, caller, start)((tx) => begin(tx, caller, start));
   if (begun instanceof Rollback) return begun.value;
   if (begun !== null) return begun;
   await failpoint("request.recorded");
   return finished(work)(start.resourceId, (_tx, response) => Promise.resolve(response));
+}
+
+/** The transaction of `begin`. */
+function beginning(
+  { database }: CoreContext,
+  { projectId }: AuthorizedCaller,
+  { isOperators }: PreparedOperation,
+): <T>(work: (tx: ProjectTransaction) => Promise<T>) => Promise<T> {
+  return isOperators
+    ? (work) => database.asOperatorOf(projectId, work)
+    : (work) => database.inProject(projectId, work);
 }
 
 function finished(work: IdempotentOperation): NonNullable<IdempotentOperation["finish"]> {
@@ -147,7 +160,11 @@ class KeyedRun {
 
   async #begin(start: PreparedOperation): Promise<RampResponse | null | Rollback<RampError> | "claimed"> {
     try {
-      return await this.#inProject(async (tx) => {
+      return await beginning(
+        this.#ramp,
+        this.#caller,
+        start,
+      )(async (tx) => {
         const begun = await begin(tx, this.#caller, start, () => this.#claim(tx, start.resourceId));
         if (begun !== null && !(begun instanceof Rollback)) await this.#store(tx, begun);
         return begun;

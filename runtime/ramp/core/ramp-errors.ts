@@ -72,7 +72,15 @@ export const RAMP_ERRORS = {
   ),
   INTENT_CLOSED: badRequest(
     "The intent has ended.",
-    "the transaction of a failed, expired or cancelled intent is executed",
+    "the transaction of a failed, expired or cancelled intent is executed, or one that has ended is cancelled",
+  ),
+  NOT_REFUNDABLE: badRequest(
+    "The payment cannot be refunded.",
+    "a refund of a payment that is not `SUCCESS`, of more than is left, or at a provider that offers none; the message says which",
+  ),
+  NOT_RESOLVABLE: badRequest(
+    "The intent needs no attention.",
+    "an intent without `attention` is resolved, or one without a transaction as completed",
   ),
   INVALID_WALLET_SIGNATURE: badRequest(
     "The message is not signed by the wallet it names, or its nonce is not valid.",
@@ -114,6 +122,10 @@ export const RAMP_ERRORS = {
   CUSTOMER_ID_CONFLICT: conflict(
     "The id belongs to another customer. Use your own id of the customer.",
     "`id` is the UUID of another customer, or its UUIDv5 is",
+  ),
+  REFUND_CONFLICT: conflict(
+    "Another refund has this reason.",
+    "a refund is asked for with the reason of another one, of another amount",
   ),
   WEBHOOK_DISABLED: conflict(
     "The webhook is switched off. Switch it on first.",

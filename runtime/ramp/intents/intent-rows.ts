@@ -63,6 +63,7 @@ export async function lockIntent(tx: ProjectTransaction, id: string): Promise<In
 interface IntentFilter {
   readonly customerId?: string | undefined;
   readonly status?: IntentStatus | undefined;
+  readonly needsAttention?: boolean;
   /** Times in ISO 8601. */
   readonly createdSince?: string | undefined;
   readonly createdUntil?: string | undefined;
@@ -84,7 +85,15 @@ export interface ListedIntent extends Intent {
  */
 export async function listIntents(
   tx: ProjectTransaction,
-  { customerId, status, createdSince, createdUntil, order = "desc", updatedSince }: IntentFilter,
+  {
+    customerId,
+    status,
+    createdSince,
+    createdUntil,
+    order = "desc",
+    updatedSince,
+    needsAttention,
+  }: IntentFilter,
   { limit, startingAfter }: PageRequest,
 ): Promise<readonly ListedIntent[] | null> {
   const values: unknown[] = [];
@@ -98,6 +107,7 @@ export async function listIntents(
   }
   if (customerId !== undefined) conditions.push(`i.customer_id = ${bind(customerId)}`);
   if (status !== undefined) conditions.push(`i.status = ${bind(status)}`);
+  if (needsAttention === true) conditions.push("i.attention_since IS NOT NULL");
   if (createdSince !== undefined) conditions.push(`i.created_at >= ${bind(createdSince)}::timestamptz`);
   if (createdUntil !== undefined) conditions.push(`i.created_at < ${bind(createdUntil)}::timestamptz`);
   if (updatedSince !== undefined) conditions.push(`i.updated_at >= ${bind(updatedSince)}::timestamptz`);

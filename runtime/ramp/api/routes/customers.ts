@@ -42,6 +42,23 @@ export const deleteCustomer = route("project", {
   },
 });
 
+export const getCustomer = route("project", {
+  method: "GET",
+  path: "/v1/customers/{id}",
+  summary: "Get a customer",
+  response: { status: 200, schema: CustomerView, description: "The customer, without a token." },
+  errors: ["NOT_FOUND"],
+  async handle({ ramp, caller, parameters: { id = "" } }) {
+    const found = await ramp.database
+      .of(caller.projectId)
+      .row<CustomerRecord>(
+        `SELECT ${COLUMNS} FROM ramp.customers WHERE ${OF_PROJECT} AND id = $1 AND erased_at IS NULL`,
+        [id.toLowerCase()],
+      );
+    return found === null ? rampError("NOT_FOUND") : jsonResponse(200, customerView(found, caller));
+  },
+});
+
 export const createCustomer = idempotentRoute("project", {
   method: "POST",
   path: "/v1/customers",

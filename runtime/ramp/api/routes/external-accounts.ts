@@ -1,13 +1,22 @@
+import { Type } from "@sinclair/typebox";
 import { withUpperCountry } from "../../accounts/account-details.js";
 import type { Currency } from "../../accounts/currency.js";
-import { newId } from "../../database/id.js";
-import { OF_PROJECT, type ProjectTransaction } from "../../database/transaction.js";
+import { isUuid, newId } from "../../database/id.js";
+import type { PageRequest } from "../../database/ramp-database.js";
+import { OF_PROJECT, ofProject, type ProjectTransaction } from "../../database/transaction.js";
 import type { Preparation } from "../../core/idempotency.js";
 import { providerViolations } from "../../core/json-schema.js";
-import { isRampError, jsonResponse, rampError, type RampResponse } from "../../core/ramp-errors.js";
-import { accountType } from "../intent-view.js";
-import { type CustomerRequest, idempotentRoute } from "../route.js";
-import { ExternalAccountsBody } from "../request-schemas.js";
+import {
+  isRampError,
+  jsonResponse,
+  type RampAnswer,
+  rampError,
+  type RampResponse,
+} from "../../core/ramp-errors.js";
+import { authorize } from "../authenticate.js";
+import { accountType, listResponse } from "../intent-view.js";
+import { type CustomerRequest, idempotentRoute, route } from "../route.js";
+import { ExternalAccountsBody, PageQuery } from "../request-schemas.js";
 import { type ExternalAccountView, ExternalAccountsView } from "../response-schemas.js";
 import { readPair, requirementsOf } from "../../providers/payment-path.js";
 
@@ -15,7 +24,8 @@ export const createExternalAccounts = idempotentRoute("customer", {
   method: "POST",
   path: "/v1/customers/external-accounts",
   summary: "Register a pair of external accounts for a currency pair",
-  description: "Intents name them as `externalAccountId`.",
+  description:
+    "Intents name them as `externalAccountId`. An account equal to one that the customer has is that one.",
   body: ExternalAccountsBody,
   response: { status: 201, schema: ExternalAccountsView, description: "Both accounts." },
   errors: ["UNKNOWN_CURRENCY", "UNSUPPORTED_PATH", "INVALID_ACCOUNT_DETAILS"],
@@ -35,14 +45,55 @@ async function registerAccounts(call: CustomerRequest<ExternalAccountsBody>): Pr
   ];
   if (details.length > 0) return rampError("INVALID_ACCOUNT_DETAILS", { details });
   const resourceId = newId();
-  const begin = (tx: ProjectTransaction): Promise<RampResponse> => {
+  const begin = async (tx: ProjectTransaction): Promise<RampResponse> => {
+    // Of two equal requests at once the second finds what the first has registered.
+    tx.write("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
+      `ramp.external_accounts ${caller.customerId}`,
+    ]);
     const add = addExternalAccount.bind(null, tx, caller.customerId);
-    const source = add(resourceId, pair.src, body.source);
-    const destination = add(newId(), pair.dest, body.destination);
-    return Promise.resolve(jsonResponse(201, { source, destination }));
+    const source = await add(resourceId, pair.src, body.source);
+    const destination = await add(newId(), pair.dest, body.destination);
+    return jsonResponse(201, { source, destination });
   };
   return { resourceId, begin };
 }
+
+export const getExternalAccounts = route("customer", {
+  method: "GET",
+  path: "/v1/customers/external-accounts",
+  summary: "List the customer's external accounts, newest first",
+  query: PageQuery,
+  response: { status: 200, schema: Type.Array(Type.Ref("ExternalAccount")), description: "Accounts." },
+  errors: [],
+  handle: (call) =>
+    listResponse(
+      call,
+      (tx, page) => listAccounts(tx, call.caller.customerId, page),
+      (account) => accountView(account, call.ramp.currencies.get(account.currencyCode)),
+    ),
+});
+
+export const deleteExternalAccount = route("customer", {
+  method: "DELETE",
+  path: "/v1/customers/external-accounts/{id}",
+  summary: "Delete an external account of the customer",
+  description: "Intents that were created with it keep its details.",
+  response: { status: 204, schema: null, description: "Deleted." },
+  errors: ["NOT_FOUND"],
+  async handle({ ramp, caller, parameters: { id = "" } }) {
+    if (!isUuid(id)) return rampError("NOT_FOUND");
+    return ramp.database.inProject(caller.projectId, async (tx): Promise<RampAnswer> => {
+      const error = await authorize(tx, caller);
+      if (error !== null) return error;
+      const deleted = await tx.row(
+        `UPDATE ramp.external_accounts SET deleted_at = now(), updated_at = now()
+         WHERE ${OF_PROJECT} AND customer_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING id`,
+        [caller.customerId, id],
+      );
+      return deleted === null ? rampError("NOT_FOUND") : { status: 204, body: "" };
+    });
+  },
+});
 
 function currencyView({ blockchain, ...currency }: Currency): ExternalAccountView["currency"] {
   if (blockchain === null) return currency;
@@ -57,24 +108,69 @@ export interface ExternalAccount {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-function addExternalAccount(
+interface AccountRecord extends ExternalAccount {
+  readonly customerId: string;
+  readonly label: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+const COLUMNS = `id, customer_id AS "customerId", currency_code AS "currencyCode", metadata, label, created_at AS "createdAt", updated_at AS "updatedAt"`;
+const OF_CUSTOMER = `${OF_PROJECT} AND customer_id = $1 AND deleted_at IS NULL`;
+
+/** Registers an account, or gives the equal one that the customer has. */
+async function addExternalAccount(
   tx: ProjectTransaction,
   customerId: string,
   id: string,
   currency: Currency,
   given: ExternalAccount["metadata"],
-): ExternalAccountView {
+): Promise<ExternalAccountView> {
   const metadata = withUpperCountry(given);
+  const known = await tx.row<AccountRecord>(
+    `SELECT ${COLUMNS} FROM ramp.external_accounts WHERE ${OF_CUSTOMER} AND currency_code = $2 AND metadata = $3::jsonb
+     ORDER BY created_at, id LIMIT 1`,
+    [customerId, currency.code, JSON.stringify(metadata)],
+  );
+  if (known !== null) return accountView(known, currency);
   const times = { createdAt: tx.now, updatedAt: tx.now };
-  const account = { id, customerId, metadata, label: labelOf(metadata, currency.code), ...times };
-  tx.insert("external_accounts", { ...account, currencyCode: currency.code });
+  const label = labelOf(metadata, currency.code);
+  const account = { id, customerId, currencyCode: currency.code, metadata, label, ...times };
+  tx.insert("external_accounts", account);
+  return accountView(account, currency);
+}
+
+function accountView(account: AccountRecord, currency: Currency): ExternalAccountView {
+  const { id, customerId, metadata, label, createdAt, updatedAt } = account;
   return {
-    ...account,
+    ...{ id, customerId, label, createdAt, updatedAt },
     metadata: { ...metadata },
     type: accountType(currency.type),
     currencyId: currency.id,
     currency: currencyView(currency),
   };
+}
+
+/** Accounts, newest first; one more than `limit` when there are more. Null: `startingAfter` names none. */
+async function listAccounts(
+  tx: ProjectTransaction,
+  customerId: string,
+  { limit, startingAfter }: PageRequest,
+): Promise<readonly AccountRecord[] | null> {
+  const after =
+    startingAfter === null
+      ? null
+      : await tx.row<{ createdAt: Date; id: string }>(
+          `SELECT created_at AS "createdAt", id FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1 AND id = $2`,
+          [customerId, startingAfter],
+        );
+  if (startingAfter !== null && after === null) return null;
+  return tx.rows<AccountRecord>(
+    `SELECT ${COLUMNS} FROM ramp.external_accounts a WHERE ${OF_CUSTOMER} AND ($2::uuid IS NULL OR (created_at, id) <
+       (SELECT b.created_at, b.id FROM ramp.external_accounts b WHERE ${ofProject("b")} AND b.id = $2))
+     ORDER BY created_at DESC, id DESC LIMIT $3`,
+    [customerId, after?.id ?? null, limit + 1],
+  );
 }
 
 /** Default label of an account: enough to recognize it, too little to pay with. */

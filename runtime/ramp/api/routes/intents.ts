@@ -170,7 +170,13 @@ export const getProjectIntents = route("project", {
     if (updatedSince !== undefined && order !== undefined)
       return errorAt("INVALID_REQUEST", "/order", "is not for changes, which are oldest first");
     const times = { createdSince, createdUntil, updatedSince };
-    const filter = { customerId: customerId?.toLowerCase(), status, order, ...times };
+    const filter = {
+      customerId: customerId?.toLowerCase(),
+      status,
+      order,
+      ...times,
+      needsAttention: call.query.attention === "true",
+    };
     return listResponse(
       call,
       (tx, page) => listIntents(tx, filter, page),
