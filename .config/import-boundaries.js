@@ -74,7 +74,7 @@ export const BOUNDARIES = {
     runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks
     runtime/ramp/intents runtime/ramp/hosted-pages`,
   "runtime/ramp/operator": list`
-    runtime/model runtime/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core
+    runtime/model runtime/http runtime/ramp/database runtime/ramp/core
     runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks runtime/ramp/intents`,
   "runtime/ramp/sandbox": list`runtime/http runtime/ramp/core runtime/ramp/providers`,
   "runtime/ramp": list`

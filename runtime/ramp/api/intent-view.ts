@@ -56,7 +56,8 @@ function attentionView(intent: Intent): Record<string, string> {
 }
 
 function intentView({ currencies }: RampContext, intent: Intent): IntentView {
-  const { id, status, createdAt, updatedAt, srcAmount, type, failureReason, provider } = intent;
+  const { id, status, createdAt, updatedAt, srcAmount, type, failureReason } = intent;
+  const { provider, providerCode, connectionId: providerId } = intent;
   const { onboardingRedirectUrl, checkoutRedirectUrl, price, metadata } = intent;
   const requirement = isTerminal(status) ? null : outstandingRequirement(intent);
   const side = ({ currencyCode, details }: AccountSide): IntentView["src"] => {
@@ -73,8 +74,11 @@ function intentView({ currencies }: RampContext, intent: Intent): IntentView {
     srcAmount,
     ...(requirement && { currentRequirementCode: requirement.code }),
     expiredAt: intent.expiresAt,
+    ...(intent.transaction?.paymentDueAt && { paymentDueAt: intent.transaction.paymentDueAt }),
     type,
     provider,
+    providerId,
+    providerCode,
     ...(onboardingRedirectUrl !== null && { onboardingRedirectUrl }),
     ...(checkoutRedirectUrl !== null && { checkoutRedirectUrl }),
     ...(price && { price: priceView(price) }),
@@ -95,7 +99,7 @@ export function accountType(type: Currency["type"]): "BANK_ACCOUNT" | "CRYPTO_AD
 
 export function transactionView(transaction: Transaction): TransactionView {
   const { id, status, createdAt, updatedAt, instructions, providerReference, failureReason } = transaction;
-  const { receipt, refunds } = transaction;
+  const { paymentDueAt, receipt, refunds } = transaction;
   return {
     id,
     status,
@@ -105,6 +109,7 @@ export function transactionView(transaction: Transaction): TransactionView {
       instructions: [...instructions],
       ...(providerReference !== null && { providerReference }),
       ...(failureReason !== null && { failureReason }),
+      ...(paymentDueAt && { paymentDueAt }),
       ...(receipt && { receipt }),
       ...(refunds.length > 0 && { refunds: [...refunds] }),
     },

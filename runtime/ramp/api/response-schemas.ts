@@ -49,6 +49,12 @@ const PRICE = {
   hasIndicativePrice: Type.Boolean(),
 };
 
+const PaymentDueAt = Type.Optional(
+  Type.Unsafe<Date>(
+    Type.String({ format: "date-time", description: "Until when the provider waits for the payment." }),
+  ),
+);
+
 export const IntentView = Type.Object(
   {
     id: Uuid,
@@ -60,8 +66,11 @@ export const IntentView = Type.Object(
     srcAmount: Type.String(),
     currentRequirementCode: Type.Optional(Type.String()),
     expiredAt: DateTime,
+    paymentDueAt: PaymentDueAt,
     type: literals(["ONRAMP", "OFFRAMP"]),
     provider: Type.String(),
+    providerId: Uuid,
+    providerCode: ProviderCode,
     price: Type.Optional(
       Type.Object(
         {
@@ -92,6 +101,7 @@ export const TransactionView = Type.Object(
       instructions: Type.Array(Instruction),
       providerReference: Type.Optional(Type.String()),
       failureReason: Type.Optional(Type.String()),
+      paymentDueAt: PaymentDueAt,
       receipt: Type.Optional(Receipt),
       refunds: Type.Optional(Type.Array(Refund)),
     }),
@@ -177,7 +187,19 @@ export const SupportedPairView = Type.Object({
   from: Type.String(),
   to: Type.String(),
   providerIds: Type.Array(Uuid),
+  offers: Type.Array(
+    Type.Object({
+      providerId: Uuid,
+      providerCode: ProviderCode,
+      rail: Type.String(),
+      countries: Type.Array(Type.String({ description: "ISO 3166-1 alpha-2." })),
+      minimum: Type.String({ description: "Least amount of `from`." }),
+      maximum: Type.String({ description: "Largest amount of `from`." }),
+    }),
+    { description: "What each provider moves, by rail." },
+  ),
 });
+export type SupportedPairView = Static<typeof SupportedPairView>;
 
 export const ProviderView = Type.Object({
   id: Uuid,

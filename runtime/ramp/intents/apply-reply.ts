@@ -21,6 +21,7 @@ import {
 import {
   addRequirement,
   createPayment,
+  extendExpiry,
   type IntentMove,
   moveIntent,
   moveRequirement,
@@ -129,7 +130,9 @@ const EXECUTION_PATH: Readonly<Record<Execution["status"], readonly TransactionS
 export function applyExecution(tx: ProjectTransaction, intent: Intent, reported: CheckedExecution): Intent {
   if (intent.transaction === null) return intent;
   const details = detailsOf(intent, intent.transaction, reported);
-  let current = bookReport(tx, intent, reported);
+  const { paymentDueAt } = details;
+  const isAwaited = reported.status === "AWAITING_FUNDS" && paymentDueAt != null;
+  let current = bookReport(tx, isAwaited ? extendExpiry(tx, intent, paymentDueAt) : intent, reported);
   for (const status of EXECUTION_PATH[reported.status])
     current = moveTransaction(tx, current, { ...details, status }, reported);
   if (current.transaction === intent.transaction) current = updateDetails(tx, current, details);
@@ -144,10 +147,11 @@ function isAmountWrong(intent: Intent, { receiptProblem }: CheckedExecution): bo
 
 /** What the provider reports beside the status. What it no longer repeats is kept, its first reference too. */
 function detailsOf(intent: Intent, known: Transaction, reported: CheckedExecution): TransactionChange {
-  const { reference, instructions, receipt, refunds } = reported;
+  const { reference, instructions, paymentDueAt, receipt, refunds } = reported;
   return {
     providerReference: known.providerReference ?? (reference === "" ? null : reference),
     instructions: instructions.length > 0 && !isErased(intent) ? instructions : known.instructions,
+    paymentDueAt: paymentDueAt === undefined ? known.paymentDueAt : new Date(paymentDueAt),
     receipt: receipt ?? known.receipt,
     refunds:
       refunds?.map((refund) => (isErased(intent) ? { ...refund, reason: "" } : refund)) ?? known.refunds,

@@ -110,6 +110,7 @@ function choiceOf(
     connectionId: connection.id,
     connectionVersion: connection.version,
     provider: connection.capabilities.name,
+    providerCode: connection.code,
     sandbox: connection.capabilities.sandbox ?? false,
     callbackUrl: connection.callbackUrl,
     type,

@@ -12,7 +12,8 @@ interface IntentRow extends Omit<Intent, "transaction" | "metadata"> {
   readonly metadata: string | null;
   readonly nextChange: string;
   readonly transaction:
-    | (Omit<Transaction, "createdAt" | "updatedAt"> & {
+    | (Omit<Transaction, "paymentDueAt" | "createdAt" | "updatedAt"> & {
+        readonly paymentDueAt: string | null;
         readonly createdAt: string;
         readonly updatedAt: string;
       })
@@ -28,7 +29,7 @@ const SELECT = `SELECT i.id, i.project_id AS "projectId", i.customer_id AS "cust
     i.expires_at AS "expiresAt", i.lease_owner AS "leaseOwner", i.failed_attempts AS "failedAttempts", i.attention, i.acknowledged,
     i.sandbox, i.onboarding_order AS "onboardingOrder", i.created_at AS "createdAt", i.updated_at AS "updatedAt", now() AS "readAt",
     to_char((i.updated_at + interval '1 microsecond') AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "nextChange",
-    c.capabilities ->> 'name' AS provider,
+    c.capabilities ->> 'name' AS provider, c.code AS "providerCode",
     COALESCE((SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form) ORDER BY r.position)
      FROM ramp.requirements r WHERE r.project_id = i.project_id AND r.intent_id = i.id), '[]') AS requirements,
     COALESCE(${BALANCES}, '[]') AS balances,
@@ -36,7 +37,7 @@ const SELECT = `SELECT i.id, i.project_id AS "projectId", i.customer_id AS "cust
      FROM ramp.refund_requests q WHERE q.project_id = i.project_id AND q.intent_id = i.id), '[]') AS "refundRequests",
     CASE WHEN t.id IS NOT NULL THEN json_build_object('id', t.id, 'status', t.status, 'providerReference', t.provider_reference,
       'instructions', t.instructions, 'failureReason', t.failure_reason, 'receipt', t.receipt, 'refunds', t.refunds, 'orderBody', t.order_body,
-      'refusalReason', t.refusal_reason, 'createdAt', t.created_at, 'updatedAt', t.updated_at) END AS transaction
+      'refusalReason', t.refusal_reason, 'paymentDueAt', t.payment_due_at, 'createdAt', t.created_at, 'updatedAt', t.updated_at) END AS transaction
   FROM ramp.intents i JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id
   LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id`;
 
@@ -134,13 +135,14 @@ export function requestCancel(tx: ProjectTransaction, intent: Intent): Intent {
  * move in between: an intent has expired only by both times.
  */
 function intentOf({ transaction, readAt, metadata, ...row }: IntentRow, now: Date): Intent {
-  const { createdAt = "", updatedAt = "" } = transaction ?? {};
+  const { createdAt = "", updatedAt = "", paymentDueAt = null } = transaction ?? {};
   return {
     ...row,
     metadata: metadata === null ? null : new JsonText(metadata),
     readAt: readAt < now ? readAt : now,
     transaction: transaction && {
       ...transaction,
+      paymentDueAt: paymentDueAt === null ? null : new Date(paymentDueAt),
       createdAt: new Date(createdAt),
       updatedAt: new Date(updatedAt),
     },
@@ -177,11 +179,11 @@ export interface NewIntent extends Omit<Intent, keyof ReturnType<typeof initialS
 /** Records an intent with its onboarding order, leased to its creator, which onboards it next. */
 export async function recordIntent(
   tx: ProjectTransaction,
-  { callbackUrl, provider, leaseOwner, src, dest, ...columns }: NewIntent,
+  { callbackUrl, provider, providerCode, leaseOwner, src, dest, ...columns }: NewIntent,
   polling: PollingPolicy,
 ): Promise<Intent> {
   const state = initialState(tx, polling);
-  const intent: Intent = { ...columns, provider, leaseOwner, src, dest, ...state };
+  const intent: Intent = { ...columns, provider, providerCode, leaseOwner, src, dest, ...state };
   const { status, expiresAt, createdAt, updatedAt } = state;
   recordStatus(tx, intent, null);
   tx.insert("intents", {

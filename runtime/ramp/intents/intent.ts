@@ -20,6 +20,8 @@ export interface Transaction {
   readonly providerReference: string | null;
   readonly instructions: readonly Instruction[];
   readonly failureReason: string | null;
+  /** Until when the provider waits for the payment; null: it does not say. */
+  readonly paymentDueAt: Date | null;
   readonly receipt: Receipt | null;
   readonly refunds: readonly Refund[];
   /** The bytes of the order; null once the customer's data is deleted. */
@@ -72,8 +74,9 @@ export interface Intent {
   readonly connectionId: string;
   /** Version of the connection's address and credentials that the intent was created with. */
   readonly connectionVersion: number;
-  /** The provider's name. */
+  /** The provider's name, and its code. */
   readonly provider: string;
+  readonly providerCode: string;
   readonly type: "ONRAMP" | "OFFRAMP";
   readonly status: IntentStatus;
   readonly src: AccountSide;

@@ -89,6 +89,18 @@ export function recordPrice(tx: ProjectTransaction, intent: Intent, price: Price
   return { ...intent, price };
 }
 
+/** Longest time that a payment is awaited: as long as an ended order is looked up. */
+const LONGEST_PAYMENT_MS = 60 * 24 * 60 * 60_000;
+
+/** While its payment is awaited an intent does not expire before the payment is due. */
+export function extendExpiry(tx: ProjectTransaction, intent: Intent, dueAt: Date): Intent {
+  const latest = (intent.transaction ?? intent).createdAt.getTime() + LONGEST_PAYMENT_MS;
+  const expiresAt = new Date(Math.min(dueAt.getTime(), latest));
+  if (expiresAt <= intent.expiresAt) return intent;
+  tx.update("intents", intent.id, { expiresAt });
+  return { ...intent, expiresAt };
+}
+
 /** Creates the intent's only transaction. Fails in the database when it has one. */
 export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
   const { price } = intent;
@@ -101,6 +113,7 @@ export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
     providerReference: null,
     instructions: [],
     failureReason: null,
+    paymentDueAt: null,
     receipt: null,
     refunds: [],
     orderBody: executionOrderOf(intent, id),
@@ -117,7 +130,10 @@ export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
 
 /** The parts of a transaction that a provider's answer changes. */
 export type TransactionChange = Partial<
-  Pick<Transaction, "status" | "providerReference" | "instructions" | "failureReason" | "receipt" | "refunds">
+  Pick<
+    Transaction,
+    "status" | "providerReference" | "instructions" | "failureReason" | "paymentDueAt" | "receipt" | "refunds"
+  >
 >;
 
 /** Records that the provider refused the order, before anything is done about it: a crash must not lose the reason. */
@@ -138,11 +154,20 @@ export function updateTransaction(
 ): Intent {
   const transaction: Transaction = { ...before, ...change, refusalReason: null, updatedAt: tx.now };
   const { id, status, providerReference, failureReason, receipt, refusalReason, updatedAt } = transaction;
+  const { paymentDueAt } = transaction;
   // The driver would write lists as arrays of PostgreSQL.
   const instructions = JSON.stringify(transaction.instructions);
   const refunds = JSON.stringify(transaction.refunds);
   const texts = { providerReference, failureReason, refusalReason };
-  tx.update("transactions", id, { status, ...texts, receipt, instructions, refunds, updatedAt });
+  tx.update("transactions", id, {
+    status,
+    ...texts,
+    paymentDueAt,
+    receipt,
+    instructions,
+    refunds,
+    updatedAt,
+  });
   const updated = {
     ...(follows === null ? intent : writeStatus(tx, intent, follows)),
     transaction,
@@ -198,8 +223,8 @@ function recordChange(
 }
 
 function eventIntent(intent: Intent): object {
-  const { type, status, srcAmount, src, dest, rail, provider, sandbox, price, metadata, transaction } =
-    intent;
+  const { type, status, srcAmount, src, dest, rail, provider, providerCode, connectionId } = intent;
+  const { sandbox, price, metadata, transaction } = intent;
   return {
     type,
     status,
@@ -208,6 +233,8 @@ function eventIntent(intent: Intent): object {
     destCurrencyCode: dest.currencyCode,
     rail,
     provider,
+    providerId: connectionId,
+    providerCode,
     livemode: !sandbox,
     ...(price && {
       price: { destAmount: price.destAmount, exchangeRate: price.exchangeRate, fees: price.fees },
@@ -217,11 +244,13 @@ function eventIntent(intent: Intent): object {
   };
 }
 
-function eventTransaction({ id, status, providerReference, receipt, refunds }: Transaction): object {
+function eventTransaction(transaction: Transaction): object {
+  const { id, status, providerReference, paymentDueAt, receipt, refunds } = transaction;
   return {
     id,
     status,
     ...(providerReference !== null && { providerReference }),
+    ...(paymentDueAt && { paymentDueAt }),
     ...(receipt && { receipt }),
     ...(refunds.length > 0 && { refunds }),
   };

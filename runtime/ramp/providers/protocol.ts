@@ -250,6 +250,13 @@ export const Execution = Type.Object({
   status: statuses(EXECUTION_STATUSES, "state of the payment"),
   failureReason: orNull(Text("why the payment failed")),
   instructions: Type.Array(Instruction, { maxItems: 10, description: "what the customer does to pay" }),
+  paymentDueAt: Type.Optional(
+    Type.String({
+      format: "date-time",
+      pattern: "^20",
+      description: "until when the provider waits for the payment; the intent does not expire before",
+    }),
+  ),
   receipt: Type.Optional(Receipt),
   refunds: Type.Optional(
     Type.Array(Refund, { maxItems: 100, description: "all refunds so far; REFUNDED: nothing is left" }),

@@ -277,6 +277,15 @@ const OWN_ACCOUNTS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   PIX: { key: "5a4d0000-0000-4000-8000-000000000001" },
 };
 
+const HOUR_MS = 60 * 60_000;
+/** How long the sandbox waits for a payment, by rail: bank transfers take days. */
+const PAYMENT_MS: Readonly<Record<string, number>> = { ACH: 120 * HOUR_MS, SEPA: 72 * HOUR_MS, PIX: HOUR_MS };
+
+/** Until when a payment of now is awaited. */
+export function paymentDueAt({ movement: { rail } }: ExecutionOrder): string {
+  return new Date(Date.now() + (PAYMENT_MS[rail] ?? HOUR_MS)).toISOString();
+}
+
 /** Where the customer sends the money. */
 export function instructionOf(
   { bankName, capabilities }: Profile,

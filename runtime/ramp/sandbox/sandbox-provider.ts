@@ -18,7 +18,14 @@ import type {
 import { sendRequest } from "../../http/outbound-http.js";
 import { callbackHeaders } from "../providers/signature.js";
 import type { Switches } from "./behaviour.js";
-import { instructionOf, namesReceiver, priceOfOrder, type Profile, quoteFor } from "./profiles.js";
+import {
+  instructionOf,
+  namesReceiver,
+  paymentDueAt,
+  priceOfOrder,
+  type Profile,
+  quoteFor,
+} from "./profiles.js";
 
 /** Why an order is refused. */
 export interface Rejection {
@@ -162,7 +169,8 @@ export class SandboxProvider {
       return refused("REFUSED", "The provider does not take this order.");
     const reference = `${this.#profile.capabilities.code}-${String(this.#executions.size + 1).padStart(6, "0")}`;
     const instructions = [instructionOf(this.#profile, order, reference)];
-    const execution = { id: order.id, reference, failureReason: null, instructions };
+    const common = { id: order.id, reference, failureReason: null, instructions };
+    const execution = { ...common, paymentDueAt: paymentDueAt(order) };
     const made: StoredExecution = { order, execution: { ...execution, status: "AWAITING_FUNDS" } };
     this.#executions.set(order.id, made);
     if (this.#switches().execution !== "stall") this.#later(() => this.#receiveFunds(made, order));

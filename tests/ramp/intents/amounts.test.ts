@@ -188,7 +188,10 @@ describe("an offer whose amount does not follow from its own rate and fees", () 
       const { project, provider } = setting;
       const query = "srcCurrencyCode=USD&destCurrencyCode=USDC_POLYGON&srcAmount=100.00&countryCode=US";
       const quotes = await world.call("GET", `/v1/intent/quote?${query}`, { auth: project.basic });
-      expect(quotes.json).toEqual({ quotes: [] });
+      expect(quotes.json).toEqual({
+        quotes: [],
+        unavailable: [expect.objectContaining({ reason: "INVALID_OFFER" })],
+      });
       const reply = await setting.create();
       expect(reply.json.intent ?? {}).not.toHaveProperty("price");
       expect(provider.bodies.has("execution")).toBe(false);

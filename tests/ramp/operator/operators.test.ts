@@ -209,7 +209,7 @@ it("a payment is refunded in parts, one refund for each note, and never more tha
   await posted(id, 100);
   expect(sent(paid)).toHaveLength(2);
   const other = await refund(id, "first", "--amount", "31.00");
-  expect(other.error).toContain("A refund of 30.00 has this note");
+  expect(other.error).toContain("A refund of 30.00 has this reason");
   const { out } = await routewright("audit", "--intent", id, "--json");
   expect(JSON.parse(out)).toContainEqual(
     expect.objectContaining({

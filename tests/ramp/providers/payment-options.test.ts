@@ -161,7 +161,24 @@ describe("quotes and requirements", () => {
       { code: "sandbox-south" },
     ]);
     const both = providers.json.map(({ id }: { id: string }) => id);
-    expect(pairs.json).toContainEqual({ from: "USD", to: "USDC_POLYGON", providerIds: both });
-    expect(pairs.json).toContainEqual({ from: "USDC_GNOSIS", to: "BRL", providerIds: [both[1]] });
+    const [north, south] = ["sandbox-north", "sandbox-south"].map((providerCode, at) => ({
+      providerId: both[at],
+      providerCode,
+    }));
+    expect(pairs.json).toContainEqual({
+      from: "USD",
+      to: "USDC_POLYGON",
+      providerIds: both,
+      offers: [
+        { ...north, rail: "ACH", countries: ["US"], minimum: "10.00", maximum: "50000.00" },
+        { ...south, rail: "ACH", countries: ["US", "BR"], minimum: "1.00", maximum: "10000.00" },
+      ],
+    });
+    expect(pairs.json).toContainEqual({
+      from: "USDC_GNOSIS",
+      to: "BRL",
+      providerIds: [both[1]],
+      offers: [{ ...south, rail: "PIX", countries: ["BR"], minimum: "1.000000", maximum: "10000.000000" }],
+    });
   });
 });

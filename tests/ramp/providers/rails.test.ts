@@ -100,7 +100,10 @@ it("pairs that every other call refuses are not listed as supported", async () =
   made(await cards.connect(world, own));
   cards.capabilities = CARD_CAPABILITIES;
   const listed = await world.call("GET", "/v1/currencies/supported", { auth: own.basic });
-  expect(listed.json).toEqual([{ from: "USD", to: "USDC_POLYGON", providerIds: [expect.any(String)] }]);
+  const offer = { countries: ["US"], minimum: "1.00", maximum: "1000.00" };
+  const offers = ["CARD", "WIRE"].map((rail) => expect.objectContaining({ ...offer, rail }) as unknown);
+  const pair = { from: "USD", to: "USDC_POLYGON", providerIds: [expect.any(String)], offers };
+  expect(listed.json).toEqual([pair]);
 });
 
 /** Doubles with each level. */

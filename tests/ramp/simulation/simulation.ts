@@ -150,6 +150,7 @@ export class Simulation {
       connectionId,
       connectionVersion: 1,
       provider: "Sim",
+      providerCode: "sim",
       type: "ONRAMP",
       src: { currencyCode: "USD", details: { countryCode: "US", accountHolderName: PERSON } },
       dest: { currencyCode: "USDC_POLYGON", details: {} },

@@ -46,33 +46,45 @@ export const getSupportedCurrencies = route("project", {
     const names = new Set(offered.map((pair) => `${pair.srcCurrencyCode} ${pair.destCurrencyCode}`));
     const pairs = [...names].flatMap((name) => {
       const [from = "", to = ""] = name.split(" ");
-      const providerIds = providersOf(ramp, connections, from, to);
-      return providerIds.length === 0 ? [] : [{ from, to, providerIds }];
+      const offers = offersOf(ramp, connections, from, to);
+      const providerIds = [...new Set(offers.map(({ providerId }) => providerId))];
+      return offers.length === 0 ? [] : [{ from, to, providerIds, offers }];
     });
-    return jsonResponse(200, pairs);
+    return jsonResponse(200, pairs satisfies SupportedPairView[]);
   },
 });
 
-/** The providers that an intent of a pair can have; none for a pair that is no ramp, or whose currency or country is not known. */
-function providersOf(
+/** What an intent of a pair can have; nothing for a pair that is no ramp, or whose currency or countries are not known. */
+function offersOf(
   ramp: RampContext,
   connections: readonly ProviderConnection[],
   from: string,
   to: string,
-): string[] {
+): SupportedPairView["offers"] {
   const pair = readPair(ramp, from, to, ["", ""]);
   if (isRampError(pair) || pair.src.code !== from || pair.dest.code !== to) return [];
-  const candidates = candidatesFor(connections, { ...pair, srcAmount: null, countryCode: null, rail: null });
-  const isUsable = ({ capabilities }: ProviderConnection): boolean =>
-    capabilities.pairs.some(
-      ({ srcCurrencyCode, destCurrencyCode, countries, minSrcAmount, maxSrcAmount }) =>
-        srcCurrencyCode === from &&
-        destCurrencyCode === to &&
-        countries.some((country) => !isRampError(readCountry(country, ""))) &&
-        new Big(minSrcAmount).lte(maxSrcAmount) &&
-        new Big(maxSrcAmount).gt(0),
-    );
-  return candidates.flatMap(({ connection }) => (isUsable(connection) ? [connection.id] : []));
+  const { decimals } = pair.src;
+  return connections.flatMap(({ id, code, capabilities: { pairs, rails } }) =>
+    pairs.flatMap(
+      ({ srcCurrencyCode, destCurrencyCode, rail, countries: named, minSrcAmount, maxSrcAmount }) => {
+        const countries = named.filter((country) => !isRampError(readCountry(country, "")));
+        const [least, most] = [new Big(minSrcAmount), new Big(maxSrcAmount)];
+        const isOffered =
+          srcCurrencyCode === from &&
+          destCurrencyCode === to &&
+          rails.some((known) => known.code === rail) &&
+          countries.length > 0 &&
+          least.lte(most) &&
+          most.gt(0);
+        if (!isOffered) return [];
+        const limits = {
+          minimum: least.toFixed(decimals, Big.roundUp),
+          maximum: most.toFixed(decimals, Big.roundDown),
+        };
+        return [{ providerId: id, providerCode: code, rail, countries, ...limits }];
+      },
+    ),
+  );
 }
 
 export const getProviders = route("project", {

@@ -26,7 +26,7 @@ interface Decision {
   readonly note: string | null;
   /** What was decided, for the audit log. */
   readonly arguments: Readonly<Record<string, unknown>>;
-  decide(tx: ProjectTransaction, intent: Intent): Promise<Decided | RampError>;
+  readonly decide: (tx: ProjectTransaction, intent: Intent) => Promise<Decided | RampError>;
 }
 
 interface Decided {
