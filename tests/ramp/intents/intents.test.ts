@@ -45,6 +45,8 @@ describe("an intent", () => {
         expiredAt: expect.stringMatching(/Z$/),
         type: "ONRAMP",
         provider: "Sandbox North",
+        providerId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        providerCode: "sandbox-north",
         price: expect.objectContaining({ destAmount: "98.800000", hasIndicativePrice: true }),
         sandbox: true,
         onboardingRedirectUrl: "https://shop.example.com/a?b=c",
