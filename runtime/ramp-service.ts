@@ -16,6 +16,7 @@ import type { RunningServer } from "./http/listen.js";
 export { readEnvironment } from "./operations/environment.js";
 export { createLogger } from "./http/logger.js";
 export { SANDBOX_PROVIDERS, startSandbox } from "./ramp/sandbox/sandbox-server.js";
+export * from "./ramp/operator/identity-providers.js";
 export * from "./ramp/operator/integrations.js";
 export * from "./ramp/operator/projects.js";
 export { compareOrders, diagnose, listRecords, showIntent } from "./ramp/operator/diagnostics.js";

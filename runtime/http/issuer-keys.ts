@@ -11,37 +11,50 @@ const REFETCH_MS = 60_000;
 const STALE_MS = 10 * 60_000;
 const TIMEOUT_MS = 5_000;
 
+/** How the keys of an issuer are found. */
+export interface KeySource {
+  /** Where they are; null: the issuer's discovery document says it (OpenID Connect Discovery 1.0 §4). */
+  readonly jwksUrl: string | null;
+  /** Whether they may be fetched over http from another machine, as inside a cluster. */
+  readonly allowHttp: boolean;
+}
+
+const DISCOVERED: KeySource = { jwksUrl: null, allowHttp: false };
+
 interface KeySet {
   readonly uri: string;
   readonly keys: RemoteKeys;
   readonly staleAt: number;
 }
 
-/** The public keys of token issuers, found by OpenID Connect Discovery 1.0 §4 and cached. */
+/** The public keys of token issuers, cached by where they come from: one registration never gives keys to another. */
 export class IssuerKeys {
   readonly #sets = new Map<string, KeySet>();
   readonly #reading = new Map<string, Promise<KeySet | null>>();
 
   /** Null: the issuer cannot be reached. Keys that are known stay valid while they are read again, or cannot be. */
-  async of(issuer: string): Promise<JWTVerifyGetKey | null> {
-    const known = this.#sets.get(issuer);
+  async of(issuer: string, { jwksUrl, allowHttp }: KeySource = DISCOVERED): Promise<JWTVerifyGetKey | null> {
+    const name = JSON.stringify([issuer, jwksUrl, allowHttp]);
+    const known = this.#sets.get(name);
     if (known && known.staleAt > Date.now()) return known.keys;
-    const reading = this.#reading.get(issuer) ?? this.#read(issuer, known);
+    const found = (): Promise<string | null> =>
+      jwksUrl === null ? discoverKeySet(issuer, allowHttp) : Promise.resolve(jwksUrl);
+    const reading = this.#reading.get(name) ?? this.#read(name, found, known);
     return known?.keys ?? (await reading)?.keys ?? null;
   }
 
-  #read(issuer: string, known: KeySet | undefined): Promise<KeySet | null> {
-    const reading = discoverKeySet(issuer)
+  #read(name: string, find: () => Promise<string | null>, known: KeySet | undefined): Promise<KeySet | null> {
+    const reading = find()
       .then(async (uri) => {
         if (uri === null) return null;
         const keys = known?.uri === uri ? known.keys : remoteKeySet(uri);
         if (keys === known?.keys) await keys.reload().catch(() => undefined);
         const found = { uri, keys, staleAt: Date.now() + STALE_MS };
-        this.#sets.set(issuer, found);
+        this.#sets.set(name, found);
         return found;
       })
-      .finally(() => this.#reading.delete(issuer));
-    this.#reading.set(issuer, reading);
+      .finally(() => this.#reading.delete(name));
+    this.#reading.set(name, reading);
     return reading;
   }
 }
@@ -84,11 +97,39 @@ function isUsable(jwk: unknown): boolean {
 }
 
 /** `jwks_uri` of the issuer's discovery document; null when it cannot be read. */
-async function discoverKeySet(issuer: string): Promise<string | null> {
-  const text = await getJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
+async function discoverKeySet(issuer: string, allowHttp: boolean): Promise<string | null> {
+  const text = await getJson(discoveryOf(issuer));
   const document = text === null ? null : parseDocument(text);
   if (document?.issuer !== issuer || typeof document.jwks_uri !== "string") return null;
-  return isFetchable(document.jwks_uri) ? document.jwks_uri : null;
+  return isFetchable(document.jwks_uri, allowHttp) ? document.jwks_uri : null;
+}
+
+function discoveryOf(issuer: string): string {
+  return `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+}
+
+/** Why the keys of an issuer cannot be read now, for its operator; null: they can. */
+export async function issuerProblem(
+  issuer: string,
+  { jwksUrl, allowHttp }: KeySource,
+): Promise<string | null> {
+  if (jwksUrl !== null) return keySetProblem(jwksUrl);
+  const discovery = discoveryOf(issuer);
+  const text = await getJson(discovery);
+  if (text === null) return `${discovery} cannot be read.`;
+  const { issuer: named, jwks_uri: uri } = parseDocument(text) ?? {};
+  if (named !== issuer)
+    return `${discovery} is of the issuer ${typeof named === "string" ? named : "of no name"}, not ${issuer}: tokens name it so to the last character.`;
+  if (typeof uri !== "string" || !isFetchable(uri, allowHttp))
+    return `${discovery} names no address of keys that can be fetched: ${String(uri)}`;
+  return keySetProblem(uri);
+}
+
+async function keySetProblem(uri: string): Promise<string | null> {
+  const text = await getJson(uri);
+  if (text === null) return `The keys at ${uri} cannot be read.`;
+  const { keys } = (usableKeys(parseDocument(text)) ?? {}) as { readonly keys?: unknown };
+  return Array.isArray(keys) && keys.length > 0 ? null : `There is no key at ${uri} that can verify tokens.`;
 }
 
 function parseDocument(text: string): { readonly issuer?: unknown; readonly jwks_uri?: unknown } | null {
@@ -111,11 +152,10 @@ async function getJson(url: string): Promise<string | null> {
   return result.kind === "answered" && result.status === 200 ? result.body : null;
 }
 
-/** Keys are fetched over TLS or from this machine only. */
-export function isFetchable(address: string): boolean {
+/** Keys are fetched over TLS or from this machine only, unless their operator allows http. */
+export function isFetchable(address: string, allowHttp = false): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, hostname } = new URL(address);
-  return (
-    protocol === "https:" || (protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname))
-  );
+  const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+  return protocol === "https:" || (protocol === "http:" && (allowHttp || isLocal));
 }

@@ -111,15 +111,22 @@ export function addIdentityProviders({ addForProject }: Group): void {
     "add",
     "accept the ID tokens of an issuer",
     "--issuer https://login.example --audience shop",
-    ({ ramp, database }, id, flags) =>
-      ramp.addIdentityProvider(database, id, {
+    ({ ramp, database }, id, flags) => {
+      const add = flags["unchecked"] === true ? ramp.registerIdentityProvider : ramp.addIdentityProvider;
+      return add(database, id, {
         issuer: text(flags, "issuer"),
         audiences: list(flags, "audience"),
         clockSkewSeconds: Number(flags["clockSkew"]),
-      }),
+        jwksUrl: (flags["jwksUrl"] as string | undefined) ?? null,
+        allowHttp: flags["allowHttp"] === true,
+      });
+    },
   )
-    .requiredOption("--issuer <url>", "the issuer, as its tokens name it")
+    .requiredOption("--issuer <name>", "the issuer, as its tokens name it")
     .requiredOption("--audience <name>", "an audience that its tokens may have; repeatable", collect)
+    .option("--jwks-url <url>", "where its keys are; default: its discovery document says it")
+    .option("--allow-http", "allow http:// addresses of other machines, such as inside a cluster", false)
+    .option("--unchecked", "do not read its keys now, such as before it is up", false)
     .option("--clock-skew <seconds>", "tolerated difference between the clocks", integerBetween(0, 600), 0);
   addForProject(
     "remove",

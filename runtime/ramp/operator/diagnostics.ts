@@ -253,7 +253,7 @@ const LISTS = {
   connections: `SELECT c.id AS "providerId", c.code, v.url, v.key_id AS "keyId", c.enabled, c.attention FROM ramp.provider_connections c
     JOIN ramp.provider_credentials v ON v.project_id = c.project_id AND v.connection_id = c.id AND v.version = c.version
     WHERE c.project_id = $1 ORDER BY c.code`,
-  identityProviders: `SELECT id AS "identityProviderId", issuer, audiences, clock_skew_seconds AS "clockSkewSeconds"
+  identityProviders: `SELECT id AS "identityProviderId", issuer, audiences, clock_skew_seconds AS "clockSkewSeconds", jwks_url AS "jwksUrl", allow_http AS "allowHttp"
     FROM ramp.identity_providers WHERE project_id = $1 ORDER BY created_at, id`,
 } as const;
 

@@ -3,7 +3,6 @@ import { HttpProvider, reasonOf } from "../providers/provider.js";
 import type { Vault } from "../core/vault.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { OF_PROJECT } from "../database/transaction.js";
-import { isFetchable } from "../../http/issuer-keys.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { urlProblem } from "../core/json-schema.js";
 
@@ -104,46 +103,4 @@ export async function disconnectProvider(
     .of(projectId)
     .row("UPDATE ramp.provider_connections SET enabled = false WHERE code = $1 RETURNING id", [code]);
   return row === null ? failed(`The project is not connected to ${code}.`) : succeeded({ code });
-}
-
-export interface NewIdentityProvider {
-  readonly issuer: string;
-  readonly audiences: readonly string[];
-  readonly clockSkewSeconds: number;
-}
-
-/** Registers an identity provider, or changes the audiences and the skew of one that is registered. */
-export async function addIdentityProvider(
-  database: RampDatabase,
-  projectId: ProjectId,
-  { issuer, audiences, clockSkewSeconds }: NewIdentityProvider,
-): Promise<Outcome<{ identityProviderId: string; issuer: string }>> {
-  if (!isFetchable(issuer)) return failed("The issuer is not an https:// address (http:// on this machine).");
-  if (audiences.length === 0) return failed("Name at least one audience.");
-  if (issuer.endsWith("/v1/auth/wallet"))
-    return failed(
-      "Wallet sign-in is no identity provider: register its domains with `ramp project update --wallet-domain`.",
-    );
-  const row = await database.of(projectId).row<{ id: string }>(
-    `INSERT INTO ramp.identity_providers (id, issuer, audiences, clock_skew_seconds) VALUES ($1, $2, $3, $4)
-       ON CONFLICT (project_id, issuer) DO UPDATE SET audiences = excluded.audiences, clock_skew_seconds = excluded.clock_skew_seconds
-       RETURNING id`,
-    [newId(), issuer, audiences, clockSkewSeconds],
-  );
-  return succeeded({ identityProviderId: row?.id ?? "", issuer });
-}
-
-/** Accepts no more tokens of an issuer; customers bound to its users stay bound. */
-export async function removeIdentityProvider(
-  database: RampDatabase,
-  projectId: ProjectId,
-  issuer: string,
-): Promise<Outcome<{ issuer: string }>> {
-  const rows = await database.operator.rows(
-    "DELETE FROM ramp.identity_providers WHERE project_id = $1 AND issuer = $2 RETURNING id",
-    [projectId, issuer],
-  );
-  return rows.length === 0
-    ? failed(`The project has no identity provider ${issuer}.`)
-    : succeeded({ issuer });
 }

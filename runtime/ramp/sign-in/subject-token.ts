@@ -27,6 +27,8 @@ interface IdentityProvider {
   readonly issuer: string;
   readonly audiences: readonly string[];
   readonly clock_skew_seconds: number;
+  readonly jwksUrl: string | null;
+  readonly allowHttp: boolean;
 }
 
 /** Verifies the ID tokens of the identity providers that a project has registered. Keys come from them alone. */
@@ -48,7 +50,7 @@ export class SubjectTokens {
     if (issuer === this.#wallets.issuer) return this.#verifyWallet(projectId, token);
     const provider = await this.#database.inProject(projectId, (tx) => readIdentityProvider(tx, issuer));
     if (provider === null) return rampError("SUBJECT_TOKEN_REJECTED");
-    const keys = await this.#issuerKeys.of(issuer);
+    const keys = await this.#issuerKeys.of(issuer, provider);
     if (keys === null)
       return rampError("INVALID_SUBJECT_TOKEN", { message: "The identity provider cannot be reached." });
     try {
@@ -122,7 +124,7 @@ function verificationError(error: unknown): RampError {
 
 function readIdentityProvider(tx: ProjectTransaction, issuer: string): Promise<IdentityProvider | null> {
   return tx.row<IdentityProvider>(
-    `SELECT issuer, audiences, clock_skew_seconds FROM ramp.identity_providers WHERE ${OF_PROJECT} AND issuer = $1`,
+    `SELECT issuer, audiences, clock_skew_seconds, jwks_url AS "jwksUrl", allow_http AS "allowHttp" FROM ramp.identity_providers WHERE ${OF_PROJECT} AND issuer = $1`,
     [issuer],
   );
 }

@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { customerIdOf } from "../../../runtime/ramp/database/id.js";
-import { removeIdentityProvider } from "../../../runtime/ramp/operator/integrations.js";
+import { removeIdentityProvider } from "../../../runtime/ramp/operator/identity-providers.js";
 import { listRecords } from "../../../runtime/ramp/operator/diagnostics.js";
 import { refundIntent } from "../../../runtime/ramp/operator/intent-actions.js";
 import { revokeCustomerTokens, revokeSecret } from "../../../runtime/ramp/operator/projects.js";

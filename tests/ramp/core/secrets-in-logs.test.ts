@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
-import { addIdentityProvider } from "../../../runtime/ramp/operator/integrations.js";
+import { addIdentityProvider } from "../../../runtime/ramp/operator/identity-providers.js";
 import { addWebhook } from "../../../runtime/ramp/webhooks/endpoints.js";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../../runtime/ramp/database/migrate.js";
@@ -35,7 +35,15 @@ afterAll(() => kill());
 const database = await openDatabase({ url: databaseUrl, onIdleError: () => undefined, maxConnections: 2 });
 const vault = new Vault(SECRETS_KEY);
 const project = await newProject(database, vault, sandbox);
-made(await addIdentityProvider(database, project.id, { issuer, audiences: ["app"], clockSkewSeconds: 0 }));
+made(
+  await addIdentityProvider(database, project.id, {
+    issuer,
+    audiences: ["app"],
+    clockSkewSeconds: 0,
+    jwksUrl: null,
+    allowHttp: false,
+  }),
+);
 const { secret: webhookSecret } = made(
   await addWebhook(database, vault, project.id, {
     url: `${receiver.url}?k=hook-address-key`,

@@ -19,8 +19,8 @@ describe("routewright ramp", () => {
     expect(Object.keys(project)).toEqual(["projectId", "clientId", "clientSecret"]);
     const { projectId = "", clientSecret = "" } = project;
     const own = ["--project", projectId];
-    const idp = ["--issuer", "https://id.example.com", "--audience", "a", "--audience", "b"];
-    await json("idp", "add", ...own, ...idp);
+    const idp = ["--issuer", "https://id.invalid", "--audience", "a", "--audience", "b"];
+    await json("idp", "add", ...own, ...idp, "--unchecked");
     const [north] = SANDBOX_PROVIDERS;
     const target = ["--provider", north?.code ?? "", "--url", sandbox.url + (north?.path ?? "")];
     const connect = ["provider", "connect", ...own, ...target];
@@ -38,7 +38,7 @@ describe("routewright ramp", () => {
       for (const hidden of [clientSecret, secret, north?.secret ?? ""]) expect(out).not.toContain(hidden);
     }
     expect(await json("idp", "list", "--project", projectId)).toMatchObject([
-      { audiences: ["a", "b"], clockSkewSeconds: 0 },
+      { audiences: ["a", "b"], clockSkewSeconds: 0, jwksUrl: null, allowHttp: false },
     ]);
   });
 
@@ -78,8 +78,10 @@ describe("routewright ramp", () => {
     });
     await json("project", "update", ...project, "--wallet-domain", "");
     expect(await read()).toMatchObject({ walletDomains: [] });
-    const idp = [...project, "--issuer", "https://id.example.com"];
-    await json("idp", "add", ...idp, "--audience", "a");
+    const idp = [...project, "--issuer", "https://id.invalid"];
+    const unread = await routewright("idp", "add", ...idp, "--audience", "a");
+    expect([unread.exit, unread.error]).toEqual([2, expect.stringContaining("cannot be read")]);
+    await json("idp", "add", ...idp, "--audience", "a", "--unchecked");
     await json("idp", "remove", ...idp);
     expect((await routewright("idp", "remove", ...idp)).exit).toBe(2);
     expect((await routewright("token", "revoke", ...project, "--customer", "nobody")).exit).toBe(2);

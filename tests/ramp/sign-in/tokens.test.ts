@@ -3,7 +3,7 @@ import { customerIdOf } from "../../../runtime/ramp/database/id.js";
 import jwt from "jsonwebtoken";
 import { afterAll, describe, expect, it } from "vitest";
 import { generateKeyPairSync } from "node:crypto";
-import { removeIdentityProvider } from "../../../runtime/ramp/operator/integrations.js";
+import { removeIdentityProvider } from "../../../runtime/ramp/operator/identity-providers.js";
 import {
   addSecret,
   revokeCustomerTokens,

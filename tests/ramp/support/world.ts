@@ -7,7 +7,8 @@ import type { SwitchChange } from "../../../runtime/ramp/sandbox/behaviour.js";
 import { documentRoutes } from "../../../runtime/pages/pages.js";
 import { TITLE } from "../../../runtime/ramp/api/openapi.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
-import { addIdentityProvider, connectProvider } from "../../../runtime/ramp/operator/integrations.js";
+import { registerIdentityProvider } from "../../../runtime/ramp/operator/identity-providers.js";
+import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";
 import { addWebhook, type WebhookAddress } from "../../../runtime/ramp/webhooks/endpoints.js";
 import type { Outcome } from "../../../runtime/model/outcome.js";
 import {
@@ -157,10 +158,12 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
     project: (given) => newProject(database, vault, sandbox, given),
     async identityProvider(project, issuer, audience, skew = 0) {
       made(
-        await addIdentityProvider(database, project.id, {
+        await registerIdentityProvider(database, project.id, {
           issuer,
           audiences: [audience],
           clockSkewSeconds: skew,
+          jwksUrl: null,
+          allowHttp: false,
         }),
       );
     },
