@@ -37,7 +37,7 @@ export interface OperationParts {
   readonly description?: string | undefined;
   readonly deprecated?: boolean;
   /** Specification extensions. */
-  readonly extensions?: Readonly<Record<`x-${string}`, string>>;
+  readonly extensions?: Readonly<Record<`x-${string}`, Json>>;
   readonly security: Json;
   readonly parameters?: readonly Json[] | undefined;
   readonly requestBody?: Json | undefined;
@@ -116,7 +116,7 @@ interface DocumentParts {
   readonly description: string;
   readonly server: string;
   /** Extensions behind `openapi`. */
-  readonly extensions?: Readonly<Record<`x-${string}`, string>>;
+  readonly extensions?: Readonly<Record<`x-${string}`, Json>>;
   readonly tags?: readonly Json[];
   /** The groups of Redoc's menu. */
   readonly tagGroups?: readonly Json[];

@@ -16,6 +16,7 @@ import {
   TIERS,
 } from "@routewright/runtime/model";
 import type { Catalogue } from "../../catalogue/catalogue.js";
+import { RETRIES } from "./client-hints.js";
 import { jsonText } from "./json-text.js";
 import { rowNameOf } from "./names.js";
 import { dataOperations, securityOf } from "./operation.js";
@@ -47,7 +48,7 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}) {
   const hasCursors = entries.some(({ cursor }) => cursor !== undefined);
   const categories = [...new Set(entries.map(({ category }) => category))];
   return openApiObject({
-    extensions: { "x-generated-by": OPENAPI_MARKER },
+    extensions: { "x-generated-by": OPENAPI_MARKER, "x-speakeasy-retries": RETRIES },
     title: options.title ?? DEFAULT_TITLE,
     version: "v1",
     description: descriptionOf(),

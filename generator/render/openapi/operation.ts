@@ -14,6 +14,7 @@ import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import { operationIdOf } from "./names.js";
 import { codeList, requiredFilters, paragraphs, queryParameters, requestBody } from "./parameters.js";
 import { errorReferences } from "./responses.js";
+import { pagingHints } from "./client-hints.js";
 import { rowsResponse } from "./rows.js";
 
 /** The operations of a data endpoint, or of one of its former paths: one per method. */
@@ -46,11 +47,12 @@ function dataOperation(
       "x-tier": endpoint.tier,
       ...(entry.stability && { "x-stability": entry.stability }),
       "x-dbt-model": endpoint.model,
+      ...(method === "GET" && pagingHints(entry)),
     },
     security: endpoint.rows === undefined ? securityOf(endpoint.tier) : KEY,
     ...inputOf(entry, method),
     responses: [
-      ["200", rowsResponse(entry)],
+      ["200", rowsResponse(entry, endpoint)],
       ...(method === "GET" ? [["304", NOT_MODIFIED_REF] as const] : []),
       ...errorReferences(method),
     ],

@@ -28,6 +28,8 @@ export const HEADERS = {
     "date-time",
   ),
   "X-Total-Count": header("Rows on all pages, where `Prefer: count=exact` asks for it.", "integer"),
+  Deprecation: header("When the path became deprecated, as `@` and a Unix timestamp (RFC 9745)."),
+  Sunset: header("When the path may stop answering, as an HTTP date (RFC 8594)."),
   Link: header('The next page, `<...>; rel="next"`; absent on the last one.'),
 } as const;
 
@@ -51,6 +53,9 @@ const ON_EVERY_RESPONSE: readonly HeaderName[] = [
 /** Headers of responses with rows; `Link` with pagination. */
 export const ROWS_HEADERS: readonly HeaderName[] = ["ETag", "X-Data-As-Of"];
 export const PAGE_HEADERS: readonly HeaderName[] = [...ROWS_HEADERS, "Link", "X-Total-Count"];
+
+/** Headers of a deprecated path with a date. */
+export const DEPRECATED_HEADERS: readonly HeaderName[] = ["Deprecation", "Sunset"];
 
 /** The 304 response. */
 export const NOT_MODIFIED: JsonRecord = {

@@ -17,7 +17,7 @@ import {
 import { exampleOf } from "../../catalogue/column-types/example.js";
 import { rowNameOf } from "./names.js";
 import { paragraphs } from "./parameters.js";
-import { headersOf, PAGE_HEADERS, ROWS_HEADERS } from "./responses.js";
+import { DEPRECATED_HEADERS, headersOf, PAGE_HEADERS, ROWS_HEADERS } from "./responses.js";
 
 /** Fields of an envelope's `pagination` (runtime/docs/responses.md). */
 export const PAGINATION_SCHEMA: JsonRecord = {
@@ -138,15 +138,21 @@ function numbersOf({ kind, ...type }: ColumnType, acceptedValues: readonly strin
   return { enum: "nullable" in type && type.nullable ? [...values, null] : values };
 }
 
-/** The 200 response: an array of rows, or a page in an envelope. */
-export function rowsResponse(endpoint: CatalogueEntry): JsonRecord {
+/** The 200 response: an array of rows, or a page in an envelope. `deprecationDate`: of the path. */
+export function rowsResponse(
+  endpoint: CatalogueEntry,
+  { deprecationDate }: Pick<CatalogueEntry, "deprecationDate">,
+): JsonRecord {
   const rows = { type: "array", items: ref("schemas", rowNameOf(endpoint.path)) };
   const isEnvelope = endpoint.pagination?.response === "envelope";
   const description = `${isEnvelope ? "A page of rows." : "The rows."} ${OTHER_FORMATS}`;
   const schema = isEnvelope
     ? envelope(rows, endpoint.cursor === undefined ? "Pagination" : "CursorPagination")
     : rows;
-  const headers = endpoint.pagination === null ? ROWS_HEADERS : PAGE_HEADERS;
+  const headers = [
+    ...(endpoint.pagination === null ? ROWS_HEADERS : PAGE_HEADERS),
+    ...(deprecationDate === null ? [] : DEPRECATED_HEADERS),
+  ];
   return responseObject(description, "application/json", { schema }, headersOf(headers));
 }
 

@@ -32,6 +32,57 @@ describe("the OpenAPI document", () => {
   });
 });
 
+describe("hints for generators of clients", () => {
+  const pages = (response: "list" | "envelope") => ({ defaultLimit: 10, maxLimit: 50, response });
+  const hintsOf = (own: Partial<CatalogueEntry>) => {
+    const made = entry(own);
+    const get = documentOf(made).paths[made.path].get;
+    return { speakeasy: get["x-speakeasy-pagination"], fern: get["x-fern-pagination"], get };
+  };
+  const OFFSET = [
+    { name: "offset", in: "parameters", type: "offset" },
+    { name: "limit", in: "parameters", type: "limit" },
+  ];
+
+  it("say how pages follow each other, by names that the operation has", () => {
+    expect(hintsOf({ pagination: null })).toMatchObject({ speakeasy: undefined, fern: undefined });
+    expect(hintsOf({ pagination: pages("list") })).toMatchObject({
+      speakeasy: { type: "offsetLimit", inputs: OFFSET, outputs: { results: "$" } },
+      fern: undefined,
+    });
+    expect(hintsOf({ pagination: pages("envelope") })).toMatchObject({
+      speakeasy: { type: "offsetLimit", inputs: OFFSET, outputs: { results: "$.items" } },
+      fern: { offset: "$request.offset", results: "$response.items" },
+    });
+    const { speakeasy, fern, get } = hintsOf({ pagination: pages("envelope"), cursor: ["day"] });
+    expect(speakeasy).toEqual({
+      type: "cursor",
+      inputs: [{ name: "cursor", in: "parameters", type: "cursor" }],
+      outputs: { nextCursor: "$.pagination.next_cursor", results: "$.items" },
+    });
+    expect(fern).toEqual({
+      cursor: "$request.cursor",
+      next_cursor: "$response.pagination.next_cursor",
+      results: "$response.items",
+    });
+    const names = get.parameters.map(({ name }: { readonly name: string }) => name);
+    expect(names).toEqual(expect.arrayContaining(["cursor", "offset", "limit"]));
+  });
+
+  it("say what may be repeated", () => {
+    expect(documentOf()).toMatchObject({ "x-speakeasy-retries": { statusCodes: ["429", "503"] } });
+  });
+
+  it("name the headers of a deprecated path", () => {
+    const headersOf = (own: Partial<CatalogueEntry>) => hintsOf(own).get.responses["200"].headers;
+    expect(headersOf({ deprecationDate: "2027-01-01T00:00:00Z" })).toMatchObject({
+      Deprecation: { $ref: "#/components/headers/Deprecation" },
+      Sunset: { $ref: "#/components/headers/Sunset" },
+    });
+    expect(headersOf({})).not.toHaveProperty("Deprecation");
+  });
+});
+
 describe("the schema of a row", () => {
   it("keeps the model's order for columns that look like integers", () => {
     const text = openApiText(catalogue(entry({ columns: columns("total Int8", "2024 Int8", "1 Int8") })));
