@@ -1,4 +1,7 @@
-import type { TSchema } from "@sinclair/typebox";
+import { type TSchema, Type } from "@sinclair/typebox";
+import { EVENT_TYPES, type EventType } from "../webhooks/events.js";
+import { EVENT_DATA } from "./event-schemas.js";
+import { exampleOf, parameterExample } from "./examples.js";
 import { RAMP_ERRORS, type RampErrorCode } from "../core/ramp-errors.js";
 import type { ApiRoute, RampAccess } from "./route.js";
 import {
@@ -49,7 +52,7 @@ const KEY_ERRORS: readonly RampErrorCode[] = [
 
 /** The ramp's own OpenAPI 3.1 document, made from the routes and their schemas. */
 export function openApiDocument(publicUrl: string, routes: readonly ApiRoute[]): JsonRecord {
-  return openApiObject({
+  const document = openApiObject({
     title: TITLE,
     version: "1.0.0",
     description: "Payment intents between bank money and tokens.",
@@ -68,6 +71,33 @@ export function openApiDocument(publicUrl: string, routes: readonly ApiRoute[]):
       },
     },
   });
+  return { ...document, webhooks: webhooksOf() };
+}
+
+/** Events as a project's webhooks get them, signed as Standard Webhooks are. */
+function webhooksOf(): JsonRecord {
+  return Object.fromEntries(
+    EVENT_TYPES.map((type) => {
+      const content = { "application/json": contentOf(eventOf(type)) };
+      const responses = { "2XX": { description: "Received. Anything else is delivered again." } };
+      const post: JsonRecord = {
+        operationId: type,
+        summary: type,
+        requestBody: { required: true, content },
+        responses,
+      };
+      return [type, { post }] as const;
+    }),
+  );
+}
+
+function eventOf(type: EventType): TSchema {
+  return Type.Object({
+    type: Type.Literal(type),
+    timestamp: Type.String({ format: "date-time" }),
+    sequence: Type.Integer(),
+    data: EVENT_DATA[type],
+  });
 }
 
 function operationOf(route: ApiRoute): JsonRecord {
@@ -81,7 +111,7 @@ function operationOf(route: ApiRoute): JsonRecord {
     summary,
     description,
     security: SCHEMES[access].map((scheme) => ({ [scheme]: [] })),
-    parameters: [...pathParameters(path), ...inQuery, ...(run.kind === "once" ? [KEY] : [])],
+    parameters: [...pathParameters(path), ...inQuery, ...(run.kind === "once" ? [KEY] : [])].map(withExample),
     requestBody: requestBodyOf(body ?? rawBody),
     responses: responsesOf(route),
   });
@@ -93,6 +123,12 @@ const KEY: JsonRecord = {
   required: false,
   schema: { type: "string", minLength: 1, maxLength: 256 },
 };
+
+/** A parameter whose values are listed needs no example. */
+function withExample(parameter: JsonRecord): JsonRecord {
+  const { name, schema } = parameter as { readonly name: string; readonly schema: object };
+  return "enum" in schema ? parameter : { ...parameter, example: parameterExample(name) as Json };
+}
 
 function requestBodyOf(schema: TSchema | null): JsonRecord | undefined {
   if (schema === null) return undefined;
@@ -113,7 +149,12 @@ function responsesOf(route: ApiRoute): readonly (readonly [string, Json])[] {
     ({ status, description, mediaType, schema }) =>
       [
         String(status),
-        responseObject(description, mediaType, schema && contentOf(schema as TSchema), headers),
+        responseObject(
+          description,
+          mediaType,
+          schema && contentOf(schema as TSchema, mediaType === "text/plain" ? "nonce" : ""),
+          headers,
+        ),
       ] as const,
   );
   const byStatus = new Map<string, RampErrorCode[]>();
@@ -137,13 +178,19 @@ function errorResponse(codes: readonly RampErrorCode[]): JsonRecord {
     allOf: [{ $ref: "#/components/schemas/Error" }, { properties: { error: { enum: codes } } }],
   };
   const meaning = codes.map((code) => `\`${code}\`: ${RAMP_ERRORS[code].when}.`).join(" ");
-  return responseObject(meaning, "application/json", { schema });
+  const examples = Object.fromEntries(
+    codes.map((code) => [code, { value: { error: code, message: RAMP_ERRORS[code].message } }] as const),
+  );
+  return responseObject(meaning, "application/json", { schema, examples });
 }
 
-/** A named schema by reference. */
-function contentOf(schema: TSchema): JsonRecord {
+/** A named schema by reference, with an example. */
+function contentOf(schema: TSchema, field = ""): JsonRecord {
   const name = schema.$id;
-  return { schema: name === undefined ? plain(schema) : { $ref: `#/components/schemas/${name}` } };
+  return {
+    schema: name === undefined ? plain(schema) : { $ref: `#/components/schemas/${name}` },
+    example: exampleOf(schema, field) as Json,
+  };
 }
 
 function componentSchemas(): JsonRecord {
