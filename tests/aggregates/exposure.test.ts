@@ -4,7 +4,7 @@ import { parseManifest } from "../../generator/manifest/manifest.js";
 import { KEYS, serveManifest } from "../support/service.js";
 import { EXPOSURE, exposureDatabase } from "./exposure-tables.js";
 
-const url = await serveManifest(EXPOSURE, {
+const DATABASE = {
   DATABASE_URL: await exposureDatabase(),
   RATE_LIMITS: "100000",
   API_KEYS: JSON.stringify({
@@ -13,11 +13,12 @@ const url = await serveManifest(EXPOSURE, {
     sk_live_none: { tier: "tier0", user: "none", org: "" },
     sk_live_all: { tier: "tier3", user: "all", org: "*" },
   }),
-});
+};
+const url = await serveManifest(EXPOSURE, DATABASE);
 
-async function ask(request: string, key?: "acme" | "other" | "none" | "all") {
+async function ask(request: string, key?: "acme" | "other" | "none" | "all", of = url) {
   const headers: Record<string, string> = key === undefined ? {} : { "X-API-Key": `sk_live_${key}` };
-  const response = await fetch(`${url}/v1/pay/${request}`, { headers });
+  const response = await fetch(`${of}/v1/pay/${request}`, { headers });
   const body: unknown = await response.json();
   return { status: response.status, body };
 }
@@ -200,6 +201,13 @@ describe("callers get sums and counts over the rows of their organization", () =
     expect((await ask(request)).status).toBe(403);
     expect((await ask(request, "none")).status).toBe(403);
     expect((await ask(request, "all")).status).toBe(200);
+  });
+
+  it("also where the project writes their column in another letter case", async () => {
+    const written = JSON.parse(JSON.stringify(EXPOSURE).replaceAll('"org_id"', '"ORG_ID"')) as unknown;
+    const other = await serveManifest(written, DATABASE);
+    for (const [request, acme] of OWN)
+      expect([request, await ask(request, "acme", other)]).toEqual([request, { status: 200, body: acme }]);
   });
 
   it("a metric over a model whose rule of rows is invalid is not served", async () => {

@@ -66,6 +66,20 @@ describe("/health names a relation that metrics read", () => {
     expect(await health()).toEqual(WELL);
   });
 
+  it("and no column that the project writes in another letter case, which it serves", async () => {
+    const { schema, health } = await serve([]);
+    const written = JSON.parse(
+      JSON.stringify(sentManifest(schema))
+        .replaceAll('"expr":"customer_id"', '"expr":"Customer_ID"')
+        .replaceAll('"expr":"payment_id"', '"expr":"PAYMENT_ID"')
+        .replace('"name":"amount","agg":"sum"', '"name":"amount","agg":"sum","expr":"Amount"'),
+    ) as unknown;
+    const url = await serveManifest(written, { DATABASE_URL: engineUrl() });
+    for (const path of [SENT, RUNNING, `${SENT}&customer__region=EU`, "/v1/pay/sent?group_by=payment__token"])
+      expect([path, (await sendRequest(url, path, { key: KEYS.tier3 })).status]).toEqual([path, 200]);
+    expect(await health()).toEqual(WELL);
+  });
+
   it("and a column of a joined one", async () => {
     const { schema, health, ask } = await serve(["customers"]);
     await ownerQuery(`CREATE TABLE "${schema}".customers ${TABLES.customers.replace(/region/, "area")}`);

@@ -1,10 +1,13 @@
+import { isDeepStrictEqual } from "node:util";
 import {
+  type Aggregate,
   type AggregateRelation,
   type AskedGrouping,
   groupingKey,
   leavesOf,
   METRIC_TIME,
 } from "../../model/aggregate.js";
+import { columnNamed } from "../../model/column-names.js";
 import type { Relation } from "../../model/endpoint.js";
 import type { Condition, Selection } from "../../model/query.js";
 import type { DerivedRows, Relations } from "../relations.js";
@@ -36,15 +39,21 @@ export interface PreparedGrouping {
 /** Makes statements of groups: it asks the database for the types of what they read. */
 export class AggregateEngine {
   readonly #options: AggregateOptions;
+  /** The same object while the names are the same: its text is made once. */
+  readonly #renamed = new WeakMap<Aggregate, Aggregate>();
 
   constructor(options: AggregateOptions) {
     this.#options = options;
   }
 
-  async prepare({ grouping, conditions }: Selection, version: string | null): Promise<PreparedGrouping> {
-    if (grouping === undefined) throw new Error("Not a grouping.");
+  async prepare(
+    { grouping: asked, conditions }: Selection,
+    version: string | null,
+  ): Promise<PreparedGrouping> {
+    if (asked === undefined) throw new Error("Not a grouping.");
     const { dialect, describe } = this.#options;
-    const used = usedValues(grouping, conditions);
+    const used = usedValues(asked, conditions);
+    const grouping = await this.#withOwnNames(asked, [...used.keys()], version);
     const types = new Map<string, ResultColumns>();
     for (const [name, values] of used) types.set(name, await this.#typesOf(grouping, name, values, version));
     const build = (placed: readonly Condition[]): GroupsBuild => ({
@@ -64,6 +73,28 @@ export class AggregateEngine {
       select: (placed) => groupedRows(build(placed)),
       filtered: filteredColumns(build(conditions)),
     };
+  }
+
+  /** The grouping with the relations' own names of their columns, which a model may write in another letter case. */
+  async #withOwnNames(
+    grouping: AskedGrouping,
+    names: readonly string[],
+    version: string | null,
+  ): Promise<AskedGrouping> {
+    const { aggregate } = grouping;
+    const relations: AggregateRelation[] = [];
+    for (const of of aggregate.relations)
+      relations.push(
+        names.includes(of.name)
+          ? withNamesOf(of, await this.#options.relations.columns(of.relation, version))
+          : of,
+      );
+    if (relations.every((of, i) => of === aggregate.relations[i])) return grouping;
+    const known = this.#renamed.get(aggregate);
+    if (isDeepStrictEqual(known?.relations, relations)) return { ...grouping, aggregate: known ?? aggregate };
+    const renamed = { ...aggregate, relations };
+    this.#renamed.set(aggregate, renamed);
+    return { ...grouping, aggregate: renamed };
   }
 
   /** Values of a relation with their types. */
@@ -89,6 +120,19 @@ export class AggregateEngine {
     };
     return relations.columns(source, version);
   }
+}
+
+function withNamesOf(of: AggregateRelation, columns: ResultColumns): AggregateRelation {
+  const values = of.values.map((value) => {
+    const found = "column" in value ? columnNamed(columns, value.column)?.name : undefined;
+    return "column" in value && found !== undefined && found !== value.column
+      ? { ...value, column: found }
+      : value;
+  });
+  if (values.every((value, i) => value === of.values[i])) return of;
+  const { rows } = of;
+  const column = rows === undefined ? undefined : columnNamed(columns, rows.column)?.name;
+  return { ...of, values, ...(rows && { rows: { ...rows, column: column ?? rows.column } }) };
 }
 
 function withZone(column: ResultColumn, { values }: AggregateRelation): ResultColumn {
