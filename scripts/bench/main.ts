@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { type Bar, isMet, printBars, printTable, type Section, type Setting } from "./figures.js";
 import { clickhouse } from "./sections/clickhouse.js";
 import { generate } from "./sections/generate.js";
+import { groups } from "./sections/groups.js";
 import { rampIntents } from "./sections/ramp.js";
 import { scaling } from "./sections/scaling.js";
 import { serve } from "./sections/serve.js";
@@ -14,6 +15,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   serve,
   stream,
   clickhouse,
+  groups,
   ramp: rampIntents,
   generate,
   scaling,

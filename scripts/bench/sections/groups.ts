@@ -1,0 +1,118 @@
+import { rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { clickhouseLibrary, ClickhouseServer } from "../../clickhouse/start-clickhouse.js";
+import { columnsOf, generateApi, openDatabase, SCHEMA, serveApi } from "../api.js";
+import { compareFigure, type Bar, type Figures, type Findings, type Setting } from "../figures.js";
+import { checkRows, compare, getRequests, rowsOf, type Sides } from "../load.js";
+import { startServer } from "../process.js";
+
+const ROWS = 100_000;
+const CONNECTIONS = 8;
+/** Each request differs: identical ones would share one execution. */
+const REQUESTS = 2000;
+/** Regions by months. */
+const GROUPS = 84;
+
+const days = Array.from({ length: REQUESTS }, (_, i) =>
+  new Date(Date.UTC(2010, 0, 1 + i)).toISOString().slice(0, 10),
+);
+const PATHS = days.map(
+  (day) => `/v1/shop/payments?group_by=region,day__month&measures=volume,payments&start_date=${day}`,
+);
+
+/** Payments of a year in seven regions, served by group only. */
+function model(types: Readonly<Record<"day" | "region" | "amount", string>>) {
+  const aggregate = {
+    group_by: ["region", { column: "day", grains: ["month"] }],
+    measures: { volume: { agg: "sum", column: "amount" }, payments: { agg: "count" } },
+    rows: false,
+  };
+  const parameters = [{ name: "start_date", column: "day", operator: ">=", type: "date" }];
+  return {
+    name: "payments",
+    tags: ["production", "shop", "api:payments"],
+    columns: columnsOf(types),
+    config: {
+      materialized: "table",
+      meta: { api: { allow_unfiltered: true, parameters }, routewright: { aggregate } },
+    },
+  };
+}
+
+/** Sums and counts by group, beside the hand-written statement. */
+export async function groups(setting: Setting): Promise<Findings> {
+  const found = [
+    await onPostgres(setting),
+    ...(clickhouseLibrary() === null ? [] : [await onClickhouse(setting)]),
+  ];
+  const title = `groups: ${String(GROUPS)} groups of ${String(ROWS)} rows, ${String(CONNECTIONS)} connections`;
+  return {
+    tables: [{ title, rows: Object.assign({}, ...found.map(({ rows }) => rows)) as Record<string, Figures> }],
+    bars: found.flatMap(({ bars }) => bars),
+  };
+}
+
+interface Compared {
+  readonly rows: Record<string, Figures>;
+  readonly bars: readonly Bar[];
+}
+
+async function compared(name: string, sides: Sides, databasePid?: number): Promise<Compared> {
+  const samples = await compare(sides, {
+    connections: CONNECTIONS,
+    ...(databasePid !== undefined && { databasePid }),
+  });
+  return {
+    rows: rowsOf(samples, `${name}, `),
+    bars: [compareFigure(`groups on ${name}, throughput`, samples, "requests/s", { atLeast: 0.9 })],
+  };
+}
+
+async function onPostgres({ folder, keep, progress }: Setting): Promise<Compared> {
+  progress("groups: PostgreSQL");
+  const database = keep(await openDatabase(folder));
+  await database.query(`CREATE TABLE ${SCHEMA}.payments AS
+    SELECT date '2025-01-01' + i % 365 AS day, 'region-' || i % 7 AS region, (i % 1000 / 7.0)::numeric(12,2) AS amount
+    FROM generate_series(1, ${String(ROWS)}) AS i; ANALYZE ${SCHEMA}.payments`);
+  const statement = `SELECT json_agg(t)::text AS body FROM (
+    SELECT region, date_trunc('month', day)::date AS day__month, sum(amount) AS volume, count(*) AS payments
+    FROM ${SCHEMA}.payments WHERE day >= $1 GROUP BY 1, 2 ORDER BY 1, 2) t`;
+  const args = [resolve("scripts/bench/baselines/bare.js")];
+  const environment = { DATABASE_URL: database.url, BENCH_STATEMENT: statement };
+  const bare = keep(await startServer({ name: "bare-groups", args, folder, environment }));
+  const types = { day: "date", region: "text", amount: "numeric(12,2)" };
+  const api = await generateApi(join(folder, "groups-api"), [model(types)]);
+  const routewright = keep(await serveApi(api, database.url));
+  for (const server of [bare, routewright]) await checkRows(server, PATHS[0] ?? "", GROUPS);
+  const requests = getRequests(PATHS);
+  return compared(
+    "PostgreSQL",
+    { bare: { server: bare, requests }, routewright: { server: routewright, requests } },
+    database.pid,
+  );
+}
+
+async function onClickhouse({ folder, keep, progress }: Setting): Promise<Compared> {
+  progress("groups: ClickHouse");
+  const data = join(folder, "clickhouse-groups");
+  rmSync(data, { recursive: true, force: true });
+  const database = await ClickhouseServer.start({ folder: data });
+  const bare = keep({ port: database.httpPort, pid: database.pid, stop: () => database.kill() });
+  await database.query("CREATE DATABASE bench");
+  await database.query(`CREATE TABLE bench.payments ORDER BY day AS
+    SELECT toDate('2025-01-01') + number % 365 AS day, concat('region-', toString(number % 7)) AS region,
+      toDecimal64(number % 1000 / 7, 2) AS amount FROM numbers(${String(ROWS)})`);
+  const types = { day: "Date", region: "String", amount: "Decimal(18, 2)" };
+  const api = await generateApi(join(folder, "groups-clickhouse-api"), [model(types)], "clickhouse");
+  const routewright = keep(await serveApi(api, database.url("bench", "api:secret")));
+  const direct = days.map((day) => {
+    const query = `SELECT region, toStartOfMonth(day) AS day__month, sum(amount) AS volume, count() AS payments FROM bench.payments WHERE day >= '${day}' GROUP BY 1, 2 ORDER BY 1, 2 FORMAT JSONEachRow`;
+    return `/?output_format_json_array_of_rows=1&user=api&password=secret&query=${encodeURIComponent(query)}`;
+  });
+  await checkRows(bare, direct[0] ?? "", GROUPS);
+  await checkRows(routewright, PATHS[0] ?? "", GROUPS);
+  return compared("ClickHouse", {
+    bare: { server: bare, requests: getRequests(direct) },
+    routewright: { server: routewright, requests: getRequests(PATHS) },
+  });
+}
