@@ -26,6 +26,8 @@ const INSTALL = {
   "kubernetes-validate": "pip install kubernetes-validate",
   "check-jsonschema": "pip install check-jsonschema",
   conformance: "npm install --prefix .data/node node@26 @modelcontextprotocol/conformance@0.1.16",
+  "openapi-ts": "npm install --prefix .data/clients @hey-api/openapi-ts@0.95.0 orval@7.13.2",
+  orval: "npm install --prefix .data/clients @hey-api/openapi-ts@0.95.0 orval@7.13.2",
   "libchdb.so": CLICKHOUSE_INSTALL,
 } as const;
 export type Program = keyof typeof INSTALL;
@@ -38,7 +40,9 @@ const FOLDERS = [
   "/usr/lib/postgresql/15/bin",
   "/usr/lib/nginx/modules",
   dirname(CLICKHOUSE_LIBRARY),
-  fileURLToPath(new URL("../../.data/node/node_modules/.bin", import.meta.url)),
+  ...["node", "clients"].map((name) =>
+    fileURLToPath(new URL(`../../.data/${name}/node_modules/.bin`, import.meta.url)),
+  ),
 ];
 
 /**
