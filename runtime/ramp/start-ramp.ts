@@ -1,4 +1,4 @@
-import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, startDeliveryWorker } from "./webhooks/events.js";
+import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, startDeliveryWorker } from "./webhooks/deliveries.js";
 import type { ClientAddress } from "../http/headers.js";
 import type { Logger } from "../http/logger.js";
 import { listen, type RunningServer } from "../http/listen.js";

@@ -4,7 +4,8 @@ import type { RampDatabase } from "../database/ramp-database.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
 import { leadsToPrivateAddress } from "../../http/outbound-http.js";
 import type { Vault } from "../core/vault.js";
-import { EVENT_TYPES, giveUpDeliveries } from "./events.js";
+import { EVENT_TYPES } from "./events.js";
+import { giveUpDeliveries } from "./deliveries.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { urlProblem } from "../core/json-schema.js";
 

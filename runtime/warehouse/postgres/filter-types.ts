@@ -25,10 +25,10 @@ import {
 } from "./filter-times.js";
 
 /** What is needed of a column to filter it. */
-export type FilteredColumn = Omit<ResultColumn, "name">;
+export type UnnamedColumn = Omit<ResultColumn, "name">;
 
 /** Enums and types of extensions have a schema of their own: an enum filters by its labels. An array or a composite type is a text. */
-export function databaseType(column: FilteredColumn): DatabaseType {
+export function databaseType(column: UnnamedColumn): DatabaseType {
   if (column.isEnum === true) return ENUM;
   if (column.fields !== undefined) return column.fields.every(hasText) ? OTHER : NESTED;
   if (column.type.startsWith("_")) return hasText({ type: column.type.slice(1) }) ? OTHER : NESTED;
@@ -43,12 +43,12 @@ const NESTED: DatabaseType = {
   refusal: "the text of its values depends on settings",
 };
 
-const hasText = (column: FilteredColumn): boolean => databaseType(column).text === undefined;
+const hasText = (column: UnnamedColumn): boolean => databaseType(column).text === undefined;
 
 const filterTypes = new Map<string, FilterType>();
 
 /** How a filter compares with a column. Bounded: one per type of PostgreSQL, and one per scale of `money`. */
-export function filterType(column: FilteredColumn): FilterType {
+export function filterType(column: UnnamedColumn): FilterType {
   const type = databaseType(column);
   if (type.value === "other") return TEXT;
   const { moneyScale: scale = 2 } = column;

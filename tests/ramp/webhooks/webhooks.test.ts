@@ -15,7 +15,7 @@ import {
   setWebhook,
   type WebhookAddress,
 } from "../../../runtime/ramp/webhooks/endpoints.js";
-import { DEFAULT_DELIVERY_POLICY, RETRY_SECONDS } from "../../../runtime/ramp/webhooks/events.js";
+import { DEFAULT_DELIVERY_POLICY, RETRY_SECONDS } from "../../../runtime/ramp/webhooks/deliveries.js";
 import { ownReceiver } from "../support/receiver.js";
 import {
   eventually,
