@@ -118,13 +118,13 @@ async function reviewIn(
   const { mismatches, own } = await inspectRelations(catalogue, readRelations);
   const isToCheck = hasNone(mismatches);
   const duplicates = await verifyKeys(own, query, identifier, isToCheck);
-  const ofRows = await verifyAggregateRows(own, query, identifier, isToCheck);
   const ofStatements = await withWarehouse(async (warehouse) => [
+    ...(await verifyAggregateRows(own, query, identifier, isToCheck, warehouse)),
     ...(await verifyGroupings(own, warehouse, isToCheck)),
     ...(await verifyQueries(own, warehouse, isToCheck, progress)),
   ]);
   const { mismatches: broken, couldPromise } = await verifyPromises(own, readSource, isToCheck);
-  return { mismatches: [...mismatches, ...duplicates, ...ofRows, ...broken, ...ofStatements], couldPromise };
+  return { mismatches: [...mismatches, ...duplicates, ...broken, ...ofStatements], couldPromise };
 }
 
 /** Tells entries whose queries work from those that have a breaking mismatch. */

@@ -5,6 +5,7 @@ import type {
   AskedGrouping,
   TimeSpine,
 } from "@routewright/runtime/model";
+import { columnNamed } from "@routewright/runtime/model";
 import { DatabaseUnreachable, measureConditions, type Warehouse } from "@routewright/runtime/server";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { parseColumnType } from "../catalogue/column-types/column-type.js";
@@ -17,12 +18,13 @@ export async function verifyAggregateRows(
   query: RunQuery,
   quote: (name: string) => string,
   isToCheck: (entry: CatalogueEntry) => boolean,
+  warehouse: Pick<Warehouse, "columns">,
 ): Promise<readonly Mismatch[]> {
   const ask = remembered(query);
   const differences: Mismatch[] = [];
   for (const entry of entries) {
-    const { aggregate } = entry;
-    if (aggregate === undefined || !isToCheck(entry)) continue;
+    if (entry.aggregate === undefined || !isToCheck(entry)) continue;
+    const aggregate = await withOwnNames(entry.aggregate, warehouse);
     for (const fact of aggregate.facts)
       for (const { to, on } of fact.joins)
         differences.push(
@@ -32,6 +34,20 @@ export async function verifyAggregateRows(
       differences.push(...(await verifySpine({ entry, aggregate, spine }, ask, quote)));
   }
   return differences;
+}
+
+/** With the relations' own names of their columns, which a model may write in another letter case. */
+async function withOwnNames(aggregate: Aggregate, warehouse: Pick<Warehouse, "columns">): Promise<Aggregate> {
+  const relations = aggregate.relations.map(async (of) => {
+    const columns = await warehouse.columns(of.relation, null);
+    const values = of.values.map((value) =>
+      "column" in value
+        ? { ...value, column: columnNamed(columns, value.column)?.name ?? value.column }
+        : value,
+    );
+    return { ...of, values };
+  });
+  return { ...aggregate, relations: await Promise.all(relations) };
 }
 
 interface Joined {

@@ -19,15 +19,13 @@ const url = await serveManifest(EXPOSURE, DATABASE);
 async function ask(request: string, key?: "acme" | "other" | "none" | "all", of = url) {
   const headers: Record<string, string> = key === undefined ? {} : { "X-API-Key": `sk_live_${key}` };
   const response = await fetch(`${of}/v1/pay/${request}`, { headers });
-  const body: unknown = await response.json();
-  return { status: response.status, body };
+  return { status: response.status, body: (await response.json()) as unknown };
 }
 
 const reading = parseManifest(JSON.stringify(EXPOSURE), "manifest.json");
 if (!reading.ok) throw new Error(reading.problems.join(" "));
 const { entries, skipped } = catalogueOf(reading.value);
 
-/** Why a metric or a model is not served. */
 const whyNot = (name: string): string =>
   skipped
     .filter(({ model }) => model.endsWith(`.${name}`))

@@ -102,6 +102,12 @@ describe("verify of metrics and aggregates", () => {
     );
   });
 
+  it("finds columns that the project writes in another letter case", async () => {
+    const written = JSON.stringify(EXPOSURE).replaceAll('"expr":"customer_id"', '"expr":"Customer_ID"');
+    const found = await verified(JSON.parse(written), { databaseUrl: await exposureDatabase() });
+    expect(found.filter(({ endpoint }) => endpoint === "/v1/pay/sent")).toEqual([]);
+  });
+
   it("finds filters of metrics that no index serves, by the plan of the statement of their groups", async () => {
     const databaseUrl = await exposureDatabase();
     await queryAt(
