@@ -19,7 +19,7 @@ const url = await serveManifest(EXPOSURE, DATABASE);
 async function ask(request: string, key?: "acme" | "other" | "none" | "all", of = url) {
   const headers: Record<string, string> = key === undefined ? {} : { "X-API-Key": `sk_live_${key}` };
   const response = await fetch(`${of}/v1/pay/${request}`, { headers });
-  return { status: response.status, body: (await response.json()) as unknown };
+  return { status: response.status, body: await response.json() };
 }
 
 const reading = parseManifest(JSON.stringify(EXPOSURE), "manifest.json");
