@@ -52,12 +52,12 @@ export async function groups(setting: Setting): Promise<Findings> {
   };
 }
 
-interface Compared {
+interface GroupFigures {
   readonly rows: Record<string, Figures>;
   readonly bars: readonly Bar[];
 }
 
-async function compared(name: string, sides: Sides, databasePid?: number): Promise<Compared> {
+async function compared(name: string, sides: Sides, databasePid?: number): Promise<GroupFigures> {
   const samples = await compare(sides, {
     connections: CONNECTIONS,
     ...(databasePid !== undefined && { databasePid }),
@@ -68,7 +68,7 @@ async function compared(name: string, sides: Sides, databasePid?: number): Promi
   };
 }
 
-async function onPostgres({ folder, keep, progress }: Setting): Promise<Compared> {
+async function onPostgres({ folder, keep, progress }: Setting): Promise<GroupFigures> {
   progress("groups: PostgreSQL");
   const database = keep(await openDatabase(folder));
   await database.query(`CREATE TABLE ${SCHEMA}.payments AS
@@ -92,7 +92,7 @@ async function onPostgres({ folder, keep, progress }: Setting): Promise<Compared
   );
 }
 
-async function onClickhouse({ folder, keep, progress }: Setting): Promise<Compared> {
+async function onClickhouse({ folder, keep, progress }: Setting): Promise<GroupFigures> {
   progress("groups: ClickHouse");
   const data = join(folder, "clickhouse-groups");
   rmSync(data, { recursive: true, force: true });
