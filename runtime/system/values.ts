@@ -20,8 +20,8 @@ export const VALUES: SystemRoute = {
       "ask for one that exists. Further parameters are filters of the endpoint. They are kept for 60 seconds.",
     query: record(
       {
-        path: described(TEXT, "Path of the endpoint."),
-        column: described(TEXT, "A column of its rows; a group where it serves no rows."),
+        path: described({ ...TEXT, minLength: 1 }, "Path of the endpoint."),
+        column: described({ ...TEXT, minLength: 1 }, "A column of its rows; a group where it serves no rows."),
       },
       {
         prefix: {

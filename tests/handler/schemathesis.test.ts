@@ -34,6 +34,10 @@ const EXPECTED: readonly (readonly [finding: RegExp, reason: string])[] = [
     "An empty value counts as absent, here as in a body.",
   ],
   [
+    /^ST202 [^]*'column' must be among: [^]*curl -X GET [^]*\/v1\/system\/values\?/,
+    "The columns are those of the endpoint that `path` names.",
+  ],
+  [
     /^ST202 [^]*must not contain the character U\+0000/,
     "No text of PostgreSQL holds it. A pattern at every text parameter would say so, and no client needs to be told.",
   ],

@@ -29,6 +29,7 @@ import {
   HEADERS,
   headersOf,
   NOT_MODIFIED,
+  type OperationKind,
 } from "./responses.js";
 import { CURSOR_PAGINATION_SCHEMA, PAGINATION_SCHEMA, rowSchema } from "./rows.js";
 
@@ -145,6 +146,12 @@ function descriptionOf(): string {
 /** Tag of the system endpoints; categories are in lower case and cannot equal it. */
 const SYSTEM_TAG = "System";
 
+/** A limited one with parameters reads rows. */
+function kindOf(isLimited: boolean, hasQuery: boolean): OperationKind {
+  if (isLimited) return hasQuery ? "values" : "limited";
+  return hasQuery ? "openapi" : "open";
+}
+
 /** The operation of a system route; none where the document does not describe it. */
 function systemOperations(route: SystemRoute): readonly (readonly [string, HttpMethod, Json])[] {
   const { path, method, access, operation } = route;
@@ -172,7 +179,7 @@ function systemOperations(route: SystemRoute): readonly (readonly [string, HttpM
     parameters: query === null ? undefined : parametersOf(query),
     responses: [
       ...answers,
-      ...errorReferences(access.isLimited ? "limited" : query === null ? "open" : "openapi"),
+      ...errorReferences(kindOf(access.isLimited, query !== null)),
     ],
   });
   return [[path, method, parts]];

@@ -71,7 +71,7 @@ export function headersOf(more: readonly HeaderName[] = []): JsonRecord {
 type Status = (typeof ERRORS)[ErrorCode]["status"];
 
 /** Groups of operations with the same error responses. */
-export type OperationKind = "GET" | "POST" | "limited" | "open" | "openapi";
+export type OperationKind = "GET" | "POST" | "values" | "limited" | "open" | "openapi";
 
 interface ErrorResponse {
   /** Name in `components.responses`. */
@@ -82,7 +82,8 @@ interface ErrorResponse {
   readonly headers: readonly HeaderName[];
 }
 
-const DATA = ["GET", "POST"] as const;
+/** Operations that read rows. */
+const DATA = ["GET", "POST", "values"] as const;
 const ALL = [...DATA, "limited", "open", "openapi"] as const;
 
 /**
