@@ -21,7 +21,10 @@ export const VALUES: SystemRoute = {
     query: record(
       {
         path: described({ ...TEXT, minLength: 1 }, "Path of the endpoint."),
-        column: described({ ...TEXT, minLength: 1 }, "A column of its rows; a group where it serves no rows."),
+        column: described(
+          { ...TEXT, minLength: 1 },
+          "A column of its rows; a group where it serves no rows.",
+        ),
       },
       {
         prefix: {

@@ -114,9 +114,11 @@ it("OpenAPI says what the tests promise, and no more", async () => {
   const { text } = await sendRequest(url, "/openapi.json");
   const { paths, components } = JSON.parse(text) as {
     paths: Record<string, { get: { parameters: { name: string; schema: unknown }[] } }>;
-    components: { schemas: Record<string, { properties: unknown }> };
+    components: { schemas: Record<string, { properties: Record<string, { examples?: unknown }> }> };
   };
-  expect(components.schemas["shop_orders_row"]?.properties).toEqual({
+  const properties = Object.entries(components.schemas["shop_orders_row"]?.properties ?? {});
+  const promised = properties.map(([name, schema]) => [name, { ...schema, examples: undefined }]);
+  expect(Object.fromEntries(promised)).toEqual({
     id: {
       type: "integer",
       format: "int32",

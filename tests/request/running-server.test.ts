@@ -46,30 +46,42 @@ const [one, two] = await Promise.all([startIn(1), startIn(2)]);
 /** With both servers side by side: most of the time is waiting for their checks. */
 const inBoth = (test: (server: Started) => Promise<void>) => () => Promise.all([one, two].map(test));
 
+/** Changes the key file, and waits until every worker has read it: ten requests may all meet the same one. */
+async function changeKeys({ served, workers }: Started, change: () => unknown): Promise<void> {
+  const reloads = (): number => countOf(served, "keys reloaded");
+  const before = reloads();
+  await change();
+  await expect.poll(reloads, TAKEN).toBe(before + workers);
+}
+
 describe("a running server, of one process and of two workers,", () => {
   it(
     "takes a key from `keys create`, and refuses it after `keys revoke`",
-    inBoth(async ({ folder, served }) => {
-      const owner = ["--user", "ann", "--tier", "tier2", "--org", "acme"];
-      const created = await run(folder, ["keys", "create", ...owner]);
-      expect(created.code, created.stderr).toBe(0);
-      const key = /sk_live_[\w-]+/.exec(created.stdout + created.stderr)?.[0] ?? "";
-      await expect.poll(() => statuses(served, "/", key), TAKEN).toEqual([200]);
-      const [id] = /\b[0-9a-f]{12}\b/.exec((await run(folder, ["keys", "list"])).stdout) ?? [""];
-      const revoked = await run(folder, ["keys", "revoke", id]);
-      expect(revoked.code, revoked.stderr).toBe(0);
-      await expect.poll(() => statuses(served, "/", key), TAKEN).toEqual([403]);
+    inBoth(async (server) => {
+      const { folder, served } = server;
+      const keys = async (...args: readonly string[]): Promise<string> => {
+        const { code, stdout, stderr } = await run(folder, ["keys", ...args]);
+        expect(code, stderr).toBe(0);
+        return stdout + stderr;
+      };
+      let created = "";
+      await changeKeys(server, async () => {
+        created = await keys("create", "--user", "ann", "--tier", "tier2", "--org", "acme");
+      });
+      const [key] = /sk_live_[\w-]+/.exec(created) ?? [""];
+      expect(await statuses(served, "/", key)).toEqual([200]);
+      const [id] = /\b[0-9a-f]{12}\b/.exec(await keys("list")) ?? [""];
+      await changeKeys(server, () => keys("revoke", id));
+      expect(await statuses(served, "/", key)).toEqual([403]);
     }),
   );
 
   it(
     "keeps its keys while the file is invalid, and says what is wrong without showing a key",
-    inBoth(async ({ folder, served, workers }) => {
+    inBoth(async (server) => {
+      const { folder, served, workers } = server;
       const file = join(folder, "api_keys.json");
-      const reloads = () => countOf(served, "keys reloaded");
-      const reloadsBefore = reloads();
-      writeFileSync(file, JSON.stringify({ sk_live_first: "tier3" }));
-      await expect.poll(reloads, TAKEN).toBe(reloadsBefore + workers);
+      await changeKeys(server, () => writeFileSync(file, JSON.stringify({ sk_live_first: "tier3" })));
       expect(await statuses(served, "/", "sk_live_first")).toEqual([200]);
       const messages = () => countOf(served, "the key file is invalid: the previous keys stay active");
       const before = messages();
@@ -78,8 +90,8 @@ describe("a running server, of one process and of two workers,", () => {
       expect(await statuses(served, "/", "sk_live_first")).toEqual([200]);
       expect(served.printed().stdout).toContain("entries 1 and 2: the same key twice. Keep one of them.");
       expect(served.printed().stdout).not.toContain("sk_live_twice");
-      writeFileSync(file, "{}");
-      await expect.poll(() => statuses(served, "/", "sk_live_first"), TAKEN).toEqual([403]);
+      await changeKeys(server, () => writeFileSync(file, "{}"));
+      expect(await statuses(served, "/", "sk_live_first")).toEqual([403]);
     }),
   );
 

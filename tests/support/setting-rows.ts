@@ -29,7 +29,9 @@ function rowOf(name: string, schema: Schema): readonly string[] {
   ];
 }
 
-function typeOf({ enum: values, type, items }: Schema): string {
+function typeOf(schema: Schema): string {
+  const { enum: values, type, items, description } = schema;
+  if (String(description).startsWith("a value ")) return "a value";
   if (Array.isArray(values)) return values.map((value) => `\`${String(value)}\``).join(", ");
   if (type === "array") return isObject(items) && items["type"] === "string" ? "list of texts" : "list";
   const [first] = [type].flat();

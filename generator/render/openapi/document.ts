@@ -177,10 +177,7 @@ function systemOperations(route: SystemRoute): readonly (readonly [string, HttpM
     // A key must be valid even where none is required: public operations have the key errors too.
     security: securityOf(access.tier ?? "tier0"),
     parameters: query === null ? undefined : parametersOf(query),
-    responses: [
-      ...answers,
-      ...errorReferences(kindOf(access.isLimited, query !== null)),
-    ],
+    responses: [...answers, ...errorReferences(kindOf(access.isLimited, query !== null))],
   });
   return [[path, method, parts]];
 }

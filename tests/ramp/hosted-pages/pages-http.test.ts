@@ -153,10 +153,15 @@ describe("the page of a payment", () => {
     await world.sandbox.set({ execution: "stall" });
     const made = await create({ autoExecute: true });
     const path = await checkout(made);
-    await world.rows("UPDATE ramp.intents SET expires_at = now(), next_poll_at = now() WHERE id = $1", [
-      made.id,
-    ]);
-    const text = await shows(path, "Payment expired");
+    const title = "Payment expired";
+    await untilTrue(async () => {
+      // Again: the order may begin meanwhile, and its provider awaits the payment for longer.
+      await world.rows("UPDATE ramp.intents SET expires_at = now(), next_poll_at = now() WHERE id = $1", [
+        made.id,
+      ]);
+      return (await world.call("GET", path)).text.includes(title);
+    });
+    const text = await shows(path, title);
     await world.sandbox.set({ execution: "settle" });
     expect(ending(text)).toMatchObject({ message: { type: "INTENT_DISMISSED" }, origins: [], url: null });
   });

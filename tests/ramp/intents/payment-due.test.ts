@@ -30,6 +30,11 @@ it("an intent whose payment is awaited does not expire before the payment is due
     auth: project.basic,
   });
   expect(feed.json[0].data.intent.transaction.paymentDueAt).toBe(due);
+  // Nobody waits longer than 60 days: an answer on its way cannot move the expiry again.
+  await world.rows(
+    "UPDATE ramp.transactions SET created_at = created_at - interval '61 days' WHERE intent_id = $1",
+    [json.intent.id],
+  );
   await world.rows("UPDATE ramp.intents SET expires_at = now() WHERE id = $1", [json.intent.id]);
   provider.execution = { status: "CANCELLED", paymentDueAt: due };
   await reached(world, path, { auth }, "EXPIRED");
