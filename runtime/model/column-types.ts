@@ -73,7 +73,7 @@ export interface DatabaseType {
   /** The database does not sort by it. */
   readonly unordered?: true;
   /**
-   * How `ILIKE` and `case` read its values: as the text that the database has for them, the default; as a text that is made in SQL, since
+   * How patterns and `case` read its values: as the text that the database has for them, the default; as a text that is made in SQL, since
    * settings of the session change the database's own; or not at all.
    */
   readonly text?: "made" | "none";

@@ -40,7 +40,7 @@ export interface ResultColumn {
   readonly typeSchema?: string;
   /** Whether the type is an enum. */
   readonly isEnum?: true;
-  /** Whether its collation is nondeterministic, which `ILIKE` does not take. */
+  /** Whether its collation is nondeterministic, which patterns do not take. */
   readonly isNondeterministic?: true;
   /** Precision and scale of a column of decimals: the database's, else those that the model declares. */
   readonly decimal?: readonly [precision: number, scale: number];

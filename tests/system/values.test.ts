@@ -307,7 +307,7 @@ describe("nobody gets values that are not theirs", () => {
   });
 });
 
-it("values are kept for a minute, whoever of an organization asks", async () => {
+it("values are kept for a minute, for all callers of an organization", async () => {
   const before = await values(of("orders", "id", "&limit=1000&id[gt]=60"));
   await ownerQuery(
     byEngine({
