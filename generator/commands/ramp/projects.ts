@@ -165,6 +165,13 @@ export function addWebhooks({ addForProject }: Group): void {
   addForProject("list", "list receivers, and those that get nothing", "", ({ ramp, database }, id) =>
     ramp.listWebhooks(database, id),
   );
+  for (const [name, what, enabled] of [
+    ["disable", "switch a receiver off: it gets nothing, and what waits for it is dropped", false],
+    ["enable", "switch a receiver on again", true],
+  ] as const)
+    addForProject(name, what, `--webhook ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
+      ramp.switchWebhook(database, id, text(flags, "webhook"), enabled),
+    ).requiredOption(...WEBHOOK);
   addForProject("delete", "delete a receiver", `--webhook ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
     ramp.deleteWebhook(database, id, text(flags, "webhook")),
   ).requiredOption(...WEBHOOK);

@@ -157,12 +157,12 @@ export interface WebhookChange {
   readonly enabled?: boolean;
 }
 
-/** False where there is no such endpoint. Another address must be public, whatever the operator allowed of the one before. */
+/** Another address must be public, whatever the operator allowed of the one before. */
 export async function updateWebhook(
   tx: ProjectTransaction,
   webhookId: string,
   change: WebhookChange,
-): Promise<boolean> {
+): Promise<Outcome<{ webhookId: string }>> {
   const { url = null, concurrency = null, eventTypes, enabled = null } = change;
   const changed = await changeWebhook(
     tx,
@@ -174,7 +174,17 @@ export async function updateWebhook(
   );
   if (changed.ok && enabled === false)
     giveUpDeliveries(tx, tx.projectId, changed.value.webhookId, "endpoint switched off");
-  return changed.ok;
+  return changed;
+}
+
+/** Switches an endpoint off, which drops what waits for it, or on. */
+export function switchWebhook(
+  database: RampDatabase,
+  projectId: ProjectId,
+  webhookId: string,
+  enabled: boolean,
+): Promise<Outcome<{ webhookId: string }>> {
+  return database.inProject(projectId, (tx) => updateWebhook(tx, webhookId, { enabled }));
 }
 
 /** Changes the address of an endpoint, and switches it on; pending deliveries go to the new one, and the secret stays. */

@@ -13,6 +13,7 @@ import {
   replayWebhooks,
   rotateWebhookSecret,
   setWebhook,
+  switchWebhook,
   type WebhookAddress,
 } from "../../../runtime/ramp/webhooks/endpoints.js";
 import { DEFAULT_DELIVERY_POLICY, RETRY_SECONDS } from "../../../runtime/ramp/webhooks/deliveries.js";
@@ -251,6 +252,18 @@ it("delivers the others while a transaction keeps one delivery locked", async ()
     await client.end();
   }
   await allDelivered(project);
+});
+
+it("gets nothing while a command has switched it off, and events again once one has switched it on", async () => {
+  const { project, receiver, webhookId } = await hooked();
+  made(await switchWebhook(world.database, project.id, webhookId, false));
+  await completed(project);
+  expect(await deliveries(project)).toEqual([]);
+  made(await switchWebhook(world.database, project.id, webhookId, true));
+  await completed(project);
+  await allDelivered(project);
+  expect(receiver.received.length).toBeGreaterThan(0);
+  expect(await switchWebhook(world.database, project.id, "x", true)).toMatchObject({ ok: false });
 });
 
 it("sends pending deliveries to the new address after it has changed, with the same secret", async () => {

@@ -114,7 +114,7 @@ export const changeWebhook = route("project", {
     const error = await checkAddress(body.url);
     if (error) return error;
     return changed({ ramp, caller }, async (tx) =>
-      (await updateWebhook(tx, id, body)) ? webhookAnswer(tx, id) : rampError("NOT_FOUND"),
+      (await updateWebhook(tx, id, body)).ok ? webhookAnswer(tx, id) : rampError("NOT_FOUND"),
     );
   },
 });
