@@ -36,6 +36,7 @@ export const BOUNDARIES = {
   "runtime/model": [],
   "runtime/connection": [],
   "runtime/http": list`runtime/model`,
+  "runtime/environment": list`runtime/model runtime/connection runtime/http`,
   "runtime/request": list`runtime/model runtime/http runtime/request/rate-limit`,
   "runtime/request/rate-limit": list`runtime/model`,
   "runtime/warehouse": list`runtime/model`,
@@ -43,7 +44,7 @@ export const BOUNDARIES = {
   "runtime/warehouse/clickhouse": list`runtime/model runtime/warehouse`,
   "runtime/response": list`runtime/model runtime/http runtime/warehouse`,
   "runtime/operations": list`
-    runtime/model runtime/connection runtime/http runtime/request runtime/warehouse`,
+    runtime/model runtime/connection runtime/http runtime/environment runtime/request runtime/warehouse`,
   "runtime/handler": list`
     runtime/model runtime/http runtime/request runtime/request/rate-limit runtime/warehouse
     runtime/warehouse/postgres runtime/warehouse/clickhouse runtime/response runtime/operations`,
@@ -78,15 +79,14 @@ export const BOUNDARIES = {
     runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks runtime/ramp/intents`,
   "runtime/ramp/sandbox": list`runtime/http runtime/ramp/core runtime/ramp/providers`,
   "runtime/ramp": list`
-    runtime/http runtime/request/rate-limit runtime/ramp/database runtime/ramp/accounts
+    runtime/model runtime/connection runtime/http runtime/environment runtime/request/rate-limit runtime/embedded
+    runtime/pages runtime/ramp/operator runtime/ramp/sandbox runtime/ramp/database runtime/ramp/accounts
     runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks
     runtime/ramp/intents runtime/ramp/api`,
   runtime: list`
     runtime/model runtime/http runtime/request runtime/warehouse runtime/warehouse/postgres runtime/response runtime/handler
-    runtime/release runtime/system runtime/pages runtime/mcp runtime/operations
-    runtime/operations/workers runtime/embedded runtime/ramp runtime/ramp/database runtime/ramp/core
-    runtime/ramp/providers runtime/ramp/webhooks runtime/ramp/intents runtime/ramp/api runtime/ramp/operator
-    runtime/ramp/sandbox`,
+    runtime/release runtime/system runtime/pages runtime/mcp runtime/environment
+    runtime/operations runtime/operations/workers runtime/embedded runtime/ramp`,
 };
 
 const PARTS = Object.keys(BOUNDARIES).sort((a, b) => b.length - a.length);

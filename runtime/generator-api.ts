@@ -15,7 +15,10 @@ export { FORMAT_SUFFIXES, isDate } from "./model/query.js";
 export { failed, type Failure, messageOf, type Outcome, succeeded, unlessFailed } from "./model/outcome.js";
 export { ERRORS, type ErrorCode } from "./model/errors.js";
 export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./model/tier.js";
-export { readGenerationEnvironment, type GenerationEnvironment } from "./operations/variables.js";
+export {
+  readGenerationEnvironment,
+  type GenerationEnvironment,
+} from "./operations/generation-environment.js";
 export { digestOf, withOwnDigest } from "./model/digest.js";
 export {
   adapterNotice,

@@ -23,7 +23,9 @@ import {
   reloadMessage,
 } from "./release/refresh.js";
 import type { Endpoint } from "./model/endpoint.js";
-import type { Environment } from "./operations/environment.js";
+import { dataSettings, type Environment } from "./operations/environment.js";
+import { readVariables, type Variables } from "./environment/variables.js";
+import { rampSettings } from "./ramp/environment.js";
 import { type Logger, createLogger } from "./http/logger.js";
 import type { RunningServer } from "./http/listen.js";
 export { openWarehouse } from "./handler/gateway.js";
@@ -51,6 +53,18 @@ export { withServingSession } from "./warehouse/postgres/single-session.js";
 export { openPrimary, type Primary } from "./operations/workers/messages.js";
 export { WorkerCluster } from "./operations/workers/worker-cluster.js";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.js";
+
+/** The settings of both services. */
+export type Environments = Readonly<ReturnType<typeof bothSettings>>;
+
+/** Reads the variables of both services. Reports every invalid one, not only the first. */
+export function readEnvironments(source: Readonly<Record<string, string | undefined>>) {
+  return readVariables(source, bothSettings);
+}
+
+function bothSettings(variables: Variables) {
+  return { data: dataSettings(variables), ramp: rampSettings(variables) };
+}
 
 interface ServiceOptions {
   readonly environment: Environment;

@@ -10,7 +10,7 @@ export default defineConfig({
     alias: [
       { find: /^@routewright\/runtime$/, replacement: source("runtime/index.ts") },
       { find: /^@routewright\/runtime\/model$/, replacement: source("runtime/generator-api.ts") },
-      { find: /^@routewright\/runtime\/ramp$/, replacement: source("runtime/ramp-service.ts") },
+      { find: /^@routewright\/runtime\/ramp$/, replacement: source("runtime/ramp/ramp-service.ts") },
       { find: /^@routewright\/runtime\/(\w+)$/, replacement: source("runtime/$1.ts") },
     ],
   },

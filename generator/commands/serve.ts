@@ -1,6 +1,6 @@
 import cluster from "node:cluster";
 import { availableParallelism } from "node:os";
-import { createLogger, openPrimary, readEnvironment } from "@routewright/runtime/server";
+import { createLogger, openPrimary, readEnvironments } from "@routewright/runtime/server";
 import { messageOf } from "@routewright/runtime/model";
 import { InvalidArgumentError, Option } from "commander";
 import { closest } from "../manifest/strings.js";
@@ -65,7 +65,7 @@ async function reported(serving: Promise<CommandResult>): Promise<CommandResult>
 }
 
 function problemsOf(variables: NodeJS.ProcessEnv): readonly string[] {
-  const reading = readEnvironment(variables);
+  const reading = readEnvironments(variables);
   return reading.ok ? [] : reading.problems;
 }
 
@@ -84,16 +84,17 @@ function parseWorkers(text: string): number {
 /** `routewright serve`: starts the servers and returns once a signal has stopped them. */
 async function serve(flags: Flags, settings: Settings): Promise<CommandResult> {
   const variables = withFlags(settings.variables, flags);
-  const reading = readEnvironment(variables);
+  const reading = readEnvironments(variables);
   if (!reading.ok) return failure(...reading.problems);
-  const { environment, names } = reading.value;
+  const { environment: environments, names } = reading.value;
+  const { data: environment } = environments;
   for (const detail of misspelledSettings(variables, [...names]))
     createLogger(environment.logLevel).warn({ detail }, "environment");
   if (flags.watch && environment.manifest === null) return failure(NO_MANIFEST_TO_WATCH);
   const options = { ...flags, ...settings, generated: settings.out };
   return flags.workers === 1 || cluster.isWorker
-    ? serveHere(options, environment)
-    : serveWithWorkers(options, environment);
+    ? serveHere(options, environments)
+    : serveWithWorkers(options, environments);
 }
 
 /** Messages about variables with nearly the name of a setting. Short names are ignored: other programs use them. */

@@ -1,45 +1,28 @@
-import { type Outcome, unlessFailed } from "../model/outcome.js";
-import { ENCODING_HINT, postgresAddressProblem } from "../connection/postgres-address.js";
-import { clickhouseAddress } from "../model/clickhouse-address.js";
-import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../model/tier.js";
-import { clientAddress, type ClientAddress } from "../http/headers.js";
+import { clickhouseUrl, commonSettings, publicAddress } from "../environment/common.js";
 import {
-  generationOf,
-  runResultsOf,
+  readVariables,
   SECRETS_KEY_EXPECTED,
-  secretsKey,
-  tokenSettings,
-  Variables,
-} from "./variables.js";
+  parseSecretsKey,
+  type Variables,
+} from "../environment/variables.js";
+import { isFetchable } from "../http/issuer-keys.js";
+import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../model/tier.js";
+import type { TokenSettings } from "../request/bearer-tokens.js";
+import { generationOf, runResultsOf } from "./generation-environment.js";
 import { watchedKeysFile, readKeys } from "./key-file-watcher.js";
 
-const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+/** The data API's settings from the environment variables (runtime/docs/settings.md). */
+export type Environment = Readonly<ReturnType<typeof dataSettings>>;
 
-/** The validated settings of the environment variables (runtime/docs/settings.md). */
-export type Environment = Readonly<ReturnType<typeof settingsOf>>;
-
-/** The settings, and the names of all variables that are settings. */
-interface EnvironmentReading {
-  readonly environment: Environment;
-  readonly names: ReadonlySet<string>;
+/** Reads the variables of the data API. Reports every invalid one, not only the first. */
+export function readEnvironment(source: Readonly<Record<string, string | undefined>>) {
+  return readVariables(source, dataSettings);
 }
 
-/** Reads all variables. Reports every invalid one, not only the first. */
-export function readEnvironment(
-  source: Readonly<Record<string, string | undefined>>,
-): Outcome<EnvironmentReading> {
-  const variables = new Variables(source);
-  const environment = settingsOf(variables);
-  const { problems, names } = variables;
-  return unlessFailed(problems, { environment, names });
-}
-
-function settingsOf(variables: Variables) {
+export function dataSettings(variables: Variables) {
   return {
     ...generationOf(variables),
-    ...databaseUrls(variables),
-    /** Redis in which all processes count rate limits; null: each process counts its own. */
-    redisUrl: variables.parsed("REDIS_URL", null, "a redis:// or rediss:// address", redisAddress),
+    ...commonSettings(variables),
     /** Whether breaking and exposing changes are held back at refresh (runtime/docs/refresh.md). */
     refreshGuard: variables.flag("REFRESH_GUARD", false),
     /** File or address of dbt's `run_results.json`; null: build times are unknown. */
@@ -55,11 +38,9 @@ function settingsOf(variables: Variables) {
       min: 1,
       example: "tier0=60,tier3=20000",
     }),
-    host: variables.text("HOST") ?? "127.0.0.1",
     port: variables.whole("PORT", 8000, { min: 0, max: 65_535 }),
-    addressOf: variables.parsed("TRUST_PROXY", clientAddress("false"), TRUST_EXPECTED, trustProxy),
     /** Public address of the data API, without a trailing slash; null: the one that a request names. */
-    publicUrl: variables.parsed("PUBLIC_URL", null, "an http:// or https:// address", publicUrl),
+    publicUrl: publicAddress(variables, "PUBLIC_URL"),
     /** Origins whose pages may read responses; null: all. */
     corsOrigins: corsOrigins(variables),
     /** By the caller's tier; 0: no limit. */
@@ -88,87 +69,38 @@ function settingsOf(variables: Variables) {
     /** Bearer token for the shared cache that the config file names; null: none is sent. */
     purgeToken: variables.text("PURGE_TOKEN"),
     /** Signs cursors: 32 bytes; null: a random key of the server. */
-    cursorKey: variables.parsed("CURSOR_KEY", null, SECRETS_KEY_EXPECTED, secretsKey),
+    cursorKey: variables.parsed("CURSOR_KEY", null, SECRETS_KEY_EXPECTED, parseSecretsKey),
     /** Whether `/mcp` answers requests without key or token where tokens are accepted. */
     mcpAnonymous: variables.flag("MCP_ANONYMOUS", false),
-    logLevel: variables.oneOf("LOG_LEVEL", "info", LOG_LEVELS),
-    metricsPublic: variables.flag("METRICS_PUBLIC", false),
     /** Whether documents list every endpoint, or only those that the caller may call. */
     catalogue: variables.oneOf("CATALOGUE", "public", ["public", "allowed"]),
     /** The lowest tier that sees names of upstream nodes in the catalogue; null: none. */
     lineageTier: noneOr(variables.oneOf("LINEAGE_TIER", "tier1", [...TIERS, "none"])),
     /** Whether usage is recorded in the database. */
     usageEnabled: variables.flag("USAGE_ENABLED", true),
-    rampPort: variables.whole("RAMP_PORT", 8001, { min: 0, max: 65_535 }),
-    /** Null: the data API's. */
-    rampDatabaseUrl: checked(variables, "RAMP_DATABASE_URL", postgresAddressProblem),
-    /** Public address of the ramp, without a trailing slash; null: the address it listens on. */
-    rampPublicUrl: variables.parsed("RAMP_PUBLIC_URL", null, "an http:// or https:// address", publicUrl),
-    /** Requests a minute. */
-    rampLimits: {
-      perCustomer: variables.whole("RAMP_CUSTOMER_LIMIT", 120, { min: 1, max: 1_000_000 }),
-      perProject: variables.whole("RAMP_PROJECT_LIMIT", 600, { min: 1, max: 1_000_000 }),
-      perAddress: variables.whole("RAMP_ADDRESS_LIMIT", 600, { min: 1, max: 1_000_000 }),
-      failedLoginsPerAddress: variables.whole("RAMP_FAILED_LOGIN_LIMIT", 60, { min: 1, max: 1_000_000 }),
-    },
-    /** A file of assets and chains beside the defaults; null: none. */
-    rampAssetsFile: variables.text("RAMP_ASSETS_FILE"),
-    /** How long events, deliveries and provider answers are kept. */
-    rampRetentionDays: variables.whole("RAMP_RETENTION_DAYS", 90, { min: 1, max: 3_650 }),
-    /** How long the order of an ended intent is looked up. */
-    rampFollowUpDays: variables.whole("RAMP_FOLLOW_UP_DAYS", 60, { min: 1, max: 3_650 }),
-    rampIntentLifetimeSeconds: variables.whole("RAMP_INTENT_LIFETIME_SECONDS", 86_400, {
-      min: 60,
-      max: 2_592_000,
-    }),
-    /** 32 bytes; null: a generated key beside the embedded database. */
-    rampSecretsKey: variables.parsed("RAMP_SECRETS_KEY", null, SECRETS_KEY_EXPECTED, secretsKey),
-    /** Keys from before or after a rotation: used for decryption only. */
-    rampOtherSecretsKeys: variables.parsedList("RAMP_OTHER_SECRETS_KEYS", SECRETS_KEY_EXPECTED, secretsKey),
   };
+}
+
+/** Without an audience, tokens that the issuer made for other services would open this one. */
+function tokenSettings(variables: Variables): TokenSettings | null {
+  const expected = "an https:// address, or http:// on this machine";
+  const issuer = variables.parsed("API_JWT_ISSUER", null, expected, (text) =>
+    isFetchable(text) ? text : null,
+  );
+  const audience = variables.text("API_JWT_AUDIENCE");
+  const claims = {
+    tier: variables.text("API_JWT_TIER_CLAIM") ?? "tier",
+    org: variables.text("API_JWT_ORG_CLAIM") ?? "org",
+    user: variables.text("API_JWT_USER_CLAIM") ?? "sub",
+  };
+  const clockSkewSeconds = variables.whole("API_JWT_CLOCK_SKEW_SECONDS", 5, { min: 0, max: 300 });
+  if ((variables.text("API_JWT_ISSUER") === null) !== (audience === null))
+    variables.problems.push("API_JWT_ISSUER and API_JWT_AUDIENCE need each other: set both, or neither.");
+  return issuer === null || audience === null ? null : { issuer, audience, claims, clockSkewSeconds };
 }
 
 function noneOr(tier: Tier | "none"): Tier | null {
   return tier === "none" ? null : tier;
-}
-
-const CLICKHOUSE_EXPECTED = `a clickhouse:// or clickhouses:// address of one server. ${ENCODING_HINT}`;
-
-const DATABASE_EXPECTED = `a postgres://, clickhouse:// or clickhouses:// address of one server. ${ENCODING_HINT}`;
-
-function databaseProblem(text: string): string | null {
-  if (/^postgres/.test(text)) return postgresAddressProblem(text);
-  return clickhouseUrl(text) === null ? DATABASE_EXPECTED : null;
-}
-
-/** An address, or a problem that says what it must be. */
-function checked(
-  variables: Variables,
-  name: string,
-  problemOf: (text: string) => string | null,
-): string | null {
-  const text = variables.text(name);
-  const problem = text === null ? null : problemOf(text);
-  if (problem === null) return text;
-  variables.problems.push(`${name} must be ${problem.replace(/\.$/, "")}.`);
-  return null;
-}
-
-/** `DATABASE_URL` is the database of the models; `CLICKHOUSE_URL` is theirs where `DATABASE_URL` is PostgreSQL for the rest. */
-function databaseUrls(variables: Variables) {
-  const url = checked(variables, "DATABASE_URL", databaseProblem);
-  const own = variables.parsed("CLICKHOUSE_URL", null, CLICKHOUSE_EXPECTED, clickhouseUrl);
-  const isClickhouse = url !== null && clickhouseUrl(url) !== null;
-  if (isClickhouse && own !== null)
-    variables.problems.push(
-      "DATABASE_URL and CLICKHOUSE_URL are both ClickHouse addresses: set one of them.",
-    );
-  return {
-    /** PostgreSQL; null: the embedded one, where one is needed. */
-    databaseUrl: isClickhouse ? null : url,
-    /** The ClickHouse that the data API reads; null: it reads PostgreSQL. */
-    clickhouseUrl: isClickhouse ? url : own,
-  };
 }
 
 /** Rows that a query may read in ClickHouse, by the caller's tier; 0: no limit. PostgreSQL's estimates are of rows returned. */
@@ -183,15 +115,6 @@ function maxRowsRead(variables: Variables): Readonly<PerTier<number>> {
   return limits;
 }
 
-function clickhouseUrl(text: string): string | null {
-  return clickhouseAddress(text) === null ? null : text;
-}
-
-/** The path, if any, is the number of a database. */
-function redisAddress(text: string): string | null {
-  return /^rediss?:\/\/[^/?#]+(\/\d*)?$/.test(text) && URL.canParse(text) ? text : null;
-}
-
 /** `*`, or a list of origins. */
 function corsOrigins(variables: Variables): ReadonlySet<string> | null {
   if ((variables.text("CORS_ORIGINS") ?? "*") === "*") return null;
@@ -203,26 +126,6 @@ function webOrigin(text: string): string | null {
   return /^https?:\/\//i.test(text) && URL.canParse(text) && new URL(text).href === `${new URL(text).origin}/`
     ? new URL(text).origin
     : null;
-}
-
-/** An origin, and a path where a proxy serves the API below one. */
-function publicUrl(text: string): string | null {
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return null;
-  const { origin, pathname, search, hash, username, password } = new URL(text);
-  const isPlain =
-    search === "" && hash === "" && username === "" && password === "" && !pathname.includes("//");
-  return isPlain ? origin + pathname.replace(/\/+$/, "") : null;
-}
-
-const TRUST_EXPECTED =
-  "true, false, a number of proxies, or IP addresses and networks with commas between them";
-
-function trustProxy(text: string): ClientAddress | null {
-  try {
-    return clientAddress(text);
-  } catch {
-    return null;
-  }
 }
 
 const MILLISECONDS = { what: "milliseconds", min: 0, example: "tier0=5000,tier3=60000" };

@@ -2,7 +2,7 @@ import { type Outcome, failed } from "../model/outcome.js";
 import { readFileSync, statSync } from "node:fs";
 import { HASH_PREFIX, Keyring, parseKeyring } from "../request/keyring.js";
 import type { Logger } from "../http/logger.js";
-import type { Variables } from "./variables.js";
+import type { Variables } from "../environment/variables.js";
 
 const DEFAULT_KEYS_FILE = "./api_keys.json";
 /** How often the file is checked. A change takes effect within twice this time. */

@@ -1,9 +1,8 @@
 import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, startDeliveryWorker } from "./webhooks/deliveries.js";
-import type { ClientAddress } from "../http/headers.js";
+import { RAMP_DEFAULTS, type RampEnvironment } from "./environment.js";
 import type { Logger } from "../http/logger.js";
 import { listen, type RunningServer } from "../http/listen.js";
 import { openRateLimitStore } from "../request/rate-limit/redis-store.js";
-import { type RampLimits, RAMP_LIMITS } from "./api/authenticate.js";
 import { rampListener } from "./api/app.js";
 import type { RequestListener } from "node:http";
 import type { PageRoute } from "../http/route.js";
@@ -25,28 +24,17 @@ import { watchClock } from "./core/clock-jumps.js";
 import { projectId } from "./database/id.js";
 import { startIntentWorker } from "./intents/process-intent.js";
 
-export interface RampOptions {
+/** The ramp's settings, with what the service or a test adds. */
+export interface RampOptions
+  extends
+    Pick<RampEnvironment, "host" | "port" | "publicUrl" | "addressOf" | "redisUrl" | "metricsPublic">,
+    Partial<Pick<RampEnvironment, "otherSecretsKeys" | "limits" | "assetsFile" | "retentionDays">> {
   readonly databaseUrl: string;
   /** The 32 bytes of `RAMP_SECRETS_KEY`. */
   readonly secretsKey: Buffer;
-  /** Other keys that open what they sealed, during a rotation (runtime/ramp/docs/operations.md, Master key). */
-  readonly otherSecretsKeys?: readonly Buffer[];
-  readonly host: string;
-  readonly port: number;
-  /** Null: the address that the server listens on. */
-  readonly publicUrl: string | null;
-  readonly addressOf: ClientAddress;
-  /** Redis that counts requests for all processes; null: each process counts its own. */
-  readonly redisUrl: string | null;
-  readonly metricsPublic: boolean;
   readonly log: Logger;
-  readonly limits?: RampLimits;
   readonly polling?: PollingPolicy;
   readonly deliveries?: DeliveryPolicy;
-  /** How long events, deliveries and provider answers are kept. Default: 90. */
-  readonly retentionDays?: number;
-  /** Assets and chains of the operator beside the defaults. */
-  readonly assetsFile?: string | null;
   readonly providerCalls?: CallPolicy;
   /** Schemas in which functions of the database are looked up. Default: PostgreSQL's own. */
   readonly searchPath?: string;
@@ -103,13 +91,14 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
   );
   try {
     const ramp = await openRamp(options, { database, vault, publicUrl: options.publicUrl ?? server.url });
-    const { limits = RAMP_LIMITS, docs: pages = [] } = options;
+    const { limits = RAMP_DEFAULTS.limits, retentionDays = RAMP_DEFAULTS.retentionDays } = options;
+    const { docs: pages = [] } = options;
     handler = rampListener({ ramp, rates, addressOf, limits, metricsPublic, pages });
     const intents = startIntentWorker(ramp);
     ramp.signals.on("due", () => intents.wake());
     const deliveries = startDeliveryWorker(ramp, options.deliveries ?? DEFAULT_DELIVERY_POLICY);
     const housekeeping = new IntervalJob("housekeeping failed", HOUSEKEEPING_MS, log, () =>
-      housekeep(ramp, options.retentionDays ?? 90),
+      housekeep(ramp, retentionDays),
     ).wake();
     const clock = watchClock(ramp);
     log.info({ url: server.url }, "ramp listening");

@@ -2,7 +2,6 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import * as ramp from "@routewright/runtime/ramp";
-import type { Environment } from "@routewright/runtime/server";
 
 /** What the demo needs to call the ramp. */
 export interface DemoRamp {
@@ -20,7 +19,7 @@ interface Credentials {
 
 /** The ramp with a demo project on it: both sandbox providers, and a receiver that prints the events. */
 export async function startDemoRamp(
-  environment: Environment,
+  environment: ramp.RampEnvironment,
   dataDir: string,
   sandboxPort: number,
 ): Promise<DemoRamp> {

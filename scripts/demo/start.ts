@@ -6,7 +6,8 @@ import { addKey } from "@routewright/runtime/keys";
 import { type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
 import {
   type Environment,
-  readEnvironment,
+  type Environments,
+  readEnvironments,
   startEmbeddedPostgres,
   startService,
 } from "@routewright/runtime/server";
@@ -28,9 +29,9 @@ type DemoKeys = Readonly<Record<Tier, string>>;
 async function start(): Promise<void> {
   mkdirSync(DATA_DIR, { recursive: true });
   const keys = demoKeys(KEY_FILE, `${DATA_DIR}/demo_keys_shown.json`);
-  const reading = readEnvironment({ API_KEYS_FILE: KEY_FILE, LOG_LEVEL: "warn", ...process.env });
+  const reading = readEnvironments({ API_KEYS_FILE: KEY_FILE, LOG_LEVEL: "warn", ...process.env });
   if (!reading.ok) throw new Error(reading.problems.join("\n"));
-  const environment = await withFreePorts(reading.value.environment);
+  const { data: environment, ramp: rampEnvironment } = await withFreePorts(reading.value.environment);
   console.log("Generating handlers and OpenAPI from the starter's manifest …");
   if ((await run(["generate", "--manifest", `${STARTER}/manifest.json`, "--out", "generated"])) !== 0)
     throw new Error("Generating failed.");
@@ -46,8 +47,8 @@ async function start(): Promise<void> {
     });
     stops.push(() => service.stop());
     service.recordBuilds(results.builds, results.tests);
-    const ramp = hasRamp(environment)
-      ? await startDemoRamp(environment, DATA_DIR, await freePort(environment.host, SANDBOX_PORT))
+    const ramp = hasRamp(rampEnvironment)
+      ? await startDemoRamp(rampEnvironment, DATA_DIR, await freePort(environment.host, SANDBOX_PORT))
       : null;
     if (ramp !== null) stops.push(() => ramp.stop());
     console.log(welcome(service.url, keys, ramp));
@@ -59,12 +60,14 @@ async function start(): Promise<void> {
 }
 
 /** A port that the environment names is used or reported; a default one that is taken is replaced by a free one. */
-async function withFreePorts(environment: Environment): Promise<Environment> {
-  const { host, port, rampPort } = environment;
+async function withFreePorts({ data, ramp }: Environments): Promise<Environments> {
+  const portOf = async (
+    variable: string,
+    { host, port }: { readonly host: string; readonly port: number },
+  ) => (process.env[variable] === undefined ? await freePort(host, port) : port);
   return {
-    ...environment,
-    port: process.env["PORT"] === undefined ? await freePort(host, port) : port,
-    rampPort: process.env["RAMP_PORT"] === undefined ? await freePort(host, rampPort) : rampPort,
+    data: { ...data, port: await portOf("PORT", data) },
+    ramp: { ...ramp, port: await portOf("RAMP_PORT", ramp) },
   };
 }
 
@@ -93,8 +96,8 @@ async function openDatabase(environment: Environment, stops: (() => Promise<unkn
 }
 
 /** In a database of its own choice the user must set the ramp's key too. */
-function hasRamp({ databaseUrl, rampDatabaseUrl, rampSecretsKey }: Environment): boolean {
-  return (rampDatabaseUrl ?? databaseUrl) === null || rampSecretsKey !== null;
+function hasRamp({ databaseUrl, secretsKey }: Environments["ramp"]): boolean {
+  return databaseUrl === null || secretsKey !== null;
 }
 
 /**

@@ -1,6 +1,9 @@
 import { expect, it } from "vitest";
 import { WorkerMetrics } from "../../runtime/operations/workers/worker-cluster.js";
+import type { Outcome } from "../../runtime/model/outcome.js";
 import { readEnvironment } from "../../runtime/operations/environment.js";
+import { readRampEnvironment } from "../../runtime/ramp/environment.js";
+import { readEnvironments } from "../../runtime/server.js";
 import { Metrics } from "../../runtime/operations/metrics.js";
 import { namesIn } from "../support/pages.js";
 import { IDLE_RELEASE, NO_REFRESHES } from "../support/observation.js";
@@ -16,11 +19,22 @@ it("the tables of variables of the data API and of the ramp match the code", () 
       },
     },
   );
-  readEnvironment(variables);
+  readEnvironments(variables);
   const documented = ["runtime/docs/settings.md", "runtime/ramp/docs/settings.md"].flatMap((page) =>
     namesIn(page),
   );
   expect(documented.toSorted()).toEqual([...read].sort());
+});
+
+it("what serves both names every bad variable of either once, and each alone reads only its own", () => {
+  const wrong = { RATE_LIMITS: "many", RAMP_PORT: "abc", LOG_LEVEL: "loud" };
+  const namedBy = (read: (source: Record<string, string>) => Outcome<unknown>): readonly string[] => {
+    const reading = read(wrong);
+    return reading.ok ? [] : reading.problems.map((problem) => problem.split(" ")[0] ?? "").toSorted();
+  };
+  expect(namedBy(readEnvironments)).toEqual(["LOG_LEVEL", "RAMP_PORT", "RATE_LIMITS"]);
+  expect(namedBy(readEnvironment)).toEqual(["LOG_LEVEL", "RATE_LIMITS"]);
+  expect(namedBy(readRampEnvironment)).toEqual(["LOG_LEVEL", "RAMP_PORT"]);
 });
 
 it("the table of metrics matches /metrics", async () => {

@@ -66,7 +66,7 @@ async function runCommand(
   run: (context: CommandContext) => PrintedResult,
 ): Promise<CommandResult> {
   const ramp = await import("@routewright/runtime/ramp");
-  const reading = ramp.readEnvironment(process.env);
+  const reading = ramp.readRampEnvironment(process.env);
   if (!reading.ok) return failure(...reading.problems);
   const log = ramp.createLogger("warn");
   const session = await ramp.openAdminSession({

@@ -2,6 +2,7 @@ import nodeCluster from "node:cluster";
 import { join } from "node:path";
 import {
   type Environment,
+  type Environments,
   createLogger,
   type EmbeddedPostgres,
   flushLog,
@@ -49,12 +50,13 @@ export interface ServeOptions extends Pick<
 }
 
 /** Serves in this process; SIGHUP reloads keys and folder. Returns once a signal has stopped it; the primary ends a worker. */
-export function serveHere(options: ServeOptions, environment: Environment): Promise<CommandResult> {
+export function serveHere(options: ServeOptions, environments: Environments): Promise<CommandResult> {
   const primary = openPrimary();
-  return primary === null ? serveAlone(options, environment) : serveAsWorker(primary, options, environment);
+  return primary === null ? serveAlone(options, environments) : serveAsWorker(primary, options, environments);
 }
 
-async function serveAlone(options: ServeOptions, environment: Environment): Promise<CommandResult> {
+async function serveAlone(options: ServeOptions, environments: Environments): Promise<CommandResult> {
+  const { data: environment } = environments;
   const stops: (() => Promise<unknown>)[] = [];
   // Without the data API there is nothing to reload.
   let reload = (): Promise<void> => Promise.resolve();
@@ -71,7 +73,7 @@ async function serveAlone(options: ServeOptions, environment: Environment): Prom
       stops.push(followManifest(options, environment, service), () => service.stop());
       reload = () => service.reload();
     }
-    if (isRampServed(options, environment)) stops.push(await serveRamp(environment));
+    if (isRampServed(options, environments)) stops.push(await serveRamp(environments.ramp));
     await stopSignal();
   } finally {
     for (const stop of stops) await stop();
@@ -84,11 +86,11 @@ async function serveAlone(options: ServeOptions, environment: Environment): Prom
 async function serveAsWorker(
   primary: Primary,
   options: ServeOptions,
-  environment: Environment,
+  { data: environment, ramp }: Environments,
 ): Promise<never> {
   const { role, port, cursorKey, ...shared } = await primary.call("join");
   if (role === "ramp") {
-    const stop = await serveRamp({ ...environment, rampPort: port });
+    const stop = await serveRamp({ ...ramp, port });
     return primary.serve(
       {
         stop: () =>
@@ -171,7 +173,7 @@ async function verifyServed(
   await logDifferences({ generated, defaultTier }, databaseUrl, createLogger(logLevel));
 }
 
-async function serveRamp(environment: Environment): Promise<() => Promise<void>> {
+async function serveRamp(environment: Environments["ramp"]): Promise<() => Promise<void>> {
   // Loaded only where it is served: it has many modules.
   const { startRampService } = await import("@routewright/runtime/ramp");
   const log = createLogger(environment.logLevel);
@@ -185,20 +187,22 @@ async function serveRamp(environment: Environment): Promise<() => Promise<void>>
  */
 export async function serveWithWorkers(
   options: ServeOptions,
-  environment: Environment,
+  environments: Environments,
 ): Promise<CommandResult> {
+  const { data: environment, ramp } = environments;
   const stopped = stopSignal();
   const hasData = options.only !== "ramp";
   const log = createLogger(environment.logLevel);
-  const sizes = { data: hasData ? options.workers : 0, ramp: Number(isRampServed(options, environment)) };
-  const cluster = new WorkerCluster({ sizes, environment, log });
+  const sizes = { data: hasData ? options.workers : 0, ramp: Number(isRampServed(options, environments)) };
+  const ports = { data: environment.port, ramp: ramp.port };
+  const cluster = new WorkerCluster({ sizes, environment, ports, log });
   const reload = (): void => void cluster.reload();
   process.on("SIGHUP", reload);
   const stops: (() => Promise<void>)[] = [];
   let embedded: EmbeddedPostgres | null = null;
   try {
     // Here, so that a worker that stops does not stop the server.
-    if (needsEmbedded(environment, sizes)) embedded = await startEmbeddedPostgres({ dataDir: DATA_DIR });
+    if (needsEmbedded(environments, sizes)) embedded = await startEmbeddedPostgres({ dataDir: DATA_DIR });
     const runResults = hasData ? await runResultsOf(environment) : null;
     // Before the workers start: their first responses carry data versions.
     if (runResults !== null)
@@ -217,11 +221,11 @@ export async function serveWithWorkers(
 }
 
 function needsEmbedded(
-  { databaseUrl, clickhouseUrl, rampDatabaseUrl }: Environment,
-  { data, ramp }: { readonly data: number; readonly ramp: number },
+  { data, ramp }: Environments,
+  sizes: { readonly data: number; readonly ramp: number },
 ): boolean {
-  const isNeeded = (data > 0 && clickhouseUrl === null) || (ramp > 0 && rampDatabaseUrl === null);
-  return databaseUrl === null && isNeeded;
+  const hasNoData = data.databaseUrl === null && data.clickhouseUrl === null;
+  return (sizes.data > 0 && hasNoData) || (sizes.ramp > 0 && ramp.databaseUrl === null);
 }
 
 /**
@@ -286,18 +290,17 @@ async function runResultsOf(environment: Environment): Promise<RunResults | null
  * Whether the ramp is served. It creates tables: in the embedded database always, in a named one only when its secrets
  * key is set too. A warehouse served alone gets none.
  */
-function isRampServed({ only }: ServeOptions, environment: Environment): boolean {
+function isRampServed({ only }: ServeOptions, { data, ramp }: Environments): boolean {
   if (only !== undefined) return only === "ramp";
-  const { databaseUrl, clickhouseUrl, rampDatabaseUrl, rampSecretsKey, logLevel } = environment;
-  const isNamed = (rampDatabaseUrl ?? databaseUrl) !== null;
-  const log = createLogger(logLevel);
-  if (!isNamed && clickhouseUrl !== null) {
+  const isNamed = ramp.databaseUrl !== null;
+  const log = createLogger(ramp.logLevel);
+  if (!isNamed && data.clickhouseUrl !== null) {
     log.info(
       "the ramp is not served: it stores in PostgreSQL. Set RAMP_DATABASE_URL for it, or serve --only data",
     );
     return false;
   }
-  const isServed = !isNamed || rampSecretsKey !== null;
+  const isServed = !isNamed || ramp.secretsKey !== null;
   if (!isServed) log.info("the ramp is not served: set RAMP_SECRETS_KEY for it, or serve --only data");
   return isServed;
 }

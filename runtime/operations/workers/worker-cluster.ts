@@ -21,7 +21,8 @@ const PAUSE_MS = 2000;
 interface ClusterOptions {
   /** Worker processes of each role. The ramp has its own: a crash cannot affect the data API. */
   readonly sizes: Readonly<Record<Role, number>>;
-  readonly environment: Pick<Environment, "host" | "port" | "rampPort" | "redisUrl">;
+  readonly environment: Pick<Environment, "host" | "redisUrl">;
+  readonly ports: Readonly<Record<Role, number>>;
   readonly log: Logger;
 }
 
@@ -47,16 +48,16 @@ export class WorkerCluster {
 
   /** Resolves once workers serve. Rejects with a clear message when they cannot; `stop` ends what was started. */
   async start(): Promise<void> {
-    const { sizes, environment, log } = this.#options;
-    const { host, port, rampPort, redisUrl } = environment;
+    const { sizes, environment, ports, log } = this.#options;
+    const { host, redisUrl } = environment;
     // Workers accept connections themselves. By round robin a client hung when the worker was killed that its connection was
     // on its way to (1 a kill under 8 callers), and new connections were 4,200 a second instead of 7,300.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     // Two processes cannot share a non-blocking output: this one writes the workers' log.
     cluster.setupPrimary({ serialization: "advanced", stdio: ["ignore", "pipe", "inherit", "ipc"] });
     this.#ports = {
-      data: sizes.data > 0 ? await freePort(host, port) : 0,
-      ramp: sizes.ramp > 0 ? await freePort(host, rampPort) : 0,
+      data: sizes.data > 0 ? await freePort(host, ports.data) : 0,
+      ramp: sizes.ramp > 0 ? await freePort(host, ports.ramp) : 0,
     };
     if (sizes.data > 1 && redisUrl === null) log.warn({ workers: sizes.data }, LIMITS_PER_WORKER);
     await Promise.all([this.#startAll("data", sizes.data), this.#startAll("ramp", sizes.ramp)]);

@@ -9,15 +9,14 @@ import type { PageRoute } from "../../http/route.js";
 import type { RampAccess, RampContext } from "./route.js";
 
 /** Requests a minute, each counted in a window of its own (runtime/ramp/docs/limits.md). */
-export const RAMP_LIMITS = {
-  perCustomer: 120,
+export interface RampLimits {
+  readonly perCustomer: number;
   /** Calls with the project's credentials. */
-  perProject: 600,
+  readonly perProject: number;
   /** Calls without credentials. */
-  perAddress: 600,
-  failedLoginsPerAddress: 60,
-};
-export type RampLimits = Readonly<typeof RAMP_LIMITS>;
+  readonly perAddress: number;
+  readonly failedLoginsPerAddress: number;
+}
 
 /** What the paths of the app share. */
 export interface ApiServices {

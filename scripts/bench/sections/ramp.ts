@@ -62,7 +62,7 @@ async function checkBaseline({ port }: Server): Promise<void> {
 
 /** A project that is connected to the sandbox provider. Returns its credentials as an Authorization header. */
 async function createProject(variables: Readonly<Record<string, string>>, sandbox: Server): Promise<string> {
-  const reading = ramp.readEnvironment(variables);
+  const reading = ramp.readRampEnvironment(variables);
   if (!reading.ok) throw new Error(reading.problems.join("\n"));
   const { environment } = reading.value;
   const log = ramp.createLogger("silent");
