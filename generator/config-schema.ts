@@ -6,7 +6,6 @@ import { UNUSED } from "./diff/usage.js";
 import { type RuleId, RULES, SEVERITIES as RULE_SEVERITIES } from "./lint/finding.js";
 import {
   described,
-  HINT,
   name,
   oneOf,
   record,
@@ -14,7 +13,8 @@ import {
   text,
   type ValueOf,
   wholeNumber,
-} from "./manifest/json-schema.js";
+} from "@routewright/runtime/model";
+import { HINT } from "./manifest/schema-errors.js";
 import { CHECKS, type MismatchKind } from "./verify/relations.js";
 
 type SeverityMap<Id extends string, Severity> = { readonly [Key in Id]?: Severity | "off" };

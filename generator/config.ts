@@ -19,7 +19,7 @@ import { BASELINE_FILE } from "./lint/baseline.js";
 import type { RuleSeverities } from "./lint/finding.js";
 import type { VerifySeverities } from "./verify/relations.js";
 import { isObject, objectOr } from "./manifest/json.js";
-import { schemaErrorOf, validatorOf } from "./manifest/json-schema.js";
+import { schemaErrorOf, validatorOf } from "./manifest/schema-errors.js";
 import { parseJson } from "./manifest/manifest.js";
 import { isAddress, readSource } from "./manifest/source.js";
 

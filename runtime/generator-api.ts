@@ -11,6 +11,7 @@ export { columnNamed, type MissingColumn, missingColumns } from "./model/column-
 export * from "./model/column-types.js";
 export * from "./model/limits.js";
 export * from "./model/operators.js";
+export * from "./model/schema.js";
 export { FORMAT_SUFFIXES, isDate } from "./model/query.js";
 export { failed, type Failure, messageOf, type Outcome, succeeded, unlessFailed } from "./model/outcome.js";
 export { ERRORS, type ErrorCode } from "./model/errors.js";

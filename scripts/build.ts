@@ -18,7 +18,7 @@ import { ACCEPT_SCHEMA } from "../generator/diff/accepted-changes.js";
 import { CONFIG_SCHEMA } from "../generator/config-schema.js";
 import { USAGE_SCHEMA } from "../generator/diff/usage.js";
 import { BASELINE_SCHEMA } from "../generator/lint/baseline.js";
-import { HINT, NOUN, withoutOwnKeywords } from "../generator/manifest/json-schema.js";
+import { HINT, NOUN, withoutOwnKeywords } from "../generator/manifest/schema-errors.js";
 
 const inRoot = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const GENERATOR = inRoot("generator/dist");

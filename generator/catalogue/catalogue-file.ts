@@ -11,7 +11,7 @@ import {
 } from "@routewright/runtime/model";
 import type { ErrorObject } from "ajv";
 import { objectOr } from "../manifest/json.js";
-import { validatorOf } from "../manifest/json-schema.js";
+import { validatorOf } from "../manifest/schema-errors.js";
 import { visible, visibleJson } from "../manifest/strings.js";
 import { parseJson } from "../manifest/manifest.js";
 

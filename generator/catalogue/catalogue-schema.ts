@@ -21,7 +21,7 @@ import {
   type ValueOf,
   wholeNumber,
   yes,
-} from "../manifest/json-schema.js";
+} from "@routewright/runtime/model";
 import { AGGREGATE_SCHEMA } from "./metrics/aggregate-schema.js";
 import type { CatalogueEntry, DescribedColumn, DescribedParameter } from "./catalogue.js";
 

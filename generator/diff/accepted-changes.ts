@@ -1,16 +1,6 @@
 import { existsSync } from "node:fs";
-import {
-  HINT,
-  listOf,
-  oneOf,
-  record,
-  type SchemaError,
-  schemaErrorOf,
-  text,
-  textOrNull,
-  validatorOf,
-  type ValueOf,
-} from "../manifest/json-schema.js";
+import { listOf, oneOf, record, text, textOrNull, type ValueOf } from "@routewright/runtime/model";
+import { HINT, type SchemaError, schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
 import { isDate, type Outcome, succeeded, unlessFailed } from "@routewright/runtime/model";
 import { parseJson } from "../manifest/manifest.js";
 import { readSource } from "../manifest/source.js";

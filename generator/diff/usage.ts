@@ -1,15 +1,8 @@
 import { failed, type Outcome, servedPaths, succeeded } from "@routewright/runtime/model";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import type { RecordedUsage, RouteUsage } from "@routewright/runtime/server";
-import {
-  listOf,
-  number,
-  openRecord,
-  schemaErrorOf,
-  text,
-  textOrNull,
-  validatorOf,
-} from "../manifest/json-schema.js";
+import { listOf, number, openRecord, text, textOrNull } from "@routewright/runtime/model";
+import { schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
 import { parseJson } from "../manifest/manifest.js";
 import { readSource } from "../manifest/source.js";
 import { type Change, type ChangeUsage, inOrder } from "./change.js";

@@ -1,16 +1,7 @@
 import { type Outcome, succeeded, unlessFailed } from "@routewright/runtime/model";
 import { existsSync } from "node:fs";
-import {
-  HINT,
-  listOf,
-  name,
-  oneOf,
-  record,
-  schemaErrorOf,
-  text,
-  validatorOf,
-  type ValueOf,
-} from "../manifest/json-schema.js";
+import { listOf, name, oneOf, record, text, type ValueOf } from "@routewright/runtime/model";
+import { HINT, schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
 import { parseJson } from "../manifest/manifest.js";
 import { readSource } from "../manifest/source.js";
 import { byText, list, sentence, type Sentence, visibleJson } from "../manifest/strings.js";

@@ -1,5 +1,19 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { FILTER_OPERATORS, operatorOf } from "../model/operators.js";
+import {
+  described,
+  flag,
+  listOf,
+  mapOf,
+  type ObjectSchema,
+  oneOf,
+  openRecord,
+  record,
+  type Schema,
+  text,
+  texts,
+  wholeNumber,
+} from "../model/schema.js";
 
 /** Rows per call, by default and at most: more would fill a model's context. */
 export const DEFAULT_ROWS = 20;
@@ -11,53 +25,36 @@ export const MAX_CHARACTERS = 20_000;
 export const DEFAULT_FOUND = 20;
 const MAX_FOUND = 50;
 
-const text = { type: "string" } as const;
-const count = { type: "integer", minimum: 0 } as const;
-const flag = { type: "boolean" } as const;
-const value = { type: ["string", "number", "boolean"] } as const;
+const count = wholeNumber(0);
+const value: Schema<Value> = { type: ["string", "number", "boolean"] };
 
-const path = { ...text, description: "As search_endpoints returns it." } as const;
-const offset = { ...count, description: "Skip this many: next_offset of the call before." } as const;
-const cursor = {
-  ...text,
-  description: "Instead of offset: next_cursor of the call before, with the same parameters.",
-} as const;
+const path = described("As search_endpoints returns it.", text);
+const limit = { ...wholeNumber(1, MAX_ROWS), default: DEFAULT_ROWS };
+const offset = described("Skip this many: next_offset of the call before.", count);
+const cursor = described(
+  "Instead of offset: next_cursor of the call before, with the same parameters.",
+  text,
+);
 const operators = [...FILTER_OPERATORS].map(([name, operator]) => `${name}: ${operatorOf(operator).text}`);
-const parameters = {
-  type: "object",
-  description: `The endpoint's own parameters, \`column[operator]\` for its filters (${operators.join("; ")}), and where it has them sort_by and sort_direction. A list: several values.`,
-  additionalProperties: { anyOf: [value, { type: "array", items: value }] },
-} as const;
+const parameters = described(
+  `The endpoint's own parameters, \`column[operator]\` for its filters (${operators.join("; ")}), and where it has them sort_by and sort_direction. A list: several values.`,
+  mapOf<Value | readonly Value[]>({ anyOf: [value, listOf(value)] }),
+);
 
-/** Further members are allowed, as a later version may have them. */
-function object<Properties extends object>(properties: Properties, required: readonly (keyof Properties)[]) {
-  return { type: "object" as const, properties, required: [...required] as string[] };
-}
-
-function tool<Input extends object>(
-  name: string,
-  description: string,
-  input: Input,
-  required: readonly (keyof Input)[],
-  outputSchema: { readonly type: "object" },
-) {
-  const inputSchema = { ...object(input, required), additionalProperties: false };
+/** Outputs are open objects: a later version may add members. */
+function tool(name: string, description: string, inputSchema: ObjectSchema, outputSchema: ObjectSchema) {
   const annotations = { readOnlyHint: true, openWorldHint: false };
   return { name, description, inputSchema, outputSchema, annotations };
 }
 
-const names = { type: "array", items: text } as const;
-
 /** Rows of a query. */
-const ROWS = object(
+const ROWS = openRecord(
   {
     returned: count,
     has_more: flag,
-    next_offset: count,
-    next_cursor: text,
-    rows: { type: "array", description: "Numbers of more than 15 digits are texts here." },
+    rows: described("Numbers of more than 15 digits are texts here.", listOf({})),
   },
-  ["returned", "has_more", "rows"],
+  { next_offset: count, next_cursor: text },
 );
 
 /** The tools of `/mcp` (runtime/docs/mcp.md). */
@@ -65,137 +62,101 @@ export const TOOLS = [
   tool(
     "list_categories",
     "List the categories of this data API and how many endpoints of each your key may call.",
-    {},
-    [],
-    object(
-      {
-        categories: {
-          type: "array",
-          items: object({ category: text, endpoints: count }, ["category", "endpoints"]),
-        },
-      },
-      ["categories"],
-    ),
+    record({}),
+    openRecord({ categories: listOf(openRecord({ category: text, endpoints: count })) }),
   ),
   tool(
     "search_endpoints",
     "Find endpoints of this data API with a question or some words, best first. Without a query: all of them.",
-    {
-      query: { ...text, description: "Plain English, or words of paths and columns.", maxLength: 500 },
-      category: { ...text, description: "Only endpoints of this category." },
-      limit: { type: "integer", minimum: 1, maximum: MAX_FOUND, default: DEFAULT_FOUND },
-      offset,
-    },
-    [],
-    object(
+    record(
+      {},
+      {
+        query: described("Plain English, or words of paths and columns.", { ...text, maxLength: 500 }),
+        category: described("Only endpoints of this category.", text),
+        limit: { ...wholeNumber(1, MAX_FOUND), default: DEFAULT_FOUND },
+        offset,
+      },
+    ),
+    openRecord(
       {
         found: count,
-        endpoints: {
-          type: "array",
-          items: object(
-            { path: text, description: text, tier: text, columns: { type: "array", items: text } },
-            ["path", "columns"],
-          ),
-        },
-        locked: {
-          type: "array",
-          description: "Endpoints that fit the query and that this key may not call.",
-          items: object({ path: text, needs: text }, ["path", "needs"]),
-        },
+        endpoints: listOf(openRecord({ path: text, columns: texts }, { description: text, tier: text })),
+      },
+      {
+        locked: described(
+          "Endpoints that fit the query and that this key may not call.",
+          listOf(openRecord({ path: text, needs: text })),
+        ),
         next_offset: count,
         hint: text,
       },
-      ["found", "endpoints"],
     ),
   ),
   tool(
     "describe_endpoint",
     "Describe one endpoint: columns with types, parameters, required filters, page sizes, sorting, freshness, tests.",
-    { path },
-    ["path"],
-    object({ path: text, description: text, columns: { type: "array" } }, ["path", "columns"]),
+    record({ path }),
+    openRecord({ path: text, columns: listOf({}) }, { description: text }),
   ),
   tool(
     "list_values",
     "List the values of one column, the most frequent first, so that a filter asks for one that exists.",
-    {
-      path,
-      column: { ...text, description: "A column of the rows; a group where an endpoint has no rows." },
-      prefix: { ...text, description: "Only values that begin with this text, in any letter case." },
-      parameters: { ...parameters, description: "Filters of the endpoint, as query_endpoint takes them." },
-      limit: { type: "integer", minimum: 1, maximum: MAX_ROWS, default: DEFAULT_ROWS },
-    },
-    ["path", "column"],
-    object(
+    record(
+      { path, column: described("A column of the rows; a group where an endpoint has no rows.", text) },
       {
-        values: {
-          type: "array",
-          items: object({ value: { type: ["string", "number", "boolean", "null"] }, rows: count }, ["value"]),
-        },
-        more: { ...flag, description: "Whether there are others: give a prefix or filters." },
+        prefix: described("Only values that begin with this text, in any letter case.", text),
+        parameters: described("Filters of the endpoint, as query_endpoint takes them.", parameters),
+        limit,
       },
-      ["values", "more"],
     ),
+    openRecord({
+      values: listOf(
+        openRecord({ value: { type: ["string", "number", "boolean", "null"] } }, { rows: count }),
+      ),
+      more: described("Whether there are others: give a prefix or filters.", flag),
+    }),
   ),
   tool(
     "query_endpoint",
     `Query one endpoint and get rows as JSON. At most ${String(MAX_ROWS)} rows and ${String(MAX_CHARACTERS)} characters ` +
       "a call: filter and sort rather than read everything. Describe the endpoint first: unknown parameters are refused.",
-    {
-      path,
-      parameters,
-      limit: { type: "integer", minimum: 1, maximum: MAX_ROWS, default: DEFAULT_ROWS },
-      offset,
-      cursor,
-    },
-    ["path"],
+    record({ path }, { parameters, limit, offset, cursor }),
     ROWS,
   ),
   tool(
     "query_metrics",
     `Sum and count by group: an endpoint whose description has an \`aggregate\`. At most ${String(MAX_ROWS)} rows and ` +
       `${String(MAX_CHARACTERS)} characters a call. Describe the endpoint first: it lists measures, groups with grains, and filters.`,
-    {
-      path,
-      measures: { ...names, description: "Names of its measures or metrics. Default: all." },
-      group_by: {
-        ...names,
-        description:
+    record(
+      { path },
+      {
+        measures: described("Names of its measures or metrics. Default: all.", texts),
+        group_by: described(
           "Names of its groups, a time with its grain: metric_time__month. Default: none, the total.",
+          texts,
+        ),
+        filters: described(
+          `By group, \`group[operator]\`: ${operators.join("; ")}. Without an operator: is the value.`,
+          parameters,
+        ),
+        start_date: described("First day of metrics, YYYY-MM-DD.", text),
+        end_date: described("Last day of metrics, inclusive.", text),
+        sort_by: described("A group or a measure that is asked.", text),
+        sort_direction: oneOf(["ASC", "DESC"]),
+        limit,
+        offset,
+        cursor,
       },
-      filters: {
-        ...parameters,
-        description: `By group, \`group[operator]\`: ${operators.join("; ")}. Without an operator: is the value.`,
-      },
-      start_date: { ...text, description: "First day of metrics, YYYY-MM-DD." },
-      end_date: { ...text, description: "Last day of metrics, inclusive." },
-      sort_by: { ...text, description: "A group or a measure that is asked." },
-      sort_direction: { enum: ["ASC", "DESC"] },
-      limit: { type: "integer", minimum: 1, maximum: MAX_ROWS, default: DEFAULT_ROWS },
-      offset,
-      cursor,
-    },
-    ["path"],
+    ),
     ROWS,
   ),
   tool(
     "summarize_endpoint",
     "Count the rows of one endpoint on all pages and find the first and last value of its dates, without reading the rows.",
-    { path, parameters },
-    ["path"],
-    object(
-      {
-        count,
-        dates: {
-          type: "object",
-          description: "By column.",
-          additionalProperties: object({ min: {}, max: {} }, ["min", "max"]),
-        },
-      },
-      ["count", "dates"],
-    ),
+    record({ path }, { parameters }),
+    openRecord({ count, dates: described("By column.", mapOf(openRecord({ min: {}, max: {} }))) }),
   ),
-] as const;
+];
 
 /** Arguments of all tools; each tool's schema says which it takes. */
 export interface Arguments {

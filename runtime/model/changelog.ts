@@ -1,26 +1,35 @@
 import { type Caller, mayCall } from "./caller.js";
-import { listOf, oneOf, record, type Schema, TEXT, TEXT_OR_NULL, type ValueOf } from "./schema.js";
+import {
+  described,
+  listOf,
+  oneOf,
+  openRecord,
+  text,
+  textOrNull,
+  type Schema,
+  type ValueOf,
+} from "./schema.js";
 import { type Tier, TIERS } from "./tier.js";
 
 const CHANGE = {
-  endpoint: TEXT,
+  endpoint: text,
   /** Of the endpoint before the change, or of a new one. */
   tier: oneOf(TIERS),
-  kind: TEXT,
-  title: TEXT,
+  kind: text,
+  title: text,
   severity: oneOf(["breaking", "warning", "compatible"]),
-  subject: TEXT_OR_NULL,
-  before: TEXT_OR_NULL,
-  after: TEXT_OR_NULL,
+  subject: textOrNull,
+  before: textOrNull,
+  after: textOrNull,
 };
 
 const DAY: Schema<string> = { type: "string", format: "date" };
 
 /** The schema of `/v1/system/changelog`. */
-export const CHANGELOG_SCHEMA = record({
-  entries: listOf(
-    { date: DAY, changes: listOf(CHANGE, "By severity.") },
+export const CHANGELOG_SCHEMA = openRecord({
+  entries: described(
     "What changed on a day, newest first.",
+    listOf(openRecord({ date: DAY, changes: described("By severity.", listOf(openRecord(CHANGE))) })),
   ),
 });
 

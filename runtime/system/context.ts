@@ -2,7 +2,7 @@ import type { Access } from "../model/caller.js";
 import type { Changelog } from "../model/changelog.js";
 import type { HttpError } from "../model/errors.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
-import { type Schema, TEXT } from "../model/schema.js";
+import { described, listOf, openRecord, type Schema, text, texts } from "../model/schema.js";
 import type { Tier } from "../model/tier.js";
 import type { PublicAddress } from "../http/public-address.js";
 import type { UsageLine } from "../operations/usage-report.js";
@@ -72,7 +72,7 @@ export function jsonAnswer(
 }
 
 export function textAnswer(description: string, mediaType: string): Operation["responses"][number] {
-  return { status: 200, description, mediaType, schema: TEXT };
+  return { status: 200, description, mediaType, schema: text };
 }
 
 /** Documents about the endpoints that a caller may call. */
@@ -87,3 +87,8 @@ interface Documents {
 export function json(status: number, value: unknown): Reply {
   return { status, body: JSON.stringify(value) };
 }
+
+export const HELD_BACK = described(
+  "Endpoints whose changes the guard holds back.",
+  listOf(openRecord({ endpoint: text, changes: described("What diff calls breaking or exposing.", texts) })),
+);

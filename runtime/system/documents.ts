@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { httpError, type HttpError } from "../model/errors.js";
-import { named, oneOf, described, record } from "../model/schema.js";
+import { described, named, oneOf, openRecord } from "../model/schema.js";
 import { isTier, TIERS } from "../model/tier.js";
 import { queryOf } from "../http/route.js";
 import type { Reply } from "../http/send.js";
@@ -18,7 +18,10 @@ export const OPENAPI: SystemRoute = {
     description:
       "This document, OpenAPI 3.1. With a key it describes what the key may call; with `tier`, what that tier may call; " +
       "else everything.",
-    query: record({}, { tier: described(oneOf(TIERS), "Describe only endpoints that this tier may call.") }),
+    query: openRecord(
+      {},
+      { tier: described("Describe only endpoints that this tier may call.", oneOf(TIERS)) },
+    ),
     responses: [jsonAnswer("The description.", { type: "object", additionalProperties: true })],
   },
   handle: openApi,

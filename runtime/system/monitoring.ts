@@ -2,8 +2,8 @@ import { isLocalCaller } from "../http/headers.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import type { Reply } from "../http/send.js";
 import type { Exchange } from "../handler/exchange.js";
-import { json, jsonAnswer, OPEN, type Service, type SystemRoute, textAnswer } from "./context.js";
-import { described, FLAG, HELD_BACK, named, oneOf, record, TEXT, texts } from "../model/schema.js";
+import { HELD_BACK, json, jsonAnswer, OPEN, type Service, type SystemRoute, textAnswer } from "./context.js";
+import { described, flag, named, oneOf, openRecord, text, texts } from "../model/schema.js";
 
 export const STATUS: SystemRoute = {
   method: "GET",
@@ -18,10 +18,10 @@ export const STATUS: SystemRoute = {
   handle: status,
 };
 
-export const STATUS_SCHEMA = record({
+export const STATUS_SCHEMA = openRecord({
   status: oneOf(["online"]),
-  service: described(TEXT, "Title of the API."),
-  docs: described(TEXT, "Path of the interactive documentation."),
+  service: described("Title of the API.", text),
+  docs: described("Path of the interactive documentation.", text),
 });
 
 function status({ gateway, request }: Exchange, service: Service): Reply {
@@ -45,18 +45,22 @@ export const HEALTH: SystemRoute = {
   handle: health,
 };
 
-export const HEALTH_SCHEMA = record(
+export const HEALTH_SCHEMA = openRecord(
   {
     status: oneOf(["ok", "degraded", "unavailable"]),
-    database_connected: FLAG,
+    database_connected: flag,
   },
   {
-    missing_relations: texts("Relations of endpoints that the database does not have, as `schema.name`."),
-    missing_columns: texts(
+    missing_relations: described(
+      "Relations of endpoints that the database does not have, as `schema.name`.",
+      texts,
+    ),
+    missing_columns: described(
       "Columns of endpoints that their relations lack, or have several that the name may mean, as `path: column`.",
+      texts,
     ),
     held_back: HELD_BACK,
-    detail: described(TEXT, "What is degraded; absent when everything works."),
+    detail: described("What is degraded; absent when everything works.", text),
   },
 );
 

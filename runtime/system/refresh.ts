@@ -1,6 +1,6 @@
-import { described, HELD_BACK, INTEGER, listOf, named, oneOf, record, TEXT, texts } from "../model/schema.js";
+import { described, integer, listOf, named, oneOf, openRecord, text, texts } from "../model/schema.js";
 import type { Exchange } from "../handler/exchange.js";
-import { json, jsonAnswer, LIMITED, type Service, type SystemRoute } from "./context.js";
+import { HELD_BACK, json, jsonAnswer, LIMITED, type Service, type SystemRoute } from "./context.js";
 import type { Reply } from "../http/send.js";
 
 export const REFRESH: SystemRoute = {
@@ -17,32 +17,34 @@ export const REFRESH: SystemRoute = {
   handle: refresh,
 };
 
-export const REFRESH_SCHEMA = record(
+export const REFRESH_SCHEMA = openRecord(
   {
     status: oneOf(["reloaded", "unchanged", "error"]),
-    models: described(INTEGER, "Models in the manifest."),
-    endpoints: described(INTEGER, "Endpoints served."),
+    models: described("Models in the manifest.", integer),
+    endpoints: described("Endpoints served.", integer),
   },
   {
-    added: texts("New paths."),
-    removed: texts("Removed paths."),
-    changed: texts("Paths of changed endpoints."),
-    skipped: listOf(
-      { model: TEXT, errors: texts("Why.") },
+    added: described("New paths.", texts),
+    removed: described("Removed paths.", texts),
+    changed: described("Paths of changed endpoints.", texts),
+    skipped: described(
       "Published models without an endpoint, with the reasons.",
+      listOf(openRecord({ model: text, errors: described("Why.", texts) })),
     ),
     held_back: HELD_BACK,
-    warnings: listOf(
-      {
-        kind: oneOf(["removed", "opened", "skipped", "held_back", "missing_relation"]),
-        subject: described(TEXT, "A path, a model, or `schema.name` of a relation."),
-        reason: TEXT,
-      },
+    warnings: described(
       "Effects that an operator should check.",
+      listOf(
+        openRecord({
+          kind: oneOf(["removed", "opened", "skipped", "held_back", "missing_relation"]),
+          subject: described("A path, a model, or `schema.name` of a relation.", text),
+          reason: text,
+        }),
+      ),
     ),
-    manifest_hash: described(TEXT, "SHA-256 of the active manifest."),
+    manifest_hash: described("SHA-256 of the active manifest.", text),
     loaded_at: { type: "string", format: "date-time", description: "When it was loaded." },
-    detail: described(TEXT, "With `error`: why nothing changed."),
+    detail: described("With `error`: why nothing changed.", text),
   },
 );
 

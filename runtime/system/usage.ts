@@ -2,15 +2,14 @@ import { RATE_WINDOW_SECONDS, TIERS } from "../model/tier.js";
 import { SUMS } from "../operations/usage-table.js";
 import {
   described,
-  INTEGER,
-  INTEGER_OR_NULL,
+  integer,
   named,
   oneOf,
+  openRecord,
   orNull,
-  record,
-  TEXT_OR_NULL,
+  textOrNull,
   texts,
-  TIME,
+  time,
 } from "../model/schema.js";
 import type { Exchange } from "../handler/exchange.js";
 import { json, jsonAnswer, LIMITED, type Service, type SystemRoute } from "./context.js";
@@ -29,25 +28,25 @@ export const USAGE: SystemRoute = {
   handle: usage,
 };
 
-export const USAGE_SCHEMA = record({
-  user: described(TEXT_OR_NULL, "Null without a key."),
+export const USAGE_SCHEMA = openRecord({
+  user: described("Null without a key.", textOrNull),
   tier: oneOf(TIERS),
-  org: TEXT_OR_NULL,
-  expires: orNull(TIME, "When the key expires."),
-  allowed: orNull(texts("Categories and paths that the key is limited to.")),
-  limits: record({
-    requests_per_window: INTEGER,
-    window_seconds: INTEGER,
-    query_timeout_ms: INTEGER_OR_NULL,
-    stream_timeout_ms: INTEGER_OR_NULL,
+  org: textOrNull,
+  expires: described("When the key expires.", orNull(time)),
+  allowed: orNull(described("Categories and paths that the key is limited to.", texts)),
+  limits: openRecord({
+    requests_per_window: integer,
+    window_seconds: integer,
+    query_timeout_ms: orNull(integer),
+    stream_timeout_ms: orNull(integer),
   }),
-  window: record({ requests: INTEGER, remaining: INTEGER, resets_at: TIME }),
+  window: openRecord({ requests: integer, remaining: integer, resets_at: time }),
   days: {
     type: ["array", "null"],
     description: "The last 30 days with requests; null without a key, or where usage is not recorded.",
-    items: record({
+    items: openRecord({
       day: { type: "string", format: "date", description: "In UTC." },
-      ...Object.fromEntries(SUMS.map((name) => [name, INTEGER])),
+      ...Object.fromEntries(SUMS.map((name) => [name, integer])),
     }),
   },
 });

@@ -1,4 +1,4 @@
-import { described, FLAG, INTEGER, listOf, named, record, type Schema, TEXT } from "../model/schema.js";
+import { described, flag, integer, listOf, named, openRecord, text, type Schema } from "../model/schema.js";
 import { type HttpError, isHttpError } from "../model/errors.js";
 import { DEFAULT_MAX_LENGTH, VALUES_PAGE } from "../model/limits.js";
 import type { Reply } from "../http/send.js";
@@ -18,22 +18,22 @@ export const VALUES: SystemRoute = {
     description:
       "The values of an endpoint's column in the rows that the caller may read, the most frequent first, so that a filter can " +
       "ask for one that exists. Further parameters are filters of the endpoint. They are kept for 60 seconds.",
-    query: record(
+    query: openRecord(
       {
-        path: described({ ...TEXT, minLength: 1 }, "Path of the endpoint."),
-        column: described(
-          { ...TEXT, minLength: 1 },
-          "A column of its rows; a group where it serves no rows.",
-        ),
+        path: described("Path of the endpoint.", { ...text, minLength: 1 }),
+        column: described("A column of its rows; a group where it serves no rows.", {
+          ...text,
+          minLength: 1,
+        }),
       },
       {
         prefix: {
-          ...TEXT,
+          ...text,
           maxLength: DEFAULT_MAX_LENGTH,
           description: "Only values that begin with this text, in any letter case.",
         },
         limit: {
-          ...INTEGER,
+          ...integer,
           ...{ minimum: 1, maximum: VALUES_PAGE.maxLimit, default: VALUES_PAGE.defaultLimit },
           description: "How many values at most.",
         },
@@ -44,15 +44,19 @@ export const VALUES: SystemRoute = {
   handle: values,
 };
 
-export const VALUES_SCHEMA = record({
-  values: listOf(
-    {
-      value: described(VALUE, "As rows have it; numbers of more than 15 digits are texts here."),
-    },
+export const VALUES_SCHEMA = openRecord({
+  values: described(
     "The most frequent first; those of a group sorted. Texts of more than 1,000 characters are left out.",
-    { rows: described(INTEGER, "Rows that have it; absent where the endpoint serves no rows.") },
+    listOf(
+      openRecord(
+        {
+          value: described("As rows have it; numbers of more than 15 digits are texts here.", VALUE),
+        },
+        { rows: described("Rows that have it; absent where the endpoint serves no rows.", integer) },
+      ),
+    ),
   ),
-  more: described(FLAG, "Whether there are others."),
+  more: described("Whether there are others.", flag),
 });
 
 async function values(exchange: Exchange, service: Service): Promise<Reply | HttpError | null> {

@@ -5,7 +5,7 @@ import {
   GRAINS,
   VALUE_KINDS,
 } from "@routewright/runtime/model";
-import { flag, listOf, number, oneOf, openRecord, type Schema, text } from "../../manifest/json-schema.js";
+import { flag, listOf, number, oneOf, openRecord, type Schema, text } from "@routewright/runtime/model";
 
 const texts = listOf(text);
 const grain = oneOf(GRAINS);

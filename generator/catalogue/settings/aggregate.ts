@@ -12,10 +12,8 @@ import type { ModelColumn } from "../../manifest/columns.js";
 import {
   described,
   flag,
-  HINT,
   listOf,
   mapOf,
-  NOUN,
   number,
   oneOf,
   openRecord,
@@ -23,7 +21,8 @@ import {
   type Schema,
   text,
   type ValueOf,
-} from "../../manifest/json-schema.js";
+} from "@routewright/runtime/model";
+import { HINT, NOUN } from "../../manifest/schema-errors.js";
 import { formatValue } from "../../manifest/strings.js";
 import { parseColumnType } from "../column-types/column-type.js";
 import type { RoutewrightContext } from "./context.js";

@@ -1,4 +1,5 @@
-import { described, flag, HINT, NOUN } from "../../manifest/json-schema.js";
+import { described, flag } from "@routewright/runtime/model";
+import { HINT, NOUN } from "../../manifest/schema-errors.js";
 import { formatValue } from "../../manifest/strings.js";
 import { type ColumnType, parseColumnType } from "../column-types/column-type.js";
 import type { ApiSettings, RoutewrightContext } from "./context.js";

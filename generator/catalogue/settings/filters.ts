@@ -1,5 +1,6 @@
 import { type ColumnFilter, PAGE_FIELDS, SORT_FIELDS, type ValueKind } from "@routewright/runtime/model";
-import { described, HINT, listOf, NOUN, text } from "../../manifest/json-schema.js";
+import { described, listOf, text } from "@routewright/runtime/model";
+import { HINT, NOUN } from "../../manifest/schema-errors.js";
 import { formatValue } from "../../manifest/strings.js";
 import { type ColumnType, parseColumnType } from "../column-types/column-type.js";
 import { databaseTypeOf } from "../column-types/type-facts.js";

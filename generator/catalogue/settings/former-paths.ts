@@ -1,5 +1,6 @@
 import type { FormerPath } from "@routewright/runtime/model";
-import { described, HINT, listOf, NOUN, record, text, textOrNull } from "../../manifest/json-schema.js";
+import { described, listOf, record, text, textOrNull } from "@routewright/runtime/model";
+import { HINT, NOUN } from "../../manifest/schema-errors.js";
 import { timestampOf } from "../../manifest/model.js";
 import { formatValue } from "../../manifest/strings.js";
 import type { Catalogue, CatalogueEntry, Complaint, Skipped } from "../catalogue.js";

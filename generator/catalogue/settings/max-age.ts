@@ -1,5 +1,6 @@
 import type { PublicAge } from "@routewright/runtime/model";
-import { described, HINT, NOUN, type Schema, wholeNumber } from "../../manifest/json-schema.js";
+import { described, type Schema, wholeNumber } from "@routewright/runtime/model";
+import { HINT, NOUN } from "../../manifest/schema-errors.js";
 import { type Setting, reading } from "./setting.js";
 
 /** Seconds that shared caches may keep public rows, as a number or with those in which an older copy may still be served. */

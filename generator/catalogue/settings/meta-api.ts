@@ -1,16 +1,7 @@
 import type { Method, Pagination, SortKey } from "@routewright/runtime/model";
 import { isObject } from "../../manifest/json.js";
-import {
-  described,
-  flag,
-  HINT,
-  listOf,
-  name,
-  oneOf,
-  openRecord,
-  validatorOf,
-  type ValueOf,
-} from "../../manifest/json-schema.js";
+import { described, flag, listOf, name, oneOf, openRecord, type ValueOf } from "@routewright/runtime/model";
+import { HINT, validatorOf } from "../../manifest/schema-errors.js";
 import type { Model } from "../../manifest/model.js";
 import { type NearName, nearName } from "../../manifest/near-name.js";
 import { formatValue } from "../../manifest/strings.js";

@@ -1,17 +1,7 @@
 import type { Json, OwnRows } from "@routewright/runtime/model";
 import type { JsonObject } from "../../manifest/json.js";
-import {
-  described,
-  flag,
-  HINT,
-  listOf,
-  NOUN,
-  oneOf,
-  record,
-  text,
-  textOrNull,
-  validatorOf,
-} from "../../manifest/json-schema.js";
+import { described, flag, listOf, oneOf, record, text, textOrNull } from "@routewright/runtime/model";
+import { HINT, NOUN, validatorOf } from "../../manifest/schema-errors.js";
 import { type NearName, nearName } from "../../manifest/near-name.js";
 import { formatValue } from "../../manifest/strings.js";
 import { isWideNumber, parseColumnType } from "../column-types/column-type.js";

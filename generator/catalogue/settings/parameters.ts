@@ -11,7 +11,6 @@ import {
 } from "@routewright/runtime/model";
 import {
   described,
-  HINT,
   listOf,
   name,
   oneOf,
@@ -19,7 +18,8 @@ import {
   text,
   type ValueOf,
   wholeNumber,
-} from "../../manifest/json-schema.js";
+} from "@routewright/runtime/model";
+import { HINT } from "../../manifest/schema-errors.js";
 import { formatValue } from "../../manifest/strings.js";
 import type { DescribedParameter } from "../catalogue.js";
 import { parseColumnType } from "../column-types/column-type.js";

@@ -1,4 +1,5 @@
-import { listOf, openRecord, type Schema, withoutOwnKeywords } from "../../manifest/json-schema.js";
+import { listOf, openRecord, type Schema } from "@routewright/runtime/model";
+import { withoutOwnKeywords } from "../../manifest/schema-errors.js";
 import { META_API_SCHEMA } from "./meta-api.js";
 import { META_ROUTEWRIGHT_SCHEMA } from "./meta-routewright.js";
 

@@ -1,12 +1,7 @@
 import type { ErrorObject } from "ajv";
 import { isObject, member, objectOr } from "../../manifest/json.js";
-import {
-  openRecord,
-  type Schema,
-  type SchemaError,
-  schemaErrorOf,
-  unknownKey,
-} from "../../manifest/json-schema.js";
+import { openRecord, type Schema } from "@routewright/runtime/model";
+import { type SchemaError, schemaErrorOf, unknownKey } from "../../manifest/schema-errors.js";
 import type { NearName } from "../../manifest/near-name.js";
 import { formatValue } from "../../manifest/strings.js";
 import type { Warning } from "../catalogue.js";

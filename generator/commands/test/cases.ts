@@ -10,7 +10,6 @@ import {
   unlessFailed,
 } from "@routewright/runtime/model";
 import {
-  HINT,
   listOf,
   mapOf,
   name,
@@ -18,12 +17,11 @@ import {
   openRecord,
   record,
   type Schema,
-  schemaErrorOf,
   text,
-  validatorOf,
   type ValueOf,
   wholeNumber,
-} from "../../manifest/json-schema.js";
+} from "@routewright/runtime/model";
+import { HINT, schemaErrorOf, validatorOf } from "../../manifest/schema-errors.js";
 import { readSource } from "../../manifest/source.js";
 import { parseYamlExactly } from "./exact-numbers.js";
 

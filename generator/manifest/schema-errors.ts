@@ -1,71 +1,7 @@
 import { createRequire } from "node:module";
 import type { ErrorObject, ValidateFunction } from "ajv";
+import type { Schema } from "@routewright/runtime/model";
 import { closest, formatValue } from "./strings.js";
-
-/** A JSON Schema whose valid values have the type `Value`: the one description of a document, for the compiler too. */
-export interface Schema<Value = unknown> {
-  readonly [keyword: string]: unknown;
-  /** Known to the compiler alone: no schema has it. */
-  readonly "~value"?: Value;
-}
-
-export type ValueOf<S> = S extends Schema<infer Value> ? Value : never;
-
-type JsonProperties = Readonly<Record<string, Schema>>;
-const NONE = {} satisfies JsonProperties;
-type Values<P extends JsonProperties> = { readonly [Key in keyof P]: ValueOf<P[Key]> };
-
-export const text: Schema<string> = { type: "string" };
-export const name: Schema<string> = { type: "string", minLength: 1 };
-export const textOrNull: Schema<string | null> = { type: ["string", "null"] };
-export const flag: Schema<boolean> = { type: "boolean" };
-export const yes: Schema<true> = { const: true };
-export const number: Schema<number> = { type: "number" };
-
-export function wholeNumber(minimum: number, maximum?: number): Schema<number> {
-  return { type: "integer", minimum, ...(maximum !== undefined && { maximum }) };
-}
-
-export function oneOf<const Text extends string>(values: readonly Text[]): Schema<Text> {
-  return { enum: values };
-}
-
-export function listOf<Value>(items: Schema<Value>): Schema<readonly Value[]> {
-  return { type: "array", items };
-}
-
-export function mapOf<Value>(values: Schema<Value>): Schema<Readonly<Record<string, Value>>> {
-  return { type: "object", additionalProperties: values };
-}
-
-export function orNull<Value>(schema: Schema<Value>): Schema<Value | null> {
-  return { anyOf: [schema, { type: "null" }] };
-}
-
-/** A schema with what editors and the pages say of the value. */
-export function described<Value>(
-  description: string,
-  schema: Schema<Value>,
-  fallback?: NoInfer<Value>,
-): Schema<Value> {
-  return { description, ...schema, ...(fallback !== undefined && { default: fallback }) };
-}
-
-/** An object with these properties and no others. */
-export function record<Required extends JsonProperties, Optional extends JsonProperties = typeof NONE>(
-  required: Required,
-  optional: Optional = NONE as Optional,
-): Schema<Values<Required> & Partial<Values<Optional>>> {
-  return { ...openRecord(required, optional), additionalProperties: false };
-}
-
-/** An object with these properties, and maybe others. */
-export function openRecord<Required extends JsonProperties, Optional extends JsonProperties = typeof NONE>(
-  required: Required,
-  optional: Optional = NONE as Optional,
-): Schema<Values<Required> & Partial<Values<Optional>>> {
-  return { type: "object", required: Object.keys(required), properties: { ...required, ...optional } };
-}
 
 /**
  * Gives the errors of a value, by a schema that the build has compiled: loading Ajv takes longer than rendering a whole
