@@ -37,27 +37,33 @@ export const blocksOf = (text: string, language: string): readonly string[] =>
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Starts a command that does not end and resolves once its output matches. It ends with the test. */
-export function startUntil(
+export async function startUntil(...command: Parameters<typeof startCommand>): Promise<RegExpExecArray> {
+  return (await startCommand(...command)).match;
+}
+
+/** As `startUntil`; `stop` ends it before. */
+export function startCommand(
   command: string,
   cwd: string,
   variables: Variables,
   pattern: RegExp,
-): Promise<RegExpExecArray> {
+): Promise<{ readonly match: RegExpExecArray; readonly stop: () => Promise<void> }> {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...variables };
   const child = spawn(command, { cwd, env, shell: true, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   const closed = once(child, "close");
-  atEnd(async () => {
+  const stop = async (): Promise<void> => {
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
       process.kill(-child.pid, "SIGTERM");
     await closed;
-  });
+  };
+  atEnd(stop);
   let output = "";
   return new Promise((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (chunk: Buffer) => {
         output += chunk.toString();
         const match = pattern.exec(output);
-        if (match) resolve(match);
+        if (match) resolve({ match, stop });
       });
     void closed.then(() => reject(new Error(`${command} ended: ${output}`)));
   });

@@ -28,6 +28,8 @@ const INSTALL = {
   conformance: "npm install --prefix .data/node node@26 @modelcontextprotocol/conformance@0.1.16",
   "openapi-ts": "npm install --prefix .data/clients @hey-api/openapi-ts@0.95.0 orval@7.13.2",
   orval: "npm install --prefix .data/clients @hey-api/openapi-ts@0.95.0 orval@7.13.2",
+  "@opentelemetry/sdk-node":
+    "npm install --prefix .data/tracing @opentelemetry/sdk-node@0.223.0 @opentelemetry/exporter-trace-otlp-http@0.223.1",
   "libchdb.so": CLICKHOUSE_INSTALL,
 } as const;
 export type Program = keyof typeof INSTALL;
@@ -40,8 +42,8 @@ const FOLDERS = [
   "/usr/lib/postgresql/15/bin",
   "/usr/lib/nginx/modules",
   dirname(CLICKHOUSE_LIBRARY),
-  ...["node", "clients"].map((name) =>
-    fileURLToPath(new URL(`../../.data/${name}/node_modules/.bin`, import.meta.url)),
+  ...["node/node_modules/.bin", "clients/node_modules/.bin", "tracing/node_modules"].map((path) =>
+    fileURLToPath(new URL(`../../.data/${path}`, import.meta.url)),
   ),
 ];
 

@@ -117,10 +117,16 @@ export class Primary extends MessageChannel<WorkerFunctions, PrimaryFunctions> {
 
   /** This process serves, until the primary ends it. Never resolves. */
   async serve(functions: Partial<WorkerFunctions>, facts: object): Promise<never> {
-    this.own = { ...functions, ping: () => Promise.resolve(), exit: () => process.exit(0) };
+    this.own = { ...functions, ping: () => Promise.resolve(), exit: leave };
     await this.call("serves", facts);
     return new Promise(() => undefined);
   }
+}
+
+/** Ends the process as a stopped server ends: once nothing is left to do, `beforeExit` with what an operator loaded (traces). */
+function leave(): Promise<void> {
+  cluster.worker?.disconnect();
+  return Promise.resolve();
 }
 
 let primary: Primary | null = null;
