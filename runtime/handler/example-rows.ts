@@ -103,17 +103,19 @@ export class ExampleRows {
     columns: Projection,
     version: string | null,
   ): Promise<string | null | undefined> {
-    const { results, timeouts, warehouse, log } = this.#gateway;
+    const { results, queryLimits, warehouse, log } = this.#gateway;
     const { relation, path: route, sort } = spec;
     if (warehouse.missingRelations.includes(relation.join("."))) return null;
     const until = performance.now() + ROW_MS;
     const page = { limit: 1, offset: 0, lookAhead: false };
-    const timeoutMs = Math.min(ROW_MS, timeouts.tier0 || ROW_MS);
+    const limits = queryLimits.tier0;
+    const timeoutMs = Math.min(ROW_MS, limits.timeoutMs || ROW_MS);
     const query = {
       relation,
       route,
       selection: { columns, conditions: [], sort, page },
       format: json,
+      ...limits,
       timeoutMs,
     };
     const context = {

@@ -4,7 +4,8 @@ import type { AccessControl } from "../request/authorize.js";
 import { TokenIssuer, type TokenSettings } from "../request/bearer-tokens.js";
 import { Cursors } from "../response/cursors.js";
 import { Keyring } from "../request/keyring.js";
-import { type PerTier, RATE_LIMITS } from "../model/tier.js";
+import type { ResolvedQuery } from "../model/query.js";
+import { type PerTier, RATE_LIMITS, type Tier } from "../model/tier.js";
 import { ResponseMemory } from "../response/buffered-result.js";
 import { ResultService, ResultCache } from "../response/result-service.js";
 import { valuesCache, type ValuesCache } from "../response/values-cache.js";
@@ -45,8 +46,8 @@ export interface Gateway extends AccessControl {
   readonly publicAddressOf: PublicAddressOf;
   /** The latest builds of the nodes whose builds change an endpoint's rows; null if unknown. */
   readonly versionOf: VersionOf;
-  /** Time limit of a query by tier, in milliseconds; 0: no limit. */
-  readonly timeouts: Readonly<PerTier<number>>;
+  /** Limits of a query by tier: callers with the same ones share its rows, or its refusal. */
+  readonly queryLimits: Readonly<PerTier<QueryLimits>>;
   /** Time limit of a stream by tier, in milliseconds; 0: no limit. */
   readonly streamTimeouts: Readonly<PerTier<number>>;
   readonly responseMemory: ResponseMemory;
@@ -58,6 +59,8 @@ export interface Gateway extends AccessControl {
   /** Called after each response. */
   readonly recordRequest: (record: RequestRecord) => void;
 }
+
+type QueryLimits = Required<Pick<ResolvedQuery, "timeoutMs" | "maxRowsRead">>;
 
 export interface GatewayOptions extends Pick<
   EngineOptions,
@@ -134,7 +137,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     rateLimits: options.rateLimits ?? RATE_LIMITS,
     warehouse,
     databaseSystem: systemOf(options.databaseUrl),
-    timeouts,
+    queryLimits: queryLimitsOf(timeouts, options.maxRowsRead),
     streamTimeouts,
     responseMemory,
     results: new ResultService(warehouse, openCache(options), cursors),
@@ -190,6 +193,17 @@ function openCache({ cacheTtlSeconds = 0, cacheMaxMegabytes = 64 }: GatewayOptio
 
 function timeoutsOf(given: number | Readonly<PerTier<number>>): Readonly<PerTier<number>> {
   return typeof given === "number" ? { tier0: given, tier1: given, tier2: given, tier3: given } : given;
+}
+
+function queryLimitsOf(
+  timeouts: Readonly<PerTier<number>>,
+  maxRowsRead: Readonly<PerTier<number>> | undefined,
+): Readonly<PerTier<QueryLimits>> {
+  const of = (tier: Tier): QueryLimits => ({
+    timeoutMs: timeouts[tier],
+    maxRowsRead: maxRowsRead?.[tier] ?? 0,
+  });
+  return { tier0: of("tier0"), tier1: of("tier1"), tier2: of("tier2"), tier3: of("tier3") };
 }
 
 /** 0 where a tier has no limit. */

@@ -127,7 +127,7 @@ export function resolve(
   if (isHttpError(selection)) return selection;
   const options = {
     format: format === "csv" ? gateway.csvFormat : writtenFormat(format, endpoint, selection),
-    timeoutMs: gateway.timeouts[caller.tier],
+    ...gateway.queryLimits[caller.tier],
   };
   const selected = own === null ? selection : { ...selection, conditions: [own, ...selection.conditions] };
   const hasCursor = endpoint.spec.cursor !== undefined || (selection.grouping?.groups.length ?? 0) > 0;

@@ -106,8 +106,11 @@ async function valuesFor(
     const resolved = await resolveValues(exchange, endpoint, question);
     if (isHttpError(resolved)) return { outcome: resolved, sent: NO_ROWS };
     const key = `${resolved.key}\0${gateway.versionOf(endpoint.spec.path)?.id ?? ""}`;
-    const kept = await gateway.values.get(key);
-    if (kept?.outcome) return { ...kept, sent: { ...kept.sent, databaseMs: null } };
+    for (let others = gateway.values.get(key); others !== undefined; others = gateway.values.get(key)) {
+      const kept = await others;
+      // Null: the client of that request has left. The next in line reads.
+      if (kept.outcome) return { ...kept, sent: { ...kept.sent, databaseMs: null } };
+    }
     const reading = read(exchange, endpoint, resolved).catch((error: unknown) =>
       failed(exchange, endpoint, error),
     );
@@ -142,8 +145,8 @@ async function resolveValues(
   if (isHttpError(selection)) return selection;
   const selected = own === null ? selection : { ...selection, conditions: [own, ...selection.conditions] };
   const { relation, path: route } = spec;
-  const timeoutMs = gateway.timeouts[caller.tier];
-  const query = { relation, route, selection: selected, format: "ndjson", timeoutMs } as const;
+  const limits = gateway.queryLimits[caller.tier];
+  const query = { relation, route, selection: selected, format: "ndjson", ...limits } as const;
   return { query, key: queryKey(query), fields: new Map() };
 }
 

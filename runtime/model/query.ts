@@ -91,12 +91,15 @@ export interface ResolvedQuery {
   readonly format: RowFormat;
   /** A query that runs longer is cancelled; 0: no limit. */
   readonly timeoutMs: number;
+  /** A query that would read more rows of the database is refused, where the engine counts them; 0 by default: no limit. */
+  readonly maxRowsRead?: number;
 }
 
 /** U+0000 separates the parts: no name or value of a query can contain it. */
-export function queryKey({ relation: [schema, name], selection, format, timeoutMs }: ResolvedQuery): string {
+export function queryKey({ relation: [schema, name], selection, format, ...limits }: ResolvedQuery): string {
+  const { timeoutMs, maxRowsRead = 0 } = limits;
   const { conditions, sort, page, keyset, grouping } = selection;
-  let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)}\0${selection.columns?.digest ?? ""}`;
+  let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)} ${String(maxRowsRead)}\0${selection.columns?.digest ?? ""}`;
   if (page !== null)
     key += `\0${String(page.limit)} ${String(page.offset)}${page.envelope === true ? " +" : ""}`;
   if (grouping !== undefined) key += `\0${groupingKey(grouping)}`;

@@ -55,7 +55,7 @@ export const USAGE_SCHEMA = openRecord({
 async function usage({ gateway, context }: Exchange, service: Service): Promise<Reply> {
   const { caller, window } = context;
   const { key, tier, org, allowed } = caller;
-  const { timeouts, streamTimeouts } = gateway;
+  const { queryLimits, streamTimeouts } = gateway;
   const days = key === null ? null : await service.usageOf(key.id);
   return json(200, {
     user: key?.user ?? null,
@@ -66,7 +66,7 @@ async function usage({ gateway, context }: Exchange, service: Service): Promise<
     limits: {
       requests_per_window: window.limit,
       window_seconds: RATE_WINDOW_SECONDS,
-      query_timeout_ms: timeouts[tier] || null,
+      query_timeout_ms: queryLimits[tier].timeoutMs || null,
       stream_timeout_ms: streamTimeouts[tier] || null,
     },
     window: {

@@ -63,6 +63,8 @@ describe.skipIf(!hasClickhouse)("a query that would read more rows than MAX_ROWS
   const url = await serveManifest(manifest, {
     DATABASE_URL: clickhouseUrl(),
     MAX_ROWS_READ: "tier0=50000,tier1=100000000",
+    STATEMENT_TIMEOUT_MS: "30000",
+    RATE_LIMITS: "10000",
   });
   const ask = (path: string, key?: string) =>
     sendRequest(url, `/v1/cost/${path}`, key === undefined ? {} : { key });
@@ -89,6 +91,32 @@ describe.skipIf(!hasClickhouse)("a query that would read more rows than MAX_ROWS
       expect([query, status, text]).toEqual([query, 400, expect.stringContaining("more than 50000 rows")]);
     }
     expect((await ask(name, KEYS.tier2)).status).toBe(200);
+  });
+
+  it.each(["facts", "in_Memory"])("is refused for the values of a column too: %s", async (name) => {
+    const values = (key?: string, more = "") =>
+      sendRequest(
+        url,
+        `/v1/system/values?path=/v1/cost/${name}&column=shop${more}`,
+        key === undefined ? {} : { key },
+      );
+    for (const more of ["", "&prefix=1", "&limit=1", "&n=5"])
+      expect([more, statusAndBody(await values(undefined, more))]).toEqual([more, TOO_MANY]);
+    const { status, text } = await values(KEYS.tier1);
+    expect([status, (JSON.parse(text) as { values: object[] }).values.length]).toEqual([200, 7]);
+  });
+
+  it.each([
+    "/v1/cost/facts?n=%d",
+    "/v1/cost/in_Log?n=%d",
+    "/v1/system/values?path=/v1/cost/facts&column=shop&n=%d",
+  ])("is refused for those whose limit it is alone, when others ask the same at once: %s", async (path) => {
+    for (let n = 0; n < 5; n++) {
+      const keys = Array.from({ length: 12 }, (_, i) => (i % 2 === 0 ? KEYS.tier0 : KEYS.tier1));
+      const replies = keys.map((key) => sendRequest(url, path.replace("%d", String(n)), { key }));
+      const statuses = (await Promise.all(replies)).map(({ status }) => status);
+      expect(statuses).toEqual(keys.map((key) => (key === KEYS.tier0 ? 400 : 200)));
+    }
   });
 
   it("is run with a filter of the primary key, and for a tier with a higher limit or none", async () => {

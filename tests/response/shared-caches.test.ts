@@ -1,27 +1,24 @@
 /** Public rows in real shared caches: nginx and Varnish, with the configurations of the page. */
-import { spawn } from "node:child_process";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { describe, expect, it, vi } from "vitest";
 import { purgeCopies, type SharedCache } from "../../generator/commands/shared-cache.js";
-import { atEnd } from "../support/at-end.js";
 import { run } from "../support/command.js";
 import { ownSchema, query } from "../support/database.js";
 import { type Reply, sendRequest } from "../support/http-client.js";
 import { manifestOf } from "../support/manifest.js";
-import { needs, programPath } from "../support/needs.js";
-import { freePort } from "../support/port.js";
-import { stopOf } from "../support/processes.js";
+import { needs } from "../support/needs.js";
 import { generateInto, KEYS, ownFolder, ownInstallation, startFolder } from "../support/service.js";
+import { startNginx, startVarnish } from "./edges.js";
 
-const PAGE = readFileSync(join(import.meta.dirname, "../../runtime/docs/how-to/shared-caches.md"), "utf8");
 /** Longer than any of these tests. */
 const MAX_AGE = 3600;
 const PUBLIC = `public, max-age=${String(MAX_AGE)}, stale-while-revalidate=30`;
 
 const schema = await ownSchema(`
   CREATE TABLE @.rates AS SELECT n::bigint, 'old'::text AS label FROM generate_series(1, 3) AS n;
+  CREATE TABLE @.many AS SELECT n, 'label ' || n AS label FROM generate_series(1, 2000) AS n;
   CREATE TABLE @.mine AS SELECT 'test'::text AS org_id, 1 AS n;
   CREATE TABLE @.paid AS SELECT 1 AS n;
   CREATE TABLE @.plain AS SELECT 1 AS n`);
@@ -50,6 +47,7 @@ const manifest = manifestOf([
     routewright: { ...age, rows: { column: "org_id", equals: "org" } },
   },
   { name: "paid", schema, tags: tagged("paid", "tier1"), columns: { n: "bigint" }, routewright: age },
+  { name: "many", schema, columns: { n: "int", label: "text" }, routewright: age },
   { name: "plain", schema, columns: { n: "bigint" } },
 ]);
 
@@ -119,54 +117,6 @@ describe("who may keep a response", () => {
     expect(headers.link).toContain("</data/v1/shop/rates");
   });
 });
-
-interface Edge {
-  readonly url: string;
-  readonly cache: SharedCache;
-}
-
-/** The code of a language on the page. */
-const codeOf = (language: string): string =>
-  new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(PAGE)?.[1] ?? "";
-
-async function startNginx(upstream: string): Promise<Edge> {
-  const folder = ownFolder();
-  chmodSync(folder, 0o777);
-  const port = await freePort();
-  const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
-    (name) => `${name}_temp_path ${folder};`,
-  );
-  const http = codeOf("nginx")
-    .replace("/var/cache/nginx/rows", `${folder}/rows`)
-    .replace("listen 8080", `listen 127.0.0.1:${String(port)}`)
-    .replace("http://127.0.0.1:8000", upstream);
-  const module = programPath("ngx_http_cache_purge_module.so");
-  writeFileSync(
-    join(folder, "nginx.conf"),
-    `load_module ${module}; daemon off; pid ${folder}/pid; error_log ${folder}/error.log; events {} http { access_log off; ${paths.join(" ")} ${http} }`,
-  );
-  const nginx = spawn(programPath("nginx"), ["-p", folder, "-c", "nginx.conf", "-e", `${folder}/error.log`]);
-  atEnd(stopOf(nginx));
-  const url = `http://127.0.0.1:${String(port)}`;
-  await vi.waitFor(() => fetch(`${url}/health`), { timeout: 20_000 });
-  return { url, cache: { purgeUrl: `${url}/purge`, purgeMethod: "PURGE", token: null } };
-}
-
-async function startVarnish(upstream: string): Promise<Edge> {
-  const folder = ownFolder();
-  chmodSync(folder, 0o777);
-  const [port, { port: backend }] = [await freePort(), new URL(upstream)];
-  writeFileSync(join(folder, "edge.vcl"), codeOf("vcl").replace('.port = "8000"', `.port = "${backend}"`));
-  const listen = `127.0.0.1:${String(port)}`;
-  const varnish = spawn(programPath("varnishd"), [
-    ...["-F", "-n", join(folder, "work"), "-a", listen, "-f", join(folder, "edge.vcl")],
-    ...["-s", "malloc,32m", "-T", "none", "-j", "none"],
-  ]);
-  atEnd(stopOf(varnish));
-  const url = `http://${listen}`;
-  await vi.waitFor(() => fetch(`${url}/health`), { timeout: 60_000, interval: 200 });
-  return { url, cache: { purgeUrl: `${url}/`, purgeMethod: "BAN", token: null } };
-}
 
 const EDGES = [
   ["nginx", ["nginx", "ngx_http_cache_purge_module.so"], startNginx],
@@ -328,6 +278,28 @@ for (const [name, programs, start] of EDGES) {
       await expectRows("/v1/shop/rates");
     });
 
+    it.each([
+      ["gzip", undefined],
+      ["gzip", "identity"],
+      [undefined, "gzip"],
+      ["identity", "br, gzip"],
+    ])("are complete in the encoding that a caller accepts: %s, then %s", async (...accepted) => {
+      await purgeCopies(edge.cache, [{ model: "many", path: "/v1/shop/many" }]);
+      for (const encodings of [...accepted, ...accepted]) {
+        const reply = await ask(
+          "/v1/shop/many",
+          encodings === undefined ? {} : { "accept-encoding": encodings },
+        );
+        const isCompressed = encodings?.includes("gzip") === true;
+        expect([encodings, reply.headers["content-encoding"]]).toEqual([
+          encodings,
+          isCompressed ? "gzip" : undefined,
+        ]);
+        const text = isCompressed ? gunzipSync(reply.bytes).toString() : reply.text;
+        expect(JSON.parse(text)).toHaveLength(2000);
+      }
+    });
+
     it("say how old they are, so that a cache behind does not keep them as new", async () => {
       await ask("/v1/shop/rates.json");
       const first = await ask("/v1/shop/rates.json");
@@ -370,63 +342,3 @@ for (const [name, programs, start] of EDGES) {
     });
   });
 }
-
-describe("routewright purge", () => {
-  /** A cache that records what it is asked. */
-  async function recorder(status = 200) {
-    const asked: { method?: string; url?: string; key?: string; token?: string; body: string }[] = [];
-    const server = createServer((request, response) => {
-      const { method, url, headers } = request;
-      const key = headers["surrogate-key"] as string;
-      let body = "";
-      request.on("data", (chunk: Buffer) => (body += chunk.toString()));
-      request.on("end", () => {
-        asked.push({ method, url, key, token: headers.authorization, body } as never);
-        response.writeHead(status).end();
-      });
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    atEnd(() => void server.close());
-    return { asked, url: `http://127.0.0.1:${String((server.address() as { port: number }).port)}` };
-  }
-
-  const purge = async (config: unknown, args: string[] = [], variables: Record<string, string> = {}) => {
-    const folder = ownInstallation(manifest);
-    writeFileSync(join(folder, "routewright.config.json"), JSON.stringify(config));
-    return run(folder, ["purge", ...args], variables);
-  };
-
-  it("asks for each address by PURGE, and for models by POST, with the token", async () => {
-    const { asked, url } = await recorder();
-    await purge({ purgeUrl: `${url}/edge/` }, [], { PURGE_TOKEN: "secret" });
-    expect(asked.map(({ method, url: path }) => `${method ?? ""} ${path ?? ""}`)).toEqual(
-      expect.arrayContaining(["PURGE /edge/v1/shop/rates", "PURGE /edge/v1/shop/rates.csv"]),
-    );
-    expect(new Set(asked.map(({ token }) => token))).toEqual(new Set(["Bearer secret"]));
-    asked.length = 0;
-    await purge({ purgeUrl: `${url}/all`, purgeMethod: "POST" }, ["paid"]);
-    expect(asked).toMatchObject([{ method: "POST", url: "/all", key: "paid", body: '{"tags":["paid"]}' }]);
-  });
-
-  it("says which request failed, why, and keeps the token to itself", async () => {
-    const { url } = await recorder(500);
-    const config = { purgeUrl: url, purgeMethod: "POST" };
-    const { code, stdout, stderr } = await purge(config, [], { PURGE_TOKEN: "secret" });
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(`POST ${url}/: the cache answered 500.`);
-    expect(stderr).not.toContain("secret");
-    const closed = await purge({ purgeUrl: `http://127.0.0.1:${String(await freePort())}` });
-    expect(closed.stderr).toContain("ECONNREFUSED");
-  });
-
-  it.each([
-    [{}, [], "No shared cache is configured: set `purgeUrl`"],
-    [{ purgeUrl: "edge" }, [], "Write an http:// or https:// address."],
-    [{ purgeUrl: "http://edge", purgeMethod: "DELETE" }, [], '"DELETE" is not allowed here.'],
-    [{ purgeUrl: "http://edge" }, ["rate"], "generated has no endpoint of rate: name models of the API."],
-  ])("refuses %j %j", async (config, args, message) => {
-    const { code, stderr } = await purge(config, args);
-    expect(code).toBe(2);
-    expect(stderr).toContain(message);
-  });
-});

@@ -1,6 +1,6 @@
 import type { FilterParameter, Relation } from "../../model/endpoint.js";
 import { type Condition, isTable, type ResolvedQuery } from "../../model/query.js";
-import { type PerTier, type Tier, TIERS } from "../../model/tier.js";
+import { type PerTier, TIERS } from "../../model/tier.js";
 import { type ClickhouseAddress, clickhouseAddress } from "../../model/clickhouse-address.js";
 import {
   BaseEngine,
@@ -21,19 +21,18 @@ import {
   type ResultColumn,
   type ResultColumns,
   type Rows,
-  TooManyRows,
   type Warehouse,
 } from "../warehouse.js";
 import { CLICKHOUSE_AGGREGATES } from "./aggregates.js";
 import { RelationLookup } from "./columns.js";
 import { ClickhouseConnection } from "./connect.js";
-import { ClickhouseError, isTooManyRows, mayHaveChanged, translated } from "./errors.js";
+import { ClickhouseError, mayHaveChanged, translated } from "./errors.js";
 import { usesIndex } from "./explain.js";
 import { databaseType, filterType, parseType } from "./filter-types.js";
 import { nextRow, selectGroups, selectKeyed } from "./keyed-pages.js";
 import { finished } from "./parameters.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
-import { limitSettings, LIST, ONE_COLUMN, requireAtMost, RoleSettings } from "./settings.js";
+import { limitSettings, LIST, ONE_COLUMN, RoleSettings, withinLimit } from "./settings.js";
 import type { ReadRows } from "./scanned-rows.js";
 import {
   bodyReader,
@@ -108,7 +107,7 @@ class ClickhouseEngine extends BaseEngine {
     const source = await this.#source(query, columns);
     const select = selectAggregate(source, bounded, query.selection);
     const read = this.#readerFor(query, context);
-    const [row = {}] = await this.#withinLimit(source, context.caller.tier, () =>
+    const [row = {}] = await withinLimit(source, query, () =>
       read<Readonly<Record<string, unknown>>>(printed(select, "ndjson")),
     );
     return readAggregate(row, bounded);
@@ -198,23 +197,11 @@ class ClickhouseEngine extends BaseEngine {
       return { ...rows, hasMore: following.length > 0 };
     };
     const selectPages = query.selection.grouping === undefined ? selectKeyed : selectGroups;
-    return this.#withinLimit(source, context.caller.tier, () =>
+    return withinLimit(source, query, () =>
       keyset === undefined
         ? select(query)
         : selectPages(query, keyset, source, { read: this.#readerFor(query, context), select }),
     );
-  }
-
-  /** Runs a query that may read no more rows than its tier. Rejects with `TooManyRows`. */
-  async #withinLimit<T>({ columns }: Source, tier: Tier, run: () => Promise<T>): Promise<T> {
-    const limit = this.#limits.maxRowsRead[tier];
-    requireAtMost(limit, columns);
-    try {
-      return await run();
-    } catch (error) {
-      if (limit === 0 || !isTooManyRows(error)) throw error;
-      throw new TooManyRows(limit);
-    }
   }
 
   /** Buffers a page. The rows of a larger one go on as a stream: from its start again where no place for a stream is free. */
@@ -266,10 +253,13 @@ class ClickhouseEngine extends BaseEngine {
     const statement = printed(select, format);
     const isList = format === "json" || format === "json-strings" || format === "json-declared";
     const isCsv = format === "csv" || format === "spreadsheet";
-    const { streamTimeoutMs, maxRowsRead } = this.#limits;
     const settings = {
       ...(await this.#settings.toSend(commentOf(query, context))),
-      ...limitSettings({ tier, timeoutMs: streamTimeoutMs[tier], maxRows: maxRowsRead[tier] }),
+      ...limitSettings({
+        tier,
+        timeoutMs: this.#limits.streamTimeoutMs[tier],
+        maxRows: query.maxRowsRead ?? 0,
+      }),
       ...(isList && LIST),
       ...(isCsv && served.length === 1 && ONE_COLUMN),
     };
@@ -282,7 +272,7 @@ class ClickhouseEngine extends BaseEngine {
 
   /** Reads the rows of statements on behalf of a query, within its time limit. */
   #readerFor(query: ResolvedQuery, context: QueryContext): ReadRows {
-    const maxRows = this.#limits.maxRowsRead[context.caller.tier];
+    const maxRows = query.maxRowsRead ?? 0;
     const timeoutMs = this.timeLimitOf(query);
     const { isStillNeeded } = context;
     const comment = commentOf(query, context);

@@ -1,6 +1,8 @@
+import type { ResolvedQuery } from "../../model/query.js";
 import type { PerTier, Tier } from "../../model/tier.js";
 import { EMPTY, escapedIdentifier, escapedLiteral, join, sql, type Sql, type Statement } from "../sql.js";
 import { type ResultColumns, TooManyRows } from "../warehouse.js";
+import { isTooManyRows } from "./errors.js";
 import { finished, parameter } from "./parameters.js";
 
 type EngineSettings = Readonly<Record<string, string>>;
@@ -198,6 +200,21 @@ export function limitSettings({ tier, timeoutMs, maxRows }: ClickhouseLimits): E
  * 100,000. Those have no index, so that each query reads them whole; their rows are known before. Of a table function that may read
  * any table (`merge`, `url`) they are not, and count as too many.
  */
-export function requireAtMost(limit: number, [column]: ResultColumns): void {
+function requireAtMost(limit: number, [column]: ResultColumns): void {
   if (limit > 0 && (column?.scannedRows ?? 0) > limit) throw new TooManyRows(limit);
+}
+
+/** Runs a query that may read no more rows than its limit. Rejects with `TooManyRows`. */
+export async function withinLimit<T>(
+  { columns }: { readonly columns: ResultColumns },
+  { maxRowsRead: limit = 0 }: Pick<ResolvedQuery, "maxRowsRead">,
+  run: () => Promise<T>,
+): Promise<T> {
+  requireAtMost(limit, columns);
+  try {
+    return await run();
+  } catch (error) {
+    if (limit === 0 || !isTooManyRows(error)) throw error;
+    throw new TooManyRows(limit);
+  }
 }
