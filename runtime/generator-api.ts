@@ -28,6 +28,7 @@ export {
   clickhouseAddress,
   clickhouseUrl,
 } from "./model/clickhouse-address.js";
+export type { NodeBuild, TestRun } from "./warehouse/data-versions.js";
 export { SYSTEM_SCHEMAS } from "./system/routes.js";
 export type { SystemRoute } from "./system/context.js";
 export * from "./http/openapi.js";

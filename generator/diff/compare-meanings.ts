@@ -13,7 +13,7 @@ export function compareMeanings(
 ): readonly Difference[] {
   if (kept.length === 0) return [];
   const labels = labelsOf(base);
-  const sides = [sideOf(base, labels), sideOf(head, pairedLabels(head, labels))] as const;
+  const sides = [comparedOf(base, labels), comparedOf(head, pairedLabels(head, labels))] as const;
   const [before, after] = sides.map(({ texts }) => texts) as [FormulaTexts, FormulaTexts];
   return [
     ...kept.flatMap(([was, is]) => changed(is.name, before.measure(was), after.measure(is))),
@@ -24,14 +24,14 @@ export function compareMeanings(
 }
 
 /** An aggregate with the names that its relations have in texts. */
-interface Side {
+interface ComparedAggregate {
   readonly aggregate: Aggregate;
   readonly labels: Labels;
   readonly texts: FormulaTexts;
 }
-type Sides = readonly [base: Side, head: Side];
+type ComparedAggregates = readonly [base: ComparedAggregate, head: ComparedAggregate];
 
-function sideOf(aggregate: Aggregate, labels: Labels): Side {
+function comparedOf(aggregate: Aggregate, labels: Labels): ComparedAggregate {
   return { aggregate, labels, texts: new FormulaTexts(aggregate, labels) };
 }
 
@@ -53,7 +53,10 @@ function savedText(texts: FormulaTexts, { saved }: Aggregate): string {
 }
 
 /** The dimensions that callers of both know, of the facts that both have. */
-function compareDimensions([base, head]: Sides, kept: readonly MeasurePair[]): readonly Difference[] {
+function compareDimensions(
+  [base, head]: ComparedAggregates,
+  kept: readonly MeasurePair[],
+): readonly Difference[] {
   const [facts, others] = [0, 1].map((side) =>
     factsByLabel(
       [base, head][side],
@@ -65,7 +68,7 @@ function compareDimensions([base, head]: Sides, kept: readonly MeasurePair[]): r
     .map(({ name }) => name)
     .filter((name) => isAsked(base.aggregate, name) && isAsked(head.aggregate, name))
     .flatMap((name) => {
-      const textOf = ({ texts }: Side, of: ReadonlyMap<string, string>): string =>
+      const textOf = ({ texts }: ComparedAggregate, of: ReadonlyMap<string, string>): string =>
         [...new Set(shared.map((label) => texts.dimension(name, of.get(label) ?? "") ?? "nothing"))].join(
           "; or ",
         );
@@ -74,7 +77,7 @@ function compareDimensions([base, head]: Sides, kept: readonly MeasurePair[]): r
 }
 
 function factsByLabel(
-  side: Side | undefined,
+  side: ComparedAggregate | undefined,
   measures: readonly AggregateMeasure[],
 ): ReadonlyMap<string, string> {
   const facts = new Set(measures.flatMap(({ metric }) => factsIn(metric)));
@@ -92,7 +95,7 @@ function isAsked({ of, measures, saved, filters }: Aggregate, name: string): boo
 }
 
 /** Where the relations of metrics are, and whose rows are read. The relation of a model is that of its endpoint. */
-function compareRelations([base, head]: Sides): readonly Difference[] {
+function compareRelations([base, head]: ComparedAggregates): readonly Difference[] {
   if (base.aggregate.of === "measures" && head.aggregate.of === "measures") return [];
   const others = new Map(
     head.aggregate.relations.map((each) => [head.labels.get(each.name) ?? each.name, each]),

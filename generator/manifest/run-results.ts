@@ -1,31 +1,6 @@
-import { type Outcome, failed, succeeded } from "@routewright/runtime/model";
+import { type NodeBuild, type Outcome, failed, succeeded, type TestRun } from "@routewright/runtime/model";
 import { isObject, type JsonObject, objectOr, objectsOf, textOr } from "./json.js";
 import { parseJson } from "./manifest.js";
-
-/** A dbt build of a node. */
-export interface NodeBuild {
-  /** dbt's `unique_id`. */
-  readonly node: string;
-  /** When it ended, in milliseconds since 1970. */
-  readonly completedAt: number;
-  /** Its SQL failed. The relation may have been replaced before: a post-hook, a grant or an index can fail. */
-  readonly failed?: true;
-  /** dbt found nothing to change: the relation is as it was, and its rows are fresh. */
-  readonly reused?: true;
-  /** Rows written: all of a table, the new ones of an incremental model; null where dbt does not report them. */
-  readonly rows: number | null;
-}
-
-/** The last result of a dbt test. */
-export interface TestRun {
-  /** dbt's `unique_id` of the test. */
-  readonly test: string;
-  readonly status: "pass" | "warn" | "fail" | "error";
-  /** When it ended, in milliseconds since 1970. */
-  readonly completedAt: number;
-  /** Rows that fail the test; null if not known. */
-  readonly failures: number | null;
-}
 
 /** The results of one dbt invocation. */
 export interface InvocationResults {

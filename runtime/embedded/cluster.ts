@@ -15,7 +15,7 @@ export interface Cluster {
 export const SUPERUSER = "routewright";
 
 /**
- * The built-in locale supports Unicode case mapping (`ILIKE`, `lower()`), sorts by code point and is the same on every
+ * The built-in locale supports Unicode case mapping (`lower()`, patterns), sorts by code point and is the same on every
  * system. No Unix socket: its path would have to be short and accessible to every account.
  */
 const INITDB_OPTIONS = [

@@ -6,7 +6,7 @@ import { DEFAULT_MAX_LENGTH } from "./limits.js";
  */
 
 /** What the values of a column are. */
-interface Values {
+interface ValueFacts {
   /** What a filter's value must be, in an error. */
   readonly text: string;
   /** Whether `gt`, `gte`, `lt` and `lte` compare them. */
@@ -17,7 +17,7 @@ interface Values {
   readonly typescript: string;
 }
 
-const written = (text: string, schema: Values["schema"] = {}): Values => ({
+const written = (text: string, schema: ValueFacts["schema"] = {}): ValueFacts => ({
   text,
   ordered: true,
   schema: { type: "string", ...schema },
@@ -50,7 +50,7 @@ export const VALUES = {
   bytes: written("bytes such as \\x00ff", { pattern: "^\\\\x([0-9A-Fa-f]{2})*$" }),
   range: written("a range such as [1,5)"),
   other: { ...written("a text", { maxLength: DEFAULT_MAX_LENGTH }), ordered: false },
-} as const satisfies Readonly<Record<string, Values>>;
+} as const satisfies Readonly<Record<string, ValueFacts>>;
 
 export type ValueKind = keyof typeof VALUES;
 

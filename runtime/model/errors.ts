@@ -1,7 +1,10 @@
 type Placeholders<T extends string> = T extends `${string}{${infer Name}}${infer Rest}`
   ? Name | Placeholders<Rest>
   : never;
-type Values<C extends ErrorCode> = Record<Placeholders<(typeof ERRORS)[C]["detail"]>, string | number>;
+type PlaceholderValues<C extends ErrorCode> = Record<
+  Placeholders<(typeof ERRORS)[C]["detail"]>,
+  string | number
+>;
 
 /** An error response. Expected, so it is returned and never thrown. */
 export interface HttpError {
@@ -24,7 +27,7 @@ export function isHttpError(result: unknown): result is HttpError {
 /** Creates an error of the table, with a value for each placeholder of its text. */
 export function httpError<C extends ErrorCode>(
   code: C,
-  ...[fill]: [keyof Values<C>] extends [never] ? [] : [Values<C>]
+  ...[fill]: [keyof PlaceholderValues<C>] extends [never] ? [] : [PlaceholderValues<C>]
 ): HttpError {
   const { status, detail } = ERRORS[code];
   const values: Readonly<Record<string, string | number>> = fill ?? {};
@@ -157,7 +160,7 @@ export const ERRORS = {
   ),
   notFilterable: badRequest(
     "Parameter '{name}' cannot be used: values of its column cannot be compared like this.",
-    "the column's type in the database has no comparison, or no text that `ILIKE` and `case` can read",
+    "the column's type in the database has no comparison, or no text that a pattern and `case` can read",
   ),
   valueNotAccepted: badRequest(
     "Parameter '{name}' must be one of: {values}.",

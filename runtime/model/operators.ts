@@ -145,3 +145,8 @@ export function operatorOf(name: OperatorName): Operator {
 export function parameterTypeOf(name: ParameterOperator): ParameterType {
   return OPERATORS[name].parameter.type;
 }
+
+/** The pattern of texts that begin with these characters, in any letter case: none of them is a wildcard. */
+export function beginsWith(characters: string) {
+  return { operator: "ILIKE", value: `${characters.replace(/[\\%_]/g, "\\$&")}%` } as const;
+}

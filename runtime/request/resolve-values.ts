@@ -2,6 +2,7 @@ import { type Aggregate, type AskedGrouping, groupNames, timedLeaves } from "../
 import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { DEFAULT_MAX_LENGTH, VALUES_PAGE } from "../model/limits.js";
+import { beginsWith } from "../model/operators.js";
 import { Projection } from "../model/projection.js";
 import type { Condition, Selection } from "../model/query.js";
 import type { ServedEndpoint, ServedFilter } from "../model/served-endpoint.js";
@@ -94,7 +95,7 @@ function groupsOf(
   return [...new Set(groupNames(shown))];
 }
 
-/** Texts that begin with the prefix: none of its characters is a wildcard. */
+/** Texts that begin with the prefix, in any letter case. */
 function readPrefix(column: string, fields: RawFields): Result<readonly Condition[]> {
   const raw = fields.get("prefix");
   const prefix = raw === undefined ? null : readSingle("prefix", raw);
@@ -102,8 +103,7 @@ function readPrefix(column: string, fields: RawFields): Result<readonly Conditio
   if (prefix === null) return [];
   const problem = prefixProblem(prefix);
   if (problem !== null) return problem;
-  const value = `${prefix.replace(/[\\%_]/g, "\\$&")}%`;
-  return [{ name: "prefix", column, operator: "ILIKE", type: "string", value }];
+  return [{ name: "prefix", column, type: "string", ...beginsWith(prefix) }];
 }
 
 function prefixProblem(prefix: string): HttpError | null {

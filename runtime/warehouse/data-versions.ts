@@ -14,13 +14,13 @@ export interface NodeBuild {
   readonly node: string;
   /** When it ended, in milliseconds since 1970. */
   readonly completedAt: number;
-  /** It failed: the relation may have the earlier rows or new ones. */
+  /** Its SQL failed. The relation may have been replaced before: a post-hook, a grant or an index can fail. */
   readonly failed?: true;
-  /** dbt found nothing to change: the relation has the rows of the build before. */
+  /** dbt found nothing to change: the relation has the rows of the build before, and they are fresh. */
   readonly reused?: true;
   /** When dbt last found the rows fresh without building them, in milliseconds since 1970. */
   readonly freshAt?: number;
-  /** Rows written; null or absent where dbt does not report them. */
+  /** Rows written: all of a table, the new ones of an incremental model; null or absent where dbt does not report them. */
   readonly rows?: number | null;
 }
 

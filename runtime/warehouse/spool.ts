@@ -51,7 +51,7 @@ export interface PooledBytes {
 export const NOTHING = (): void => undefined;
 
 /** What fills a spool. */
-interface RowSource {
+interface SpoolSource {
   /** Nobody wants further rows: `finish` follows. */
   readonly stop: () => void;
   /** Nobody reads any more. */
@@ -64,7 +64,7 @@ interface RowSource {
  */
 export class SpooledRows implements RowChunks {
   readonly #budget: SpoolBudget;
-  readonly #source: RowSource;
+  readonly #source: SpoolSource;
   readonly #isUnread: boolean;
   readonly #entries: (PooledBytes | Stored)[] = [];
   /** Of the bytes that were returned last. */
@@ -83,7 +83,7 @@ export class SpooledRows implements RowChunks {
   #error: Error | null = null;
 
   /** `isUnread`: nobody reads before all is stored, so what does not fit is an error. */
-  constructor(budget: SpoolBudget, source: RowSource, isUnread = false) {
+  constructor(budget: SpoolBudget, source: SpoolSource, isUnread = false) {
     this.#budget = budget;
     this.#source = source;
     this.#isUnread = isUnread;

@@ -15,13 +15,13 @@ export interface Sql<From = unknown> {
   readonly [brand]: true;
   /** Text around the placeholders: one more than `values`. */
   readonly texts: readonly string[];
-  readonly values: readonly ValueOf<From>[];
+  readonly values: readonly ReadValue<From>[];
 }
 
 /** Reads the value of a placeholder. */
-type ValueOf<From> = (from: From) => BindValue;
+type ReadValue<From> = (from: From) => BindValue;
 
-function fragment<From>(texts: readonly string[], values: readonly ValueOf<From>[]): Sql<From> {
+function fragment<From>(texts: readonly string[], values: readonly ReadValue<From>[]): Sql<From> {
   return { texts, values } as unknown as Sql<From>;
 }
 
@@ -34,7 +34,7 @@ export function sql<From = unknown>(
 }
 
 /** A bind value. */
-export function bind<From>(value: ValueOf<From>): Sql<From> {
+export function bind<From>(value: ReadValue<From>): Sql<From> {
   return fragment(["", ""], [value]);
 }
 
@@ -117,7 +117,7 @@ export const DIRECTIONS = { ASC: fragment(["ASC"], []), DESC: fragment(["DESC"],
 /** `literals[0] parts[0] literals[1] …`; adjacent texts are joined. */
 function concat<From>(literals: readonly string[], parts: readonly Sql<From>[]): Sql<From> {
   const texts: string[] = [];
-  const values: ValueOf<From>[] = [];
+  const values: ReadValue<From>[] = [];
   let open = literals[0] ?? "";
   parts.forEach((part, i) => {
     part.texts.forEach((text, j) => {
@@ -145,7 +145,7 @@ export interface Statement {
 export interface Plan<From> {
   readonly [brand]: true;
   readonly text: string;
-  readonly values: readonly ValueOf<From>[];
+  readonly values: readonly ReadValue<From>[];
 }
 
 /** Builds the text with the engine's placeholders. */

@@ -90,20 +90,20 @@ const FORMATS: Readonly<Record<string, string>> = {
   ipv6: "2001:db8::10",
 };
 
-interface Range {
+interface NumberRange {
   readonly minimum?: number;
   readonly maximum?: number;
 }
 
 /** Of a decimal: what its digits before the point hold. */
-function rangeOf(type: ColumnType): Range {
+function rangeOf(type: ColumnType): NumberRange {
   if (type.kind !== "decimal" || type.precision === undefined) return {};
   const bound = 10 ** (type.precision - (type.scale ?? 0)) - 1;
   return { minimum: -bound, maximum: bound };
 }
 
 /** The value, or one in the middle of the range that the type and the tests leave. */
-function inRange(value: number, own: Range, { minimum, maximum, exclusive }: ExampleColumn): number {
+function inRange(value: number, own: NumberRange, { minimum, maximum, exclusive }: ExampleColumn): number {
   const low = Math.max(own.minimum ?? -Infinity, minimum ?? -Infinity);
   const high = Math.min(own.maximum ?? Infinity, maximum ?? Infinity);
   const isInside = exclusive ? value > low && value < high : value >= low && value <= high;

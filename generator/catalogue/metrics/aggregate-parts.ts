@@ -23,7 +23,7 @@ const WORDS_OF_SQL: ReadonlySet<string> = new Set([
 /** Why a part of the semantic layer is not compiled. */
 export class NotCompiled extends Error {}
 
-interface Values {
+interface RelationValues {
   readonly model: SemanticModel;
   readonly byExpr: Map<string, AggregateValue>;
 }
@@ -31,7 +31,7 @@ interface Values {
 /** Collects the relations, values, joins and dimensions that metrics use. */
 export class AggregateParts {
   readonly #index: SemanticIndex;
-  readonly #relations = new Map<string, Values>();
+  readonly #relations = new Map<string, RelationValues>();
   readonly #facts = new Map<string, AggregateJoin[]>();
   readonly #dimensions = new Map<string, { dimension: ReachableDimension; places: DimensionPlace[] }>();
 
@@ -67,12 +67,12 @@ export class AggregateParts {
     return { name: free("expression"), sql: expr };
   }
 
-  #relation(model: SemanticModel): Values {
+  #relation(model: SemanticModel): RelationValues {
     const known = this.#relations.get(model.name);
     if (known !== undefined) return known;
     const problem = this.#index.problemOf(model);
     if (problem !== null) throw new NotCompiled(problem);
-    const made: Values = { model, byExpr: new Map() };
+    const made: RelationValues = { model, byExpr: new Map() };
     this.#relations.set(model.name, made);
     const own = this.#index.ownRowsOf(model);
     if (own !== null) made.byExpr.set(own, { name: own, column: own });

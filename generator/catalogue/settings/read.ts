@@ -19,7 +19,7 @@ export interface ReadSettings {
   readonly columns: ReadonlyMap<string, ColumnSettings>;
 }
 
-interface ModelReading {
+interface SettingsReading {
   /** Null where there are problems. */
   readonly settings: ReadSettings | null;
   readonly problems: readonly Complaint[];
@@ -27,7 +27,7 @@ interface ModelReading {
 }
 
 /** Reads the settings of a published model: those of `meta.api`, then those of `meta.routewright`. `path`: the endpoint's. */
-export function readSettingsOf(model: Model, path: string | null): ModelReading {
+export function readSettingsOf(model: Model, path: string | null): SettingsReading {
   const { provenKeys, routewright, api: written } = model;
   const [columns, served] = [knownColumns(model), servedColumns(model)];
   const api = readMetaApi(written, { columns, hasFilters: hasFilters(model) });

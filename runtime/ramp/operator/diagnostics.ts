@@ -15,7 +15,7 @@ import type { Intent } from "../intents/intent.js";
 import { listWebhooks, UNRESOLVED } from "../webhooks/endpoints.js";
 
 /** One check of `routewright ramp doctor` (runtime/ramp/docs/operations.md). */
-interface Finding {
+interface DoctorCheck {
   readonly check:
     "database" | "master-key" | "clock" | "provider" | "queue" | "webhooks" | "intents" | "order";
   readonly ok: boolean;
@@ -24,12 +24,12 @@ interface Finding {
 }
 
 /** A finding with one of two details; an empty problem is none, and so is false. */
-function finding(check: Finding["check"], problem: string | false, good: string): Finding {
+function finding(check: DoctorCheck["check"], problem: string | false, good: string): DoctorCheck {
   return { check, ok: !problem, detail: problem || good };
 }
 
 /** Checks the installation: keys, providers, queues, and what needs the operator. */
-export async function diagnose(database: RampDatabase, vault: Vault): Promise<readonly Finding[]> {
+export async function diagnose(database: RampDatabase, vault: Vault): Promise<readonly DoctorCheck[]> {
   const key = await checkMasterKey(database, vault);
   const providers = key.ok ? await checkProviders(database, vault) : [];
   const backlog = await database.asOperator(readBacklog);
@@ -44,7 +44,7 @@ export async function diagnose(database: RampDatabase, vault: Vault): Promise<re
 }
 
 /** Endpoints that get nothing. */
-async function checkWebhooks(database: RampDatabase): Promise<readonly Finding[]> {
+async function checkWebhooks(database: RampDatabase): Promise<readonly DoctorCheck[]> {
   const webhooks = await listWebhooks(database, null);
   return webhooks.flatMap(({ webhookId, url, undeliverable }) =>
     undeliverable === null || undeliverable === UNRESOLVED
@@ -57,7 +57,7 @@ async function checkWebhooks(database: RampDatabase): Promise<readonly Finding[]
   );
 }
 
-async function checkMasterKey(database: RampDatabase, vault: Vault): Promise<Finding> {
+async function checkMasterKey(database: RampDatabase, vault: Vault): Promise<DoctorCheck> {
   const unreadable = await unreadableSecrets(database, vault);
   const where = unreadable.map(({ column, rows }) => `${column} (${String(rows)})`).join(", ");
   return finding(
@@ -68,10 +68,10 @@ async function checkMasterKey(database: RampDatabase, vault: Vault): Promise<Fin
   );
 }
 
-async function checkProviders(database: RampDatabase, vault: Vault): Promise<readonly Finding[]> {
+async function checkProviders(database: RampDatabase, vault: Vault): Promise<readonly DoctorCheck[]> {
   const providers = new Providers({ database, vault, publicUrl: "" });
   const projects = await database.operator.rows<{ id: string }>("SELECT id FROM ramp.projects ORDER BY id");
-  const findings: Finding[] = [];
+  const findings: DoctorCheck[] = [];
   for (const { id } of projects)
     for (const { code, provider, attention } of await providers.list(projectId(id))) {
       const startedAt = performance.now();
@@ -86,7 +86,7 @@ async function checkProviders(database: RampDatabase, vault: Vault): Promise<rea
   return findings;
 }
 
-async function checkClock(database: RampDatabase): Promise<Finding> {
+async function checkClock(database: RampDatabase): Promise<DoctorCheck> {
   const jumps = await database.asOperator(recentJumps);
   const ahead = secondsAhead(database);
   const jumped = jumps.map(({ at, seconds }) => `by ${String(seconds)} s at ${at.toISOString()}`).join(", ");
@@ -105,7 +105,7 @@ async function checkClock(database: RampDatabase): Promise<Finding> {
 /** A due row that waits for this long, in seconds, means that no server runs or that all are stuck. */
 const OVERDUE_SECONDS = 60;
 
-function checkBacklog({ queues, exhausted, attention }: Backlog): readonly Finding[] {
+function checkBacklog({ queues, exhausted, attention }: Backlog): readonly DoctorCheck[] {
   const late = queues
     .filter(({ age }) => age > OVERDUE_SECONDS)
     .map(({ queue, due }) => `${String(due)} ${queue}`);
@@ -199,12 +199,12 @@ export async function compareOrders(
   database: RampDatabase,
   vault: Vault,
   progress: (done: number, total: number) => void = () => undefined,
-): Promise<readonly Finding[]> {
+): Promise<readonly DoctorCheck[]> {
   const providers = new Providers({ database, vault, publicUrl: "" });
   const intents = await database.operator.rows<{ readonly projectId: string; readonly id: string }>(
     CANDIDATES,
   );
-  const found: Finding[] = [];
+  const found: DoctorCheck[] = [];
   for (const [i, { projectId: project, id }] of intents.entries()) {
     progress(i, intents.length);
     const intent = await database.inProject(projectId(project), (tx) => readIntent(tx, id));

@@ -38,7 +38,7 @@ export function where(condition: Condition, position: number, columns: ResultCol
 }
 
 /** The column of a filter, and the position of its condition. */
-interface Side {
+interface FilterSide {
   readonly name: Sql<Selection>;
   readonly column: ResultColumn;
   readonly position: number;
@@ -84,7 +84,7 @@ const SIGNS = { "=": sql`=`, gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=`,
 /** Compared with the next value instead: the smallest one of a discrete type has none below it to be compared with. */
 const DISCRETE_SIGNS = { gt: "gte", gte: "gte", lt: "lte", lte: "lte" } as const;
 
-function equals(side: Side, asText: boolean): Sql<Selection> {
+function equals(side: FilterSide, asText: boolean): Sql<Selection> {
   const { name, column, position } = side;
   const value = bind(valueOf(position, column));
   return asText
@@ -92,7 +92,7 @@ function equals(side: Side, asText: boolean): Sql<Selection> {
     : sql`${name} ${sign("=", column)} ${typed(value, column)}`;
 }
 
-function isAnyOf(side: Side, asText: boolean): Sql<Selection> {
+function isAnyOf(side: FilterSide, asText: boolean): Sql<Selection> {
   const { name, column, position } = side;
   const values = bind(valueOf(position, column));
   return asText
@@ -101,18 +101,18 @@ function isAnyOf(side: Side, asText: boolean): Sql<Selection> {
 }
 
 /** PostgreSQL folds both sides: its case rules differ from JavaScript's (`Straße`, `ΣΑΣ`). */
-function equalsFolded({ name, column, position }: Side, letterCase: LetterCase): Sql<Selection> {
+function equalsFolded({ name, column, position }: FilterSide, letterCase: LetterCase): Sql<Selection> {
   const value = sql`${bind(rawValue(position))}::text`;
   return sql`${folded(textOf(name, column), letterCase)} = ${folded(value, letterCase)}`;
 }
 
-function isAnyFolded({ name, column, position }: Side, letterCase: LetterCase): Sql<Selection> {
+function isAnyFolded({ name, column, position }: FilterSide, letterCase: LetterCase): Sql<Selection> {
   const list = sql`${bind(rawValue(position))}::text[]`;
   return sql`${folded(textOf(name, column), letterCase)} = ANY(ARRAY(SELECT ${folded(sql`v`, letterCase)} FROM unnest(${list}) AS v))`;
 }
 
 /** A nondeterministic collation knows no patterns: the text is compared under that of the database. */
-function matches({ name, column, position }: Side, letterCase: LetterCase | undefined): Sql<Selection> {
+function matches({ name, column, position }: FilterSide, letterCase: LetterCase | undefined): Sql<Selection> {
   const text = folded(textOf(name, column), letterCase);
   const collation = column.isNondeterministic === true ? sql` COLLATE "default"` : EMPTY;
   return sql`${text}${collation} ILIKE ${folded(bind(rawValue(position)), letterCase)}`;
@@ -124,7 +124,7 @@ function folded(value: Sql<Selection>, letterCase: LetterCase | undefined): Sql<
 }
 
 /** A comparison in the column's type. What responses show as null, such as NaN, matches none. */
-function compares(operator: Comparison, side: Side, asText: boolean): Sql<Selection> {
+function compares(operator: Comparison, side: FilterSide, asText: boolean): Sql<Selection> {
   const { column, position } = side;
   const name = asText ? textOf(side.name, column) : side.name;
   const given = bind(boundOf(operator, position, column));
@@ -137,7 +137,7 @@ function compares(operator: Comparison, side: Side, asText: boolean): Sql<Select
 }
 
 /** Infinities are above and below every other value, NaN is above infinity. Responses show them as null. */
-function isNull({ name, column }: Side, isWanted: boolean): Sql<Selection> {
+function isNull({ name, column }: FilterSide, isWanted: boolean): Sql<Selection> {
   if (!databaseType(column).hasInfinity) return isWanted ? sql`${name} IS NULL` : sql`${name} IS NOT NULL`;
   const isFinite = sql`(${name} > '-Infinity' AND ${name} < 'Infinity')`;
   return isWanted ? sql`${isFinite} IS NOT TRUE` : isFinite;
@@ -213,7 +213,7 @@ function withoutZone(time: Sql<Selection>, { type, timezone = "UTC" }: ResultCol
 }
 
 /** Days are in UTC, like the times that the API writes; the last one is included whole, also for columns with a time of day. */
-function comparesDay(operator: ">=" | "<=", { name, column, position }: Side): Sql<Selection> {
+function comparesDay(operator: ">=" | "<=", { name, column, position }: FilterSide): Sql<Selection> {
   const { value } = databaseType(column);
   const isFrom = operator === ">=";
   if (value !== "date" && value !== "date-time") {
