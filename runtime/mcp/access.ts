@@ -52,8 +52,14 @@ function mcpAddress({ publicAddressOf, addressOf }: Gateway, request: IncomingMe
   const { origin, prefix } = publicAddressOf(request);
   const isSecure =
     addressOf.isTrustedProxy?.(request) === true && request.headers["x-forwarded-proto"] === "https";
-  return `${origin ?? `${isSecure ? "https" : "http"}://${request.headers.host ?? ""}`}${prefix}/mcp`;
+  return `${origin ?? `${isSecure ? "https" : "http"}://${hostHeaderOf(request)}`}${prefix}/mcp`;
 }
+
+/** A name or an address, perhaps with a port: nothing else leaves it for a header or a document. */
+const HOST = /^(?:[\w.-]{1,255}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i;
+
+const hostHeaderOf = ({ headers: { host = "" } }: IncomingMessage): string =>
+  HOST.test(host) ? host : "localhost";
 
 const METADATA_PATH = "/.well-known/oauth-protected-resource";
 

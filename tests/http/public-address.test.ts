@@ -97,6 +97,18 @@ describe("addresses in responses", () => {
       "/a, /b",
       "https://evil.example",
       "a",
+      "/\\evil.example",
+      "/a//",
+      "/a/.",
+      "/..;/a",
+      "/a;b",
+      "/a?b=",
+      "/a#b",
+      "/a%2fb",
+      "/a%0d%0ab",
+      "/a b",
+      "/a:b@evil.example",
+      "/ÿ",
       `/${"a".repeat(200)}`,
     ])
       expect(await linksOf(url, { "x-forwarded-prefix": prefix }), prefix).toEqual(below(""));

@@ -181,6 +181,20 @@ it("below a path of a proxy the metadata is below it too, and a Host is no audie
   );
 });
 
+it.each(['a", error="none', "a, Basic realm=x", "a/b", "user@a", "a b", 'a\\"'])(
+  "a Host that is no name of a server gets into no header: %s",
+  async (host) => {
+    const variables = { API_JWT_ISSUER: issuer, API_JWT_AUDIENCE: "x", TRUST_PROXY: "1" };
+    const reply = await sendRequest(await serveManifest(manifest, variables), "/mcp", {
+      method: "POST",
+      body: BODY,
+      headers: { ...ACCEPT, host },
+    });
+    expect([401, 403, 400]).toContain(reply.status);
+    expect(reply.headers["www-authenticate"] ?? "").not.toContain(host);
+  },
+);
+
 it("the served OpenAPI document names bearerAuth where tokens are accepted, and only there", async () => {
   const schemesOf = async (base: string): Promise<unknown> => {
     const { components, paths } = JSON.parse((await sendRequest(base, "/openapi.json")).text) as {

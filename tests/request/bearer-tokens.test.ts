@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { startProcess } from "../ramp/support/processes.js";
 import { KEYS } from "../support/service.js";
-import { type Reply, refusal, sendRequest, statusAndBody } from "../support/http-client.js";
+import { post, type Reply, refusal, sendRequest, statusAndBody } from "../support/http-client.js";
 import { serveOrders } from "../support/orders.js";
 
 const [own, foreign] = await Promise.all([
@@ -86,6 +86,55 @@ describe("a token that is refused", () => {
     const reply = await ask(await token(claims));
     expect(statusAndBody(reply)).toEqual(refusal(401, `Invalid token: ${reason}`));
     expect(reply.headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
+  });
+
+  it("is for another resource, however near its name", async () => {
+    const publicUrl = "https://data.example/api";
+    const { url: at } = await serveOrders({ ...settings, PUBLIC_URL: publicUrl });
+    const initialize = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+    };
+    const statuses = async (aud: unknown): Promise<readonly number[]> => {
+      const authorization = `Bearer ${await token({ aud })}`;
+      const accept = "application/json, text/event-stream";
+      const mcp = await post(at, "/mcp", initialize, { headers: { authorization, accept } });
+      const rows = await sendRequest(at, "/v1/shop/tier2", { headers: { authorization } });
+      // The tool behind `/mcp` is not reached by another path.
+      const values = await sendRequest(at, "/v1/system/values", { headers: { authorization } });
+      return [mcp.status, rows.status, values.status];
+    };
+    expect(await statuses("orders")).toEqual([200, 200, 400]);
+    expect(await statuses(["other", "orders"])).toEqual([200, 200, 400]);
+    expect(await statuses(`${publicUrl}/mcp`)).toEqual([200, 401, 401]);
+    for (const aud of [
+      publicUrl,
+      `${publicUrl}/`,
+      `${publicUrl}/mcp/`,
+      `${publicUrl}/MCP`,
+      `${publicUrl}/mcp?x`,
+      `${publicUrl}/mcp#`,
+      `${publicUrl}//mcp`,
+      "https://data.example/mcp",
+      "http://data.example/api/mcp",
+      "https://data.example:443/api/mcp",
+      "https://DATA.example/api/mcp",
+      "https://data.example.evil/api/mcp",
+      `${at}/mcp`,
+      "Orders",
+      "orders ",
+      "orders,other",
+      ["orders,other"],
+      [["orders"]],
+      { orders: true },
+      [],
+      "",
+      "*",
+      null,
+    ])
+      expect([aud, ...(await statuses(aud))]).toEqual([aud, 401, 401, 401]);
   });
 
   it.each([
