@@ -1,8 +1,7 @@
 import { BuildRecords } from "./warehouse/data-versions.js";
-import type { ResultColumns, Warehouse } from "./warehouse/warehouse.js";
 import { type Changelog, NO_CHANGELOG } from "./model/changelog.js";
-import { missingColumnsOf, missingText, relationsOf } from "./model/column-names.js";
-import type { Endpoint, Relation } from "./model/endpoint.js";
+import { relationsOf } from "./model/column-names.js";
+import { missingColumns, missingRelations, warnOfMissingColumns } from "./release/missing-relations.js";
 import type { ActiveRelease, LoadedRelease, Release } from "./release/release.js";
 import { Metrics, type ServedRelease } from "./operations/metrics.js";
 import { ExampleRows } from "./handler/example-rows.js";
@@ -11,6 +10,7 @@ import { activate, type RefreshResult } from "./release/activate.js";
 import type { RefreshLog } from "./release/refresh.js";
 import { Documents } from "./pages/documents.js";
 import type { RequestRecord } from "./operations/request-record.js";
+import { requestFields } from "./operations/request-log.js";
 import { findAt } from "./response/content-negotiation.js";
 import { pathOf, RouteTable } from "./http/route.js";
 import type { Environment } from "./operations/environment.js";
@@ -24,7 +24,6 @@ import { documentRoutes } from "./pages/pages.js";
 import { callerHeaders, peek } from "./request/authorize.js";
 import { routesOf, systemRoutes } from "./system/routes.js";
 import type { Service } from "./system/context.js";
-import type { McpSettings } from "./mcp/access.js";
 import { mcpRoutes } from "./mcp/mcp-endpoint.js";
 import { type DataPath, serveExchange } from "./handler/exchange.js";
 import { COMMON_HEADERS } from "./http/headers.js";
@@ -60,65 +59,16 @@ export interface DataService extends RunningServer {
 
 /** Serves the data API. When it cannot, it closes everything and rejects with a message that says why. */
 export async function startDataService(options: DataServiceOptions): Promise<DataService> {
-  const { environment, databaseUrl, title, active, refresh, log } = options;
+  const { environment, databaseUrl, active, log } = options;
   const { builds = new BuildRecords() } = options;
   requireAdapter(active.current, databaseUrl);
-  const usage = openUsage(environment, databaseUrl, log);
-  const served = (): ServedRelease => ({
-    ...active.current,
-    missingRelations: missingRelations(),
-    load: gateway.warehouse.load,
-    degraded: {
-      rate_limits: gateway.rates.degraded !== null,
-      database: gateway.warehouse.degraded !== null,
-    },
-    dataAges: dataAgesOf(active.current, builds),
-  });
-  const metrics = new Metrics(served, options.refreshes.counts);
-  const gateway = openGateway({
-    ...environment,
-    databaseUrl,
-    versionOf: (path) => builds.versionAt(path, active.current.upstreamNodes),
-    log,
-    onColumns: (relation, columns) => logMissingColumns(active.current, relation, columns, log),
-    recordRequest(record) {
-      metrics.record(record);
-      usage?.counter.count(record);
-      if (log.isLevelEnabled("info")) log.info(requestFields(record), "request");
-    },
-  });
-  const missingRelations = (): readonly string[] => missingOf(active.current, gateway.warehouse);
-  const { contentType } = metrics.registry;
-  const visible = {
-    lineageTier: environment.lineageTier,
-    scope: environment.catalogue,
-    acceptsTokens: environment.tokens !== null,
-  };
-  const documents = new Documents(title, active, builds, visible, new ExampleRows(gateway, active));
-  const service = {
-    title,
-    documents,
-    changelog: options.changelog ?? (() => NO_CHANGELOG),
-    catalogueScope: environment.catalogue,
-    tierOf: (path: string) => active.current.served.get(path)?.spec.tier ?? null,
-    endpointAt: (path: string) => active.current.served.get(path)?.served ?? null,
-    isPrivate: (path: string, column: string) => active.current.isPrivate(path, column),
-    missingRelations,
-    reasonMissing: (name: string) => gateway.warehouse.reasonMissing(name),
-    missingColumns: () => lackedColumns(active.current, gateway.warehouse),
-    refreshDegraded: () => options.refreshes.degraded,
-    heldBack: () => active.current.manifest?.heldBack ?? [],
-    metrics: { contentType, text: options.metricsText ?? (() => metrics.registry.metrics()) },
-    metricsPublic: environment.metricsPublic,
-    usageOf: (keyId: string) => usage?.daysOf(keyId) ?? Promise.resolve(null),
-    refresh,
-  };
-  const listener = dataApiListener({ gateway, service, active, documents, mcp: environment });
+  const parts = openParts({ ...options, builds });
+  const { gateway, metrics } = parts;
+  const listener = dataApiListener(parts, serviceOf(options, parts), options);
   const server = await listen(listener, environment.host, environment.port, {
     earlyErrorHeaders: earlyErrorHeaders(gateway),
   }).catch(async (error: unknown) => {
-    await usage?.close();
-    await gateway.close();
+    await parts.close();
     throw error;
   });
   // `/health` and the metrics know of missing relations from the start, not once they are called.
@@ -131,8 +81,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const stop = async (): Promise<void> => {
     watcher?.close();
     await server.stop();
-    await usage?.close();
-    await gateway.close();
+    await parts.close();
   };
   return {
     url: server.url,
@@ -147,53 +96,93 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   };
 }
 
+/** What serves requests, in the order in which it is opened. */
+interface Parts {
+  readonly usage: Usage | null;
+  readonly gateway: Gateway;
+  readonly metrics: Metrics;
+  readonly documents: Documents;
+  close(): Promise<void>;
+}
+
+function openParts(options: DataServiceOptions & { readonly builds: BuildRecords }): Parts {
+  const { environment, databaseUrl, title, active, builds, log } = options;
+  const usage = openUsage(environment, databaseUrl, log);
+  /** Told of each response. */
+  const recorders: ((record: RequestRecord) => void)[] = [
+    (record) => usage?.counter.count(record),
+    (record) => {
+      if (log.isLevelEnabled("info")) log.info(requestFields(record), "request");
+    },
+  ];
+  const gateway = openGateway({
+    ...environment,
+    databaseUrl,
+    versionOf: (path) => builds.versionAt(path, active.current.upstreamNodes),
+    log,
+    onColumns: (relation, columns) => warnOfMissingColumns(active.current, relation, columns, log),
+    recordRequest: (record) => recorders.forEach((tell) => tell(record)),
+  });
+  const metrics = new Metrics(() => servedRelease(active.current, gateway, builds), options.refreshes.counts);
+  recorders.push((record) => metrics.record(record));
+  const visible = {
+    lineageTier: environment.lineageTier,
+    scope: environment.catalogue,
+    acceptsTokens: environment.tokens !== null,
+  };
+  const documents = new Documents(title, active, builds, visible, new ExampleRows(gateway, active));
+  const close = async (): Promise<void> => {
+    await usage?.close();
+    await gateway.close();
+  };
+  return { usage, gateway, metrics, documents, close };
+}
+
+/** The release, with what the metrics know of it. */
+function servedRelease(release: LoadedRelease, gateway: Gateway, builds: BuildRecords): ServedRelease {
+  const { warehouse, rates } = gateway;
+  return {
+    ...release,
+    missingRelations: missingRelations(release, warehouse),
+    load: warehouse.load,
+    degraded: { rate_limits: rates.degraded !== null, database: warehouse.degraded !== null },
+    dataAges: dataAgesOf(release, builds),
+  };
+}
+
+/** What the system endpoints report. */
+function serviceOf(options: DataServiceOptions, { gateway, metrics, documents, usage }: Parts): Service {
+  const { environment, title, active, refreshes, refresh } = options;
+  const { warehouse } = gateway;
+  const { registry } = metrics;
+  return {
+    title,
+    documents,
+    changelog: options.changelog ?? (() => NO_CHANGELOG),
+    catalogueScope: environment.catalogue,
+    tierOf: (path) => active.current.served.get(path)?.spec.tier ?? null,
+    endpointAt: (path) => active.current.served.get(path)?.served ?? null,
+    isPrivate: (path, column) => active.current.isPrivate(path, column),
+    missingRelations: () => missingRelations(active.current, warehouse),
+    reasonMissing: (name) => warehouse.reasonMissing(name),
+    missingColumns: () => missingColumns(active.current, warehouse),
+    refreshDegraded: () => refreshes.degraded,
+    heldBack: () => active.current.manifest?.heldBack ?? [],
+    metrics: {
+      contentType: registry.contentType,
+      text: options.metricsText ?? (() => registry.metrics()),
+    },
+    metricsPublic: environment.metricsPublic,
+    usageOf: (keyId) => usage?.daysOf(keyId) ?? Promise.resolve(null),
+    refresh,
+  };
+}
+
 /** Another database would answer with errors, or with rows of the same names that mean something else. */
 function requireAdapter({ adapter }: Pick<Release, "adapter">, databaseUrl: string): void {
   const problem = adapterProblem(adapter, clickhouseAddress(databaseUrl) !== null);
   if (problem !== null) throw new Error(problem);
 }
-
-/** The missing relations of a release: the warehouse still knows those of endpoints that a refresh has removed. */
-function missingOf({ endpoints }: LoadedRelease, { missingRelations }: Warehouse): readonly string[] {
-  if (missingRelations.length === 0) return [];
-  const relations = [...endpoints.values()].flatMap(({ spec }) => relationsOf(spec));
-  const served = new Set(relations.map((relation) => relation.join(".")));
-  return missingRelations.filter((name) => served.has(name));
-}
-
-/** The columns that a release's relations lack, as far as they have been looked up, as `path: column`. */
-function lackedColumns({ endpoints }: LoadedRelease, warehouse: Warehouse): readonly string[] {
-  const missing = [...endpoints.values()].flatMap(({ spec }) =>
-    relationsOf(spec).flatMap((relation) => {
-      const columns = warehouse.knownColumns(relation);
-      return columns === null
-        ? []
-        : missingTexts(spec, relation, columns).map((text) => `${spec.path}: ${text}`);
-    }),
-  );
-  return [...new Set(missing)].sort();
-}
-
-function missingTexts(endpoint: Endpoint, relation: Relation, columns: ResultColumns): readonly string[] {
-  return missingColumnsOf(endpoint, relation, columns).map(missingText);
-}
-
-function logMissingColumns(
-  { endpoints }: LoadedRelease,
-  relation: Relation,
-  columns: ResultColumns,
-  log: Logger,
-): void {
-  const name = relation.join(".");
-  for (const { spec } of endpoints.values()) {
-    if (!relationsOf(spec).some((each) => each.join(".") === name)) continue;
-    const missing = missingTexts(spec, relation, columns);
-    if (missing.length > 0) log.warn({ endpoint: spec.path, columns: missing }, LACKS_COLUMNS);
-  }
-}
-
-const LACKS_COLUMNS =
-  "the relation lacks columns of the endpoint: rows come without them, and requests that filter or sort by them fail";
 
 /** By category: seconds since the oldest data of its endpoints was built. */
 function dataAgesOf(
@@ -227,50 +216,12 @@ function openUsage(
   return null;
 }
 
-/**
- * The fields of a request's log line. Keys appear by id, callers without one by their network address; a refusal has the
- * error's code and the parameter's name, never its value; the trace fields have OpenTelemetry's names.
- */
-export function requestFields(record: RequestRecord): object {
-  const { requestId, method, route, status, rows, bytes, caller, trace, error, path } = record;
-  const { milliseconds, databaseMs } = record;
-  return {
-    requestId,
-    method,
-    route,
-    ...(path !== null && { path }),
-    status,
-    ...(error !== null && { error: error.code, parameter: error.parameter ?? undefined }),
-    milliseconds: toMicroseconds(milliseconds),
-    rows,
-    bytes,
-    databaseMs: databaseMs === null ? null : toMicroseconds(databaseMs),
-    key: caller.key?.id ?? null,
-    caller: caller.id,
-    tier: caller.tier,
-    ...(trace !== null && {
-      trace_id: trace.traceId,
-      span_id: trace.spanId,
-      parent_id: trace.parentId || undefined,
-    }),
-  };
-}
-
-/** Rounds to microseconds: further digits of the clock are noise. */
-function toMicroseconds(milliseconds: number): number {
-  return Math.round(milliseconds * 1000) / 1000;
-}
-
-interface DataApi {
-  readonly gateway: Gateway;
-  readonly service: Service;
-  readonly active: ActiveRelease;
-  readonly documents: Documents;
-  readonly mcp: McpSettings;
-}
-
 /** The data API as a listener. An endpoint runs the handler that its generated module exports. */
-function dataApiListener({ gateway, service, active, documents, mcp }: DataApi): RequestListener {
+function dataApiListener(
+  { gateway, documents }: Parts,
+  service: Service,
+  { active, environment: mcp }: DataServiceOptions,
+): RequestListener {
   const { title, isPrivate } = service;
   const endpoints = () => active.current.endpoints;
   const routes = new RouteTable([

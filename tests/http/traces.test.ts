@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { requestFields } from "../../runtime/data-service.js";
+import { requestFields } from "../../runtime/operations/request-log.js";
 import { traceOf } from "../../runtime/http/headers.js";
 import { observation } from "../support/observation.js";
 import { KEYS } from "../support/service.js";
