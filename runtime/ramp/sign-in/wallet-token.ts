@@ -3,6 +3,7 @@ import type { RampDatabase } from "../database/ramp-database.js";
 import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 import type { SigningKeys } from "./customer-token.js";
 import type { Address } from "../accounts/account-details.js";
+import { VALIDATOR_CODE } from "./erc6492-validator.js";
 import { hashMessage, parseSignInMessage, recoverAddress, type SignInMessage } from "./ethereum-message.js";
 import type { CoreContext } from "../core/context.js";
 import { parseJson } from "../core/json-schema.js";
@@ -139,22 +140,20 @@ async function spendNonce(database: RampDatabase, nonce: string): Promise<boolea
 
 const TIMEOUT_MS = 5_000;
 
-/** `isValidSignature(bytes32,bytes)`: its selector, and what it returns for a valid signature (ERC-1271). */
-const SELECTOR = "1626ba7e";
-
-/** Asks the contract wallet `to` whether a signature is its own (ERC-1271); null when the node does not answer. */
+/**
+ * Whether a signature is that of the contract wallet: of one that is deployed (ERC-1271), or of one that will be (ERC-6492). Null: the node
+ * does not answer.
+ */
 async function isContractSignature(
   rpcUrl: string,
-  to: Address,
+  wallet: Address,
   hash: Uint8Array,
   signature: string,
 ): Promise<boolean | null> {
-  const data = `0x${SELECTOR}${callArguments(hash, signature.slice(2))}`;
-  const answer = await callNode(rpcUrl, "eth_call", [{ to, data }, "latest"]);
-  // A contract that reverts, and an account without code, answer with an error or with nothing.
-  return answer === null
-    ? null
-    : answer.result?.startsWith(`0x${SELECTOR}${"0".repeat(56)}`) === true && answer.result.length === 66;
+  const data = `${VALIDATOR_CODE}${constructorArguments(wallet, hash, signature.slice(2))}`;
+  const answer = await callNode(rpcUrl, "eth_call", [{ data }, "latest"]);
+  // A wallet or a deployment that reverts makes an answer with an error.
+  return answer === null ? null : answer.result === "0x01";
 }
 
 /** The chain that a node serves; null when it does not answer. */
@@ -163,11 +162,13 @@ export async function chainIdOf(rpcUrl: string): Promise<number | null> {
   return answer?.result === undefined ? null : Number(answer.result);
 }
 
-/** ABI encoding of `(bytes32, bytes)`: the hash, where the bytes begin, their length, the bytes padded to words. */
-function callArguments(hash: Uint8Array, signature: string): string {
-  const word = (value: number): string => value.toString(16).padStart(64, "0");
+/** ABI encoding of `(address, bytes32, bytes)`: the address, the hash, where the bytes begin, their length, the bytes padded to words. */
+function constructorArguments(wallet: Address, hash: Uint8Array, signature: string): string {
+  const word = (hex: string): string => hex.padStart(64, "0");
   const padded = signature.padEnd(Math.ceil(signature.length / 64) * 64, "0");
-  return Buffer.from(hash).toString("hex") + word(64) + word(signature.length / 2) + padded;
+  const start = word((3 * 32).toString(16));
+  const length = word((signature.length / 2).toString(16));
+  return word(wallet.slice(2).toLowerCase()) + Buffer.from(hash).toString("hex") + start + length + padded;
 }
 
 /** The result is undefined when the node answers with an error, such as a revert. */

@@ -1,8 +1,15 @@
 import jwt from "jsonwebtoken";
-import { getAddress } from "viem";
+import {
+  erc6492SignatureValidatorByteCode,
+  getAddress,
+  getContractAddress,
+  type Hex,
+  serializeErc6492Signature,
+} from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage } from "viem/siwe";
 import { afterAll, describe, expect, it } from "vitest";
+import { VALIDATOR_CODE } from "../../../runtime/ramp/sign-in/erc6492-validator.js";
 import { updateProject } from "../../../runtime/ramp/operator/projects.js";
 import { startProcess } from "../support/processes.js";
 import {
@@ -187,6 +194,64 @@ describe("a contract wallet", async () => {
     ];
     for (const { status, json } of replies)
       expect([status, json.error]).toEqual([400, "INVALID_WALLET_SIGNATURE"]);
+  });
+
+  describe("that is not deployed yet", async () => {
+    const fromNode = async (path: string, owner = account.address): Promise<Hex> =>
+      (await (await fetch(`${node.said}${path}`, { method: "POST", body: owner })).text()) as Hex;
+    const [factory, initCode] = [await fromNode("/factories"), await fromNode("/init-code")];
+    const salt: Hex = `0x${"00".repeat(32)}`;
+    const planned = getContractAddress({ opcode: "CREATE2", from: factory, salt, bytecode: initCode });
+
+    /** Signs in as the wallet of this address, with a signature that says how it is deployed. */
+    async function plannedSignIn(
+      address: Hex,
+      deployment: { readonly address?: Hex; readonly data?: Hex } = {},
+      signer = account,
+    ): Promise<Reply> {
+      const own = await withNode();
+      const nonce = (await world.call("GET", "/v1/auth/wallet/nonce")).text;
+      const message = createSiweMessage({
+        ...{ address, chainId: 137, domain: DOMAIN, nonce, uri: `https://${DOMAIN}/`, version: "1" },
+      });
+      const signature = serializeErc6492Signature({
+        ...{ address: factory, data: initCode, ...deployment },
+        signature: await signer.signMessage({ message }),
+      });
+      return challenge(message, signature, { clientId: own.clientId });
+    }
+
+    it("signs in with a signature that says how it is deployed (ERC-6492), and stays undeployed", async () => {
+      for (let time = 0; time < 2; time++) {
+        const reply = await plannedSignIn(planned);
+        expect(reply.status, reply.text).toBe(200);
+        expect(claimsOf(reply).sub).toBe(`eip155:137:${planned.toLowerCase()}`);
+      }
+      const { clientId } = await withNode();
+      const bare = await contractSignIn(clientId, { fields: { address: planned } });
+      expect([bare.status, bare.json.error]).toEqual([400, "INVALID_WALLET_SIGNATURE"]);
+    });
+
+    it("may be deployed meanwhile", async () => {
+      expect((await plannedSignIn(address)).status).toBe(200);
+    });
+
+    it("is refused with another key, another address, or a deployment that makes another wallet or fails", async () => {
+      const stranger = privateKeyToAccount(generatePrivateKey());
+      const replies = [
+        await plannedSignIn(planned, {}, stranger),
+        await plannedSignIn(getAddress(`0x${"cd".repeat(20)}`)),
+        await plannedSignIn(planned, { data: await fromNode("/init-code", stranger.address) }),
+        await plannedSignIn(planned, { data: "0xfe" }),
+        await plannedSignIn(planned, { address: getAddress(`0x${"ef".repeat(20)}`) }),
+      ];
+      for (const { status, json } of replies)
+        expect([status, json.error]).toEqual([400, "INVALID_WALLET_SIGNATURE"]);
+    });
+
+    it("is checked by the validator that viem has", () => {
+      expect(VALIDATOR_CODE).toBe(erc6492SignatureValidatorByteCode);
+    });
   });
 
   it("gets an error that names what is missing: the client id, a node for the chain, the domain", async () => {
