@@ -89,7 +89,7 @@ async function serveSandbox(flags: { readonly host: string; readonly port: numbe
     ({ code, path, keyId, secret }) =>
       `  routewright ramp provider connect --project <id> --provider ${code} --url ${sandbox.url}${path} --key-id ${keyId} --secret ${secret}`,
   );
-  const heading = `Sandbox providers on ${sandbox.url}; switch misbehaviour on at ${sandbox.url}/switches. To connect a project:`;
+  const heading = `Sandbox providers on ${sandbox.url}; misbehaviour: ${sandbox.url}/switches, clock: ${sandbox.url}/clock. To connect a project:`;
   process.stdout.write(`${[heading, ...connections].join("\n")}\n`);
   await stopSignal();
   await sandbox.stop();

@@ -1,6 +1,11 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { literals, Nullable } from "../core/json-schema.js";
-import { ATTENTION_REASONS, INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
+import {
+  ATTENTION_REASONS,
+  INTENT_STATUSES,
+  REQUIREMENT_STATUSES,
+  TRANSACTION_STATUSES,
+} from "../intents/intent.js";
 import { Fees, Receipt, Refund } from "../providers/protocol.js";
 import type { EventType } from "../webhooks/events.js";
 
@@ -49,7 +54,8 @@ export const EVENT_DATA: Readonly<Record<EventType, TSchema>> = {
   "compliance.updated": Type.Object({
     ...OF_INTENT,
     requirementCode: Type.String(),
-    status: literals(["PENDING", "IN_PROGRESS", "COMPLETED", "FAILED"]),
+    status: literals(REQUIREMENT_STATUSES),
+    reason: Type.Optional(Type.String({ description: "Why it failed, or what more the provider needs." })),
   }),
   "transaction.updated": Type.Object({
     ...OF_INTENT,

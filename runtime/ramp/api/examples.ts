@@ -73,6 +73,7 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
   schema: { type: "object", properties: { iban: { type: "string" } }, required: ["iban"] },
   attention: { AMOUNT_MISMATCH: "delivery 59 USDC_POLYGON, payment 60 USD" },
   onboardingUrl: "https://ramp.example/onboarding/b25ib2FyZGluZw.c2lnbmF0dXJl",
+  checkoutUrl: "https://ramp.example/onboarding/b25ib2FyZGluZw.c2lnbmF0dXJl",
   onboardingRedirectUrl: "https://shop.example/onboarded",
   checkoutRedirectUrl: "https://shop.example/paid",
   providerReference: "order-4711",
@@ -97,16 +98,18 @@ const RARE: ReadonlySet<string> = new Set([
   "quoteId",
   "externalAccountId",
   "refunds",
+  "reason",
   "receipt",
 ]);
 
 /** An example of a schema, by name, format or type. A text without one is an error that the tests see. */
 export function exampleOf(schema: TSchema, name = ""): unknown {
-  const { $ref, anyOf, items, properties, enum: values, format, type } = schema as Keywords;
+  const { $ref, anyOf, items, properties, enum: values, examples, format, type } = schema as Keywords;
+  if (examples !== undefined) return examples[0];
   if ($ref !== undefined) return exampleOf(COMPONENTS.get($ref) ?? NOTHING, name);
   if ("const" in schema) return schema["const"];
   if (values !== undefined) return values[0];
-  if (properties !== undefined) return objectOf(schema as Keywords);
+  if (properties !== undefined) return objectOf(schema);
   if (items !== undefined) return [exampleOf(items, name)];
   if (anyOf?.[0] !== undefined) {
     const isEmpty = !(name in BY_NAME) && anyOf.some((choice) => choice["type"] === "null");
@@ -133,6 +136,7 @@ interface Keywords {
   readonly properties?: Readonly<Record<string, TSchema>>;
   readonly required?: readonly string[];
   readonly enum?: readonly unknown[];
+  readonly examples?: readonly unknown[];
   readonly format?: string;
   readonly type?: string;
 }

@@ -9,6 +9,7 @@ import {
   isTerminal,
 } from "../intents/intent.js";
 import { pageUrl } from "../hosted-pages/link.js";
+import { hasPaymentPage, withReturn } from "../hosted-pages/stage.js";
 import { isUuid } from "../database/id.js";
 import type { PageRequest } from "../database/ramp-database.js";
 import type { ProjectTransaction } from "../database/transaction.js";
@@ -31,12 +32,13 @@ import { errorAt, jsonResponse, type RampAnswer } from "../core/ramp-errors.js";
 
 /** Create, list item and look-up share this envelope. */
 export function intentEnvelope(ramp: RampContext, intent: Intent): IntentEnvelope {
-  const { id: intentId, projectId, expiresAt, status } = intent;
-  const target = { projectId, intentId, expiresAt };
+  const { status, transaction } = intent;
+  const url = pageUrl(ramp.publicUrl, ramp.vault, intent);
   return {
-    intent: intentView(ramp, intent),
-    onboardingUrl: awaitsCompliance(status) ? pageUrl(ramp.publicUrl, ramp.vault, target) : null,
-    ...(intent.transaction ? { transaction: transactionView(intent.transaction) } : {}),
+    intent: intentView(ramp, intent, url),
+    onboardingUrl: awaitsCompliance(status) ? url : null,
+    ...(hasPaymentPage(intent) && { checkoutUrl: url }),
+    ...(transaction && { transaction: transactionView(ramp, intent, transaction) }),
   };
 }
 
@@ -55,7 +57,8 @@ function attentionView(intent: Intent): Record<string, string> {
   return Object.fromEntries(said.map(([reason, about]) => [reason, isErased(intent) ? "" : about]));
 }
 
-function intentView({ currencies }: RampContext, intent: Intent): IntentView {
+/** @param returnUrl the hosted page, which the provider's own pages return to */
+function intentView({ currencies }: RampContext, intent: Intent, returnUrl: string): IntentView {
   const { id, status, createdAt, updatedAt, srcAmount, type, failureReason } = intent;
   const { provider, providerCode, connectionId: providerId } = intent;
   const { onboardingRedirectUrl, checkoutRedirectUrl, price, metadata } = intent;
@@ -73,6 +76,11 @@ function intentView({ currencies }: RampContext, intent: Intent): IntentView {
     updatedAt,
     srcAmount,
     ...(requirement && { currentRequirementCode: requirement.code }),
+    requirements: intent.requirements.map(({ code, title, status, reason, url }) => ({
+      ...{ code, title, status },
+      ...(reason !== null && { reason }),
+      ...(url !== null && status === "PENDING" && { url: withReturn(url, returnUrl) }),
+    })),
     expiredAt: intent.expiresAt,
     ...(intent.transaction?.paymentDueAt && { paymentDueAt: intent.transaction.paymentDueAt }),
     type,
@@ -97,7 +105,12 @@ export function accountType(type: Currency["type"]): "BANK_ACCOUNT" | "CRYPTO_AD
   return type === "FIAT" ? "BANK_ACCOUNT" : "CRYPTO_ADDRESS";
 }
 
-export function transactionView(transaction: Transaction): TransactionView {
+export function transactionView(
+  { publicUrl, vault }: RampContext,
+  intent: Intent,
+  transaction: Transaction,
+): TransactionView {
+  const returnUrl = pageUrl(publicUrl, vault, intent);
   const { id, status, createdAt, updatedAt, instructions, providerReference, failureReason } = transaction;
   const { paymentDueAt, receipt, refunds } = transaction;
   return {
@@ -106,7 +119,9 @@ export function transactionView(transaction: Transaction): TransactionView {
     createdAt,
     updatedAt,
     context: {
-      instructions: [...instructions],
+      instructions: instructions.map(({ url, ...instruction }) =>
+        url === undefined ? instruction : { ...instruction, url: withReturn(url, returnUrl) },
+      ),
       ...(providerReference !== null && { providerReference }),
       ...(failureReason !== null && { failureReason }),
       ...(paymentDueAt && { paymentDueAt }),

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { JsonText } from "../core/exact-json.js";
 import { literals, Nullable } from "../core/json-schema.js";
-import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
+import { INTENT_STATUSES, REQUIREMENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
 import { UNAVAILABLE_REASONS } from "../providers/quotes.js";
 import { EVENT_TYPES } from "../webhooks/events.js";
 import { Fees, Instruction, Receipt, Refund } from "../providers/protocol.js";
@@ -55,6 +55,22 @@ const PaymentDueAt = Type.Optional(
   ),
 );
 
+const RequirementView = Type.Object(
+  {
+    code: Type.String(),
+    title: Type.String({ description: "Name for people." }),
+    status: literals(REQUIREMENT_STATUSES),
+    reason: Type.Optional(Type.String({ description: "Why it failed, or what more the provider needs." })),
+    url: Type.Optional(
+      Type.String({
+        format: "uri",
+        description: "The provider's own page, for the customer; it returns to the intent's hosted page.",
+      }),
+    ),
+  },
+  { examples: [{ code: "KYC_VERIFICATION", title: "Identity check", status: "PENDING" }] },
+);
+
 export const IntentView = Type.Object(
   {
     id: Uuid,
@@ -65,6 +81,7 @@ export const IntentView = Type.Object(
     updatedAt: DateTime,
     srcAmount: Type.String(),
     currentRequirementCode: Type.Optional(Type.String()),
+    requirements: Type.Array(RequirementView, { description: "Checks of the provider, in their order." }),
     expiredAt: DateTime,
     paymentDueAt: PaymentDueAt,
     type: literals(["ONRAMP", "OFFRAMP"]),
@@ -113,6 +130,9 @@ export const IntentEnvelope = Type.Object(
   {
     intent: Type.Unsafe<Static<typeof IntentView>>(Type.Ref("Intent")),
     onboardingUrl: Nullable(Type.String({ format: "uri" })),
+    checkoutUrl: Type.Optional(
+      Type.String({ format: "uri", description: "The hosted page of the payment, while there is one." }),
+    ),
     transaction: Type.Optional(Type.Unsafe<Static<typeof TransactionView>>(Type.Ref("Transaction"))),
   },
   { $id: "IntentEnvelope" },

@@ -145,6 +145,9 @@ export const SCRIPT = `"use strict";
     });
   }
 
+  // Providers forbid their pages in frames of others.
+  if (parent !== window) for (const link of document.querySelectorAll("a[data-elsewhere]")) link.target = "_blank";
+
   const look = async (pause) => {
     let next = Math.min(pause * 2, MAX_PAUSE_MS);
     try {

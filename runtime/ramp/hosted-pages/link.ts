@@ -11,19 +11,16 @@ import type { PageContext } from "./page-views.js";
 
 interface PageTarget {
   readonly projectId: ProjectId;
-  readonly intentId: string;
-  /** When the intent expires. */
-  readonly expiresAt: Date;
+  readonly id: string;
 }
 
-/** The link outlives its intent: the money can still be on its way, and the page shows the result. */
+/** The link outlives its intent's expiry: the money can still be on its way, and the page shows the result. */
 const GRACE_MS = 24 * 60 * 60_000;
 const LINK_PURPOSE = "page-links";
 
-/** Address of an intent's hosted page. It names its expiry and is signed: its bearer may act for the customer. */
-export function pageUrl(publicUrl: string, vault: Vault, target: PageTarget): string {
-  const seconds = Math.floor((target.expiresAt.getTime() + GRACE_MS) / 1000);
-  const claims = ["onboarding", target.projectId, target.intentId, String(seconds)].join("|");
+/** Address of an intent's hosted page. It is signed: its bearer may act for the customer. */
+export function pageUrl(publicUrl: string, vault: Vault, { projectId, id }: PageTarget): string {
+  const claims = ["onboarding", projectId, id].join("|");
   const payload = Buffer.from(claims).toString("base64url");
   return `${publicUrl}/onboarding/${payload}.${signature(vault.derive(LINK_PURPOSE), payload)}`;
 }
@@ -51,8 +48,7 @@ export async function openLink(ramp: IntentContext, token: string): Promise<Open
   const [payload = "", signed = "", ...rest] = token.split(".");
   if (rest.length > 0 || !isSigned(ramp.vault, payload, signed)) return UNKNOWN;
   const claims = Buffer.from(payload, "base64url").toString().split("|");
-  const [, project = "", intentId = "", seconds = ""] = claims;
-  if (Number(seconds) * 1000 <= ramp.now().getTime()) return EXPIRED;
+  const [, project = "", intentId = ""] = claims;
   const [intent, shown] = await ramp.database.inProject(projectId(project), (tx) =>
     Promise.all([
       readIntent(tx, intentId),
@@ -63,9 +59,11 @@ export async function openLink(ramp: IntentContext, token: string): Promise<Open
   );
   // The link was an erased customer's.
   if (intent === null || shown === null || isErased(intent)) return UNKNOWN;
+  if (intent.expiresAt.getTime() + GRACE_MS <= ramp.now().getTime()) return EXPIRED;
   const { projectName, origins } = shown;
   const { currencies } = ramp;
-  return { token, intent, currencies, projectName, pageOrigins: origins.filter(isOrigin) };
+  const url = pageUrl(ramp.publicUrl, ramp.vault, intent);
+  return { token, intent, currencies, url, projectName, pageOrigins: origins.filter(isOrigin) };
 }
 
 const UNKNOWN = problemPage(

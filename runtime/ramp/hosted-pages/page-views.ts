@@ -1,5 +1,5 @@
 import type { Intent } from "../intents/intent.js";
-import { redirectUrlOf, type Stage, type StageOutcome } from "./stage.js";
+import { redirectUrlOf, type Stage, type StageOutcome, withReturn } from "./stage.js";
 import { errorSummary, fieldsOf, fieldViews, type FormState, humanize } from "./requirement-form.js";
 import { type Html, html, type Layout } from "./layout.js";
 import type { Currencies, Currency } from "../accounts/currency.js";
@@ -10,6 +10,8 @@ export interface PageContext {
   readonly intent: Intent;
   readonly projectName: string;
   readonly currencies: Currencies;
+  /** Address of the page. */
+  readonly url: string;
 }
 
 type PageView = Pick<Layout, "title" | "content">;
@@ -19,6 +21,8 @@ export function viewOf(shown: PageContext, stage: Stage, state: FormState): Page
   switch (stage.kind) {
     case "form":
       return formView(shown, stage, state);
+    case "elsewhere":
+      return elsewhereView(shown, stage);
     case "waiting":
       return waitingView(shown, stage);
     case "confirm":
@@ -31,9 +35,10 @@ export function viewOf(shown: PageContext, stage: Stage, state: FormState): Page
 }
 
 function formView(shown: PageContext, stage: Stage & { kind: "form" }, state: FormState): PageView {
-  const { code, title, form } = stage.requirement;
+  const { code, title, form, reason } = stage.requirement;
   const fields = fieldsOf(form);
-  const content = html`${heading(shown, title)} ${errorSummary(fields, state)} ${movement(shown)}
+  const content = html`${heading(shown, title)} ${errorSummary(fields, state)} ${moreNeeded(shown, reason)}
+    ${movement(shown)}
     <h2>About you</h2>
     <p>${shown.intent.provider} must check your identity before it can move the money.</p>
     <form method="post" novalidate>
@@ -44,6 +49,33 @@ function formView(shown: PageContext, stage: Stage & { kind: "form" }, state: Fo
     </form>
     ${LEAVE}`;
   return { title: state.errors.size > 0 ? `Error: ${title}` : title, content };
+}
+
+function elsewhereView(
+  shown: PageContext,
+  { requirement: { title, url, reason } }: Stage & { kind: "elsewhere" },
+): PageView {
+  const content = html`${heading(shown, title)} ${moreNeeded(shown, reason)} ${movement(shown)}
+    <p>
+      ${shown.intent.provider} must check your identity before it can move the money. It does so on a page of
+      its own.
+    </p>
+    ${elsewhere(shown, url)}
+    <p class="live" role="status">Waiting for the result. This page refreshes automatically.</p>
+    ${LEAVE}`;
+  return { title, content };
+}
+
+/** Why the provider asks again. */
+function moreNeeded({ intent }: PageContext, reason: string | null): Html | null {
+  return reason === null ? null : html`<p class="note">${intent.provider} needs more: ${reason}</p>`;
+}
+
+/** The way to a page of the provider's own, and back. */
+function elsewhere({ url: returnUrl }: PageContext, url: string): Html {
+  return html`<a class="button" href="${withReturn(url, returnUrl)}" rel="noreferrer" data-elsewhere
+    >Continue at ${new URL(url).host}</a
+  >`;
 }
 
 function confirmView(shown: PageContext): PageView {
@@ -84,7 +116,8 @@ function waitingView(shown: PageContext, stage: Stage & { kind: "waiting" }): Pa
 
 function payView(shown: PageContext, { transaction }: Stage & { kind: "pay" }): PageView {
   const title = `Send ${formatAmount(shown.intent.srcAmount)} ${shown.currencies.get(shown.intent.src.currencyCode).ticker}`;
-  const content = html`${heading(shown, title)} ${transaction.instructions.map(instructionView)}
+  const content = html`${heading(shown, title)}
+    ${transaction.instructions.map((instruction, at) => instructionView(shown, instruction, at))}
     <p id="copied" class="hint" role="status"></p>
     <h2>Your payment</h2>
     ${movement(shown)}
@@ -220,7 +253,7 @@ function formatAmount(amount: string): string {
 }
 
 /** Payment instructions, with a button to copy each part. */
-function instructionView(instruction: Instruction, serial: number): Html {
+function instructionView(shown: PageContext, instruction: Instruction, serial: number): Html {
   const { currency, ...details } = instruction.details;
   const rows = partsOf(details).map(([name, value], at) => {
     const label = PARTS.get(name) ?? humanize(name);
@@ -244,9 +277,11 @@ function instructionView(instruction: Instruction, serial: number): Html {
       </dd>
     </div>`;
   });
-  return html`<h2>${instruction.type === "BANK" ? "Bank transfer" : "Crypto transfer"}</h2>
-    <p class="note">${adviceOf(instruction)}</p>
-    <dl class="parts">${rows}</dl>`;
+  const title = instruction.type === "BANK" ? "Bank transfer" : "Crypto transfer";
+  const { url } = instruction;
+  return html`<h2>${url === undefined ? title : "Pay on the provider's page"}</h2>
+    ${url === undefined ? html`<p class="note">${adviceOf(instruction)}</p>` : elsewhere(shown, url)}
+    ${rows.length === 0 ? null : html`<dl class="parts">${rows}</dl>`}`;
 }
 
 function adviceOf({ type, details }: Instruction): string {

@@ -4,6 +4,8 @@ import type { Intent, IntentStatus, Requirement, Transaction } from "../intents/
 /** What the page shows, and what the customer can do on it. */
 export type Stage =
   | { readonly kind: "form"; readonly requirement: FormRequirement }
+  /** The requirement is met on a page of the provider's own. */
+  | { readonly kind: "elsewhere"; readonly requirement: PageRequirement }
   | { readonly kind: "waiting"; readonly for: "provider" | "check" | "payment" | "review" }
   /** Compliance is complete; the customer starts the payment. */
   | { readonly kind: "confirm" }
@@ -23,6 +25,10 @@ export type StageOutcome =
 
 export interface FormRequirement extends Requirement {
   readonly form: Readonly<Record<string, unknown>>;
+}
+
+interface PageRequirement extends Requirement {
+  readonly url: string;
 }
 
 export function stageOf(intent: Intent): Stage {
@@ -48,11 +54,19 @@ export function stageOf(intent: Intent): Stage {
 }
 
 function complianceStage({ requirements }: Intent): Stage {
-  const outstanding = requirements.find(
-    (requirement): requirement is FormRequirement =>
-      requirement.status === "PENDING" && requirement.form !== null,
-  );
-  return outstanding ? { kind: "form", requirement: outstanding } : { kind: "waiting", for: "check" };
+  for (const requirement of requirements.filter(({ status }) => status === "PENDING")) {
+    if (isElsewhere(requirement)) return { kind: "elsewhere", requirement };
+    if (hasForm(requirement)) return { kind: "form", requirement };
+  }
+  return { kind: "waiting", for: "check" };
+}
+
+function isElsewhere(requirement: Requirement): requirement is PageRequirement {
+  return requirement.url !== null;
+}
+
+function hasForm(requirement: Requirement): requirement is FormRequirement {
+  return requirement.form !== null;
 }
 
 function paymentStage({ status, transaction, autoExecute }: Intent): Stage {
@@ -70,6 +84,12 @@ function hasCheckout({ onboardingRedirectUrl, checkoutRedirectUrl }: Intent): bo
   return checkoutRedirectUrl !== null || onboardingRedirectUrl === null;
 }
 
+/** Whether a payment is to be made or on its way, on these pages. */
+export function hasPaymentPage(intent: Intent): boolean {
+  const { status } = intent;
+  return hasCheckout(intent) && (status === "PENDING_PAYMENT" || status === "TRANSACTION_IN_PROGRESS");
+}
+
 /** Whether the customer has completed onboarding. */
 function isPastOnboarding({ status, requirements, transaction }: Intent): boolean {
   if (transaction !== null) return true;
@@ -81,6 +101,14 @@ function isPastOnboarding({ status, requirements, transaction }: Intent): boolea
 export function versionOf(intent: Intent, stage: Stage): string {
   const seen = JSON.stringify([intent.status, intent.transaction?.status, stage]);
   return createHash("sha256").update(seen).digest("base64url").slice(0, 16);
+}
+
+/** A page of the provider's own, which sends the customer back to `returnUrl` (runtime/ramp/docs/provider-protocol.md, Pages). */
+export function withReturn(url: string, returnUrl: string): string {
+  const [address = "", ...fragment] = url.split("#");
+  // As text: the provider may have signed what stands before it.
+  const query = `${address.includes("?") ? "&" : "?"}return_url=${encodeURIComponent(returnUrl)}`;
+  return [address + query, ...fragment].join("#");
 }
 
 /** How a page ends: the message to the window that opened it, and the next address (runtime/ramp/docs/webhooks.md). */

@@ -20,11 +20,11 @@ import {
 } from "./intent.js";
 import {
   addRequirement,
+  changeRequirement,
   createPayment,
   extendExpiry,
   type IntentMove,
   moveIntent,
-  moveRequirement,
   recordPrice,
   recordRefusal,
   recordRequirement,
@@ -47,7 +47,7 @@ export function applyOnboarding(
   const moves: RequirementMove[] = [];
   let current = intent;
   for (const requirement of requirements) current = applyRequirement(tx, current, requirement, moves);
-  const conclusion = conclusionOf(current, requirements);
+  const conclusion = conclusionOf(current);
   const concluded = conclusion === null ? current : writeStatus(tx, current, conclusion);
   // The status follows from the last of the moves.
   moves.forEach((move, at) => recordRequirement(tx, at < moves.length - 1 ? current : concluded, move));
@@ -65,36 +65,48 @@ const REQUIREMENT_PATH: Readonly<Record<RequirementStatus, readonly RequirementS
   FAILED: ["IN_PROGRESS", "FAILED"],
 };
 
-type RequirementMove = Pick<Requirement, "code" | "status">;
+/** Before them, where the provider needs more than an attempt gave it. */
+const MORE_NEEDED: readonly RequirementStatus[] = ["IN_PROGRESS", "PENDING"];
 
-/** @param moves gets what has moved, in order */
+/** A requirement as it was after a move. */
+type RequirementMove = Pick<Requirement, "code" | "status" | "reason">;
+
+/**
+ * What the provider says of a requirement is recorded where it is the recorded state, or one that it leads to.
+ * @param moves gets what has moved, in order
+ */
 function applyRequirement(
   tx: ProjectTransaction,
   intent: Intent,
   reported: ProviderRequirement,
   moves: RequirementMove[],
 ): Intent {
-  const { code, title, form } = reported;
+  const { code, title, form, url = null, attempt = 1, failureReason } = reported;
   const known = intent.requirements.find((requirement) => requirement.code === code);
-  let current = known ? intent : addRequirement(tx, intent, { code, title, form, status: "PENDING" });
-  let status = known?.status ?? "PENDING";
-  if (!known) moves.push({ code, status });
-  for (const next of REQUIREMENT_PATH[reported.status]) {
-    if (!canMove(REQUIREMENT_MOVES, status, next)) continue;
-    current = moveRequirement(tx, current, code, next);
-    moves.push({ code, status: next });
-    status = next;
+  if (known && attempt < known.attempt) return intent;
+  const reasonIn = (status: RequirementStatus): string | null =>
+    status === "PENDING" || status === "FAILED" ? failureReason : null;
+  const details = { title, form, url, attempt, reason: reasonIn(reported.status) };
+  let requirement: Requirement = known ?? { code, status: "PENDING", ...details };
+  let current = known ? intent : addRequirement(tx, intent, requirement);
+  if (!known) moves.push(requirement);
+  const more = attempt > requirement.attempt ? MORE_NEEDED : [];
+  for (const status of [...more, ...REQUIREMENT_PATH[reported.status]]) {
+    if (!canMove(REQUIREMENT_MOVES, requirement.status, status)) continue;
+    requirement = { ...requirement, status, reason: reasonIn(status) };
+    current = changeRequirement(tx, current, requirement);
+    moves.push(requirement);
   }
-  return current;
+  const said = { ...requirement, ...details };
+  const isOld = requirement.status !== reported.status || isDeepStrictEqual(said, requirement);
+  return isOld ? current : changeRequirement(tx, current, said);
 }
 
 /** What follows from the requirements; null: nothing yet. */
-function conclusionOf(intent: Intent, reported: readonly ProviderRequirement[]): IntentMove | null {
+function conclusionOf(intent: Intent): IntentMove | null {
   const failed = intent.requirements.find(({ status }) => status === "FAILED");
-  if (failed) {
-    const reason = reported.find(({ code }) => code === failed.code)?.failureReason;
-    return { status: "COMPLIANCE_FAILED", failureReason: reason ?? `${failed.title} failed.` };
-  }
+  if (failed)
+    return { status: "COMPLIANCE_FAILED", failureReason: failed.reason ?? `${failed.title} failed.` };
   if (intent.requirements.every(({ status }) => status === "COMPLETED"))
     return { status: "COMPLIANCE_APPROVED", failureReason: null };
   return intent.status === "PENDING" ? { status: "COMPLIANCE_IN_PROGRESS", failureReason: null } : null;

@@ -30,7 +30,8 @@ const SELECT = `SELECT i.id, i.project_id AS "projectId", i.customer_id AS "cust
     i.sandbox, i.onboarding_order AS "onboardingOrder", i.created_at AS "createdAt", i.updated_at AS "updatedAt", now() AS "readAt",
     to_char((i.updated_at + interval '1 microsecond') AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "nextChange",
     c.capabilities ->> 'name' AS provider, c.code AS "providerCode",
-    COALESCE((SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form) ORDER BY r.position)
+    COALESCE((SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form, 'url', r.url, 'reason', r.reason,
+       'attempt', r.attempt) ORDER BY r.position)
      FROM ramp.requirements r WHERE r.project_id = i.project_id AND r.intent_id = i.id), '[]') AS requirements,
     COALESCE(${BALANCES}, '[]') AS balances,
     COALESCE((SELECT jsonb_agg(jsonb_build_object('id', q.id, 'amount', q.amount::text, 'reason', q.reason, 'state', q.state) ORDER BY q.created_at)

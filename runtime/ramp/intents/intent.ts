@@ -11,6 +11,12 @@ export interface Requirement {
   readonly title: string;
   /** JSON Schema of what the hosted page asks for; null when nothing is to be filled in. */
   readonly form: Readonly<Record<string, unknown>> | null;
+  /** The provider's own page, in place of the form. */
+  readonly url: string | null;
+  /** Why it failed, or what more is needed. */
+  readonly reason: string | null;
+  /** Grows whenever the provider needs more: an answer of an attempt before it is old. */
+  readonly attempt: number;
 }
 
 /** The movement of money of an intent; at most one per intent, for life. */
@@ -162,12 +168,15 @@ export const TRANSACTION_STATUSES = Object.keys(TRANSACTION_MOVES) as readonly T
 
 export const REQUIREMENT_MOVES = {
   PENDING: ["IN_PROGRESS"],
-  IN_PROGRESS: ["COMPLETED", "FAILED"],
+  /** The provider needs more: what, is the reason. */
+  IN_PROGRESS: ["COMPLETED", "FAILED", "PENDING"],
   COMPLETED: [],
   FAILED: [],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type RequirementStatus = keyof typeof REQUIREMENT_MOVES;
+
+export const REQUIREMENT_STATUSES = Object.keys(REQUIREMENT_MOVES) as readonly RequirementStatus[];
 
 export function isTerminal(status: IntentStatus): boolean {
   return INTENT_MOVES[status].length === 0;

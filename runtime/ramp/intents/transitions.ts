@@ -9,7 +9,6 @@ import {
   type IntentStatus,
   needsAttention,
   type Requirement,
-  type RequirementStatus,
   type Transaction,
 } from "./intent.js";
 
@@ -54,24 +53,20 @@ export function recordStatus(
 
 /** Without its event. */
 export function addRequirement(tx: ProjectTransaction, intent: Intent, requirement: Requirement): Intent {
-  const { code, status, title, form } = requirement;
   const { length: position } = intent.requirements;
-  tx.insert("requirements", { intentId: intent.id, code, status, position, title, form });
+  tx.insert("requirements", { intentId: intent.id, position, ...requirement });
   return { ...intent, requirements: [...intent.requirements, requirement], updatedAt: tx.now };
 }
 
 /** Without its event. */
-export function moveRequirement(
-  tx: ProjectTransaction,
-  intent: Intent,
-  code: string,
-  status: RequirementStatus,
-): Intent {
+export function changeRequirement(tx: ProjectTransaction, intent: Intent, requirement: Requirement): Intent {
+  const { code, status, title, form, url, reason, attempt } = requirement;
   tx.write(
-    `UPDATE ramp.requirements SET status = $3, updated_at = now() WHERE ${OF_PROJECT} AND intent_id = $1 AND code = $2`,
-    [intent.id, code, status],
+    `UPDATE ramp.requirements SET status = $3, title = $4, form = $5, url = $6, reason = $7, attempt = $8, updated_at = now()
+     WHERE ${OF_PROJECT} AND intent_id = $1 AND code = $2`,
+    [intent.id, code, status, title, form, url, reason, attempt],
   );
-  const requirements = intent.requirements.map((item) => (item.code === code ? { ...item, status } : item));
+  const requirements = intent.requirements.map((item) => (item.code === code ? requirement : item));
   return { ...intent, requirements, updatedAt: tx.now };
 }
 
@@ -79,9 +74,13 @@ export function moveRequirement(
 export function recordRequirement(
   tx: ProjectTransaction,
   intent: Intent,
-  { code, status }: Pick<Requirement, "code" | "status">,
+  { code, status, reason }: Pick<Requirement, "code" | "status" | "reason">,
 ): void {
-  recordChange(tx, "compliance.updated", intent, { requirementCode: code, status });
+  recordChange(tx, "compliance.updated", intent, {
+    requirementCode: code,
+    status,
+    ...(reason !== null && { reason }),
+  });
 }
 
 export function recordPrice(tx: ProjectTransaction, intent: Intent, price: Price): Intent {

@@ -1,7 +1,16 @@
 import Big from "big.js";
 import { type Currency, readAmount } from "../accounts/currency.js";
 import type { CoreContext } from "../core/context.js";
-import type { Execution, Fees, Instruction, ProviderQuote, Rail, Receipt, Refund } from "./protocol.js";
+import {
+  type Execution,
+  type Fees,
+  type Instruction,
+  isPageAddress,
+  type ProviderQuote,
+  type Rail,
+  type Receipt,
+  type Refund,
+} from "./protocol.js";
 
 /** The movement of money that was requested of a provider: its replies are checked against it. */
 export interface RequestedMovement {
@@ -210,9 +219,12 @@ function exact(amount: string, { decimals }: Currency): string {
   return new Big(amount).toFixed(decimals);
 }
 
-function instructionProblem({ type, details }: Instruction, requested: RequestedMovement): string | null {
+function instructionProblem(instruction: Instruction, requested: RequestedMovement): string | null {
+  const { encoding, type, url, details } = instruction;
   const { src, srcAmount, rails } = requested;
   const { currency, amount, rail } = details;
+  if ((encoding === "REDIRECT") !== (url !== undefined)) return `encoding ${encoding} does not fit url`;
+  if (url !== undefined && !isPageAddress(url)) return "url is no address of a page (https)";
   if (type !== (src.type === "FIAT" ? "BANK" : "CRYPTO")) return `type ${type} does not fit ${src.code}`;
   if (currency !== undefined && currency !== src.code && currency !== src.ticker)
     return `currency is not ${src.code}`;

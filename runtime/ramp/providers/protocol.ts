@@ -153,12 +153,36 @@ export const OnboardingOrder = Type.Object({
 });
 export type OnboardingOrder = Static<typeof OnboardingOrder>;
 
+/** An address that customers can be sent to: HTTPS, or this machine's own, for a sandbox. Without a user name, which can imitate a host. */
+const PAGE_ADDRESS =
+  "^(https://[A-Za-z0-9.-]{1,255}(:[0-9]{1,5})?|http://(localhost|127\\.0\\.0\\.1|\\[::1\\])(:[0-9]{1,5})?)([/?#][!-~]*)?$";
+const MAX_ADDRESS_LENGTH = 2_000;
+
+export function isPageAddress(url: string): boolean {
+  return url.length <= MAX_ADDRESS_LENGTH && new RegExp(PAGE_ADDRESS).test(url) && URL.canParse(url);
+}
+
 export const ProviderRequirement = Type.Object({
   code: Code("code of the requirement"),
   title: Text("name for people"),
   status: statuses(["PENDING", "IN_PROGRESS", "COMPLETED", "FAILED"], "state of the check"),
-  failureReason: orNull(Text("why the check failed")),
+  failureReason: orNull(Text("why the check failed, or what more is needed")),
   form: orNull(Json("JSON Schema of the fields that the hosted page asks for")),
+  url: Type.Optional(
+    Type.String({
+      format: "uri",
+      pattern: PAGE_ADDRESS,
+      maxLength: MAX_ADDRESS_LENGTH,
+      description: "page of the provider's own, in place of the form",
+    }),
+  ),
+  attempt: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000,
+      description: "grows from 1 whenever more is needed, which makes the check `PENDING` again",
+    }),
+  ),
 });
 export type ProviderRequirement = Static<typeof ProviderRequirement>;
 
@@ -181,14 +205,35 @@ export const ExecutionOrder = Type.Object({
 export type ExecutionOrder = Static<typeof ExecutionOrder>;
 
 /** What the customer does to pay. */
-export const Instruction = Type.Object({
-  encoding: Type.Literal("DISPLAY", { description: "shown as text" }),
-  type: statuses(["BANK", "CRYPTO"], "where to pay"),
-  details: Type.Record(Type.String(), Type.String({ maxLength: 500 }), {
-    description:
-      "bank: beneficiary, bankName, account identifiers, reference, rail; chain: address, chain, amount, currency",
-  }),
-});
+export const Instruction = Type.Object(
+  {
+    encoding: statuses(["DISPLAY", "REDIRECT"], "shown as text, or a page of the provider's own"),
+    type: statuses(["BANK", "CRYPTO"], "where to pay"),
+    url: Type.Optional(
+      Type.String({
+        maxLength: MAX_ADDRESS_LENGTH,
+        description: "address of the page; with `REDIRECT` alone",
+      }),
+    ),
+    details: Type.Record(Type.String(), Type.String({ maxLength: 500 }), {
+      description:
+        "bank: beneficiary, bankName, account identifiers, reference, rail; chain: address, chain, amount, currency",
+    }),
+  },
+  {
+    examples: [
+      {
+        encoding: "DISPLAY",
+        type: "BANK",
+        details: {
+          beneficiary: "Example Payments",
+          bankName: "Example Bank",
+          ...{ routingNumber: "021000021", accountNumber: "123456789", reference: "order-4711", rail: "ACH" },
+        },
+      },
+    ],
+  },
+);
 export type Instruction = Static<typeof Instruction>;
 
 const EXECUTION_STATUSES = [

@@ -1,7 +1,9 @@
-import { literals } from "../core/json-schema.js";
 import { type Static, Type } from "@sinclair/typebox";
+import Big from "big.js";
+import { literals } from "../core/json-schema.js";
 
 const Milliseconds = Type.Integer({ minimum: 0, maximum: 600_000 });
+const Percent = Type.Integer({ minimum: 1, maximum: 1_000 });
 
 /** Faults of a provider that can be switched on to try the ramp out. */
 export const Switches = Type.Object(
@@ -12,14 +14,34 @@ export const Switches = Type.Object(
     slowMs: Milliseconds,
     /** So many of the next calls are answered with 500. */
     failNext: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+    /** What a request of a quote gets: an offer that contradicts itself, or a 500. */
+    quote: literals(["offer", "none", "invalid", "fail"]),
+    /** How long a held price is held; null: as long as the provider does. */
+    holdMs: Type.Union([Milliseconds, Type.Null()]),
+    /** Whether customers are checked whose identity is known, or who need no check. */
+    checkAll: Type.Boolean(),
+    /** Outcome of an identity check whose form is not submitted, or where the check is. */
+    onboarding: literals(["wait", "approve", "reject", "refuse", "more", "page", "stall"]),
+    /** The first answer to each order: not carried out, or carried out and then lost, no message of the protocol, or after 9 s. */
+    firstAnswer: literals(["given", "fail", "lose", "garble", "delay"]),
     /** What becomes of an execution. */
-    execution: literals(["settle", "fail", "refuse", "stall"]),
+    execution: literals([
+      ...["settle", "fail", "refuse", "stall", "page", "reverse", "contradict", "rename", "forget", "break"],
+    ] as const),
+    /** Whether the customer can pay by the instructions. */
+    instructions: literals(["valid", "invalid"]),
     /** How much of the ordered amount arrives, in percent. */
-    sentPercent: Type.Integer({ minimum: 1, maximum: 1_000 }),
-    /** Outcome of an identity check whose form is not submitted. */
-    onboarding: literals(["wait", "approve", "reject", "refuse"]),
+    sentPercent: Percent,
+    /** How much of its price is delivered, in percent; null: the receipt does not say. */
+    deliveredPercent: Type.Union([Percent, Type.Null()]),
+    /** Whether refunds are carried out. */
+    refunds: literals(["accept", "refuse"]),
     /** Extra copies of every callback. */
     duplicates: Type.Integer({ minimum: 0, maximum: 20 }),
+    /** How late every callback is. */
+    lateMs: Milliseconds,
+    /** Whether a callback comes after the one that follows it. */
+    reorder: Type.Boolean(),
     /** No callbacks at all. */
     mute: Type.Boolean(),
   },
@@ -34,9 +56,61 @@ export const DEFAULT_SWITCHES: Switches = {
   settleMs: 1_500,
   slowMs: 0,
   failNext: 0,
-  execution: "settle",
-  sentPercent: 100,
+  quote: "offer",
+  holdMs: null,
+  checkAll: false,
   onboarding: "wait",
+  firstAnswer: "given",
+  execution: "settle",
+  instructions: "valid",
+  sentPercent: 100,
+  deliveredPercent: 100,
+  refunds: "accept",
   duplicates: 0,
+  lateMs: 0,
+  reorder: false,
   mute: false,
 };
+
+const checked = (onboarding: Switches["onboarding"]): SwitchChange => ({ onboarding, checkAll: true });
+
+/** Amounts of the source that set switches for their request alone (runtime/ramp/docs/sandbox.md, Magic amounts). */
+export const MAGIC_AMOUNTS: ReadonlyMap<string, SwitchChange> = new Map<string, SwitchChange>([
+  ["44.01", { quote: "none" }],
+  ["44.02", { quote: "invalid" }],
+  ["44.03", { quote: "fail" }],
+  ["44.04", { holdMs: 1_000 }],
+  ["44.11", { onboarding: "refuse" }],
+  ["44.12", checked("reject")],
+  ["44.13", checked("approve")],
+  ["44.14", checked("more")],
+  ["44.15", checked("page")],
+  ["44.16", checked("stall")],
+  ["44.21", { execution: "refuse" }],
+  ["44.22", { execution: "fail" }],
+  ["44.23", { execution: "stall" }],
+  ["44.24", { sentPercent: 60 }],
+  ["44.25", { sentPercent: 150 }],
+  ["44.26", { deliveredPercent: 50 }],
+  ["44.27", { deliveredPercent: null }],
+  ["44.28", { execution: "page" }],
+  ["44.29", { instructions: "invalid" }],
+  ["44.31", { execution: "reverse" }],
+  ["44.32", { refunds: "refuse" }],
+  ["44.33", { execution: "contradict" }],
+  ["44.34", { execution: "rename" }],
+  ["44.35", { execution: "forget" }],
+  ["44.36", { execution: "break" }],
+  ["44.41", { firstAnswer: "fail" }],
+  ["44.42", { firstAnswer: "lose" }],
+  ["44.43", { firstAnswer: "garble" }],
+  ["44.44", { firstAnswer: "delay" }],
+  ["44.51", { mute: true }],
+  ["44.52", { lateMs: 3_000 }],
+  ["44.53", { duplicates: 2 }],
+  ["44.54", { reorder: true }],
+]);
+
+export function switchesFor(general: Switches, srcAmount: string): Switches {
+  return { ...general, ...MAGIC_AMOUNTS.get(new Big(srcAmount).toString()) };
+}

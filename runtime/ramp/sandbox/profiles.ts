@@ -281,9 +281,8 @@ const HOUR_MS = 60 * 60_000;
 /** How long the sandbox waits for a payment, by rail: bank transfers take days. */
 const PAYMENT_MS: Readonly<Record<string, number>> = { ACH: 120 * HOUR_MS, SEPA: 72 * HOUR_MS, PIX: HOUR_MS };
 
-/** Until when a payment of now is awaited. */
-export function paymentDueAt({ movement: { rail } }: ExecutionOrder): string {
-  return new Date(Date.now() + (PAYMENT_MS[rail] ?? HOUR_MS)).toISOString();
+export function paymentMs({ movement: { rail } }: ExecutionOrder): number {
+  return PAYMENT_MS[rail] ?? HOUR_MS;
 }
 
 /** Where the customer sends the money. */

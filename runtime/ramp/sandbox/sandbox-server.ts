@@ -1,12 +1,18 @@
 import express, { type Express, type Request, type Response } from "express";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Type } from "@sinclair/typebox";
 import { readBody } from "../../http/body.js";
+import { queryOf } from "../../http/route.js";
 import { listen, type RunningServer } from "../../http/listen.js";
 import { OPERATIONS, type OperationName, protocolDocument } from "../providers/operations.js";
 import { isSigned, REQUEST_HEADERS } from "../providers/signature.js";
 import { check, parseJson } from "../core/json-schema.js";
 import { DEFAULT_SWITCHES, SwitchChange, type Switches } from "./behaviour.js";
-import { SandboxProvider, isRejection } from "./sandbox-provider.js";
+import { SandboxClock } from "./clock.js";
+import { isRejection } from "./provider-state.js";
+import { type RequestTarget, SandboxProvider } from "./sandbox-provider.js";
+import { returnAddress, sandboxPage } from "./sandbox-pages.js";
+import type { Movement } from "../providers/protocol.js";
 import { type Profile, PROFILES } from "./profiles.js";
 
 export interface SandboxOptions {
@@ -24,8 +30,8 @@ export const SANDBOX_PROVIDERS = PROFILES.map(({ capabilities: { code }, keyId, 
 }));
 
 /**
- * A server with two sandbox providers that implement the provider protocol, each below its own path, and `/switches`, which make
- * them misbehave. It sees of the ramp only its HTTP requests.
+ * A server with two sandbox providers that implement the provider protocol, each below its own path with pages of its own, `/switches`, which
+ * make them misbehave, and `/clock`, which moves their deadlines. It sees of the ramp only its HTTP requests.
  */
 export function startSandbox({ host, port, switches: given }: SandboxOptions): Promise<RunningServer> {
   return listen(sandboxApp({ ...DEFAULT_SWITCHES, ...given }), host, port);
@@ -35,23 +41,39 @@ interface Sandbox {
   switches: Switches;
 }
 
+const ClockMove = Type.Object(
+  { advanceSeconds: Type.Integer({ minimum: 0, maximum: 100 * 24 * 60 * 60 }) },
+  { additionalProperties: false },
+);
+
 function sandboxApp(initial: Switches): Express {
   const sandbox: Sandbox = { switches: initial };
-  const switches = (): Switches => sandbox.switches;
+  const clock = new SandboxClock();
   const providers = PROFILES.map((profile) => ({
     profile,
-    provider: new SandboxProvider(profile, switches),
+    provider: new SandboxProvider(profile, clock, () => sandbox.switches),
   }));
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
-  for (const { profile, provider } of providers) addProvider(app, sandbox, profile, provider);
+  for (const { profile, provider } of providers) {
+    addProvider(app, sandbox, profile, provider);
+    addPages(app, profile, provider);
+  }
   app.get("/switches", (_request, response) => void response.json(sandbox.switches));
   app.post("/switches", async (request, response) => {
     const change = await bodyOf(request);
     if (!check(SwitchChange, change.value))
       return sendError(response, 400, "INVALID_REQUEST", "Not a change of the switches.");
     response.json((sandbox.switches = { ...sandbox.switches, ...change.value }));
+  });
+  app.get("/clock", (_request, response) => void response.json({ now: clock.now() }));
+  app.post("/clock", async (request, response) => {
+    const move = await bodyOf(request);
+    if (!check(ClockMove, move.value))
+      return sendError(response, 400, "INVALID_REQUEST", 'Not `{"advanceSeconds": …}`, at most 100 days.');
+    clock.advance(move.value.advanceSeconds * 1000);
+    response.json({ now: clock.now() });
   });
   app.get("/openapi.json", (_request, response) => void response.json(protocolDocument()));
   app.get(
@@ -63,9 +85,10 @@ function sandboxApp(initial: Switches): Express {
 }
 
 /** The provider has a method for each operation. */
-type Handle = (this: SandboxProvider, message: never, id: string, code: string) => unknown;
+type Handle = (this: SandboxProvider, message: never, target: RequestTarget) => unknown;
 
 function addProvider(app: Express, sandbox: Sandbox, profile: Profile, provider: SandboxProvider): void {
+  const isFirst = firstTimes();
   for (const name of Object.keys(OPERATIONS) as OperationName[]) {
     const { method, path, keyed, request: schema } = OPERATIONS[name];
     const address = `/${profile.capabilities.code}${path.replace(/\{(\w+)\}/g, ":$1")}`;
@@ -73,7 +96,8 @@ function addProvider(app: Express, sandbox: Sandbox, profile: Profile, provider:
       const { text, value } = await bodyOf(request);
       if (!isFrom(profile, request, text))
         return sendError(response, 401, "UNAUTHORIZED", "The request is not signed.");
-      if (keyed && request.get("idempotency-key") === undefined)
+      const key = request.get("idempotency-key");
+      if (keyed && key === undefined)
         return sendError(response, 422, "KEY_MISSING", "An order needs an Idempotency-Key.");
       if (sandbox.switches.slowMs > 0) await sleep(sandbox.switches.slowMs);
       const { failNext } = sandbox.switches;
@@ -83,11 +107,51 @@ function addProvider(app: Express, sandbox: Sandbox, profile: Profile, provider:
       }
       if (schema !== null && !check(schema, value))
         return sendError(response, 422, "INVALID_REQUEST", "Not a message of the protocol.");
+      const { movement } = (value ?? {}) as { readonly movement?: Movement };
+      const isFault = movement !== undefined && isFirst(key ?? "");
+      const { firstAnswer } = isFault ? provider.switchesFor(movement.srcAmount) : DEFAULT_SWITCHES;
+      if (firstAnswer === "fail") return sendError(response, 500, "OUT_OF_ORDER", "The provider fails.");
       const { id = "", code = "" } = request.params as { id?: string; code?: string };
-      const answer = (provider[name] as Handle).call(provider, value as never, id, code);
+      const target = { id, code, pageUrl: pageUrlOf(request, profile) };
+      const answer = (provider[name] as Handle).call(provider, value as never, target);
+      if (firstAnswer === "lose") return void response.destroy();
+      if (firstAnswer === "garble") return void response.json({ id: 44 });
+      if (firstAnswer === "delay") await sleep(DELAY_MS);
       if (isRejection(answer)) sendError(response, answer.status, answer.error, answer.message);
       else response.json(answer);
     });
+  }
+}
+
+/** Longer than the ramp waits for an answer. */
+const DELAY_MS = 9_000;
+
+/** Whether a key is seen for the first time. */
+function firstTimes(): (key: string) => boolean {
+  const seen = new Set<string>();
+  return (key) => !seen.has(key) && seen.add(key).has(key);
+}
+
+function pageUrlOf(request: Request, { capabilities: { code } }: Profile): RequestTarget["pageUrl"] {
+  const origin = `${request.get("x-forwarded-proto") ?? "http"}://${request.get("host") ?? ""}`;
+  return (kind, id) => `${origin}/${code}/pages/${kind}/${id}`;
+}
+
+/** The provider's own pages, which need no signature: their address is the secret. */
+function addPages(app: Express, { capabilities: { code, name } }: Profile, provider: SandboxProvider): void {
+  for (const kind of ["onboarding", "payment"] as const) {
+    const show = async (request: Request, response: Response): Promise<void> => {
+      const { id = "" } = request.params as { id?: string };
+      const decision =
+        request.method === "POST" ? new URLSearchParams((await bodyOf(request)).text).get("decision") : null;
+      const callbackUrl = provider.decideOnPage(kind, id, decision ?? "");
+      if (callbackUrl === null) return sendError(response, 404, "NOT_FOUND", "There is no such page.");
+      const next = returnAddress(queryOf(request).get("return_url") ?? "", callbackUrl);
+      if (decision !== null && next !== null) return response.redirect(303, next);
+      response.type("html").send(sandboxPage({ name, kind, decision }));
+    };
+    app.get(`/${code}/pages/${kind}/:id`, show);
+    app.post(`/${code}/pages/${kind}/:id`, show);
   }
 }
 

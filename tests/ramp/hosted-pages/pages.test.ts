@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../../pages/browser.js";
 import { expectAccessible } from "../../pages/explorer/page.js";
 import { needs } from "../../support/needs.js";
-import { pageUrl } from "../../../runtime/ramp/hosted-pages/link.js";
 import { fillIn, offramp, ownSite, inspect, titled } from "../support/page-site.js";
 import { newCustomer, north, ownWorld, untilTrue, WALLET } from "../support/world.js";
 
@@ -192,7 +191,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
       expect(about).toContain(shown);
     expect(
       (await page.locator("form label, form legend").allInnerTexts()).map((label) => label.trim()),
-    ).toEqual(["Full name", "Date of birth", "Sandbox decision", "Approve", "Reject"]);
+    ).toEqual(["Full name", "Date of birth", "Sandbox decision", "Approve", "Reject", "Ask for more"]);
     await inspect(page, "1-form");
     await ramp.sandbox.set({ settleMs: 4000 });
     await fillIn(page, "Approve");
@@ -280,7 +279,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
       properties: { [hostile]: { type: "string", title: `${hostile}1`, description: `${hostile}2` } },
       required: [hostile],
     });
-    await ramp.rows("UPDATE ramp.requirements SET title = $2, form = $3 WHERE intent_id = $1", [
+    await ramp.rows("UPDATE ramp.requirements SET title = $2, form = $3, attempt = 9 WHERE intent_id = $1", [
       intent.id,
       `${hostile}0`,
       form,
@@ -305,8 +304,9 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await titled(page, "Checking your details");
     await ramp.sandbox.set({ settleMs: 50 });
     // The link outlives the intent by a day.
-    const expiresAt = new Date(Date.now() + 3_000 - 24 * 3600 * 1000);
-    await page.goto(pageUrl(ramp.url, ramp.vault, { projectId: project.id, intentId: intent.id, expiresAt }));
+    await ramp.rows("UPDATE ramp.intents SET expires_at = now() - interval '24 hours' WHERE id = $1", [
+      intent.id,
+    ]);
     await titled(page, "This link has expired");
     await inspect(page, "10-expired");
   });

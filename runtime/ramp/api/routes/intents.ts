@@ -108,9 +108,9 @@ export const executeTransaction = idempotentRoute("customer", {
         return known.price === null ? rampError("PROVIDER_UNAVAILABLE") : createPayment(tx, known);
       },
       recorded: () => failpoint("execution.opened"),
-      answer({ transaction }) {
-        if (transaction === null) throw new Error("The transaction was not created.");
-        return jsonResponse(202, transactionView(transaction));
+      answer(intent) {
+        if (intent.transaction === null) throw new Error("The transaction was not created.");
+        return jsonResponse(202, transactionView(call.ramp, intent, intent.transaction));
       },
     }),
 });
@@ -124,7 +124,7 @@ export const getTransaction = route("customer", {
   async handle(call) {
     const intent = await findIntent(call);
     return intent?.transaction
-      ? jsonResponse(200, transactionView(intent.transaction))
+      ? jsonResponse(200, transactionView(call.ramp, intent, intent.transaction))
       : rampError("NOT_FOUND");
   },
 });

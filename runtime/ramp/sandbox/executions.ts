@@ -1,0 +1,217 @@
+import Big from "big.js";
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { Execution, ExecutionOrder, Receipt, RefundOrder } from "../providers/protocol.js";
+import type { HeldQuotes } from "./held-quotes.js";
+import type { Onboardings } from "./onboardings.js";
+import { instructionOf, namesReceiver, paymentMs, priceOfOrder } from "./profiles.js";
+import {
+  CONFLICT,
+  FAILURE,
+  NO_RECEIVER,
+  type ProviderState,
+  refused,
+  type Rejection,
+  UNKNOWN,
+} from "./provider-state.js";
+
+interface StoredExecution {
+  /** Null: cancelled before it was ordered. */
+  readonly order: ExecutionOrder | null;
+  execution: Execution;
+  /** Whether a look-up has been answered with SUCCESS. */
+  isPaidKnown?: boolean;
+}
+
+interface OrderedExecution extends StoredExecution {
+  readonly order: ExecutionOrder;
+}
+
+/** Payments of one sandbox provider; orders are kept in memory. */
+export class Executions {
+  readonly #state: ProviderState;
+  readonly #quotes: HeldQuotes;
+  readonly #onboardings: Onboardings;
+  readonly #stored = new Map<string, StoredExecution>();
+
+  constructor(state: ProviderState, quotes: HeldQuotes, onboardings: Onboardings) {
+    this.#state = state;
+    this.#quotes = quotes;
+    this.#onboardings = onboardings;
+  }
+
+  /** Ids of those that were carried out; a repeated order is not carried out again. */
+  get executed(): readonly string[] {
+    return [...this.#stored].filter(([, { order }]) => order !== null).map(([id]) => id);
+  }
+
+  /** @param pageUrl the provider's own page of the payment */
+  start(order: ExecutionOrder, pageUrl: string): Execution | Rejection {
+    const stored = this.#stored.get(order.id);
+    if (stored)
+      return stored.order === null || isDeepStrictEqual(stored.order, order) ? stored.execution : CONFLICT;
+    const problem = this.#problem(order);
+    if (problem !== null) return problem;
+    const { execution: kind, instructions } = this.#switches(order);
+    const { profile, clock } = this.#state;
+    const reference = `${profile.capabilities.code}-${String(this.#stored.size + 1).padStart(6, "0")}`;
+    const { details, ...instruction } = instructionOf(profile, order, reference);
+    const shown = instructions === "valid" ? details : { ...details, amount: "1.00" };
+    const elsewhere = kind === "page" ? { encoding: "REDIRECT" as const, url: pageUrl } : {};
+    const dueMs = paymentMs(order);
+    const execution: Execution = {
+      id: order.id,
+      reference,
+      status: "AWAITING_FUNDS",
+      failureReason: null,
+      instructions: [{ ...instruction, details: shown, ...elsewhere }],
+      paymentDueAt: new Date(clock.now().getTime() + dueMs).toISOString(),
+    };
+    const made: OrderedExecution = { order, execution };
+    this.#stored.set(order.id, made);
+    clock.after(dueMs, () => this.#fail(made, "The payment did not arrive in time."));
+    if (kind !== "stall" && kind !== "page") this.#state.later(() => this.#receiveFunds(made));
+    return execution;
+  }
+
+  #problem(order: ExecutionOrder): Rejection | null {
+    const onboarded = this.#onboardings.completed(order.onboardingId);
+    if (onboarded === null) return refused("NOT_ONBOARDED", "The customer is not onboarded.");
+    if (!namesReceiver(this.#state.profile, order.movement)) return NO_RECEIVER;
+    if (this.#switches(order).execution === "refuse")
+      return refused("REFUSED", "The provider does not take this order.");
+    return this.#quotes.problem(order.movement, false);
+  }
+
+  #switches({ movement: { srcAmount } }: ExecutionOrder) {
+    return this.#state.switchesFor(srcAmount);
+  }
+
+  #receiveFunds(stored: OrderedExecution): void {
+    if (stored.execution.status !== "AWAITING_FUNDS") return;
+    this.#change(stored, { status: "PROCESSING" });
+    this.#state.later(() => this.#settle(stored));
+  }
+
+  #settle(stored: OrderedExecution): void {
+    const { order, execution } = stored;
+    const { execution: kind } = this.#switches(order);
+    if (kind === "fail")
+      return this.#change(stored, { status: "FAILED", failureReason: "The transfer was returned." });
+    const reference = kind === "rename" ? `${execution.reference}-new` : execution.reference;
+    const receipt = this.#receiptOf(order);
+    this.#change(stored, { status: "SUCCESS", reference, ...(receipt && { receipt }) });
+    if (kind === "reverse") this.#state.later(() => this.#reverse(stored));
+    if (kind === "contradict") this.#state.later(() => this.#change(stored, {}));
+  }
+
+  /** The bank takes the payment back. */
+  #reverse(stored: OrderedExecution): void {
+    const { id, movement } = stored.order;
+    const refund = { id: `return-${id}`, amount: movement.srcAmount, reason: "Returned by the bank." };
+    this.#change(stored, { status: "REFUNDED", refunds: [refund] });
+  }
+
+  /** The customer has decided on the provider's own page. Returns the order. */
+  decideOnPage(id: string, decision: string): ExecutionOrder | null {
+    const stored = this.#stored.get(id);
+    if (!stored || !isOrdered(stored) || this.#switches(stored.order).execution !== "page") return null;
+    if (decision === "approve") this.#receiveFunds(stored);
+    if (decision === "reject") this.#fail(stored, "The customer did not pay.");
+    return stored.order;
+  }
+
+  /** Only while its money has not arrived. */
+  #fail(stored: OrderedExecution, failureReason: string): void {
+    if (stored.execution.status === "AWAITING_FUNDS")
+      this.#change(stored, { status: "FAILED", failureReason });
+  }
+
+  #change(stored: OrderedExecution, change: Partial<Execution>): void {
+    const { order } = stored;
+    stored.execution = { ...stored.execution, ...change };
+    this.#state.notify(order, { type: "execution.updated", onboardingId: order.onboardingId });
+  }
+
+  #receiptOf(order: ExecutionOrder): Receipt | null {
+    const { id, movement } = order;
+    const { src, dest, srcAmount, rail } = movement;
+    const codes = { srcCurrencyCode: src.currencyCode, destCurrencyCode: dest.currencyCode };
+    const { sentPercent, deliveredPercent } = this.#switches(order);
+    if (deliveredPercent === null) return null;
+    const amountSent = percentOf(srcAmount, sentPercent);
+    const held = sentPercent === 100 ? this.#quotes.quoteOf(movement) : undefined;
+    const quote = held ?? priceOfOrder(this.#state.profile, { ...codes, srcAmount: amountSent, rail });
+    if (quote === null) return { amountSent };
+    const { destAmount, fees, exchangeRate } = quote;
+    const proof =
+      movement.type === "ONRAMP"
+        ? { transactionHash: `0x${createHash("sha256").update(id).digest("hex")}` }
+        : { bankReference: id };
+    return {
+      amountSent,
+      amountReceived: percentOf(destAmount, deliveredPercent),
+      fees,
+      exchangeRate,
+      ...proof,
+    };
+  }
+
+  /** A repeated refund changes nothing. */
+  refund(order: RefundOrder, id: string): Execution | Rejection {
+    const stored = this.#stored.get(id);
+    if (!stored || !isOrdered(stored)) return UNKNOWN;
+    const { execution } = stored;
+    const { refunds = [] } = execution;
+    if (refunds.some((refund) => refund.id === order.id)) return execution;
+    const left = refunds.reduce(
+      (rest, { amount }) => rest.minus(amount),
+      new Big(execution.receipt?.amountSent ?? 0),
+    );
+    const isRefused = this.#switches(stored.order).refunds === "refuse";
+    if (execution.status !== "SUCCESS" || left.lt(order.amount) || isRefused)
+      return refused("NOT_REFUNDABLE", "The amount is not there to refund.");
+    const status = left.eq(order.amount) ? "REFUNDED" : "SUCCESS";
+    this.#change(stored, { status, refunds: [...refunds, order] });
+    return stored.execution;
+  }
+
+  get(id: string): Execution | Rejection {
+    const stored = this.#stored.get(id);
+    if (stored === undefined) return UNKNOWN;
+    const { order, execution } = stored;
+    const kind = order && this.#switches(order).execution;
+    if (kind === "break") return FAILURE;
+    if (kind === "forget" && execution.status !== "AWAITING_FUNDS") return UNKNOWN;
+    if (kind === "contradict" && stored.isPaidKnown === true) return { ...execution, status: "PROCESSING" };
+    stored.isPaidKnown = execution.status === "SUCCESS";
+    return execution;
+  }
+
+  cancel(id: string): Execution {
+    const stored = this.#stored.get(id) ?? { order: null, execution: NEVER_MADE(id) };
+    // A payment that has arrived cannot be cancelled.
+    if (stored.execution.status === "AWAITING_FUNDS")
+      stored.execution = { ...stored.execution, status: "CANCELLED" };
+    this.#stored.set(id, stored);
+    return stored.execution;
+  }
+}
+
+function isOrdered(stored: StoredExecution): stored is OrderedExecution {
+  return stored.order !== null;
+}
+
+/** With the decimals of the amount. */
+function percentOf(amount: string, percent: number): string {
+  const [, fraction = ""] = amount.split(".");
+  return new Big(amount).times(percent).div(100).toFixed(fraction.length);
+}
+
+const NEVER_MADE = (id: string): Execution => ({
+  id,
+  reference: `never-made-${id}`,
+  status: "CANCELLED",
+  failureReason: null,
+  instructions: [],
+});

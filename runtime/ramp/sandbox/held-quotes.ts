@@ -1,0 +1,49 @@
+import Big from "big.js";
+import { randomUUID } from "node:crypto";
+import type { Movement, ProviderQuote, QuoteRequest } from "../providers/protocol.js";
+import type { SandboxClock } from "./clock.js";
+import { refused, type Rejection } from "./provider-state.js";
+
+interface HeldQuote {
+  readonly quote: ProviderQuote;
+  readonly path: Pick<QuoteRequest, "srcCurrencyCode" | "destCurrencyCode">;
+  readonly srcAmount: string;
+  /** In milliseconds since 1970. */
+  readonly until: number;
+}
+
+/** Prices that one sandbox provider holds, by the id of the quote. */
+export class HeldQuotes {
+  readonly #clock: SandboxClock;
+  readonly #held = new Map<string, HeldQuote>();
+
+  constructor(clock: SandboxClock) {
+    this.#clock = clock;
+  }
+
+  hold(quote: ProviderQuote, path: HeldQuote["path"], srcAmount: string, holdMs: number): ProviderQuote {
+    const until = this.#clock.now().getTime() + holdMs;
+    const quoteId = randomUUID();
+    this.#held.set(quoteId, { quote, path, srcAmount, until });
+    return { ...quote, hasIndicativePrice: false, quoteId, expiresAt: new Date(until).toISOString() };
+  }
+
+  quoteOf({ quoteId = "" }: Movement): ProviderQuote | undefined {
+    return this.#held.get(quoteId)?.quote;
+  }
+
+  /** What is wrong with the quote that an order names; a price that an onboarding has named in time is kept. */
+  problem(movement: Movement, isNew: boolean): Rejection | null {
+    const { quoteId, src, dest, srcAmount, rail } = movement;
+    if (quoteId === undefined) return null;
+    const held = this.#held.get(quoteId);
+    if (held === undefined || (isNew && held.until <= this.#clock.now().getTime()))
+      return refused("QUOTE_EXPIRED", "The quote has expired.");
+    const isSame =
+      held.path.srcCurrencyCode === src.currencyCode &&
+      held.path.destCurrencyCode === dest.currencyCode &&
+      held.quote.rail === rail &&
+      new Big(held.srcAmount).eq(srcAmount);
+    return isSame ? null : refused("QUOTE_MISMATCH", "The quote is for another movement.");
+  }
+}

@@ -1,0 +1,155 @@
+import Big from "big.js";
+import { isDeepStrictEqual } from "node:util";
+import type { Onboarding, OnboardingOrder, ProviderRequirement, Submission } from "../providers/protocol.js";
+import type { HeldQuotes } from "./held-quotes.js";
+import { namesReceiver } from "./profiles.js";
+import {
+  CONFLICT,
+  NO_RECEIVER,
+  type ProviderState,
+  refused,
+  type Rejection,
+  UNKNOWN,
+} from "./provider-state.js";
+
+interface StoredOnboarding {
+  readonly order: OnboardingOrder;
+  requirement: ProviderRequirement;
+}
+
+/** Outcomes of an identity check. */
+export const DECISIONS = ["approve", "reject", "more"] as const;
+type Decision = (typeof DECISIONS)[number];
+
+export function isDecision(value: unknown): value is Decision {
+  return DECISIONS.some((known) => known === value);
+}
+
+const FORM = {
+  type: "object",
+  properties: {
+    fullName: { type: "string", title: "Full name", minLength: 1, maxLength: 140 },
+    dateOfBirth: { type: "string", title: "Date of birth", format: "date" },
+    decision: {
+      type: "string",
+      title: "Sandbox decision",
+      oneOf: [
+        { const: "approve", title: "Approve" },
+        { const: "reject", title: "Reject" },
+        { const: "more", title: "Ask for more" },
+      ],
+    },
+  },
+  required: ["fullName", "dateOfBirth", "decision"],
+} as const;
+
+/** Identity checks of one sandbox provider; orders are kept in memory. */
+export class Onboardings {
+  readonly #state: ProviderState;
+  readonly #quotes: HeldQuotes;
+  readonly #stored = new Map<string, StoredOnboarding>();
+  /** Customers and wallets whose identity is known. */
+  readonly #known = new Set<string>();
+
+  constructor(state: ProviderState, quotes: HeldQuotes) {
+    this.#state = state;
+    this.#quotes = quotes;
+  }
+
+  /** @param pageUrl the provider's own page of the check */
+  start(order: OnboardingOrder, pageUrl: string): Onboarding | Rejection {
+    const stored = this.#stored.get(order.id);
+    if (stored) return isDeepStrictEqual(stored.order, order) ? onboardingOf(stored) : CONFLICT;
+    const wrongQuote = this.#quotes.problem(order.movement, true);
+    if (wrongQuote !== null) return wrongQuote;
+    if (!namesReceiver(this.#state.profile, order.movement)) return NO_RECEIVER;
+    const { onboarding } = this.#state.switchesFor(order.movement.srcAmount);
+    if (onboarding === "refuse")
+      return refused("CUSTOMER_REFUSED", "The provider does not serve this customer.");
+    const isKnown = this.#isKnown(order);
+    const isHere = !isKnown && onboarding !== "page" && onboarding !== "stall";
+    const requirement: ProviderRequirement = {
+      code: "KYC_VERIFICATION",
+      title: "Identity check",
+      status: isKnown ? "COMPLETED" : onboarding === "stall" ? "IN_PROGRESS" : "PENDING",
+      failureReason: null,
+      form: isHere ? FORM : null,
+      ...(!isKnown && onboarding === "page" && { url: pageUrl }),
+    };
+    const made = { order, requirement };
+    this.#stored.set(order.id, made);
+    if (!isKnown && isDecision(onboarding)) this.#state.later(() => this.#decide(made, onboarding));
+    return onboardingOf(made);
+  }
+
+  #isKnown({ customerReference, wallets, movement: { srcAmount } }: OnboardingOrder): boolean {
+    if (this.#state.switchesFor(srcAmount).checkAll) return false;
+    const { uncheckedUpTo } = this.#state.profile;
+    if (uncheckedUpTo !== null && new Big(srcAmount).lte(uncheckedUpTo)) return true;
+    return [customerReference, ...wallets].some((name) => this.#known.has(name));
+  }
+
+  get(id: string): Onboarding | Rejection {
+    const stored = this.#stored.get(id);
+    return stored ? onboardingOf(stored) : UNKNOWN;
+  }
+
+  /** The order of an onboarding whose check is complete; null: it is not. */
+  completed(id: string): OnboardingOrder | null {
+    const stored = this.#stored.get(id);
+    return stored?.requirement.status === "COMPLETED" ? stored.order : null;
+  }
+
+  submit({ fields: { decision } }: Submission, id: string, code: string): Onboarding | Rejection {
+    const stored = this.#stored.get(id);
+    if (!stored || stored.requirement.code !== code) return UNKNOWN;
+    if (!isDecision(decision))
+      return refused("INVALID_FIELDS", "`decision` must be approve, reject or more.");
+    this.#submitted(stored, decision);
+    return onboardingOf(stored);
+  }
+
+  /** The customer has decided on the provider's own page. Returns the order. */
+  decideOnPage(id: string, decision: string): OnboardingOrder | null {
+    const stored = this.#stored.get(id);
+    if (stored?.requirement.url === undefined) return null;
+    if (isDecision(decision)) this.#submitted(stored, decision);
+    return stored.order;
+  }
+
+  #submitted(stored: StoredOnboarding, decision: Decision): void {
+    if (stored.requirement.status !== "PENDING") return;
+    stored.requirement = { ...stored.requirement, status: "IN_PROGRESS", failureReason: null };
+    this.#notify(stored);
+    this.#state.later(() => this.#decide(stored, decision));
+  }
+
+  #decide(stored: StoredOnboarding, decision: Decision): void {
+    const { order, requirement } = stored;
+    const { status, attempt = 1 } = requirement;
+    if (status === "COMPLETED" || status === "FAILED") return;
+    if (decision === "approve")
+      for (const name of [order.customerReference, ...order.wallets]) this.#known.add(name);
+    const outcome = OUTCOMES[decision];
+    stored.requirement = { ...requirement, ...outcome, ...(decision === "more" && { attempt: attempt + 1 }) };
+    this.#notify(stored);
+  }
+
+  #notify({ order }: StoredOnboarding): void {
+    this.#state.notify(order, { type: "onboarding.updated", onboardingId: order.id });
+  }
+}
+
+const OUTCOMES: Readonly<Record<Decision, Pick<ProviderRequirement, "status" | "failureReason">>> = {
+  approve: { status: "COMPLETED", failureReason: null },
+  reject: { status: "FAILED", failureReason: "The identity could not be confirmed." },
+  more: { status: "PENDING", failureReason: "The photo cannot be read." },
+};
+
+/** What is not to be met shows neither form nor page. */
+function onboardingOf({ order, requirement }: StoredOnboarding): Onboarding {
+  const { url, ...rest } = requirement;
+  const isAsked = requirement.status === "PENDING";
+  const shown = isAsked ? { ...rest, ...(url !== undefined && { url }) } : { ...rest, form: null };
+  return { id: order.id, requirements: [shown] };
+}

@@ -1,0 +1,281 @@
+/** Each magic amount does what the page says of it (runtime/ramp/docs/sandbox.md), over a real ramp and a real sandbox. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { HttpProvider } from "../../../runtime/ramp/providers/provider.js";
+import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
+import { DEFAULT_SWITCHES, MAGIC_AMOUNTS } from "../../../runtime/ramp/sandbox/behaviour.js";
+import { rowsOf } from "../../support/pages.js";
+import { ownReceiver, type Receiver } from "../support/receiver.js";
+import {
+  eventually,
+  newCustomer,
+  onramp,
+  ownWorld,
+  type Reply,
+  untilTrue,
+  WALLET,
+} from "../support/world.js";
+
+const world = await ownWorld();
+await world.sandbox.set({ settleMs: 100 });
+const project = await world.project({ providers: ["sandbox-south"] });
+const get = (path: string): Promise<Reply> => world.call("GET", path, { auth: project.basic });
+
+interface Seen {
+  readonly intent: { readonly id: string; readonly status: string; readonly failureReason?: string };
+  readonly attention?: Readonly<Record<string, string>>;
+}
+
+async function create(
+  srcAmount: string,
+  more: object = {},
+): Promise<{ id: string; auth: string; reply: Reply }> {
+  const auth = await newCustomer(world, project);
+  const body = onramp({ srcAmount, autoExecute: true, ...more });
+  const reply = await world.call("POST", "/v1/intent", { auth, body });
+  expect(reply.status, reply.text).toBe(201);
+  return { id: String(reply.json.intent.id), auth, reply };
+}
+
+const until = async (id: string, isSo: (json: Reply["json"]) => boolean): Promise<Reply["json"]> =>
+  (
+    await eventually(
+      () => get(`/v1/intents/${id}`),
+      ({ json }) => isSo(json),
+    )
+  ).json;
+
+/** Amounts whose intent comes to a status, or needs attention, for a reason. */
+const STATUSES: readonly (readonly [amount: string, status: string, reason: RegExp])[] = [
+  ["44.11", "COMPLIANCE_FAILED", /does not serve/],
+  ["44.12", "COMPLIANCE_FAILED", /could not be confirmed/],
+  ["44.13", "COMPLETED", /^$/],
+  ["44.21", "TRANSACTION_FAILED", /does not take this order/],
+  ["44.22", "TRANSACTION_FAILED", /was returned/],
+  ["44.24", "AMOUNT_MISMATCH", /^$/],
+  ["44.25", "AMOUNT_MISMATCH", /^$/],
+  ["44.26", "AMOUNT_MISMATCH", /^$/],
+  ["44.41", "COMPLETED", /^$/],
+  ["44.42", "COMPLETED", /^$/],
+  ["44.43", "COMPLETED", /^$/],
+  ["44.44", "COMPLETED", /^$/],
+  ["44.51", "COMPLETED", /^$/],
+  ["44.52", "COMPLETED", /^$/],
+  ["44.53", "COMPLETED", /^$/],
+  ["44.54", "COMPLETED", /^$/],
+];
+
+const ATTENTION: readonly (readonly [amount: string, reason: string])[] = [
+  ["44.27", "RECEIPT_MISSING"],
+  ["44.29", "INVALID_INSTRUCTIONS"],
+  ["44.33", "CONTRADICTION"],
+  ["44.34", "REFERENCE_CHANGED"],
+  ["44.35", "UNKNOWN_ORDER"],
+  ["44.36", "PROVIDER_FAILS"],
+];
+
+describe("a magic amount", () => {
+  it.concurrent.each(STATUSES)("%s comes to %s", async (amount, status, reason) => {
+    const { id } = await create(amount);
+    const { intent }: Seen = await until(id, (json: Seen) => json.intent.status === status);
+    expect(intent.failureReason ?? "").toMatch(reason);
+  });
+
+  it.concurrent.each(ATTENTION)("%s needs attention: %s", async (amount, reason) => {
+    const { id } = await create(amount);
+    const seen: Seen = await until(id, (json: Seen) => json.attention !== undefined);
+    expect(Object.keys(seen.attention ?? {})).toContain(reason);
+  });
+});
+
+describe("a quote for a magic amount", () => {
+  const quote = (srcAmount: string): Promise<Reply> =>
+    get(
+      `/v1/intent/quote?srcCurrencyCode=USD&destCurrencyCode=USDC_POLYGON&countryCode=US&srcAmount=${srcAmount}`,
+    );
+
+  it.each([
+    ["44.01", "NOT_OFFERED"],
+    ["44.02", "INVALID_OFFER"],
+    ["44.03", "PROVIDER_UNAVAILABLE"],
+  ])("%s is unavailable: %s", async (amount, reason) => {
+    const { json } = await quote(amount);
+    expect(json).toMatchObject({ quotes: [], unavailable: [{ providerCode: "sandbox-south", reason }] });
+  });
+
+  it("44.04 is held for a second", async () => {
+    const { json } = await quote("44.04");
+    const [{ id: quoteId, expiresAt }] = json.quotes as [{ id: string; expiresAt: string }];
+    await untilTrue(() => Date.now() > Date.parse(expiresAt));
+    const auth = await newCustomer(world, project);
+    const late = await world.call("POST", "/v1/intent", {
+      auth,
+      body: onramp({ srcAmount: "44.04", quoteId }),
+    });
+    expect([late.status, late.json.error]).toEqual([400, "QUOTE_EXPIRED"]);
+  });
+});
+
+describe("an identity check", () => {
+  it("44.14 needs more: PENDING again, with the reason in the intent and in an event", async () => {
+    const { id, reply } = await create("44.14");
+    expect(reply.json.intent.requirements).toEqual([
+      { code: "KYC_VERIFICATION", title: "Identity check", status: "PENDING" },
+    ]);
+    const reason = "The photo cannot be read.";
+    const json = await until(id, ({ intent }) => intent.requirements[0].reason === reason);
+    expect(json.intent).toMatchObject({
+      status: "COMPLIANCE_IN_PROGRESS",
+      currentRequirementCode: "KYC_VERIFICATION",
+      requirements: [{ status: "PENDING" }],
+    });
+    const events = await get("/v1/events?type=compliance.updated");
+    const told = (events.json as { data: { intentId: string; status: string; reason?: string } }[])
+      .filter(({ data }) => data.intentId === id)
+      .map(({ data }) => [data.status, data.reason])
+      .reverse();
+    expect(told).toEqual([
+      ["PENDING", undefined],
+      ["IN_PROGRESS", undefined],
+      ["PENDING", reason],
+    ]);
+    const path = new URL(json.onboardingUrl as string).pathname;
+    expect((await world.call("GET", path)).text).toContain(`needs more: ${reason}`);
+    await world.call("POST", path, {
+      text: "action=submit&requirement=KYC_VERIFICATION&field.fullName=Ada&field.dateOfBirth=1990-12-31&field.decision=approve",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+    });
+    const done = await until(id, ({ intent }) => intent.status === "COMPLETED");
+    expect(done.intent.requirements).toEqual([
+      { code: "KYC_VERIFICATION", title: "Identity check", status: "COMPLETED" },
+    ]);
+  });
+
+  it("44.16 takes for ever", async () => {
+    const { id } = await create("44.16");
+    const json = await until(id, ({ intent }) => intent.requirements[0]?.status === "IN_PROGRESS");
+    expect(json.intent.status).toBe("COMPLIANCE_IN_PROGRESS");
+  });
+});
+
+describe("a payment", () => {
+  const refund = (id: string): Promise<Reply> =>
+    world.call("POST", `/v1/intents/${id}/refund`, { auth: project.basic, body: { reason: "returned" } });
+
+  it("44.23 that does not arrive fails when it is due, by the sandbox's clock", async () => {
+    const { id } = await create("44.23");
+    await until(id, ({ transaction }) => transaction?.context.instructions.length === 1);
+    const moved = await fetch(`${world.sandbox.url}/clock`, {
+      method: "POST",
+      body: JSON.stringify({ advanceSeconds: 5 * 24 * 60 * 60 }),
+    });
+    const { now } = (await moved.json()) as { now: string };
+    expect(Date.parse(now) - Date.now()).toBeGreaterThan(4 * 24 * 60 * 60 * 1000);
+    const json = await until(id, ({ intent }) => intent.status === "TRANSACTION_FAILED");
+    expect(json.intent.failureReason).toBe("The payment did not arrive in time.");
+  });
+
+  it("44.31 that the bank takes back is REFUNDED, and its intent stays COMPLETED", async () => {
+    const { id } = await create("44.31");
+    const json = await until(id, ({ transaction }) => transaction?.status === "REFUNDED");
+    expect([json.intent.status, json.transaction.context.refunds[0].amount]).toEqual(["COMPLETED", "44.31"]);
+  });
+
+  it("44.32 whose refund is refused needs attention", async () => {
+    const { id } = await create("44.32");
+    await until(id, ({ intent }) => intent.status === "COMPLETED");
+    expect((await refund(id)).status).toBe(202);
+    const json = await until(id, ({ attention }) => attention !== undefined);
+    expect(Object.keys(json.attention as object)).toEqual(["REFUND_REFUSED"]);
+  });
+
+  it("is carried out once, whatever becomes of the first answers", async () => {
+    const ids = await Promise.all(
+      ["44.41", "44.42", "44.43"].map(async (amount) => {
+        const { id } = await create(amount);
+        const { transaction } = await until(id, ({ intent }) => intent.status === "COMPLETED");
+        return String(transaction.id);
+      }),
+    );
+    const executed = await world.sandbox.executed();
+    expect(ids.map((id) => executed.filter((one) => one === id).length)).toEqual([1, 1, 1]);
+  });
+});
+
+describe("callbacks of a magic amount", async () => {
+  const cases = [
+    ["44.51", 0, await ownReceiver()],
+    ["44.52", 2, await ownReceiver()],
+    ["44.53", 6, await ownReceiver()],
+    ["44.54", 2, await ownReceiver()],
+  ] as const;
+
+  /** Types of the callbacks about an onboarding that is approved at once and about its payment. */
+  async function callbacks(receiver: Receiver, srcAmount: string, count: number): Promise<string[]> {
+    const { path, keyId, secret } = SANDBOX_PROVIDERS.find(({ code }) => code === "sandbox-south")!;
+    const provider = new HttpProvider({ url: world.sandbox.url + path, keyId, secret });
+    const [intentId, id] = [randomUUID(), randomUUID()];
+    const side = (currencyCode: string, details: object) => ({ currencyCode, details });
+    const common = {
+      customerReference: randomUUID(),
+      movement: {
+        type: "ONRAMP",
+        src: side("USD", { countryCode: "US", rail: "ACH" }),
+        dest: side("USDC_POLYGON", { address: WALLET }),
+        srcAmount,
+        rail: "ACH",
+      },
+      callbackUrl: receiver.url,
+    };
+    await provider.startOnboarding(intentId, JSON.stringify({ id: intentId, wallets: [], ...common }));
+    await provider.execute(id, JSON.stringify({ id, onboardingId: intentId, ...common }));
+    await untilTrue(async () => {
+      const reply = await provider.execution(id);
+      return reply.kind === "answer" && reply.value.status === "SUCCESS" && receiver.received.length >= count;
+    });
+    return receiver.received.map(({ body }) => (JSON.parse(body) as { type: string }).type);
+  }
+
+  const updated = (count: number): string[] => Array.from({ length: count }, () => "execution.updated");
+
+  it.concurrent.each(cases)("%s: %i of them", async (amount, count, receiver) => {
+    expect(await callbacks(receiver, amount, count)).toEqual(updated(count));
+  });
+});
+
+it("an order at a held quote of another amount is refused", async () => {
+  const { path, keyId, secret } = SANDBOX_PROVIDERS.find(({ code }) => code === "sandbox-south")!;
+  const provider = new HttpProvider({ url: world.sandbox.url + path, keyId, secret });
+  const pair = { srcCurrencyCode: "USD", destCurrencyCode: "USDC_POLYGON", rail: "ACH", countryCode: "US" };
+  const quoted = await provider.quote({ ...pair, srcAmount: "50.00" });
+  const quoteId = quoted.kind === "answer" ? quoted.value?.quoteId : undefined;
+  const onboard = (more: object) => {
+    const id = randomUUID();
+    const movement = {
+      type: "ONRAMP",
+      src: { currencyCode: "USD", details: { countryCode: "US" } },
+      dest: { currencyCode: "USDC_POLYGON", details: { address: WALLET } },
+      ...{ srcAmount: "50.00", rail: "ACH", quoteId, ...more },
+    };
+    const order = { id, customerReference: "c", wallets: [], movement, callbackUrl: "http://127.0.0.1:9/" };
+    return provider.startOnboarding(id, JSON.stringify(order));
+  };
+  expect(await onboard({ srcAmount: "60.00" })).toMatchObject({ kind: "refused", code: "QUOTE_MISMATCH" });
+  expect(
+    await onboard({ dest: { currencyCode: "USDC_GNOSIS", details: { address: WALLET } } }),
+  ).toMatchObject({
+    kind: "refused",
+    code: "QUOTE_MISMATCH",
+  });
+  expect(await onboard({})).toMatchObject({ kind: "answer" });
+});
+
+it("the page has every magic amount", () => {
+  const rows = rowsOf("runtime/ramp/docs/sandbox.md", "Magic amounts");
+  expect(rows.map(([amount]) => amount)).toEqual([...MAGIC_AMOUNTS.keys()]);
+});
+
+it("the page has every switch", () => {
+  const rows = rowsOf("runtime/ramp/docs/sandbox.md", "Switches");
+  expect(rows.map(([name]) => name)).toEqual(Object.keys(DEFAULT_SWITCHES));
+});
