@@ -26,6 +26,7 @@ import {
   deleteWebhook,
   getWebhook,
   getWebhooks,
+  rotateWebhook,
   testWebhook,
 } from "./routes/webhooks.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
@@ -72,6 +73,7 @@ export const ROUTES: readonly ApiRoute[] = [
   getWebhook,
   changeWebhook,
   deleteWebhook,
+  rotateWebhook,
   testWebhook,
   getWalletNonce,
   createWalletToken,

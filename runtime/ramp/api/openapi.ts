@@ -57,6 +57,7 @@ export function openApiDocument(publicUrl: string, routes: readonly ApiRoute[]):
     version: "1.0.0",
     description: "Payment intents between bank money and tokens.",
     server: publicUrl,
+    tags: TAGS.map(([name, about]) => ({ name, description: about })),
     paths: pathsObject(routes.map((route) => [route.path, route.method, operationOf(route)])),
     components: {
       schemas: componentSchemas(),
@@ -73,6 +74,19 @@ export function openApiDocument(publicUrl: string, routes: readonly ApiRoute[]):
   });
   return { ...document, webhooks: webhooksOf() };
 }
+
+/** The groups of the documentation, by the first part of the path, in the order of the routes; a test compares them with these. */
+const TAGS: readonly (readonly [name: string, description: string])[] = [
+  ["customers", "A project's customers, their tokens and their external accounts."],
+  ["currencies", "What can be exchanged for what, over which rails, in which countries."],
+  ["providers", "Who moves the money."],
+  ["intent", "A customer's payments: what they need, what they cost, how they are made and paid."],
+  ["intents", "All payments of a project, for its back office: read, cancel, refund, resolve."],
+  ["events", "What has happened, in the order of the commits, and its deliveries."],
+  ["webhooks", "Addresses that get the project's events."],
+  ["auth", "Sign-in with a wallet, whose token stands for the customer's identity."],
+  ["provider-callbacks", "For providers: an order has changed."],
+];
 
 /** Events as a project's webhooks get them, signed as Standard Webhooks are. */
 function webhooksOf(): JsonRecord {

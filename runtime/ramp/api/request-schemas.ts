@@ -139,6 +139,17 @@ export const ChangeWebhookBody = closed({
   enabled: Type.Optional(Type.Boolean()),
 });
 
+export const RotateSecretBody = closed({
+  overlapHours: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 720,
+      default: 24,
+      description: "How long the secret before signs deliveries too.",
+    }),
+  ),
+});
+
 const time = (description: string) => Type.Optional(Type.String({ format: "date-time", description }));
 
 export const ProjectIntentsQuery = closed({

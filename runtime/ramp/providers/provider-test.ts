@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sendRequest } from "../../http/outbound-http.js";
 import { HttpProvider, type ProviderReply, reasonOf } from "./provider.js";
-import type { Capabilities, Execution, Movement, Pair } from "./protocol.js";
+import type { Capabilities, Execution, Movement, Pair, QuoteRequest } from "./protocol.js";
 import { REQUEST_HEADERS } from "./signature.js";
 
 export interface ProviderUnderTest {
@@ -71,7 +71,7 @@ class ProtocolRun {
     const [pair] = capabilities.pairs;
     this.#check("pairs", !pair && "there is no currency pair");
     if (pair === undefined) throw new CheckFailed();
-    await this.#quotes(pair);
+    await this.#quotes(capabilities, pair);
     await this.#orders(capabilities, pair);
   }
 
@@ -98,15 +98,29 @@ class ProtocolRun {
     this.#check("an unknown execution is 404 UNKNOWN_ORDER", isOther(execution, "unknown"));
   }
 
-  async #quotes(pair: Pair): Promise<void> {
+  async #quotes({ destAmounts }: Capabilities, pair: Pair): Promise<void> {
     const { srcCurrencyCode, destCurrencyCode, rail, countries } = pair;
     const path = { srcCurrencyCode, destCurrencyCode, rail, countryCode: countries[0] ?? null };
     const quote = this.#require("quote", await this.#provider.quote({ ...path, srcAmount: amountOf(pair) }));
     this.#check("a pair of the capabilities has a quote", quote === null && "the quote is null");
+    if (destAmounts === true && quote !== null) await this.#destAmount(path, quote.destAmount);
     const unknown = { ...path, destCurrencyCode: "NONE_NOWHERE", srcAmount: "100.00" };
     const none = await this.#provider.quote(unknown);
     const isNull = none.kind === "answer" && none.value === null;
     this.#check("an unknown pair has the quote null", !isNull && `${describe(none)}, not null`);
+  }
+
+  /** What the destination is to receive for some amount is to cost an amount, and to be received to the last digit. */
+  async #destAmount(path: Omit<QuoteRequest, "srcAmount" | "destAmount">, destAmount: string): Promise<void> {
+    const reply = await this.#provider.quote({ ...path, destAmount });
+    const quote = this.#require("quote for destAmount", reply);
+    const isMet = quote !== null && new Big(quote.destAmount).eq(destAmount);
+    this.#check(
+      "it has the destAmount that was requested",
+      !isMet && `${quote?.destAmount ?? "null"}, not ${destAmount}`,
+    );
+    const isPriced = quote?.srcAmount !== undefined && new Big(quote.srcAmount).gt(0);
+    this.#check("it says what the source sends (srcAmount)", !isPriced && "there is none");
   }
 
   async #orders({ refunds, rails }: Capabilities, pair: Pair): Promise<void> {

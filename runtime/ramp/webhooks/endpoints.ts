@@ -207,21 +207,33 @@ export async function setWebhook(
 }
 
 /** Gives an endpoint a new secret, shown once. Until the overlap ends, deliveries carry a signature of each secret. */
-export async function rotateWebhookSecret(
+export function rotateWebhookSecret(
   database: RampDatabase,
   vault: Vault,
   projectId: ProjectId,
-  { webhookId, overlapHours }: { readonly webhookId: string; readonly overlapHours: number },
-): Promise<Outcome<{ webhookId: string; secret: string }>> {
+  rotation: SecretRotation,
+): Promise<Outcome<NewWebhook>> {
+  return database.inProject(projectId, (tx) => rotateSecret(tx, vault, rotation));
+}
+
+interface SecretRotation {
+  readonly webhookId: string;
+  /** How long the secret before signs too. */
+  readonly overlapHours: number;
+}
+
+export async function rotateSecret(
+  tx: ProjectTransaction,
+  vault: Vault,
+  { webhookId, overlapHours }: SecretRotation,
+): Promise<Outcome<NewWebhook>> {
   const secret = newSecret();
-  const sealed = vault.seal(`webhook:${projectId}:${webhookId.toLowerCase()}`, secret);
-  const changed = await database.inProject(projectId, (tx) =>
-    changeWebhook(
-      tx,
-      webhookId,
-      "previous_secret = secret, previous_secret_until = now() + make_interval(hours => $3), secret = $2",
-      [sealed, overlapHours],
-    ),
+  const sealed = vault.seal(`webhook:${tx.projectId}:${webhookId.toLowerCase()}`, secret);
+  const changed = await changeWebhook(
+    tx,
+    webhookId,
+    "previous_secret = secret, previous_secret_until = now() + make_interval(hours => $3), secret = $2",
+    [sealed, overlapHours],
   );
   return changed.ok ? succeeded({ ...changed.value, secret }) : changed;
 }

@@ -16,6 +16,7 @@ interface Content {
 }
 
 interface Operation {
+  readonly tags: readonly string[];
   readonly parameters?: readonly (Content & { readonly name: string })[];
   readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Content>> }>>;
@@ -23,6 +24,7 @@ interface Operation {
 
 const document = (await world.call("GET", "/openapi.json")).json as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly webhooks: Readonly<Record<string, { readonly post: Required<Pick<Operation, "requestBody">> }>>;
 };
 const ajv = new Ajv2020({ strict: false });
@@ -39,6 +41,12 @@ function problems(schema: object, value: unknown): string {
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => [`${method} ${path}`, operation] as const),
 );
+
+it("describes each group of operations, in their order", () => {
+  const used = operations.flatMap(([, { tags }]) => tags);
+  expect(document.tags.map(({ name }) => name)).toEqual([...new Set(used)]);
+  for (const { description } of document.tags) expect(description).toMatch(/\.$/);
+});
 
 it.each(operations)("%s has a valid example of each parameter, request and answer", (_, operation) => {
   for (const { schema, example, name } of operation.parameters ?? []) {

@@ -16,6 +16,7 @@ it.each(SANDBOX_PROVIDERS)(
       ...["provider", "test", "--url", sandbox.url + path, "--key-id", keyId, "--secret", secret],
     );
     expect(out, error).not.toContain("FAIL");
+    expect(out).toContain("ok    it has the destAmount that was requested");
     expect(out).toContain("a full refund is REFUNDED");
     expect(exit).toBe(0);
   },
@@ -40,6 +41,18 @@ it("the sandbox takes no order that does not say who receives the money", async 
   };
   const refused = { kind: "refused", code: "NO_RECEIVER" };
   expect(await provider.startOnboarding(order.id, JSON.stringify(order))).toMatchObject(refused);
+});
+
+it("a provider that says it quotes for destAmount and does not fails", async () => {
+  const capabilities = { ...CARD_CAPABILITIES, sandbox: true, destAmounts: true };
+  const provider = await ownCardProvider({ capabilities });
+  provider.destAmounts = { CARD: "98.500000" };
+  const { exit, out } = await routewright(
+    ...["provider", "test", "--url", provider.url, "--key-id", "key", "--secret", "secret"],
+  );
+  expect(exit).toBe(1);
+  expect(out).toContain("ok    it has the destAmount that was requested");
+  expect(out).toContain("FAIL  it says what the source sends (srcAmount): there is none");
 });
 
 it("a provider that checks no signatures and knows every order fails, each failure by name", async () => {

@@ -296,6 +296,25 @@ it("signs with both secrets while a rotation overlaps, and replays by event and 
   expect(await replay({ since: "yesterday" })).toMatchObject({ ok: false });
 });
 
+it("gets a new secret over HTTP, once per key; the one before signs until the overlap ends", async () => {
+  const { project, receiver, webhookId, secret } = await hooked();
+  const rotate = (id: string, body: object, key: string) =>
+    world.call("POST", `/v1/webhooks/${id}/rotate-secret`, { auth: project.basic, body, key });
+  const { status, json, text } = await rotate(webhookId, { overlapHours: 0 }, "rotate");
+  expect(status, text).toBe(200);
+  expect(json).toMatchObject({ id: webhookId, secret: expect.stringMatching(/^whsec_/) });
+  expect((await rotate(webhookId, { overlapHours: 0 }, "rotate")).json.secret).toBe(json.secret);
+  expect((await world.call("GET", "/v1/webhooks", { auth: project.basic })).text).not.toContain("whsec_");
+  await completed(project);
+  await allDelivered(project);
+  expect(receiver.verified(String(json.secret)).length).toBeGreaterThan(0);
+  expect(() => receiver.verified(secret)).toThrow();
+  const other = await world.project();
+  const foreign = await world.webhook(other, receiver.url);
+  expect((await rotate(foreign.webhookId, {}, "foreign")).status).toBe(404);
+  expect((await rotate(webhookId, { overlapHours: 721 }, "long")).json.error).toBe("INVALID_REQUEST");
+});
+
 it("an endpoint gets the types of events that it wants; deleted, it gets nothing", async () => {
   const { project, receiver, webhookId, secret } = await hooked(204, { eventTypes: ["transaction.updated"] });
   await completed(project);

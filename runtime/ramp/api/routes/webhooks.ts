@@ -9,12 +9,14 @@ import {
   insertWebhook,
   type ListedWebhook,
   readWebhooks,
+  rotateSecret,
   undeliverable,
   updateWebhook,
 } from "../../webhooks/endpoints.js";
 import { recordEvent } from "../../webhooks/events.js";
 import { authorize } from "../authenticate.js";
-import { ChangeWebhookBody, CreateWebhookBody, EmptyBody } from "../request-schemas.js";
+import type { Vault } from "../../core/vault.js";
+import { ChangeWebhookBody, CreateWebhookBody, EmptyBody, RotateSecretBody } from "../request-schemas.js";
 import { NewWebhookView, WebhookView } from "../response-schemas.js";
 import { idempotentRoute, type ProjectRequest, route } from "../route.js";
 
@@ -62,12 +64,20 @@ async function prepareWebhook({
   if (error) return error;
   const webhookId = newId();
   const begin = async (tx: ProjectTransaction): Promise<RampAnswer> => {
-    const { secret } = insertWebhook(tx, ramp.vault, { ...body, webhookId, allowPrivate: false });
-    const [webhook] = await readWebhooks(tx, webhookId);
-    if (webhook === undefined) throw new Error("The webhook was not made.");
-    return jsonResponse(201, { ...(await webhookView(webhook)), secret });
+    const made = insertWebhook(tx, ramp.vault, { ...body, webhookId, allowPrivate: false });
+    return secretAnswer(tx, 201, made);
   };
   return { resourceId: webhookId, begin };
+}
+
+async function secretAnswer(
+  tx: ProjectTransaction,
+  status: 200 | 201,
+  { webhookId, secret }: { readonly webhookId: string; readonly secret: string },
+): Promise<RampAnswer> {
+  const [webhook] = await readWebhooks(tx, webhookId);
+  if (webhook === undefined) throw new Error("The webhook does not exist.");
+  return jsonResponse(status, { ...(await webhookView(webhook)), secret });
 }
 
 export const getWebhooks = route("project", {
@@ -141,6 +151,37 @@ async function changed(
     return isRampError(answer) ? new Rollback(answer) : answer;
   });
   return result instanceof Rollback ? result.value : result;
+}
+
+export const rotateWebhook = idempotentRoute("project", {
+  method: "POST",
+  path: "/v1/webhooks/{id}/rotate-secret",
+  summary: "Give a webhook a new secret",
+  description: "Until the overlap ends, deliveries carry a signature of each secret.",
+  body: RotateSecretBody,
+  response: {
+    status: 200,
+    schema: NewWebhookView,
+    description: "The webhook with its new secret, which is shown once.",
+  },
+  errors: ["NOT_FOUND"],
+  work: ({ ramp: { vault }, body: { overlapHours = 24 }, parameters: { id = "" } }) => ({
+    prepare: () =>
+      Promise.resolve(
+        isUuid(id)
+          ? { resourceId: id, begin: (tx) => rotate(tx, vault, { webhookId: id, overlapHours }) }
+          : rampError("NOT_FOUND"),
+      ),
+  }),
+});
+
+async function rotate(
+  tx: ProjectTransaction,
+  vault: Vault,
+  rotation: { readonly webhookId: string; readonly overlapHours: number },
+): Promise<RampAnswer> {
+  const rotated = await rotateSecret(tx, vault, rotation);
+  return rotated.ok ? secretAnswer(tx, 200, rotated.value) : rampError("NOT_FOUND");
 }
 
 export const testWebhook = idempotentRoute("project", {
