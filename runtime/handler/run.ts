@@ -65,9 +65,9 @@ export async function run(
       return { resolved, result: null, version, tag, hasMore: false, total: null };
     const part = partAtHand(gateway, resolved, reader);
     if (part !== null) return part;
-    const prepared = await prepare(gateway, resolved, version);
-    if (isHttpError(prepared)) return prepared;
-    const answer = await read(gateway, resolved, { ...prepared, build, tag }, reader);
+    const query = await prepare(gateway, resolved, version);
+    if (isHttpError(query)) return query;
+    const answer = await read(gateway, resolved, { query, version, build, tag }, reader);
     return (await isAtCursor(gateway, resolved, version)) ? answer : await withoutRows(answer);
   } catch (error) {
     return errorOf(gateway, endpoint, reader, error);
@@ -87,9 +87,8 @@ export async function summarize(
   try {
     const version = gateway.versionOf(endpoint.path);
     const { columns } = await gateway.warehouse.columnsOf(resolved.query, version?.id ?? null);
-    const prepared = await prepare(gateway, resolved, version);
-    if (isHttpError(prepared)) return prepared;
-    const { query } = prepared;
+    const query = await prepare(gateway, resolved, version);
+    if (isHttpError(query)) return query;
     const dates = servedColumns(columns, query.selection.columns).filter((column) =>
       DATES.has(gateway.warehouse.valuesOf(column)),
     );
@@ -103,29 +102,23 @@ export async function summarize(
 
 const DATES: ReadonlySet<ValueKind> = new Set(["date", "date-time"]);
 
-/** A query checked against the columns of its relation. */
-interface Prepared {
-  readonly query: ResolvedQuery;
-  /** The latest builds of the endpoint's nodes; null if unknown. */
-  readonly version: DataVersion | null;
-}
-
+/** The query, checked against the columns of its relation. */
 async function prepare(
   { warehouse }: Gateway,
   { query, position }: Resolved,
   version: DataVersion | null,
-): Promise<Result<Prepared>> {
+): Promise<Result<ResolvedQuery>> {
   const { keyset, ...selection } = query.selection;
-  if (keyset === undefined && selection.conditions.length === 0) return { query, version };
+  if (keyset === undefined && selection.conditions.length === 0) return query;
   const { columns, filtered } = await warehouse.columnsOf(query, version?.id ?? null);
   for (const compared of filtered) {
     const error = warehouse.check(selection.conditions, compared);
     if (error) return conditionError(error);
   }
-  if (keyset === undefined) return { query, version };
+  if (keyset === undefined) return query;
   const types = typesOf(query.selection, columns);
   if (position && position.types !== types) return httpError("invalidCursor");
-  return { query: { ...query, selection: { ...selection, keyset: { ...keyset, types } } }, version };
+  return { ...query, selection: { ...selection, keyset: { ...keyset, types } } };
 }
 
 /**
@@ -148,7 +141,10 @@ async function withoutRows({ result: queried }: Answer): Promise<HttpError> {
 }
 
 /** What is read, and how it is known before the query runs. */
-interface RowsReading extends Prepared {
+interface RowsReading {
+  readonly query: ResolvedQuery;
+  /** The latest builds of the endpoint's nodes; null if unknown. */
+  readonly version: DataVersion | null;
   /** The version of the rows where they change only with builds, and the entity tag by it. */
   readonly build: DataVersion | null;
   readonly tag: string | null;
