@@ -12,11 +12,12 @@ import {
   splitByTime,
   timeGrainOf,
   timeGroups,
-  whereClause,
 } from "./leaves.js";
 import type { GroupsBuild } from "./row-set.js";
 import { filledValue, joinedRows, reapplied } from "./on-spine.js";
-import { type Offset, offsetPeriod, periodGroup, periodsOf, timedRows, valueColumn } from "./time-spine.js";
+import type { TimeFilters } from "./period-positions.js";
+import { runningTotals } from "./running-totals.js";
+import { type Offset, offsetPeriod, periodGroup, periodsOf } from "./time-spine.js";
 
 /** A cumulative metric: for each period of the spine the rows up to it, then one value for each longer period. */
 export function cumulativeLeaf(
@@ -36,7 +37,7 @@ export function cumulativeLeaf(
   const filters = { onTime, others };
   const totals =
     offset === null
-      ? dailyTotals(build, leaf, groups, filters)
+      ? runningTotals(build, leaf, groups, filters)
       : offsetTotals(build, leaf, groups, filters, offset);
   const daily = filled(build, leaf, groups, onTime, totals);
   if (times[0]?.grain === grain)
@@ -49,77 +50,18 @@ export function cumulativeLeaf(
   const { periodAggregation } = cumulative;
   const total =
     periodAggregation === "average"
-      ? dialect.aggregate({ kind: "leaf", fact: "", filters: [], aggregation: "average" }, value, null, null)
+      ? dialect.aggregate(
+          { kind: "leaf", fact: "", filters: [], aggregation: "average" },
+          dialect.operand(value, true),
+          null,
+          null,
+        )
       : dialect.atEnd(periodAggregation, value, sql`y.${identifier("j")}`);
   const list = [
     ...keys.map((key, i) => sql`${key} AS ${groupColumn(build, i)}`),
     sql`${total} AS ${identifier("a0")}`,
   ];
   return { select: sql`SELECT ${join(list, ", ")} FROM (${daily}) AS y${groupBy(keys)}`, columns: ["a0"] };
-}
-
-interface TimeFilters {
-  readonly onTime: RowFilters;
-  readonly others: RowFilters;
-}
-
-/** The accumulated value of each period of the spine, `j`. */
-function dailyTotals(
-  build: GroupsBuild,
-  leaf: Leaf,
-  groups: readonly AskedGroup[],
-  { onTime, others }: TimeFilters,
-): Part {
-  const { dialect } = build;
-  const { identifier } = dialect;
-  const { window, toGrain } = leaf.cumulative ?? {};
-  const grain = timeGrainOf(build, leaf);
-  const periods = periodsOf(build, { leaf, grain, groups: timeGroups(build, leaf, groups), filters: onTime });
-  const [period, time] = [sql<Selection>`p.${identifier("j")}`, sql<Selection>`r.${identifier("d")}`];
-  const bounds = [
-    sql<Selection>`${time} <= ${period}`,
-    ...(window === undefined ? [] : [sql<Selection>`${time} > ${dialect.earlier(period, window, grain)}`]),
-    ...(toGrain === undefined
-      ? []
-      : [sql<Selection>`${time} >= ${offsetPeriod(build, period, grain, { toGrain })}`]),
-  ];
-  const keys = [period, ...groups.map((_, i) => periodGroup(build, leaf, groups, i))];
-  const { rows, total } = accumulated(build, leaf, groups, others);
-  const list = [
-    sql`${period} AS ${identifier("j")}`,
-    ...keys.slice(1).map((key, i) => sql`${key} AS ${groupColumn(build, i)}`),
-    sql`${total} AS ${identifier("a0")}`,
-  ];
-  return sql`SELECT ${join(list, ", ")} FROM ${periods} CROSS JOIN ${rows}${whereClause(bounds)}${groupBy(keys)}`;
-}
-
-/** What periods accumulate, as `r`: totals by time and group, or distinct values, else the rows, which meet every later period. */
-function accumulated(
-  build: GroupsBuild,
-  leaf: Leaf,
-  groups: readonly AskedGroup[],
-  others: RowFilters,
-): { readonly rows: Part; readonly total: Part } {
-  const { dialect } = build;
-  const { identifier } = dialect;
-  const rows = timedRows(build, leaf, groups, others);
-  const column = valueColumn(build, leaf);
-  const value = sql<Selection>`r.${identifier("v0")}`;
-  const inner = dialect.aggregate(leaf, leaf.value === undefined ? null : value, column, null);
-  const total = dialect.ofTotals(leaf, value, column);
-  const own = groups.flatMap((group, i) => (isTimeOf(leaf, group.name) ? [] : [groupColumn(build, i)]));
-  const keys = [identifier("d"), ...own];
-  if (leaf.aggregation === "count_distinct") {
-    const once = [...keys, identifier("v0")].map((key) => sql<Selection>`r.${key} AS ${key}`);
-    return { rows: sql`(SELECT DISTINCT ${join(once, ", ")} FROM ${rows}) AS r`, total: inner };
-  }
-  if (total === null) return { rows, total: inner };
-  const list = [
-    ...keys.map((key) => sql<Selection>`r.${key} AS ${key}`),
-    sql<Selection>`${inner} AS ${identifier("v0")}`,
-  ];
-  const by = groupBy(keys.map((key) => sql<Selection>`r.${key}`));
-  return { rows: sql`(SELECT ${join(list, ", ")} FROM ${rows}${by}) AS r`, total };
 }
 
 /** What stands for null does so in each period of the spine, before longer periods take one of them. */
@@ -164,7 +106,7 @@ function offsetTotals(
   const untimed = groups.map((group): AskedGroup =>
     isTimeOf(leaf, group.name) ? { ...group, grain } : group,
   );
-  const inner = dailyTotals(build, leaf, untimed, { onTime: NOTHING, others });
+  const inner = runningTotals(build, leaf, untimed, { onTime: NOTHING, others });
   const times = timeGroups(build, leaf, groups);
   const periods = periodsOf(build, { leaf, grain, groups: times, filters: onTime });
   const period = sql<Selection>`p.${identifier("j")}`;

@@ -38,8 +38,14 @@ export interface AggregateDialect {
     column: ResultColumn | null,
     condition: Part | null,
   ) => Part;
-  /** The same aggregation of its own results over parts of the rows; null of one that needs all rows. */
-  readonly ofTotals: (leaf: Leaf, total: Part, column: ResultColumn | null) => Part | null;
+  /** The same aggregation of its own results over parts of the rows, with an `OVER` clause; null of one that needs all rows. */
+  readonly ofTotals: (leaf: Leaf, total: Part, column: ResultColumn | null, over: Part) => Part | null;
+  /** Order and frame of the rows whose time of a grain is in the window that ends with the current row's; null where the engine has none. */
+  readonly windowFrame: (time: Part, window: Period, grain: Grain) => Part | null;
+  /** What `FROM` reads: each row of a table once for every integer `n` from one of its values on, below another. */
+  readonly eachNumber: (table: Part, from: Part, below: Part) => Part;
+  /** A whole number in the type of a count. */
+  readonly asCount: (value: Part) => Part;
   /** The value of the first or the last row by `order`, nulls included. */
   readonly atEnd: (end: "first" | "last", value: Part, order: Part) => Part;
   /** An input of a formula of the project. `divides`: whether the formula has a division. */

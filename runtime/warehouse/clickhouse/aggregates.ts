@@ -1,4 +1,4 @@
-import { type Grain, isDayGrain, type Leaf, type Period } from "../../model/aggregate.js";
+import { compareGrains, type Grain, isDayGrain, type Leaf, type Period } from "../../model/aggregate.js";
 import type { Selection } from "../../model/query.js";
 import type { AggregateDialect, GroupedSource, Part } from "../aggregates/dialect.js";
 import { constant, EMPTY, escapedIdentifier, join, projectParts, sql, type Sql } from "../sql.js";
@@ -23,6 +23,9 @@ export const CLICKHOUSE_AGGREGATES: AggregateDialect = {
   earlier,
   aggregate,
   ofTotals,
+  asCount: (value) => sql`toUInt64(${value})`,
+  windowFrame,
+  eachNumber: (table, from, below) => sql`${table} ARRAY JOIN range(toUInt64(${from}), ${below}) AS n`,
   // In a tuple: `argMin` and `argMax` pass over nulls.
   atEnd: (end, value, order) =>
     end === "first"
@@ -127,7 +130,7 @@ function aggregate(
     case "count_distinct":
       return sql`uniqExact(${of})${filter}`;
     case "average":
-      return sql`avgOrNull(${of})${filter}`;
+      return sql`avgOrNull(${wide(of, column)})${filter}`;
     case "min":
       return sql`minOrNull(${of})${filter}`;
     case "max":
@@ -139,25 +142,51 @@ function aggregate(
   }
 }
 
-function ofTotals({ aggregation }: Leaf, total: Part, column: ResultColumn | null): Part | null {
+function ofTotals({ aggregation }: Leaf, total: Part, column: ResultColumn | null, over: Part): Part | null {
   switch (aggregation) {
     case "sum":
-      return sql`sumOrNull(${wide(total, column)})`;
+      return sql`sumOrNull(${wide(total, column)})${over}`;
     case "count":
-      return sql`sum(${total})`;
+      return sql`sum(${total})${over}`;
     case "sum_boolean":
-      return sql`sumOrNull(${total})`;
+      return sql`sumOrNull(${total})${over}`;
     case "min":
-      return sql`minOrNull(${total})`;
+      return sql`minOrNull(${total})${over}`;
     case "max":
-      return sql`maxOrNull(${total})`;
+      return sql`maxOrNull(${total})${over}`;
     default:
       return null;
   }
 }
 
+const DAY = 86_400_000_000;
+
+/** Microseconds of a day and of longer grains, which are months of 31 days. */
+const LONG_GRAINS: Partial<Record<Grain, number>> = {
+  day: DAY,
+  week: 7 * DAY,
+  month: 31 * DAY,
+  quarter: 93 * DAY,
+  year: 372 * DAY,
+};
+
+/** A frame is bounded by a number of 32 bits only: of grains up to days, for months on a calendar whose months have 31 days. */
+function windowFrame(time: Part, { count, grain: unit }: Period, grain: Grain): Part | null {
+  const tick = MICROSECONDS[grain] ?? DAY;
+  const preceding = Math.ceil((count * (LONG_GRAINS[unit] ?? MICROSECONDS[unit] ?? 1)) / tick) - 1;
+  if (preceding > 0x7fff_ffff) return null;
+  const ticks = (of: Part): Part => sql`intDiv(${of}, ${constant(tick)})`;
+  const instants = sql<Selection>`toUnixTimestamp64Micro(toDateTime64(${time}, 6, 'UTC'))`;
+  const days = sql<Selection>`((toYear(${time}) * 12 + toMonth(${time})) * 31 + toDayOfMonth(${time}))`;
+  const order =
+    compareGrains(unit, "week") > 0
+      ? sql<Selection>`${days} * ${constant(DAY / tick)} + ${ticks(sql`positiveModulo(${instants}, ${constant(DAY)})`)}`
+      : ticks(instants);
+  return sql`ORDER BY ${order} RANGE BETWEEN ${constant(preceding)} PRECEDING AND CURRENT ROW`;
+}
+
 /**
- * Sums of 64 bits and of 38 digits wrap: these have room for all rows. ClickHouse itself adds up to 18 digits in 38: five million rows
+ * Sums of 64 bits and of 38 digits wrap, and with them averages: these have room for all rows. ClickHouse itself adds up to 18 digits in 38: five million rows
  * took 32 ms so, and 47 in 76 digits.
  */
 function wide(value: Part, column: ResultColumn | null): Part {

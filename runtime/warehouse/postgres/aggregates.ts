@@ -18,6 +18,10 @@ export const POSTGRES_AGGREGATES: AggregateDialect = {
   earlier,
   aggregate,
   ofTotals,
+  asCount: (value) => sql`(${value})::bigint`,
+  windowFrame,
+  eachNumber: (table, from, below) =>
+    sql`${table} CROSS JOIN LATERAL generate_series(${from}, ${below} - 1) AS n`,
   atEnd: (end, value, order) =>
     end === "first"
       ? sql`(array_agg(${value} ORDER BY ${order}))[1]`
@@ -100,20 +104,30 @@ function aggregate(
   }
 }
 
-function ofTotals({ aggregation }: Leaf, total: Part, column: ResultColumn | null): Part | null {
+function ofTotals({ aggregation }: Leaf, total: Part, column: ResultColumn | null, over: Part): Part | null {
   switch (aggregation) {
     case "sum":
-      return /^int[24]$/.test(column?.type ?? "") ? sql`sum(${total})::bigint` : sql`sum(${total})`;
+      return /^int[24]$/.test(column?.type ?? "")
+        ? sql`(sum(${total})${over})::bigint`
+        : sql`sum(${total})${over}`;
     case "count":
     case "sum_boolean":
-      return sql`sum(${total})::bigint`;
+      return sql`(sum(${total})${over})::bigint`;
     case "min":
-      return sql`min(${total})`;
+      return sql`min(${total})${over}`;
     case "max":
-      return sql`max(${total})`;
+      return sql`max(${total})${over}`;
     default:
       return null;
   }
+}
+
+/** No time lies between the bound, which is outside, and a microsecond behind it. */
+function windowFrame(time: Part, { count, grain: unit }: Period): Part {
+  const [name, number] = UNITS[unit];
+  const size = projectParts<Selection>([String(count * number)]);
+  const preceding = sql`make_interval(${name} => ${size}) - interval '1 microsecond'`;
+  return sql`ORDER BY ${time} RANGE BETWEEN ${preceding} PRECEDING AND CURRENT ROW`;
 }
 
 /** Full joins on equal groups; groups with a null meet when all are grouped once more. */
