@@ -1,42 +1,14 @@
 /** The document is enough to integrate: it shows every request, every answer and every event, as they are. */
-import { Ajv2020 } from "ajv/dist/2020.js";
-import addFormats from "ajv-formats";
 import { expect, it } from "vitest";
 import { EVENT_TYPES } from "../../../runtime/ramp/webhooks/events.js";
+import { readDocument } from "../support/documented.js";
 import { ownReceiver } from "../support/receiver.js";
 import { newCustomer, onramp, ownWorld, reached } from "../support/world.js";
 
 const world = await ownWorld();
 await world.sandbox.set({ settleMs: 20 });
 
-interface Content {
-  readonly schema: object;
-  readonly example?: unknown;
-  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
-}
-
-interface Operation {
-  readonly tags: readonly string[];
-  readonly parameters?: readonly (Content & { readonly name: string })[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Content>> }>>;
-}
-
-const document = (await world.call("GET", "/openapi.json")).json as {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly webhooks: Readonly<Record<string, { readonly post: Required<Pick<Operation, "requestBody">> }>>;
-};
-const ajv = new Ajv2020({ strict: false });
-addFormats.default(ajv);
-ajv.addSchema(document, "api");
-
-/** What is wrong with a value, by a schema of the document; empty: nothing. */
-function problems(schema: object, value: unknown): string {
-  const inDocument = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')) as object;
-  const validate = ajv.compile(inDocument);
-  return validate(value) ? "" : JSON.stringify(validate.errors);
-}
+const { document, problems, schemaOfEvent } = await readDocument(world);
 
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => [`${method} ${path}`, operation] as const),
@@ -68,17 +40,10 @@ it.each(operations)("%s has a valid example of each parameter, request and answe
   }
 });
 
-const contentOf = (type: string): Content => {
-  const { post } = document.webhooks[type] ?? {};
-  const content = post?.requestBody.content["application/json"];
-  if (content === undefined) throw new Error(`${type} has no schema.`);
-  return content;
-};
-
 it("describes every event, with a valid example", () => {
   expect(Object.keys(document.webhooks)).toEqual(EVENT_TYPES);
   for (const type of EVENT_TYPES) {
-    const { schema, example } = contentOf(type);
+    const { schema, example } = schemaOfEvent(type);
     expect(problems(schema, example), type).toBe("");
   }
 });
@@ -101,5 +66,5 @@ it("describes the events that are sent", async () => {
   const events = feed.json as readonly { readonly id: string; readonly type: string }[];
   expect(new Set(events.map(({ type }) => type)).size).toBe(4);
   for (const event of events)
-    expect(problems(contentOf(event.type).schema, event), JSON.stringify(event)).toBe("");
+    expect(problems(schemaOfEvent(event.type).schema, event), JSON.stringify(event)).toBe("");
 });

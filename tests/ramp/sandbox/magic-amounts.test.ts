@@ -5,6 +5,7 @@ import { HttpProvider } from "../../../runtime/ramp/providers/provider.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import { DEFAULT_SWITCHES, MAGIC_AMOUNTS } from "../../../runtime/ramp/sandbox/behaviour.js";
 import { rowsOf } from "../../support/pages.js";
+import { documentedCalls } from "../support/documented.js";
 import { ownReceiver, type Receiver } from "../support/receiver.js";
 import {
   eventually,
@@ -19,7 +20,8 @@ import {
 const world = await ownWorld();
 await world.sandbox.set({ settleMs: 100 });
 const project = await world.project({ providers: ["sandbox-south"] });
-const get = (path: string): Promise<Reply> => world.call("GET", path, { auth: project.basic });
+const { call } = await documentedCalls(world);
+const get = (path: string): Promise<Reply> => call("GET", path, { auth: project.basic });
 
 interface Seen {
   readonly intent: { readonly id: string; readonly status: string; readonly failureReason?: string };
@@ -32,7 +34,7 @@ async function create(
 ): Promise<{ id: string; auth: string; reply: Reply }> {
   const auth = await newCustomer(world, project);
   const body = onramp({ srcAmount, autoExecute: true, ...more });
-  const reply = await world.call("POST", "/v1/intent", { auth, body });
+  const reply = await call("POST", "/v1/intent", { auth, body });
   expect(reply.status, reply.text).toBe(201);
   return { id: String(reply.json.intent.id), auth, reply };
 }
@@ -108,7 +110,7 @@ describe("a quote for a magic amount", () => {
     const [{ id: quoteId, expiresAt }] = json.quotes as [{ id: string; expiresAt: string }];
     await untilTrue(() => Date.now() > Date.parse(expiresAt));
     const auth = await newCustomer(world, project);
-    const late = await world.call("POST", "/v1/intent", {
+    const late = await call("POST", "/v1/intent", {
       auth,
       body: onramp({ srcAmount: "44.04", quoteId }),
     });
@@ -160,7 +162,7 @@ describe("an identity check", () => {
 
 describe("a payment", () => {
   const refund = (id: string): Promise<Reply> =>
-    world.call("POST", `/v1/intents/${id}/refund`, { auth: project.basic, body: { reason: "returned" } });
+    call("POST", `/v1/intents/${id}/refund`, { auth: project.basic, body: { reason: "returned" } });
 
   it("44.23 that does not arrive fails when it is due, by the sandbox's clock", async () => {
     const { id } = await create("44.23");
