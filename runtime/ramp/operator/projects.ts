@@ -6,7 +6,7 @@ import { columnOf, type OperatorTransaction } from "../database/transaction.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import type { Vault } from "../core/vault.js";
 import { REVOKE_TOKENS, rotateSigningKey } from "../sign-in/customer-token.js";
-import { chainIdOf } from "../sign-in/wallet-token.js";
+import { chainIdOf } from "../sign-in/contract-signature.js";
 import { isOrigin } from "../core/json-schema.js";
 
 export async function createOrganization(

@@ -2,12 +2,9 @@ import { randomBytes } from "node:crypto";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 import type { SigningKeys } from "./customer-token.js";
-import type { Address } from "../accounts/account-details.js";
-import { VALIDATOR_CODE } from "./erc6492-validator.js";
+import { hasSigned, NO_VIEM } from "./contract-signature.js";
 import { hashMessage, parseSignInMessage, recoverAddress, type SignInMessage } from "./ethereum-message.js";
 import type { CoreContext } from "../core/context.js";
-import { parseJson } from "../core/json-schema.js";
-import { sendRequest } from "../../http/outbound-http.js";
 /** How long a nonce can be used, in minutes (runtime/ramp/docs/customers.md, Wallet sign-in). */
 const NONCE_MINUTES = 10;
 /** How far `Issued At` may be from now. */
@@ -99,7 +96,8 @@ async function findSigner(
     return invalid(
       `The message is not signed by the key of its address, and the project accepts no contract wallets of chain ${String(chainId)} on this domain.`,
     );
-  const isValid = await isContractSignature(rpcUrl, address, hash, signature);
+  const isValid = await hasSigned(rpcUrl, address, hash, signature);
+  if (isValid === undefined) return invalid(NO_VIEM);
   if (isValid === null)
     return rampError("SERVICE_UNAVAILABLE", {
       message: `The node of chain ${String(chainId)} does not answer. Try again later.`,
@@ -136,57 +134,4 @@ async function spendNonce(database: RampDatabase, nonce: string): Promise<boolea
     [nonce],
   );
   return spent !== null;
-}
-
-const TIMEOUT_MS = 5_000;
-
-/**
- * Whether a signature is that of the contract wallet: of one that is deployed (ERC-1271), or of one that will be (ERC-6492). Null: the node
- * does not answer.
- */
-async function isContractSignature(
-  rpcUrl: string,
-  wallet: Address,
-  hash: Uint8Array,
-  signature: string,
-): Promise<boolean | null> {
-  const data = `${VALIDATOR_CODE}${constructorArguments(wallet, hash, signature.slice(2))}`;
-  const answer = await callNode(rpcUrl, "eth_call", [{ data }, "latest"]);
-  // A wallet or a deployment that reverts makes an answer with an error.
-  return answer === null ? null : answer.result === "0x01";
-}
-
-/** The chain that a node serves; null when it does not answer. */
-export async function chainIdOf(rpcUrl: string): Promise<number | null> {
-  const answer = await callNode(rpcUrl, "eth_chainId", []);
-  return answer?.result === undefined ? null : Number(answer.result);
-}
-
-/** ABI encoding of `(address, bytes32, bytes)`: the address, the hash, where the bytes begin, their length, the bytes padded to words. */
-function constructorArguments(wallet: Address, hash: Uint8Array, signature: string): string {
-  const word = (hex: string): string => hex.padStart(64, "0");
-  const padded = signature.padEnd(Math.ceil(signature.length / 64) * 64, "0");
-  const start = word((3 * 32).toString(16));
-  const length = word((signature.length / 2).toString(16));
-  return word(wallet.slice(2).toLowerCase()) + Buffer.from(hash).toString("hex") + start + length + padded;
-}
-
-/** The result is undefined when the node answers with an error, such as a revert. */
-async function callNode(
-  rpcUrl: string,
-  method: string,
-  params: readonly unknown[],
-): Promise<{ readonly result?: string } | null> {
-  const reply = await sendRequest({
-    url: new URL(rpcUrl),
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-    timeoutMs: TIMEOUT_MS,
-  });
-  const body = reply.kind === "answered" && reply.status === 200 ? parseJson(reply.body) : null;
-  if (typeof body !== "object" || body === null) return null;
-  const { result, error } = body as { readonly result?: unknown; readonly error?: unknown };
-  if (typeof result === "string") return { result };
-  return error === undefined ? null : {};
 }

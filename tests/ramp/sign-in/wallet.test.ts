@@ -1,15 +1,8 @@
 import jwt from "jsonwebtoken";
-import {
-  erc6492SignatureValidatorByteCode,
-  getAddress,
-  getContractAddress,
-  type Hex,
-  serializeErc6492Signature,
-} from "viem";
+import { getAddress, getContractAddress, type Hex, serializeErc6492Signature } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage } from "viem/siwe";
 import { afterAll, describe, expect, it } from "vitest";
-import { VALIDATOR_CODE } from "../../../runtime/ramp/sign-in/erc6492-validator.js";
 import { updateProject } from "../../../runtime/ramp/operator/projects.js";
 import { startProcess } from "../support/processes.js";
 import {
@@ -247,10 +240,6 @@ describe("a contract wallet", async () => {
       ];
       for (const { status, json } of replies)
         expect([status, json.error]).toEqual([400, "INVALID_WALLET_SIGNATURE"]);
-    });
-
-    it("is checked by the validator that viem has", () => {
-      expect(VALIDATOR_CODE).toBe(erc6492SignatureValidatorByteCode);
     });
   });
 
