@@ -47,7 +47,13 @@ export async function fetchCatalogue(): Promise<CatalogueBody> {
 }
 
 /** The address of a request, without the host. */
-function addressOf({ endpoint: { path }, parameters }: ApiRequest, format = ""): string {
+function addressOf(
+  {
+    endpoint: { path },
+    parameters,
+  }: { readonly endpoint: { readonly path: string }; readonly parameters: Parameters },
+  format = "",
+): string {
   const query = new URLSearchParams();
   for (const [name, values] of Object.entries(parameters))
     for (const value of values) query.append(name, value);
@@ -127,6 +133,38 @@ export function limitOf({ pagination }: CatalogueEndpoint, parameters: Parameter
   return Number(valuesOf(parameters, "limit")[0] ?? pagination?.default_limit);
 }
 
+/** What `GET /v1/system/values` answers. */
+export interface FoundValues {
+  readonly values: readonly { readonly value: unknown; readonly rows?: number }[];
+  readonly more: boolean;
+}
+
+/** The values of a column in the rows that `others` select. */
+export async function fetchValues(
+  { path }: CatalogueEndpoint,
+  column: string,
+  { prefix, limit, others }: { readonly prefix: string; readonly limit: number; readonly others: Parameters },
+  signal: AbortSignal,
+): Promise<FoundValues> {
+  const own = {
+    path: [path],
+    column: [column],
+    limit: [String(limit)],
+    ...(prefix !== "" && { prefix: [prefix] }),
+  };
+  const endpoint = { path: "/v1/system/values" };
+  const response = await send(addressOf({ endpoint, parameters: { ...others, ...own } }), signal);
+  return (await readable(response.json())) as FoundValues;
+}
+
+/** The number of rows on all pages; null where the service does not say it. */
+export async function fetchTotal(request: ApiRequest, signal: AbortSignal): Promise<number | null> {
+  const parameters = { ...withoutPage(request.parameters), limit: ["1"] };
+  const response = await send(addressOf({ ...request, parameters }), signal, { Prefer: "count=exact" });
+  const total = response.headers.get("x-total-count");
+  return total === null ? null : Number(total);
+}
+
 /** An incomplete body, or one of a proxy. */
 async function readable<T>(body: Promise<T>): Promise<T> {
   return body.catch((error: unknown) => {
@@ -171,8 +209,12 @@ export function sendRequest(request: ApiRequest, format: string, signal?: AbortS
   return send(addressOf(request, format), signal);
 }
 
-async function send(address: string, signal?: AbortSignal): Promise<Response> {
-  const headers = new Headers();
+async function send(
+  address: string,
+  signal?: AbortSignal,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const headers = new Headers(more);
   // A header value cannot contain other characters, and no key has them.
   if (/[^\x21-\x7e]/.test(key.get())) throw new ServiceError(403, "Invalid API Key");
   if (key.get() !== "") headers.set("X-API-Key", key.get());

@@ -3,6 +3,7 @@ import {
   type ApiRequest,
   type Language,
   LANGUAGES,
+  fetchTotal,
   limitOf,
   nextPage,
   type Parameters,
@@ -14,11 +15,13 @@ import {
   withoutPage,
 } from "./api.js";
 import { button, type Child, copyable, el, toggle } from "./dom.js";
+import { requiredValues } from "./required.js";
 import { markField, parameterForm } from "./parameter-form.js";
+import { filterChips, rowsOf } from "./filters.js";
 import { groupingChips } from "./grouping.js";
 import { lineageGraph } from "./lineage.js";
 import { columnsTable, facts, measuresTable, overview, parametersTable } from "./overview.js";
-import { type PagePosition, resultView } from "./results.js";
+import { type PagePosition, placeOf, resultView, totalOf } from "./results.js";
 import type { State } from "./state.js";
 import { key } from "./storage.js";
 import { allows, type Tier, TIER_NAMES } from "../../model/tier.js";
@@ -38,7 +41,9 @@ export class EndpointDetails {
   #running: AbortController | null = null;
   #result: QueryResponse | null = null;
   /** Pages reached by "Next page", by their parameters: the rows before each, and the page before. */
-  readonly #trail = new Map<string, Omit<PagePosition, "next">>();
+  readonly #trail = new Map<string, Omit<PagePosition, "next" | "total">>();
+  /** Rows on all pages, by the filters that select them. */
+  readonly #totals = new Map<string, number | null>();
 
   constructor(
     endpoint: CatalogueEndpoint,
@@ -58,8 +63,8 @@ export class EndpointDetails {
       endpoint.callable
         ? el(
             "div.workspace",
-            el("section.output", { "aria-label": "Result" }, this.#chips, this.#rows),
-            section("Request", this.#form),
+            el("section", { "aria-label": "Request" }, this.#form, this.#chips),
+            el("section.output", { "aria-label": "Result" }, this.#rows),
             section("Code", this.#samples),
           )
         : el(
@@ -100,14 +105,15 @@ export class EndpointDetails {
     if (require_any_of.length === 0 || require_any_of.some(isGiven)) return void this.run();
     this.#running?.abort();
     this.#result = null;
-    this.#rows.replaceChildren(el("p.note", "Fill in a parameter, then run it."));
+    this.#rows.replaceChildren(requiredValues(this.#request, (parameters) => this.#change({ parameters })));
   }
 
   /** The chip that was pressed keeps the focus: chips are made anew. */
   #fillChips(): void {
     const focused = document.activeElement?.getAttribute("data-chip") ?? null;
-    const chips = groupingChips(this.#request, (parameters) => this.#change({ parameters }));
-    this.#chips.replaceChildren(...(chips === null ? [] : [chips]));
+    const change = (parameters: Parameters): void => this.#change({ parameters });
+    const chips = [groupingChips(this.#request, change), filterChips(this.#request, change)];
+    this.#chips.replaceChildren(...chips.filter((each) => each !== null));
     if (focused !== null)
       this.#chips.querySelector<HTMLElement>(`[data-chip="${CSS.escape(focused)}"]`)?.focus();
   }
@@ -132,9 +138,27 @@ export class EndpointDetails {
       if (running.signal.aborted) return;
       this.#result = result;
       this.#showResult();
+      if (result.hasNext || this.#position(result).previous !== null) await this.#count(running.signal);
     } catch (error) {
       if (!running.signal.aborted) this.#fail(error);
     }
+  }
+
+  /** Reads how many rows there are; the page is complete without. */
+  async #count(signal: AbortSignal): Promise<void> {
+    const filters = this.#filters;
+    if (this.#totals.has(filters)) return;
+    const total = await fetchTotal(this.#request, signal).catch(() => null);
+    if (signal.aborted) return;
+    this.#totals.set(filters, total);
+    const place = this.#rows.querySelector(".place");
+    if (place !== null && this.#result !== null)
+      place.textContent = placeOf(this.#result.rows.length, this.#position(this.#result));
+  }
+
+  /** What decides how many rows there are. */
+  get #filters(): string {
+    return JSON.stringify(rowsOf(this.#state.parameters));
   }
 
   #showResult(): void {
@@ -154,6 +178,7 @@ export class EndpointDetails {
       resultView(this.#request, result, position, this.#state, {
         change: this.#change,
         go,
+        total: () => totalOf(result.rows.length, this.#position(result)),
         fail: (error) => this.#fail(error),
       }),
     );
@@ -162,14 +187,15 @@ export class EndpointDetails {
   #position({ hasNext, cursor, rows }: QueryResponse): PagePosition {
     const { parameters } = this.#state;
     const next = hasNext ? nextPage(parameters, cursor, rows.length) : null;
+    const total = this.#totals.get(this.#filters) ?? null;
     const known = this.#trail.get(JSON.stringify(parameters));
-    if (known !== undefined) return { ...known, next };
+    if (known !== undefined) return { ...known, total, next };
     const first = withoutPage(parameters);
-    if (Object.hasOwn(parameters, "cursor")) return { skipped: null, previous: first, next };
+    if (Object.hasOwn(parameters, "cursor")) return { skipped: null, previous: first, total, next };
     const skipped = Number(valuesOf(parameters, "offset")[0] ?? 0);
     const before = skipped - limitOf(this.#endpoint, parameters);
     const previous = before > 0 ? { ...first, offset: [String(before)] } : first;
-    return { skipped, previous: skipped > 0 ? previous : null, next };
+    return { skipped, previous: skipped > 0 ? previous : null, total, next };
   }
 
   #fail(error: unknown): void {

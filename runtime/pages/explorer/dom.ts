@@ -96,17 +96,26 @@ export function toggle<Value extends string>(
 /** A text, as `shown`, with a button that copies it. */
 export function copyable(label: string, text: string, shown = text): HTMLElement {
   const code = el("pre.code", { tabindex: 0, role: "region", "aria-label": label }, shown);
-  const copy = button("Copy", () => {
-    void navigator.clipboard.writeText(text).then(
-      () => say("Copied"),
-      () => say("Copying is not allowed here"),
-    );
-  });
+  return el("div.copyable", code, copyButton(text));
+}
+
+/** A button that copies a text. */
+export function copyButton(text: string, label: string | null = null): HTMLButtonElement {
+  const copy = button(
+    "Copy",
+    () => {
+      void navigator.clipboard.writeText(text).then(
+        () => say("Copied"),
+        () => say("Copying is not allowed here"),
+      );
+    },
+    { "aria-label": label, class: "copy" },
+  );
   const say = (words: string): void => {
     copy.textContent = words;
     setTimeout(() => (copy.textContent = "Copy"), 1500);
   };
-  return el("div.copyable", code, copy);
+  return copy;
 }
 
 const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
@@ -129,4 +138,39 @@ export function time(instant: string): HTMLTimeElement {
 /** A count with its noun: `1 row`, `2,000 rows`. */
 export function count(number: number, noun: string): string {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** A button that opens a panel above the page, whose content is made then. Escape and a click elsewhere close it. */
+export function popover(
+  text: string,
+  label: string,
+  style: string,
+  content: (close: () => void) => readonly Child[],
+): HTMLButtonElement {
+  const opener = button(
+    text,
+    () => {
+      const panel = el("div.popover", { popover: "auto", role: "dialog", "aria-label": label });
+      panel.append(...content(() => panel.hidePopover()).filter((part) => part !== null && part !== false));
+      panel.addEventListener("toggle", ({ newState }) => {
+        opener.setAttribute("aria-expanded", String(newState === "open"));
+        if (newState === "closed") panel.remove();
+      });
+      opener.after(panel);
+      panel.showPopover();
+      // Its content may come later.
+      new ResizeObserver(() => place(panel, opener)).observe(panel);
+      panel.querySelector<HTMLElement>("button:not(:disabled), input")?.focus();
+    },
+    { class: style, "aria-haspopup": "dialog", "aria-expanded": "false", "aria-label": label },
+  );
+  return opener;
+}
+
+/** Below its button, within the window. */
+function place(panel: HTMLElement, opener: HTMLElement): void {
+  const { left, bottom } = opener.getBoundingClientRect();
+  const { offsetWidth, offsetHeight } = panel;
+  panel.style.left = `${String(Math.max(8, Math.min(left, innerWidth - offsetWidth - 8)))}px`;
+  panel.style.top = `${String(Math.max(8, Math.min(bottom + 4, innerHeight - offsetHeight - 8)))}px`;
 }

@@ -30,7 +30,10 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
     ...chosenByChips(endpoint).flatMap((name) =>
       valuesOf(parameters, name).map((value) => el("input", { type: "hidden", name, value })),
     ),
-    inputs.length === 0 ? el("p.note", NO_PARAMETERS) : el("div.inputs", ...inputs),
+    inputs.length === 0
+      ? el("p.note", NO_PARAMETERS)
+      : el("div.inputs", ...inputs.slice(0, inputs.length > MAX_SHOWN ? FIRST : MAX_SHOWN)),
+    inputs.length > MAX_SHOWN && moreInputs(inputs.slice(FIRST)),
     endpoint.own_rows !== undefined &&
       el("p.note", `Serves the rows whose ${endpoint.own_rows.column} is your key's organization.`),
     endpoint.require_any_of.length > 0 &&
@@ -42,6 +45,21 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
     ),
   );
   return form;
+}
+
+/** Inputs of a form that shows all; of a longer one the first are shown. */
+const MAX_SHOWN = 8;
+const FIRST = 5;
+
+/** The rest of a long form, open where one of them has a value. */
+function moreInputs(inputs: readonly HTMLElement[]): HTMLElement {
+  const isUsed = inputs.some((input) => [...inputsOf(input)].some(({ value }) => value !== ""));
+  return el(
+    "details.more",
+    { open: isUsed },
+    el("summary", `${String(inputs.length)} more parameters`),
+    el("div.inputs", ...inputs),
+  );
 }
 
 /** Empties the form; nothing is sent. */
@@ -115,7 +133,7 @@ function labelled(
     "div.input",
     el("label", { for: id }, input.name, mark),
     input,
-    el("p", { id: `${id}-about` }, ...prose(about.trim())),
+    el("p", { id: `${id}-about`, title: about.trim() }, ...prose(about.trim())),
   );
 }
 

@@ -1,14 +1,5 @@
-import {
-  type ApiRequest,
-  MAX_ROWS,
-  nextOf,
-  nextPage,
-  type Parameters,
-  type QueryResponse,
-  readText,
-  sendRequest,
-  withoutPage,
-} from "./api.js";
+import { type ApiRequest, MAX_ROWS, type Parameters, type QueryResponse } from "./api.js";
+import { downloadMenu } from "./downloads.js";
 import { button, copyable, count, el, time, toggle } from "./dom.js";
 import { tableOf } from "./table.js";
 import type { State } from "./state.js";
@@ -18,6 +9,8 @@ export interface ResultActions {
   readonly change: (change: Partial<Pick<State, "view" | "chart">>) => void;
   /** Shows another page. */
   readonly go: (parameters: Parameters) => void;
+  /** Rows on all pages; null while that is not known. */
+  readonly total: () => number | null;
   readonly fail: (error: unknown) => void;
 }
 
@@ -25,6 +18,8 @@ export interface ResultActions {
 export interface PagePosition {
   /** Rows before the page; null where it is not known, after a cursor. */
   readonly skipped: number | null;
+  /** Rows on all pages; null while that is not known. */
+  readonly total: number | null;
   readonly previous: Parameters | null;
   readonly next: Parameters | null;
 }
@@ -39,10 +34,8 @@ export function resultView(
 ): HTMLElement {
   const { rows, isCut, asOf, limits, milliseconds } = result;
   const { change } = actions;
-  const facts = [
-    isCut ? `The first ${MAX_ROWS.toLocaleString("en")} rows` : placeOf(rows.length, position),
-    `${Math.round(milliseconds).toLocaleString("en")} ms`,
-  ];
+  const place = isCut ? `The first ${MAX_ROWS.toLocaleString("en")} rows` : placeOf(rows.length, position);
+  const took = ` · ${Math.round(milliseconds).toLocaleString("en")} ms`;
   return el(
     "div.result",
     el(
@@ -57,12 +50,18 @@ export function resultView(
         state.view,
         (view) => change({ view }),
       ),
-      el("span.facts", facts.join(" · "), asOf !== null && " · data as of ", asOf !== null && time(asOf)),
+      el(
+        "span.facts",
+        el("span.place", place),
+        took,
+        asOf !== null && " · data as of ",
+        asOf !== null && time(asOf),
+      ),
       el("span.spring"),
       ...pageButtons(position, actions),
-      csvButton(request, actions),
+      downloadMenu(request, actions.total, actions.fail),
     ),
-    content(request, result, state, actions),
+    content(request, result, position, state, actions),
     limits !== null &&
       el(
         "p.note",
@@ -71,10 +70,20 @@ export function resultView(
   );
 }
 
-function placeOf(rows: number, { skipped, previous, next }: PagePosition): string {
-  if (skipped === null || rows === 0 || (previous === null && next === null)) return count(rows, "row");
+/** Where the rows stand in the whole result. */
+export function placeOf(rows: number, position: PagePosition): string {
+  const { skipped } = position;
+  const total = totalOf(rows, position);
+  const all = total === null ? "" : ` of ${total.toLocaleString("en")}`;
+  if (skipped === null || rows === 0 || total === rows)
+    return `${count(rows, "row")}${total === rows ? "" : all}`;
   const [first, last] = [skipped + 1, skipped + rows].map((each) => each.toLocaleString("en"));
-  return `Rows ${first ?? ""} to ${last ?? ""}`;
+  return `${first ?? ""}–${last ?? ""}${all}`;
+}
+
+/** Rows on all pages, where that is known. */
+export function totalOf(rows: number, { total, previous, next }: PagePosition): number | null {
+  return previous === null && next === null ? rows : total;
 }
 
 function pageButtons(
@@ -87,83 +96,15 @@ function pageButtons(
   return [step(skipped === null ? "First page" : "Previous page", previous), step("Next page", next)];
 }
 
-function csvButton(request: ApiRequest, { fail }: ResultActions): HTMLElement {
-  const label = "Download CSV";
-  const made = button(
-    label,
-    () => {
-      made.disabled = true;
-      const progress = (characters: number): void => {
-        made.textContent = `Downloading: ${(characters / 1e6).toFixed(1)} MB`;
-      };
-      void downloadCsv(request, progress)
-        .catch(fail)
-        .finally(() => {
-          made.disabled = false;
-          made.textContent = label;
-        });
-    },
-    { title: "All rows of the result" },
-  );
-  return made;
-}
-
-/** Pages that one download fetches at most: each counts as a request. */
-const MAX_PAGES = 100;
-
-/**
- * Downloads the whole result as a CSV file, page by page; `progress` gets the characters read so far. The name of a file
- * that had to stop before the last page says how many rows it holds.
- */
-async function downloadCsv(request: ApiRequest, progress: (characters: number) => void): Promise<void> {
-  const { endpoint } = request;
-  const limit = endpoint.pagination?.max_limit;
-  const filters = withoutPage(request.parameters);
-  let parameters: Parameters = limit === undefined ? filters : { ...filters, limit: [String(limit)] };
-  // Excel reads UTF-8 with a byte order mark only.
-  const texts = ["\ufeff"];
-  let [read, rows, hasNext] = [0, 0, true];
-  for (let page = 0; hasNext && page < MAX_PAGES; page++) {
-    const response = await sendRequest({ ...request, parameters }, ".csv");
-    let text = "";
-    await readText(response, (piece) => {
-      text += piece;
-      progress(read + text.length);
-      return true;
-    });
-    read += text.length;
-    texts.push(page === 0 ? text : text.slice(text.indexOf("\r\n") + 2));
-    const onPage = limit === undefined ? 0 : rowsIn(text);
-    const next = nextOf(response);
-    hasNext = next.hasNext;
-    rows += onPage;
-    parameters = nextPage(parameters, next.cursor, onPage);
-  }
-  const name = endpoint.path.slice(4).replaceAll("/", "-") + (hasNext ? `-first-${String(rows)}-rows` : "");
-  save(new Blob(texts, { type: "text/csv" }), `${name}.csv`);
-}
-
-/** Rows of a CSV text with a header; quoted values may hold line breaks. */
-function rowsIn(text: string): number {
-  return text.replace(/"[^"]*"/g, "").split("\r\n").length - 2;
-}
-
-function save(file: Blob, name: string): void {
-  const address = URL.createObjectURL(file);
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
-}
-
 function content(
   request: ApiRequest,
-  { rows, json }: QueryResponse,
+  { rows, json, isCut }: QueryResponse,
+  { previous, next }: PagePosition,
   { view, chart }: Pick<State, "view" | "chart">,
-  { change }: ResultActions,
+  { change, go }: ResultActions,
 ): HTMLElement {
-  if (view === "table") return tableOf(request.endpoint, rows);
+  const isWhole = previous === null && next === null && !isCut;
+  if (view === "table") return tableOf(request, rows, { go, isWhole });
   if (view === "json") return copyable("Rows as JSON", json, formatted(json));
   const box = el("div", el("p.note", "Loading the chart …"));
   // The code of charts is loaded with the first one.

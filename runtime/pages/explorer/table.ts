@@ -1,7 +1,9 @@
-import type { CatalogueEndpoint } from "../catalogue-body.js";
-import { SHOWN } from "./api.js";
+import { type ApiRequest, type Parameters, SHOWN, valuesOf } from "./api.js";
 import { isIdentifier } from "./chart-data.js";
-import { count, el } from "./dom.js";
+import { columnMenu, type SortOrder } from "./column-menu.js";
+import { button, copyButton, count, el } from "./dom.js";
+import { filterBy, withoutSort } from "./filters.js";
+import { sortsOf } from "./grouping.js";
 import { ExactNumber, type ShownRow, textOf } from "./values.js";
 
 /** Longer words, such as hashes and addresses, are cut in the middle; other texts by the style sheet. */
@@ -15,26 +17,101 @@ interface NumberFormat {
   readonly decimals: number;
 }
 
-/** The rows as a table. A click on a row shows its whole content. */
-export function tableOf(endpoint: CatalogueEndpoint, rows: readonly ShownRow[]): HTMLElement {
+/** What the table may do with the request. */
+export interface TableActions {
+  /** Shows the rows of other parameters. */
+  readonly go: (parameters: Parameters) => void;
+  /** Whether the rows are the whole result, so that they can be sorted here. */
+  readonly isWhole: boolean;
+}
+
+type Sort = readonly [column: string, direction: SortOrder];
+
+/** The rows as a table: a header sorts, a click on a value filters by it, a button at its start shows the whole row. */
+export function tableOf(request: ApiRequest, rows: readonly ShownRow[], actions: TableActions): HTMLElement {
   if (rows.length === 0) return el("p.note", "No row matches.");
   const names = Object.keys(rows[0] ?? {});
   const formats = new Map(names.map((name) => [name, formatOf(name, rows)]));
-  const types = new Map(endpoint.columns.map(({ name, type }) => [name, type ?? ""]));
-  const headers = names.map((name) => {
-    const number = formats.get(name) === null ? null : "number";
-    return el("th", { scope: "col", title: types.get(name) ?? "", class: number }, name);
-  });
-  const lines = rows.slice(0, SHOWN).map((row) => line(row, names, formats));
+  const body = el("tbody", { keydown: moveByArrow });
+  const head = el("tr");
+  const show = (local: Sort | null): void => {
+    const sorted = local === null ? rows : sortedBy(rows, ...local);
+    const lines = sorted
+      .slice(0, SHOWN)
+      .map((row, i) => line(request, row, i, { names, formats, go: actions.go }));
+    const headers = names.map((name) => {
+      const header = headerOf(request, name, { ...actions, local, show });
+      if (formats.get(name) !== null) header.classList.add("number");
+      return header;
+    });
+    // The sorted header keeps the focus: headers are made anew.
+    const focused = head.contains(document.activeElement) ? document.activeElement?.textContent : undefined;
+    head.replaceChildren(...headers);
+    body.replaceChildren(...lines);
+    [...head.querySelectorAll<HTMLElement>(".sort")].find((each) => each.textContent === focused)?.focus();
+  };
+  show(null);
   return el(
     "div",
     el(
       "div.wide.rowsview",
       { tabindex: 0, role: "region", "aria-label": "Rows" },
-      el("table", el("thead", el("tr", ...headers)), el("tbody", { keydown: moveByArrow }, ...lines)),
+      el("table", el("thead", head), body),
     ),
-    names.length > 1 && el("p.note", `${count(names.length, "column")}. Choose a row to see all of it.`),
     rows.length > SHOWN && el("p.note", `The first ${String(SHOWN)} of ${count(rows.length, "row")}.`),
+  );
+}
+
+interface HeaderActions extends TableActions {
+  /** The order of rows that are sorted here. */
+  readonly local: Sort | null;
+  readonly show: (local: Sort | null) => void;
+}
+
+/** The name of a column, which sorts where that is possible, and its menu. */
+function headerOf(
+  request: ApiRequest,
+  name: string,
+  { go, isWhole, local, show }: HeaderActions,
+): HTMLElement {
+  const inDatabase = sortsOf(request).includes(name);
+  const [asked] = valuesOf(request.parameters, "sort_by");
+  const askedDirection =
+    valuesOf(request.parameters, "sort_direction")[0]?.toUpperCase() === "DESC" ? "DESC" : "ASC";
+  const current = local ?? (asked === undefined ? null : ([asked, askedDirection] as const));
+  const direction = current?.[0] === name ? current[1] : null;
+  const sort = (next: SortOrder | null): void => {
+    if (!inDatabase) return show(next === null ? null : [name, next]);
+    const others = withoutSort(request.parameters);
+    go(next === null ? others : { ...others, sort_by: [name], sort_direction: [next] });
+  };
+  const canSort = inDatabase || isWhole;
+  const next = direction === null ? "ASC" : direction === "ASC" ? "DESC" : null;
+  return el(
+    "th",
+    {
+      scope: "col",
+      "aria-sort": direction === null ? null : direction === "ASC" ? "ascending" : "descending",
+    },
+    el(
+      "div.head",
+      canSort ? button(name, () => sort(next), { class: "sort", title: "Sort" }) : el("span", name),
+      columnMenu(request, name, { filter: go, sort: canSort ? sort : null }),
+    ),
+  );
+}
+
+/** Nulls last; numbers by value, other values as texts. */
+function sortedBy(rows: readonly ShownRow[], name: string, direction: SortOrder): readonly ShownRow[] {
+  const sign = direction === "ASC" ? 1 : -1;
+  const compared = (a: unknown, b: unknown): number => {
+    if (isNumber(a) && isNumber(b)) return Number(textOf(a)) - Number(textOf(b));
+    const [one, other] = [textOf(a), textOf(b)];
+    return one < other ? -1 : one > other ? 1 : 0;
+  };
+  const isNull = (value: unknown): boolean => value === null || value === undefined;
+  return [...rows].sort(({ [name]: a }, { [name]: b }) =>
+    isNull(a) || isNull(b) ? Number(isNull(a)) - Number(isNull(b)) : sign * compared(a, b),
   );
 }
 
@@ -49,16 +126,45 @@ function formatOf(name: string, rows: readonly ShownRow[]): NumberFormat | null 
   return { isGrouped: !isIdentifier(name, rows), decimals };
 }
 
-/** A row whose first cell is a button that opens it. */
+interface LineParts {
+  readonly names: readonly string[];
+  readonly formats: ReadonlyMap<string, NumberFormat | null>;
+  readonly go: (parameters: Parameters) => void;
+}
+
+/** A row. A button in its first cell shows all of its values; values that the endpoint filters by are buttons too. */
 function line(
+  request: ApiRequest,
   row: ShownRow,
-  names: readonly string[],
-  formats: ReadonlyMap<string, NumberFormat | null>,
+  index: number,
+  { names, formats, go }: LineParts,
 ): HTMLTableRowElement {
-  const cells = names.map((name) => cell(row[name], formats.get(name) ?? null));
-  const opener = el("button.opener", { type: "button", "aria-expanded": "false" });
-  opener.append(...(cells[0]?.childNodes ?? []));
-  cells[0]?.append(opener);
+  const cells = names.map((name) => {
+    const made = cell(row[name], formats.get(name) ?? null);
+    const parameters = filterBy(request, name, row[name]);
+    if (parameters === null) return made;
+    const text = row[name] === null ? "null" : textOf(row[name]);
+    const value = el("button.value", {
+      type: "button",
+      tabindex: -1,
+      title: `Only rows with ${name} ${text}`,
+      click: (event: MouseEvent) => {
+        event.stopPropagation();
+        if (getSelection()?.isCollapsed !== false) go(parameters);
+      },
+    });
+    value.append(...made.childNodes);
+    made.append(value);
+    return made;
+  });
+  const label = `Row ${String(index + 1)}: all values`;
+  const opener = el("button.opener", {
+    type: "button",
+    "aria-expanded": "false",
+    "aria-label": label,
+    title: label,
+  });
+  cells[0]?.prepend(opener);
   let whole: HTMLTableRowElement | null = null;
   const toggle = (): void => {
     // The end of a selection is no click.
@@ -75,17 +181,32 @@ function line(
 }
 
 function wholeRow(row: ShownRow, names: readonly string[]): HTMLTableRowElement {
-  const values = names.map((name) => el("div", el("dt", name), el("dd", textOf(row[name] ?? null))));
+  const values = names.map((name) => {
+    const text = textOf(row[name] ?? null);
+    return el("div", el("dt", name, " ", copyButton(text, `Copy ${name}`)), el("dd", text));
+  });
   return el("tr.whole", el("td", { colspan: names.length }, el("dl", ...values)));
 }
 
-/** Arrow keys go from row to row. */
+/** Arrow keys go from row to row, and from value to value. */
 function moveByArrow(event: KeyboardEvent): void {
+  const { target } = event;
+  if (!(target instanceof HTMLButtonElement)) return;
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (step === undefined || !(event.target instanceof HTMLButtonElement)) return;
+  const aside = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  const all = (within: Element | null, buttons: string) => [
+    ...(within?.querySelectorAll<HTMLElement>(buttons) ?? []),
+  ];
+  const own = all(target.closest("tr"), "button");
+  const at = own.indexOf(target);
+  if (aside !== undefined) own[at + aside]?.focus();
+  else if (step !== undefined) {
+    const rows = all(event.currentTarget as HTMLElement, "tr:not(.whole)");
+    const row = rows[rows.indexOf(target.closest("tr") as HTMLElement) + step] ?? null;
+    const there = all(row, "button");
+    (there[at] ?? there[0])?.focus();
+  } else return;
   event.preventDefault();
-  const openers = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>(".opener")];
-  openers[openers.indexOf(event.target) + step]?.focus();
 }
 
 function cell(value: unknown, format: NumberFormat | null): HTMLTableCellElement {

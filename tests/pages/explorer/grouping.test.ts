@@ -53,6 +53,7 @@ describe.skipIf(!needs("chromium"))("an endpoint of groups", () => {
     const { page } = await open(`${OVERVIEW}&p.group_by=metric_time__month&p.metrics=payments`);
     await expect.poll(() => headers(page)).toEqual(["metric_time__month", "payments"]);
     await page.getByLabel("start_date").fill("2026-02-01");
+    await page.getByText("more parameters").click();
     await page.getByLabel("sort_by").selectOption("payments");
     await page.getByRole("button", { name: "Run" }).click();
     await expect.poll(() => query(page).get("p.start_date")).toBe("2026-02-01");

@@ -1,0 +1,144 @@
+import type { CatalogueEndpoint } from "../catalogue-body.js";
+import { type ApiRequest, type Parameters, valuesOf, withoutPage } from "./api.js";
+import { button, el } from "./dom.js";
+import { asksGroups } from "./grouping.js";
+import { ExactNumber, textOf } from "./values.js";
+import { DEFAULT_MAX_LENGTH } from "../../model/limits.js";
+
+/** A parameter of an endpoint that compares a column. */
+interface Comparison {
+  readonly name: string;
+  readonly column: string;
+  readonly sign: string;
+}
+
+/** Signs of the operators, of parameters and of `column[operator]`. */
+const SIGNS: Readonly<Record<string, string>> = {
+  ...{ "=": "=", eq: "=", ne: "≠", gt: ">", gte: "≥", lt: "<", lte: "≤" },
+  ...{ ">=": "≥", "<=": "≤", IN: "in", in: "in", ILIKE: "contains", null: "is null:" },
+};
+
+function comparisonsOf({ endpoint, parameters }: ApiRequest): readonly Comparison[] {
+  const signOf = (operator: string): string => SIGNS[operator] ?? operator;
+  const { aggregate } = endpoint;
+  const isGrouped = asksGroups({ endpoint, parameters });
+  const filters = isGrouped
+    ? aggregate?.is_saved === false
+      ? aggregate.filters
+      : []
+    : (endpoint.filters ?? []);
+  return [
+    ...(endpoint.parameters ?? []).map(({ name, column, operator }) => ({
+      name,
+      column,
+      sign: signOf(operator),
+    })),
+    ...filters.flatMap(({ column, operators }) =>
+      operators.map((operator) => ({ name: `${column}[${operator}]`, column, sign: signOf(operator) })),
+    ),
+  ];
+}
+
+/** The parameters that select the rows with a value of a column; null where the endpoint cannot. */
+export function filterBy(request: ApiRequest, column: string, value: unknown): Parameters | null {
+  if (typeof value === "object" && value !== null && !(value instanceof ExactNumber)) return null;
+  const isNull = value === null || value === undefined;
+  const text = isNull ? "true" : textOf(value);
+  // The service trims values, and takes an empty one for none.
+  if (text === "" || text !== text.trim() || text.length > DEFAULT_MAX_LENGTH) return null;
+  const own = comparisonsOf(request).filter((each) => each.column === column);
+  const others = withoutPage(request.parameters);
+  const named = (sign: string) => own.find((each) => each.sign === sign)?.name;
+  const name = isNull
+    ? named("is null:")
+    : (named("=") ??
+      (text.includes(",") ? undefined : named("in")) ??
+      (text.includes("%") ? undefined : named("contains")));
+  if (name !== undefined) return { ...others, [name]: [text] };
+  const [from, to] = [named("≥"), named("≤")];
+  if (isNull || from === undefined || to === undefined || !isDay(request.endpoint, column)) return null;
+  return { ...others, [from]: [text], [to]: [text] };
+}
+
+/** Whether the values of a column are days, so that two bounds select one. */
+function isDay({ columns }: CatalogueEndpoint, column: string): boolean {
+  const type = columns.find(({ name }) => name === column)?.type ?? "";
+  return /^(nullable\()?date(32)?\)?( null)?$/i.test(type);
+}
+
+/** The request's parameters without those that compare a column. */
+export function withoutColumn(request: ApiRequest, column: string): Parameters {
+  const names = new Set(
+    comparisonsOf(request)
+      .filter((each) => each.column === column)
+      .map(({ name }) => name),
+  );
+  return without(request.parameters, (name) => names.has(name));
+}
+
+/** Parameters that select no rows: what is shown of them, and in which order. */
+const NO_FILTER = /^(limit|offset|cursor|fields|sort_by|sort_direction|group_by|measures|metrics)$/;
+
+/** The parameters that decide which rows there are on all pages. */
+export function rowsOf(parameters: Parameters): Parameters {
+  return without(parameters, (name) => /^(limit|offset|cursor|fields|sort_by|sort_direction)$/.test(name));
+}
+
+/** The parameters of a request that select rows. */
+export function onlyFilters(parameters: Parameters): Parameters {
+  return without(parameters, (name) => NO_FILTER.test(name));
+}
+
+/** The first page in the endpoint's own order. */
+export function withoutSort(parameters: Parameters): Parameters {
+  return without(withoutPage(parameters), (name) => /^sort_(by|direction)$/.test(name));
+}
+
+function without(parameters: Parameters, isLeftOut: (name: string) => boolean): Parameters {
+  return Object.fromEntries(Object.entries(parameters).filter(([name]) => !isLeftOut(name)));
+}
+
+/** A chip for each filter and for the order, which a click removes; null where there are none. */
+export function filterChips(
+  request: ApiRequest,
+  change: (parameters: Parameters) => void,
+): HTMLElement | null {
+  const { parameters } = request;
+  const comparisons = new Map(comparisonsOf(request).map((each) => [each.name, each]));
+  const chips = Object.entries(onlyFilters(parameters)).map(([name, values]) => {
+    const { column = name, sign = "=" } = comparisons.get(name) ?? {};
+    const rest = without(withoutPage(parameters), (each) => each === name);
+    return chip(`${column} ${sign} ${values.join(", ")}`, () => change(rest));
+  });
+  const [sortBy] = valuesOf(parameters, "sort_by");
+  if (sortBy !== undefined) {
+    const isDescending = valuesOf(parameters, "sort_direction")[0]?.toUpperCase() === "DESC";
+    const rest = withoutSort(parameters);
+    chips.push(chip(`sorted by ${sortBy}${isDescending ? ", descending" : ""}`, () => change(rest)));
+  }
+  if (chips.length === 0) return null;
+  const all = button(
+    "Remove all",
+    () => change(without(parameters, (name) => !/^(limit|fields|group_by|measures|metrics)$/.test(name))),
+    {
+      class: "plain",
+    },
+  );
+  return el(
+    "div.active",
+    { role: "group", "aria-label": "Active filters" },
+    ...chips,
+    chips.length > 1 && all,
+  );
+}
+
+function chip(text: string, remove: () => void): HTMLElement {
+  const made = el("button.chip", {
+    type: "button",
+    "aria-label": `Remove: ${text}`,
+    title: "Remove",
+    click: remove,
+  });
+  made.append(el("span", text), el("span.cross", { "aria-hidden": "true" }, "×"));
+  return made;
+}

@@ -1,0 +1,54 @@
+import type { CatalogueParameter } from "../catalogue-body.js";
+import type { ApiRequest, Parameters } from "./api.js";
+import { button, el } from "./dom.js";
+
+const DAY_MS = 86_400_000;
+/** Periods that a request with a first day begins with. */
+const PERIODS = [
+  [7, "the last 7 days"],
+  [30, "the last 30 days"],
+  [365, "the last year"],
+] as const;
+
+/** Where a filter is required: one click asks for a value that exists, or for the latest days. */
+export function requiredValues(request: ApiRequest, go: (parameters: Parameters) => void): HTMLElement {
+  const { endpoint, parameters } = request;
+  const choices = (endpoint.parameters ?? [])
+    .filter(({ name }) => endpoint.require_any_of.includes(name))
+    .map((parameter) => ({ parameter, values: valuesFor(parameter, endpoint.data_as_of) }))
+    .filter(({ values }) => values.length > 0);
+  return el(
+    "div.required",
+    el(
+      "p",
+      `Rows need a filter: ${list(endpoint.require_any_of)}.`,
+      choices.length > 0 && " Begin with one of these:",
+    ),
+    ...choices.map(({ parameter: { name }, values }) =>
+      el(
+        "div.chips",
+        { role: "group", "aria-label": name },
+        el("span.chips-label", { "aria-hidden": "true" }, name),
+        el(
+          "div.chips-list",
+          ...values.map(([value, text]) => button(text, () => go({ ...parameters, [name]: [value] }))),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Values that dbt's tests accept; for a first day, periods up to the day of the data. */
+function valuesFor(
+  { operator, accepted_values }: CatalogueParameter,
+  asOf: string | null,
+): readonly (readonly [value: string, text: string])[] {
+  if (accepted_values) return accepted_values.map((value) => [value, value]);
+  if (operator !== ">=") return [];
+  const last = asOf === null ? Date.now() : Date.parse(asOf);
+  return PERIODS.map(([days, text]) => [new Date(last - days * DAY_MS).toISOString().slice(0, 10), text]);
+}
+
+function list(names: readonly string[]): string {
+  return names.length === 1 ? (names[0] ?? "") : `one of ${names.join(", ")}`;
+}
