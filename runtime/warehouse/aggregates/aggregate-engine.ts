@@ -39,7 +39,7 @@ export interface PreparedGrouping {
 /** Makes statements of groups: it asks the database for the types of what they read. */
 export class AggregateEngine {
   readonly #options: AggregateOptions;
-  /** The same object while the names are the same: its text is made once. */
+  /** The same object while the names are the same, so that its text is made once (`groupingKey`). */
   readonly #renamed = new WeakMap<Aggregate, Aggregate>();
 
   constructor(options: AggregateOptions) {
