@@ -97,7 +97,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
 }
 
 /** What serves requests, in the order in which it is opened. */
-interface Parts {
+interface ServiceParts {
   readonly usage: Usage | null;
   readonly gateway: Gateway;
   readonly metrics: Metrics;
@@ -105,7 +105,7 @@ interface Parts {
   close(): Promise<void>;
 }
 
-function openParts(options: DataServiceOptions & { readonly builds: BuildRecords }): Parts {
+function openParts(options: DataServiceOptions & { readonly builds: BuildRecords }): ServiceParts {
   const { environment, databaseUrl, title, active, builds, log } = options;
   const usage = openUsage(environment, databaseUrl, log);
   /** Told of each response. */
@@ -151,7 +151,10 @@ function servedRelease(release: LoadedRelease, gateway: Gateway, builds: BuildRe
 }
 
 /** What the system endpoints report. */
-function serviceOf(options: DataServiceOptions, { gateway, metrics, documents, usage }: Parts): Service {
+function serviceOf(
+  options: DataServiceOptions,
+  { gateway, metrics, documents, usage }: ServiceParts,
+): Service {
   const { environment, title, active, refreshes, refresh } = options;
   const { warehouse } = gateway;
   const { registry } = metrics;
@@ -218,7 +221,7 @@ function openUsage(
 
 /** The data API as a listener. An endpoint runs the handler that its generated module exports. */
 function dataApiListener(
-  { gateway, documents }: Parts,
+  { gateway, documents }: ServiceParts,
   service: Service,
   { active, environment: mcp }: DataServiceOptions,
 ): RequestListener {

@@ -10,9 +10,9 @@ export interface Schema<Value = unknown> {
 
 export type ValueOf<S> = S extends Schema<infer Value> ? Value : never;
 
-type Properties = Readonly<Record<string, Schema>>;
-const NONE = {} satisfies Properties;
-type ObjectOf<Required extends Properties, Optional extends Properties> = {
+type SchemaProperties = Readonly<Record<string, Schema>>;
+const NONE = {} satisfies SchemaProperties;
+type ObjectOf<Required extends SchemaProperties, Optional extends SchemaProperties> = {
   readonly [Key in keyof Required]: ValueOf<Required[Key]>;
 } & { readonly [Key in keyof Optional]?: ValueOf<Optional[Key]> };
 
@@ -62,11 +62,11 @@ export function described<Value>(
 /** The schema of an object. */
 export interface ObjectSchema<Value = unknown> extends Schema<Value> {
   readonly type: "object";
-  readonly properties: Properties;
+  readonly properties: SchemaProperties;
 }
 
 /** An object with these properties and no others. */
-export function record<Required extends Properties, Optional extends Properties = typeof NONE>(
+export function record<Required extends SchemaProperties, Optional extends SchemaProperties = typeof NONE>(
   required: Required,
   optional: Optional = NONE as Optional,
 ): ObjectSchema<ObjectOf<Required, Optional>> {
@@ -74,10 +74,10 @@ export function record<Required extends Properties, Optional extends Properties 
 }
 
 /** An object with these properties, and maybe others. */
-export function openRecord<Required extends Properties, Optional extends Properties = typeof NONE>(
-  required: Required,
-  optional: Optional = NONE as Optional,
-): ObjectSchema<ObjectOf<Required, Optional>> {
+export function openRecord<
+  Required extends SchemaProperties,
+  Optional extends SchemaProperties = typeof NONE,
+>(required: Required, optional: Optional = NONE as Optional): ObjectSchema<ObjectOf<Required, Optional>> {
   return { type: "object", properties: { ...required, ...optional }, required: Object.keys(required) };
 }
 

@@ -44,7 +44,7 @@ import {
 } from "./stream.js";
 
 /** What queries may use of the server. */
-type QueryLimits = Required<Pick<EngineOptions, "streamTimeoutMs" | "maxRowsRead">>;
+type ReadLimits = Required<Pick<EngineOptions, "streamTimeoutMs" | "maxRowsRead">>;
 
 /** A health check waits so long for its queries. */
 const CHECK_MS = 3000;
@@ -60,7 +60,7 @@ export function openClickhouse(options: EngineOptions): Warehouse {
 }
 
 class ClickhouseEngine extends BaseEngine {
-  readonly #limits: QueryLimits;
+  readonly #limits: ReadLimits;
   readonly #connection: ClickhouseConnection;
   readonly #lookup: RelationLookup;
   readonly #settings: RoleSettings;
