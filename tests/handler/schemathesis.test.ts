@@ -1,12 +1,10 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { starterManifest } from "../end-to-end/starter.js";
-import { needs, programPath } from "../support/needs.js";
-import { KEYS, ownFolder, serveManifest } from "../support/service.js";
+import { needs } from "../support/needs.js";
+import { type ExpectedFinding, runSchemathesis } from "../support/schemathesis.js";
+import { KEYS, serveManifest } from "../support/service.js";
 
-/** The findings that stay: their code with the report of their request, and the reason. Any other finding fails the test. */
-const EXPECTED: readonly (readonly [finding: RegExp, reason: string])[] = [
+const EXPECTED: readonly ExpectedFinding[] = [
   [
     /^ST201 [^]*parameter `(\w+)` in query[^]*[?&]\1=[&']/,
     "An empty value in a query counts as absent, whatever the parameter's format (runtime/docs/requests.md).",
@@ -57,24 +55,7 @@ describe.skipIf(!needs("schemathesis"))("the starter's API", () => {
     { timeout: 600_000 },
     async () => {
       const url = await serveManifest(starterManifest());
-      const args = [
-        ...["run", `${url}/openapi.json`, "--url", url, "-H", `X-API-Key: ${KEYS.tier3}`],
-        ...["--phases", "examples,coverage,fuzzing", "--max-examples", "3", "--seed", "1", "--workers", "1"],
-        ...["--checks", "all", "--generation-database", "none"],
-      ];
-      const child = spawn(programPath("schemathesis"), args, { cwd: ownFolder() });
-      child.stdin.end();
-      let output = "";
-      for (const stream of [child.stdout, child.stderr])
-        stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
-      await once(child, "close");
-      expect(output).toMatch(/[1-9]\d* generated/);
-      const requests = output.split(/^\d+\. Test Case ID: /m).slice(1);
-      const findings = requests.flatMap((report) =>
-        [...report.matchAll(/^- (ST\d+) /gm)].map(([, code]) => `${String(code)} ${report}`),
-      );
-      expect(findings.length, output).toBe(Number(/(\d+) unique failures?/.exec(output)?.[1] ?? 0));
-      const unexpected = findings.filter((text) => !EXPECTED.some(([finding]) => finding.test(text)));
+      const unexpected = await runSchemathesis(url, `X-API-Key: ${KEYS.tier3}`, EXPECTED);
       expect(unexpected).toEqual([]);
     },
   );

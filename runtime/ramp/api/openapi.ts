@@ -146,8 +146,8 @@ function withExample(parameter: JsonRecord): JsonRecord {
 
 function requestBodyOf(schema: TSchema | null): JsonRecord | undefined {
   if (schema === null) return undefined;
-  const required = Object.keys(schema["properties"] as object).length > 0;
-  return { required, content: { "application/json": contentOf(schema) } };
+  const { required = [] } = schema as { readonly required?: readonly string[] };
+  return { required: required.length > 0, content: { "application/json": contentOf(schema) } };
 }
 
 const REPLAYED: JsonRecord = {

@@ -8,8 +8,9 @@ import { literals, Nullable } from "../core/json-schema.js";
 
 /** Schemas of all bodies and queries: they check, they type, and they are the OpenAPI document's. */
 
-export const closed = <P extends TProperties>(properties: P) =>
-  Type.Object(properties, { additionalProperties: false });
+/** @param example one for the OpenAPI document, where the names of the fields do not say enough */
+export const closed = <P extends TProperties>(properties: P, example?: object) =>
+  Type.Object(properties, { additionalProperties: false, ...(example && { examples: [example] }) });
 
 const CurrencyCode = Type.String({ minLength: 2, maxLength: 20, pattern: "^[A-Za-z0-9_]+$" });
 const text = (maxLength: number, description?: string) =>
@@ -43,11 +44,14 @@ export function readMetadata(body: string): JsonText | null | RampError {
   return errorAt("INVALID_REQUEST", "/metadata", message);
 }
 
-export const CreateCustomerBody = closed({
-  id: Type.String({ ...text(256, "The caller's own id of the customer."), pattern: "\\S" }),
-  subject_token: Type.Optional(text(16_384, "OIDC ID token, or a wallet token.")),
-  metadata: Type.Optional(Json(100)),
-});
+export const CreateCustomerBody = closed(
+  {
+    id: Type.String({ ...text(256, "The caller's own id of the customer."), pattern: "\\S" }),
+    subject_token: Type.Optional(text(16_384, "OIDC ID token, or a wallet token.")),
+    metadata: Type.Optional(Json(100)),
+  },
+  { id: "user-42", metadata: { plan: "pro" } },
+);
 export type CreateCustomerBody = Static<typeof CreateCustomerBody>;
 
 export const PageQuery = closed({
@@ -79,27 +83,40 @@ const AccountBody = closed({
   ),
 });
 
-export const CreateIntentBody = closed({
-  src: AccountBody,
-  dest: AccountBody,
-  srcAmount: DecimalAmount,
-  onboardingRedirectUrl: RedirectUrl,
-  checkoutRedirectUrl: RedirectUrl,
-  autoExecute: Type.Optional(
-    Type.Boolean({ default: false, description: "Execute once compliance is complete." }),
-  ),
-  providerId: Type.Optional(Nullable(text(64, "Preferred provider."))),
-  quoteId: Type.Optional(
-    Nullable(
-      Type.String({
-        format: "uuid",
-        description:
-          "A held quote of GET /v1/intent/quote for the same amount, currencies and country: the order is made at its price, at its provider, or refused.",
-      }),
+export const CreateIntentBody = closed(
+  {
+    src: AccountBody,
+    dest: AccountBody,
+    srcAmount: DecimalAmount,
+    onboardingRedirectUrl: RedirectUrl,
+    checkoutRedirectUrl: RedirectUrl,
+    autoExecute: Type.Optional(
+      Type.Boolean({ default: false, description: "Execute once compliance is complete." }),
     ),
-  ),
-  metadata: Type.Optional(Json(50, "Your own data; returned with the intent.")),
-});
+    providerId: Type.Optional(Nullable(text(64, "Preferred provider."))),
+    quoteId: Type.Optional(
+      Nullable(
+        Type.String({
+          format: "uuid",
+          description:
+            "A held quote of GET /v1/intent/quote for the same amount, currencies and country: the order is made at its price, at its provider, or refused.",
+        }),
+      ),
+    ),
+    metadata: Type.Optional(Json(50, "Your own data; returned with the intent.")),
+  },
+  {
+    src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } },
+    dest: {
+      currencyCode: "USDC_POLYGON",
+      details: { address: "0x52908400098527886E0F7030069857D2E4169EE7" },
+    },
+    srcAmount: "100.00",
+    checkoutRedirectUrl: "https://shop.example/paid",
+    autoExecute: true,
+    metadata: { order: "A-1001" },
+  },
+);
 export type CreateIntentBody = Static<typeof CreateIntentBody>;
 
 const Order = Type.Optional(
@@ -119,7 +136,11 @@ const WEBHOOK_FIELDS = {
     Type.Integer({ minimum: 1, maximum: 100, description: "Deliveries at a time; 10 for a new webhook." }),
   ),
 };
-const WebhookUrl = Type.String({ maxLength: 2048, description: "http or https, at a public address." });
+const WebhookUrl = Type.String({
+  format: "redirect-url",
+  maxLength: 2048,
+  description: "http or https, without credentials, at a public address.",
+});
 const EventTypes = Type.Array(literals(EVENT_TYPES), {
   minItems: 1,
   uniqueItems: true,

@@ -75,7 +75,15 @@ export const IntentView = Type.Object(
   {
     id: Uuid,
     src: AccountView,
-    dest: AccountView,
+    dest: Type.Object(AccountView.properties, {
+      examples: [
+        {
+          type: "CRYPTO_ADDRESS",
+          currency: { ticker: "USDC", name: "USD Coin", code: "USDC_POLYGON", type: "CRYPTO" },
+          details: { address: "0x52908400098527886E0F7030069857D2E4169EE7" },
+        },
+      ],
+    }),
     status: literals(INTENT_STATUSES),
     createdAt: DateTime,
     updatedAt: DateTime,

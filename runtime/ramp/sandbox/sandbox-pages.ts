@@ -32,7 +32,7 @@ export function sandboxPage({ name, kind, decision }: SandboxPage): string {
     decision === null ? `<form method="post">${buttons.join("")}</form>` : "<p>You can close this page.</p>";
   const title = `${TITLES[kind]} of ${name}`;
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${title}</title></head><body><main><h1>${title}</h1>${content}</main></body></html>`;
+<title>${title}</title><link rel="icon" href="data:,"></head><body><main><h1>${title}</h1>${content}</main></body></html>`;
 }
 
 /** Where the customer goes on: only to the ramp, which the order's callback address names. Null: nowhere. */

@@ -4,7 +4,7 @@ import { openBrowser } from "../../pages/browser.js";
 import { expectAccessible } from "../../pages/explorer/page.js";
 import { needs } from "../../support/needs.js";
 import { fillIn, offramp, ownSite, inspect, titled } from "../support/page-site.js";
-import { newCustomer, north, ownWorld, untilTrue, WALLET } from "../support/world.js";
+import { newCustomer, north, onramp, ownWorld, untilTrue, WALLET } from "../support/world.js";
 
 const isThere = needs("chromium");
 const world = isThere ? await ownWorld() : null;
@@ -32,7 +32,9 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await page.setViewportSize({ width: 390, height: 844 });
     page.on("request", (request) => {
       const url = request.url();
-      const isOwn = [ramp.url, site.origin, otherSite.origin].some((origin) => url.startsWith(`${origin}/`));
+      const isOwn = [ramp.url, ramp.sandbox.url, site.origin, otherSite.origin].some((origin) =>
+        url.startsWith(`${origin}/`),
+      );
       if (!isOwn && !/^data:/.test(url)) foreign.push(url);
     });
     page.on("console", (message) => {
@@ -294,6 +296,40 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     expect(await page.title()).toBe(`Error: ${hostile}0`);
     expect(await page.locator("main script, main img").count()).toBe(0);
     await ramp.rows("UPDATE ramp.projects SET name = 'Test' WHERE id = $1", [project.id]);
+  });
+
+  alone(
+    "leads to the provider's page of the check and back, and to that of the payment and back",
+    async (page) => {
+      const check = await create(onramp({ srcAmount: "44.15" }));
+      await page.goto(check.url);
+      await titled(page, "Identity check");
+      await inspect(page, "11-check-elsewhere");
+      await page.getByRole("link", { name: /^Continue at / }).click();
+      await titled(page, "Identity check of Sandbox South");
+      await page.getByRole("button", { name: "Approve the identity" }).click();
+      await titled(page, "Ready to pay");
+      expect(page.url()).toBe(check.url);
+      const { auth } = check;
+      const payment = await ramp.call("POST", "/v1/intent", {
+        auth,
+        body: onramp({ srcAmount: "44.28", autoExecute: true }),
+      });
+      await page.goto(String(payment.json.checkoutUrl));
+      await page.getByRole("heading", { name: "Pay on the provider's page" }).waitFor();
+      await inspect(page, "12-payment-elsewhere");
+      await page.getByRole("link", { name: /^Continue at / }).click();
+      await page.getByRole("button", { name: "Pay", exact: true }).click();
+      await titled(page, "Payment complete");
+    },
+  );
+
+  alone("opens the provider's page in a tab of its own where it is in a frame", async (page) => {
+    const { url } = await create(onramp({ srcAmount: "44.15" }));
+    await page.goto(`${site.origin}/frame?${new URLSearchParams({ page: url }).toString()}`);
+    const link = page.frameLocator("iframe").getByRole("link", { name: /^Continue at / });
+    await link.waitFor();
+    expect(await link.getAttribute("target")).toBe("_blank");
   });
 
   alone("shows that the link has expired while the page is open", async (page) => {
