@@ -4,12 +4,13 @@ import {
   isErased,
   needsAttention,
   outstandingRequirement,
+  type Requirement,
   type Transaction,
   awaitsCompliance,
   isTerminal,
 } from "../intents/intent.js";
 import { pageUrl } from "../hosted-pages/link.js";
-import { hasPaymentPage, withReturn } from "../hosted-pages/stage.js";
+import { hasPaymentPage, isElsewhere, withReturn } from "../hosted-pages/stage.js";
 import { isUuid } from "../database/id.js";
 import type { PageRequest } from "../database/ramp-database.js";
 import type { ProjectTransaction } from "../database/transaction.js";
@@ -76,11 +77,7 @@ function intentView({ currencies }: RampContext, intent: Intent, returnUrl: stri
     updatedAt,
     srcAmount,
     ...(requirement && { currentRequirementCode: requirement.code }),
-    requirements: intent.requirements.map(({ code, title, status, reason, url }) => ({
-      ...{ code, title, status },
-      ...(reason !== null && { reason }),
-      ...(url !== null && status === "PENDING" && { url: withReturn(url, returnUrl) }),
-    })),
+    requirements: intent.requirements.map((requirement) => requirementView(requirement, returnUrl)),
     expiredAt: intent.expiresAt,
     ...(intent.transaction?.paymentDueAt && { paymentDueAt: intent.transaction.paymentDueAt }),
     type,
@@ -93,6 +90,15 @@ function intentView({ currencies }: RampContext, intent: Intent, returnUrl: stri
     ...(failureReason !== null && { failureReason }),
     ...(intent.sandbox && { sandbox: true }),
     ...(metadata && { metadata }),
+  };
+}
+
+function requirementView(requirement: Requirement, returnUrl: string): IntentView["requirements"][number] {
+  const { code, title, status, reason } = requirement;
+  return {
+    ...{ code, title, status },
+    ...(reason !== null && { reason }),
+    ...(isElsewhere(requirement) && { url: withReturn(requirement.url, returnUrl) }),
   };
 }
 

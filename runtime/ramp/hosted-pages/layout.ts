@@ -208,6 +208,7 @@ input:not([type=radio], [type=checkbox]), select { width: 100%; margin-top: 0.3r
 .note { padding: 0.75rem 1rem; border-radius: 0.4rem; background: var(--note-ground); }
 button, .button { display: block; width: 100%; padding: 0.8rem 1rem; border: 1px solid var(--accent); border-radius: 0.4rem; background: var(--accent); color: var(--on-accent);
   font: inherit; font-weight: 600; text-align: center; text-decoration: none; cursor: pointer; }
+.button + dl { margin-top: 1rem; }
 button.quiet { margin-top: 0.75rem; border-color: transparent; background: none; color: var(--accent); }
 button.copy { width: auto; min-height: 2.25rem; padding: 0.25rem 0.75rem; background: none; color: var(--accent); font-size: 0.9rem; }
 a { color: var(--accent); }

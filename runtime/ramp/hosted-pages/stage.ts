@@ -54,19 +54,21 @@ export function stageOf(intent: Intent): Stage {
 }
 
 function complianceStage({ requirements }: Intent): Stage {
-  for (const requirement of requirements.filter(({ status }) => status === "PENDING")) {
+  for (const requirement of requirements) {
     if (isElsewhere(requirement)) return { kind: "elsewhere", requirement };
     if (hasForm(requirement)) return { kind: "form", requirement };
   }
   return { kind: "waiting", for: "check" };
 }
 
-function isElsewhere(requirement: Requirement): requirement is PageRequirement {
-  return requirement.url !== null;
+/** Whether there is something to do on a page of the provider's own, which the customer can have left in between. */
+export function isElsewhere(requirement: Requirement): requirement is PageRequirement {
+  const { status, url } = requirement;
+  return url !== null && (status === "PENDING" || status === "IN_PROGRESS");
 }
 
 function hasForm(requirement: Requirement): requirement is FormRequirement {
-  return requirement.form !== null;
+  return requirement.form !== null && requirement.status === "PENDING";
 }
 
 function paymentStage({ status, transaction, autoExecute }: Intent): Stage {

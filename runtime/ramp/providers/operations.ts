@@ -85,6 +85,9 @@ gateway included, decide nothing: the ramp looks the order up and tries again.
 A cancelled execution that never arrived must be refused for good, so that a delayed order cannot be carried out afterwards. After SUCCESS
 the ramp keeps looking for 60 days, and as well after FAILED and CANCELLED. Returns and refunds are listed in \`refunds\`; REFUNDED means that nothing is left.
 
+A check or a payment can be on a page of your own: \`url\` of a requirement, or of an instruction with the encoding \`REDIRECT\`. The ramp adds the
+query parameter \`return_url\`; send the customer there when it is done, and nowhere but to the origin of the order's \`callbackUrl\`.
+
 A POST to the order's \`callbackUrl\`, signed like Standard Webhooks with the same secret, makes the ramp look the order up at once.`;
 
 /** The provider protocol as an OpenAPI 3.1 document, for authors of a provider server. */

@@ -156,7 +156,9 @@ class ProtocolRun {
         reply.kind === "answer" && reply.value.requirements.every(({ status }) => status === "COMPLETED")
       );
     });
-    this.#check("the requirements are completed", !isDone && `not within ${String(PATIENCE_MS / 1000)} s`);
+    const pages = requirements.flatMap(({ url }) => (url === undefined ? [] : [`; meet it at ${url}`]));
+    const problem = `not within ${String(PATIENCE_MS / 1000)} s${pages.join("")}`;
+    this.#check("the requirements are completed", !isDone && problem);
     if (!isDone) throw new CheckFailed();
   }
 

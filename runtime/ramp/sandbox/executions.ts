@@ -57,14 +57,19 @@ export class Executions {
     const reference = `${profile.capabilities.code}-${String(this.#stored.size + 1).padStart(6, "0")}`;
     const { details, ...instruction } = instructionOf(profile, order, reference);
     const shown = instructions === "valid" ? details : { ...details, amount: "1.00" };
-    const elsewhere = kind === "page" ? { encoding: "REDIRECT" as const, url: pageUrl } : {};
+    const { amount = "", currency = "" } = details;
+    const elsewhere = {
+      encoding: "REDIRECT",
+      url: pageUrl,
+      details: { amount, currency, reference },
+    } as const;
     const dueMs = paymentMs(order);
     const execution: Execution = {
       id: order.id,
       reference,
       status: "AWAITING_FUNDS",
       failureReason: null,
-      instructions: [{ ...instruction, details: shown, ...elsewhere }],
+      instructions: [{ ...instruction, details: shown, ...(kind === "page" && elsewhere) }],
       paymentDueAt: new Date(clock.now().getTime() + dueMs).toISOString(),
     };
     const made: OrderedExecution = { order, execution };

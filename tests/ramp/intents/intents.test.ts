@@ -42,6 +42,7 @@ describe("an intent", () => {
         updatedAt: expect.stringMatching(/Z$/),
         srcAmount: "100.00",
         currentRequirementCode: "KYC_VERIFICATION",
+        requirements: [{ code: "KYC_VERIFICATION", title: "Identity check", status: "PENDING" }],
         expiredAt: expect.stringMatching(/Z$/),
         type: "ONRAMP",
         provider: "Sandbox North",
