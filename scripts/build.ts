@@ -160,6 +160,8 @@ async function bundlePages(): Promise<void> {
       reference: inRoot("runtime/pages/reference/reference-page.ts"),
       "reference-style": inRoot("runtime/pages/reference/reference.css"),
       frame: inRoot("runtime/pages/frame.css"),
+      guide: inRoot("runtime/pages/guide/guide-page.ts"),
+      "guide-style": inRoot("runtime/pages/guide/guide.css"),
     },
   });
   // Not a module: it runs before the page is drawn.

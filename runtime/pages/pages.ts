@@ -33,16 +33,17 @@ const FILES = [
   ...["frame.css", "theme.js", "reference.js", "reference-style.css", "redoc.js"],
   ...["swagger-ui-bundle.js", "swagger-ui.css"],
   ...["explore.js", "explore-chart.js", "explore-chunk.js", "explore.css"],
+  ...["guide.js", "guide-style.css"],
 ];
 
 /**
- * The routes of `/docs` (Swagger UI) and `/redoc`, without files of other hosts; of the data API also `/explore`
- * (runtime/docs/catalogue.md, Explorer).
+ * The routes of `/docs` (Swagger UI) and `/redoc`, without files of other hosts; of the data API also `/explore` and `/guide`
+ * (runtime/docs/catalogue.md, Explorer and Guide).
  */
 export function documentRoutes(title: string, hasExplorer = false): readonly PageRoute[] {
-  const pages = hasExplorer ? [SWAGGER, REDOC, EXPLORER] : [SWAGGER, REDOC];
+  const pages = hasExplorer ? [SWAGGER, REDOC, EXPLORER, GUIDE] : [SWAGGER, REDOC];
   // The explorer comes first in the menu.
-  const menu = hasExplorer ? [EXPLORER, SWAGGER, REDOC] : pages;
+  const menu = hasExplorer ? [EXPLORER, GUIDE, SWAGGER, REDOC] : pages;
   const files = FILES.map((file) => {
     const type = file.endsWith(".css") ? "text/css" : "text/javascript";
     const read = (): Buffer => readFileSync(require.resolve(`@routewright/runtime/assets/${file}`));
@@ -226,6 +227,22 @@ const EXPLORER: PageParts = {
 <noscript><p class="waiting">This page needs JavaScript. The same is described at <a href="openapi.json">openapi.json</a>.</p></noscript>
 </main>`,
   content: "panel",
+};
+
+const GUIDE: PageParts = {
+  path: "/guide",
+  name: "Guide",
+  summary: "Guide",
+  description:
+    "How to call this API: keys, filters, pages, formats, errors and clients, by its own endpoints.",
+  policy: EXPLORER_POLICY,
+  styles: ["frame.css", "guide-style.css"],
+  script: "guide.js",
+  main: `<main aria-busy="true">
+<p>Loading the guide …</p>
+<noscript><p>This page needs JavaScript. The same is described at <a href="openapi.json">openapi.json</a>.</p></noscript>
+</main>`,
+  content: "guide",
 };
 
 function escapeHtml(text: string): string {

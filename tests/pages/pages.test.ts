@@ -205,7 +205,7 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
       await page.emulateMedia({ colorScheme: "dark" });
       await expect.poll(ground).toBe(dark);
     }
-    const header = ["Routewright Data API", "Explore\nSwagger UI\nRedoc\nOpenAPI", "Dark"];
+    const header = ["Routewright Data API", "Explore\nGuide\nSwagger UI\nRedoc\nOpenAPI", "Dark"];
     expect(headers).toEqual([header, "explore", header, "docs", header, "redoc"]);
   });
 });

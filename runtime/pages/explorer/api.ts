@@ -46,6 +46,17 @@ export async function fetchCatalogue(): Promise<CatalogueBody> {
   return (await readable(response.json())) as CatalogueBody;
 }
 
+/** What the guide is made from. */
+export interface GuideFacts {
+  readonly catalogue: CatalogueBody;
+  readonly limits: Limits | null;
+}
+
+export async function fetchGuide(): Promise<GuideFacts> {
+  const response = await send("/v1/system/catalogue");
+  return { catalogue: (await readable(response.json())) as CatalogueBody, limits: limitsOf(response) };
+}
+
 /** The address of a request, without the host. */
 function addressOf(
   {

@@ -48,6 +48,7 @@ export class EndpointList {
 
   update(state: State): void {
     this.#state = state;
+    this.#showFilters(state);
     const { found, complete } = this.#search.find(state.search);
     this.#found = found
       // Where endpoints have every word, those with some are left out.
@@ -76,6 +77,15 @@ export class EndpointList {
 
   focusSearch(): void {
     this.element.querySelector("input")?.focus();
+  }
+
+  /** What the list is filtered by, also where a card, a link or the browser's history has chosen it. */
+  #showFilters({ search, category, tier }: State): void {
+    const box = this.element.querySelector("input");
+    if (box !== null && box.value !== search) box.value = search;
+    const selects = this.element.querySelectorAll("select");
+    for (const [i, value] of [category, tier].entries())
+      if (selects[i] !== undefined) selects[i].value = value;
   }
 
   #filters(): HTMLElement {

@@ -32,8 +32,17 @@ describe.skipIf(!needs("chromium"))("/explore", () => {
     expect(await page.locator(".rows .category").allTextContents()).toEqual(["staff"]);
     expect(new URL(page.url()).search).toBe("?tier=tier2");
     await page.getByLabel("Tier").selectOption("");
+    // A card of the start panel says the same as the filter beside it.
+    await page.locator(".cards").getByRole("button", { name: "shop" }).click();
+    await expect.poll(() => page.getByLabel("Category").inputValue()).toBe("shop");
+    await expect.poll(() => paths(page)).toEqual(["by_region", "sales/daily"]);
+    await page.getByRole("button", { name: "Show all endpoints" }).click();
+    expect(await page.getByLabel("Category").inputValue()).toBe("");
     await page.getByLabel("Category").selectOption("shop");
     await expect.poll(() => paths(page)).toEqual(["by_region", "sales/daily"]);
+    await page.goto(`${url}/explore?category=staff&q=wages`);
+    expect(await page.getByLabel("Category").inputValue()).toBe("staff");
+    expect(await search.inputValue()).toBe("wages");
     expect(problems).toEqual([]);
   });
 

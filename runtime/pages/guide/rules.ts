@@ -1,0 +1,142 @@
+/** What holds for all calls: freshness, limits, errors, deprecations, clients. */
+import type { CatalogueBody } from "../catalogue-body.js";
+import { BASE, type GuideFacts } from "../explorer/api.js";
+import { type Child, copyable, el, time } from "../explorer/dom.js";
+import { curlOf, type Examples } from "./examples.js";
+import { code, paragraph, table } from "./parts.js";
+
+export function freshness({ plain }: Examples): readonly Child[] {
+  const asOf = plain?.data_as_of ?? null;
+  return [
+    paragraph(
+      "The header ",
+      code("X-Data-As-Of"),
+      " says when the data were built, where that is known. ",
+      asOf !== null && "Of this guide's example that was ",
+      asOf !== null && time(asOf),
+      asOf !== null && ".",
+    ),
+    paragraph(
+      "Each response has an ",
+      code("ETag"),
+      ". Send it back in ",
+      code("If-None-Match"),
+      ": while the rows are the same, the answer is an empty 304.",
+    ),
+    plain !== null &&
+      copyable(
+        "Only when it has changed",
+        curlOf(plain).replace("curl ", "curl --etag-save rows.etag --etag-compare rows.etag "),
+      ),
+  ];
+}
+
+export function limitsPart(limits: GuideFacts["limits"]): readonly Child[] {
+  const own =
+    limits === null ? "" : `This tab may send ${limits.limit.toLocaleString("en")} requests in 60 seconds. `;
+  return [
+    paragraph(
+      own,
+      "Every response has ",
+      code("X-RateLimit-Limit"),
+      ", ",
+      code("X-RateLimit-Remaining"),
+      " and ",
+      code("X-RateLimit-Reset"),
+      " (seconds since 1970). A request above the limit is a 429: wait for the seconds in ",
+      code("Retry-After"),
+      ", then send it again.",
+    ),
+    paragraph("To read much, ask for large pages or a whole file rather than for many small pages."),
+  ];
+}
+
+const REMEDIES = [
+  ["400", "A parameter is wrong: its text names it.", "Correct the request."],
+  ["401", "The token has expired or is not accepted.", "Get another one."],
+  [
+    "403",
+    "The key is missing, unknown, or may not call this path.",
+    "Check the header, or ask for a key of the tier that the text names.",
+  ],
+  ["404", "There is no such path.", "Look for it in the explorer; former paths are named there."],
+  ["405", "The path does not take this method.", "Use one of the header Allow."],
+  ["413", "The body is too large.", "Send fewer values, or several requests."],
+  ["429", "Too many requests.", "Wait for the seconds in Retry-After."],
+  ["500", "The query failed.", "Report it with the header X-Request-Id."],
+  ["503", "The service is busy, or its database cannot be reached.", "Wait for the seconds in Retry-After."],
+] as const;
+
+export function errors(): readonly Child[] {
+  const lines = REMEDIES.map(([status, meaning, remedy]) =>
+    el("tr", el("th", { scope: "row" }, status), el("td", meaning), el("td", remedy)),
+  );
+  return [
+    paragraph("An error is a JSON object whose ", code("detail"), " says what is wrong:"),
+    copyable("An error", `curl '${BASE}/v1/nothing'\n# {"detail":"Not Found"}`),
+    table("Errors", ["Status", "Means", "Do"], lines),
+  ];
+}
+
+export function deprecations({ endpoints }: CatalogueBody): readonly Child[] {
+  const old = endpoints.flatMap((endpoint) => [
+    ...(endpoint.deprecation_date === null
+      ? []
+      : [deprecated(endpoint.path, endpoint.deprecation_date, endpoint.successor)]),
+    ...(endpoint.former_paths ?? []).map(({ path, sunset }) => deprecated(path, sunset, endpoint.path)),
+  ]);
+  return [
+    paragraph(
+      "An endpoint that will go has the header ",
+      code("Deprecation"),
+      ", the day in ",
+      code("Sunset"),
+      ", and what replaces it in ",
+      code("Link"),
+      " with ",
+      code('rel="successor-version"'),
+      ". Let your client log these.",
+    ),
+    old.length === 0
+      ? paragraph("Nothing is deprecated now.")
+      : table("Deprecated", ["Path", "May be removed", "Use instead"], old),
+    paragraph(
+      "What has changed stands in ",
+      el("a", { href: "v1/system/changelog" }, "/v1/system/changelog"),
+      ".",
+    ),
+  ];
+}
+
+function deprecated(path: string, until: string | null, successor: string | null): HTMLElement {
+  return el(
+    "tr",
+    el("th", { scope: "row" }, path),
+    el("td", until === null ? "not said" : time(until)),
+    el("td", successor ?? "nothing"),
+  );
+}
+
+export function clients(): readonly Child[] {
+  return [
+    paragraph(
+      "The OpenAPI document describes every parameter and column, so that a compiler checks your calls.",
+    ),
+    copyable("TypeScript", `npx openapi-typescript ${BASE}/openapi.json -o api.d.ts`),
+    copyable("Python", `openapi-python-client generate --url ${BASE}/openapi.json`),
+  ];
+}
+
+export function assistants(): readonly Child[] {
+  return [
+    paragraph(
+      "An assistant that speaks MCP (Streamable HTTP) finds and reads endpoints by itself at this address:",
+    ),
+    copyable("MCP", `${BASE}/mcp`),
+    paragraph(
+      "For others ",
+      el("a", { href: "llms.txt" }, "llms.txt"),
+      " lists the endpoints with their meaning.",
+    ),
+  ];
+}

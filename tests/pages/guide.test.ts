@@ -1,0 +1,124 @@
+/** The guide: what it says of an API is true of that API. */
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { ownSchema } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { needs } from "../support/needs.js";
+import { KEYS, serveManifest } from "../support/service.js";
+import { suiteBrowser } from "./browser.js";
+import { expectAccessible, output, visit } from "./explorer/page.js";
+
+const HOSTILE = `</code><img src=x onerror="alert(1)">'; rm -rf /; '`;
+const schema = await ownSchema(`
+  CREATE TABLE @.sales AS SELECT i AS id, date '2026-01-01' + i AS day, (ARRAY['north', 'it''s "there"'])[1 + i % 2] AS region
+    FROM generate_series(1, 25) AS i;
+  CREATE TABLE @.wages AS SELECT 'ann' AS name`);
+const manifest = manifestOf([
+  {
+    name: "sales",
+    schema,
+    columns: { id: "int", day: "date", region: "text" },
+    description: HOSTILE,
+    api: {
+      allow_unfiltered: true,
+      parameters: [{ name: "region", column: "region", operator: "=", type: "string", description: HOSTILE }],
+      pagination: { enabled: true, default_limit: 5, max_limit: 10 },
+      sort: [{ column: "id", direction: "ASC" }],
+    },
+    routewright: { former_paths: [{ path: "/v1/shop/turnover" }] },
+  },
+  { name: "wages", schema, tags: ["production", "staff", "tier2", "api:wages"], columns: { name: "text" } },
+]);
+const url = await serveManifest(manifest, { RATE_LIMITS: "tier0=1234,tier1=2000,tier2=3000,tier3=4000" });
+
+const codeOf = (page: Page, name: string) => page.getByRole("region", { name, exact: true }).innerText();
+
+describe.skipIf(!needs("chromium", "curl"))("/guide", () => {
+  const browser = suiteBrowser();
+  const open = async (key?: string, base = url) => {
+    const visited = await visit(browser.context, base, "/guide", { key });
+    await visited.page.getByRole("heading", { name: "Assistants" }).waitFor();
+    return visited;
+  };
+
+  it("has calls with this API's own addresses, which answer", async () => {
+    const { page, problems } = await open();
+    expect(await codeOf(page, "Base address")).toBe(url);
+    const run = async (name: string) => output("sh", "-c", `${await codeOf(page, name)} -s`);
+    expect(JSON.parse(await run("First call"))).toHaveLength(5);
+    expect(JSON.parse(await codeOf(page, "A row"))).toEqual({
+      id: 1,
+      day: "2026-01-02",
+      region: `it's "there"`,
+    });
+    const rows = JSON.parse(await run("A filter")) as { region: string }[];
+    expect(new Set(rows.map(({ region }) => region))).toEqual(new Set([`it's "there"`]));
+    expect(JSON.parse(await run("Values"))).toMatchObject({ values: [{ rows: 13 }, { rows: 12 }] });
+    expect(await run("As CSV")).toMatch(/^id,day,region\r\n/);
+    expect(await run("An error")).toContain(`{"detail":"Not Found"}`);
+    for (const name of ["For Excel", "MCP"])
+      expect((await codeOf(page, name)).startsWith(`${url}/`)).toBe(true);
+    expect((await fetch(await codeOf(page, "For Excel"))).status).toBe(200);
+    expect(problems).toEqual([]);
+  });
+
+  it("has code that reads all pages", async () => {
+    const { page } = await open();
+    const script = `${await codeOf(page, "All pages in JavaScript")}\nconsole.log(rows.length);`;
+    expect(await output(process.execPath, "--input-type=module", "-e", script)).toBe("25\n");
+    expect(await codeOf(page, "All pages in Python")).toContain(`url = "${url}/v1/shop/sales?limit=10"`);
+  });
+
+  it("says what is true of the caller: limit, tier, endpoints, deprecated paths", async () => {
+    const { page, problems } = await open();
+    const text = await page.locator("article").innerText();
+    expect(text).toContain("This tab may send 1,234 requests in 60 seconds.");
+    expect(text).toContain("This tab calls as Public (tier0).");
+    expect(text).toMatch(/\/v1\/shop\/turnover\s+\S.*\/v1\/shop\/sales/);
+    // What a manifest says is text.
+    expect(text).toContain(HOSTILE);
+    expect(await page.locator("main img").count()).toBe(0);
+    const { page: premium } = await open(KEYS.tier2);
+    expect(await premium.locator("article").innerText()).toContain("This tab calls as Premium (tier2).");
+    expect(problems).toEqual([]);
+  });
+
+  it("shows no endpoint that the key may not call where CATALOGUE=allowed", async () => {
+    const { page } = await open(undefined, await serveManifest(manifest, { CATALOGUE: "allowed" }));
+    expect(await page.locator("article").innerText()).not.toContain("Premium (tier2)");
+  });
+
+  it("is whole where nothing answers without a key", async () => {
+    const locked = manifestOf([
+      {
+        name: "wages",
+        schema,
+        tags: ["production", "staff", "tier2", "api:wages"],
+        columns: { name: "text" },
+      },
+    ]);
+    const base = await serveManifest(locked);
+    const { page, problems } = await open(undefined, base);
+    expect(await page.locator("article").innerText()).toContain("With a key, the guide shows calls");
+    const { page: premium } = await open(KEYS.tier2, base);
+    expect(await codeOf(premium, "First call")).toBe(
+      `curl -H "X-API-Key: $API_KEY" '${base}/v1/staff/wages'`,
+    );
+    expect(problems).toEqual([]);
+  });
+
+  it("says what to do where the service refuses the key or does not answer", async () => {
+    const { page } = await visit(browser.context, url, "/guide", { key: "sk_live_unknown" });
+    await page.getByRole("alert").getByText("Invalid API Key").waitFor();
+  });
+
+  it.each([
+    [1440, "light"],
+    [390, "dark"],
+  ] as const)("has no accessibility violation, %i wide and %s", async (width, colorScheme) => {
+    const { page } = await visit(browser.context, url, "/guide", { width, colorScheme });
+    await page.getByRole("heading", { name: "Assistants" }).waitFor();
+    await expectAccessible(page);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+  });
+});
