@@ -15,6 +15,7 @@ import {
   wholeNumber,
 } from "@routewright/runtime/model";
 import { HINT } from "./manifest/schema-errors.js";
+import { ENGINES } from "./manifest/served-types/served-type.js";
 import { CHECKS, type MismatchKind } from "./verify/relations.js";
 
 type SeverityMap<Id extends string, Severity> = { readonly [Key in Id]?: Severity | "off" };
@@ -85,6 +86,10 @@ export const CONFIG_SCHEMA = {
       schemas: described(
         "The schema that serves all relations; or by the manifest's schema (`*` stands for any text) the one that serves instead. Keeps the schemas of a developer's or CI target out of the generated folder.",
         schemas,
+      ),
+      engine: described(
+        "What serves: `clickhouse` or `postgres`, where that is not dbt's own adapter but a copy of its relations. Types of columns are those of the copy.",
+        oneOf(ENGINES),
       ),
       lint: described("Severities of lint rules, and the baseline.", LINT),
       verify: described(

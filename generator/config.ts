@@ -21,6 +21,7 @@ import type { VerifySeverities } from "./verify/relations.js";
 import { isObject, objectOr } from "./manifest/json.js";
 import { schemaErrorOf, validatorOf } from "./manifest/schema-errors.js";
 import { parseJson } from "./manifest/manifest.js";
+import type { ServedEngine } from "./manifest/served-types/served-type.js";
 import { isAddress, readSource } from "./manifest/source.js";
 
 export type { Config };
@@ -58,6 +59,8 @@ export interface Settings extends GenerationEnvironment {
   readonly columns: string | undefined;
   readonly out: string;
   readonly schemas: SchemaMap;
+  /** What serves a copy; undefined: the engine of dbt's own adapter. */
+  readonly engine: ServedEngine | undefined;
   readonly publicMaxAge: MaxAge;
   /** Address of the shared cache in front of the server; undefined: there is none. */
   readonly purgeUrl: string | undefined;
@@ -110,6 +113,7 @@ export async function readSettings(
     columns,
     out: flags.out ?? config.out ?? DEFAULTS.out,
     schemas: config.schemas ?? {},
+    engine: config.engine,
     publicMaxAge: config.publicMaxAge ?? DEFAULTS.publicMaxAge,
     purgeUrl: config.purgeUrl,
     purgeMethod: config.purgeMethod ?? DEFAULTS.purgeMethod,
@@ -134,6 +138,7 @@ export async function readSettings(
     title,
     defaultTier,
     schemas,
+    engine: settings.engine ?? null,
     lint,
     "lint.baseline": baseline ?? BASELINE_FILE,
     verify,

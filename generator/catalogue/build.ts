@@ -1,6 +1,8 @@
 import type { Tier } from "@routewright/runtime/model";
 import type { GraphNode } from "../manifest/graph.js";
 import type { Manifest, OtherNode } from "../manifest/manifest.js";
+import type { ModelColumn } from "../manifest/columns.js";
+import { type ServedEngine, servedType } from "../manifest/served-types/served-type.js";
 import { byText } from "../manifest/strings.js";
 import { type Catalogue, type CatalogueEntry, complaint, type Skipped, type Warning } from "./catalogue.js";
 import { type Context, readModel } from "./endpoint.js";
@@ -21,13 +23,15 @@ export interface CatalogueOptions {
   readonly defaultTier?: Tier;
   /** The schemas that serve in place of the manifest's. */
   readonly schemas?: SchemaMap;
+  /** The engine that serves a copy of the relations; without it that of the manifest's adapter. */
+  readonly engine?: ServedEngine | undefined;
   /** How long shared caches keep the rows of public endpoints whose models do not say. Default 0. */
   readonly publicMaxAge?: MaxAge;
 }
 
 /** Builds the catalogue of a manifest. Pure: same manifest, same catalogue. */
 export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Catalogue {
-  const manifest = withServedSchemas(read, options.schemas ?? {});
+  const manifest = withServedSchemas(withServedEngine(read, options.engine), options.schemas ?? {});
   const valid: CatalogueEntry[] = [];
   const skipped: Skipped[] = [];
   const warnings: Warning[] = [];
@@ -83,6 +87,23 @@ function categoriesOf(
       return text === undefined ? [] : [[name, text]];
     }),
   );
+}
+
+/** The manifest as if the engine's own adapter had built it: a type that a copy cannot have is not known. */
+export function withServedEngine(manifest: Manifest, engine: ServedEngine | undefined): Manifest {
+  const { adapter, models, warehouseColumns } = manifest;
+  if (engine === undefined || engine === adapter) return manifest;
+  const served = (column: ModelColumn): ModelColumn =>
+    column.type === null || column.isServedType === true
+      ? column
+      : { ...column, type: servedType(adapter ?? "", engine, column.type, column.notNull !== null) };
+  const copied = models.map((model) => ({
+    ...model,
+    columns: model.columns.map(served),
+    undeclared: model.undeclared.map(served),
+  }));
+  const real = [...warehouseColumns].map(([id, columns]) => [id, columns.map(served)] as const);
+  return { ...manifest, adapter: engine, models: copied, warehouseColumns: new Map(real) };
 }
 
 /** The manifest with the schemas that serve. */

@@ -50,8 +50,8 @@ async function changelog(
   { format, catalog }: Flags,
   settings: Settings & { readonly today: Date },
 ): Promise<CommandResult> {
-  const { out, defaultTier, schemas, severities, minimumNoticeDays, apiTitle } = settings;
-  const options = { generated: out, catalog, defaultTier, schemas, cwd: process.cwd() };
+  const { out, defaultTier, schemas, engine, severities, minimumNoticeDays, apiTitle } = settings;
+  const options = { generated: out, catalog, defaultTier, schemas, engine, cwd: process.cwd() };
   const [from, to] = [await readRevision(base, options), await readRevision(head, options)];
   if (!from.ok) return failure(...from.problems);
   if (!to.ok) return failure(...to.problems);

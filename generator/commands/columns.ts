@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { adapterProblem, type ClickhouseAddress, clickhouseAddress } from "@routewright/runtime/model";
 import { readEnvironment } from "@routewright/runtime/server";
-import { withServedSchemas } from "../catalogue/build.js";
+import { withServedEngine, withServedSchemas } from "../catalogue/build.js";
 import { isPublished } from "../catalogue/tags.js";
 import { DEFAULTS, type Settings } from "../config.js";
 import { columnsText, type PulledColumn } from "../manifest/columns-file.js";
@@ -13,7 +13,7 @@ import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManife
 import { inspectDatabase } from "./database.js";
 import { withProgress } from "./progress.js";
 
-export interface PullOptions extends Pick<Settings, "schemas"> {
+export interface PullOptions extends Pick<Settings, "schemas" | "engine"> {
   readonly manifest: string;
   /** File that is written or compared. */
   readonly file: string;
@@ -61,7 +61,10 @@ function start(
 export async function pullColumns(options: PullOptions): Promise<CommandResult> {
   const reading = await readManifest(options.manifest);
   if (!reading.ok) return failure(...reading.problems);
-  const { models, adapter } = withServedSchemas(reading.value, options.schemas);
+  const { models, adapter } = withServedSchemas(
+    withServedEngine(reading.value, options.engine),
+    options.schemas,
+  );
   const { clickhouse = null, databaseUrl, file } = options;
   const problem = adapterProblem(adapter, clickhouse !== null);
   if (problem !== null) return failure(problem);

@@ -19,7 +19,7 @@ import { withProgress } from "./progress.js";
 export interface GenerateOptions
   extends
     Pick<Settings, "out" | "defaultTier">,
-    Partial<Pick<Settings, "catalog" | "schemas" | "publicMaxAge" | "severities" | "variables">> {
+    Partial<Pick<Settings, "catalog" | "schemas" | "engine" | "publicMaxAge" | "severities" | "variables">> {
   /** File or http(s) address of dbt's manifest.json. */
   readonly manifest: string;
   /** Compare only: findings where the folder is not what the manifest renders to. */

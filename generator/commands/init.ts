@@ -9,6 +9,7 @@ import { isAddress } from "../manifest/source.js";
 import { type CliCommand, type CommandResult, EXIT, failure } from "./command.js";
 import { besideManifest, type DbtProject, factsOf, findProjects, titleOf } from "./init/dbt-project.js";
 import { DOCKER_FILES, packageJson, planOf, readText, type InitStep } from "./init/plan.js";
+import { ENGINES, type ServedEngine } from "../manifest/served-types/served-type.js";
 
 const CI = ["github", "gitlab", "none"] as const;
 
@@ -19,6 +20,7 @@ interface Flags {
   readonly title?: string;
   readonly defaultTier?: Tier;
   readonly schema?: string;
+  readonly engine?: ServedEngine;
   readonly ci?: (typeof CI)[number];
   readonly docker?: keyof typeof DOCKER_FILES | "none";
   readonly yes: boolean;
@@ -37,6 +39,12 @@ export function configure(command: CliCommand): void {
     .option(
       "--schema <name>",
       "the schema that serves in production, whatever dbt's target (default: as the manifest has it)",
+    )
+    .addOption(
+      new Option(
+        "--engine <engine>",
+        "what serves a copy of the relations (default: the engine of dbt's adapter)",
+      ).choices(ENGINES),
     )
     .addOption(
       new Option(
@@ -70,7 +78,7 @@ async function init(given: Flags): Promise<CommandResult> {
   if (manifest === undefined) return failure(noManifest(found.map((project) => project.manifest)));
   const facts = await factsOf(manifest, flags.manifest !== undefined);
   if (!facts.ok) return failure(...facts.problems);
-  const { catalog, title, defaultTier, schema: schemas, ci = "none", docker = "none" } = flags;
+  const { catalog, title, defaultTier, schema: schemas, engine, ci = "none", docker = "none" } = flags;
   const out = reading.value.config.out ?? flags.out ?? DEFAULTS.out;
   const config = {
     manifest,
@@ -81,18 +89,20 @@ async function init(given: Flags): Promise<CommandResult> {
       title ?? titleOf(found.find((project) => project.manifest === manifest)?.name ?? facts.value.project),
     defaultTier,
     ...(schemas && { schemas }),
+    ...(engine && { engine }),
   };
   const steps = planOf(
     { config, out, ci: ci === "none" ? null : ci, docker: docker === "none" ? null : docker },
     reading.value.file,
   );
   for (const step of steps) write(step);
-  const notice = adapterNotice(facts.value.adapter);
+  const adapter = engine ?? reading.value.config.engine ?? facts.value.adapter;
+  const notice = adapterNotice(adapter);
   const notes = [
     ...(notice === null ? [] : [notice]),
     ...(schemas || reading.value.config.schemas !== undefined ? [] : schemaNotes(facts.value.schemas)),
   ];
-  return { exit: EXIT.ok, output: report(steps, manifest, facts.value.adapter), notes };
+  return { exit: EXIT.ok, output: report(steps, manifest, adapter), notes };
 }
 
 function onlyOne<Value>(all: readonly Value[]): Value | undefined {
@@ -128,7 +138,7 @@ function report(steps: readonly InitStep[], manifest: string, adapter: string | 
   return `${[...lines, "", "Next:", ...next, "", "Variables:", ...variablesOf(adapter)].join("\n")}\n`;
 }
 
-/** Of the database that dbt builds the models in. */
+/** Of the database that serves. */
 function variablesOf(adapter: string | null): readonly string[] {
   return adapter === "clickhouse"
     ? [

@@ -24,7 +24,9 @@ import { counted, type Format, FORMATS } from "../report/report.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManifest } from "./command.js";
 
 export interface LintOptions
-  extends Pick<Settings, "defaultTier">, Partial<Pick<Settings, "catalog" | "schemas" | "publicMaxAge">> {
+  extends
+    Pick<Settings, "defaultTier">,
+    Partial<Pick<Settings, "catalog" | "schemas" | "engine" | "publicMaxAge">> {
   /** File or http(s) address of dbt's manifest.json. */
   readonly manifest: string;
   readonly format: Format;
@@ -153,11 +155,12 @@ async function knownIn(base: string, head: Manifest, options: LintOptions): Prom
   const {
     defaultTier,
     schemas = {},
+    engine,
     publicMaxAge = 0,
     generated = "generated",
     cwd = process.cwd(),
   } = options;
-  const revision = await readRevision(base, { defaultTier, schemas, publicMaxAge, generated, cwd });
+  const revision = await readRevision(base, { defaultTier, schemas, engine, publicMaxAge, generated, cwd });
   if (!revision.ok)
     return revision.isMissing && options.missingBase === "ignore"
       ? succeeded({
@@ -169,7 +172,7 @@ async function knownIn(base: string, head: Manifest, options: LintOptions): Prom
   const sunsetPolicy = { today: "1970-01-01", minimumNoticeDays: DEFAULTS.minimumNoticeDays };
   const changes = compareCatalogues(
     revision.value.catalogue,
-    catalogueOf(head, { defaultTier, schemas, publicMaxAge }),
+    catalogueOf(head, { defaultTier, schemas, engine, publicMaxAge }),
     sunsetPolicy,
   );
   const changed = new Set(changes.flatMap(({ endpoint, after }) => [endpoint, after]));

@@ -1,8 +1,9 @@
 import cluster from "node:cluster";
 import { availableParallelism } from "node:os";
 import { createLogger, openPrimary, readEnvironments } from "@routewright/runtime/server";
-import { messageOf } from "@routewright/runtime/model";
+import { adapterNotice, messageOf } from "@routewright/runtime/model";
 import { InvalidArgumentError, Option } from "commander";
+import { readCatalogueIn } from "../catalogue/catalogue-file.js";
 import { closest } from "../manifest/strings.js";
 import type { Settings } from "../config.js";
 import { type CliCommand, EXIT, type CommandResult, failure, withSettings } from "./command.js";
@@ -91,10 +92,21 @@ async function serve(flags: Flags, settings: Settings): Promise<CommandResult> {
   for (const detail of misspelledSettings(variables, [...names]))
     createLogger(environment.logLevel).warn({ detail }, "environment");
   if (flags.watch && environment.manifest === null) return failure(NO_MANIFEST_TO_WATCH);
+  const notice = flags.only === "ramp" || cluster.isWorker ? null : noticeOf(settings.out);
+  // The embedded database has none of these relations.
+  if (notice !== null && environment.databaseUrl === null && environment.clickhouseUrl === null)
+    return failure(notice);
+  if (notice !== null) createLogger(environment.logLevel).warn(notice);
   const options = { ...flags, ...settings, generated: settings.out };
   return flags.workers === 1 || cluster.isWorker
     ? serveHere(options, environments)
     : serveWithWorkers(options, environments);
+}
+
+/** What to do with the models of a folder whose adapter no engine serves; null for others. */
+function noticeOf(generated: string): string | null {
+  const reading = readCatalogueIn(generated);
+  return reading?.ok === true ? adapterNotice(reading.value.adapter) : null;
 }
 
 /** Messages about variables with nearly the name of a setting. Short names are ignored: other programs use them. */

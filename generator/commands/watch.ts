@@ -13,7 +13,7 @@ import { type CliCommand, type CommandResult, EXIT, OPTIONS, stopSignal, withMan
 export interface WatchOptions
   extends
     Pick<Settings, "out" | "defaultTier">,
-    Partial<Pick<Settings, "catalog" | "schemas" | "publicMaxAge">> {
+    Partial<Pick<Settings, "catalog" | "schemas" | "engine" | "publicMaxAge">> {
   /** File or http(s) address of the manifest. */
   readonly manifest: string;
   readonly intervalSeconds: number;

@@ -8,6 +8,7 @@ import { readCatalogue } from "../catalogue/catalogue-file.js";
 import { readLineage } from "../catalogue/lineage.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { readModels } from "../manifest/catalog.js";
+import type { ServedEngine } from "../manifest/served-types/served-type.js";
 import { isAddress, readSource } from "../manifest/source.js";
 
 /** How the arguments of `diff` are read. */
@@ -18,6 +19,7 @@ export interface RevisionOptions {
   readonly defaultTier: Tier;
   /** The schemas that serve in place of a manifest's. */
   readonly schemas?: SchemaMap;
+  readonly engine?: ServedEngine | undefined;
   readonly publicMaxAge?: MaxAge;
   /** The generated folder that a `git:<ref>` means, relative to `cwd`. */
   readonly generated: string;

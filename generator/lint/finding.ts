@@ -1,3 +1,4 @@
+import type { ServedEngine } from "../manifest/served-types/served-type.js";
 import type { Tier } from "@routewright/runtime/model";
 import type { CatalogueEntry, Warning } from "../catalogue/catalogue.js";
 import type { SchemaMap } from "../catalogue/build.js";
@@ -216,6 +217,7 @@ export interface LintSettings {
   readonly defaultTier: Tier;
   /** The schemas that serve in place of the manifest's. */
   readonly schemas?: SchemaMap;
+  readonly engine?: ServedEngine | undefined;
   readonly publicMaxAge?: MaxAge;
   readonly severities?: RuleSeverities;
   /** `YYYY-MM-DD`, for sunsets. */

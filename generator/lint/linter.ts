@@ -1,4 +1,4 @@
-import { catalogueOf } from "../catalogue/build.js";
+import { catalogueOf, withServedEngine } from "../catalogue/build.js";
 import type { CatalogueEntry, Skipped } from "../catalogue/catalogue.js";
 import type { Manifest } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
@@ -41,7 +41,8 @@ export interface LintResult {
 }
 
 /** Checks every endpoint of a manifest. Pure: same manifest and day, same result. */
-export function lint(manifest: Manifest, settings: LintSettings): LintResult {
+export function lint(read: Manifest, settings: LintSettings): LintResult {
+  const manifest = withServedEngine(read, settings.engine);
   const { entries, skipped, warnings } = catalogueOf(manifest, settings);
   const published = new Map(entries.map((entry) => [entry.uniqueId, entry]));
   const without = new Set(skipped.map(({ model }) => model));

@@ -86,6 +86,7 @@ function mergeColumns(model: Model, found: readonly ModelColumn[]): Model {
   const columns = pairs.map(([column, real]) => ({
     ...column,
     type: column.type ?? real?.type ?? null,
+    ...(column.type === null && real?.isServedType && { isServedType: real.isServedType }),
     notNull: column.notNull ?? real?.notNull ?? null,
     description: column.description || (real?.description ?? ""),
   }));

@@ -38,6 +38,7 @@ function columnOf({ name, type, notNull, comment }: JsonObject): ModelColumn {
   return {
     name: textOr(name, ""),
     type: textOr(type, "").trim() || null,
+    isServedType: true,
     notNull: notNull === true ? "constraint" : null,
     acceptedValues: null,
     guarantees: NO_GUARANTEES,

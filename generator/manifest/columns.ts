@@ -7,6 +7,8 @@ export interface ModelColumn {
   readonly name: string;
   /** Its type as the database writes it; null if none is declared. */
   readonly type: string | null;
+  /** The type is that of the database that serves, whatever dbt's adapter is. */
+  readonly isServedType?: true;
   /** What guarantees that values are not null: a constraint, a dbt test that fails the build, or nothing. */
   readonly notNull: "constraint" | "test" | null;
   /** The values that an `accepted_values` test allows; null without one. */

@@ -13,6 +13,7 @@ import type { MaxAge } from "../catalogue/settings/max-age.js";
 import { problemText } from "../catalogue/catalogue.js";
 import { Guard, type GuardOptions } from "../diff/guard.js";
 import { parseModels } from "../manifest/catalog.js";
+import type { ServedEngine } from "../manifest/served-types/served-type.js";
 import { render } from "../render/render.js";
 import { PolledArtifacts } from "./poll.js";
 
@@ -23,6 +24,7 @@ export interface RenderJobOptions {
   readonly catalog?: string | undefined;
   /** The schemas that serve in place of the manifest's. */
   readonly schemas?: SchemaMap;
+  readonly engine?: ServedEngine | undefined;
   readonly publicMaxAge?: MaxAge;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
@@ -44,14 +46,19 @@ const guard = options.guard && new Guard(options.guard);
  * @throws when the generated folder is invalid: what its endpoints without a tier tag need is unknown then
  */
 async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
-  const { catalog, title, generated, allowEdited, schemas, publicMaxAge = 0 } = options;
+  const { catalog, title, generated, allowEdited, schemas, engine, publicMaxAge = 0 } = options;
   const { defaultTier } = await readGeneratedFiles(generated, allowEdited);
   const polled = await artifacts.poll(active?.defaultTier === defaultTier ? active.hash : null);
   if (polled.kind !== "text") return polled;
   const { text, hash, location } = polled;
   const reading = await parseModels(text, location, catalog);
   if (!reading.ok) return { kind: "error", detail: reading.problems.join(" ") };
-  const published = catalogueOf(reading.value, { defaultTier, publicMaxAge, ...(schemas && { schemas }) });
+  const published = catalogueOf(reading.value, {
+    defaultTier,
+    engine,
+    publicMaxAge,
+    ...(schemas && { schemas }),
+  });
   const { catalogue, heldBack } =
     guard && published.entries.length > 0
       ? await guard.check(published, hash, active?.hash ?? null)

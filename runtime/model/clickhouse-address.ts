@@ -49,14 +49,14 @@ export function adapterProblem(adapter: string | null, isClickhouse: boolean): s
   const notice = adapterNotice(adapter);
   if (notice !== null) return isClickhouse ? notice : null;
   return isClickhouse
-    ? `The models are built by dbt-${adapter}, and the database is ClickHouse: set DATABASE_URL to a postgres:// address, and no CLICKHOUSE_URL.`
-    : "The models are built by dbt-clickhouse, and the database is PostgreSQL: set DATABASE_URL, or CLICKHOUSE_URL beside it, to a clickhouse:// address.";
+    ? `The models are served from PostgreSQL (dbt's adapter, or \`engine\`), and the database is ClickHouse: set DATABASE_URL to a postgres:// address, and no CLICKHOUSE_URL.`
+    : "The models are served from ClickHouse (dbt's adapter, or `engine`), and the database is PostgreSQL: set DATABASE_URL, or CLICKHOUSE_URL beside it, to a clickhouse:// address.";
 }
 
 /** What to do with the models of an adapter that no engine serves; null for one that has an engine, or that is not known. */
 export function adapterNotice(adapter: string | null): string | null {
   if (adapter === null || SERVED_ADAPTERS.includes(adapter)) return null;
-  return `The models are built by dbt-${adapter}, which no engine of Routewright serves: copy their relations into PostgreSQL or ClickHouse, and set DATABASE_URL to that.`;
+  return `The models are built by dbt-${adapter}, which no engine of Routewright serves: copy their relations into PostgreSQL or ClickHouse, set DATABASE_URL to that, and \`engine\` in routewright.config.json to \`postgres\` or \`clickhouse\` (generator/docs/how-to/serve-a-copy.md).`;
 }
 
 const SERVED_ADAPTERS: readonly string[] = ["postgres", "clickhouse"];

@@ -132,12 +132,12 @@ describe("a run explains itself", () => {
     [
       "clickhouse",
       { DATABASE_URL: "postgres://u:p@h/d" },
-      "The models are built by dbt-clickhouse, and the database is PostgreSQL",
+      "The models are served from ClickHouse (dbt's adapter, or `engine`), and the database is PostgreSQL",
     ],
     [
       "postgres",
       { CLICKHOUSE_URL: "clickhouse://h/d" },
-      "The models are built by dbt-postgres, and the database is ClickHouse",
+      "The models are served from PostgreSQL (dbt's adapter, or `engine`), and the database is ClickHouse",
     ],
   ])("names the adapter where it does not fit: %s with %o", async (adapter, variables, text) => {
     const folder = project();

@@ -12,8 +12,10 @@ const manifest = (adapter?: string): unknown => manifestOf([model], { adapter_ty
 
 /** Nothing listens there: what is refused is refused before a connection. */
 const CLICKHOUSE = "clickhouse://127.0.0.1:1/default";
-const BUILT_BY_CLICKHOUSE = "The models are built by dbt-clickhouse, and the database is PostgreSQL";
-const BUILT_BY_POSTGRES = "The models are built by dbt-postgres, and the database is ClickHouse";
+const BUILT_BY_CLICKHOUSE =
+  "The models are served from ClickHouse (dbt's adapter, or `engine`), and the database is PostgreSQL";
+const BUILT_BY_POSTGRES =
+  "The models are served from PostgreSQL (dbt's adapter, or `engine`), and the database is ClickHouse";
 
 function repository(adapter: string): string {
   const folder = ownInstallation(manifest(adapter));

@@ -28,6 +28,7 @@ export interface ServeOptions extends Pick<
   Settings,
   | "catalog"
   | "schemas"
+  | "engine"
   | "publicMaxAge"
   | "purgeUrl"
   | "purgeMethod"
@@ -233,8 +234,17 @@ function needsEmbedded(
  * the folder was reviewed with: another `DEFAULT_ENDPOINT_TIER` would open or close them at the next refresh.
  */
 function rendererOf(options: ServeOptions, environment: Environment): ManifestRenderer | null {
-  const { generated, allowEdited, catalog, severities, accept, minimumNoticeDays, schemas, publicMaxAge } =
-    options;
+  const {
+    generated,
+    allowEdited,
+    catalog,
+    severities,
+    accept,
+    minimumNoticeDays,
+    schemas,
+    engine,
+    publicMaxAge,
+  } = options;
   const { manifest, apiTitle, defaultTier, logLevel, refreshGuard } = environment;
   if (manifest === null) return null;
   const reading = readCatalogueIn(generated);
@@ -253,6 +263,7 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
     generated,
     allowEdited,
     schemas,
+    engine,
     publicMaxAge,
     guard,
   });

@@ -1,0 +1,57 @@
+import {
+  fieldTextOf,
+  MAX_DEPTH,
+  type SourceField,
+  type SourceType,
+  type TypeText,
+  typeTextOf,
+} from "./source-type.js";
+import { type TypeNames, namesOf } from "./type-names.js";
+
+/** The type that an adapter's type text means; null for one that is not known. */
+export function sourceTypeOf(adapter: string, text: string): SourceType | null {
+  return read(namesOf(adapter), text, 0);
+}
+
+function read(names: TypeNames, text: string, depth: number): SourceType | null {
+  const found = depth > MAX_DEPTH ? null : typeTextOf(text);
+  if (found === null) return null;
+  let type = named(names, found, depth);
+  for (let i = 0; i < found.dimensions && type !== null; i++) type = { kind: "array", of: type };
+  return type;
+}
+
+function named(names: TypeNames, { name, args }: TypeText, depth: number): SourceType | null {
+  const inner = (text: string | undefined): SourceType | null =>
+    text === undefined ? null : read(names, text, depth + 1);
+  const [first, second] = args;
+  const kind = names.nested[name];
+  switch (kind) {
+    case "array": {
+      const of = inner(first);
+      return of === null ? (names.untyped[name] ?? null) : { kind: "array", of };
+    }
+    case "map": {
+      const [key, value] = [inner(first), inner(second)];
+      return key === null || value === null ? null : { kind: "map", key, value };
+    }
+    case "record": {
+      const fields = args.map((text) => fieldOf(text, inner));
+      if (fields.length === 0) return names.untyped[name] ?? null;
+      return fields.every((field) => field !== null) ? { kind: "record", fields } : null;
+    }
+    case "same":
+      return inner(first);
+    default: {
+      const numbers = args.map(Number);
+      // A zone, or members of an enum, are no numbers.
+      return names.scalars[name]?.(numbers.filter(Number.isInteger)) ?? null;
+    }
+  }
+}
+
+function fieldOf(text: string, inner: (text: string) => SourceType | null): SourceField | null {
+  const [name, typeText] = fieldTextOf(text) ?? [];
+  const type = typeText === undefined ? null : inner(typeText);
+  return name === undefined || type === null ? null : { name, type };
+}
