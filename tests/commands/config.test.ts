@@ -56,6 +56,7 @@ describe("a config file", () => {
       columns: null,
       runResults: null,
       schemas: {},
+      engine: null,
       "lint.baseline": ".routewright-baseline.json",
       "diff.unused": "breaking",
       tests: "api-tests",
