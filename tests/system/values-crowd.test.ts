@@ -21,7 +21,7 @@ const ask = (path: string, more = "", key?: string): Promise<Reply> =>
     `/v1/system/values?path=/v1/shop/${path}&column=label${more}`,
     key === undefined ? {} : { key },
   );
-/** The queries of the view that the database runs until `asked` has its answers: parsing one and running it are one transaction. */
+/** The queries that the view holds until `asked` has its answers: looking its columns up is none, and parsing one and running it are one transaction. */
 async function queriesDuring(asked: Promise<unknown>): Promise<number> {
   const found = new Set<unknown>();
   const end = new AbortController();
@@ -29,7 +29,7 @@ async function queriesDuring(asked: Promise<unknown>): Promise<number> {
   while (!end.signal.aborted) {
     const running = await query(
       `SELECT pid || ' ' || xact_start AS id FROM pg_stat_activity
-        WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE '%${schema}"."slow"%'`,
+        WHERE wait_event = 'PgSleep' AND query LIKE '%${schema}"."slow"%'`,
     );
     for (const { id } of running) found.add(id);
     await new Promise((resolve) => setTimeout(resolve, 50));
