@@ -74,7 +74,7 @@ function moreNeeded({ intent }: PageContext, reason: string | null): Html | null
 /** The way to a page of the provider's own, and back. */
 function elsewhere({ url: returnUrl }: PageContext, url: string): Html {
   return html`<a class="button" href="${withReturn(url, returnUrl)}" rel="noreferrer" data-elsewhere
-    >Continue at ${new URL(url).host}</a
+    >Continue at ${/^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? ""}</a
   >`;
 }
 

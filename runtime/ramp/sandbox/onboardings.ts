@@ -18,10 +18,10 @@ interface StoredOnboarding {
 }
 
 /** Outcomes of an identity check. */
-export const DECISIONS = ["approve", "reject", "more"] as const;
+const DECISIONS = ["approve", "reject", "more"] as const;
 type Decision = (typeof DECISIONS)[number];
 
-export function isDecision(value: unknown): value is Decision {
+function isDecision(value: unknown): value is Decision {
   return DECISIONS.some((known) => known === value);
 }
 

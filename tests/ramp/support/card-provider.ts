@@ -6,6 +6,7 @@ import type {
   Fees,
   Movement,
   ProviderQuote,
+  ProviderRequirement,
   QuoteRequest,
   Refund,
 } from "../../../runtime/ramp/providers/protocol.js";
@@ -74,6 +75,9 @@ export class CardProvider {
   offer: Partial<ProviderQuote> = {};
   /** Whether it answers requests of quotes. */
   quotes = true;
+  /** What onboardings require, and how often they were looked up. */
+  requirements: readonly ProviderRequirement[] = [];
+  onboardingLookUps = 0;
   /** The movements of the orders that it received. */
   readonly ordered: Movement[] = [];
   /** The state of every execution. */
@@ -129,7 +133,8 @@ export class CardProvider {
     const order = body as { id: string; movement: Movement } | null;
     if (order?.movement) this.ordered.push(order.movement);
     const id = named === "" ? (order?.id ?? "") : named;
-    if (resource === "onboardings") return { id, requirements: [] };
+    if (resource === "onboardings" && order === null) this.onboardingLookUps++;
+    if (resource === "onboardings") return { id, requirements: this.requirements };
     if (path.endsWith("/refunds")) {
       const known = (this.execution.refunds ?? []).filter((refund) => refund.id !== (body as Refund).id);
       this.execution = { ...this.execution, refunds: [...known, body as Refund] };
