@@ -98,6 +98,30 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
     expect(await answer.innerText()).toContain("as_of_date");
   });
 
+  it("a key that is entered once works in all documents of the tab, and in no other tab", async () => {
+    const { page } = await visit(browser.context, starter, "/explore");
+    await page.getByLabel("API key").fill(KEYS.tier3);
+    await page.getByRole("button", { name: "Use key" }).click();
+    await page.locator("#caller").getByText("Internal (tier3)").waitFor();
+    await page.goto(`${starter}/docs`);
+    const block = page.locator("#operations-altchain-get_altchain_altchain_card_active_users_last_7d");
+    await block.locator(".opblock-summary-control").click();
+    await block.getByRole("button", { name: "Try it out" }).click();
+    await block.getByRole("button", { name: "Execute" }).click();
+    await block.locator(".live-responses-table").getByText("as_of_date").first().waitFor();
+    // Taken back here, it is gone in the explorer; given here, it is there.
+    await page.locator("button.authorize").first().click();
+    await page.locator(".modal-ux").getByRole("button", { name: "Remove authorization" }).click();
+    expect(await page.evaluate("sessionStorage.getItem('routewright.key')")).toBe("");
+    await page.locator(".modal-ux input[type=text]").fill(KEYS.tier1);
+    await page.locator(".modal-ux button.authorize").click();
+    await page.goto(`${starter}/guide`);
+    await page.getByText("This tab calls as Partner (tier1).").waitFor();
+    expect(await page.evaluate("JSON.stringify({ ...localStorage })")).not.toContain("sk_live");
+    const { page: other } = await visit(browser.context, starter, "/guide");
+    await other.getByText("This tab calls as Public (tier0).").waitFor();
+  });
+
   it("/redoc shows every operation with its tier, finds what is searched for, and asks no other host for anything", async () => {
     const { page, problems } = redoc;
     await page.locator("#redoc h1").first().waitFor();

@@ -1,5 +1,7 @@
 /** The browser's storage; in memory where the browser denies access. */
-export function storage(kind: "localStorage" | "sessionStorage"): Pick<Storage, "getItem" | "setItem"> {
+export function storage(
+  kind: "localStorage" | "sessionStorage",
+): Pick<Storage, "getItem" | "setItem" | "removeItem"> {
   try {
     return window[kind];
   } catch {
@@ -11,6 +13,7 @@ const kept = new Map<string, string>();
 const FORGOTTEN = {
   getItem: (name: string): string | null => kept.get(name) ?? null,
   setItem: (name: string, value: string): void => void kept.set(name, value),
+  removeItem: (name: string): void => void kept.delete(name),
 };
 
 const KEY = "routewright.key";

@@ -1,10 +1,10 @@
 /** Starts Swagger UI (`/docs`) or Redoc (`/redoc`), whichever the page has loaded. */
 import { isTier, TIER_NAMES } from "../../model/tier.js";
 import { el } from "../explorer/dom.js";
-import { key } from "../explorer/storage.js";
+import { key, storage } from "../explorer/storage.js";
 
 declare const SwaggerUIBundle: {
-  (options: object): unknown;
+  (options: object): { preauthorizeApiKey(scheme: string, key: string): unknown };
   readonly presets: { readonly apis: unknown };
 };
 
@@ -14,6 +14,7 @@ declare const Redoc: {
 
 /** The parts of an OpenAPI document that the pages read. */
 interface Description {
+  readonly components?: { readonly securitySchemes?: Readonly<Record<string, unknown>> };
   readonly servers: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, ListedOperation>>>>;
 }
@@ -93,21 +94,57 @@ const NAMES = [
   [".modal-ux [aria-label='Apply credentials']", "Authorize"],
 ] as const;
 
+/** The scheme of the keys that the explorer takes too; the ramp has others. */
+const KEY_SCHEME = "ApiKeyAuth";
+
+/** What Swagger UI says of a credential that is given or taken back. */
+type GivenCredentials = Readonly<Record<string, { readonly value?: unknown } | undefined>>;
+
+/** A key that is given or taken back here is that of the tab: the explorer, the guide and Redoc have it too. */
+const keyOfTab = () => ({
+  statePlugins: {
+    auth: {
+      wrapActions: {
+        authorizeWithPersistOption:
+          (authorize: (given: GivenCredentials) => unknown) =>
+          (given: GivenCredentials): unknown => {
+            const value = given[KEY_SCHEME]?.value;
+            if (typeof value === "string") key.set(value);
+            return authorize(given);
+          },
+        logoutWithPersistOption:
+          (logout: (schemes: readonly string[]) => unknown) =>
+          (schemes: readonly string[]): unknown => {
+            if (schemes.includes(KEY_SCHEME)) key.set("");
+            return logout(schemes);
+          },
+      },
+    },
+  },
+});
+
 /** Collapses tags, shows the tier of operations, and fixes accessibility faults of Swagger UI. */
 function startSwagger(description: Description, root: Element): void {
   const operations = operationsOf(description);
   const byId = new Map(operations.map((operation) => [operation.operationId ?? "", operation]));
-  SwaggerUIBundle({
+  const takesKey = description.components?.securitySchemes?.[KEY_SCHEME] !== undefined;
+  // Where Swagger UI itself would keep a key, for all tabs and longer than one.
+  if (takesKey) storage("localStorage").removeItem("authorized");
+  const ui = SwaggerUIBundle({
     spec: description,
     domNode: root,
     deepLinking: true,
     presets: [SwaggerUIBundle.presets.apis],
     layout: "BaseLayout",
-    persistAuthorization: true,
+    persistAuthorization: !takesKey,
+    plugins: takesKey ? [keyOfTab] : [],
     displayRequestDuration: true,
     docExpansion: operations.length <= OPEN_UP_TO ? "list" : "none",
     defaultModelsExpandDepth: -1,
     filter: true,
+    onComplete: () => {
+      if (takesKey && key.get() !== "") ui.preauthorizeApiKey(KEY_SCHEME, key.get());
+    },
   });
   onChanges(root, () => {
     for (const block of root.querySelectorAll<HTMLElement>(".opblock:not([data-tier])")) {
