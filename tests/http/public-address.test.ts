@@ -5,6 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import { readEnvironment } from "../../runtime/operations/environment.js";
 import { suiteBrowser } from "../pages/browser.js";
 import { visit } from "../pages/explorer/page.js";
+import { atEnd } from "../support/at-end.js";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { needs, programPath } from "../support/needs.js";
@@ -172,7 +173,7 @@ async function behindNginx(upstream: string): Promise<string> {
      server { listen 127.0.0.1:${String(port)}; location /data/ { proxy_pass ${upstream}/; } } }`,
   );
   const nginx = spawn(programPath("nginx"), ["-p", folder, "-c", "nginx.conf", "-e", `${folder}/error.log`]);
-  stopOf(nginx);
+  atEnd(stopOf(nginx));
   const url = `http://127.0.0.1:${String(port)}`;
   await vi.waitFor(() => fetch(`${url}/data/health`), { timeout: 10_000 });
   return url;
