@@ -38,7 +38,7 @@ const FILES = [
 
 /**
  * The routes of `/docs` (Swagger UI) and `/redoc`, without files of other hosts; of the data API also `/explore` and `/guide`
- * (runtime/docs/catalogue.md, Explorer and Guide).
+ * (runtime/docs/catalogue.md, Explorer).
  */
 export function documentRoutes(title: string, hasExplorer = false): readonly PageRoute[] {
   const pages = hasExplorer ? [SWAGGER, REDOC, EXPLORER, GUIDE] : [SWAGGER, REDOC];

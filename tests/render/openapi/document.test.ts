@@ -26,7 +26,7 @@ describe("the OpenAPI document", () => {
   it("never has a public system endpoint answer 429, but that of the caller's use", () => {
     const { paths } = documentOf();
     const open = Object.keys(paths).filter((path) => paths[path].get);
-    expect(open).toHaveLength(11);
+    expect(open).toHaveLength(12);
     const limited = open.filter((path) => "429" in paths[path].get.responses);
     expect(limited).toEqual(["/v1/system/values", "/v1/system/usage"]);
   });
