@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readEnvironment } from "../../../runtime/operations/environment.js";
+import { readEnvironments } from "../../../runtime/server.js";
 import { openPostgres } from "../../../runtime/warehouse/postgres/engine.js";
 import { atEnd } from "../../support/at-end.js";
 import { queryAt } from "../../support/database.js";
@@ -173,7 +173,7 @@ describe("a password with characters that an address uses", () => {
     "that is not encoded breaks the address: %s",
     (wrong) => {
       for (const name of ["DATABASE_URL", "RAMP_DATABASE_URL"]) {
-        const reading = readEnvironment({ [name]: urlOf(wrong) });
+        const reading = readEnvironments({ [name]: urlOf(wrong) });
         const problem = reading.ok ? "" : reading.problems.join("\n");
         expect(problem).toMatch(new RegExp(`^${name} must be .*@ as %40`));
         expect(problem).not.toContain(wrong);
