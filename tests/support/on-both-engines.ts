@@ -58,6 +58,9 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
   [response("shared-caches")]: CACHES,
   [response("stream-limits")]: QUEUE,
   ...reason(RELEASES, ["adapter", "damaged-folder", "damaged-installation"].map(within("release"))),
+  [within("release")("copies")]: "serves a copy from both engines itself",
+  [within("system")("values-crowd")]:
+    "counts queries in PostgreSQL; who shares one is decided above the engines",
   [within("release")("generated-handler")]: "mounts one handler in Express: the engine takes no part",
 };
 
