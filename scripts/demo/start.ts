@@ -125,6 +125,7 @@ function welcome(url: string, keys: DemoKeys, ramp: DemoRamp | null): string {
 The data API is at ${url}
 
   explore           ${url}/explore
+  guide             ${url}/guide
   documentation     ${url}/docs   (or ${url}/redoc)
   OpenAPI           ${url}/openapi.json
   health, metrics   ${url}/health   ${url}/metrics

@@ -106,14 +106,15 @@ function exampleText(example: unknown): string {
 }
 
 export function columnsTable({ columns }: CatalogueEndpoint): HTMLElement {
+  const hasExamples = columns.some(({ example }) => exampleText(example) !== "");
   const rows = columns.map(({ name, type, description, accepted_values, example }) => [
     name,
     type ?? "",
     description + oneOf(accepted_values),
-    exampleText(example),
+    ...(hasExamples ? [exampleText(example)] : []),
   ]);
-  const none = "The model declares no columns: all of the table's are served.";
-  return definitions("Columns", ["Column", "Type", "Description", "Example"], rows, none);
+  const head = ["Column", "Type", "Description", ...(hasExamples ? ["Example"] : [])];
+  return definitions("Columns", head, rows, "The model declares no columns: all of the table's are served.");
 }
 
 /** What may be asked by group. */
@@ -154,8 +155,14 @@ function definitions(
   none: string,
 ): HTMLElement {
   if (rows.length === 0) return el("p.note", none);
-  const lines = rows.map(([name = "", type = "", description = ""]) =>
-    el("tr", el("th", { scope: "row" }, name), el("td.type", type), el("td", ...prose(description))),
+  const lines = rows.map(([name = "", type = "", description = "", ...more]) =>
+    el(
+      "tr",
+      el("th", { scope: "row" }, name),
+      el("td.type", type),
+      el("td", ...prose(description)),
+      ...more.map((text) => el("td", text)),
+    ),
   );
   return el(
     "div.wide",

@@ -55,6 +55,13 @@ describe.skipIf(!needs("chromium"))("/explore", () => {
     await expect.poll(() => rows(page).count()).toBe(30);
     expect(await rows(page).first().innerText()).toBe("2026-01-01\tnorth\t10.5\t9007199254740993");
     expect(await page.locator("dl.facts").innerText()).toMatch(/Last build\s+1 minute ago, 300 rows/);
+    const described = page.locator("table.columns").filter({ hasText: "Type" }).last();
+    expect(await described.locator("tbody tr").allTextContents()).toEqual([
+      "daydate null2026-01-01",
+      "regiontext nullnorth",
+      "amountnumeric null10.5",
+      "idbigint null9007199254740993",
+    ]);
     const lineage = page.getByRole("img", { name: /What sales is made from: 2 nodes/ });
     expect(await lineage.locator("text:not(.kind)").allTextContents()).toEqual([
       "regions",
