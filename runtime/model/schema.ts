@@ -50,7 +50,7 @@ export function orNull<Value>(schema: Schema<Value>): Schema<Value | null> {
     : { anyOf: [schema, { type: "null" }] };
 }
 
-/** A schema with what its readers are told of the value. */
+/** A schema with a description, and a default where there is one. */
 export function described<Value>(
   description: string,
   schema: Schema<Value>,

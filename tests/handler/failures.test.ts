@@ -126,7 +126,7 @@ it("a service with more queries than it can hold answers 503 with Retry-After, i
     asked = Array.from({ length: held }, (_, i) =>
       sendRequest(url, `/v1/failing/held?id=${String(i)}`, { key }),
     );
-    // The table is locked: whoever is answered now is refused.
+    // The table is locked: a response can only be a refusal.
     const refused = await Promise.race(asked);
     expect([...statusAndBody(refused), refused.headers["retry-after"]]).toEqual([
       ...refusal(503, "The service is overloaded. Try again in 1 seconds."),

@@ -230,11 +230,11 @@ describe("a contract wallet", async () => {
     });
 
     it("is refused with another key, another address, or a deployment that makes another wallet or fails", async () => {
-      const stranger = privateKeyToAccount(generatePrivateKey());
+      const otherOwner = privateKeyToAccount(generatePrivateKey());
       const replies = [
-        await plannedSignIn(planned, {}, stranger),
+        await plannedSignIn(planned, {}, otherOwner),
         await plannedSignIn(getAddress(`0x${"cd".repeat(20)}`)),
-        await plannedSignIn(planned, { data: await fromNode("/init-code", stranger.address) }),
+        await plannedSignIn(planned, { data: await fromNode("/init-code", otherOwner.address) }),
         await plannedSignIn(planned, { data: "0xfe" }),
         await plannedSignIn(planned, { address: getAddress(`0x${"ef".repeat(20)}`) }),
       ];
