@@ -172,6 +172,12 @@ export function addWebhooks({ addForProject }: Group): void {
     addForProject(name, what, `--webhook ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
       ramp.switchWebhook(database, id, text(flags, "webhook"), enabled),
     ).requiredOption(...WEBHOOK);
+  addForProject(
+    "ping",
+    "send a receiver an event of the type webhook.test",
+    `--webhook ${EXAMPLE_ID}`,
+    ({ ramp, database }, id, flags) => ramp.pingWebhook(database, id, text(flags, "webhook")),
+  ).requiredOption(...WEBHOOK);
   addForProject("delete", "delete a receiver", `--webhook ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
     ramp.deleteWebhook(database, id, text(flags, "webhook")),
   ).requiredOption(...WEBHOOK);

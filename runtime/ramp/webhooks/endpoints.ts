@@ -4,7 +4,7 @@ import type { RampDatabase } from "../database/ramp-database.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
 import { leadsToPrivateAddress } from "../../http/outbound-http.js";
 import type { Vault } from "../core/vault.js";
-import { EVENT_TYPES } from "./events.js";
+import { EVENT_TYPES, recordEvent } from "./events.js";
 import { giveUpDeliveries } from "./deliveries.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { urlProblem } from "../core/json-schema.js";
@@ -104,9 +104,7 @@ async function changeWebhook(
     `UPDATE ramp.webhook_endpoints SET ${assignments} WHERE id::text = $1 AND deleted_at IS NULL RETURNING id AS "webhookId"`,
     [webhookId.toLowerCase(), ...values],
   );
-  return row === null
-    ? failed(`The project has no webhook ${webhookId}: \`routewright ramp webhook list\` shows its webhooks.`)
-    : succeeded(row);
+  return row === null ? failed(noWebhook(webhookId)) : succeeded(row);
 }
 
 function newSecret(): string {
@@ -185,6 +183,29 @@ export function switchWebhook(
   enabled: boolean,
 ): Promise<Outcome<{ webhookId: string }>> {
   return database.inProject(projectId, (tx) => updateWebhook(tx, webhookId, { enabled }));
+}
+
+function noWebhook(webhookId: string): string {
+  return `The project has no webhook ${webhookId}: \`routewright ramp webhook list\` shows its webhooks.`;
+}
+
+/** Sends an event of the type `webhook.test` to an endpoint. */
+export function pingWebhook(
+  database: RampDatabase,
+  projectId: ProjectId,
+  webhookId: string,
+): Promise<Outcome<{ eventId: string }>> {
+  return database.inProject(projectId, async (tx) => {
+    const [webhook] = await readWebhooks(tx, webhookId);
+    if (webhook === undefined) return failed(noWebhook(webhookId));
+    if (!webhook.enabled) return failed("The webhook is switched off: `webhook enable` switches it on.");
+    return succeeded({ eventId: recordTest(tx, webhook) });
+  });
+}
+
+/** An event for this endpoint alone, whatever its types are. Returns its id. */
+export function recordTest(tx: ProjectTransaction, { webhookId }: Pick<ListedWebhook, "webhookId">): string {
+  return recordEvent(tx, { type: "webhook.test", intentId: null, data: { webhookId }, only: webhookId });
 }
 
 /** Changes the address of an endpoint, and switches it on; pending deliveries go to the new one, and the secret stays. */

@@ -100,6 +100,17 @@ describe("routewright ramp", () => {
     expect(await list()).toMatchObject([{ webhookId, url, pending: 0 }]);
     await json("webhook", "set", ...project, "--webhook", webhookId, "--url", `${url}2`);
     expect(await list()).toMatchObject([{ webhookId, url: `${url}2` }]);
+    const ping = ["webhook", "ping", ...project, "--webhook"];
+    await json("webhook", "disable", ...project, "--webhook", webhookId);
+    const off = await routewright(...ping, webhookId);
+    expect(off).toMatchObject({ exit: 2, error: expect.stringContaining("switched off") });
+    await json("webhook", "enable", ...project, "--webhook", webhookId);
+    expect((await json(...ping, webhookId))["eventId"]).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await list()).toMatchObject([{ webhookId, pending: 1 }]);
+    expect(await routewright(...ping, "x")).toMatchObject({
+      exit: 2,
+      error: expect.stringContaining("no webhook x"),
+    });
     const unknown = await routewright("webhook", "delete", ...project, "--webhook", "x");
     expect(unknown).toMatchObject({ exit: 2, error: expect.stringContaining("no webhook x") });
   });

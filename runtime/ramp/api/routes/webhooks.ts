@@ -9,11 +9,11 @@ import {
   insertWebhook,
   type ListedWebhook,
   readWebhooks,
+  recordTest,
   rotateSecret,
   undeliverable,
   updateWebhook,
 } from "../../webhooks/endpoints.js";
-import { recordEvent } from "../../webhooks/events.js";
 import { authorize } from "../authenticate.js";
 import type { Vault } from "../../core/vault.js";
 import { ChangeWebhookBody, CreateWebhookBody, EmptyBody, RotateSecretBody } from "../request-schemas.js";
@@ -208,7 +208,5 @@ async function sendTest(tx: ProjectTransaction, id: string): Promise<RampAnswer>
   const [webhook] = await readWebhooks(tx, id);
   if (webhook === undefined) return rampError("NOT_FOUND");
   if (!webhook.enabled) return rampError("WEBHOOK_DISABLED");
-  const { webhookId } = webhook;
-  const event = { type: "webhook.test", intentId: null, data: { webhookId }, only: webhookId } as const;
-  return jsonResponse(202, { eventId: recordEvent(tx, event) });
+  return jsonResponse(202, { eventId: recordTest(tx, webhook) });
 }
