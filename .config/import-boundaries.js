@@ -58,11 +58,11 @@ export const BOUNDARIES = {
   "runtime/operations/workers": list`
     runtime/model runtime/http runtime/warehouse runtime/release runtime/operations`,
   "runtime/embedded": [],
-  "runtime/ramp/database": list`runtime/connection`,
+  "runtime/ramp/database": list`runtime/model runtime/connection`,
   "runtime/ramp/accounts": list`runtime/model runtime/ramp/database`,
-  "runtime/ramp/core": list`runtime/http runtime/ramp/database runtime/ramp/accounts`,
+  "runtime/ramp/core": list`runtime/model runtime/http runtime/ramp/database runtime/ramp/accounts`,
   "runtime/ramp/sign-in": list`runtime/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core`,
-  "runtime/ramp/providers": list`runtime/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core`,
+  "runtime/ramp/providers": list`runtime/model runtime/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core`,
   "runtime/ramp/webhooks": list`runtime/model runtime/http runtime/ramp/database runtime/ramp/core`,
   "runtime/ramp/intents": list`
     runtime/ramp/database runtime/ramp/accounts runtime/ramp/core runtime/ramp/providers
@@ -71,13 +71,13 @@ export const BOUNDARIES = {
     runtime/ramp/database runtime/ramp/accounts runtime/ramp/core runtime/ramp/providers
     runtime/ramp/intents`,
   "runtime/ramp/api": list`
-    runtime/http runtime/request/rate-limit runtime/ramp/database runtime/ramp/accounts
+    runtime/model runtime/http runtime/request/rate-limit runtime/ramp/database runtime/ramp/accounts
     runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks
     runtime/ramp/intents runtime/ramp/hosted-pages`,
   "runtime/ramp/operator": list`
     runtime/model runtime/http runtime/ramp/database runtime/ramp/core
     runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks runtime/ramp/intents`,
-  "runtime/ramp/sandbox": list`runtime/http runtime/ramp/core runtime/ramp/providers`,
+  "runtime/ramp/sandbox": list`runtime/model runtime/http runtime/ramp/core runtime/ramp/providers`,
   "runtime/ramp": list`
     runtime/model runtime/connection runtime/http runtime/environment runtime/request/rate-limit runtime/embedded
     runtime/pages runtime/ramp/operator runtime/ramp/sandbox runtime/ramp/database runtime/ramp/accounts

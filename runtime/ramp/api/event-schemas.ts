@@ -1,5 +1,17 @@
-import { type TSchema, Type } from "@sinclair/typebox";
-import { literals, Nullable } from "../core/json-schema.js";
+import {
+  anything,
+  described,
+  flag,
+  listOf,
+  mapOf,
+  oneOf,
+  openRecord,
+  orNull,
+  type Schema,
+  text,
+  textOf,
+  time,
+} from "../../model/schema.js";
 import {
   ATTENTION_REASONS,
   INTENT_STATUSES,
@@ -11,60 +23,53 @@ import type { EventType } from "../webhooks/events.js";
 
 /** The data of events, for the OpenAPI document (runtime/ramp/docs/webhooks.md); a test compares them with those that are sent. */
 
-const Id = Type.String({ format: "uuid" });
-const FailureReason = Nullable(Type.String({ description: "Why it failed; null: it did not." }));
+const Id = textOf({ format: "uuid" });
+const FailureReason = orNull(described("Why it failed; null: it did not.", text));
 
 /** The intent as events carry it: after the change, without account details. */
-const EventIntent = Type.Object({
-  type: literals(["ONRAMP", "OFFRAMP"]),
-  status: literals(INTENT_STATUSES),
-  srcAmount: Type.String(),
-  srcCurrencyCode: Type.String(),
-  destCurrencyCode: Type.String(),
-  rail: Type.String(),
-  provider: Type.String(),
-  providerId: Id,
-  providerCode: Type.String(),
-  livemode: Type.Boolean({ description: "false: the provider moves no real money." }),
-  price: Type.Optional(Type.Object({ destAmount: Type.String(), exchangeRate: Type.String(), fees: Fees })),
-  metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-  transaction: Type.Optional(
-    Type.Object({
-      id: Id,
-      status: literals(TRANSACTION_STATUSES),
-      providerReference: Type.Optional(Type.String()),
-      paymentDueAt: Type.Optional(Type.String({ format: "date-time" })),
-      receipt: Type.Optional(Receipt),
-      refunds: Type.Optional(Type.Array(Refund)),
-    }),
-  ),
-});
+const EventIntent = openRecord(
+  {
+    type: oneOf(["ONRAMP", "OFFRAMP"]),
+    status: oneOf(INTENT_STATUSES),
+    srcAmount: text,
+    srcCurrencyCode: text,
+    destCurrencyCode: text,
+    rail: text,
+    provider: text,
+    providerId: Id,
+    providerCode: text,
+    livemode: described("false: the provider moves no real money.", flag),
+  },
+  {
+    price: openRecord({ destAmount: text, exchangeRate: text, fees: Fees }),
+    metadata: mapOf(anything),
+    transaction: openRecord(
+      { id: Id, status: oneOf(TRANSACTION_STATUSES) },
+      { providerReference: text, paymentDueAt: time, receipt: Receipt, refunds: listOf(Refund) },
+    ),
+  },
+);
 
 const OF_INTENT = { projectId: Id, intentId: Id, customerId: Id, intent: EventIntent };
 const OF_WEBHOOK = { projectId: Id, webhookId: Id };
 
-export const EVENT_DATA: Readonly<Record<EventType, TSchema>> = {
-  "intent.status_changed": Type.Object({
+export const EVENT_DATA: Readonly<Record<EventType, Schema>> = {
+  "intent.status_changed": openRecord({
     ...OF_INTENT,
-    type: literals(["ONRAMP", "OFFRAMP"]),
-    status: literals(INTENT_STATUSES),
-    previousStatus: Nullable(literals(INTENT_STATUSES)),
+    type: oneOf(["ONRAMP", "OFFRAMP"]),
+    status: oneOf(INTENT_STATUSES),
+    previousStatus: orNull(oneOf(INTENT_STATUSES)),
     failureReason: FailureReason,
   }),
-  "compliance.updated": Type.Object({
-    ...OF_INTENT,
-    requirementCode: Type.String(),
-    status: literals(REQUIREMENT_STATUSES),
-    reason: Type.Optional(Type.String({ description: "Why it failed, or what more the provider needs." })),
-  }),
-  "transaction.updated": Type.Object({
-    ...OF_INTENT,
-    transactionId: Id,
-    status: literals(TRANSACTION_STATUSES),
-    failureReason: FailureReason,
-    refunds: Type.Optional(Type.Array(Refund)),
-  }),
-  "intent.attention": Type.Object({ ...OF_INTENT, reasons: Type.Array(literals(ATTENTION_REASONS)) }),
-  "webhook.exhausted": Type.Object({ ...OF_WEBHOOK, eventId: Id, lastResult: Type.String() }),
-  "webhook.test": Type.Object(OF_WEBHOOK),
+  "compliance.updated": openRecord(
+    { ...OF_INTENT, requirementCode: text, status: oneOf(REQUIREMENT_STATUSES) },
+    { reason: described("Why it failed, or what more the provider needs.", text) },
+  ),
+  "transaction.updated": openRecord(
+    { ...OF_INTENT, transactionId: Id, status: oneOf(TRANSACTION_STATUSES), failureReason: FailureReason },
+    { refunds: listOf(Refund) },
+  ),
+  "intent.attention": openRecord({ ...OF_INTENT, reasons: listOf(oneOf(ATTENTION_REASONS)) }),
+  "webhook.exhausted": openRecord({ ...OF_WEBHOOK, eventId: Id, lastResult: text }),
+  "webhook.test": openRecord(OF_WEBHOOK),
 };

@@ -1,4 +1,4 @@
-import type { TSchema } from "@sinclair/typebox";
+import { type Schema, text } from "../../model/schema.js";
 import * as schemas from "./response-schemas.js";
 
 const id = (number: number): string => `01997f3a-0001-7000-8000-${String(number).padStart(12, "0")}`;
@@ -103,18 +103,19 @@ const RARE: ReadonlySet<string> = new Set([
 ]);
 
 /** An example of a schema, by name, format or type. A text without one is an error that the tests see. */
-export function exampleOf(schema: TSchema, name = ""): unknown {
-  const { $ref, anyOf, items, properties, enum: values, examples, format, type } = schema as Keywords;
+export function exampleOf(schema: Schema, name = ""): unknown {
+  const { $ref, anyOf, items, properties, enum: values, examples, format } = schema as Keywords;
+  const types = [(schema as Keywords).type ?? []].flat();
+  const type = types[0];
   if (examples !== undefined) return examples[0];
-  if ($ref !== undefined) return exampleOf(COMPONENTS.get($ref) ?? NOTHING, name);
+  if (!(name in BY_NAME) && (types.includes("null") || anyOf?.some((choice) => choice["type"] === "null")))
+    return null;
+  if ($ref !== undefined) return exampleOf(COMPONENTS.get($ref.split("/").at(-1) ?? "") ?? NOTHING, name);
   if ("const" in schema) return schema["const"];
   if (values !== undefined) return values[0];
-  if (properties !== undefined) return objectOf(schema);
+  if (properties !== undefined) return objectOf(schema as Keywords);
   if (items !== undefined) return [exampleOf(items, name)];
-  if (anyOf?.[0] !== undefined) {
-    const isEmpty = !(name in BY_NAME) && anyOf.some((choice) => choice["type"] === "null");
-    return isEmpty ? null : exampleOf(anyOf[0], name);
-  }
+  if (anyOf?.[0] !== undefined) return exampleOf(anyOf[0], name);
   if (name in BY_NAME && fits(BY_NAME[name], type)) return BY_NAME[name];
   const example = BY_FORMAT[format ?? ""] ?? BY_TYPE[type ?? ""];
   if (example === undefined) throw new Error(`The field ${name} has no example.`);
@@ -131,14 +132,14 @@ const BY_TYPE: Readonly<Record<string, unknown>> = { integer: 1, boolean: true, 
 
 interface Keywords {
   readonly $ref?: string;
-  readonly anyOf?: readonly TSchema[];
-  readonly items?: TSchema;
-  readonly properties?: Readonly<Record<string, TSchema>>;
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly enum?: readonly unknown[];
   readonly examples?: readonly unknown[];
   readonly format?: string;
-  readonly type?: string;
+  readonly type?: string | readonly string[];
 }
 
 /** Required fields, and the optional ones that have a value here. */
@@ -154,13 +155,13 @@ function fits(value: unknown, type = ""): boolean {
   return type === "integer" ? typeof value === "number" : typeof value === type;
 }
 
-const NOTHING = { type: "object" } as unknown as TSchema;
+const NOTHING: Schema = { type: "object" };
 
-const COMPONENTS: ReadonlyMap<string, TSchema> = new Map(
-  Object.values(schemas as Readonly<Record<string, TSchema>>).map((schema) => [schema.$id ?? "", schema]),
+const COMPONENTS: ReadonlyMap<string, Schema> = new Map(
+  Object.values(schemas as Readonly<Record<string, Schema>>).map((schema) => [String(schema["$id"]), schema]),
 );
 
 /** Example of a parameter, by its name. */
 export function parameterExample(name: string): unknown {
-  return exampleOf({ type: "string" } as unknown as TSchema, name);
+  return exampleOf(text, name);
 }

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from "@sinclair/typebox";
+import { integer, oneOf, openRecord, type Schema, time } from "../../model/schema.js";
 import { EVENT_TYPES, type EventType } from "../webhooks/events.js";
 import { EVENT_DATA } from "./event-schemas.js";
 import { exampleOf, parameterExample } from "./examples.js";
@@ -105,13 +105,8 @@ function webhooksOf(): JsonRecord {
   );
 }
 
-function eventOf(type: EventType): TSchema {
-  return Type.Object({
-    type: Type.Literal(type),
-    timestamp: Type.String({ format: "date-time" }),
-    sequence: Type.Integer(),
-    data: EVENT_DATA[type],
-  });
+function eventOf(type: EventType): Schema {
+  return openRecord({ type: oneOf([type]), timestamp: time, sequence: integer, data: EVENT_DATA[type] });
 }
 
 function operationOf(route: ApiRoute): JsonRecord {
@@ -144,7 +139,7 @@ function withExample(parameter: JsonRecord): JsonRecord {
   return "enum" in schema ? parameter : { ...parameter, example: parameterExample(name) as Json };
 }
 
-function requestBodyOf(schema: TSchema | null): JsonRecord | undefined {
+function requestBodyOf(schema: Schema | null): JsonRecord | undefined {
   if (schema === null) return undefined;
   const { required = [] } = schema as { readonly required?: readonly string[] };
   return { required: required.length > 0, content: { "application/json": contentOf(schema) } };
@@ -166,7 +161,7 @@ function responsesOf(route: ApiRoute): readonly (readonly [string, Json])[] {
         responseObject(
           description,
           mediaType,
-          schema && contentOf(schema as TSchema, mediaType === "text/plain" ? "nonce" : ""),
+          schema && contentOf(schema, mediaType === "text/plain" ? "nonce" : ""),
           headers,
         ),
       ] as const,
@@ -199,20 +194,20 @@ function errorResponse(codes: readonly RampErrorCode[]): JsonRecord {
 }
 
 /** A named schema by reference, with an example. */
-function contentOf(schema: TSchema, field = ""): JsonRecord {
-  const name = schema.$id;
+function contentOf(schema: Schema, field = ""): JsonRecord {
+  const { $id: name } = schema;
   return {
-    schema: name === undefined ? plain(schema) : { $ref: `#/components/schemas/${name}` },
+    schema: typeof name !== "string" ? plain(schema) : { $ref: `#/components/schemas/${name}` },
     example: exampleOf(schema, field) as Json,
   };
 }
 
 function componentSchemas(): JsonRecord {
-  const named = Object.values(schemas as Readonly<Record<string, TSchema>>).filter(
+  const named = Object.values(schemas as Readonly<Record<string, Schema>>).filter(
     ({ $id }) => $id !== undefined,
   );
   return {
-    ...Object.fromEntries(named.map((schema) => [schema.$id ?? "", plain(schema)] as const)),
+    ...Object.fromEntries(named.map((schema) => [String(schema["$id"]), plain(schema)] as const)),
     Error: ERROR,
   };
 }
@@ -234,11 +229,10 @@ const ERROR: JsonRecord = {
   },
 };
 
-/** A schema as OpenAPI has it: references point into the document, and formats of our own are left to their patterns. */
-function plain(schema: TSchema): JsonRecord {
+/** A schema as OpenAPI has it: formats of our own are left to their patterns. */
+function plain(schema: Schema): JsonRecord {
   const text = JSON.stringify(schema, (key, value: unknown): unknown => {
     if (key === "$id") return undefined;
-    if (key === "$ref") return `#/components/schemas/${String(value)}`;
     return key === "format" && value === "redirect-url" ? "uri" : value;
   });
   return JSON.parse(text) as JsonRecord;

@@ -1,37 +1,42 @@
-import { type Static, type TProperties, Type } from "@sinclair/typebox";
+import {
+  anything,
+  described,
+  flag,
+  listOf,
+  mapOf,
+  oneOf,
+  orNull,
+  record,
+  textOf,
+  time,
+  type ValueOf,
+  wholeNumber,
+} from "../../model/schema.js";
 import { INTENT_STATUSES } from "../intents/intent.js";
 import { EVENT_TYPES } from "../webhooks/events.js";
 import { Rail } from "../providers/protocol.js";
 import { type JsonText, memberText, storedLength } from "../core/exact-json.js";
 import { errorAt, type RampError } from "../core/ramp-errors.js";
-import { literals, Nullable } from "../core/json-schema.js";
 
 /** Schemas of all bodies and queries: they check, they type, and they are the OpenAPI document's. */
 
-/** @param example one for the OpenAPI document, where the names of the fields do not say enough */
-export const closed = <P extends TProperties>(properties: P, example?: object) =>
-  Type.Object(properties, { additionalProperties: false, ...(example && { examples: [example] }) });
-
-const CurrencyCode = Type.String({ minLength: 2, maxLength: 20, pattern: "^[A-Za-z0-9_]+$" });
-const text = (maxLength: number, description?: string) =>
-  Type.String({ minLength: 1, maxLength, ...(description !== undefined && { description }) });
+const CurrencyCode = textOf({ minLength: 2, maxLength: 20, pattern: "^[A-Za-z0-9_]+$" });
+const limitedText = (maxLength: number, description?: string) =>
+  textOf({ minLength: 1, maxLength, ...(description !== undefined && { description }) });
 /** Longer texts are not amounts; the pattern is the specification's. */
 const decimalAmount = (description: string) =>
-  Type.String({ maxLength: 80, pattern: "^[0-9]+(\\.[0-9]+)?$", description });
+  textOf({ maxLength: 80, pattern: "^[0-9]+(\\.[0-9]+)?$", description });
 const DecimalAmount = decimalAmount("Decimal string.");
-const CountryCode = Type.String({
+const CountryCode = textOf({
   minLength: 2,
   maxLength: 2,
   pattern: "^[A-Za-z]{2}$",
   description: "ISO 3166-1 alpha-2.",
 });
 const HTTP_URL = { format: "redirect-url", description: "http or https, without credentials." };
-const RedirectUrl = Type.Optional(Nullable(Type.String({ ...HTTP_URL, maxLength: 2048 })));
+const RedirectUrl = orNull(textOf({ ...HTTP_URL, maxLength: 2048 }));
 const Json = (maxProperties: number, description?: string) =>
-  Type.Record(Type.String(), Type.Unknown(), {
-    maxProperties,
-    ...(description !== undefined && { description }),
-  });
+  mapOf(anything, { maxProperties, ...(description !== undefined && { description }) });
 
 /** Lists hold up to a hundred intents or customers with their metadata. */
 const MAX_METADATA_LENGTH = 16_384;
@@ -44,188 +49,157 @@ export function readMetadata(body: string): JsonText | null | RampError {
   return errorAt("INVALID_REQUEST", "/metadata", message);
 }
 
-export const CreateCustomerBody = closed(
-  {
-    id: Type.String({ ...text(256, "The caller's own id of the customer."), pattern: "\\S" }),
-    subject_token: Type.Optional(text(16_384, "OIDC ID token, or a wallet token.")),
-    metadata: Type.Optional(Json(100)),
-  },
-  { id: "user-42", metadata: { plan: "pro" } },
+export const CreateCustomerBody = record(
+  { id: textOf({ ...limitedText(256, "The caller's own id of the customer."), pattern: "\\S" }) },
+  { subject_token: limitedText(16_384, "OIDC ID token, or a wallet token."), metadata: Json(100) },
+  { examples: [{ id: "user-42", metadata: { plan: "pro" } }] },
 );
-export type CreateCustomerBody = Static<typeof CreateCustomerBody>;
+export type CreateCustomerBody = ValueOf<typeof CreateCustomerBody>;
 
-export const PageQuery = closed({
-  limit: Type.Optional(
-    Type.String({ pattern: "^([1-9][0-9]?|100)$", description: "1 to 100; 50 when left out." }),
-  ),
-  starting_after: Type.Optional(text(256, "Id of the last item seen.")),
-});
-export type PageQuery = Static<typeof PageQuery>;
+const PAGE = {
+  limit: textOf({ pattern: "^([1-9][0-9]?|100)$", description: "1 to 100; 50 when left out." }),
+  starting_after: limitedText(256, "Id of the last item seen."),
+};
+export const PageQuery = record({}, PAGE);
+export type PageQuery = ValueOf<typeof PageQuery>;
 
-export const CustomersQuery = closed({
-  externalId: Type.Optional(text(256, "The customer with this id of the caller's.")),
-  ...PageQuery.properties,
-});
+export const CustomersQuery = record(
+  {},
+  { externalId: limitedText(256, "The customer with this id of the caller's."), ...PAGE },
+);
 
-const AccountBody = closed({
-  currencyCode: CurrencyCode,
-  details: Type.Optional(
-    Json(
+const AccountBody = record(
+  { currencyCode: CurrencyCode },
+  {
+    details: Json(
       30,
       "countryCode, rail, provider, and what GET /v1/intent/requirements asks for. Required without externalAccountId.",
     ),
-  ),
-  externalAccountId: Type.Optional(
-    Type.String({
+    externalAccountId: textOf({
       format: "uuid",
       description: "An external account of the customer, whose details are used; `details` add to them.",
     }),
-  ),
-});
+  },
+);
 
-export const CreateIntentBody = closed(
+export const CreateIntentBody = record(
+  { src: AccountBody, dest: AccountBody, srcAmount: DecimalAmount },
   {
-    src: AccountBody,
-    dest: AccountBody,
-    srcAmount: DecimalAmount,
     onboardingRedirectUrl: RedirectUrl,
     checkoutRedirectUrl: RedirectUrl,
-    autoExecute: Type.Optional(
-      Type.Boolean({ default: false, description: "Execute once compliance is complete." }),
+    autoExecute: described("Execute once compliance is complete.", flag, false),
+    providerId: orNull(limitedText(64, "Preferred provider.")),
+    quoteId: orNull(
+      textOf({
+        format: "uuid",
+        description:
+          "A held quote of GET /v1/intent/quote for the same amount, currencies and country: the order is made at its price, at its provider, or refused.",
+      }),
     ),
-    providerId: Type.Optional(Nullable(text(64, "Preferred provider."))),
-    quoteId: Type.Optional(
-      Nullable(
-        Type.String({
-          format: "uuid",
-          description:
-            "A held quote of GET /v1/intent/quote for the same amount, currencies and country: the order is made at its price, at its provider, or refused.",
-        }),
-      ),
-    ),
-    metadata: Type.Optional(Json(50, "Your own data; returned with the intent.")),
+    metadata: Json(50, "Your own data; returned with the intent."),
   },
   {
-    src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } },
-    dest: {
-      currencyCode: "USDC_POLYGON",
-      details: { address: "0x52908400098527886E0F7030069857D2E4169EE7" },
-    },
-    srcAmount: "100.00",
-    checkoutRedirectUrl: "https://shop.example/paid",
-    autoExecute: true,
-    metadata: { order: "A-1001" },
+    examples: [
+      {
+        src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } },
+        dest: {
+          currencyCode: "USDC_POLYGON",
+          details: { address: "0x52908400098527886E0F7030069857D2E4169EE7" },
+        },
+        srcAmount: "100.00",
+        checkoutRedirectUrl: "https://shop.example/paid",
+        autoExecute: true,
+        metadata: { order: "A-1001" },
+      },
+    ],
   },
 );
-export type CreateIntentBody = Static<typeof CreateIntentBody>;
+export type CreateIntentBody = ValueOf<typeof CreateIntentBody>;
 
-const Order = Type.Optional(
-  Type.Unsafe<"asc" | "desc">(
-    Type.String({ enum: ["asc", "desc"], description: "`desc`, newest first, when left out." }),
-  ),
-);
+const Order = described("`desc`, newest first, when left out.", oneOf(["asc", "desc"]));
 
-export const EventsQuery = closed({
-  type: Type.Optional(literals(EVENT_TYPES)),
-  order: Order,
-  ...PageQuery.properties,
-});
+export const EventsQuery = record({}, { type: oneOf(EVENT_TYPES), order: Order, ...PAGE });
 
 const WEBHOOK_FIELDS = {
-  concurrency: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, description: "Deliveries at a time; 10 for a new webhook." }),
-  ),
+  concurrency: described("Deliveries at a time; 10 for a new webhook.", wholeNumber(1, 100)),
 };
-const WebhookUrl = Type.String({
+const WebhookUrl = textOf({
   format: "redirect-url",
   maxLength: 2048,
   description: "http or https, without credentials, at a public address.",
 });
-const EventTypes = Type.Array(literals(EVENT_TYPES), {
+const EventTypes = listOf(oneOf(EVENT_TYPES), {
   minItems: 1,
   uniqueItems: true,
   description: "The events that it gets; all of a new webhook, when left out.",
 });
 
-export const CreateWebhookBody = closed({
-  url: WebhookUrl,
-  eventTypes: Type.Optional(EventTypes),
-  ...WEBHOOK_FIELDS,
-});
+export const CreateWebhookBody = record({ url: WebhookUrl }, { eventTypes: EventTypes, ...WEBHOOK_FIELDS });
 
-export const ChangeWebhookBody = closed({
-  url: Type.Optional(WebhookUrl),
-  eventTypes: Type.Optional(Nullable(EventTypes)),
-  ...WEBHOOK_FIELDS,
-  enabled: Type.Optional(Type.Boolean()),
-});
+export const ChangeWebhookBody = record(
+  {},
+  { url: WebhookUrl, eventTypes: orNull(EventTypes), ...WEBHOOK_FIELDS, enabled: flag },
+);
 
-export const RotateSecretBody = closed({
-  overlapHours: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 720,
-      default: 24,
-      description: "How long the secret before signs deliveries too.",
-    }),
-  ),
-});
+export const RotateSecretBody = record(
+  {},
+  { overlapHours: described("How long the secret before signs deliveries too.", wholeNumber(0, 720), 24) },
+);
 
-const time = (description: string) => Type.Optional(Type.String({ format: "date-time", description }));
+export const ProjectIntentsQuery = record(
+  {},
+  {
+    customerId: textOf({ format: "uuid", description: "Intents of this customer." }),
+    status: oneOf(INTENT_STATUSES),
+    attention: described("`true`: intents that need attention.", oneOf(["true"])),
+    createdSince: described("Intents that were created at or after this time.", time),
+    createdUntil: described("Intents that were created before this time.", time),
+    order: Order,
+    updatedSince: described("Intents that changed at or after this time.", time),
+    ...PAGE,
+  },
+);
 
-export const ProjectIntentsQuery = closed({
-  customerId: Type.Optional(Type.String({ format: "uuid", description: "Intents of this customer." })),
-  status: Type.Optional(literals(INTENT_STATUSES)),
-  attention: Type.Optional(
-    Type.String({ enum: ["true"], description: "`true`: intents that need attention." }),
-  ),
-  createdSince: time("Intents that were created at or after this time."),
-  createdUntil: time("Intents that were created before this time."),
-  order: Order,
-  updatedSince: time("Intents that changed at or after this time."),
-  ...PageQuery.properties,
-});
+export const QuoteQuery = record(
+  { srcCurrencyCode: CurrencyCode, destCurrencyCode: CurrencyCode, countryCode: CountryCode },
+  {
+    srcAmount: decimalAmount("What the source sends. This or `destAmount`."),
+    destAmount: decimalAmount("What the destination receives."),
+  },
+);
+export type QuoteQuery = ValueOf<typeof QuoteQuery>;
 
-export const QuoteQuery = closed({
-  srcCurrencyCode: CurrencyCode,
-  destCurrencyCode: CurrencyCode,
-  srcAmount: Type.Optional(decimalAmount("What the source sends. This or `destAmount`.")),
-  destAmount: Type.Optional(decimalAmount("What the destination receives.")),
-  countryCode: CountryCode,
-});
-export type QuoteQuery = Static<typeof QuoteQuery>;
+export const RequirementsQuery = record(
+  { srcCurrencyCode: CurrencyCode, destCurrencyCode: CurrencyCode },
+  { rail: Rail, providerId: limitedText(64) },
+);
+export type RequirementsQuery = ValueOf<typeof RequirementsQuery>;
 
-export const RequirementsQuery = closed({
-  srcCurrencyCode: CurrencyCode,
-  destCurrencyCode: CurrencyCode,
-  rail: Type.Optional(Rail),
-  providerId: Type.Optional(text(64)),
-});
-export type RequirementsQuery = Static<typeof RequirementsQuery>;
-
-export const ExternalAccountsBody = closed({
+export const ExternalAccountsBody = record({
   src: CurrencyCode,
   dest: CurrencyCode,
   source: Json(30),
   destination: Json(30),
 });
-export type ExternalAccountsBody = Static<typeof ExternalAccountsBody>;
+export type ExternalAccountsBody = ValueOf<typeof ExternalAccountsBody>;
 
-export const RefundBody = closed({
-  amount: Type.Optional(decimalAmount("Of the source currency; what is left of the payment when left out.")),
-  reason: Type.String({
-    ...text(500, "Names the refund: a repeated request with the same reason is the same refund."),
-    pattern: "\\S",
-  }),
-});
+export const RefundBody = record(
+  {
+    reason: textOf({
+      ...limitedText(500, "Names the refund: a repeated request with the same reason is the same refund."),
+      pattern: "\\S",
+    }),
+  },
+  { amount: decimalAmount("Of the source currency; what is left of the payment when left out.") },
+);
 
-export const ResolveBody = closed({
-  as: Type.Unsafe<"completed" | "failed">(Type.String({ enum: ["completed", "failed"] })),
-  note: Type.String({
-    ...text(500, "Why; the failure reason of an intent that is resolved as failed."),
+export const ResolveBody = record({
+  as: oneOf(["completed", "failed"]),
+  note: textOf({
+    ...limitedText(500, "Why; the failure reason of an intent that is resolved as failed."),
     pattern: "\\S",
   }),
 });
 
 /** The body of a request that has none. */
-export const EmptyBody = closed({});
+export const EmptyBody = record({});

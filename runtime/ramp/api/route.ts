@@ -1,4 +1,4 @@
-import type { Static, TSchema } from "@sinclair/typebox";
+import { type Schema, type ValueOf } from "../../model/schema.js";
 import type { HttpMethod, Operation } from "../../http/openapi.js";
 import type { Route } from "../../http/route.js";
 import type { IdempotentOperation } from "../core/idempotency.js";
@@ -57,11 +57,11 @@ interface RouteDescription {
   readonly summary: string;
   readonly description?: string;
   /** Schema of a body that the handler gets as text only, to check its signature. */
-  readonly rawBody?: TSchema;
+  readonly rawBody?: Schema;
   /** The successful response. */
   readonly response: {
     readonly status: number;
-    readonly schema: TSchema | null;
+    readonly schema: Schema | null;
     readonly description: string;
   };
   /** Its own errors, beside those of its access and of the validation. */
@@ -70,10 +70,10 @@ interface RouteDescription {
 
 /** What the document of the ramp says of an endpoint. */
 export interface RampOperation extends Operation {
-  readonly query: TSchema | null;
-  readonly body: TSchema | null;
+  readonly query: Schema | null;
+  readonly body: Schema | null;
   /** Schema of a body that the handler gets as text only, to check its signature. */
-  readonly rawBody: TSchema | null;
+  readonly rawBody: Schema | null;
   /** Its own errors, beside those of its access and of the validation. */
   readonly errors: readonly RampErrorCode[];
 }
@@ -96,11 +96,11 @@ type RouteHandler =
       readonly work: (call: RouteRequest<never, never, never>) => IdempotentOperation;
     };
 
-type Fields<B extends TSchema | null, Q extends TSchema | null> = { readonly body?: B; readonly query?: Q };
-type Of<S> = S extends TSchema ? Static<S> : null;
+type Fields<B extends Schema | null, Q extends Schema | null> = { readonly body?: B; readonly query?: Q };
+type Of<S> = S extends Schema ? ValueOf<S> : null;
 
 /** Declares an endpoint whose handler is typed by its access and its schemas. */
-export function route<A extends RampAccess, B extends TSchema | null = null, Q extends TSchema | null = null>(
+export function route<A extends RampAccess, B extends Schema | null = null, Q extends Schema | null = null>(
   access: A,
   declaration: RouteDescription &
     Fields<B, Q> & {
@@ -112,11 +112,11 @@ export function route<A extends RampAccess, B extends TSchema | null = null, Q e
 }
 
 /** Declares an endpoint that accepts an `Idempotency-Key`. */
-export function idempotentRoute<A extends "project" | "customer", B extends TSchema>(
+export function idempotentRoute<A extends "project" | "customer", B extends Schema>(
   access: A,
   declaration: RouteDescription & {
     readonly body: B;
-    readonly work: (call: RouteRequest<A, Static<B>, null>) => IdempotentOperation;
+    readonly work: (call: RouteRequest<A, ValueOf<B>, null>) => IdempotentOperation;
   },
 ): ApiRoute {
   const { work } = declaration;
@@ -135,7 +135,7 @@ function declare(
     rawBody,
     response,
     errors,
-  }: RouteDescription & Fields<TSchema | null, TSchema | null>,
+  }: RouteDescription & Fields<Schema | null, Schema | null>,
   run: RouteHandler,
 ): ApiRoute {
   const { status, schema, description: meaning } = response;

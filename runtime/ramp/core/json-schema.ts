@@ -1,15 +1,10 @@
-import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { isSEPACountry, isValidIBAN } from "ibantools";
 import { LRUCache } from "lru-cache";
+import type { Schema, ValueOf } from "../../model/schema.js";
 import { linearPattern } from "./linear-pattern.js";
 import { checksumAddress, isBitcoinAddress } from "../accounts/account-details.js";
-
-export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
-/** A string that is one of these. */
-export const literals = <const T extends string>(values: readonly T[]) =>
-  Type.Unsafe<T>(Type.String({ enum: [...values] }));
 
 /** Levels that a JSON value may be nested. */
 const MAX_DEPTH = 32;
@@ -143,7 +138,7 @@ export interface Violation {
 }
 
 /** Whether a value matches the schema. */
-export function check<S extends TSchema>(schema: S, value: unknown): value is Static<S> {
+export function check<S extends Schema>(schema: S, value: unknown): value is ValueOf<S> {
   return own.validatorOf(schema)(value);
 }
 

@@ -1,4 +1,4 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { flag, listOf, name, oneOf, record, textOf, type ValueOf, wholeNumber } from "../../model/schema.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import currencyCodes from "currency-codes";
 import { readFileSync } from "node:fs";
@@ -13,43 +13,31 @@ const DEFAULTS = fileURLToPath(
   ),
 );
 
-const Code = Type.String({ pattern: "^[A-Z0-9]{2,15}$" });
-const closed = { additionalProperties: false };
-const Chain = Type.Object(
+const Code = textOf({ pattern: "^[A-Z0-9]{2,15}$" });
+const Chain = record(
+  { code: Code, name, addressPattern: name },
   {
-    code: Code,
-    name: Type.String({ minLength: 1 }),
-    addressPattern: Type.String({ minLength: 1 }),
     /** What an account needs beside its address. */
-    memo: Type.Optional(
-      Type.Object(
-        {
-          field: Type.Union([Type.Literal("memo"), Type.Literal("tag")]),
-          pattern: Type.String({ minLength: 1 }),
-          required: Type.Boolean(),
-        },
-        closed,
-      ),
-    ),
+    memo: record({
+      field: oneOf(["memo", "tag"]),
+      pattern: name,
+      required: flag,
+    }),
   },
-  closed,
 );
-const Asset = Type.Object(
-  {
-    ticker: Type.String({ pattern: "^[A-Za-z0-9]{1,10}$" }),
-    name: Type.String({ minLength: 1 }),
-    decimals: Type.Integer({ minimum: 0, maximum: 18 }),
-    chains: Type.Array(Code, { minItems: 1 }),
-    /** Where the decimals come from. */
-    source: Type.String({ minLength: 1 }),
-  },
-  closed,
-);
-const Assets = Type.Object({ chains: Type.Array(Chain), assets: Type.Array(Asset) }, closed);
+const Asset = record({
+  ticker: textOf({ pattern: "^[A-Za-z0-9]{1,10}$" }),
+  name,
+  decimals: wholeNumber(0, 18),
+  chains: listOf(Code, { minItems: 1 }),
+  /** Where the decimals come from. */
+  source: name,
+});
+const Assets = record({ chains: listOf(Chain), assets: listOf(Asset) });
 
-const isAssets = new Ajv2020().compile<Static<typeof Assets>>(Assets);
+const isAssets = new Ajv2020().compile<ValueOf<typeof Assets>>(Assets);
 
-function readAssets(file: string): Static<typeof Assets> {
+function readAssets(file: string): ValueOf<typeof Assets> {
   let value: unknown;
   try {
     value = JSON.parse(readFileSync(file, "utf8"));
@@ -118,7 +106,7 @@ async function writeFile(client: pg.Client, file: string, isOperators: boolean):
 
 /** An amount with the decimals `$2`; one with more digits cannot be stored so. */
 const scaled = (amount: string): string => `round((${amount})::numeric, $2)`;
-const textOf = (path: string, amount: string): string =>
+const amountText = (path: string, amount: string): string =>
   `jsonb_build_object('${path}', ${scaled(amount)}::text)`;
 /** Fees with the decimals, where they are in the currency. */
 const feesOf = (json: string): string =>
@@ -131,15 +119,15 @@ const OF_INTENT = "i.project_id = t.project_id AND i.id = t.intent_id";
 /** Orders keep the bytes that were sent. */
 const RESCALE = [
   `UPDATE ramp.intents SET src_amount = ${scaled("src_amount")} WHERE src_currency = $1`,
-  `UPDATE ramp.intents SET price = price || ${textOf("destAmount", "price ->> 'destAmount'")} WHERE dest_currency = $1 AND price IS NOT NULL`,
+  `UPDATE ramp.intents SET price = price || ${amountText("destAmount", "price ->> 'destAmount'")} WHERE dest_currency = $1 AND price IS NOT NULL`,
   `UPDATE ramp.intents SET price = price || ${feesOf("price")} WHERE $1 IN (src_currency, dest_currency) AND price IS NOT NULL AND $2 >= 0`,
-  `UPDATE ramp.transactions t SET receipt = receipt || ${textOf("amountReceived", "receipt ->> 'amountReceived'")} FROM ramp.intents i
+  `UPDATE ramp.transactions t SET receipt = receipt || ${amountText("amountReceived", "receipt ->> 'amountReceived'")} FROM ramp.intents i
    WHERE ${OF_INTENT} AND i.dest_currency = $1 AND receipt ? 'amountReceived'`,
-  `UPDATE ramp.transactions t SET receipt = receipt || ${textOf("amountSent", "receipt ->> 'amountSent'")} FROM ramp.intents i
+  `UPDATE ramp.transactions t SET receipt = receipt || ${amountText("amountSent", "receipt ->> 'amountSent'")} FROM ramp.intents i
    WHERE ${OF_INTENT} AND i.src_currency = $1 AND receipt ? 'amountSent'`,
   `UPDATE ramp.transactions t SET receipt = receipt || ${feesOf("receipt")} FROM ramp.intents i
    WHERE ${OF_INTENT} AND $1 IN (i.src_currency, i.dest_currency) AND receipt ? 'fees'`,
-  `UPDATE ramp.transactions t SET refunds = (SELECT jsonb_agg(r || ${textOf("amount", "r ->> 'amount'")}) FROM jsonb_array_elements(refunds) r)
+  `UPDATE ramp.transactions t SET refunds = (SELECT jsonb_agg(r || ${amountText("amount", "r ->> 'amount'")}) FROM jsonb_array_elements(refunds) r)
    FROM ramp.intents i WHERE ${OF_INTENT} AND i.src_currency = $1 AND jsonb_array_length(refunds) > 0`,
   `UPDATE ramp.refund_requests t SET amount = ${scaled("amount")} FROM ramp.intents i WHERE ${OF_INTENT} AND i.src_currency = $1`,
 ] as const;

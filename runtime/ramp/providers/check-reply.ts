@@ -5,12 +5,12 @@ import {
   type Execution,
   type Fees,
   type Instruction,
-  isPageAddress,
   type ProviderQuote,
   type Rail,
   type Receipt,
   type Refund,
 } from "./protocol.js";
+import { isPageAddress } from "./message-fields.js";
 
 /** The movement of money that was requested of a provider: its replies are checked against it. */
 export interface RequestedMovement {

@@ -1,4 +1,4 @@
-import type { Static, TSchema } from "@sinclair/typebox";
+import { type Schema, type ValueOf } from "../../model/schema.js";
 import {
   Callback,
   Capabilities,
@@ -49,13 +49,13 @@ export const OPERATIONS = {
 interface ProviderOperation {
   readonly method: "GET" | "POST";
   readonly path: string;
-  readonly request: TSchema | null;
-  readonly answer: TSchema;
+  readonly request: Schema | null;
+  readonly answer: Schema;
   readonly keyed: boolean;
 }
 
 export type OperationName = keyof typeof OPERATIONS;
-export type ResponseOf<N extends OperationName> = Static<(typeof OPERATIONS)[N]["answer"]>;
+export type ResponseOf<N extends OperationName> = ValueOf<(typeof OPERATIONS)[N]["answer"]>;
 
 /** Error code of a provider that has no order of this id. */
 export const UNKNOWN_ORDER = "UNKNOWN_ORDER";
@@ -144,6 +144,6 @@ function signatureHeaders(more: readonly string[]): readonly JsonRecord[] {
   return names.map((name) => ({ name, in: "header", required: true, schema: { type: "string" } }));
 }
 
-function content(schema: TSchema): JsonRecord {
+function content(schema: Schema): JsonRecord {
   return { "application/json": { schema: JSON.parse(JSON.stringify(schema)) as JsonRecord } };
 }

@@ -1,4 +1,29 @@
-import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import {
+  anything,
+  described,
+  flag,
+  listOf,
+  mapOf,
+  openRecord,
+  text,
+  textOf,
+  time,
+  wholeNumber,
+  type ValueOf,
+} from "../../model/schema.js";
+import {
+  Id,
+  Code,
+  Decimal,
+  Text,
+  CountryCode,
+  Json,
+  nullable,
+  statuses,
+  CallbackUrl,
+  PAGE_ADDRESS,
+  MAX_ADDRESS_LENGTH,
+} from "./message-fields.js";
 
 /**
  * The wire protocol between the ramp and a provider server: one schema per message, read by both sides, by the tests, by the
@@ -6,218 +31,198 @@ import { type Static, type TSchema, Type } from "@sinclair/typebox";
  * ramp's: an onboarding carries the intent's id and an execution the transaction's, so that a repeated order changes nothing.
  */
 
-const Id = (description: string) => Type.String({ minLength: 1, maxLength: 128, description });
-const Code = (description: string) => Type.String({ pattern: "^[A-Za-z0-9_]{2,40}$", description });
-const Decimal = (description: string) =>
-  Type.String({ pattern: "^[0-9]{1,40}(\\.[0-9]{1,18})?$", description });
-const Text = (description: string) => Type.String({ maxLength: 500, description });
-const CountryCode = Type.String({ pattern: "^[A-Z]{2}$" });
-const Json = (description: string) => Type.Record(Type.String(), Type.Unknown(), { description });
-const orNull = <S extends TSchema>(schema: S) =>
-  Type.Union([schema, Type.Null()], { description: `${schema.description ?? ""}, or null` });
-const statuses = <const T extends readonly string[]>(values: T, description: string) =>
-  Type.Union(
-    values.map((value) => Type.Literal(value as T[number])),
-    { description },
-  );
-
-const CallbackUrl = Type.String({
-  format: "uri",
-  description: "address that callbacks about the order go to",
-});
-
 /** Code of a payment rail, such as ACH or CARD. Providers name their rails; the ramp has no list of its own. */
-export const Rail = Type.String({
+export const Rail = textOf({
   pattern: "^[A-Z0-9_]{2,20}$",
   description: "code of a rail, such as `ACH`",
 });
-export type Rail = Static<typeof Rail>;
+export type Rail = ValueOf<typeof Rail>;
 
 /** A rail and what identifies an account on it (runtime/ramp/docs/intents.md, Rails). */
-export const RailDescription = Type.Object({
+export const RailDescription = openRecord({
   code: Rail,
-  title: Type.String({ minLength: 1, maxLength: 100, description: "name for people" }),
-  properties: Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {
-    description:
-      "JSON Schema (draft 2020-12) of each account field; the formats `iban` and `aba-routing-number` check the check digits",
-  }),
-  required: Type.Array(Type.String(), { description: "fields that an external account needs" }),
+  title: textOf({ minLength: 1, maxLength: 100, description: "name for people" }),
+  properties: described(
+    "JSON Schema (draft 2020-12) of each account field; the formats `iban` and `aba-routing-number` check the check digits",
+    mapOf(mapOf(anything)),
+  ),
+  required: described("fields that an external account needs", listOf(text)),
 });
-export type RailDescription = Static<typeof RailDescription>;
+export type RailDescription = ValueOf<typeof RailDescription>;
 
-export const Pair = Type.Object({
+export const Pair = openRecord({
   srcCurrencyCode: Code("source currency"),
   destCurrencyCode: Code("destination currency"),
   rail: Rail,
-  countries: Type.Array(CountryCode, { description: "ISO 3166-1 alpha-2 codes" }),
+  countries: described("ISO 3166-1 alpha-2 codes", listOf(CountryCode)),
   minSrcAmount: Decimal("smallest amount of the source currency"),
   maxSrcAmount: Decimal("largest amount of the source currency"),
 });
-export type Pair = Static<typeof Pair>;
+export type Pair = ValueOf<typeof Pair>;
 
-export const Capabilities = Type.Object({
-  code: Type.String({ pattern: "^[a-z0-9-]{2,40}$", description: "code of the provider" }),
-  name: Type.String({ minLength: 1, maxLength: 100, description: "name for people" }),
-  logo: orNull(Type.String({ format: "uri", description: "address of an image" })),
-  sandbox: Type.Optional(Type.Boolean({ description: "true: moves no real money" })),
-  refunds: Type.Optional(Type.Boolean({ description: "true: `POST /executions/{id}/refunds` is offered" })),
-  destAmounts: Type.Optional(Type.Boolean({ description: "true: `POST /quotes` takes `destAmount`" })),
-  rails: Type.Array(RailDescription, { maxItems: 50, description: "every rail of the pairs" }),
-  pairs: Type.Array(Pair, { description: "what can be moved, on which rail" }),
-  requirements: Type.Array(
-    Type.Object({ code: Code("code of a requirement"), title: Text("name for people") }),
-    { description: "checks that an onboarding can ask for" },
-  ),
-});
-export type Capabilities = Static<typeof Capabilities>;
+export const Capabilities = openRecord(
+  {
+    code: textOf({ pattern: "^[a-z0-9-]{2,40}$", description: "code of the provider" }),
+    name: textOf({ minLength: 1, maxLength: 100, description: "name for people" }),
+    logo: nullable(textOf({ format: "uri", description: "address of an image" })),
+    rails: listOf(RailDescription, { maxItems: 50, description: "every rail of the pairs" }),
+    pairs: described("what can be moved, on which rail", listOf(Pair)),
+    requirements: described(
+      "checks that an onboarding can ask for",
+      listOf(openRecord({ code: Code("code of a requirement"), title: Text("name for people") })),
+    ),
+  },
+  {
+    sandbox: described("true: moves no real money", flag),
+    refunds: described("true: `POST /executions/{id}/refunds` is offered", flag),
+    destAmounts: described("true: `POST /quotes` takes `destAmount`", flag),
+  },
+);
+export type Capabilities = ValueOf<typeof Capabilities>;
 
-export const QuoteRequest = Type.Object({
-  srcCurrencyCode: Code("source currency"),
-  destCurrencyCode: Code("destination currency"),
-  srcAmount: Type.Optional(Decimal("amount of the source currency")),
-  destAmount: Type.Optional(
-    Decimal(
+export const QuoteRequest = openRecord(
+  {
+    srcCurrencyCode: Code("source currency"),
+    destCurrencyCode: Code("destination currency"),
+    countryCode: nullable(textOf({ pattern: "^[A-Z]{2}$", description: "country of the bank account" })),
+    rail: nullable(Rail),
+  },
+  {
+    srcAmount: Decimal("amount of the source currency"),
+    destAmount: Decimal(
       "in place of `srcAmount`: what the destination is to receive; only where the capabilities say `destAmounts`",
     ),
-  ),
-  countryCode: orNull(Type.String({ pattern: "^[A-Z]{2}$", description: "country of the bank account" })),
-  rail: orNull(Rail),
-});
-export type QuoteRequest = Static<typeof QuoteRequest>;
+  },
+);
+export type QuoteRequest = ValueOf<typeof QuoteRequest>;
 
-export const Fees = Type.Object(
-  {
+export const Fees = described(
+  "what the movement costs",
+  openRecord({
     currencyCode: Code("source or destination currency"),
     totalFee: Decimal("sum of the three other fees"),
     networkFee: Decimal("fee of the network"),
     processingFee: Decimal("fee of the provider"),
     partnerFee: Decimal("fee of the partner"),
-  },
-  { description: "what the movement costs" },
-);
-export type Fees = Static<typeof Fees>;
-
-export const ProviderQuote = Type.Object({
-  rail: Rail,
-  hasIndicativePrice: Type.Boolean({ description: "whether the price can still change" }),
-  srcAmount: Type.Optional(Decimal("what the source sends; required where `destAmount` was requested")),
-  destAmount: Decimal("what the destination receives"),
-  exchangeRate: Decimal("destination currency per unit of the source currency"),
-  fees: Fees,
-  quoteId: Type.Optional(
-    Id("with `expiresAt`: orders that name it until then are carried out at this price"),
-  ),
-  expiresAt: Type.Optional(Type.String({ format: "date-time", description: "until when the price is held" })),
-});
-export type ProviderQuote = Static<typeof ProviderQuote>;
-
-export const QuoteAnswer = Type.Object({
-  quote: Type.Union([ProviderQuote, Type.Null()], {
-    description: "null when the provider does not offer the path",
   }),
+);
+export type Fees = ValueOf<typeof Fees>;
+
+export const ProviderQuote = openRecord(
+  {
+    rail: Rail,
+    hasIndicativePrice: described("whether the price can still change", flag),
+    destAmount: Decimal("what the destination receives"),
+    exchangeRate: Decimal("destination currency per unit of the source currency"),
+    fees: Fees,
+  },
+  {
+    srcAmount: Decimal("what the source sends; required where `destAmount` was requested"),
+    quoteId: Id("with `expiresAt`: orders that name it until then are carried out at this price"),
+    expiresAt: described("until when the price is held", time),
+  },
+);
+export type ProviderQuote = ValueOf<typeof ProviderQuote>;
+
+export const QuoteAnswer = openRecord({
+  quote: described("null when the provider does not offer the path", nullable(ProviderQuote)),
 });
 
-const Account = Type.Object(
-  {
+const Account = described(
+  "account of this side",
+  openRecord({
     currencyCode: Code("currency of the account"),
     details: Json("account fields of the rail, or the address on the chain"),
-  },
-  { description: "account of this side" },
+  }),
 );
 
 /** The movement of money that an order is about. */
-export const Movement = Type.Object(
-  {
-    type: statuses(["ONRAMP", "OFFRAMP"], "direction"),
-    src: Account,
-    dest: Account,
-    srcAmount: Decimal("amount of the source currency"),
-    rail: Rail,
-    quoteId: Type.Optional(
-      Id("the provider's quote; an onboarding whose quote has expired is refused, later the price holds"),
-    ),
-  },
-  { description: "movement of money that the order is about" },
+export const Movement = described(
+  "movement of money that the order is about",
+  openRecord(
+    {
+      type: statuses(["ONRAMP", "OFFRAMP"], "direction"),
+      src: Account,
+      dest: Account,
+      srcAmount: Decimal("amount of the source currency"),
+      rail: Rail,
+    },
+    {
+      quoteId: Id(
+        "the provider's quote; an onboarding whose quote has expired is refused, later the price holds",
+      ),
+    },
+  ),
 );
-export type Movement = Static<typeof Movement>;
+export type Movement = ValueOf<typeof Movement>;
 
-export const OnboardingOrder = Type.Object({
+export const OnboardingOrder = openRecord({
   id: Id("id of the intent"),
   customerReference: Id("the ramp's name of the customer towards providers"),
-  wallets: Type.Array(Type.String({ maxLength: 200 }), {
-    description:
-      "wallets that the customer has proven to hold; identity checks of a wallet hold for the customer",
-  }),
+  wallets: described(
+    "wallets that the customer has proven to hold; identity checks of a wallet hold for the customer",
+    listOf(textOf({ maxLength: 200 })),
+  ),
   movement: Movement,
   callbackUrl: CallbackUrl,
 });
-export type OnboardingOrder = Static<typeof OnboardingOrder>;
+export type OnboardingOrder = ValueOf<typeof OnboardingOrder>;
 
-/** An address that customers can be sent to: HTTPS, or this machine's own, for a sandbox. Without a user name, which can imitate a host. */
-const PAGE_ADDRESS =
-  "^(https://[A-Za-z0-9.-]{1,255}(:[0-9]{1,5})?|http://(localhost|127\\.0\\.0\\.1|\\[::1\\])(:[0-9]{1,5})?)([/?#][!-~]*)?$";
-const MAX_ADDRESS_LENGTH = 2_000;
-
-export function isPageAddress(url: string): boolean {
-  return url.length <= MAX_ADDRESS_LENGTH && new RegExp(PAGE_ADDRESS).test(url) && URL.canParse(url);
-}
-
-export const ProviderRequirement = Type.Object({
-  code: Code("code of the requirement"),
-  title: Text("name for people"),
-  status: statuses(["PENDING", "IN_PROGRESS", "COMPLETED", "FAILED"], "state of the check"),
-  failureReason: orNull(Text("why the check failed, or what more is needed")),
-  form: orNull(Json("JSON Schema of the fields that the hosted page asks for")),
-  url: Type.Optional(
-    Type.String({
+export const ProviderRequirement = openRecord(
+  {
+    code: Code("code of the requirement"),
+    title: Text("name for people"),
+    status: statuses(["PENDING", "IN_PROGRESS", "COMPLETED", "FAILED"], "state of the check"),
+    failureReason: nullable(Text("why the check failed, or what more is needed")),
+    form: nullable(Json("JSON Schema of the fields that the hosted page asks for")),
+  },
+  {
+    url: textOf({
       format: "uri",
       pattern: PAGE_ADDRESS,
       maxLength: MAX_ADDRESS_LENGTH,
       description: "page of the provider's own, in place of the form",
     }),
-  ),
-  attempt: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 1_000,
-      description: "grows from 1 whenever more is needed, which makes the check `PENDING` again",
-    }),
-  ),
-});
-export type ProviderRequirement = Static<typeof ProviderRequirement>;
+    attempt: described(
+      "grows from 1 whenever more is needed, which makes the check `PENDING` again",
+      wholeNumber(1, 1_000),
+    ),
+  },
+);
+export type ProviderRequirement = ValueOf<typeof ProviderRequirement>;
 
-export const Onboarding = Type.Object({
+export const Onboarding = openRecord({
   id: Id("id of the intent"),
-  requirements: Type.Array(ProviderRequirement, { maxItems: 20, description: "in the order of their steps" }),
+  requirements: listOf(ProviderRequirement, { maxItems: 20, description: "in the order of their steps" }),
 });
-export type Onboarding = Static<typeof Onboarding>;
+export type Onboarding = ValueOf<typeof Onboarding>;
 
-export const Submission = Type.Object({ fields: Json("values of the form's fields") });
-export type Submission = Static<typeof Submission>;
+export const Submission = openRecord({ fields: Json("values of the form's fields") });
+export type Submission = ValueOf<typeof Submission>;
 
-export const ExecutionOrder = Type.Object({
+export const ExecutionOrder = openRecord({
   id: Id("id of the transaction"),
   onboardingId: Id("id of the intent"),
   customerReference: Id("the ramp's name of the customer towards providers"),
   movement: Movement,
   callbackUrl: CallbackUrl,
 });
-export type ExecutionOrder = Static<typeof ExecutionOrder>;
+export type ExecutionOrder = ValueOf<typeof ExecutionOrder>;
 
 /** What the customer does to pay. */
-export const Instruction = Type.Object(
+export const Instruction = openRecord(
   {
     encoding: statuses(["DISPLAY", "REDIRECT"], "shown as text, or a page of the provider's own"),
     type: statuses(["BANK", "CRYPTO"], "where to pay"),
-    url: Type.Optional(
-      Type.String({
-        maxLength: MAX_ADDRESS_LENGTH,
-        description: "address of the page; with `REDIRECT` alone",
-      }),
+    details: described(
+      "bank: beneficiary, bankName, account identifiers, reference, rail; chain: address, chain, amount, currency",
+      mapOf(textOf({ maxLength: 500 })),
     ),
-    details: Type.Record(Type.String(), Type.String({ maxLength: 500 }), {
-      description:
-        "bank: beneficiary, bankName, account identifiers, reference, rail; chain: address, chain, amount, currency",
+  },
+  {
+    url: textOf({
+      maxLength: MAX_ADDRESS_LENGTH,
+      description: "address of the page; with `REDIRECT` alone",
     }),
   },
   {
@@ -234,7 +239,7 @@ export const Instruction = Type.Object(
     ],
   },
 );
-export type Instruction = Static<typeof Instruction>;
+export type Instruction = ValueOf<typeof Instruction>;
 
 const EXECUTION_STATUSES = [
   "AWAITING_FUNDS",
@@ -246,77 +251,82 @@ const EXECUTION_STATUSES = [
 ] as const;
 
 /** Between years that every calendar knows. */
-const OccurredAt = Type.String({
+const OccurredAt = textOf({
   format: "date-time",
   pattern: "^20",
   description: "the provider's own date of the movement",
 });
 
 /** What the customer keeps as proof of the payment; each part is optional and may come later than SUCCESS. */
-export const Receipt = Type.Object(
-  {
-    amountSent: Type.Optional(
-      Decimal("what the source sent, in its currency; needed where it is not the amount of the order"),
-    ),
-    amountReceived: Type.Optional(Decimal("what the destination received, in its currency")),
-    fees: Type.Optional(Fees),
-    exchangeRate: Type.Optional(Decimal("destination currency per unit of the source currency")),
-    transactionHash: Type.Optional(Id("transaction on the destination chain")),
-    bankReference: Type.Optional(Id("reference of the bank transfer")),
-    occurredAt: Type.Optional(OccurredAt),
-  },
-  { description: "proof of the payment, as far as it is known" },
+export const Receipt = described(
+  "proof of the payment, as far as it is known",
+  openRecord(
+    {},
+    {
+      amountSent: Decimal(
+        "what the source sent, in its currency; needed where it is not the amount of the order",
+      ),
+      amountReceived: Decimal("what the destination received, in its currency"),
+      fees: Fees,
+      exchangeRate: Decimal("destination currency per unit of the source currency"),
+      transactionHash: Id("transaction on the destination chain"),
+      bankReference: Id("reference of the bank transfer"),
+      occurredAt: OccurredAt,
+    },
+  ),
 );
-export type Receipt = Static<typeof Receipt>;
+export type Receipt = ValueOf<typeof Receipt>;
 
 /** A return or refund after SUCCESS; a payment can come back in parts. */
-export const Refund = Type.Object(
-  {
-    id: Id("id of the refund, the ramp's where it asked for it"),
-    amount: Decimal("what went back to the source, in its currency"),
-    reason: Text("why"),
-    occurredAt: Type.Optional(OccurredAt),
-  },
-  { description: "return or refund after SUCCESS" },
+export const Refund = described(
+  "return or refund after SUCCESS",
+  openRecord(
+    {
+      id: Id("id of the refund, the ramp's where it asked for it"),
+      amount: Decimal("what went back to the source, in its currency"),
+      reason: Text("why"),
+    },
+    { occurredAt: OccurredAt },
+  ),
 );
-export type Refund = Static<typeof Refund>;
+export type Refund = ValueOf<typeof Refund>;
 
 /** A refund that the operator orders. */
-export const RefundOrder = Type.Object({
+export const RefundOrder = openRecord({
   id: Id("id of the refund"),
   amount: Decimal("what goes back to the source, in its currency"),
   reason: Text("why"),
 });
-export type RefundOrder = Static<typeof RefundOrder>;
+export type RefundOrder = ValueOf<typeof RefundOrder>;
 
-export const Execution = Type.Object({
-  id: Id("id of the transaction"),
-  reference: Id("the provider's own reference"),
-  status: statuses(EXECUTION_STATUSES, "state of the payment"),
-  failureReason: orNull(Text("why the payment failed")),
-  instructions: Type.Array(Instruction, { maxItems: 10, description: "what the customer does to pay" }),
-  paymentDueAt: Type.Optional(
-    Type.String({
+export const Execution = openRecord(
+  {
+    id: Id("id of the transaction"),
+    reference: Id("the provider's own reference"),
+    status: statuses(EXECUTION_STATUSES, "state of the payment"),
+    failureReason: nullable(Text("why the payment failed")),
+    instructions: listOf(Instruction, { maxItems: 10, description: "what the customer does to pay" }),
+  },
+  {
+    paymentDueAt: textOf({
       format: "date-time",
       pattern: "^20",
       description: "until when the provider waits for the payment; the intent does not expire before",
     }),
-  ),
-  receipt: Type.Optional(Receipt),
-  refunds: Type.Optional(
-    Type.Array(Refund, { maxItems: 100, description: "all refunds so far; REFUNDED: nothing is left" }),
-  ),
-});
-export type Execution = Static<typeof Execution>;
+    receipt: Receipt,
+    refunds: listOf(Refund, { maxItems: 100, description: "all refunds so far; REFUNDED: nothing is left" }),
+  },
+);
+export type Execution = ValueOf<typeof Execution>;
 
 /** A hint: the state is fetched again, so neither order nor number of callbacks matters. */
-export const Callback = Type.Object({
+export const Callback = openRecord({
   type: statuses(["onboarding.updated", "execution.updated"], "what has changed"),
-  onboardingId: Type.String({ format: "uuid", description: "id of the intent" }),
+  onboardingId: textOf({ format: "uuid", description: "id of the intent" }),
 });
-export type Callback = Static<typeof Callback>;
+export type Callback = ValueOf<typeof Callback>;
 
-export const ProviderError = Type.Object({
+export const ProviderError = openRecord({
   error: Code("code of the error; `UNKNOWN_ORDER`: there is no order of this id"),
   message: Text("for the log, and the failure reason of a refused order"),
 });

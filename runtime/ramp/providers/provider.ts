@@ -1,3 +1,4 @@
+import type { Schema } from "../../model/schema.js";
 import { BrokenCircuitError } from "cockatiel";
 import { sendRequest } from "../../http/outbound-http.js";
 import { check, parseJson } from "../core/json-schema.js";
@@ -171,7 +172,8 @@ export class HttpProvider {
   }
 
   async #request<N extends OperationName>(name: N, call: Call): Promise<ProviderReply<ResponseOf<N>>> {
-    const { method, answer } = OPERATIONS[name];
+    const { method } = OPERATIONS[name];
+    const answer = OPERATIONS[name].answer as Schema as Schema<ResponseOf<N>>;
     const url = new URL(this.#options.url.replace(/\/+$/, "") + call.target);
     const { body, idempotencyKey, timeoutMs } = call;
     const headers = this.#headers(method, url, body, idempotencyKey);

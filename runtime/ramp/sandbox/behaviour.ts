@@ -1,56 +1,53 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { flag, oneOf, orNull, record, type ValueOf, wholeNumber } from "../../model/schema.js";
 import Big from "big.js";
-import { literals } from "../core/json-schema.js";
 
-const Milliseconds = Type.Integer({ minimum: 0, maximum: 600_000 });
-const Percent = Type.Integer({ minimum: 1, maximum: 1_000 });
+const Milliseconds = wholeNumber(0, 600_000);
+const Percent = wholeNumber(1, 1_000);
 
 /** Faults of a provider that can be switched on to try the ramp out. */
-export const Switches = Type.Object(
-  {
-    /** How long a deposit takes to arrive, and again to settle. */
-    settleMs: Milliseconds,
-    /** Added to every answer. */
-    slowMs: Milliseconds,
-    /** So many of the next calls are answered with 500. */
-    failNext: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
-    /** What a request of a quote gets: an offer that contradicts itself, or a 500. */
-    quote: literals(["offer", "none", "invalid", "fail"]),
-    /** How long a held price is held; null: as long as the provider does. */
-    holdMs: Type.Union([Milliseconds, Type.Null()]),
-    /** Whether customers are checked whose identity is known, or who need no check. */
-    checkAll: Type.Boolean(),
-    /** Outcome of an identity check whose form is not submitted, or where the check is. */
-    onboarding: literals(["wait", "approve", "reject", "refuse", "more", "page", "stall"]),
-    /** The first answer to each order: not carried out, or carried out and then lost, no message of the protocol, or after 9 s. */
-    firstAnswer: literals(["given", "fail", "lose", "garble", "delay"]),
-    /** What becomes of an execution. */
-    execution: literals([
-      ...["settle", "fail", "refuse", "stall", "page", "reverse", "contradict", "rename", "forget", "break"],
-    ] as const),
-    /** Whether the customer can pay by the instructions. */
-    instructions: literals(["valid", "invalid"]),
-    /** How much of the ordered amount arrives, in percent. */
-    sentPercent: Percent,
-    /** How much of its price is delivered, in percent; null: the receipt does not say. */
-    deliveredPercent: Type.Union([Percent, Type.Null()]),
-    /** Whether refunds are carried out. */
-    refunds: literals(["accept", "refuse"]),
-    /** Extra copies of every callback. */
-    duplicates: Type.Integer({ minimum: 0, maximum: 20 }),
-    /** How late every callback is. */
-    lateMs: Milliseconds,
-    /** Whether a callback comes after the one that follows it. */
-    reorder: Type.Boolean(),
-    /** No callbacks at all. */
-    mute: Type.Boolean(),
-  },
-  { additionalProperties: false },
-);
-export type Switches = Static<typeof Switches>;
+const SWITCHES = {
+  /** How long a deposit takes to arrive, and again to settle. */
+  settleMs: Milliseconds,
+  /** Added to every answer. */
+  slowMs: Milliseconds,
+  /** So many of the next calls are answered with 500. */
+  failNext: wholeNumber(0, 1_000_000),
+  /** What a request of a quote gets: an offer that contradicts itself, or a 500. */
+  quote: oneOf(["offer", "none", "invalid", "fail"]),
+  /** How long a held price is held; null: as long as the provider does. */
+  holdMs: orNull(Milliseconds),
+  /** Whether customers are checked whose identity is known, or who need no check. */
+  checkAll: flag,
+  /** Outcome of an identity check whose form is not submitted, or where the check is. */
+  onboarding: oneOf(["wait", "approve", "reject", "refuse", "more", "page", "stall"]),
+  /** The first answer to each order: not carried out, or carried out and then lost, no message of the protocol, or after 9 s. */
+  firstAnswer: oneOf(["given", "fail", "lose", "garble", "delay"]),
+  /** What becomes of an execution. */
+  execution: oneOf([
+    ...["settle", "fail", "refuse", "stall", "page", "reverse", "contradict", "rename", "forget", "break"],
+  ] as const),
+  /** Whether the customer can pay by the instructions. */
+  instructions: oneOf(["valid", "invalid"]),
+  /** How much of the ordered amount arrives, in percent. */
+  sentPercent: Percent,
+  /** How much of its price is delivered, in percent; null: the receipt does not say. */
+  deliveredPercent: orNull(Percent),
+  /** Whether refunds are carried out. */
+  refunds: oneOf(["accept", "refuse"]),
+  /** Extra copies of every callback. */
+  duplicates: wholeNumber(0, 20),
+  /** How late every callback is. */
+  lateMs: Milliseconds,
+  /** Whether a callback comes after the one that follows it. */
+  reorder: flag,
+  /** No callbacks at all. */
+  mute: flag,
+};
+export const Switches = record(SWITCHES);
+export type Switches = ValueOf<typeof Switches>;
 
-export const SwitchChange = Type.Partial(Switches, { additionalProperties: false });
-export type SwitchChange = Static<typeof SwitchChange>;
+export const SwitchChange = record({}, SWITCHES);
+export type SwitchChange = ValueOf<typeof SwitchChange>;
 
 export const DEFAULT_SWITCHES: Switches = {
   settleMs: 1_500,

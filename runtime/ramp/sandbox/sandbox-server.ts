@@ -1,6 +1,6 @@
+import { record, wholeNumber } from "../../model/schema.js";
 import express, { type Express, type Request, type Response } from "express";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Type } from "@sinclair/typebox";
 import { readBody } from "../../http/body.js";
 import { queryOf } from "../../http/route.js";
 import { listen, type RunningServer } from "../../http/listen.js";
@@ -41,10 +41,7 @@ interface Sandbox {
   switches: Switches;
 }
 
-const ClockMove = Type.Object(
-  { advanceSeconds: Type.Integer({ minimum: 0, maximum: 100 * 24 * 60 * 60 }) },
-  { additionalProperties: false },
-);
+const ClockMove = record({ advanceSeconds: wholeNumber(0, 100 * 24 * 60 * 60) });
 
 function sandboxApp(initial: Switches): Express {
   const sandbox: Sandbox = { switches: initial };

@@ -44,13 +44,12 @@ it("events", () => {
 });
 
 interface Schema {
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly description?: string;
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
-  readonly anyOf?: readonly Schema[];
-  readonly const?: string;
+  readonly enum?: readonly string[];
   readonly pattern?: string;
 }
 
@@ -61,16 +60,13 @@ const MESSAGES = Object.entries(protocol as Readonly<Record<string, Schema>>).fi
 const names = new Map<unknown, string>(MESSAGES.map(([name, { properties }]) => [properties, name]));
 
 function typeOf(schema: Schema): string {
-  const { type, items, anyOf, pattern } = schema;
+  const { type, items, pattern, enum: values } = schema;
+  const orNull = Array.isArray(type) ? ", null" : "";
   const name = names.get(schema.properties);
-  if (name !== undefined) return name;
-  if (anyOf) return [...new Set(anyOf.map(literalOrType))].join(", ");
+  if (name !== undefined) return name + orNull;
+  if (values) return values.join(", ");
   if (items) return `list of ${typeOf(items)}`;
-  return pattern?.startsWith("^[0-9]") ? "decimal" : (schema.const ?? type ?? "");
-}
-
-function literalOrType(schema: Schema): string {
-  return schema.type === "null" ? "null" : (schema.const ?? typeOf(schema));
+  return (pattern?.startsWith("^[0-9]") ? "decimal" : String([type ?? ""].flat()[0])) + orNull;
 }
 
 /** Field, type and meaning of each field; objects without a name of their own are written out. */

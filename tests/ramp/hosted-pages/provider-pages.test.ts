@@ -1,7 +1,7 @@
 /** Identity checks and payments on pages of the provider's own: `url` of a requirement or an instruction, and the way back. */
 import { describe, expect, it } from "vitest";
 import type { Instruction } from "../../../runtime/ramp/providers/protocol.js";
-import { isPageAddress } from "../../../runtime/ramp/providers/protocol.js";
+import { isPageAddress } from "../../../runtime/ramp/providers/message-fields.js";
 import { ownCards } from "../support/card-provider.js";
 import { eventually, newCustomer, onramp, ownWorld, type Reply } from "../support/world.js";
 

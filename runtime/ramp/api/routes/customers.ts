@@ -1,5 +1,5 @@
+import { listOf, named } from "../../../model/schema.js";
 import type { Project } from "../../sign-in/project-credentials.js";
-import { Type } from "@sinclair/typebox";
 import type { IsReplay, Preparation } from "../../core/idempotency.js";
 import type { PageRequest } from "../../database/ramp-database.js";
 import { OF_PROJECT, ofProject, type ProjectTransaction } from "../../database/transaction.js";
@@ -105,7 +105,7 @@ export const getCustomers = route("project", {
   query: CustomersQuery,
   response: {
     status: 200,
-    schema: Type.Array(Type.Ref("Customer")),
+    schema: listOf(named("Customer")),
     description: "Customers, without tokens.",
   },
   errors: [],

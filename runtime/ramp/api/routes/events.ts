@@ -1,4 +1,4 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { described, integer, listOf, named, openRecord, type ValueOf } from "../../../model/schema.js";
 import { JsonText } from "../../core/exact-json.js";
 import { jsonResponse, rampError } from "../../core/ramp-errors.js";
 import { isUuid } from "../../database/id.js";
@@ -28,7 +28,7 @@ function eventView({ id, body }: StoredEvent): JsonText {
  */
 async function listEvents(
   tx: ProjectTransaction,
-  { type, order = "desc" }: Static<typeof EventsQuery>,
+  { type, order = "desc" }: ValueOf<typeof EventsQuery>,
   { limit, startingAfter }: PageRequest,
 ): Promise<readonly StoredEvent[] | null> {
   const after = startingAfter === null ? null : await sequenceOf(tx, startingAfter);
@@ -61,7 +61,7 @@ export const getEvents = route("project", {
   query: EventsQuery,
   response: {
     status: 200,
-    schema: Type.Array(Type.Ref("Event")),
+    schema: listOf(named("Event")),
     description: "Events, as webhooks get them.",
   },
   errors: [],
@@ -85,7 +85,7 @@ const DELIVERIES = `SELECT id, endpoint_id AS "webhookId", status, attempts, att
     created_at AS "createdAt", updated_at AS "updatedAt"
   FROM ramp.webhook_deliveries WHERE ${OF_PROJECT} AND event_id = $1 ORDER BY created_at, id`;
 
-interface StoredDelivery extends Omit<Static<typeof DeliveryView>, "nextAttemptAt" | "lastResult"> {
+interface StoredDelivery extends Omit<ValueOf<typeof DeliveryView>, "nextAttemptAt" | "lastResult"> {
   readonly nextAttemptAt: Date | null;
   readonly lastResult: string | null;
 }
@@ -95,14 +95,14 @@ function deliveryView({ nextAttemptAt, lastResult, ...delivery }: StoredDelivery
     ...delivery,
     ...(nextAttemptAt && { nextAttemptAt }),
     ...(lastResult !== null && { lastResult }),
-  } satisfies Static<typeof DeliveryView>;
+  } satisfies ValueOf<typeof DeliveryView>;
 }
 
 export const getDeliveries = route("project", {
   method: "GET",
   path: "/v1/events/{id}/deliveries",
   summary: "List the deliveries of an event to the project's webhooks",
-  response: { status: 200, schema: Type.Array(DeliveryView), description: "A delivery per webhook." },
+  response: { status: 200, schema: listOf(DeliveryView), description: "A delivery per webhook." },
   errors: ["NOT_FOUND"],
   async handle({ ramp, caller, parameters: { id = "" } }) {
     if (!isUuid(id)) return rampError("NOT_FOUND");
@@ -122,7 +122,7 @@ export const replayDeliveries = idempotentRoute("project", {
   body: EmptyBody,
   response: {
     status: 202,
-    schema: Type.Object({ replayed: Type.Integer({ description: "Number of deliveries." }) }),
+    schema: openRecord({ replayed: described("Number of deliveries.", integer) }),
     description: "The deliveries are due again.",
   },
   errors: ["NOT_FOUND"],

@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { listOf, named } from "../../../model/schema.js";
 import { withUpperCountry } from "../../accounts/account-details.js";
 import type { Currency } from "../../accounts/currency.js";
 import { isUuid, newId } from "../../database/id.js";
@@ -63,7 +63,7 @@ export const getExternalAccounts = route("customer", {
   path: "/v1/customers/external-accounts",
   summary: "List the customer's external accounts, newest first",
   query: PageQuery,
-  response: { status: 200, schema: Type.Array(Type.Ref("ExternalAccount")), description: "Accounts." },
+  response: { status: 200, schema: listOf(named("ExternalAccount")), description: "Accounts." },
   errors: [],
   handle: (call) =>
     listResponse(

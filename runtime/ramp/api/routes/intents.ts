@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { listOf, named } from "../../../model/schema.js";
 import { listIntents, readIntent, requestCancel } from "../../intents/intent-rows.js";
 import { type Intent, awaitsCompliance, isTerminal } from "../../intents/intent.js";
 import { isUuid } from "../../database/id.js";
@@ -44,7 +44,7 @@ export const getIntents = route("customer", {
   path: "/v1/intent",
   summary: "List the customer's intents, newest first",
   query: PageQuery,
-  response: { status: 200, schema: Type.Array(Type.Ref("IntentEnvelope")), description: "Intents." },
+  response: { status: 200, schema: listOf(named("IntentEnvelope")), description: "Intents." },
   errors: [],
   handle: (call) =>
     listResponse(
@@ -159,7 +159,7 @@ export const getProjectIntents = route("project", {
   description:
     "By the time of their creation: `createdSince`, `createdUntil`, `order`. With `updatedSince`, poll for changes: intents whose status, transaction or requirements changed at or after a time, in the order of their last changes. Keep the highest `updatedAt` that you have seen: the next poll from it misses none. Follow the `Link` to more; `starting_after` is for lists without `updatedSince`.",
   query: ProjectIntentsQuery,
-  response: { status: 200, schema: Type.Array(Type.Ref("ProjectIntent")), description: "Intents." },
+  response: { status: 200, schema: listOf(named("ProjectIntent")), description: "Intents." },
   errors: [],
   async handle(call) {
     const { customerId, status, createdSince, createdUntil, updatedSince, order } = call.query;

@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { listOf } from "../../../model/schema.js";
 import Big from "big.js";
 import { readAmount } from "../../accounts/currency.js";
 import { recordQuote } from "../../providers/held-quotes.js";
@@ -38,7 +38,7 @@ export const getSupportedCurrencies = route("project", {
   method: "GET",
   path: "/v1/currencies/supported",
   summary: "List the currency pairs that the project's providers move",
-  response: { status: 200, schema: Type.Array(SupportedPairView), description: "Pairs." },
+  response: { status: 200, schema: listOf(SupportedPairView), description: "Pairs." },
   errors: [],
   async handle({ ramp, caller }) {
     const connections = await ramp.providers.list(caller.projectId);
@@ -91,7 +91,7 @@ export const getProviders = route("project", {
   method: "GET",
   path: "/v1/providers",
   summary: "List the project's providers",
-  response: { status: 200, schema: Type.Array(ProviderView), description: "Providers." },
+  response: { status: 200, schema: listOf(ProviderView), description: "Providers." },
   errors: [],
   async handle({ ramp, caller }) {
     const connections = await ramp.providers.list(caller.projectId);

@@ -1,4 +1,4 @@
-import type { Static } from "@sinclair/typebox";
+import { type ValueOf } from "../../../model/schema.js";
 import { recordAudited } from "../../core/audit.js";
 import type { IdempotentOperation } from "../../core/idempotency.js";
 import {
@@ -83,7 +83,7 @@ export const refundProjectIntent = idempotentRoute("project", {
   body: RefundBody,
   response: { status: 202, schema: RefundView, description: "The refund." },
   errors: ["NOT_FOUND", "INVALID_AMOUNT", "NOT_REFUNDABLE", "REFUND_CONFLICT"],
-  work: (call: ProjectRequest<Static<typeof RefundBody>>) => {
+  work: (call: ProjectRequest<ValueOf<typeof RefundBody>>) => {
     const { amount = null, reason } = call.body;
     return decision(call, {
       action: "intent refund",
@@ -107,7 +107,7 @@ export const resolveProjectIntent = idempotentRoute("project", {
   body: ResolveBody,
   response: { status: 202, schema: ProjectIntentView, description: "The intent." },
   errors: ["NOT_FOUND", "NOT_RESOLVABLE"],
-  work: (call: ProjectRequest<Static<typeof ResolveBody>>) =>
+  work: (call: ProjectRequest<ValueOf<typeof ResolveBody>>) =>
     decision(call, {
       action: "intent resolve",
       note: call.body.note,

@@ -1,32 +1,33 @@
+import { flag, openRecord, record, text, textOf, wholeNumber } from "../../../model/schema.js";
 import { createHash } from "node:crypto";
-import { Type } from "@sinclair/typebox";
 import { failpoint } from "../../core/failpoints.js";
 import { readIntent } from "../../intents/intent-rows.js";
 import { requestPoll } from "../../intents/lease.js";
 import { isUuid, projectId } from "../../database/id.js";
 import type { ProjectTransaction } from "../../database/transaction.js";
 import { isRampError, jsonResponse, rampError } from "../../core/ramp-errors.js";
-import { closed } from "../request-schemas.js";
 import { route } from "../route.js";
 import { Callback } from "../../providers/protocol.js";
 import { newNonce, walletToken } from "../../sign-in/wallet-token.js";
 
-const WalletChallengeBody = closed({
-  message: Type.String({ minLength: 1, maxLength: 4_096, description: "EIP-4361 message." }),
-  signature: Type.String({
-    pattern: "^0x([0-9a-fA-F]{2}){1,4096}$",
-    description: "65 bytes of an account's key, or what a contract wallet takes as its signature.",
-  }),
-  ttlInSeconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 86_400, default: 3_600 })),
-  clientId: Type.Optional(
-    Type.String({
+const WalletChallengeBody = record(
+  {
+    message: textOf({ minLength: 1, maxLength: 4_096, description: "EIP-4361 message." }),
+    signature: textOf({
+      pattern: "^0x([0-9a-fA-F]{2}){1,4096}$",
+      description: "65 bytes of an account's key, or what a contract wallet takes as its signature.",
+    }),
+  },
+  {
+    ttlInSeconds: { ...wholeNumber(60, 86_400), default: 3_600 },
+    clientId: textOf({
       maxLength: 100,
       pattern: "^[!-~]+$",
       description: "Client id of the project; needed for contract wallets (ERC-1271) only.",
     }),
-  ),
-});
-const WalletTokenView = Type.Object({ token: Type.String() });
+  },
+);
+const WalletTokenView = openRecord({ token: text });
 
 export const receiveCallback = route("provider", {
   method: "POST",
@@ -35,7 +36,7 @@ export const receiveCallback = route("provider", {
   description:
     "Signed like Standard Webhooks with the credential's secret. The ramp looks the order up: order and number of callbacks do not matter.",
   rawBody: Callback,
-  response: { status: 200, schema: Type.Object({ received: Type.Boolean() }), description: "Received." },
+  response: { status: 200, schema: openRecord({ received: flag }), description: "Received." },
   errors: ["INVALID_SIGNATURE"],
   async handle({ ramp, parameters, headers, text }) {
     await failpoint("callback.received");
@@ -92,7 +93,7 @@ export const getWalletNonce = route("public", {
   path: "/v1/auth/wallet/nonce",
   summary: "Get a nonce for a wallet sign-in, as plain text",
   description: "For one sign-in, within ten minutes.",
-  response: { status: 200, schema: Type.String(), description: "The nonce, as text/plain." },
+  response: { status: 200, schema: text, description: "The nonce, as text/plain." },
   errors: [],
   async handle({ ramp }) {
     const nonce = await newNonce(ramp.database);

@@ -1,4 +1,4 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { listOf, named, openRecord, textOf, type ValueOf } from "../../../model/schema.js";
 import type { Preparation } from "../../core/idempotency.js";
 import { errorAt, isRampError, jsonResponse, type RampAnswer, rampError } from "../../core/ramp-errors.js";
 import { isUuid, newId } from "../../database/id.js";
@@ -20,7 +20,7 @@ import { ChangeWebhookBody, CreateWebhookBody, EmptyBody, RotateSecretBody } fro
 import { NewWebhookView, WebhookView } from "../response-schemas.js";
 import { idempotentRoute, type ProjectRequest, route } from "../route.js";
 
-async function webhookView(webhook: ListedWebhook): Promise<Static<typeof WebhookView>> {
+async function webhookView(webhook: ListedWebhook): Promise<ValueOf<typeof WebhookView>> {
   const { webhookId: id, url, concurrency, eventTypes, enabled, createdAt } = webhook;
   const problem = await undeliverable(webhook);
   return {
@@ -59,7 +59,7 @@ export const createWebhook = idempotentRoute("project", {
 async function prepareWebhook({
   ramp,
   body,
-}: ProjectRequest<Static<typeof CreateWebhookBody>>): Promise<Preparation> {
+}: ProjectRequest<ValueOf<typeof CreateWebhookBody>>): Promise<Preparation> {
   const error = await checkAddress(body.url);
   if (error) return error;
   const webhookId = newId();
@@ -86,7 +86,7 @@ export const getWebhooks = route("project", {
   summary: "List the project's webhooks, oldest first",
   response: {
     status: 200,
-    schema: Type.Array(Type.Ref("Webhook")),
+    schema: listOf(named("Webhook")),
     description: "Webhooks, without secrets.",
   },
   errors: [],
@@ -192,7 +192,7 @@ export const testWebhook = idempotentRoute("project", {
   body: EmptyBody,
   response: {
     status: 202,
-    schema: Type.Object({ eventId: Type.String({ format: "uuid" }) }),
+    schema: openRecord({ eventId: textOf({ format: "uuid" }) }),
     description: "The event is on its way to this webhook alone, whatever its types are.",
   },
   errors: ["NOT_FOUND", "WEBHOOK_DISABLED"],

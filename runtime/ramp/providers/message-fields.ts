@@ -1,0 +1,30 @@
+import { anything, described, mapOf, oneOf, orNull, textOf, type Schema } from "../../model/schema.js";
+
+/** Fields of the messages between the ramp and a provider server (protocol.ts). */
+
+export const Id = (description: string) => textOf({ minLength: 1, maxLength: 128, description });
+export const Code = (description: string) => textOf({ pattern: "^[A-Za-z0-9_]{2,40}$", description });
+export const Decimal = (description: string) =>
+  textOf({ pattern: "^[0-9]{1,40}(\\.[0-9]{1,18})?$", description });
+export const Text = (description: string) => textOf({ maxLength: 500, description });
+export const CountryCode = textOf({ pattern: "^[A-Z]{2}$" });
+export const Json = (description: string) => described(description, mapOf(anything));
+/** The value or null, in its description too. */
+export const nullable = <Value>(schema: Schema<Value>) =>
+  orNull({ ...schema, description: `${String(schema.description)}, or null` });
+export const statuses = <const Text extends string>(values: readonly Text[], description: string) =>
+  described(description, oneOf(values));
+
+export const CallbackUrl = textOf({
+  format: "uri",
+  description: "address that callbacks about the order go to",
+});
+
+/** An address that customers can be sent to: HTTPS, or this machine's own, for a sandbox. Without a user name, which can imitate a host. */
+export const PAGE_ADDRESS =
+  "^(https://[A-Za-z0-9.-]{1,255}(:[0-9]{1,5})?|http://(localhost|127\\.0\\.0\\.1|\\[::1\\])(:[0-9]{1,5})?)([/?#][!-~]*)?$";
+export const MAX_ADDRESS_LENGTH = 2_000;
+
+export function isPageAddress(url: string): boolean {
+  return url.length <= MAX_ADDRESS_LENGTH && new RegExp(PAGE_ADDRESS).test(url) && URL.canParse(url);
+}
