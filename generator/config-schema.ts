@@ -43,6 +43,24 @@ const webAddress: Schema<string> = {
   [HINT]: "Write an http:// or https:// address.",
 };
 
+const contact: Schema<string> = {
+  type: "string",
+  pattern: "^(https://[^/\\s][^\\s]*|mailto:[^@\\s]+@[^@\\s]+)$",
+  [HINT]: "Write an https:// address, or mailto: and an e-mail address.",
+};
+
+const secureAddress: Schema<string> = {
+  type: "string",
+  pattern: "^https://[^/\\s][^\\s]*$",
+  [HINT]: "Write an https:// address.",
+};
+
+const color: Schema<string> = {
+  type: "string",
+  pattern: "^#[0-9a-fA-F]{6}$",
+  [HINT]: "Write a colour as #rrggbb.",
+};
+
 const schemas: Schema<SchemaMap> = { type: ["string", "object"], minLength: 1, additionalProperties: name };
 
 const ruleSeverities = severitiesOf<RuleId, (typeof RULE_SEVERITIES)[number]>(RULES, RULE_SEVERITIES);
@@ -82,6 +100,20 @@ export const CONFIG_SCHEMA = {
       ),
       out: described("The generated folder. Default: generated.", name),
       title: described("Title of the API.", name),
+      description: described("What the API is, in one or two sentences: on its pages and in OpenAPI.", name),
+      contact: described(
+        "Who gives keys and answers questions: an https: or mailto: address, on the pages and in OpenAPI.",
+        contact,
+      ),
+      termsOfService: described("Address of the terms of service.", secureAddress),
+      logo: described(
+        "Picture in the header of the pages: a file .svg, .png, .webp or .jpg of at most 32 KiB.",
+        name,
+      ),
+      accent: described(
+        "Colour of links and buttons on the pages, such as #1456b8; refused where its contrast is too small.",
+        color,
+      ),
       defaultTier: described("Tier of endpoints without a tier tag. Default: tier0.", oneOf(TIERS)),
       schemas: described(
         "The schema that serves all relations; or by the manifest's schema (`*` stands for any text) the one that serves instead. Keeps the schemas of a developer's or CI target out of the generated folder.",

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import {
+  type ApiAbout,
   failed,
   type GenerationEnvironment,
   messageOf,
@@ -9,6 +10,7 @@ import {
   succeeded,
   unlessFailed,
 } from "@routewright/runtime/model";
+import { aboutOf } from "./about.js";
 import type { SchemaMap } from "./catalogue/build.js";
 import type { MaxAge } from "./catalogue/settings/max-age.js";
 import type { Config, PurgeMethod } from "./config-schema.js";
@@ -58,6 +60,8 @@ export interface Settings extends GenerationEnvironment {
   /** File of the columns that `columns pull` reads. */
   readonly columns: string | undefined;
   readonly out: string;
+  /** What pages and OpenAPI say of the API and its operator. */
+  readonly about: ApiAbout | undefined;
   readonly schemas: SchemaMap;
   /** What serves a copy; undefined: the engine of dbt's own adapter. */
   readonly engine: ServedEngine | undefined;
@@ -105,6 +109,8 @@ export async function readSettings(
   const problems = check(variables);
   const { environment: generation } = readGenerationEnvironment(variables);
   if (problems.length > 0) return failed(...problems);
+  const about = aboutOf(config);
+  if (!about.ok) return failed(...about.problems.map((problem) => `${reading.value.file ?? ""}: ${problem}`));
   const columns = firstSet(variables, VARIABLES.columns);
   const settings = {
     ...generation,
@@ -112,6 +118,7 @@ export async function readSettings(
     catalog: flags.catalog ?? firstSet(variables, VARIABLES.catalog) ?? columns,
     columns,
     out: flags.out ?? config.out ?? DEFAULTS.out,
+    about: about.value,
     schemas: config.schemas ?? {},
     engine: config.engine,
     publicMaxAge: config.publicMaxAge ?? DEFAULTS.publicMaxAge,
@@ -136,6 +143,11 @@ export async function readSettings(
     runResults: firstSet(variables, VARIABLES.runResults) ?? null,
     out,
     title,
+    description: config.description ?? null,
+    contact: config.contact ?? null,
+    termsOfService: config.termsOfService ?? null,
+    logo: config.logo ?? null,
+    accent: config.accent ?? null,
     defaultTier,
     schemas,
     engine: settings.engine ?? null,

@@ -1,4 +1,5 @@
 import { BuildRecords } from "./warehouse/data-versions.js";
+import type { ApiAbout } from "./model/about.js";
 import { type Changelog, NO_CHANGELOG } from "./model/changelog.js";
 import { relationsOf } from "./model/column-names.js";
 import { missingColumns, missingRelations, warnOfMissingColumns } from "./release/missing-relations.js";
@@ -33,6 +34,7 @@ interface DataServiceOptions {
   readonly databaseUrl: string;
   /** Of the API. */
   readonly title: string;
+  readonly about: ApiAbout;
   readonly active: ActiveRelease;
   /** What changed for consumers; nothing by default. */
   readonly changelog?: () => Changelog;
@@ -106,7 +108,7 @@ interface ServiceParts {
 }
 
 function openParts(options: DataServiceOptions & { readonly builds: BuildRecords }): ServiceParts {
-  const { environment, databaseUrl, title, active, builds, log } = options;
+  const { environment, databaseUrl, title, about, active, builds, log } = options;
   const usage = openUsage(environment, databaseUrl, log);
   /** Told of each response. */
   const recorders: ((record: RequestRecord) => void)[] = [
@@ -130,7 +132,13 @@ function openParts(options: DataServiceOptions & { readonly builds: BuildRecords
     scope: environment.catalogue,
     acceptsTokens: environment.tokens !== null,
   };
-  const documents = new Documents(title, active, builds, visible, new ExampleRows(gateway, active));
+  const documents = new Documents(
+    { title, about },
+    active,
+    builds,
+    visible,
+    new ExampleRows(gateway, active),
+  );
   const close = async (): Promise<void> => {
     await usage?.close();
     await gateway.close();
@@ -223,12 +231,12 @@ function openUsage(
 function dataApiListener(
   { gateway, documents }: ServiceParts,
   service: Service,
-  { active, environment: mcp }: DataServiceOptions,
+  { active, about, environment: mcp }: DataServiceOptions,
 ): RequestListener {
   const { title, isPrivate } = service;
   const endpoints = () => active.current.endpoints;
   const routes = new RouteTable([
-    ...routesOf(service, systemRoutes(documentRoutes(title, true))),
+    ...routesOf(service, systemRoutes(documentRoutes(title, about))),
     ...mcpRoutes({ settings: mcp, documents, title, endpoints, isPrivate }),
   ]);
   const locals = { gateway };

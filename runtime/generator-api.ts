@@ -20,6 +20,8 @@ export {
   readGenerationEnvironment,
   type GenerationEnvironment,
 } from "./operations/generation-environment.js";
+export { ABOUT_SCHEMA, type ApiAbout } from "./model/about.js";
+export { faintContrast } from "./model/accent.js";
 export { digestOf, withOwnDigest } from "./model/digest.js";
 export {
   adapterNotice,
@@ -34,7 +36,7 @@ export type { SystemRoute } from "./system/context.js";
 export * from "./http/openapi.js";
 
 /** The routes of the data API itself, as OpenAPI describes them. */
-export const SYSTEM_ROUTES: readonly SystemRoute[] = systemRoutes(documentRoutes("", true));
+export const SYSTEM_ROUTES: readonly SystemRoute[] = systemRoutes(documentRoutes("", {}));
 export {
   atomOf,
   type Changelog,

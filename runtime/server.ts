@@ -173,6 +173,7 @@ async function startDataApi(
     environment,
     databaseUrl,
     title: folder.title,
+    about: folder.about,
     active,
     changelog: () => changelog,
     refresh: cluster?.refresh ?? refresh,

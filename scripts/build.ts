@@ -172,7 +172,7 @@ async function bundlePages(): Promise<void> {
   });
   await build({
     stdin: {
-      contents: '@import "uplot/dist/uPlot.min.css"; @import "./explore.css";',
+      contents: '@import "uplot/dist/uPlot.min.css"; @import "../content.css"; @import "./explore.css";',
       loader: "css",
       resolveDir: inRoot("runtime/pages/explorer"),
     },

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  type ApiAbout,
   digestOf,
   failed,
   GENERATED_SCHEMA_VERSION,
@@ -23,7 +24,7 @@ const MARKER = "Routewright. Do not edit: change the models, run `routewright ge
 /** The catalogue as `catalogue.json`: one line per column and per parameter, so that a diff shows one line per change. `files`: the other files of the folder. */
 export function catalogueText(
   catalogue: Catalogue,
-  title: string | null,
+  { title = null, about }: { readonly title?: string | null; readonly about?: ApiAbout | undefined } = {},
   files: ReadonlyMap<string, string> = new Map(),
 ): string {
   const record: CatalogueRecord = {
@@ -31,6 +32,7 @@ export function catalogueText(
     schemaVersion: GENERATED_SCHEMA_VERSION,
     digest: "",
     title,
+    ...(about && { about }),
     defaultTier: catalogue.defaultTier,
     ...(catalogue.adapter !== null && { adapter: catalogue.adapter }),
     ...(Object.keys(catalogue.categories).length > 0 && { categories: catalogue.categories }),

@@ -1,4 +1,5 @@
 import {
+  ABOUT_SCHEMA,
   type FormerPath,
   type Json,
   type Relation,
@@ -134,6 +135,8 @@ export const CATALOGUE_SCHEMA = record(
     skipped: listOf(skipped),
   },
   {
+    /** What pages say of the API and its operator. */
+    about: ABOUT_SCHEMA,
     /** Of this file, for a server that reads it. */
     digest: text,
     /** Name of dbt's adapter. */

@@ -19,7 +19,9 @@ import { withProgress } from "./progress.js";
 export interface GenerateOptions
   extends
     Pick<Settings, "out" | "defaultTier">,
-    Partial<Pick<Settings, "catalog" | "schemas" | "engine" | "publicMaxAge" | "severities" | "variables">> {
+    Partial<
+      Pick<Settings, "catalog" | "about" | "schemas" | "engine" | "publicMaxAge" | "severities" | "variables">
+    > {
   /** File or http(s) address of dbt's manifest.json. */
   readonly manifest: string;
   /** Compare only: findings where the folder is not what the manifest renders to. */
@@ -59,7 +61,7 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   if (!reading.ok) return failure(...reading.problems);
   const catalogue = catalogueOf(reading.value, options);
   const files = await withProgress("Rendering endpoints", (progress) =>
-    render(catalogue, { title: options.title, progress }),
+    render(catalogue, { title: options.title, about: options.about, progress }),
   );
   const before = catalogueIn(options.out, files);
   const unpublished = unpublishedNotes(reading.value, catalogue);

@@ -13,7 +13,7 @@ import { type CliCommand, type CommandResult, EXIT, OPTIONS, stopSignal, withMan
 export interface WatchOptions
   extends
     Pick<Settings, "out" | "defaultTier">,
-    Partial<Pick<Settings, "catalog" | "schemas" | "engine" | "publicMaxAge">> {
+    Partial<Pick<Settings, "catalog" | "about" | "schemas" | "engine" | "publicMaxAge">> {
   /** File or http(s) address of the manifest. */
   readonly manifest: string;
   readonly intervalSeconds: number;
@@ -92,11 +92,11 @@ async function regenerate(
   { text, location }: { readonly text: string; readonly location: string },
   options: WatchOptions,
 ): Promise<readonly string[]> {
-  const { out, catalog, title, print } = options;
+  const { out, catalog, title, about, print } = options;
   const reading = await parseModels(text, location, catalog);
   if (!reading.ok) return reading.problems;
   const catalogue = catalogueOf(reading.value, options);
-  const update = updateFolder(render(catalogue, { title }), { out });
+  const update = updateFolder(render(catalogue, { title, about }), { out });
   if (!update.ok) return update.problems;
   const { warnings } = reading.value;
   print(reportText({ out, check: false, warnings, catalogue, drift: update.value }));

@@ -27,7 +27,7 @@ export function render(catalogue: Catalogue, options: RenderOptions = {}): FileS
     ["index.ts", indexModule(entries)],
     ["openapi.json", openApiText(catalogue, options)],
   ]);
-  const index = catalogueText(catalogue, options.title ?? null, described);
+  const index = catalogueText(catalogue, options, described);
   return sorted([...described, ["catalogue.json", index]]);
 }
 

@@ -7,7 +7,7 @@ import {
   readGeneratedFiles,
   type RenderResult,
 } from "@routewright/runtime/compile";
-import { messageOf } from "@routewright/runtime/model";
+import { type ApiAbout, messageOf } from "@routewright/runtime/model";
 import { catalogueOf, type SchemaMap } from "../catalogue/build.js";
 import type { MaxAge } from "../catalogue/settings/max-age.js";
 import { problemText } from "../catalogue/catalogue.js";
@@ -28,6 +28,7 @@ export interface RenderJobOptions {
   readonly publicMaxAge?: MaxAge;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
+  readonly about?: ApiAbout | undefined;
   /** The generated folder: its default tier is that of each refresh. */
   readonly generated: string;
   /** Whether its modules may differ from what was generated. */
@@ -46,7 +47,7 @@ const guard = options.guard && new Guard(options.guard);
  * @throws when the generated folder is invalid: what its endpoints without a tier tag need is unknown then
  */
 async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
-  const { catalog, title, generated, allowEdited, schemas, engine, publicMaxAge = 0 } = options;
+  const { catalog, title, about, generated, allowEdited, schemas, engine, publicMaxAge = 0 } = options;
   const { defaultTier } = await readGeneratedFiles(generated, allowEdited);
   const polled = await artifacts.poll(active?.defaultTier === defaultTier ? active.hash : null);
   if (polled.kind !== "text") return polled;
@@ -63,7 +64,7 @@ async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
     guard && published.entries.length > 0
       ? await guard.check(published, hash, active?.hash ?? null)
       : { catalogue: published, heldBack: [] };
-  const files = render(catalogue, { title });
+  const files = render(catalogue, { title, about });
   const routes = new Map([...files].filter(([file]) => file.startsWith("routes/")));
   const modules = await compileModules(routes);
   const openApi = new TextEncoder().encode(files.get("openapi.json") ?? "");

@@ -114,6 +114,8 @@ interface DocumentParts {
   readonly title: string;
   readonly version: string;
   readonly description: string;
+  /** Further members of `info`. */
+  readonly info?: JsonRecord;
   readonly server: string;
   /** Extensions behind `openapi`. */
   readonly extensions?: Readonly<Record<`x-${string}`, Json>>;
@@ -126,11 +128,11 @@ interface DocumentParts {
 
 /** Writes an OpenAPI 3.1 document. */
 export function openApiObject(parts: DocumentParts) {
-  const { title, version, description, server, extensions, tags, tagGroups, paths, components } = parts;
+  const { title, version, description, info, server, extensions, tags, tagGroups, paths, components } = parts;
   return {
     openapi: "3.1.0",
     ...extensions,
-    info: { title, version, description },
+    info: { title, version, description, ...info },
     servers: [{ url: server }],
     ...(tags !== undefined && { tags }),
     ...(tagGroups !== undefined && { "x-tagGroups": tagGroups }),

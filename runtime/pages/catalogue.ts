@@ -1,3 +1,4 @@
+import type { ApiAbout } from "../model/about.js";
 import { operatorsOf } from "../model/column-filters.js";
 import type { Aggregate } from "../model/aggregate.js";
 import type { Endpoint } from "../model/endpoint.js";
@@ -48,6 +49,7 @@ interface EndpointRecord {
 export interface CatalogueSource {
   /** Title of the API. */
   readonly title: string;
+  readonly about: ApiAbout;
   readonly endpoints: Iterable<Endpoint>;
   /** Text of `catalogue.json`: descriptions. */
   readonly catalogue: string;
@@ -68,7 +70,10 @@ export function catalogueFor(
 ): CatalogueBody {
   const { tier } = caller;
   const isCallable = (endpoint: Endpoint): boolean => mayCall(caller, endpoint.path, endpoint.tier);
-  const file = parseObject(source.catalogue) as { readonly endpoints?: readonly EndpointRecord[] };
+  const file = parseObject(source.catalogue) as {
+    readonly endpoints?: readonly EndpointRecord[];
+    readonly categories?: Readonly<Record<string, string>>;
+  };
   const records = new Map(file.endpoints?.map((record) => [record.path, record]));
   const { nodes: lineage = {}, upstreamNodes = {} } = lineageIn(source.lineage);
   const all = [...source.endpoints];
@@ -85,11 +90,20 @@ export function catalogueFor(
   const models = endpoints.filter(({ callable }) => callable).map(({ node }) => node);
   return {
     title: source.title,
+    about: aboutOf(source.about),
     tier,
+    categories: [...new Set(endpoints.map(({ category }) => category))].map((name) => ({
+      name,
+      description: ownValue(file.categories ?? {}, name) ?? "",
+    })),
     endpoints,
     locked: lockedCounts(all, tier),
     lineage: seesLineage ? withAncestors(models, lineage, source.results) : null,
   };
+}
+
+function aboutOf({ description = "", contact, termsOfService }: ApiAbout): CatalogueBody["about"] {
+  return { description, contact: contact ?? null, terms_of_service: termsOfService ?? null };
 }
 
 function endpointOf(

@@ -48,7 +48,7 @@ const cacheOf = <T extends object>() => new LRUCache<string, CachedDocument<T>>(
 
 /** Documents that describe the active release. Each is rendered once per release and access, at its first request. */
 export class Documents {
-  readonly #title: string;
+  readonly #api: Pick<CatalogueSource, "title" | "about">;
   readonly #active: ActiveRelease;
   readonly #builds: BuildRecords;
   readonly #visible: Visible;
@@ -59,8 +59,14 @@ export class Documents {
   readonly #catalogues = cacheOf<CatalogueDocument>();
   readonly #llms = cacheOf<BufferedResult>();
 
-  constructor(title: string, active: ActiveRelease, builds: BuildRecords, visible: Visible, rows: ShownRows) {
-    this.#title = title;
+  constructor(
+    api: Pick<CatalogueSource, "title" | "about">,
+    active: ActiveRelease,
+    builds: BuildRecords,
+    visible: Visible,
+    rows: ShownRows,
+  ) {
+    this.#api = api;
     this.#active = active;
     this.#builds = builds;
     this.#visible = visible;
@@ -106,7 +112,7 @@ export class Documents {
     const results = `${String(builds.changes)} ${String(rows.generation)}`;
     return this.#cached(this.#catalogues, caller, results, "", ({ endpoints, documentation }) => {
       const source = {
-        title: this.#title,
+        ...this.#api,
         endpoints: [...endpoints.values()].map(({ spec }) => spec),
         ...documentation,
         results: builds,

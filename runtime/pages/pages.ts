@@ -3,6 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import swaggerUi from "swagger-ui-express";
+import type { ApiAbout } from "../model/about.js";
+import { accentStyle } from "../model/accent.js";
 import { setHeaders } from "../http/headers.js";
 import type { Operation } from "../http/openapi.js";
 import type { PageRoute } from "../http/route.js";
@@ -40,18 +42,24 @@ const FILES = [
  * The routes of `/docs` (Swagger UI) and `/redoc`, without files of other hosts; of the data API also `/explore` and `/guide`
  * (runtime/docs/catalogue.md, Explorer).
  */
-export function documentRoutes(title: string, hasExplorer = false): readonly PageRoute[] {
+export function documentRoutes(title: string, about: ApiAbout | null = null): readonly PageRoute[] {
+  const hasExplorer = about !== null;
+  const head = { title, ...about };
   const pages = hasExplorer ? [SWAGGER, REDOC, EXPLORER, GUIDE] : [SWAGGER, REDOC];
   // The explorer comes first in the menu.
   const menu = hasExplorer ? [EXPLORER, GUIDE, SWAGGER, REDOC] : pages;
   const files = FILES.map((file) => {
     const type = file.endsWith(".css") ? "text/css" : "text/javascript";
-    const read = (): Buffer => readFileSync(require.resolve(`@routewright/runtime/assets/${file}`));
+    const read = (): Buffer => {
+      const text = readFileSync(require.resolve(`@routewright/runtime/assets/${file}`));
+      const isFrame = file === "frame.css" && about?.accent !== undefined;
+      return isFrame ? Buffer.concat([text, Buffer.from(accentStyle(about.accent))]) : text;
+    };
     return get(`/docs/${file}`, document(type, POLICY, read));
   });
   return [
     ...pages.map((page) => {
-      const read = (): Buffer => Buffer.from(documentOf(title, menuOf(menu, page), page));
+      const read = (): Buffer => Buffer.from(documentOf(head, menuOf(menu, page), page));
       return get(page.path, document("text/html", page.policy, read), operationOf(page));
     }),
     // Links are relative, so that they hold below the path of any proxy: `/docs/` is another folder than `/docs`.
@@ -145,9 +153,19 @@ interface PageParts {
   readonly content: string;
 }
 
-/** A document in the common frame, with the menu of all of them. The title is text. */
-function documentOf(title: string, links: readonly string[], parts: PageParts): string {
+/** What every document's header shows. */
+interface DocumentHead extends Pick<ApiAbout, "description" | "logo"> {
+  readonly title: string;
+}
+
+/** A document in the common frame, with the menu of all of them. Those are texts. */
+function documentOf(
+  { title, logo, description }: DocumentHead,
+  links: readonly string[],
+  parts: PageParts,
+): string {
   const name = escapeHtml(title);
+  const picture = logo === undefined ? "" : `<img src="${escapeHtml(logo)}" alt="">`;
   const styles = parts.styles.map((file) => `<link rel="stylesheet" href="docs/${file}">`);
   const library = parts.library && `<script src="docs/${parts.library}" defer></script>`;
   return `<!doctype html>
@@ -155,6 +173,7 @@ function documentOf(title: string, links: readonly string[], parts: PageParts): 
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="description" content="${escapeHtml(description ?? `${title}: ${parts.description}`)}">
 <title>${name}</title>
 <link rel="icon" href="data:,">
 <script src="docs/theme.js"></script>
@@ -164,7 +183,7 @@ ${[...styles, library ?? ""].join("\n")}
 <body>
 <a class="skip" href="#${parts.content}">Skip to the content</a>
 <header class="frame">
-<h1>${name}</h1>
+<h1>${picture}${name}</h1>
 <nav aria-label="Documentation">
 ${links.join("\n")}
 </nav>
@@ -214,7 +233,7 @@ const EXPLORER: PageParts = {
   script: "explore.js",
   tools: `<form id="key-form">
 <output id="caller"></output>
-<input id="key" type="password" aria-label="API key, kept in this tab only" placeholder="API key (this tab only)" autocomplete="off" spellcheck="false">
+<input id="key" type="password" aria-label="API key, kept in this tab only" placeholder="API key, this tab" autocomplete="off" spellcheck="false">
 <button>Use key</button>
 <button id="forget" type="button" hidden>Forget key</button>
 </form>`,

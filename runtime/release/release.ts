@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { ApiAbout } from "../model/about.js";
 import { servedPaths } from "../model/endpoint.js";
 import {
   type CompiledModule,
@@ -135,6 +136,8 @@ interface GeneratedReleaseOptions {
 export interface GeneratedRelease {
   /** Of the API. */
   readonly title: string;
+  /** What its documents say of it and its operator. */
+  readonly about: ApiAbout;
   readonly release: Release;
   /** Tier of endpoints without a tier tag. */
   readonly defaultTier: Tier;
@@ -163,7 +166,8 @@ export async function readGeneratedRelease({
     manifest: null,
     ...facts,
   };
-  return { title: apiTitle ?? title, release, defaultTier };
+  const { about = {} } = (parsed(textOf("catalogue.json")) ?? {}) as { readonly about?: ApiAbout };
+  return { title: apiTitle ?? title, about, release, defaultTier };
 }
 
 function parsed(openApi: string): { readonly info?: { readonly title?: unknown } } | null {

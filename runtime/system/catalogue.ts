@@ -53,7 +53,19 @@ const LOCKED: Schema<Readonly<Partial<Record<Tier, number>>>> = {
 
 export const CATALOGUE_SCHEMA = openRecord({
   title: described("Title of the API.", text),
+  about: described(
+    "What the operator says of the API.",
+    openRecord({
+      description: text,
+      contact: described("An https: or mailto: address.", textOrNull),
+      terms_of_service: textOrNull,
+    }),
+  ),
   tier: described("The caller's.", oneOf(TIERS)),
+  categories: described(
+    "Of these endpoints, in their order; without a text where the project has none.",
+    listOf(openRecord({ name: text, description: text })),
+  ),
   endpoints: described(
     "The endpoints that the caller may call.",
     listOf(

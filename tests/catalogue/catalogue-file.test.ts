@@ -16,7 +16,7 @@ const STARTER = readFileSync(
 describe("a catalogue that is written and read back", () => {
   it("is the same for the starter, but for the warnings and the lineage of its generation", () => {
     const catalogue = catalogueOfText(STARTER, { defaultTier: "tier2" });
-    const reading = readCatalogue(catalogueText(catalogue, "Numbers"));
+    const reading = readCatalogue(catalogueText(catalogue, { title: "Numbers" }));
     expect(reading).toEqual({
       ok: true,
       value: { ...catalogue, warnings: [], lineage: NO_LINEAGE },
@@ -28,7 +28,7 @@ describe("a catalogue that is written and read back", () => {
     fc.assert(
       fc.property(soundNodes, (nodes) => {
         const catalogue = catalogueOfText(manifestText(nodes));
-        const reading = readCatalogue(catalogueText(catalogue, null));
+        const reading = readCatalogue(catalogueText(catalogue));
         expect(reading).toEqual({
           ok: true,
           value: { ...catalogue, warnings: [], lineage: NO_LINEAGE },
@@ -67,7 +67,7 @@ describe("a catalogue that is written and read back", () => {
       "test.t.2": test("accepted_values", "kind", { values: ["a", "b"] }),
       "test.t.3": test("not_null", "note", {}, { error_if: ">10" }),
     };
-    const reading = readCatalogue(catalogueText(catalogueOfText(manifestText(nodes)), null));
+    const reading = readCatalogue(catalogueText(catalogueOfText(manifestText(nodes))));
     const [entry] = reading.ok ? reading.value.entries : [];
     expect(entry).toMatchObject({ file: "models/people.sql", hasTierTag: true, private: false });
     const facts = entry?.columns.map(({ name, notNull, acceptedValues, private: isPrivate }) => ({
@@ -92,14 +92,14 @@ describe("a catalogue that is written and read back", () => {
       description: word,
       columns: { [word]: "text" },
     }));
-    expect(catalogueText(catalogueFrom(models), null)).toMatch(
+    expect(catalogueText(catalogueFrom(models))).toMatch(
       /^[^\u0000-\u0009\u000b-\u001f\u200b-\u202e\ufeff]*$/u,
     );
   });
 });
 
 describe("a file that cannot be read says what to do", () => {
-  const text = catalogueText(catalogueOfText(STARTER), null);
+  const text = catalogueText(catalogueOfText(STARTER));
   const changed = (
     change: (file: Record<string, unknown> & { endpoints: Record<string, unknown>[] }) => void,
   ) => {

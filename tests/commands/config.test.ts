@@ -57,6 +57,11 @@ describe("a config file", () => {
       runResults: null,
       schemas: {},
       engine: null,
+      description: null,
+      contact: null,
+      termsOfService: null,
+      logo: null,
+      accent: null,
       "lint.baseline": ".routewright-baseline.json",
       "diff.unused": "breaking",
       tests: "api-tests",
@@ -116,6 +121,63 @@ describe("a config file", () => {
       exit: 1,
       out: expect.stringMatching(/^breaking +description-changed/m),
     });
+  });
+
+  it("says what pages and OpenAPI say of the API; consumers need not notice", async () => {
+    const about = {
+      description: "What shops sold.",
+      contact: "https://shop.example/data",
+      termsOfService: "https://shop.example/terms",
+      logo: "logo.svg",
+      accent: "#8a1253",
+    };
+    const folder = configured("routewright.config.json", JSON.stringify({ ...CONFIG, ...about }));
+    writeFileSync(join(folder, "logo.svg"), "<svg/>");
+    expect(await inForce(folder)).toMatchObject(about);
+    await routewright(folder, ["generate"]);
+    const logo = "data:image/svg+xml;base64,PHN2Zy8+";
+    const files = filesIn(join(folder, "api"));
+    expect(JSON.parse(files["catalogue.json"] ?? "")).toMatchObject({ about: { ...about, logo } });
+    expect(JSON.parse(files["openapi.json"] ?? "")).toMatchObject({
+      info: {
+        description: expect.stringMatching(/^What shops sold\.\n\nRead-only access/),
+        contact: { url: about.contact },
+        termsOfService: about.termsOfService,
+        "x-logo": { url: logo, altText: "Shop" },
+      },
+    });
+    const others = { ...CONFIG, ...about, contact: "mailto:data@shop.example", accent: undefined };
+    writeFileSync(join(folder, "routewright.config.json"), JSON.stringify(others));
+    expect((await routewright(folder, ["generate", "--check"])).exit).toBe(1);
+    expect((await routewright(folder, ["generate", "--out", "other"])).exit).toBe(0);
+    writeFileSync(join(folder, "accepted.json"), "[]");
+    const between = await routewright(folder, ["diff", "api", "other", "--fail-on", "any"]);
+    expect({ exit: between.exit, err: between.err }).toEqual({ exit: 0, err: "" });
+  });
+
+  it.each([
+    [
+      { contact: "javascript:alert(1)" },
+      /`contact`: .*Write an https:\/\/ address, or mailto: and an e-mail address\.$/,
+    ],
+    [{ contact: "http://shop.example" }, /`contact`: .*Write an https:\/\/ address/],
+    [{ contact: "mailto:nobody" }, /`contact`: .*Write an https:\/\/ address/],
+    [{ termsOfService: "ftp://shop.example" }, /`termsOfService`: .*Write an https:\/\/ address\.$/],
+    [{ accent: "red;}" }, /`accent`: .*Write a colour as #rrggbb\.$/],
+    [
+      { accent: "#ffcc00" },
+      /`accent`: #ffcc00 on the ground of the pages has a contrast of 1\.4, below 4\.5/,
+    ],
+    [{ logo: "none.png" }, /`logo`: none\.png cannot be read\./],
+    [{ logo: "target/manifest.json" }, /`logo`: target\/manifest\.json is no picture of a known type\./],
+    [{ logo: "large.png" }, /`logo`: large\.png has 32769 bytes: at most 32768 are allowed\.$/],
+    [{ description: "" }, /`description`: The text is empty\./],
+  ])("refuses %j", async (about, message) => {
+    const folder = configured("routewright.config.json", JSON.stringify({ ...CONFIG, ...about }));
+    writeFileSync(join(folder, "large.png"), Buffer.alloc(32_769));
+    const { exit, err } = await routewright(folder, ["generate"]);
+    expect({ exit, lines: err.trim().split("\n").length }).toEqual({ exit: 2, lines: 1 });
+    expect(err.trim()).toMatch(message);
   });
 
   it("is checked as a whole: each problem is one line that names the key", async () => {

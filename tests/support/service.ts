@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CatalogueOptions, catalogueOf } from "../../generator/catalogue/build.js";
 import { updateFolder } from "../../generator/output/folder.js";
+import type { OpenApiOptions } from "../../generator/render/openapi/document.js";
 import { render } from "../../generator/render/render.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
 import { readEnvironment } from "../../runtime/operations/environment.js";
@@ -26,10 +27,14 @@ export function ownFolder(): string {
 }
 
 /** Renders a manifest's JSON into a folder, as `generate` does. */
-export function generateInto(folder: string, manifest: unknown, options: CatalogueOptions = {}): void {
+export function generateInto(
+  folder: string,
+  manifest: unknown,
+  options: CatalogueOptions & OpenApiOptions = {},
+): void {
   const reading = parseManifest(JSON.stringify(manifest), "manifest.json");
   if (!reading.ok) throw new Error(reading.problems.join(" "));
-  const files = render(catalogueOf(reading.value, options));
+  const files = render(catalogueOf(reading.value, options), options);
   updateFolder(files, { out: folder, allowEmpty: true });
 }
 

@@ -178,7 +178,7 @@ it("reads the nodes of a generated folder in its lineage.json", async () => {
       const catalogue = catalogueOf(reading.value);
       const out = join(folder, `generated-${name}`);
       mkdirSync(out);
-      writeFileSync(join(out, "catalogue.json"), catalogueText(catalogue, null));
+      writeFileSync(join(out, "catalogue.json"), catalogueText(catalogue));
       writeFileSync(join(out, "lineage.json"), lineageText(catalogue.lineage));
       return out;
     };

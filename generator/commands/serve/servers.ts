@@ -26,6 +26,7 @@ import { type PublicEndpoint, purgeCopies } from "../shared-cache.js";
 
 export interface ServeOptions extends Pick<
   Settings,
+  | "about"
   | "catalog"
   | "schemas"
   | "engine"
@@ -237,6 +238,7 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
   const {
     generated,
     allowEdited,
+    about,
     catalog,
     severities,
     accept,
@@ -260,6 +262,7 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
     manifest,
     catalog,
     title: apiTitle,
+    about,
     generated,
     allowEdited,
     schemas,

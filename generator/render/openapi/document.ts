@@ -1,4 +1,5 @@
 import {
+  type ApiAbout,
   type HttpMethod,
   type Json,
   type JsonRecord,
@@ -36,6 +37,7 @@ import { CURSOR_PAGINATION_SCHEMA, PAGINATION_SCHEMA, rowSchema } from "./rows.j
 export interface OpenApiOptions {
   /** Title of the API (`API_TITLE`); null: the default. */
   readonly title?: string | null;
+  readonly about?: ApiAbout | undefined;
 }
 
 const DEFAULT_TITLE = "Routewright Data API";
@@ -46,13 +48,16 @@ const OPENAPI_MARKER = "Routewright. Do not edit: change the models, run `routew
 /** The OpenAPI document of a catalogue: its entries in their order, then the system endpoints. */
 export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}) {
   const { entries } = catalogue;
+  const { about = {} } = options;
+  const title = options.title ?? DEFAULT_TITLE;
   const hasCursors = entries.some(({ cursor }) => cursor !== undefined);
   const categories = [...new Set(entries.map(({ category }) => category))];
   return openApiObject({
     extensions: { "x-generated-by": OPENAPI_MARKER, "x-speakeasy-retries": RETRIES },
-    title: options.title ?? DEFAULT_TITLE,
+    title,
     version: "v1",
-    description: descriptionOf(),
+    description: [about.description, descriptionOf()].filter((text) => text !== undefined).join("\n\n"),
+    info: operatorOf(title, about),
     server: "/",
     tags: [
       ...categories.map((name) => {
@@ -76,6 +81,16 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}) {
       hasCursors,
     ),
   });
+}
+
+/** The members of `info` that name the operator. */
+function operatorOf(title: string, { contact, termsOfService, logo }: ApiAbout): JsonRecord {
+  const mail = contact?.startsWith("mailto:") === true ? contact.slice("mailto:".length) : null;
+  return {
+    ...(termsOfService !== undefined && { termsOfService }),
+    ...(contact !== undefined && { contact: mail === null ? { url: contact } : { email: mail } }),
+    ...(logo !== undefined && { "x-logo": { url: logo, altText: title } }),
+  };
 }
 
 /** The document as the text of `openapi.json`. */

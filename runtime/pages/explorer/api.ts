@@ -41,21 +41,29 @@ export class ServiceError extends Error {
 /** The caller's rate limit window, from the response headers. */
 type Limits = Readonly<Record<"limit" | "remaining", number>>;
 
-export async function fetchCatalogue(): Promise<CatalogueBody> {
-  const response = await send("/v1/system/catalogue");
-  return (await readable(response.json())) as CatalogueBody;
-}
-
-/** What the guide is made from. */
+/** What the pages are made from. */
 export interface GuideFacts {
   readonly catalogue: CatalogueBody;
   readonly limits: Limits | null;
+  /** Why the tab's key was dropped; null where it was not. */
+  readonly refused: string | null;
 }
 
-export async function fetchGuide(): Promise<GuideFacts> {
-  const response = await send("/v1/system/catalogue");
-  return { catalogue: (await readable(response.json())) as CatalogueBody, limits: limitsOf(response) };
+/** The catalogue by the tab's key. One that is not accepted is dropped: what is public is shown without it. */
+export async function fetchCatalogue(): Promise<GuideFacts> {
+  let refused: string | null = null;
+  const response = await send(CATALOGUE).catch((error: unknown) => {
+    const isRefused = error instanceof ServiceError && (error.status === 401 || error.status === 403);
+    if (!isRefused || key.get() === "") throw error;
+    refused = error.message.replace(/\.$/, "");
+    key.set("");
+    return send(CATALOGUE);
+  });
+  const catalogue = (await readable(response.json())) as CatalogueBody;
+  return { catalogue, limits: limitsOf(response), refused };
 }
+
+const CATALOGUE = "/v1/system/catalogue";
 
 /** The address of a request, without the host. */
 function addressOf(

@@ -1,16 +1,12 @@
 /** The explorer: search, read, call and chart the endpoints that the caller may use (runtime/docs/catalogue.md, Explorer). */
-import {
-  type CatalogueBody,
-  type CatalogueEndpoint,
-  categoriesOf,
-  type UpstreamNode,
-} from "../catalogue-body.js";
+import { type CatalogueBody, type CatalogueEndpoint, type UpstreamNode } from "../catalogue-body.js";
 import { TIER_NAMES } from "../../model/tier.js";
-import { BASE, fetchCatalogue, fetchChangelog, samplesOf, ServiceError } from "./api.js";
+import { fetchCatalogue, fetchChangelog } from "./api.js";
 import { EndpointDetails } from "./details.js";
-import { button, type Child, copyable, count, el } from "./dom.js";
+import { button, el } from "./dom.js";
 import { EndpointList } from "./list.js";
 import { NO_REQUEST, readState, type State, writeState } from "./state.js";
+import { StartPage } from "./start.js";
 import { key } from "./storage.js";
 import { type Changelog, NO_CHANGELOG } from "../../model/changelog.js";
 import { messageOf } from "../../model/outcome.js";
@@ -22,6 +18,7 @@ let catalogue: CatalogueBody | null = null;
 let lineage: ReadonlyMap<string, UpstreamNode> | null = null;
 let changelog: Changelog = NO_CHANGELOG;
 let list: EndpointList | null = null;
+let start: StartPage | null = null;
 let details: EndpointDetails | null = null;
 
 window.addEventListener("error", ({ message }) => showFailure(message));
@@ -72,19 +69,33 @@ function render(next: State): void {
   details =
     endpoint === undefined ? null : new EndpointDetails(endpoint, catalogue.tier, lineage, next, change);
   const back = button("All endpoints", () => change({ endpoint: "", ...NO_REQUEST }), { class: "back" });
+  if (next.endpoint === "") return showStart(panel, next);
+  list?.takeSearch();
   panel?.replaceChildren(
-    ...(next.endpoint === ""
-      ? [startPanel(catalogue, list?.found ?? [], next)]
-      : [
-          back,
-          details?.element ?? missing(next.endpoint),
-          changesSection(changesOf(changelog, next.endpoint), null),
-        ].filter((part) => part instanceof Node)),
+    ...[
+      back,
+      details?.element ?? missing(next.endpoint),
+      changesSection(changesOf(changelog, next.endpoint), null),
+    ].filter((part) => part instanceof Node),
   );
+  document.title = `${next.endpoint} · ${catalogue.title}`;
+  scrollToTop(panel);
+}
+
+/** The first page is kept while it is shown: the search box in it keeps its focus. */
+function showStart(panel: Element | null, next: State): void {
+  start?.update(list?.found ?? [], next);
+  if (panel === null || start === null || panel.contains(start.element)) return;
+  start.takeSearch();
+  panel.replaceChildren(start.element);
+  document.title = catalogue?.title ?? "";
+  scrollToTop(panel);
+}
+
+function scrollToTop(panel: Element | null): void {
   panel?.scrollTo(0, 0);
   // On a phone the document scrolls.
   scrollTo(0, 0);
-  document.title = next.endpoint === "" ? catalogue.title : `${next.endpoint} · ${catalogue.title}`;
 }
 
 function missing(path: string): HTMLElement {
@@ -100,60 +111,6 @@ const openerOf = (endpoints: readonly CatalogueEndpoint[]) => (path: string) =>
     ? () => change({ endpoint: path, ...NO_REQUEST })
     : null;
 
-/** What to do first, and the endpoints found, by category. Follows the search and the filters. */
-function startPanel(
-  { title, endpoints }: CatalogueBody,
-  found: readonly CatalogueEndpoint[],
-  { search, category }: State,
-): HTMLElement {
-  const isAll = found.length === endpoints.length;
-  const heading = category || (search ? `Found for “${search}”` : title);
-  const cards = [...categoriesOf(found)].map(([name, number]) =>
-    el(
-      "li",
-      el(
-        "button",
-        { type: "button", click: () => change({ category: name }) },
-        el("strong", name),
-        el("span", count(number, "endpoint")),
-      ),
-    ),
-  );
-  return el(
-    "div.welcome",
-    el("h2", { id: "start", tabindex: -1 }, heading),
-    el("p", `${count(found.length, "endpoint")}.`),
-    ...firstCall(found),
-    category === "" && el("ul.cards", ...cards),
-    isAll && changesSection(changelog, openerOf(endpoints)),
-    !isAll && button("Show all endpoints", () => change({ search: "", category: "", tier: "" })),
-  );
-}
-
-/** A call to copy that answers without a parameter, and what a key is for. */
-function firstCall(found: readonly CatalogueEndpoint[]): readonly Child[] {
-  const callable = found.filter((each) => each.callable && each.require_any_of.length === 0);
-  const endpoint = callable.find(({ tier }) => tier === "tier0") ?? callable[0];
-  const locked = found.filter((each) => !each.callable).length;
-  const parameters = endpoint?.pagination ? { limit: ["5"] } : {};
-  const call = endpoint && samplesOf({ endpoint, parameters }, endpoint.tier !== "tier0").curl;
-  return [
-    el("h3", "Base address"),
-    copyable("Base address", BASE),
-    ...(call === undefined ? [] : [el("h3", "First call"), copyable("First call", call)]),
-    el("h3", "Key"),
-    el(
-      "p",
-      locked === 0
-        ? "You may call all of these. "
-        : `${locked.toLocaleString("en")} of these need another key. `,
-      "Ask the operator of this API for a key. Enter it above, and send it in the header ",
-      el("code", "X-API-Key"),
-      ".",
-    ),
-  ];
-}
-
 function showProblem(message: string): void {
   const box = document.querySelector("#problem");
   box?.replaceChildren(el("div.problem", { role: "alert" }, message));
@@ -163,25 +120,40 @@ async function load(): Promise<void> {
   root.setAttribute("aria-busy", "true");
   try {
     const [found, changed] = await Promise.all([fetchCatalogue(), fetchChangelog()]);
-    [catalogue, changelog] = [found, ownChanges(changed, found)];
-    document.querySelector("#problem")?.replaceChildren();
+    catalogue = found.catalogue;
+    changelog = ownChanges(changed, catalogue);
+    showRefusal(found.refused);
   } catch (error) {
-    const message = messageOf(error);
-    const isRefused = error instanceof ServiceError && error.status === 403;
-    forget?.toggleAttribute("hidden", key.get() === "");
     root.querySelector(".waiting")?.remove();
-    if (isRefused) keyInput?.focus();
-    return showProblem(isRefused ? `${message}. Correct the key, or remove it.` : message);
+    return showProblem(messageOf(error));
   } finally {
     root.removeAttribute("aria-busy");
   }
   showCaller(catalogue);
   lineage = catalogue.lineage && new Map(catalogue.lineage.map((node) => [node.id, node]));
   list = new EndpointList(catalogue, state, change);
+  start = startOf(catalogue, list);
   root.replaceChildren(list.element, el("div.panel", { id: "panel", tabindex: -1 }));
   details = null;
   render(state);
   list.reveal();
+}
+
+function startOf(body: CatalogueBody, { searchBox }: EndpointList): StartPage {
+  const opener = openerOf(body.endpoints);
+  return new StartPage(body, {
+    change,
+    search: searchBox,
+    changes: () => changesSection(changelog, opener),
+  });
+}
+
+/** Why the tab's key was dropped. Its text stays in the field, to be corrected. */
+function showRefusal(refused: string | null): void {
+  document.querySelector("#problem")?.replaceChildren();
+  if (refused === null) return;
+  showProblem(`${refused}. The public part is shown without it. Correct the key to see the rest.`);
+  keyInput?.focus();
 }
 
 const keyForm = document.querySelector<HTMLFormElement>("#key-form");
@@ -205,8 +177,10 @@ function useKey(text: string): void {
 /** The tier of the key in the header. */
 function showCaller({ tier }: CatalogueBody): void {
   const caller = document.querySelector("#caller");
-  const [hasKey, name] = [key.get() !== "", `${TIER_NAMES[tier]} (${tier})`];
-  caller?.replaceChildren(hasKey ? el(`span.badge.${tier}`, name) : "No key");
+  const hasKey = key.get() !== "";
+  caller?.replaceChildren(hasKey ? el(`span.badge.${tier}`, `${TIER_NAMES[tier]} (${tier})`) : "No key");
+  // A key in use is a chip; its field comes back with the next one.
+  keyForm?.classList.toggle("used", hasKey);
   forget?.toggleAttribute("hidden", !hasKey);
 }
 

@@ -11,6 +11,8 @@ const MAX_LISTED = 500;
 export class EndpointList {
   readonly element: HTMLElement;
   readonly #body: CatalogueBody;
+  /** Stands in the middle while no endpoint is open. */
+  readonly searchBox: HTMLInputElement;
   readonly #search: Search;
   readonly #change: (change: Partial<State>) => void;
   readonly #rows: HTMLUListElement;
@@ -28,6 +30,7 @@ export class EndpointList {
       if (this.#search.prepare()) setTimeout(prepare);
     };
     setTimeout(prepare);
+    this.searchBox = this.#box(state.search);
     this.#rows = el("ul.rows", { keydown: (event: KeyboardEvent) => this.#move(event) });
     this.#status = el("p.status", { role: "status" });
     this.element = el(
@@ -76,20 +79,23 @@ export class EndpointList {
   }
 
   focusSearch(): void {
-    this.element.querySelector("input")?.focus();
+    this.searchBox.focus();
   }
 
   /** What the list is filtered by, also where a card, a link or the browser's history has chosen it. */
   #showFilters({ search, category, tier }: State): void {
-    const box = this.element.querySelector("input");
-    if (box !== null && box.value !== search) box.value = search;
+    if (this.searchBox.value !== search) this.searchBox.value = search;
     const selects = this.element.querySelectorAll("select");
     for (const [i, value] of [category, tier].entries())
       if (selects[i] !== undefined) selects[i].value = value;
   }
 
-  #filters(): HTMLElement {
-    const { search, category, tier } = this.#state;
+  /** Takes the search box back. */
+  takeSearch(): void {
+    this.element.querySelector(".filters")?.prepend(this.searchBox);
+  }
+
+  #box(search: string): HTMLInputElement {
     const box = el("input", {
       type: "search",
       value: search,
@@ -104,11 +110,16 @@ export class EndpointList {
         this.#focus(this.#rows.querySelector("a"));
       },
     });
+    return box;
+  }
+
+  #filters(): HTMLElement {
+    const { category, tier } = this.#state;
     const categories = [...new Set(this.#body.endpoints.map((endpoint) => endpoint.category))];
     const tiers = TIERS.filter((each) => this.#body.endpoints.some((endpoint) => endpoint.tier === each));
     return el(
       "div.filters",
-      box,
+      this.searchBox,
       el(
         "div.selects",
         select("Category", [["", "All"], ...categories], category, (value) =>

@@ -31,7 +31,7 @@ export function firstCall({ plain }: Examples): readonly Child[] {
   ];
 }
 
-export function authenticate({ endpoints, tier }: CatalogueBody): readonly Child[] {
+export function authenticate({ about, endpoints, tier }: CatalogueBody): readonly Child[] {
   const lines = TIERS.map(
     (each) => [each, endpoints.filter((endpoint) => endpoint.tier === each).length] as const,
   )
@@ -49,8 +49,16 @@ export function authenticate({ endpoints, tier }: CatalogueBody): readonly Child
       code("X-API-Key"),
       ", or as ",
       code("Authorization: Bearer"),
-      ". A key opens its tier and the tiers below. Ask the operator of this API for one, and keep it out of addresses and of code that others read.",
+      ". A key opens its tier and the tiers below. Keep it out of addresses and of code that others read.",
     ),
+    about.contact !== null &&
+      paragraph(
+        "Ask for a key: ",
+        el("a", { href: about.contact }, about.contact.replace(/^mailto:/, "")),
+        ".",
+      ),
+    about.terms_of_service !== null &&
+      paragraph(el("a", { href: about.terms_of_service }, "Terms of service")),
     copyable("With a key", `export API_KEY=...\ncurl -H "X-API-Key: $API_KEY" '${BASE}/v1/system/usage'`),
     table("Endpoints by tier", ["Tier", "Endpoints"], lines),
     paragraph(`This tab calls as ${TIER_NAMES[tier]} (${tier}).`),

@@ -1,5 +1,5 @@
 /** The guide for consumers (runtime/docs/catalogue.md, Guide): how to call this API, by its own addresses and examples. */
-import { fetchGuide, type GuideFacts } from "../explorer/api.js";
+import { fetchCatalogue, type GuideFacts } from "../explorer/api.js";
 import { type Child, el } from "../explorer/dom.js";
 import { messageOf } from "../../model/outcome.js";
 import { authenticate, filter, firstCall, formats, pages, tools } from "./calls.js";
@@ -30,10 +30,15 @@ function sectionsOf({ catalogue, limits }: GuideFacts): readonly GuideSection[] 
   ];
 }
 
+function refusal(refused: string): HTMLElement {
+  const text = `${refused}. The guide is the public one: correct the key in the explorer.`;
+  return el("p.problem", { role: "alert" }, text);
+}
+
 async function load(): Promise<void> {
   const root = document.querySelector("main") ?? document.body;
   try {
-    const facts = await fetchGuide();
+    const facts = await fetchCatalogue();
     const sections = sectionsOf(facts);
     const contents = el(
       "nav.contents",
@@ -43,7 +48,15 @@ async function load(): Promise<void> {
     const parts = sections.map(({ id, title, content }) =>
       el("section", el("h2", { id }, title), ...content),
     );
-    root.replaceChildren(contents, el("article", { id: "guide", tabindex: -1 }, ...parts));
+    root.replaceChildren(
+      contents,
+      el(
+        "article",
+        { id: "guide", tabindex: -1 },
+        facts.refused !== null && refusal(facts.refused),
+        ...parts,
+      ),
+    );
     document.title = `Guide · ${facts.catalogue.title}`;
     document.getElementById(location.hash.slice(1))?.scrollIntoView();
   } catch (error) {

@@ -25,13 +25,27 @@ interface ListedOperation {
   "x-badges"?: readonly { readonly name: string; readonly color: string }[];
 }
 
+function keyHeaders(): RequestInit {
+  const isSendable = /^[\x21-\x7e]+$/.test(key.get());
+  return isSendable ? { headers: { "X-API-Key": key.get() } } : {};
+}
+
+/** Drops a key that is not accepted, and says so: what is public is shown without it. */
+async function withoutKey(refusal: Response, address: URL): Promise<Response> {
+  key.set("");
+  const { detail = "Invalid API Key" } = (await refusal.json().catch(() => ({}))) as { detail?: string };
+  const text = `${detail.replace(/\.$/, "")}. The public part is shown without it. Enter the key again to see the rest.`;
+  document.querySelector("#swagger-ui, #redoc")?.before(el("p.refused", { role: "alert" }, text));
+  return fetch(address);
+}
+
 /** Fetches the OpenAPI document; shows an error message on failure. */
 async function fetchDescription(): Promise<Description | null> {
   try {
     // With `CATALOGUE=allowed` the document holds what the key may call.
-    const isSendable = /^[\x21-\x7e]+$/.test(key.get());
     const address = new URL("openapi.json", location.href);
-    const response = await fetch(address, isSendable ? { headers: { "X-API-Key": key.get() } } : {});
+    const asked = await fetch(address, keyHeaders());
+    const response = asked.status === 401 || asked.status === 403 ? await withoutKey(asked, address) : asked;
     if (!response.ok) throw new Error(`The service answered ${String(response.status)}.`);
     const description = (await response.json()) as Description;
     // Below the path of a proxy that the server does not know.

@@ -113,7 +113,7 @@ describe.skipIf(!needs("chromium"))("/explore", () => {
     await expectAccessible(page);
     await start.getByRole("button", { name: "Show all endpoints" }).click();
     await page.getByRole("searchbox").fill("wages");
-    await expect.poll(() => start.innerText()).toMatch(/1 endpoint\.[^]*1 of these need another key/);
+    await expect.poll(() => start.innerText()).toMatch(/1 endpoint\.[^]*2 endpoints need a key\./);
     expect(problems).toEqual([]);
   });
 
@@ -290,7 +290,7 @@ describe.skipIf(!needs("chromium"))("/explore", () => {
     await expect.poll(() => rows(page).allInnerTexts()).toEqual(["ann\t7"]);
     expect(await page.evaluate("Object.keys(localStorage).length")).toBe(0);
     const { page: other } = await open("/explore");
-    await other.getByText("2 of these need another key.").waitFor();
+    await other.getByText("2 endpoints need a key.").waitFor();
     await page.getByRole("button", { name: "Forget key" }).click();
     await page.getByText("Needs Premium (tier2)").waitFor();
     expect(await page.evaluate("sessionStorage.getItem('routewright.key')")).toBe("");

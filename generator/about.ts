@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { extname } from "node:path";
+import { type ApiAbout, faintContrast, type Outcome, unlessFailed } from "@routewright/runtime/model";
+import type { Config } from "./config-schema.js";
+
+/** Media types of a logo. */
+const PICTURES: Readonly<Record<string, string>> = {
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".webp": "image/webp",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+};
+
+/** The logo is part of `openapi.json` and of every page. */
+const MAX_LOGO_BYTES = 32_768;
+
+/** What the config file says of the API and its operator. */
+export function aboutOf({
+  description,
+  contact,
+  termsOfService,
+  logo,
+  accent,
+}: Config): Outcome<ApiAbout | undefined> {
+  const texts = Object.entries({ description, contact, termsOfService, accent });
+  const about = Object.fromEntries(texts.filter(([, value]) => value !== undefined)) as ApiAbout;
+  const picture = logo === undefined ? null : pictureOf(logo);
+  const problems = [...(picture?.problems ?? []), ...accentProblems(accent)];
+  const whole = { ...about, ...(picture && { logo: picture.address }) };
+  return unlessFailed(problems, Object.keys(whole).length === 0 ? undefined : whole);
+}
+
+function accentProblems(accent: string | undefined): readonly string[] {
+  const contrast = accent === undefined ? null : faintContrast(accent);
+  if (contrast === null) return [];
+  return [
+    `\`accent\`: ${String(accent)} on the ground of the pages has a contrast of ${contrast.toFixed(1)}, below 4.5: links could not be read. Choose a darker colour; the dark theme gets a lighter one by itself.`,
+  ];
+}
+
+/** A picture file as a `data:` address. */
+function pictureOf(file: string): { readonly address: string; readonly problems: readonly string[] } {
+  const failed = (problem: string) => ({ address: "", problems: [`\`logo\`: ${file} ${problem}`] });
+  const type = PICTURES[extname(file).toLowerCase()];
+  if (type === undefined)
+    return failed(`is no picture of a known type. Name a file ${Object.keys(PICTURES).join(", ")}.`);
+  let content: Buffer;
+  try {
+    content = readFileSync(file);
+  } catch {
+    return failed("cannot be read. Name a file relative to the config file.");
+  }
+  if (content.length > MAX_LOGO_BYTES)
+    return failed(`has ${String(content.length)} bytes: at most ${String(MAX_LOGO_BYTES)} are allowed.`);
+  return { address: `data:${type};base64,${content.toString("base64")}`, problems: [] };
+}
