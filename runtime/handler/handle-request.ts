@@ -5,15 +5,16 @@ import { type HttpError, isHttpError, type Result } from "../model/errors.js";
 import { isLocalCaller } from "../http/headers.js";
 import { pathItem, pathOf } from "../http/route.js";
 import { callerHeaders } from "../request/authorize.js";
-import { nextPageLink } from "../request/request-fields.js";
+import { NO_FIELDS, nextPageLink } from "../request/request-fields.js";
+import type { Answer } from "../response/answer.js";
 import { findAt } from "../response/content-negotiation.js";
 import { deprecationHeaders, respond, type Sent } from "../response/respond.js";
 import { cachingHeaders } from "../response/caching-headers.js";
 import { partFinder, readsParts } from "../response/whole-results.js";
 import { type DataPath, type DataRoute, type Exchange, serveExchange } from "./exchange.js";
 import { gatewayOf } from "./gateway.js";
-import { parameterNames, resolveRequest } from "./resolve.js";
-import { type Answer, run } from "./run.js";
+import { type DataRequest, parameterNames, resolveRequest } from "./resolve.js";
+import { run } from "./run.js";
 
 /** The handler of an endpoint, for every method. It can be mounted alone in an Express 5 app. */
 export function handlerOf(endpoint: ServedEndpoint): RequestHandler & { readonly endpoint: ServedEndpoint } {
@@ -52,13 +53,13 @@ function pathOfEndpoint(endpoint: Endpoint, called: ServedEndpoint): DataPath {
  */
 async function serveRows(exchange: Exchange, endpoint: ServedEndpoint): Promise<HttpError | null> {
   const { gateway, request, context, times } = exchange;
-  const resolved = await resolveRequest(gateway, endpoint, request, context.caller);
+  const query = await resolveRequest(gateway, endpoint, request, context.caller);
   times.end("resolve");
-  if (isRefused(resolved)) return resolved;
-  exchange.parameters = parameterNames(endpoint, resolved);
+  if (isRefused(query)) return query;
+  exchange.parameters = parameterNames(endpoint, query);
   const { method, headers } = request;
   const { id, caller, isStillNeeded } = context;
-  const answer = await run(gateway, endpoint.spec, resolved, {
+  const answer = await run(gateway, endpoint.spec, query, {
     id,
     caller,
     isStillNeeded,
@@ -89,29 +90,33 @@ function timingHeaders({ gateway, request, context, times }: Exchange): readonly
   return isShown ? ["Server-Timing", times.serverTiming] : [];
 }
 
-function respondTo(
-  exchange: Exchange,
-  endpoint: Endpoint,
-  { resolved: { query, fields }, version, tag, result, hasMore, total }: Answer,
-): Promise<Sent> {
+function respondTo(exchange: Exchange, endpoint: Endpoint, answer: Answer): Promise<Sent> {
   const { gateway, request, response, context } = exchange;
-  const { page } = query.selection;
   const { caller } = context;
   const headers = callerHeaders(context);
   headers.push(...timingHeaders(exchange));
   const { prefix } = gateway.publicAddressOf(request);
-  headers.push(...deprecationHeaders(endpoint, prefix));
-  if (page !== null && hasMore)
-    headers.push(...nextPageLink(request, fields, page, result?.result.nextCursor ?? null, prefix));
-  if (total !== null) headers.push("X-Total-Count", String(total), "Preference-Applied", "count=exact");
+  headers.push(...deprecationHeaders(endpoint, prefix), ...pageHeaders(request, answer, prefix));
+  const { isPrefixForwarded } = gateway.publicAddressOf;
+  const caching = cachingHeaders(endpoint, caller, { method: request.method, isPrefixForwarded });
   const { responseMemory, streamTimeouts } = gateway;
   const streamTimeoutMs = streamTimeouts[caller.tier];
-  const { format } = query;
-  const { method } = request;
-  const { isPrefixForwarded } = gateway.publicAddressOf;
-  const caching = cachingHeaders(endpoint, caller, { method, isPrefixForwarded });
-  return respond(
-    { request, response, format, headers, caching, version, caller, responseMemory, streamTimeoutMs, tag },
-    result,
-  );
+  return respond({ request, response, answer, headers, caching, caller, responseMemory, streamTimeoutMs });
 }
+
+/** The link to the next page, and the number of rows on all pages. */
+function pageHeaders(
+  request: DataRequest,
+  { query, result, hasMore, total }: Answer,
+  prefix: string,
+): readonly string[] {
+  const { fields = NO_FIELDS, selection } = query;
+  const { page } = selection;
+  const link =
+    page !== null && hasMore ? nextPageLink(request, fields, page, result?.nextCursor ?? null, prefix) : NONE;
+  return total === null
+    ? link
+    : [...link, "X-Total-Count", String(total), "Preference-Applied", "count=exact"];
+}
+
+const NONE: readonly string[] = [];

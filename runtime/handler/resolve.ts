@@ -1,23 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import { jsonOf, type ServedEndpoint } from "../model/served-endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
-import {
-  type Position,
-  queryKey,
-  type ResolvedQuery,
-  type RowFormat,
-  type Selection,
-} from "../model/query.js";
+import type { RawFields, ResolvedQuery, RowFormat, Selection } from "../model/query.js";
 import type { Caller } from "../model/caller.js";
 import { ownRows, readParameters, withOperators } from "../request/resolve-query.js";
-import {
-  readCursor,
-  bodyFields,
-  NO_FIELDS,
-  objectFields,
-  queryFields,
-  type RawFields,
-} from "../request/request-fields.js";
+import { readCursor, bodyFields, NO_FIELDS, objectFields, queryFields } from "../request/request-fields.js";
 import { formatOf } from "../response/content-negotiation.js";
 import { MAX_BODY_BYTES, type BodyErrors, readText } from "../http/body.js";
 import { TIER_SHARES } from "../warehouse/shares.js";
@@ -26,25 +13,16 @@ import type { Gateway } from "./gateway.js";
 /** A request; `body` is set when middleware such as `express.json()` has already read it. */
 export type DataRequest = IncomingMessage & { readonly body?: unknown };
 
-/** A checked query. */
-export interface Resolved {
-  readonly query: ResolvedQuery;
-  /** Queries with the same key have the same result. */
-  readonly key: string;
-  /** The fields that it was made from. */
-  readonly fields: RawFields;
-  /** Of the cursor sent to an endpoint with cursors; null for a page by `offset`. */
-  readonly position?: Position | null;
-}
-
 const NO_NAMES: readonly string[] = [];
 
 /**
  * Names of the parameters of a query, with `fields=<column>` for each column that it chooses, and `group_by=<group>` and
  * `measures=<measure>` for what is asked by group, also where no measure is named.
  */
-export function parameterNames(endpoint: ServedEndpoint, { fields, query }: Resolved): readonly string[] {
-  const { columns, grouping } = query.selection;
+export function parameterNames(
+  endpoint: ServedEndpoint,
+  { fields = NO_FIELDS, selection: { columns, grouping } }: ResolvedQuery,
+): readonly string[] {
   if (grouping !== undefined)
     return [
       ...fields.keys(),
@@ -62,7 +40,7 @@ export function resolveRequest(
   endpoint: ServedEndpoint,
   request: DataRequest,
   caller: Caller,
-): Result<Resolved> | Promise<Result<Resolved> | null> {
+): Result<ResolvedQuery> | Promise<Result<ResolvedQuery> | null> {
   const { url = "" } = request;
   const mark = url.indexOf("?");
   const query = mark === -1 ? "" : url.slice(mark + 1);
@@ -78,7 +56,7 @@ async function resolveBody(
   request: DataRequest,
   caller: Caller,
   { query, format }: { readonly query: string; readonly format: RowFormat },
-): Promise<Result<Resolved> | null> {
+): Promise<Result<ResolvedQuery> | null> {
   // A caller who may read no rows is refused before its body is read.
   const own = ownRows(endpoint.spec, caller.org);
   if (isHttpError(own)) return own;
@@ -118,7 +96,7 @@ export function resolve(
   endpoint: ServedEndpoint,
   caller: Caller,
   { fields: sent, source, format }: Question,
-): Result<Resolved> {
+): Result<ResolvedQuery> {
   const own = ownRows(endpoint.spec, caller.org);
   if (isHttpError(own)) return own;
   const fields = withOperators(endpoint, sent);
@@ -131,11 +109,10 @@ export function resolve(
   };
   const selected = own === null ? selection : { ...selection, conditions: [own, ...selection.conditions] };
   const hasCursor = endpoint.spec.cursor !== undefined || (selection.grouping?.groups.length ?? 0) > 0;
-  const page = hasCursor ? pageOf(gateway, endpoint, fields, selected) : { selection: selected };
-  if (isHttpError(page)) return page;
+  const paged = hasCursor ? behindCursor(gateway, endpoint, fields, selected) : selected;
+  if (isHttpError(paged)) return paged;
   const { relation, path: route } = endpoint.spec;
-  const query = { relation, route, selection: page.selection, ...options };
-  return { ...page, query, key: queryKey(query), fields };
+  return { relation, route, selection: paged, ...options, fields };
 }
 
 /** `json-declared` is about columns of rows: groups have the format that the endpoint declares for all its numbers. */
@@ -144,16 +121,17 @@ function writtenFormat(format: RowFormat, { spec }: ServedEndpoint, { grouping }
 }
 
 /** What an endpoint with cursors selects. */
-function pageOf(
+function behindCursor(
   { cursors }: Gateway,
   endpoint: ServedEndpoint,
   fields: RawFields,
   selection: Selection,
-): Result<{ readonly selection: Selection; readonly position: Position | null }> {
+): Result<Selection> {
   const cursor = readCursor(fields);
   if (isHttpError(cursor)) return cursor;
   const scope = cursors.scopeOf(endpoint.spec, selection);
-  const position = cursor === null ? null : cursors.read(cursor, scope);
-  if (cursor !== null && position === null) return httpError("invalidCursor");
-  return { selection: { ...selection, keyset: { scope, after: position?.values ?? null } }, position };
+  if (cursor === null) return { ...selection, keyset: { scope, after: null } };
+  const position = cursors.read(cursor, scope);
+  if (position === null) return httpError("invalidCursor");
+  return { ...selection, keyset: { scope, after: position.values, types: position.types } };
 }

@@ -2,11 +2,11 @@ import type { RequestContext } from "../model/caller.js";
 import type { ValueKind } from "../model/column-types.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
-import type { ResolvedQuery, Selection } from "../model/query.js";
+import { queryKey, type ResolvedQuery, type Selection } from "../model/query.js";
 import { conditionError } from "../request/resolve-query.js";
 import { SortKeyTooLong, typesOf } from "../response/cursors.js";
 import { buildTag, namesTag } from "../response/entity-tag.js";
-import type { QueryResult } from "../response/result-service.js";
+import type { Answer, AnsweredRows, QueryResult } from "../response/answer.js";
 import { completed } from "../response/whole-results.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
@@ -19,7 +19,6 @@ import {
   TooManyRows,
 } from "../warehouse/warehouse.js";
 import type { Gateway } from "./gateway.js";
-import type { Resolved } from "./resolve.js";
 
 /** A request for rows, and how it reads them. */
 export interface RowsContext extends Pick<RequestContext, "id" | "caller" | "isStillNeeded"> {
@@ -36,39 +35,30 @@ export interface RowsContext extends Pick<RequestContext, "id" | "caller" | "isS
   readonly onStart?: (() => void) | undefined;
 }
 
-/** The rows of a query, before they are sent. */
-export interface Answer {
-  readonly resolved: Resolved;
-  /** Null when the client has these rows already. */
-  readonly result: QueryResult | null;
-  readonly version: DataVersion | null;
-  /** The entity tag, if the build determines it. */
-  readonly tag: string | null;
-  /** Whether rows follow the page. */
-  readonly hasMore: boolean;
-  /** The number of rows on all pages, where it is wanted. */
-  readonly total: number | null;
-}
-
 /** Runs a query, or finds its result. Null when the client has disconnected. Never rejects. */
 export async function run(
   gateway: Gateway,
   endpoint: Endpoint,
-  resolved: Resolved,
+  query: ResolvedQuery,
   reader: RowsContext,
 ): Promise<Result<Answer> | null> {
   try {
+    const key = queryKey(query);
     const version = gateway.versionOf(endpoint.path);
     const build = endpoint.changes === "on_build" ? version : null;
-    const tag = build && buildTag(build, resolved.key);
+    const tag = build && buildTag(build, key);
     if (tag !== null && namesTag(tag, reader.ifNoneMatch))
-      return { resolved, result: null, version, tag, hasMore: false, total: null };
-    const part = partAtHand(gateway, resolved, reader);
+      return { query, result: null, hasRunQuery: false, version, tag, hasMore: false, total: null };
+    const part = partAtHand(gateway, query, key, reader);
     if (part !== null) return part;
-    const query = await prepare(gateway, resolved, version);
-    if (isHttpError(query)) return query;
-    const answer = await read(gateway, resolved, { query, version, build, tag }, reader);
-    return (await isAtCursor(gateway, resolved, version)) ? answer : await withoutRows(answer);
+    const checked = await prepare(gateway, query, version);
+    if (isHttpError(checked)) return checked;
+    const context = contextOf(reader, version);
+    const { result, hasRunQuery } = await gateway.results.get(key, checked, context, build?.id ?? null);
+    const hasMore = mayHaveMore(result, checked.selection);
+    const answer = { query: checked, result, hasRunQuery, version, tag, hasMore, total: null };
+    const whole = await withTotalAndLength(gateway, answer, key, reader);
+    return (await isAtCursor(gateway, query, version)) ? whole : await withoutRows(whole);
   } catch (error) {
     return errorOf(gateway, endpoint, reader, error);
   }
@@ -81,13 +71,13 @@ export async function run(
 export async function summarize(
   gateway: Gateway,
   endpoint: Endpoint,
-  resolved: Resolved,
+  asked: ResolvedQuery,
   reader: RowsContext,
 ): Promise<Result<object> | null> {
   try {
     const version = gateway.versionOf(endpoint.path);
-    const { columns } = await gateway.warehouse.columnsOf(resolved.query, version?.id ?? null);
-    const query = await prepare(gateway, resolved, version);
+    const { columns } = await gateway.warehouse.columnsOf(asked, version?.id ?? null);
+    const query = await prepare(gateway, asked, version);
     if (isHttpError(query)) return query;
     const dates = servedColumns(columns, query.selection.columns).filter((column) =>
       DATES.has(gateway.warehouse.valuesOf(column)),
@@ -105,7 +95,7 @@ const DATES: ReadonlySet<ValueKind> = new Set(["date", "date-time"]);
 /** The query, checked against the columns of its relation. */
 async function prepare(
   { warehouse }: Gateway,
-  { query, position }: Resolved,
+  query: ResolvedQuery,
   version: DataVersion | null,
 ): Promise<Result<ResolvedQuery>> {
   const { keyset, ...selection } = query.selection;
@@ -117,7 +107,7 @@ async function prepare(
   }
   if (keyset === undefined) return query;
   const types = typesOf(query.selection, columns);
-  if (position && position.types !== types) return httpError("invalidCursor");
+  if ((keyset.types ?? types) !== types) return httpError("invalidCursor");
   return { ...query, selection: { ...selection, keyset: { ...keyset, types } } };
 }
 
@@ -127,45 +117,37 @@ async function prepare(
  */
 async function isAtCursor(
   { warehouse }: Gateway,
-  { query, position }: Resolved,
+  query: ResolvedQuery,
   version: DataVersion | null,
 ): Promise<boolean> {
-  if (!position) return true;
+  const types = query.selection.keyset?.types;
+  if (types === undefined) return true;
   const { columns } = await warehouse.columnsOf(query, version?.id ?? null);
-  return position.types === typesOf(query.selection, columns);
+  return types === typesOf(query.selection, columns);
 }
 
-async function withoutRows({ result: queried }: Answer): Promise<HttpError> {
-  if (queried?.result.kind === "stream") await queried.result.stream.chunks.return();
+async function withoutRows({ result }: Answer): Promise<HttpError> {
+  if (result?.kind === "stream") await result.stream.chunks.return();
   return httpError("invalidCursor");
 }
 
-/** What is read, and how it is known before the query runs. */
-interface RowsReading {
-  readonly query: ResolvedQuery;
-  /** The latest builds of the endpoint's nodes; null if unknown. */
-  readonly version: DataVersion | null;
-  /** The version of the rows where they change only with builds, and the entity tag by it. */
-  readonly build: DataVersion | null;
-  readonly tag: string | null;
-}
-
-async function read(
+/** The answer with the number of all rows and with a length, where the request asks for them. */
+async function withTotalAndLength(
   gateway: Gateway,
-  resolved: Resolved,
-  { query, version, build, tag }: RowsReading,
+  answer: Answer & AnsweredRows,
+  key: string,
   reader: RowsContext,
 ): Promise<Answer> {
-  const context = contextOf(reader, version);
-  const result = await gateway.results.get(resolved.key, query, context, build?.id ?? null);
+  const { result, version } = answer;
   try {
-    const hasMore = mayHaveMore(result, query.selection);
-    const total = reader.wantsTotal === true ? await totalOf(gateway, result, query, context) : null;
-    const answer = { resolved, result, version, tag, hasMore, total };
-    return reader.readsPart === undefined ? answer : await wholeAnswer(gateway, answer, reader);
+    const counted =
+      reader.wantsTotal === true
+        ? { ...answer, total: await totalOf(gateway, answer, contextOf(reader, version)) }
+        : answer;
+    return reader.readsPart === undefined ? counted : await wholeAnswer(gateway, counted, key, reader);
   } catch (error) {
     // Otherwise the connection and the caller's share of a stream would stay in use.
-    if (result.result.kind === "stream") await result.result.stream.chunks.return();
+    if (result.kind === "stream") await result.stream.chunks.return();
     throw error;
   }
 }
@@ -173,29 +155,28 @@ async function read(
 /** The answer with a length, kept for the parts that follow. Of parts that are read at once, the first result counts for all. */
 async function wholeAnswer(
   gateway: Gateway,
-  answer: Answer & { readonly result: QueryResult },
+  answer: Answer & AnsweredRows,
+  key: string,
   reader: RowsContext,
 ): Promise<Answer> {
-  const { resolved, version, tag, hasMore } = answer;
-  const { result, hasRunQuery } = await completed(answer.result, hasMore);
-  if (result.kind === "stream") return { ...answer, result: { result, hasRunQuery } };
-  const part = partAtHand(gateway, resolved, reader);
+  const { query, hasMore } = answer;
+  const result = await completed(answer.result, hasMore);
+  if (result.kind === "stream") return { ...answer, result };
+  const part = partAtHand(gateway, query, key, reader);
   if (part !== null) return part;
-  const whole = { result, version, tag, hasMore };
-  const kept = gateway.wholeResults.keep(reader.caller.id, resolved.key, whole);
-  return { ...answer, result: { result: kept, hasRunQuery } };
+  return { ...answer, result: gateway.wholeResults.keep(reader.caller.id, key, { ...answer, result }) };
 }
 
 /** The answer with a part of the result that the caller reads in parts; null where there is none, or the request needs another. */
 function partAtHand(
   { wholeResults }: Gateway,
-  resolved: Resolved,
+  query: ResolvedQuery,
+  key: string,
   { caller, readsPart }: RowsContext,
 ): Answer | null {
-  const reading = readsPart && wholeResults.get(caller.id, resolved.key);
-  if (!reading || !readsPart(reading.result.bytes)) return null;
-  const { result, ...whole } = reading;
-  return { resolved, ...whole, result: { result, hasRunQuery: false }, total: null };
+  const kept = readsPart && wholeResults.get(caller.id, key);
+  if (!kept || !readsPart(kept.result.bytes)) return null;
+  return { query, ...kept, hasRunQuery: false, total: null };
 }
 
 /** Written out: a copy by `...` of what a request carries took 2.5 µs. */
@@ -207,7 +188,7 @@ function contextOf(
 }
 
 /** Whether rows follow the page. Of a stream that is known at its end only: its next page may be empty. */
-function mayHaveMore({ result }: QueryResult, { page, keyset }: Selection): boolean {
+function mayHaveMore(result: QueryResult, { page, keyset }: Selection): boolean {
   if (page === null) return false;
   if (keyset !== undefined) return result.nextCursor !== null;
   return result.kind === "stream" || result.hasMore;
@@ -216,8 +197,7 @@ function mayHaveMore({ result }: QueryResult, { page, keyset }: Selection): bool
 /** The number of rows on all pages: known where the last one of them is in memory, otherwise counted. */
 async function totalOf(
   { warehouse }: Gateway,
-  { result }: QueryResult,
-  query: ResolvedQuery,
+  { query, result }: Answer & AnsweredRows,
   context: QueryContext,
 ): Promise<number> {
   const { page, keyset } = query.selection;

@@ -1,12 +1,12 @@
 import { columnNamed } from "../model/column-names.js";
 import { httpError, isHttpError, type Result } from "../model/errors.js";
 import { DEFAULT_MAX_LENGTH } from "../model/limits.js";
-import { queryKey, type Selection } from "../model/query.js";
+import { queryKey, type RawFields, type ResolvedQuery, type Selection } from "../model/query.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
 import { traceOf } from "../http/headers.js";
 import { queryOf } from "../http/route.js";
 import { requireAccess } from "../request/authorize.js";
-import { queryFields, type RawFields } from "../request/request-fields.js";
+import { queryFields } from "../request/request-fields.js";
 import { ownRows } from "../request/resolve-query.js";
 import {
   readRequired,
@@ -21,7 +21,6 @@ import type { ResultColumn } from "../warehouse/warehouse.js";
 import type { Exchange } from "./exchange.js";
 import { linesOf, readRows, rowOf } from "../response/read-rows.js";
 import { recordRequest, StepTimes } from "./record-request.js";
-import type { Resolved } from "./resolve.js";
 import { errorOf, run } from "./run.js";
 
 /** Longer lists are cut. */
@@ -103,15 +102,15 @@ async function valuesFor(
 ): Promise<ReadValues> {
   const { gateway } = exchange;
   try {
-    const resolved = await resolveValues(exchange, endpoint, question);
-    if (isHttpError(resolved)) return { outcome: resolved, sent: NO_ROWS };
-    const key = `${resolved.key}\0${gateway.versionOf(endpoint.spec.path)?.id ?? ""}`;
+    const query = await resolveValues(exchange, endpoint, question);
+    if (isHttpError(query)) return { outcome: query, sent: NO_ROWS };
+    const key = `${queryKey(query)}\0${gateway.versionOf(endpoint.spec.path)?.id ?? ""}`;
     for (let others = gateway.values.get(key); others !== undefined; others = gateway.values.get(key)) {
       const kept = await others;
       // Null: the client of that request has left. The next in line reads.
       if (kept.outcome) return { ...kept, sent: { ...kept.sent, databaseMs: null } };
     }
-    const reading = read(exchange, endpoint, resolved).catch((error: unknown) =>
+    const reading = read(exchange, endpoint, query).catch((error: unknown) =>
       failed(exchange, endpoint, error),
     );
     gateway.values.set(key, reading);
@@ -134,7 +133,7 @@ async function resolveValues(
   { gateway, context: { caller } }: Exchange,
   endpoint: ServedEndpoint,
   question: ValuesQuestion,
-): Promise<Result<Resolved>> {
+): Promise<Result<ResolvedQuery>> {
   const { spec } = endpoint;
   const own = ownRows(spec, caller.org);
   if (isHttpError(own)) return own;
@@ -146,8 +145,7 @@ async function resolveValues(
   const selected = own === null ? selection : { ...selection, conditions: [own, ...selection.conditions] };
   const { relation, path: route } = spec;
   const limits = gateway.queryLimits[caller.tier];
-  const query = { relation, route, selection: selected, format: "ndjson", ...limits } as const;
-  return { query, key: queryKey(query), fields: new Map() };
+  return { relation, route, selection: selected, format: "ndjson", ...limits };
 }
 
 async function selectionOfRows(
@@ -167,12 +165,13 @@ async function selectionOfRows(
 async function read(
   { gateway, context }: Exchange,
   { spec }: ServedEndpoint,
-  resolved: Resolved,
+  query: ResolvedQuery,
 ): Promise<ReadValues> {
-  const answer = await run(gateway, spec, resolved, context);
+  const answer = await run(gateway, spec, query, context);
   if (answer === null || isHttpError(answer)) return { outcome: answer, sent: NO_ROWS };
-  if (answer.result === null) return { outcome: null, sent: NO_ROWS };
-  const { body, isCut, sent } = await readRows(answer.result, MAX_BYTES);
+  const { result } = answer;
+  if (result === null) return { outcome: null, sent: NO_ROWS };
+  const { body, isCut, sent } = await readRows({ ...answer, result }, MAX_BYTES);
   const found = distinct(linesOf(body).map((line) => rowOf(line) as unknown as ListedValue));
   const values = found.filter(({ value }) => isFilterValue(value));
   return { outcome: { values, more: isCut || answer.hasMore || values.length < found.length }, sent };

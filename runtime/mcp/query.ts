@@ -3,13 +3,13 @@ import { type HttpError, isHttpError, type Result } from "../model/errors.js";
 import { traceOf } from "../http/headers.js";
 import type { Exchange } from "../handler/exchange.js";
 import { recordRequest, StepTimes } from "../handler/record-request.js";
-import { parameterNames, resolve, type Resolved } from "../handler/resolve.js";
+import { parameterNames, resolve } from "../handler/resolve.js";
 import { readRows } from "../response/read-rows.js";
 import { errorOf, run, summarize } from "../handler/run.js";
 import { requireAccess } from "../request/authorize.js";
-import type { RawFields } from "../request/request-fields.js";
+import type { RawFields, ResolvedQuery } from "../model/query.js";
 import { NO_ROWS, type Sent } from "../response/respond.js";
-import type { QueryResult } from "../response/result-service.js";
+import type { Answer, AnsweredRows } from "../response/answer.js";
 import type { ToolParameters } from "./tools.js";
 
 /** What an endpoint answers a tool. */
@@ -45,10 +45,10 @@ export async function queryForTool(
   let names: readonly string[] = [];
   if (outcome === null) {
     const fields = fieldsOf(parameters);
-    const resolved = resolve(gateway, endpoint, caller, { fields, source: "query", format: "ndjson" });
+    const query = resolve(gateway, endpoint, caller, { fields, source: "query", format: "ndjson" });
     times.end("resolve");
-    if (!isHttpError(resolved)) names = parameterNames(endpoint, resolved);
-    outcome = isHttpError(resolved) ? resolved : await readReply(exchange, endpoint, resolved, isSummary);
+    if (!isHttpError(query)) names = parameterNames(endpoint, query);
+    outcome = isHttpError(query) ? query : await readReply(exchange, endpoint, query, isSummary);
     times.end("run");
   }
   const error = isHttpError(outcome) ? outcome : null;
@@ -69,29 +69,29 @@ export async function queryForTool(
 async function readReply(
   { gateway, context }: Exchange,
   endpoint: ServedEndpoint,
-  resolved: Resolved,
+  query: ResolvedQuery,
   isSummary: boolean,
 ): Promise<Result<QueryReply> | null> {
   if (isSummary) {
-    const summary = await summarize(gateway, endpoint.spec, resolved, context);
+    const summary = await summarize(gateway, endpoint.spec, query, context);
     if (summary === null || isHttpError(summary)) return summary;
     const body = JSON.stringify(summary);
     return { status: 200, body, hasMore: false, nextCursor: null, sent: { ...NO_ROWS, bytes: body.length } };
   }
-  const answer = await run(gateway, endpoint.spec, resolved, context);
+  const answer = await run(gateway, endpoint.spec, query, context);
   if (answer === null || isHttpError(answer)) return answer;
   try {
-    return answer.result && (await replyOf(answer.result, answer.hasMore));
+    return answer.result && (await replyOf({ ...answer, result: answer.result }));
   } catch (error) {
     return errorOf(gateway, endpoint.spec, context, error);
   }
 }
 
 /** A result up to a size. */
-async function replyOf(result: QueryResult, hasMore: boolean): Promise<QueryReply> {
-  const { body, isCut, sent } = await readRows(result, MAX_BYTES);
-  const nextCursor = isCut ? null : result.result.nextCursor;
-  return { status: 200, body, hasMore: isCut || hasMore, nextCursor, sent };
+async function replyOf(answer: AnsweredRows & Pick<Answer, "hasMore">): Promise<QueryReply> {
+  const { body, isCut, sent } = await readRows(answer, MAX_BYTES);
+  const nextCursor = isCut ? null : answer.result.nextCursor;
+  return { status: 200, body, hasMore: isCut || answer.hasMore, nextCursor, sent };
 }
 
 /** The reply with an error; an empty one that is not read, when the client has disconnected. */

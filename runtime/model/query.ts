@@ -33,7 +33,7 @@ export interface Keyset {
   readonly scope: string;
   /** Sort key of the row before the page; null for a page by `offset`. */
   readonly after: KeyValues | null;
-  /** Digest of the sort columns' types, for the cursor of the next page; known once the columns are looked up. */
+  /** Digest of the sort columns' types: those of the request's cursor; once the columns are looked up, of the next page's. */
   readonly types?: string;
   /** Sort key of the last row of the page, where the engine looks it up before the rows. */
   readonly upTo?: KeyValues;
@@ -82,7 +82,15 @@ export function isTable(format: RowFormat): format is TableFormat {
   return format === "parquet" || format === "arrow" || format === "arrow-stream";
 }
 
-/** A request whose parameters are checked: what the warehouse runs. */
+/** The parameters of a request, before they are checked: by name, in the order sent. */
+export type RawFields = ReadonlyMap<string, RawValue>;
+
+/** All values of one name of a query string, or one field of a JSON body. */
+export type RawValue =
+  | { readonly from: "query"; readonly texts: readonly string[] }
+  | { readonly from: "body"; readonly value: unknown };
+
+/** What is asked: a request whose parameters are checked, and that the warehouse runs. */
 export interface ResolvedQuery {
   readonly relation: Relation;
   /** Path of the endpoint, which its statements name in the database; a query that no endpoint serves has none. */
@@ -93,11 +101,18 @@ export interface ResolvedQuery {
   readonly timeoutMs: number;
   /** A query that would read more rows of the database is refused, where the engine counts them; 0 by default: no limit. */
   readonly maxRowsRead?: number;
+  /** The parameters that it was made from, for the link to the next page and for usage; a query of the server's own has none. */
+  readonly fields?: RawFields;
 }
 
 /** U+0000 separates the parts: no name or value of a query can contain it. */
-export function queryKey({ relation: [schema, name], selection, format, ...limits }: ResolvedQuery): string {
-  const { timeoutMs, maxRowsRead = 0 } = limits;
+export function queryKey({
+  relation: [schema, name],
+  selection,
+  format,
+  timeoutMs,
+  maxRowsRead = 0,
+}: ResolvedQuery): string {
   const { conditions, sort, page, keyset, grouping } = selection;
   let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)} ${String(maxRowsRead)}\0${selection.columns?.digest ?? ""}`;
   if (page !== null)

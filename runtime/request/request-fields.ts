@@ -1,16 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { httpError, type HttpError, type Result, isHttpError } from "../model/errors.js";
 import { MAX_OFFSET } from "../model/limits.js";
-import type { Page } from "../model/query.js";
+import type { Page, RawFields, RawValue } from "../model/query.js";
 import type { Direction, Endpoint, Pagination, SortKey } from "../model/endpoint.js";
-
-/** The parameters of a request, before they are checked: by name, in the order sent. */
-export type RawFields = ReadonlyMap<string, RawValue>;
-
-/** All values of one name of a query string, or one field of a JSON body. */
-export type RawValue =
-  | { readonly from: "query"; readonly texts: readonly string[] }
-  | { readonly from: "body"; readonly value: unknown };
 
 /** The fields of a request without parameters. */
 export const NO_FIELDS: RawFields = new Map();

@@ -18,7 +18,8 @@ import type { Endpoint, FilterParameter, SortKey } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "../model/operators.js";
 import type { Condition } from "../model/query.js";
-import { type RawFields, readList, readSingle } from "./request-fields.js";
+import { readList, readSingle } from "./request-fields.js";
+import type { RawFields } from "../model/query.js";
 
 /** Whether a request asks for groups instead of rows. */
 export function asksGroups({ aggregate }: Endpoint, fields: RawFields): boolean {

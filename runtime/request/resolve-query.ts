@@ -12,7 +12,8 @@ import {
   SORT_FIELDS,
 } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
-import { type RawFields, type RawValue, readSingle, readList, readPage, readSort } from "./request-fields.js";
+import { readSingle, readList, readPage, readSort } from "./request-fields.js";
+import type { RawFields, RawValue } from "../model/query.js";
 import { type Aggregate, GROUP_PAGES } from "../model/aggregate.js";
 import {
   asksGroups,

@@ -6,7 +6,8 @@ import { beginsWith } from "../model/operators.js";
 import { Projection } from "../model/projection.js";
 import type { Condition, Selection } from "../model/query.js";
 import type { ServedEndpoint, ServedFilter } from "../model/served-endpoint.js";
-import { type RawFields, readPage, readSingle } from "./request-fields.js";
+import { readPage, readSingle } from "./request-fields.js";
+import type { RawFields } from "../model/query.js";
 import { measureConditions, readGrouping } from "./resolve-grouping.js";
 import { groupParameters, missingFilter, readConditions, withOperators } from "./resolve-query.js";
 

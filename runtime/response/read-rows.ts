@@ -1,4 +1,4 @@
-import type { QueryResult } from "./result-service.js";
+import type { AnsweredRows } from "./answer.js";
 import type { Sent } from "./respond.js";
 
 /** Rows as NDJSON, in memory. */
@@ -11,7 +11,7 @@ interface RowsRead {
 }
 
 /** Reads a result up to a size. */
-export async function readRows({ result, hasRunQuery }: QueryResult, maxBytes: number): Promise<RowsRead> {
+export async function readRows({ result, hasRunQuery }: AnsweredRows, maxBytes: number): Promise<RowsRead> {
   const read: Buffer[] = [];
   let rows: number | null = null;
   let databaseMs = 0;

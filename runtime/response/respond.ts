@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { BufferedResult, ResponseMemory } from "./buffered-result.js";
 import { matchesTag } from "./entity-tag.js";
-import type { QueryResult, StreamedResult } from "./result-service.js";
+import type { Answer, StreamedResult } from "./answer.js";
 import { type ByteRange, rangeOf } from "./whole-results.js";
 import {
   COMPRESSED_FROM_BYTES,
@@ -12,9 +12,7 @@ import {
 } from "./content-negotiation.js";
 import { COMMON_HEADERS, TEXT_POLICY, writeHead } from "../http/headers.js";
 import type { Endpoint } from "../model/endpoint.js";
-import type { RowFormat } from "../model/query.js";
 import type { Caller } from "../model/caller.js";
-import type { DataVersion } from "../warehouse/data-versions.js";
 import type { Transform } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { resetConnection } from "../http/open-connections.js";
@@ -34,22 +32,19 @@ export interface Sent {
 
 export const NO_ROWS: Sent = { rows: null, bytes: 0, databaseMs: null };
 
-/** A response with rows before its headers are sent. */
-export interface PendingResponse {
+/** What is sent: the answer, and the response that carries it. */
+export interface RowsResponse {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly format: RowFormat;
+  readonly answer: Answer;
   /** Headers so far, as flat name and value pairs; the others are appended to this list. */
   readonly headers: string[];
   /** Who may keep the response, as flat name and value pairs (`cachingHeaders`). */
   readonly caching: readonly string[];
-  readonly version: DataVersion | null;
   readonly caller: Caller;
   readonly responseMemory: ResponseMemory;
   /** Time limit of a stream; 0: no limit. */
   readonly streamTimeoutMs: number;
-  /** The entity tag, if the build determines it; otherwise it is the digest of the body, which a stream has not. */
-  readonly tag: string | null;
 }
 
 /** Headers of responses with rows. */
@@ -78,58 +73,60 @@ export function deprecationHeaders(
   return headers;
 }
 
-/** Sends a result, compressed if the client accepts that; null: 304. For a stream it resolves at its end. */
-export async function respond(pending: PendingResponse, queried: QueryResult | null): Promise<Sent> {
-  if (queried === null) return sendNotModified(pending, pending.tag);
-  const { result, hasRunQuery } = queried;
+/** Sends an answer, compressed if the client accepts that. For a stream it resolves at its end. */
+export async function respond(sending: RowsResponse): Promise<Sent> {
+  const { result, hasRunQuery, tag: tagOfBuild } = sending.answer;
+  if (result === null) return sendNotModified(sending, tagOfBuild);
   if (result.kind === "stream") {
     try {
-      return await respondWithStream(pending, result);
+      return await respondWithStream(sending, result);
     } finally {
       await result.stream.chunks.return();
     }
   }
-  const tag = pending.tag ?? result.tag;
+  // Otherwise the digest of the body, which a stream has not.
+  const tag = tagOfBuild ?? result.tag;
   const databaseMs = hasRunQuery ? result.databaseMs : null;
-  const { method, headers } = pending.request;
+  const { method, headers } = sending.request;
   const isRead = method === "GET" || method === "HEAD";
   return isRead && matchesTag(tag, headers["if-none-match"])
-    ? { ...sendNotModified(pending, tag), databaseMs }
-    : sendBuffered(pending, result, tag, databaseMs);
+    ? { ...sendNotModified(sending, tag), databaseMs }
+    : sendBuffered(sending, result, tag, databaseMs);
 }
 
-function sendNotModified(pending: PendingResponse, tag: string | null): Sent {
-  writeHead(pending.response, 304, headersOf(pending, tag));
-  pending.response.end();
+function sendNotModified(sending: RowsResponse, tag: string | null): Sent {
+  writeHead(sending.response, 304, headersOf(sending, tag));
+  sending.response.end();
   return NO_ROWS;
 }
 
 async function sendBuffered(
-  pending: PendingResponse,
+  sending: RowsResponse,
   result: BufferedResult,
   tag: string,
   databaseMs: number | null,
 ): Promise<Sent> {
   const { rows, body, bytes } = result;
-  const headers = headersOf(pending, tag);
-  headers.push("Content-Type", CONTENT_TYPES[pending.format], "Content-Length");
-  if (pending.request.headers.range !== undefined) {
-    const range = rangeOf(pending.request, bytes);
-    if (range !== null) return { rows, bytes: sendRange(pending, headers, result, range), databaseMs };
+  const headers = headersOf(sending, tag);
+  headers.push("Content-Type", CONTENT_TYPES[sending.answer.query.format], "Content-Length");
+  if (sending.request.headers.range !== undefined) {
+    const range = rangeOf(sending.request, bytes);
+    if (range !== null) return { rows, bytes: sendRange(sending, headers, result, range), databaseMs };
   }
-  const encoding = bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(pending.request, pending.format);
+  const encoding =
+    bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(sending.request, sending.answer.query.format);
   if (encoding === null) {
     headers.push(String(bytes));
-    return { rows, bytes: sendBody(pending, headers, body, bytes), databaseMs };
+    return { rows, bytes: sendBody(sending, headers, body, bytes), databaseMs };
   }
   const compressed = await result.compressed(encoding);
   headers.push(String(compressed.length), "Content-Encoding", encoding);
-  return { rows, bytes: sendBody(pending, headers, compressed, compressed.length), databaseMs };
+  return { rows, bytes: sendBody(sending, headers, compressed, compressed.length), databaseMs };
 }
 
 /** Clients such as polars fetch a file in ranges, which refer to the uncompressed body. */
 function sendRange(
-  { response, caller, responseMemory }: PendingResponse,
+  { response, caller, responseMemory }: RowsResponse,
   headers: string[],
   { body, bytes }: BufferedResult,
   { first, last }: ByteRange,
@@ -153,7 +150,7 @@ const MAX_JOINED_BYTES = 4096;
 
 /** Returns the bytes that were sent. */
 function sendBody(
-  { request, response, caller, responseMemory }: PendingResponse,
+  { request, response, caller, responseMemory }: RowsResponse,
   headers: string[],
   body: Buffer,
   bytes: number,
@@ -170,10 +167,11 @@ function sendBody(
   return bytes;
 }
 
-async function respondWithStream(pending: PendingResponse, { frame, stream }: StreamedResult): Promise<Sent> {
-  const { request, response, format, tag } = pending;
+async function respondWithStream(sending: RowsResponse, { frame, stream }: StreamedResult): Promise<Sent> {
+  const { request, response, answer } = sending;
+  const { format } = answer.query;
   const encoding = encodingOf(request, format);
-  const headers = headersOf(pending, tag);
+  const headers = headersOf(sending, answer.tag);
   headers.push("Content-Type", CONTENT_TYPES[format]);
   if (encoding !== null) headers.push("Content-Encoding", encoding);
   writeHead(response, 200, headers);
@@ -184,16 +182,16 @@ async function respondWithStream(pending: PendingResponse, { frame, stream }: St
   }
   const end = await sendStream(response, frame, stream, {
     compressor: encoding === null ? null : compressor(encoding),
-    timeLimitMs: pending.streamTimeoutMs,
+    timeLimitMs: sending.streamTimeoutMs,
   });
   return { rows: end.returned, bytes: end.bytes, databaseMs: end.milliseconds };
 }
 
-/** Appends the headers of responses with rows to the pending list, which is used once. */
-function headersOf({ headers, caching, version }: PendingResponse, tag: string | null): string[] {
+/** Appends the headers of responses with rows to the sending list, which is used once. */
+function headersOf({ headers, caching, answer }: RowsResponse, tag: string | null): string[] {
   for (const text of ROW_HEADERS) headers.push(text);
   for (const text of caching) headers.push(text);
-  if (version !== null) headers.push("X-Data-As-Of", version.asOf);
+  if (answer.version !== null) headers.push("X-Data-As-Of", answer.version.asOf);
   if (tag !== null) headers.push("ETag", tag);
   return headers;
 }

@@ -4,37 +4,20 @@ import {
   type QueryContext,
   QueryTimeout,
   type Rows,
-  type RowStream,
   type Warehouse,
 } from "../warehouse/warehouse.js";
 import type { Cursors } from "./cursors.js";
+import type { AnsweredRows, QueryResult } from "./answer.js";
 import { BufferedResult } from "./buffered-result.js";
 import { type Frame, frameOf } from "./content-negotiation.js";
 import { LRUCache } from "lru-cache";
-
-/** A result that is sent while it is read from the database. */
-export interface StreamedResult {
-  readonly kind: "stream";
-  readonly frame: Frame;
-  readonly stream: RowStream;
-  /** The cursor of the next page; null on the last page, and where pages have none. */
-  readonly nextCursor: string | null;
-}
-
-export interface QueryResult {
-  readonly result: BufferedResult | StreamedResult;
-  /** Whether this request ran the query itself. */
-  readonly hasRunQuery: boolean;
-}
-
-type RunResult = BufferedResult | StreamedResult;
 
 /** An in-flight query and the callers that wait for it. */
 interface InFlightQuery {
   /** When it started, in requests and queries so far. */
   readonly startedAt: number;
   /** Null before the query starts, and once it has ended or was abandoned. */
-  promise: Promise<RunResult> | null;
+  promise: Promise<QueryResult> | null;
   callers: QueryContext["isStillNeeded"][];
 }
 
@@ -68,13 +51,13 @@ export class ResultService {
     context: QueryContext,
     build: string | null = null,
     requestedAt = ++this.#time,
-  ): Promise<QueryResult> {
+  ): Promise<AnsweredRows> {
     const cached = this.#cache.get(key, build);
     if (cached) return Promise.resolve({ result: cached, hasRunQuery: false });
     const inFlightKey = `${build ?? ""}\0${key}`;
     const inFlight = this.#inFlight[inFlightKey];
     if (!inFlight?.promise) return this.#runFirst(inFlightKey, key, { query, context, build });
-    const getAgain = (): Promise<QueryResult> => this.get(key, query, context, build, requestedAt);
+    const getAgain = (): Promise<AnsweredRows> => this.get(key, query, context, build, requestedAt);
     if (inFlight.startedAt < requestedAt && !this.#cache.keeps(build))
       return inFlight.promise.then(getAgain, getAgain);
     inFlight.callers.push(context.isStillNeeded);
@@ -86,11 +69,11 @@ export class ResultService {
    * caller's time limit was reached.
    */
   async #wait(
-    promise: Promise<RunResult>,
+    promise: Promise<QueryResult>,
     query: ResolvedQuery,
     context: QueryContext,
-    getAgain: () => Promise<QueryResult>,
-  ): Promise<QueryResult> {
+    getAgain: () => Promise<AnsweredRows>,
+  ): Promise<AnsweredRows> {
     const started = performance.now();
     try {
       const result = await promise;
@@ -107,7 +90,7 @@ export class ResultService {
     inFlightKey: string,
     key: string,
     { query, context, build }: { query: ResolvedQuery; context: QueryContext; build: string | null },
-  ): Promise<QueryResult> {
+  ): Promise<AnsweredRows> {
     // A stream needs the callers after `inFlight` is cleared.
     const callers = [context.isStillNeeded];
     const inFlight: InFlightQuery = { startedAt: ++this.#time, promise: null, callers };
@@ -126,7 +109,7 @@ export class ResultService {
     }
   }
 
-  async #run(query: ResolvedQuery, context: QueryContext): Promise<RunResult> {
+  async #run(query: ResolvedQuery, context: QueryContext): Promise<QueryResult> {
     const rows = await this.#warehouse.rows(query, context);
     const nextCursor = await this.#nextCursor(rows, query);
     const frame = frameOf(query, rows.columns, nextCursor);

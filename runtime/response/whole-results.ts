@@ -1,9 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { LRUCache } from "lru-cache";
-import type { DataVersion } from "../warehouse/data-versions.js";
 import type { RowChunks } from "../warehouse/warehouse.js";
 import { BufferedResult } from "./buffered-result.js";
-import type { QueryResult, StreamedResult } from "./result-service.js";
+import type { Answer, QueryResult } from "./answer.js";
 
 /** A longer result is streamed: it has neither a length nor ranges. */
 const MAX_RESULT_BYTES = 32 * 1024 * 1024;
@@ -48,14 +47,7 @@ export function partFinder(request: IncomingMessage): (bytes: number) => boolean
 }
 
 /** A result with what its response says of it. */
-export interface WholeResult {
-  readonly result: BufferedResult;
-  readonly version: DataVersion | null;
-  /** The entity tag, if the build determines it. */
-  readonly tag: string | null;
-  /** Whether rows follow the page. */
-  readonly hasMore: boolean;
-}
+type WholeResult = Pick<Answer, "version" | "tag" | "hasMore"> & { readonly result: BufferedResult };
 
 /**
  * Results of which clients read parts: all parts that a caller reads are of the first one's rows, and have its tag
@@ -81,21 +73,18 @@ export class WholeResults {
   }
 
   /** Keeps a result for the parts that follow. Returns the one that other callers read too, where it has the same rows. */
-  keep(callerId: string, key: string, { result, ...reading }: WholeResult): BufferedResult {
+  keep(callerId: string, key: string, { result, version, tag, hasMore }: WholeResult): BufferedResult {
     const resultKey = `${key}\0${result.nextCursor ?? ""}\0${result.tag}`;
     const shared = this.#results.get(resultKey) ?? result;
     this.#results.set(resultKey, shared);
-    this.#readings.set(`${callerId}\0${key}`, { resultKey, ...reading });
+    this.#readings.set(`${callerId}\0${key}`, { resultKey, version, tag, hasMore });
     return shared;
   }
 }
 
 /** Reads a stream to its end. A result over the size limit stays a stream. */
-export async function completed(
-  { result, hasRunQuery }: QueryResult,
-  hasMore: boolean,
-): Promise<QueryResult> {
-  if (result.kind === "buffered") return { result, hasRunQuery };
+export async function completed(result: QueryResult, hasMore: boolean): Promise<QueryResult> {
+  if (result.kind === "buffered") return result;
   const { frame, stream, nextCursor } = result;
   const read: Buffer[] = [];
   for (let bytes = 0; bytes <= MAX_RESULT_BYTES;) {
@@ -103,16 +92,12 @@ export async function completed(
     if (chunk.done) {
       const body = Buffer.concat([Buffer.from(frame.head), ...read, Buffer.from(frame.tail(chunk.value))]);
       const { returned, milliseconds } = chunk.value;
-      return { result: new BufferedResult(body, returned, milliseconds, hasMore, nextCursor), hasRunQuery };
+      return new BufferedResult(body, returned, milliseconds, hasMore, nextCursor);
     }
     read.push(Buffer.from(chunk.value));
     bytes += chunk.value.length;
   }
-  const chunks = readAhead(read, stream.chunks);
-  return {
-    result: { kind: "stream", frame, stream: { ...stream, chunks }, nextCursor } satisfies StreamedResult,
-    hasRunQuery,
-  };
+  return { ...result, stream: { ...stream, chunks: readAhead(read, stream.chunks) } };
 }
 
 /** A stream whose first chunks have been read. */

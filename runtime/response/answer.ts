@@ -1,0 +1,35 @@
+import type { ResolvedQuery } from "../model/query.js";
+import type { DataVersion } from "../warehouse/data-versions.js";
+import type { RowStream } from "../warehouse/warehouse.js";
+import type { BufferedResult } from "./buffered-result.js";
+import type { Frame } from "./content-negotiation.js";
+
+/** A result that is sent while it is read from the database. */
+export interface StreamedResult {
+  readonly kind: "stream";
+  readonly frame: Frame;
+  readonly stream: RowStream;
+  /** The cursor of the next page; null on the last page, and where pages have none. */
+  readonly nextCursor: string | null;
+}
+
+export type QueryResult = BufferedResult | StreamedResult;
+
+/** What the database gave for a query, before it is sent. */
+export interface Answer {
+  readonly query: ResolvedQuery;
+  /** Null when the client has these rows already. */
+  readonly result: QueryResult | null;
+  /** Whether this request ran the query itself. */
+  readonly hasRunQuery: boolean;
+  readonly version: DataVersion | null;
+  /** The entity tag, if the build determines it. */
+  readonly tag: string | null;
+  /** Whether rows follow the page. */
+  readonly hasMore: boolean;
+  /** The number of rows on all pages, where it is wanted. */
+  readonly total: number | null;
+}
+
+/** The part of an answer that a query, or a cached result, has given. */
+export type AnsweredRows = Pick<Answer, "hasRunQuery"> & { readonly result: QueryResult };
