@@ -7,7 +7,8 @@ import { readCatalogueIn } from "../catalogue/catalogue-file.js";
 import { closest } from "../manifest/strings.js";
 import type { Settings } from "../config.js";
 import { type CliCommand, EXIT, type CommandResult, failure, withSettings } from "./command.js";
-import { serveHere, type ServeOptions, serveWithWorkers } from "./serve/servers.js";
+import type { ServeOptions } from "./serve/serve-options.js";
+import { serveHere, serveWithWorkers } from "./serve/servers.js";
 
 /** Each worker takes about 100 MB and its own database connections. */
 const MAX_WORKERS = 64;

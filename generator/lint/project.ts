@@ -3,7 +3,7 @@ import { type JsonObject, member, objectOr, textOr } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { fileOf, type Model } from "../manifest/model.js";
 import { columnEntries, type Mark, marksOf, tagsOf } from "../manifest/node-meta.js";
-import type { SemanticMetric } from "../manifest/semantics.js";
+import type { SemanticMetric } from "../manifest/semantic-layer.js";
 
 /** dbt's graph, as far as it feeds endpoints. */
 export interface Project {

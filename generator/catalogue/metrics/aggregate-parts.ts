@@ -8,7 +8,7 @@ import type {
   TimeSpine,
 } from "@routewright/runtime/model";
 import { columnNamed, isGrain, projectSqlProblem } from "@routewright/runtime/model";
-import type { SemanticModel } from "../../manifest/semantics.js";
+import type { SemanticModel } from "../../manifest/semantic-layer.js";
 import type { ReachableDimension, SemanticIndex } from "./semantic-index.js";
 
 /** Words that look like a column and are a value of their own. */

@@ -2,7 +2,7 @@ import { hasTime, type MetricTree } from "@routewright/runtime/model";
 import type { JsonObject } from "../../manifest/json.js";
 import { textsOf } from "../../manifest/json.js";
 import type { Model } from "../../manifest/model.js";
-import type { SemanticMetric } from "../../manifest/semantics.js";
+import type { SemanticMetric } from "../../manifest/semantic-layer.js";
 import { type CatalogueEntry, complaint, type Skipped, type Warning } from "../catalogue.js";
 import type { Context } from "../endpoint.js";
 import { isExcluded } from "../settings/meta-api.js";

@@ -13,7 +13,7 @@ import {
   TIERS,
 } from "@routewright/runtime/model";
 import type { Model } from "../../manifest/model.js";
-import type { SemanticMetric } from "../../manifest/semantics.js";
+import type { SemanticMetric } from "../../manifest/semantic-layer.js";
 import { type CatalogueEntry, complaint, type Problem, type Skipped } from "../catalogue.js";
 import type { Context } from "../endpoint.js";
 import { type ModelTags, pathOf } from "../path.js";

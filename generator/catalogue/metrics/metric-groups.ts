@@ -10,7 +10,7 @@ import {
   type MetricTree,
 } from "@routewright/runtime/model";
 import { isObject, textOr, textsOf } from "../../manifest/json.js";
-import type { SemanticMetric, SemanticModel } from "../../manifest/semantics.js";
+import type { SemanticMetric, SemanticModel } from "../../manifest/semantic-layer.js";
 import type { MetricTrees } from "./metric-tree.js";
 import { type AggregateParts, NotCompiled } from "./aggregate-parts.js";
 import { coarsest, type ReachableDimension, type SemanticIndex } from "./semantic-index.js";

@@ -22,7 +22,7 @@ import type {
   SemanticModel,
   SimpleMetric,
   WrittenPeriod,
-} from "../../manifest/semantics.js";
+} from "../../manifest/semantic-layer.js";
 import { type AggregateParts, NotCompiled } from "./aggregate-parts.js";
 import type { SemanticIndex } from "./semantic-index.js";
 

@@ -9,7 +9,7 @@ import {
 } from "@routewright/runtime/model";
 import { textsOf } from "../../manifest/json.js";
 import { readCall } from "../../manifest/filter-template.js";
-import type { SemanticQuery } from "../../manifest/semantics.js";
+import type { SemanticQuery } from "../../manifest/semantic-layer.js";
 import type { Context } from "../endpoint.js";
 import { AggregateParts, NotCompiled } from "./aggregate-parts.js";
 import type { DescribedMeasure } from "./metric-columns.js";

@@ -3,7 +3,7 @@ import type { ModelColumn } from "../../manifest/columns.js";
 import { isObject, textOr } from "../../manifest/json.js";
 import type { Manifest } from "../../manifest/manifest.js";
 import { knownColumns, type Model } from "../../manifest/model.js";
-import type { SemanticMeasure, SemanticMetric, SemanticModel } from "../../manifest/semantics.js";
+import type { SemanticMeasure, SemanticMetric, SemanticModel } from "../../manifest/semantic-layer.js";
 import { inheritedPrivacyOf } from "../lineage.js";
 import { isPublished } from "../tags.js";
 import { misspeltKeys, unreadSettings } from "./metric-settings.js";

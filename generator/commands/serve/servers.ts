@@ -1,55 +1,17 @@
-import nodeCluster from "node:cluster";
-import { join } from "node:path";
 import {
-  type Environment,
-  type Environments,
   createLogger,
   type EmbeddedPostgres,
+  type Environments,
   flushLog,
-  type ManifestRenderer,
   openPrimary,
   type Primary,
-  type RunningService,
   startEmbeddedPostgres,
-  startService,
   WorkerCluster,
 } from "@routewright/runtime/server";
-import { readCatalogueIn } from "../../catalogue/catalogue-file.js";
-import type { Settings } from "../../config.js";
-import { openRunResults, type RunResults } from "../../watch/poll-run-results.js";
-import { startPolling, watchedLocations } from "../../watch/poll.js";
-import { workerRenderer } from "../../watch/worker-renderer.js";
 import { type CommandResult, DATA_DIR, EXIT, stopSignal } from "../command.js";
-import { type Progress, withProgress } from "../progress.js";
-import { sharedCacheOf } from "../purge.js";
-import { type PublicEndpoint, purgeCopies } from "../shared-cache.js";
-
-export interface ServeOptions extends Pick<
-  Settings,
-  | "about"
-  | "catalog"
-  | "schemas"
-  | "engine"
-  | "publicMaxAge"
-  | "purgeUrl"
-  | "purgeMethod"
-  | "severities"
-  | "accept"
-  | "minimumNoticeDays"
-> {
-  /** The generated folder. */
-  readonly generated: string;
-  /** Whether its modules may differ from what was generated. */
-  readonly allowEdited: boolean;
-  /** Serve one of the two APIs alone. */
-  readonly only?: "data" | "ramp";
-  /** Follow the manifest that the environment or the config file names. */
-  readonly watch: boolean;
-  /** Processes that serve the data API; 1: this one serves all. */
-  readonly workers: number;
-  /** Told how far the start is. */
-  readonly progress?: Progress;
-}
+import { withProgress } from "../progress.js";
+import { followManifest, runResultsOf, serveData } from "./data-api.js";
+import type { ServeOptions } from "./serve-options.js";
 
 /** Serves in this process; SIGHUP reloads keys and folder. Returns once a signal has stopped it; the primary ends a worker. */
 export function serveHere(options: ServeOptions, environments: Environments): Promise<CommandResult> {
@@ -127,54 +89,6 @@ async function serveAsWorker(
   );
 }
 
-async function serveData(
-  options: ServeOptions,
-  environment: Environment,
-  cluster?: Parameters<typeof startService>[0]["cluster"],
-): Promise<RunningService> {
-  const { generated, allowEdited, progress } = options;
-  const renderer = rendererOf(options, environment);
-  const service = await startService({
-    environment,
-    generated,
-    allowEdited,
-    dataDir: DATA_DIR,
-    renderer,
-    ...(progress && { progress }),
-    ...purging(options, environment),
-    ...(cluster && { cluster }),
-  });
-  if (cluster === undefined || nodeCluster.worker?.id === 1)
-    void verifyServed(generated, environment, service.databaseUrl);
-  return service;
-}
-
-/** Removes the copies that a shared cache has of rows that have changed; without a cache there is nothing to do. */
-function purging(
-  options: ServeOptions,
-  { purgeToken, logLevel }: Environment,
-): Pick<Parameters<typeof startService>[0], "onRowsChanged"> {
-  const cache = sharedCacheOf(options, purgeToken);
-  if (cache === null) return {};
-  const log = createLogger(logLevel);
-  const purge = async (endpoints: readonly PublicEndpoint[]): Promise<void> => {
-    const [problem] = await purgeCopies(cache, endpoints);
-    if (problem) log.warn(problem, "copies of public rows not purged: they stay until their max-age");
-    else if (endpoints.length > 0) log.info({ endpoints: endpoints.length }, "copies of public rows purged");
-  };
-  return { onRowsChanged: (endpoints) => void purge(endpoints) };
-}
-
-async function verifyServed(
-  generated: string,
-  { defaultTier, logLevel }: Environment,
-  databaseUrl: string | null,
-): Promise<void> {
-  if (databaseUrl === null) return;
-  const { logDifferences } = await import("../verify.js");
-  await logDifferences({ generated, defaultTier }, databaseUrl, createLogger(logLevel));
-}
-
 async function serveRamp(environment: Environments["ramp"]): Promise<() => Promise<void>> {
   // Loaded only where it is served: it has many modules.
   const { startRampService } = await import("@routewright/runtime/ramp");
@@ -228,76 +142,6 @@ function needsEmbedded(
 ): boolean {
   const hasNoData = data.databaseUrl === null && data.clickhouseUrl === null;
   return (sizes.data > 0 && hasNoData) || (sizes.ramp > 0 && ramp.databaseUrl === null);
-}
-
-/**
- * The renderer of the manifest; null where none is configured. Endpoints without a tier tag keep the default tier that
- * the folder was reviewed with: another `DEFAULT_ENDPOINT_TIER` would open or close them at the next refresh.
- */
-function rendererOf(options: ServeOptions, environment: Environment): ManifestRenderer | null {
-  const {
-    generated,
-    allowEdited,
-    about,
-    catalog,
-    severities,
-    accept,
-    minimumNoticeDays,
-    schemas,
-    engine,
-    publicMaxAge,
-  } = options;
-  const { manifest, apiTitle, defaultTier, logLevel, refreshGuard } = environment;
-  if (manifest === null) return null;
-  const reading = readCatalogueIn(generated);
-  // The server refuses a folder that cannot be read.
-  const recorded = reading?.ok ? reading.value.defaultTier : defaultTier;
-  if (recorded !== defaultTier)
-    createLogger(logLevel).warn(
-      { recorded, environment: defaultTier },
-      "DEFAULT_ENDPOINT_TIER differs from that of the generated folder: refreshes keep the recorded one; run `routewright generate` to change it",
-    );
-  const guard = refreshGuard ? { generated, severities, accept, minimumNoticeDays } : null;
-  return workerRenderer({
-    manifest,
-    catalog,
-    title: apiTitle,
-    about,
-    generated,
-    allowEdited,
-    schemas,
-    engine,
-    publicMaxAge,
-    guard,
-  });
-}
-
-/** Refreshes the service when the manifest or dbt's catalog changes, if the options enable it. Returns the function that stops this. */
-function followManifest(
-  { watch, catalog }: ServeOptions,
-  { manifest, refreshEnabled, refreshIntervalSeconds: intervalSeconds, logLevel }: Environment,
-  service: Pick<RunningService, "refresh">,
-): () => Promise<void> {
-  if (manifest === null || !(watch || refreshEnabled)) return () => Promise.resolve();
-  createLogger(logLevel).info({ intervalSeconds }, "following the manifest");
-  const sources = watchedLocations({ manifest, catalog });
-  return startPolling({ sources, intervalSeconds, poll: () => service.refresh() });
-}
-
-/** dbt's run results; null where the environment names none. */
-async function runResultsOf(environment: Environment): Promise<RunResults | null> {
-  const { runResults: source, refreshIntervalSeconds: intervalSeconds, logLevel } = environment;
-  if (source === null) return null;
-  const log = createLogger(logLevel);
-  const onProblem = (detail: string): void => log.warn({ detail }, "run results not read");
-  const onSaveFailed = (detail: string): void => log.warn({ detail }, "builds not stored for the next start");
-  return openRunResults({
-    source,
-    intervalSeconds,
-    onProblem,
-    storeFile: join(DATA_DIR, "builds.json"),
-    onSaveFailed,
-  });
 }
 
 /**

@@ -1,0 +1,137 @@
+import { join } from "node:path";
+import nodeCluster from "node:cluster";
+import {
+  type Environment,
+  createLogger,
+  type ManifestRenderer,
+  type RunningService,
+  startService,
+} from "@routewright/runtime/server";
+import { readCatalogueIn } from "../../catalogue/catalogue-file.js";
+import { openRunResults, type RunResults } from "../../watch/poll-run-results.js";
+import { startPolling, watchedLocations } from "../../watch/poll.js";
+import { workerRenderer } from "../../watch/worker-renderer.js";
+import { DATA_DIR } from "../command.js";
+import { sharedCacheOf } from "../purge.js";
+import { type PublicEndpoint, purgeCopies } from "../shared-cache.js";
+import type { ServeOptions } from "./serve-options.js";
+
+/** The data API, and what it follows: the manifest, and dbt's run results. */
+
+export async function serveData(
+  options: ServeOptions,
+  environment: Environment,
+  cluster?: Parameters<typeof startService>[0]["cluster"],
+): Promise<RunningService> {
+  const { generated, allowEdited, progress } = options;
+  const renderer = rendererOf(options, environment);
+  const service = await startService({
+    environment,
+    generated,
+    allowEdited,
+    dataDir: DATA_DIR,
+    renderer,
+    ...(progress && { progress }),
+    ...purging(options, environment),
+    ...(cluster && { cluster }),
+  });
+  if (cluster === undefined || nodeCluster.worker?.id === 1)
+    void verifyServed(generated, environment, service.databaseUrl);
+  return service;
+}
+
+/** Removes the copies that a shared cache has of rows that have changed; without a cache there is nothing to do. */
+function purging(
+  options: ServeOptions,
+  { purgeToken, logLevel }: Environment,
+): Pick<Parameters<typeof startService>[0], "onRowsChanged"> {
+  const cache = sharedCacheOf(options, purgeToken);
+  if (cache === null) return {};
+  const log = createLogger(logLevel);
+  const purge = async (endpoints: readonly PublicEndpoint[]): Promise<void> => {
+    const [problem] = await purgeCopies(cache, endpoints);
+    if (problem) log.warn(problem, "copies of public rows not purged: they stay until their max-age");
+    else if (endpoints.length > 0) log.info({ endpoints: endpoints.length }, "copies of public rows purged");
+  };
+  return { onRowsChanged: (endpoints) => void purge(endpoints) };
+}
+
+async function verifyServed(
+  generated: string,
+  { defaultTier, logLevel }: Environment,
+  databaseUrl: string | null,
+): Promise<void> {
+  if (databaseUrl === null) return;
+  const { logDifferences } = await import("../verify.js");
+  await logDifferences({ generated, defaultTier }, databaseUrl, createLogger(logLevel));
+}
+
+/**
+ * The renderer of the manifest; null where none is configured. Endpoints without a tier tag keep the default tier that
+ * the folder was reviewed with: another `DEFAULT_ENDPOINT_TIER` would open or close them at the next refresh.
+ */
+function rendererOf(options: ServeOptions, environment: Environment): ManifestRenderer | null {
+  const {
+    generated,
+    allowEdited,
+    about,
+    catalog,
+    severities,
+    accept,
+    minimumNoticeDays,
+    schemas,
+    engine,
+    publicMaxAge,
+  } = options;
+  const { manifest, apiTitle, defaultTier, logLevel, refreshGuard } = environment;
+  if (manifest === null) return null;
+  const reading = readCatalogueIn(generated);
+  // The server refuses a folder that cannot be read.
+  const recorded = reading?.ok ? reading.value.defaultTier : defaultTier;
+  if (recorded !== defaultTier)
+    createLogger(logLevel).warn(
+      { recorded, environment: defaultTier },
+      "DEFAULT_ENDPOINT_TIER differs from that of the generated folder: refreshes keep the recorded one; run `routewright generate` to change it",
+    );
+  const guard = refreshGuard ? { generated, severities, accept, minimumNoticeDays } : null;
+  return workerRenderer({
+    manifest,
+    catalog,
+    title: apiTitle,
+    about,
+    generated,
+    allowEdited,
+    schemas,
+    engine,
+    publicMaxAge,
+    guard,
+  });
+}
+
+/** Refreshes the service when the manifest or dbt's catalog changes, if the options enable it. Returns the function that stops this. */
+export function followManifest(
+  { watch, catalog }: ServeOptions,
+  { manifest, refreshEnabled, refreshIntervalSeconds: intervalSeconds, logLevel }: Environment,
+  service: Pick<RunningService, "refresh">,
+): () => Promise<void> {
+  if (manifest === null || !(watch || refreshEnabled)) return () => Promise.resolve();
+  createLogger(logLevel).info({ intervalSeconds }, "following the manifest");
+  const sources = watchedLocations({ manifest, catalog });
+  return startPolling({ sources, intervalSeconds, poll: () => service.refresh() });
+}
+
+/** dbt's run results; null where the environment names none. */
+export async function runResultsOf(environment: Environment): Promise<RunResults | null> {
+  const { runResults: source, refreshIntervalSeconds: intervalSeconds, logLevel } = environment;
+  if (source === null) return null;
+  const log = createLogger(logLevel);
+  const onProblem = (detail: string): void => log.warn({ detail }, "run results not read");
+  const onSaveFailed = (detail: string): void => log.warn({ detail }, "builds not stored for the next start");
+  return openRunResults({
+    source,
+    intervalSeconds,
+    onProblem,
+    storeFile: join(DATA_DIR, "builds.json"),
+    onSaveFailed,
+  });
+}

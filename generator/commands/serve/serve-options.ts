@@ -1,0 +1,29 @@
+import type { Settings } from "../../config.js";
+import type { Progress } from "../progress.js";
+
+export interface ServeOptions extends Pick<
+  Settings,
+  | "about"
+  | "catalog"
+  | "schemas"
+  | "engine"
+  | "publicMaxAge"
+  | "purgeUrl"
+  | "purgeMethod"
+  | "severities"
+  | "accept"
+  | "minimumNoticeDays"
+> {
+  /** The generated folder. */
+  readonly generated: string;
+  /** Whether its modules may differ from what was generated. */
+  readonly allowEdited: boolean;
+  /** Serve one of the two APIs alone. */
+  readonly only?: "data" | "ramp";
+  /** Follow the manifest that the environment or the config file names. */
+  readonly watch: boolean;
+  /** Processes that serve the data API; 1: this one serves all. */
+  readonly workers: number;
+  /** Told how far the start is. */
+  readonly progress?: Progress;
+}
