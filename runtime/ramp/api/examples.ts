@@ -104,8 +104,8 @@ const RARE: ReadonlySet<string> = new Set([
 
 /** An example of a schema, by name, format or type. A text without one is an error that the tests see. */
 export function exampleOf(schema: Schema, name = ""): unknown {
-  const { $ref, anyOf, items, properties, enum: values, examples, format } = schema as Keywords;
-  const types = [(schema as Keywords).type ?? []].flat();
+  const { $ref, anyOf, items, properties, enum: values, examples, format } = schema as ReadKeywords;
+  const types = [(schema as ReadKeywords).type ?? []].flat();
   const type = types[0];
   if (examples !== undefined) return examples[0];
   if (!(name in BY_NAME) && (types.includes("null") || anyOf?.some((choice) => choice["type"] === "null")))
@@ -113,7 +113,7 @@ export function exampleOf(schema: Schema, name = ""): unknown {
   if ($ref !== undefined) return exampleOf(COMPONENTS.get($ref.split("/").at(-1) ?? "") ?? NOTHING, name);
   if ("const" in schema) return schema["const"];
   if (values !== undefined) return values[0];
-  if (properties !== undefined) return objectOf(schema as Keywords);
+  if (properties !== undefined) return objectOf(schema as ReadKeywords);
   if (items !== undefined) return [exampleOf(items, name)];
   if (anyOf?.[0] !== undefined) return exampleOf(anyOf[0], name);
   if (name in BY_NAME && fits(BY_NAME[name], type)) return BY_NAME[name];
@@ -130,7 +130,7 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
 };
 const BY_TYPE: Readonly<Record<string, unknown>> = { integer: 1, boolean: true, object: {} };
 
-interface Keywords {
+interface ReadKeywords {
   readonly $ref?: string;
   readonly anyOf?: readonly Schema[];
   readonly items?: Schema;
@@ -143,7 +143,7 @@ interface Keywords {
 }
 
 /** Required fields, and the optional ones that have a value here. */
-function objectOf({ properties = {}, required = [] }: Keywords): object {
+function objectOf({ properties = {}, required = [] }: ReadKeywords): object {
   const shown = Object.keys(properties).filter(
     (name) => required.includes(name) || (name in BY_NAME && !RARE.has(name)),
   );
