@@ -2,7 +2,7 @@
  * What `npm run build` does after the compiler. The command line is bundled, and what it would else work out at each start
  * is computed; the packages get what is not compiled: templates, Redoc, the MCP server and the code of the documentation pages.
  */
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -147,12 +147,16 @@ async function bundlePages(): Promise<void> {
     legalComments: "none",
     logLevel: "warning",
   };
+  for (const file of readdirSync(ASSETS)) if (file.startsWith("explore-")) rmSync(`${ASSETS}/${file}`);
   await build({
     ...scripts,
-    entryPoints: { explore: inRoot("runtime/pages/explorer/explorer-page.ts") },
-    // The code of charts is a file of its own, and what both use is a third.
+    entryPoints: {
+      explore: inRoot("runtime/pages/explorer/explorer-page.ts"),
+      "explore-embed": inRoot("runtime/pages/explorer/embed-page.ts"),
+    },
+    // What is not needed at once, such as charts, is in files of its own.
     splitting: true,
-    chunkNames: "explore-[name]",
+    chunkNames: "explore-[name]-[hash]",
   });
   await build({
     ...scripts,
@@ -160,6 +164,7 @@ async function bundlePages(): Promise<void> {
       reference: inRoot("runtime/pages/reference/reference-page.ts"),
       "reference-style": inRoot("runtime/pages/reference/reference.css"),
       frame: inRoot("runtime/pages/frame.css"),
+      explore: inRoot("runtime/pages/explorer/explore.css"),
       guide: inRoot("runtime/pages/guide/guide-page.ts"),
       "guide-style": inRoot("runtime/pages/guide/guide.css"),
     },
@@ -169,16 +174,5 @@ async function bundlePages(): Promise<void> {
     ...scripts,
     entryPoints: { theme: inRoot("runtime/pages/explorer/theme.ts") },
     format: "iife",
-  });
-  await build({
-    stdin: {
-      contents: '@import "uplot/dist/uPlot.min.css"; @import "../content.css"; @import "./explore.css";',
-      loader: "css",
-      resolveDir: inRoot("runtime/pages/explorer"),
-    },
-    outfile: `${ASSETS}/explore.css`,
-    bundle: true,
-    minify: true,
-    logLevel: "warning",
   });
 }

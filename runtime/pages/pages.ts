@@ -30,13 +30,22 @@ const POLICY = [
 /** The explorer has no inline styles. */
 const EXPLORER_POLICY = POLICY.replace(" 'unsafe-inline'", "");
 
+/** Charts of public endpoints may stand in any page. */
+const EMBED_POLICY = EXPLORER_POLICY.replace("frame-ancestors 'none'", "frame-ancestors *");
+
 /** The files of the documents, of the package's assets. Swagger UI's are those of the current release. */
 const FILES = [
   ...["frame.css", "theme.js", "reference.js", "reference-style.css", "redoc.js"],
   ...["swagger-ui-bundle.js", "swagger-ui.css"],
-  ...["explore.js", "explore-chart.js", "explore-chunk.js", "explore.css"],
+  ...["explore.css", ...explorerScripts()],
   ...["guide.js", "guide-style.css"],
 ];
+
+/** The explorer's scripts: those that are loaded later have names of their own. */
+function explorerScripts(): readonly string[] {
+  const folder = dirname(require.resolve("@routewright/runtime/assets/explore.js"));
+  return readdirSync(folder).filter((name) => /^explore[\w-]*\.js$/.test(name));
+}
 
 /**
  * The routes of `/docs` (Swagger UI) and `/redoc`, without files of other hosts; of the data API also `/explore` and `/guide`
@@ -64,6 +73,14 @@ export function documentRoutes(title: string, about: ApiAbout | null = null): re
     }),
     // Links are relative, so that they hold below the path of any proxy: `/docs/` is another folder than `/docs`.
     ...pages.map(({ path }) => get(`${path}/`, () => Promise.resolve(movedTo(`..${path}`)))),
+    ...(hasExplorer
+      ? [
+          get(
+            "/explore/embed",
+            document("text/html", EMBED_POLICY, () => Buffer.from(embedDocument(title))),
+          ),
+        ]
+      : []),
     ...files,
     ...swaggerFiles(),
   ];
@@ -191,6 +208,30 @@ ${parts.tools ?? ""}
 <button id="theme" type="button" aria-pressed="false">Dark</button>
 </header>
 ${parts.main}
+</body>
+</html>
+`;
+}
+
+/** A chart alone, without menu and key (runtime/docs/catalogue.md, Explorer). */
+function embedDocument(title: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${escapeHtml(title)}</title>
+<link rel="icon" href="data:,">
+<script src="../docs/theme.js"></script>
+<link rel="stylesheet" href="../docs/frame.css">
+<link rel="stylesheet" href="../docs/explore.css">
+<script type="module" src="../docs/explore-embed.js"></script>
+</head>
+<body class="embed">
+<main aria-busy="true">
+<p class="note">Loading the chart …</p>
+</main>
 </body>
 </html>
 `;

@@ -3,8 +3,8 @@ import { type Changelog, NO_CHANGELOG, parseChangelog } from "../../model/change
 import { key } from "./storage.js";
 import { keepDigits, type ShownRow } from "./values.js";
 
-/** Where the API is: this document is served beside it, perhaps below a path of a proxy. */
-export const BASE = new URL(".", location.href).href.replace(/\/$/, "");
+/** Where the API is: this script is served in `/docs`, perhaps below a path of a proxy. */
+export const BASE = new URL("..", import.meta.url).href.replace(/\/$/, "");
 
 /** Filters of a request by parameter name. */
 export type Parameters = Readonly<Record<string, readonly string[]>>;
@@ -110,11 +110,17 @@ export const MAX_ROWS = 5000;
 export const SHOWN = 500;
 
 /** Runs a request and reads its rows. */
-export async function query(request: ApiRequest, signal: AbortSignal): Promise<QueryResponse> {
+export async function query(
+  request: ApiRequest,
+  signal: AbortSignal,
+  most = MAX_ROWS,
+): Promise<QueryResponse> {
   const started = performance.now();
   const isEnvelope = request.endpoint.pagination?.response === "envelope";
   const response = await sendRequest(request, isEnvelope ? ".json" : ".ndjson", signal);
-  const { rows, json, isCut } = await readable((isEnvelope ? readEnvelope : readList)(response));
+  const { rows, json, isCut } = await readable(
+    isEnvelope ? readEnvelope(response) : readList(response, most),
+  );
   return {
     rows,
     json,
@@ -200,18 +206,18 @@ async function readEnvelope(response: Response): LoadedRows {
 }
 
 /** Rows of JSON on lines, which can be read while they arrive. */
-async function readList(response: Response): LoadedRows {
+async function readList(response: Response, most: number): LoadedRows {
   const lines: string[] = [];
   let rest = "";
   await readText(response, (piece) => {
     lines.push(...(rest + piece).split("\n"));
     rest = lines.pop() ?? "";
-    return lines.length <= MAX_ROWS;
+    return lines.length <= most;
   });
-  const texts = [...lines, rest].filter((line) => line !== "").slice(0, MAX_ROWS);
+  const texts = [...lines, rest].filter((line) => line !== "").slice(0, most);
   const json = texts.length === 0 ? "[]" : `[\n${texts.slice(0, SHOWN).join(",\n")}\n]`;
   const rows = texts.map((text) => JSON.parse(text, keepDigits) as ShownRow);
-  return { rows, json, isCut: lines.length > MAX_ROWS };
+  return { rows, json, isCut: lines.length > most };
 }
 
 /** Reads a body in pieces, until `take` returns false. */

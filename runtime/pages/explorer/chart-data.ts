@@ -1,222 +1,129 @@
-import type { CatalogueColumn, CatalogueEndpoint } from "../catalogue-body.js";
-import { ExactNumber, type ShownRow, textOf } from "./values.js";
-import type { ChartState } from "./state.js";
+import type { AxisPlan } from "./chart-choice.js";
+import { instantOf, startOf } from "./chart-time.js";
+import { type ShownRow, textOf } from "./values.js";
 
-/** Maximum number of series; with more, only the largest are drawn. */
-export const MAX_SERIES = 8;
+/** Series that are drawn by themselves; the rest is one more. */
+const MAX_SERIES = 8;
 
-/** Values of a column that charts may be split by. */
-const MAX_SPLIT = 50;
+/** Bars of a category that are drawn by themselves. */
+const MAX_BARS = 30;
 
-/** Columns that a chart may use, the best first. */
-export interface ChartChoices {
-  readonly times: readonly string[];
-  readonly texts: readonly string[];
-  readonly numbers: readonly string[];
-}
-
-interface AnsweredColumns extends Pick<CatalogueEndpoint, "resource"> {
-  readonly columns: readonly Pick<CatalogueColumn, "name" | "type">[];
-}
-
-/** As the y axis: a series for each number. */
-export const EVERY = "*";
-
-type ChartKind = "time" | "number" | "text" | "other";
-
-export function choicesOf({ columns, resource }: AnsweredColumns, rows: readonly ShownRow[]): ChartChoices {
-  const kinds = columns.map(({ name, type }) => [name, kindOf(type, rows, name)] as const);
-  const of = (kind: ChartKind): string[] => kinds.filter(([, each]) => each === kind).map(([name]) => name);
-  const all = of("number");
-  // Without a time and a text a number that names the rows, such as a rank, is the axis.
-  const axis =
-    of("time").length + of("text").length > 0 || all.length < 2 ? undefined : all.find(isUnique(rows));
-  const numbers = all.filter((name) => name !== axis);
-  const subject = resource.split("_");
-  // Identifiers come last, columns that the endpoint is named for first.
-  const ranks = new Map(
-    numbers.map((name) => [
-      name,
-      isIdentifier(name, rows) ? 1 : -name.split("_").filter((word) => subject.includes(word)).length,
-    ]),
-  );
-  const rank = (name: string): number => ranks.get(name) ?? 0;
-  return {
-    // A column of one value, such as the day of the data, shows nothing along an axis.
-    times: [...of("time")].sort((a, b) => single(a, rows) - single(b, rows)),
-    texts: axis === undefined ? of("text") : [axis],
-    numbers: numbers.sort((a, b) => rank(a) - rank(b)),
-  };
-}
-
-/** By the declared type; by the first value where the model declares none. */
-function kindOf(type: string | null, rows: readonly ShownRow[], name: string): ChartKind {
-  if (type === null) {
-    const value = rows.find((row) => row[name] !== null)?.[name];
-    if (typeof value === "number" || value instanceof ExactNumber) return "number";
-    return typeof value !== "string" ? "other" : /^\d{4}-\d\d-\d\d/.test(value) ? "time" : "text";
-  }
-  if (/\[\]|^(array|map|tuple|json)/i.test(type)) return "other";
-  if (/date|time/i.test(type)) return "time";
-  if (/int|float|double|decimal|numeric|real|money/i.test(type)) return "number";
-  return "text";
-}
-
-function single(name: string, rows: readonly ShownRow[]): number {
-  return rows.length > 1 && distinct(name, rows) < 2 ? 1 : 0;
-}
-
-function distinct(name: string, rows: readonly ShownRow[]): number {
-  return new Set(rows.map((row) => textOf(row[name] ?? null))).size;
-}
-
-function isUnique(rows: readonly ShownRow[]): (name: string) => boolean {
-  return (name) => rows.length > 1 && distinct(name, rows) === rows.length;
-}
-
-const TOTAL = /^(all|total|totals|overall|sum|any)$/i;
-
-/** The rows without those that are totals of others, such as `All` beside its parts, and the names of these. */
-export function withoutTotals(
-  { texts }: ChartChoices,
-  rows: readonly ShownRow[],
-): { readonly parts: readonly ShownRow[]; readonly totals: readonly string[] } {
-  const totals = new Set<string>();
-  let parts = rows;
-  for (const name of texts) {
-    const isTotal = (row: ShownRow): boolean => TOTAL.test(textOf(row[name] ?? null));
-    // One part beside a total is not its only one.
-    if (distinct(name, parts) < 3) continue;
-    for (const row of parts) if (isTotal(row)) totals.add(textOf(row[name] ?? null));
-    parts = parts.filter((row) => !isTotal(row));
-  }
-  return { parts, totals: [...totals] };
-}
-
-/** Numbers that name something: their sums and curves mean nothing. */
-export function isIdentifier(name: string, rows: readonly ShownRow[]): boolean {
-  if (/(^|_)(id|ids|key|code|index|rank|order|number|nonce|year|hash)$/i.test(name)) return true;
-  const values = rows.map((row) => Number(row[name] ?? NaN));
-  if (values.length < 10 || !values.every(Number.isInteger)) return false;
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted.every((value, i) => i === 0 || value - (sorted[i - 1] ?? 0) === 1);
-}
-
-/** What is drawn: the state's choices where they exist, else the best ones. */
-export interface ChartPlan {
-  readonly x: string;
-  readonly y: string;
-  /** The numbers of groups, where each may have a line of its own; null where they are drawn one at a time. */
-  readonly every: readonly string[] | null;
-  readonly series: string | null;
-  readonly splits: readonly string[];
-  readonly isTime: boolean;
-  readonly kind: "line" | "bar";
-  readonly aggregate: "sum" | "average";
-  /** Whether rows share a point, so that `aggregate` matters. */
-  readonly isAggregated: boolean;
-}
-
-export function planOf(
-  choices: ChartChoices,
-  rows: readonly ShownRow[],
-  state: ChartState,
-  isGrouped = false,
-): ChartPlan | null {
-  const { times, texts, numbers } = choices;
-  const varied = [...times, ...texts].sort((a, b) => single(a, rows) - single(b, rows));
-  const x = varied.find((name) => name === state.x) ?? varied[0];
-  const first = numbers.find((name) => name === state.y) ?? numbers[0];
-  if (x === undefined || first === undefined || rows.length === 0) return null;
-  const splits = texts.filter(
-    (name) => name !== x && distinct(name, rows) > 1 && distinct(name, rows) <= MAX_SPLIT,
-  );
-  const isEvery = isGrouped && numbers.length > 1 && (splits.length === 0 || state.series === "-");
-  const y = isEvery && (state.y === "" || state.y === EVERY) ? EVERY : first;
-  const series = splitOf(splits, rows, x, state.series);
-  const isTime = times.includes(x);
-  return {
-    x,
-    y,
-    every: isEvery ? numbers : null,
-    series,
-    splits,
-    isTime,
-    // One point is no line.
-    kind: isTime && distinct(x, rows) > 1 ? "line" : "bar",
-    aggregate: AVERAGED.test(y) ? "average" : "sum",
-    isAggregated: hasDuplicates(rows, series === null ? [x] : [x, series]),
-  };
-}
-
-/** Shares, prices and averages do not add up. */
-const AVERAGED = /pct|percent|share|ratio|rate|avg|average|mean|median|price|apy|apr|_per_/i;
-
-/** By default a column of few values, where rows share an x: best one that tells them apart. */
-function splitOf(
-  splits: readonly string[],
-  rows: readonly ShownRow[],
-  x: string,
-  wanted: string,
-): string | null {
-  if (wanted === "-") return null;
-  if (splits.includes(wanted)) return wanted;
-  if (!hasDuplicates(rows, [x])) return null;
-  const few = splits.filter((name) => distinct(name, rows) <= MAX_SERIES + 1);
-  return few.find((name) => !hasDuplicates(rows, [x, name])) ?? few[0] ?? null;
-}
-
-function hasDuplicates(rows: readonly ShownRow[], names: readonly string[]): boolean {
-  const points = rows.map((row) => JSON.stringify(names.map((name) => textOf(row[name] ?? null))));
-  return new Set(points).size < points.length;
+/** A line, or the bars of one colour. */
+export interface Series {
+  readonly name: string;
+  readonly values: readonly (number | null)[];
+  /** Whether it is the sum of those that have no series of their own. */
+  readonly isOther: boolean;
 }
 
 export interface Pivoted {
-  readonly isTime: boolean;
-  /** Unix seconds, or positions. */
+  /** Milliseconds of times, else positions. */
   readonly x: readonly number[];
   readonly labels: readonly string[];
-  readonly lines: readonly { readonly name: string; readonly values: readonly (number | null)[] }[];
-  /** Series beyond `MAX_SERIES`. */
+  readonly series: readonly Series[];
+  /** Values that `other` is the sum of. */
+  readonly others: number;
+  /** Values that are not drawn. */
   readonly leftOut: number;
 }
 
+type Points = Map<string, number[][]>;
+
 /** Converts rows to one list of values per series. */
-export function pivot(rows: readonly ShownRow[], plan: ChartPlan): Pivoted {
-  const { x, y, every, series, isTime } = plan;
+export function pivot(plan: AxisPlan): Pivoted {
+  const { x, measures, series, rows, aggregate } = plan;
   const present = rows.filter((row) => row[x] !== null && row[x] !== undefined);
-  const keys = [...new Set(present.map((row) => textOf(row[x])))];
-  if (isTime) keys.sort((a, b) => Date.parse(a) - Date.parse(b));
+  const keyOf = (row: ShownRow): string => keyIn(plan, row);
+  const keys = keysOf(plan, present);
   const at = new Map(keys.map((key, i) => [key, i]));
-  const points = new Map<string, number[][]>();
+  const points: Points = new Map();
   for (const row of present) {
     const split = series === null ? null : row[series] === null ? "(none)" : textOf(row[series]);
-    for (const number of y === EVERY ? (every ?? []) : [y]) {
-      const name = split ?? number;
+    for (const measure of measures) {
+      const name = split ?? measure;
       const line = points.get(name) ?? keys.map(() => []);
       points.set(name, line);
-      const value = row[number];
-      if (value !== null && value !== undefined) line[at.get(textOf(row[x])) ?? 0]?.push(Number(value));
+      const value = row[measure];
+      if (value !== null && value !== undefined) line[at.get(keyOf(row)) ?? 0]?.push(Number(value));
     }
   }
-  const lines = [...points].map(([name, groups]) => ({
+  const all = [...points].map(([name, groups]) => ({
     name,
-    values: groups.map((group) => aggregated(group, plan.aggregate)),
+    values: groups.map((group) => aggregated(group, aggregate)),
+    isOther: false,
   }));
-  lines.sort((a, b) => magnitude(b.values) - magnitude(a.values));
+  // Measures stay in their order, values of a column come by size.
+  if (series !== null) all.sort((a, b) => magnitude(b.values) - magnitude(a.values));
+  const { kept, rest } = withOther(all, aggregate);
+  const xs = plan.xKind === "time" ? keys.map((key) => instantOf(key)) : keys.map((_, i) => i);
+  const others = kept.some(({ isOther }) => isOther) ? rest : 0;
+  const data = { x: xs, labels: keys, series: kept, others, leftOut: rest - others };
+  return plan.xKind === "category" ? largestBars(data, aggregate) : data;
+}
+
+function keyIn({ x, grain }: AxisPlan, row: ShownRow): string {
+  const text = textOf(row[x]);
+  if (grain === null) return text;
+  const start = new Date(startOf(instantOf(row[x]), grain)).toISOString();
+  return grain === "hour" ? start.slice(0, 16).replace("T", " ") : start.slice(0, 10);
+}
+
+/** The points of the axis, in order. */
+function keysOf(plan: AxisPlan, rows: readonly ShownRow[]): readonly string[] {
+  const { x, xKind } = plan;
+  const keys = [...new Set(rows.map((row) => keyIn(plan, row)))];
+  if (xKind === "time") return keys.sort((a, b) => instantOf(a) - instantOf(b));
+  if (xKind === "category") return keys;
+  const companion = `${x}_order`;
+  const order = new Map(rows.map((row) => [keyIn(plan, row), Number(row[companion] ?? NaN)]));
+  if ([...order.values()].every(Number.isFinite))
+    return keys.sort((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0));
+  return keys.every((key) => key !== "" && Number.isFinite(Number(key)))
+    ? keys.sort((a, b) => Number(a) - Number(b))
+    : keys;
+}
+
+/** The largest series, and the sum of the others. Averages have no sum: those are left out. */
+function withOther(all: readonly Series[], aggregate: AxisPlan["aggregate"]) {
+  const rest = Math.max(0, all.length - MAX_SERIES);
+  const kept = all.slice(0, MAX_SERIES);
+  if (rest === 0 || aggregate === "average") return { kept, rest };
+  const values = (all[0]?.values ?? []).map((_, i) =>
+    sumOf(all.slice(MAX_SERIES).map((each) => each.values[i] ?? null)),
+  );
+  return { kept: [...kept, { name: "other", values, isOther: true }], rest };
+}
+
+/** Bars from the largest to the smallest, and the sum of those that would be too many. */
+function largestBars(data: Pivoted, aggregate: AxisPlan["aggregate"]): Pivoted {
+  const sizes = data.labels.map((_, i) => sumOf(data.series.map(({ values }) => values[i] ?? null)) ?? 0);
+  const order = sizes.map((_, i) => i).sort((a, b) => Math.abs(sizes[b] ?? 0) - Math.abs(sizes[a] ?? 0));
+  const [kept, rest] = [order.slice(0, MAX_BARS), order.slice(MAX_BARS)];
+  const hasOther = rest.length > 0 && aggregate === "sum";
+  const picked = (values: Series["values"]): (number | null)[] => [
+    ...kept.map((i) => values[i] ?? null),
+    ...(hasOther ? [sumOf(rest.map((i) => values[i] ?? null))] : []),
+  ];
   return {
-    isTime,
-    x: isTime ? keys.map((key) => Date.parse(key) / 1000) : keys.map((_, i) => i),
-    labels: keys,
-    lines: lines.slice(0, MAX_SERIES),
-    leftOut: Math.max(0, lines.length - MAX_SERIES),
+    x: [...kept, ...(hasOther ? [0] : [])].map((_, i) => i),
+    labels: [
+      ...kept.map((i) => data.labels[i] ?? ""),
+      ...(hasOther ? [`other (${String(rest.length)})`] : []),
+    ],
+    series: data.series.map((each) => ({ ...each, values: picked(each.values) })),
+    others: data.others + (hasOther ? rest.length : 0),
+    leftOut: data.leftOut + (hasOther ? 0 : rest.length),
   };
 }
 
-function aggregated(values: readonly number[], aggregate: ChartPlan["aggregate"]): number | null {
-  const sum = values.reduce((total, value) => total + value, 0);
-  if (values.length === 0) return null;
-  return aggregate === "average" ? sum / values.length : sum;
+function sumOf(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0);
+}
+
+function aggregated(values: readonly number[], aggregate: AxisPlan["aggregate"]): number | null {
+  const sum = sumOf(values);
+  return sum === null || aggregate === "sum" ? sum : sum / values.length;
 }
 
 function magnitude(values: readonly (number | null)[]): number {

@@ -21,6 +21,7 @@ import { filterChips, rowsOf } from "./filters.js";
 import { groupingChips } from "./grouping.js";
 import { lineageGraph } from "./lineage.js";
 import { columnsTable, facts, measuresTable, overview, parametersTable } from "./overview.js";
+import { chartRowsOf, type ChartRows } from "./chart-rows.js";
 import { type PagePosition, placeOf, resultView, totalOf } from "./results.js";
 import type { State } from "./state.js";
 import { key } from "./storage.js";
@@ -42,6 +43,8 @@ export class EndpointDetails {
   #result: QueryResponse | null = null;
   /** Pages reached by "Next page", by their parameters: the rows before each, and the page before. */
   readonly #trail = new Map<string, Omit<PagePosition, "next" | "total">>();
+  /** Rows of the chart, and the parameters that they are of. */
+  #chart: { readonly of: string; readonly rows: Promise<ChartRows> } | null = null;
   /** Rows on all pages, by the filters that select them. */
   readonly #totals = new Map<string, number | null>();
 
@@ -180,8 +183,16 @@ export class EndpointDetails {
         go,
         total: () => totalOf(result.rows.length, this.#position(result)),
         fail: (error) => this.#fail(error),
+        chartRows: () => this.#chartRows(result),
       }),
     );
+  }
+
+  /** Every row up to the endpoint's largest page; the rows of the page where the request has a limit of its own. */
+  #chartRows(result: QueryResponse): Promise<ChartRows> {
+    const of = JSON.stringify(this.#state.parameters);
+    if (this.#chart?.of !== of) this.#chart = { of, rows: chartRowsOf(this.#request, result) };
+    return this.#chart.rows;
   }
 
   #position({ hasNext, cursor, rows }: QueryResponse): PagePosition {
@@ -200,6 +211,7 @@ export class EndpointDetails {
 
   #fail(error: unknown): void {
     this.#result = null;
+    this.#chart = null;
     const words = messageOf(error);
     const isKeyNeeded = error instanceof ServiceError && error.status === 403;
     const isTransient = !(error instanceof ServiceError) || error.status % 429 === 0 || error.status >= 500;

@@ -1,3 +1,5 @@
+export { count } from "./values.js";
+
 /** Text or an element. Text becomes a text node, never HTML: text of a manifest cannot run as a script. */
 export type Child = Node | string | null | false;
 
@@ -133,11 +135,6 @@ export function time(instant: string): HTMLTimeElement {
   const [unit, length] = UNITS.find(([, each]) => Math.abs(seconds) >= each) ?? (["second", 1] as const);
   const exact = instant.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC");
   return el("time", { datetime: instant, title: exact }, RELATIVE.format(Math.round(seconds / length), unit));
-}
-
-/** A count with its noun: `1 row`, `2,000 rows`. */
-export function count(number: number, noun: string): string {
-  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 /** A button that opens a panel above the page, whose content is made then. Escape and a click elsewhere close it. */

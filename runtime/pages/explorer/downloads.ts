@@ -127,7 +127,7 @@ class Progress {
 }
 
 /** The parameters of the first and largest page. */
-function wholeOf({ endpoint, parameters }: ApiRequest): Parameters {
+export function wholeOf({ endpoint, parameters }: ApiRequest): Parameters {
   const limit = endpoint.pagination?.max_limit;
   const filters = withoutPage(parameters);
   return limit === undefined ? filters : { ...filters, limit: [String(limit)] };
@@ -178,7 +178,8 @@ async function parquetFile(request: ApiRequest, progress: Progress): Promise<voi
 
 const nameOf = ({ endpoint }: ApiRequest): string => endpoint.path.slice(4).replaceAll("/", "-");
 
-function save(file: Blob, name: string): void {
+/** Hands a file to the browser. */
+export function save(file: Blob, name: string): void {
   const address = URL.createObjectURL(file);
   const link = document.createElement("a");
   link.href = address;

@@ -1,4 +1,5 @@
 import { type ApiRequest, MAX_ROWS, type Parameters, type QueryResponse } from "./api.js";
+import type { ChartRows } from "./chart-rows.js";
 import { downloadMenu } from "./downloads.js";
 import { button, copyable, count, el, time, toggle } from "./dom.js";
 import { tableOf } from "./table.js";
@@ -12,6 +13,8 @@ export interface ResultActions {
   /** Rows on all pages; null while that is not known. */
   readonly total: () => number | null;
   readonly fail: (error: unknown) => void;
+  /** The rows that a chart is drawn from. */
+  readonly chartRows: () => Promise<ChartRows>;
 }
 
 /** Where a page stands in the result. */
@@ -101,17 +104,17 @@ function content(
   { rows, json, isCut }: QueryResponse,
   { previous, next }: PagePosition,
   { view, chart }: Pick<State, "view" | "chart">,
-  { change, go }: ResultActions,
+  { change, go, chartRows, fail }: ResultActions,
 ): HTMLElement {
   const isWhole = previous === null && next === null && !isCut;
   if (view === "table") return tableOf(request, rows, { go, isWhole });
   if (view === "json") return copyable("Rows as JSON", json, formatted(json));
   const box = el("div", el("p.note", "Loading the chart …"));
   // The code of charts is loaded with the first one.
-  void import("./chart.js").then(({ chartOf }) => {
-    const made = chartOf(request, rows, chart, (next) => change({ chart: next }));
+  void Promise.all([import("./chart.js"), chartRows()]).then(([{ chartOf }, all]) => {
+    const made = chartOf(request, all, chart, (next) => change({ chart: next }));
     box.replaceChildren(made ?? el("p.note", NO_CHART));
-  });
+  }, fail);
   return box;
 }
 

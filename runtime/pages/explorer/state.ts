@@ -1,3 +1,4 @@
+import type { ChartState } from "./chart-choice.js";
 import { type Parameters, parametersOf } from "./api.js";
 
 /** The state of the page, kept in its address: a link opens the page in the same state. */
@@ -12,18 +13,10 @@ export interface State {
   readonly chart: ChartState;
 }
 
-/** Columns of a chart; empty: chosen by type. */
-export interface ChartState {
-  readonly x: string;
-  readonly y: string;
-  /** A column with one series per value; `-`: none. */
-  readonly series: string;
-}
-
 /** The request and chart of a newly opened endpoint. */
 export const NO_REQUEST = {
   parameters: {},
-  chart: { x: "", y: "", series: "" },
+  chart: { x: "", y: "", series: "", only: "" },
 } as const;
 
 /** Texts in the address. */
@@ -34,7 +27,7 @@ const NAMES = {
   endpoint: "endpoint",
 } as const;
 
-const CHART_NAMES = { x: "x", y: "y", series: "series" } as const;
+const CHART_NAMES = { x: "x", y: "y", series: "series", only: "only" } as const;
 
 /** Parameters of an endpoint, apart from the page's own. */
 const PREFIX = "p.";
@@ -71,6 +64,18 @@ export function writeState(state: State): string {
     for (const [key, name] of Object.entries(CHART_NAMES)) set(name, chart[key as keyof typeof CHART_NAMES]);
   const text = fields.toString();
   return text === "" ? location.pathname : `?${text}`;
+}
+
+/** The address of a chart alone. */
+export function embedQuery(endpoint: string, parameters: Parameters, chart: ChartState): string {
+  const fields = new URLSearchParams({ endpoint });
+  for (const [name, values] of Object.entries(parameters))
+    for (const value of values) fields.append(PREFIX + name, value);
+  for (const [key, name] of Object.entries(CHART_NAMES)) {
+    const value = chart[key as keyof typeof CHART_NAMES];
+    if (value !== "") fields.append(name, value);
+  }
+  return fields.toString();
 }
 
 function oneOf<T extends string>(text: string, known: readonly [T, ...T[]]): T {

@@ -18,8 +18,14 @@ const FORGOTTEN = {
 
 const KEY = "routewright.key";
 
+let isIgnored = false;
+
 /** The API key, kept until the tab is closed. */
 export const key = {
-  get: (): string => storage("sessionStorage").getItem(KEY) ?? "",
+  get: (): string => (isIgnored ? "" : (storage("sessionStorage").getItem(KEY) ?? "")),
+  /** For a document that other pages show: what it shows is public. */
+  ignore: (): void => {
+    isIgnored = true;
+  },
   set: (value: string): void => storage("sessionStorage").setItem(KEY, value),
 };

@@ -1,10 +1,9 @@
 import { type ApiRequest, type Parameters, SHOWN, valuesOf } from "./api.js";
-import { isIdentifier } from "./chart-data.js";
 import { columnMenu, type SortOrder } from "./column-menu.js";
 import { button, copyButton, count, el } from "./dom.js";
 import { filterBy, withoutSort } from "./filters.js";
 import { sortsOf } from "./grouping.js";
-import { ExactNumber, type ShownRow, textOf } from "./values.js";
+import { ExactNumber, isIdentifier, type ShownRow, textOf } from "./values.js";
 
 /** Longer words, such as hashes and addresses, are cut in the middle; other texts by the style sheet. */
 const MAX_WORD = 24;

@@ -23,6 +23,15 @@ export function textOf(value: unknown): string {
 
 export type ShownRow = Readonly<Record<string, unknown>>;
 
+/** Numbers that name something: their sums and curves mean nothing. */
+export function isIdentifier(name: string, rows: readonly ShownRow[]): boolean {
+  if (/(^|_)(id|ids|key|code|index|rank|order|number|nonce|year|hash)$/i.test(name)) return true;
+  const values = rows.map((row) => Number(row[name] ?? NaN));
+  if (values.length < 10 || !values.every(Number.isInteger)) return false;
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted.every((value, i) => i === 0 || value - (sorted[i - 1] ?? 0) === 1);
+}
+
 /** Keeps all digits of a number, in browsers whose `JSON.parse` passes the source text. */
 export function keepDigits(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   const source = context?.source;
@@ -63,4 +72,9 @@ export function shortened(text: string): string {
   if (text.length <= MAX_LABEL) return text;
   // Addresses and hashes differ at both ends.
   return /\s/.test(text) ? `${text.slice(0, MAX_LABEL - 1)}…` : `${text.slice(0, 6)}…${text.slice(-4)}`;
+}
+
+/** A count with its noun: `1 row`, `2,000 rows`. */
+export function count(number: number, noun: string): string {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }

@@ -1,11 +1,18 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { labelsOf } from "../../../runtime/pages/explorer/values.js";
+import { atEnd } from "../../support/at-end.js";
 import { ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { needs } from "../../support/needs.js";
-import { serveManifest } from "../../support/service.js";
+import { KEYS, serveManifest } from "../../support/service.js";
 import { suiteBrowser } from "../browser.js";
-import { visit } from "./page.js";
+import { contrast, nearest, themes } from "./colours.js";
+import { expectAccessible, visit } from "./page.js";
 
 /** Tables in the shapes of public analytics catalogues: long series, totals beside parts, windows, ids, addresses. */
 const TABLES = {
@@ -24,6 +31,11 @@ const TABLES = {
     (g * 7919) % 1000 / 10.0 AS amount FROM generate_series(1, 200) g`,
   volume: `SELECT date '2026-01-01' + g AS date, g * 2 AS inflow_usd, g * 3 AS volume_usd FROM generate_series(0, 59) g`,
   one: `SELECT 42 AS value, 1.5 AS change_pct`,
+  many: `SELECT date '2026-01-01' + d AS date, 'c' || c AS label, 1000 - c * 50 AS n FROM generate_series(0, 19) d, generate_series(1, 12) c`,
+  units: `SELECT date '2026-01-01' + d AS date, u AS unit, d * 3.5 AS value FROM generate_series(0, 19) d, unnest(ARRAY['native', 'usd']) u`,
+  paged: `SELECT date '2024-01-01' + d AS day, d % 7 AS n FROM generate_series(0, 399) d`,
+  longer: `SELECT date '2024-01-01' + d AS day, d % 7 AS n FROM generate_series(0, 399) d`,
+  secret: `SELECT 42 AS value`,
 } as const;
 type Table = keyof typeof TABLES;
 
@@ -43,14 +55,29 @@ const COLUMNS: Readonly<Record<Table, Readonly<Record<string, string>>>> = {
   transfers: { at: "timestamptz", transaction_hash: "text", id: "bigint", amount: NUMBER },
   volume: { date: "date", inflow_usd: "int", volume_usd: "int" },
   one: { value: "int", change_pct: NUMBER },
+  many: { date: "date", label: "text", n: "int" },
+  units: { date: "date", unit: "text", value: NUMBER },
+  paged: { day: "date", n: "int" },
+  longer: { day: "date", n: "int" },
+  secret: { value: "int" },
 };
+const PAGES: Partial<Record<Table, number>> = { paged: 500, longer: 300 };
+const apiOf = (name: Table) =>
+  name in PAGES && {
+    api: {
+      allow_unfiltered: true,
+      pagination: { enabled: true, default_limit: 50, max_limit: PAGES[name] },
+      sort: [{ column: "day", direction: "ASC" }],
+    },
+  };
 const url = await serveManifest(
   manifestOf(
     names.map((name) => ({
       name,
       schema,
-      tags: ["production", "shapes", `api:${name}`],
+      tags: ["production", "shapes", `api:${name}`, ...(name === "secret" ? ["tier2"] : [])],
       columns: COLUMNS[name],
+      ...apiOf(name),
     })),
   ),
 );
@@ -58,36 +85,162 @@ const url = await serveManifest(
 describe.skipIf(!needs("chromium"))("a chart", () => {
   const browser = suiteBrowser();
 
+  const open = (query: string, more: Parameters<typeof visit>[3] = {}) =>
+    visit(browser.context, url, `/explore?view=chart&endpoint=/v1/shapes/${query}`, more);
+  const chart = (page: Page, name: RegExp) => page.getByRole("img", { name });
+
   it.each([
     ["series", /^line chart of value by date, split by label: 400 points/, "Rows of All are left out"],
     ["series&series=-", /^line chart of sum of value by date: 400 points/, "Rows of All are left out"],
     ["interleaved&series=label", /^line chart of share_pct by at, split by label: 300 points/, ""],
     ["ranges", /^bar chart of value by window: 3 points from 1D to 30D/, "Rows of All are left out"],
     ["levels", /^line chart of sum of value_usd by date, split by token: 30 points/, "their sum is drawn"],
-    ["wallets", /^bar chart of balance by wallet_address: 40 points/, ""],
+    // The largest of a category, and the sum of the others.
+    ["wallets", /^bar chart of balance by wallet_address: 31 points/, "“other” is the sum of 10 values"],
     ["wei", /^line chart of value by date: 60 points/, ""],
+    ["quantiles", /^line chart of q05, q50, q95 by date: 90 points/, ""],
     ["quantiles&y=q50", /^line chart of q50 by date: 90 points/, ""],
     // Of the column that the endpoint is named for, although another stands first.
     ["volume", /^line chart of volume_usd by date: 60 points/, ""],
     ["cohorts", /^bar chart of retained by cohort_age: 21 points from 0 to 20/, ""],
-    ["transfers", /^line chart of amount by at: 200 points/, ""],
+    // Events at any time are put together by periods.
+    ["transfers", /^line chart of sum of amount by day of at: 28 points/, ""],
+    [
+      "many",
+      /^line chart of n by date, split by label: 20 points/,
+      "“other” is the sum of 4 values of label",
+    ],
+    // All rows, not one page of 50.
+    ["paged", /^line chart of n by day: 400 points from 2024-01-01/, ""],
+    ["paged&p.limit=7", /^line chart of n by day: 7 points/, ""],
+    ["longer", /^line chart of n by day: 300 points/, "The first 300 rows are drawn; there are more."],
   ] as const)("of %s shows what the rows say", async (query, name, note) => {
-    const { page, problems } = await visit(
-      browser.context,
-      url,
-      `/explore?view=chart&endpoint=/v1/shapes/${query}`,
-    );
-    await page.getByRole("img", { name }).waitFor();
+    const { page, problems } = await open(query);
+    await chart(page, name).waitFor();
     const notes = (await page.locator(".answer .note").allInnerTexts()).join(" ");
     expect(notes).toContain(note);
-    if (note === "") expect(notes).not.toMatch(/left out|drawn/);
+    if (note === "") expect(notes).not.toMatch(/left out|drawn|other/);
     expect(problems).toEqual([]);
     await page.close();
   });
 
-  it("is not drawn of a single row of numbers", async () => {
-    const { page } = await visit(browser.context, url, "/explore?view=chart&endpoint=/v1/shapes/one");
-    await page.getByText("A chart needs rows with a number").waitFor();
+  it("of one row is its number, with what it changed by", async () => {
+    const { page, problems } = await open("one");
+    await chart(page, /^value 42, changed by \+1\.5%$/).waitFor();
+    expect(await page.locator(".plot svg text").allTextContents()).toEqual(["value", "42", "▲ 1.5%"]);
+    await expectAccessible(page);
+    expect(problems).toEqual([]);
+  });
+
+  it("says the values of a point to the pointer and to the keyboard", async () => {
+    const { page, problems } = await open("volume&y=*");
+    const slider = page.getByRole("slider", { name: "Values of a point" });
+    const value = () => slider.getAttribute("aria-valuetext");
+    // The latest, until a point is chosen.
+    expect(await value()).toBe("2026-03-01, inflow_usd $118, volume_usd $177");
+    await slider.focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowRight");
+    expect(await value()).toBe("2026-01-02, inflow_usd $2, volume_usd $3");
+    expect(await page.locator(".readout").innerText()).toMatch(
+      /2026-01-02\s+inflow_usd \$2\s+volume_usd \$3/,
+    );
+    const box = await slider.boundingBox();
+    if (box === null) throw new Error("The chart is not shown.");
+    await page.mouse.move(box.x + box.width - 2, box.y + 50);
+    expect(await value()).toMatch(/^2026-03-01/);
+    await page.locator(".controls select").nth(1).selectOption("inflow_usd");
+    await chart(page, /^line chart of inflow_usd by date: 60 points/).waitFor();
+    expect(new URL(page.url()).search).toContain("view=chart&y=inflow_usd");
+    expect(problems).toEqual([]);
+  });
+
+  it("draws one value of a column whose values must not be added up, and another when asked", async () => {
+    const { page } = await open("units");
+    await chart(page, /^line chart of value by date, only unit usd: 20 points/).waitFor();
+    await page.getByRole("combobox", { name: "Only unit" }).selectOption("native");
+    await chart(page, /only unit native: 20 points/).waitFor();
+    expect(new URL(page.url()).searchParams.get("only")).toBe("native");
+  });
+
+  it("is saved as SVG and as PNG", async () => {
+    const { page, problems } = await open("levels", { colorScheme: "dark" });
+    const saved = async (name: string): Promise<Buffer> => {
+      const download = page.waitForEvent("download");
+      await page.getByRole("button", { name }).click();
+      expect((await download).suggestedFilename()).toBe(
+        `shapes-levels-chart.${name.slice(-3).toLowerCase()}`,
+      );
+      return readFileSync(await (await download).path());
+    };
+    const svg = (await saved("Save SVG")).toString();
+    for (const part of ["/v1/shapes/levels", "eure", "usdc", "#171e28", new URL(url).host])
+      expect(svg).toContain(part);
+    // It is a picture of its own: a browser draws it, in many colours.
+    const png = await saved("Save PNG");
+    expect(png.subarray(1, 4).toString()).toBe("PNG");
+    expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([1984, expect.any(Number)]);
+    const { page: alone } = await visit(browser.context, url, "/health");
+    await alone.setContent(svg);
+    expect(await alone.locator("svg svg path").count()).toBe(2);
+    expect(problems).toEqual([]);
+  });
+
+  it("stands in a page of another origin, without a key, and there alone", async () => {
+    const { page } = await open("series&only=");
+    await page.getByRole("button", { name: "Embed this chart" }).click();
+    const frame = await page.getByRole("region", { name: "Embedded chart" }).innerText();
+    expect(frame).toContain(`<iframe src="${url}/explore/embed?endpoint=%2Fv1%2Fshapes%2Fseries"`);
+    const other = createServer((request, response) => {
+      const path = request.url === "/explore" ? "/explore" : "/docs";
+      const src = request.url === "/" ? frame : `<iframe src="${url}${path}"></iframe>`;
+      response.setHeader("Content-Type", "text/html").end(`<!doctype html><title>t</title>${src}`);
+    });
+    await once(other.listen(0, "127.0.0.1"), "listening");
+    atEnd(() => void other.close());
+    const at = `http://localhost:${String((other.address() as AddressInfo).port)}`;
+    const host = await browser.context.newPage();
+    const sent: string[] = [];
+    host.on("request", (request) => sent.push(...Object.keys(request.headers())));
+    await host.goto(at);
+    await host
+      .frameLocator("iframe")
+      .getByRole("img", { name: /^line chart of value by date, split by label/ })
+      .waitFor();
+    expect(sent).not.toContain("x-api-key");
+    // No other document may be framed.
+    for (const path of ["/explore", "/docs"]) {
+      const refused = host.waitForEvent("console", (message) => message.text().includes("frame-ancestors"));
+      await host.goto(at + path);
+      await refused;
+    }
+    await host.close();
+  });
+
+  it("alone has no accessibility violation, and says what is not public", async () => {
+    const { page, problems } = await visit(
+      browser.context,
+      url,
+      "/explore/embed?endpoint=/v1/shapes/levels",
+      {
+        colorScheme: "dark",
+        width: 390,
+        key: KEYS.tier3,
+      },
+    );
+    await chart(page, /^line chart/).waitFor();
+    await expectAccessible(page);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+    expect(problems).toEqual([]);
+    await page.goto(`${url}/explore/embed?endpoint=/v1/shapes/secret`);
+    await page.getByText("There is no public endpoint /v1/shapes/secret.").waitFor();
+  });
+
+  it("has colours that differ, also to the colour-blind, and from the ground by 3 to 1", () => {
+    for (const [ground, colours] of themes()) {
+      for (const colour of colours) expect(contrast(colour, ground)).toBeGreaterThan(3);
+      expect(nearest(colours)).toBeGreaterThan(0.09);
+    }
   });
 });
 

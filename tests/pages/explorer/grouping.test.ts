@@ -81,7 +81,7 @@ describe.skipIf(!needs("chromium"))("an endpoint of groups", () => {
   it.each([
     [
       "p.group_by=metric_time__month",
-      /^line chart of payments and volume_usd by metric_time__month: \d+ points/,
+      /^line chart of payments, volume_usd by metric_time__month: \d+ points/,
     ],
     [
       "p.group_by=metric_time__week,merchant__region&p.metrics=volume_usd",

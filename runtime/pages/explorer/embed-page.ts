@@ -1,0 +1,44 @@
+/** A chart alone, for the frames of other pages (runtime/docs/catalogue.md, Explorer). It sends no key. */
+import { type ApiRequest, BASE, fetchCatalogue } from "./api.js";
+import { chartRowsOf } from "./chart-rows.js";
+import { notes, planFor } from "./chart.js";
+import { plotOf } from "./chart-plot.js";
+import { el, time } from "./dom.js";
+import { readState, writeState } from "./state.js";
+import { key } from "./storage.js";
+import { messageOf } from "../../model/outcome.js";
+
+const root = document.querySelector("main") ?? document.body;
+const state = readState(location.search);
+
+async function show(): Promise<void> {
+  const { endpoints } = await fetchCatalogue();
+  const endpoint = endpoints.find(({ path }) => path === state.endpoint);
+  if (endpoint?.callable !== true)
+    throw new Error(`There is no public endpoint ${state.endpoint || "in this address"}.`);
+  const request: ApiRequest = { endpoint, parameters: state.parameters };
+  const { rows, hasMore } = await chartRowsOf(request, null);
+  const found = planFor(request, rows, state.chart);
+  if (found === null) throw new Error("There is nothing to draw in these rows.");
+  const source = `${BASE}/explore${writeState({ ...state, view: "chart" })}`;
+  const draw = (): void =>
+    root.replaceChildren(
+      el("h1", endpoint.path),
+      plotOf(found.plan, found.columns).element,
+      ...notes(found.plan, rows.length, hasMore).map((note) => el("p.note", note)),
+      el(
+        "p.note",
+        el("a", { href: source, target: "_blank", rel: "noopener" }, "Open in the explorer"),
+        endpoint.data_as_of !== null && " · data as of ",
+        endpoint.data_as_of !== null && time(endpoint.data_as_of),
+      ),
+    );
+  draw();
+  // Charts are drawn in the colours of the theme.
+  document.addEventListener("theme", draw);
+}
+
+key.ignore();
+show()
+  .catch((error: unknown) => root.replaceChildren(el("p.problem", { role: "alert" }, messageOf(error))))
+  .finally(() => root.removeAttribute("aria-busy"));
