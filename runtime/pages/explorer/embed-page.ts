@@ -12,8 +12,8 @@ const root = document.querySelector("main") ?? document.body;
 const state = readState(location.search);
 
 async function show(): Promise<void> {
-  const { endpoints } = await fetchCatalogue();
-  const endpoint = endpoints.find(({ path }) => path === state.endpoint);
+  const { catalogue } = await fetchCatalogue();
+  const endpoint = catalogue.endpoints.find(({ path }) => path === state.endpoint);
   if (endpoint?.callable !== true)
     throw new Error(`There is no public endpoint ${state.endpoint || "in this address"}.`);
   const request: ApiRequest = { endpoint, parameters: state.parameters };

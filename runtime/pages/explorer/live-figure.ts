@@ -1,6 +1,6 @@
 import type { CatalogueEndpoint } from "../catalogue-body.js";
 import { readText, sendRequest } from "./api.js";
-import { choicesOf } from "./chart-data.js";
+import { measuresOf, namesOf, rolesOf } from "./chart-columns.js";
 import { keepDigits, type ShownRow } from "./values.js";
 
 /** The latest number of an endpoint, and those before it where it has them by time. */
@@ -50,11 +50,13 @@ export function liveEndpoint(endpoints: readonly CatalogueEndpoint[]): Catalogue
 export async function readFigure(endpoint: CatalogueEndpoint): Promise<LiveFigure | null> {
   const parameters = endpoint.pagination === null ? {} : { limit: [String(limitOf(endpoint))] };
   const rows = await firstRows(await sendRequest({ endpoint, parameters }, ".ndjson"));
-  const { numbers, times } = choicesOf(endpoint, rows);
-  const [column] = numbers;
+  const table = { ...endpoint, rows };
+  const roles = rolesOf(table);
+  const [column] = measuresOf(table, roles);
+  const [time = ""] = namesOf(roles, "time");
   const [first] = rows;
   if (column === undefined || first === undefined || first[column] === null) return null;
-  const at = first[times[0] ?? ""];
+  const at = first[time];
   const isSeries = endpoint.sort.length > 0 && rows.length > 2;
   return {
     endpoint,

@@ -39,12 +39,6 @@ export const SHAPES: readonly Shape[] = [
     chart: "line: value by date, split by label",
   },
   {
-    resource: "net_flow",
-    columns: "value Float64",
-    rows: [{ value: 81234.5 }],
-    chart: "figures: value",
-  },
-  {
     resource: "active_members",
     columns: "value UInt64; change_pct Nullable(Float64)",
     rows: [{ value: 5310, change_pct: -2.4 }],
@@ -63,15 +57,9 @@ export const SHAPES: readonly Shape[] = [
     chart: "figures: value (prev_value)",
   },
   {
-    resource: "staked",
-    columns: "date Date; value Float64",
-    rows: grid({ date: days(90) }, (i) => ({ value: wave(i) })),
-    chart: "line: value by date",
-  },
-  {
     resource: "yield_dist",
-    columns: "date Date; q05 Float64; q10 Float64; q25 Float64; q50 Float64; q75 Float64; q90 Float64; q95 Float64",
-    ]),
+    columns:
+      "date Date; q05 Float64; q10 Float64; q25 Float64; q50 Float64; q75 Float64; q90 Float64; q95 Float64",
     rows: grid({ date: days(30) }, (i) => ({
       ...{ q05: i + 1, q10: i + 2, q25: i + 3, q50: i + 4, q75: i + 5, q90: i + 6, q95: i + 7 },
     })),
@@ -91,7 +79,8 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     resource: "attribution",
-    columns: "goal String; channel String; goals_with_touch UInt64; first_touch Float64; last_touch Float64; total_goals UInt64; computed_at DateTime",
+    columns:
+      "goal String; channel String; goals_with_touch UInt64; first_touch Float64; last_touch Float64; total_goals UInt64; computed_at DateTime",
     rows: grid({ goal: names("goal_", 3), channel: names("channel_", 6) }, (i) => ({
       ...{ goals_with_touch: 10 + i * 3, first_touch: i / 2, last_touch: i / 3, total_goals: 900 },
       computed_at: "2026-06-30 05:00:00",
@@ -177,7 +166,8 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     resource: "top_holders",
-    columns: "rank UInt64; token_address String; symbol String; class String; holder_address String; label Nullable(String); balance Float64; balance_usd Float64; pct_of_total Float64; cumulative_pct Float64; change_usd_7d Float64",
+    columns:
+      "rank UInt64; token_address String; symbol String; class String; holder_address String; label Nullable(String); balance Float64; balance_usd Float64; pct_of_total Float64; cumulative_pct Float64; change_usd_7d Float64",
     rows: Array.from({ length: 50 }, (_, i) => ({
       ...{ rank: i + 1, token_address: address(1), symbol: "ABC", class: i % 3 === 0 ? "fund" : "person" },
       ...{
@@ -196,7 +186,8 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     resource: "user_activity",
-    columns: "transaction_hash String; wallet_address String; timestamp DateTime64(0, 'UTC'); date Date; action String; symbol String; direction String; amount Float64; amount_usd Float64",
+    columns:
+      "transaction_hash String; wallet_address String; timestamp DateTime64(0, 'UTC'); date Date; action String; symbol String; direction String; amount Float64; amount_usd Float64",
     rows: Array.from({ length: 120 }, (_, i) => ({
       ...{ transaction_hash: address(i), wallet_address: address(i % 7), date: days(30)[i % 30] },
       timestamp: `${days(30)[i % 30] ?? ""} 10:${String(i % 60).padStart(2, "0")}:00`,
@@ -241,7 +232,8 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     resource: "user_metrics",
-    columns: "wallet_address String; first_activity_date Date; last_activity_date Date; tenure_days UInt64; total_payment_volume_usd Float64; total_payment_count UInt64; is_active UInt8",
+    columns:
+      "wallet_address String; first_activity_date Date; last_activity_date Date; tenure_days UInt64; total_payment_volume_usd Float64; total_payment_count UInt64; is_active UInt8",
     rows: [
       {
         ...{
@@ -277,7 +269,8 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     resource: "carbon",
-    columns: "date Date; ma7_value Float64; ma7_lower_90 Float64; ma7_upper_90 Float64; ma7_lower_95 Float64; ma7_upper_95 Float64",
+    columns:
+      "date Date; ma7_value Float64; ma7_lower_90 Float64; ma7_upper_90 Float64; ma7_lower_95 Float64; ma7_upper_95 Float64",
     rows: grid({ date: days(30) }, (i) => ({
       ...{ ma7_value: wave(i), ma7_lower_90: wave(i) - 5, ma7_upper_90: wave(i) + 5 },
       ...{ ma7_lower_95: wave(i) - 9, ma7_upper_95: wave(i) + 9 },
@@ -331,12 +324,6 @@ export const SHAPES: readonly Shape[] = [
       ...{ status: ["done", "open"][i % 2], hop_count: 1 + (i % 4), amount: wave(i) },
     })),
     chart: "line: sum of amount by day of created_at, split by status",
-  },
-  {
-    resource: "segment_users",
-    columns: "month String; segment String; users UInt64",
-    rows: grid({ month: months(18), segment: names("seg_", 3) }, (i) => ({ users: wave(i) })),
-    chart: "line: users by month, split by segment",
   },
   {
     resource: "revenue",
