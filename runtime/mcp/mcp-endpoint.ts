@@ -5,7 +5,7 @@ import type { DataRoute, Exchange } from "../handler/exchange.js";
 import { readBodyText } from "../handler/resolve.js";
 import type { Documents } from "../pages/documents.js";
 import { callerHeaders } from "../request/authorize.js";
-import { complexityError } from "../request/request-fields.js";
+import { readJson } from "../request/request-fields.js";
 import {
   type McpSettings,
   METADATA_PATHS,
@@ -38,7 +38,7 @@ export function mcpRoutes(mcp: McpContext): readonly DataRoute[] {
     {
       method: "POST",
       path: "/mcp",
-      // The first message of a body counts before the body is read.
+      // A message counts as a request before its body is read; a body with several is refused.
       access: { isLimited: true, oauth: oauthResource },
       operation: null,
       handle: (exchange) => serveMessage(exchange, mcp),
@@ -58,7 +58,7 @@ async function serveMessage(
     return httpError("tokenRequired");
   const message = await messageOf(exchange);
   if (message === null || isHttpError(message)) return message;
-  // Each message counts as one request. MCP has had no batches since 2025-06-18; its TypeScript client sends none.
+  // MCP has had no batches since 2025-06-18; its TypeScript client sends none.
   if (Array.isArray(message.json) && message.json.length > 1) return httpError("batchTooLong");
   setHeaders(response, [...callerHeaders(context), ...COMMON_HEADERS, ...NO_STORE]);
   const { callable, locked } = documents.catalogue(context.caller);
@@ -69,12 +69,5 @@ async function serveMessage(
 /** The JSON message of the body; null when the client has disconnected. */
 async function messageOf({ request, context }: Exchange): Promise<Result<{ readonly json: unknown }> | null> {
   const text = await readBodyText(request, context.caller);
-  if (typeof text !== "string") return text;
-  const error = complexityError(text);
-  if (error) return error;
-  try {
-    return { json: JSON.parse(text) as unknown };
-  } catch {
-    return httpError("bodyNotJson");
-  }
+  return typeof text === "string" ? readJson(text) : text;
 }

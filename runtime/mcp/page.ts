@@ -23,6 +23,8 @@ export function pageOf({ pagination }: CatalogueEndpoint, args: Arguments) {
   if (typeof limit === "string") return limit;
   if (typeof offset === "string") return offset;
   if (limit < 1 || limit > MAX_ROWS) return `limit must be between 1 and ${String(MAX_ROWS)}.`;
+  if (args.cursor !== undefined && parameters["cursor"] !== undefined)
+    return "Give cursor once: as an argument, or among the parameters.";
   if (pagination === null && offset > 0) return "This endpoint has no pages: leave offset out.";
   return { limit: Math.min(limit, pagination?.max_limit ?? limit), offset, parameters };
 }

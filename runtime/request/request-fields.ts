@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { httpError, type HttpError, type Result, isHttpError } from "../model/errors.js";
+import { httpError, type Result, isHttpError } from "../model/errors.js";
 import { MAX_OFFSET } from "../model/limits.js";
 import type { Page, RawFields, RawValue } from "../model/query.js";
 import type { Direction, Endpoint, Pagination, SortKey } from "../model/endpoint.js";
@@ -28,17 +28,15 @@ const MAX_BODY_DEPTH = 8;
 /** The fields of a JSON body; an empty body is `{}`. */
 export function bodyFields(text: string): Result<RawFields> {
   if (text.trim() === "") return NO_FIELDS;
-  const error = complexityError(text);
-  if (error) return error;
-  const json = parse(text);
-  return json === undefined ? httpError("bodyNotJson") : objectFields(json);
+  const body = readJson(text);
+  return isHttpError(body) ? body : objectFields(body.json);
 }
 
-/** The error of a JSON body that is too complex to be parsed; null for others. */
-export function complexityError(text: string): HttpError | null {
-  return isTooComplex(text)
-    ? httpError("bodyTooComplex", { max: MAX_BODY_VALUES, depth: MAX_BODY_DEPTH })
-    : null;
+/** The value of a JSON body; its long numbers are strings, which have all digits. */
+export function readJson(text: string): Result<{ readonly json: unknown }> {
+  if (isTooComplex(text)) return httpError("bodyTooComplex", { max: MAX_BODY_VALUES, depth: MAX_BODY_DEPTH });
+  const json = parse(text);
+  return json === undefined ? httpError("bodyNotJson") : { json };
 }
 
 /** Scans the text before it is parsed. Tracks quotes and escapes, so that strings do not count. */
@@ -68,8 +66,18 @@ const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b]
 export function objectFields(json: unknown): Result<RawFields> {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return httpError("bodyNotObject");
   const values = Object.entries(json as Record<string, unknown>);
+  const [name] = values.find(([, value]) => isRounded(value)) ?? [];
+  if (name !== undefined) return httpError("valueNotOfType", { name, type: EXACT });
   return new Map(values.map(([name, value]) => [name, { from: "body", value }]));
 }
+
+/** Whether a number has more digits than a double keeps of each: middleware that parsed the body may have rounded it. */
+function isRounded(value: unknown): boolean {
+  if (typeof value === "object" && value !== null) return Object.values(value).some(isRounded);
+  return typeof value === "number" && Number(value.toPrecision(15)) !== value;
+}
+
+const EXACT = "a string where a number has more than 15 digits";
 
 /** A number with more digits than a double keeps exactly; strings are matched only to skip them. */
 const LONG_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}/g;

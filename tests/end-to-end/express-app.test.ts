@@ -142,6 +142,24 @@ describe("a generated handler in an Express app", () => {
     expect((await sendRequest(app, "/volume", { method: "POST" })).status).toBe(404);
   });
 
+  it("refuses a number whose digits the app's own parser has rounded, where the server keeps them", async () => {
+    const app = await serveApp((each) => mounted(each.use(express.json())));
+    const send = async (base: string, number: string) => {
+      const headers = { ...json, "x-api-key": KEYS.tier1 };
+      const init = { method: "POST", headers, body: `{"token": ${number}}` };
+      const response = await fetch(`${base}/v1/bridges/transactions`, init);
+      return [response.status, await response.text()];
+    };
+    for (const number of ["12345678901234567890", "0.12345678901234567"]) {
+      expect(await send(app, number)).toEqual([
+        400,
+        `{"detail":"Parameter 'token' must be a string where a number has more than 15 digits."}`,
+      ]);
+      expect(await send(server, number)).toEqual([200, expect.any(String)]);
+    }
+    for (const number of ["123456789012345", "1e300", "0.5"]) expect((await send(app, number))[0]).toBe(200);
+  });
+
   it.each([
     ["{ schema: 1 }", "{ schema: 3 }", "schema 3", "run `npm install @routewright/runtime@latest`"],
     ["{ schema: 1 }", "{ schema: 0 }", "schema 0", "run `npx routewright generate`"],

@@ -11,6 +11,7 @@ const schema = await ownSchema(`
   CREATE TABLE @.sales AS SELECT date '2026-01-01' + i AS day, 'shop ' || i % 3 AS shop,
     18446744073709551615::numeric(20,0) AS huge FROM generate_series(0, 499) AS i;
   CREATE TABLE @.long AS SELECT i AS n, repeat(chr(97 + i % 26), 900) AS text FROM generate_series(1, 5000) AS i;
+  CREATE TABLE @.digits AS SELECT 18446744073709551615::numeric(20,0) + i AS huge FROM generate_series(-2, 400) AS i;
   CREATE TABLE @.wages AS SELECT 'ann' AS name`);
 
 const MODELS = [
@@ -32,6 +33,18 @@ const MODELS = [
   { name: "long", tags: ["production", "shop", "tier1", "api:long"], columns: { n: "int", text: "text" } },
   { name: "wages", tags: ["production", "staff", "tier2", "api:wages"], columns: { name: "text" } },
 ];
+const DIGITS = {
+  name: "digits",
+  tags: ["production", "shop", "tier0", "api:digits"],
+  columns: { huge: "numeric(20,0)" },
+  api: {
+    allow_unfiltered: true,
+    parameters: [
+      { name: "huge", column: "huge", operator: "=", type: "string" },
+      { name: "any", column: "huge", operator: "IN", type: "string_list" },
+    ],
+  },
+};
 const manifest = manifestOf(MODELS.map((model) => ({ ...model, schema }))) as {
   nodes: Record<string, Record<string, unknown>>;
 };
@@ -331,4 +344,18 @@ it("answers requests that are not MCP as the API does", async () => {
     null,
   ]);
   expect((await send({ method: "POST", body: "x".repeat(1024 * 1024 + 1) }))[0]).toBe(413);
+});
+
+it("compares with each digit of a number, though it is longer than a double keeps", async () => {
+  const base = await serveManifest(manifestOf([{ ...DIGITS, schema }]));
+  const ask = async (parameters: string) => {
+    const request = `{"name": "query_endpoint", "arguments": {"path": "/v1/shop/digits", "parameters": ${parameters}}}`;
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+    const body = `{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": ${request}}`;
+    return (await fetch(`${base}/mcp`, { method: "POST", headers, body })).text();
+  };
+  expect(await ask('{"huge": 18446744073709551617}')).toContain('[{\\"huge\\":18446744073709551617}]');
+  expect(await ask('{"any": [18446744073709551614, 18446744073709551616.0]}')).toContain(
+    '[{\\"huge\\":18446744073709551614},\\n{\\"huge\\":18446744073709551616}]',
+  );
 });
