@@ -75,7 +75,7 @@ export async function programFor(called: string | undefined): Promise<CliCommand
   return program;
 }
 
-/** Without "(default: false)" behind every switch. */
+/** Without "(default: false)" after every switch. */
 function optionDescription(this: Help, option: Option): string {
   return option.defaultValue === false ? option.description : new Help().optionDescription(option);
 }

@@ -64,7 +64,7 @@ function withMarks(text: string): { readonly text: string; readonly mark: string
   return copied === 0 ? null : { text: parts.join("") + text.slice(copied), mark };
 }
 
-/** The position behind the string that begins at a quote. */
+/** The position after the string that begins at a quote. */
 function endOfString(text: string, quote: number): number {
   for (let end = quote; ;) {
     end = text.indexOf('"', end + 1);

@@ -110,7 +110,7 @@ export function parseJson(text: string, location: string): Outcome<unknown> {
   }
 }
 
-/** A key, perhaps behind comments and the mark of a document: each turn takes a line. */
+/** A key, perhaps after comments and the mark of a document: each turn takes a line. */
 const YAML = /^(?:[^\S\n]*(?:#[^\n]*|---[^\S\n]*)?\n)*[^\S\n]*[\w-]+:(?:\s|$)/;
 
 /** What is wrong with a text, and how to fix it where that is known. */

@@ -64,7 +64,7 @@ export class ExampleRows {
     return this.#rows.get(path)?.text ?? null;
   }
 
-  /** Reads those that are missing or older than the build (`builds`), for a bounded time; the rest is read behind it. */
+  /** Reads those that are missing or older than the build (`builds`), for a bounded time; the rest is read later. */
   async ready(builds: string): Promise<void> {
     const release = this.#active.current;
     const isKnown = this.#read?.release === release && this.#read.builds === builds;

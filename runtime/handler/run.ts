@@ -25,8 +25,8 @@ export interface RowsContext extends Pick<RequestContext, "id" | "caller" | "isS
   /** Entity tags of the rows that the client has. */
   readonly ifNoneMatch?: string | undefined;
   /**
-   * Of a client that asks for a length, or for parts, which a stream has not: whether a result of so many bytes that the caller
-   * reads in parts answers the request.
+   * Set where the client asks for a length or for parts, which a stream does not have: whether a kept result of so many bytes
+   * answers the request.
    */
   readonly readsPart?: ((bytes: number) => boolean) | undefined;
   /** Whether the client asks for the number of rows on all pages. */
@@ -112,8 +112,8 @@ async function prepare(
 }
 
 /**
- * Whether the sort columns have the types that the cursor was made for. Asked behind the query too: one that meets changed
- * columns looks them up and runs again.
+ * Whether the sort columns still have the types that the cursor was made for. Checked after the query as well: the columns may
+ * have changed meanwhile, and the query has run again with the new ones.
  */
 async function isAtCursor(
   { warehouse }: Gateway,

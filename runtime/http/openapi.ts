@@ -117,7 +117,7 @@ interface DocumentParts {
   /** Further members of `info`. */
   readonly info?: JsonRecord;
   readonly server: string;
-  /** Extensions behind `openapi`. */
+  /** Extensions after `openapi`. */
   readonly extensions?: Readonly<Record<`x-${string}`, Json>>;
   readonly tags?: readonly Json[];
   /** The groups of Redoc's menu. */

@@ -2,7 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { isHttpError } from "../model/errors.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
 import { linesOf, type ReadRow, rowOf } from "../response/read-rows.js";
-import { columnValues } from "../handler/values.js";
+import { columnValues } from "../handler/list-values.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "../pages/catalogue-body.js";
 import type { Found } from "../pages/search.js";
 import { describedEndpoint, type ToolRequest } from "./describe.js";
@@ -134,7 +134,7 @@ async function queryEndpoint(
   if (reply.status !== 200) return failure(failureText(reply, endpoint));
   const fitting = fittingLines(reply.body, limit).length;
   const hasCursors = endpoint.cursor !== undefined || reply.nextCursor !== null;
-  // A cursor stands behind the last row of a page, not behind one in it.
+  // A cursor stands after the last row of a page, not after one in it.
   if (
     hasCursors &&
     fitting > 0 &&

@@ -8,11 +8,11 @@ export type ParameterType = "string" | "date" | "string_list";
 
 interface Operator {
   readonly value: OperatorValue;
-  /** A parameter of `meta.api` may have it: the type that the parameter then has, and how its filter is documented behind the column. */
+  /** A parameter of `meta.api` may have it: the type that the parameter then has, and how its filter is documented after the column. */
   readonly parameter?: { readonly type: ParameterType; readonly sql: string; readonly note?: string };
   /** A column of `meta.routewright.filters` has it, by this name: `amount[gte]`. */
   readonly filter?: string;
-  /** What it does, behind the name of the column. */
+  /** What it does, after the name of the column. */
   readonly text: string;
   /** It needs an order of the column's values. */
   readonly ordered?: true;

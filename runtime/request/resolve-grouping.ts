@@ -181,7 +181,7 @@ function timeProblem(
   return allTime === "" ? null : httpError("startWithoutTime", { names: allTime });
 }
 
-/** The conditions of the measures themselves, behind those of the request. */
+/** The conditions of the measures themselves, after those of the request. */
 export function measureConditions(measures: readonly AggregateMeasure[]): readonly Condition[] {
   return measures.flatMap(({ name: measure, condition }): Condition[] => {
     if (condition === undefined) return [];

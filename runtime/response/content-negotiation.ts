@@ -106,7 +106,7 @@ const NO_FRAME: Frame = { head: "", tail: () => "" };
 
 const BARE_ARRAY: Frame = { head: "[", tail: () => "]" };
 
-/** Pages by cursor have the next one beside, and no offset behind the first. */
+/** A page that was reached by cursor has no offset; `next_cursor` leads to the page after it. */
 function envelope({ limit, offset }: Page, keyset: Keyset | undefined, nextCursor: string | null): Frame {
   const cursorPage = {
     offset: keyset?.after ? null : offset,

@@ -33,7 +33,7 @@ export class Cursors {
     return this.#mac(JSON.stringify([path, conditions, sort, ...groups])).toString("base64url");
   }
 
-  /** The cursor behind the last row of a page. */
+  /** The cursor after the last row of a page. */
   write({ scope, types }: Keyset, values: KeyValues): string {
     const payload = JSON.stringify([values, types]);
     const mac = this.#mac(`${scope}\0${payload}`);

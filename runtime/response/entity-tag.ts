@@ -8,12 +8,12 @@ export function entityTag(body: Buffer): string {
 
 const tagOf = (text: string | Buffer): string => `W/"${hash("sha1", text, "base64url")}"`;
 
-/** From here on the checksum is faster. */
+/** Of a longer body the checksum is faster than a hash. */
 const LONG = 16 * 1024;
 
 /**
- * The 128 bits with which AES-GCM authenticates what it does not encrypt: 29 µs for a page of 230 KB, for which SHA-1 takes
- * 109, a fifth of all that Node does for it. Its key is no secret: nothing but the rows themselves depends on a tag.
+ * The authentication tag of AES-GCM over data that it does not encrypt: 29 µs for a page of 230 KB, for which SHA-1 takes 109, a
+ * fifth of all that Node does for it. The key need not be secret: a tag only says whether rows have changed.
  */
 function checksum(body: Buffer): string {
   const cipher = createCipheriv("aes-128-gcm", KEY, NONCE);

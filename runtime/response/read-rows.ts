@@ -4,7 +4,7 @@ import type { Sent } from "./respond.js";
 /** Rows as NDJSON, in memory. */
 interface RowsRead {
   readonly body: string;
-  /** Whether the result is longer: the body ends behind a whole row. */
+  /** Whether the result is longer: the body ends after a whole row. */
   readonly isCut: boolean;
   /** For the log: the rows of the result, and the bytes of the body. */
   readonly sent: Sent;

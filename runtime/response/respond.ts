@@ -84,7 +84,7 @@ export async function respond(sending: RowsResponse): Promise<Sent> {
       await result.stream.chunks.return();
     }
   }
-  // Otherwise the digest of the body, which a stream has not.
+  // Without one, the digest of the body. A stream has no digest: its body is not in memory.
   const tag = tagOfBuild ?? result.tag;
   const databaseMs = hasRunQuery ? result.databaseMs : null;
   const { method, headers } = sending.request;

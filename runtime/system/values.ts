@@ -3,7 +3,7 @@ import { type HttpError, isHttpError } from "../model/errors.js";
 import { DEFAULT_MAX_LENGTH, VALUES_PAGE } from "../model/limits.js";
 import type { Reply } from "../http/send.js";
 import type { Exchange } from "../handler/exchange.js";
-import { requestedValues } from "../handler/values.js";
+import { requestedValues } from "../handler/list-values.js";
 import { json, jsonAnswer, LIMITED, type Service, type SystemRoute } from "./context.js";
 
 const VALUE: Schema = { type: ["string", "number", "boolean", "null"] };

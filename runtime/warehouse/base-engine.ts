@@ -6,7 +6,7 @@ import { operatorOf } from "../model/operators.js";
 import type { Condition, ResolvedQuery, Selection } from "../model/query.js";
 import type { PerTier } from "../model/tier.js";
 import { FairQueue } from "./fair-queue.js";
-import type { FilterType } from "./filter-values.js";
+import type { FilterType } from "./filter-type.js";
 import type { AskedGrouping } from "../model/aggregate.js";
 import { AggregateEngine, filteredColumn, type PreparedGrouping } from "./aggregates/aggregate-engine.js";
 import type { AggregateDialect } from "./aggregates/dialect.js";

@@ -135,8 +135,8 @@ export class Relations {
   }
 
   /**
-   * The relation as it is after a query of it has failed, null where it is missing. Rejects with the failure where it is as it
-   * was, and where nothing says so.
+   * The relation after a query of it has failed, looked up again; null where it is missing. Rejects with the query's failure where
+   * the relation has not changed, and where the database does not say.
    */
   async #changed(
     relation: RowSource,

@@ -34,7 +34,7 @@ export interface ResultColumn {
    * `type` is that of the last result.
    */
   readonly states?: readonly string[];
-  /** Digits behind the point of a `money`, which its locale decides. */
+  /** Digits after the point of a `money`, which its locale decides. */
   readonly moneyScale?: number;
   /** Schema of a type that is not PostgreSQL's own. */
   readonly typeSchema?: string;
@@ -102,7 +102,7 @@ export interface RowStream {
   readonly columns: ResultColumns;
   /** Chunks of what `BufferedRows` has as a whole, none of them empty. Rejects when the database fails. */
   readonly chunks: RowChunks;
-  /** As of `BufferedRows`. */
+  /** See `BufferedRows`. */
   readonly next?: KeyValues | null;
 }
 
@@ -115,7 +115,7 @@ export interface RowChunks {
 
 /** Totals of a stream that has ended. */
 export interface StreamEnd {
-  /** As of `BufferedRows`. */
+  /** See `BufferedRows`. */
   readonly returned: number | null;
   readonly hasMore: boolean;
   /** Time in the database, without waiting for the reader. */
@@ -225,8 +225,8 @@ export interface WarehouseLoad {
 /** A database that runs queries. Every engine passes tests/warehouse/contract.test.ts. */
 export interface Warehouse {
   /**
-   * The selected rows. Rejects with `Overloaded` when the queue, or the caller's share of it, is full, when the database
-   * fails, and when the result is no longer needed.
+   * The selected rows. Rejects with `Overloaded` when the queue or the caller's share of it is full; also when the database fails
+   * (with the errors above), and with `QueryAbandoned` when the result is no longer needed.
    */
   rows(query: ResolvedQuery, context: QueryContext): Promise<Rows>;
   /** The number of rows that the query's filters select on all pages, and the bounds of these columns; rejects as `rows`. */

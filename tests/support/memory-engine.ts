@@ -4,7 +4,7 @@ import { postgresType } from "../../runtime/model/column-types.js";
 import { type Condition, isTable, type ResolvedQuery, type TextFormat } from "../../runtime/model/query.js";
 import { BaseEngine, type EngineOptions, type OpenEngine } from "../../runtime/warehouse/base-engine.js";
 import type { Lease } from "../../runtime/warehouse/fair-queue.js";
-import { type FilterType, filterType, textType } from "../../runtime/warehouse/filter-values.js";
+import { type FilterType, filterType, textType } from "../../runtime/warehouse/filter-type.js";
 import { servedColumns } from "../../runtime/warehouse/served-columns.js";
 import {
   type AggregateResult,

@@ -149,7 +149,7 @@ export const documentationRules = {
     model.owner === null
       ? violation("$.meta", "The model names no owner.", "Name one: `meta: {owner: ...}`, or a `group`.")
       : [],
-  /** A date filter on a text column, which compares texts: `2026-1-5` sorts behind `2026-01-31`. */
+  /** A date filter on a text column, which compares texts: `2026-1-5` sorts after `2026-01-31`. */
   "text-date-filter": ({ endpoint, apiPath }) =>
     endpoint.parameters.flatMap(({ name, column, type }, i) => {
       const stored = endpoint.columns.find((each) => each.name === column)?.type ?? null;

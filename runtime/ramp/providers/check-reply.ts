@@ -84,12 +84,12 @@ export function exactQuote<Q extends Pick<ProviderQuote, "destAmount" | "fees">>
   const currency = currencyCode === src.code ? src : dest;
   const fees = {
     currencyCode,
-    totalFee: exact(totalFee, currency),
-    networkFee: exact(networkFee, currency),
-    processingFee: exact(processingFee, currency),
-    partnerFee: exact(partnerFee, currency),
+    totalFee: exactAmount(totalFee, currency),
+    networkFee: exactAmount(networkFee, currency),
+    processingFee: exactAmount(processingFee, currency),
+    partnerFee: exactAmount(partnerFee, currency),
   };
-  return { ...quote, destAmount: exact(quote.destAmount, dest), fees };
+  return { ...quote, destAmount: exactAmount(quote.destAmount, dest), fees };
 }
 
 function feesProblem(fees: Fees, { src, dest, srcAmount }: RequestedMovement): string | null {
@@ -147,9 +147,9 @@ export function checkedExecution(
   const paysNothing = kept.length === 0 && execution.status === "AWAITING_FUNDS";
   const isSaid = receipt !== undefined && invalidReceipt === null;
   const valid = isSaid ? { ...requested.receipt, ...receipt } : requested.receipt;
-  const amountSent = valid?.amountSent && exact(valid.amountSent, requested.src);
+  const amountSent = valid?.amountSent && exactAmount(valid.amountSent, requested.src);
   const isSentWrong = isBeyond(amountSent, requested.srcAmount, price?.heldTolerance);
-  const amountReceived = valid?.amountReceived && exact(valid.amountReceived, requested.dest);
+  const amountReceived = valid?.amountReceived && exactAmount(valid.amountReceived, requested.dest);
   return {
     ...rest,
     instructions: kept,
@@ -162,7 +162,7 @@ export function checkedExecution(
     }),
     ...(refunds &&
       refundProblem === null && {
-        refunds: refunds.map((refund) => ({ ...refund, amount: exact(refund.amount, requested.src) })),
+        refunds: refunds.map((refund) => ({ ...refund, amount: exactAmount(refund.amount, requested.src) })),
       }),
     receiptProblem: invalidReceipt,
     isSentWrong,
@@ -215,7 +215,8 @@ function isFeeFar(
   return isBeyond(fees.totalFee, String(nearest), toleranceOf(price));
 }
 
-function exact(amount: string, { decimals }: Currency): string {
+/** An amount with all decimals of its currency. */
+export function exactAmount(amount: string, { decimals }: Currency): string {
   return new Big(amount).toFixed(decimals);
 }
 

@@ -1,7 +1,6 @@
 import Big from "big.js";
-import type { Currency } from "../accounts/currency.js";
 import type { CoreContext } from "../core/context.js";
-import { exactQuote, quoteProblem, reporter } from "./check-reply.js";
+import { exactAmount, exactQuote, quoteProblem, reporter } from "./check-reply.js";
 import { type Candidate, limitsOf, type PricedPath } from "./payment-path.js";
 import type { Movement, ProviderQuote, Rail } from "./protocol.js";
 import type { ProviderConnection, ProviderContext } from "./provider-connections.js";
@@ -154,10 +153,6 @@ function quoteOf(
     hasIndicativePrice: held === null && offered.hasIndicativePrice,
     held,
   };
-}
-
-function exactAmount(amount: string, { decimals }: Currency): string {
-  return new Big(amount).toFixed(decimals);
 }
 
 /** What a requested amount of the destination costs is known by the quote only. */

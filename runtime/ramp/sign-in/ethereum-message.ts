@@ -53,7 +53,7 @@ const REQUEST_ID = String.raw`[!$&-.0-;=@-Z_a-z~%]*`;
 
 /**
  * The grammar of EIP-4361 from the first character to the last. Every character is a fixed word or part of a field, so a
- * message that matches is its own canonical form: nothing can be hidden before, between or behind the fields.
+ * message that matches is its own canonical form: nothing can be hidden before, between or after the fields.
  */
 const GRAMMAR = new RegExp(
   [

@@ -24,8 +24,8 @@ export type DeliveryPolicy = Readonly<typeof DEFAULT_DELIVERY_POLICY>;
 const POLL_MS = 250;
 /** A claim expires this long after the attempt's time limit; then another process repeats the attempt. */
 const CLAIM_GRACE_SECONDS = 10;
-/** Pauses before the next attempts, in seconds; then the delivery is exhausted. */
 const HOUR = 60 * 60;
+/** Pauses before the next attempts, in seconds; then the delivery is exhausted. */
 export const RETRY_SECONDS = [60, 5 * 60, 30 * 60, 2 * HOUR, 8 * HOUR, 24 * HOUR, 36 * HOUR] as const;
 
 const LONGEST_PAUSE_SECONDS = 36 * HOUR;
@@ -47,7 +47,7 @@ interface Delivery {
 
 type DeliveryContext = Pick<CoreContext, "database" | "vault" | "log" | "now">;
 
-/** Delivers due events, apart from the processing of intents, which no receiver must delay. */
+/** Delivers due events, apart from the processing of intents, which no receiver may delay. */
 export function startDeliveryWorker(ramp: DeliveryContext, policy: DeliveryPolicy): ClaimWorker<Delivery> {
   const { database, log } = ramp;
   return new ClaimWorker<Delivery>(

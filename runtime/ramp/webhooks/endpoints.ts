@@ -239,7 +239,7 @@ export function rotateWebhookSecret(
 
 interface SecretRotation {
   readonly webhookId: string;
-  /** How long the secret before signs too. */
+  /** How long the former secret signs deliveries too. */
   readonly overlapHours: number;
 }
 

@@ -109,7 +109,7 @@ function simpleSource(build: GroupsBuild, use: LeafUse, groups: readonly AskedGr
     : nonAdditiveLeaf(build, use, groups);
 }
 
-/** A simple metric in other periods: joined behind its aggregation where the groups are no longer than the offset's grain. */
+/** A simple metric in other periods: joined after its aggregation where the groups are no longer than the offset's grain. */
 function offsetSource(
   build: GroupsBuild,
   groups: readonly AskedGroup[],

@@ -177,7 +177,7 @@ export class ClickhouseHttp {
       },
       signal: query.signal,
     });
-    // Behind the response its reader gets the error.
+    // Once there is a response, its reader gets the error.
     request.on("error", () => undefined).end(bytes);
     const [response] = (await once(request, "response")) as [http.IncomingMessage];
     if (response.statusCode === 200) return response;

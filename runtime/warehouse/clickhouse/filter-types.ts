@@ -10,8 +10,8 @@ import {
   type Ticks,
   ticksOf,
   UNSTORABLE,
-} from "../filter-values.js";
-import type { FilterAddress, FilterClock, FilterDate, FilterTime } from "../parse-values.js";
+} from "../filter-type.js";
+import type { FilterAddress, FilterClock, FilterDate, FilterTime } from "../filter-values.js";
 
 /** A type without `Nullable` and `LowCardinality`: `Decimal(38, 18)` has the name `Decimal` and two arguments. */
 export interface ClickhouseType {
@@ -64,7 +64,7 @@ function splitArguments(text: string): readonly string[] {
 /** What the table of types says of a type. */
 export const databaseType = (text: string): DatabaseType => clickhouseType(parseType(text).name);
 
-/** How a filter compares with a column. `bound`: the type's greatest value below one that is none of it. */
+/** How a filter compares with a column. A value between two of the type is compared as the lower one. */
 export function filterType({ name, arguments: parts }: ClickhouseType): FilterType {
   const { value, bits = 64, isUnsigned, parameter = name } = clickhouseType(name);
   const size = Number(parts[0]);
@@ -153,7 +153,7 @@ function integerType(cast: string, isUnsigned: boolean, bits: bigint): FilterTyp
   });
 }
 
-/** ClickHouse cuts digits behind the scale: a value with more of them equals no row. */
+/** ClickHouse cuts digits after the scale: a value with more of them equals no row. */
 function decimalType(precision: number, scale: number): FilterType {
   const max = 10n ** BigInt(precision) - 1n;
   const written = (ticks: bigint): string => decimalText(ticks, scale);

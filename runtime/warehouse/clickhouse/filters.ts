@@ -2,7 +2,7 @@ import type { LetterCase } from "../../model/endpoint.js";
 import type { Comparison } from "../../model/operators.js";
 import type { Condition } from "../../model/query.js";
 import { constant, escapedIdentifier, escapedLiteral, join, sql, type Sql } from "../sql.js";
-import type { FilterType } from "../filter-values.js";
+import type { FilterType } from "../filter-type.js";
 import type { ResultColumns } from "../warehouse.js";
 import { escaped, MAX_PARAMETER_LENGTH, parameter } from "./parameters.js";
 import { type ClickhouseType, databaseType, filterType, parseType } from "./filter-types.js";

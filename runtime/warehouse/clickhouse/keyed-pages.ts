@@ -62,7 +62,7 @@ export async function selectGroups(
   return selectKeyed(query, keyset, source, reader);
 }
 
-/** Selects the sort key of the last row of a page, and that of the row behind it if there is one. */
+/** Selects the sort key of the last row of a page, and that of the row after it if there is one. */
 export function selectKeys(source: Source, selection: Selection): Sql {
   const { page, sort } = selection;
   const last = constant((page?.offset ?? 0) + (page?.limit ?? 0) - 1);
@@ -71,7 +71,7 @@ export function selectKeys(source: Source, selection: Selection): Sql {
   return written(source, values, rows, (read) => [["key", keyOf(sort, source.columns, read)]]);
 }
 
-/** Selects the row behind a page that looks ahead. */
+/** Selects the row after a page that looks ahead. */
 export function nextRow({ selection }: ResolvedQuery, source: Source): Statement | null {
   const { page } = selection;
   if (page?.lookAhead !== true) return null;

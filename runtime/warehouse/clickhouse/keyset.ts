@@ -27,7 +27,7 @@ export function keyOf(sort: readonly SortKey[], columns: ResultColumns, values: 
   return sql`[${join(texts, ", ")}]`;
 }
 
-/** The conditions of a page: its rows are behind one key, and up to another. */
+/** The conditions of a page: its rows are after one key, and up to another. */
 export function keysetConditions(
   { after, upTo }: Keyset,
   sort: readonly SortKey[],

@@ -57,7 +57,7 @@ export class BodyReader {
     return false;
   }
 
-  /** The error in the body so far. ClickHouse resets the connection behind it. */
+  /** The error in the body so far. ClickHouse resets the connection after it. */
   get error(): ClickhouseError | null {
     return this.#error === null ? null : new ClickhouseError(this.#error.toString());
   }

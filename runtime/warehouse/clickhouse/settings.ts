@@ -14,7 +14,7 @@ export const LIST: EngineSettings = { output_format_json_array_of_rows: "1" };
 /** Readers skip the empty line that a record of one empty field is. */
 export const ONE_COLUMN: EngineSettings = { format_csv_null_representation: '""' };
 
-/** The rows of the statement: not fewer, none of before the last build, and no extreme values behind them. */
+/** The rows of the statement: not fewer, none of before the last build, and no extreme values after them. */
 const WHOLE_RESULT: EngineSettings = { limit: "0", offset: "0", extremes: "0", use_query_cache: "0" };
 
 /**

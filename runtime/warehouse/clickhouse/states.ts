@@ -35,7 +35,7 @@ export function finishedValue(value: Sql, type: string, result: string): Sql | n
   return finished !== null && hasNames(type) ? sql`CAST(${finished}, ${escapedLiteral(result)})` : finished;
 }
 
-/** The value of a column behind all its states. */
+/** The value of a column after all its states. */
 export function finishedStates(
   { type, states = [] }: Pick<ResultColumn, "type" | "states">,
   column: Sql,

@@ -26,7 +26,7 @@ export class RunningQuery {
   #hasEnded = false;
   #reason: Error | null = null;
 
-  /** `onCancel`: it may still run in the database. */
+  /** `onCancel` is called when the query may still run in the database, and must be cancelled there. */
   constructor(limits: TimeLimits, onCancel: (reason: Error) => void, onEnd: () => void) {
     this.#limits = limits;
     this.#onCancel = onCancel;
@@ -110,7 +110,7 @@ const EXCEPTION_TAG = "x-clickhouse-exception-tag";
 const TOO_OLD =
   "The server does not mark errors within a response (X-ClickHouse-Exception-Tag): ClickHouse 25.11 or newer is needed.";
 
-/** Rows to select: one more than the page where a reader sees by it whether rows follow, and cuts it. */
+/** Rows to select: one more than the page, which shows whether rows follow and is not sent. Tables in binary formats look ahead otherwise. */
 export function lookAhead({ format, selection: { page } }: ResolvedQuery): number {
   return (page?.limit ?? Infinity) + (page?.lookAhead === true && !isTable(format) ? 1 : 0);
 }
@@ -131,7 +131,7 @@ interface StreamOptions {
 /**
  * The rows of a result that is too large for a buffer, of which `first` have been read. The others are spooled: ClickHouse
  * ends a query whose client has not read for 30 s (`http_send_timeout`), and a slow client would hold a place of its table
- * and tier. A failure reaches the reader behind the rows before it; `sendStream` (response/respond.ts) then resets the connection.
+ * and tier. A failure reaches the reader after the rows that came before it; `sendStream` (response/respond.ts) then resets the connection.
  */
 export function openStream(options: StreamOptions, first: Buffer): RowChunks {
   const { running, lease, budget } = options;

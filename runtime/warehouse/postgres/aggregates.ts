@@ -122,7 +122,7 @@ function ofTotals({ aggregation }: Leaf, total: Part, column: ResultColumn | nul
   }
 }
 
-/** No time lies between the bound, which is outside, and a microsecond behind it. */
+/** No time lies between the bound, which is outside, and a microsecond after it. */
 function windowFrame(time: Part, { count, grain: unit }: Period): Part {
   const [name, number] = UNITS[unit];
   const size = projectParts<Selection>([String(count * number)]);

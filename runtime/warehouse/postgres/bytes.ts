@@ -61,7 +61,7 @@ export function framesIn(memory: ArrayBufferLike): typeof frames {
   return frames;
 }
 
-/** A text as its bytes in words of four, which are written at once; behind its length are zeros. */
+/** A text as its bytes in words of four, which are written at once; after its length are zeros. */
 export interface PaddedText {
   readonly words: Int32Array;
   readonly length: number;
@@ -75,7 +75,7 @@ export function paddedText(text: string): PaddedText {
   return { words: words.map((_, i) => view.getInt32(4 * i, true)), length: bytes.length };
 }
 
-/** Writes a text and perhaps zeros behind it, and returns where it ends. */
+/** Writes a text and perhaps zeros after it, and returns where it ends. */
 export function put({ words, length }: PaddedText, out: DataView, at: number): number {
   for (let i = 0; i < words.length; i++) out.setInt32(at + 4 * i, words[i] as number, true);
   return at + length;

@@ -1,5 +1,5 @@
 import type { Condition, ResolvedQuery } from "../../model/query.js";
-import { UNSTORABLE } from "../filter-values.js";
+import { UNSTORABLE } from "../filter-type.js";
 
 /** SQLSTATE untranslatable_character. */
 const UNTRANSLATABLE = "22P05";

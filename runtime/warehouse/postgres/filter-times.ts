@@ -7,8 +7,8 @@ import {
   type FilterType,
   filterType as typeOf,
   type Ticks,
-} from "../filter-values.js";
-import type { FilterClock, FilterDate, FilterInterval, FilterTime } from "../parse-values.js";
+} from "../filter-type.js";
+import type { FilterClock, FilterDate, FilterInterval, FilterTime } from "../filter-values.js";
 
 /** How dates, times and intervals are compared: as texts that PostgreSQL reads in one way, whatever the session's settings are. */
 

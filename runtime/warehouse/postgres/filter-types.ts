@@ -10,8 +10,8 @@ import {
   isFloat,
   textType,
   ticksOf,
-} from "../filter-values.js";
-import type { FilterNumber } from "../parse-values.js";
+} from "../filter-type.js";
+import type { FilterNumber } from "../filter-values.js";
 import type { ResultColumn } from "../warehouse.js";
 import { rangeType } from "./ranges.js";
 import {

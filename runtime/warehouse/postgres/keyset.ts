@@ -45,7 +45,7 @@ function isEqual(key: Key, value: string | null): Sql<Selection> {
     : sql`${comparedName(key.column)} ${sign("=", key.column)} ${keyValue(key)}`;
 }
 
-/** The ranges of a column behind a value. */
+/** The ranges of a column after a value. */
 function beyond(key: Key, value: string | null): readonly Sql<Selection>[] {
   const name = comparedName(key.column);
   if (key.direction === "DESC")

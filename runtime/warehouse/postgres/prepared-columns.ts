@@ -12,7 +12,7 @@ interface KeyPosition {
   readonly text: SortKeyField["text"];
 }
 
-/** The fields of a row: the served columns, and behind them the sort keys that are not among theirs. */
+/** The fields of a row: the served columns, and after them the sort keys that are not among theirs. */
 export interface RowFields {
   readonly count: number;
   readonly formats: Buffer;

@@ -1,5 +1,5 @@
-import { type FilterType, filterType as typeOf } from "../filter-values.js";
-import { type FilterRange, type FilterTime, PARSERS } from "../parse-values.js";
+import { type FilterType, filterType as typeOf } from "../filter-type.js";
+import { type FilterRange, type FilterTime, PARSERS } from "../filter-values.js";
 
 /** A range, or several, of values that a filter compares by `bound`. Null where PostgreSQL has no such range. */
 export function rangeType(cast: string, bound: FilterType): FilterType {
@@ -22,7 +22,7 @@ function rangeText({ brackets, lower, upper }: FilterRange, bound: FilterType): 
   if (from === undefined || to === undefined) return undefined;
   if (from === null || to === null) return null;
   const isWhole = bound.kind === "integer" || bound.kind === "date";
-  // PostgreSQL begins a range of whole numbers or days with its first one and ends it before the next behind its last one.
+  // PostgreSQL begins a range of whole numbers or days with its first one and ends it before the next after its last one.
   if (
     isWhole &&
     (isLast(lower, bound, brackets.startsWith("(")) || isLast(upper, bound, brackets.endsWith("]")))
@@ -34,7 +34,7 @@ function rangeText({ brackets, lower, upper }: FilterRange, bound: FilterType): 
 
 const quoted = (text: string): string => (text === "" ? "" : `"${text}"`);
 
-/** Whether no value is behind the bound, where PostgreSQL needs the next one. */
+/** Whether no value is after the bound, where PostgreSQL needs the next one. */
 function isLast(text: string | null, bound: FilterType, needsNext: boolean): boolean {
   if (text === null || !needsNext) return false;
   return bound.kind === "date" ? text === LAST_DAY : bound.bound(text, "gt") === null;

@@ -66,7 +66,7 @@ export interface StatementSink extends RowSink {
   checkTypes?(oids: readonly number[]): void;
 }
 
-/** A statement that sets what differs in the transaction of the query behind it; without a text where it is prepared. */
+/** A statement that sets what differs in the transaction of the query after it; without a text where it is prepared. */
 export interface SettingStatement {
   readonly name: string;
   readonly text?: string;
@@ -169,7 +169,7 @@ export class StatementBatch implements pg.Submittable {
     try {
       this.#pending[0]?.sink.checkTypes?.(fields.map(({ dataTypeID }) => dataTypeID));
     } catch (error) {
-      // Its rows are not read; the statements behind it are answered.
+      // Its rows are not read; the statements after it are answered.
       this.#mismatch = error as Error;
       this.#connection.client.tap.sink = null;
     }

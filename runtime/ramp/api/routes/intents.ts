@@ -164,7 +164,7 @@ export const getProjectIntents = route("project", {
   async handle(call) {
     const { customerId, status, createdSince, createdUntil, updatedSince, order } = call.query;
     const { starting_after: start } = call.query;
-    // An item that changes meanwhile moves to the end: no page begins behind it.
+    // An item that changes meanwhile moves to the end: no page begins after it.
     if (updatedSince !== undefined && start !== undefined)
       return errorAt("INVALID_REQUEST", "/starting_after", "is not for changes: follow the Link");
     if (updatedSince !== undefined && order !== undefined)

@@ -14,7 +14,7 @@ import {
   type ValuesQuestion,
   valuesOfGroup,
   valuesOfRows,
-} from "../request/resolve-values.js";
+} from "../request/resolve-listed-values.js";
 import { NO_ROWS } from "../response/respond.js";
 import type { ListedValue, ListedValues, ReadValues } from "../response/values-cache.js";
 import type { ResultColumn } from "../warehouse/warehouse.js";
