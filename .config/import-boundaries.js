@@ -23,13 +23,14 @@ export const BOUNDARIES = {
   "generator/lint": list`generator/manifest generator/catalogue @routewright/runtime`,
   "generator/verify": list`
     generator/manifest generator/catalogue generator/diff generator/lint @routewright/runtime`,
+  "generator/ddl": list`generator/manifest generator/catalogue generator/verify @routewright/runtime`,
   "generator/report": list`
     generator/manifest generator/catalogue generator/diff generator/lint generator/output`,
   "generator/watch": list`
     generator/manifest generator/catalogue generator/render generator/diff @routewright/runtime`,
   "generator/commands": list`
     generator generator/manifest generator/catalogue generator/render generator/output generator/diff
-    generator/lint generator/verify generator/report generator/watch @routewright/runtime`,
+    generator/lint generator/verify generator/ddl generator/report generator/watch @routewright/runtime`,
   generator: list`
     generator/manifest generator/catalogue generator/diff generator/lint generator/verify
     generator/commands @routewright/runtime`,

@@ -29,6 +29,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
   exposures: ["print dbt exposures of the API", () => import("./commands/exposures.js")],
   verify: ["compare the catalogue with the live database", () => import("./commands/verify.js")],
   test: ["run endpoint tests against the database, in process", () => import("./commands/test.js")],
+  ddl: [
+    "print or run the statements that load the served relations from exports of a warehouse",
+    () => import("./commands/ddl.js"),
+  ],
   columns: [
     "read the served relations' columns from the database into columns.json",
     () => import("./commands/columns.js"),

@@ -2,6 +2,7 @@ import { BuildRecords } from "./warehouse/data-versions.js";
 import type { ApiAbout } from "./model/about.js";
 import { type Changelog, NO_CHANGELOG } from "./model/changelog.js";
 import { relationsOf } from "./model/column-names.js";
+import { CopyWatcher } from "./release/copy-watcher.js";
 import { missingColumns, missingRelations, warnOfMissingColumns } from "./release/missing-relations.js";
 import type { ActiveRelease, LoadedRelease, Release } from "./release/release.js";
 import { Metrics, type ServedRelease } from "./operations/metrics.js";
@@ -66,7 +67,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   requireAdapter(active.current, databaseUrl);
   const parts = openParts({ ...options, builds });
   const { gateway, metrics } = parts;
-  const listener = dataApiListener(parts, serviceOf(options, parts), options);
+  const listener = dataApiListener(parts, serviceOf({ ...options, builds }, parts), options);
   const server = await listen(listener, environment.host, environment.port, {
     earlyErrorHeaders: earlyErrorHeaders(gateway),
   }).catch(async (error: unknown) => {
@@ -139,7 +140,9 @@ function openParts(options: DataServiceOptions & { readonly builds: BuildRecords
     visible,
     new ExampleRows(gateway, active),
   );
+  const copies = new CopyWatcher({ active, warehouse: gateway.warehouse, builds });
   const close = async (): Promise<void> => {
+    copies.close();
     await usage?.close();
     await gateway.close();
   };
@@ -154,16 +157,17 @@ function servedRelease(release: LoadedRelease, gateway: Gateway, builds: BuildRe
     missingRelations: missingRelations(release, warehouse),
     load: warehouse.load,
     degraded: { rate_limits: rates.degraded !== null, database: warehouse.degraded !== null },
+    staleCopies: builds.staleCopies,
     dataAges: dataAgesOf(release, builds),
   };
 }
 
 /** What the system endpoints report. */
 function serviceOf(
-  options: DataServiceOptions,
+  options: DataServiceOptions & { readonly builds: BuildRecords },
   { gateway, metrics, documents, usage }: ServiceParts,
 ): Service {
-  const { environment, title, active, refreshes, refresh } = options;
+  const { environment, title, active, builds, refreshes, refresh } = options;
   const { warehouse } = gateway;
   const { registry } = metrics;
   return {
@@ -179,6 +183,7 @@ function serviceOf(
     missingColumns: () => missingColumns(active.current, warehouse),
     refreshDegraded: () => refreshes.degraded,
     heldBack: () => active.current.manifest?.heldBack ?? [],
+    staleCopies: () => builds.staleCopies,
     metrics: {
       contentType: registry.contentType,
       text: options.metricsText ?? (() => registry.metrics()),
@@ -203,7 +208,7 @@ function dataAgesOf(
   const ages = new Map<string, number>();
   if (builds.changes === 0) return ages;
   for (const path of endpoints.keys()) {
-    const asOf = builds.dataAsOf(upstreamNodes.get(path) ?? []);
+    const asOf = builds.dataAsOf(path, upstreamNodes.get(path) ?? []);
     if (asOf === null) continue;
     const [, , category = ""] = path.split("/");
     const seconds = (Date.now() - Date.parse(asOf)) / 1000;

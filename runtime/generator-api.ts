@@ -7,7 +7,7 @@ export * from "./model/aggregate.js";
 export { projectSqlProblem, tokensOf } from "./model/project-sql.js";
 export * from "./model/endpoint.js";
 export * from "./model/column-filters.js";
-export { columnNamed, type MissingColumn, missingColumns } from "./model/column-names.js";
+export { columnNamed, type MissingColumn, missingColumns, relationsOf } from "./model/column-names.js";
 export * from "./model/column-types.js";
 export * from "./model/limits.js";
 export * from "./model/operators.js";
@@ -30,7 +30,7 @@ export {
   clickhouseAddress,
   clickhouseUrl,
 } from "./model/clickhouse-address.js";
-export type { NodeBuild, TestRun } from "./warehouse/data-versions.js";
+export { BuildRecords, type BuildsAtLoad, type NodeBuild, type RelationLoad, type TestRun } from "./warehouse/data-versions.js";
 export { SYSTEM_SCHEMAS } from "./system/routes.js";
 export type { SystemRoute } from "./system/context.js";
 export * from "./http/openapi.js";

@@ -72,6 +72,7 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     lineage: lineageOf(entries, manifest),
     defaultTier: context.defaultTier,
     adapter: manifest.adapter,
+    ...(read.adapter !== null && read.adapter !== manifest.adapter && { copiedFrom: read.adapter }),
     categories: categoriesOf(entries, manifest),
   };
 }
@@ -96,7 +97,11 @@ export function withServedEngine(manifest: Manifest, engine: ServedEngine | unde
   const served = (column: ModelColumn): ModelColumn =>
     column.type === null || column.isServedType === true
       ? column
-      : { ...column, type: servedType(adapter ?? "", engine, column.type, column.notNull !== null) };
+      : {
+          ...column,
+          type: servedType(adapter ?? "", engine, column.type, column.notNull !== null),
+          sourceType: column.type,
+        };
   const copied = models.map((model) => ({
     ...model,
     columns: model.columns.map(served),

@@ -35,6 +35,7 @@ export function catalogueText(
     ...(about && { about }),
     defaultTier: catalogue.defaultTier,
     ...(catalogue.adapter !== null && { adapter: catalogue.adapter }),
+    ...(catalogue.copiedFrom !== undefined && { copiedFrom: catalogue.copiedFrom }),
     ...(Object.keys(catalogue.categories).length > 0 && { categories: catalogue.categories }),
     endpoints: catalogue.entries,
     skipped: catalogue.skipped,
@@ -81,7 +82,7 @@ export function readCatalogue(text: string, location = "catalogue.json"): Outcom
     return failed(
       `${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`,
     );
-  const { defaultTier, adapter = null, categories = {}, skipped } = record;
+  const { defaultTier, adapter = null, copiedFrom, categories = {}, skipped } = record;
   const entries = record.endpoints.map(withoutFormerKeys);
   return succeeded({
     entries,
@@ -90,6 +91,7 @@ export function readCatalogue(text: string, location = "catalogue.json"): Outcom
     lineage: NO_LINEAGE,
     defaultTier,
     adapter,
+    ...(copiedFrom !== undefined && { copiedFrom }),
     categories,
   });
 }

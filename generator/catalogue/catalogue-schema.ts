@@ -42,6 +42,7 @@ const column: Schema<DescribedColumn> = record(
     wide: yes,
     numbers: oneOf(["number", "string"]),
     description: text,
+    sourceType: text,
     notNull: oneOf(["constraint", "test"]),
     acceptedValues: texts,
     minimum: number,
@@ -141,6 +142,8 @@ export const CATALOGUE_SCHEMA = record(
     digest: text,
     /** Name of dbt's adapter. */
     adapter: text,
+    /** Name of dbt's own adapter, where the relations are copies in another database. */
+    copiedFrom: text,
     /** Descriptions of categories, by name. */
     categories: mapOf(text),
     /** In files of earlier versions. */

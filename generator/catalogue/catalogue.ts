@@ -4,6 +4,8 @@ import type { ColumnGuarantees } from "../manifest/columns.js";
 /** A column, and what the dbt project declares of it besides its name and type. */
 export interface DescribedColumn extends Column, ColumnGuarantees {
   readonly description?: string;
+  /** The type in the warehouse of which the relation is a copy. */
+  readonly sourceType?: string;
   readonly notNull?: "constraint" | "test";
   readonly acceptedValues?: readonly string[];
   /** Whether the project marks it as private data. */
@@ -109,6 +111,8 @@ export interface Catalogue {
   readonly defaultTier: Tier;
   /** Name of dbt's adapter, such as `clickhouse`; null where the manifest, or a file of before, does not name it. */
   readonly adapter: string | null;
+  /** Name of dbt's own adapter, where `engine` serves copies of its relations. */
+  readonly copiedFrom?: string;
   /** Descriptions of the categories that have one. */
   readonly categories: Readonly<Record<string, string>>;
   /** Problems that do not skip a model. */

@@ -197,7 +197,7 @@ function withValues(parameter: Parameter, { columns }: Model): Parameter {
 const HAS_TEXTS: ReadonlySet<string> = new Set(["string", "enum", "integer", "unknown"]);
 
 function columnOf(column: ModelColumn, settings: ReadSettings, context: Context): DescribedColumn {
-  const { name, type, description, notNull, acceptedValues, guarantees, isPrivate } = column;
+  const { name, type, sourceType, description, notNull, acceptedValues, guarantees, isPrivate } = column;
   const example = settings.columns.get(name)?.example;
   return {
     name,
@@ -205,6 +205,7 @@ function columnOf(column: ModelColumn, settings: ReadSettings, context: Context)
     ...zoneOf(column, settings),
     ...(isWideNumber(parseColumnType(type)) && { wide: true }),
     ...numbersOf(name, settings),
+    ...(sourceType !== undefined && { sourceType }),
     ...(description.trim() !== "" && { description }),
     ...(notNull && { notNull }),
     ...(acceptedValues && { acceptedValues }),

@@ -2,6 +2,7 @@ import { Option } from "commander";
 import { type createLogger, readEnvironment } from "@routewright/runtime/server";
 import type { Settings } from "../config.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
+import { recordedBuilds } from "../manifest/run-results.js";
 import { redactedLocation } from "../manifest/source.js";
 import { findingItem, sectionsOf } from "../report/lint-report.js";
 import { renderReport } from "../report/render-report.js";
@@ -9,6 +10,7 @@ import { counted, type Format, FORMATS, plainText, type Report } from "../report
 import { FAIL_ON, findingCounts, type LintFailOn, shouldFail } from "../lint/finding.js";
 import { list, plain, sentence } from "../manifest/strings.js";
 import { verifyAggregateRows, verifyGroupings } from "../verify/aggregates.js";
+import { verifyCopies } from "../verify/copies.js";
 import { verifyQueries } from "../verify/indexes.js";
 import { type PromiseReview, verifyPromises } from "../verify/promise.js";
 import {
@@ -27,6 +29,7 @@ import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import {
   adapterNotice,
   adapterProblem,
+  type BuildRecords,
   type ClickhouseAddress,
   clickhouseAddress,
 } from "@routewright/runtime/model";
@@ -45,6 +48,8 @@ export interface VerifyOptions extends RevisionOptions {
   readonly format: Format;
   readonly failOn: LintFailOn;
   readonly severities?: VerifySeverities;
+  /** The environment, which names dbt's `run_results.json`. */
+  readonly variables?: NodeJS.ProcessEnv;
 }
 
 export function configure(command: CliCommand): void {
@@ -93,8 +98,12 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
   const { clickhouse = null } = options;
   const problem = adapterProblem(catalogue.adapter, clickhouse !== null);
   if (problem !== null) return failure(problem);
+  const builds = await recordedBuilds(options.variables ?? {});
+  if (!builds.ok) return failure(...builds.problems);
   const found = await withProgress("Comparing endpoints", (progress) =>
-    inspectDatabase({ ...options, clickhouse }, (database) => reviewIn(database, catalogue, progress)),
+    inspectDatabase({ ...options, clickhouse }, (database) =>
+      reviewIn(database, catalogue, builds.value, progress),
+    ),
   );
   if (!found.ok) return failure(...found.problems);
   const { mismatches, couldPromise } = found.value;
@@ -113,12 +122,14 @@ function nothingToVerify(revision: string): string {
 async function reviewIn(
   { readRelations, readSource, query, identifier, withWarehouse }: LiveDatabase,
   catalogue: Catalogue,
+  builds: BuildRecords,
   progress: Progress,
 ): Promise<PromiseReview> {
   const { mismatches, own } = await inspectRelations(catalogue, readRelations);
   const isToCheck = hasNone(mismatches);
   const duplicates = await verifyKeys(own, query, identifier, isToCheck);
   const ofStatements = await withWarehouse(async (warehouse) => [
+    ...(await verifyCopies(own, { loads: (relations) => warehouse.loads(relations) }, builds)),
     ...(await verifyAggregateRows(own, query, identifier, isToCheck, warehouse)),
     ...(await verifyGroupings(own, warehouse, isToCheck)),
     ...(await verifyQueries(own, warehouse, isToCheck, progress)),

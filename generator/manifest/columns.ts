@@ -9,6 +9,8 @@ export interface ModelColumn {
   readonly type: string | null;
   /** The type is that of the database that serves, whatever dbt's adapter is. */
   readonly isServedType?: true;
+  /** The type in the warehouse of which the relation is a copy. */
+  readonly sourceType?: string;
   /** What guarantees that values are not null: a constraint, a dbt test that fails the build, or nothing. */
   readonly notNull: "constraint" | "test" | null;
   /** The values that an `accepted_values` test allows; null without one. */

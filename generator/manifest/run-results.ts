@@ -1,6 +1,7 @@
-import { type NodeBuild, type Outcome, failed, succeeded, type TestRun } from "@routewright/runtime/model";
+import { BuildRecords, type NodeBuild, type Outcome, failed, succeeded, type TestRun } from "@routewright/runtime/model";
 import { isObject, type JsonObject, objectOr, objectsOf, textOr } from "./json.js";
 import { parseJson } from "./manifest.js";
+import { readSource, redactedLocation } from "./source.js";
 
 /** The results of one dbt invocation. */
 export interface InvocationResults {
@@ -26,6 +27,20 @@ export function parseRunResults(text: string, location: string): Outcome<Invocat
   if (BUILDS_NOTHING.has(command)) return succeeded({ builds: [], tests, command });
   const builds = results.filter(isObject).flatMap((result) => buildOf(result, generatedAt));
   return succeeded({ builds, tests, command });
+}
+
+/** What dbt has built, by the `run_results.json` that the variables name; nothing where they name none. */
+export async function recordedBuilds(variables: NodeJS.ProcessEnv): Promise<Outcome<BuildRecords>> {
+  const records = new BuildRecords();
+  const named = [variables["DBT_RUN_RESULTS_PATH"], variables["DBT_RUN_RESULTS_URL"]];
+  const location = named.map((text) => text?.trim() ?? "").find((text) => text !== "");
+  if (location === undefined) return succeeded(records);
+  const source = await readSource(location);
+  if (!source.ok) return source;
+  const results = parseRunResults(source.value.text, redactedLocation(location));
+  if (!results.ok) return results;
+  records.record(results.value.builds, results.value.tests);
+  return succeeded(records);
 }
 
 /** Commands that report `success` for nodes that they did not build; `generate` is that of `dbt docs generate`. */

@@ -31,10 +31,12 @@ type Member = OptionalKind<PropertySignatureStructure>;
 /** One property per column, in the model's order. */
 export function rowMembers(endpoint: CatalogueEntry): Member[] {
   return rowColumns(endpoint).map((column) => {
-    const { name, type, acceptedValues, description = "" } = column;
+    const { name, type, sourceType, acceptedValues, description = "" } = column;
     const stored = withAcceptedValues(parseColumnType(type), acceptedValues);
     const columnType = servedType(stored, column, endpoint);
-    const warehouseType = type === null ? "" : `${type}${riskOf(columnType)}`;
+    const served = type === null ? "" : `${type}${riskOf(columnType)}`;
+    const copied = sourceType === undefined ? "" : `copied from ${sourceType}`;
+    const warehouseType = [served, copied].filter((text) => text !== "").join(", ");
     const each = member(name, typeScriptOf(columnType), withType(description, warehouseType));
     return endpoint.aggregate === undefined ? each : { ...each, hasQuestionToken: true };
   });

@@ -22,6 +22,7 @@ export const CHECKS = {
   "time-spine-gaps": error("Periods missing from a time spine", "Answers by time lack these periods."),
   "refused-measure": error("Measure that the database refuses", "Every request for it fails."),
   "broken-promise": error("Promise of builds broken", "Callers get old rows until the next build."),
+  "stale-copy": warning("Copy older than the last build", "Callers get the rows of an earlier build."),
   "unindexed-filter": warning("Filter without a usable index", "Each request reads the whole relation."),
 } as const;
 export type MismatchKind = keyof typeof CHECKS;

@@ -83,6 +83,7 @@ async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
       modules,
       skippedModels: skipped.length,
       adapter: catalogue.adapter,
+      copiedFrom: catalogue.copiedFrom ?? null,
       manifest: {
         hash,
         loadedAt: Date.now(),

@@ -19,6 +19,8 @@ export interface ServedRelease {
   readonly skippedModels: number;
   /** Relations that endpoints need and the database does not have. */
   readonly missingRelations: readonly string[];
+  /** Relations whose copy is older than the last build of its source. */
+  readonly staleCopies: readonly string[];
   readonly load: WarehouseLoad;
   /** What works less well than it should, while queries still succeed. */
   readonly degraded: Readonly<Record<"rate_limits" | "database", boolean>>;
@@ -49,6 +51,12 @@ const READ: readonly Definition[] = [
     "Relations of endpoints that the database does not have.",
     "max",
     ({ missingRelations }) => missingRelations.length,
+  ],
+  [
+    "stale_copies",
+    "Relations whose copy is older than the last build of its source.",
+    "max",
+    ({ staleCopies }) => staleCopies.length,
   ],
   [
     "skipped_models",

@@ -82,7 +82,7 @@ export function catalogueFor(
     const record = records.get(endpoint.path);
     if (!isCallable(endpoint))
       return { ...endpointOf(endpoint, record, {}, new BuildRecords(), null), callable: false };
-    const data_as_of = source.results.dataAsOf(ownValue(upstreamNodes, endpoint.path) ?? []);
+    const data_as_of = source.results.dataAsOf(endpoint.path, ownValue(upstreamNodes, endpoint.path) ?? []);
     const row = source.exampleAt(endpoint.path);
     return { ...endpointOf(endpoint, record, lineage, source.results, row), data_as_of };
   });

@@ -94,6 +94,8 @@ export interface GeneratedFiles {
   readonly defaultTier: Tier;
   /** Name of dbt's adapter; null where the folder does not name it. */
   readonly adapter: string | null;
+  /** Name of dbt's own adapter where the relations are copies; null where they are none. */
+  readonly copiedFrom: string | null;
   /** Number of tagged models without an endpoint, without those that their authors exclude. */
   readonly skippedModels: number;
 }
@@ -127,7 +129,10 @@ function readOnce(folder: string, allowEdited: boolean): GeneratedFiles {
     throw new Error(
       `${folder} is not a generated folder, it has no ${CATALOGUE}: run \`routewright generate\`, or name another folder.`,
     );
-  const { schemaVersion, defaultTier, adapter, files, skipped } = parsedCatalogue(catalogue, folder);
+  const { schemaVersion, defaultTier, adapter, copiedFrom, files, skipped } = parsedCatalogue(
+    catalogue,
+    folder,
+  );
   if (typeof schemaVersion === "number") requireSchema(`${folder} has`, schemaVersion);
   if (!isTier(defaultTier) || typeof files !== "object" || files === null) throw damaged(folder);
   const listed = new Map(Object.entries(files as Record<string, unknown>));
@@ -147,6 +152,7 @@ function readOnce(folder: string, allowEdited: boolean): GeneratedFiles {
     files: found,
     defaultTier,
     adapter: typeof adapter === "string" ? adapter : null,
+    copiedFrom: typeof copiedFrom === "string" ? copiedFrom : null,
     skippedModels: (Array.isArray(skipped) ? (skipped as { readonly reason?: unknown }[]) : []).filter(
       ({ reason }) => reason !== "excluded",
     ).length,

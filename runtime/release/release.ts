@@ -24,6 +24,8 @@ export interface Release {
   readonly skippedModels: number;
   /** Name of dbt's adapter; null where it is not known. */
   readonly adapter: string | null;
+  /** Name of dbt's adapter where the relations are copies of its own; null where dbt builds them in the database. */
+  readonly copiedFrom: string | null;
   /** Its manifest; null for a generated folder. */
   readonly manifest: ManifestVersion | null;
 }

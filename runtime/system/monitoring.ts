@@ -59,6 +59,10 @@ export const HEALTH_SCHEMA = openRecord(
       "Columns of endpoints that their relations lack, or have several that the name may mean, as `path: column`.",
       texts,
     ),
+    stale_copies: described(
+      "Relations whose copy is older than the last build of its source, as `schema.name`.",
+      texts,
+    ),
     held_back: HELD_BACK,
     detail: described("What is degraded; absent when everything works.", text),
   },
@@ -72,6 +76,7 @@ async function health({ gateway }: Exchange, service: Service): Promise<Reply> {
     (text) => text !== null,
   );
   const missingColumns = service.missingColumns();
+  const staleCopies = service.staleCopies();
   const heldBack = service.heldBack();
   const isComplete = missingRelations.length + missingColumns.length + details.length === 0;
   return json(connected ? 200 : 503, {
@@ -79,6 +84,7 @@ async function health({ gateway }: Exchange, service: Service): Promise<Reply> {
     database_connected: connected,
     ...(missingRelations.length > 0 && { missing_relations: missingRelations }),
     ...(missingColumns.length > 0 && { missing_columns: missingColumns }),
+    ...(staleCopies.length > 0 && { stale_copies: staleCopies }),
     ...(heldBack.length > 0 && { held_back: heldBack }),
     ...(details.length > 0 && { detail: details.join(" ") }),
   });

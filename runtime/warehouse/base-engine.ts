@@ -5,6 +5,7 @@ import type { DatabaseType, ValueKind } from "../model/column-types.js";
 import { operatorOf } from "../model/operators.js";
 import type { Condition, ResolvedQuery, Selection } from "../model/query.js";
 import type { PerTier } from "../model/tier.js";
+import type { RelationLoad } from "./data-versions.js";
 import { FairQueue } from "./fair-queue.js";
 import type { FilterType } from "./filter-type.js";
 import type { AskedGrouping } from "../model/aggregate.js";
@@ -146,6 +147,7 @@ export abstract class BaseEngine implements Warehouse {
     make: (condition: Condition | null) => Promise<MadeQuery>,
   ): Promise<boolean | null>;
   abstract isReachable(): Promise<boolean>;
+  abstract loads(relations: readonly Relation[]): Promise<readonly RelationLoad[]>;
   /** Whether the database refused a statement: its relation may have changed since it was built. */
   protected abstract readonly mayHaveChanged: (error: unknown) => boolean;
   /** The error as every engine reports it (`warehouse.ts`); others are as they were. */

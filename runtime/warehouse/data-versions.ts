@@ -1,4 +1,6 @@
 import { hash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { Relation } from "../model/endpoint.js";
 
 /** The latest builds of an endpoint's own and upstream nodes. */
 export interface DataVersion {
@@ -6,6 +8,43 @@ export interface DataVersion {
   readonly id: string;
   /** When the last of those builds ended, RFC 3339 in UTC. */
   readonly asOf: string;
+}
+
+/** The builds that a copy of a relation holds: when the build of each node (`unique_id`) ended, RFC 3339 in UTC. */
+export type BuildsAtLoad = Readonly<Record<string, string>>;
+
+/** The load of a relation that `routewright ddl` has filled. */
+export interface RelationLoad {
+  /** `schema.name` */
+  readonly relation: string;
+  /** Another one after each load. */
+  readonly id: string;
+  /** Null where the rows are of no known build. */
+  readonly builds: BuildsAtLoad | null;
+}
+
+/** The loads of relations, of rows that name a relation, what identifies it, and its comment. */
+export function loadsAmong(
+  relations: readonly Relation[],
+  rows: readonly (readonly [schema: string, name: string, id: string, comment: string])[],
+): readonly RelationLoad[] {
+  const wanted = new Set(relations.map((relation) => JSON.stringify(relation)));
+  return rows.flatMap(([schema, name, id, comment]) => {
+    const load = wanted.has(JSON.stringify([schema, name])) ? loadIn(`${schema}.${name}`, id, comment) : null;
+    return load === null ? [] : [load];
+  });
+}
+
+/** What the comment of a relation says of its load; null where `routewright ddl` has not loaded it. */
+function loadIn(relation: string, id: string, comment: string): RelationLoad | null {
+  try {
+    const { routewright } = JSON.parse(comment) as {
+      readonly routewright?: { readonly builds?: BuildsAtLoad; readonly loadedAt?: string };
+    };
+    return { relation, id: `${id} ${routewright?.loadedAt ?? ""}`, builds: routewright?.builds ?? null };
+  } catch {
+    return null;
+  }
 }
 
 /** A dbt build of a node. */
@@ -52,6 +91,8 @@ export class BuildRecords {
   readonly tests = new Map<string, TestRun>();
   /** Number of recorded results: changes with each new one. */
   changes = 0;
+  /** The loads of the relations that endpoints read, by path: a copy has the rows of its load, whatever dbt has built since. */
+  #loads: ReadonlyMap<string, readonly (RelationLoad | null)[]> = new Map();
   /** Versions by path, of the nodes and at the number of results that they were derived from. */
   #versions: Versions = { nodes: new Map(), changes: 0, byPath: new Map() };
 
@@ -73,6 +114,26 @@ export class BuildRecords {
     }
   }
 
+  /** Records the loads of copies, by the paths of their endpoints; null for a relation whose load is not known. */
+  recordLoads(loads: ReadonlyMap<string, readonly (RelationLoad | null)[]>): void {
+    if (isDeepStrictEqual(loads, this.#loads)) return;
+    this.#loads = loads;
+    this.changes++;
+  }
+
+  /** Relations whose copy is older than the last build of its source. */
+  get staleCopies(): readonly string[] {
+    const loads = [...this.#loads.values()].flat().filter((load) => load !== null);
+    const stale = loads.filter((load) => this.isStale(load)).map(({ relation }) => relation);
+    return [...new Set(stale)].sort();
+  }
+
+  isStale({ builds }: RelationLoad): boolean {
+    return Object.entries(builds ?? {}).some(
+      ([node, time]) => (this.completedAt(node) ?? -Infinity) > Date.parse(time),
+    );
+  }
+
   /** The latest builds of the endpoint at a path; `nodes`: of each path. Null if one is unknown or has failed. */
   versionAt(path: string, nodes: ReadonlyMap<string, readonly string[]>): DataVersion | null {
     const { changes } = this;
@@ -81,7 +142,11 @@ export class BuildRecords {
       this.#versions = { nodes, changes, byPath: new Map() };
     const { byPath } = this.#versions;
     let version = byPath.get(path);
-    if (version === undefined) byPath.set(path, (version = this.#derive(nodes.get(path) ?? [])));
+    if (version === undefined) {
+      const loads = this.#loads.get(path);
+      version = loads === undefined ? this.#derive(nodes.get(path) ?? []) : versionOfLoads(loads);
+      byPath.set(path, version);
+    }
     return version;
   }
 
@@ -98,8 +163,10 @@ export class BuildRecords {
     return build === undefined || build.failed ? null : build.completedAt;
   }
 
-  /** When the rows of an endpoint were last built or found fresh, RFC 3339 in UTC; null if a build is unknown. */
-  dataAsOf(upstreamNodes: readonly string[]): string | null {
+  /** When the rows of the endpoint at a path were last built or found fresh, RFC 3339 in UTC; null if a build is unknown. */
+  dataAsOf(path: string, upstreamNodes: readonly string[]): string | null {
+    const loads = this.#loads.get(path);
+    if (loads !== undefined) return versionOfLoads(loads)?.asOf ?? null;
     const builds = upstreamNodes.map((node) => this.builds.get(node));
     const times = builds.flatMap((build) =>
       build === undefined || build.failed ? [] : [build.freshAt ?? build.completedAt],
@@ -108,4 +175,12 @@ export class BuildRecords {
       ? null
       : new Date(Math.max(...times)).toISOString();
   }
+}
+
+/** The version of rows that are loaded: another one after each load. Null while the build of one is not known. */
+function versionOfLoads(loads: readonly (RelationLoad | null)[]): DataVersion | null {
+  const known = loads.filter((load) => load !== null && load.builds !== null);
+  const times = known.flatMap((load) => Object.values(load?.builds ?? {}).map((time) => Date.parse(time)));
+  if (times.length === 0 || known.length < loads.length || times.some(Number.isNaN)) return null;
+  return { id: hash("sha1", JSON.stringify(known)), asOf: new Date(Math.max(...times)).toISOString() };
 }

@@ -5,6 +5,7 @@ import { type MissingColumn, missingText } from "../model/column-names.js";
 import type { FilterParameter, Relation } from "../model/endpoint.js";
 import type { HttpError } from "../model/errors.js";
 import type { Condition, KeyValues, ResolvedQuery, TextFormat } from "../model/query.js";
+import type { RelationLoad } from "./data-versions.js";
 import type { Sql } from "./sql.js";
 
 /** Separator between two rows of a text. */
@@ -244,6 +245,8 @@ export interface Warehouse {
    * that it makes no difference. Of a grouping: in its statement; null for a group of a join or an expression. Rejects when the database cannot run the query.
    */
   usesIndex(relation: Relation, filter: FilterParameter, grouping?: AskedGrouping): Promise<boolean | null>;
+  /** The loads of those of the relations that `routewright ddl` has filled. Rejects when the database fails. */
+  loads(relations: readonly Relation[]): Promise<readonly RelationLoad[]>;
   readonly load: WarehouseLoad;
   /** Why queries fail although the database responds, as a sentence for `/health`; null while they do not. */
   readonly degraded: string | null;

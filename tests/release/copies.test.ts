@@ -1,5 +1,5 @@
 /** Models of a warehouse that no engine serves, copied into one that serves them: `engine` in the config file. */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ServedEngine } from "../../generator/manifest/served-types/served-type.js";
@@ -55,6 +55,21 @@ describe.each(copies)("a copy of Snowflake's relations in $engine", ({ engine, s
     const served = await startFolder(folder, { DATABASE_URL: url });
     const text = await (await fetch(`${served.url}/v1/shop/orders`)).text();
     expect(text.replaceAll(/:\s/g, ":").replace(/^\[\s*|\s*\]\s*$/g, "")).toBe(ROW);
+  });
+
+  it("shows the warehouse's types beside those that are served", () => {
+    const folder = join(ownFolder(), "generated");
+    generateInto(folder, manifest(schema), { engine });
+    const module = readFileSync(join(folder, "routes/shop/orders.ts"), "utf8");
+    expect(module).toMatch(
+      /(?:Nullable\(Decimal\(38, 0\)\)|numeric\(38,0\) null).*, copied from NUMBER\(38,0\)/,
+    );
+    const { copiedFrom, endpoints } = JSON.parse(readFileSync(join(folder, "catalogue.json"), "utf8")) as {
+      readonly copiedFrom: string;
+      readonly endpoints: readonly { readonly columns: readonly { readonly sourceType: string }[] }[];
+    };
+    expect(copiedFrom).toBe("snowflake");
+    expect(endpoints[0]?.columns.map(({ sourceType }) => sourceType)).toEqual(Object.values(COLUMNS));
   });
 
   it("has the columns that `verify` expects", async () => {

@@ -85,6 +85,10 @@ class MemoryEngine extends BaseEngine {
       : Promise.resolve({ id: relation.join("."), columns: columns.map(([name, type]) => ({ name, type })) });
   }
 
+  loads(): Promise<readonly []> {
+    return Promise.resolve([]);
+  }
+
   isReachable(): Promise<boolean> {
     return Promise.resolve(true);
   }

@@ -16,6 +16,7 @@ const INSTALL = {
   psql: "apt-get install postgresql-client",
   initdb: "apt-get install postgresql-15",
   pg_dump: "apt-get install postgresql-15",
+  duckdb: "pip install duckdb-cli==1.5.6",
   dbt: "pip install 'dbt-core<1.12' dbt-postgres dbt-clickhouse",
   mf: "pip install metricflow==0.213.0 dbt-metricflow==0.15.0",
   "openapi-python-client": "pip install openapi-python-client==0.29.1",

@@ -49,6 +49,7 @@ export const IDLE_RELEASE: ServedRelease = {
   degraded: { rate_limits: false, database: false },
   dataAges: new Map(),
   missingRelations: [],
+  staleCopies: [],
 };
 
 export const NO_REFRESHES = { reloaded: 0, unchanged: 0, error: 0 };

@@ -9,6 +9,7 @@ import {
   type FilteredColumn,
   type MadeQuery,
 } from "../base-engine.js";
+import type { RelationLoad } from "../data-versions.js";
 import { type Lease, LOOK_UP, type QueuedQuery } from "../fair-queue.js";
 import { servedColumns } from "../served-columns.js";
 import { sql, type Statement } from "../sql.js";
@@ -30,6 +31,7 @@ import { ClickhouseError, mayHaveChanged, translated } from "./errors.js";
 import { usesIndex } from "./explain.js";
 import { databaseType, filterType, parseType } from "./filter-types.js";
 import { nextRow, selectGroups, selectKeyed } from "./keyed-pages.js";
+import { relationLoads } from "./loads.js";
 import { finished } from "./parameters.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
 import { limitSettings, LIST, ONE_COLUMN, RoleSettings, withinLimit } from "./settings.js";
@@ -96,6 +98,10 @@ class ClickhouseEngine extends BaseEngine {
 
   protected override describeSelect(select: DescribedSelect): Promise<DescribedRelation> {
     return this.#lookup.describeSelect(select);
+  }
+
+  loads(relations: readonly Relation[]): Promise<readonly RelationLoad[]> {
+    return relationLoads(this.#explaining(), relations);
   }
 
   protected async selectAggregate(

@@ -8,6 +8,7 @@ import {
   type FilteredColumn,
   type MadeQuery,
 } from "../base-engine.js";
+import type { RelationLoad } from "../data-versions.js";
 import { LOOK_UP, Overloaded } from "../fair-queue.js";
 import { servedOf } from "../served-columns.js";
 import {
@@ -50,6 +51,7 @@ import {
 import type { Statement } from "../sql.js";
 import { fieldFormats } from "./columns.js";
 import { describe, describedRelation, describeSelect } from "./describe.js";
+import { loadComments, relationLoads } from "./loads.js";
 import { PreparedColumns, preparedOf } from "./prepared-columns.js";
 import { aggregateColumns, hasCursor, selectAggregate, selectRows } from "./select.js";
 import type { StatementLimits } from "./statements.js";
@@ -175,12 +177,20 @@ class PostgresEngine extends BaseEngine {
     }
   }
 
-  async #described(statement: Statement, relation: Relation): Promise<DescribedRelation> {
+  async loads(relations: readonly Relation[]): Promise<readonly RelationLoad[]> {
+    return relationLoads(await this.#oneText(loadComments(relations)), relations);
+  }
+
+  #oneText(statement: Statement): Promise<string | null> {
     const queued = { ...LOOK_UP, relation: COLUMNS };
     const limits: StatementLimits = { timeoutMs: 0, isStillNeeded: LOOK_UP.isStillNeeded };
-    const text = await new Promise<string | null>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       this.#pool.run({ statement, queued, limits, reader: new OneText(resolve, reject) });
     });
+  }
+
+  async #described(statement: Statement, relation: Relation): Promise<DescribedRelation> {
+    const text = await this.#oneText(statement);
     const found = text === null ? null : describedRelation(text);
     if (found === null || found.columns.length === 0) throw new RelationMissing(relation.join("."));
     return found;

@@ -1,0 +1,206 @@
+import { Option } from "commander";
+import type { Catalogue } from "../catalogue/catalogue.js";
+import { failed, messageOf, type Outcome, succeeded } from "@routewright/runtime/model";
+import type { Settings } from "../config.js";
+import { buildsAtLoad } from "../ddl/builds.js";
+import { clickhouseLoader } from "../ddl/clickhouse/load.js";
+import { type CopiedRelation, copiedRelations } from "../ddl/copied-relation.js";
+import { EXPORT_FORMATS, type ExportFormat, exportLocation, exportTemplate } from "../ddl/export-location.js";
+import { type CopyMaterialization, type Loader, type LoadRequest, MATERIALIZATIONS } from "../ddl/loader.js";
+import { postgresLoader } from "../ddl/postgres/load.js";
+import type { RelationScript } from "../ddl/script.js";
+import { readRevision } from "../diff/revision.js";
+import { recordedBuilds } from "../manifest/run-results.js";
+import { ENGINES, type ServedEngine } from "../manifest/served-types/served-type.js";
+import { redactedLocation } from "../manifest/source.js";
+import { counted } from "../report/report.js";
+import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
+import { withProgress } from "./progress.js";
+
+interface DdlFlags {
+  readonly from: string;
+  readonly format: ExportFormat;
+  readonly as: CopyMaterialization;
+  readonly apply: boolean;
+  readonly database?: string;
+  readonly select?: readonly string[];
+  readonly grant?: readonly string[];
+  readonly generated?: string;
+}
+
+export function configure(command: CliCommand): void {
+  command
+    .argument(
+      "[catalogue]",
+      "a generated folder, a manifest (file or URL), or git:<ref> (default: the generated folder)",
+    )
+    .requiredOption(
+      "--from <place>",
+      "where the exports are: a path, https://, s3://, gs://, az:// or abfss://, with {schema}, {name} and {model}",
+    )
+    .addOption(
+      new Option("--format <format>", "format of the exports").choices(EXPORT_FORMATS).default("parquet"),
+    )
+    .addOption(
+      new Option(
+        "--as <kind>",
+        "a table that is filled, or a view that reads the export at each request (ClickHouse)",
+      )
+        .choices(MATERIALIZATIONS)
+        .default("table"),
+    )
+    .option("--apply", "run the statements instead of printing them", false)
+    .option("--database <url>", "the database, as a user who may create tables (default: LOAD_DATABASE_URL)")
+    .option("--select <relations...>", "only these relations, by name or schema.name")
+    .option(
+      "--grant <roles...>",
+      "roles that may read the relations; those of an earlier load keep their grants",
+    )
+    .addOption(OPTIONS.generated())
+    .runs((revision: string | undefined, flags: DdlFlags) =>
+      withSettings(flags, (settings) => ddl(revision ?? settings.out, settings, flags)),
+    )
+    .helpEnd(
+      [
+        "ddl --from 's3://exports/{schema}/{name}/*.parquet' > load.sql",
+        "ddl --from './exports/{name}.parquet' --apply --database postgres://loader@localhost/shop --grant api",
+      ],
+      { 2: "error; the relations keep their former rows" },
+    );
+}
+
+/** `routewright ddl`: statements that make the served relations from exports of a warehouse. */
+async function ddl(revision: string, settings: Settings, flags: DdlFlags): Promise<CommandResult> {
+  const reading = await readRevision(revision, { ...settings, generated: settings.out, cwd: process.cwd() });
+  if (!reading.ok) return failure(...reading.problems);
+  const { catalogue } = reading.value;
+  const relations = selected(copiedRelations(catalogue), flags.select);
+  if (!relations.ok) return failure(...relations.problems);
+  if (relations.value.length === 0) return failure(nothingToLoad(revision, catalogue));
+  const engine = ENGINES.find((one) => one === catalogue.adapter);
+  if (engine === undefined) return failure(noEngine(catalogue.adapter));
+  if (flags.as === "view" && engine === "postgres") return failure(NO_VIEW);
+  const builds = await recordedBuilds(settings.variables);
+  if (!builds.ok) return failure(...builds.problems);
+  const from = exportTemplate(flags.from, process.cwd(), relations.value);
+  if (!from.ok) return failure(...from.problems);
+  const request: LoadRequest = {
+    from: from.value,
+    format: flags.format,
+    as: flags.as,
+    grants: flags.grant ?? [],
+    variables: settings.variables,
+    buildsOf: (copied) => buildsAtLoad(copied, catalogue.lineage, builds.value),
+  };
+  const loader = await openLoader(engine, relations.value, request, flags);
+  if (!loader.ok) return failure(...loader.problems);
+  try {
+    return await (flags.apply ? applied : printed)(loader.value, relations.value, request);
+  } finally {
+    await loader.value.close();
+  }
+}
+
+function nothingToLoad(revision: string, { skipped }: Catalogue): string {
+  const hint =
+    skipped.length > 0
+      ? `${counted(skipped.length, "tagged model")} ${skipped.length === 1 ? "is" : "are"} skipped as invalid: \`routewright lint\` says why.`
+      : "Tag models with production and api:<resource>, then run `routewright generate`.";
+  return `${redactedLocation(revision)} has no endpoint to load. ${hint}`;
+}
+
+const NO_VIEW =
+  "PostgreSQL does not read exports at a request: `--as view` needs ClickHouse. Load tables, which is the default.";
+
+const noEngine = (adapter: string | null): string =>
+  `The models are served from ${adapter ?? "no known engine"}: set \`engine\` in routewright.config.json to \`clickhouse\` or \`postgres\`, then run \`routewright generate\`.`;
+
+function selected(
+  relations: readonly CopiedRelation[],
+  names: readonly string[] | undefined,
+): Outcome<readonly CopiedRelation[]> {
+  if (names === undefined) return succeeded(relations);
+  const isNamed = ({ relation }: CopiedRelation, name: string): boolean =>
+    relation[1] === name || relation.join(".") === name;
+  const unknown = names.filter((name) => !relations.some((copied) => isNamed(copied, name)));
+  if (unknown.length > 0) return failed(`No endpoint reads ${unknown.join(", ")} (--select).`);
+  return succeeded(relations.filter((copied) => names.some((name) => isNamed(copied, name))));
+}
+
+async function openLoader(
+  engine: ServedEngine,
+  [first]: readonly CopiedRelation[],
+  { from, variables }: LoadRequest,
+  { database, apply }: DdlFlags,
+): Promise<Outcome<Loader>> {
+  const url = (database ?? variables["LOAD_DATABASE_URL"] ?? "").trim();
+  if (engine === "clickhouse") return url === "" ? failed(NEEDS_CLICKHOUSE) : clickhouseLoader(url);
+  if (url === "" && apply) return failed(NEEDS_POSTGRES);
+  if (url !== "" && !/^postgres(ql)?:\/\//.test(url)) return failed(NOT_POSTGRES);
+  if (first === undefined) return failed("There is no relation to load.");
+  return postgresLoader(apply ? url : null, exportLocation(from, first), variables);
+}
+
+const NEEDS_CLICKHOUSE =
+  "ClickHouse reads the columns of the exports: name a server with --database or LOAD_DATABASE_URL, as a user who may create tables. Nothing is changed without --apply.";
+
+const NEEDS_POSTGRES =
+  "--apply needs a database: name it with --database or LOAD_DATABASE_URL, as a user who may create tables. DATABASE_URL is the server's, whose role only reads.";
+
+const NOT_POSTGRES =
+  "The models are served from PostgreSQL: --database (or LOAD_DATABASE_URL) must be a postgres:// address of a user who may create tables.";
+
+async function scriptsOf(
+  loader: Loader,
+  relations: readonly CopiedRelation[],
+  request: LoadRequest,
+): Promise<Outcome<readonly RelationScript[]>> {
+  const outcomes: Outcome<RelationScript>[] = [];
+  for (const copied of relations) outcomes.push(await loader.script(copied, request));
+  const problems = outcomes.flatMap((outcome) => (outcome.ok ? [] : outcome.problems));
+  if (problems.length > 0) return failed(...new Set(problems));
+  return succeeded(outcomes.flatMap((outcome) => (outcome.ok ? [outcome.value] : [])));
+}
+
+async function printed(
+  loader: Loader,
+  relations: readonly CopiedRelation[],
+  request: LoadRequest,
+): Promise<CommandResult> {
+  const scripts = await scriptsOf(loader, relations, request);
+  if (!scripts.ok) return failure(...scripts.problems);
+  const names = scripts.value.map(({ name }) => name);
+  const texts = scripts.value.map((script) => `-- ${oneLine(script.name)}\n\n${loader.print(script)}\n`);
+  return { exit: EXIT.ok, output: [`-- Run: ${loader.usage(names)}\n`, ...texts].join("\n") };
+}
+
+const oneLine = (text: string): string => text.replace(/[\r\n]+/g, " ");
+
+/** All exports are looked at before the first relation is replaced. */
+async function applied(
+  loader: Loader,
+  relations: readonly CopiedRelation[],
+  request: LoadRequest,
+): Promise<CommandResult> {
+  const scripts = await scriptsOf(loader, relations, request);
+  if (!scripts.ok) return failure(...scripts.problems);
+  const done: string[] = [];
+  try {
+    await withProgress("Loading relations", async (progress) => {
+      for (const script of scripts.value) {
+        progress(done.length, scripts.value.length);
+        await loader.apply(script);
+        done.push(script.name);
+      }
+    });
+  } catch (error) {
+    const failing = scripts.value[done.length]?.name ?? "";
+    const before = done.length === 0 ? "" : ` Loaded before it: ${done.join(", ")}.`;
+    return failure(`${failing} was not loaded, and keeps its former rows: ${messageOf(error)}.${before}`);
+  }
+  return {
+    exit: EXIT.ok,
+    output: `${counted(done.length, "relation")} loaded: ${done.join(", ")}\n`,
+    isStatus: true,
+  };
+}

@@ -1,0 +1,99 @@
+import { failed, type Outcome, succeeded } from "@routewright/runtime/model";
+import type { ExportFormat, ExportLocation } from "../export-location.js";
+import { clickhouseLiteral as literal } from "./literal.js";
+
+/** How ClickHouse reads an export: a call of a table function, with the values of the parameters in it. */
+export interface TableFunction {
+  readonly text: string;
+  /** The same files, each as one row about its schema; null where the format keeps one schema for all files. */
+  readonly metadata: string | null;
+  /** Keys of stores are parameters: neither the script nor an error shows them. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** The table function for a format and a store: without a key in the environment the server uses its own. */
+export function tableFunction(
+  location: ExportLocation,
+  format: ExportFormat,
+  variables: Variables,
+): Outcome<TableFunction> {
+  const call = CALLS[location.store](location as never, variables);
+  if (!call.ok) return call;
+  const { names, args, parameters } = call.value;
+  const name = names[format];
+  if (name === undefined)
+    return failed(`ClickHouse reads no ${format} table over https://: use s3://, gs://, az:// or a path.`);
+  const withFormat = (kind: string): string => `${name}(${[...args, kind].join(", ")})`;
+  return succeeded(
+    format === "parquet"
+      ? { text: withFormat("Parquet"), metadata: withFormat("ParquetMetadata"), parameters }
+      : { text: `${name}(${args.join(", ")})`, metadata: null, parameters },
+  );
+}
+
+interface Call {
+  readonly names: Readonly<Partial<Record<ExportFormat, string>>>;
+  readonly args: readonly string[];
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+type StoreOf<Store extends ExportLocation["store"]> = Extract<ExportLocation, { store: Store }>;
+
+const CALLS = {
+  local: ({ path }: StoreOf<"local">): Outcome<Call> =>
+    succeeded({
+      names: { parquet: "file", iceberg: "icebergLocal", delta: "deltaLakeLocal" },
+      args: [literal(path)],
+      parameters: {},
+    }),
+  http: ({ url }: StoreOf<"http">): Outcome<Call> =>
+    succeeded({ names: { parquet: "url" }, args: [literal(url)], parameters: {} }),
+  s3: ({ bucket, path }: StoreOf<"s3">, variables: Variables): Outcome<Call> => {
+    const endpoint = variables["AWS_ENDPOINT_URL_S3"] ?? variables["AWS_ENDPOINT_URL"];
+    const address =
+      endpoint === undefined ? `s3://${bucket}/${path}` : `${endpoint.replace(/\/+$/, "")}/${bucket}/${path}`;
+    const keys = keysIn(variables, ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"]);
+    return succeeded({
+      names: { parquet: "s3", iceberg: "icebergS3", delta: "deltaLake" },
+      args: [literal(address), ...keys.args],
+      parameters: keys.parameters,
+    });
+  },
+  gcs: ({ bucket, path }: StoreOf<"gcs">, variables: Variables): Outcome<Call> => {
+    const keys = keysIn(variables, ["GCS_HMAC_KEY_ID", "GCS_HMAC_SECRET"]);
+    return succeeded({
+      names: { parquet: "gcs", iceberg: "icebergS3", delta: "deltaLake" },
+      args: [literal(`https://storage.googleapis.com/${bucket}/${path}`), ...keys.args],
+      parameters: keys.parameters,
+    });
+  },
+  azure: ({ account, container, path }: StoreOf<"azure">, variables: Variables): Outcome<Call> => {
+    const names = { parquet: "azureBlobStorage", iceberg: "icebergAzure", delta: "deltaLakeAzure" };
+    const connection = keysIn(variables, ["AZURE_STORAGE_CONNECTION_STRING"]);
+    const place = [literal(container), literal(path)];
+    if (connection.args.length > 0)
+      return succeeded({ names, args: [...connection.args, ...place], parameters: connection.parameters });
+    const named = account ?? variables["AZURE_STORAGE_ACCOUNT"];
+    if (named === undefined) return failed(NO_ACCOUNT);
+    const url = literal(`https://${named}.blob.core.windows.net/`);
+    const key = keysIn(variables, ["AZURE_STORAGE_KEY"]);
+    const keyed = key.args.length === 0 ? [] : [literal(named), ...key.args];
+    return succeeded({ names, args: [url, ...place, ...keyed], parameters: key.parameters });
+  },
+} as const;
+
+const NO_ACCOUNT =
+  "--from az:// needs the storage account: set AZURE_STORAGE_CONNECTION_STRING or AZURE_STORAGE_ACCOUNT, or write abfss://container@account.dfs.core.windows.net/….";
+
+/** The first variables that are set, each as a parameter of its own name; none without the first. */
+function keysIn(variables: Variables, names: readonly string[]): Pick<Call, "args" | "parameters"> {
+  const set = names.map((name) => [name, variables[name]?.trim() ?? ""] as const);
+  const end = set.findIndex(([, value]) => value === "");
+  const found = end < 0 ? set : set.slice(0, end);
+  return {
+    args: found.map(([name]) => `{${name.toLowerCase()}:String}`),
+    parameters: Object.fromEntries(found.map(([name, value]) => [name.toLowerCase(), value])),
+  };
+}

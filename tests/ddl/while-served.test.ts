@@ -1,0 +1,69 @@
+/**
+ * Loads while callers read. `LOADS=200 npm test -- tests/ddl/while-served` for more of them; the readers ask all the time.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { needs } from "../support/needs.js";
+import { start } from "../support/command.js";
+import { COPY_ENGINES, CopiedProject, writeParquet } from "./copies.js";
+
+const LOADS = Number(process.env["LOADS"] ?? 6);
+const READERS = 4;
+const ROWS = 3000;
+
+const rowsOf = (load: number): string =>
+  `{'ID': pa.array(range(${String(ROWS)}), pa.int64()), 'LOAD': pa.array([${String(load)}] * ${String(ROWS)}, pa.int32())}`;
+
+describe.skipIf(!needs("python3")).each(COPY_ENGINES)("loads into %s", (engine) => {
+  const orders = async (): Promise<CopiedProject> => {
+    const project = await CopiedProject.of(engine, "snowflake", {
+      name: "orders",
+      columns: { id: "NUMBER(10,0)", load: "NUMBER(5,0)" },
+    });
+    await writeParquet(project.file("orders.parquet"), rowsOf(0));
+    expect(await project.load()).toMatchObject({ exit: 0 });
+    return project;
+  };
+
+  /** What responses have: an error, or the loads of their rows and how many they are. */
+  const read = async (url: string): Promise<string> => {
+    const response = await fetch(`${url}/v1/shop/orders`);
+    if (response.status !== 200) return `${String(response.status)} ${await response.text()}`;
+    const rows = (await response.json()) as readonly { readonly load: number }[];
+    return `${[...new Set(rows.map(({ load }) => load))].join("+")}: ${String(rows.length)}`;
+  };
+
+  it("give each response the rows of one load, all of them", async () => {
+    const project = await orders();
+    const url = await project.serve();
+    const seen = new Set<string>();
+    let isDone = false;
+    const readers = Array.from({ length: READERS }, async () => {
+      while (!isDone) seen.add(await read(url));
+    });
+    for (let load = 1; load <= LOADS; load++) {
+      await writeParquet(project.file("orders.parquet"), rowsOf(load));
+      expect(await project.load()).toMatchObject({ exit: 0 });
+    }
+    isDone = true;
+    await Promise.all(readers);
+    expect([...seen].filter((text) => !/^\d+: 3000$/.test(text))).toEqual([]);
+    expect(await read(url)).toBe(`${String(LOADS)}: 3000`);
+  });
+
+  it("that are killed leave the old rows, and the next one loads", async () => {
+    const project = await orders();
+    const url = await project.serve();
+    const args = ["ddl", "manifest.json", "--from", "{name}.parquet", "--apply"];
+    await writeParquet(project.file("orders.parquet"), rowsOf(1));
+    for (let kill = 0; kill < LOADS; kill++) {
+      const running = start(project.folder, args, { LOAD_DATABASE_URL: project.ownerUrl });
+      await pause(200 + kill * 150);
+      await running.stop("SIGKILL");
+      expect(await read(url)).toMatch(/^[01]: 3000$/);
+    }
+    await writeParquet(project.file("orders.parquet"), rowsOf(2));
+    await expect.poll(async () => (await project.load()).exit).toBe(0);
+    expect(await read(url)).toBe("2: 3000");
+  });
+});
