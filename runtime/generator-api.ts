@@ -30,7 +30,13 @@ export {
   clickhouseAddress,
   clickhouseUrl,
 } from "./model/clickhouse-address.js";
-export { BuildRecords, type BuildsAtLoad, type NodeBuild, type RelationLoad, type TestRun } from "./warehouse/data-versions.js";
+export {
+  BuildRecords,
+  type BuildsAtLoad,
+  type NodeBuild,
+  type RelationLoad,
+  type TestRun,
+} from "./warehouse/data-versions.js";
 export { SYSTEM_SCHEMAS } from "./system/routes.js";
 export type { SystemRoute } from "./system/context.js";
 export * from "./http/openapi.js";

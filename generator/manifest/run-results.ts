@@ -1,4 +1,11 @@
-import { BuildRecords, type NodeBuild, type Outcome, failed, succeeded, type TestRun } from "@routewright/runtime/model";
+import {
+  BuildRecords,
+  type NodeBuild,
+  type Outcome,
+  failed,
+  succeeded,
+  type TestRun,
+} from "@routewright/runtime/model";
 import { isObject, type JsonObject, objectOr, objectsOf, textOr } from "./json.js";
 import { parseJson } from "./manifest.js";
 import { readSource, redactedLocation } from "./source.js";

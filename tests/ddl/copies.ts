@@ -91,7 +91,7 @@ export class CopiedProject {
   start(): ReturnType<typeof startFolder> {
     const folder = this.file("generated");
     generateInto(folder, this.manifest, { engine: this.engine });
-    return startFolder(folder, { DATABASE_URL: this.readerUrl });
+    return startFolder(folder, { DATABASE_URL: this.readerUrl, RATE_LIMITS: "1000000" });
   }
 
   async serve(): Promise<string> {

@@ -7,7 +7,7 @@ import { needs } from "../support/needs.js";
 import { start } from "../support/command.js";
 import { COPY_ENGINES, CopiedProject, writeParquet } from "./copies.js";
 
-const LOADS = Number(process.env["LOADS"] ?? 6);
+const LOADS = Number(process.env["LOADS"] ?? 4);
 const READERS = 4;
 const ROWS = 3000;
 
