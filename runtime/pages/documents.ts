@@ -8,6 +8,7 @@ import type { PublicAddress } from "../http/public-address.js";
 import { BufferedResult } from "../response/buffered-result.js";
 import type { BuildRecords } from "../warehouse/data-versions.js";
 import { Search } from "./search.js";
+import { type Components, usedComponents } from "./used-components.js";
 import type { ActiveRelease, LoadedRelease } from "../release/release.js";
 
 /** A rendered document and the state that it was rendered from. */
@@ -234,7 +235,7 @@ interface OpenApi {
   readonly tags: readonly { readonly name: string }[];
   readonly "x-tagGroups": readonly { readonly name: string; readonly tags: readonly string[] }[];
   readonly paths: Readonly<Record<string, DocumentPath>>;
-  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly components: Components;
 }
 
 type DocumentPath = Readonly<Record<string, DocumentOperation>>;
@@ -291,30 +292,4 @@ function isOpen(access: Access, path: string, operation: DocumentOperation): boo
   const required = operation["x-tier"];
   if (!isTier(required)) return false;
   return mayCall(access, path, required) || (required === "tier0" && operation["x-dbt-model"] === undefined);
-}
-
-/** The components that the paths refer to, directly or through others; security schemes are referred to by name. */
-function usedComponents(paths: unknown, components: OpenApi["components"]): OpenApi["components"] {
-  const found = new Set(referencesIn(paths));
-  // A set can be extended while it is walked.
-  for (const reference of found) {
-    const [, , kind = "", name = ""] = reference.split("/");
-    for (const further of referencesIn(components[kind]?.[name])) found.add(further);
-  }
-  return Object.fromEntries(
-    Object.entries(components).map(([kind, members]) => [
-      kind,
-      kind === "securitySchemes"
-        ? members
-        : Object.fromEntries(
-            Object.entries(members).filter(([name]) => found.has(`#/components/${kind}/${name}`)),
-          ),
-    ]),
-  );
-}
-
-function referencesIn(value: unknown): readonly string[] {
-  return [
-    ...(value === undefined ? "" : JSON.stringify(value)).matchAll(/"\$ref":"(#\/components\/[^"]+)"/g),
-  ].map(([, reference = ""]) => reference);
 }

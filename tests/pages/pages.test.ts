@@ -43,6 +43,18 @@ const shop = await serveManifest(
   ),
 );
 
+/** More operations than Redoc draws at once. */
+const names = Array.from({ length: 70 }, (_, i) => `metric_${String(i).padStart(2, "0")}`);
+const many = manifestOf(
+  names.map((name, i) => ({
+    name,
+    tags: ["production", i < 50 ? "many" : "others", `api:${name}`],
+    columns: { day: "date", n: "int" },
+    description: "Words.",
+  })),
+);
+const large = await serveManifest(many);
+
 describe.skipIf(!needs("chromium"))("in a browser", () => {
   const browser = suiteBrowser();
 
@@ -182,7 +194,11 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
     await response("404").waitFor();
     expect(await response("404").innerText()).toMatch(/^404\s+The path no longer exists\.$/);
     expect(await response("200").locator("pre").isVisible()).toBe(true);
-    expect(await docs.page.locator(".info").innerText()).toContain("The path no longer exists.");
+    const introduction = docs.page.locator(".info");
+    expect(await introduction.innerText()).not.toContain("The path no longer exists.");
+    await introduction.getByText("Limits, errors, formats").click();
+    expect(await introduction.innerText()).toContain("The path no longer exists.");
+    await introduction.getByText("Limits, errors, formats").click();
   });
 
   it.each([
@@ -203,6 +219,68 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
       expect(problems).toEqual([]);
     },
   );
+
+  it("/docs begins with Authorize and the first endpoints", async () => {
+    const { page } = await visit(browser.context, starter, "/docs");
+    for (const part of ["button.authorize", ".opblock"]) {
+      const box = await page.locator(part).first().boundingBox();
+      expect(box && box.y + box.height, part).toBeLessThan(900);
+    }
+  });
+
+  it("all documents have the same type, and begin at the same edge", async () => {
+    const looks = [];
+    for (const [path, part] of [
+      ["/explore", ".welcome"],
+      ["/guide", "article p"],
+      ["/docs", ".info p"],
+      ["/redoc", ".api-info p"],
+    ] as const) {
+      const { page } = await visit(browser.context, shop, path);
+      await page.locator(part).first().waitFor();
+      const read = (script: string) => page.evaluate<string>(script);
+      looks.push([
+        await read(`getComputedStyle(document.querySelector("${part}")).fontFamily`),
+        await read(`String(document.querySelector("header h1").getBoundingClientRect().left)`),
+      ]);
+    }
+    expect(new Set(looks.map((look) => look.join(" "))).size).toBe(1);
+  });
+
+  describe("with more operations than fit a page", () => {
+    it("/redoc shows a part at a time, which the address and links to an operation choose", async () => {
+      const { page, problems } = await visit(browser.context, large, "/redoc");
+      const shown = () => page.locator("[data-section-id*='/operation/'] h2").allTextContents();
+      await page.locator("#redoc h1").first().waitFor();
+      expect(await shown()).toHaveLength(15);
+      await page
+        .getByLabel("Part of the document")
+        .selectOption({ label: "many, 4: metric_45 to metric_49 (5)" });
+      await page.waitForURL(/\?part=many/);
+      await page.locator("[data-section-id*='/operation/'] h2").first().waitFor();
+      expect((await shown()).map((text) => text.trim())).toEqual(
+        [45, 46, 47, 48, 49].map((n) => expect.stringContaining(`Metric ${String(n)}`) as string),
+      );
+      await expectAccessible(page);
+      const link = "/redoc#tag/others/operation/get_others_metric_69";
+      const { page: later } = await visit(browser.context, large, link);
+      await later.getByText("/v1/others/metric_69").first().waitFor();
+      expect(problems).toEqual([]);
+    });
+
+    it("/docs lists the categories, and draws operations when one is opened", async () => {
+      const { page, problems } = await visit(browser.context, large, "/docs");
+      await page.locator("#operations-tag-others").waitFor();
+      expect(await page.locator(".opblock").count()).toBe(0);
+      await page.locator("#operations-tag-others").click();
+      await page.locator("#operations-others-get_others_metric_69 .opblock-summary-control").click();
+      const block = page.locator("#operations-others-get_others_metric_69");
+      await block.locator(".response[data-code='200'] pre").first().waitFor();
+      expect(await block.locator(".response[data-code='200'] pre").first().innerText()).toContain('"day"');
+      await block.locator(".response[data-code='404']").getByText("The path no longer exists.").waitFor();
+      expect(problems).toEqual([]);
+    });
+  });
 
   it("all documents have one header and one theme, the system's until the button chooses", async () => {
     const headers = [];

@@ -1,29 +1,34 @@
 /** Starts Swagger UI (`/docs`) or Redoc (`/redoc`), whichever the page has loaded. */
 import { isTier, TIER_NAMES } from "../../model/tier.js";
-import { el } from "../explorer/dom.js";
+import { el, select } from "../explorer/dom.js";
 import { key, storage } from "../explorer/storage.js";
+import {
+  type Description,
+  type ListedOperation,
+  operationsOf,
+  partsOf,
+  resolved,
+  withPart,
+} from "./description.js";
 
 declare const SwaggerUIBundle: {
-  (options: object): { preauthorizeApiKey(scheme: string, key: string): unknown };
+  (options: object): SwaggerSystem;
   readonly presets: { readonly apis: unknown };
 };
+
+/** What is used of Swagger UI's system. */
+interface SwaggerSystem {
+  preauthorizeApiKey(scheme: string, key: string): unknown;
+  getStore(): { dispatch(action: object): unknown };
+  readonly specActions: {
+    updateJsonSpec(description: object): unknown;
+    updateLoadingStatus(status: "success"): unknown;
+  };
+}
 
 declare const Redoc: {
   init(description: object, options: object, root: Element): void;
 };
-
-/** The parts of an OpenAPI document that the pages read. */
-interface Description {
-  readonly components?: { readonly securitySchemes?: Readonly<Record<string, unknown>> };
-  readonly servers: readonly { readonly url: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, ListedOperation>>>>;
-}
-
-interface ListedOperation {
-  readonly operationId?: string;
-  readonly "x-tier"?: string;
-  "x-badges"?: readonly { readonly name: string; readonly color: string }[];
-}
 
 function keyHeaders(): RequestInit {
   const isSendable = /^[\x21-\x7e]+$/.test(key.get());
@@ -60,10 +65,6 @@ async function fetchDescription(): Promise<Description | null> {
   }
 }
 
-function operationsOf({ paths }: Description): readonly ListedOperation[] {
-  return Object.values(paths).flatMap((item) => Object.values(item));
-}
-
 /** The display name of an operation's tier; null without one. */
 function tierName(operation: ListedOperation | undefined): string | null {
   const tier = operation?.["x-tier"];
@@ -93,8 +94,30 @@ function setLevel(selector: string, level: number): void {
   }
 }
 
-/** With more operations all tags are collapsed, which shortens the page. */
+/** With more operations all tags are collapsed in Swagger UI, and Redoc shows a part at a time. */
 const OPEN_UP_TO = 60;
+
+/** Swagger UI's own resolver walks the whole document for each operation: 500 endpoints took it ten seconds. */
+const ownResolver = {
+  fn: {
+    resolveSubtree: (document: Description, path: readonly string[]) => {
+      const part = path.reduce<unknown>(
+        (at, name) => (at as Readonly<Record<string, unknown>>)[name],
+        document,
+      );
+      return Promise.resolve({ spec: resolved(part, document.components ?? {}), errors: [] });
+    },
+  },
+};
+
+/** The introduction up to its first table; the rest is one click away. */
+function withShortIntroduction(description: Description): Description {
+  const text = description.info.description ?? "";
+  const at = text.search(/^\|/m);
+  if (at < 0) return description;
+  const rest = `<details><summary>Limits, errors, formats</summary>\n\n${text.slice(at)}\n\n</details>`;
+  return { ...description, info: { ...description.info, description: text.slice(0, at) + rest } };
+}
 
 /** Parts of Swagger UI without a name; the first three stand outside its main element. */
 const NAMES = [
@@ -145,21 +168,22 @@ function startSwagger(description: Description, root: Element): void {
   // Where Swagger UI itself would keep a key, for all tabs and longer than one.
   if (takesKey) storage("localStorage").removeItem("authorized");
   const ui = SwaggerUIBundle({
-    spec: description,
     domNode: root,
     deepLinking: true,
     presets: [SwaggerUIBundle.presets.apis],
     layout: "BaseLayout",
     persistAuthorization: !takesKey,
-    plugins: takesKey ? [keyOfTab] : [],
+    plugins: takesKey ? [ownResolver, keyOfTab] : [ownResolver],
     displayRequestDuration: true,
     docExpansion: operations.length <= OPEN_UP_TO ? "list" : "none",
     defaultModelsExpandDepth: -1,
     filter: true,
-    onComplete: () => {
-      if (takesKey && key.get() !== "") ui.preauthorizeApiKey(KEY_SCHEME, key.get());
-    },
   });
+  // Given as `spec`, it would be written as text and read as YAML.
+  ui.getStore().dispatch({ type: "spec_update_spec", payload: "{}" });
+  ui.specActions.updateLoadingStatus("success");
+  ui.specActions.updateJsonSpec(withShortIntroduction(description));
+  if (takesKey && key.get() !== "") ui.preauthorizeApiKey(KEY_SCHEME, key.get());
   onChanges(root, () => {
     for (const block of root.querySelectorAll<HTMLElement>(".opblock:not([data-tier])")) {
       const operation = byId.get(block.id.slice(block.id.lastIndexOf("-") + 1));
@@ -204,14 +228,37 @@ function redocTheme(): object {
       code: { fontFamily: color("mono"), color: text, backgroundColor: code },
     },
     sidebar: { backgroundColor: panel, textColor: text, activeTextColor: accent },
-    rightPanel: { backgroundColor: color("column"), textColor: "#e7ecf3" },
+    rightPanel: { backgroundColor: color("column"), textColor: text },
     fab: { backgroundColor: panel, color: accent },
-    codeBlock: { backgroundColor: "rgba(255, 255, 255, 0.06)" },
+    codeBlock: { backgroundColor: panel },
   };
 }
 
+/** Of a large document the part that the address names, by an operation or by itself; a box to choose another. */
+function partOf(whole: Description, root: Element): Description {
+  if (operationsOf(whole).length <= OPEN_UP_TO) return whole;
+  const parts = partsOf(whole);
+  const [, id = ""] = /operation\/(.+)$/.exec(decodeURIComponent(location.hash)) ?? [];
+  const wanted = new URLSearchParams(location.search).get("part");
+  const part =
+    parts.find((each) => operationsOf(each).some(({ operationId }) => operationId === id)) ??
+    parts.find(({ name }) => name === wanted) ??
+    parts[0];
+  if (part === undefined) return whole;
+  const names = parts.map(
+    ({ name, paths }) => [name, `${name} (${String(Object.keys(paths).length)})`] as const,
+  );
+  const box = select("Part of the document", names, part.name, (name) =>
+    location.assign(`?part=${encodeURIComponent(name)}`),
+  );
+  const search = el("a", { href: "explore" }, "Search all endpoints in the explorer");
+  root.before(el("div.parts", { role: "region", "aria-label": "Parts" }, box, search));
+  return withPart(whole, part);
+}
+
 /** Shows the tier of operations and fixes accessibility faults of Redoc. */
-function startRedoc(description: Description, root: Element): void {
+function startRedoc(whole: Description, root: Element): void {
+  const description = partOf(whole, root);
   for (const operation of operationsOf(description)) {
     const name = tierName(operation);
     if (name !== null) operation["x-badges"] = [{ name, color: "#3b4754" }];
