@@ -4,6 +4,7 @@ import type { AccessControl } from "../request/authorize.js";
 import { TokenIssuer, type TokenSettings } from "../request/bearer-tokens.js";
 import { Cursors } from "../response/cursors.js";
 import { Keyring } from "../request/keyring.js";
+import { SERVER_DEFAULTS } from "../model/limits.js";
 import type { ResolvedQuery } from "../model/query.js";
 import { type PerTier, RATE_LIMITS, type Tier } from "../model/tier.js";
 import { ResponseMemory } from "../response/buffered-result.js";
@@ -90,7 +91,7 @@ export interface GatewayOptions extends Pick<
   readonly rateLimits?: Readonly<PerTier<number>>;
   /** Time limit of a query, after which it is cancelled; one number, or one per tier. 0: no limit. Default 30,000. */
   readonly statementTimeoutMs?: number | Readonly<PerTier<number>>;
-  /** Time limit of a stream; one number, or one per tier. 0: no limit. Default 3,600,000. */
+  /** Time limit of a stream; one number, or one per tier. 0: no limit. Default 600,000, 1,200,000, 1,800,000 and 3,600,000. */
   readonly streamTimeoutMs?: number | Readonly<PerTier<number>>;
   /** Memory for responses that clients have not read yet. Default 256. */
   readonly answerMemoryMegabytes?: number;
@@ -115,9 +116,11 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
   const log = options.log ?? createLogger("info");
   const addressOf = options.addressOf ?? clientAddress("false");
   const rates = openRateLimitStore(options.redisUrl ?? null, log);
-  const timeouts = timeoutsOf(options.statementTimeoutMs ?? 30_000);
-  const responseMemory = new ResponseMemory(options.answerMemoryMegabytes ?? 256);
-  const streamTimeouts = timeoutsOf(options.streamTimeoutMs ?? 3_600_000);
+  const timeouts = timeoutsOf(options.statementTimeoutMs ?? SERVER_DEFAULTS.statementTimeoutMs);
+  const responseMemory = new ResponseMemory(
+    options.answerMemoryMegabytes ?? SERVER_DEFAULTS.answerMemoryMegabytes,
+  );
+  const streamTimeouts = timeoutsOf(options.streamTimeoutMs ?? SERVER_DEFAULTS.streamTimeoutMs);
   const warehouse = engineOf(options)({
     ...options,
     url: options.databaseUrl,
@@ -163,7 +166,11 @@ function systemOf(databaseUrl: string): string {
 
 /** The database of a server without the server: `verify` explains by it what the server sends. */
 export function openWarehouse(databaseUrl: string): Warehouse {
-  const options = { url: databaseUrl, statementTimeoutMs: 30_000, warn: () => undefined };
+  const options = {
+    url: databaseUrl,
+    statementTimeoutMs: SERVER_DEFAULTS.statementTimeoutMs,
+    warn: () => undefined,
+  };
   return engineOf({ databaseUrl })(options);
 }
 
@@ -187,7 +194,10 @@ export function warnOfCursorKey(
 const NO_CURSOR_KEY =
   "CURSOR_KEY is not set: cursors are valid on this server only, until it stops; set it to the same 32 bytes on all servers";
 
-function openCache({ cacheTtlSeconds = 0, cacheMaxMegabytes = 64 }: GatewayOptions): ResultCache {
+function openCache({
+  cacheTtlSeconds = SERVER_DEFAULTS.cacheTtlSeconds,
+  cacheMaxMegabytes = SERVER_DEFAULTS.cacheMaxMegabytes,
+}: GatewayOptions): ResultCache {
   return new ResultCache({ ttlSeconds: cacheTtlSeconds, maxBytes: cacheMaxMegabytes * 1024 * 1024 });
 }
 

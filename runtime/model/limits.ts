@@ -1,9 +1,21 @@
-/** Limits and defaults of requests, where an endpoint sets none (generator/docs/meta-api.md). */
+/** Settings of a server, or of a gateway in an app of your own, that sets none (runtime/docs/settings.md). */
+export const SERVER_DEFAULTS = {
+  statementTimeoutMs: 30_000,
+  /** Higher tiers may read longer results. */
+  streamTimeoutMs: { tier0: 600_000, tier1: 1_200_000, tier2: 1_800_000, tier3: 3_600_000 },
+  databasePoolSize: 10,
+  databaseStreamPoolSize: 4,
+  streamsPerCaller: 2,
+  streamSpoolMegabytes: 1024,
+  answerMemoryMegabytes: 256,
+  cacheTtlSeconds: 0,
+  cacheMaxMegabytes: 64,
+} as const;
 
-/** Characters of a value: `max_length` of a parameter. */
+/** Characters of a value: `max_length` of a parameter that sets none (generator/docs/meta-api.md). */
 export const DEFAULT_MAX_LENGTH = 1000;
 
-/** Values of a list: `max_items` of a parameter. */
+/** Values of a list: `max_items` of a parameter that sets none. */
 export const DEFAULT_MAX_ITEMS = 1000;
 
 /** Largest `offset`: the largest exact integer of JSON. */

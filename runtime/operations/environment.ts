@@ -6,6 +6,7 @@ import {
   type Variables,
 } from "../environment/variables.js";
 import { isFetchable } from "../http/issuer-keys.js";
+import { SERVER_DEFAULTS } from "../model/limits.js";
 import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../model/tier.js";
 import type { TokenSettings } from "../request/bearer-tokens.js";
 import { generationOf, runResultsOf } from "./generation-environment.js";
@@ -44,24 +45,51 @@ export function dataSettings(variables: Variables) {
     /** Origins whose pages may read responses; null: all. */
     corsOrigins: corsOrigins(variables),
     /** By the caller's tier; 0: no limit. */
-    statementTimeoutMs: perTier(variables, "STATEMENT_TIMEOUT_MS", forAll(30_000), MILLISECONDS),
+    statementTimeoutMs: perTier(
+      variables,
+      "STATEMENT_TIMEOUT_MS",
+      forAll(SERVER_DEFAULTS.statementTimeoutMs),
+      MILLISECONDS,
+    ),
     maxRowsRead: maxRowsRead(variables),
     /** Connections for buffered results, per process. */
-    databasePoolSize: variables.whole("DATABASE_POOL_SIZE", 10, { min: 1, max: 1000 }),
+    databasePoolSize: variables.whole("DATABASE_POOL_SIZE", SERVER_DEFAULTS.databasePoolSize, {
+      min: 1,
+      max: 1000,
+    }),
     /** Connections for streams, per process. */
-    databaseStreamPoolSize: variables.whole("DATABASE_STREAM_POOL_SIZE", 4, { min: 1, max: 1000 }),
+    databaseStreamPoolSize: variables.whole(
+      "DATABASE_STREAM_POOL_SIZE",
+      SERVER_DEFAULTS.databaseStreamPoolSize,
+      { min: 1, max: 1000 },
+    ),
     /** Streams that one caller may read at a time, per process. */
-    streamsPerCaller: variables.whole("STREAMS_PER_CALLER", 2, { min: 1, max: 1000 }),
+    streamsPerCaller: variables.whole("STREAMS_PER_CALLER", SERVER_DEFAULTS.streamsPerCaller, {
+      min: 1,
+      max: 1000,
+    }),
     /** Time limit of a stream, by the caller's tier; 0: no limit. */
-    streamTimeoutMs: perTier(variables, "STREAM_TIMEOUT_MS", DEFAULT_STREAM_TIMEOUTS, MILLISECONDS),
+    streamTimeoutMs: perTier(variables, "STREAM_TIMEOUT_MS", SERVER_DEFAULTS.streamTimeoutMs, MILLISECONDS),
     /** Disk space for rows that streams have read ahead of their clients, per process; 0: none. */
-    streamSpoolMegabytes: variables.whole("STREAM_SPOOL_MEGABYTES", 1024, { min: 0, max: 1_048_576 }),
+    streamSpoolMegabytes: variables.whole("STREAM_SPOOL_MEGABYTES", SERVER_DEFAULTS.streamSpoolMegabytes, {
+      min: 0,
+      max: 1_048_576,
+    }),
     /** Memory for responses that clients have not read yet, per process. */
-    answerMemoryMegabytes: variables.whole("ANSWER_MEMORY_MEGABYTES", 256, { min: 16, max: 65_536 }),
+    answerMemoryMegabytes: variables.whole("ANSWER_MEMORY_MEGABYTES", SERVER_DEFAULTS.answerMemoryMegabytes, {
+      min: 16,
+      max: 65_536,
+    }),
     /** Lifetime of cached results without a known version; 0: no cache. */
-    cacheTtlSeconds: variables.whole("CACHE_TTL_SECONDS", 0, { min: 0, max: 31_536_000 }),
+    cacheTtlSeconds: variables.whole("CACHE_TTL_SECONDS", SERVER_DEFAULTS.cacheTtlSeconds, {
+      min: 0,
+      max: 31_536_000,
+    }),
     /** Memory for cached results. */
-    cacheMaxMegabytes: variables.whole("CACHE_MAX_MEGABYTES", 64, { min: 1, max: 65_536 }),
+    cacheMaxMegabytes: variables.whole("CACHE_MAX_MEGABYTES", SERVER_DEFAULTS.cacheMaxMegabytes, {
+      min: 1,
+      max: 65_536,
+    }),
     /** Whether CSV cells that a spreadsheet would run as a formula get an apostrophe. */
     csvEscapeFormulas: variables.flag("CSV_ESCAPE_FORMULAS", false),
     /** Whether every caller gets `Server-Timing`. */
@@ -129,14 +157,6 @@ function webOrigin(text: string): string | null {
 }
 
 const MILLISECONDS = { what: "milliseconds", min: 0, example: "tier0=5000,tier3=60000" };
-
-/** Higher tiers may read longer results. */
-const DEFAULT_STREAM_TIMEOUTS: PerTier<number> = {
-  tier0: 600_000,
-  tier1: 1_200_000,
-  tier2: 1_800_000,
-  tier3: 3_600_000,
-};
 
 /** One number for all tiers, or numbers by tier; those of other tiers are the defaults. */
 function perTier(

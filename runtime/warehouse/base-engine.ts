@@ -1,4 +1,5 @@
 import { columnNamed } from "../model/column-names.js";
+import { SERVER_DEFAULTS } from "../model/limits.js";
 import type { FilterParameter, Relation } from "../model/endpoint.js";
 import { type HttpError, httpError } from "../model/errors.js";
 import type { DatabaseType, ValueKind } from "../model/column-types.js";
@@ -95,8 +96,13 @@ export abstract class BaseEngine implements Warehouse {
   #aggregateEngine: AggregateEngine | null = null;
 
   constructor(options: EngineOptions) {
-    const { databasePoolSize = 10, databaseStreamPoolSize = 4, streamsPerCaller = 2, memory } = options;
-    const { streamSpoolMegabytes = 1024 } = options;
+    const {
+      databasePoolSize = SERVER_DEFAULTS.databasePoolSize,
+      databaseStreamPoolSize = SERVER_DEFAULTS.databaseStreamPoolSize,
+      streamsPerCaller = SERVER_DEFAULTS.streamsPerCaller,
+      streamSpoolMegabytes = SERVER_DEFAULTS.streamSpoolMegabytes,
+      memory,
+    } = options;
     this.#statementTimeoutMs = options.statementTimeoutMs;
     this.queries = new FairQueue({ capacity: databasePoolSize, maxWaiting: MAX_WAITING, memory });
     this.streams = new FairQueue({
