@@ -1,19 +1,18 @@
 import type { CatalogueEndpoint, UpstreamNode } from "../catalogue-body.js";
 import {
   type ApiRequest,
-  type Language,
-  LANGUAGES,
   fetchTotal,
   limitOf,
   nextPage,
   type Parameters,
   query,
   type QueryResponse,
-  samplesOf,
   ServiceError,
   valuesOf,
   withoutPage,
 } from "./api.js";
+import { coloured } from "./code-colours.js";
+import type { Language } from "./code-samples.js";
 import { button, type Child, copyable, el, toggle } from "./dom.js";
 import { requiredValues } from "./required.js";
 import { markField, parameterForm } from "./parameter-form.js";
@@ -128,7 +127,7 @@ export class EndpointDetails {
       else this.#change({ parameters });
     });
     this.#form.replaceChildren(form);
-    this.#showSamples();
+    void this.#showSamples();
   }
 
   async run(): Promise<void> {
@@ -230,16 +229,18 @@ export class EndpointDetails {
     );
   }
 
-  #showSamples(): void {
+  /** The code of samples is loaded with the first endpoint. */
+  async #showSamples(): Promise<void> {
+    const { LANGUAGES, sampleOf } = await import("./code-samples.js");
     const hasKey = key.get() !== "" || this.#endpoint.tier !== "tier0";
-    const samples = samplesOf(this.#request, hasKey);
+    const text = sampleOf(this.#request, this.#language, hasKey);
     const choose = (language: Language): void => {
       this.#language = language;
-      this.#showSamples();
+      void this.#showSamples();
     };
     this.#samples.replaceChildren(
       el("div.bar", toggle("Request as", LANGUAGES, this.#language, choose)),
-      copyable("Request as code", samples[this.#language]),
+      copyable("Request as code", text, ...coloured(text)),
     );
   }
 }

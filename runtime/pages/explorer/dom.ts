@@ -95,9 +95,10 @@ export function toggle<Value extends string>(
   return el("div.toggle", { role: "group", "aria-label": label }, ...buttons);
 }
 
-/** A text, as `shown`, with a button that copies it. */
-export function copyable(label: string, text: string, shown = text): HTMLElement {
-  const code = el("pre.code", { tabindex: 0, role: "region", "aria-label": label }, shown);
+/** A text, shown in other parts where they are given, with a button that copies it. */
+export function copyable(label: string, text: string, ...shown: readonly Child[]): HTMLElement {
+  const parts = shown.length === 0 ? [text] : shown;
+  const code = el("pre.code", { tabindex: 0, role: "region", "aria-label": label }, ...parts);
   return el("div.copyable", code, copyButton(text));
 }
 

@@ -2,7 +2,7 @@
 import { type CatalogueBody, type CatalogueEndpoint, type UpstreamNode } from "../catalogue-body.js";
 import { TIER_NAMES } from "../../model/tier.js";
 import { fetchCatalogue, fetchChangelog } from "./api.js";
-import { EndpointDetails } from "./details.js";
+import type * as Details from "./details.js";
 import { button, el } from "./dom.js";
 import { EndpointList } from "./list.js";
 import { NO_REQUEST, readState, type State, writeState } from "./state.js";
@@ -19,7 +19,7 @@ let lineage: ReadonlyMap<string, UpstreamNode> | null = null;
 let changelog: Changelog = NO_CHANGELOG;
 let list: EndpointList | null = null;
 let start: StartPage | null = null;
-let details: EndpointDetails | null = null;
+let details: Details.EndpointDetails | null = null;
 
 window.addEventListener("error", ({ message }) => showFailure(message));
 window.addEventListener("unhandledrejection", ({ reason }: PromiseRejectionEvent) =>
@@ -32,7 +32,7 @@ function showFailure(message: string): void {
 
 window.addEventListener("popstate", () => {
   state = readState(location.search);
-  render(state);
+  whenLoaded(() => render(state));
 });
 
 document.addEventListener("keydown", (event) => {
@@ -49,10 +49,24 @@ function change(changes: Partial<State>): void {
   state = { ...state, ...changes };
   const isStep = state.endpoint !== before.endpoint || state.parameters !== before.parameters;
   history[isStep ? "pushState" : "replaceState"](null, "", writeState(state));
-  render(state);
-  if (state.endpoint !== before.endpoint) document.getElementById("endpoint-path")?.focus();
-  // The buttons of the start panel are made anew.
-  else if (document.activeElement === document.body) document.getElementById("start")?.focus();
+  whenLoaded(() => {
+    render(state);
+    if (state.endpoint !== before.endpoint) document.getElementById("endpoint-path")?.focus();
+    // The buttons of the start panel are made anew.
+    else if (document.activeElement === document.body) document.getElementById("start")?.focus();
+  });
+}
+
+/** The code that shows an endpoint, loaded with the first one. */
+let panelCode: typeof Details | null = null;
+
+async function loadPanelCode(): Promise<void> {
+  panelCode ??= await import("./details.js");
+}
+
+function whenLoaded(show: () => void): void {
+  if (state.endpoint === "" || panelCode !== null) return show();
+  void loadPanelCode().then(show);
 }
 
 /** Path of the endpoint in the panel. */
@@ -67,7 +81,9 @@ function render(next: State): void {
   const panel = root.querySelector(".panel");
   const endpoint = catalogue.endpoints.find(({ path }) => path === next.endpoint);
   details =
-    endpoint === undefined ? null : new EndpointDetails(endpoint, catalogue.tier, lineage, next, change);
+    endpoint === undefined || panelCode === null
+      ? null
+      : new panelCode.EndpointDetails(endpoint, catalogue.tier, lineage, next, change);
   const back = button("All endpoints", () => change({ endpoint: "", ...NO_REQUEST }), { class: "back" });
   if (next.endpoint === "") return showStart(panel, next);
   list?.takeSearch();
@@ -119,7 +135,11 @@ function showProblem(message: string): void {
 async function load(): Promise<void> {
   root.setAttribute("aria-busy", "true");
   try {
-    const [found, changed] = await Promise.all([fetchCatalogue(), fetchChangelog()]);
+    const [found, changed] = await Promise.all([
+      fetchCatalogue(),
+      fetchChangelog(),
+      state.endpoint === "" ? null : loadPanelCode(),
+    ]);
     catalogue = found.catalogue;
     changelog = ownChanges(changed, catalogue);
     showRefusal(found.refused);

@@ -1,7 +1,7 @@
 /** The first page of the explorer: what the API holds, a call that answers, and the way to a key. */
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "../catalogue-body.js";
 import type { Tier } from "../../model/tier.js";
-import { BASE, readText, samplesOf, sendRequest } from "./api.js";
+import { BASE, readText, curlOf, sendRequest } from "./api.js";
 import { button, type Child, copyable, count, el, prose, svg, time } from "./dom.js";
 import { liveEndpoint, type LiveFigure, readFigure } from "./live-figure.js";
 import { NO_REQUEST, type State } from "./state.js";
@@ -124,7 +124,7 @@ export class StartPage {
     return [
       ...base,
       el("h3", "First call"),
-      copyable("First call", samplesOf(request, endpoint.tier !== "tier0").curl),
+      copyable("First call", curlOf(request, endpoint.tier !== "tier0")),
       answer,
     ];
   }

@@ -1,4 +1,4 @@
-import { BASE, type Parameters, samplesOf } from "../explorer/api.js";
+import { BASE, curlOf as callOf, type Parameters } from "../explorer/api.js";
 import type { CatalogueEndpoint } from "../catalogue-body.js";
 
 /** Endpoints of this API that the guide shows things by: a public one that answers without a key where there is one. */
@@ -50,7 +50,7 @@ export function filterOf({ parameters, filters = [], columns }: CatalogueEndpoin
 
 /** A call of an endpoint by curl. It has a placeholder for the key. */
 export function curlOf(endpoint: CatalogueEndpoint, parameters: Parameters = {}): string {
-  return samplesOf({ endpoint, parameters }, endpoint.tier !== "tier0").curl;
+  return callOf({ endpoint, parameters }, endpoint.tier !== "tier0");
 }
 
 const headersOf = ({ tier }: CatalogueEndpoint): boolean => tier !== "tier0";

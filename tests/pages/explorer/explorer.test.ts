@@ -137,9 +137,9 @@ describe.skipIf(!needs("chromium"))("/explore", () => {
     expect(await rows(page).first().innerText()).toMatch(/^2026-01-05\tsouth/);
     expect(await page.locator(".answer").innerText()).toMatch(/[\d,]+ of 10,000 requests left/);
     const request = "/v1/shop/sales/daily?region=south&region=west&start=2026-01-05&limit=4";
-    expect(await page.locator(".samples .code").innerText()).toBe(`curl '${url}${request}'`);
+    expect(await page.locator(".samples .code").innerText()).toBe(`curl -fsS '${url}${request}'`);
     await page.getByRole("button", { name: "Python" }).click();
-    expect(await page.locator(".samples .code").innerText()).toContain("requests.get(");
+    expect(await page.locator(".samples .code").innerText()).toContain("session.get(");
     const download = page.waitForEvent("download");
     await page.getByRole("button", { name: "Download all rows" }).click();
     await page.getByRole("button", { name: "Download CSV" }).click();
@@ -183,7 +183,7 @@ describe.skipIf(!needs("chromium"))("/explore", () => {
     const printed = await output(process.execPath, "--input-type=module", "-e", script);
     expect(JSON.parse(printed)).toEqual([{ city: "Paris", n: 1 }]);
     await page.getByRole("button", { name: "Python" }).click();
-    expect(await code.innerText()).toMatch(/requests\.get\(\n {4}"http.*",\n {4}timeout=30,\n\)/);
+    expect(await code.innerText()).toMatch(/session\.get\("http.*", timeout=30\)/);
     const download = page.waitForEvent("download");
     await page.getByRole("button", { name: "Download all rows" }).click();
     await page.getByRole("button", { name: "Download CSV" }).click();
