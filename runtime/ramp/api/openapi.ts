@@ -55,7 +55,7 @@ export function openApiDocument(publicUrl: string, routes: readonly ApiRoute[]):
   const document = openApiObject({
     title: TITLE,
     version: "1.0.0",
-    description: "Payment intents between bank money and tokens.",
+    description: INTRODUCTION,
     server: publicUrl,
     tags: TAGS.map(([name, about]) => ({ name, description: about })),
     paths: pathsObject(routes.map((route) => [route.path, route.method, operationOf(route)])),
@@ -74,6 +74,25 @@ export function openApiDocument(publicUrl: string, routes: readonly ApiRoute[]):
   });
   return { ...document, webhooks: webhooksOf() };
 }
+
+/** Who sends which credentials, and the calls of a payment in their order. */
+const INTRODUCTION = [
+  "Payment intents between bank money and tokens.",
+  "",
+  "**Credentials.** A project's server sends client id and secret as HTTP Basic (`project`); keep them off apps and pages. What a customer " +
+    "does is called with the customer's access token, `Authorization: Bearer` (`customer`), which `POST /v1/customers` returns. Try it here: Authorize, then each operation.",
+  "",
+  "**A payment, in order**",
+  "",
+  "1. `POST /v1/customers`: the customer, with an access token (project).",
+  "2. `GET /v1/currencies/supported`: what can be exchanged for what. `GET /v1/intent/requirements`: what both accounts need (project).",
+  "3. `GET /v1/intent/quote`: what each provider gives, and its fees (project or customer).",
+  "4. `POST /v1/intent`: the payment intent. Send the customer to its `onboardingUrl` (customer).",
+  "5. `POST /v1/intent/{id}/transaction`: the payment itself, where `autoExecute` was not set and no hosted page does it (customer).",
+  "6. `GET /v1/intent/{id}`, or events by webhook: how far it is (customer).",
+  "",
+  'A repeated `POST` with the same `Idempotency-Key` does nothing twice. Errors are `{"error", "message"}`; `error` is one of the codes that an operation lists.',
+].join("\n");
 
 /** The groups of the documentation, by the first part of the path, in the order of the routes; a test compares them with these. */
 const TAGS: readonly (readonly [name: string, description: string])[] = [

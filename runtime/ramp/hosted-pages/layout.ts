@@ -117,6 +117,9 @@ export const SCRIPT = `"use strict";
 
   document.querySelector(".summary")?.focus();
 
+  const format = { day: "numeric", month: "long", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short" };
+  for (const time of document.querySelectorAll("time")) time.textContent = new Date(time.dateTime).toLocaleString("en", format);
+
   const select = (element) => {
     const range = document.createRange();
     range.selectNodeContents(element);

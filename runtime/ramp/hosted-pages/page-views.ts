@@ -38,9 +38,13 @@ function formView(shown: PageContext, stage: Stage & { kind: "form" }, state: Fo
   const { code, title, form, reason } = stage.requirement;
   const fields = fieldsOf(form);
   const content = html`${heading(shown, title)} ${errorSummary(fields, state)} ${moreNeeded(shown, reason)}
-    ${movement(shown)}
+    ${movement(shown, "Open until")}
     <h2>About you</h2>
     <p>${shown.intent.provider} must check your identity before it can move the money.</p>
+    <p>
+      What you enter goes to ${shown.intent.provider} alone. It is not stored here, and ${shown.projectName}
+      does not get it from here.
+    </p>
     <form method="post" novalidate>
       <input type="hidden" name="action" value="submit" />
       <input type="hidden" name="requirement" value="${code}" />
@@ -55,10 +59,10 @@ function elsewhereView(
   shown: PageContext,
   { requirement: { title, url, reason } }: Stage & { kind: "elsewhere" },
 ): PageView {
-  const content = html`${heading(shown, title)} ${moreNeeded(shown, reason)} ${movement(shown)}
+  const content = html`${heading(shown, title)} ${moreNeeded(shown, reason)} ${movement(shown, "Open until")}
     <p>
       ${shown.intent.provider} must check your identity before it can move the money. It does so on a page of
-      its own.
+      its own, and what you enter there stays with it.
     </p>
     ${elsewhere(shown, url)}
     <p class="live" role="status">Waiting for the result. This page refreshes automatically.</p>
@@ -82,7 +86,7 @@ function confirmView(shown: PageContext): PageView {
   const title = "Ready to pay";
   const content = html`${heading(shown, title)}
     <p>Your details are complete. Continue to see how to send the money.</p>
-    ${movement(shown)}
+    ${movement(shown, "Open until")}
     <form method="post">
       <input type="hidden" name="action" value="execute" />
       <button>Continue to payment</button>
@@ -120,7 +124,7 @@ function payView(shown: PageContext, { transaction }: Stage & { kind: "pay" }): 
     ${transaction.instructions.map((instruction, at) => instructionView(shown, instruction, at))}
     <p id="copied" class="hint" role="status"></p>
     <h2>Your payment</h2>
-    ${movement(shown)}
+    ${movement(shown, "Pay by")}
     <p class="live" role="status">
       Waiting for your money to arrive and settle. This page refreshes automatically.
     </p>
@@ -162,9 +166,14 @@ function endView(shown: PageContext, outcome: StageOutcome): PageView {
   return { title, content };
 }
 
-function from({ projectName }: PageContext): Html {
-  return html`<p class="from">${projectName}</p>`;
+function from({ projectName, intent }: PageContext): Html {
+  return html`<p class="from">${projectName}</p>
+    ${intent.sandbox ? SANDBOX : null}`;
 }
+
+const SANDBOX = html`<p class="note sandbox">
+  Sandbox: no real money moves. Enter made-up details only, and send nothing.
+</p>`;
 
 function heading(shown: PageContext, title: string): Html {
   return html`${from(shown)}
@@ -180,8 +189,8 @@ function named({ code, ticker, blockchain }: Currency): string {
   return blockchain === null ? code : `${ticker} on ${blockchain.name}`;
 }
 
-/** What is to be paid, for what, by which provider. */
-function movement({ intent, currencies }: PageContext): Html {
+/** What is to be paid, for what, by which provider, and until when where something is to be done. */
+function movement({ intent, currencies }: PageContext, deadline: string | null = null): Html {
   const src = currencies.get(intent.src.currencyCode);
   const dest = currencies.get(intent.dest.currencyCode);
   const target = targetOf(intent);
@@ -198,6 +207,7 @@ function movement({ intent, currencies }: PageContext): Html {
         ${amount === undefined ? null : `${received === undefined && intent.price?.hasIndicativePrice ? "about " : ""}${formatAmount(amount)} `}${named(dest)}
       </dd>
     </div>
+    ${feeLine(intent, currencies)}
     ${
       target === null
         ? null
@@ -214,7 +224,37 @@ function movement({ intent, currencies }: PageContext): Html {
       <dt>Provider</dt>
       <dd>${intent.provider}</dd>
     </div>
+    ${
+      deadline === null
+        ? null
+        : html`<div>
+            <dt>${deadline}</dt>
+            <dd>${timeOf(intent.transaction?.paymentDueAt ?? intent.expiresAt)}</dd>
+          </div>`
+    }
   </dl>`;
+}
+
+/** What the provider keeps: by its receipt, before by its quote. It is part of what the customer pays. */
+function feeLine({ transaction, price }: Intent, currencies: Currencies): Html | null {
+  const fees = transaction?.receipt?.fees ?? price?.fees;
+  if (fees === undefined) return null;
+  const about =
+    transaction?.receipt?.fees === undefined && price?.hasIndicativePrice === true ? "about " : "";
+  return html`<div>
+    <dt>Fees, included</dt>
+    <dd>${about}${formatAmount(fees.totalFee)} ${currencies.get(fees.currencyCode).ticker}</dd>
+  </div>`;
+}
+
+const TIME = new Intl.DateTimeFormat("en", {
+  ...{ day: "numeric", month: "long", year: "numeric", hour: "2-digit", minute: "2-digit" },
+  ...{ timeZone: "UTC", hourCycle: "h23", timeZoneName: "short" },
+});
+
+/** In UTC; the page's script shows it in the customer's time zone. */
+function timeOf(time: Date): Html {
+  return html`<time datetime="${time.toISOString()}">${TIME.format(time)}</time>`;
 }
 
 /** The destination; of a bank account only the last digits, enough for its owner to recognize it. */

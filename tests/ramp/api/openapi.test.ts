@@ -20,6 +20,18 @@ it("describes each group of operations, in their order", () => {
   for (const { description } of document.tags) expect(description).toMatch(/\.$/);
 });
 
+it("begins with who sends what, and calls in their order that it describes", async () => {
+  const { info } = (await (await fetch(`${world.url}/openapi.json`)).json()) as {
+    readonly info: { readonly description: string };
+  };
+  const called = [...info.description.matchAll(/`(GET|POST) (\/v1[^`]*)`/g)].map(
+    ([, method = "", path = ""]) => `${method.toLowerCase()} ${path}`,
+  );
+  expect(called.length).toBeGreaterThan(6);
+  const known: ReadonlySet<string> = new Set(operations.map(([name]) => name));
+  expect(called.filter((name) => !known.has(name))).toEqual([]);
+});
+
 it.each(operations)("%s has a valid example of each parameter, request and answer", (_, operation) => {
   for (const { schema, example, name } of operation.parameters ?? []) {
     if ("enum" in schema) continue;

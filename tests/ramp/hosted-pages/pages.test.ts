@@ -191,6 +191,13 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     const about = await page.locator("dl").innerText();
     for (const shown of ["100.00 USD", "USDC on Polygon PoS", WALLET, "ACH transfer", "Sandbox North"])
       expect(about).toContain(shown);
+    expect(about).toMatch(/Fees, included\s+(about )?\d+\.\d+ USD/);
+    expect(about).toMatch(/Open until\s+\w+ \d+, \d{4}.* UTC/);
+    const whole = await page.locator("main").innerText();
+    expect(whole).toContain("Sandbox: no real money moves.");
+    expect(whole).toContain(
+      "What you enter goes to Sandbox North alone. It is not stored here, and Test does not get it",
+    );
     expect(
       (await page.locator("form label, form legend").allInnerTexts()).map((label) => label.trim()),
     ).toEqual(["Full name", "Date of birth", "Sandbox decision", "Approve", "Reject", "Ask for more"]);
@@ -204,6 +211,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await ramp.sandbox.set({ settleMs: 50, execution: "stall" });
     await page.getByRole("button", { name: "Continue to payment" }).click();
     await titled(page, "Send 100.00 USD");
+    expect(await page.locator("dl").last().innerText()).toMatch(/Pay by\s+\w+ \d+, \d{4}/);
     await inspect(page, "4-pay");
     await page.getByRole("button", { name: "Copy Account number" }).click();
     await page.getByRole("status").filter({ hasText: "Account number copied." }).waitFor();
@@ -215,6 +223,8 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await page.goto(second.url);
     await fillIn(page, "Approve");
     await titled(page, "Payment complete");
+    // Nothing is left to do in time.
+    expect(await page.locator("main").innerText()).not.toMatch(/Pay by|Open until/);
     await inspect(page, "5-complete");
     expect(await statusOf(second)).toBe("COMPLETED");
   });
