@@ -16,7 +16,7 @@ export const SCHEMA = "bench";
 /** Types of the columns, as a manifest declares them, and their values in row `i`: different in each row, the same in every run. */
 type Columns = Readonly<Record<string, readonly [type: string, sql: string]>>;
 
-const ORDINARY = {
+export const ORDINARY = {
   day: ["date", "date '2025-01-01' + i % 365"],
   observed_at: ["timestamptz", "timestamptz '2025-01-01 00:00:00Z' + i * interval '37 minutes 0.25 seconds'"],
   region: ["text", "'region-' || i % 7"],

@@ -14,7 +14,9 @@ export interface Server {
 export interface Program {
   /** For messages. */
   readonly name: string;
-  /** Arguments of `node`. `{port}` stands for the port. */
+  /** Node when left out. */
+  readonly program?: string;
+  /** Its arguments. `{port}` stands for the port. */
   readonly args: readonly string[];
   readonly folder: string;
   readonly environment?: Readonly<Record<string, string>>;
@@ -55,7 +57,7 @@ export async function timeProgram(program: Program): Promise<number> {
 
 /** Standard output is discarded: it has the log of every request. */
 function start(program: Program): ChildProcess {
-  const child = spawn(process.execPath, program.args, {
+  const child = spawn(program.program ?? process.execPath, program.args, {
     cwd: program.folder,
     // Nothing else: settings of the caller's shell must not change the figures.
     env: {

@@ -2,7 +2,8 @@
  * The practical limit: `node:http` and `pg` with nothing between them; the database makes the JSON with the shortest SQL.
  * No keys, limits, checks or log. Plain JavaScript, so that all servers run under the same Node flags. The pool has pg's
  * default size. Statements are texts, as in the measurements that set the bars (80 to 90 µs of PostgreSQL's time for a row);
- * with BENCH_PREPARED they are prepared (35 µs). BENCH_STATEMENT is one statement of groups, prepared, for all requests.
+ * with BENCH_PREPARED they are prepared (35 µs). BENCH_STATEMENT is one statement of groups, prepared, for all requests;
+ * BENCH_HOT is one statement of the table of the section `hot`.
  */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -22,6 +23,7 @@ function queryOf(url) {
   const start = fields.get("start_date");
   if (statement !== undefined)
     return start === null ? undefined : { name: "groups", text: statement, values: [start] };
+  if (process.env.BENCH_HOT !== undefined) return hotQuery(start, Number(fields.get("limit")));
   const [from, limit, sort] = [fields.get("start_date"), Number(fields.get("limit")), fields.get("sort_by")];
   if (view === undefined || !/^\d{4}-\d\d-\d\d$/.test(from) || !(limit >= 1) || !SORTABLE.has(sort))
     return undefined;
@@ -29,6 +31,12 @@ function queryOf(url) {
   const text = `SELECT json_agg(t)::text AS body FROM (${rows}) t`;
   const name = process.env.BENCH_PREPARED === undefined ? undefined : `${view} ${sort}`;
   return { name, text, values: [from, limit] };
+}
+
+function hotQuery(start, limit) {
+  const rows = "SELECT * FROM bench.hot WHERE day >= $1 ORDER BY day LIMIT $2";
+  if (!/^\d{4}-\d\d-\d\d$/.test(start) || !(limit >= 1)) return undefined;
+  return { name: "hot", text: `SELECT json_agg(t)::text AS body FROM (${rows}) t`, values: [start, limit] };
 }
 
 createServer((request, response) => {
