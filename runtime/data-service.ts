@@ -94,7 +94,9 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     readKeys: () => watcher?.check(),
     activate: async (next) => {
       requireAdapter(next, databaseUrl);
-      return activate(active, next, gateway.warehouse);
+      const result = await activate(active, next, gateway.warehouse);
+      parts.copies.releaseChanged();
+      return result;
     },
   };
 }
@@ -105,6 +107,7 @@ interface ServiceParts {
   readonly gateway: Gateway;
   readonly metrics: Metrics;
   readonly documents: Documents;
+  readonly copies: CopyWatcher;
   close(): Promise<void>;
 }
 
@@ -146,7 +149,7 @@ function openParts(options: DataServiceOptions & { readonly builds: BuildRecords
     await usage?.close();
     await gateway.close();
   };
-  return { usage, gateway, metrics, documents, close };
+  return { usage, gateway, metrics, documents, copies, close };
 }
 
 /** The release, with what the metrics know of it. */

@@ -15,12 +15,21 @@ interface CopyWatcherOptions {
 /** Keeps the loads of relations that `routewright ddl` fills. */
 export class CopyWatcher {
   readonly #options: CopyWatcherOptions;
+  /** As last read. */
+  #loads: readonly RelationLoad[] = [];
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
 
   constructor(options: CopyWatcherOptions) {
     this.#options = options;
+    this.releaseChanged();
     void this.#watch();
+  }
+
+  /** A path of the active release that reads a copy claims nothing before its load is read. */
+  releaseChanged(): void {
+    const { active, builds } = this.#options;
+    builds.recordLoads(loadsByPath(active.current, this.#loads));
   }
 
   close(): void {
@@ -29,16 +38,14 @@ export class CopyWatcher {
   }
 
   async #watch(): Promise<void> {
-    const { active, builds } = this.#options;
-    const release = active.current;
-    const loads = await this.#loads(release);
+    this.#loads = await this.#read(this.#options.active.current);
     if (this.#isClosed) return;
-    builds.recordLoads(loadsByPath(release, loads));
+    this.releaseChanged();
     this.#timer = setTimeout(() => void this.#watch(), INTERVAL_MS).unref();
   }
 
   /** None while the database does not respond: then nothing is claimed of copies. */
-  async #loads({ endpoints }: LoadedRelease): Promise<readonly RelationLoad[]> {
+  async #read({ endpoints }: LoadedRelease): Promise<readonly RelationLoad[]> {
     const relations = [...endpoints.values()].flatMap(({ spec }) => relationsOf(spec));
     try {
       return relations.length === 0 ? [] : await this.#options.warehouse.loads(relations);

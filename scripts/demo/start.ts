@@ -13,6 +13,7 @@ import {
 } from "@routewright/runtime/server";
 import { stopSignal } from "../../generator/commands/command.js";
 import { run } from "../../generator/dist/cli.js";
+import type { DemoCopy } from "./clickhouse.js";
 import { type DemoRamp, startDemoRamp } from "./ramp.js";
 import { buildDemoRelations } from "./relations.js";
 
@@ -26,7 +27,18 @@ const SANDBOX_PORT = 8002;
 /** A key per tier, to try the API with. */
 type DemoKeys = Readonly<Record<Tier, string>>;
 
+const ENGINES = ["postgres", "clickhouse"];
+
+/** `npm start -- --engine clickhouse` serves a copy. */
+function engineIn(args: readonly string[]): string {
+  const [flag, engine = "", ...others] = args;
+  if (flag === undefined) return "postgres";
+  if (flag === "--engine" && ENGINES.includes(engine) && others.length === 0) return engine;
+  throw new Error("npm start takes `-- --engine postgres` or `-- --engine clickhouse` only.");
+}
+
 async function start(): Promise<void> {
+  const engine = engineIn(process.argv.slice(2));
   mkdirSync(DATA_DIR, { recursive: true });
   const keys = demoKeys(KEY_FILE, `${DATA_DIR}/demo_keys_shown.json`);
   const reading = readEnvironments({ API_KEYS_FILE: KEY_FILE, LOG_LEVEL: "warn", ...process.env });
@@ -40,9 +52,11 @@ async function start(): Promise<void> {
     const databaseUrl = await openDatabase(environment, stops);
     const { built, results } = await buildDemoRelations(databaseUrl, STARTER);
     console.log(built > 0 ? `Built ${String(built)} demo relations.` : "The demo relations are up to date.");
+    const copy = engine === "clickhouse" ? await openCopy(databaseUrl) : null;
+    if (copy !== null) stops.push(() => copy.stop());
     const service = await startService({
-      environment: { ...environment, databaseUrl, clickhouseUrl: null },
-      generated: "generated",
+      environment: { ...environment, databaseUrl, clickhouseUrl: copy?.url ?? null },
+      generated: copy?.generated ?? "generated",
       dataDir: DATA_DIR,
     });
     stops.push(() => service.stop());
@@ -93,6 +107,13 @@ async function openDatabase(environment: Environment, stops: (() => Promise<unkn
   const database = await startEmbeddedPostgres({ dataDir: DATA_DIR });
   stops.push(() => database.stop());
   return database.url;
+}
+
+async function openCopy(databaseUrl: string): Promise<DemoCopy> {
+  console.log("Starting ClickHouse, and loading a copy of the relations …");
+  // Only this engine needs DuckDB.
+  const { copyToClickhouse } = await import("./clickhouse.js");
+  return copyToClickhouse(databaseUrl, STARTER, `${DATA_DIR}/demo-clickhouse`);
 }
 
 /** In a database of its own choice the user must set the ramp's key too. */
