@@ -5,7 +5,14 @@ import type { Settings } from "../config.js";
 import { buildsAtLoad } from "../ddl/builds.js";
 import { clickhouseLoader } from "../ddl/clickhouse/load.js";
 import { type CopiedRelation, copiedRelations } from "../ddl/copied-relation.js";
-import { EXPORT_FORMATS, type ExportFormat, exportLocation, exportTemplate } from "../ddl/export-location.js";
+import {
+  EXPORT_FORMATS,
+  type ExportFormat,
+  exportLocation,
+  exportTemplate,
+  hasSecrets,
+  withoutSecrets,
+} from "../ddl/export-location.js";
 import { type CopyMaterialization, type Loader, type LoadRequest, MATERIALIZATIONS } from "../ddl/loader.js";
 import { postgresLoader } from "../ddl/postgres/load.js";
 import type { RelationScript } from "../ddl/script.js";
@@ -158,7 +165,8 @@ async function scriptsOf(
   const outcomes: Outcome<RelationScript>[] = [];
   for (const copied of relations) outcomes.push(await loader.script(copied, request));
   const problems = outcomes.flatMap((outcome) => (outcome.ok ? [] : outcome.problems));
-  if (problems.length > 0) return failed(...new Set(problems));
+  const shown = problems.map((problem) => withoutSecrets(problem, request.from));
+  if (problems.length > 0) return failed(...new Set(shown));
   return succeeded(outcomes.flatMap((outcome) => (outcome.ok ? [outcome.value] : [])));
 }
 
@@ -167,12 +175,16 @@ async function printed(
   relations: readonly CopiedRelation[],
   request: LoadRequest,
 ): Promise<CommandResult> {
+  if (hasSecrets(request.from)) return failure(SECRET_ADDRESS);
   const scripts = await scriptsOf(loader, relations, request);
   if (!scripts.ok) return failure(...scripts.problems);
   const names = scripts.value.map(({ name }) => name);
   const texts = scripts.value.map((script) => `-- ${oneLine(script.name)}\n\n${loader.print(script)}\n`);
   return { exit: EXIT.ok, output: [`-- Run: ${loader.usage(names)}\n`, ...texts].join("\n") };
 }
+
+const SECRET_ADDRESS =
+  "The address of --from has a user name, a password or a query, which the script would show: load with --apply.";
 
 const oneLine = (text: string): string => text.replace(/[\r\n]+/g, " ");
 
@@ -196,7 +208,9 @@ async function applied(
   } catch (error) {
     const failing = scripts.value[done.length]?.name ?? "";
     const before = done.length === 0 ? "" : ` Loaded before it: ${done.join(", ")}.`;
-    return failure(`${failing} was not loaded, and keeps its former rows: ${messageOf(error)}.${before}`);
+    return failure(
+      `${failing} was not loaded, and keeps its former rows: ${withoutSecrets(messageOf(error), request.from)}.${before}`,
+    );
   }
   return {
     exit: EXIT.ok,

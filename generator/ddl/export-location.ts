@@ -75,6 +75,22 @@ function locationIn(
   return READERS[scheme.toLowerCase()]?.(rest, filled, cwd) ?? null;
 }
 
+/** What an address holds that nobody else may see: a password, a signature. */
+function secretsOf(template: ExportTemplate): readonly string[] {
+  if (!/^https?:/i.test(template.text) || !URL.canParse(template.text)) return [];
+  const { username, password, search } = new URL(template.text);
+  return [username, password, search.slice(1)].filter((text) => text !== "");
+}
+
+/** Whether a script would show them. */
+export const hasSecrets = (template: ExportTemplate): boolean => secretsOf(template).length > 0;
+
+/** A message of a reader, which may repeat the address. */
+export function withoutSecrets(message: string, template: ExportTemplate): string {
+  const shown = secretsOf(template).flatMap((text) => [text, decodeURIComponent(text)]);
+  return shown.reduce((text, secret) => text.replaceAll(secret, "***"), message);
+}
+
 type ReadLocation = (rest: string, text: string, cwd: string) => ExportLocation | null;
 
 const bucketOf =

@@ -8,6 +8,7 @@ import { readCatalogueIn } from "../../generator/catalogue/catalogue-file.js";
 import { copiedRelations } from "../../generator/ddl/copied-relation.js";
 import { type DuckDb, duckdbIdentifier, openDuckDb } from "../../generator/ddl/postgres/duckdb.js";
 import { run } from "../../generator/dist/cli.js";
+import type { BuildResults } from "./relations.js";
 import { ClickhouseServer } from "../clickhouse/start-clickhouse.js";
 
 /** A ClickHouse that serves the starter's relations. */
@@ -24,12 +25,15 @@ export async function copyToClickhouse(
   postgresUrl: string,
   starterDir: string,
   folder: string,
+  builds: BuildResults["builds"],
 ): Promise<DemoCopy> {
   const server = await ClickhouseServer.start({ folder: resolve(folder, "server") });
   try {
     mkdirSync(folder, { recursive: true });
-    const config = { manifest: resolve(starterDir, "manifest.json"), engine: "clickhouse" };
+    const manifest = resolve(starterDir, "manifest.json");
+    const config = { manifest, engine: "clickhouse", runResults: "run_results.json" };
     writeFileSync(join(folder, "routewright.config.json"), JSON.stringify(config));
+    writeFileSync(join(folder, "run_results.json"), JSON.stringify(runResultsOf(builds)));
     await commandIn(folder, ["generate"]);
     await exportRelations(postgresUrl, folder);
     const from = ["--from", "exports/{name}.parquet", "--apply", "--database", server.url()];
@@ -43,6 +47,22 @@ export async function copyToClickhouse(
     await server.kill();
     throw error;
   }
+}
+
+/** As dbt writes it. */
+function runResultsOf(builds: BuildResults["builds"]): object {
+  return {
+    metadata: {
+      dbt_schema_version: "https://schemas.getdbt.com/dbt/run-results/v6.json",
+      generated_at: new Date().toISOString(),
+    },
+    args: { which: "build" },
+    results: builds.map(({ node, completedAt }) => ({
+      unique_id: node,
+      status: "success",
+      timing: [{ name: "execute", completed_at: new Date(completedAt).toISOString() }],
+    })),
+  };
 }
 
 /** Commands read the config file of the folder in which they run. */

@@ -15,7 +15,7 @@ import { stopSignal } from "../../generator/commands/command.js";
 import { run } from "../../generator/dist/cli.js";
 import type { DemoCopy } from "./clickhouse.js";
 import { type DemoRamp, startDemoRamp } from "./ramp.js";
-import { buildDemoRelations } from "./relations.js";
+import { buildDemoRelations, type BuildResults } from "./relations.js";
 
 const STARTER = "templates/starter";
 const DATA_DIR = ".data";
@@ -52,7 +52,7 @@ async function start(): Promise<void> {
     const databaseUrl = await openDatabase(environment, stops);
     const { built, results } = await buildDemoRelations(databaseUrl, STARTER);
     console.log(built > 0 ? `Built ${String(built)} demo relations.` : "The demo relations are up to date.");
-    const copy = engine === "clickhouse" ? await openCopy(databaseUrl) : null;
+    const copy = engine === "clickhouse" ? await openCopy(databaseUrl, results) : null;
     if (copy !== null) stops.push(() => copy.stop());
     const service = await startService({
       environment: { ...environment, databaseUrl, clickhouseUrl: copy?.url ?? null },
@@ -109,11 +109,11 @@ async function openDatabase(environment: Environment, stops: (() => Promise<unkn
   return database.url;
 }
 
-async function openCopy(databaseUrl: string): Promise<DemoCopy> {
+async function openCopy(databaseUrl: string, { builds }: BuildResults): Promise<DemoCopy> {
   console.log("Starting ClickHouse, and loading a copy of the relations …");
   // Only this engine needs DuckDB.
   const { copyToClickhouse } = await import("./clickhouse.js");
-  return copyToClickhouse(databaseUrl, STARTER, `${DATA_DIR}/demo-clickhouse`);
+  return copyToClickhouse(databaseUrl, STARTER, `${DATA_DIR}/demo-clickhouse`, builds);
 }
 
 /** In a database of its own choice the user must set the ramp's key too. */

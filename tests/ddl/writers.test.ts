@@ -75,7 +75,9 @@ const WRITERS: Readonly<Record<string, (from: string, to: string) => Promise<unk
   DuckDB: (from, to) => duckdb(`COPY (SELECT * FROM read_parquet('${from}')) TO '${to}' (FORMAT parquet)`),
   ...(hasClickhouse && {
     ClickHouse: (from: string, to: string) =>
-      clickhouse(`INSERT INTO FUNCTION file('${to}', Parquet) SELECT * FROM file('${from}', Parquet)`),
+      clickhouse(
+        `INSERT INTO FUNCTION file('${to}', Parquet) SELECT * FROM file('${from}', Parquet) SETTINGS engine_file_truncate_on_insert = 1`,
+      ),
   }),
 };
 

@@ -41,5 +41,5 @@ const escaped = (text: string): string =>
 /** Without the plan in which an error occurred and the version of the server. */
 function messageIn(body: string): string {
   const text = body.replace(/^Code: \d+\. DB::Exception: /, "").trim();
-  return text.replace(/: while executing .*$|\. \([A-Z_]+\) \(version .*$/s, "").slice(0, 600);
+  return text.replace(/: while executing .*$|\. \([A-Z0-9_]+\) \(version .*$/s, "").slice(0, 600);
 }

@@ -38,7 +38,7 @@ export async function openDuckDb(settings: readonly string[]): Promise<Outcome<D
       },
     });
   } catch (error) {
-    return failed(`DuckDB does not start: ${messageOf(error)}`);
+    return failed(`DuckDB cannot be set up: ${messageOf(error).split("\n\n")[0] ?? ""}`);
   }
 }
 

@@ -43,10 +43,10 @@ export async function postgresLoader(
 }
 
 async function connected(url: string): Promise<Outcome<pg.Client>> {
-  const client = new pg.Client({ connectionString: url, application_name: "routewright ddl" });
-  // The statement that it breaks fails too.
-  client.on("error", () => undefined);
   try {
+    const client = new pg.Client({ connectionString: url, application_name: "routewright ddl" });
+    // The statement that it breaks fails too.
+    client.on("error", () => undefined);
     await client.connect();
     return succeeded(client);
   } catch (error) {
