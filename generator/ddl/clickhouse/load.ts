@@ -85,7 +85,10 @@ async function exportColumns(
   const name = copied.relation.join(".");
   let described: string;
   try {
-    described = await run(`DESCRIBE TABLE ${text} SETTINGS http_max_tries = 2 FORMAT JSONCompactEachRow`, parameters);
+    described = await run(
+      `DESCRIBE TABLE ${text} SETTINGS http_max_tries = 2 FORMAT JSONCompactEachRow`,
+      parameters,
+    );
   } catch (error) {
     return failed(`ClickHouse cannot read the export of ${name}: ${messageOf(error)}`);
   }
