@@ -103,7 +103,8 @@ export class StartPage {
     const reading = this.#figures.get(path) ?? inTurn(() => readFigure(endpoint)).catch(() => null);
     this.#figures.set(path, reading);
     const figure = await reading;
-    if (figure !== null) place.replaceChildren(...figureView(figure, this.#actions.change));
+    if (figure === null) place.remove();
+    else place.replaceChildren(...figureView(figure, this.#actions.change));
   }
 
   /** A call to copy that answers without a parameter, and its answer. */

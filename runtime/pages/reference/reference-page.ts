@@ -248,7 +248,7 @@ function partOf(whole: Description, root: Element): Description {
   const names = parts.map(
     ({ name, paths }) => [name, `${name} (${String(Object.keys(paths).length)})`] as const,
   );
-  const box = select("Part of the document", names, part.name, (name) =>
+  const box = select("Part", names, part.name, (name) =>
     location.assign(`?part=${encodeURIComponent(name)}`),
   );
   const search = el("a", { href: "explore" }, "Search all endpoints in the explorer");
