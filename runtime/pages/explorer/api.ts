@@ -30,11 +30,14 @@ export interface ApiRequest {
 export class ServiceError extends Error {
   readonly status: number;
   readonly requestId: string | null;
+  /** Seconds to wait, where the service says them. */
+  readonly retryAfter: number | null;
 
-  constructor(status: number, message: string, requestId: string | null = null) {
+  constructor(status: number, message: string, headers = new Headers()) {
     super(message);
     this.status = status;
-    this.requestId = requestId;
+    this.requestId = headers.get("x-request-id");
+    this.retryAfter = headers.has("retry-after") ? Number(headers.get("retry-after")) : null;
   }
 }
 
@@ -252,7 +255,7 @@ async function send(
   if (response.ok) return response;
   const body = (await response.json().catch(() => ({}))) as { readonly detail?: string };
   const message = body.detail ?? `The service answered ${String(response.status)}.`;
-  throw new ServiceError(response.status, message, response.headers.get("x-request-id"));
+  throw new ServiceError(response.status, message, response.headers);
 }
 
 function limitsOf({ headers }: Response): Limits | null {

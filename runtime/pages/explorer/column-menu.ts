@@ -2,7 +2,7 @@ import { type ApiRequest, fetchValues, type Parameters } from "./api.js";
 import { button, count, el, popover, prose } from "./dom.js";
 import { filterBy, onlyFilters, withoutColumn } from "./filters.js";
 import { messageOf } from "../../model/outcome.js";
-import { textOf } from "./values.js";
+import { textOf, typeInWords } from "./values.js";
 
 export type SortOrder = "ASC" | "DESC";
 
@@ -27,7 +27,7 @@ export function columnMenu(request: ApiRequest, name: string, actions: ColumnAct
       });
     return [
       el("h3", name),
-      el("p.type", column?.type?.replace(/ null$/, ", may be null") ?? "type not declared"),
+      el("p.type", { title: column?.type ?? null }, typeInWords(column?.type ?? null)),
       column !== undefined && column.description !== "" && el("p", ...prose(column.description)),
       sort !== null && el("div.bar", order("Sort ascending", "ASC"), order("Sort descending", "DESC")),
       ...valuesPart(request, name, (parameters) => {

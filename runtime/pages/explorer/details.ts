@@ -1,4 +1,4 @@
-import type { CatalogueEndpoint, UpstreamNode } from "../catalogue-body.js";
+import type { CatalogueBody, CatalogueEndpoint, UpstreamNode } from "../catalogue-body.js";
 import {
   type ApiRequest,
   fetchTotal,
@@ -24,7 +24,7 @@ import { chartRowsOf, type ChartRows } from "./chart-rows.js";
 import { type PagePosition, placeOf, resultView, totalOf } from "./results.js";
 import type { State } from "./state.js";
 import { key } from "./storage.js";
-import { allows, type Tier, TIER_NAMES } from "../../model/tier.js";
+import { allows, TIER_NAMES } from "../../model/tier.js";
 import { messageOf } from "../../model/outcome.js";
 
 /** One endpoint: overview, request form, result, columns and lineage. */
@@ -49,7 +49,7 @@ export class EndpointDetails {
 
   constructor(
     endpoint: CatalogueEndpoint,
-    held: Tier,
+    body: Pick<CatalogueBody, "tier" | "about">,
     lineage: ReadonlyMap<string, UpstreamNode> | null,
     state: State,
     change: (change: Partial<State>) => void,
@@ -71,9 +71,10 @@ export class EndpointDetails {
           )
         : el(
             "p.warning",
-            allows(held, endpoint.tier)
+            allows(body.tier, endpoint.tier)
               ? "This key may not call it: its list names neither the category nor the path."
               : `Needs ${TIER_NAMES[endpoint.tier]} (${endpoint.tier}): ${ASK_FOR_KEY}`,
+            ...askedOf(body.about.contact),
           ),
       facts(endpoint),
       !endpoint.callable && section("Parameters", parametersTable(endpoint)),
@@ -122,11 +123,12 @@ export class EndpointDetails {
 
   #fillForm(): void {
     this.#fillChips();
+    const wasOpen = this.#form.querySelector<HTMLDetailsElement>(".request")?.open;
     const form = parameterForm(this.#request, (parameters) => {
       if (JSON.stringify(parameters) === JSON.stringify(this.#state.parameters)) void this.run();
       else this.#change({ parameters });
     });
-    this.#form.replaceChildren(form);
+    this.#form.replaceChildren(collapsible(form, wasOpen ?? false));
     void this.#showSamples();
   }
 
@@ -225,6 +227,7 @@ export class EndpointDetails {
         // The same request fails again where the request is the reason.
         isTransient && button("Try again", () => void this.run()),
         isKeyNeeded && el("p", `Next: ${ASK_FOR_KEY}`),
+        ...remedyOf(error),
       ),
     );
   }
@@ -243,6 +246,50 @@ export class EndpointDetails {
       copyable("Request as code", text, ...coloured(text)),
     );
   }
+}
+
+/** On a phone the form is one line that opens, so that the rows are in sight. */
+const NARROW = matchMedia("(max-width: 760px)");
+NARROW.addEventListener("change", () => {
+  const request = document.querySelector<HTMLDetailsElement>(".request");
+  if (request !== null && !NARROW.matches) request.open = true;
+});
+
+function collapsible(form: HTMLFormElement, isOpen: boolean): HTMLElement {
+  const fields = form.querySelectorAll(".input").length;
+  if (fields === 0) return form;
+  const summary = el("summary", `Filters and page (${String(fields)})`);
+  return el("details.request", { open: isOpen || !NARROW.matches }, summary, form);
+}
+
+/** What to do about what can be waited for, or is gone. */
+function remedyOf(error: unknown): readonly Child[] {
+  if (!(error instanceof ServiceError)) return [];
+  const { status, retryAfter } = error;
+  if (status === 429) {
+    const wait = retryAfter === null ? "in a minute" : `in ${String(retryAfter)} s`;
+    return [
+      el(
+        "p",
+        `Next: wait, and try again ${wait}. A key has a limit of its own, by its tier; a download counts each page.`,
+      ),
+    ];
+  }
+  if (status === 404)
+    return [
+      el(
+        "p",
+        "Next: reload the page. The endpoint is gone, or has another path; the list has those that there are.",
+      ),
+    ];
+  return [];
+}
+
+function askedOf(contact: string | null): readonly Child[] {
+  const asked = contact && el("a", { href: contact }, contact.replace(/^mailto:/, ""));
+  return asked
+    ? [" Who has none asks for one: ", asked, "."]
+    : [" Who has none asks the operator of this API for one."];
 }
 
 const ASK_FOR_KEY = "enter a key of this tier at the top of the page.";

@@ -29,7 +29,7 @@ async function show(): Promise<void> {
       el(
         "p.note",
         el("a", { href: source, target: "_blank", rel: "noopener" }, "Open in the explorer"),
-        endpoint.data_as_of !== null && " · data as of ",
+        endpoint.data_as_of !== null && " · built ",
         endpoint.data_as_of !== null && time(endpoint.data_as_of),
       ),
     );

@@ -83,7 +83,7 @@ function render(next: State): void {
   details =
     endpoint === undefined || panelCode === null
       ? null
-      : new panelCode.EndpointDetails(endpoint, catalogue.tier, lineage, next, change);
+      : new panelCode.EndpointDetails(endpoint, catalogue, lineage, next, change);
   const back = button("All endpoints", () => change({ endpoint: "", ...NO_REQUEST }), { class: "back" });
   if (next.endpoint === "") return showStart(panel, next);
   list?.takeSearch();
@@ -119,7 +119,26 @@ function missing(path: string): HTMLElement {
     "div.welcome",
     el("h2", { id: "endpoint-path", tabindex: -1 }, path),
     el("p", "There is no such endpoint, or it needs a key of a higher tier."),
+    ...similarTo(path),
   );
+}
+
+/** Endpoints that share words with a path that leads nowhere. */
+function similarTo(path: string): readonly HTMLElement[] {
+  const words = path.split(/[/_]/).filter((word) => word.length > 2);
+  const shared = ({ path: other }: CatalogueEndpoint) => words.filter((word) => other.includes(word)).length;
+  const found = [...(catalogue?.endpoints ?? [])]
+    .filter((each) => shared(each) > 0)
+    .sort((a, b) => shared(b) - shared(a))
+    .slice(0, 5);
+  if (found.length === 0) return [];
+  const items = found.map(({ path: other }) =>
+    el(
+      "li",
+      button(other, () => change({ endpoint: other, ...NO_REQUEST }), { class: "plain" }),
+    ),
+  );
+  return [el("p", "Similar paths:"), el("ul", ...items)];
 }
 
 const openerOf = (endpoints: readonly CatalogueEndpoint[]) => (path: string) =>

@@ -17,6 +17,10 @@ export class EndpointList {
   readonly #change: (change: Partial<State>) => void;
   readonly #rows: HTMLUListElement;
   readonly #status: HTMLElement;
+  /** Groups that were opened or closed. */
+  readonly #pressed = new Map<string, boolean>();
+  /** Descriptions that several endpoints have, which tell them apart no more. */
+  readonly #repeated: ReadonlySet<string>;
   #found: readonly CatalogueEndpoint[] = [];
   #state: State;
 
@@ -25,6 +29,8 @@ export class EndpointList {
     this.#state = state;
     this.#change = change;
     this.#search = new Search(body.endpoints);
+    const described = groupedBy(body.endpoints, ({ description }) => description);
+    this.#repeated = new Set([...described].filter(([, all]) => all.length > 1).map(([text]) => text));
     // Between other events, so that the first search need not wait.
     const prepare = (): void => {
       if (this.#search.prepare()) setTimeout(prepare);
@@ -69,7 +75,7 @@ export class EndpointList {
     ].filter((note) => note !== false);
     this.#status.textContent = this.#found.length === 0 ? "No endpoint matches." : notes.join(": ");
     const listed = this.#found.slice(0, MAX_LISTED);
-    this.#rows.replaceChildren(...listed.flatMap((endpoint, i) => this.#lines(endpoint, listed[i - 1])));
+    this.#rows.replaceChildren(...this.#groups(listed));
     this.#makeTabStop(this.#rows.querySelector("[aria-current]") ?? this.#rows.querySelector("a"));
   }
 
@@ -148,16 +154,61 @@ export class EndpointList {
     return el("p.locked", `With a key of a higher tier: ${parts.join(", ")}.`);
   }
 
-  /** The row of an endpoint; of a category's first endpoint also the category's name. A search ranks across categories. */
-  #lines(endpoint: CatalogueEndpoint, before: CatalogueEndpoint | undefined): readonly HTMLLIElement[] {
-    const isFirst = this.#state.search === "" && endpoint.category !== before?.category;
-    const row = el("li", this.#row(endpoint));
-    return isFirst ? [el("li.category", endpoint.category), row] : [row];
+  /** Rows below the names of their categories, which close them; of large categories also below subjects. A search ranks across categories. */
+  #groups(listed: readonly CatalogueEndpoint[]): readonly HTMLLIElement[] {
+    const lines = (endpoints: readonly CatalogueEndpoint[]) =>
+      endpoints.map((endpoint) => el("li", this.#row(endpoint)));
+    if (this.#state.search !== "") return lines(listed);
+    return [...groupedBy(listed, ({ category }) => category)].flatMap(([category, members]) => {
+      const head = this.#head(category, category, members, true);
+      if (!this.#isOpen(category, members, true)) return [head];
+      const subjects = subjectsOf(members);
+      if (subjects === null) return [head, ...lines(members)];
+      const parts = [...subjects].flatMap(([subject, own]) => {
+        const name = `${category}/${subject}`;
+        const open = this.#isOpen(name, own, false);
+        return [this.#head(name, subject, own, false), ...(open ? lines(own) : [])];
+      });
+      return [head, ...parts];
+    });
+  }
+
+  /** Categories are open and subjects closed, but for that of the open endpoint, until they are pressed. */
+  #isOpen(name: string, members: readonly CatalogueEndpoint[], isCategory: boolean): boolean {
+    return (
+      this.#pressed.get(name) ?? (isCategory || members.some(({ path }) => path === this.#state.endpoint))
+    );
+  }
+
+  #head(
+    name: string,
+    text: string,
+    members: readonly CatalogueEndpoint[],
+    isCategory: boolean,
+  ): HTMLLIElement {
+    const open = this.#isOpen(name, members, isCategory);
+    const press = (): void => {
+      this.#pressed.set(name, !open);
+      this.update(this.#state);
+      [...this.#rows.querySelectorAll<HTMLElement>(".group")]
+        .find((each) => each.dataset["name"] === name)
+        ?.focus();
+    };
+    const toggle = el(
+      "button.group",
+      {
+        ...{ type: "button", "aria-expanded": String(open), "data-name": name },
+        ...{ "data-count": members.length.toLocaleString("en"), click: press },
+      },
+      text,
+    );
+    return el(isCategory ? "li.category" : "li.subject", toggle);
   }
 
   #row({
     path,
     description,
+    columns,
     tier,
     callable,
     deprecation_date,
@@ -184,7 +235,11 @@ export class EndpointList {
         "span.about",
         lock !== null && el(`span.lock.${tier}`, lock),
         stability === "preview" && el("span.badge.preview", "preview"),
-        deprecation_date === null ? description : `Deprecated. ${description}`,
+        deprecation_date !== null && "Deprecated. ",
+        // Where words do not tell endpoints apart, columns do.
+        this.#repeated.has(description) && columns.length > 0
+          ? `${columns.map(({ name }) => name).join(", ")}${description === "" ? "" : `: ${description}`}`
+          : description,
       ),
     );
   }
@@ -210,4 +265,36 @@ export class EndpointList {
     this.#rows.querySelector("[tabindex='0']")?.setAttribute("tabindex", "-1");
     link?.setAttribute("tabindex", "0");
   }
+}
+
+/** Endpoints of a category that need no further groups. */
+const MAX_UNGROUPED = 40;
+/** Endpoints that make a subject. */
+const MIN_SUBJECT = 3;
+
+/** Endpoints of a large category by the first word of their resource, those of rare words together; null where that tells nothing apart. */
+function subjectsOf(
+  members: readonly CatalogueEndpoint[],
+): ReadonlyMap<string, readonly CatalogueEndpoint[]> | null {
+  if (members.length <= MAX_UNGROUPED) return null;
+  const byWord = groupedBy(members, ({ resource }) => resource.split("_")[0] ?? "");
+  const subjects = groupedBy(members, ({ resource }) => {
+    const word = resource.split("_")[0] ?? "";
+    return (byWord.get(word)?.length ?? 0) < MIN_SUBJECT ? "other" : word;
+  });
+  const others = subjects.get("other");
+  // Last, whatever stands first.
+  if (others !== undefined && subjects.delete("other")) subjects.set("other", others);
+  return subjects.size < 2 ? null : subjects;
+}
+
+function groupedBy<T>(all: readonly T[], nameOf: (each: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const each of all) {
+    const name = nameOf(each);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [each]);
+    else group.push(each);
+  }
+  return groups;
 }

@@ -1,6 +1,7 @@
 import { TIER_NAMES } from "../../model/tier.js";
 import type { CatalogueEndpoint, TestSummary } from "../catalogue-body.js";
 import { breakable, type Child, count, el, prose, time } from "./dom.js";
+import { typeInWords } from "./values.js";
 
 /** Path, tier and description of an endpoint. */
 export function overview(endpoint: CatalogueEndpoint): readonly Child[] {
@@ -109,7 +110,7 @@ export function columnsTable({ columns }: CatalogueEndpoint): HTMLElement {
   const hasExamples = columns.some(({ example }) => exampleText(example) !== "");
   const rows = columns.map(({ name, type, description, accepted_values, example }) => [
     name,
-    type ?? "",
+    typeInWords(type),
     description + oneOf(accepted_values),
     ...(hasExamples ? [exampleText(example)] : []),
   ]);

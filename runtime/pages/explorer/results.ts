@@ -4,7 +4,7 @@ import { downloadMenu } from "./downloads.js";
 import { button, copyable, count, el, time, toggle } from "./dom.js";
 import { tableOf } from "./table.js";
 import type { State } from "./state.js";
-import { formatted } from "./values.js";
+import { formatted, textOf } from "./values.js";
 
 export interface ResultActions {
   readonly change: (change: Partial<Pick<State, "view" | "chart">>) => void;
@@ -38,6 +38,7 @@ export function resultView(
   const { rows, isCut, asOf, limits, milliseconds } = result;
   const { change } = actions;
   const place = isCut ? `The first ${MAX_ROWS.toLocaleString("en")} rows` : placeOf(rows.length, position);
+  const until = latestIn(request, result, position);
   const took = ` · ${Math.round(milliseconds).toLocaleString("en")} ms`;
   return el(
     "div.result",
@@ -57,8 +58,9 @@ export function resultView(
         "span.facts",
         el("span.place", place),
         took,
-        asOf !== null && " · data as of ",
+        asOf !== null && " · built ",
         asOf !== null && time(asOf),
+        until !== null && ` · data until ${until}`,
       ),
       el("span.spring"),
       ...pageButtons(position, actions),
@@ -71,6 +73,24 @@ export function resultView(
         `${limits.remaining.toLocaleString("en")} of ${count(limits.limit, "request")} left this minute.`,
       ),
   );
+}
+
+/** The latest day in the result; null where the rows that are there do not say it. */
+function latestIn(
+  { endpoint, parameters }: ApiRequest,
+  { rows, isCut }: QueryResponse,
+  { previous, next }: PagePosition,
+): string | null {
+  const isWhole = previous === null && next === null && !isCut;
+  const [first] = endpoint.sort;
+  const isSorted = previous === null && !Object.hasOwn(parameters, "sort_by") && first?.[1] === "DESC";
+  const times = endpoint.columns
+    .filter(({ type }) => /date|timestamp/i.test(type ?? ""))
+    .map(({ name }) => name);
+  const column = isSorted && times.includes(first[0]) ? first[0] : isWhole ? times[0] : undefined;
+  if (column === undefined) return null;
+  const days = rows.map((row) => textOf(row[column] ?? "").slice(0, 10)).filter((day) => /^\d{4}-/.test(day));
+  return days.sort().at(-1) ?? null;
 }
 
 /** Where the rows stand in the whole result. */

@@ -78,3 +78,28 @@ export function shortened(text: string): string {
 export function count(number: number, noun: string): string {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
+
+const KINDS: readonly (readonly [RegExp, string])[] = [
+  [/^(u?int|smallint|integer|bigint|serial)/i, "whole number"],
+  [/^(float|double|decimal|numeric|real|money)/i, "number"],
+  [/^(text|varchar|char|string|fixedstring|enum|citext)/i, "text"],
+  [/^(timestamp|datetime)/i, "date and time"],
+  [/^date/i, "date"],
+  [/^time/i, "time"],
+  [/^bool/i, "true or false"],
+  [/^uuid/i, "UUID"],
+  [/^json/i, "JSON"],
+];
+
+/** The type of a column in words: `number, may be null`. The database's own word where there is none. */
+export function typeInWords(type: string | null): string {
+  if (type === null) return "not declared";
+  const mayBeNull = / null$|nullable\(/i.test(type);
+  const plain = type.replace(/ null$/i, "").replace(/\b(nullable|lowcardinality)\((.*)\)/i, "$2");
+  const element = /^array\((.*)\)$/i.exec(plain)?.[1] ?? /^(.*)\[\]$/.exec(plain)?.[1];
+  const words =
+    element !== undefined
+      ? `list of ${typeInWords(element)}`
+      : (KINDS.find(([kind]) => kind.test(plain.replace(/^(nullable|lowcardinality)\(/i, "")))?.[1] ?? plain);
+  return mayBeNull ? `${words}, may be null` : words;
+}
