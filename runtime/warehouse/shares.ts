@@ -1,6 +1,6 @@
 import type { Relation } from "../model/endpoint.js";
 import type { Caller } from "../model/caller.js";
-import { type Tier, TIERS } from "../model/tier.js";
+import { type PerTier, type Tier, TIERS } from "../model/tier.js";
 
 /** What decides the shares of a caller. */
 export type Sharer = Pick<Caller, "id" | "tier">;
@@ -36,8 +36,9 @@ const SHARES: Shares = {
 export class SharedResource {
   /** The parts in the resource's own unit. */
   readonly #parts: Shares;
-  /** Taken by each caller, table and tier. */
-  readonly #taken = new Map<string, number>();
+  readonly #ofCallers = new Map<string, number>();
+  readonly #ofTables = new Map<string, number>();
+  readonly #ofTiers: PerTier<number> = { tier0: 0, tier1: 0, tier2: 0, tier3: 0 };
 
   constructor(total: number, shares: Partial<Shares> = {}) {
     const { caller, table, tiers } = { ...SHARES, ...shares };
@@ -51,48 +52,50 @@ export class SharedResource {
     };
   }
 
-  /** Whether the shares of the caller, its tier and the table are not used up. */
-  hasRoom({ id, tier }: Sharer, relation?: Relation): boolean {
-    const { caller, table, tiers } = this.#parts;
-    if (this.#takenBy(id) >= caller) return false;
-    if (relation && this.#takenBy(nameOf(relation)) >= table) return false;
+  /** Whether the shares of the caller, its tier and the table (`tableName`) are not used up. */
+  hasRoom(caller: Sharer, table?: string): boolean {
+    return (table === undefined || this.hasRoomForTable(table)) && this.#hasRoomFor(caller);
+  }
+
+  hasRoomForTable(table: string): boolean {
+    return (this.#ofTables.get(table) ?? 0) < this.#parts.table;
+  }
+
+  #hasRoomFor({ id, tier }: Sharer): boolean {
+    if ((this.#ofCallers.get(id) ?? 0) >= this.#parts.caller) return false;
     let taken = 0;
     for (const each of TIERS) {
-      const share = tiers[each];
+      const share = this.#parts.tiers[each];
       // What lower tiers have taken beyond their share is none of the others': 12 runs instead of 20 else (`LONG_SHARES`).
-      taken = Math.min(share, taken + this.#takenBy(each));
+      taken = Math.min(share, taken + this.#ofTiers[each]);
       if (each === tier) return taken < share;
     }
     return false;
   }
 
   /** Takes a part, or gives one back: then the amount is negative. */
-  take(caller: Sharer, amount: number, relation?: Relation): void {
-    this.takeFromOthers(caller, amount, relation);
+  take(caller: Sharer, amount: number, table?: string): void {
+    this.takeFromOthers(caller, amount, table);
     this.takeFromCaller(caller, amount);
   }
 
   /** As `take`, but for the caller's own share: with a negative amount that stays in use. */
-  takeFromOthers({ tier }: Sharer, amount: number, relation?: Relation): void {
-    this.#add(tier, amount);
-    if (relation) this.#add(nameOf(relation), amount);
+  takeFromOthers({ tier }: Sharer, amount: number, table?: string): void {
+    this.#ofTiers[tier] += amount;
+    if (table !== undefined) add(this.#ofTables, table, amount);
   }
 
   takeFromCaller({ id }: Sharer, amount: number): void {
-    this.#add(id, amount);
-  }
-
-  #takenBy(name: string): number {
-    return this.#taken.get(name) ?? 0;
-  }
-
-  #add(name: string, amount: number): void {
-    const taken = this.#takenBy(name) + amount;
-    if (taken === 0) this.#taken.delete(name);
-    else this.#taken.set(name, taken);
+    add(this.#ofCallers, id, amount);
   }
 }
 
-function nameOf(relation: Relation): string {
-  return `table ${relation.join("\0")}`;
+function add(taken: Map<string, number>, name: string, amount: number): void {
+  const sum = (taken.get(name) ?? 0) + amount;
+  if (sum === 0) taken.delete(name);
+  else taken.set(name, sum);
+}
+
+export function tableName([schema, name]: Relation): string {
+  return `${schema}\0${name}`;
 }

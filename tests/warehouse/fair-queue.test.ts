@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Caller } from "../../runtime/model/caller.js";
 import type { Tier } from "../../runtime/model/tier.js";
 import { FairQueue, type Lease, type QueuedQuery } from "../../runtime/warehouse/fair-queue.js";
-import { SharedResource } from "../../runtime/warehouse/shares.js";
+import { SharedResource, tableName } from "../../runtime/warehouse/shares.js";
 
 // The clock of the queue stands still unless a test moves it.
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
@@ -178,11 +178,11 @@ it("a lease without its connection still counts against its caller", () => {
 it("a caller whose responses take its share of the memory gets no connection, others do", () => {
   const memory = new SharedResource(100);
   const queue = new FairQueue({ capacity: 4, maxWaiting: 10, memory });
-  memory.take(KEY_ONE, 60, QUERY.relation);
+  memory.take(KEY_ONE, 60, tableName(QUERY.relation));
   const { add, leases } = leasesOf(queue);
   expect(add()).toBeUndefined();
   add({ caller: callerOf("key:other", "tier3") });
-  memory.take(KEY_ONE, -60, QUERY.relation);
+  memory.take(KEY_ONE, -60, tableName(QUERY.relation));
   queue.check();
   expect(leases.map(({ callerId }) => callerId)).toEqual(["key:other", "key:one"]);
 });
