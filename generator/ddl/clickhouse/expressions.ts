@@ -46,7 +46,7 @@ export function bareType(type: string): string {
 }
 
 /** A type on one line, as it is declared. */
-export const onOneLine = (type: string): string => type.replace(/\s+/g, " ").replaceAll("( ", "(");
+const onOneLine = (type: string): string => type.replace(/\s+/g, " ").replaceAll("( ", "(");
 
 /** The value of a column of the copy, refused where the export's type could only be converted by guessing. */
 export function loadedColumn(
