@@ -8,7 +8,6 @@ export interface Description {
   readonly tags?: readonly { readonly name: string }[];
   readonly "x-tagGroups"?: readonly { readonly name: string; readonly tags: readonly string[] }[];
   readonly paths: Readonly<Record<string, PathItem>>;
-  readonly webhooks?: unknown;
 }
 
 type PathItem = Readonly<Record<string, ListedOperation>>;
@@ -60,7 +59,7 @@ function resourcesOf(paths: readonly (readonly [path: string, item: unknown])[])
 
 /** The document with one of its parts. */
 export function withPart(description: Description, { tag, paths }: DocumentPart): Description {
-  const { webhooks: _webhooks, tags = [], "x-tagGroups": groups, components, ...rest } = description;
+  const { tags = [], "x-tagGroups": groups, components, ...rest } = description;
   return {
     ...rest,
     tags: tags.filter(({ name }) => name === tag),
