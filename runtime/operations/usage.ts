@@ -1,5 +1,6 @@
 import type { Logger } from "../http/logger.js";
 import type { RequestRecord } from "./request-record.js";
+import type { Caller } from "../model/caller.js";
 import { type UsageLine, usageLines } from "./usage-report.js";
 import { isDenied, recordedDay, SUMS, type UsageRow, UsageTable } from "./usage-table.js";
 
@@ -106,6 +107,8 @@ function dayOf(milliseconds: number): string {
   return new Date(milliseconds).toISOString().slice(0, 10);
 }
 
+const DAY_MS = 24 * 60 * 60_000;
+
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
 /** Names of parameters and columns that a row counts one by one; an endpoint may have 500 columns. */
@@ -118,32 +121,51 @@ const OTHER_NAMES = "*";
 export class UsageCounter {
   readonly #rows = new Map<string, UsageRow>();
 
+  #day = "";
+  #dayEnds = -Infinity;
+
   /** Counts a response sent at `now`, in milliseconds since 1970. */
-  count(record: RequestRecord, now = Date.now()): void {
-    const { caller, route, path, status, rows, bytes, parameters } = record;
-    const { key, tier } = caller;
+  count({ caller, route, path, status, rows, bytes, parameters }: RequestRecord, now = Date.now()): void {
+    // Who still calls a former path is counted there.
+    const counted = this.#rowOf(caller, route === null ? "none" : (path ?? route), now);
     const isRefused = REFUSALS.has(status);
-    this.add({
-      day: dayOf(now),
-      key: key?.id ?? "none",
-      // Who still calls a former path is counted there.
-      route: route === null ? "none" : (path ?? route),
-      user: key?.user ?? "",
-      org: key?.org ?? "",
-      tier,
-      requests: 1,
-      refused: Number(isRefused),
-      errors: Number(status >= 400 && !isRefused),
-      rows: rows ?? 0,
-      bytes,
+    counted.requests++;
+    if (isRefused) counted.refused++;
+    else if (status >= 400) counted.errors++;
+    counted.rows += rows ?? 0;
+    counted.bytes += bytes;
+    counted.lastSeen = Math.max(counted.lastSeen, now);
+    for (const name of parameters) addName(counted.parameters, name, 1);
+  }
+
+  /** The counts of a caller's key, a route and the day of `now`. */
+  #rowOf({ key, tier }: Caller, route: string, now: number): UsageRow {
+    const day = this.#dayOf(now);
+    const id = idOf({ day, key: key?.id ?? "none", route });
+    const known = this.#rows.get(id);
+    if (known) return known;
+    const who = { key: key?.id ?? "none", user: key?.user ?? "", org: key?.org ?? "", tier };
+    const row = {
+      ...recordedDay(day, 0),
+      ...who,
+      route,
       lastSeen: now,
-      parameters: countsOf(parameters),
-    });
+      parameters: new Map<string, number>(),
+    };
+    this.#rows.set(id, row);
+    return row;
+  }
+
+  #dayOf(now: number): string {
+    if (now < this.#dayEnds && now >= this.#dayEnds - DAY_MS) return this.#day;
+    this.#day = dayOf(now);
+    this.#dayEnds = Date.parse(this.#day) + DAY_MS;
+    return this.#day;
   }
 
   /** Adds counts, such as those that could not be written. */
   add(row: UsageRow): void {
-    const id = `${row.day} ${row.key} ${row.route}`;
+    const id = idOf(row);
     const known = this.#rows.get(id);
     if (known) {
       for (const sum of SUMS) known[sum] += row[sum];
@@ -160,10 +182,8 @@ export class UsageCounter {
   }
 }
 
-function countsOf(parameters: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const name of parameters) addName(counts, name, 1);
-  return counts;
+function idOf({ day, key, route }: Pick<UsageRow, "day" | "key" | "route">): string {
+  return `${day} ${key} ${route}`;
 }
 
 function addName(names: Map<string, number>, name: string, requests: number): void {
