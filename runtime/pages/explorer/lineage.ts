@@ -1,10 +1,13 @@
 import type { UpstreamNode } from "../catalogue-body.js";
 import { count, el, svg } from "./dom.js";
 
-const WIDTH = 190;
+const WIDTH = 250;
 const HEIGHT = 40;
 const GAP_X = 56;
 const GAP_Y = 14;
+
+/** Longer names are cut in the middle: they differ at both ends. */
+const MAX_NAME = 33;
 
 /** Maximum number of nodes; of a larger graph only the nearest nodes are drawn. */
 const MAX_NODES = 60;
@@ -137,7 +140,7 @@ function box({ name, kind, tests }: UpstreamNode, { x, y }: Place, isModel: bool
     svg("title", `${kind} ${name}`),
     svg("rect", { width: WIDTH, height: HEIGHT, rx: 7 }),
     svg("text.kind", { x: 12, y: 17 }, kind),
-    svg("text", { x: 12, y: 31 }, name.length > 26 ? `${name.slice(0, 25)}…` : name),
+    svg("text", { x: 12, y: 31 }, name.length > MAX_NAME ? `${name.slice(0, 18)}…${name.slice(-14)}` : name),
   );
 }
 

@@ -38,6 +38,8 @@ export function resultView(
   const { rows, isCut, asOf, limits, milliseconds } = result;
   const { change } = actions;
   const place = isCut ? `The first ${MAX_ROWS.toLocaleString("en")} rows` : placeOf(rows.length, position);
+  const isPaged = state.view !== "chart" || Object.hasOwn(request.parameters, "limit");
+  const whole = totalOf(rows.length, position);
   const until = latestIn(request, result, position);
   const took = ` · ${Math.round(milliseconds).toLocaleString("en")} ms`;
   return el(
@@ -56,14 +58,15 @@ export function resultView(
       ),
       el(
         "span.facts",
-        el("span.place", place),
+        // A chart has the rows of all pages.
+        isPaged ? el("span.place", place) : whole === null ? "All pages" : count(whole, "row"),
         took,
         asOf !== null && " · built ",
         asOf !== null && time(asOf),
         until !== null && ` · data until ${until}`,
       ),
       el("span.spring"),
-      ...pageButtons(position, actions),
+      ...(isPaged ? pageButtons(position, actions) : []),
       downloadMenu(request, actions.total, actions.fail),
     ),
     content(request, result, position, state, actions),
