@@ -12,7 +12,7 @@ export function namedChart(plan: ChartPlan): string {
 }
 
 /** What an axis chart shows of what, such as `sum of amount by day, split by region`. */
-export function whatOf({ measures, x, grain, series, only, aggregate, isAggregated }: AxisPlan): string {
+function whatOf({ measures, x, grain, series, only, aggregate, isAggregated }: AxisPlan): string {
   const drawn = `${isAggregated ? `${aggregate} of ` : ""}${measures.join(", ")}`;
   const by = grain === null ? x : `${grain} of ${x}`;
   const split = series === null ? "" : `, split by ${series}`;

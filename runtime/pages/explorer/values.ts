@@ -66,7 +66,7 @@ export function labelsOf(splits: readonly number[]): string[] {
 const MAX_DECIMALS = 10;
 
 /** Characters of a label of the x axis. */
-export const MAX_LABEL = 14;
+const MAX_LABEL = 14;
 
 export function shortened(text: string): string {
   if (text.length <= MAX_LABEL) return text;
