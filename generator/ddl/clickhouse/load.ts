@@ -25,7 +25,8 @@ export async function clickhouseLoader(url: string): Promise<Outcome<Loader>> {
   const parameters = new Map<string, Readonly<Record<string, string>>>();
   return succeeded({
     script: async (copied, request) => {
-      const source = tableFunction(exportLocation(request.from, copied), request.format, request.variables);
+      const variables = request.as === "view" ? withoutKeys(request.variables) : request.variables;
+      const source = tableFunction(exportLocation(request.from, copied), request.format, variables);
       if (!source.ok) return source;
       parameters.set(copied.relation.join("."), source.value.parameters);
       return scriptOf(run, copied, source.value, request);
@@ -56,6 +57,19 @@ async function apply(
     throw error;
   }
 }
+
+/** A view keeps no key, and one with parameters serves nobody: the server reads with its own. */
+function withoutKeys(variables: LoadRequest["variables"]): LoadRequest["variables"] {
+  const others = Object.entries(variables).filter(([name]) => !KEYS.has(name));
+  return Object.fromEntries(others);
+}
+
+const KEYS: ReadonlySet<string> = new Set([
+  "AWS_ACCESS_KEY_ID",
+  "GCS_HMAC_KEY_ID",
+  "AZURE_STORAGE_CONNECTION_STRING",
+  "AZURE_STORAGE_KEY",
+]);
 
 const NOT_CLICKHOUSE =
   "The models are served from ClickHouse: --database (or LOAD_DATABASE_URL) must be a clickhouse:// or clickhouses:// address of a user who may create tables.";

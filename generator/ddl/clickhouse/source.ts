@@ -7,6 +7,11 @@ export interface TableFunction {
   readonly text: string;
   /** The same files, each as one row about its schema; null where the format keeps one schema for all files. */
   readonly metadata: string | null;
+  /**
+   * Settings that are off while it is read: ClickHouse prunes files of a Delta or Iceberg table by a condition that only checks
+   * values, and leaves all rows out.
+   */
+  readonly off: readonly string[];
   /** Keys of stores are parameters: neither the script nor an error shows them. */
   readonly parameters: Readonly<Record<string, string>>;
 }
@@ -28,10 +33,15 @@ export function tableFunction(
   const withFormat = (kind: string): string => `${name}(${[...args, kind].join(", ")})`;
   return succeeded(
     format === "parquet"
-      ? { text: withFormat("Parquet"), metadata: withFormat("ParquetMetadata"), parameters }
-      : { text: `${name}(${args.join(", ")})`, metadata: null, parameters },
+      ? { text: withFormat("Parquet"), metadata: withFormat("ParquetMetadata"), off: [], parameters }
+      : { text: `${name}(${args.join(", ")})`, metadata: null, off: PRUNING[format], parameters },
   );
 }
+
+const PRUNING = {
+  iceberg: ["use_iceberg_partition_pruning"],
+  delta: ["delta_lake_enable_engine_predicate"],
+} as const;
 
 interface Call {
   readonly names: Readonly<Partial<Record<ExportFormat, string>>>;

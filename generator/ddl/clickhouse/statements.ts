@@ -36,9 +36,11 @@ export function tableScript(load: ClickhouseLoad): RelationScript {
         `CREATE TABLE ${next}\n(\n${columnList(columns)}\n)\nENGINE = MergeTree\nORDER BY ${sortKey(copied, columns)}\nSETTINGS allow_nullable_key = 1\nCOMMENT ${comment}`,
         `DROP TABLE IF EXISTS ${next} SYNC`,
       ),
-      statement(`INSERT INTO ${next} (${names})\n${selectOf(columns, source, true)}\n${READ_AS_IT_IS}`),
       statement(
-        `SELECT throwIf((SELECT count() FROM ${next}) != (SELECT count() FROM ${source.text}), ${literal(`${database}.${name}: the copy and its export differ in their number of rows`)})\n${READ_AS_IT_IS}\nFORMAT Null`,
+        `INSERT INTO ${next} (${names})\n${selectOf(columns, source, true)}\n${settingsOf([...READ_AS_IT_IS, ...source.off])}`,
+      ),
+      statement(
+        `SELECT throwIf((SELECT count() FROM ${next}) != (SELECT count() FROM ${source.text}), ${literal(`${database}.${name}: the copy and its export differ in their number of rows`)})\n${settingsOf(READ_AS_IT_IS)}\nFORMAT Null`,
       ),
       // Two relations are exchanged at once; before the first load there is only one.
       statement(`CREATE VIEW IF NOT EXISTS ${served} AS SELECT ${placeholder} COMMENT ${comment}`),
@@ -60,7 +62,7 @@ export function viewScript(load: ClickhouseLoad): RelationScript {
     steps: [
       ...beforeLoad(load),
       statement(
-        `CREATE OR REPLACE VIEW ${quoted(copied.relation)}\n(\n${named}\n)\nDEFINER = CURRENT_USER SQL SECURITY DEFINER\nAS ${selectOf(columns, source, false)}\nCOMMENT ${comment}`,
+        `CREATE OR REPLACE VIEW ${quoted(copied.relation)}\n(\n${named}\n)\nDEFINER = CURRENT_USER SQL SECURITY DEFINER\nAS ${selectOf(columns, source, false)}${source.off.length === 0 ? "" : `\n${settingsOf(source.off)}`}\nCOMMENT ${comment}`,
       ),
       ...afterLoad(load),
     ],
@@ -100,14 +102,15 @@ function afterLoad({ copied, grants }: ClickhouseLoad): readonly Step[] {
  * The export is read with its own types, of this moment. By default ClickHouse reads it with those of the table that it
  * inserts into: values wrap, and a column in another letter case is null, before any check sees them.
  */
-const READ_AS_IT_IS = `SETTINGS ${[
+const READ_AS_IT_IS = [
   "use_structure_from_insertion_table_in_table_functions",
   "input_format_parquet_allow_missing_columns",
   ...["file", "s3", "azure", "url"].map((store) => `schema_inference_use_cache_for_${store}`),
   "use_cache_for_count_from_files",
-]
-  .map((name) => `${name} = 0`)
-  .join(", ")}`;
+];
+
+const settingsOf = (off: readonly string[]): string =>
+  `SETTINGS ${off.map((name) => `${name} = 0`).join(", ")}`;
 
 /** `ofTable`: later files are checked too, though those of today have the types of the copy. */
 function selectOf(columns: readonly LoadedColumn[], { text }: TableFunction, ofTable: boolean): string {
