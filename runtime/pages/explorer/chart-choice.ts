@@ -7,14 +7,14 @@ import {
   isApart,
   measuresOf,
   namesOf,
-  type Role,
+  type ColumnRole,
   rolesOf,
   splitRank,
   timesOf,
   togetherWith,
 } from "./chart-columns.js";
 import { figuresOf, type FiguresPlan } from "./chart-figures.js";
-import { grainOf, type Grain } from "./chart-time.js";
+import { grainOf, type Period } from "./chart-time.js";
 import { type ShownRow, textOf } from "./values.js";
 
 /** Columns of a chart; empty: chosen by type. */
@@ -34,7 +34,7 @@ export interface AxisPlan {
   /** `ordered`: positions such as an age or a bucket, whose order says something. */
   readonly xKind: "time" | "ordered" | "category";
   /** Periods that instants are put together by. */
-  readonly grain: Grain | null;
+  readonly grain: Period | null;
   /** Names of the numbers that are drawn, one series each. */
   readonly measures: readonly string[];
   /** A column with one series per value. */
@@ -116,7 +116,7 @@ export function chooseChart(table: ChartTable, state: ChartState, isGrouped = fa
 }
 
 /** Times first, then what names the rows best, then a number that orders them. */
-function axisOf(roles: ReadonlyMap<string, Role>, rows: readonly ShownRow[], wanted: string) {
+function axisOf(roles: ReadonlyMap<string, ColumnRole>, rows: readonly ShownRow[], wanted: string) {
   const times = timesOf(roles, rows);
   const texts = namesOf(roles, "category")
     .filter((name) => distinct(name, rows) > 1)
@@ -128,7 +128,7 @@ function axisOf(roles: ReadonlyMap<string, Role>, rows: readonly ShownRow[], wan
 
 /** Of values that must not be added up one is drawn: dollars where there are, else the first. */
 function onlyOf(
-  roles: ReadonlyMap<string, Role>,
+  roles: ReadonlyMap<string, ColumnRole>,
   x: string,
   rows: readonly ShownRow[],
   state: ChartState,
@@ -198,7 +198,7 @@ function withoutTotals(categories: readonly string[], rows: readonly ShownRow[])
 const ORDERED = /(^|_)(bucket|bin|range|window|band|age|tier|level|size|timeframe)$/i;
 
 /** Whether the order of the rows says something: positions, buckets, and texts that begin with numbers. */
-function isOrdered(name: string, roles: ReadonlyMap<string, Role>, rows: readonly ShownRow[]): boolean {
+function isOrdered(name: string, roles: ReadonlyMap<string, ColumnRole>, rows: readonly ShownRow[]): boolean {
   return (
     roles.get(name) === "place" ||
     ORDERED.test(name) ||

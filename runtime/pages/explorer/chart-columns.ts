@@ -16,7 +16,7 @@ export interface ChartTable {
  * orders or counts steps, such as a rank, an age or hops: an axis, never what is measured. `category`: what tells rows apart.
  * `none`: identifiers, coordinates, lists.
  */
-export type Role = "time" | "measure" | "place" | "category" | "none";
+export type ColumnRole = "time" | "measure" | "place" | "category" | "none";
 
 /** Longest list of different values that tells rows apart in a legend. */
 const MAX_CATEGORIES = 50;
@@ -31,11 +31,11 @@ const IDENTIFIER_WORDS = /\b(identifier|unique id|primary key|foreign key)\b/i;
 const ISO = /^\d{4}-\d\d(-\d\d([T ]\d\d:\d\d.*)?)?$/;
 
 /** The roles of the columns, by type, name, description and values. */
-export function rolesOf({ columns, rows }: ChartTable): ReadonlyMap<string, Role> {
+export function rolesOf({ columns, rows }: ChartTable): ReadonlyMap<string, ColumnRole> {
   return new Map(columns.map((column) => [column.name, roleOf(column, rows)]));
 }
 
-function roleOf({ name, type, description }: ChartColumn, rows: readonly ShownRow[]): Role {
+function roleOf({ name, type, description }: ChartColumn, rows: readonly ShownRow[]): ColumnRole {
   const kind = kindOf(type, name, rows);
   if (kind !== "number") return kind;
   if (/^year$/i.test(name)) return "time";
@@ -51,7 +51,7 @@ function kindOf(
   type: string | null,
   name: string,
   rows: readonly ShownRow[],
-): Exclude<Role, "place"> | "number" {
+): Exclude<ColumnRole, "place"> | "number" {
   if (type !== null && /\[\]|^(array|map|tuple|json)/i.test(type)) return "none";
   if (type !== null && /date|time(?!delta)/i.test(type) && !/^interval/i.test(type)) return "time";
   if (type !== null && /int(?!erval)|float|double|decimal|numeric|real|money/i.test(type)) return "number";
@@ -80,14 +80,17 @@ const TRACES =
 const PERIOD = /(^|_)(date|day|week|month|quarter|year|hour|period)$|__\w+$/i;
 
 /** Times that vary, the best first: periods before instants, and traces of a pipeline last. */
-export function timesOf(roles: ReadonlyMap<string, Role>, rows: readonly ShownRow[]): readonly string[] {
+export function timesOf(
+  roles: ReadonlyMap<string, ColumnRole>,
+  rows: readonly ShownRow[],
+): readonly string[] {
   const rank = (name: string): number => (TRACES.test(name) ? 2 : PERIOD.test(name) ? 0 : 1);
   return namesOf(roles, "time")
     .filter((name) => distinct(name, rows) > 1)
     .sort((a, b) => rank(a) - rank(b));
 }
 
-export function namesOf(roles: ReadonlyMap<string, Role>, role: Role): string[] {
+export function namesOf(roles: ReadonlyMap<string, ColumnRole>, role: ColumnRole): string[] {
   return [...roles].filter(([, each]) => each === role).map(([name]) => name);
 }
 
@@ -102,7 +105,7 @@ export function isApart(name: string): boolean {
 
 /** What tells rows apart: texts, flags, and numbers of few values that stand beside each other at each point. */
 export function categoriesOf(
-  roles: ReadonlyMap<string, Role>,
+  roles: ReadonlyMap<string, ColumnRole>,
   x: string | null,
   rows: readonly ShownRow[],
 ): readonly string[] {
@@ -175,7 +178,7 @@ const UNIT_WORDS = /^(usd|eur|gbp|chf|jpy|pct|count|cnt|total)$/i;
 /** Measures, the best first: what the endpoint is named for, then money and amounts, then averages and shares, changes last. */
 export function measuresOf(
   { columns, resource, rows }: ChartTable,
-  roles: ReadonlyMap<string, Role>,
+  roles: ReadonlyMap<string, ColumnRole>,
 ): string[] {
   const subject = new Set(resource.split("_").map(singular));
   const hasMoney = columns.some(({ name }) => MONEY.test(name));

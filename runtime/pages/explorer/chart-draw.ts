@@ -6,7 +6,7 @@ import {
   colourOf,
   type Colours,
   type Drawing,
-  type Frame,
+  type PlotFrame,
   type Legend,
   legendOf,
   picture,
@@ -23,13 +23,13 @@ const PLOT_HEIGHT = 300;
 const ROW_HEIGHT = 26;
 
 /** Draws lines or bars. */
-export function draw(plan: AxisPlan, data: Pivoted, frame: Frame): Drawing {
+export function draw(plan: AxisPlan, data: Pivoted, frame: PlotFrame): Drawing {
   const legend = legendOf(plan, data, frame);
   return plan.xKind === "category" ? drawRows(data, frame, legend) : drawColumns(plan, data, frame, legend);
 }
 
 /** Lines of a time, or upright bars in an order. */
-function drawColumns(plan: AxisPlan, data: Pivoted, frame: Frame, legend: Legend): Drawing {
+function drawColumns(plan: AxisPlan, data: Pivoted, frame: PlotFrame, legend: Legend): Drawing {
   const { width, colours } = frame;
   const isLine = plan.kind === "line";
   const tops = isLine ? data.series.map(({ values }) => values) : stacked(data);
@@ -188,7 +188,7 @@ function thickness(
 }
 
 /** Lying bars with the names of categories beside them. */
-function drawRows(data: Pivoted, frame: Frame, legend: Legend): Drawing {
+function drawRows(data: Pivoted, frame: PlotFrame, legend: Legend): Drawing {
   const { width, colours, unit } = frame;
   const tops = stacked(data);
   const [low, high] = rangeOf(tops, true);

@@ -1,4 +1,4 @@
-import { type ChartTable, measuresOf, namesOf, type Role } from "./chart-columns.js";
+import { type ChartTable, measuresOf, namesOf, type ColumnRole } from "./chart-columns.js";
 import { textOf } from "./values.js";
 
 /** A number with what it changed by. */
@@ -25,7 +25,7 @@ const MAX_FIGURES = 6;
 const CHANGE = /(^|_)(change|delta|diff|growth)(_|$)/i;
 const BEFORE = /(^|_)(prev|previous|before)(_|$)/i;
 
-export function figuresOf(table: ChartTable, roles: ReadonlyMap<string, Role>): FiguresPlan | null {
+export function figuresOf(table: ChartTable, roles: ReadonlyMap<string, ColumnRole>): FiguresPlan | null {
   const [row = {}] = table.rows;
   const isKnown = (name: string): boolean => row[name] !== null && row[name] !== undefined;
   const measures = measuresOf(table, roles).filter(isKnown);

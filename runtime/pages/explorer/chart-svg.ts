@@ -20,7 +20,7 @@ export function coloursOf(root: Element): Colours {
   return { text: of("--text"), soft: of("--soft"), line: of("--line"), ground: of("--panel"), series };
 }
 
-export interface Frame {
+export interface PlotFrame {
   readonly width: number;
   readonly colours: Colours;
   readonly unit: Unit;
@@ -82,7 +82,7 @@ export interface Legend {
 export function legendOf(
   { measures, series, aggregate, isAggregated }: AxisPlan,
   data: Pivoted,
-  { width, colours, unit }: Frame,
+  { width, colours, unit }: PlotFrame,
 ): Legend {
   const what =
     data.series.length > 1 && series === null
