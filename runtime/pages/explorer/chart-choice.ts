@@ -14,7 +14,7 @@ import {
   togetherWith,
 } from "./chart-columns.js";
 import { figuresOf, type FiguresPlan } from "./chart-figures.js";
-import { grainOf, type Period } from "./chart-time.js";
+import { grainOf, type AxisPeriod } from "./chart-time.js";
 import { type ShownRow, textOf } from "./values.js";
 
 /** Columns of a chart; empty: chosen by type. */
@@ -34,7 +34,7 @@ export interface AxisPlan {
   /** `ordered`: positions such as an age or a bucket, whose order says something. */
   readonly xKind: "time" | "ordered" | "category";
   /** Periods that instants are put together by. */
-  readonly grain: Period | null;
+  readonly grain: AxisPeriod | null;
   /** Names of the numbers that are drawn, one series each. */
   readonly measures: readonly string[];
   /** A column with one series per value. */

@@ -1,9 +1,9 @@
 import { type ShownRow, textOf } from "./values.js";
 
 /** Periods that irregular instants are put together by. */
-export type Period = "hour" | "day" | "week" | "month";
+export type AxisPeriod = "hour" | "day" | "week" | "month";
 
-const LENGTHS: readonly (readonly [Period, number])[] = [
+const LENGTHS: readonly (readonly [AxisPeriod, number])[] = [
   ["hour", 3_600_000],
   ["day", 86_400_000],
   ["week", 7 * 86_400_000],
@@ -24,7 +24,7 @@ export function instantOf(value: unknown): number {
 }
 
 /** The period by which instants at irregular distances are counted; null where the rows are periods already. */
-export function grainOf(column: string, rows: readonly ShownRow[]): Period | null {
+export function grainOf(column: string, rows: readonly ShownRow[]): AxisPeriod | null {
   const instants = [...new Set(rows.map((row) => instantOf(row[column] ?? null)))]
     .filter(Number.isFinite)
     .sort((a, b) => a - b);
@@ -36,7 +36,7 @@ export function grainOf(column: string, rows: readonly ShownRow[]): Period | nul
 }
 
 /** The beginning of the period that an instant is in. Weeks begin on Mondays. */
-export function startOf(instant: number, grain: Period): number {
+export function startOf(instant: number, grain: AxisPeriod): number {
   const date = new Date(instant);
   if (grain === "hour") return date.setUTCMinutes(0, 0, 0);
   date.setUTCHours(0, 0, 0, 0);
