@@ -113,7 +113,9 @@ export class StartPage {
     const callable = found.filter((each) => each.callable && each.require_any_of.length === 0);
     const endpoint = callable.find(({ tier }) => tier === "tier0") ?? callable[0];
     if (endpoint === undefined) return base;
-    const request = { endpoint, parameters: endpoint.pagination ? { limit: ["5"] } : ({} as const) };
+    const { pagination } = endpoint;
+    const limit = pagination && String(Math.min(5, pagination.max_limit));
+    const request = { endpoint, parameters: limit === null ? ({} as const) : { limit: [limit] } };
     const answer = el("div.first-answer");
     whenVisible(answer, async () => {
       const reading = this.#answers.get(endpoint.path) ?? inTurn(() => answerOf(request)).catch(() => null);
