@@ -1,4 +1,4 @@
-import { documentRoutes } from "./pages/pages.js";
+import { documentPages } from "./pages/pages.js";
 import type { SystemRoute } from "./system/context.js";
 import { systemRoutes } from "./system/routes.js";
 /** What the generator shares with the runtime: the endpoint, the tiers, the errors. Light on purpose: it pulls in no library. */
@@ -42,7 +42,7 @@ export type { SystemRoute } from "./system/context.js";
 export * from "./http/openapi.js";
 
 /** The routes of the data API itself, as OpenAPI describes them. */
-export const SYSTEM_ROUTES: readonly SystemRoute[] = systemRoutes(documentRoutes("", {}));
+export const SYSTEM_ROUTES: readonly SystemRoute[] = systemRoutes(documentPages("", {}));
 export {
   atomOf,
   type Changelog,

@@ -34,30 +34,35 @@ const EXPLORER_POLICY = POLICY.replace(" 'unsafe-inline'", "");
 const EMBED_POLICY = EXPLORER_POLICY.replace("frame-ancestors 'none'", "frame-ancestors *");
 
 /** The files of the documents, of the package's assets. Swagger UI's are those of the current release. */
-const FILES = [
-  ...["frame.css", "theme.js", "reference.js", "reference-style.css", "redoc.js"],
-  ...["swagger-ui-bundle.js", "swagger-ui.css"],
-  ...["explore.css", ...explorerScripts()],
-  ...["guide.js", "guide-style.css"],
-];
-
-/** The explorer's scripts: those that are loaded later have names of their own. */
-function explorerScripts(): readonly string[] {
+function documentFiles(): readonly string[] {
   const folder = dirname(require.resolve("@routewright/runtime/assets/explore.js"));
-  return readdirSync(folder).filter((name) => /^explore[\w-]*\.js$/.test(name));
+  return [
+    ...["frame.css", "theme.js", "reference.js", "reference-style.css", "redoc.js"],
+    ...["swagger-ui-bundle.js", "swagger-ui.css", "guide.js", "guide-style.css", "explore.css"],
+    // Those that the explorer loads later have names of their own.
+    ...readdirSync(folder).filter((name) => /^explore[\w-]*\.js$/.test(name)),
+  ];
 }
 
-/**
- * The routes of `/docs` (Swagger UI) and `/redoc`, without files of other hosts; of the data API also `/explore` and `/guide`
- * (runtime/docs/catalogue.md, Explorer).
- */
-export function documentRoutes(title: string, about: ApiAbout | null = null): readonly PageRoute[] {
-  const hasExplorer = about !== null;
+/** `/docs` (Swagger UI) and `/redoc`; of the data API also `/explore` and `/guide` (runtime/docs/catalogue.md, Explorer). */
+export function documentPages(title: string, about: ApiAbout | null): readonly PageRoute[] {
   const head = { title, ...about };
-  const pages = hasExplorer ? [SWAGGER, REDOC, EXPLORER, GUIDE] : [SWAGGER, REDOC];
+  const pages = pagesOf(about);
   // The explorer comes first in the menu.
-  const menu = hasExplorer ? [EXPLORER, GUIDE, SWAGGER, REDOC] : pages;
-  const files = FILES.map((file) => {
+  const menu = about === null ? pages : [EXPLORER, GUIDE, SWAGGER, REDOC];
+  return pages.map((page) => {
+    const read = (): Buffer => Buffer.from(documentOf(head, menuOf(menu, page), page));
+    return get(page.path, document("text/html", page.policy, read), operationOf(page));
+  });
+}
+
+const pagesOf = (about: ApiAbout | null): readonly PageParts[] =>
+  about === null ? [SWAGGER, REDOC] : [SWAGGER, REDOC, EXPLORER, GUIDE];
+
+/** The documents with their files, none of them of another host. */
+export function documentRoutes(title: string, about: ApiAbout | null = null): readonly PageRoute[] {
+  const names = documentFiles();
+  const files = names.map((file) => {
     const type = file.endsWith(".css") ? "text/css" : "text/javascript";
     const read = (): Buffer => {
       const text = readFileSync(require.resolve(`@routewright/runtime/assets/${file}`));
@@ -67,13 +72,10 @@ export function documentRoutes(title: string, about: ApiAbout | null = null): re
     return get(`/docs/${file}`, document(type, POLICY, read));
   });
   return [
-    ...pages.map((page) => {
-      const read = (): Buffer => Buffer.from(documentOf(head, menuOf(menu, page), page));
-      return get(page.path, document("text/html", page.policy, read), operationOf(page));
-    }),
+    ...documentPages(title, about),
     // Links are relative, so that they hold below the path of any proxy: `/docs/` is another folder than `/docs`.
-    ...pages.map(({ path }) => get(`${path}/`, () => Promise.resolve(movedTo(`..${path}`)))),
-    ...(hasExplorer
+    ...pagesOf(about).map(({ path }) => get(`${path}/`, () => Promise.resolve(movedTo(`..${path}`)))),
+    ...(about !== null
       ? [
           get(
             "/explore/embed",
@@ -82,14 +84,14 @@ export function documentRoutes(title: string, about: ApiAbout | null = null): re
         ]
       : []),
     ...files,
-    ...swaggerFiles(),
+    ...swaggerFiles(names),
   ];
 }
 
 /** The other files of Swagger UI, such as `oauth2-redirect.html`, as its middleware serves them. */
-function swaggerFiles(): readonly PageRoute[] {
+function swaggerFiles(known: readonly string[]): readonly PageRoute[] {
   const names = readdirSync(dirname(require.resolve("swagger-ui-dist/package.json")));
-  const others = names.filter((name) => /\.(css|html|js|png)$/.test(name) && !FILES.includes(name));
+  const others = names.filter((name) => /\.(css|html|js|png)$/.test(name) && !known.includes(name));
   return others.map((name) => ({ ...get(`/docs/${name}`, serveSwaggerFile), sends: true as const }));
 }
 
