@@ -1,12 +1,12 @@
 import { columnNamed, failed, type Outcome, succeeded } from "@routewright/runtime/model";
 import type { CopiedColumn, CopiedRelation } from "./copied-relation.js";
 
-interface Named {
+interface NamedColumn {
   readonly name: string;
 }
 
 /** Pairs the columns of a copy with those of its export, which may have another letter case. */
-export function pairedColumns<Source extends Named>(
+export function pairedColumns<Source extends NamedColumn>(
   { columns, hasAllColumns, relation }: CopiedRelation,
   exported: readonly Source[],
 ): Outcome<readonly (readonly [column: CopiedColumn, source: Source])[]> {
@@ -25,7 +25,7 @@ export function pairedColumns<Source extends Named>(
   return problems.length > 0 ? failed(...problems) : succeeded([...pairs, ...added]);
 }
 
-function missingText({ name }: CopiedColumn, exported: readonly Named[]): string {
+function missingText({ name }: CopiedColumn, exported: readonly NamedColumn[]): string {
   const same = exported.filter((column) => column.name.toLowerCase() === name.toLowerCase());
   if (same.length > 1) return `has several columns that ${name} may mean: ${namesOf(same)}`;
   return `has no column ${name}; it has ${namesOf(exported)}`;
@@ -33,7 +33,7 @@ function missingText({ name }: CopiedColumn, exported: readonly Named[]): string
 
 const MAX_NAMES = 30;
 
-function namesOf(columns: readonly Named[]): string {
+function namesOf(columns: readonly NamedColumn[]): string {
   const shown = columns.slice(0, MAX_NAMES).map(({ name }) => name);
   return [...shown, ...(columns.length > MAX_NAMES ? ["…"] : [])].join(", ");
 }

@@ -1,5 +1,5 @@
 /** A part of a script. A script runs as it is printed. */
-export type Step =
+export type LoadStep =
   /** `undo`: removes what it made, where a later step fails. */
   | { readonly kind: "sql"; readonly text: string; readonly undo?: string }
   /** Rows that a statement of DuckDB gives, one line of COPY's text format each, into a relation of PostgreSQL. */
@@ -11,10 +11,10 @@ export type Step =
 export interface RelationScript {
   /** `schema.name` */
   readonly name: string;
-  readonly steps: readonly Step[];
+  readonly steps: readonly LoadStep[];
 }
 
-export const statement = (text: string, undo?: string): Step => ({
+export const statement = (text: string, undo?: string): LoadStep => ({
   kind: "sql",
   text,
   ...(undo && { undo }),

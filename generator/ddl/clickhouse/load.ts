@@ -3,10 +3,10 @@ import type { CopiedRelation } from "../copied-relation.js";
 import { pairedColumns } from "../columns.js";
 import { exportLocation } from "../export-location.js";
 import type { LoadRequest, Loader } from "../loader.js";
-import type { RelationScript, Step } from "../script.js";
+import type { RelationScript, LoadStep } from "../script.js";
 import { type ExportColumn, loadedColumn, type LoadedColumn } from "./expressions.js";
 import { clickhouseLiteral as literal } from "./literal.js";
-import { clickhouseSession, type RunStatement } from "./session.js";
+import { clickhouseSession, type RunSql } from "./session.js";
 import { type TableFunction, tableFunction } from "./source.js";
 import { tableScript, viewScript } from "./statements.js";
 import { clickhouseAddress } from "@routewright/runtime/model";
@@ -40,8 +40,8 @@ export async function clickhouseLoader(url: string): Promise<Outcome<Loader>> {
 }
 
 async function apply(
-  run: RunStatement,
-  steps: readonly Step[],
+  run: RunSql,
+  steps: readonly LoadStep[],
   parameters: Readonly<Record<string, string>> | undefined,
 ): Promise<void> {
   const undo: string[] = [];
@@ -75,7 +75,7 @@ const NOT_CLICKHOUSE =
   "The models are served from ClickHouse: --database (or LOAD_DATABASE_URL) must be a clickhouse:// or clickhouses:// address of a user who may create tables.";
 
 async function scriptOf(
-  run: RunStatement,
+  run: RunSql,
   copied: CopiedRelation,
   source: TableFunction,
   { as, buildsOf, grants }: LoadRequest,
@@ -92,7 +92,7 @@ async function scriptOf(
 }
 
 async function exportColumns(
-  run: RunStatement,
+  run: RunSql,
   copied: CopiedRelation,
   { text, parameters }: TableFunction,
 ): Promise<Outcome<readonly LoadedColumn[]>> {

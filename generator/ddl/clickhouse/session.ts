@@ -3,9 +3,9 @@ import { request as requestHttps } from "node:https";
 import type { ClickhouseAddress } from "@routewright/runtime/model";
 
 /** Runs statements with the rights of the address's user. `fetch` would end a load after five minutes without a header. */
-export type RunStatement = (text: string, parameters?: Readonly<Record<string, string>>) => Promise<string>;
+export type RunSql = (text: string, parameters?: Readonly<Record<string, string>>) => Promise<string>;
 
-export function clickhouseSession(address: ClickhouseAddress): RunStatement {
+export function clickhouseSession(address: ClickhouseAddress): RunSql {
   const { hostname, port, isTls, user, password } = address;
   const send = isTls ? requestHttps : requestHttp;
   return (text, parameters = {}) =>

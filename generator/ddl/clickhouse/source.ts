@@ -16,13 +16,13 @@ export interface TableFunction {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-type Variables = Readonly<Record<string, string | undefined>>;
+type LoadVariables = Readonly<Record<string, string | undefined>>;
 
 /** The table function for a format and a store: without a key in the environment the server uses its own. */
 export function tableFunction(
   location: ExportLocation,
   format: ExportFormat,
-  variables: Variables,
+  variables: LoadVariables,
 ): Outcome<TableFunction> {
   const call = CALLS[location.store](location as never, variables);
   if (!call.ok) return call;
@@ -43,7 +43,7 @@ const PRUNING = {
   delta: ["delta_lake_enable_engine_predicate"],
 } as const;
 
-interface Call {
+interface FunctionCall {
   readonly names: Readonly<Partial<Record<ExportFormat, string>>>;
   readonly args: readonly string[];
   readonly parameters: Readonly<Record<string, string>>;
@@ -52,15 +52,15 @@ interface Call {
 type StoreOf<Store extends ExportLocation["store"]> = Extract<ExportLocation, { store: Store }>;
 
 const CALLS = {
-  local: ({ path }: StoreOf<"local">): Outcome<Call> =>
+  local: ({ path }: StoreOf<"local">): Outcome<FunctionCall> =>
     succeeded({
       names: { parquet: "file", iceberg: "icebergLocal", delta: "deltaLakeLocal" },
       args: [literal(path)],
       parameters: {},
     }),
-  http: ({ url }: StoreOf<"http">): Outcome<Call> =>
+  http: ({ url }: StoreOf<"http">): Outcome<FunctionCall> =>
     succeeded({ names: { parquet: "url" }, args: [literal(url)], parameters: {} }),
-  s3: ({ bucket, path }: StoreOf<"s3">, variables: Variables): Outcome<Call> => {
+  s3: ({ bucket, path }: StoreOf<"s3">, variables: LoadVariables): Outcome<FunctionCall> => {
     const endpoint = variables["AWS_ENDPOINT_URL_S3"] ?? variables["AWS_ENDPOINT_URL"];
     const address =
       endpoint === undefined ? `s3://${bucket}/${path}` : `${endpoint.replace(/\/+$/, "")}/${bucket}/${path}`;
@@ -71,7 +71,7 @@ const CALLS = {
       parameters: keys.parameters,
     });
   },
-  gcs: ({ bucket, path }: StoreOf<"gcs">, variables: Variables): Outcome<Call> => {
+  gcs: ({ bucket, path }: StoreOf<"gcs">, variables: LoadVariables): Outcome<FunctionCall> => {
     const keys = keysIn(variables, ["GCS_HMAC_KEY_ID", "GCS_HMAC_SECRET"]);
     return succeeded({
       names: { parquet: "gcs", iceberg: "icebergS3", delta: "deltaLake" },
@@ -79,7 +79,10 @@ const CALLS = {
       parameters: keys.parameters,
     });
   },
-  azure: ({ account, container, path }: StoreOf<"azure">, variables: Variables): Outcome<Call> => {
+  azure: (
+    { account, container, path }: StoreOf<"azure">,
+    variables: LoadVariables,
+  ): Outcome<FunctionCall> => {
     const names = { parquet: "azureBlobStorage", iceberg: "icebergAzure", delta: "deltaLakeAzure" };
     const connection = keysIn(variables, ["AZURE_STORAGE_CONNECTION_STRING"]);
     const place = [literal(container), literal(path)];
@@ -98,7 +101,10 @@ const NO_ACCOUNT =
   "--from az:// needs the storage account: set AZURE_STORAGE_CONNECTION_STRING or AZURE_STORAGE_ACCOUNT, or write abfss://container@account.dfs.core.windows.net/….";
 
 /** The first variables that are set, each as a parameter of its own name; none without the first. */
-function keysIn(variables: Variables, names: readonly string[]): Pick<Call, "args" | "parameters"> {
+function keysIn(
+  variables: LoadVariables,
+  names: readonly string[],
+): Pick<FunctionCall, "args" | "parameters"> {
   const set = names.map((name) => [name, variables[name]?.trim() ?? ""] as const);
   const end = set.findIndex(([, value]) => value === "");
   const found = end < 0 ? set : set.slice(0, end);

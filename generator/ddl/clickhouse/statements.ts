@@ -2,7 +2,7 @@ import type { BuildsAtLoad } from "@routewright/runtime/model";
 import { clickhouseIdentifier as identifier } from "../../verify/clickhouse-relations.js";
 import type { CopiedRelation } from "../copied-relation.js";
 import { COMMENT_START, loadComment } from "../load-comment.js";
-import { type RelationScript, statement, type Step } from "../script.js";
+import { type RelationScript, statement, type LoadStep } from "../script.js";
 import { bareType, type LoadedColumn } from "./expressions.js";
 import { clickhouseLiteral as literal } from "./literal.js";
 import type { TableFunction } from "./source.js";
@@ -69,7 +69,7 @@ export function viewScript(load: ClickhouseLoad): RelationScript {
   };
 }
 
-function beforeLoad({ copied, source, isNewDatabase }: ClickhouseLoad): readonly Step[] {
+function beforeLoad({ copied, source, isNewDatabase }: ClickhouseLoad): readonly LoadStep[] {
   const [database, name] = copied.relation;
   const [at, named] = [literal(database), literal(name)];
   const foreign = `${database}.${name} was not made by \`routewright ddl\`: rename or drop it, then load again`;
@@ -94,7 +94,7 @@ function sameSchema(metadata: string, name: string): string {
   return `SELECT throwIf(uniqExact(${shape}) > 1, ${literal(`${name}: the files of the export differ in their columns or types`)})\nFROM ${metadata}\nFORMAT Null`;
 }
 
-function afterLoad({ copied, grants }: ClickhouseLoad): readonly Step[] {
+function afterLoad({ copied, grants }: ClickhouseLoad): readonly LoadStep[] {
   return grants.map((role) => statement(`GRANT SELECT ON ${quoted(copied.relation)} TO ${identifier(role)}`));
 }
 

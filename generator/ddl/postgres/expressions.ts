@@ -69,9 +69,9 @@ function convertedArray(x: string, from: SourceType, to: SourceType, problem: st
 function castOf(from: SourceType, to: SourceType): string | null {
   switch (to.kind) {
     case "integer":
-      return isExactNumber(from) ? integerCast(from, to) : null;
+      return isExactType(from) ? integerCast(from, to) : null;
     case "decimal":
-      return isExactNumber(from) ? decimalCast(from, to) : null;
+      return isExactType(from) ? decimalCast(from, to) : null;
     case "float":
       if (from.kind === "integer") return to.bits === 32 ? "FLOAT" : "DOUBLE";
       if (from.kind !== "float") return null;
@@ -93,12 +93,12 @@ function castOf(from: SourceType, to: SourceType): string | null {
   }
 }
 
-type ExactNumber = Extract<SourceType, { kind: "integer" | "decimal" }>;
+type ExactType = Extract<SourceType, { kind: "integer" | "decimal" }>;
 
-const isExactNumber = (type: SourceType): type is ExactNumber =>
+const isExactType = (type: SourceType): type is ExactType =>
   type.kind === "integer" || type.kind === "decimal";
 
-function integerCast(from: ExactNumber, to: Extract<SourceType, { kind: "integer" }>): string {
+function integerCast(from: ExactType, to: Extract<SourceType, { kind: "integer" }>): string {
   const fits = from.kind === "integer" && from.isUnsigned !== true && from.bits <= to.bits;
   return fits ? "" : { 8: "TINYINT", 16: "SMALLINT", 32: "INTEGER", 64: "BIGINT", 128: "HUGEINT" }[to.bits];
 }
@@ -109,7 +109,7 @@ const DIGITS = { 8: 3, 16: 5, 32: 10, 64: 20, 128: 39 } as const;
 /** DuckDB's widest decimal. */
 const MAX_PRECISION = 38;
 
-function decimalCast(from: ExactNumber, to: Extract<SourceType, { kind: "decimal" }>): string | null {
+function decimalCast(from: ExactType, to: Extract<SourceType, { kind: "decimal" }>): string | null {
   const [whole, scale] =
     from.kind === "integer" ? [DIGITS[from.bits], 0] : [from.precision - from.scale, from.scale];
   const fits = to.precision === 0 || (whole <= to.precision - to.scale && scale <= to.scale);

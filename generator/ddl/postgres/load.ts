@@ -6,7 +6,7 @@ import { pairedColumns } from "../columns.js";
 import type { CopiedRelation } from "../copied-relation.js";
 import { exportLocation } from "../export-location.js";
 import type { LoadRequest, Loader } from "../loader.js";
-import type { RelationScript, Step } from "../script.js";
+import type { RelationScript, LoadStep } from "../script.js";
 import { type DuckDb, duckdbRelation, duckdbSchemas, duckdbSettings, openDuckDb } from "./duckdb.js";
 import { type TextColumn, textColumn } from "./expressions.js";
 import { postgresScript } from "./statements.js";
@@ -91,7 +91,7 @@ async function exportColumns(
   return problems.length > 0 ? failed(...problems) : succeeded(texts);
 }
 
-async function apply(client: pg.Client, duckdb: DuckDb, steps: readonly Step[]): Promise<void> {
+async function apply(client: pg.Client, duckdb: DuckDb, steps: readonly LoadStep[]): Promise<void> {
   try {
     for (const step of steps) {
       if (step.kind === "sql") await client.query(step.text);
@@ -107,7 +107,7 @@ async function apply(client: pg.Client, duckdb: DuckDb, steps: readonly Step[]):
 async function copy(
   client: pg.Client,
   duckdb: DuckDb,
-  { into, select }: Extract<Step, { kind: "copy" }>,
+  { into, select }: Extract<LoadStep, { kind: "copy" }>,
 ): Promise<void> {
   const lines = async function* (): AsyncIterable<string> {
     for await (const chunk of duckdb.texts(select)) yield `${chunk.join("\n")}\n`;

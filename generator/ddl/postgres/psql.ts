@@ -1,11 +1,11 @@
-import type { RelationScript, Step } from "../script.js";
+import type { RelationScript, LoadStep } from "../script.js";
 
 /** A script for psql, which runs the program duckdb for the rows. */
 export function psqlScript({ steps }: RelationScript, settings: readonly string[]): string {
   return steps.map((step) => psqlOf(step, settings)).join("\n\n");
 }
 
-function psqlOf(step: Step, settings: readonly string[]): string {
+function psqlOf(step: LoadStep, settings: readonly string[]): string {
   switch (step.kind) {
     case "sql":
       return `${step.text};`;

@@ -32,7 +32,7 @@ export function plotOf(plan: ChartPlan, columns: readonly ChartColumn[]): Plot {
   const make = (width: number): Drawing =>
     draw(plan, data, { width, unit, colours: coloursOf(document.documentElement) });
   const label = `${labelOf(plan, data)} The table has the rows.`;
-  const reading = (): Reading => new Reading(plan, data, style);
+  const reading = (): PointReading => new PointReading(plan, data, style);
   return plotWith(plan, label, make, reading);
 }
 
@@ -51,7 +51,7 @@ function plotWith(
   plan: ChartPlan,
   label: string,
   make: (width: number) => Picture,
-  reading: () => Reading | null,
+  reading: () => PointReading | null,
 ): Plot {
   const image = el("div.image", { role: "img", "aria-label": label });
   const values = reading();
@@ -78,7 +78,7 @@ function plotWith(
 }
 
 /** The values of one point: a slider above the picture chooses it, a line below says them. */
-class Reading {
+class PointReading {
   readonly slider: HTMLElement;
   readonly readout = el("div.readout");
   readonly #plan: AxisPlan;

@@ -7,7 +7,7 @@ export const LANGUAGES = [
 export type Language = (typeof LANGUAGES)[number];
 
 /** What a sample is made from. */
-interface Call {
+interface SampleCall {
   readonly request: ApiRequest;
   /** Whether it needs a key: a placeholder stands for it, since copied text may be shared. */
   readonly hasKey: boolean;
@@ -25,15 +25,15 @@ export function sampleOf(request: ApiRequest, language: Language, hasKey: boolea
 }
 
 /** The address, of the largest page where all are read. */
-function urlOf({ request, isPaged }: Call, format = ""): string {
+function urlOf({ request, isPaged }: SampleCall, format = ""): string {
   return BASE + addressOf(isPaged ? { ...request, parameters: wholeOf(request) } : request, format);
 }
 
 const quoted = (text: string): string => JSON.stringify(text);
 const inShell = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-const itemsOf = ({ isEnvelope }: Call): string => (isEnvelope ? '["items"]' : "");
+const itemsOf = ({ isEnvelope }: SampleCall): string => (isEnvelope ? '["items"]' : "");
 
-const SAMPLES: Readonly<Record<Language, (call: Call) => string>> = {
+const SAMPLES: Readonly<Record<Language, (call: SampleCall) => string>> = {
   curl: (call) => (call.isPaged ? curlPages(call) : `curl -fsS ${curlKey(call)}${inShell(urlOf(call))}`),
   Python: python,
   pandas: (call) => frames(call, "pandas"),
@@ -45,10 +45,10 @@ const SAMPLES: Readonly<Record<Language, (call: Call) => string>> = {
   "Power Query": powerQuery,
 };
 
-const curlKey = ({ hasKey }: Call): string => (hasKey ? '-H "X-API-Key: $API_KEY" ' : "");
+const curlKey = ({ hasKey }: SampleCall): string => (hasKey ? '-H "X-API-Key: $API_KEY" ' : "");
 
 /** Rows of all pages, one on each line. */
-function curlPages(call: Call): string {
+function curlPages(call: SampleCall): string {
   return String.raw`# All pages, a row of JSON on each line
 url=${inShell(urlOf(call, ".ndjson"))}
 while [ -n "$url" ]; do
@@ -58,7 +58,7 @@ while [ -n "$url" ]; do
 done > rows.ndjson`;
 }
 
-function python(call: Call): string {
+function python(call: SampleCall): string {
   const imports = `${call.hasKey ? "import os\n" : ""}${call.isPaged ? "from urllib.parse import urljoin\n" : ""}import requests\n`;
   const session = `session = requests.Session()\n${call.hasKey ? 'session.headers["X-API-Key"] = os.environ["API_KEY"]\n' : ""}`;
   if (!call.isPaged)
@@ -79,7 +79,7 @@ while url:
 }
 
 /** Data frames: pandas of CSV, polars of Parquet, whose types are those of the database. */
-function frames(call: Call, library: "pandas" | "polars"): string {
+function frames(call: SampleCall, library: "pandas" | "polars"): string {
   const isPandas = library === "pandas";
   const [short, suffix] = isPandas ? ["pd", ".csv"] : ["pl", ".parquet"];
   const read = isPandas
@@ -108,7 +108,7 @@ while url:
 rows = ${whole}`;
 }
 
-function script(call: Call, isTyped: boolean): string {
+function script(call: SampleCall, isTyped: boolean): string {
   const { hasKey, isEnvelope, isPaged } = call;
   const type = isTyped ? `${rowType(call.request)}\n\n` : "";
   const body = "await response.json()";
@@ -156,7 +156,7 @@ function typeScriptOf(type: string | null): string {
   return / null$|nullable/i.test(type) ? `${plain} | null` : plain;
 }
 
-function r(call: Call): string {
+function r(call: SampleCall): string {
   const head = `library(httr2)
 library(jsonlite)
 
@@ -177,7 +177,7 @@ rows <- do.call(rbind, pages)`;
 }
 
 /** One request is read by its address; pages are put into one file first, since SQL follows no links. */
-function duckdb(call: Call): string {
+function duckdb(call: SampleCall): string {
   if (call.isPaged)
     return `${curlPages(call)}
 
@@ -191,7 +191,7 @@ ${secret}SELECT * FROM read_parquet('${urlOf(call, ".parquet").replaceAll("'", "
 }
 
 /** For Excel and Power BI. */
-function powerQuery(call: Call): string {
+function powerQuery(call: SampleCall): string {
   const inM = (text: string): string => `"${text.replaceAll('"', '""')}"`;
   const headers = call.hasKey ? ', [Headers = [#"X-API-Key" = Key]]' : "";
   const key = call.hasKey ? '  Key = "your key",\n' : "";

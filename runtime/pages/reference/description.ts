@@ -7,10 +7,10 @@ export interface Description {
   readonly servers: readonly { readonly url: string }[];
   readonly tags?: readonly { readonly name: string }[];
   readonly "x-tagGroups"?: readonly { readonly name: string; readonly tags: readonly string[] }[];
-  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly paths: Readonly<Record<string, DocumentedPath>>;
 }
 
-type PathItem = Readonly<Record<string, ListedOperation>>;
+type DocumentedPath = Readonly<Record<string, ListedOperation>>;
 
 export interface ListedOperation {
   readonly operationId?: string;
@@ -35,7 +35,7 @@ const MAX_OPERATIONS = 15;
 
 /** The parts of a document, in its order. */
 export function partsOf({ paths, tags = [] }: Description): readonly DocumentPart[] {
-  const tagOf = (item: PathItem): string => Object.values(item)[0]?.tags?.[0] ?? "";
+  const tagOf = (item: DocumentedPath): string => Object.values(item)[0]?.tags?.[0] ?? "";
   const all = Object.entries(paths);
   const names = new Set([...tags.map(({ name }) => name), ...all.map(([, item]) => tagOf(item))]);
   return [...names].flatMap((tag) => {
