@@ -4,7 +4,7 @@ import { type HttpError, httpError, isHttpError, type Result } from "../model/er
 import type { RawFields, ResolvedQuery, RowFormat, Selection } from "../model/query.js";
 import type { Caller } from "../model/caller.js";
 import { ownRows, readParameters, withOperators } from "../request/resolve-query.js";
-import { readCursor, bodyFields, NO_FIELDS, objectFields, queryFields } from "../request/request-fields.js";
+import { readCursor, bodyFields, NO_FIELDS, fieldsOfParsed, queryFields } from "../request/request-fields.js";
 import { formatOf } from "../response/content-negotiation.js";
 import { MAX_BODY_BYTES, type BodyErrors, readText } from "../http/body.js";
 import { TIER_SHARES } from "../warehouse/shares.js";
@@ -67,7 +67,7 @@ async function resolveBody(
 }
 
 async function readBodyFields(request: DataRequest, caller: Caller): Promise<Result<RawFields> | null> {
-  if (request.body !== undefined) return objectFields(request.body);
+  if (request.body !== undefined) return fieldsOfParsed(request.body);
   const text = await readBodyText(request, caller);
   return typeof text === "string" ? bodyFields(text) : text;
 }

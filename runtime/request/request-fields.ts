@@ -63,17 +63,26 @@ function isTooComplex(text: string): boolean {
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b];
 
 /** The fields of a parsed body. */
-export function objectFields(json: unknown): Result<RawFields> {
+function objectFields(json: unknown): Result<RawFields> {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return httpError("bodyNotObject");
   const values = Object.entries(json as Record<string, unknown>);
-  const [name] = values.find(([, value]) => isRounded(value)) ?? [];
-  if (name !== undefined) return httpError("valueNotOfType", { name, type: EXACT });
   return new Map(values.map(([name, value]) => [name, { from: "body", value }]));
 }
 
-/** Whether a number has more digits than a double keeps of each: middleware that parsed the body may have rounded it. */
-function isRounded(value: unknown): boolean {
-  if (typeof value === "object" && value !== null) return Object.values(value).some(isRounded);
+/** The fields of a body that middleware has parsed: it may have rounded numbers of more than 15 digits, which are refused. */
+export function fieldsOfParsed(body: unknown): Result<RawFields> {
+  const fields = objectFields(body);
+  if (isHttpError(fields)) return fields;
+  for (const [name, field] of fields)
+    if (field.from === "body" && isRounded(field.value))
+      return httpError("valueNotOfType", { name, type: EXACT });
+  return fields;
+}
+
+/** Also of the values of a list, or of operators; deeper ones are refused elsewhere. */
+function isRounded(value: unknown, depth = 2): boolean {
+  if (typeof value === "object" && value !== null)
+    return depth > 0 && Object.values(value).some((each) => isRounded(each, depth - 1));
   return typeof value === "number" && Number(value.toPrecision(15)) !== value;
 }
 

@@ -35,7 +35,7 @@ CREATE TABLE ramp.projects (
   organization_id uuid NOT NULL REFERENCES ramp.organizations (id),
   name text NOT NULL CHECK (name <> ''),
   client_id text NOT NULL UNIQUE,
-  -- Added to the expiry of a subject token (runtime/ramp/docs/customers.md, Customer tokens).
+  -- Added to the expiry of a subject token (runtime/ramp/README.md, Customer tokens).
   token_ttl_seconds integer NOT NULL DEFAULT 0 CHECK (token_ttl_seconds BETWEEN 0 AND 31536000),
   -- Origins that may frame the hosted pages.
   page_origins text[] NOT NULL DEFAULT '{}',
@@ -47,7 +47,7 @@ CREATE TABLE ramp.projects (
   max_token_seconds integer NOT NULL DEFAULT 86400 CHECK (max_token_seconds BETWEEN 60 AND 2592000),
   -- Origins that redirect URLs may have; empty: any.
   redirect_origins text[] NOT NULL DEFAULT '{}',
-  -- How far, in percent, the received amount may be from the held price.
+  -- How far, in percent, the received amount may be from the held price (runtime/ramp/README.md, Amounts).
   amount_tolerance numeric NOT NULL DEFAULT 0.5 CHECK (amount_tolerance BETWEEN 0 AND 50),
   created_at timestamptz NOT NULL DEFAULT now()
 );
@@ -116,7 +116,7 @@ CREATE UNIQUE INDEX ON ramp.currencies (upper(code));
 
 CREATE TABLE ramp.customers (
   project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
-  -- A UUID.
+  -- A UUID (runtime/ramp/README.md, Customers).
   id text NOT NULL CHECK (id <> '' AND length(id) <= 256),
   -- The caller's own id.
   external_id text NOT NULL CHECK (external_id <> '' AND length(external_id) <= 256),
@@ -231,7 +231,7 @@ CREATE TABLE ramp.external_accounts (
 CREATE INDEX ON ramp.external_accounts (project_id, customer_id);
 CREATE INDEX ON ramp.external_accounts (project_id, customer_id, created_at DESC, id DESC) WHERE deleted_at IS NULL;
 
--- States and moves (runtime/ramp/docs/intents.md, States). intents/intent.ts has the same table; a test compares the two.
+-- States and moves (runtime/ramp/README.md, States). intents/intent.ts has the same table; a test compares the two.
 CREATE FUNCTION ramp.intent_may_move(from_status text, to_status text) RETURNS boolean LANGUAGE sql IMMUTABLE
   RETURN CASE from_status
     WHEN 'PENDING' THEN to_status IN ('COMPLIANCE_IN_PROGRESS', 'COMPLIANCE_APPROVED', 'COMPLIANCE_FAILED', 'EXPIRED', 'CANCELLED')
@@ -243,7 +243,7 @@ CREATE FUNCTION ramp.intent_may_move(from_status text, to_status text) RETURNS b
     ELSE false
   END;
 
--- The operator records how an intent ended that the provider left unclear.
+-- The operator records how an intent ended that the provider left unclear (runtime/ramp/README.md, Operations).
 CREATE FUNCTION ramp.may_resolve(to_status text) RETURNS boolean LANGUAGE sql STABLE
   RETURN ramp.is_operator() AND to_status IN ('COMPLETED', 'TRANSACTION_FAILED', 'SUCCESS', 'FAILED');
 
