@@ -1,5 +1,5 @@
 /**
- * Loads while callers read. `LOADS=200 npm test -- tests/ddl/while-served` for more of them; the readers ask all the time.
+ * Loads while callers read. `LOADS=200 npm test -- while-served` for more of them; the readers ask all the time.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";

@@ -6,6 +6,7 @@ import {
   BasicTracerProvider,
   InMemorySpanExporter,
   type ReadableSpan,
+  SamplingDecision,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import type { IncomingMessage } from "node:http";
@@ -21,12 +22,20 @@ const PARENT = "00f067aa0ba902b7";
 const traced = { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } };
 
 const exporter = new InMemorySpanExporter();
+/** A tracer keeps its provider after `disable`: it must record nothing for the suites that follow in this process. */
+let isRecording = true;
+const sampler = {
+  shouldSample: () => ({
+    decision: isRecording ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD,
+  }),
+};
 trace.setGlobalTracerProvider(
-  new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
+  new BasicTracerProvider({ sampler, spanProcessors: [new SimpleSpanProcessor(exporter)] }),
 );
 propagation.setGlobalPropagator(new W3CTraceContextPropagator());
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 atEnd(() => {
+  isRecording = false;
   trace.disable();
   propagation.disable();
   context.disable();

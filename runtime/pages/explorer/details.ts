@@ -12,7 +12,7 @@ import {
   withoutPage,
 } from "./api.js";
 import { coloured } from "./code-colours.js";
-import type { Language } from "./code-samples.js";
+import type { Language, LANGUAGES, sampleOf } from "./code-samples.js";
 import { button, type Child, copyable, el, toggle } from "./dom.js";
 import { requiredValues } from "./required.js";
 import { markField, parameterForm } from "./parameter-form.js";
@@ -234,18 +234,27 @@ export class EndpointDetails {
 
   /** The code of samples is loaded with the first endpoint. */
   async #showSamples(): Promise<void> {
-    const { LANGUAGES, sampleOf } = await import("./code-samples.js");
+    this.#drawSamples(await import("./code-samples.js"));
+  }
+
+  #drawSamples(code: SampleCode): void {
     const hasKey = key.get() !== "" || this.#endpoint.tier !== "tier0";
-    const text = sampleOf(this.#request, this.#language, hasKey);
+    const text = code.sampleOf(this.#request, this.#language, hasKey);
     const choose = (language: Language): void => {
       this.#language = language;
-      void this.#showSamples();
+      this.#drawSamples(code);
     };
     this.#samples.replaceChildren(
-      el("div.bar", toggle("Request as", LANGUAGES, this.#language, choose)),
+      el("div.bar", toggle("Request as", code.LANGUAGES, this.#language, choose)),
       copyable("Request as code", text, ...coloured(text)),
     );
   }
+}
+
+/** The part of the page that is loaded with the first endpoint. */
+interface SampleCode {
+  readonly LANGUAGES: typeof LANGUAGES;
+  readonly sampleOf: typeof sampleOf;
 }
 
 /** On a phone the form is one line that opens, so that the rows are in sight. */

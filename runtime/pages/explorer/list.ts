@@ -76,7 +76,7 @@ export class EndpointList {
     this.#status.textContent = this.#found.length === 0 ? "No endpoint matches." : notes.join(": ");
     const listed = this.#found.slice(0, MAX_LISTED);
     this.#rows.replaceChildren(...this.#groups(listed));
-    this.#makeTabStop(this.#rows.querySelector("[aria-current]") ?? this.#rows.querySelector("a"));
+    this.#makeTabStop(this.#rows.querySelector("[aria-current]") ?? this.#rows.querySelector("a, .group"));
   }
 
   /** Scrolls to the row of the open endpoint. */
@@ -190,14 +190,13 @@ export class EndpointList {
     const press = (): void => {
       this.#pressed.set(name, !open);
       this.update(this.#state);
-      [...this.#rows.querySelectorAll<HTMLElement>(".group")]
-        .find((each) => each.dataset["name"] === name)
-        ?.focus();
+      const heads = [...this.#rows.querySelectorAll<HTMLElement>(".group")];
+      this.#focus(heads.find((each) => each.dataset["name"] === name) ?? null);
     };
     const toggle = el(
       "button.group",
       {
-        ...{ type: "button", "aria-expanded": String(open), "data-name": name },
+        ...{ type: "button", tabindex: -1, "aria-expanded": String(open), "data-name": name },
         ...{ "data-count": members.length.toLocaleString("en"), click: press },
       },
       text,
@@ -244,26 +243,26 @@ export class EndpointList {
     );
   }
 
-  /** Arrow keys, Home and End. */
+  /** Arrow keys, Home and End, over rows and the heads of their groups. */
   #move(event: KeyboardEvent): void {
-    const links = [...this.#rows.querySelectorAll("a")];
-    const at = links.indexOf(event.target as HTMLAnchorElement);
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: links.length - 1 }[event.key];
+    const stops = [...this.#rows.querySelectorAll<HTMLElement>("a, .group")];
+    const at = stops.indexOf(event.target as HTMLElement);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: stops.length - 1 }[event.key];
     if (at < 0 || to === undefined) return;
     event.preventDefault();
     if (to < 0) this.focusSearch();
-    else this.#focus(links[to] ?? null);
+    else this.#focus(stops[to] ?? null);
   }
 
-  #focus(link: HTMLElement | null): void {
-    this.#makeTabStop(link);
-    link?.focus();
+  #focus(stop: HTMLElement | null): void {
+    this.#makeTabStop(stop);
+    stop?.focus();
   }
 
-  /** Tab reaches one row; arrow keys move from there. */
-  #makeTabStop(link: Element | null): void {
+  /** Tab reaches one row or head; arrow keys move from there. */
+  #makeTabStop(stop: Element | null): void {
     this.#rows.querySelector("[tabindex='0']")?.setAttribute("tabindex", "-1");
-    link?.setAttribute("tabindex", "0");
+    stop?.setAttribute("tabindex", "0");
   }
 }
 
