@@ -109,7 +109,7 @@ export function resolve(
   };
   const selected = own === null ? selection : { ...selection, conditions: [own, ...selection.conditions] };
   const hasCursor = endpoint.spec.cursor !== undefined || (selection.grouping?.groups.length ?? 0) > 0;
-  const paged = hasCursor ? behindCursor(gateway, endpoint, fields, selected) : selected;
+  const paged = hasCursor ? afterCursor(gateway, endpoint, fields, selected) : selected;
   if (isHttpError(paged)) return paged;
   const { relation, path: route } = endpoint.spec;
   return { relation, route, selection: paged, ...options, fields };
@@ -121,7 +121,7 @@ function writtenFormat(format: RowFormat, { spec }: ServedEndpoint, { grouping }
 }
 
 /** What an endpoint with cursors selects. */
-function behindCursor(
+function afterCursor(
   { cursors }: Gateway,
   endpoint: ServedEndpoint,
   fields: RawFields,

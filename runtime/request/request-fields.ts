@@ -79,7 +79,7 @@ export function fieldsOfParsed(body: unknown): Result<RawFields> {
   return fields;
 }
 
-/** Also of the values of a list, or of operators; deeper ones are refused elsewhere. */
+/** Whether a number, also one in a list or of an operator, has more than 15 digits. */
 function isRounded(value: unknown, depth = 2): boolean {
   if (typeof value === "object" && value !== null)
     return depth > 0 && Object.values(value).some((each) => isRounded(each, depth - 1));

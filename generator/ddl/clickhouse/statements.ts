@@ -26,7 +26,7 @@ export function tableScript(load: ClickhouseLoad): RelationScript {
   const [served, next] = [quoted(copied.relation), quoted([database, nextName(name)])];
   const names = columns.map((column) => identifier(column.name)).join(", ");
   const comment = literal(loadComment(builds));
-  const placeholder = `throwIf(true, ${literal(`${database}.${name} is loaded for the first time`)}) AS loading`;
+  const firstLoad = `throwIf(true, ${literal(`${database}.${name} is loaded for the first time`)}) AS loading`;
   return {
     name: copied.relation.join("."),
     steps: [
@@ -43,7 +43,7 @@ export function tableScript(load: ClickhouseLoad): RelationScript {
         `SELECT throwIf((SELECT count() FROM ${next}) != (SELECT count() FROM ${source.text}), ${literal(`${database}.${name}: the copy and its export differ in their number of rows`)})\n${settingsOf(READ_AS_IT_IS)}\nFORMAT Null`,
       ),
       // Two relations are exchanged at once; before the first load there is only one.
-      statement(`CREATE VIEW IF NOT EXISTS ${served} AS SELECT ${placeholder} COMMENT ${comment}`),
+      statement(`CREATE VIEW IF NOT EXISTS ${served} AS SELECT ${firstLoad} COMMENT ${comment}`),
       statement(`EXCHANGE TABLES ${next} AND ${served}`),
       statement(`DROP TABLE ${next} SYNC`),
       ...afterLoad(load),
