@@ -1,3 +1,4 @@
+import type { ApiAbout } from "../model/about.js";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -94,6 +95,8 @@ export interface GeneratedFiles {
   readonly defaultTier: Tier;
   /** Name of dbt's adapter; null where the folder does not name it. */
   readonly adapter: string | null;
+  /** What the documents say of the API and its operator. */
+  readonly about: ApiAbout;
   /** Name of dbt's own adapter where the relations are copies; null where they are none. */
   readonly copiedFrom: string | null;
   /** Number of tagged models without an endpoint, without those that their authors exclude. */
@@ -129,10 +132,8 @@ function readOnce(folder: string, allowEdited: boolean): GeneratedFiles {
     throw new Error(
       `${folder} is not a generated folder, it has no ${CATALOGUE}: run \`routewright generate\`, or name another folder.`,
     );
-  const { schemaVersion, defaultTier, adapter, copiedFrom, files, skipped } = parsedCatalogue(
-    catalogue,
-    folder,
-  );
+  const record = parsedCatalogue(catalogue, folder);
+  const { schemaVersion, defaultTier, adapter, copiedFrom, about, files, skipped } = record;
   if (typeof schemaVersion === "number") requireSchema(`${folder} has`, schemaVersion);
   if (!isTier(defaultTier) || typeof files !== "object" || files === null) throw damaged(folder);
   const listed = new Map(Object.entries(files as Record<string, unknown>));
@@ -153,6 +154,7 @@ function readOnce(folder: string, allowEdited: boolean): GeneratedFiles {
     defaultTier,
     adapter: typeof adapter === "string" ? adapter : null,
     copiedFrom: typeof copiedFrom === "string" ? copiedFrom : null,
+    about: about ?? {},
     skippedModels: (Array.isArray(skipped) ? (skipped as { readonly reason?: unknown }[]) : []).filter(
       ({ reason }) => reason !== "excluded",
     ).length,

@@ -151,7 +151,7 @@ export async function readGeneratedRelease({
   apiTitle = null,
   allowEdited,
 }: GeneratedReleaseOptions): Promise<GeneratedRelease> {
-  const { files, defaultTier, ...facts } = await readGeneratedFiles(generated, allowEdited);
+  const { files, defaultTier, about, ...facts } = await readGeneratedFiles(generated, allowEdited);
   const textOf = (file: string): string => files.get(file)?.toString() ?? "";
   const openApi = files.get("openapi.json") ?? Buffer.of();
   const document = parsed(openApi.toString());
@@ -168,7 +168,6 @@ export async function readGeneratedRelease({
     manifest: null,
     ...facts,
   };
-  const { about = {} } = (parsed(textOf("catalogue.json")) ?? {}) as { readonly about?: ApiAbout };
   return { title: apiTitle ?? title, about, release, defaultTier };
 }
 
