@@ -21,6 +21,7 @@ export {
   type GenerationEnvironment,
 } from "./operations/generation-environment.js";
 export { ABOUT_SCHEMA, type ApiAbout } from "./model/about.js";
+export * from "./model/store-address.js";
 export { faintContrast } from "./model/accent.js";
 export { digestOf, withOwnDigest } from "./model/digest.js";
 export {

@@ -1,22 +1,19 @@
 import { resolve } from "node:path";
-import { failed, type Outcome, succeeded } from "@routewright/runtime/model";
+import {
+  failed,
+  type Outcome,
+  schemeOf,
+  storeAddress,
+  type StoreAddress,
+  succeeded,
+} from "@routewright/runtime/model";
 import type { CopiedRelation } from "./copied-relation.js";
 
 export const EXPORT_FORMATS = ["parquet", "iceberg", "delta"] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 /** Where the files, or the folder of a table, of one relation are. */
-export type ExportLocation =
-  | { readonly store: "local"; readonly path: string }
-  | { readonly store: "http"; readonly url: string }
-  | { readonly store: "s3"; readonly bucket: string; readonly path: string }
-  | { readonly store: "gcs"; readonly bucket: string; readonly path: string }
-  | {
-      readonly store: "azure";
-      readonly account: string | null;
-      readonly container: string;
-      readonly path: string;
-    };
+export type ExportLocation = Exclude<StoreAddress, { readonly store: "dbt-cloud" }>;
 
 /** Where each relation's export is: a path or address with placeholders. */
 export interface ExportTemplate {
@@ -42,8 +39,8 @@ export function exportTemplate(
     return failed(
       `--from names one place for ${String(relations.length)} relations: write {name}, as in 's3://exports/{schema}/{name}/*.parquet', or choose one with --select.`,
     );
-  const scheme = /^([a-z][\w+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase() ?? "file";
-  if (!Object.hasOwn(READERS, scheme))
+  const scheme = schemeOf(text);
+  if (!Object.hasOwn(SHAPES, scheme))
     return failed(
       `--from starts with ${scheme}://, which is not read: use a path, https://, s3://, gs://, az:// or abfss://.`,
     );
@@ -71,8 +68,9 @@ function locationIn(
     /\{(schema|name|model)\}/g,
     (_, placeholder: (typeof PLACEHOLDERS)[number]) => values[placeholder],
   );
-  const [, scheme = "file", rest = filled] = /^([a-z][\w+.-]+):\/\/(.*)$/is.exec(filled) ?? [];
-  return READERS[scheme.toLowerCase()]?.(rest, filled, cwd) ?? null;
+  const address = storeAddress(filled);
+  if (address === null || address.store === "dbt-cloud") return null;
+  return address.store === "local" ? { ...address, path: resolve(cwd, address.path) } : address;
 }
 
 /** What an address holds that nobody else may see: a password, a signature. */
@@ -90,37 +88,6 @@ export function withoutSecrets(message: string, template: ExportTemplate): strin
   const shown = secretsOf(template).flatMap((text) => [text, decodeURIComponent(text)]);
   return shown.reduce((text, secret) => text.replaceAll(secret, "***"), message);
 }
-
-type ReadLocation = (rest: string, text: string, cwd: string) => ExportLocation | null;
-
-const bucketOf =
-  (store: "s3" | "gcs"): ReadLocation =>
-  (rest) => {
-    const [, bucket, path] = /^([^/@?#]+)\/(.+)$/s.exec(rest) ?? [];
-    return bucket === undefined || path === undefined ? null : { store, bucket, path };
-  };
-
-const http: ReadLocation = (_, url) => (URL.canParse(url) ? { store: "http", url } : null);
-
-const READERS: Readonly<Record<string, ReadLocation>> = {
-  file: (rest, _, cwd) => (rest === "" ? null : { store: "local", path: resolve(cwd, rest) }),
-  http,
-  https: http,
-  s3: bucketOf("s3"),
-  s3a: bucketOf("s3"),
-  gs: bucketOf("gcs"),
-  gcs: bucketOf("gcs"),
-  az: (rest) => {
-    const [, container, path] = /^([^/@?#]+)\/(.+)$/s.exec(rest) ?? [];
-    if (container === undefined || path === undefined) return null;
-    return { store: "azure", account: null, container, path };
-  },
-  abfss: (rest) => {
-    const [, container, account, path] = /^([^/@?#]+)@([^/@?#.]+)\.[^/@?#]+\/(.+)$/s.exec(rest) ?? [];
-    if (container === undefined || account === undefined || path === undefined) return null;
-    return { store: "azure", account, container, path };
-  },
-};
 
 const SHAPES: Readonly<Record<string, string>> = {
   file: "a path, such as ./exports/{name}.parquet",

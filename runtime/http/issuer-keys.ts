@@ -1,5 +1,6 @@
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from "jose";
 import { createPublicKey, type JsonWebKey } from "node:crypto";
+import { isFetchable } from "../model/store-address.js";
 import { sendRequest } from "./outbound-http.js";
 
 /** Algorithms of tokens that are accepted: public keys only. */
@@ -150,12 +151,4 @@ async function getJson(url: string): Promise<string | null> {
     timeoutMs: TIMEOUT_MS,
   });
   return result.kind === "answered" && result.status === 200 ? result.body : null;
-}
-
-/** Keys are fetched over TLS or from this machine only, unless their operator allows http. */
-export function isFetchable(address: string, allowHttp = false): boolean {
-  if (!URL.canParse(address)) return false;
-  const { protocol, hostname } = new URL(address);
-  const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
-  return protocol === "https:" || (protocol === "http:" && (allowHttp || isLocal));
 }

@@ -5,8 +5,8 @@ import {
   parseSecretsKey,
   type Variables,
 } from "../environment/variables.js";
-import { isFetchable } from "../http/issuer-keys.js";
 import { SERVER_DEFAULTS } from "../model/limits.js";
+import { isFetchable } from "../model/store-address.js";
 import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../model/tier.js";
 import type { TokenSettings } from "../request/bearer-tokens.js";
 import { generationOf, runResultsOf } from "./generation-environment.js";

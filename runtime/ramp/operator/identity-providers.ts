@@ -1,4 +1,5 @@
-import { isFetchable, issuerProblem } from "../../http/issuer-keys.js";
+import { issuerProblem } from "../../http/issuer-keys.js";
+import { isFetchable } from "../../model/store-address.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { newId, type ProjectId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
