@@ -5,8 +5,9 @@ import sonicBoom from "sonic-boom";
 
 export type { Logger };
 
-/** Longest time that a line is buffered. */
+/** Longest time that a line waits for others, and the characters that are written together. */
 const FLUSH_MS = 50;
+const BATCH_LENGTH = 16 * 1024;
 
 /**
  * Standard output; one per process: two would mix their lines. Not `pino.destination`: it writes synchronously when the
@@ -16,9 +17,8 @@ const FLUSH_MS = 50;
 const output = new sonicBoom.SonicBoom({
   fd: 1,
   sync: false,
-  // sonic-boom counts the bytes of its buffer at each line: with 16 KiB a line took 4.6 µs of processor time, so 3.0.
-  minLength: 2048,
-  maxWrite: 2560,
+  // With 0 its `flush` would not wait for the write.
+  minLength: 1,
   periodicFlush: FLUSH_MS,
   // A blocked output (full disk, stopped reader) costs lines beyond 1 MiB, which are counted. The next flush retries.
   maxLength: 1024 * 1024,
@@ -27,10 +27,33 @@ const output = new sonicBoom.SonicBoom({
 let droppedCount = 0;
 output.on("drop", (text: string) => (droppedCount += text.split("\n").length - 1));
 output.on("error", () => undefined);
-process.once("beforeExit", () => output.flush());
+
+/**
+ * Lines that are written together: sonic-boom counts the bytes of what it holds at each line, and each write is a task of
+ * another thread. A line of a request took 12 to 14 µs of processor time without this, and 8 with it.
+ */
+class LineBatch {
+  #lines = "";
+  #timer: NodeJS.Timeout | undefined;
+
+  write(line: string): void {
+    this.#lines += line;
+    if (this.#lines.length >= BATCH_LENGTH) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS).unref();
+  }
+
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#lines !== "") output.write(this.#lines);
+    this.#lines = "";
+  }
+}
+const batch = new LineBatch();
+process.once("beforeExit", () => batch.flush());
 
 /** A terminal gets lines for people, anything else the JSON. */
-const sink: { readonly write: (line: string) => unknown } = process.stdout.isTTY ? await readable() : output;
+const sink: { readonly write: (line: string) => unknown } = process.stdout.isTTY ? await readable() : batch;
 
 async function readable() {
   const { prettyFactory, isColorSupported } = await import("pino-pretty");
@@ -40,14 +63,23 @@ async function readable() {
     ignore: "pid,hostname",
     singleLine: true,
   });
-  return { write: (line: string) => output.write(prettify(line)) };
+  return { write: (line: string) => batch.write(prettify(line)) };
 }
 
 /** The log: one JSON object per line on standard output, written in the background (runtime/docs/operations.md). */
 export function createLogger(level: string): Logger {
   const base = cluster.worker ? { worker: cluster.worker.id } : null;
-  return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime }, sink);
+  return pino({ level, base, timestamp }, sink);
 }
+
+/** The current time, as a field: one text per millisecond, which took 0.7 of 4.2 µs of a line. */
+function timestamp(): string {
+  const now = Date.now();
+  if (now !== textOfTime.at) textOfTime = { at: now, text: `,"time":"${new Date(now).toISOString()}"` };
+  return textOfTime.text;
+}
+
+let textOfTime = { at: NaN, text: "" };
 
 /** Lines that this process has dropped. */
 export function droppedLogLines(): number {
@@ -71,6 +103,7 @@ export function forwardLog(worker: Readable): void {
 
 /** Resolves once buffered lines are written, or after 500 ms. Call it before `process.exit`, which does not wait. */
 export function flushLog(): Promise<void> {
+  batch.flush();
   return new Promise((resolve) => {
     output.flush(() => resolve());
     setTimeout(resolve, FLUSH_MS * 10).unref();
