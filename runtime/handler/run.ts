@@ -57,8 +57,11 @@ export async function run(
     const { result, hasRunQuery } = await gateway.results.get(key, checked, context, build?.id ?? null);
     const hasMore = mayHaveMore(result, checked.selection);
     const answer = { query: checked, result, hasRunQuery, version, tag, hasMore, total: null };
-    const whole = await withTotalAndLength(gateway, answer, key, reader);
-    return (await isAtCursor(gateway, query, version)) ? whole : await withoutRows(whole);
+    const isWhole = reader.wantsTotal !== true && reader.readsPart === undefined;
+    const whole = isWhole ? answer : await withTotalAndLength(gateway, answer, key, reader);
+    const { types } = query.selection.keyset ?? {};
+    if (types === undefined || (await isAtCursor(gateway, query, types, version))) return whole;
+    return await withoutRows(whole);
   } catch (error) {
     return errorOf(gateway, endpoint, reader, error);
   }
@@ -118,10 +121,9 @@ async function prepare(
 async function isAtCursor(
   { warehouse }: Gateway,
   query: ResolvedQuery,
+  types: string,
   version: DataVersion | null,
 ): Promise<boolean> {
-  const types = query.selection.keyset?.types;
-  if (types === undefined) return true;
   const { columns } = await warehouse.columnsOf(query, version?.id ?? null);
   return types === typesOf(query.selection, columns);
 }

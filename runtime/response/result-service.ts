@@ -1,4 +1,4 @@
-import type { ResolvedQuery } from "../model/query.js";
+import type { Keyset, KeyValues, ResolvedQuery } from "../model/query.js";
 import {
   type BufferedRows,
   type QueryContext,
@@ -111,7 +111,8 @@ export class ResultService {
 
   async #run(query: ResolvedQuery, context: QueryContext): Promise<QueryResult> {
     const rows = await this.#warehouse.rows(query, context);
-    const nextCursor = await this.#nextCursor(rows, query);
+    const { keyset } = query.selection;
+    const nextCursor = rows.next && keyset ? await this.#nextCursor(rows, rows.next, keyset) : null;
     const frame = frameOf(query, rows.columns, nextCursor);
     if (rows.kind === "stream") return { kind: "stream", frame, stream: rows, nextCursor };
     const { returned, milliseconds, hasMore } = rows;
@@ -119,9 +120,9 @@ export class ResultService {
   }
 
   /** Ends a stream whose sort key fits into no cursor: its connection would stay in use. */
-  async #nextCursor(rows: Rows, { selection: { keyset } }: ResolvedQuery): Promise<string | null> {
+  async #nextCursor(rows: Rows, next: KeyValues, keyset: Keyset): Promise<string | null> {
     try {
-      return rows.next && keyset ? this.#cursors.write(keyset, rows.next) : null;
+      return this.#cursors.write(keyset, next);
     } catch (error) {
       if (rows.kind === "stream") await rows.chunks.return();
       throw error;

@@ -168,9 +168,9 @@ export abstract class BaseEngine implements Warehouse {
     return Promise.resolve();
   }
 
-  async rows(query: ResolvedQuery, context: QueryContext): Promise<Rows> {
-    const rows = await this.#query(query, context, (own, columns) => this.select(own, columns, context));
-    return withDeclaredNames(rows);
+  rows(query: ResolvedQuery, context: QueryContext): Promise<Rows> {
+    const rows = this.#query(query, context, (own, columns) => this.select(own, columns, context));
+    return rows.then(withDeclaredNames);
   }
 
   aggregate(query: ResolvedQuery, context: QueryContext, bounded: ResultColumns): Promise<AggregateResult> {
@@ -218,11 +218,13 @@ export abstract class BaseEngine implements Warehouse {
     return this.#aggregateEngine.prepare(selection, version);
   }
 
-  async columnsOf(query: ResolvedQuery, version: string | null): Promise<QueryColumns> {
-    if (query.selection.grouping === undefined) {
-      const columns = await this.columns(query.relation, version);
-      return { columns, filtered: [columns] };
-    }
+  columnsOf(query: ResolvedQuery, version: string | null): QueryColumns | Promise<QueryColumns> {
+    if (query.selection.grouping !== undefined) return this.#columnsOfGroups(query, version);
+    const columns = this.columns(query.relation, version);
+    return columns instanceof Promise ? columns.then(allOf) : allOf(columns);
+  }
+
+  async #columnsOfGroups(query: ResolvedQuery, version: string | null): Promise<QueryColumns> {
     try {
       const { source, filtered } = await this.#prepared(query, version);
       return { columns: await this.#relations.columns(source, version), filtered };
@@ -237,7 +239,7 @@ export abstract class BaseEngine implements Warehouse {
     return limits.length === 0 ? 0 : Math.min(...limits);
   }
 
-  columns(relation: Relation, version: string | null): Promise<ResultColumns> {
+  columns(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
     return this.#relations.columns(relation, version);
   }
 
@@ -336,3 +338,5 @@ export abstract class BaseEngine implements Warehouse {
     return null;
   }
 }
+
+const allOf = (columns: ResultColumns): QueryColumns => ({ columns, filtered: [columns] });

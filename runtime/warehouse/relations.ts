@@ -76,7 +76,7 @@ export class Relations {
     return this.#missing.get(name) ?? null;
   }
 
-  async columns(relation: RowSource, version: string | null): Promise<ResultColumns> {
+  columns(relation: RowSource, version: string | null): ResultColumns | Promise<ResultColumns> {
     const cached = this.#cached(relation, version);
     if (cached !== null) return cached.columns;
     return this.query(relation, { version, isStillNeeded: () => true }, (found) => Promise.resolve(found));

@@ -232,12 +232,12 @@ export interface Warehouse {
   rows(query: ResolvedQuery, context: QueryContext): Promise<Rows>;
   /** The number of rows that the query's filters select on all pages, and the bounds of these columns; rejects as `rows`. */
   aggregate(query: ResolvedQuery, context: QueryContext, columns: ResultColumns): Promise<AggregateResult>;
-  /** The columns of a relation, cached by version. Rejects when the relation does not exist or the database fails. */
-  columns(relation: Relation, version: string | null): Promise<ResultColumns>;
+  /** The columns of a relation, cached by version: a promise costs more. Rejects when the relation does not exist or the database fails. */
+  columns(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns>;
   /** What the values of a column are. */
   valuesOf(column: ResultColumn): ValueKind;
   /** The columns of a query's rows, and those that its conditions compare with, of each relation that it reads; rejects as `columns`. */
-  columnsOf(query: ResolvedQuery, version: string | null): Promise<QueryColumns>;
+  columnsOf(query: ResolvedQuery, version: string | null): QueryColumns | Promise<QueryColumns>;
   /** The first value that is not of its column's type, as an error. */
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null;
   /**

@@ -11,14 +11,11 @@ const UNTRANSLATABLE = "22P05";
 export class MissingCharacters {
   readonly #known = new Set<string>();
 
-  async query<Query extends ResolvedQuery, T>(query: Query, run: (query: Query) => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        return await run(this.#withoutThem(query));
-      } catch (error) {
-        if (!this.#learn(error as Error & { readonly code?: unknown })) throw error;
-      }
-    }
+  query<Query extends ResolvedQuery, T>(query: Query, run: (query: Query) => Promise<T>): Promise<T> {
+    return run(this.#withoutThem(query)).catch((error: unknown) => {
+      if (!this.#learn(error as Error & { readonly code?: unknown })) throw error;
+      return this.query(query, run);
+    });
   }
 
   /** Whether an error names a further character. Messages are localized, its bytes are not. */

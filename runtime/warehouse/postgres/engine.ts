@@ -137,19 +137,23 @@ class PostgresEngine extends BaseEngine {
   }
 
   /** Runs the query as a stream from its start if its rows are too many while no place for a stream is free. */
-  async #select(query: EngineQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
+  #select(query: EngineQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
     const { selection, format } = query;
     const prepared = preparedOf(servedOf(columns, selection.columns));
     const statement = selectRows(query, columns, selection);
     const fields = hasCursor(selection) ? prepared.keyedFields(columns, selection.sort) : prepared.fields;
     const page = { statement, query, columns: prepared.columns, fields, context };
-    const makeWriter = await writerOf(prepared, format);
-    try {
-      return await this.#read(page, makeWriter);
-    } catch (error) {
+    const makeWriter = writerOf(prepared, format);
+    return makeWriter instanceof Promise
+      ? makeWriter.then((made) => this.#readPage(page, made))
+      : this.#readPage(page, makeWriter);
+  }
+
+  #readPage(page: QueriedPage, makeWriter: MakeWriter): Promise<Rows> {
+    return this.#read(page, makeWriter).catch((error: unknown) => {
       if (!(error instanceof NoStreamPlace)) throw error;
       return this.#read({ ...page, isStream: true }, makeWriter);
-    }
+    });
   }
 
   #read(page: QueriedPage, makeWriter: MakeWriter): Promise<Rows> {
@@ -244,23 +248,18 @@ const LONGEST_PAUSE_MS = 1000;
  * connection, and its caller is not charged: with 40 callers that wait for a locked table, their other queries took 6.8 s
  * when each waited on its connection.
  */
-async function retryConflicts<T>(
-  timeLimitMs: number,
-  { isStillNeeded }: QueryContext,
-  run: () => Promise<T>,
-): Promise<T> {
+function retryConflicts<T>(timeLimitMs: number, context: QueryContext, run: () => Promise<T>): Promise<T> {
   const until = performance.now() + (timeLimitMs || Infinity);
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-    try {
-      return await run();
-    } catch (error) {
+  const attempt = (pauseMs: number): Promise<T> =>
+    run().catch(async (error: unknown) => {
       if (!isConflict(error)) throw error;
-      if (!isStillNeeded()) throw new QueryAbandoned();
+      if (!context.isStillNeeded()) throw new QueryAbandoned();
       if (performance.now() + pauseMs > until)
         throw isRecoveryConflict(error) ? new Overloaded("recovery") : new QueryTimeout(error);
       await pause(pauseMs);
-    }
-  }
+      return attempt(Math.min(2 * pauseMs, LONGEST_PAUSE_MS));
+    });
+  return attempt(FIRST_PAUSE_MS);
 }
 
 /** Reads a statement of one row with one field; null without a row. */

@@ -1,4 +1,10 @@
-import { isTable, type KeyValues, type ResolvedQuery, type RowFormat } from "../../model/query.js";
+import {
+  isTable,
+  type KeyValues,
+  type ResolvedQuery,
+  type RowFormat,
+  type TableFormat,
+} from "../../model/query.js";
 import {
   BUFFERED_BYTES,
   QueryAbandoned,
@@ -18,10 +24,12 @@ import { type PooledBytes, type SpoolBudget, SpooledRows } from "../spool.js";
 /** Makes the writer of one result. */
 export type MakeWriter = () => RowWriter;
 
+export function writerOf(prepared: PreparedColumns, format: RowFormat): MakeWriter | Promise<MakeWriter> {
+  return isTable(format) ? tableWriter(prepared, format) : () => new TextWriter(prepared.layout(format));
+}
+
 /** The libraries of the binary formats are loaded with the first request for one. */
-export async function writerOf(prepared: PreparedColumns, format: RowFormat): Promise<MakeWriter> {
-  if (!isTable(format)) return () => new TextWriter(prepared.layout(format));
-  const { columns } = prepared;
+async function tableWriter({ columns }: PreparedColumns, format: TableFormat): Promise<MakeWriter> {
   if (format === "parquet") {
     const { ParquetRows } = await import("./parquet.js");
     return () => new ParquetRows(columns);
