@@ -4,6 +4,7 @@ import { failed, messageOf, type Outcome, succeeded } from "@routewright/runtime
 import type { Settings } from "../config.js";
 import { buildsAtLoad } from "../ddl/builds.js";
 import { clickhouseLoader } from "../ddl/clickhouse/load.js";
+import { newLoadId } from "../ddl/clickhouse/statements.js";
 import { type CopiedRelation, copiedRelations } from "../ddl/copied-relation.js";
 import {
   EXPORT_FORMATS,
@@ -30,6 +31,8 @@ interface DdlFlags {
   readonly as: CopyMaterialization;
   readonly apply: boolean;
   readonly database?: string;
+  readonly cluster?: string;
+  readonly nodes?: readonly string[];
   readonly select?: readonly string[];
   readonly grant?: readonly string[];
   readonly generated?: string;
@@ -58,6 +61,14 @@ export function configure(command: CliCommand): void {
     )
     .option("--apply", "run the statements instead of printing them", false)
     .option("--database <url>", "the database, as a user who may create tables (default: LOAD_DATABASE_URL)")
+    .option(
+      "--cluster <name>",
+      "spread the rows over the nodes of this cluster of ClickHouse, as its remote_servers name it",
+    )
+    .option(
+      "--nodes <hosts...>",
+      "HTTP addresses of the cluster's nodes, host or host:port (default: its hosts, at the port of the database)",
+    )
     .option("--select <relations...>", "only these relations, by name or schema.name")
     .option(
       "--grant <roles...>",
@@ -87,11 +98,14 @@ async function ddl(revision: string, settings: Settings, flags: DdlFlags): Promi
   const engine = ENGINES.find((one) => one === catalogue.adapter);
   if (engine === undefined) return failure(noEngine(catalogue.adapter));
   if (flags.as === "view" && engine === "postgres") return failure(NO_VIEW);
+  if (flags.cluster !== undefined && engine === "postgres") return failure(NO_CLUSTER);
+  if (flags.nodes !== undefined && flags.cluster === undefined) return failure(NODES_ALONE);
   const builds = await recordedBuilds(settings.variables);
   if (!builds.ok) return failure(...builds.problems);
   const from = exportTemplate(flags.from, process.cwd(), relations.value);
   if (!from.ok) return failure(...from.problems);
   const request: LoadRequest = {
+    id: newLoadId(),
     from: from.value,
     format: flags.format,
     as: flags.as,
@@ -119,6 +133,11 @@ function nothingToLoad(revision: string, { skipped }: Catalogue): string {
 const NO_VIEW =
   "PostgreSQL does not read exports at a request: `--as view` needs ClickHouse. Load tables, which is the default.";
 
+const NO_CLUSTER =
+  "PostgreSQL keeps the rows of a relation on one server: `--cluster` needs ClickHouse. For more reads use its replicas.";
+
+const NODES_ALONE = "--nodes needs --cluster <name>: the nodes are those of one cluster.";
+
 const noEngine = (adapter: string | null): string =>
   `The models are served from ${adapter ?? "no known engine"}: set \`engine\` in routewright.config.json to \`clickhouse\` or \`postgres\`, then run \`routewright generate\`.`;
 
@@ -138,10 +157,11 @@ async function openLoader(
   engine: ServedEngine,
   [first]: readonly CopiedRelation[],
   { from, variables }: LoadRequest,
-  { database, apply }: DdlFlags,
+  { database, apply, cluster, nodes }: DdlFlags,
 ): Promise<Outcome<Loader>> {
   const url = (database ?? variables["LOAD_DATABASE_URL"] ?? "").trim();
-  if (engine === "clickhouse") return url === "" ? failed(NEEDS_CLICKHOUSE) : clickhouseLoader(url);
+  if (engine === "clickhouse")
+    return url === "" ? failed(NEEDS_CLICKHOUSE) : clickhouseLoader(url, cluster ?? null, nodes);
   if (url === "" && apply) return failed(NEEDS_POSTGRES);
   if (url !== "" && !/^postgres(ql)?:\/\//.test(url)) return failed(NOT_POSTGRES);
   if (first === undefined) return failed("There is no relation to load.");

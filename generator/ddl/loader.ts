@@ -8,6 +8,8 @@ export type CopyMaterialization = (typeof MATERIALIZATIONS)[number];
 
 /** What is loaded, and how. */
 export interface LoadRequest {
+  /** Names the tables of this load. */
+  readonly id: string;
   readonly from: ExportTemplate;
   readonly format: ExportFormat;
   readonly as: CopyMaterialization;

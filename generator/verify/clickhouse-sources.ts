@@ -50,12 +50,16 @@ export function clickhouseSources(query: RunQuery): ReadSource {
 
 const NOTHING: LiveSource = { reads: [], functions: [], reasons: [] };
 
+/** How the names of the tables on each node go on. */
+const OWN_SHARDS: readonly string[] = ["_local'", "__shard_"];
+
 function tableReasons(
   { name, engine, engine_full: full }: Table,
   { isFinal = false }: Read,
 ): readonly string[] {
-  const isOfDbt = engine === "Distributed" && full.includes(`, ${quoted(`${name}_local`)}`);
-  if (!STORING.test(engine) && engine !== "MaterializedView" && !isOfDbt)
+  // dbt's, or those of `routewright ddl --cluster`: they fill the tables on the nodes, and nobody else.
+  const isOwn = engine === "Distributed" && OWN_SHARDS.some((suffix) => full.includes(`, '${name}${suffix}`));
+  if (!STORING.test(engine) && engine !== "MaterializedView" && !isOwn)
     return [`has the engine ${engine}, whose rows are kept elsewhere`];
   return [
     ...(/(Replacing|Collapsing|Summing|Aggregating|Coalescing|Graphite)MergeTree$/.test(engine) && !isFinal

@@ -2,25 +2,27 @@ import { failed, messageOf, type Outcome, succeeded } from "@routewright/runtime
 import type { CopiedRelation } from "../copied-relation.js";
 import { pairedColumns } from "../columns.js";
 import { exportLocation } from "../export-location.js";
+import { COMMENT_START } from "../load-comment.js";
 import type { LoadRequest, Loader } from "../loader.js";
 import type { RelationScript, LoadStep } from "../script.js";
 import { type ExportColumn, loadedColumn, type LoadedColumn } from "./expressions.js";
 import { clickhouseLiteral as literal } from "./literal.js";
-import { clickhouseSession, type RunSql } from "./session.js";
+import { type LoadedNodes, loadedNodes } from "./nodes.js";
+import type { RunSql } from "./session.js";
 import { type TableFunction, tableFunction } from "./source.js";
-import { tableScript, viewScript } from "./statements.js";
+import { type EarlierTables, tableScript, tablesOfLoads, viewScript } from "./statements.js";
 import { clickhouseAddress } from "@routewright/runtime/model";
 
 /** ClickHouse reads the exports itself: also their columns, which a script names. */
-export async function clickhouseLoader(url: string): Promise<Outcome<Loader>> {
+export async function clickhouseLoader(
+  url: string,
+  cluster: string | null = null,
+  hosts: readonly string[] = [],
+): Promise<Outcome<Loader>> {
   const address = clickhouseAddress(url);
   if (address === null) return failed(NOT_CLICKHOUSE);
-  const run = clickhouseSession(address);
-  try {
-    await run("SELECT 1");
-  } catch (error) {
-    return failed(`ClickHouse cannot be reached: ${messageOf(error)}`);
-  }
+  const loaded = await loadedNodes(address, cluster, hosts);
+  if (!loaded.ok) return loaded;
   /** Of each relation's source. */
   const parameters = new Map<string, Readonly<Record<string, string>>>();
   return succeeded({
@@ -29,31 +31,41 @@ export async function clickhouseLoader(url: string): Promise<Outcome<Loader>> {
       const source = tableFunction(exportLocation(request.from, copied), request.format, variables);
       if (!source.ok) return source;
       parameters.set(copied.relation.join("."), source.value.parameters);
-      return scriptOf(run, copied, source.value, request);
+      return scriptOf(loaded.value, copied, source.value, request);
     },
-    apply: ({ name, steps }) => apply(run, steps, parameters.get(name)),
-    print: ({ steps }) =>
-      steps.flatMap((step) => (step.kind === "sql" ? [`${step.text};`] : [])).join("\n\n"),
-    usage: (names) => usage(new Set(names.flatMap((name) => Object.keys(parameters.get(name) ?? {})))),
+    apply: ({ name, steps }) => apply(loaded.value.nodes, steps, parameters.get(name)),
+    print: ({ steps }) => steps.flatMap((step) => printed(step, cluster !== null)).join("\n\n"),
+    usage: (names) =>
+      cluster === null
+        ? usage(new Set(names.flatMap((name) => Object.keys(parameters.get(name) ?? {}))))
+        : "the same command with --apply, which reaches every node",
     close: () => Promise.resolve(),
   });
 }
 
+const printed = (step: LoadStep, isCluster: boolean): readonly string[] =>
+  step.kind === "sql" ? [`${isCluster && step.onEachNode ? "-- On each node:\n" : ""}${step.text};`] : [];
+
 async function apply(
-  run: RunSql,
+  nodes: readonly RunSql[],
   steps: readonly LoadStep[],
   parameters: Readonly<Record<string, string>> | undefined,
 ): Promise<void> {
-  const undo: string[] = [];
+  const undo: (() => Promise<unknown>)[] = [];
   try {
     for (const step of steps) {
       if (step.kind !== "sql") continue;
-      await run(step.text, parameters);
-      if (step.undo !== undefined) undo.push(step.undo);
+      // Whether a node that fails has exchanged its tables is not known: what the load made stays, and the next one removes it.
+      if (step.phase === "commit") undo.length = 0;
+      for (const node of step.onEachNode ? nodes : nodes.slice(0, 1)) {
+        const running = node(step.text, parameters);
+        await (step.phase === "cleanup" ? running.catch(() => undefined) : running);
+        const { undo: text } = step;
+        if (text !== undefined) undo.unshift(() => node(text));
+      }
     }
   } catch (error) {
-    // What is left then, the next load removes.
-    for (const text of undo) await run(text).catch(() => undefined);
+    for (const back of undo) await back().catch(() => undefined);
     throw error;
   }
 }
@@ -75,20 +87,44 @@ const NOT_CLICKHOUSE =
   "The models are served from ClickHouse: --database (or LOAD_DATABASE_URL) must be a clickhouse:// or clickhouses:// address of a user who may create tables.";
 
 async function scriptOf(
-  run: RunSql,
+  { nodes, cluster }: LoadedNodes,
   copied: CopiedRelation,
   source: TableFunction,
-  { as, buildsOf, grants }: LoadRequest,
+  { as, buildsOf, grants, id }: LoadRequest,
 ): Promise<Outcome<RelationScript>> {
-  const [database] = copied.relation;
-  const columns = await exportColumns(run, copied, source);
+  const [first] = nodes;
+  if (first === undefined) return failed("There is no server to load.");
+  const columns = await exportColumns(first, copied, source);
   if (!columns.ok) return columns;
-  const databases = await run(`SELECT count() FROM system.databases WHERE name = ${literal(database)}`);
-  const isNewDatabase = databases.trim() === "0";
+  const [database] = copied.relation;
+  const known = `SELECT count() FROM system.databases WHERE name = ${literal(database)}`;
+  const counts = await Promise.all(nodes.map(async (node) => (await node(known)).trim()));
   const script = as === "view" ? viewScript : tableScript;
   return succeeded(
-    script({ copied, columns: columns.value, source, builds: buildsOf(copied), isNewDatabase, grants }),
+    script({
+      ...{ copied, source, grants, id, cluster, columns: columns.value, builds: buildsOf(copied) },
+      isNewDatabase: counts.includes("0"),
+      earlier: await earlierTables(nodes, copied),
+    }),
   );
+}
+
+/** Tables that other loads have made, on any node; of these the ones that the served relation of any node reads. */
+async function earlierTables(nodes: readonly RunSql[], copied: CopiedRelation): Promise<EarlierTables> {
+  const [database, name] = copied.relation.map(literal);
+  const lines = async (sql: string): Promise<readonly string[]> => {
+    const texts = await Promise.all(nodes.map((node) => node(sql)));
+    return [...new Set(texts.join("").split("\n"))].filter((line) => line !== "");
+  };
+  const ofLoads = `match(name, ${literal(tablesOfLoads(copied))}) AND startsWith(comment, ${literal(COMMENT_START)})`;
+  const tables = await lines(
+    `SELECT name FROM system.tables WHERE database = ${String(database)} AND ${ofLoads} FORMAT TSVRaw`,
+  );
+  const read = await lines(
+    `SELECT engine_full FROM system.tables WHERE database = ${String(database)} AND name = ${String(name)} AND engine = 'Distributed' FORMAT TSVRaw`,
+  );
+  const isServed = (table: string): boolean => read.some((engine) => engine.includes(literal(table)));
+  return { served: tables.filter(isServed), left: tables.filter((table) => !isServed(table)) };
 }
 
 async function exportColumns(

@@ -1,8 +1,9 @@
+import { randomBytes } from "node:crypto";
 import type { BuildsAtLoad } from "@routewright/runtime/model";
 import { clickhouseIdentifier as identifier } from "../../verify/clickhouse-relations.js";
 import type { CopiedRelation } from "../copied-relation.js";
 import { COMMENT_START, loadComment } from "../load-comment.js";
-import { type RelationScript, statement, type LoadStep } from "../script.js";
+import { onEachNode, type RelationScript, statement, type LoadStep } from "../script.js";
 import { bareType, type LoadedColumn } from "./expressions.js";
 import { clickhouseLiteral as literal } from "./literal.js";
 import type { TableFunction } from "./source.js";
@@ -17,71 +18,144 @@ export interface ClickhouseLoad {
   readonly isNewDatabase: boolean;
   /** Roles and users that may read it. */
   readonly grants: readonly string[];
+  /** Names the tables of this load. */
+  readonly id: string;
+  /** The cluster whose nodes each keep a part of the rows; null for one server. */
+  readonly cluster: string | null;
+  readonly earlier: EarlierTables;
+}
+
+/** Tables of earlier loads, beside the relation. */
+export interface EarlierTables {
+  /** A load that was killed has left them. */
+  readonly left: readonly string[];
+  /** The served relation reads them. */
+  readonly served: readonly string[];
 }
 
 /** The table is filled beside the old one, and takes its place at once. */
 export function tableScript(load: ClickhouseLoad): RelationScript {
-  const { copied, columns, source, builds } = load;
+  const { copied, columns, source, cluster } = load;
   const [database, name] = copied.relation;
-  const [served, next] = [quoted(copied.relation), quoted([database, nextName(name)])];
+  const next = quoted([database, newName(load)]);
   const names = columns.map((column) => identifier(column.name)).join(", ");
-  const comment = literal(loadComment(builds));
-  const firstLoad = `throwIf(true, ${literal(`${database}.${name} is loaded for the first time`)}) AS loading`;
+  const inserted = cluster === null ? [] : ["distributed_foreground_insert = 1"];
   return {
     name: copied.relation.join("."),
     steps: [
       ...beforeLoad(load),
-      statement(`DROP TABLE IF EXISTS ${next} SYNC`),
+      ...[newName(load), ...load.earlier.left].map((table) => onEachNode(dropped([database, table]))),
+      ...(cluster === null ? [newTable(load)] : newShards(load, cluster)),
       statement(
-        `CREATE TABLE ${next}\n(\n${columnList(columns)}\n)\nENGINE = MergeTree\nORDER BY ${sortKey(copied, columns)}\nSETTINGS allow_nullable_key = 1\nCOMMENT ${comment}`,
-        `DROP TABLE IF EXISTS ${next} SYNC`,
-      ),
-      statement(
-        `INSERT INTO ${next} (${names})\n${selectOf(columns, source, true)}\n${settingsOf([...READ_AS_IT_IS, ...source.off])}`,
+        `INSERT INTO ${next} (${names})\n${selectOf(columns, source, true)}\n${settingsOf([...READ_AS_IT_IS, ...source.off], inserted)}`,
       ),
       statement(
         `SELECT throwIf((SELECT count() FROM ${next}) != (SELECT count() FROM ${source.text}), ${literal(`${database}.${name}: the copy and its export differ in their number of rows`)})\n${settingsOf(READ_AS_IT_IS)}\nFORMAT Null`,
       ),
-      // Two relations are exchanged at once; before the first load there is only one.
-      statement(`CREATE VIEW IF NOT EXISTS ${served} AS SELECT ${firstLoad} COMMENT ${comment}`),
-      statement(`EXCHANGE TABLES ${next} AND ${served}`),
-      statement(`DROP TABLE ${next} SYNC`),
-      ...afterLoad(load),
+      ...(cluster === null ? [firstLoad(load), exchanged(load)] : exchangedOnAll(load)),
+      onEachNode(dropped([database, newName(load)]), { phase: "cleanup" }),
+      ...load.earlier.served.map((table) => onEachNode(dropped([database, table]), { phase: "cleanup" })),
     ],
   };
 }
+
+function newTable(load: ClickhouseLoad): LoadStep {
+  return statement(storedTable(load, newName(load), loadComment(load.builds)), {
+    undo: dropped([load.copied.relation[0], newName(load)]),
+  });
+}
+
+const storedTable = ({ copied, columns }: ClickhouseLoad, name: string, comment: string): string =>
+  `CREATE TABLE ${quoted([copied.relation[0], name])}\n(\n${columnList(columns)}\n)\nENGINE = MergeTree\nORDER BY ${sortKey(copied, columns)}\nSETTINGS allow_nullable_key = 1\nCOMMENT ${literal(comment)}`;
+
+/** Each node keeps a part of the rows, in a table that only this load has: a query reads the parts of one load. */
+function newShards(load: ClickhouseLoad, cluster: string): readonly LoadStep[] {
+  const { copied, columns } = load;
+  const [database] = copied.relation;
+  const [shard, next] = [shardName(load), newName(load)];
+  const engine = `Distributed(${[cluster, database, shard].map(literal).join(", ")}, rand())`;
+  return [
+    onEachNode(storedTable(load, shard, NO_CLAIM), { undo: dropped([database, shard]) }),
+    onEachNode(
+      `CREATE TABLE ${quoted([database, next])}\n(\n${columnList(columns)}\n)\nENGINE = ${engine}\nCOMMENT ${literal(NO_CLAIM)}`,
+      { undo: dropped([database, next]) },
+    ),
+  ];
+}
+
+/** Two relations are exchanged at once; before the first load there is only one. */
+function firstLoad({ copied, builds, cluster }: ClickhouseLoad): LoadStep {
+  const message = literal(`${copied.relation.join(".")} is loaded for the first time`);
+  const comment = literal(cluster === null ? loadComment(builds) : NO_CLAIM);
+  return onEachNode(
+    `CREATE VIEW IF NOT EXISTS ${quoted(copied.relation)} AS SELECT throwIf(true, ${message}) AS loading COMMENT ${comment}`,
+  );
+}
+
+function exchanged(load: ClickhouseLoad): LoadStep {
+  const { copied } = load;
+  const text = `EXCHANGE TABLES ${quoted([copied.relation[0], newName(load)])} AND ${quoted(copied.relation)}`;
+  return onEachNode(text, { phase: "commit", ...(load.cluster !== null && { undo: text }) });
+}
+
+/** A node says which build it holds only while all nodes hold that build. */
+function exchangedOnAll(load: ClickhouseLoad): readonly LoadStep[] {
+  const { copied, builds } = load;
+  const claim = (comment: string): string =>
+    `ALTER TABLE ${quoted(copied.relation)} MODIFY COMMENT ${literal(comment)}`;
+  return [
+    firstLoad(load),
+    onEachNode(claim(NO_CLAIM)),
+    exchanged(load),
+    onEachNode(claim(loadComment(builds, new Date(loadTime(load.id)).toISOString())), {
+      undo: claim(NO_CLAIM),
+    }),
+  ];
+}
+
+const NO_CLAIM = loadComment(null);
 
 /** A view reads the export at each request, with the rights of who defined it. */
 export function viewScript(load: ClickhouseLoad): RelationScript {
   const { copied, columns, source } = load;
   const named = columns.map(({ name, type }) => `  ${identifier(name)} ${type}`).join(",\n");
   // Its rows change with the files: it holds no build.
-  const comment = literal(loadComment(null));
+  const comment = literal(NO_CLAIM);
   return {
     name: copied.relation.join("."),
     steps: [
       ...beforeLoad(load),
-      statement(
+      onEachNode(
         `CREATE OR REPLACE VIEW ${quoted(copied.relation)}\n(\n${named}\n)\nDEFINER = CURRENT_USER SQL SECURITY DEFINER\nAS ${selectOf(columns, source, false)}${source.off.length === 0 ? "" : `\n${settingsOf(source.off)}`}\nCOMMENT ${comment}`,
       ),
-      ...afterLoad(load),
     ],
   };
 }
 
-function beforeLoad({ copied, source, isNewDatabase }: ClickhouseLoad): readonly LoadStep[] {
+function beforeLoad({ copied, source, isNewDatabase, grants, cluster }: ClickhouseLoad): readonly LoadStep[] {
   const [database, name] = copied.relation;
   const [at, named] = [literal(database), literal(name)];
   const foreign = `${database}.${name} was not made by \`routewright ddl\`: rename or drop it, then load again`;
   const running = `another load of ${database}.${name} runs`;
   // The statement that asks is in the list too.
-  const insert = literal(`INSERT INTO ${quoted([database, nextName(name)])} (`);
+  const insert = literal(`INSERT INTO ${quoted([database, `${name}${NEW}`]).slice(0, -1)}`);
+  const ofRelation = `FROM system.tables\nWHERE database = ${at} AND name = ${named}`;
+  const shards = `${database}.${name} is spread over a cluster: load it with --cluster, or drop it on every node`;
   return [
-    ...(isNewDatabase ? [statement(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`)] : []),
-    statement(
-      `SELECT throwIf(count() > 0, ${literal(foreign)}) FROM system.tables\nWHERE database = ${at} AND name = ${named} AND NOT startsWith(comment, ${literal(COMMENT_START)})\nFORMAT Null`,
+    ...(isNewDatabase ? [onEachNode(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`)] : []),
+    // By name: a grant holds for the table that takes the place of another, and a role that is not there ends the load here.
+    ...grants.map((role) => onEachNode(`GRANT SELECT ON ${quoted(copied.relation)} TO ${identifier(role)}`)),
+    onEachNode(
+      `SELECT throwIf(count() > 0, ${literal(foreign)}) ${ofRelation} AND NOT startsWith(comment, ${literal(COMMENT_START)})\nFORMAT Null`,
     ),
-    statement(
+    ...(cluster === null
+      ? [
+          statement(
+            `SELECT throwIf(count() > 0, ${literal(shards)}) ${ofRelation} AND engine = 'Distributed'\nFORMAT Null`,
+          ),
+        ]
+      : []),
+    onEachNode(
       `SELECT throwIf(count() > 0, ${literal(running)}) FROM system.processes\nWHERE startsWith(query, ${insert})\nFORMAT Null`,
     ),
     ...(source.metadata === null ? [] : [statement(sameSchema(source.metadata, `${database}.${name}`))]),
@@ -92,10 +166,6 @@ function beforeLoad({ copied, source, isNewDatabase }: ClickhouseLoad): readonly
 function sameSchema(metadata: string, name: string): string {
   const shape = "arrayMap(c -> (c.path, c.physical_type, c.logical_type), columns)";
   return `SELECT throwIf(uniqExact(${shape}) > 1, ${literal(`${name}: the files of the export differ in their columns or types`)})\nFROM ${metadata}\nFORMAT Null`;
-}
-
-function afterLoad({ copied, grants }: ClickhouseLoad): readonly LoadStep[] {
-  return grants.map((role) => statement(`GRANT SELECT ON ${quoted(copied.relation)} TO ${identifier(role)}`));
 }
 
 /**
@@ -109,8 +179,8 @@ const READ_AS_IT_IS = [
   "use_cache_for_count_from_files",
 ];
 
-const settingsOf = (off: readonly string[]): string =>
-  `SETTINGS ${off.map((name) => `${name} = 0`).join(", ")}`;
+const settingsOf = (off: readonly string[], others: readonly string[] = []): string =>
+  `SETTINGS ${[...off.map((name) => `${name} = 0`), ...others].join(", ")}`;
 
 /** `ofTable`: later files are checked too, though those of today have the types of the copy. */
 function selectOf(columns: readonly LoadedColumn[], { text }: TableFunction, ofTable: boolean): string {
@@ -145,4 +215,21 @@ function sortKey({ filtered, sorted }: CopiedRelation, columns: readonly LoadedC
 
 const quoted = (relation: readonly string[]): string => relation.map(identifier).join(".");
 
-const nextName = (name: string): string => `${name}__new`;
+/** By default ClickHouse does not drop a table of more than 50 GB. */
+const dropped = (relation: readonly string[]): string =>
+  `DROP TABLE IF EXISTS ${quoted(relation)} SYNC SETTINGS max_table_size_to_drop = 0`;
+
+const NEW = "__new_";
+const SHARD = "__shard_";
+type OwnTable = Pick<ClickhouseLoad, "copied" | "id">;
+const newName = ({ copied, id }: OwnTable): string => `${copied.relation[1]}${NEW}${id}`;
+const shardName = ({ copied, id }: OwnTable): string => `${copied.relation[1]}${SHARD}${id}`;
+
+/** Names the tables of a load: two loads at once have tables of their own. */
+export const newLoadId = (): string => `${Date.now().toString(36)}${randomBytes(4).toString("hex")}`;
+const TIME_DIGITS = 8;
+const loadTime = (id: string): number => parseInt(id.slice(0, TIME_DIGITS), 36);
+
+/** A pattern of the names of tables that loads of a relation have made. */
+export const tablesOfLoads = ({ relation: [, name] }: CopiedRelation): string =>
+  `^${name.replace(/[^\w]/g, "\\$&")}(${NEW}|${SHARD})[0-9a-z]{${String(TIME_DIGITS)}}[0-9a-f]{8}$`;
