@@ -143,6 +143,11 @@ export async function generateApi(folder: string, models: readonly Model[], adap
   return folder;
 }
 
+/** Who has the keys of the load. */
+export const API_KEYS = Object.fromEntries(
+  KEYS.map((key, i) => [key, { tier: "tier3", user: `user-${String(i)}` }]),
+);
+
 /** Starts `routewright serve` in a generated folder as an operator does: keys, limits, usage and the log are on. */
 export function serveApi(
   folder: string,
@@ -150,14 +155,13 @@ export function serveApi(
   environment: Readonly<Record<string, string>> = {},
   flags: readonly string[] = [],
 ): Promise<Server> {
-  const keys = Object.fromEntries(KEYS.map((key, i) => [key, { tier: "tier3", user: `user-${String(i)}` }]));
   return startServer({
     name: "serve",
     args: [ROUTEWRIGHT, "serve", "--only", "data", ...flags],
     folder,
     environment: {
       DATABASE_URL: databaseUrl,
-      API_KEYS: JSON.stringify(keys),
+      API_KEYS: JSON.stringify(API_KEYS),
       USAGE_ENABLED: "true",
       ...environment,
     },

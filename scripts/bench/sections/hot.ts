@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { columnsOf, generateApi, openDatabase, ORDINARY, SCHEMA, serveApi } from "../api.js";
+import { API_KEYS, columnsOf, generateApi, openDatabase, ORDINARY, SCHEMA, serveApi } from "../api.js";
 import { checkRows, compare, getRequests, rowsOf, type Sides } from "../load.js";
 import { startServer } from "../process.js";
 import { type Bar, compareFigure, type Figures, type Findings, medians, type Setting } from "../figures.js";
@@ -22,7 +22,7 @@ const CASES = [
 
 type Server = Sides["bare"]["server"];
 
-/** One endpoint that all callers ask, beside bare servers in Node and in Go, and Fastify. */
+/** One endpoint that all callers ask, beside bare servers in Node and in Go, Fastify, and a server of the same duties. */
 export async function hot({ folder, keep, progress }: Setting): Promise<Findings> {
   progress("hot: starting the database and the servers");
   const database = keep(await openDatabase(folder));
@@ -35,6 +35,9 @@ export async function hot({ folder, keep, progress }: Setting): Promise<Findings
     prepared: await start("bare", { args: [bare], environment: { ...environment, BENCH_HOT: "true" } }),
     routewright: keep(await serveApi(await hotApi(folder), database.url)),
   };
+  const program = resolve("scripts/bench/baselines/duties.js");
+  const keyed = { ...environment, API_KEYS: JSON.stringify(API_KEYS) };
+  servers["duties"] = await start("duties", { args: [program], environment: keyed });
   const fastify = fastifyIn(folder);
   if (fastify !== null) {
     const args = [resolve("scripts/bench/baselines/fastify.js")];
