@@ -15,24 +15,25 @@ const list = ([text]) => text.split(/\s+/).filter((word) => word !== "");
 
 /** `part: what it may import besides itself`, in the order of the arrows. Packages are free, except our own. */
 export const BOUNDARIES = {
-  "generator/manifest": list`@routewright/runtime`,
+  "generator/artifacts": list`@routewright/runtime`,
+  "generator/manifest": list`generator/artifacts @routewright/runtime`,
   "generator/catalogue": list`generator/manifest @routewright/runtime`,
   "generator/render": list`generator/manifest generator/catalogue @routewright/runtime`,
   "generator/output": list`generator/manifest generator/render @routewright/runtime`,
-  "generator/diff": list`generator/manifest generator/catalogue @routewright/runtime`,
-  "generator/lint": list`generator/manifest generator/catalogue @routewright/runtime`,
+  "generator/diff": list`generator/artifacts generator/manifest generator/catalogue @routewright/runtime`,
+  "generator/lint": list`generator/artifacts generator/manifest generator/catalogue @routewright/runtime`,
   "generator/verify": list`
     generator/manifest generator/catalogue generator/diff generator/lint @routewright/runtime`,
   "generator/ddl": list`generator/manifest generator/catalogue generator/verify @routewright/runtime`,
   "generator/report": list`
     generator/manifest generator/catalogue generator/diff generator/lint generator/output`,
   "generator/watch": list`
-    generator/manifest generator/catalogue generator/render generator/diff @routewright/runtime`,
+    generator/artifacts generator/manifest generator/catalogue generator/render generator/diff @routewright/runtime`,
   "generator/commands": list`
-    generator generator/manifest generator/catalogue generator/render generator/output generator/diff
+    generator generator/artifacts generator/manifest generator/catalogue generator/render generator/output generator/diff
     generator/lint generator/verify generator/ddl generator/report generator/watch @routewright/runtime`,
   generator: list`
-    generator/manifest generator/catalogue generator/diff generator/lint generator/verify
+    generator/artifacts generator/manifest generator/catalogue generator/diff generator/lint generator/verify
     generator/commands @routewright/runtime`,
   "runtime/model": [],
   "runtime/connection": [],

@@ -85,7 +85,11 @@ export const CONFIG_SCHEMA = {
     {},
     {
       $schema: described("Address of this schema, for editors.", text),
-      manifest: described("dbt's manifest.json: a file or an http(s) address.", name),
+      artifacts: described(
+        "Where all of dbt's files are: a folder, or an https://, s3://, gs://, az://, abfss:// or dbt-cloud:// address. A file that is named for itself is not read there.",
+        name,
+      ),
+      manifest: described("dbt's manifest.json: a file or an address.", name),
       catalog: described(
         "dbt's catalog.json, for types and comments of columns: a file or an address.",
         name,

@@ -2,8 +2,10 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import {
   type ApiAbout,
+  ARTIFACT_FILES,
   failed,
   type GenerationEnvironment,
+  isOfArtifacts,
   messageOf,
   type Outcome,
   readGenerationEnvironment,
@@ -24,7 +26,9 @@ import { isObject, objectOr } from "./manifest/json.js";
 import { schemaErrorOf, validatorOf } from "./manifest/schema-errors.js";
 import { parseJson } from "./manifest/manifest.js";
 import type { ServedEngine } from "./manifest/served-types/served-type.js";
-import { isAddress, readSource } from "./manifest/source.js";
+import { accessOf } from "./artifacts/access.js";
+import { isAddress, readSource } from "./artifacts/source.js";
+import type { ArtifactAccess } from "./artifacts/store.js";
 
 export type { Config };
 
@@ -54,9 +58,11 @@ export interface ConfigFlags {
 }
 
 /** What is in force for a command: flags win over the environment, the environment over the config file. */
-export interface Settings extends GenerationEnvironment {
+export interface Settings extends Omit<GenerationEnvironment, "catalog"> {
   /** dbt's catalog, or where none is given the columns that were pulled. */
   readonly catalog: string | undefined;
+  /** What opens dbt's files. */
+  readonly access: ArtifactAccess;
   /** File of the columns that `columns pull` reads. */
   readonly columns: string | undefined;
   readonly out: string;
@@ -112,10 +118,12 @@ export async function readSettings(
   const about = aboutOf(config);
   if (!about.ok) return failed(...about.problems.map((problem) => `${reading.value.file ?? ""}: ${problem}`));
   const columns = firstSet(variables, VARIABLES.columns);
+  const manifest = flags.manifest ?? generation.manifest;
   const settings = {
     ...generation,
-    manifest: flags.manifest ?? generation.manifest,
-    catalog: flags.catalog ?? firstSet(variables, VARIABLES.catalog) ?? columns,
+    manifest,
+    catalog: flags.catalog ?? catalogOf(generation, columns),
+    access: accessOf({ ...generation, manifest, catalog: flags.catalog ?? generation.catalog }),
     columns,
     out: flags.out ?? config.out ?? DEFAULTS.out,
     about: about.value,
@@ -135,12 +143,13 @@ export async function readSettings(
     variables,
   };
   const { apiTitle: title, defaultTier } = generation;
-  const { manifest, out, schemas, verify, severities, minimumNoticeDays } = settings;
+  const { out, schemas, verify, severities, minimumNoticeDays } = settings;
   const inForce = {
+    artifacts: generation.artifacts,
     manifest,
-    catalog: flags.catalog ?? firstSet(variables, VARIABLES.catalog) ?? null,
+    catalog: generation.catalog,
     columns: columns ?? null,
-    runResults: firstSet(variables, VARIABLES.runResults) ?? null,
+    runResults: generation.runResults,
     out,
     title,
     description: config.description ?? null,
@@ -175,14 +184,20 @@ export async function readSettings(
 /** What sets a key of the config file, `diff.accept` for one within an object. */
 function originOf(key: string, environment: NodeJS.ProcessEnv, { config, file }: ConfigFile): string {
   const names = Object.hasOwn(VARIABLES, key) ? VARIABLES[key as keyof typeof VARIABLES] : [];
-  const variable = names.find((name) => isSet(environment, name));
+  const all: readonly string[] = ARTIFACT_KEYS.has(key) ? [...names, ...VARIABLES.artifacts] : names;
+  const variable = all.find((name) => isSet(environment, name));
   if (variable !== undefined) return variable;
   const value = key.split(".").reduce<unknown>((at, part) => objectOr(at)[part], config);
-  return value === undefined || file === null ? "default" : file;
+  const isFound = value !== undefined || (ARTIFACT_KEYS.has(key) && config.artifacts !== undefined);
+  return isFound && file !== null ? file : "default";
 }
+
+/** What `artifacts` says of all together. */
+const ARTIFACT_KEYS: ReadonlySet<string> = new Set(Object.keys(ARTIFACT_FILES));
 
 /** Variables that say the same as a key of the config file; an address goes to the last. */
 const VARIABLES = {
+  artifacts: ["DBT_ARTIFACTS_URL"],
   manifest: ["DBT_MANIFEST_PATH", "DBT_MANIFEST_URL"],
   catalog: ["DBT_CATALOG_PATH", "DBT_CATALOG_URL"],
   columns: ["ROUTEWRIGHT_COLUMNS_PATH"],
@@ -191,14 +206,23 @@ const VARIABLES = {
   defaultTier: ["DEFAULT_ENDPOINT_TIER"],
 } as const;
 
-/** The variables, each key of the config file in place of those that are unset. */
+/** The variables, each key of the config file in place of those that are unset: also in place of what `artifacts` of the environment says. */
 function completed(variables: NodeJS.ProcessEnv, config: Config): NodeJS.ProcessEnv {
   const added = Object.entries(VARIABLES).flatMap(([key, names]): [string, string][] => {
     const value = config[key as keyof typeof VARIABLES];
-    if (value === undefined || names.some((name) => isSet(variables, name))) return [];
+    const all: readonly string[] = ARTIFACT_KEYS.has(key) ? [...names, ...VARIABLES.artifacts] : names;
+    if (value === undefined || all.some((name) => isSet(variables, name))) return [];
     return [[(isAddress(value) ? names[1] : null) ?? names[0], value]];
   });
   return { ...variables, ...Object.fromEntries(added) };
+}
+
+/** Columns that were pulled stand in for the catalog that is named for itself, and win over one that is looked for with the rest. */
+function catalogOf(
+  { artifacts, catalog }: GenerationEnvironment,
+  columns: string | undefined,
+): string | undefined {
+  return (isOfArtifacts(catalog, artifacts, "catalog") ? columns : undefined) ?? catalog ?? columns;
 }
 
 function isSet(variables: NodeJS.ProcessEnv, name: string): boolean {

@@ -13,7 +13,7 @@ import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManife
 import { inspectDatabase } from "./database.js";
 import { withProgress } from "./progress.js";
 
-export interface PullOptions extends Pick<Settings, "schemas" | "engine"> {
+export interface PullOptions extends Pick<Settings, "schemas" | "engine">, Partial<Pick<Settings, "access">> {
   readonly manifest: string;
   /** File that is written or compared. */
   readonly file: string;
@@ -59,7 +59,7 @@ function start(
 
 /** `routewright columns pull`: the columns of published models, as the database has them. */
 export async function pullColumns(options: PullOptions): Promise<CommandResult> {
-  const reading = await readManifest(options.manifest);
+  const reading = await readManifest(options.manifest, options.access);
   if (!reading.ok) return failure(...reading.problems);
   const { models, adapter } = withServedSchemas(
     withServedEngine(reading.value, options.engine),

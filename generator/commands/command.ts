@@ -118,12 +118,12 @@ export const OPTIONS = {
   manifest: () =>
     new Option(
       "--manifest <file or URL>",
-      "dbt's manifest.json (default: DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` of the config file)",
+      "dbt's manifest.json (default: DBT_MANIFEST_PATH, DBT_MANIFEST_URL or DBT_ARTIFACTS_URL, or `manifest` or `artifacts` of the config file)",
     ),
   catalog: () =>
     new Option(
       "--catalog <file or URL>",
-      "dbt's catalog.json, for types and comments of columns (default: DBT_CATALOG_PATH or DBT_CATALOG_URL, or `catalog` of the config file)",
+      "dbt's catalog.json, for types and comments of columns (default: DBT_CATALOG_PATH, DBT_CATALOG_URL or DBT_ARTIFACTS_URL, or `catalog` or `artifacts` of the config file)",
     ),
   out: () =>
     new Option("--out <folder>", "the generated folder (default: `out` of the config file, or generated)"),
@@ -161,7 +161,7 @@ export function withManifest(
 }
 
 const NO_MANIFEST =
-  "Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` in routewright.config.json.";
+  "Name the manifest with --manifest, DBT_MANIFEST_PATH, DBT_MANIFEST_URL or DBT_ARTIFACTS_URL, or `manifest` or `artifacts` in routewright.config.json.";
 
 /** Folder of what commands keep on this machine: the embedded database, the ramp's key, build times. */
 export const DATA_DIR = ".data";

@@ -20,7 +20,7 @@ import type { RelationScript } from "../ddl/script.js";
 import { readRevision } from "../diff/revision.js";
 import { recordedBuilds } from "../manifest/run-results.js";
 import { ENGINES, type ServedEngine } from "../manifest/served-types/served-type.js";
-import { redactedLocation } from "../manifest/source.js";
+import { redactedLocation } from "../artifacts/source.js";
 import { counted } from "../report/report.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
 import { withProgress } from "./progress.js";

@@ -23,7 +23,7 @@ import {
   withUsage,
 } from "../diff/usage.js";
 import { type MissingBase, readRevision, type Revision, type RevisionOptions } from "../diff/revision.js";
-import { projectInRepository, redactedLocation } from "../manifest/source.js";
+import { projectInRepository, redactedLocation } from "../artifacts/source.js";
 import { diffReport } from "../report/diff-report.js";
 import { renderReport } from "../report/render-report.js";
 import { type Format, FORMATS } from "../report/report.js";

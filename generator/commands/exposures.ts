@@ -40,7 +40,7 @@ async function exposures(
     return failure(
       `${url === undefined ? "PUBLIC_URL" : "--url"} is not an address: write https://api.example.org.`,
     );
-  const reading = await readModels(settings.manifest, settings.catalog);
+  const reading = await readModels(settings);
   if (!reading.ok) return failure(...reading.problems);
   const catalogue = catalogueOf(reading.value, settings);
   const made = exposuresOf(reading.value, catalogue, {

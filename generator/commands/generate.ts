@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { ArtifactLocations } from "../artifacts/artifacts.js";
 import { catalogueOf } from "../catalogue/build.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
@@ -18,12 +19,9 @@ import { withProgress } from "./progress.js";
 
 export interface GenerateOptions
   extends
+    ArtifactLocations,
     Pick<Settings, "out" | "defaultTier">,
-    Partial<
-      Pick<Settings, "catalog" | "about" | "schemas" | "engine" | "publicMaxAge" | "severities" | "variables">
-    > {
-  /** File or http(s) address of dbt's manifest.json. */
-  readonly manifest: string;
+    Partial<Pick<Settings, "about" | "schemas" | "engine" | "publicMaxAge" | "severities" | "variables">> {
   /** Compare only: findings where the folder is not what the manifest renders to. */
   readonly check: boolean;
   /** A finding where a model is skipped with a problem or has an unknown key. */
@@ -57,7 +55,7 @@ export function configure(command: CliCommand): void {
 
 /** `routewright generate`: the manifest rendered into the folder, or compared with it. */
 export async function generate(options: GenerateOptions): Promise<CommandResult> {
-  const reading = await readModels(options.manifest, options.catalog);
+  const reading = await readModels(options);
   if (!reading.ok) return failure(...reading.problems);
   const catalogue = catalogueOf(reading.value, options);
   const files = await withProgress("Rendering endpoints", (progress) =>

@@ -5,7 +5,7 @@ import { Option } from "commander";
 import { adapterNotice, type Tier, TIERS } from "@routewright/runtime/model";
 import { DEFAULTS, readConfig } from "../config.js";
 import { objectOr } from "../manifest/json.js";
-import { isAddress } from "../manifest/source.js";
+import { isAddress } from "../artifacts/source.js";
 import { type CliCommand, type CommandResult, EXIT, failure } from "./command.js";
 import { besideManifest, type DbtProject, factsOf, findProjects, titleOf } from "./init/dbt-project.js";
 import { DOCKER_FILES, packageJson, planOf, readText, type InitStep } from "./init/plan.js";

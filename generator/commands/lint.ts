@@ -1,6 +1,7 @@
 import { type Outcome, succeeded } from "@routewright/runtime/model";
 import { existsSync, writeFileSync } from "node:fs";
 import { Option } from "commander";
+import type { ArtifactLocations } from "../artifacts/artifacts.js";
 import { catalogueOf } from "../catalogue/build.js";
 import { DEFAULTS, type Settings } from "../config.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
@@ -17,7 +18,7 @@ import {
 import { lint as lintManifest } from "../lint/linter.js";
 import { readModels } from "../manifest/catalog.js";
 import type { Manifest } from "../manifest/manifest.js";
-import { projectInRepository } from "../manifest/source.js";
+import { projectInRepository } from "../artifacts/source.js";
 import { lintReport } from "../report/lint-report.js";
 import { renderReport } from "../report/render-report.js";
 import { counted, type Format, FORMATS } from "../report/report.js";
@@ -25,10 +26,9 @@ import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManife
 
 export interface LintOptions
   extends
+    ArtifactLocations,
     Pick<Settings, "defaultTier">,
-    Partial<Pick<Settings, "catalog" | "schemas" | "engine" | "publicMaxAge">> {
-  /** File or http(s) address of dbt's manifest.json. */
-  readonly manifest: string;
+    Partial<Pick<Settings, "schemas" | "engine" | "publicMaxAge">> {
   readonly format: Format;
   readonly failOn: LintFailOn;
   readonly severities?: RuleSeverities;
@@ -88,10 +88,7 @@ export function configure(command: CliCommand): void {
 /** `routewright lint`: what in a manifest will trouble consumers or operators of its API. */
 export async function lint(options: LintOptions): Promise<CommandResult> {
   const file = options.baseline ?? BASELINE_FILE;
-  const [reading, baseline] = await Promise.all([
-    readModels(options.manifest, options.catalog),
-    readBaseline(file),
-  ]);
+  const [reading, baseline] = await Promise.all([readModels(options), readBaseline(file)]);
   if (!reading.ok) return failure(...reading.problems);
   if (!baseline.ok) return failure(...baseline.problems);
   const manifest = reading.value;

@@ -41,7 +41,7 @@ async function metrics(
   { json = false }: Flags,
   settings: Settings & { readonly manifest: string },
 ): Promise<CommandResult> {
-  const reading = await readModels(settings.manifest, settings.catalog);
+  const reading = await readModels(settings);
   if (!reading.ok) return failure(...reading.problems);
   const listed = listOf(reading.value, catalogueOf(reading.value, settings));
   const output = json ? `${JSON.stringify({ version: 1, metrics: listed }, null, 2)}\n` : textOf(listed);

@@ -1,5 +1,5 @@
 import type { Settings } from "../config.js";
-import { redactedLocation } from "../manifest/source.js";
+import { redactedLocation } from "../artifacts/source.js";
 import { visible } from "../manifest/strings.js";
 import { type CliCommand, type CommandResult, EXIT, withSettings } from "./command.js";
 

@@ -1,6 +1,6 @@
 import { readCatalogueIn } from "../catalogue/catalogue-file.js";
 import type { Settings } from "../config.js";
-import { redactedLocation } from "../manifest/source.js";
+import { redactedLocation } from "../artifacts/source.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
 import { type PublicEndpoint, purgeCopies, type SharedCache } from "./shared-cache.js";
 

@@ -30,7 +30,7 @@ export function configure(command: CliCommand): void {
     .addOption(new Option("--only <api>", "serve one of the two APIs").choices(["data", "ramp"]))
     .option(
       "--watch",
-      "follow the manifest of DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or of the config file",
+      "follow the manifest of DBT_MANIFEST_PATH, DBT_MANIFEST_URL or DBT_ARTIFACTS_URL, or of the config file",
       false,
     )
     .option(
@@ -120,7 +120,7 @@ function misspelledSettings(variables: NodeJS.ProcessEnv, names: readonly string
 }
 
 const NO_MANIFEST_TO_WATCH =
-  "--watch needs a manifest to follow: set DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` in routewright.config.json.";
+  "--watch needs a manifest to follow: set DBT_MANIFEST_PATH, DBT_MANIFEST_URL or DBT_ARTIFACTS_URL, or `manifest` or `artifacts` in routewright.config.json.";
 
 function withFlags(variables: NodeJS.ProcessEnv, { port, rampPort, guard }: Flags): NodeJS.ProcessEnv {
   return {

@@ -3,7 +3,7 @@ import { type createLogger, readEnvironment } from "@routewright/runtime/server"
 import type { Settings } from "../config.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
 import { recordedBuilds } from "../manifest/run-results.js";
-import { redactedLocation } from "../manifest/source.js";
+import { redactedLocation } from "../artifacts/source.js";
 import { findingItem, sectionsOf } from "../report/lint-report.js";
 import { renderReport } from "../report/render-report.js";
 import { counted, type Format, FORMATS, plainText, type Report } from "../report/report.js";

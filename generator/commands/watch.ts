@@ -1,21 +1,26 @@
 import { InvalidArgumentError } from "commander";
 import { messageOf } from "@routewright/runtime/model";
+import {
+  type ArtifactLocations,
+  type ArtifactTexts,
+  PolledArtifacts,
+  watchedLocations,
+} from "../artifacts/artifacts.js";
 import { catalogueOf } from "../catalogue/build.js";
 import type { Settings } from "../config.js";
 import { parseModels } from "../manifest/catalog.js";
-import { redactedLocation } from "../manifest/source.js";
+import { redactedLocation } from "../artifacts/source.js";
 import { updateFolder } from "../output/folder.js";
 import { render } from "../render/render.js";
 import { reportText } from "../report/generate-report.js";
-import { PolledArtifacts, startPolling, watchedLocations } from "../watch/poll.js";
+import { startPolling } from "../watch/poll.js";
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, stopSignal, withManifest } from "./command.js";
 
 export interface WatchOptions
   extends
+    ArtifactLocations,
     Pick<Settings, "out" | "defaultTier">,
-    Partial<Pick<Settings, "catalog" | "about" | "schemas" | "engine" | "publicMaxAge">> {
-  /** File or http(s) address of the manifest. */
-  readonly manifest: string;
+    Partial<Pick<Settings, "about" | "schemas" | "engine" | "publicMaxAge">> {
   readonly intervalSeconds: number;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
@@ -70,7 +75,7 @@ export async function watch(options: WatchOptions): Promise<CommandResult> {
     const polled = await artifacts.poll(written);
     if (polled.kind === "unchanged") return [];
     if (polled.kind === "error") return [polled.detail];
-    const problems = await regenerate(polled, options);
+    const problems = regenerate(polled, options);
     if (problems.length === 0) written = polled.hash;
     return problems;
   };
@@ -88,12 +93,9 @@ export async function watch(options: WatchOptions): Promise<CommandResult> {
 }
 
 /** Writes the folder and prints what was written; returns why nothing was. */
-async function regenerate(
-  { text, location }: { readonly text: string; readonly location: string },
-  options: WatchOptions,
-): Promise<readonly string[]> {
-  const { out, catalog, title, about, print } = options;
-  const reading = await parseModels(text, location, catalog);
+function regenerate(texts: ArtifactTexts, options: WatchOptions): readonly string[] {
+  const { out, title, about, print } = options;
+  const reading = parseModels(texts);
   if (!reading.ok) return reading.problems;
   const catalogue = catalogueOf(reading.value, options);
   const update = updateFolder(render(catalogue, { title, about }), { out });

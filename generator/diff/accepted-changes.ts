@@ -3,7 +3,7 @@ import { listOf, oneOf, record, text, textOrNull, type ValueOf } from "@routewri
 import { HINT, type SchemaError, schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
 import { isDate, type Outcome, succeeded, unlessFailed } from "@routewright/runtime/model";
 import { parseJson } from "../manifest/manifest.js";
-import { readSource } from "../manifest/source.js";
+import { readSource } from "../artifacts/source.js";
 import { formatValue } from "../manifest/strings.js";
 import { type Change, isFailing } from "./change.js";
 import { CHANGE_KINDS, SEVERITIES, type Severity } from "./kinds.js";

@@ -9,12 +9,16 @@ import { readLineage } from "../catalogue/lineage.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { readModels } from "../manifest/catalog.js";
 import type { ServedEngine } from "../manifest/served-types/served-type.js";
-import { isAddress, readSource } from "../manifest/source.js";
+import { isAddress, readSource } from "../artifacts/source.js";
+import type { ArtifactAccess } from "../artifacts/store.js";
 
 /** How the arguments of `diff` are read. */
 export interface RevisionOptions {
   /** dbt's catalog.json, for a revision that is a manifest. */
   readonly catalog?: string | undefined;
+  /** The folder or address that the settings name for all of dbt's files. */
+  readonly artifacts?: string | null;
+  readonly access?: ArtifactAccess;
   /** Tier of an endpoint whose model in a manifest has no tier tag. */
   readonly defaultTier: Tier;
   /** The schemas that serve in place of a manifest's. */
@@ -78,7 +82,7 @@ function readText(text: string, location: string, lineageText: string): Revision
 }
 
 async function readFromManifest(location: string, options: RevisionOptions): Promise<RevisionReading> {
-  const reading = await readModels(location, options.catalog);
+  const reading = await readModels({ ...options, manifest: location });
   if (!reading.ok) return reading;
   const manifest = reading.value;
   return succeeded({ catalogue: catalogueOf(manifest, options), warnings: manifest.warnings });

@@ -4,7 +4,7 @@ import type { RecordedUsage, RouteUsage } from "@routewright/runtime/server";
 import { listOf, number, openRecord, text, textOrNull } from "@routewright/runtime/model";
 import { schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
 import { parseJson } from "../manifest/manifest.js";
-import { readSource } from "../manifest/source.js";
+import { readSource } from "../artifacts/source.js";
 import { type Change, type ChangeUsage, inOrder } from "./change.js";
 import { type ChangeKind } from "./kinds.js";
 

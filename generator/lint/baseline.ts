@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { listOf, name, oneOf, record, text, type ValueOf } from "@routewright/runtime/model";
 import { HINT, schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
 import { parseJson } from "../manifest/manifest.js";
-import { readSource } from "../manifest/source.js";
+import { readSource } from "../artifacts/source.js";
 import { byText, list, sentence, type Sentence, visibleJson } from "../manifest/strings.js";
 import { type Finding, RULE_IDS, RULES, type RuleSeverities, violation } from "./finding.js";
 

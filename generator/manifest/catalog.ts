@@ -1,35 +1,34 @@
 import { failed, type Outcome, succeeded } from "@routewright/runtime/model";
+import {
+  type ArtifactLocations,
+  type ArtifactTexts,
+  CATALOG_WRITER,
+  readArtifacts,
+} from "../artifacts/artifacts.js";
 import { isObject, type JsonObject, objectOr, textOr } from "./json.js";
 import { type Manifest, parseJson, parseManifest } from "./manifest.js";
 import { type Model } from "./model.js";
 import { firstOfEachName, type ModelColumn, NO_GUARANTEES } from "./columns.js";
 import { columnsInFile } from "./columns-file.js";
-import { readSource } from "./source.js";
 
 /** Columns of the real relations by `unique_id`, as dbt found them in the warehouse. */
 type WarehouseColumns = Manifest["warehouseColumns"];
 
-/** Reads a manifest, completed with the warehouse's columns of a `catalog.json` or a `columns.json`. Both are files or http(s) addresses. */
-export async function readModels(location: string, catalog: string | undefined): Promise<Outcome<Manifest>> {
-  const source = await readSource(location);
-  return source.ok ? parseModels(source.value.text, source.value.location, catalog) : source;
+/** Reads a manifest, completed with the warehouse's columns of a `catalog.json` or a `columns.json`. */
+export async function readModels(locations: ArtifactLocations): Promise<Outcome<Manifest>> {
+  const texts = await readArtifacts(locations);
+  return texts.ok ? parseModels(texts.value) : texts;
 }
 
-/** As `readModels`, for a manifest's text; `location` is only for messages. */
-export async function parseModels(
-  text: string,
-  location: string,
-  catalog: string | undefined,
-): Promise<Outcome<Manifest>> {
-  const reading = parseManifest(text, location);
-  if (!reading.ok || catalog === undefined) return reading;
-  const source = await readSource(catalog, { writer: CATALOG_WRITER });
-  const found = source.ok ? parseCatalog(source.value.text, source.value.location) : source;
-  return found.ok ? succeeded(withWarehouseColumns(reading.value, found.value)) : found;
+/** As `readModels`, for texts that were read. */
+export function parseModels({ manifest, catalog, warnings }: ArtifactTexts): Outcome<Manifest> {
+  const reading = parseManifest(manifest.text, manifest.location);
+  if (!reading.ok) return reading;
+  const found = catalog === null ? null : parseCatalog(catalog.text, catalog.location);
+  if (found?.ok === false) return found;
+  const completed = found === null ? reading.value : withWarehouseColumns(reading.value, found.value);
+  return succeeded({ ...completed, warnings: [...completed.warnings, ...warnings] });
 }
-
-/** What writes the file, for the message that it is missing. */
-export const CATALOG_WRITER = "`dbt docs generate`, or `dbt compile --write-catalog` of dbt 2,";
 
 export function parseCatalog(text: string, location: string): Outcome<WarehouseColumns> {
   const json = parseJson(text, location);

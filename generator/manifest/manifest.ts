@@ -1,4 +1,4 @@
-import { type Outcome, failed, succeeded } from "@routewright/runtime/model";
+import { artifactAt, type Outcome, failed, succeeded } from "@routewright/runtime/model";
 import { type Graph, graphOf } from "./graph.js";
 import { isObject, type JsonObject, objectOr, parseDbtJson, textOr, textsOf } from "./json.js";
 import { fileOf, type Model, modelOf } from "./model.js";
@@ -7,7 +7,8 @@ import { isPrivate, privateColumnsOf } from "./node-meta.js";
 import { relationOf } from "./relation-name.js";
 import type { Semantics } from "./semantic-layer.js";
 import { semanticsOf } from "./semantics.js";
-import { readSource } from "./source.js";
+import { readSource } from "../artifacts/source.js";
+import type { ArtifactAccess } from "../artifacts/store.js";
 import { byText, visible } from "./strings.js";
 import { testsByNode } from "./tests.js";
 
@@ -50,9 +51,9 @@ export interface OtherNode {
   readonly relation: readonly [schema: string, name: string];
 }
 
-/** Reads a manifest from a file or an http(s) address. */
-export async function readManifest(location: string): Promise<Outcome<Manifest>> {
-  const source = await readSource(location);
+/** Reads a manifest from a file or an address. */
+export async function readManifest(location: string, access?: ArtifactAccess): Promise<Outcome<Manifest>> {
+  const source = await readSource(artifactAt(location, "manifest"), {}, access);
   return source.ok ? parseManifest(source.value.text, source.value.location) : source;
 }
 

@@ -3,12 +3,16 @@ import {
   type NodeBuild,
   type Outcome,
   failed,
+  isOfArtifacts,
+  readGenerationEnvironment,
   succeeded,
   type TestRun,
 } from "@routewright/runtime/model";
 import { isObject, type JsonObject, objectOr, objectsOf, textOr } from "./json.js";
 import { parseJson } from "./manifest.js";
-import { readSource, redactedLocation } from "./source.js";
+import { accessOf } from "../artifacts/access.js";
+import { RUN_RESULTS_WRITER } from "../artifacts/artifacts.js";
+import { readSource } from "../artifacts/source.js";
 
 /** The results of one dbt invocation. */
 export interface InvocationResults {
@@ -39,12 +43,13 @@ export function parseRunResults(text: string, location: string): Outcome<Invocat
 /** What dbt has built, by the `run_results.json` that the variables name; nothing where they name none. */
 export async function recordedBuilds(variables: NodeJS.ProcessEnv): Promise<Outcome<BuildRecords>> {
   const records = new BuildRecords();
-  const named = [variables["DBT_RUN_RESULTS_PATH"], variables["DBT_RUN_RESULTS_URL"]];
-  const location = named.map((text) => text?.trim() ?? "").find((text) => text !== "");
-  if (location === undefined) return succeeded(records);
-  const source = await readSource(location);
-  if (!source.ok) return source;
-  const results = parseRunResults(source.value.text, redactedLocation(location));
+  const { environment } = readGenerationEnvironment(variables);
+  const { artifacts, runResults: location } = environment;
+  if (location === null) return succeeded(records);
+  const source = await readSource(location, { writer: RUN_RESULTS_WRITER }, accessOf(environment));
+  if (!source.ok)
+    return source.isMissing && isOfArtifacts(location, artifacts, "runResults") ? succeeded(records) : source;
+  const results = parseRunResults(source.value.text, source.value.location);
   if (!results.ok) return results;
   records.record(results.value.builds, results.value.tests);
   return succeeded(records);

@@ -3,12 +3,18 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { BuildRecords, type NodeBuild, type TestRun } from "@routewright/runtime/server";
 import { parseRunResults } from "../manifest/run-results.js";
-import { isAddress } from "../manifest/source.js";
-import { PolledSource, startPolling } from "./poll.js";
+import { RUN_RESULTS_WRITER } from "../artifacts/artifacts.js";
+import { PolledSource } from "../artifacts/polled-source.js";
+import { isAddress } from "../artifacts/source.js";
+import type { ArtifactAccess } from "../artifacts/store.js";
+import { startPolling } from "./poll.js";
 
 interface RunResultsOptions {
-  /** File or http(s) address of dbt's `run_results.json`. */
+  /** File or address of dbt's `run_results.json`. */
   readonly source: string;
+  /** It may be absent, for as long as it takes. */
+  readonly isOptional?: boolean;
+  readonly access?: ArtifactAccess;
   readonly intervalSeconds: number;
   /** Receives one line that says why nothing was read; a lasting problem is reported once. */
   readonly onProblem: (problem: string) => void;
@@ -71,7 +77,7 @@ class ResultsReader {
 
   constructor(options: RunResultsOptions) {
     this.#options = options;
-    this.#source = new PolledSource(options.source, "`dbt build`");
+    this.#source = new PolledSource(options.source, RUN_RESULTS_WRITER, options.access);
     this.#store = new BuildStore(options.storeFile, options.source);
     this.#stored = this.#store.results;
   }
@@ -79,8 +85,9 @@ class ResultsReader {
   /** The results that were not reported yet. */
   async poll(): Promise<Results> {
     const polled = await this.#source.poll(this.#store.hash);
-    if (polled.kind === "error") return this.#report(polled.detail);
-    if (polled.kind === "unchanged") {
+    if (polled.kind === "error" || (polled.kind === "missing" && this.#options.isOptional !== true))
+      return this.#report(polled.detail);
+    if (polled.kind !== "text") {
       this.#report(null);
       return this.#takeStored();
     }

@@ -1,96 +1,6 @@
-import { createHash } from "node:crypto";
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
-import { CATALOG_WRITER } from "../manifest/catalog.js";
-import { isAddress, NOT_MODIFIED, readIfModified, type Validators } from "../manifest/source.js";
-
-/** The result of one poll. */
-type PollResult =
-  | {
-      readonly kind: "text";
-      readonly text: string;
-      readonly hash: string;
-      /** Redacted, for messages. */
-      readonly location: string;
-    }
-  /** The content has the hash that the caller knows. */
-  | { readonly kind: "unchanged" }
-  | { readonly kind: "error"; readonly detail: string };
-
-/** A file or address to poll: compared by hash, over HTTP with conditional requests. */
-export class PolledSource {
-  readonly #location: string;
-  readonly #limits: { readonly writer?: string };
-  /** The version that was read last, for a conditional request. */
-  #last: { readonly hash: string; readonly validators: Validators } | null = null;
-
-  /** `writer`: what writes the file, for the message that it is missing. */
-  constructor(location: string, writer?: string) {
-    this.#location = location;
-    this.#limits = writer === undefined ? {} : { writer };
-  }
-
-  /** `known`: hash of the caller's version; null for none. */
-  async poll(known: string | null): Promise<PollResult> {
-    const validatorsOfKnown = this.#last?.hash === known ? this.#last.validators : null;
-    const source = await readIfModified(this.#location, validatorsOfKnown, this.#limits);
-    if (source === NOT_MODIFIED) return { kind: "unchanged" };
-    if (!source.ok) return { kind: "error", detail: source.problems.join(" ") };
-    const { text, location, validators = null } = source.value;
-    const hash = sha256(text);
-    this.#last = validators && { hash, validators };
-    return hash === known ? { kind: "unchanged" } : { kind: "text", text, hash, location };
-  }
-}
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
-}
-
-interface ArtifactLocations {
-  /** File or http(s) address of the manifest. */
-  readonly manifest: string;
-  /** Of dbt's catalog.json. */
-  readonly catalog?: string | undefined;
-}
-
-/** The locations to watch: a change of any of them renders anew. */
-export function watchedLocations({ manifest, catalog }: ArtifactLocations): readonly string[] {
-  return [manifest, ...(catalog === undefined ? [] : [catalog])];
-}
-
-/** The manifest together with what completes it: its text is returned when any of them has changed. */
-export class PolledArtifacts {
-  readonly #manifest: PolledSource;
-  readonly #others: readonly PolledSource[];
-  /** The hash of all that was read last, and of each. */
-  #last: { readonly hash: string; readonly manifest: string; readonly others: readonly string[] } | null =
-    null;
-
-  constructor({ manifest, catalog }: ArtifactLocations) {
-    this.#manifest = new PolledSource(manifest);
-    this.#others = catalog === undefined ? [] : [new PolledSource(catalog, CATALOG_WRITER)];
-  }
-
-  /** `known`: the caller's hash of all of them; null for none. */
-  async poll(known: string | null): Promise<PollResult> {
-    if (this.#others.length === 0) return this.#manifest.poll(known);
-    const last = this.#last?.hash === known ? this.#last : null;
-    const others: string[] = [];
-    for (const [i, source] of this.#others.entries()) {
-      const lastHash = last?.others[i];
-      const polled = await source.poll(lastHash ?? null);
-      if (polled.kind === "error") return polled;
-      others.push(polled.kind === "text" ? polled.hash : (lastHash ?? ""));
-    }
-    const isSame = last !== null && others.every((hash, i) => hash === last.others[i]);
-    const polled = await this.#manifest.poll(isSame ? last.manifest : null);
-    if (polled.kind !== "text") return polled;
-    const hash = sha256([polled.hash, ...others].join());
-    this.#last = { hash, manifest: polled.hash, others };
-    return hash === known ? { kind: "unchanged" } : { ...polled, hash };
-  }
-}
+import { isAddress } from "../artifacts/source.js";
 
 /** The share of the interval that is random, so that replicas do not poll at the same time. */
 const JITTER = 0.1;
@@ -99,7 +9,7 @@ const JITTER = 0.1;
 const DEBOUNCE_MS = 200;
 
 interface PollingOptions {
-  /** Files or http(s) addresses; a file is also polled as soon as it changes. */
+  /** Files or addresses; a file is also polled as soon as it changes. */
   readonly sources: readonly string[];
   readonly intervalSeconds: number;
   /** Polls the sources. Calls do not overlap. It must not reject: that would end the polling. */

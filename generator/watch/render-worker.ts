@@ -15,13 +15,9 @@ import { Guard, type GuardOptions } from "../diff/guard.js";
 import { parseModels } from "../manifest/catalog.js";
 import type { ServedEngine } from "../manifest/served-types/served-type.js";
 import { render } from "../render/render.js";
-import { PolledArtifacts } from "./poll.js";
+import { type ArtifactLocations, PolledArtifacts } from "../artifacts/artifacts.js";
 
-export interface RenderJobOptions {
-  /** File or http(s) address of the manifest. */
-  readonly manifest: string;
-  /** Of dbt's catalog.json. */
-  readonly catalog?: string | undefined;
+export interface RenderJobOptions extends ArtifactLocations {
   /** The schemas that serve in place of the manifest's. */
   readonly schemas?: SchemaMap;
   readonly engine?: ServedEngine | undefined;
@@ -37,6 +33,12 @@ export interface RenderJobOptions {
   readonly guard: GuardOptions | null;
 }
 
+/** What the log gets beside the result of a refresh. */
+export interface RenderWarning {
+  readonly kind: "warning";
+  readonly detail: string;
+}
+
 const options = workerData as RenderJobOptions;
 const artifacts = new PolledArtifacts(options);
 const guard = options.guard && new Guard(options.guard);
@@ -47,12 +49,14 @@ const guard = options.guard && new Guard(options.guard);
  * @throws when the generated folder is invalid: what its endpoints without a tier tag need is unknown then
  */
 async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
-  const { catalog, title, about, generated, allowEdited, schemas, engine, publicMaxAge = 0 } = options;
+  const { title, about, generated, allowEdited, schemas, engine, publicMaxAge = 0 } = options;
   const { defaultTier } = await readGeneratedFiles(generated, allowEdited);
   const polled = await artifacts.poll(active?.defaultTier === defaultTier ? active.hash : null);
   if (polled.kind !== "text") return polled;
-  const { text, hash, location } = polled;
-  const reading = await parseModels(text, location, catalog);
+  const { hash } = polled;
+  for (const warning of polled.warnings)
+    parentPort?.postMessage({ kind: "warning", detail: warning } satisfies RenderWarning);
+  const reading = parseModels(polled);
   if (!reading.ok) return { kind: "error", detail: reading.problems.join(" ") };
   const published = catalogueOf(reading.value, {
     defaultTier,

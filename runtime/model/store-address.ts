@@ -82,6 +82,15 @@ export function artifactIn(folder: string, kind: ArtifactKind): string {
   return `${path.replace(/(?<=[^/\\])[/\\]+$/, "")}/${file}${query}`;
 }
 
+/** Whether a file is looked for among those of `artifacts`, and not named for itself: it may be absent. */
+export function isOfArtifacts(
+  location: string | null | undefined,
+  artifacts: string | null,
+  kind: ArtifactKind,
+): boolean {
+  return artifacts !== null && location === artifactIn(artifacts, kind);
+}
+
 /** The file that a setting names. Of a job of dbt Cloud it is the one of this kind, unless the address goes on. */
 export function artifactAt(location: string, kind: ArtifactKind): string {
   return /^dbt-cloud:\/\/\w+\/jobs\/\d+\/?$/i.test(location) ? artifactIn(location, kind) : location;

@@ -9,7 +9,7 @@ import { SERVER_DEFAULTS } from "../model/limits.js";
 import { isFetchable } from "../model/store-address.js";
 import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../model/tier.js";
 import type { TokenSettings } from "../request/bearer-tokens.js";
-import { generationOf, runResultsOf } from "./generation-environment.js";
+import { generationOf } from "./generation-environment.js";
 import { watchedKeysFile, readKeys } from "./key-file-watcher.js";
 
 /** The data API's settings from the environment variables (runtime/docs/settings.md). */
@@ -26,8 +26,6 @@ export function dataSettings(variables: Variables) {
     ...commonSettings(variables),
     /** Whether breaking and exposing changes are held back at refresh (runtime/docs/refresh.md). */
     refreshGuard: variables.flag("REFRESH_GUARD", false),
-    /** File or address of dbt's `run_results.json`; null: build times are unknown. */
-    runResults: runResultsOf(variables),
     keys: readKeys(variables),
     /** The key file, whose changes take effect in a running server; null: the keys are in `API_KEYS`. */
     keysFile: watchedKeysFile(variables),

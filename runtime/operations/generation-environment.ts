@@ -1,3 +1,10 @@
+import {
+  type ArtifactKind,
+  artifactAt,
+  artifactIn,
+  isFetchable,
+  storeAddress,
+} from "../model/store-address.js";
 import { TIERS } from "../model/tier.js";
 import { Variables } from "../environment/variables.js";
 
@@ -11,9 +18,37 @@ export function readGenerationEnvironment(source: Readonly<Record<string, string
 }
 
 export function generationOf(variables: Variables) {
+  const artifacts = variables.parsed("DBT_ARTIFACTS_URL", null, `a folder, or ${ADDRESS}`, (text) =>
+    storeAddress(artifactIn(text, "manifest")) === null ? null : text,
+  );
   return {
+    /** Folder or address of all of dbt's files; those that a variable of their own names are not read there. */
+    artifacts,
     /** File or address of the manifest; the file takes precedence. */
-    manifest: artifactOf(variables, "DBT_MANIFEST"),
+    manifest: artifactOf(variables, "manifest", artifacts),
+    /** Of dbt's `catalog.json`. */
+    catalog: artifactOf(variables, "catalog", artifacts),
+    /** Of dbt's `run_results.json`; null: build times are unknown. */
+    runResults: artifactOf(variables, "runResults", artifacts),
+    /** Header for http(s) addresses of dbt's files. */
+    artifactsHeader: variables.parsed(
+      "DBT_ARTIFACTS_HEADER",
+      null,
+      "a header, as in `Name: value`",
+      headerOf,
+    ),
+    /** Where dbt Cloud's API is, and the token for it. */
+    dbtCloud: {
+      host: variables.parsed(
+        "DBT_CLOUD_HOST",
+        "https://cloud.getdbt.com",
+        "a host name, or an https:// address",
+        hostOf,
+      ),
+      token: variables.parsed("DBT_CLOUD_API_TOKEN", null, "a token, without spaces or line ends", (text) =>
+        /^[\x21-\x7e]+$/.test(text) ? text : null,
+      ),
+    },
     /** Tier of an endpoint whose model names none. */
     defaultTier: variables.oneOf("DEFAULT_ENDPOINT_TIER", "tier0", TIERS),
     /** Null: the default title of the OpenAPI document. */
@@ -27,14 +62,36 @@ export function generationOf(variables: Variables) {
   };
 }
 
-/** File or address of dbt's `run_results.json`; the file takes precedence. */
-export function runResultsOf(variables: Variables): string | null {
-  return artifactOf(variables, "DBT_RUN_RESULTS");
+const ADDRESS = "an https://, s3://, gs://, az://, abfss:// or dbt-cloud:// address";
+
+const VARIABLE: Readonly<Record<ArtifactKind, string>> = {
+  manifest: "DBT_MANIFEST",
+  catalog: "DBT_CATALOG",
+  runResults: "DBT_RUN_RESULTS",
+};
+
+function artifactOf(variables: Variables, kind: ArtifactKind, artifacts: string | null): string | null {
+  const name = VARIABLE[kind];
+  const address = variables.parsed(`${name}_URL`, null, ADDRESS, (text) => {
+    const located = artifactAt(text, kind);
+    const store = storeAddress(located)?.store ?? "local";
+    return store === "local" ? null : located;
+  });
+  const own = variables.text(`${name}_PATH`) ?? address;
+  return own ?? (artifacts === null ? null : artifactIn(artifacts, kind));
 }
 
-function artifactOf(variables: Variables, name: string): string | null {
-  const address = variables.parsed(`${name}_URL`, null, "an http:// or https:// address", (text) =>
-    /^https?:\/\//i.test(text) && URL.canParse(text) ? text : null,
-  );
-  return variables.text(`${name}_PATH`) ?? address;
+/** A field of HTTP (RFC 9110 §5). */
+function headerOf(text: string): { readonly name: string; readonly value: string } | null {
+  const [, name = "", value = ""] =
+    /^([\w!#$%&'*+.^`|~-]+):[ \t]*([\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)$/.exec(text) ?? [];
+  return name === "" ? null : { name, value };
+}
+
+/** The origin of a host name or of an address. */
+function hostOf(text: string): string | null {
+  const address = text.includes("://") ? text : `https://${text}`;
+  if (!isFetchable(address)) return null;
+  const { origin, username, password, pathname, search } = new URL(address);
+  return username + password + search === "" && pathname === "/" ? origin : null;
 }

@@ -161,7 +161,10 @@ export function success({ manifest, endpoints }: ReleaseStatus, changes: Changes
 
 /** The result where no manifest is configured. */
 export function noManifest(status: ReleaseStatus): RefreshResult {
-  return failed(status, "No manifest is configured: set DBT_MANIFEST_PATH or DBT_MANIFEST_URL.");
+  return failed(
+    status,
+    "No manifest is configured: set DBT_MANIFEST_PATH, DBT_MANIFEST_URL or DBT_ARTIFACTS_URL.",
+  );
 }
 
 export function failed({ manifest, endpoints }: ReleaseStatus, detail: string): RefreshResult {

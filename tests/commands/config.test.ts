@@ -52,6 +52,7 @@ describe("a config file", () => {
   ])("is read: %s", async (file, text) => {
     expect(await inForce(configured(file, text))).toEqual({
       ...{ ...CONFIG, diff: undefined },
+      artifacts: null,
       catalog: null,
       columns: null,
       runResults: null,

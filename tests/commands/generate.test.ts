@@ -256,7 +256,7 @@ describe("where the manifest is", () => {
     expect(await routewright(ownFolder(), [command])).toEqual({
       exit: 2,
       out: "",
-      err: "error: Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` in routewright.config.json.\n",
+      err: "error: Name the manifest with --manifest, DBT_MANIFEST_PATH, DBT_MANIFEST_URL or DBT_ARTIFACTS_URL, or `manifest` or `artifacts` in routewright.config.json.\n",
     });
   });
 
@@ -274,7 +274,10 @@ describe("where the manifest is", () => {
   });
 
   it.each([
-    [{ DBT_MANIFEST_URL: "ftp://me:hidden@host/m.json" }, /^error: DBT_MANIFEST_URL must be an http/],
+    [
+      { DBT_MANIFEST_URL: "ftp://me:hidden@host/m.json" },
+      /^error: DBT_MANIFEST_URL must be an https:\/\/, s3:\/\//,
+    ],
     [
       { ...name, DEFAULT_ENDPOINT_TIER: "tier9" },
       /^error: DEFAULT_ENDPOINT_TIER must be one of tier0, tier1, tier2, tier3\.\n$/,

@@ -4,7 +4,7 @@ import { finished } from "node:stream/promises";
 import { describe, expect, it } from "vitest";
 import { parseDbtJson } from "../../generator/manifest/json.js";
 import { readManifest } from "../../generator/manifest/manifest.js";
-import { readSource } from "../../generator/manifest/source.js";
+import { readSource } from "../../generator/artifacts/source.js";
 import { manifestOf } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
 

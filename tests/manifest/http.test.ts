@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { readModels } from "../../generator/manifest/catalog.js";
 import { readManifest } from "../../generator/manifest/manifest.js";
-import { readSource } from "../../generator/manifest/source.js";
+import { readSource } from "../../generator/artifacts/source.js";
 import { manifestOf } from "../support/manifest.js";
 import { freePort, listen } from "../support/port.js";
 import { ownFolder } from "../support/service.js";
@@ -179,7 +179,10 @@ describe("a password, or a signed address", () => {
 
   it.each(paths)("is never shown for %s", async (path) => {
     const address = `http://me:hidden@${origin}${path}?signature=hidden`;
-    for (const reading of [await readManifest(address), await readModels(file, address)]) {
+    for (const reading of [
+      await readManifest(address),
+      await readModels({ manifest: file, catalog: address }),
+    ]) {
       expect(JSON.stringify(reading)).not.toContain("hidden");
     }
   });

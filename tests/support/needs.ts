@@ -32,6 +32,9 @@ const INSTALL = {
   "@opentelemetry/sdk-node":
     "npm install --prefix .data/tracing @opentelemetry/sdk-node@0.223.0 @opentelemetry/exporter-trace-otlp-http@0.223.1",
   "libchdb.so": CLICKHOUSE_INSTALL,
+  moto_server: "pip install 'moto[server,s3,iam]==5.2.5'",
+  "gcp-storage-emulator": "pip install gcp-storage-emulator==2026.7.19",
+  "azurite-blob": "npm install --prefix .data/stores azurite@3.35.0",
 } as const;
 export type Program = keyof typeof INSTALL;
 
@@ -43,9 +46,12 @@ const FOLDERS = [
   "/usr/lib/postgresql/15/bin",
   "/usr/lib/nginx/modules",
   dirname(CLICKHOUSE_LIBRARY),
-  ...["node/node_modules/.bin", "clients/node_modules/.bin", "tracing/node_modules"].map((path) =>
-    fileURLToPath(new URL(`../../.data/${path}`, import.meta.url)),
-  ),
+  ...[
+    "node/node_modules/.bin",
+    "clients/node_modules/.bin",
+    "tracing/node_modules",
+    "stores/node_modules/.bin",
+  ].map((path) => fileURLToPath(new URL(`../../.data/${path}`, import.meta.url))),
 ];
 
 /**

@@ -173,7 +173,7 @@ it("follows the views between the endpoint and the tables, and names the one tha
 it("reads the nodes of a generated folder in its lineage.json", async () => {
   await withView("SELECT s.id FROM @.sales s JOIN @.fx_rates USING (id)", async (name) => {
     const generated = async (file: string): Promise<string> => {
-      const reading = await readModels(file, undefined);
+      const reading = await readModels({ manifest: file });
       if (!reading.ok) throw new Error(reading.problems.join(" "));
       const catalogue = catalogueOf(reading.value);
       const out = join(folder, `generated-${name}`);

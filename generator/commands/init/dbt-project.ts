@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { isPublished } from "../../catalogue/tags.js";
 import { type JsonObject, objectOr, textOr } from "../../manifest/json.js";
 import { readManifest } from "../../manifest/manifest.js";
-import { isAddress } from "../../manifest/source.js";
+import { isAddress } from "../../artifacts/source.js";
 
 /** A dbt project of the repository. */
 export interface DbtProject {

@@ -7,9 +7,12 @@ import {
   type RunningService,
   startService,
 } from "@routewright/runtime/server";
+import { isOfArtifacts } from "@routewright/runtime/model";
 import { readCatalogueIn } from "../../catalogue/catalogue-file.js";
+import { accessOf } from "../../artifacts/access.js";
+import { watchedLocations } from "../../artifacts/artifacts.js";
 import { openRunResults, type RunResults } from "../../watch/poll-run-results.js";
-import { startPolling, watchedLocations } from "../../watch/poll.js";
+import { startPolling } from "../../watch/poll.js";
 import { workerRenderer } from "../../watch/worker-renderer.js";
 import { DATA_DIR } from "../command.js";
 import { sharedCacheOf } from "../purge.js";
@@ -76,6 +79,7 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
     allowEdited,
     about,
     catalog,
+    access,
     severities,
     accept,
     minimumNoticeDays,
@@ -83,7 +87,7 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
     engine,
     publicMaxAge,
   } = options;
-  const { manifest, apiTitle, defaultTier, logLevel, refreshGuard } = environment;
+  const { manifest, artifacts, apiTitle, defaultTier, logLevel, refreshGuard } = environment;
   if (manifest === null) return null;
   const reading = readCatalogueIn(generated);
   // The server refuses a folder that cannot be read.
@@ -94,9 +98,12 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
       "DEFAULT_ENDPOINT_TIER differs from that of the generated folder: refreshes keep the recorded one; run `routewright generate` to change it",
     );
   const guard = refreshGuard ? { generated, severities, accept, minimumNoticeDays } : null;
-  return workerRenderer({
+  const log = createLogger(logLevel);
+  const renderOptions = {
     manifest,
     catalog,
+    artifacts,
+    access,
     title: apiTitle,
     about,
     generated,
@@ -105,30 +112,33 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
     engine,
     publicMaxAge,
     guard,
-  });
+  };
+  return workerRenderer(renderOptions, (detail) => log.warn({ detail }, "dbt's files are of two builds"));
 }
 
 /** Refreshes the service when the manifest or dbt's catalog changes, if the options enable it. Returns the function that stops this. */
 export function followManifest(
   { watch, catalog }: ServeOptions,
-  { manifest, refreshEnabled, refreshIntervalSeconds: intervalSeconds, logLevel }: Environment,
+  { manifest, artifacts, refreshEnabled, refreshIntervalSeconds: intervalSeconds, logLevel }: Environment,
   service: Pick<RunningService, "refresh">,
 ): () => Promise<void> {
   if (manifest === null || !(watch || refreshEnabled)) return () => Promise.resolve();
   createLogger(logLevel).info({ intervalSeconds }, "following the manifest");
-  const sources = watchedLocations({ manifest, catalog });
+  const sources = watchedLocations({ manifest, catalog, artifacts });
   return startPolling({ sources, intervalSeconds, poll: () => service.refresh() });
 }
 
 /** dbt's run results; null where the environment names none. */
 export async function runResultsOf(environment: Environment): Promise<RunResults | null> {
-  const { runResults: source, refreshIntervalSeconds: intervalSeconds, logLevel } = environment;
+  const { runResults: source, artifacts, refreshIntervalSeconds: intervalSeconds, logLevel } = environment;
   if (source === null) return null;
   const log = createLogger(logLevel);
   const onProblem = (detail: string): void => log.warn({ detail }, "run results not read");
   const onSaveFailed = (detail: string): void => log.warn({ detail }, "builds not stored for the next start");
   return openRunResults({
     source,
+    isOptional: isOfArtifacts(source, artifacts, "runResults"),
+    access: accessOf(environment),
     intervalSeconds,
     onProblem,
     storeFile: join(DATA_DIR, "builds.json"),

@@ -5,6 +5,7 @@ export interface ServeOptions extends Pick<
   Settings,
   | "about"
   | "catalog"
+  | "access"
   | "schemas"
   | "engine"
   | "publicMaxAge"

@@ -22,7 +22,7 @@ import {
   wholeNumber,
 } from "@routewright/runtime/model";
 import { HINT, schemaErrorOf, validatorOf } from "../../manifest/schema-errors.js";
-import { readSource } from "../../manifest/source.js";
+import { readSource } from "../../artifacts/source.js";
 import { parseYamlExactly } from "./exact-numbers.js";
 
 const anyObject = openRecord({}) as Schema<Readonly<Record<string, unknown>>>;
