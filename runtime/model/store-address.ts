@@ -79,7 +79,7 @@ export type ArtifactKind = keyof typeof ARTIFACT_FILES;
 export function artifactIn(folder: string, kind: ArtifactKind): string {
   const file = ARTIFACT_FILES[kind];
   const [, path = folder, query = ""] = /^(https?:[^?#]*)(.*)$/is.exec(folder) ?? [];
-  return `${path.replace(/(?<=[^/\\])[/\\]+$/, "")}/${file}${query}`;
+  return `${path.replace(/(?<=[^/\\:])[/\\]+$/, "")}/${file}${query}`;
 }
 
 /** Whether a file is looked for among those of `artifacts`, and not named for itself: it may be absent. */
