@@ -5,7 +5,7 @@ import { get } from "node:http";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { interleave, medians, type Table } from "./figures.js";
-import { cpuSeconds, cpuSecondsOfChildren, residentMiB, type Server } from "./process.js";
+import { cpuSeconds, cpuSecondsWithChildren, residentMiB, type Server } from "./process.js";
 
 /** API keys in turn: a tier3 key may send 10,000 requests a minute, so none reaches its limit. */
 export const KEYS: readonly string[] = Array.from({ length: 400 }, (_, i) => `sk_live_bench_${String(i)}`);
@@ -21,11 +21,11 @@ interface Job {
   readonly milliseconds: number;
   /** A fixed rate; as many as the server answers when left out. */
   readonly perSecond?: number;
-  /** Process whose children's processor time counts as the database's. */
+  /** Process whose processor time counts as the database's, with its children's. */
   readonly databasePid?: number;
 }
 
-/** Processor time of the server and of PostgreSQL is by request. */
+/** Processor time of the server and of the database is by request. */
 type Sample = Readonly<Record<"requests/s" | "CPU µs" | "database µs" | "p50 ms" | "p99 ms", number>>;
 
 type Result = Readonly<Record<"requests" | "milliseconds" | "p50" | "p99" | "failures", number>>;
@@ -78,14 +78,14 @@ export function rowsOf<Sample extends Record<string, number>>(
 export async function putLoad({ port, pid }: Server, job: Job): Promise<Sample> {
   const { databasePid = NaN } = job;
   const cpuBefore = cpuSeconds(pid);
-  const databaseBefore = cpuSecondsOfChildren(databasePid);
+  const databaseBefore = cpuSecondsWithChildren(databasePid);
   const { requests, milliseconds, failures, p50, p99 } = await generate(port, job);
   if (failures > 0 || requests === 0)
     throw new Error(`Load on port ${String(port)}: ${String(failures)} of ${String(requests)} failed.`);
   return {
     "requests/s": (requests * 1000) / milliseconds,
     "CPU µs": ((cpuSeconds(pid) - cpuBefore) * 1e6) / requests,
-    "database µs": ((cpuSecondsOfChildren(databasePid) - databaseBefore) * 1e6) / requests,
+    "database µs": ((cpuSecondsWithChildren(databasePid) - databaseBefore) * 1e6) / requests,
     "p50 ms": p50,
     "p99 ms": p99,
   };

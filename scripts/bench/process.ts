@@ -100,12 +100,15 @@ export function cpuSeconds(pid: number): number {
   return secondsOf(statOf(pid), 11);
 }
 
-/** Seconds of processor time of a process's children, those that have ended included. */
-export function cpuSecondsOfChildren(pid: number): number {
+/** Seconds of processor time of a process and its children, those that have ended included. */
+export function cpuSecondsWithChildren(pid: number): number {
   const children = readdirSync("/proc")
     .map((name) => statOf(Number(name)))
     .filter((fields) => fields[1] === String(pid));
-  return children.reduce((sum, fields) => sum + secondsOf(fields, 11), secondsOf(statOf(pid), 13));
+  return children.reduce(
+    (sum, fields) => sum + secondsOf(fields, 11),
+    secondsOf(statOf(pid), 11) + secondsOf(statOf(pid), 13),
+  );
 }
 
 /** User and system time. */
