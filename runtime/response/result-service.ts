@@ -131,7 +131,7 @@ export class ResultService {
 }
 
 function framed({ head, tail }: Frame, rows: BufferedRows): Buffer {
-  const body = Buffer.concat([Buffer.from(head), rows.bytes, Buffer.from(tail(rows))]);
+  const body = Buffer.concat([Buffer.from(head), ...rows.parts, Buffer.from(tail(rows))]);
   rows.release?.();
   return body;
 }

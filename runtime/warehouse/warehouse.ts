@@ -83,9 +83,9 @@ export interface QueryColumns {
 export interface BufferedRows {
   readonly kind: "buffered";
   readonly columns: ResultColumns;
-  /** The rows with the format's separator between them, in UTF-8; empty without rows. Of a binary table, all its bytes. */
-  readonly bytes: Buffer;
-  /** Gives the memory of `bytes` back, which is not read any more. */
+  /** The rows with the format's separator between them, in UTF-8, in any parts; empty without rows. Of a binary table, all its bytes. */
+  readonly parts: readonly Buffer[];
+  /** Gives the memory of `parts` back, which are not read any more. */
   readonly release?: () => void;
   /** Rows; null where they are not counted: those of a binary table of ClickHouse. */
   readonly returned: number | null;

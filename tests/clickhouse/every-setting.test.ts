@@ -82,7 +82,7 @@ async function answersOf(address: string): Promise<readonly string[]> {
   const textOf = async (asked: (typeof QUERIES)[number]): Promise<string> => {
     const rows = await warehouse.rows(query(asked), queryContext());
     if (rows.kind === "stream") throw new Error("too large");
-    return `${rows.bytes.toString("latin1")} ${JSON.stringify(rows.next)} ${String(rows.hasMore)}`;
+    return `${Buffer.concat(rows.parts).toString("latin1")} ${JSON.stringify(rows.next)} ${String(rows.hasMore)}`;
   };
   try {
     return await Promise.all([

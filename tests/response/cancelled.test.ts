@@ -23,7 +23,7 @@ interface Query {
 const ONE_ROW: Rows = {
   kind: "buffered",
   columns: [],
-  bytes: Buffer.from("{}"),
+  parts: [Buffer.from("{}")],
   returned: 1,
   hasMore: false,
   milliseconds: 1,

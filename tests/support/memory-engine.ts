@@ -109,7 +109,7 @@ class MemoryEngine extends BaseEngine {
     const end = { returned: rows.length, hasMore, milliseconds };
     const text = texts.join(separator);
     if (text.length <= BUFFERED_BYTES)
-      return { kind: "buffered", columns: served, bytes: Buffer.from(text), ...end, ...next };
+      return { kind: "buffered", columns: served, parts: [Buffer.from(text)], ...end, ...next };
     const place = await this.streams.acquire({ ...context, relation: query.relation });
     const { failsAt = Infinity } = this.#tables[query.relation.join(".")] ?? {};
     const chunks = chunksOf(texts, separator, { failsAt, end, place });

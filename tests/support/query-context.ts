@@ -19,14 +19,14 @@ export function queryContext(context: Partial<QueryContext> = {}): QueryContext 
 
 /** A result whose rows are text. */
 export function asText(rows: Rows) {
-  return rows.kind === "stream" ? rows : { ...rows, text: rows.bytes.toString() };
+  return rows.kind === "stream" ? rows : { ...rows, text: Buffer.concat(rows.parts).toString() };
 }
 
 export type TextRows = ReturnType<typeof asText>;
 
 /** All bytes of a result. */
 export async function bytesOf(rows: Rows): Promise<Buffer> {
-  if (rows.kind === "buffered") return rows.bytes;
+  if (rows.kind === "buffered") return Buffer.concat(rows.parts);
   const parts: Buffer[] = [];
   try {
     for (let part = await rows.chunks.next(); !part.done; part = await rows.chunks.next())

@@ -67,7 +67,7 @@ async function read(
 }
 
 async function textOf(rows: Rows): Promise<string> {
-  if (rows.kind === "buffered") return rows.bytes.toString();
+  if (rows.kind === "buffered") return Buffer.concat(rows.parts).toString();
   const chunks: string[] = [];
   for (;;) {
     const { done, value } = await rows.chunks.next();

@@ -138,7 +138,7 @@ it("columns may have any name: the rows are the caller's own, page after page", 
       const keyset = { scope: "", after };
       const all = await ask(warehouse, "hostile", { conditions, sort, page, keyset });
       if (all.kind !== "buffered") throw new Error("It is not buffered.");
-      found.push(...(JSON.parse(`[${all.bytes.toString()}]`) as unknown[]));
+      found.push(...(JSON.parse(`[${Buffer.concat(all.parts).toString()}]`) as unknown[]));
       after = all.next ?? null;
       const one = JSON.parse(
         `[${String(await bytesOf(await ask(warehouse, "hostile", { columns, conditions, sort, page, keyset })))}]`,

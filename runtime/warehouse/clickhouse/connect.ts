@@ -1,14 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
 import { QueryTimeout } from "../warehouse.js";
-import { isConnectionFailure, ServerUnresponsive, ClickhouseError, GatewayError } from "./errors.js";
+import { GATEWAY_STATUSES, isConnectionFailure, ServerUnresponsive } from "./errors.js";
 import { BodyReader } from "./rows.js";
 import { killQuery } from "./select.js";
-import { readFirst, RunningQuery, type TimeLimits } from "./stream.js";
-import { once } from "node:events";
+import { readFirst, responseTo, RunningQuery, type TimeLimits } from "./stream.js";
 import * as http from "node:http";
 import * as https from "node:https";
-import { text as readText } from "node:stream/consumers";
 import type { Statement } from "../sql.js";
 
 /** Interval of the check for time limits, abandoned queries and silent servers. */
@@ -23,7 +21,7 @@ const PING_MS = 2000;
 /** A server that is down is pinged this long after its last ping, and serves again once it answers. */
 const RETRY_MS = 1000;
 
-export interface ClickhouseRequest extends Omit<HttpQuery, "signal"> {
+interface ClickhouseRequest extends Omit<HttpQuery, "signal"> {
   readonly limits: TimeLimits;
 }
 
@@ -59,8 +57,7 @@ export class ClickhouseConnection {
     const query = new RunningQuery(limits, cancelled, () => this.#running.delete(query));
     this.#running.add(query);
     try {
-      const sent = { ...settings, query_id: id };
-      await query.send((signal) => this.#http.query({ statement, settings: sent, signal }));
+      await query.send(() => this.#http.send({ statement, settings: `${settings}&query_id=${id}` }));
       return query;
     } catch (error) {
       if (isConnectionFailure(error)) void this.isUp();
@@ -71,8 +68,8 @@ export class ClickhouseConnection {
   /** The text of a small result. */
   async text(request: ClickhouseRequest): Promise<string> {
     const running = await this.run(request);
-    const { bytes } = await readFirst(running, new BodyReader(running.exceptionTag), Infinity);
-    return bytes.toString();
+    const { parts } = await readFirst(running, new BodyReader(running.exceptionTag), Infinity);
+    return Buffer.concat(parts).toString();
   }
 
   /** Pings the server, unless the last answer is a moment old; concurrent callers share a ping. Resolves with whether it is up. */
@@ -115,9 +112,9 @@ export class ClickhouseConnection {
   /** A closed connection alone does not end every query. */
   #kill(id: string): void {
     const signal = AbortSignal.timeout(KILL_MS);
-    const kill = this.#http.query({ statement: killQuery(id), settings: {}, signal }).then(
-      (response) => void response.resume(),
-      (error: unknown) => this.#warn(error as Error, NOT_CANCELLED),
+    const request = this.#http.send({ statement: killQuery(id), settings: "", signal });
+    const kill = responseTo(request, (response) => void response.resume()).catch((error: unknown) =>
+      this.#warn(error as Error, NOT_CANCELLED),
     );
     this.#kills.add(kill);
     void kill.finally(() => this.#kills.delete(kill));
@@ -133,55 +130,50 @@ const IDLE_MS = 2000;
 /** A longer address is refused by some proxies: the parameters are then sent in the body. */
 const MAX_PARAMETERS_LENGTH = 4000;
 
-/** Statuses of a proxy whose server does not respond. */
-const GATEWAY_STATUSES: ReadonlySet<number | undefined> = new Set([502, 503, 504]);
-
-export interface HttpQuery {
+interface HttpQuery {
   readonly statement: Statement;
-  readonly settings: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
+  /** As a query string. */
+  readonly settings: string;
+  readonly signal?: AbortSignal;
 }
 
 /**
  * Requests to the server of an address, with Node's own client. `exec` of `@clickhouse/client` (1.23), which alone gives bytes, sends
- * parameters in the address only, and no longer listens to its abort signal once a response has begun.
+ * parameters in the address only, and no longer listens to its abort signal once a response has begun. A page of 127 kB takes
+ * 0.65 ms of processor time so, 0.57 with `undici` (7.30).
  */
-export class ClickhouseHttp {
-  readonly #address: ClickhouseAddress;
+class ClickhouseHttp {
   readonly #origin: string;
-  readonly #agent: http.Agent;
+  readonly #options: http.RequestOptions & { readonly agent: http.Agent };
+  /** Headers of every request, as flat name and value pairs: Node checks and copies each one of an object. */
+  readonly #headers: readonly string[];
   readonly #request: typeof http.request;
 
-  constructor(address: ClickhouseAddress) {
-    const { isTls, hostname, port } = address;
+  constructor({ isTls, hostname, port, user, password, database }: ClickhouseAddress) {
     const { Agent, request } = isTls ? https : http;
-    const host = hostname.includes(":") ? `[${hostname}]` : hostname;
-    this.#address = address;
-    this.#origin = `${isTls ? "https" : "http"}://${host}:${String(port)}`;
-    this.#agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
+    const host = `${hostname.includes(":") ? `[${hostname}]` : hostname}:${String(port)}`;
+    this.#origin = `${isTls ? "https" : "http"}://${host}`;
+    const agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
+    const path = `/?${new URLSearchParams({ database }).toString()}`;
+    this.#options = { agent, host: hostname, port, method: "POST", path };
+    this.#headers = [
+      ...["Host", host],
+      ...["X-ClickHouse-User", inBytes(user), "X-ClickHouse-Key", inBytes(password)],
+    ];
     this.#request = request;
   }
 
-  /** Resolves with the head of a successful response; rejects with a `ClickhouseError` for another. */
-  async query(query: HttpQuery): Promise<http.IncomingMessage> {
-    const { user, password, database } = this.#address;
-    const { search, type, bytes } = encoded(query, database);
-    const request = this.#request(`${this.#origin}/?${search}`, {
-      agent: this.#agent,
-      method: "POST",
-      headers: {
-        "X-ClickHouse-User": inBytes(user),
-        "X-ClickHouse-Key": inBytes(password),
-        "Content-Type": type,
-        "Content-Length": bytes.length,
-      },
-      signal: query.signal,
+  /** Sends a query. */
+  send({ statement, settings, signal }: HttpQuery): http.ClientRequest {
+    const { search, type, body } = encoded(statement);
+    const request = this.#request({
+      ...this.#options,
+      path: `${this.#options.path ?? ""}&${settings}${search}`,
+      headers: [...this.#headers, "Content-Type", type, "Content-Length", String(Buffer.byteLength(body))],
+      ...(signal && { signal }),
     });
-    // Once there is a response, its reader gets the error.
-    request.on("error", () => undefined).end(bytes);
-    const [response] = (await once(request, "response")) as [http.IncomingMessage];
-    if (response.statusCode === 200) return response;
-    throw await errorOf(response);
+    // Node writes a text with the head: each character is a byte. Once there is a response, its reader gets the error.
+    return request.on("error", () => undefined).end(body, "latin1");
   }
 
   /** Whether the server answers at all, with any role. */
@@ -196,19 +188,12 @@ export class ClickhouseHttp {
   }
 
   close(): void {
-    this.#agent.destroy();
+    this.#options.agent.destroy();
   }
 }
 
 /** ClickHouse reads UTF-8; Node writes a character of a header as one byte, and refuses those that have none. */
 const inBytes = (text: string): string => Buffer.from(text).toString("latin1");
-
-async function errorOf(response: http.IncomingMessage): Promise<Error> {
-  const code = response.headers["x-clickhouse-exception-code"];
-  const text = (await readText(response)).slice(0, 16_384);
-  if (code === undefined && GATEWAY_STATUSES.has(response.statusCode)) return new GatewayError(text);
-  return new ClickhouseError(text, Number(code ?? 0));
-}
 
 /**
  * A longer statement raises the server's limits for itself: one of 2,500 columns has more than the 256 KiB of `max_query_size`. A form
@@ -223,21 +208,21 @@ function limitsOf(bytes: number): Readonly<Record<string, string>> {
   return { max_query_size: limit, max_ast_elements: limit, max_expanded_ast_elements: limit };
 }
 
-/** The query string and the body of a request. Form fields are the only body in which ClickHouse takes parameters. */
-function encoded({ statement: { text, values }, settings }: HttpQuery, database: string) {
+/** The end of the query string, and the body of a request. Form fields are the only body in which ClickHouse takes parameters. */
+function encoded({ text, values }: Statement) {
   const parameters = values.map((value, i): [string, string] => [`param_p${String(i + 1)}`, String(value)]);
-  const statement = Buffer.from(text);
-  const all = { database, ...settings, ...limitsOf(statement.length) };
-  const search = new URLSearchParams(all);
+  const bytes = Buffer.byteLength(text);
   const length = parameters.reduce((sum, [, value]) => sum + value.length, 0);
-  if (length <= MAX_PARAMETERS_LENGTH || statement.length > LONG_STATEMENT_BYTES) {
-    for (const [name, value] of parameters) search.append(name, value);
-    return { search: search.toString(), type: "text/plain", bytes: statement };
-  }
+  const isForm = length > MAX_PARAMETERS_LENGTH && bytes <= LONG_STATEMENT_BYTES;
+  const search = searchOf([...Object.entries(limitsOf(bytes)), ...(isForm ? [] : parameters)]);
+  if (!isForm) return { search, type: "text/plain", body: bytes === text.length ? text : Buffer.from(text) };
   const boundary = randomUUID();
   const parts = [["query", text] as const, ...parameters].map(
     ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
   );
-  const bytes = Buffer.from(`${parts.join("")}--${boundary}--\r\n`);
-  return { search: search.toString(), type: `multipart/form-data; boundary=${boundary}`, bytes };
+  const body = Buffer.from(`${parts.join("")}--${boundary}--\r\n`);
+  return { search, type: `multipart/form-data; boundary=${boundary}`, body };
 }
+
+const searchOf = (entries: [string, string][]): string =>
+  entries.length === 0 ? "" : `&${new URLSearchParams(entries).toString()}`;

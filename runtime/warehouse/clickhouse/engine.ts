@@ -34,7 +34,7 @@ import { nextRow, selectGroups, selectKeyed } from "./keyed-pages.js";
 import { relationLoads } from "./loads.js";
 import { finished } from "./parameters.js";
 import { printed, selectAggregate, selectRows, type Source } from "./select.js";
-import { limitSettings, LIST, ONE_COLUMN, RoleSettings, withinLimit } from "./settings.js";
+import { RoleSettings, withinLimit } from "./settings.js";
 import type { ReadRows } from "./scanned-rows.js";
 import {
   bodyReader,
@@ -140,11 +140,10 @@ class ClickhouseEngine extends BaseEngine {
   async #checkRole(): Promise<void> {
     const { streamTimeoutMs, maxRowsRead } = this.#limits;
     const limits = { timeoutMs: CHECK_MS, isStillNeeded: () => true };
-    const own = await this.#settings.toSend();
     await Promise.all(
-      TIERS.map((tier) => {
+      TIERS.map(async (tier) => {
         const tierLimits = { tier, timeoutMs: streamTimeoutMs[tier], maxRows: maxRowsRead[tier] };
-        const settings = { ...own, ...limitSettings(tierLimits) };
+        const settings = await this.#settings.toSend(tierLimits, "lines");
         return this.#connection.text({ statement: ANY_ROW, settings, limits });
       }),
     );
@@ -227,16 +226,19 @@ class ClickhouseEngine extends BaseEngine {
       running = await this.#run(query, source, context);
       const limit = query.selection.page?.limit ?? Infinity;
       const reader = bodyReader(query.format, limit, running.exceptionTag);
-      const { bytes, isWhole } = await readFirst(running, reader);
+      const { parts, isWhole } = await readFirst(running, reader);
       const columns = servedColumns(source.columns, query.selection.columns);
       if (isWhole) {
         const milliseconds = performance.now() - started;
         const { returned, hasMore } = reader;
-        return { kind: "buffered", columns, bytes, returned, hasMore, milliseconds };
+        return { kind: "buffered", columns, parts, returned, hasMore, milliseconds };
       }
       place = isStream ? lease : this.streams.tryAcquire(queued);
       if (place !== null) {
-        const chunks = openStream({ running, reader, lease: place, budget: this.budget }, bytes);
+        const chunks = openStream(
+          { running, reader, lease: place, budget: this.budget },
+          Buffer.concat(parts),
+        );
         return { kind: "stream", columns, chunks };
       }
       running.cancel();
@@ -259,16 +261,13 @@ class ClickhouseEngine extends BaseEngine {
     const statement = printed(select, format);
     const isList = format === "json" || format === "json-strings" || format === "json-declared";
     const isCsv = format === "csv" || format === "spreadsheet";
-    const settings = {
-      ...(await this.#settings.toSend(commentOf(query, context))),
-      ...limitSettings({
-        tier,
-        timeoutMs: this.#limits.streamTimeoutMs[tier],
-        maxRows: query.maxRowsRead ?? 0,
-      }),
-      ...(isList && LIST),
-      ...(isCsv && served.length === 1 && ONE_COLUMN),
+    const form = isList ? "list" : isCsv && served.length === 1 ? "oneColumn" : "lines";
+    const limits = {
+      tier,
+      timeoutMs: this.#limits.streamTimeoutMs[tier],
+      maxRows: query.maxRowsRead ?? 0,
     };
+    const settings = await this.#settings.toSend(limits, form, commentOf(query, context));
     return this.#connection.run({
       statement,
       settings,
@@ -295,8 +294,7 @@ class ClickhouseEngine extends BaseEngine {
     const { timeoutMs } = limits;
     const lease = await this.queries.acquire(queued);
     const text = await holding(lease, async () => {
-      const own = await this.#settings.toSend(comment);
-      const settings = { ...own, ...limitSettings({ tier, timeoutMs, maxRows }) };
+      const settings = await this.#settings.toSend({ tier, timeoutMs, maxRows }, "lines", comment);
       return this.#connection.text({ statement, settings, limits });
     });
     const lines = text.split("\n").filter((line) => line !== "");

@@ -40,6 +40,9 @@ export class ServerUnresponsive extends Error {
   }
 }
 
+/** Statuses of a proxy whose server does not respond. */
+export const GATEWAY_STATUSES: ReadonlySet<number | undefined> = new Set([502, 503, 504]);
+
 /** A proxy could not reach the server. */
 export class GatewayError extends Error {}
 

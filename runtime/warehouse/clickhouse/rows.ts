@@ -21,9 +21,6 @@ const LAYOUTS: Readonly<Record<TextFormat, BodyLayout>> = {
   spreadsheet: CSV,
 };
 
-/** Bytes held back: more than the mark of an error, which may arrive in parts, and than any suffix. */
-const HELD_BYTES = 128;
-
 const [NEWLINE, QUOTE, BRACE] = [0x0a, 0x22, 0x7b];
 
 /** Bytes of an error's text that are kept for the log. */
@@ -38,13 +35,14 @@ const NOTHING = Buffer.alloc(0);
 export class BodyReader {
   protected held: Buffer = NOTHING;
   readonly #mark: string;
-  readonly #heldBytes: number;
+  /** Texts that may have begun at the end of what has arrived. */
+  readonly #awaited: readonly string[];
   #error: Buffer | null = null;
 
   /** `tag`: of the header `X-ClickHouse-Exception-Tag`. */
-  constructor(tag: string, heldBytes = HELD_BYTES) {
+  constructor(tag: string, awaited: readonly string[] = []) {
     this.#mark = `\r\n__exception__\r\n${tag}`;
-    this.#heldBytes = heldBytes;
+    this.#awaited = [this.#mark, ...awaited];
   }
 
   /** Rows so far; null for a table, whose rows are not counted. */
@@ -76,9 +74,12 @@ export class BodyReader {
     return this.held;
   }
 
-  /** The bytes of `data` that may be sent. Those that are held are its first. */
+  /** The bytes of `data` that may be sent. Those that are held are its first: few, since they are copied to be joined with the next. */
   protected pass(data: Buffer): Buffer {
-    return this.hold(data, Math.max(0, data.length - this.#heldBytes));
+    const tail = data.toString("latin1", Math.max(0, data.length - this.#mark.length));
+    let from = 0;
+    while (from < tail.length && !this.#awaited.some((text) => text.startsWith(tail.slice(from)))) from++;
+    return this.hold(data, data.length - tail.length + from);
   }
 
   /** Holds the bytes from there on; returns those before them. */
@@ -102,8 +103,8 @@ const PROGRAM = /ClickHouse( [ \w.()-]+)/g;
 
 /** Passes a Parquet file on without the server's version. */
 export class ParquetReader extends BodyReader {
-  constructor(tag: string) {
-    super(tag, FOOTER_BYTES);
+  protected override pass(data: Buffer): Buffer {
+    return this.hold(data, Math.max(0, data.length - FOOTER_BYTES));
   }
 
   /** The length of the text has to stay. */
@@ -129,8 +130,9 @@ export class RowReader extends BodyReader {
 
   /** `limit`: rows to pass on. */
   constructor(format: TextFormat, limit: number, tag: string) {
-    super(tag);
-    this.#layout = LAYOUTS[format];
+    const layout = LAYOUTS[format];
+    super(tag, [layout.separator, layout.suffix]);
+    this.#layout = layout;
     this.#limit = limit;
   }
 

@@ -1,9 +1,10 @@
-import type { IncomingMessage } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
+import { text as readText } from "node:stream/consumers";
 import { isTable, type ResolvedQuery, type RowFormat } from "../../model/query.js";
 import type { Lease } from "../fair-queue.js";
 import { type SpoolBudget, SpooledRows } from "../spool.js";
 import { BUFFERED_BYTES, QueryAbandoned, QueryTimeout, type RowChunks } from "../warehouse.js";
-import { ClickhouseError, translated } from "./errors.js";
+import { ClickhouseError, GATEWAY_STATUSES, GatewayError, translated } from "./errors.js";
 import { BodyReader, ParquetReader, RowReader } from "./rows.js";
 
 /** How long a query may run, and whether its result is still needed. */
@@ -18,9 +19,8 @@ export class RunningQuery {
   readonly #limits: TimeLimits;
   readonly #onCancel: (reason: Error) => void;
   readonly #onEnd: () => void;
-  readonly #abort = new AbortController();
-  #response: IncomingMessage | null = null;
-  #chunks: NodeJS.AsyncIterator<Buffer> | null = null;
+  #request: ClientRequest | null = null;
+  #chunks: Chunks | null = null;
   #usedMs = 0;
   #waitingSince: number | null = null;
   #hasEnded = false;
@@ -45,17 +45,17 @@ export class RunningQuery {
 
   /** Marks an error in the body. */
   get exceptionTag(): string {
-    return String(this.#response?.headers[EXCEPTION_TAG]);
+    return String(this.#chunks?.response.headers[EXCEPTION_TAG]);
   }
 
   /** Sends the request. Rejects when it fails before its first bytes. */
-  async send(request: (signal: AbortSignal) => Promise<IncomingMessage>): Promise<void> {
+  async send(send: () => ClientRequest): Promise<void> {
     try {
-      const response = await this.#wait(request(this.#abort.signal));
-      if (response.headers[EXCEPTION_TAG] === undefined) throw new ClickhouseError(TOO_OLD);
-      this.#response = response;
-      this.#chunks = response[Symbol.asyncIterator]() as NodeJS.AsyncIterator<Buffer>;
+      const request = (this.#request = send());
+      this.#chunks = await this.#wait(responseTo(request, (response) => new Chunks(response)));
+      if (this.#chunks.response.headers[EXCEPTION_TAG] === undefined) throw new ClickhouseError(TOO_OLD);
     } catch (error) {
+      this.#request?.destroy();
       this.#end();
       throw error;
     }
@@ -63,11 +63,9 @@ export class RunningQuery {
 
   /** The next bytes; null at the end. Rejects when the connection breaks or the query is cancelled. */
   async next(): Promise<Buffer | null> {
-    const result = await this.#wait(this.#chunks?.next());
-    if (result?.done === false) return result.value;
-    if (!this.#response?.complete) throw new ClickhouseError("ClickHouse has closed the connection.");
-    this.#end();
-    return null;
+    const chunk = await this.#wait((this.#chunks as Chunks).next());
+    if (chunk === null) this.#end();
+    return chunk;
   }
 
   async #wait<T>(result: T | Promise<T>): Promise<T> {
@@ -92,8 +90,8 @@ export class RunningQuery {
     if (this.#hasEnded) return;
     this.#reason = reason;
     this.#end();
-    // Between the last bytes of a response and its end nobody handles the error of an abort: it would end the process.
-    setImmediate(() => this.#abort.abort(reason));
+    this.#request?.destroy(reason);
+    this.#chunks?.fail(reason);
     this.#onCancel(reason);
   }
 
@@ -103,6 +101,83 @@ export class RunningQuery {
     if (!isStillNeeded()) this.cancel();
     else if (timeoutMs > 0 && this.milliseconds > timeoutMs) this.cancel(new QueryTimeout());
   }
+}
+
+/** Bytes that are read ahead of a reader, beside those that have arrived together. */
+const READ_AHEAD_BYTES = 64 * 1024;
+
+/** The bytes of a response as they come: Node's iterator of a stream takes 0.2 ms for a page of 127 kB, more than all else. */
+class Chunks {
+  readonly response: IncomingMessage;
+  #unread: Buffer[] = [];
+  #unreadBytes = 0;
+  #hasEnded = false;
+  #error: Error | null = null;
+  #reader: { resolve(chunk: Buffer | null): void; reject(error: Error): void } | null = null;
+
+  constructor(response: IncomingMessage) {
+    this.response = response;
+    response.on("data", (chunk: Buffer) => this.#push(chunk)).on("error", (error) => this.fail(error));
+    response.on("end", () => this.#end()).on("close", () => this.#end());
+  }
+
+  /** The next bytes; null at the end. */
+  next(): Buffer | null | Promise<Buffer | null> {
+    const chunk = this.#unread.shift();
+    if (chunk !== undefined) {
+      this.#unreadBytes -= chunk.length;
+      return chunk;
+    }
+    if (this.#hasEnded) return null;
+    if (this.#error !== null) return Promise.reject(this.#error);
+    if (this.response.isPaused()) this.response.resume();
+    return new Promise((resolve, reject) => (this.#reader = { resolve, reject }));
+  }
+
+  /** No further bytes: the reader gets those before, then the error. */
+  fail(error: Error): void {
+    if (this.#hasEnded || this.#error !== null) return;
+    this.#error = error;
+    this.#reader?.reject(error);
+    this.#reader = null;
+  }
+
+  #push(chunk: Buffer): void {
+    if (this.#reader === null) {
+      this.#unread.push(chunk);
+      this.#unreadBytes += chunk.length;
+      if (this.#unreadBytes > READ_AHEAD_BYTES) this.response.pause();
+      return;
+    }
+    this.#reader.resolve(chunk);
+    this.#reader = null;
+  }
+
+  #end(): void {
+    if (this.#hasEnded || this.#error !== null) return;
+    if (!this.response.complete)
+      return this.fail(new ClickhouseError("ClickHouse has closed the connection."));
+    this.#hasEnded = true;
+    this.#reader?.resolve(null);
+    this.#reader = null;
+  }
+}
+
+/** What `open` makes of the response to a request, at once; rejects with a `ClickhouseError` where it is no success. */
+export function responseTo<T>(request: ClientRequest, open: (response: IncomingMessage) => T): Promise<T> {
+  return new Promise((resolve, reject) => {
+    request.on("error", reject).on("response", (response) => {
+      if (response.statusCode === 200) resolve(open(response));
+      else errorOf(response).then(reject, reject);
+    });
+  });
+}
+
+async function errorOf(response: IncomingMessage): Promise<Error> {
+  const code = response.headers["x-clickhouse-exception-code"];
+  const text = (await readText(response)).slice(0, 16_384);
+  if (code === undefined && GATEWAY_STATUSES.has(response.statusCode)) return new GatewayError(text);
+  return new ClickhouseError(text, Number(code ?? 0));
 }
 
 const EXCEPTION_TAG = "x-clickhouse-exception-tag";
@@ -179,19 +254,19 @@ async function readRows(running: RunningQuery, reader: BodyReader): Promise<Buff
   return null;
 }
 
-/** The bytes of a result, or of its beginning if it is too large for a buffer. */
+/** The bytes of a result in the parts in which they came, or those of its beginning if it is too large for a buffer. */
 export async function readFirst(
   running: RunningQuery,
   reader: BodyReader,
   maxBytes = BUFFERED_BYTES,
-): Promise<{ readonly bytes: Buffer; readonly isWhole: boolean }> {
+): Promise<{ readonly parts: readonly Buffer[]; readonly isWhole: boolean }> {
   const parts: Buffer[] = [];
   let length = 0;
   for (let part; (part = await readRows(running, reader)) !== null;) {
     parts.push(part);
     length += part.length;
-    if (length > maxBytes) return { bytes: Buffer.concat(parts), isWhole: false };
+    if (length > maxBytes) return { parts, isWhole: false };
   }
   parts.push(reader.end());
-  return { bytes: Buffer.concat(parts), isWhole: true };
+  return { parts, isWhole: true };
 }

@@ -132,7 +132,7 @@ class PostgresEngine extends BaseEngine {
     const rows = await retryConflicts(this.timeLimitOf(query), context, () =>
       this.#missing.query(query, read),
     );
-    const text = rows.kind === "buffered" ? rows.bytes.toString() : "{}";
+    const text = rows.kind === "buffered" ? Buffer.concat(rows.parts).toString() : "{}";
     return readAggregate(JSON.parse(text) as Readonly<Record<string, unknown>>, bounded);
   }
 

@@ -200,7 +200,7 @@ export class PageReader implements Reader {
     const hasMore = this.#found > this.#limit;
     const milliseconds = performance.now() - this.#startedAt;
     const next = fields.keys === null ? {} : { next: this.#next };
-    const rows = { columns, bytes, release, returned: this.#returned };
+    const rows = { columns, parts: [bytes], release, returned: this.#returned };
     return { kind: "buffered", ...rows, hasMore, milliseconds, ...next };
   }
 }
