@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Sharer, SharedResource } from "../warehouse/shares.js";
+import { joined } from "../warehouse/warehouse.js";
 import type { Reply } from "../http/send.js";
 import { COMPRESSED_FROM_BYTES, compress, type Encoding, encodingOf } from "./content-negotiation.js";
 import { entityTag, matchesTag } from "./entity-tag.js";
@@ -7,7 +8,6 @@ import { entityTag, matchesTag } from "./entity-tag.js";
 /** A complete result, shared by all callers of the same query. */
 export class BufferedResult {
   readonly kind = "buffered";
-  readonly body: Buffer;
   readonly bytes: number;
   /** Null where they are not counted. */
   readonly rows: number | null;
@@ -16,27 +16,40 @@ export class BufferedResult {
   readonly databaseMs: number;
   /** The cursor of the next page; null on the last page, and where pages have none. */
   readonly nextCursor: string | null;
+  #parts: readonly Buffer[];
   #tag: string | null = null;
   #compressed: Map<Encoding, Promise<Buffer>> | null = null;
 
+  /** `body`: whole, or the parts in which its bytes came. */
   constructor(
-    body: Buffer,
+    body: Buffer | readonly Buffer[],
     rows: number | null,
     databaseMs: number,
     hasMore = false,
     nextCursor: string | null = null,
   ) {
-    this.body = body;
-    this.bytes = body.length;
+    this.#parts = Buffer.isBuffer(body) ? [body] : body;
+    this.bytes = this.#parts.reduce((bytes, { length }) => bytes + length, 0);
     this.rows = rows;
     this.hasMore = hasMore;
     this.databaseMs = databaseMs;
     this.nextCursor = nextCursor;
   }
 
+  /** The body in consecutive parts: joining them copies a page, and the copy waits for the garbage collector. */
+  get parts(): readonly Buffer[] {
+    return this.#parts;
+  }
+
+  get body(): Buffer {
+    const body = joined(this.#parts);
+    this.#parts = [body];
+    return body;
+  }
+
   /** The entity tag: the digest of the body. */
   get tag(): string {
-    return (this.#tag ??= entityTag(this.body));
+    return (this.#tag ??= entityTag(this.#parts));
   }
 
   /** The compressed body, computed once per coding. */

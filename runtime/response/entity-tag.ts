@@ -1,9 +1,11 @@
 import { createCipheriv, hash } from "node:crypto";
 import type { DataVersion } from "../warehouse/data-versions.js";
+import { joined } from "../warehouse/warehouse.js";
 
-/** The weak entity tag of a body (RFC 9110 §8.8.3): the same for all content codings of the same rows. */
-export function entityTag(body: Buffer): string {
-  return body.length < LONG ? tagOf(body) : `W/"${checksum(body)}"`;
+/** The weak entity tag of a body, in any parts (RFC 9110 §8.8.3): the same for all content codings of the same rows. */
+export function entityTag(parts: readonly Buffer[]): string {
+  const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+  return bytes < LONG ? tagOf(joined(parts)) : `W/"${checksum(parts)}"`;
 }
 
 const tagOf = (text: string | Buffer): string => `W/"${hash("sha1", text, "base64url")}"`;
@@ -15,9 +17,9 @@ const LONG = 16 * 1024;
  * The authentication tag of AES-GCM over data that it does not encrypt: 29 µs for a page of 230 KB, for which SHA-1 takes 109, a
  * fifth of all that Node does for it. The key need not be secret: a tag only says whether rows have changed.
  */
-function checksum(body: Buffer): string {
+function checksum(parts: readonly Buffer[]): string {
   const cipher = createCipheriv("aes-128-gcm", KEY, NONCE);
-  cipher.setAAD(body);
+  for (const part of parts) cipher.setAAD(part);
   cipher.final();
   return cipher.getAuthTag().toString("base64url");
 }

@@ -16,7 +16,7 @@ import type { Caller } from "../model/caller.js";
 import type { Transform } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { resetConnection } from "../http/open-connections.js";
-import type { RowChunks, RowStream, StreamEnd } from "../warehouse/warehouse.js";
+import { joined, type RowChunks, type RowStream, type StreamEnd } from "../warehouse/warehouse.js";
 
 /** The outcome of a request, for logs and metrics. */
 export interface Sent {
@@ -106,7 +106,7 @@ async function sendBuffered(
   tag: string,
   databaseMs: number | null,
 ): Promise<Sent> {
-  const { rows, body, bytes } = result;
+  const { rows, bytes } = result;
   const headers = headersOf(sending, tag);
   headers.push("Content-Type", CONTENT_TYPES[sending.answer.query.format], "Content-Length");
   if (sending.request.headers.range !== undefined) {
@@ -117,11 +117,11 @@ async function sendBuffered(
     bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(sending.request, sending.answer.query.format);
   if (encoding === null) {
     headers.push(String(bytes));
-    return { rows, bytes: sendBody(sending, headers, body, bytes), databaseMs };
+    return { rows, bytes: sendBody(sending, headers, result.parts, bytes), databaseMs };
   }
   const compressed = await result.compressed(encoding);
   headers.push(String(compressed.length), "Content-Encoding", encoding);
-  return { rows, bytes: sendBody(sending, headers, compressed, compressed.length), databaseMs };
+  return { rows, bytes: sendBody(sending, headers, [compressed], compressed.length), databaseMs };
 }
 
 /** Clients such as polars fetch a file in ranges, which refer to the uncompressed body. */
@@ -152,7 +152,7 @@ const MAX_JOINED_BYTES = 4096;
 function sendBody(
   { request, response, caller, responseMemory }: RowsResponse,
   headers: string[],
-  body: Buffer,
+  parts: readonly Buffer[],
   bytes: number,
 ): number {
   if (response.destroyed) return 0;
@@ -161,8 +161,13 @@ function sendBody(
     response.end();
     return 0;
   }
-  if (bytes > MAX_JOINED_BYTES) response.end(body);
-  else response.end(body.toString("latin1"), "latin1");
+  if (bytes > MAX_JOINED_BYTES) {
+    // In one write, with the head.
+    response.cork();
+    for (const part of parts) response.write(part);
+    response.end();
+    response.uncork();
+  } else response.end(joined(parts).toString("latin1"), "latin1");
   responseMemory.reserve(response, caller, bytes);
   return bytes;
 }

@@ -130,8 +130,14 @@ export class ResultService {
   }
 }
 
-function framed({ head, tail }: Frame, rows: BufferedRows): Buffer {
-  const body = Buffer.concat([Buffer.from(head), ...rows.parts, Buffer.from(tail(rows))]);
+/** Shorter bodies are one buffer: a part of a few bytes costs more than it saves. */
+const JOINED_BYTES = 16 * 1024;
+
+function framed({ head, tail }: Frame, rows: BufferedRows): Buffer | readonly Buffer[] {
+  const parts = [Buffer.from(head), ...rows.parts, Buffer.from(tail(rows))];
+  const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+  if (rows.release === undefined && bytes > JOINED_BYTES) return parts.filter(({ length }) => length > 0);
+  const body = Buffer.concat(parts, bytes);
   rows.release?.();
   return body;
 }

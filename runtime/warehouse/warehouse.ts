@@ -47,6 +47,8 @@ export interface ResultColumn {
   readonly decimal?: readonly [precision: number, scale: number];
   /** Rows that each query of the relation reads whatever it selects. */
   readonly scannedRows?: number;
+  /** Whether reading any column of the relation evaluates no expression (ClickHouse). */
+  readonly isStored?: boolean;
   /** IANA time zone of a `timestamp` without zone; UTC when absent. */
   readonly timezone?: string;
   /** Whether its numbers are strings in `json-strings`; where no type is declared, the engine's type decides. */
@@ -95,6 +97,12 @@ export interface BufferedRows {
   readonly next?: KeyValues | null;
   /** Time in the database, waiting for a connection included. */
   readonly milliseconds: number;
+}
+
+/** The bytes of parts; of one, without a copy. */
+export function joined(parts: readonly Buffer[]): Buffer {
+  const [only, ...others] = parts;
+  return only !== undefined && others.length === 0 ? only : Buffer.concat(parts);
 }
 
 /** A result in chunks, in bounded memory. Read it to its end or call `return()`: it may hold a connection until then. */

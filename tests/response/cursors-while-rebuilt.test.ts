@@ -5,7 +5,8 @@ import type { KeyValues, Selection } from "../../runtime/model/query.js";
 import { selectKeys } from "../../runtime/warehouse/clickhouse/keyed-pages.js";
 import { selectRows, printed } from "../../runtime/warehouse/clickhouse/select.js";
 import { selectRows as selectPostgresRows } from "../../runtime/warehouse/postgres/select.js";
-import type { Statement } from "../../runtime/warehouse/sql.js";
+import { ServedColumns } from "../../runtime/warehouse/served-columns.js";
+import { sql, type Statement } from "../../runtime/warehouse/sql.js";
 import { clickhouse } from "../support/clickhouse.js";
 import { query } from "../support/database.js";
 import { byEngine, engine, ownerQuery, ownTables } from "../support/engines.js";
@@ -179,7 +180,7 @@ it.skipIf(engine !== "clickhouse")("reads the granules of a page by the primary 
     ["id", "ASC"],
   ];
   const selection = selectionOf(sort, ["50", "500050"]);
-  const source = { relation, columns, settings: new Map([["date_time_output_format", "simple"]]) };
+  const source = { relation, columns, underOwn: sql` SETTINGS date_time_output_format = 'simple'` };
   const upTo = { ...selection, keyset: { scope: "", after: ["50", "500050"], upTo: ["50", "512050"] } };
   const granulesOf = async ({ text, values }: Statement): Promise<readonly number[]> => {
     const parameters = Object.fromEntries(
@@ -194,7 +195,10 @@ it.skipIf(engine !== "clickhouse")("reads the granules of a page by the primary 
   expect(all).toBeGreaterThan(100);
   expect(keys).toBeLessThan(all * 0.55);
   const [rows = Infinity] = await granulesOf(
-    printed(selectRows(source, upTo, { served: columns, format: "json", maxRows: 101 }), "json"),
+    printed(
+      selectRows(source, upTo, { served: new ServedColumns(columns), format: "json", maxRows: 101 }),
+      "json",
+    ),
   );
   expect(rows).toBeLessThan(5);
 });

@@ -7,8 +7,9 @@ import {
   type ResultColumn,
 } from "../warehouse.js";
 import { ClickhouseError, isRelationUnknown } from "./errors.js";
-import { finished, parameter } from "./parameters.js";
+import { finished, isNamed } from "./parameters.js";
 import { type ReadRows, scannedRowsOf } from "./scanned-rows.js";
+import { isStored } from "./stored-relations.js";
 import { finishedStates, holdsStates, resultType, unnamedValue } from "./states.js";
 
 type TypedColumn = Pick<ResultColumn, "name" | "type" | "states">;
@@ -35,14 +36,18 @@ export class RelationLookup {
 
   async describe(relation: Relation): Promise<DescribedRelation> {
     const { read, isLimited } = this.#options;
-    const [rows, scannedRows] = await Promise.all([
+    const [rows, hasStored, scannedRows] = await Promise.all([
       read<ColumnRow>(columnsOf(relation)),
+      isStored(relation, read),
       isLimited ? this.#scannedRowsOf(relation) : 0,
     ]);
     const [first] = rows;
     if (first === undefined) throw await this.#missing(relation);
     const columns = await this.#withResults(rows, escapedIdentifier(...relation));
-    return { id: first.id, columns: columns.map((column) => ({ ...column, scannedRows })) };
+    return {
+      id: first.id,
+      columns: columns.map((column) => ({ ...column, scannedRows, isStored: hasStored })),
+    };
   }
 
   /** The columns of a statement, and the rows that it reads whatever it selects. */
@@ -112,9 +117,6 @@ export class RelationLookup {
 const NOT_LIMITED =
   "MAX_ROWS_READ does not count tables without parts: the role needs SELECT on system.tables and system.table_functions";
 
-const isNamed = ([database, table]: Relation): Sql =>
-  sql`database = ${parameter(database, "String")} AND name = ${parameter(table, "String")}`;
-
 /** A row where the relation is a view with parameters: ClickHouse has no columns of it. */
 function parametersOf(relation: Relation): Statement {
   return finished(
@@ -124,9 +126,8 @@ function parametersOf(relation: Relation): Statement {
 
 /** The columns of a relation with their types. `EXCHANGE` changes the id of a table, `CREATE OR REPLACE` and `ALTER` that of a view. */
 function columnsOf(relation: Relation): Statement {
-  const [database, table] = relation;
   const id = sql`(SELECT concat(toString(uuid), ' ', toString(metadata_modification_time)) FROM system.tables WHERE ${isNamed(relation)})`;
   return finished(sql`SELECT ifNull(${id}, '') AS id, name, type FROM system.columns
-    WHERE database = ${parameter(database, "String")} AND table = ${parameter(table, "String")} AND default_kind <> 'EPHEMERAL'
+    WHERE ${isNamed(relation, "table")} AND default_kind <> 'EPHEMERAL'
     ORDER BY position FORMAT JSONEachRow`);
 }

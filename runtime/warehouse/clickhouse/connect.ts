@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
-import { QueryTimeout } from "../warehouse.js";
+import { joined, QueryTimeout } from "../warehouse.js";
 import { GATEWAY_STATUSES, isConnectionFailure, ServerUnresponsive } from "./errors.js";
 import { BodyReader } from "./rows.js";
 import { killQuery } from "./select.js";
@@ -69,7 +69,7 @@ export class ClickhouseConnection {
   async text(request: ClickhouseRequest): Promise<string> {
     const running = await this.run(request);
     const { parts } = await readFirst(running, new BodyReader(running.exceptionTag), Infinity);
-    return Buffer.concat(parts).toString();
+    return joined(parts).toString();
   }
 
   /** Pings the server, unless the last answer is a moment old; concurrent callers share a ping. Resolves with whether it is up. */

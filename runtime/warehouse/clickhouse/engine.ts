@@ -11,7 +11,7 @@ import {
 } from "../base-engine.js";
 import type { RelationLoad } from "../data-versions.js";
 import { type Lease, LOOK_UP, type QueuedQuery } from "../fair-queue.js";
-import { servedColumns } from "../served-columns.js";
+import { servedColumns, servedOf } from "../served-columns.js";
 import { sql, type Statement } from "../sql.js";
 import {
   type AggregateResult,
@@ -159,7 +159,7 @@ class ClickhouseEngine extends BaseEngine {
     filter: FilterParameter,
     columns: ResultColumns,
   ): Promise<boolean | null> {
-    const source: Source = { relation, columns, settings: await this.#settings.own };
+    const source: Source = { relation, columns, underOwn: await this.#settings.underOwn() };
     return usesIndex(this.#explaining(), source, filter, () => Promise.resolve(source));
   }
 
@@ -168,7 +168,7 @@ class ClickhouseEngine extends BaseEngine {
     filter: FilterParameter,
     make: (condition: Condition) => Promise<MadeQuery>,
   ): Promise<boolean | null> {
-    const source: Source = { relation, columns, settings: await this.#settings.own };
+    const source: Source = { relation, columns, underOwn: await this.#settings.underOwn() };
     return usesIndex(this.#explaining(), source, { ...filter, column }, async ({ value }) => {
       const made = await make({ ...filter, value });
       return this.#source(made.query, made.columns);
@@ -188,7 +188,7 @@ class ClickhouseEngine extends BaseEngine {
   }
 
   async #source({ relation, from }: EngineQuery, columns: ResultColumns): Promise<Source> {
-    return { relation, columns, settings: await this.#settings.own, ...(from && { from }) };
+    return { relation, columns, underOwn: await this.#settings.underOwn(), ...(from && { from }) };
   }
 
   protected async select(query: EngineQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
@@ -256,12 +256,12 @@ class ClickhouseEngine extends BaseEngine {
     const { selection, format } = query;
     const { isStillNeeded } = context;
     const { tier } = context.caller;
-    const served = servedColumns(source.columns, selection.columns);
+    const served = servedOf(source.columns, selection.columns);
     const select = selectRows(source, selection, { served, format, maxRows: lookAhead(query) });
     const statement = printed(select, format);
     const isList = format === "json" || format === "json-strings" || format === "json-declared";
     const isCsv = format === "csv" || format === "spreadsheet";
-    const form = isList ? "list" : isCsv && served.length === 1 ? "oneColumn" : "lines";
+    const form = isList ? "list" : isCsv && served.columns.length === 1 ? "oneColumn" : "lines";
     const limits = {
       tier,
       timeoutMs: this.#limits.streamTimeoutMs[tier],

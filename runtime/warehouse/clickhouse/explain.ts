@@ -4,6 +4,7 @@ import type { Condition } from "../../model/query.js";
 import { constant, DIRECTIONS, EMPTY, escapedIdentifier, sql, type Sql, type Statement } from "../sql.js";
 import { columnOf, textOf } from "./filters.js";
 import { finished } from "./parameters.js";
+import { ServedColumns } from "../served-columns.js";
 import type { ReadRows } from "./scanned-rows.js";
 import { selectRows, type Source } from "./select.js";
 
@@ -33,7 +34,7 @@ export async function usesIndex(
   const text = operatorOf(filter.operator).value === "day" ? found.value.slice(0, 10) : found.value;
   const condition = { ...filter, value: filter.type === "string_list" ? [text] : text } as Condition;
   const filtered = await sourceFor(condition);
-  const output = { served: filtered.columns, format: "json", maxRows: Infinity } as const;
+  const output = { served: new ServedColumns(filtered.columns), format: "json", maxRows: Infinity } as const;
   const select = selectRows(filtered, { conditions: [condition], sort: [], page: null }, output);
   const [plan] = await read<{ readonly explain: string }>(explain(select));
   return plan === undefined ? null : skipsGranules(plan.explain);

@@ -6,7 +6,7 @@ import {
   type Selection,
 } from "../../model/query.js";
 import { constant, sql, type Sql, type Statement } from "../sql.js";
-import { servedColumns } from "../served-columns.js";
+import { servedOf } from "../served-columns.js";
 import type { Rows } from "../warehouse.js";
 import { columnOf } from "./filters.js";
 import { keyOf } from "./keyset.js";
@@ -76,7 +76,7 @@ export function nextRow({ selection }: ResolvedQuery, source: Source): Statement
   const { page } = selection;
   if (page?.lookAhead !== true) return null;
   const next = { limit: 1, offset: page.offset + page.limit, lookAhead: false };
-  const served = servedColumns(source.columns, selection.columns);
+  const served = servedOf(source.columns, selection.columns);
   const row = selectRows(source, { ...selection, page: next }, { served, format: "ndjson", maxRows: 1 });
   return printed(row, "ndjson");
 }

@@ -1,4 +1,15 @@
-import { bind, join, plan, sql, type Sql, statement, type Statement, typeName } from "../sql.js";
+import type { Relation } from "../../model/endpoint.js";
+import {
+  bind,
+  escapedIdentifier,
+  join,
+  plan,
+  sql,
+  type Sql,
+  statement,
+  type Statement,
+  typeName,
+} from "../sql.js";
 
 /** ClickHouse refuses a parameter of more than 128 KiB. A character has four bytes at most, escapes included. */
 export const MAX_PARAMETER_LENGTH = 30_000;
@@ -26,6 +37,10 @@ const ESCAPES: Readonly<Record<string, string>> = { "\t": "\\t", "\n": "\\n", "\
 export function escaped(text: string): string {
   return text.replace(/[\\'\t\n\r]/g, (character) => ESCAPES[character] ?? `\\${character}`);
 }
+
+/** The condition for the row of a relation in a table of `system`. */
+export const isNamed = ([database, table]: Relation, column: "name" | "table" = "name"): Sql =>
+  sql`database = ${parameter(database, "String")} AND ${escapedIdentifier(column)} = ${parameter(table, "String")}`;
 
 /** The statement with its parameters. */
 export function finished(body: Sql): Statement {

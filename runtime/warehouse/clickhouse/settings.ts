@@ -97,7 +97,7 @@ const SETTINGS: EngineSettings = { ...LIMITS, ...FORMATS };
 const COMMENT = "log_comment";
 
 /** The role's own value of each of these settings that the server knows. */
-export type OwnSettings = ReadonlyMap<string, string>;
+type OwnSettings = ReadonlyMap<string, string>;
 
 /** A changed profile of the role takes effect within this time. */
 const FRESH_MS = 60_000;
@@ -111,11 +111,13 @@ interface SettingsQuery {
 /** The role as it was looked up. */
 interface Role {
   readonly own: OwnSettings;
+  /** The end of a subquery that is evaluated under its own settings. */
+  readonly underOwn: Sql;
   /** Settings as query strings, which are the same for most requests: writing one of 45 settings takes 60 µs. */
   readonly encoded: Map<string, string>;
 }
 
-const NO_ROLE: Role = { own: new Map(), encoded: new Map() };
+const NO_ROLE: Role = { own: new Map(), underOwn: EMPTY, encoded: new Map() };
 
 /** Looks the role's own settings up, and again after a minute. */
 export class RoleSettings {
@@ -128,8 +130,10 @@ export class RoleSettings {
     this.#read = read;
   }
 
-  get own(): Promise<OwnSettings> {
-    return this.#current().then(({ own }) => own);
+  /** The end of a subquery that is evaluated under the role's own settings. */
+  async underOwn(): Promise<Sql> {
+    const { underOwn } = await this.#current();
+    return underOwn;
   }
 
   #current(): Promise<Role> {
@@ -169,7 +173,7 @@ export class RoleSettings {
     const own = new Map(
       [...text.matchAll(/^(\w+)\t(\w*)\r?$/gm)].map(([, name = "", value = ""]) => [name, unhex(value)]),
     );
-    return { own, encoded: new Map() };
+    return { own, underOwn: underOwnSettings(own), encoded: new Map() };
   }
 }
 
@@ -177,8 +181,7 @@ const searchOf = (settings: EngineSettings): string => new URLSearchParams(setti
 
 const unhex = (digits: string): string => Buffer.from(digits, "hex").toString();
 
-/** The end of a subquery that is evaluated under the role's own settings. */
-export function underOwnSettings(own: OwnSettings): Sql {
+function underOwnSettings(own: OwnSettings): Sql {
   const changed = Object.entries(FORMATS).flatMap(([name, sent]) => {
     const value = own.get(name);
     return value === undefined || (value === sent && !(name in LIST) && !(name in ONE_COLUMN))

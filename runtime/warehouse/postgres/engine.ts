@@ -19,6 +19,7 @@ import {
   QueryAbandoned,
   type QueryContext,
   QueryTimeout,
+  joined,
   readAggregate,
   RelationMissing,
   type ResultColumns,
@@ -132,7 +133,7 @@ class PostgresEngine extends BaseEngine {
     const rows = await retryConflicts(this.timeLimitOf(query), context, () =>
       this.#missing.query(query, read),
     );
-    const text = rows.kind === "buffered" ? Buffer.concat(rows.parts).toString() : "{}";
+    const text = rows.kind === "buffered" ? joined(rows.parts).toString() : "{}";
     return readAggregate(JSON.parse(text) as Readonly<Record<string, unknown>>, bounded);
   }
 
