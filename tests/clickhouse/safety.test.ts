@@ -148,7 +148,7 @@ const recorded = (body: string, head: string) =>
     socket.on("data", (bytes: Buffer) => {
       const text = bytes.toString();
       if (!text.includes("POST /")) return;
-      const answer = text.includes("system.columns")
+      const answer = text.includes("ORDER BY position")
         ? '{"name":"i","type":"Int32"}\n{"name":"s","type":"String"}\n'
         : /system\.(tables|settings|functions|table_functions)/.test(text)
           ? "\n"
