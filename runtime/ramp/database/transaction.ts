@@ -1,3 +1,4 @@
+import type { Writable } from "node:stream";
 import type pg from "pg";
 import type { ProjectId } from "./id.js";
 
@@ -77,15 +78,18 @@ export interface OperatorTransaction extends DbTransaction {
 /** One transaction on its connection. */
 export class DbSession {
   readonly #client: pg.PoolClient;
+  readonly #stream: Writable;
   readonly #collected = new Map<WriteCollected<never>, unknown[]>();
   /** The first failure; later statements fail because of it. */
   failure: Error | undefined;
 
   constructor(client: pg.PoolClient) {
     this.#client = client;
+    this.#stream = streamOf(client);
   }
 
   send<R extends object>(text: string, values?: readonly unknown[]): Promise<pg.QueryResult<R>> {
+    sendTogether(this.#stream);
     const prepared = values && { name: statementName(text), values: [...values] };
     const result = this.#client.query<R>({ text, ...prepared });
     result.catch((error: unknown) => {
@@ -96,8 +100,8 @@ export class DbSession {
   }
 
   /** COMMIT of a failed transaction rolls back; only its command tag shows that. */
-  async commit(tx: DbTransaction): Promise<void> {
-    for (const [write, items] of this.#collected) write(tx, items as never);
+  async commit(tx?: DbTransaction): Promise<void> {
+    if (tx) for (const [write, items] of this.#collected) write(tx, items as never);
     const { command } = await this.send("COMMIT");
     if (this.failure !== undefined) throw this.failure;
     if (command !== "COMMIT") throw new Error("The transaction was rolled back.");
@@ -134,6 +138,21 @@ export class DbSession {
     requireRow: (text, values = []) =>
       void this.send(`WITH found AS (${text}) SELECT ramp.require_row(count(*) > 0) FROM found`, values),
   });
+}
+
+/**
+ * What is written in this turn leaves in one write. A keyed intent has 25 statements, most of which wait for no other: written one by
+ * one they took 35 % of its processor time in Node.
+ */
+function sendTogether(stream: Writable): void {
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+}
+
+/** pg's own property, which its declared type omits. */
+function streamOf(client: pg.PoolClient): Writable {
+  return (client as unknown as { readonly connection: pg.Connection }).connection.stream;
 }
 
 /** The column of a property: `createdAt` is `created_at`. */
