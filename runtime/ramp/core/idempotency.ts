@@ -190,12 +190,10 @@ class KeyedRun {
   }
 
   async #readClaim(): Promise<ClaimState> {
-    const claim = await this.#inProject((tx) =>
-      tx.row<Claim>(
-        `SELECT fingerprint, owned_until <= now() AS "isAbandoned", response_status AS status, response_body AS sealed
-         FROM ramp.idempotency_claims WHERE ${OF_PROJECT} AND key = $1 AND expires_at > now()`,
-        [this.#key.key],
-      ),
+    const claim = await this.#statements.row<Claim>(
+      `SELECT fingerprint, owned_until <= now() AS "isAbandoned", response_status AS status, response_body AS sealed
+       FROM ramp.idempotency_claims WHERE ${OF_PROJECT} AND key = $1 AND expires_at > now()`,
+      [this.#key.key],
     );
     if (claim === null) return "none";
     if (!claim.fingerprint.equals(this.#key.fingerprint)) return rampError("IDEMPOTENCY_KEY_REUSED");
@@ -207,13 +205,11 @@ class KeyedRun {
 
   /** Takes an abandoned claim over; null when another request did. */
   async #takeOver(): Promise<RampAnswer | null> {
-    const taken = await this.#inProject((tx) =>
-      tx.row<{ resourceId: string }>(
-        `UPDATE ramp.idempotency_claims SET owner = $2, owned_until = now() + ${TAKE_OVER}
-         WHERE ${OF_PROJECT} AND key = $1 AND response_status IS NULL AND owned_until <= now() AND expires_at > now()
-         RETURNING resource_id AS "resourceId"`,
-        [this.#key.key, this.#owner],
-      ),
+    const taken = await this.#statements.row<{ resourceId: string }>(
+      `UPDATE ramp.idempotency_claims SET owner = $2, owned_until = now() + ${TAKE_OVER}
+       WHERE ${OF_PROJECT} AND key = $1 AND response_status IS NULL AND owned_until <= now() AND expires_at > now()
+       RETURNING resource_id AS "resourceId"`,
+      [this.#key.key, this.#owner],
     );
     return taken && this.#finish(taken.resourceId);
   }
@@ -262,11 +258,11 @@ class KeyedRun {
   async #abandon(): Promise<void> {
     const release = `UPDATE ramp.idempotency_claims SET owned_until = now()
       WHERE ${OF_PROJECT} AND key = $1 AND owner = $2 AND response_status IS NULL`;
-    await this.#inProject((tx) => tx.rows(release, [this.#key.key, this.#owner])).catch(() => undefined);
+    await this.#statements.rows(release, [this.#key.key, this.#owner]).catch(() => undefined);
   }
 
-  #inProject<T>(work: (tx: ProjectTransaction) => Promise<T>): Promise<T> {
-    return this.#ramp.database.inProject(this.#caller.projectId, work);
+  get #statements() {
+    return this.#ramp.database.of(this.#caller.projectId);
   }
 
   /** The purpose under which the response is sealed: stored responses open with this text only. */

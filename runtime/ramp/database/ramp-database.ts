@@ -128,7 +128,7 @@ class PooledDatabase {
   }
 
   asOperator<T>(work: (tx: OperatorTransaction) => Promise<T>): Promise<T> {
-    return this.#run("BEGIN; SET LOCAL ramp.operator = 'on'", (tx) => work(tx as OperatorTransaction));
+    return this.#run(BEGIN_AS_OPERATOR, (tx) => work(tx as OperatorTransaction));
   }
 
   /** The operator's work on one project, which may record moves that others may not (`ramp.may_resolve`). */
@@ -137,25 +137,19 @@ class PooledDatabase {
   }
 
   /** Single statements of the operator, each a transaction of its own. */
-  readonly operator = singly((work) => this.asOperator(work));
+  readonly operator = this.#singly(BEGIN_AS_OPERATOR);
 
   /** Single statements of a project. */
   of(projectId: ProjectId): SingleStatements {
-    return singly((work) => this.inProject(projectId, work));
+    return this.#singly(beginIn(projectId, this.#role));
   }
 
   #runIn<T>(projectId: ProjectId, rights: string, work: (tx: ProjectTransaction) => Promise<T>): Promise<T> {
-    if (!isUuid(projectId)) throw new Error("Not a project id.");
-    const begin = `BEGIN; ${rights}SET LOCAL ramp.project_id = '${projectId}'`;
-    return this.#run(begin, (tx) => work({ ...tx, projectId } as ProjectTransaction));
+    return this.#run(beginIn(projectId, rights), (tx) => work({ ...tx, projectId } as ProjectTransaction));
   }
 
-  async #run<T>(begin: string, work: (tx: DbTransaction) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect();
-    const session = new DbSession(client);
-    let broken: Error | undefined;
-    try {
-      void session.send(begin);
+  #run<T>(begin: string, work: (tx: DbTransaction) => Promise<T>): Promise<T> {
+    return this.#inSession(begin, async (session) => {
       const [jumps] = (await session.send<{ recorded: number }>(`SELECT ${RECORDED_JUMPS} AS recorded`, []))
         .rows;
       const tx = session.transactionAt(this.clock.now(jumps?.recorded));
@@ -163,6 +157,30 @@ class PooledDatabase {
       if (result instanceof Rollback) await session.rollback();
       else await session.commit(tx);
       return result;
+    });
+  }
+
+  /** A statement leaves with its BEGIN and COMMIT, which depend on no answer: one round trip instead of three. */
+  #singly(begin: string): SingleStatements {
+    const rows = <R extends object>(text: string, values: readonly unknown[] = []): Promise<R[]> =>
+      this.#inSession(begin, async (session) => {
+        const sent = session.send<R>(text, values);
+        await session.commit();
+        return (await sent).rows;
+      });
+    const row = async <R extends object>(text: string, values?: readonly unknown[]): Promise<R | null> =>
+      (await rows<R>(text, values))[0] ?? null;
+    return { rows, row };
+  }
+
+  /** A transaction that `work` ends. */
+  async #inSession<T>(begin: string, work: (session: DbSession) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    const session = new DbSession(client);
+    let broken: Error | undefined;
+    try {
+      void session.send(begin);
+      return await work(session);
     } catch (error) {
       // A connection that cannot roll back is closed.
       await client.query("ROLLBACK").catch((lost: unknown) => (broken = lost as Error));
@@ -209,9 +227,9 @@ class PooledDatabase {
 
 type SingleStatements = Pick<DbTransaction, "rows" | "row">;
 
-function singly(run: <T>(work: (tx: SingleStatements) => Promise<T>) => Promise<T>): SingleStatements {
-  return {
-    rows: (text, values) => run((tx) => tx.rows(text, values)),
-    row: (text, values) => run((tx) => tx.row(text, values)),
-  };
+const BEGIN_AS_OPERATOR = "BEGIN; SET LOCAL ramp.operator = 'on'";
+
+function beginIn(projectId: ProjectId, rights: string): string {
+  if (!isUuid(projectId)) throw new Error("Not a project id.");
+  return `BEGIN; ${rights}SET LOCAL ramp.project_id = '${projectId}'`;
 }
