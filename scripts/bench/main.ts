@@ -4,6 +4,7 @@ import { cpus, loadavg } from "node:os";
 import { resolve } from "node:path";
 import { type Bar, isMet, printBars, printTable, type Section, type Setting } from "./figures.js";
 import { clickhouse } from "./sections/clickhouse.js";
+import { cluster } from "./sections/cluster.js";
 import { generate } from "./sections/generate.js";
 import { groups } from "./sections/groups.js";
 import { hot } from "./sections/hot.js";
@@ -17,6 +18,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   hot,
   stream,
   clickhouse,
+  cluster,
   groups,
   ramp: rampIntents,
   generate,

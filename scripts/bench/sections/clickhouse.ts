@@ -6,18 +6,21 @@ import { checkRows, compare, download, getRequests, rowsOf } from "../load.js";
 import { residentMiB, type Server, startServer } from "../process.js";
 import { type Bar, compareFigure, type Findings, interleave, memoryBar, type Setting } from "../figures.js";
 
-const ROWS = 1_000_000;
+export const ROWS = 1_000_000;
 const CONNECTIONS = 8;
 
 /** Limit of the memory above idle. */
 const MEMORY_MIB = 128;
 
-const STATEMENTS = [
-  "CREATE DATABASE bench",
-  `CREATE TABLE bench.million ORDER BY (page, id) AS
+/** A table of as many rows, with an index. */
+export const MILLION = `CREATE TABLE bench.million ORDER BY (page, id) AS
     SELECT toUInt32(intDiv(number, 1000)) AS page, number AS id, lower(hex(MD5(toString(number)))) AS label,
       toDateTime('2025-01-01 00:00:00', 'UTC') + number * 60 AS observed_at, concat('region-', toString(number % 7)) AS region
-    FROM numbers(${String(ROWS)})`,
+    FROM numbers(${String(ROWS)})`;
+
+const STATEMENTS = [
+  "CREATE DATABASE bench",
+  MILLION,
   "CREATE VIEW bench.view AS SELECT * FROM bench.million",
 ];
 
@@ -26,7 +29,7 @@ const COLUMNS = {
   ...{ observed_at: "DateTime('UTC')", region: "String" },
 };
 
-const modelOf = (name: string) => ({
+export const modelOf = (name: string) => ({
   name,
   tags: ["production", "big", `api:${name}`],
   columns: columnsOf(COLUMNS),
