@@ -73,9 +73,10 @@ const CALLS = {
   },
   gcs: ({ bucket, path }: StoreOf<"gcs">, variables: LoadVariables): Outcome<FunctionCall> => {
     const keys = keysIn(variables, ["GCS_HMAC_KEY_ID", "GCS_HMAC_SECRET"]);
+    const host = variables["STORAGE_EMULATOR_HOST"] ?? "https://storage.googleapis.com";
     return succeeded({
       names: { parquet: "gcs", iceberg: "icebergS3", delta: "deltaLake" },
-      args: [literal(`https://storage.googleapis.com/${bucket}/${path}`), ...keys.args],
+      args: [literal(`${host.replace(/\/+$/, "")}/${bucket}/${path}`), ...keys.args],
       parameters: keys.parameters,
     });
   },

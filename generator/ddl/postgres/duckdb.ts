@@ -38,8 +38,16 @@ export async function openDuckDb(settings: readonly string[]): Promise<Outcome<D
       },
     });
   } catch (error) {
-    return failed(`DuckDB cannot be set up: ${messageOf(error).split("\n\n")[0] ?? ""}`);
+    return failed(`DuckDB cannot be set up: ${duckdbMessage(messageOf(error))}`);
   }
+}
+
+/** DuckDB begins with the kind of an error, and adds the place in the statement. */
+export function duckdbMessage(text: string): string {
+  const extension = /automatically install the required extension '(\w+)'/.exec(text)?.[1];
+  if (extension !== undefined)
+    return `its extension ${extension} is not installed, and cannot be downloaded from extensions.duckdb.org here: run \`duckdb -c "INSTALL ${extension}"\` with the DuckDB of the same version where there is a way there, and copy ~/.duckdb/extensions`;
+  return (text.split("\n\n")[0] ?? text).replace(/^(?:\w+ )+Error: /, "");
 }
 
 /** A string of DuckDB's SQL. */
@@ -47,27 +55,67 @@ export const duckdbLiteral = (text: string): string => `'${text.replaceAll("'", 
 
 export const duckdbIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** What a session needs for a store: DuckDB finds keys as the store's own tools do. */
+type LoadVariables = Readonly<Record<string, string | undefined>>;
+
+/** How a script says the value of a variable: the text itself, or the name, which shows no key. */
+export type SayVariable = (name: string, value: string) => string;
+
+export const asValue: SayVariable = (_, value) => duckdbLiteral(value);
+export const asName: SayVariable = (name) => `getenv(${duckdbLiteral(name)})`;
+
+/** What a session needs for a store: keys of the variables, else those that the store's own tools find. */
 export function duckdbSettings(
-  { store }: Pick<ExportLocation, "store">,
-  variables: Readonly<Record<string, string | undefined>>,
+  location: ExportLocation,
+  variables: LoadVariables,
+  say: SayVariable,
 ): readonly string[] {
   const always = ["SET TimeZone = 'UTC'", "SET enable_progress_bar = false"];
-  const endpoint = variables["AWS_ENDPOINT_URL_S3"] ?? variables["AWS_ENDPOINT_URL"];
-  switch (store) {
-    case "s3":
-      return [...always, `CREATE SECRET (TYPE s3, PROVIDER credential_chain${s3Endpoint(endpoint)})`];
-    case "gcs":
-      return [...always, "CREATE SECRET (TYPE gcs, PROVIDER credential_chain)"];
-    case "azure":
-      return [...always, "CREATE SECRET (TYPE azure, PROVIDER credential_chain)"];
+  const secret = secretOf(location, variables, say);
+  return secret === null ? always : [...always, `CREATE SECRET (${secret})`];
+}
+
+function secretOf(location: ExportLocation, variables: LoadVariables, say: SayVariable): string | null {
+  const given = (...names: readonly (readonly [option: string, name: string])[]): string =>
+    names
+      .flatMap(([option, name]) => {
+        const value = variables[name]?.trim() ?? "";
+        return value === "" ? [] : [`, ${option} ${say(name, value)}`];
+      })
+      .join("");
+  switch (location.store) {
+    case "s3": {
+      const keys = given(
+        ["KEY_ID", "AWS_ACCESS_KEY_ID"],
+        ["SECRET", "AWS_SECRET_ACCESS_KEY"],
+        ["SESSION_TOKEN", "AWS_SESSION_TOKEN"],
+        ["REGION", variables["AWS_REGION"] === undefined ? "AWS_DEFAULT_REGION" : "AWS_REGION"],
+      );
+      const isKeyed = keys.includes("KEY_ID") && keys.includes("SECRET");
+      const address = variables["AWS_ENDPOINT_URL_S3"] ?? variables["AWS_ENDPOINT_URL"];
+      return `TYPE s3${isKeyed ? keys : ", PROVIDER credential_chain"}${endpointOf(address)}`;
+    }
+    case "gcs": {
+      const keys = given(["KEY_ID", "GCS_HMAC_KEY_ID"], ["SECRET", "GCS_HMAC_SECRET"]);
+      const address = variables["STORAGE_EMULATOR_HOST"];
+      return keys === "" && address === undefined ? null : `TYPE gcs${keys}${endpointOf(address)}`;
+    }
+    case "azure": {
+      const connection = given(["CONNECTION_STRING", "AZURE_STORAGE_CONNECTION_STRING"]);
+      if (connection !== "") return `TYPE azure${connection}`;
+      const account = location.account ?? variables["AZURE_STORAGE_ACCOUNT"];
+      const named = account === undefined ? "" : `, ACCOUNT_NAME ${duckdbLiteral(account)}`;
+      const key = variables["AZURE_STORAGE_KEY"]?.trim() ?? "";
+      if (account === undefined || key === "") return `TYPE azure, PROVIDER credential_chain${named}`;
+      const keyed = `DefaultEndpointsProtocol=https;EndpointSuffix=core.windows.net;AccountName=${account};AccountKey=`;
+      return `TYPE azure, CONNECTION_STRING ${duckdbLiteral(keyed)} || ${say("AZURE_STORAGE_KEY", key)}`;
+    }
     case "local":
     case "http":
-      return always;
+      return null;
   }
 }
 
-function s3Endpoint(address: string | undefined): string {
+function endpointOf(address: string | undefined): string {
   if (address === undefined || !URL.canParse(address)) return "";
   const { host, protocol } = new URL(address);
   return `, ENDPOINT ${duckdbLiteral(host)}, URL_STYLE 'path', USE_SSL ${String(protocol === "https:")}`;

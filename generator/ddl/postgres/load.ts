@@ -4,10 +4,20 @@ import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
 import { pairedColumns } from "../columns.js";
 import type { CopiedRelation } from "../copied-relation.js";
-import { exportLocation } from "../export-location.js";
+import { exportLocation, type ExportLocation } from "../export-location.js";
 import type { LoadRequest, Loader } from "../loader.js";
 import type { RelationScript, LoadStep } from "../script.js";
-import { type DuckDb, duckdbRelation, duckdbSchemas, duckdbSettings, openDuckDb } from "./duckdb.js";
+import {
+  asName,
+  asValue,
+  type DuckDb,
+  duckdbMessage,
+  duckdbRelation,
+  duckdbSchemas,
+  duckdbSettings,
+  openDuckDb,
+  type SayVariable,
+} from "./duckdb.js";
 import { type TextColumn, textColumn } from "./expressions.js";
 import { postgresScript } from "./statements.js";
 import { FIELD_MACRO } from "./texts.js";
@@ -16,11 +26,14 @@ import { psqlScript } from "./psql.js";
 /** PostgreSQL takes the rows that DuckDB reads. `url`: null where nothing is applied. */
 export async function postgresLoader(
   url: string | null,
-  { store }: Parameters<typeof duckdbSettings>[0],
+  location: ExportLocation,
   variables: LoadRequest["variables"],
 ): Promise<Outcome<Loader>> {
-  const settings = [...duckdbSettings({ store }, variables), FIELD_MACRO];
-  const opened = await openDuckDb(settings);
+  const settings = (say: SayVariable): readonly string[] => [
+    ...duckdbSettings(location, variables, say),
+    FIELD_MACRO,
+  ];
+  const opened = await openDuckDb(settings(asValue));
   if (!opened.ok) return opened;
   const duckdb = opened.value;
   const client = url === null ? null : await connected(url);
@@ -33,7 +46,7 @@ export async function postgresLoader(
     apply: async ({ steps }) => {
       if (client !== null) await apply(client.value, duckdb, steps);
     },
-    print: (script) => psqlScript(script, settings),
+    print: (script) => psqlScript(script, settings(asName)),
     usage: () => "psql --no-psqlrc -v ON_ERROR_STOP=1 -f this file   # with the program duckdb in PATH",
     close: async () => {
       duckdb.close();
@@ -78,7 +91,7 @@ async function exportColumns(
   try {
     described = await duckdb.rows(`DESCRIBE SELECT * FROM ${source}`);
   } catch (error) {
-    return failed(`DuckDB cannot read the export of ${name}: ${firstLine(messageOf(error))}`);
+    return failed(`DuckDB cannot read the export of ${name}: ${duckdbMessage(messageOf(error))}`);
   }
   const exported = described.map(([column, type]) => ({ name: String(column), type: String(type) }));
   const pairs = pairedColumns(copied, exported);
@@ -100,7 +113,7 @@ async function apply(client: pg.Client, duckdb: DuckDb, steps: readonly LoadStep
     }
   } catch (error) {
     await client.query("ROLLBACK").catch(() => undefined);
-    throw new Error(firstLine(messageOf(error)), { cause: error });
+    throw new Error(duckdbMessage(messageOf(error)), { cause: error });
   }
 }
 
@@ -119,6 +132,3 @@ async function count(client: pg.Client, duckdb: DuckDb, select: string): Promise
   const [[rows] = []] = await duckdb.rows(select);
   await client.query("SELECT set_config('routewright.rows', $1, true)", [String(rows)]);
 }
-
-/** DuckDB begins with the kind of an error, and adds the place in the statement. */
-const firstLine = (text: string): string => (text.split("\n\n")[0] ?? text).replace(/^(?:\w+ )+Error: /, "");
