@@ -11,7 +11,7 @@ import { programPath } from "../support/needs.js";
 import { freePort, listen } from "../support/port.js";
 import { ownFolder } from "../support/service.js";
 import { gateTo } from "./gate.js";
-import { putFile, type TestStore, type Variables } from "./store.js";
+import { type ObjectStore, putFile, type TestStore, type Variables } from "./store.js";
 
 /** Starts a server that ends with the test, and waits until it answers. */
 async function started(
@@ -38,7 +38,7 @@ async function started(
 const BUCKET = "dbt-artifacts";
 
 /** moto, which checks keys and signatures from the first read on. */
-export async function moto(): Promise<TestStore> {
+export async function moto(): Promise<ObjectStore> {
   const port = String(await freePort());
   const direct = `http://127.0.0.1:${port}`;
   await started(programPath("moto_server"), ["-H", "127.0.0.1", "-p", port], `${direct}/moto-api/`);
@@ -179,7 +179,7 @@ export async function gcsEmulator(): Promise<TestStore> {
 
 const ACCOUNT = "devstoreaccount1";
 
-export async function azurite(scheme: "az" | "abfss"): Promise<TestStore> {
+export async function azurite(scheme: "az" | "abfss"): Promise<ObjectStore> {
   const port = String(await freePort());
   const direct = `http://127.0.0.1:${port}`;
   const key = Buffer.from(randomUUID()).toString("base64");

@@ -31,6 +31,11 @@ export interface TestStore {
   readonly isConditional: boolean;
 }
 
+/** A store of files of any kind. */
+export interface ObjectStore extends TestStore {
+  put(name: string, content: string | Buffer): Promise<unknown>;
+}
+
 /** Sets variables of this process, as a shell would; the former ones are back at the end of the test. */
 export function withVariables(variables: Variables): void {
   const before = process.env;

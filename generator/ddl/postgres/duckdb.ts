@@ -144,11 +144,8 @@ function addressOf(location: ExportLocation): string {
       return `s3://${location.bucket}/${location.path}`;
     case "gcs":
       return `gs://${location.bucket}/${location.path}`;
-    case "azure": {
-      const { account, container, path } = location;
-      return account === null
-        ? `az://${container}/${path}`
-        : `abfss://${account}.dfs.core.windows.net/${container}/${path}`;
-    }
+    case "azure":
+      // The account is in the secret.
+      return `az://${location.container}/${location.path}`;
   }
 }

@@ -1,0 +1,156 @@
+/** Exports in real stores, which ClickHouse reads itself, and DuckDB for PostgreSQL. */
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { azurite, moto } from "../artifacts/object-stores.js";
+import type { ObjectStore } from "../artifacts/store.js";
+import { start } from "../support/command.js";
+import { needs } from "../support/needs.js";
+import { listen } from "../support/port.js";
+import { ownFolder } from "../support/service.js";
+import { COPY_ENGINES, CopiedProject, writeParquet } from "./copies.js";
+
+const hasStores = needs("python3", "moto_server", "azurite-blob");
+
+/** A home with the extensions that DuckDB reads stores with: it would download them. */
+async function homeWith(...extensions: readonly string[]): Promise<string> {
+  const home = ownFolder();
+  const code = `import duckdb_extensions, sys
+for name in sys.argv[1:]: duckdb_extensions.import_extension(name)`;
+  // Version managers of Python live in the home.
+  const env = {
+    ...process.env,
+    HOME: home,
+    PYENV_ROOT: process.env["PYENV_ROOT"] ?? `${process.env["HOME"] ?? ""}/.pyenv`,
+  };
+  if (extensions.length > 0) await promisify(execFile)("python3", ["-c", code, ...extensions], { env });
+  return home;
+}
+const home = hasStores ? await homeWith("httpfs", "azure") : "";
+
+/** moto does not accept how DuckDB and ClickHouse sign a listing: keys are not checked. */
+async function amazon(): Promise<Pick<ObjectStore, "folder" | "put" | "variables" | "secrets">> {
+  const store = await moto();
+  const url = store.variables["AWS_ENDPOINT_URL_S3"] ?? "";
+  await fetch(`${url}/moto-api/reset-auth`, { method: "POST", body: "1000000" });
+  return store;
+}
+
+/** Google's store speaks the protocol of S3 too; its emulators do not, and moto does. */
+async function google(): Promise<Pick<ObjectStore, "folder" | "put" | "variables" | "secrets">> {
+  const { folder, put, variables, secrets } = await amazon();
+  return {
+    put,
+    secrets,
+    folder: folder.replace("s3:", "gs:"),
+    variables: {
+      STORAGE_EMULATOR_HOST: variables["AWS_ENDPOINT_URL_S3"] ?? "",
+      GCS_HMAC_KEY_ID: variables["AWS_ACCESS_KEY_ID"] ?? "",
+      GCS_HMAC_SECRET: variables["AWS_SECRET_ACCESS_KEY"] ?? "",
+    },
+  };
+}
+
+const STORES = {
+  "s3://": amazon,
+  "gs://": google,
+  "az://": () => azurite("az"),
+  "abfss://": () => azurite("abfss"),
+};
+
+const MODEL = { name: "orders", columns: { id: "NUMBER(10,0)", amount: "NUMBER(38,10)" } };
+
+describe.skipIf(!hasStores).each(COPY_ENGINES)("exports loaded into %s", (engine) => {
+  const loaded = async (project: CopiedProject, args: readonly string[], variables = {}, from = home) => {
+    const all = { LOAD_DATABASE_URL: project.ownerUrl, HOME: from, ...variables };
+    return start(project.folder, ["ddl", "manifest.json", ...args], all).finished;
+  };
+  const files = async (project: CopiedProject): Promise<readonly Buffer[]> => {
+    const write = async (id: number): Promise<Buffer> => {
+      const file = project.file(`${String(id)}.parquet`);
+      await writeParquet(file, `{'ID': [${String(id)}], 'AMOUNT': [D('12345678901234567890.0123456789')]}`);
+      return readFileSync(file);
+    };
+    return [await write(1), await write(2)];
+  };
+  const served = async (project: CopiedProject): Promise<string> => {
+    const text = await (await fetch(`${await project.serve()}/v1/shop/orders`)).text();
+    return text.replaceAll(/\s/g, "");
+  };
+  const row = (id: number): string => `{"id":${String(id)},"amount":12345678901234567890.0123456789}`;
+
+  it.each(Object.keys(STORES))(
+    "from %s: all files of a folder, with the keys of the environment",
+    async (scheme) => {
+      const store = await STORES[scheme as keyof typeof STORES]();
+      const project = await CopiedProject.of(engine, "snowflake", MODEL);
+      for (const [part, file] of (await files(project)).entries())
+        await store.put(`${project.schema}/orders/${String(part)}.parquet`, file);
+      const from = ["--from", `${store.folder}/{schema}/{name}/*.parquet`];
+      const load = await loaded(project, [...from, "--apply"], store.variables);
+      expect(load).toMatchObject({ code: 0, stderr: "" });
+      const rows = await served(project);
+      for (const id of [1, 2]) expect(rows).toContain(row(id));
+      const script = await loaded(project, from, store.variables);
+      expect(script.code).toBe(0);
+      for (const secret of store.secrets) expect(script.stdout).not.toContain(secret);
+      if (/^[sg]/.test(scheme)) return;
+      const wrong = Object.entries(store.variables).map(([name, value]) => [
+        name,
+        value.replace(/(AccountKey=)[^;]+/, "$1d3Jvbmc="),
+      ]);
+      const refused = await loaded(project, [...from, "--apply"], Object.fromEntries(wrong));
+      expect(refused).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("cannot read the export") as string,
+      });
+    },
+  );
+
+  it("from https:// or http://: one file for each relation", async () => {
+    const project = await CopiedProject.of(engine, "snowflake", MODEL);
+    const [file = Buffer.of()] = await files(project);
+    const host = await listen(
+      createServer((request, response) => {
+        const [, from, to] = /bytes=(\d+)-(\d*)/.exec(request.headers.range ?? "") ?? [];
+        const [first, last] = [Number(from ?? 0), to ? Number(to) : file.length - 1];
+        const part = file.subarray(first, last + 1);
+        response.writeHead(from === undefined ? 200 : 206, {
+          "accept-ranges": "bytes",
+          "content-length": part.length,
+          ...(from !== undefined && {
+            "content-range": `bytes ${String(first)}-${String(last)}/${String(file.length)}`,
+          }),
+        });
+        response.end(request.method === "HEAD" ? undefined : part);
+      }),
+    );
+    const load = await loaded(project, [
+      "--from",
+      `http://${host}/{name}.parquet?signature=geheim`,
+      "--apply",
+    ]);
+    expect(load).toMatchObject({ code: 0, stderr: "" });
+    expect(await served(project)).toBe(`[${row(1)}]`);
+  });
+});
+
+it.skipIf(!hasStores)("says how to install an extension of DuckDB that cannot be downloaded", async () => {
+  const project = await CopiedProject.of("postgres", "snowflake", MODEL);
+  const variables = {
+    LOAD_DATABASE_URL: project.ownerUrl,
+    HOME: await homeWith(),
+    HTTP_PROXY: "http://127.0.0.1:1",
+  };
+  const args = ["ddl", "manifest.json", "--from", "az://exports/{name}.parquet", "--apply"];
+  const { code, stderr } = await start(project.folder, args, { ...variables, AZURE_STORAGE_ACCOUNT: "shop" })
+    .finished;
+  expect({ code, stderr }).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(
+      /extension azure is not installed, and cannot be downloaded .+INSTALL azure/,
+    ) as string,
+  });
+});
