@@ -40,7 +40,7 @@ export const readAzure: ReadFrom<"azure"> = async (address, request) => {
 
 async function openService(
   storage: Storage,
-  { account }: AddressIn<"azure">,
+  { account, cloud }: AddressIn<"azure">,
   request: FetchRequest,
 ): Promise<{ readonly client: StorageBlob.BlobServiceClient } | Fetched> {
   const { AZURE_STORAGE_CONNECTION_STRING: connection = "", AZURE_STORAGE_ACCOUNT: ofVariable = "" } =
@@ -49,7 +49,7 @@ async function openService(
     return connected(storage, connection.trim(), request);
   const named = account ?? ofVariable.trim();
   if (named === "") return refusedAs(request, NO_ACCOUNT);
-  const url = `https://${named}.blob.core.windows.net`;
+  const url = `https://${named}.blob.${cloud}`;
   const isOwn = account === null || account === ofVariable.trim();
   const { AZURE_STORAGE_KEY: key = "", AZURE_STORAGE_SAS_TOKEN: signature = "" } = process.env;
   if (isOwn && key.trim() !== "") {

@@ -1,4 +1,4 @@
-import type { StoreAddress } from "@routewright/runtime/model";
+import type { AddressIn, StoreAddress } from "@routewright/runtime/model";
 
 /** What opens dbt's files beyond what the tools of each store find by themselves. */
 export interface ArtifactAccess {
@@ -47,7 +47,7 @@ export type Fetched =
 
 /** Reads a file of one kind of store. Never throws for what a user can get wrong. */
 export type ReadFrom<Store extends StoreAddress["store"]> = (
-  address: Extract<StoreAddress, { readonly store: Store }>,
+  address: AddressIn<Store>,
   request: FetchRequest,
 ) => Promise<Fetched>;
 

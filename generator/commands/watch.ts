@@ -86,9 +86,9 @@ export async function watch(options: WatchOptions): Promise<CommandResult> {
     lastError = error;
   };
   print(`Watching ${redactedLocation(manifest)}, every ${String(intervalSeconds)} s.\n`);
-  const stopPolling = startPolling({ sources: watchedLocations(options), intervalSeconds, poll });
+  const polling = startPolling({ sources: watchedLocations(options), intervalSeconds, poll });
   await stopped;
-  await stopPolling();
+  await polling.stop();
   return { exit: EXIT.ok };
 }
 

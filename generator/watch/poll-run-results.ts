@@ -7,7 +7,7 @@ import { RUN_RESULTS_WRITER } from "../artifacts/artifacts.js";
 import { PolledSource } from "../artifacts/polled-source.js";
 import { isAddress } from "../artifacts/source.js";
 import type { ArtifactAccess } from "../artifacts/store.js";
-import { startPolling } from "./poll.js";
+import { type Polling, startPolling } from "./poll.js";
 
 interface RunResultsOptions {
   /** File or address of dbt's `run_results.json`. */
@@ -31,9 +31,9 @@ type OnBuilds = (builds: readonly NodeBuild[], tests: readonly TestRun[]) => voi
 export interface RunResults {
   /**
    * Reports the results read so far, then new ones: the source is polled at every interval, a local file also when it
-   * changes. Returns the function that stops this.
+   * changes.
    */
-  follow(onBuilds: OnBuilds): () => Promise<void>;
+  follow(onBuilds: OnBuilds): Polling;
 }
 
 /**

@@ -16,34 +16,42 @@ interface PollingOptions {
   readonly poll: () => Promise<unknown>;
 }
 
-/**
- * Calls `poll` now, at every interval and whenever a local file changes. Returns the function that stops this; it
- * resolves when a poll in progress has ended.
- */
-export function startPolling({ sources, intervalSeconds, poll }: PollingOptions): () => Promise<void> {
+/** Polls that go on. */
+export interface Polling {
+  /** Polls once more, after a poll in progress. */
+  readonly now: () => Promise<void>;
+  /** Ends the polling; resolves when a poll in progress has ended. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Calls `poll` now, at every interval and whenever a local file changes. */
+export function startPolling({ sources, intervalSeconds, poll }: PollingOptions): Polling {
   let stopped = false;
   // A function, as TypeScript does not know that the variable changes while it waits.
   const isStopped = (): boolean => stopped;
   let polling: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
-  const tick = (): void => {
+  const now = (): Promise<void> => {
     clearTimeout(timer);
     polling = polling.then(async () => {
       if (isStopped()) return;
       await poll();
       clearTimeout(timer);
       if (!isStopped())
-        timer = setTimeout(tick, intervalSeconds * 1000 * (1 + JITTER * (Math.random() - 0.5)));
+        timer = setTimeout(() => void now(), intervalSeconds * 1000 * (1 + JITTER * (Math.random() - 0.5)));
     });
-  };
-  const unwatch = sources.filter((source) => !isAddress(source)).map((file) => watchFile(file, tick));
-  tick();
-  return () => {
-    stopped = true;
-    clearTimeout(timer);
-    for (const stop of unwatch) stop();
     return polling;
   };
+  const changed = (): void => void now();
+  const unwatch = sources.filter((source) => !isAddress(source)).map((file) => watchFile(file, changed));
+  void now();
+  const stop = (): Promise<void> => {
+    stopped = true;
+    clearTimeout(timer);
+    for (const end of unwatch) end();
+    return polling;
+  };
+  return { now, stop };
 }
 
 /** Watches the file's folder: a watch on the file itself ends when a rename replaces the file. */

@@ -8,6 +8,8 @@ export type StoreAddress =
       readonly store: "azure";
       /** Null: the environment names the storage account. */
       readonly account: string | null;
+      /** Domain of the cloud. */
+      readonly cloud: string;
       readonly container: string;
       readonly path: string;
     }
@@ -31,6 +33,9 @@ export function schemeOf(text: string): string {
   return ADDRESS.test(text) ? text.slice(0, text.indexOf(":")).toLowerCase() : "file";
 }
 
+/** Azure in all countries but China, whose addresses name another. */
+const AZURE_CLOUD = "core.windows.net";
+
 type ReadAddress = (rest: string, text: string) => StoreAddress | null;
 
 const bucketIn =
@@ -53,12 +58,13 @@ const READERS: Readonly<Record<string, ReadAddress>> = {
   az: (rest) => {
     const [, container, path] = /^([^/@?#]+)\/(.+)$/s.exec(rest) ?? [];
     if (container === undefined || path === undefined) return null;
-    return { store: "azure", account: null, container, path };
+    return { store: "azure", account: null, cloud: AZURE_CLOUD, container, path };
   },
   abfss: (rest) => {
-    const [, container, account, path] = /^([^/@?#]+)@([^/@?#.]+)\.[^/@?#]+\/(.+)$/s.exec(rest) ?? [];
+    const [, container, account, cloud = AZURE_CLOUD, path] =
+      /^([^/@?#]+)@([^/@?#.]+)\.dfs\.([^/@?#:]+)\/(.+)$/s.exec(rest) ?? [];
     if (container === undefined || account === undefined || path === undefined) return null;
-    return { store: "azure", account, container, path };
+    return { store: "azure", account, cloud, container, path };
   },
   "dbt-cloud": (rest) => {
     const [, account, job, path] = /^(\w+)\/jobs\/(\d+)\/(.+)$/s.exec(rest) ?? [];

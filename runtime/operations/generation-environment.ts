@@ -73,12 +73,12 @@ const VARIABLE: Readonly<Record<ArtifactKind, string>> = {
 function artifactOf(variables: Variables, kind: ArtifactKind, artifacts: string | null): string | null {
   const name = VARIABLE[kind];
   const address = variables.parsed(`${name}_URL`, null, ADDRESS, (text) => {
-    const located = artifactAt(text, kind);
-    const store = storeAddress(located)?.store ?? "local";
-    return store === "local" ? null : located;
+    const store = storeAddress(artifactAt(text, kind))?.store ?? "local";
+    return store === "local" ? null : text;
   });
   const own = variables.text(`${name}_PATH`) ?? address;
-  return own ?? (artifacts === null ? null : artifactIn(artifacts, kind));
+  if (own !== null) return artifactAt(own, kind);
+  return artifacts === null ? null : artifactIn(artifacts, kind);
 }
 
 /** A field of HTTP (RFC 9110 §5). */

@@ -144,7 +144,7 @@ async function recordBuilds(folder: string, server: Awaited<ReturnType<typeof st
     storeFile: join(folder, "builds.json"),
     onSaveFailed: (problem) => problems.push(problem),
   });
-  await reading.follow((builds, tests) => server.recordBuilds(builds, tests))();
+  await reading.follow((builds, tests) => server.recordBuilds(builds, tests)).stop();
   return problems;
 }
 

@@ -43,7 +43,7 @@ async function following(
     storeFile: memory,
     onSaveFailed: (problem) => notKept.push(problem),
   });
-  const end = runResults.follow((news) => builds.record(news));
+  const { stop: end } = runResults.follow((news) => builds.record(news));
   atEnd(end);
   const secondOf = (name: string): number | null => {
     const time = builds.completedAt(`model.shop.${name}`);

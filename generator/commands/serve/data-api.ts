@@ -12,7 +12,7 @@ import { readCatalogueIn } from "../../catalogue/catalogue-file.js";
 import { accessOf } from "../../artifacts/access.js";
 import { watchedLocations } from "../../artifacts/artifacts.js";
 import { openRunResults, type RunResults } from "../../watch/poll-run-results.js";
-import { startPolling } from "../../watch/poll.js";
+import { type Polling, startPolling } from "../../watch/poll.js";
 import { workerRenderer } from "../../watch/worker-renderer.js";
 import { DATA_DIR } from "../command.js";
 import { sharedCacheOf } from "../purge.js";
@@ -116,16 +116,24 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
   return workerRenderer(renderOptions, (detail) => log.warn({ detail }, "dbt's files are of two builds"));
 }
 
-/** Refreshes the service when the manifest or dbt's catalog changes, if the options enable it. Returns the function that stops this. */
+/**
+ * Refreshes the service when the manifest or dbt's catalog changes, if the options enable it, and reads the results of the
+ * same build then. Returns the function that stops this.
+ */
 export function followManifest(
   { watch, catalog }: ServeOptions,
   { manifest, artifacts, refreshEnabled, refreshIntervalSeconds: intervalSeconds, logLevel }: Environment,
   service: Pick<RunningService, "refresh">,
+  results: Polling | null,
 ): () => Promise<void> {
   if (manifest === null || !(watch || refreshEnabled)) return () => Promise.resolve();
   createLogger(logLevel).info({ intervalSeconds }, "following the manifest");
   const sources = watchedLocations({ manifest, catalog, artifacts });
-  return startPolling({ sources, intervalSeconds, poll: () => service.refresh() });
+  const poll = async (): Promise<void> => {
+    await service.refresh();
+    await results?.now();
+  };
+  return startPolling({ sources, intervalSeconds, poll }).stop;
 }
 
 /** dbt's run results; null where the environment names none. */

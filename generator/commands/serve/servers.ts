@@ -32,9 +32,9 @@ async function serveAlone(options: ServeOptions, environments: Environments): Pr
       const service = await withProgress("Starting", (progress) =>
         serveData({ ...options, progress }, environment),
       );
-      if (runResults !== null)
-        stops.push(runResults.follow((builds, tests) => service.recordBuilds(builds, tests)));
-      stops.push(followManifest(options, environment, service), () => service.stop());
+      const results = runResults?.follow((builds, tests) => service.recordBuilds(builds, tests)) ?? null;
+      if (results !== null) stops.push(results.stop);
+      stops.push(followManifest(options, environment, service, results), () => service.stop());
       reload = () => service.reload();
     }
     if (isRampServed(options, environments)) stops.push(await serveRamp(environments.ramp));
@@ -121,11 +121,11 @@ export async function serveWithWorkers(
     if (needsEmbedded(environments, sizes)) embedded = await startEmbeddedPostgres({ dataDir: DATA_DIR });
     const runResults = hasData ? await runResultsOf(environment) : null;
     // Before the workers start: their first responses carry data versions.
-    if (runResults !== null)
-      stops.push(runResults.follow((builds, tests) => cluster.recordBuilds(builds, tests)));
+    const results = runResults?.follow((builds, tests) => cluster.recordBuilds(builds, tests)) ?? null;
+    if (results !== null) stops.push(results.stop);
     const started = cluster.start().then(() => true);
     if (!(await Promise.race([started, stopped.then(() => false)]))) return { exit: EXIT.ok };
-    if (hasData) stops.push(followManifest(options, environment, cluster));
+    if (hasData) stops.push(followManifest(options, environment, cluster, results));
     await stopped;
     return { exit: EXIT.ok };
   } finally {
