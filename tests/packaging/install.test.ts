@@ -139,6 +139,22 @@ describe("the packed packages in an empty repository", () => {
     await run(join(repository, "node_modules/.bin/tsc"), ["-p", "."], { cwd: repository, env });
   });
 
+  it.each([
+    ["s3://bucket/manifest.json", {}, "@aws-sdk/client-s3"],
+    ["gs://bucket/manifest.json", {}, "google-auth-library"],
+    ["az://container/manifest.json", { AZURE_STORAGE_ACCOUNT: "shop" }, "@azure/storage-blob"],
+  ])("name the package that a manifest at %s needs", async (address, variables, name) => {
+    const args = ["generate", "--manifest", address];
+    const failing = run(join(repository, "node_modules/.bin/routewright"), args, {
+      cwd: repository,
+      env: { ...env, ...variables },
+    });
+    await expect(failing).rejects.toMatchObject({
+      code: 2,
+      stderr: `error: Cannot read ${address}: a package is not installed. Run \`npm install ${name}\`.\n`,
+    });
+  });
+
   it("answer from an Express app of one's own", { timeout: INSTALL_MS }, async () => {
     const port = await freePort();
     const { answer } = await answerOf(process.execPath, ["dist/app.js"], port, "/v1/bridges/volume/last_7d");
