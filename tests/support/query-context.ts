@@ -1,5 +1,5 @@
 import type { Caller } from "../../runtime/model/caller.js";
-import { type QueryContext, type Rows } from "../../runtime/warehouse/warehouse.js";
+import type { BufferedRows, QueryContext, Rows, RowStream } from "../../runtime/warehouse/warehouse.js";
 
 /** A caller of the highest tier. */
 export function callerNamed(id: string): Caller {
@@ -18,11 +18,11 @@ export function queryContext(context: Partial<QueryContext> = {}): QueryContext 
 }
 
 /** A result whose rows are text. */
-export function asText(rows: Rows) {
+export function asText(rows: Rows): TextRows {
   return rows.kind === "stream" ? rows : { ...rows, text: Buffer.concat(rows.parts).toString() };
 }
 
-export type TextRows = ReturnType<typeof asText>;
+export type TextRows = RowStream | (BufferedRows & { readonly text: string });
 
 /** All bytes of a result. */
 export async function bytesOf(rows: Rows): Promise<Buffer> {
