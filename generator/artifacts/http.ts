@@ -9,7 +9,7 @@ import {
   type Validators,
 } from "./store.js";
 
-/** Headers that only these origins get. */
+/** Headers that a request gets which starts at one of these origins, until a redirect leaves it. */
 export interface SecretHeaders {
   readonly headers: Readonly<Record<string, string>>;
   readonly origins: readonly string[];
@@ -82,8 +82,9 @@ function fetchProblem({ message, cause }: Error, { shown }: FetchRequest): Fetch
 }
 
 /**
- * The response that is no redirect, or why there is none. It follows redirects itself: `fetch` takes only `Authorization` from a request that leaves the origin, and no header of
- * another name. Each request has its own connection: a server may close an idle one while the next request is on its way.
+ * The response that is no redirect, or why there is none. It follows redirects itself: `fetch` takes only `Authorization` from
+ * a request that leaves its origin, and no header of another name. Once it has left, it is sent no secret any more. Each
+ * request has its own connection: a server may close an idle one while the next request is on its way.
  */
 async function followRedirects(
   start: URL,
@@ -91,13 +92,13 @@ async function followRedirects(
   { known, signal }: FetchRequest,
 ): Promise<Response | string> {
   let url = start;
+  let sent = secrets.filter(({ origins }) => origins.includes(start.origin));
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
     // `fetch` refuses them in an address, and quotes it.
     url.username = url.password = "";
-    const { origin } = url;
     const headers = new Headers({ accept: "application/json", connection: "close", ...conditions(known) });
-    for (const secret of secrets.filter(({ origins }) => origins.includes(origin)))
-      for (const [name, value] of Object.entries(secret.headers)) headers.set(name, value);
+    for (const [name, value] of sent.flatMap((secret) => Object.entries(secret.headers)))
+      headers.set(name, value);
     const response = await fetch(url, { headers, signal, redirect: "manual" });
     const target = response.headers.get("location");
     if (!REDIRECTS.has(response.status) || target === null) return response;
@@ -105,6 +106,7 @@ async function followRedirects(
     if (!URL.canParse(target, url.href)) return "redirected to no address";
     url = new URL(target, url);
     if (!/^https?:$/.test(url.protocol)) return "URL scheme must be a HTTP(S) scheme";
+    if (url.origin !== start.origin) sent = [];
   }
   return "redirect count exceeded";
 }

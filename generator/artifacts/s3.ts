@@ -58,7 +58,9 @@ async function withRegion(open: (config: S3ClientConfig) => S3Client): Promise<S
   };
   const client = open(config);
   const hasRegion = await client.config.region().then(Boolean, () => false);
-  return hasRegion ? client : open({ ...config, region: "us-east-1" });
+  if (hasRegion) return client;
+  client.destroy();
+  return open({ ...config, region: "us-east-1" });
 }
 
 interface S3Error extends Error {
@@ -69,9 +71,9 @@ function problemOf(error: S3Error, bucket: string, request: FetchRequest): Fetch
   const status = error.$metadata?.httpStatusCode;
   const { name } = error;
   if (status === 304 && request.known !== null) return { kind: "unmodified" };
-  if (name === "NoSuchKey") return missingFile(request);
   if (name === "NoSuchBucket")
     return failedFetch(`Cannot read ${request.shown}: there is no bucket ${bucket}.`);
+  if (status === 404) return missingFile(request);
   if (EXPIRED.test(name) || /expired/i.test(error.message)) return refusedAs(request, EXPIRED_CREDENTIALS);
   if (name === "CredentialsProviderError") return refusedAs(request, NO_CREDENTIALS);
   if (WRONG.has(name)) return refusedAs(request, `the credentials are wrong (${name}).`);

@@ -3,6 +3,7 @@
 # it in a checkout of the repository, with Routewright in node_modules and the right to push.
 #
 #   DBT_MANIFEST_URL    where the manifest is (or DBT_MANIFEST_PATH: a file)
+#   DBT_ARTIFACTS_URL   instead: where all of dbt's files are, also s3://, gs://, az:// or dbt-cloud://
 #   DBT_CATALOG_URL     where dbt's catalog.json is, for columns that no schema.yml lists; optional
 #   MAIN_BRANCH         what the result is compared with, and is to be merged into (main)
 #   REVIEW_BRANCH       where the result goes; nobody else commits to it (routewright/regenerate)

@@ -37,6 +37,8 @@ async function servers(redirect: (own: string, other: string) => string | null =
   other = `http://${await listen(
     createServer((request, response) => {
       keep("other", request);
+      const back = new URL(request.url ?? "", "http://x").searchParams.get("to");
+      if (back !== null) return void response.writeHead(302, { location: back }).end();
       response.end(text(request.url));
     }),
   )}`;
@@ -73,6 +75,26 @@ describe("DBT_ARTIFACTS_HEADER", () => {
       expect(requests[1]?.token).toBe(token);
       expect(requests[1]?.authorization === undefined).toBe(token === undefined);
     }
+  });
+
+  it.each<[string, (own: string, other: string) => string, string]>([
+    ["to another origin of the settings", (_, other) => `${other}/manifest.json`, "other"],
+    [
+      "away and back",
+      (own, other) => `${other}/back?to=${encodeURIComponent(`${own}/manifest.json`)}`,
+      "own",
+    ],
+  ])("is not sent after a redirect %s", async (_, target, last) => {
+    const { own, other, requests } = await servers(target);
+    const variables = {
+      ...HEADER,
+      DBT_MANIFEST_URL: `${own}/target/manifest.json`,
+      DBT_RUN_RESULTS_URL: `${other}/r`,
+    };
+    await routewright(ownFolder(), ["generate"], variables);
+    expect(requests[0]).toMatchObject({ origin: "own", token: VALUE });
+    expect(requests.at(-1)?.origin).toBe(last);
+    expect(requests.slice(1).map(({ token }) => token)).toEqual(requests.slice(1).map(() => undefined));
   });
 
   it("is not sent to an address that is an argument, unless its origin is one of the settings", async () => {
