@@ -4,7 +4,9 @@ import { describe, expect, it } from "vitest";
 import { routewright } from "../commands/run.js";
 import { filesIn } from "../support/files.js";
 import { ownFolder } from "../support/service.js";
+import { readIfModified } from "../../generator/artifacts/source.js";
 import { buildFiles } from "./builds.js";
+import { withVariables } from "./store.js";
 
 /** A folder with dbt's files of builds 1, 2, …, each in `target-<n>/`, and a config file. */
 function project(config: object = {}, ...without: readonly string[]): string {
@@ -205,5 +207,40 @@ describe("a setting that is wrong", () => {
     expect(err).toMatch(message);
     expect(err.trimEnd()).not.toContain("\n");
     expect(out + err).not.toContain(SECRET);
+  });
+});
+
+describe("a store whose credentials are not found", () => {
+  /** A connection string of one account opens no other. */
+  const AZURITE = `DefaultEndpointsProtocol=http;AccountName=shop;AccountKey=${Buffer.from(SECRET).toString("base64")};BlobEndpoint=http://127.0.0.1:1/shop;`;
+
+  it.each([
+    ["s3://bucket/manifest.json", {}, /no credentials were found\. Set AWS_ACCESS_KEY_ID/],
+    [
+      "gs://bucket/manifest.json",
+      { METADATA_SERVER_DETECTION: "none" },
+      /Set GOOGLE_APPLICATION_CREDENTIALS/,
+    ],
+    ["gs://bucket/manifest.json", { GOOGLE_APPLICATION_CREDENTIALS: "/none.json" }, /cannot be used\.$/],
+    [
+      "gs://bucket/manifest.json",
+      { CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE: "http://192.0.2.1" },
+      /or not of https\.$/,
+    ],
+    [
+      "abfss://container@other.dfs.core.windows.net/manifest.json",
+      { AZURE_STORAGE_CONNECTION_STRING: AZURITE },
+      /no credentials were found\. Set AZURE_STORAGE_CONNECTION_STRING, run `az login`/,
+    ],
+    [
+      "az://container/manifest.json",
+      { AZURE_STORAGE_CONNECTION_STRING: SECRET },
+      /is not a connection string\.$/,
+    ],
+  ])("%s says where they are looked for: %j", async (address, variables, message) => {
+    withVariables(variables);
+    const read = await readIfModified(address, null);
+    expect(read).toMatchObject({ kind: "failed", problem: expect.stringMatching(message) });
+    expect(JSON.stringify(read)).not.toContain(SECRET);
   });
 });
