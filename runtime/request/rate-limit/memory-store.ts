@@ -1,6 +1,6 @@
-import { hash, randomBytes } from "node:crypto";
 import type { RateWindow } from "../../model/caller.js";
 import { RATE_WINDOW_SECONDS } from "../../model/tier.js";
+import { WindowTable } from "./window-table.js";
 
 /** Whole seconds until a window ends, at least one: the `Retry-After` of a 429. */
 export function secondsLeft({ resetAt }: RateWindow): number {
@@ -23,7 +23,7 @@ export const WINDOW_MS = RATE_WINDOW_SECONDS * 1000;
 /** Frequent, so that each sweep is short: deleting 100,000 windows at once would block the event loop. */
 const SWEEP_MS = 1000;
 
-/** Past this many windows anonymous callers share some. One takes about 160 bytes: 27 MB with the shared ones. */
+/** Past this many windows anonymous callers share some. */
 export const MAX_WINDOWS = 100_000;
 
 /**
@@ -36,17 +36,18 @@ const SHARED_WINDOWS = 2 ** 16;
 const IDENTIFIED_CALLER = /^(key|project):/;
 
 /**
- * Counts windows in this process. Against floods of addresses (a million took 559 MB in the library's store, 117 here)
+ * Counts windows in this process. Against floods of addresses (a million took 559 MB in the library's store, 5 here)
  * anonymous callers past `MAX_WINDOWS` share windows by the hash of their name. An open window is never evicted and a
  * caller stays in its window until that ends: a flood resets no limit, and no caller gets more than its own.
  */
 export class MemoryStore implements RateLimitStore {
   readonly degraded = null;
-  readonly #windows = new Map<string, { count: number; readonly resetAt: number }>();
+  readonly #identified = new Map<string, { count: number; readonly resetAt: number }>();
+  readonly #anonymous = new WindowTable(MAX_WINDOWS);
+  readonly #sharedCounts = new Uint32Array(SHARED_WINDOWS);
+  readonly #sharedResets = new Float64Array(SHARED_WINDOWS);
   readonly #sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();
   readonly #now: () => number;
-  /** Keeps callers from choosing names that share a window. */
-  readonly #secret = randomBytes(16).toString("base64");
   /** When the last shared window ends. */
   #sharedUntil = 0;
 
@@ -55,53 +56,84 @@ export class MemoryStore implements RateLimitStore {
   }
 
   hit(caller: string): RateWindow {
-    const now = this.#now();
-    const name = this.#windowOf(caller, now);
-    const open = this.#open(name, now);
-    if (open) return { count: ++open.count, resetAt: open.resetAt };
-    const resetAt = now + WINDOW_MS;
-    if (name !== caller) this.#sharedUntil = resetAt;
-    // Deleting first keeps the map in order of `resetAt`, which the sweep relies on.
-    this.#windows.delete(name);
-    this.#windows.set(name, { count: 1, resetAt });
-    return { count: 1, resetAt };
+    return this.#count(caller, 1);
   }
 
   peek(caller: string): RateWindow {
-    const now = this.#now();
-    const open = this.#open(this.#windowOf(caller, now), now);
-    return { count: open?.count ?? 0, resetAt: open?.resetAt ?? now + WINDOW_MS };
+    return this.#count(caller, 0);
   }
 
-  /** Number of windows. */
+  /** Number of windows that have not been swept. */
   get size(): number {
-    return this.#windows.size;
+    const now = this.#now();
+    const shared = this.#sharedResets.reduce((sum, resetAt) => sum + Number(isAhead(resetAt, now)), 0);
+    return this.#identified.size + this.#anonymous.size + shared;
   }
 
   close(): void {
     clearInterval(this.#sweeper);
   }
 
-  /** The name of the window that counts a caller: its own, or a shared one. */
-  #windowOf(caller: string, now: number): string {
-    const isFull = this.#windows.size >= MAX_WINDOWS;
-    if (!isFull && !isAhead(this.#sharedUntil, now)) return caller;
-    if (IDENTIFIED_CALLER.test(caller) || this.#open(caller, now)) return caller;
-    const digest = hash("sha256", this.#secret + caller, "buffer").readUInt32LE();
-    const shared = `shared:${String(digest % SHARED_WINDOWS)}`;
-    return isFull || this.#open(shared, now) ? shared : caller;
+  #count(caller: string, requests: 0 | 1): RateWindow {
+    const now = this.#now();
+    return IDENTIFIED_CALLER.test(caller)
+      ? this.#countIdentified(caller, requests, now)
+      : this.#countAnonymous(caller, requests, now);
   }
 
-  #open(name: string, now: number): { count: number; readonly resetAt: number } | undefined {
-    const window = this.#windows.get(name);
-    return window && isAhead(window.resetAt, now) ? window : undefined;
+  #countIdentified(caller: string, requests: 0 | 1, now: number): RateWindow {
+    const open = this.#identified.get(caller);
+    if (open && isAhead(open.resetAt, now)) {
+      open.count += requests;
+      return { count: open.count, resetAt: open.resetAt };
+    }
+    const resetAt = now + WINDOW_MS;
+    if (requests === 0) return { count: 0, resetAt };
+    // Deleting first keeps the map in order of `resetAt`, which the sweep relies on.
+    this.#identified.delete(caller);
+    this.#identified.set(caller, { count: 1, resetAt });
+    return { count: 1, resetAt };
+  }
+
+  /** In a window of its own; where there is no room, and until its shared window ends, in a shared one. */
+  #countAnonymous(caller: string, requests: 0 | 1, now: number): RateWindow {
+    const windows = this.#anonymous;
+    const digest = windows.digestOf(caller);
+    const own = windows.find(digest);
+    if (own !== null && isAhead(windows.resetAt(own), now)) {
+      const count = requests === 0 ? windows.count(own) : windows.increment(own);
+      return { count, resetAt: windows.resetAt(own) };
+    }
+    const isShared = isAhead(this.#sharedUntil, now) && this.#sharedCount(digest.high, now) > 0;
+    if (isShared || windows.isFull) return this.#countShared(digest.high, requests, now);
+    const resetAt = now + WINDOW_MS;
+    if (requests === 1) windows.add(digest, resetAt);
+    return { count: requests, resetAt };
+  }
+
+  #countShared(digest: number, requests: 0 | 1, now: number): RateWindow {
+    const place = digest % SHARED_WINDOWS;
+    const open = this.#sharedCount(digest, now);
+    const resetAt = open > 0 ? (this.#sharedResets[place] ?? 0) : now + WINDOW_MS;
+    if (requests === 0) return { count: open, resetAt };
+    if (open === 0) this.#sharedUntil = resetAt;
+    this.#sharedCounts[place] = open + 1;
+    this.#sharedResets[place] = resetAt;
+    return { count: open + 1, resetAt };
+  }
+
+  /** Requests in an open shared window. */
+  #sharedCount(digest: number, now: number): number {
+    const place = digest % SHARED_WINDOWS;
+    return isAhead(this.#sharedResets[place] ?? 0, now) ? (this.#sharedCounts[place] ?? 0) : 0;
   }
 
   #sweep(): void {
     const now = this.#now();
-    for (const [name, { resetAt }] of this.#windows) {
+    this.#anonymous.sweep((resetAt) => isAhead(resetAt, now));
+    for (const [name, { resetAt }] of this.#identified) {
       if (isAhead(resetAt, now)) return;
-      this.#windows.delete(name);
+      this.#identified.delete(name);
     }
   }
 }
