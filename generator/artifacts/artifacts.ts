@@ -117,19 +117,22 @@ export class PolledArtifacts {
     return hash === known ? { kind: "unchanged" } : { kind: "text", hash, ...this.#textsOf(settled) };
   }
 
-  /** Looks again until nothing has changed since the look before, and once more while the files are of several invocations. */
+  /** Looks again until all files name one invocation, or nothing has changed since the look before: twice where they name several. */
   async #settled(versions: readonly Version[]): Promise<readonly Version[] | string> {
     let current = await this.#completed(versions);
     let hasWaited = false;
     for (let looks = 0; looks < MAX_LOOKS; looks++) {
       if (typeof current === "string" || this.#files.length === 1) return current;
+      const invocations = current.flatMap((version) => (version === null ? [] : [version.invocation]));
+      const isOne = new Set(invocations.filter((id) => id !== null)).size <= 1;
+      if (isOne && !invocations.includes(null)) return current;
       const next = await this.#look(current);
       if (typeof next === "string") return next;
       if (next.isChanged) {
         current = await this.#completed(next.versions);
         hasWaited = false;
       } else {
-        if (hasWaited || isOfOneInvocation(current)) return current;
+        if (hasWaited || isOne) return current;
         await sleep(SETTLE_MS);
         hasWaited = true;
       }
@@ -191,11 +194,6 @@ function invocationOf(text: string): string | null {
   const start = text.slice(0, 20_000);
   if (!/^\s*\{\s*"metadata"\s*:/.test(start)) return null;
   return /"invocation_id"\s*:\s*"([\w-]{1,64})"/.exec(start)?.[1] ?? null;
-}
-
-function isOfOneInvocation(versions: readonly Version[]): boolean {
-  const ids = versions.flatMap((version) => version?.invocation ?? []);
-  return new Set(ids).size <= 1;
 }
 
 function mixtureOf(manifest: Version, results: Version): readonly string[] {
