@@ -1,5 +1,6 @@
 /** Parquet of several writers: the same values, whatever the physical types of the file. */
 import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { clickhouse, hasClickhouse } from "../support/clickhouse.js";
@@ -49,6 +50,8 @@ const TABLE = `{
   'point': pa.array([{'x': 1, 'y': 'b'}, {'x': None, 'y': None}], pa.struct([('x', pa.int32()), ('y', pa.string())])),
 }`;
 
+const PARQUET = "application/vnd.apache.parquet";
+
 const duckdb = (sql: string): Promise<unknown> => promisify(execFile)(programPath("duckdb"), ["-c", sql]);
 
 /** By writer: writes the rows of a file of pyarrow to another file. */
@@ -71,6 +74,30 @@ const WRITERS: Readonly<Record<string, (from: string, to: string) => Promise<unk
         "pa.timestamp('us', tz='UTC')",
         "pa.timestamp('us')",
       ),
+    ),
+  // Decimals of 16 bytes, times in UTC without a zone, lists with the names of the format.
+  "as BigQuery writes": (_, to) =>
+    writeParquet(
+      to,
+      TABLE.replace("pa.timestamp('us', tz='UTC')", "pa.timestamp('us')").replaceAll(
+        /decimal128\(20, 4\)/g,
+        "decimal128(38, 4)",
+      ),
+      "use_compliant_nested_type=True, compression='snappy', version='2.6'",
+    ),
+  // Times as INT96, lists whose elements have another name, gzip, no statistics.
+  "as Athena, Trino and Hive write": (_, to) =>
+    writeParquet(
+      to,
+      TABLE,
+      "use_deprecated_int96_timestamps=True, use_compliant_nested_type=False, compression='gzip', write_statistics=False, version='1.0'",
+    ),
+  // Small pages, names in lower case, decimals by their bytes.
+  "as Redshift writes": (_, to) =>
+    writeParquet(
+      to,
+      TABLE.replace("pa.timestamp('us', tz='UTC')", "pa.timestamp('us')"),
+      "data_page_size=64, compression='snappy', version='1.0', coerce_timestamps='us'",
     ),
   DuckDB: (from, to) => duckdb(`COPY (SELECT * FROM read_parquet('${from}')) TO '${to}' (FORMAT parquet)`),
   ...(hasClickhouse && {
@@ -110,6 +137,17 @@ describe.skipIf(!hasWriters)("a file", () => {
     expect(rows).toContain('"tags":["a",null]');
     expect(rows).toMatch(/"amounts":\[1\.20?\]/);
     expect(rows.replaceAll(/:\s+/g, ":")).toMatch(/"point":\{"x":1,"y":"b"\}/);
+    const lines = await (await fetch(`${url}/v1/shop/orders.ndjson`)).text();
+    for (const value of [ROW.id, ROW.amount, ROW.wide]) expect(lines).toContain(`:${value}`);
+    const parquet = await fetch(`${url}/v1/shop/orders`, { headers: { accept: PARQUET } });
+    expect([parquet.status, parquet.headers.get("content-type")]).toEqual([200, PARQUET]);
+    writeFileSync(project.file("served.parquet"), Buffer.from(await parquet.arrayBuffer()));
+    const read = await promisify(execFile)("python3", [
+      "-c",
+      "import pyarrow.parquet as pq, sys; print([r for r in pq.read_table(sys.argv[1]).to_pylist() if r['id'] is not None][0])",
+      project.file("served.parquet"),
+    ]);
+    for (const value of [ROW.id, ROW.amount, ROW.wide]) expect(read.stdout).toContain(value);
     const csv = await (await fetch(`${url}/v1/shop/orders.csv`)).text();
     for (const value of [ROW.id, ROW.amount, ROW.wide, ROW.day]) expect(csv).toContain(value);
   });
