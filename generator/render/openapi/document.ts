@@ -32,7 +32,7 @@ import {
   NOT_MODIFIED,
   type OperationKind,
 } from "./responses.js";
-import { CURSOR_PAGINATION_SCHEMA, PAGINATION_SCHEMA, rowSchema } from "./rows.js";
+import { CURSOR_PAGINATION_SCHEMA, PAGINATION_SCHEMA, entriesByModel, rowSchema } from "./rows.js";
 
 export interface OpenApiOptions {
   /** Title of the API (`API_TITLE`); null: the default. */
@@ -51,6 +51,7 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}) {
   const { about = {} } = options;
   const title = options.title ?? DEFAULT_TITLE;
   const hasCursors = entries.some(({ cursor }) => cursor !== undefined);
+  const byModel = entriesByModel(entries);
   const categories = [...new Set(entries.map(({ category }) => category))];
   return openApiObject({
     extensions: { "x-generated-by": OPENAPI_MARKER, "x-speakeasy-retries": RETRIES },
@@ -77,7 +78,7 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}) {
       ...SYSTEM_ROUTES.flatMap(systemOperations),
     ]),
     components: componentsOf(
-      entries.map((entry) => [rowNameOf(entry.path), rowSchema(entry, entries)] as const),
+      entries.map((entry) => [rowNameOf(entry.path), rowSchema(entry, byModel)] as const),
       hasCursors,
     ),
   });

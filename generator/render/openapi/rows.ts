@@ -50,14 +50,27 @@ export const CURSOR_PAGINATION_SCHEMA: JsonRecord = {
   required: ["limit", "offset", "returned", "has_more", "next_cursor"],
 };
 
+/** The endpoints of each model, in their order. */
+type EntriesByModel = ReadonlyMap<string, readonly CatalogueEntry[]>;
+
+export function entriesByModel(entries: readonly CatalogueEntry[]): EntriesByModel {
+  const byModel = new Map<string, CatalogueEntry[]>();
+  for (const entry of entries) {
+    const known = byModel.get(entry.model);
+    if (known === undefined) byModel.set(entry.model, [entry]);
+    else known.push(entry);
+  }
+  return byModel;
+}
+
 /**
  * Schema of an endpoint's row: one property per column, in the model's order. A row has every column of the relation: all
  * are required, and there may be more than the model declares.
  */
-export function rowSchema(endpoint: CatalogueEntry, all: readonly CatalogueEntry[]): JsonMap {
+export function rowSchema(endpoint: CatalogueEntry, byModel: EntriesByModel): JsonMap {
   const columns = rowColumns(endpoint);
   const names = columns.map(({ name }) => name);
-  const properties = columns.map((column) => [column.name, columnSchema(endpoint, column, all)] as const);
+  const properties = columns.map((column) => [column.name, columnSchema(endpoint, column, byModel)] as const);
   return new Map<string, Json>([
     ["type", "object"],
     ["description", `A row of \`${endpoint.path}\`.`],
@@ -79,12 +92,12 @@ export function rowColumns({ columns, aggregate }: CatalogueEntry): readonly Des
 function columnSchema(
   endpoint: CatalogueEntry,
   column: DescribedColumn,
-  all: readonly CatalogueEntry[],
+  byModel: EntriesByModel,
 ): JsonRecord {
   const { type, acceptedValues, description = "", example } = column;
   const stored = withAcceptedValues(parseColumnType(type), acceptedValues);
   const columnType = servedType(stored, column, endpoint);
-  const text = paragraphs(description, guaranteesText(column, endpoint, all));
+  const text = paragraphs(description, guaranteesText(column, endpoint, byModel));
   return {
     ...(jsonSchemaOf(columnType) as JsonRecord),
     ...(columnType !== stored && { pattern: "^-?\\d+(\\.\\d+)?$" }),
@@ -116,15 +129,16 @@ function rangeOf({ kind }: ColumnType, { minimum, maximum, exclusive }: Describe
 function guaranteesText(
   { unique, references }: DescribedColumn,
   { tier }: CatalogueEntry,
-  all: readonly CatalogueEntry[],
+  byModel: EntriesByModel,
 ): string {
   const [, model = "", name = ""] = /^(.*)\.([^.]*)$/s.exec(references ?? "") ?? [];
-  const target = all.find(
-    (entry) =>
-      entry.model === model &&
-      TIERS.indexOf(entry.tier) <= TIERS.indexOf(tier) &&
-      entry.columns.some((column) => column.name === name),
-  );
+  const target = byModel
+    .get(model)
+    ?.find(
+      (entry) =>
+        TIERS.indexOf(entry.tier) <= TIERS.indexOf(tier) &&
+        entry.columns.some((column) => column.name === name),
+    );
   return [
     ...(unique ? ["No two rows have the same value."] : []),
     ...(target === undefined ? [] : [`Each value is in \`${name}\` of \`${target.path}\`.`]),
