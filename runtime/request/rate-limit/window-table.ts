@@ -12,9 +12,9 @@ interface Digest {
 }
 
 /**
- * A fixed number of windows outside of the heap of JavaScript, in the order in which they end: 24 bytes for each. As objects by name, 8,000 new
- * addresses a second left 100 MB of old objects between two runs of the garbage collector. A caller is known by 64 bits of a digest:
- * two of 100,000 callers have the same with a probability of 3 in 10 thousand million.
+ * A fixed number of windows outside of the heap of JavaScript, in the order in which they end: 24 bytes for each. As objects by name they
+ * took 160, and were garbage of the old generation a minute later. A caller is known by 64 bits of a digest: two of 100,000 callers have
+ * the same with a probability of 3 in 10 thousand million.
  */
 export class WindowTable {
   readonly #capacity: number;
