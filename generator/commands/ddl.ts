@@ -4,7 +4,7 @@ import { failed, messageOf, type Outcome, succeeded } from "@routewright/runtime
 import type { Settings } from "../config.js";
 import { buildsAtLoad } from "../ddl/builds.js";
 import { clickhouseLoader } from "../ddl/clickhouse/load.js";
-import { newLoadId } from "../ddl/clickhouse/statements.js";
+import { newLoadId } from "../ddl/clickhouse/load-tables.js";
 import { type CopiedRelation, copiedRelations } from "../ddl/copied-relation.js";
 import {
   EXPORT_FORMATS,

@@ -10,7 +10,8 @@ import { clickhouseLiteral as literal } from "./literal.js";
 import { type LoadedNodes, loadedNodes } from "./nodes.js";
 import type { RunSql } from "./session.js";
 import { type TableFunction, tableFunction } from "./source.js";
-import { type EarlierTables, tableScript, tablesOfLoads, viewScript } from "./statements.js";
+import { tablesOfLoads } from "./load-tables.js";
+import { type EarlierTables, tableScript, viewScript } from "./statements.js";
 import { clickhouseAddress } from "@routewright/runtime/model";
 
 /** ClickHouse reads the exports itself: also their columns, which a script names. */

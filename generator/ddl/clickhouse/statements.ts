@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { BuildsAtLoad } from "@routewright/runtime/model";
 import { clickhouseIdentifier as identifier } from "../../verify/clickhouse-relations.js";
 import type { CopiedRelation } from "../copied-relation.js";
@@ -7,6 +6,7 @@ import { onEachNode, type RelationScript, statement, type LoadStep } from "../sc
 import { bareType, type LoadedColumn } from "./expressions.js";
 import { clickhouseLiteral as literal } from "./literal.js";
 import type { TableFunction } from "./source.js";
+import { dropped, loadTime, NEW, newName, quoted, shardName } from "./load-tables.js";
 
 /** A relation to load, with what is known of its export. */
 export interface ClickhouseLoad {
@@ -212,24 +212,3 @@ function sortKey({ filtered, sorted }: CopiedRelation, columns: readonly LoadedC
   const key = sortable.slice(0, MAX_SORT_KEY);
   return key.length === 0 ? "tuple()" : `(${key.join(", ")})`;
 }
-
-const quoted = (relation: readonly string[]): string => relation.map(identifier).join(".");
-
-/** By default ClickHouse does not drop a table of more than 50 GB. */
-const dropped = (relation: readonly string[]): string =>
-  `DROP TABLE IF EXISTS ${quoted(relation)} SYNC SETTINGS max_table_size_to_drop = 0`;
-
-const NEW = "__new_";
-const SHARD = "__shard_";
-type OwnTable = Pick<ClickhouseLoad, "copied" | "id">;
-const newName = ({ copied, id }: OwnTable): string => `${copied.relation[1]}${NEW}${id}`;
-const shardName = ({ copied, id }: OwnTable): string => `${copied.relation[1]}${SHARD}${id}`;
-
-/** Names the tables of a load: two loads at once have tables of their own. */
-export const newLoadId = (): string => `${Date.now().toString(36)}${randomBytes(4).toString("hex")}`;
-const TIME_DIGITS = 8;
-const loadTime = (id: string): number => parseInt(id.slice(0, TIME_DIGITS), 36);
-
-/** A pattern of the names of tables that loads of a relation have made. */
-export const tablesOfLoads = ({ relation: [, name] }: CopiedRelation): string =>
-  `^${name.replace(/[^\w]/g, "\\$&")}(${NEW}|${SHARD})[0-9a-z]{${String(TIME_DIGITS)}}[0-9a-f]{8}$`;
