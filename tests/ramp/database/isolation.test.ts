@@ -1,9 +1,12 @@
 /** No project waits for another's provider, and no caller for a slow one. */
 import { expect, it } from "vitest";
+import { DEFAULT_CALL_POLICY } from "../../../runtime/ramp/providers/call-policy.js";
 import { cardOnramp, ownCards } from "../support/card-provider.js";
 import { eventually, FAST, newCustomer, onramp, ownWorld, reached, untilTrue } from "../support/world.js";
 
-const world = await ownWorld({ polling: { ...FAST, leaseMs: 60_000, answerWithinMs: 500 } });
+// On a busy machine calls that are held would reach their time limit before the last one is made.
+const providerCalls = { ...DEFAULT_CALL_POLICY, timeoutMs: 60_000 };
+const world = await ownWorld({ polling: { ...FAST, leaseMs: 60_000, answerWithinMs: 500 }, providerCalls });
 await world.sandbox.set({ settleMs: 50 });
 
 /** A promise that the test resolves. */
