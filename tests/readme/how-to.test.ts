@@ -111,8 +111,11 @@ async function onDatabase(url: URL, sql: string): Promise<void> {
   await client.query(sql).finally(() => client.end());
 }
 
+/** They take 90 s alone. */
+const PAGES_MS = 400_000;
+
 describe.skipIf(!needs("dbt"))("the pages give the rows that they show", () => {
-  it("with PostgreSQL: the tutorial and the how-tos", async () => {
+  it("with PostgreSQL: the tutorial and the how-tos", { timeout: PAGES_MS }, async () => {
     const own = new URL(await ownDatabase());
     const shop = new Shop();
     const tutorial = "generator/docs/tutorial-postgresql.md";
