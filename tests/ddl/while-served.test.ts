@@ -10,6 +10,8 @@ const LOADS = Number(process.env["LOADS"] ?? 4);
 const READERS = 4;
 const ROWS = 3000;
 const REQUESTS = LOADS * 100;
+/** For as many loads as are asked for. */
+const TIME_MS = 180_000 + LOADS * 6000;
 /** A load takes less: kills fall on each of its steps. */
 const LAST_KILL_MS = 2500;
 
@@ -53,7 +55,7 @@ describe.skipIf(!needs("python3")).each(COPY_ENGINES)("loads into %s", (engine) 
     return `${[...new Set(rows.map(({ load }) => load))].join("+")}: ${String(rows.length)}`;
   };
 
-  it("give each response the rows of one load, all of them", async () => {
+  it("give each response the rows of one load, all of them", { timeout: TIME_MS }, async () => {
     const project = await orders();
     const url = await project.serve();
     const seen = new Set<string>();
@@ -71,7 +73,7 @@ describe.skipIf(!needs("python3")).each(COPY_ENGINES)("loads into %s", (engine) 
     expect(await read(url)).toBe(`${String(LOADS)}: 3000`);
   });
 
-  it("that are killed leave the old rows, and the next one loads", async () => {
+  it("that are killed leave the old rows, and the next one loads", { timeout: TIME_MS }, async () => {
     const project = await orders();
     const url = await project.serve();
     const args = ["ddl", "manifest.json", "--from", "{name}.parquet", "--apply"];
