@@ -12,7 +12,7 @@ import {
   refusedAs,
 } from "./store.js";
 
-type Storage = typeof StorageBlob;
+type StorageLibrary = typeof StorageBlob;
 
 /**
  * A blob of Azure Storage. Credentials are found as `az storage` finds them: connection string, key or SAS token of the
@@ -39,7 +39,7 @@ export const readAzure: ReadFrom<"azure"> = async (address, request) => {
 };
 
 async function openService(
-  storage: Storage,
+  storage: StorageLibrary,
   { account, cloud }: AddressIn<"azure">,
   request: FetchRequest,
 ): Promise<{ readonly client: StorageBlob.BlobServiceClient } | Fetched> {
@@ -76,7 +76,7 @@ function isOf(connection: string, account: string | null): boolean {
 
 /** The library's message may repeat a part of the connection string. */
 function connected(
-  { BlobServiceClient }: Storage,
+  { BlobServiceClient }: StorageLibrary,
   connection: string,
   { shown }: FetchRequest,
 ): { readonly client: StorageBlob.BlobServiceClient } | Fetched {

@@ -1,5 +1,5 @@
 import { isFetchable } from "@routewright/runtime/model";
-import { fetchFile, type SecretHeaders } from "./http.js";
+import { fetchFile, NO_SECRETS, type SecretHeaders } from "./http.js";
 import {
   connectionProblem,
   type Fetched,
@@ -43,7 +43,7 @@ export const readGcs: ReadFrom<"gcs"> = async ({ bucket, path }, request) => {
     : fetched;
 };
 
-/** Google's own, or the one that `gcloud` or an emulator is told; null: it is not an address that gets a token. */
+/** Google's own address, or that of the variables of `gcloud` or an emulator; null: not an address, or one that must not get a token. */
 function endpoint(): { readonly url: string; readonly isEmulator: boolean } | null {
   const emulator = process.env["STORAGE_EMULATOR_HOST"]?.trim() ?? "";
   if (emulator !== "") {
@@ -74,8 +74,6 @@ function meaningOf(bucket: string, request: FetchRequest): Parameters<typeof fet
     return isWithoutBucket ? refusedAs(request, `there is no bucket ${bucket}.`) : null;
   };
 }
-
-const NO_SECRETS: SecretHeaders = { headers: {}, origins: [] };
 
 /** The library waits for a machine's metadata server longer than the time limit. */
 async function tokenFor(url: string, request: FetchRequest): Promise<SecretHeaders | Fetched> {

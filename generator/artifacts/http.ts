@@ -15,7 +15,7 @@ export interface SecretHeaders {
   readonly origins: readonly string[];
 }
 
-const NO_SECRETS: SecretHeaders = { headers: {}, origins: [] };
+export const NO_SECRETS: SecretHeaders = { headers: {}, origins: [] };
 
 /** As browsers, curl and `fetch` itself. */
 const MAX_REDIRECTS = 20;

@@ -9,6 +9,9 @@ import {
 } from "@routewright/runtime/model";
 import type { CopiedRelation } from "./copied-relation.js";
 
+/** The environment in which a load finds the keys of stores. */
+export type LoadVariables = Readonly<Record<string, string | undefined>>;
+
 export const EXPORT_FORMATS = ["parquet", "iceberg", "delta"] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 

@@ -16,7 +16,7 @@ export interface TestStore {
   remove(name: string): Promise<unknown>;
   /** The proxy in front of it; null: nothing is between. */
   readonly gate: Gate | null;
-  /** What its own tools are told. */
+  /** The variables that its own tools read. */
   readonly variables: Variables;
   readonly access: ArtifactAccess;
   /** Credentials that it does not accept, by what is wrong with them. */

@@ -42,7 +42,7 @@ export async function loadedNodes(
 const REPLICATED =
   "A shard of the cluster has several replicas and internal_replication: name a cluster without it in remote_servers, so that rows reach every replica.";
 
-interface Member {
+interface ClusterMember {
   readonly shard: number;
   readonly replica: number;
   readonly host: string;
@@ -50,14 +50,14 @@ interface Member {
   readonly isReplicated: boolean;
 }
 
-async function membersOf(run: RunSql, cluster: string): Promise<readonly Member[]> {
+async function membersOf(run: RunSql, cluster: string): Promise<readonly ClusterMember[]> {
   const rows = await run(
     `SELECT shard_num, replica_num, host_name, is_local, internal_replication FROM system.clusters WHERE cluster = ${literal(cluster)} ORDER BY ALL FORMAT JSONCompactEachRow`,
   );
   return rows
     .split("\n")
     .filter((line) => line !== "")
-    .map((line): Member => {
+    .map((line): ClusterMember => {
       const [shard, replica, host, isLocal, isReplicated] = JSON.parse(line) as [
         number,
         number,
@@ -79,7 +79,7 @@ function addressOf(address: ClickhouseAddress, host: string): ClickhouseAddress 
 async function nodesProblem(
   nodes: readonly RunSql[],
   cluster: string,
-  members: readonly Member[],
+  members: readonly ClusterMember[],
 ): Promise<string | null> {
   const places = members.map(({ shard, replica }) => `${String(shard)}/${String(replica)}`);
   const found: string[] = [];

@@ -1,5 +1,5 @@
 import { failed, type Outcome, succeeded } from "@routewright/runtime/model";
-import type { ExportFormat, ExportLocation } from "../export-location.js";
+import type { ExportFormat, ExportLocation, LoadVariables } from "../export-location.js";
 import { clickhouseLiteral as literal } from "./literal.js";
 
 /** How ClickHouse reads an export: a call of a table function, with the values of the parameters in it. */
@@ -15,8 +15,6 @@ export interface TableFunction {
   /** Keys of stores are parameters: neither the script nor an error shows them. */
   readonly parameters: Readonly<Record<string, string>>;
 }
-
-type LoadVariables = Readonly<Record<string, string | undefined>>;
 
 /** The table function for a format and a store: without a key in the environment the server uses its own. */
 export function tableFunction(

@@ -1,5 +1,5 @@
 import { failed, messageOf, type Outcome, succeeded } from "@routewright/runtime/model";
-import type { ExportFormat, ExportLocation } from "../export-location.js";
+import type { ExportFormat, ExportLocation, LoadVariables } from "../export-location.js";
 
 /** DuckDB, which reads exports for PostgreSQL. */
 export interface DuckDb {
@@ -54,8 +54,6 @@ export function duckdbMessage(text: string): string {
 export const duckdbLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 export const duckdbIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-
-type LoadVariables = Readonly<Record<string, string | undefined>>;
 
 /** How a script says the value of a variable: the text itself, or the name, which shows no key. */
 export type SayVariable = (name: string, value: string) => string;

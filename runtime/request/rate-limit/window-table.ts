@@ -1,9 +1,9 @@
 import { hash, randomBytes } from "node:crypto";
 
 /** A place in the table; -1: none. */
-type Place = number;
+type WindowPlace = number;
 
-const NONE: Place = -1;
+const NONE: WindowPlace = -1;
 
 /** The beginning of a caller's digest. */
 interface Digest {
@@ -55,7 +55,7 @@ export class WindowTable {
   }
 
   /** The newest window of a caller. */
-  find({ low, high }: Digest): Place | null {
+  find({ low, high }: Digest): WindowPlace | null {
     let place = this.#buckets[this.#bucketOf(low)] ?? NONE;
     while (place !== NONE && (this.#lows[place] !== low || this.#highs[place] !== high))
       place = this.#next[place] ?? NONE;
@@ -74,15 +74,15 @@ export class WindowTable {
     this.#buckets[bucket] = place;
   }
 
-  resetAt(place: Place): number {
+  resetAt(place: WindowPlace): number {
     return this.#resets[place] ?? 0;
   }
 
-  count(place: Place): number {
+  count(place: WindowPlace): number {
     return this.#counts[place] ?? 0;
   }
 
-  increment(place: Place): number {
+  increment(place: WindowPlace): number {
     return (this.#counts[place] = this.count(place) + 1);
   }
 
@@ -95,7 +95,7 @@ export class WindowTable {
   }
 
   /** The oldest place is the last of its bucket. */
-  #unlink(oldest: Place): void {
+  #unlink(oldest: WindowPlace): void {
     const bucket = this.#bucketOf(this.#lows[oldest] ?? 0);
     let before = this.#buckets[bucket] ?? NONE;
     if (before === oldest) {
