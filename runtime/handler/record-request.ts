@@ -16,11 +16,24 @@ interface ServedRequest extends Omit<
 export function recordRequest(
   gateway: Gateway,
   { id: requestId, caller }: RequestContext,
-  { sent, times, ...served }: ServedRequest,
+  { method, route, path, parameters, status, error, trace, sent, times }: ServedRequest,
 ): void {
-  const { rows, bytes, databaseMs } = sent;
-  const { milliseconds, steps } = times;
-  gateway.recordRequest({ requestId, caller, ...served, milliseconds, steps, rows, bytes, databaseMs });
+  gateway.recordRequest({
+    requestId,
+    caller,
+    method,
+    route,
+    path,
+    parameters,
+    status,
+    error,
+    trace,
+    milliseconds: times.milliseconds,
+    steps: times.steps,
+    rows: sent.rows,
+    bytes: sent.bytes,
+    databaseMs: sent.databaseMs,
+  });
 }
 
 /** Measures the steps of a request, in milliseconds. */

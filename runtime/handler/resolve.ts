@@ -103,16 +103,14 @@ export function resolve(
   if (isHttpError(fields)) return fields;
   const selection = readParameters(endpoint, fields, source);
   if (isHttpError(selection)) return selection;
-  const options = {
-    format: format === "csv" ? gateway.csvFormat : writtenFormat(format, endpoint, selection),
-    ...gateway.queryLimits[caller.tier],
-  };
   const selected = own === null ? selection : { ...selection, conditions: [own, ...selection.conditions] };
   const hasCursor = endpoint.spec.cursor !== undefined || (selection.grouping?.groups.length ?? 0) > 0;
   const paged = hasCursor ? afterCursor(gateway, endpoint, fields, selected) : selected;
   if (isHttpError(paged)) return paged;
   const { relation, path: route } = endpoint.spec;
-  return { relation, route, selection: paged, ...options, fields };
+  const { timeoutMs, maxRowsRead } = gateway.queryLimits[caller.tier];
+  const written = format === "csv" ? gateway.csvFormat : writtenFormat(format, endpoint, selection);
+  return { relation, route, selection: paged, format: written, timeoutMs, maxRowsRead, fields };
 }
 
 /** `json-declared` is about columns of rows: groups have the format that the endpoint declares for all its numbers. */

@@ -101,15 +101,16 @@ async function prepare(
   query: ResolvedQuery,
   version: DataVersion | null,
 ): Promise<Result<ResolvedQuery>> {
-  const { keyset, ...selection } = query.selection;
-  if (keyset === undefined && selection.conditions.length === 0) return query;
+  const { selection } = query;
+  const { keyset, conditions } = selection;
+  if (keyset === undefined && conditions.length === 0) return query;
   const { columns, filtered } = await warehouse.columnsOf(query, version?.id ?? null);
   for (const compared of filtered) {
-    const error = warehouse.check(selection.conditions, compared);
+    const error = warehouse.check(conditions, compared);
     if (error) return conditionError(error);
   }
   if (keyset === undefined) return query;
-  const types = typesOf(query.selection, columns);
+  const types = typesOf(selection, columns);
   if ((keyset.types ?? types) !== types) return httpError("invalidCursor");
   return { ...query, selection: { ...selection, keyset: { ...keyset, types } } };
 }

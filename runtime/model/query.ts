@@ -118,8 +118,9 @@ export function queryKey({
   if (page !== null)
     key += `\0${String(page.limit)} ${String(page.offset)}${page.envelope === true ? " +" : ""}`;
   if (grouping !== undefined) key += `\0${groupingKey(grouping)}`;
-  for (const { column, operator, value, timezone = "", ...filter } of conditions) {
-    const letterCase = "case" in filter ? (filter.case ?? "") : "";
+  for (const condition of conditions) {
+    const { column, operator, value, timezone = "" } = condition;
+    const letterCase = "case" in condition ? (condition.case ?? "") : "";
     // The number of values delimits the list.
     const values = typeof value === "string" ? value : `${String(value.length)}\0${value.join("\0")}`;
     key += `\0\0${column}\0${operator}\0${letterCase}\0${timezone}\0${values}`;

@@ -162,7 +162,7 @@ class PostgresEngine extends BaseEngine {
     const { caller, isStillNeeded } = context;
     return new Promise((resolve, reject) => {
       const resources = this.#resources;
-      const reader = new PageReader({ ...page, makeWriter, resources, resolve, reject });
+      const reader = new PageReader(page, { makeWriter, resources, resolve, reject });
       const queued = { caller, isStillNeeded, relation: query.relation };
       const limits = { timeoutMs: query.timeoutMs, isStillNeeded };
       this.#pool.run({ statement, queued, limits, reader, ...(isStream && { isStream }) });

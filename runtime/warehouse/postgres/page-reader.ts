@@ -62,7 +62,7 @@ export interface QueriedPage {
   readonly isStream?: boolean;
 }
 
-interface PageOptions extends QueriedPage {
+interface ReaderOptions {
   readonly makeWriter: MakeWriter;
   readonly resources: StreamResources;
   readonly resolve: (rows: Rows) => void;
@@ -82,7 +82,8 @@ const SHORT_ROWS = 5000;
 export class PageReader implements Reader {
   readonly mayBeLong: boolean;
   readonly formats: Buffer;
-  readonly #options: PageOptions;
+  readonly #page: QueriedPage;
+  readonly #options: ReaderOptions;
   readonly #limit: number;
   readonly #startedAt = performance.now();
   #running: Run | null = null;
@@ -92,23 +93,23 @@ export class PageReader implements Reader {
   #stream: PausingRows | null = null;
   #isRefused = false;
 
-  constructor(options: PageOptions) {
+  constructor(page: QueriedPage, options: ReaderOptions) {
+    this.#page = page;
     this.#options = options;
-    const { page } = options.query.selection;
-    this.#limit = page?.limit ?? Infinity;
+    this.#limit = page.query.selection.page?.limit ?? Infinity;
     this.mayBeLong = this.#limit > SHORT_ROWS;
-    this.formats = options.fields.formats;
+    this.formats = page.fields.formats;
   }
 
   begin(running: Run): void {
     this.#running = running;
-    this.#options.context.onStart?.();
+    this.#page.context.onStart?.();
     this.#writer = this.#options.makeWriter();
     this.#found = 0;
   }
 
   checkTypes(oids: readonly number[]): void {
-    checkTypes(this.#options.columns, oids);
+    checkTypes(this.#page.columns, oids);
   }
 
   row(frame: Buffer, offset: number): void {
@@ -137,12 +138,12 @@ export class PageReader implements Reader {
 
   /** The statement is not of the text that was sent if it has other fields. */
   #checkFields(frame: Buffer, offset: number): void {
-    if (frame.readInt16BE(offset - 2) !== this.#options.fields.count)
+    if (frame.readInt16BE(offset - 2) !== this.#page.fields.count)
       throw new Error("PostgreSQL sent a row with other fields than were asked for.");
   }
 
   #keyIn(frame: Buffer, offset: number): KeyValues | null {
-    const { count, keys } = this.#options.fields;
+    const { count, keys } = this.#page.fields;
     if (keys === null) return null;
     const found = fieldsOf(frame, offset, count);
     return keys.map(({ position, text }) => {
@@ -161,7 +162,8 @@ export class PageReader implements Reader {
   }
 
   #overflow(): void {
-    const { query, columns, fields, resources, resolve } = this.#options;
+    const { query, columns, fields } = this.#page;
+    const { resources, resolve } = this.#options;
     const running = this.#running as Run;
     if (!running.becomeStream()) {
       this.#isRefused = true;
@@ -178,7 +180,8 @@ export class PageReader implements Reader {
   }
 
   #endStream(stream: PausingRows, error: Error | null): void {
-    const { columns, fields, resources, resolve, reject } = this.#options;
+    const { columns, fields } = this.#page;
+    const { resources, resolve, reject } = this.#options;
     const running = this.#running as Run;
     resources.open.delete(running);
     const milliseconds = performance.now() - this.#startedAt - stream.pausedMs;
@@ -195,13 +198,18 @@ export class PageReader implements Reader {
 
   #buffered(): Rows {
     const writer = this.#writer ?? this.#options.makeWriter();
-    const { columns, fields } = this.#options;
+    const { columns } = this.#page;
     const { bytes, release } = writer.end();
-    const hasMore = this.#found > this.#limit;
-    const milliseconds = performance.now() - this.#startedAt;
-    const next = fields.keys === null ? {} : { next: this.#next };
-    const rows = { columns, parts: [bytes], release, returned: this.#returned };
-    return { kind: "buffered", ...rows, hasMore, milliseconds, ...next };
+    return {
+      kind: "buffered",
+      columns,
+      parts: [bytes],
+      release,
+      returned: this.#returned,
+      hasMore: this.#found > this.#limit,
+      milliseconds: performance.now() - this.#startedAt,
+      next: this.#next,
+    };
   }
 }
 

@@ -95,8 +95,11 @@ export class ConnectionPool {
   run(query: PoolQuery): void {
     const { queued, reader, isStream = false } = query;
     if (this.#suspension !== null) return reader.end(this.#suspension);
+    const { caller, relation, isStillNeeded } = queued;
     (isStream ? this.streams : this.queue).add({
-      ...queued,
+      caller,
+      relation,
+      isStillNeeded,
       start: (lease) => this.send(new Run(query, lease, this)),
       fail: (error) => reader.end(error),
     });
