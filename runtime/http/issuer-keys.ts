@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from "jose";
+import type * as Jose from "jose";
 import { createPublicKey, type JsonWebKey } from "node:crypto";
 import { isFetchable } from "../model/store-address.js";
 import { sendRequest } from "./outbound-http.js";
@@ -34,7 +34,10 @@ export class IssuerKeys {
   readonly #reading = new Map<string, Promise<KeySet | null>>();
 
   /** Null: the issuer cannot be reached. Keys that are known stay valid while they are read again, or cannot be. */
-  async of(issuer: string, { jwksUrl, allowHttp }: KeySource = DISCOVERED): Promise<JWTVerifyGetKey | null> {
+  async of(
+    issuer: string,
+    { jwksUrl, allowHttp }: KeySource = DISCOVERED,
+  ): Promise<Jose.JWTVerifyGetKey | null> {
     const name = JSON.stringify([issuer, jwksUrl, allowHttp]);
     const known = this.#sets.get(name);
     if (known && known.staleAt > Date.now()) return known.keys;
@@ -48,7 +51,7 @@ export class IssuerKeys {
     const reading = find()
       .then(async (uri) => {
         if (uri === null) return null;
-        const keys = known?.uri === uri ? known.keys : remoteKeySet(uri);
+        const keys = known?.uri === uri ? known.keys : await remoteKeySet(uri);
         if (keys === known?.keys) await keys.reload().catch(() => undefined);
         const found = { uri, keys, staleAt: Date.now() + STALE_MS };
         this.#sets.set(name, found);
@@ -60,16 +63,17 @@ export class IssuerKeys {
   }
 }
 
-type RemoteKeys = ReturnType<typeof createRemoteJWKSet>;
+type RemoteKeys = ReturnType<typeof Jose.createRemoteJWKSet>;
 
-function remoteKeySet(uri: string): RemoteKeys {
+async function remoteKeySet(uri: string): Promise<RemoteKeys> {
+  const { createRemoteJWKSet, customFetch } = await import("jose");
   return createRemoteJWKSet(new URL(uri), {
     cooldownDuration: REFETCH_MS,
     // `IssuerKeys` reads them again: here a request would wait for it, and fail while the issuer is unreachable.
     cacheMaxAge: Infinity,
     timeoutDuration: TIMEOUT_MS,
     // Follows no redirect and bounds what it reads.
-    [customFetch]: async (url) => {
+    [customFetch]: async (url: string) => {
       const result = await getJson(url);
       return result === null
         ? new Response("", { status: 502 })

@@ -7,7 +7,7 @@ import { allows, isTier, type Tier } from "../model/tier.js";
 import type { PublicAddress } from "../http/public-address.js";
 import { BufferedResult } from "../response/buffered-result.js";
 import type { BuildRecords } from "../warehouse/data-versions.js";
-import { Search } from "./search.js";
+import type { Search } from "./search.js";
 import { type Components, usedComponents } from "./used-components.js";
 import type { ActiveRelease, LoadedRelease } from "../release/release.js";
 
@@ -175,6 +175,7 @@ export class Documents {
 }
 
 async function searchOf(endpoints: readonly CatalogueEndpoint[]): Promise<Search> {
+  const { Search } = await import("./search.js");
   const search = new Search(endpoints);
   // Other requests run between the pieces.
   while (search.prepare()) await setImmediate();
