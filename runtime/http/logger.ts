@@ -19,14 +19,20 @@ const output = new sonicBoom.SonicBoom({
   sync: false,
   // With 0 its `flush` would not wait for the write.
   minLength: 1,
-  periodicFlush: FLUSH_MS,
-  // A blocked output (full disk, stopped reader) costs lines beyond 1 MiB, which are counted. The next flush retries.
+  // A blocked output (full disk, stopped reader) costs lines beyond 1 MiB, which are counted.
   maxLength: 1024 * 1024,
   retryEAGAIN: () => false,
 });
 let droppedCount = 0;
 output.on("drop", (text: string) => (droppedCount += text.split("\n").length - 1));
-output.on("error", () => undefined);
+/** Not sonic-boom's `periodicFlush`: it writes nothing 20 times a second, each time as a task of another thread. */
+let retry: NodeJS.Timeout | undefined;
+output.on("error", () => {
+  retry ??= setTimeout(() => {
+    retry = undefined;
+    output.flush();
+  }, FLUSH_MS).unref();
+});
 
 /**
  * Lines that are written together: sonic-boom counts the bytes of what it holds at each line, and each write is a task of

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { relationsOf } from "../model/column-names.js";
 import type { BuildRecords, RelationLoad } from "../warehouse/data-versions.js";
 import type { Warehouse } from "../warehouse/warehouse.js";
@@ -38,9 +39,12 @@ export class CopyWatcher {
   }
 
   async #watch(): Promise<void> {
-    this.#loads = await this.#read(this.#options.active.current);
+    const loads = await this.#read(this.#options.active.current);
     if (this.#isClosed) return;
-    this.releaseChanged();
+    if (!isDeepStrictEqual(loads, this.#loads)) {
+      this.#loads = loads;
+      this.releaseChanged();
+    }
     this.#timer = setTimeout(() => void this.#watch(), INTERVAL_MS).unref();
   }
 

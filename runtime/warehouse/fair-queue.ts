@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Relation } from "../model/endpoint.js";
 import type { RequestContext } from "../model/caller.js";
+import { PeriodicCheck } from "./periodic-check.js";
 import { SharedResource, tableName } from "./shares.js";
 import { QueryAbandoned, type WarehouseLoad } from "./warehouse.js";
 
@@ -101,7 +102,10 @@ export class FairQueue {
    */
   readonly #entries: QueuedEntry[] = [];
   readonly #callers = new LRUCache<string, CallerHistory>({ max: MAX_CALLERS });
-  readonly #timer: NodeJS.Timeout;
+  readonly #checks = new PeriodicCheck(CHECK_MS, () => {
+    this.check();
+    return this.#entries.length > 0;
+  });
   #isClosed = false;
   #started = 0;
   #waitedMs = 0;
@@ -116,7 +120,6 @@ export class FairQueue {
       long: perCaller === undefined ? new SharedResource(capacity, LONG_SHARES) : null,
       onFree: () => this.#assign(),
     };
-    this.#timer = setInterval(() => this.check(), CHECK_MS).unref();
   }
 
   get capacity(): number {
@@ -141,6 +144,7 @@ export class FairQueue {
     this.#places.take(caller, 1, table);
     this.#entries.push({ query, table, history: this.#historyOf(query), since: performance.now() });
     this.#assign();
+    if (this.#entries.length > 0) this.#checks.start();
   }
 
   #historyOf({ caller: { id } }: QueuedQuery): CallerHistory {
@@ -186,7 +190,7 @@ export class FairQueue {
 
   close(): void {
     this.#isClosed = true;
-    clearInterval(this.#timer);
+    this.#checks.close();
     this.fail(new Overloaded("closed"));
   }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
+import { PeriodicCheck } from "../periodic-check.js";
 import { joined, QueryTimeout } from "../warehouse.js";
 import { GATEWAY_STATUSES, isConnectionFailure, ServerUnresponsive } from "./errors.js";
 import { BodyReader } from "./rows.js";
@@ -33,7 +34,7 @@ export class ClickhouseConnection {
   readonly #http: ClickhouseHttp;
   readonly #running = new Set<RunningQuery>();
   readonly #kills = new Set<Promise<void>>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #checks = new PeriodicCheck(CHECK_MS, () => this.#check());
   readonly #warn: (error: Error, message: string) => void;
   #isUp = true;
   #pinging: Promise<boolean> | null = null;
@@ -42,8 +43,6 @@ export class ClickhouseConnection {
   constructor(address: ClickhouseAddress, warn: (error: Error, message: string) => void) {
     this.#http = new ClickhouseHttp(address);
     this.#warn = warn;
-    // Results that arrived while the event loop was blocked are read before time limits are checked.
-    this.#timer = setInterval(() => setImmediate(() => this.#check()), CHECK_MS).unref();
   }
 
   /** Runs a query. Resolves with its first bytes; rejects with a `ClickhouseError` when it fails before them. */
@@ -56,6 +55,7 @@ export class ClickhouseConnection {
     };
     const query = new RunningQuery(limits, cancelled, () => this.#running.delete(query));
     this.#running.add(query);
+    this.#checks.start();
     try {
       await query.send(() => this.#http.send({ statement, settings: `${settings}&query_id=${id}` }));
       return query;
@@ -83,18 +83,20 @@ export class ClickhouseConnection {
     this.#isUp = await this.#http.ping(PING_MS);
     this.#pingedAt = performance.now();
     this.#pinging = null;
+    if (!this.#isUp) this.#checks.start();
     return this.#isUp;
   }
 
   /** Cancels what still runs and closes the connections. */
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#checks.close();
     for (const query of this.#running) query.cancel();
     await Promise.all(this.#kills);
     this.#http.close();
   }
 
-  #check(): void {
+  /** Returns whether queries run, or the server is down. */
+  #check(): boolean {
     let isSilent = false;
     for (const query of this.#running) {
       query.check();
@@ -102,6 +104,7 @@ export class ClickhouseConnection {
     }
     if (isSilent) void this.#checkSilent();
     else if (!this.#isUp) void this.isUp();
+    return this.#running.size > 0 || !this.#isUp;
   }
 
   async #checkSilent(): Promise<void> {

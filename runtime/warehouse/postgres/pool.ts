@@ -2,15 +2,17 @@ import pg from "pg";
 import { Connection, type ConnectionOptions, connectionConfig } from "./connect.js";
 import { isConnectionRefusal } from "./errors.js";
 import { ACQUIRE_TIMEOUT_MS, type FairQueue, Overloaded } from "../fair-queue.js";
+import { PeriodicCheck } from "../periodic-check.js";
 import { QueryAbandoned } from "../warehouse.js";
 import type { PreparedStatement } from "./statements.js";
 import { type PoolQuery, Run } from "./run.js";
 import { WireClient } from "./wire.js";
 
-/** How long an idle connection is kept. */
+/** How long an idle connection is kept, and how often it is checked. */
 const IDLE_MS = 10_000;
+const IDLE_CHECK_MS = 1000;
 
-/** Interval of the check for time limits, abandoned queries and idle connections. */
+/** Interval of the check for time limits and abandoned queries. */
 const CHECK_MS = 100;
 
 /** Exponential backoff after a failed attempt to connect. */
@@ -73,7 +75,8 @@ export class ConnectionPool {
   #openingSince = 0;
   /** The error of all queries while the database does not respond. */
   #suspension: Overloaded | null = null;
-  readonly #timer: NodeJS.Timeout;
+  readonly #queryChecks = new PeriodicCheck(CHECK_MS, () => this.#checkQueries());
+  readonly #idleChecks = new PeriodicCheck(IDLE_CHECK_MS, () => this.#closeIdle());
 
   constructor(options: ConnectionPoolOptions) {
     this.#options = options;
@@ -87,8 +90,6 @@ export class ConnectionPool {
     this.#pool.on("error", options.onIdleError);
     // A connection that is lost while it is set up rejects the attempt; without a listener the process would end.
     this.#pool.on("connect", (client) => client.on("error", () => undefined));
-    // Results that arrived while the event loop was blocked are read before timeouts are checked.
-    this.#timer = setInterval(() => setImmediate(() => this.#check()), CHECK_MS).unref();
   }
 
   /** Runs a statement. Its reader's `end` gets `Overloaded`, or the reason why no connection can be made. */
@@ -107,6 +108,7 @@ export class ConnectionPool {
 
   send(run: Run): void {
     this.#ready.push(run);
+    this.#queryChecks.start();
     this.#dispatch();
   }
 
@@ -175,7 +177,8 @@ export class ConnectionPool {
     for (const connection of this.#free.splice(0)) connection.client.release(true);
     this.#fail(new Overloaded("closed"));
     await this.#pool.end();
-    clearInterval(this.#timer);
+    this.#queryChecks.close();
+    this.#idleChecks.close();
   }
 
   /** Takes the free connection used last. There is one: `#assign` has checked it. */
@@ -217,7 +220,7 @@ export class ConnectionPool {
     if (opened instanceof Error) return this.#failedToConnect(opened);
     this.#backoffMs = 0;
     this.#lastError = null;
-    this.#free.push(opened);
+    this.#addFree(opened);
     if (this.#isClosed) this.#discard(opened);
     else this.#dispatch();
   }
@@ -258,9 +261,14 @@ export class ConnectionPool {
       connection.client.release(true);
     else {
       connection.freeSince = performance.now();
-      this.#free.push(connection);
+      this.#addFree(connection);
     }
     this.#dispatch();
+  }
+
+  #addFree(connection: Connection): void {
+    this.#free.push(connection);
+    this.#idleChecks.start();
   }
 
   #discard(connection: Connection): void {
@@ -276,15 +284,23 @@ export class ConnectionPool {
     this.#options.onIdleError(error);
   }
 
-  #check(): void {
+  /** Returns whether queries are left. */
+  #checkQueries(): boolean {
     const now = performance.now();
     for (const connection of this.#busy) connection.check(now);
-    while (this.#free[0] && now - this.#free[0].freeSince > IDLE_MS) this.#discard(this.#free[0]);
     for (const run of [...this.#ready]) {
       const isLate = now - run.since > ACQUIRE_TIMEOUT_MS;
       if (!isLate && run.limits.isStillNeeded()) continue;
       this.#ready.splice(this.#ready.indexOf(run), 1);
       run.done(isLate ? (this.#lastError ?? new Overloaded("timeout")) : new QueryAbandoned());
     }
+    return this.#busy.size + this.#ready.length > 0;
+  }
+
+  /** Returns whether free connections are left. */
+  #closeIdle(): boolean {
+    const now = performance.now();
+    while (this.#free[0] && now - this.#free[0].freeSince > IDLE_MS) this.#discard(this.#free[0]);
+    return this.#free.length > 0;
   }
 }
