@@ -23,6 +23,7 @@ export {
 export { ABOUT_SCHEMA, type ApiAbout } from "./model/about.js";
 export * from "./model/store-address.js";
 export { faintContrast } from "./model/accent.js";
+export { groupedBy } from "./model/grouped.js";
 export { digestOf, withOwnDigest } from "./model/digest.js";
 export {
   adapterNotice,

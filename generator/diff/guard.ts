@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { servedPaths } from "@routewright/runtime/model";
+import { groupedBy, servedPaths } from "@routewright/runtime/model";
 import type { HeldBackEndpoint } from "@routewright/runtime/server";
 import { inDocumentedOrder } from "../catalogue/path.js";
 import { readCatalogueIn } from "../catalogue/catalogue-file.js";
@@ -84,8 +84,7 @@ function holdBack(
   const isReviewed = reviewedIn(reviewed, head);
   const { unaccepted } = applyAcceptFile(changes, accepted, today);
   const failing = unaccepted.filter((change) => isHeld(change) && !isReviewed(change.endpoint));
-  const byPath = new Map<string, readonly Change[]>();
-  for (const change of failing) byPath.set(change.endpoint, [...(byPath.get(change.endpoint) ?? []), change]);
+  const byPath = groupedBy(failing, ({ endpoint }) => endpoint);
   const isFailing = (entry: CatalogueEntry): boolean => servedPaths(entry).some((path) => byPath.has(path));
   const failingPairs = matchEndpoints(base.entries, head.entries).pairs.filter((pair) =>
     pair.some(isFailing),

@@ -1,4 +1,4 @@
-import { failed, type Outcome, servedPaths, succeeded } from "@routewright/runtime/model";
+import { failed, groupedBy, type Outcome, servedPaths, succeeded } from "@routewright/runtime/model";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import type { RecordedUsage, RouteUsage } from "@routewright/runtime/server";
 import { listOf, number, openRecord, text, textOrNull } from "@routewright/runtime/model";
@@ -82,22 +82,12 @@ export function withUsage(
   const days = Array.from({ length: USAGE_DAYS }, (_, i) => daysBefore(today, i + 1));
   const count = days.filter((day) => recorded.has(day)).length;
   const pathsOf = pathsHit(base);
-  const byRoute = linesByRoute(lines);
+  const byRoute = groupedBy(lines, ({ route }) => route);
   return changes.map((change) => {
     if (change.severity !== "breaking") return change;
     const calls = pathsOf(change.endpoint).flatMap((path) => byRoute.get(path) ?? []);
     return { ...change, usage: usageOf(change, keysIn(calls), count) };
   });
-}
-
-function linesByRoute(lines: readonly RouteUsage[]): ReadonlyMap<string, readonly RouteUsage[]> {
-  const routes = new Map<string, RouteUsage[]>();
-  for (const line of lines) {
-    const known = routes.get(line.route);
-    if (known === undefined) routes.set(line.route, [line]);
-    else known.push(line);
-  }
-  return routes;
 }
 
 function keysIn(lines: readonly RouteUsage[]): ReadonlyMap<string, KeyUsage> {

@@ -1,4 +1,4 @@
-import { type Outcome, succeeded, unlessFailed } from "@routewright/runtime/model";
+import { groupedBy, type Outcome, succeeded, unlessFailed } from "@routewright/runtime/model";
 import { existsSync } from "node:fs";
 import { listOf, name, oneOf, record, text, type ValueOf } from "@routewright/runtime/model";
 import { HINT, schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
@@ -54,8 +54,7 @@ export function applyBaseline(
   findings: readonly Finding[],
   entries: readonly BaselineEntry[],
 ): BaselineResult {
-  const byPlace = new Map<string, BaselineEntry[]>();
-  for (const entry of entries) byPlace.set(placeOf(entry), [...(byPlace.get(placeOf(entry)) ?? []), entry]);
+  const byPlace = groupedBy(entries, placeOf);
   const accepted = findings.filter((finding) => {
     const entry = entryFor(finding);
     return byPlace.get(placeOf(entry))?.some((known) => covers(known, entry));

@@ -1,3 +1,4 @@
+import { groupedBy } from "@routewright/runtime/model";
 import {
   type ColumnGuarantees,
   type ColumnTests,
@@ -17,16 +18,11 @@ export interface NodeTest {
 
 /** The tests by the `unique_id` of the tested node: in one order, whatever that of the file. */
 export function testsByNode(nodes: JsonObject): ReadonlyMap<string, readonly NodeTest[]> {
-  const tests = new Map<string, NodeTest[]>();
-  for (const [id, value] of Object.entries(nodes).sort(([a], [b]) => byText(a, b))) {
-    const json = objectOr(value);
-    if (json["resource_type"] !== "test") continue;
-    const tested = testedModel(json);
-    const known = tests.get(tested);
-    if (known === undefined) tests.set(tested, [{ id, json }]);
-    else known.push({ id, json });
-  }
-  return tests;
+  const tests = Object.entries(nodes)
+    .map(([id, value]): NodeTest => ({ id, json: objectOr(value) }))
+    .filter(({ json }) => json["resource_type"] === "test")
+    .sort((a, b) => byText(a.id, b.id));
+  return groupedBy(tests, ({ json }) => testedModel(json));
 }
 
 /** What the binding tests (`isBindingTest`) of a node guarantee, by column. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { groupedBy } from "../model/grouped.js";
 import type { HttpMethod, Operation } from "./openapi.js";
 import type { Reply } from "./send.js";
 
@@ -62,7 +63,7 @@ export class RouteTable<R extends Route> {
 
   /** `isPrivate`: whether pages of other origins have no business with a path. */
   constructor(routes: readonly R[], isPrivate: (route: R) => boolean = () => false) {
-    for (const [path, group] of groupedByPath(routes)) {
+    for (const [path, group] of groupedBy(routes, ({ path }) => path)) {
       const item = pathItem(group, group.some(isPrivate));
       if (/[{*]/.test(path)) this.#templates.push({ pattern: patternOf(path), item });
       else this.#exact.set(path, { item, parameters: NO_PARAMETERS });
@@ -82,12 +83,6 @@ export class RouteTable<R extends Route> {
 }
 
 const NO_PARAMETERS: Readonly<Record<string, string>> = {};
-
-function groupedByPath<R extends Route>(routes: readonly R[]): ReadonlyMap<string, readonly R[]> {
-  const groups = new Map<string, R[]>();
-  for (const route of routes) groups.set(route.path, [...(groups.get(route.path) ?? []), route]);
-  return groups;
-}
 
 function patternOf(path: string): RegExp {
   return new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)").replace("*", ".*")}$`);

@@ -1,4 +1,4 @@
-import { hasTime, type MetricTree } from "@routewright/runtime/model";
+import { groupedBy, hasTime, type MetricTree } from "@routewright/runtime/model";
 import type { JsonObject } from "../../manifest/json.js";
 import { textsOf } from "../../manifest/json.js";
 import type { Model } from "../../manifest/model.js";
@@ -26,7 +26,7 @@ export function metricEndpoints(
   const warnings: Warning[] = [];
   const ofMetrics = tagged(metrics, context, { skipped, warnings });
   const entries: CatalogueEntry[] = [];
-  for (const group of byPath(ofMetrics).values()) {
+  for (const group of groupedBy(ofMetrics, ({ path }) => path).values()) {
     const made = endpointOf(index, context, group);
     entries.push(...made.entries);
     skipped.push(...made.skipped);
@@ -37,12 +37,6 @@ export function metricEndpoints(
     skipped.push(...made.skipped);
   }
   return { entries, skipped, warnings };
-}
-
-function byPath<T>(all: readonly Tagged<T>[]): ReadonlyMap<string, readonly Tagged<T>[]> {
-  const found = new Map<string, Tagged<T>[]>();
-  for (const each of all) found.set(each.path, [...(found.get(each.path) ?? []), each]);
-  return found;
 }
 
 /** Those with tags of the API whose path is theirs; the others with their problems. Metrics may share a path. */

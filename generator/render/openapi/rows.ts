@@ -1,4 +1,5 @@
 import {
+  groupedBy,
   type Json,
   type JsonMap,
   type JsonRecord,
@@ -54,13 +55,7 @@ export const CURSOR_PAGINATION_SCHEMA: JsonRecord = {
 type EntriesByModel = ReadonlyMap<string, readonly CatalogueEntry[]>;
 
 export function entriesByModel(entries: readonly CatalogueEntry[]): EntriesByModel {
-  const byModel = new Map<string, CatalogueEntry[]>();
-  for (const entry of entries) {
-    const known = byModel.get(entry.model);
-    if (known === undefined) byModel.set(entry.model, [entry]);
-    else known.push(entry);
-  }
-  return byModel;
+  return groupedBy(entries, ({ model }) => model);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type CatalogueBody, type CatalogueEndpoint, lockOf } from "../catalogue-body.js";
+import { groupedBy } from "../../model/grouped.js";
 import { TIER_NAMES, TIERS, type Tier } from "../../model/tier.js";
 import { Search } from "../search.js";
 import { breakable, count, el, select } from "./dom.js";
@@ -285,15 +286,4 @@ function subjectsOf(
   // Last, whatever stands first.
   if (others !== undefined && subjects.delete("other")) subjects.set("other", others);
   return subjects.size < 2 ? null : subjects;
-}
-
-function groupedBy<T>(all: readonly T[], nameOf: (each: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const each of all) {
-    const name = nameOf(each);
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [each]);
-    else group.push(each);
-  }
-  return groups;
 }

@@ -1,3 +1,4 @@
+import { groupedBy } from "../../model/grouped.js";
 import { integer, oneOf, openRecord, type Schema, time } from "../../model/schema.js";
 import { EVENT_TYPES, type EventType } from "../webhooks/events.js";
 import { EVENT_DATA } from "./event-schemas.js";
@@ -185,11 +186,7 @@ function responsesOf(route: ApiRoute): readonly (readonly [string, Json])[] {
         ),
       ] as const,
   );
-  const byStatus = new Map<string, RampErrorCode[]>();
-  for (const code of errorsOf(route)) {
-    const status = String(RAMP_ERRORS[code].status);
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  }
+  const byStatus = groupedBy(errorsOf(route), (code) => String(RAMP_ERRORS[code].status));
   return [...good, ...[...byStatus].map(([status, codes]) => [status, errorResponse(codes)] as const)];
 }
 
