@@ -215,15 +215,18 @@ class KeyedRun {
   }
 
   async #finish(resourceId: string): Promise<RampAnswer> {
-    let isStored = false as boolean;
+    const stored = new Map<RampResponse, Promise<boolean>>();
     try {
-      const response = await finished(this.#work)(resourceId, async (tx, last) => {
-        isStored = await this.#store(tx, last);
-        return last;
+      const response = await finished(this.#work)(resourceId, (tx, last) => {
+        // The commit leaves with it, and fails when it fails.
+        const storing = this.#store(tx, last);
+        storing.catch(() => undefined);
+        stored.set(last, storing);
+        return Promise.resolve(last);
       });
       await failpoint("response.stored");
       // If another request has taken the claim over, its response is the only one.
-      return isStored ? response : await this.#waitForResponse();
+      return (await stored.get(response)) === true ? response : await this.#waitForResponse();
     } catch (error) {
       await this.#abandon();
       throw error;
@@ -245,13 +248,11 @@ class KeyedRun {
   }
 
   /** Stores the response; false when the claim is no longer this request's. */
-  async #store(tx: ProjectTransaction, { status, body }: RampResponse): Promise<boolean> {
-    const stored = await tx.row(
-      `UPDATE ramp.idempotency_claims SET response_status = $3, response_body = $4
-       WHERE ${OF_PROJECT} AND key = $1 AND owner = $2 AND response_status IS NULL RETURNING key`,
-      [this.#key.key, this.#owner, status, this.#ramp.vault.seal(this.#purpose, body)],
-    );
-    return stored !== null;
+  #store(tx: ProjectTransaction, { status, body }: RampResponse): Promise<boolean> {
+    const text = `UPDATE ramp.idempotency_claims SET response_status = $3, response_body = $4
+       WHERE ${OF_PROJECT} AND key = $1 AND owner = $2 AND response_status IS NULL RETURNING key`;
+    const sealed = this.#ramp.vault.seal(this.#purpose, body);
+    return tx.row(text, [this.#key.key, this.#owner, status, sealed]).then((stored) => stored !== null);
   }
 
   /** Releases the claim, so that a repeated request continues at once; else it is taken over once it has expired. */

@@ -46,7 +46,10 @@ export interface DbTransaction {
   write(text: string, values?: readonly unknown[]): void;
   /** Sends the insertion of a row in the same way: `createdAt` goes into the column `created_at`. */
   insert(table: string, row: DatabaseRow): void;
-  /** Sends new values of columns of the project's row with an id, in the same way. */
+  /**
+   * Sends new values of columns of the project's row with an id, in the same way. Changes of one row that follow each other are one
+   * statement, unless they change a column twice: each statement checks the row's foreign keys and writes its indexes again.
+   */
   update(table: string, id: string, columns: DatabaseRow): void;
   /**
    * Sends a statement that has to return a row, and does not wait for it: without one the transaction fails with `PreconditionFailed`,
@@ -75,11 +78,30 @@ export interface OperatorTransaction extends DbTransaction {
   readonly [scope]: "operator";
 }
 
+/** A new value of a column that depends on the row, as SQL around the place of a bind parameter. */
+export class ComputedValue {
+  readonly sql: (place: string) => string;
+  readonly parameter: unknown;
+
+  constructor(sql: (place: string) => string, parameter: unknown) {
+    this.sql = sql;
+    this.parameter = parameter;
+  }
+}
+
+/** A change of a row that is not sent yet. */
+interface RowChange {
+  readonly table: string;
+  readonly id: string;
+  readonly columns: DatabaseRow;
+}
+
 /** One transaction on its connection. */
 export class DbSession {
   readonly #client: pg.PoolClient;
   readonly #stream: Writable;
   readonly #collected = new Map<WriteCollected<never>, unknown[]>();
+  #change: RowChange | null = null;
   /** The first failure; later statements fail because of it. */
   failure: Error | undefined;
 
@@ -89,6 +111,11 @@ export class DbSession {
   }
 
   send<R extends object>(text: string, values?: readonly unknown[]): Promise<pg.QueryResult<R>> {
+    this.#sendChange();
+    return this.#send(text, values);
+  }
+
+  #send<R extends object>(text: string, values?: readonly unknown[]): Promise<pg.QueryResult<R>> {
     sendTogether(this.#stream);
     const prepared = values && { name: statementName(text), values: [...values] };
     const result = this.#client.query<R>({ text, ...prepared });
@@ -107,8 +134,33 @@ export class DbSession {
     if (command !== "COMMIT") throw new Error("The transaction was rolled back.");
   }
 
+  #update(next: RowChange): void {
+    const { table, id, columns } = next;
+    const last = this.#change;
+    const goesOn =
+      last?.table === table &&
+      last.id === id &&
+      Object.keys(columns).every((name) => !(name in last.columns));
+    if (!goesOn) this.#sendChange();
+    this.#change = goesOn ? { table, id, columns: { ...last.columns, ...columns } } : next;
+  }
+
+  #sendChange(): void {
+    if (this.#change === null) return;
+    const { table, id, columns } = this.#change;
+    this.#change = null;
+    const values: unknown[] = [id];
+    const changes = Object.entries(columns).map(([name, value]) => {
+      const isComputed = value instanceof ComputedValue;
+      const place = `$${String(values.push(isComputed ? value.parameter : value))}`;
+      return `${columnOf(name)} = ${isComputed ? value.sql(place) : place}`;
+    });
+    void this.#send(`UPDATE ramp.${table} SET ${changes.join(", ")} WHERE ${OF_PROJECT} AND id = $1`, values);
+  }
+
   /** Rolls back. Rejects with `PreconditionFailed` if a required row was missing. */
   async rollback(): Promise<void> {
+    this.#change = null;
     await this.send("ROLLBACK");
     if (this.failure instanceof PreconditionFailed) throw this.failure;
   }
@@ -126,11 +178,7 @@ export class DbSession {
       const text = `INSERT INTO ramp.${table} (${names.join(", ")}) VALUES (${places.join(", ")})`;
       void this.send(text, Object.values(row));
     },
-    update: (table, id, columns) => {
-      const changes = Object.keys(columns).map((name, at) => `${columnOf(name)} = $${String(at + 2)}`);
-      const text = `UPDATE ramp.${table} SET ${changes.join(", ")} WHERE ${OF_PROJECT} AND id = $1`;
-      void this.send(text, [id, ...Object.values(columns)]);
-    },
+    update: (table, id, columns) => this.#update({ table, id, columns }),
     beforeCommit: (write, item) => {
       const items = this.#collected.get(write) ?? [];
       this.#collected.set(write, [...items, item]);

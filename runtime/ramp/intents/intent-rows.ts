@@ -4,7 +4,7 @@ import type { PageRequest } from "../database/ramp-database.js";
 import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/transaction.js";
 import type { Intent, Transaction, IntentStatus } from "./intent.js";
 import { BALANCES } from "./journal.js";
-import { type PollingPolicy, takeLease } from "./lease.js";
+import { leaseOf, type PollingPolicy } from "./lease.js";
 import { recordStatus } from "./transitions.js";
 
 /** An intent as `SELECT` reads it: times within JSON are texts. */
@@ -177,7 +177,10 @@ export interface NewIntent extends Omit<Intent, keyof ReturnType<typeof initialS
   readonly callbackUrl: string;
 }
 
-/** Records an intent with its onboarding order, leased to its creator, which onboards it next. */
+/**
+ * Records an intent with its onboarding order, leased to its creator, which onboards it next: in one insertion, since each further
+ * update in the transaction checks all foreign keys and writes all indexes again (150 µs of the database).
+ */
 export async function recordIntent(
   tx: ProjectTransaction,
   { callbackUrl, provider, providerCode, leaseOwner, src, dest, ...columns }: NewIntent,
@@ -185,23 +188,23 @@ export async function recordIntent(
 ): Promise<Intent> {
   const state = initialState(tx, polling);
   const intent: Intent = { ...columns, provider, providerCode, leaseOwner, src, dest, ...state };
+  const customer = await tx.row<{ customerReference: string; wallets: string[] }>(OF_CUSTOMER, [
+    intent.customerId,
+  ]);
+  if (customer === null) throw new Error("The intent's customer does not exist.");
+  const onboardingOrder = onboardingOrderOf(intent, { ...customer, callbackUrl });
   const { status, expiresAt, createdAt, updatedAt } = state;
-  recordStatus(tx, intent, null);
   tx.insert("intents", {
     ...columns,
     srcCurrency: src.currencyCode,
     srcDetails: src.details,
     destCurrency: dest.currencyCode,
     destDetails: dest.details,
+    onboardingOrder,
     ...{ status, expiresAt, createdAt, updatedAt },
+    ...leaseOf(tx, leaseOwner, polling),
   });
-  takeLease(tx, intent, polling);
-  const customer = await tx.row<{ customerReference: string; wallets: string[] }>(OF_CUSTOMER, [
-    intent.customerId,
-  ]);
-  if (customer === null) throw new Error("The intent's customer does not exist.");
-  const onboardingOrder = onboardingOrderOf(intent, { ...customer, callbackUrl });
-  tx.update("intents", intent.id, { onboardingOrder });
+  recordStatus(tx, intent, null);
   return { ...intent, onboardingOrder };
 }
 

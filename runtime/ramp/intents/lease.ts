@@ -1,4 +1,4 @@
-import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/transaction.js";
+import { ComputedValue, OF_PROJECT, ofProject, type ProjectTransaction } from "../database/transaction.js";
 import type { ProviderContext } from "../providers/provider-connections.js";
 import { type Intent, isTerminal, needsAttention, openRefund } from "./intent.js";
 
@@ -73,10 +73,15 @@ export async function acquireLease(
 export function takeLease(
   tx: ProjectTransaction,
   { id, leaseOwner }: Pick<Intent, "id" | "leaseOwner">,
-  { leaseMs }: PollingPolicy,
+  policy: PollingPolicy,
 ): void {
-  const end = new Date(tx.now.getTime() + leaseMs);
-  tx.update("intents", id, { leaseOwner, leaseExpiresAt: end, nextPollAt: end });
+  tx.update("intents", id, leaseOf(tx, leaseOwner, policy));
+}
+
+/** The columns of an intent that its owner leases. */
+export function leaseOf({ now }: ProjectTransaction, leaseOwner: string | null, { leaseMs }: PollingPolicy) {
+  const end = new Date(now.getTime() + leaseMs);
+  return { leaseOwner, leaseExpiresAt: end, nextPollAt: end };
 }
 
 /** Locks the intent for the transaction; the transaction fails when another process has taken its lease. */
@@ -95,12 +100,17 @@ export function assertLease(
  * lease was acquired. Call `assertLease` in the same transaction first.
  */
 export function releaseLease(tx: ProjectTransaction, intent: Intent, policy: PollingPolicy): void {
-  tx.write(
-    `UPDATE ramp.intents SET lease_owner = NULL, lease_expires_at = NULL, failed_attempts = $3,
-       next_poll_at = CASE WHEN poll_requested THEN now() ELSE $2::timestamptz END WHERE ${OF_PROJECT} AND id = $1`,
-    [intent.id, nextPollAt(intent, policy, tx.now.getTime()), intent.failedAttempts],
-  );
+  tx.update("intents", intent.id, {
+    leaseOwner: null,
+    leaseExpiresAt: null,
+    failedAttempts: intent.failedAttempts,
+    nextPollAt: new ComputedValue(PLANNED_POLL, nextPollAt(intent, policy, tx.now.getTime())),
+  });
 }
+
+/** At once if a poll was requested meanwhile. */
+const PLANNED_POLL = (place: string): string =>
+  `CASE WHEN poll_requested THEN now() ELSE ${place}::timestamptz END`;
 
 /** Null: no further poll unless a callback arrives. */
 function nextPollAt(intent: Intent, policy: PollingPolicy, now: number): Date | null {

@@ -81,8 +81,9 @@ function recordOutcome(
   before: Intent,
   { apply, answer }: StepOutcome,
 ): Intent {
+  // First: the changes of the intent and the end of its lease, which follows, are one statement then.
+  if (answer && !isErased(before)) recordAnswer(tx, vault, before, answer);
   const intent = apply(tx, before);
-  if (answer && !isErased(intent)) recordAnswer(tx, vault, intent, answer);
   if (!isDeepStrictEqual(intent.attention, before.attention)) recordAttention(tx, intent);
   return intent;
 }
