@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { IdempotentOperation } from "../core/idempotency.js";
 import { type NewIntent, recordIntent, lockIntent, readIntent } from "../intents/intent-rows.js";
 import { processIfFree, processLeased, type OnIdle } from "../intents/process-intent.js";
@@ -233,12 +232,13 @@ async function answerInTime<T>(
   const processing = begun
     ? processLeased(ramp, begun, settle)
     : processIfFree(ramp, projectId, { id, owner }, settle);
-  const late = new AbortController();
-  const deadline = sleep(ramp.polling.answerWithinMs, "late" as const, { signal: late.signal });
-  const first = await Promise.race([processing.then((answer) => ({ answer })), deadline]).finally(() => {
-    deadline.catch(() => undefined);
-    late.abort();
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<"late">((resolve) => {
+    timer = setTimeout(resolve, ramp.polling.answerWithinMs, "late");
   });
+  const first = await Promise.race([processing.then((answer) => ({ answer })), deadline]).finally(() =>
+    clearTimeout(timer),
+  );
   if (first !== "late") return first.answer;
   const continued = processing
     .catch((error: unknown) =>

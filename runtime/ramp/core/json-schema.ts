@@ -83,6 +83,8 @@ interface CompiledSchema {
 class CompiledSchemas {
   readonly #ajv: Ajv2020;
   readonly #compiled: LRUCache<string, CompiledSchema>;
+  /** Texts of schemas, which never change: making one again took longer than most checks. */
+  readonly #texts = new WeakMap<object, string>();
 
   constructor(options: Options) {
     const ajv = compilerWith(options);
@@ -97,7 +99,8 @@ class CompiledSchemas {
   }
 
   validatorOf(schema: object): ValidateFunction {
-    const text = JSON.stringify(schema);
+    const text = this.#texts.get(schema) ?? JSON.stringify(schema);
+    this.#texts.set(schema, text);
     let entry = this.#compiled.get(text);
     if (!entry) this.#compiled.set(text, (entry = { schema, validate: this.#ajv.compile(schema) }));
     return entry.validate;

@@ -34,6 +34,7 @@ function derived(master: Buffer, purpose: string): Buffer {
  */
 export class Vault {
   readonly #current: VaultKey;
+  readonly #derived = new Map<string, readonly Buffer[]>();
   readonly #keys: readonly VaultKey[];
 
   /**
@@ -52,12 +53,14 @@ export class Vault {
 
   /** A key of 32 bytes for one purpose of its own. */
   derive(purpose: string): Buffer {
-    return derived(this.#current.master, purpose);
+    return this.deriveAll(purpose)[0] as Buffer;
   }
 
   /** `derive` for each key, the current one first: verifies what was signed before a rotation. */
   deriveAll(purpose: string): readonly Buffer[] {
-    return this.#keys.map(({ master }) => derived(master, purpose));
+    const keys = this.#derived.get(purpose) ?? this.#keys.map(({ master }) => derived(master, purpose));
+    this.#derived.set(purpose, keys);
+    return keys;
   }
 
   seal(purpose: Purpose, text: string): Buffer {

@@ -1,10 +1,23 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, randomFillSync } from "node:crypto";
 
 /** Values of the counter within one millisecond (12 bits). */
 const COUNTER_VALUES = 0x1000;
 
 let lastMs = 0;
 let counter = 0;
+
+/** Random bytes of the next ids: a call for each id took 12 µs, 2 % of the processor time of an intent in Node. */
+const POOL = Buffer.alloc(4096);
+let used = POOL.length;
+
+function takeRandom(bytes: number): Buffer {
+  if (used + bytes > POOL.length) {
+    randomFillSync(POOL);
+    used = 0;
+  }
+  used += bytes;
+  return Buffer.from(POOL.subarray(used - bytes, used));
+}
 
 /**
  * A new uuid of version 7 with a counter (RFC 9562 §5.7, §6.2 method 1): ids made later by a process sort later, so that an
@@ -14,7 +27,7 @@ export function newId(): string {
   const now = Date.now();
   if (now > lastMs) [lastMs, counter] = [now, 0];
   else if (++counter === COUNTER_VALUES) [lastMs, counter] = [lastMs + 1, 0];
-  const bytes = randomBytes(16);
+  const bytes = takeRandom(16);
   bytes.writeUIntBE(lastMs, 0, 6);
   bytes.writeUInt16BE(0x7000 | counter, 6);
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
