@@ -252,7 +252,7 @@ class KeyedRun {
     const text = `UPDATE ramp.idempotency_claims SET response_status = $3, response_body = $4
        WHERE ${OF_PROJECT} AND key = $1 AND owner = $2 AND response_status IS NULL RETURNING key`;
     const sealed = this.#ramp.vault.seal(this.#purpose, body);
-    return tx.row(text, [this.#key.key, this.#owner, status, sealed]).then((stored) => stored !== null);
+    return tx.ahead.row(text, [this.#key.key, this.#owner, status, sealed]).then((stored) => stored !== null);
   }
 
   /** Releases the claim, so that a repeated request continues at once; else it is taken over once it has expired. */

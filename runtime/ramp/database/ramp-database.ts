@@ -4,8 +4,8 @@ import { DatabaseClock, RECORDED_JUMPS } from "./clock.js";
 import { isUuid, projectId, type ProjectId } from "./id.js";
 import { newestMigration } from "./migration-files.js";
 import { missingRights, PROJECT_ROLE } from "./rights.js";
+import { DbSession } from "./session.js";
 import {
-  DbSession,
   type DbTransaction,
   type OperatorTransaction,
   type ProjectTransaction,

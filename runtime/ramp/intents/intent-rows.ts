@@ -193,7 +193,7 @@ export async function recordIntent(
   ]);
   if (customer === null) throw new Error("The intent's customer does not exist.");
   const onboardingOrder = onboardingOrderOf(intent, { ...customer, callbackUrl });
-  const { status, expiresAt, createdAt, updatedAt } = state;
+  const { status, expiresAt, createdAt } = state;
   tx.insert("intents", {
     ...columns,
     srcCurrency: src.currencyCode,
@@ -201,7 +201,7 @@ export async function recordIntent(
     destCurrency: dest.currencyCode,
     destDetails: dest.details,
     onboardingOrder,
-    ...{ status, expiresAt, createdAt, updatedAt },
+    ...{ status, expiresAt, createdAt },
     ...leaseOf(tx, leaseOwner, polling),
   });
   recordStatus(tx, intent, null);

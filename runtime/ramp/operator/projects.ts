@@ -2,7 +2,8 @@ import { customerIdOf, isUuid, newId, type ProjectId, projectId } from "../datab
 import { randomBytes } from "node:crypto";
 import { secretHash } from "../sign-in/project-credentials.js";
 import type { RampDatabase } from "../database/ramp-database.js";
-import { columnOf, type OperatorTransaction } from "../database/transaction.js";
+import { columnOf } from "../database/session.js";
+import type { OperatorTransaction } from "../database/transaction.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import type { Vault } from "../core/vault.js";
 import { REVOKE_TOKENS, rotateSigningKey } from "../sign-in/customer-token.js";

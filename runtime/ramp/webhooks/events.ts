@@ -1,6 +1,6 @@
 import { stringify } from "../core/exact-json.js";
 import { newId } from "../database/id.js";
-import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/transaction.js";
+import { ComputedValue, OF_PROJECT, ofProject, type ProjectTransaction } from "../database/transaction.js";
 
 /** The types of events (runtime/ramp/docs/webhooks.md). */
 export const EVENT_TYPES = [
@@ -46,7 +46,7 @@ const NEXT_TIMES = `INSERT INTO ramp.change_times AS c (changed_at)
     GREATEST(excluded.changed_at, c.changed_at + (SELECT count(*) FROM given) * interval '1 microsecond')
   RETURNING changed_at`;
 
-/** The bodies get number and time in the database; each intent that changed has the time of the last of its events. */
+/** The bodies get number and time in the database. */
 const WRITE_EVENTS = `WITH given AS (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::uuid[], $8::uuid[])
       WITH ORDINALITY AS g (id, type, intent_id, head, tail, except_endpoint, only_endpoint, n)),
@@ -54,8 +54,6 @@ const WRITE_EVENTS = `WITH given AS (
   numbered AS (
     SELECT given.*, (extract(epoch FROM changed_at) * 1000000)::bigint - count(*) OVER () + n AS sequence,
       to_char(changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at FROM given, next),
-  changed AS (
-    UPDATE ramp.intents SET updated_at = next.changed_at FROM next WHERE ${OF_PROJECT} AND id IN (SELECT intent_id FROM given)),
   event AS (
     INSERT INTO ramp.events (id, type, intent_id, sequence, body)
     SELECT id, type, intent_id, sequence, head || at || '","sequence":' || sequence || ',"data":' || tail FROM numbered ORDER BY n)
@@ -64,11 +62,14 @@ const WRITE_EVENTS = `WITH given AS (
     AND (e.id = given.only_endpoint OR given.only_endpoint IS NULL AND (e.event_types IS NULL OR given.type = ANY (e.event_types)))
     AND e.id IS DISTINCT FROM given.except_endpoint ORDER BY n`;
 
+/** Each intent that changed has the time of the last event of its transaction. */
+const CHANGED_AT = new ComputedValue(() => `(SELECT changed_at FROM ramp.change_times WHERE ${OF_PROJECT})`);
+
 function writeEvents(
-  tx: Pick<ProjectTransaction, "now" | "write">,
+  tx: Pick<ProjectTransaction, "now" | "ahead" | "update">,
   events: readonly (Omit<NewEvent, "data"> & { readonly id: string; readonly data: string })[],
 ): void {
-  tx.write(WRITE_EVENTS, [
+  tx.ahead.write(WRITE_EVENTS, [
     events.map(({ id }) => id),
     events.map(({ type }) => type),
     events.map(({ intentId }) => intentId),
@@ -78,4 +79,6 @@ function writeEvents(
     tx.now,
     events.map(({ only }) => only ?? null),
   ]);
+  for (const id of new Set(events.map(({ intentId }) => intentId)))
+    if (id !== null) tx.update("intents", id, { updatedAt: CHANGED_AT });
 }
