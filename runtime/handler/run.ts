@@ -48,15 +48,25 @@ export async function run(
     const build = endpoint.changes === "on_build" ? version : null;
     const tag = build && buildTag(build, key);
     if (tag !== null && namesTag(tag, reader.ifNoneMatch))
-      return { query, result: null, hasRunQuery: false, version, tag, hasMore: false, total: null };
+      return {
+        query,
+        result: null,
+        hasRunQuery: false,
+        ownsResult: false,
+        version,
+        tag,
+        hasMore: false,
+        total: null,
+      };
     const part = partAtHand(gateway, query, key, reader);
     if (part !== null) return part;
     const checked = await prepare(gateway, query, version);
     if (isHttpError(checked)) return checked;
     const context = contextOf(reader, version);
-    const { result, hasRunQuery } = await gateway.results.get(key, checked, context, build?.id ?? null);
+    const rows = await gateway.results.get(key, checked, context, build?.id ?? null);
+    const { result, hasRunQuery, ownsResult } = rows;
     const hasMore = mayHaveMore(result, checked.selection);
-    const answer = { query: checked, result, hasRunQuery, version, tag, hasMore, total: null };
+    const answer = { query: checked, result, hasRunQuery, ownsResult, version, tag, hasMore, total: null };
     const isWhole = reader.wantsTotal !== true && reader.readsPart === undefined;
     const whole = isWhole ? answer : await withTotalAndLength(gateway, answer, key, reader);
     const { types } = query.selection.keyset ?? {};
@@ -167,7 +177,8 @@ async function wholeAnswer(
   if (result.kind === "stream") return { ...answer, result };
   const part = partAtHand(gateway, query, key, reader);
   if (part !== null) return part;
-  return { ...answer, result: gateway.wholeResults.keep(reader.caller.id, key, { ...answer, result }) };
+  const kept = gateway.wholeResults.keep(reader.caller.id, key, { ...answer, result });
+  return { ...answer, result: kept, ownsResult: false };
 }
 
 /** The answer with a part of the result that the caller reads in parts; null where there is none, or the request needs another. */
@@ -179,7 +190,7 @@ function partAtHand(
 ): Answer | null {
   const kept = readsPart && wholeResults.get(caller.id, key);
   if (!kept || !readsPart(kept.result.bytes)) return null;
-  return { query, ...kept, hasRunQuery: false, total: null };
+  return { query, ...kept, hasRunQuery: false, ownsResult: false, total: null };
 }
 
 /** Written out: a copy by `...` of what a request carries took 2.5 µs. */

@@ -22,6 +22,8 @@ export interface Answer {
   readonly result: QueryResult | null;
   /** Whether this request ran the query itself. */
   readonly hasRunQuery: boolean;
+  /** Whether nothing else reads the result: its memory is freed once it is sent. */
+  readonly ownsResult: boolean;
   readonly version: DataVersion | null;
   /** The entity tag, if the build determines it. */
   readonly tag: string | null;
@@ -32,4 +34,4 @@ export interface Answer {
 }
 
 /** The part of an answer that a query, or a cached result, has given. */
-export type AnsweredRows = Pick<Answer, "hasRunQuery"> & { readonly result: QueryResult };
+export type AnsweredRows = Pick<Answer, "hasRunQuery" | "ownsResult"> & { readonly result: QueryResult };

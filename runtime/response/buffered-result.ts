@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Sharer, SharedResource } from "../warehouse/shares.js";
+import { freeMemory } from "../warehouse/free-memory.js";
 import { joined } from "../warehouse/warehouse.js";
 import type { Reply } from "../http/send.js";
 import { COMPRESSED_FROM_BYTES, compress, type Encoding, encodingOf } from "./content-negotiation.js";
@@ -45,6 +46,11 @@ export class BufferedResult {
     const body = joined(this.#parts);
     this.#parts = [body];
     return body;
+  }
+
+  /** Frees its memory: nobody may read it after this. */
+  free(): void {
+    freeMemory(this.#parts);
   }
 
   /** The entity tag: the digest of the body. */

@@ -108,6 +108,8 @@ async function sendBuffered(
 ): Promise<Sent> {
   const { rows, bytes } = result;
   const headers = headersOf(sending, tag);
+  // Not on "close": the system may still read what it could not send.
+  if (sending.answer.ownsResult) sending.response.once("finish", () => result.free());
   headers.push("Content-Type", CONTENT_TYPES[sending.answer.query.format], "Content-Length");
   if (sending.request.headers.range !== undefined) {
     const range = rangeOf(sending.request, bytes);

@@ -53,7 +53,7 @@ export class ResultService {
     requestedAt = ++this.#time,
   ): Promise<AnsweredRows> {
     const cached = this.#cache.get(key, build);
-    if (cached) return Promise.resolve({ result: cached, hasRunQuery: false });
+    if (cached) return Promise.resolve({ result: cached, hasRunQuery: false, ownsResult: false });
     const inFlightKey = `${build ?? ""}\0${key}`;
     const inFlight = this.#inFlight[inFlightKey];
     if (!inFlight?.promise) return this.#runFirst(inFlightKey, key, { query, context, build });
@@ -77,13 +77,13 @@ export class ResultService {
     const started = performance.now();
     try {
       const result = await promise;
-      if (result.kind === "buffered") return { result, hasRunQuery: false };
+      if (result.kind === "buffered") return { result, hasRunQuery: false, ownsResult: false };
     } catch (error) {
       const waitedMs = performance.now() - started;
       if (!(error instanceof QueryTimeout) || waitedMs > WAITED_SHARE * query.timeoutMs) throw error;
       return getAgain();
     }
-    return { result: await this.#run(query, context), hasRunQuery: true };
+    return { result: await this.#run(query, context), hasRunQuery: true, ownsResult: true };
   }
 
   async #runFirst(
@@ -101,7 +101,8 @@ export class ResultService {
       inFlight.promise = this.#run(query, { id, caller, isStillNeeded, onStart, version });
       const result = await inFlight.promise;
       if (result.kind === "buffered") this.#cache.set(key, result, build);
-      return { result, hasRunQuery: true };
+      const ownsResult = callers.length === 1 && !this.#cache.keeps(build);
+      return { result, hasRunQuery: true, ownsResult };
     } finally {
       if (this.#inFlight[inFlightKey] === inFlight) Reflect.deleteProperty(this.#inFlight, inFlightKey);
       inFlight.promise = null;
