@@ -17,7 +17,7 @@ import {
 import { tickLabels } from "./chart-time.js";
 import type { Unit } from "./chart-units.js";
 import { svg } from "./dom.js";
-import { labelsOf, shortened } from "./values.js";
+import { labelsOf, shortened, shortNumber } from "./values.js";
 
 const PLOT_HEIGHT = 300;
 const ROW_HEIGHT = 26;
@@ -259,6 +259,8 @@ function withUnit(ticks: readonly number[], { before, behind }: Unit): readonly 
 }
 
 function compact(values: readonly number[], { before, behind }: Unit): readonly string[] {
-  const format = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 4 });
-  return values.map((value) => `${value < 0 ? "−" : ""}${before}${format.format(Math.abs(value))}${behind}`);
+  return values.map((value) => {
+    const figure = shortNumber(Math.abs(value), { maximumSignificantDigits: 4 });
+    return `${value < 0 ? "−" : ""}${before}${figure}${behind}`;
+  });
 }

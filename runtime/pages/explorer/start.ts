@@ -6,7 +6,7 @@ import { button, type Child, copyable, count, el, prose, svg, time } from "./dom
 import { liveEndpoint, type LiveFigure, readFigure } from "./live-figure.js";
 import { NO_REQUEST, type State } from "./state.js";
 import { key } from "./storage.js";
-import { formatted } from "./values.js";
+import { formatted, shortNumber } from "./values.js";
 
 /** What the first page needs of the page around it. */
 interface StartActions {
@@ -176,8 +176,6 @@ function whenVisible(element: Element, run: () => Promise<void>): void {
   observer.observe(element);
 }
 
-const NUMBER = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
-
 /** `volume / last_7d`: what a path says behind its category. */
 function labelOf({ path }: CatalogueEndpoint): string {
   return path.split("/").slice(3).join(" / ").replaceAll("_", " ");
@@ -200,7 +198,7 @@ function figureView(
     labelOf(endpoint),
   );
   const exact = value.toLocaleString("en", { maximumFractionDigits: 20 });
-  const number = el("strong.number", { title: exact }, NUMBER.format(value));
+  const number = el("strong.number", { title: exact }, shortNumber(value, { maximumFractionDigits: 1 }));
   const day = at.slice(0, 10);
   const what = `${column.replaceAll("_", " ")}${day === "" ? "" : `, ${day}`}`;
   const line =

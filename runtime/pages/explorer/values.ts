@@ -52,10 +52,19 @@ export function formatted(json: string): string {
   });
 }
 
-/** Labels of the y axis, with as many digits as tell them apart. Beyond trillions there is no common unit. */
+/** Beyond trillions there is no common unit. */
+function notationOf(value: number): "scientific" | "compact" {
+  return Math.abs(value) >= 1e15 ? "scientific" : "compact";
+}
+
+/** A number in a few characters, such as `5.8M`. */
+export function shortNumber(value: number, digits: Intl.NumberFormatOptions): string {
+  return new Intl.NumberFormat("en", { notation: notationOf(value), ...digits }).format(value);
+}
+
+/** Labels of the y axis, with as many digits as tell them apart. */
 export function labelsOf(splits: readonly number[]): string[] {
-  const isHuge = splits.some((split) => Math.abs(split) >= 1e15);
-  const notation = isHuge ? "scientific" : "compact";
+  const notation = notationOf(Math.max(...splits.map(Math.abs)));
   for (let digits = 2; ; digits++) {
     const format = new Intl.NumberFormat("en", { notation, maximumFractionDigits: digits });
     const labels = splits.map((split) => (split === 0 ? "0" : format.format(split)));

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { labelsOf } from "../../../runtime/pages/explorer/values.js";
+import { labelsOf, shortNumber } from "../../../runtime/pages/explorer/values.js";
 import { atEnd } from "../../support/at-end.js";
 import { ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
@@ -253,4 +253,14 @@ it.each([
   ["7 7", "7 7"],
 ])("the labels of the y axis of %s differ and are short: %s", (splits, labels) => {
   expect(labelsOf(splits.split(" ").map(Number))).toEqual(labels.split(" "));
+});
+
+it.each([
+  [5_793_503.44, "5.8M"],
+  [175_400_000_000_000, "175.4T"],
+  [175_400_000_000_000_000, "1.8E17"],
+  [-3e20, "-3E20"],
+  [0, "0"],
+])("a figure of %d reads %s: beyond trillions there is no common unit", (value, text) => {
+  expect(shortNumber(value, { maximumFractionDigits: 1 })).toBe(text);
 });
