@@ -64,6 +64,18 @@ export function readCatalogueIn(folder: string): Outcome<Catalogue> | null {
   return existsSync(file) ? readCatalogue(readFileSync(file, "utf8"), file) : null;
 }
 
+/**
+ * Name of dbt's adapter in the catalogue of a generated folder; null where it has none that can be read. Its endpoints are not: all of
+ * 500 took 12 MB at each start of a server.
+ */
+export function adapterIn(folder: string): string | null {
+  const file = join(folder, "catalogue.json");
+  const [head] = existsSync(file) ? readFileSync(file, "utf8").split('  "endpoints": ', 1) : [];
+  const json = parseJson(`${head ?? ""}"endpoints": []}`, file);
+  const { schemaVersion, adapter } = objectOr(json.ok ? json.value : null);
+  return schemaVersion === GENERATED_SCHEMA_VERSION && typeof adapter === "string" ? adapter : null;
+}
+
 /** Reads a `catalogue.json`, which may come from an unreviewed branch; `location` is only for messages. */
 export function readCatalogue(text: string, location = "catalogue.json"): Outcome<Catalogue> {
   if (/^<{7} /m.test(text))

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { createLogger, openPrimary, readEnvironments } from "@routewright/runtime/server";
 import { adapterNotice, messageOf } from "@routewright/runtime/model";
 import { InvalidArgumentError, Option } from "commander";
-import { readCatalogueIn } from "../catalogue/catalogue-file.js";
+import { adapterIn } from "../catalogue/catalogue-file.js";
 import { closest } from "../manifest/strings.js";
 import type { Settings } from "../config.js";
 import { type CliCommand, EXIT, type CommandResult, failure, withSettings } from "./command.js";
@@ -93,7 +93,7 @@ async function serve(flags: Flags, settings: Settings): Promise<CommandResult> {
   for (const detail of misspelledSettings(variables, [...names]))
     createLogger(environment.logLevel).warn({ detail }, "environment");
   if (flags.watch && environment.manifest === null) return failure(NO_MANIFEST_TO_WATCH);
-  const notice = flags.only === "ramp" || cluster.isWorker ? null : noticeOf(settings.out);
+  const notice = flags.only === "ramp" || cluster.isWorker ? null : adapterNotice(adapterIn(settings.out));
   // The embedded database has none of these relations.
   if (notice !== null && environment.databaseUrl === null && environment.clickhouseUrl === null)
     return failure(notice);
@@ -102,12 +102,6 @@ async function serve(flags: Flags, settings: Settings): Promise<CommandResult> {
   return flags.workers === 1 || cluster.isWorker
     ? serveHere(options, environments)
     : serveWithWorkers(options, environments);
-}
-
-/** What to do with the models of a folder whose adapter no engine serves; null for others. */
-function noticeOf(generated: string): string | null {
-  const reading = readCatalogueIn(generated);
-  return reading?.ok === true ? adapterNotice(reading.value.adapter) : null;
 }
 
 /** Messages about variables with nearly the name of a setting. Short names are ignored: other programs use them. */

@@ -4,6 +4,7 @@ import type { AccessControl } from "../request/authorize.js";
 import { TokenIssuer, type TokenSettings } from "../request/bearer-tokens.js";
 import { Cursors } from "../response/cursors.js";
 import { Keyring } from "../request/keyring.js";
+import type { Endpoint } from "../model/endpoint.js";
 import { SERVER_DEFAULTS } from "../model/limits.js";
 import type { ResolvedQuery } from "../model/query.js";
 import { type PerTier, RATE_LIMITS, type Tier } from "../model/tier.js";
@@ -184,10 +185,10 @@ function engineOf({ databaseUrl, engines }: Pick<GatewayOptions, "databaseUrl" |
 /** Without a key of the installation cursors are refused by its other servers, and by this one after a restart. */
 export function warnOfCursorKey(
   { cursorKey }: { readonly cursorKey: Buffer | null },
-  { documentation }: { readonly documentation: { readonly catalogue: string } },
+  { endpoints }: { readonly endpoints: ReadonlyMap<string, { readonly spec: Pick<Endpoint, "cursor"> }> },
   log: Logger,
 ): void {
-  const hasCursors = /"cursor":\s*\[/.test(documentation.catalogue);
+  const hasCursors = [...endpoints.values()].some(({ spec }) => spec.cursor !== undefined);
   if (cursorKey === null && hasCursors) log.warn(NO_CURSOR_KEY);
 }
 

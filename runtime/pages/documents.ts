@@ -90,7 +90,7 @@ export class Documents {
     const server = (origin ?? "") + prefix;
     const rows = this.#rows;
     return this.#cached(this.#openApi, access, String(rows.generation), server, ({ openApi, endpoints }) => {
-      const whole = Buffer.from(openApi.buffer, openApi.byteOffset, openApi.length);
+      const whole = openApi.bytes();
       const { acceptsTokens } = this.#visible;
       const shown = [...endpoints.keys()].flatMap((path) => {
         const row = rows.at(path);
@@ -115,7 +115,8 @@ export class Documents {
       const source = {
         ...this.#api,
         endpoints: [...endpoints.values()].map(({ spec }) => spec),
-        ...documentation,
+        catalogue: documentation.catalogue.text(),
+        lineage: documentation.lineage.text(),
         results: builds,
         exampleAt: (path: string) => rows.at(path),
         ...this.#visible,

@@ -2,9 +2,9 @@ import type { ApiAbout } from "../model/about.js";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Script } from "node:vm";
+import { compileFunction } from "node:vm";
 import { defineEndpoint, type EndpointModule, requireSchema } from "./define.js";
-import { digestOf, withOwnDigest } from "../model/digest.js";
+import { digestOf, hasOwnDigest } from "../model/digest.js";
 import { ServedEndpoint } from "../model/served-endpoint.js";
 import { messageOf } from "../model/outcome.js";
 import { isTier, type Tier } from "../model/tier.js";
@@ -28,8 +28,10 @@ export function sourcesOf(files: GeneratedFiles["files"]): ReadonlyMap<string, s
  */
 export function evaluateModule({ file, digest, script }: CompiledModule): LoadedEndpoint {
   const module: { exports: Partial<EndpointModule> } = { exports: {} };
-  const wrapped = new Script(`(function (module, exports, require) {${script}\n})`, { filename: file });
-  const run = wrapped.runInThisContext() as (...scope: unknown[]) => void;
+  // Not a `Script`: V8 caches what it compiles of one, about 8 kB of each module that is run once.
+  const run = compileFunction(script, ["module", "exports", "require"], {
+    filename: file,
+  }) as (...scope: unknown[]) => void;
   try {
     run(module, module.exports, requirePackage);
   } catch (error) {
@@ -145,8 +147,7 @@ function readOnce(folder: string, allowEdited: boolean): GeneratedFiles {
   }
   if (!allowEdited) {
     const problems = [...names].flatMap((name) => problemOf(name, listed.get(name), found.get(name)));
-    if (!catalogue.equals(Buffer.from(withOwnDigest(catalogue.toString()))))
-      problems.unshift(`${CATALOGUE} is not as it was generated`);
+    if (!hasOwnDigest(catalogue)) problems.unshift(`${CATALOGUE} is not as it was generated`);
     if (problems.length > 0) throw new Error(edited(folder, problems));
   }
   return {

@@ -34,16 +34,15 @@ function missingTexts(endpoint: Endpoint, relation: Relation, columns: ResultCol
 }
 
 export function warnOfMissingColumns(
-  { endpoints }: LoadedRelease,
+  { readers }: LoadedRelease,
   relation: Relation,
   columns: ResultColumns,
   log: Logger,
 ): void {
-  const name = relation.join(".");
-  for (const { spec } of endpoints.values()) {
-    if (!relationsOf(spec).some((each) => each.join(".") === name)) continue;
-    const missing = missingTexts(spec, relation, columns);
-    if (missing.length > 0) log.warn({ endpoint: spec.path, columns: missing }, LACKS_COLUMNS);
+  // Not all endpoints: at a start every relation is looked up.
+  for (const endpoint of readers.get(relation.join(".")) ?? []) {
+    const missing = missingTexts(endpoint, relation, columns);
+    if (missing.length > 0) log.warn({ endpoint: endpoint.path, columns: missing }, LACKS_COLUMNS);
   }
 }
 

@@ -1,3 +1,5 @@
+import type { CompressedText } from "./compressed-text.js";
+
 interface MarkedEndpoint {
   readonly path: string;
   readonly private?: boolean;
@@ -8,10 +10,10 @@ interface MarkedEndpoint {
  * Whether a text of `catalogue.json` marks a column as private data, or its model; what it does not describe counts as private. The file is
  * read at the first question: few servers are asked.
  */
-export function privateMarks(catalogue: string): (path: string, column: string) => boolean {
+export function privateMarks(catalogue: CompressedText): (path: string, column: string) => boolean {
   let publicColumns: ReadonlyMap<string, ReadonlySet<string>> | null = null;
   return (path, column) => {
-    publicColumns ??= publicColumnsIn(catalogue);
+    publicColumns ??= publicColumnsIn(catalogue.text());
     return publicColumns.get(path)?.has(column) !== true;
   };
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { ApiAbout } from "../model/about.js";
-import { servedPaths } from "../model/endpoint.js";
+import { relationsOf } from "../model/column-names.js";
+import { type Endpoint, servedPaths } from "../model/endpoint.js";
 import {
   type CompiledModule,
   compileModules,
@@ -9,6 +10,7 @@ import {
   readGeneratedFiles,
   sourcesOf,
 } from "./generated-folder.js";
+import { CompressedText } from "./compressed-text.js";
 import { lineageIn, ownValue } from "./lineage-file.js";
 import { privateMarks } from "./private-marks.js";
 import type { Tier } from "../model/tier.js";
@@ -57,11 +59,16 @@ export interface SkippedModel {
 }
 
 /** A release in memory. */
-export interface LoadedRelease extends Omit<Release, "modules"> {
+export interface LoadedRelease extends Omit<Release, "modules" | "openApi" | "documentation"> {
+  readonly openApi: CompressedText;
+  /** `catalogue.json` and `lineage.json`. */
+  readonly documentation: Readonly<Record<keyof Release["documentation"], CompressedText>>;
   /** By path. */
   readonly endpoints: ReadonlyMap<string, LoadedEndpoint>;
   /** By each path that it answers at: its own and its former ones. */
   readonly served: ReadonlyMap<string, LoadedEndpoint>;
+  /** By `schema.name`: the endpoints that read the relation. */
+  readonly readers: ReadonlyMap<string, readonly Endpoint[]>;
   /** By the same paths: the dbt nodes (`unique_id`) whose builds change the rows. */
   readonly upstreamNodes: ReadonlyMap<string, readonly string[]>;
   /** Whether the project marks a column of the endpoint at this path as private data. */
@@ -78,24 +85,47 @@ export interface ActiveRelease {
  *
  * @throws when a module does not load
  */
-export function loadRelease({ modules, ...release }: Release, previous: LoadedRelease | null): LoadedRelease {
+export function loadRelease(
+  { modules, openApi, documentation, ...release }: Release,
+  previous: LoadedRelease | null,
+): LoadedRelease {
   const loaded = new Map(
     [...(previous?.endpoints.values() ?? [])].map((endpoint) => [endpoint.digest, endpoint]),
   );
   const endpoints = modules.map((module) => loaded.get(module.digest) ?? evaluateModule(module));
   const byPath = new Map(endpoints.map((endpoint) => [endpoint.spec.path, endpoint]));
   const served = byServedPath(modules, endpoints);
-  const upstreamNodes = upstreamNodesIn(release, served);
-  const isPrivate = privateMarks(release.documentation.catalogue);
-  return { ...release, endpoints: byPath, served, upstreamNodes, isPrivate };
+  const catalogue = new CompressedText(documentation.catalogue);
+  return {
+    ...release,
+    openApi: new CompressedText(openApi),
+    documentation: { catalogue, lineage: new CompressedText(documentation.lineage) },
+    endpoints: byPath,
+    served,
+    readers: readersOf(endpoints),
+    upstreamNodes: upstreamNodesIn(documentation, served),
+    isPrivate: privateMarks(catalogue),
+  };
+}
+
+function readersOf(endpoints: readonly LoadedEndpoint[]): LoadedRelease["readers"] {
+  const readers = new Map<string, Endpoint[]>();
+  for (const { spec } of endpoints) {
+    for (const name of new Set(relationsOf(spec).map((relation) => relation.join(".")))) {
+      const others = readers.get(name);
+      if (others) others.push(spec);
+      else readers.set(name, [spec]);
+    }
+  }
+  return readers;
 }
 
 /** A folder of an earlier version does not list them. */
 function upstreamNodesIn(
-  { documentation }: Pick<Release, "documentation">,
+  { lineage }: Release["documentation"],
   served: LoadedRelease["served"],
 ): LoadedRelease["upstreamNodes"] {
-  const { upstreamNodes = {} } = lineageIn(documentation.lineage);
+  const { upstreamNodes = {} } = lineageIn(lineage);
   return new Map(
     [...served].flatMap(([path, { spec }]) => {
       const nodes = ownValue(upstreamNodes, spec.path);
@@ -154,15 +184,13 @@ export async function readGeneratedRelease({
   const { files, defaultTier, about, ...facts } = await readGeneratedFiles(generated, allowEdited);
   const textOf = (file: string): string => files.get(file)?.toString() ?? "";
   const openApi = files.get("openapi.json") ?? Buffer.of();
-  const document = parsed(openApi.toString());
-  const title = document?.info?.title;
-  if (typeof title !== "string")
+  const title = allowEdited === true ? titleOf(openApi) : titleIn(openApi);
+  if (title === null)
     throw new Error(
       `${join(generated, "openapi.json")} is not an OpenAPI document: run \`routewright generate\` again.`,
     );
-  const renamed = { ...document, info: { ...document?.info, title: apiTitle } };
   const release = {
-    openApi: apiTitle === null ? openApi : Buffer.from(JSON.stringify(renamed)),
+    openApi: apiTitle === null ? openApi : renamed(openApi, apiTitle),
     documentation: { catalogue: textOf("catalogue.json"), lineage: textOf("lineage.json") },
     modules: await compileModules(sourcesOf(files)),
     manifest: null,
@@ -171,9 +199,28 @@ export async function readGeneratedRelease({
   return { title: apiTitle ?? title, about, release, defaultTier };
 }
 
-function parsed(openApi: string): { readonly info?: { readonly title?: unknown } } | null {
+/** As it was generated, a document has its title at its beginning: parsed, one of 500 endpoints took 20 MB at each start. */
+function titleIn(openApi: Buffer): string | null {
+  const head = openApi.toString("utf8", 0, HEAD_BYTES);
+  const [, text] = /^ {2}"info": \{\n {4}"title": ("(?:[^"\\\n]|\\.)*")/m.exec(head) ?? [];
+  return text === undefined ? titleOf(openApi) : (JSON.parse(text) as string);
+}
+
+const HEAD_BYTES = 4096;
+
+function titleOf(openApi: Buffer): string | null {
+  const title = parsed(openApi)?.info?.title;
+  return typeof title === "string" ? title : null;
+}
+
+function renamed(openApi: Buffer, title: string): Buffer {
+  const document = parsed(openApi);
+  return Buffer.from(JSON.stringify({ ...document, info: { ...document?.info, title } }));
+}
+
+function parsed(openApi: Buffer): { readonly info?: { readonly title?: unknown } } | null {
   try {
-    return JSON.parse(openApi) as ReturnType<typeof parsed>;
+    return JSON.parse(openApi.toString()) as ReturnType<typeof parsed>;
   } catch {
     return null;
   }
