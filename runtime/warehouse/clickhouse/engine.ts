@@ -11,6 +11,7 @@ import {
 } from "../base-engine.js";
 import type { RelationLoad } from "../data-versions.js";
 import { type Lease, LOOK_UP, type QueuedQuery } from "../fair-queue.js";
+import { freeMemory } from "../free-memory.js";
 import { servedColumns, servedOf } from "../served-columns.js";
 import { sql, type Statement } from "../sql.js";
 import {
@@ -235,10 +236,9 @@ class ClickhouseEngine extends BaseEngine {
       }
       place = isStream ? lease : this.streams.tryAcquire(queued);
       if (place !== null) {
-        const chunks = openStream(
-          { running, reader, lease: place, budget: this.budget },
-          Buffer.concat(parts),
-        );
+        const first = Buffer.concat(parts);
+        freeMemory(parts);
+        const chunks = openStream({ running, reader, lease: place, budget: this.budget }, first);
         return { kind: "stream", columns, chunks };
       }
       running.cancel();

@@ -82,9 +82,9 @@ export class BodyReader {
     return this.hold(data, data.length - tail.length + from);
   }
 
-  /** Holds the bytes from there on; returns those before them. */
+  /** Holds a copy of the bytes from there on; returns those before them, whose memory may be freed. */
   protected hold(data: Buffer, from: number): Buffer {
-    this.held = data.subarray(from);
+    this.held = from === data.length ? NOTHING : Buffer.from(data.subarray(from));
     return data.subarray(0, from);
   }
 

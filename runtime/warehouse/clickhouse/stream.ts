@@ -2,6 +2,7 @@ import type { ClientRequest, IncomingMessage } from "node:http";
 import { text as readText } from "node:stream/consumers";
 import { isTable, type ResolvedQuery, type RowFormat } from "../../model/query.js";
 import type { Lease } from "../fair-queue.js";
+import { freeMemory } from "../free-memory.js";
 import { type SpoolBudget, SpooledRows } from "../spool.js";
 import { BUFFERED_BYTES, QueryAbandoned, QueryTimeout, type RowChunks } from "../warehouse.js";
 import { ClickhouseError, GATEWAY_STATUSES, GatewayError, translated } from "./errors.js";
@@ -228,7 +229,7 @@ async function store(
       bytes !== null && !rows.hasClosed();
       bytes = await readRows(running, reader)
     ) {
-      await rows.push(bytes);
+      await rows.push(bytes, freeing(bytes));
       if (reader.hasMore) break;
     }
     if (!rows.hasClosed()) await rows.push(reader.end());
@@ -240,6 +241,9 @@ async function store(
   const { returned, hasMore } = reader;
   rows.finish({ returned, hasMore, milliseconds: running.milliseconds }, failure);
 }
+
+/** The parser of Node has copied each chunk into memory of its own. */
+const freeing = (bytes: Buffer) => (): void => freeMemory([bytes]);
 
 /** The next bytes that are not empty; null at the end. */
 async function readRows(running: RunningQuery, reader: BodyReader): Promise<Buffer | null> {
