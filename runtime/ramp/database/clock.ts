@@ -24,6 +24,11 @@ export class DatabaseClock {
     this.#jumps = reading.recorded;
   }
 
+  /** Sum of the jumps that are noticed here, in milliseconds. */
+  get recorded(): number {
+    return this.#jumps;
+  }
+
   /**
    * The time, moved by the jumps that are recorded and not noticed here: the deadlines in the database have moved by them. Without it
    * an order was looked up 90 times in the second until a server noticed a jump of -1 day, or a day later.

@@ -71,6 +71,13 @@ export class DbSession {
     return result;
   }
 
+  /** Sends a condition without waiting for it: where it is false the transaction fails with `failure`, and no statement after it takes effect. */
+  require(condition: string, values: readonly unknown[], failure: Error): void {
+    this.send(`SELECT ramp.require_row(${condition})`, values).catch(() => {
+      if (this.failure instanceof PreconditionFailed) this.failure = failure;
+    });
+  }
+
   /** COMMIT of a failed transaction rolls back; only its command tag shows that. */
   async commit(tx?: DbTransaction): Promise<void> {
     if (tx) for (const [write, items] of this.#collected) write(tx, items as never);
