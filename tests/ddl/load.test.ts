@@ -1,5 +1,7 @@
 /** `routewright ddl --apply`: exports in Parquet become relations that are served. */
 import { describe, expect, it } from "vitest";
+import { queryClickhouse } from "../../scripts/clickhouse/start-clickhouse.js";
+import { clickhouseUrl } from "../support/clickhouse.js";
 import { needs } from "../support/needs.js";
 import { COPY_ENGINES, CopiedProject, writeParquet } from "./copies.js";
 
@@ -159,6 +161,23 @@ describe.skipIf(!needs("python3")).each(COPY_ENGINES)("a load of Parquet into %s
     expect(await load("[]")).toEqual([0, []]);
     expect((await project.rows(TABLES[engine])).map(({ name }) => name)).toEqual(["orders"]);
   });
+
+  it.runIf(engine === "clickhouse")(
+    "replaces tables that are too large to be dropped by default",
+    async () => {
+      const project = await orders({ id: "NUMBER(10,0)" });
+      const LOAD_DATABASE_URL = clickhouseUrl("loader", project.schema);
+      for (const id of ["1", "2"]) {
+        await writeParquet(project.file("orders.parquet"), `{'ID': pa.array([${id}], pa.int64())}`);
+        const run = await project.ddl(["--from", "{name}.parquet", "--apply"], { LOAD_DATABASE_URL });
+        expect(run).toMatchObject({ exit: 0 });
+        expect(await project.rows("SELECT toString(id) AS id FROM @.orders")).toEqual([{ id }]);
+      }
+      const drop = `DROP TABLE ${project.schema}.orders SYNC`;
+      await expect(queryClickhouse(LOAD_DATABASE_URL, drop)).rejects.toThrow(/size_to_drop/);
+      expect(await project.rows(TABLES[engine])).toEqual([{ name: "orders" }]);
+    },
+  );
 
   it("refuses a null where the project excludes nulls", async () => {
     const project = await CopiedProject.of(engine, "snowflake", {
