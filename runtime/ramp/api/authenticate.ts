@@ -3,7 +3,7 @@ import { type ClientAddress, networkOf } from "../../http/headers.js";
 import { type RateLimitStore, secondsLeft } from "../../request/rate-limit/memory-store.js";
 import type { ProjectTransaction } from "../database/transaction.js";
 import { holdsSecret, projectOf, type Project } from "../sign-in/project-credentials.js";
-import { type Customer, holdsToken } from "../sign-in/customer-token.js";
+import { type AuthenticatedCustomer, type Customer, holdsToken } from "../sign-in/customer-token.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
 import type { PageRoute } from "../../http/route.js";
 import type { RampAccess, RampContext } from "./route.js";
@@ -34,9 +34,10 @@ export async function authenticate(
   context: ApiServices,
   access: RampAccess,
   request: IncomingMessage,
-): Promise<Project | Customer | null | RampError> {
+): Promise<Project | AuthenticatedCustomer | null | RampError> {
   const { ramp, limits } = context;
   const { authorization } = request.headers;
+  const [key = null] = request.headersDistinct["idempotency-key"] ?? [];
   switch (access) {
     case "either":
       return authenticate(context, /^bearer\b/i.test(authorization ?? "") ? "customer" : "project", request);
@@ -50,7 +51,7 @@ export async function authenticate(
       return (await exceeded(context, `project:${project.projectId}`, limits.perProject)) ?? project;
     }
     case "customer": {
-      const customer = await ramp.customerTokens.customerOf(authorization);
+      const customer = await ramp.customerTokens.customerOf(authorization, key);
       if (customer === null) return countFailure(context, request, rampError("INVALID_TOKEN"));
       const { projectId, customerId } = customer;
       const limited = await exceeded(context, `customer:${projectId}:${customerId}`, limits.perCustomer);

@@ -1,5 +1,6 @@
 import { runIdempotent, type IdempotencyKey } from "../core/idempotency.js";
-import type { Customer } from "../sign-in/customer-token.js";
+import type { ProjectTransaction } from "../database/transaction.js";
+import type { AuthenticatedCustomer, Customer } from "../sign-in/customer-token.js";
 import type { Project } from "../sign-in/project-credentials.js";
 import { type ApiServices, authenticate, authorize, countFailure } from "./authenticate.js";
 import { isRampError, type RampError, rampError, type RampAnswer, errorAt } from "../core/ramp-errors.js";
@@ -64,15 +65,17 @@ export async function handleRequest(
     }
     case "once": {
       // Only project's and customers' endpoints accept a key.
-      const known = caller as Project | Customer;
+      const known = caller as Project | AuthenticatedCustomer;
       const { projectId } = known;
+      const isKeyUsed = "isKeyUsed" in known ? known.isKeyUsed : null;
       const customerId = "customerId" in known ? known.customerId : null;
       const key = readKey(request, [request.method ?? "", url.pathname, customerId, text]);
       if (isRampError(key)) return key;
       const { invalid } = body;
       // A key that was used with another body is reported before an invalid body.
       const work = invalid ? { prepare: () => Promise.resolve(invalid) } : route.run.work(call);
-      return runIdempotent(service.ramp, { projectId, authorize: (tx) => authorize(tx, known) }, key, work);
+      const sender = { projectId, isKeyUsed, authorize: (tx: ProjectTransaction) => authorize(tx, known) };
+      return runIdempotent(service.ramp, sender, key, work);
     }
   }
 }

@@ -59,6 +59,8 @@ export interface IdempotentOperation {
 /** Who sends a request that may change something. */
 interface AuthorizedCaller {
   readonly projectId: ProjectId;
+  /** Whether the key was used when the caller was authenticated; null: it was not looked up. */
+  readonly isKeyUsed: boolean | null;
   /** Called in the transaction that records the request; an error rolls it back. */
   authorize(tx: ProjectTransaction): Promise<RampError | null>;
 }
@@ -147,7 +149,8 @@ class KeyedRun {
     const isReplay: IsReplay = async () => (await this.#readClaim()) !== "none";
     // Inserting the claim detects a replay. The key is looked up earlier only before costly or final work: the verification of a
     // token, the request of a quote, an error.
-    const start = await this.#work.prepare(isReplay);
+    const { isKeyUsed } = this.#caller;
+    const start = await this.#work.prepare(isKeyUsed === null ? isReplay : () => Promise.resolve(isKeyUsed));
     if (start === "replay") return this.#waitForResponse();
     if (isRampError(start)) return (await isReplay()) ? this.#waitForResponse() : start;
     const begun = await this.#begin(start);

@@ -40,6 +40,11 @@ export interface Customer {
   readonly generation: number;
 }
 
+/** The customer of a request, and whether its `Idempotency-Key` was used before: both are read in one round trip. */
+export interface AuthenticatedCustomer extends Customer {
+  readonly isKeyUsed: boolean;
+}
+
 /** Signs a token of a customer; `expiresAt` in seconds since 1970. */
 type SignToken = (customer: Customer, expiresAt: number) => string;
 
@@ -61,8 +66,14 @@ export class CustomerTokens {
       sign({ ...common, sub, pid, gen, exp });
   }
 
-  /** The customer of an `Authorization: Bearer` header; null when the token is missing, expired or not ours. */
-  async customerOf(authorization: string | undefined): Promise<Customer | null> {
+  /**
+   * The customer of an `Authorization: Bearer` header; null when the token is missing, expired or not ours.
+   * @param key the request's `Idempotency-Key`
+   */
+  async customerOf(
+    authorization: string | undefined,
+    key: string | null = null,
+  ): Promise<AuthenticatedCustomer | null> {
     const token = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization ?? "")?.[1];
     if (token === undefined || token.length > 8_000) return null;
     const { sub, pid, gen = 0, aud } = (await this.#keys.verify(token, this.#issuer)) ?? {};
@@ -71,21 +82,26 @@ export class CustomerTokens {
     const customer = { projectId: projectId(pid), customerId: sub, generation: gen };
     const valid = await this.#keys.database
       .of(customer.projectId)
-      .row(HOLDS_TOKEN, [customer.customerId, gen]);
-    return valid && customer;
+      .row<{ isKeyUsed: boolean }>(`SELECT ${IS_KEY_USED} AS "isKeyUsed" ${HOLDS_TOKEN}`, [
+        customer.customerId,
+        gen,
+        key,
+      ]);
+    return valid && { ...customer, ...valid };
   }
 }
 
 /** The customer `$1` if there is one and the token of generation `$2` is not revoked (runtime/ramp/docs/customers.md, Customer tokens). */
-const HOLDS_TOKEN = `SELECT FROM ramp.customers c WHERE ${ofProject("c")} AND c.id = $1 AND $2::int >= COALESCE(
+const HOLDS_TOKEN = `FROM ramp.customers c WHERE ${ofProject("c")} AND c.id = $1 AND $2::int >= COALESCE(
   (SELECT r.generation FROM ramp.token_revocations r WHERE r.project_id = c.project_id AND r.customer_id = c.id), 0)`;
+const IS_KEY_USED = `EXISTS (SELECT FROM ramp.idempotency_claims k WHERE k.project_id = c.project_id AND k.key = $3 AND k.expires_at > now())`;
 
 /** Whether the customer holds its token when the transaction writes. An erasure waits until the transaction ends. */
 export async function holdsToken(
   tx: ProjectTransaction,
   { customerId, generation }: Customer,
 ): Promise<boolean> {
-  return (await tx.row(`${HOLDS_TOKEN} FOR SHARE OF c`, [customerId, generation])) !== null;
+  return (await tx.row(`SELECT ${HOLDS_TOKEN} FOR SHARE OF c`, [customerId, generation])) !== null;
 }
 
 /** How often the customer's tokens were revoked: a token of an earlier generation is refused. */
