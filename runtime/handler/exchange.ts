@@ -149,9 +149,9 @@ function refusalOfFault(exchange: Exchange, error: unknown): HttpError | null {
 
 /** `{"detail": …}` with its headers (runtime/docs/errors.md). */
 function errorReply({ item: { allowed }, oauth }: Exchange, error: HttpError): Reply {
-  const challenge = challengeOf(error, oauth);
-  const headers = errorHeaders({ ...error, challenge }, allowed);
-  return { status: error.status, body: JSON.stringify({ detail: error.detail }), headers };
+  const { status, retryAfter, detail } = error;
+  const headers = errorHeaders({ status, retryAfter, challenge: challengeOf(error, oauth) }, allowed);
+  return { status, body: JSON.stringify({ detail }), headers };
 }
 
 /** RFC 6750: clients renew their token. RFC 9728: where they get one. */
@@ -164,7 +164,7 @@ function challengeOf({ code }: HttpError, oauth: OAuthResource | undefined): str
   return `Bearer ${parts.join(", ")}`;
 }
 
-/** Requests to endpoints and to unknown paths are recorded. */
+/** Requests to endpoints and to unknown paths are recorded. Without spreads, which make a hidden class of each object (`ServiceMetrics`). */
 function onResponse(exchange: Exchange, error: HttpError | null, bytes: number): void {
   const { gateway, item, request, response, context, trace, times, parameters } = exchange;
   const { endpoint } = item;
@@ -178,7 +178,7 @@ function onResponse(exchange: Exchange, error: HttpError | null, bytes: number):
     path: endpoint === null ? sentPathOf(request) : item.path === endpoint.path ? null : item.path,
     parameters,
     status: sent.isAborted === true ? ABORTED_STATUS : response.statusCode,
-    sent: bytes === 0 ? sent : { ...sent, bytes },
+    sent: bytes === 0 ? sent : { rows: sent.rows, bytes, databaseMs: sent.databaseMs },
     error,
     trace,
     times,
