@@ -61,6 +61,8 @@ it("repeats the work at the time of a jump that this server has not noticed, and
   const before = (await count()) as { n: number };
   await database.operator.rows("INSERT INTO ramp.clock_jumps (milliseconds) VALUES (86400000)");
   await database.inProject(project, add);
-  expect(times.map((time) => Math.round((time.getTime() - Date.now()) / 86_400_000))).toEqual([0, 1]);
+  const [first = new Date(), second = first, ...others] = times;
+  expect(others).toEqual([]);
+  expect(Math.round((second.getTime() - first.getTime()) / 86_400_000)).toBe(1);
   expect(await count()).toEqual({ n: before.n + 1 });
 });
