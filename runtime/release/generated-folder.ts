@@ -63,6 +63,9 @@ export interface CompiledModule {
   readonly script: string;
 }
 
+/** Modules that are compiled together. */
+const AT_ONCE = 50;
+
 /** Running ones of this thread: they share esbuild's process. */
 let compilations = 0;
 
@@ -82,7 +85,11 @@ export async function compileModules(files: ReadonlyMap<string, string>): Promis
   };
   compilations++;
   try {
-    return await Promise.all([...files].map(compile));
+    // Not all at once: what esbuild is sent and answers would lie in memory together, and leave it in pieces.
+    const modules: CompiledModule[] = [];
+    const left = [...files];
+    while (left.length > 0) modules.push(...(await Promise.all(left.splice(0, AT_ONCE).map(compile))));
+    return modules;
   } finally {
     // It would keep its process: one that dies (a closing terminal signals the whole group) fails every later compilation.
     if (--compilations === 0) await stop();
