@@ -53,14 +53,19 @@ const ROUND_MS = 2000;
 /** Load before the first round, for the compiler and the caches. */
 export const WARM_UP_MS = 4000;
 
+interface ComparedLoad extends Omit<Job, "requests" | "milliseconds"> {
+  /** Default `WARM_UP_MS`. */
+  readonly warmUpMs?: number;
+}
+
 /** Loads all sides in turn, after a warm-up. */
 export async function compare<Name extends string>(
   sides: Readonly<Record<Name, Side>>,
-  job: Omit<Job, "requests" | "milliseconds">,
+  { warmUpMs = WARM_UP_MS, ...job }: ComparedLoad,
 ): Promise<Record<Name, Sample[]>> {
   const runs = {} as Record<Name, () => Promise<Sample>>;
   for (const [name, { server, requests }] of Object.entries<Side>(sides)) {
-    await putLoad(server, { ...job, requests, milliseconds: WARM_UP_MS });
+    await putLoad(server, { ...job, requests, milliseconds: warmUpMs });
     runs[name as Name] = () => putLoad(server, { ...job, requests, milliseconds: ROUND_MS });
   }
   return interleave(runs);
