@@ -140,6 +140,17 @@ describe.skipIf(!hasClickhouse)("settings", () => {
     const url = await serve({ DATABASE_URL: clickhouseUrl("no_settings") });
     expect((await sendRequest(url, "/health")).status).toBe(503);
   });
+
+  it("that the role may not change hold where they are as strict as the server's", async () => {
+    const url = await serve({ DATABASE_URL: clickhouseUrl("own_limits"), MAX_ROWS_READ: "100000" });
+    expect((await sendRequest(url, "/health")).status).toBe(200);
+    expect((await ask(url, "secret")).status).toBe(200);
+  });
+
+  it("that the role may not change and that limit less make the database unreachable", async () => {
+    const url = await serve({ DATABASE_URL: clickhouseUrl("no_limits") });
+    expect((await sendRequest(url, "/health")).status).toBe(503);
+  });
 });
 
 /** A server that answers each query with recorded bytes. */

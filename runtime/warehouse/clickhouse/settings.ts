@@ -96,7 +96,7 @@ const SETTINGS: EngineSettings = { ...LIMITS, ...FORMATS };
 /** The setting that `system.query_log` has a column for. */
 const COMMENT = "log_comment";
 
-/** The role's own value of each of these settings that the server knows. */
+/** The role's own value of each of these settings that the server knows, and of the limits that the role may not change. */
 type OwnSettings = ReadonlyMap<string, string>;
 
 /** A changed profile of the role takes effect within this time. */
@@ -155,20 +155,21 @@ export class RoleSettings {
     let text = encoded.get(key);
     if (text === undefined) {
       const known = Object.entries({ ...SETTINGS, ...FORMS[form] }).filter(([name]) => own.has(name));
-      text = searchOf({ ...Object.fromEntries(known), ...limitSettings(limits) });
+      const changed = Object.entries(limitSettings(limits)).filter(
+        ([name, value]) => !holds(name, own.get(name), value),
+      );
+      text = searchOf(Object.fromEntries([...known, ...changed]));
       encoded.set(key, text);
     }
     return comment === undefined || !own.has(COMMENT) ? text : `${text}&${searchOf({ [COMMENT]: comment })}`;
   }
 
   async #lookUp(): Promise<Role> {
-    const names = join(
-      Object.keys(SETTINGS).map((name) => parameter(name, "String")),
-      ", ",
-    );
+    const names = namesIn(SETTINGS);
+    const limits = namesIn(limitSettings({ tier: "tier0", timeoutMs: 1, maxRows: 1 }));
     // In hexadecimal digits, which no format writes in another way.
     // `readonly`: a constraint of the profile refuses another value.
-    const select = sql`SELECT name, hex(value) FROM system.settings WHERE name IN (${names}) OR (name = ${parameter(COMMENT, "String")} AND NOT readonly) FORMAT TSV`;
+    const select = sql`SELECT name, hex(value) FROM system.settings WHERE name IN (${names}) OR (name = ${parameter(COMMENT, "String")} AND NOT readonly) OR (name IN (${limits}) AND readonly) FORMAT TSV`;
     const text = await this.#read({ statement: finished(select), settings: searchOf(WHOLE_RESULT) });
     const own = new Map(
       [...text.matchAll(/^(\w+)\t(\w*)\r?$/gm)].map(([, name = "", value = ""]) => [name, unhex(value)]),
@@ -176,6 +177,12 @@ export class RoleSettings {
     return { own, underOwn: underOwnSettings(own), encoded: new Map() };
   }
 }
+
+const namesIn = (settings: EngineSettings): Sql =>
+  join(
+    Object.keys(settings).map((name) => parameter(name, "String")),
+    ", ",
+  );
 
 const searchOf = (settings: EngineSettings): string => new URLSearchParams(settings).toString();
 
@@ -220,6 +227,16 @@ function limitSettings({ tier, timeoutMs, maxRows }: ClickhouseLimits): EngineSe
       interactive_delay: REPORT_US,
     }),
   };
+}
+
+/**
+ * Whether a limit that the role may not change stays as it is: ClickHouse would refuse each query that changes it. Threads protect
+ * nothing; another limit must be at least as strict, else it is sent, and `/health` says that the role is refused.
+ */
+function holds(name: string, own: string | undefined, sent: string): boolean {
+  if (own === undefined || name === "max_threads") return own !== undefined;
+  const [limit, wanted] = [Number(own), Number(sent)];
+  return limit > 0 && (limit <= wanted || wanted === 0);
 }
 
 /**
