@@ -1,9 +1,10 @@
 import { listRecords } from "../../../runtime/ramp/operator/diagnostics.js";
-import { customerIdOf } from "../../../runtime/ramp/database/id.js";
+import { customerIdOf, projectId } from "../../../runtime/ramp/database/id.js";
 import jwt from "jsonwebtoken";
 import { afterAll, describe, expect, it } from "vitest";
 import { generateKeyPairSync } from "node:crypto";
 import { removeIdentityProvider } from "../../../runtime/ramp/operator/identity-providers.js";
+import { CustomerTokens, SigningKeys } from "../../../runtime/ramp/sign-in/customer-token.js";
 import {
   addSecret,
   revokeCustomerTokens,
@@ -84,6 +85,17 @@ describe("a customer's token", () => {
       expect([reply.status, reply.json.error]).toEqual([401, "INVALID_TOKEN"]);
     }
   });
+});
+
+it("a customer's token that was accepted is refused once it has expired", async () => {
+  await newCustomer(world, project, "brief");
+  const sign = await new CustomerTokens(new SigningKeys(world.database, world.vault), world.url).signer();
+  const customer = { projectId: projectId(project.id), customerId: customerIdOf(project.id, "brief") };
+  const auth = `Bearer ${sign({ ...customer, generation: 0 }, now() + 10)}`;
+  const ask = async () => (await world.call("GET", "/v1/intent", { auth })).status;
+  expect([await ask(), await ask()]).toEqual([200, 200]);
+  await eventually(ask, (status) => status === 401, 20_000, 500);
+  expect(jwt.decode(auth.slice(7))).toMatchObject({ exp: expect.toSatisfy((exp: number) => exp <= now()) });
 });
 
 describe("a subject token", () => {
