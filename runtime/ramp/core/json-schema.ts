@@ -79,44 +79,31 @@ interface CompiledSchema {
   readonly validate: ValidateFunction;
 }
 
-/** Compiled schemas, by their text: an equal schema that is read from the database again has the same. */
-class CompiledSchemas {
-  readonly #ajv: Ajv2020;
-  readonly #compiled: LRUCache<string, CompiledSchema>;
-  /** Texts of schemas, which never change: making one again took longer than most checks. */
-  readonly #texts = new WeakMap<object, string>();
-
-  constructor(options: Options) {
-    const ajv = compilerWith(options);
-    this.#ajv = ajv;
+/** Providers' schemas, compiled, by their text: an equal schema that is read from the database again has the same. */
+class ProviderSchemas {
+  /** Their patterns run in linear time. */
+  readonly #ajv = compilerWith({ code: { regExp: linearPattern } });
+  readonly #compiled = new LRUCache<string, CompiledSchema>({
+    max: MAX_COMPILED,
     // The compiler keeps a reference to every schema until it is removed.
-    const dispose = ({ schema }: CompiledSchema): void => void ajv.removeSchema(schema);
-    this.#compiled = new LRUCache({ max: MAX_COMPILED, dispose });
-  }
+    dispose: ({ schema }) => void this.#ajv.removeSchema(schema),
+  });
 
   get size(): number {
     return this.#compiled.size;
   }
 
   validatorOf(schema: object): ValidateFunction {
-    const text = this.#texts.get(schema) ?? JSON.stringify(schema);
-    this.#texts.set(schema, text);
+    const text = JSON.stringify(schema);
     let entry = this.#compiled.get(text);
     if (!entry) this.#compiled.set(text, (entry = { schema, validate: this.#ajv.compile(schema) }));
     return entry.validate;
   }
-
-  violations(schema: object, value: unknown, at: string): readonly Violation[] {
-    const validator = this.validatorOf(schema);
-    if (validator(value)) return [];
-    return (validator.errors ?? []).map((error) => violationOf(error, at + error.instancePath));
-  }
 }
 
-/** Schemas of our own. */
-const own = new CompiledSchemas({});
-/** Schemas of providers: their patterns run in linear time. */
-const providers = new CompiledSchemas({ code: { regExp: linearPattern } });
+/** Schemas of our own are constants: the compiler itself keeps what it has made of each. */
+const own = compilerWith({});
+const providers = new ProviderSchemas();
 
 /** Whether a provider's schema can be used here; the reason why not is in `schemaProblem` (provider-schema.ts). */
 export function isProviderSchema(schema: object): boolean {
@@ -142,12 +129,18 @@ export interface Violation {
 
 /** Whether a value matches the schema. */
 export function check<S extends Schema>(schema: S, value: unknown): value is ValueOf<S> {
-  return own.validatorOf(schema)(value);
+  return own.compile<ValueOf<S>>(schema)(value);
 }
 
 /** Violations of the schema, without the value itself; empty when it matches. `at`: path of the value. */
 export function violations(schema: object, value: unknown, at = ""): readonly Violation[] {
-  return own.violations(schema, value, at);
+  return violationsBy(own.compile(schema), value, at);
+}
+
+function violationsBy(validate: ValidateFunction, value: unknown, at: string): readonly Violation[] {
+  return validate(value)
+    ? []
+    : (validate.errors ?? []).map((error) => violationOf(error, at + error.instancePath));
 }
 
 /** Length of a value, as JSON, that is checked against a provider's schema: patterns and lists take time by it. */
@@ -157,7 +150,7 @@ const MAX_VALUE_LENGTH = 4_096;
 export function providerViolations(schema: object, value: unknown, at = ""): readonly Violation[] {
   if (JSON.stringify(value).length > MAX_VALUE_LENGTH)
     return [{ path: at, message: `is longer than ${String(MAX_VALUE_LENGTH)} characters as JSON` }];
-  return providers.violations(schema, value, at);
+  return violationsBy(providers.validatorOf(schema), value, at);
 }
 
 function violationOf({ keyword, message = "is not valid", params }: ErrorObject, path: string): Violation {
