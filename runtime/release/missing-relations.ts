@@ -40,9 +40,9 @@ export function warnOfMissingColumns(
   log: Logger,
 ): void {
   // Not all endpoints: at a start every relation is looked up.
-  for (const endpoint of readers.get(relation.join(".")) ?? []) {
-    const missing = missingTexts(endpoint, relation, columns);
-    if (missing.length > 0) log.warn({ endpoint: endpoint.path, columns: missing }, LACKS_COLUMNS);
+  for (const { spec } of readers.get(relation.join(".")) ?? []) {
+    const missing = missingTexts(spec, relation, columns);
+    if (missing.length > 0) log.warn({ endpoint: spec.path, columns: missing }, LACKS_COLUMNS);
   }
 }
 

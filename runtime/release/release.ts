@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { ApiAbout } from "../model/about.js";
+import { groupedBy } from "../model/grouped.js";
 import { relationsOf } from "../model/column-names.js";
 import { type Endpoint, servedPaths } from "../model/endpoint.js";
 import {
@@ -68,7 +69,7 @@ export interface LoadedRelease extends Omit<Release, "modules" | "openApi" | "do
   /** By each path that it answers at: its own and its former ones. */
   readonly served: ReadonlyMap<string, LoadedEndpoint>;
   /** By `schema.name`: the endpoints that read the relation. */
-  readonly readers: ReadonlyMap<string, readonly Endpoint[]>;
+  readonly readers: ReadonlyMap<string, readonly { readonly spec: Endpoint }[]>;
   /** By the same paths: the dbt nodes (`unique_id`) whose builds change the rows. */
   readonly upstreamNodes: ReadonlyMap<string, readonly string[]>;
   /** Whether the project marks a column of the endpoint at this path as private data. */
@@ -109,15 +110,11 @@ export function loadRelease(
 }
 
 function readersOf(endpoints: readonly LoadedEndpoint[]): LoadedRelease["readers"] {
-  const readers = new Map<string, Endpoint[]>();
-  for (const { spec } of endpoints) {
-    for (const name of new Set(relationsOf(spec).map((relation) => relation.join(".")))) {
-      const others = readers.get(name);
-      if (others) others.push(spec);
-      else readers.set(name, [spec]);
-    }
-  }
-  return readers;
+  const reads = endpoints.flatMap(({ spec }) => {
+    const names = new Set(relationsOf(spec).map((relation) => relation.join(".")));
+    return [...names].map((name) => ({ name, spec }));
+  });
+  return groupedBy(reads, ({ name }) => name);
 }
 
 /** A folder of an earlier version does not list them. */
