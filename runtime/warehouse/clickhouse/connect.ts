@@ -3,7 +3,6 @@ import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
 import { PeriodicCheck } from "../periodic-check.js";
 import { joined, QueryTimeout } from "../warehouse.js";
 import { GATEWAY_STATUSES, isConnectionFailure, ServerUnresponsive } from "./errors.js";
-import { withReadBuffers } from "./read-buffer.js";
 import { BodyReader } from "./rows.js";
 import { killQuery } from "./select.js";
 import { readFirst, responseTo, RunningQuery, type TimeLimits } from "./stream.js";
@@ -157,7 +156,7 @@ class ClickhouseHttp {
     const { Agent, request } = isTls ? https : http;
     const host = `${hostname.includes(":") ? `[${hostname}]` : hostname}:${String(port)}`;
     this.#origin = `${isTls ? "https" : "http"}://${host}`;
-    const agent = withReadBuffers(new Agent({ keepAlive: true, timeout: IDLE_MS }));
+    const agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
     const path = `/?${new URLSearchParams({ database }).toString()}`;
     this.#options = { agent, host: hostname, port, method: "POST", path };
     this.#headers = [
