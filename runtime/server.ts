@@ -32,7 +32,7 @@ export { openWarehouse } from "./handler/gateway.js";
 export type { Warehouse } from "./warehouse/warehouse.js";
 export { DatabaseUnreachable } from "./warehouse/warehouse.js";
 export { readEnvironment, type Environment } from "./operations/environment.js";
-export { measureConditions } from "./request/resolve-grouping.js";
+export { loadMetrics } from "./warehouse/load-metrics.js";
 export { hashOf, Keyring } from "./request/keyring.js";
 export { createLogger, flushLog } from "./http/logger.js";
 export type { RunningServer } from "./http/listen.js";

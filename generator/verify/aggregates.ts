@@ -6,7 +6,7 @@ import type {
   TimeSpine,
 } from "@routewright/runtime/model";
 import { columnNamed } from "@routewright/runtime/model";
-import { DatabaseUnreachable, measureConditions, type Warehouse } from "@routewright/runtime/server";
+import { DatabaseUnreachable, loadMetrics, type Warehouse } from "@routewright/runtime/server";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { parseColumnType } from "../catalogue/column-types/column-type.js";
 import { list, sentence } from "../manifest/strings.js";
@@ -182,6 +182,7 @@ async function verifyMeasures(
   measures: readonly AggregateMeasure[],
   warehouse: Pick<Warehouse, "columnsOf">,
 ): Promise<readonly Mismatch[]> {
+  const { measureConditions } = await loadMetrics();
   const grouping = groupingOf(aggregate, measures);
   const selection = { grouping, conditions: measureConditions(measures), sort: [], page: null };
   try {

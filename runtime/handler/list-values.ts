@@ -6,17 +6,11 @@ import type { ServedEndpoint } from "../model/served-endpoint.js";
 import { traceOf } from "../http/headers.js";
 import { queryOf } from "../http/route.js";
 import { requireAccess } from "../request/authorize.js";
-import { queryFields } from "../request/request-fields.js";
+import { queryFields, readRequired } from "../request/request-fields.js";
 import { ownRows } from "../request/resolve-query.js";
-import {
-  readRequired,
-  readValuesQuestion,
-  type ValuesQuestion,
-  valuesOfGroup,
-  valuesOfRows,
-} from "../request/resolve-listed-values.js";
 import { NO_ROWS } from "../response/respond.js";
 import type { ListedValue, ListedValues, ReadValues } from "../response/values-cache.js";
+import { loadMetrics, type ValuesQuestion } from "../warehouse/load-metrics.js";
 import type { ResultColumn } from "../warehouse/warehouse.js";
 import type { Exchange } from "./exchange.js";
 import { linesOf, readRows, rowOf } from "../response/read-rows.js";
@@ -69,6 +63,7 @@ export async function columnValues(
   const times = new StepTimes();
   const refusal = requireAccess(path, spec.tier, context.caller);
   times.end("authorize");
+  const { readValuesQuestion } = await loadMetrics();
   const question = refusal ?? readValuesQuestion(endpoint, (column) => isPrivate(spec.path, column), fields);
   times.end("resolve");
   const { outcome, sent } = isHttpError(question)
@@ -137,6 +132,7 @@ async function resolveValues(
   const { spec } = endpoint;
   const own = ownRows(spec, caller.org);
   if (isHttpError(own)) return own;
+  const { valuesOfGroup } = await loadMetrics();
   const selection =
     question.grouping === null
       ? await selectionOfRows(gateway, endpoint, question)
@@ -159,6 +155,7 @@ async function selectionOfRows(
   const hasValues = (each: ResultColumn): boolean =>
     warehouse.valuesOf(each) !== "other" && each.states === undefined;
   if (column === undefined || !hasValues(column)) return httpError("notFilterable", { name: "column" });
+  const { valuesOfRows } = await loadMetrics();
   return valuesOfRows(endpoint, question, (name) => columnNamed(columns, name)?.name ?? name);
 }
 

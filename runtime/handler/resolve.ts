@@ -1,12 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import { jsonOf, type ServedEndpoint } from "../model/served-endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
-import type { RawFields, ResolvedQuery, RowFormat, Selection } from "../model/query.js";
+import type { Condition, RawFields, ResolvedQuery, RowFormat, Selection } from "../model/query.js";
 import type { Caller } from "../model/caller.js";
-import { ownRows, readParameters, withOperators } from "../request/resolve-query.js";
+import { asksGroups, ownRows, readParameters, withOperators } from "../request/resolve-query.js";
 import { readCursor, bodyFields, NO_FIELDS, fieldsOfParsed, queryFields } from "../request/request-fields.js";
 import { formatOf } from "../response/content-negotiation.js";
 import { MAX_BODY_BYTES, type BodyErrors, readText } from "../http/body.js";
+import { loadMetrics } from "../warehouse/load-metrics.js";
 import { TIER_SHARES } from "../warehouse/shares.js";
 import type { Gateway } from "./gateway.js";
 
@@ -90,18 +91,34 @@ interface Question {
   readonly format: RowFormat;
 }
 
-/** Checks the fields and makes the query from them, limited to the caller's own rows. */
+/** Checks the fields and makes the query from them, limited to the caller's own rows. A promise where groups are asked. */
 export function resolve(
   gateway: Gateway,
   endpoint: ServedEndpoint,
   caller: Caller,
-  { fields: sent, source, format }: Question,
-): Result<ResolvedQuery> {
+  question: Question,
+): Result<ResolvedQuery> | Promise<Result<ResolvedQuery>> {
   const own = ownRows(endpoint.spec, caller.org);
   if (isHttpError(own)) return own;
-  const fields = withOperators(endpoint, sent);
+  const fields = withOperators(endpoint, question.fields);
   if (isHttpError(fields)) return fields;
-  const selection = readParameters(endpoint, fields, source);
+  const asked = { ...question, fields, own };
+  const { aggregate } = endpoint.spec;
+  if (aggregate === undefined || !asksGroups(endpoint.spec, fields))
+    return queryOf(gateway, endpoint, caller, asked, readParameters(endpoint, fields, question.source));
+  return loadMetrics().then(({ readGroups }) =>
+    queryOf(gateway, endpoint, caller, asked, readGroups(endpoint, aggregate, fields, question.source)),
+  );
+}
+
+/** The query of a selection. `own`: the condition on the caller's rows. */
+function queryOf(
+  gateway: Gateway,
+  endpoint: ServedEndpoint,
+  caller: Caller,
+  { fields, format, own }: Question & { readonly own: Condition | null },
+  selection: Result<Selection>,
+): Result<ResolvedQuery> {
   if (isHttpError(selection)) return selection;
   const selected = own === null ? selection : { ...selection, conditions: [own, ...selection.conditions] };
   const hasCursor = endpoint.spec.cursor !== undefined || (selection.grouping?.groups.length ?? 0) > 0;

@@ -45,7 +45,7 @@ export async function queryForTool(
   let names: readonly string[] = [];
   if (outcome === null) {
     const fields = fieldsOf(parameters);
-    const query = resolve(gateway, endpoint, caller, { fields, source: "query", format: "ndjson" });
+    const query = await resolve(gateway, endpoint, caller, { fields, source: "query", format: "ndjson" });
     times.end("resolve");
     if (!isHttpError(query)) names = parameterNames(endpoint, query);
     outcome = isHttpError(query) ? query : await readReply(exchange, endpoint, query, isSummary);

@@ -17,6 +17,7 @@ import type { Aggregate } from "../model/aggregate.js";
 import type { ValueKind } from "../model/column-types.js";
 import { ServedEndpoint } from "../model/served-endpoint.js";
 import { handlerOf } from "../handler/handle-request.js";
+import { loadMetrics } from "../warehouse/load-metrics.js";
 
 /** A parameter of a generated module. */
 type DeclaredParameter<Row> = Filter & { readonly column: keyof Row & string };
@@ -149,6 +150,8 @@ export function defineEndpoint<Query, Row>(generated: {
       (generated as Partial<typeof generated> | undefined)?.schema,
     );
     const spec = endpointOf(declaration);
+    // The first request waits for it.
+    if (spec.aggregate !== undefined) void loadMetrics();
     const get = handlerOf(new ServedEndpoint(spec));
     const module: EndpointModule = { spec, get, ...(spec.methods.includes("POST") && { post: get }) };
     return module as never;

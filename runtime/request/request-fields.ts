@@ -117,6 +117,12 @@ export function readSingle(name: string, raw: RawValue): Result<string> | null {
   return text === undefined ? httpError("notSingle", { name }) : text || null;
 }
 
+/** The one text of a parameter. */
+export function readRequired(name: string, fields: RawFields): Result<string> {
+  const raw = fields.get(name);
+  return (raw && readSingle(name, raw)) ?? httpError("parameterRequired", { name });
+}
+
 /** The texts of a list: a repeated name, comma-separated text, or a JSON array; null when it is absent or empty. */
 export function readList(name: string, raw: RawValue): Result<readonly string[]> | null {
   const texts = raw.from === "query" ? raw.texts.flatMap(split) : bodyList(raw.value);

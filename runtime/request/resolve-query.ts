@@ -4,25 +4,11 @@ import type { Projection } from "../model/projection.js";
 import type { ServedEndpoint, ServedFilter } from "../model/served-endpoint.js";
 import { DEFAULT_MAX_ITEMS, DEFAULT_MAX_LENGTH } from "../model/limits.js";
 import { operatorOf } from "../model/operators.js";
-import {
-  type ColumnFilter,
-  type Endpoint,
-  type FilterParameter,
-  PAGE_FIELDS,
-  SORT_FIELDS,
-} from "../model/endpoint.js";
+import { type ColumnFilter, type Endpoint, type FilterParameter } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { readSingle, readList, readPage, readSort } from "./request-fields.js";
 import type { RawFields, RawValue } from "../model/query.js";
-import { type Aggregate, GROUP_PAGES } from "../model/aggregate.js";
-import {
-  asksGroups,
-  groupFilter,
-  groupingFields,
-  measureConditions,
-  readGrouping,
-  readGroupSort,
-} from "./resolve-grouping.js";
+import type { Aggregate } from "../model/aggregate.js";
 import { VALUES } from "../model/column-types.js";
 import { ALL_ORGS } from "./keyring.js";
 
@@ -59,7 +45,7 @@ export function withOperators(
 }
 
 /**
- * Checks the parameters of a request in this order: names, values, required filters, page, sort. Returns the first
+ * Checks the parameters of a request for rows in this order: names, values, required filters, page, sort. Returns the first
  * error (runtime/docs/requests.md).
  */
 export function readParameters(
@@ -67,9 +53,6 @@ export function readParameters(
   fields: RawFields,
   source: "query" | "body",
 ): Result<Selection> {
-  const { aggregate } = endpoint.spec;
-  if (aggregate !== undefined && asksGroups(endpoint.spec, fields))
-    return readGroups(endpoint, aggregate, fields, source);
   const unknown = unknownNames(endpoint, fields, source);
   if (unknown) return unknown;
   const conditions = readConditions(endpoint.filters, fields);
@@ -86,53 +69,8 @@ export function readParameters(
   return { columns, conditions, sort: sort.keys, page };
 }
 
-/** What a request for groups selects: its filters restrict the rows before they are grouped. */
-function readGroups(
-  endpoint: ServedEndpoint,
-  aggregate: Aggregate,
-  fields: RawFields,
-  source: "query" | "body",
-): Result<Selection> {
-  const parameters = groupParameters(endpoint, aggregate, fields);
-  const unknown = [...fields.keys()].filter(
-    (name) => !isGroupField(aggregate, name) && !parameters.some((parameter) => parameter.name === name),
-  );
-  if (unknown.length > 0) return unknownError(endpoint, aggregate, unknown, source);
-  const conditions = readConditions(parameters, fields);
-  if (isHttpError(conditions)) return conditions;
-  const missing = missingFilter(endpoint.spec, conditions);
-  if (missing) return missing;
-  const grouping = readGrouping(aggregate, fields, conditions);
-  if (isHttpError(grouping)) return grouping;
-  // One row has no next page.
-  const cursor = fields.get("cursor");
-  const isContinued = cursor !== undefined && readSingle("cursor", cursor) !== null;
-  if (isContinued && grouping.groups.length === 0)
-    return unknownError(endpoint, aggregate, ["cursor"], source);
-  const page = readPage(endpoint.spec.pagination ?? GROUP_PAGES, fields);
-  if (isHttpError(page)) return page;
-  const sort = readGroupSort(grouping, fields);
-  if (isHttpError(sort)) return sort;
-  const all = [...conditions, ...measureConditions(grouping.measures)];
-  return { columns: endpoint.grouped, conditions: all, sort, page, grouping };
-}
-
-function isGroupField(aggregate: Aggregate, name: string): boolean {
-  const sorts = aggregate.saved === undefined ? SORT_FIELDS : [];
-  return [...groupingFields(aggregate), ...sorts, ...PAGE_FIELDS, "cursor"].includes(name);
-}
-
-/** The filters that a request names: the endpoint's own, or on the groups of metrics. */
-export function groupParameters(
-  endpoint: ServedEndpoint,
-  aggregate: Aggregate,
-  fields: RawFields,
-): readonly ServedFilter[] {
-  if (aggregate.of === "measures") return endpoint.filters;
-  return [...fields.keys()].flatMap((name) => groupFilter(aggregate, name) ?? []);
-}
-
-function unknownError(
+/** The error of names that a request for groups does not have. */
+export function unknownError(
   endpoint: ServedEndpoint,
   { filters }: Aggregate,
   unknown: readonly string[],
@@ -292,4 +230,17 @@ export function ownRows({ rows }: Endpoint, org: string | null): Result<Conditio
 /** The error of a condition, as the caller gets it: an organization that the column cannot hold has no rows. */
 export function conditionError(error: HttpError): HttpError {
   return error.parameter === OWN_ROWS ? httpError("organizationRequired") : error;
+}
+
+/** Whether a request asks for groups instead of rows. */
+export function asksGroups({ aggregate }: Endpoint, fields: RawFields): boolean {
+  if (aggregate === undefined) return false;
+  if (aggregate.of === "metrics" || aggregate.rows === false) return true;
+  return isSent("group_by", fields) || isSent(aggregate.of, fields);
+}
+
+function isSent(name: string, fields: RawFields): boolean {
+  const raw = fields.get(name);
+  const list = raw === undefined ? null : readList(name, raw);
+  return list !== null;
 }

@@ -10,8 +10,8 @@ import type { RelationLoad } from "./data-versions.js";
 import { FairQueue } from "./fair-queue.js";
 import type { FilterType } from "./filter-type.js";
 import type { AskedGrouping } from "../model/aggregate.js";
-import { AggregateEngine, filteredColumn, type PreparedGrouping } from "./aggregates/aggregate-engine.js";
-import type { AggregateDialect } from "./aggregates/dialect.js";
+import type { AggregateDialect, PreparedGrouping } from "./aggregate-dialect.js";
+import { loadMetrics, type MetricsModule } from "./load-metrics.js";
 import { Relations } from "./relations.js";
 import { withDeclaredNames, withNamesOf } from "./served-columns.js";
 import type { SharedResource } from "./shares.js";
@@ -93,7 +93,7 @@ export abstract class BaseEngine implements Warehouse {
   protected readonly budget: SpoolBudget;
   readonly #relations: Relations;
   readonly #statementTimeoutMs: number;
-  #aggregateEngine: AggregateEngine | null = null;
+  #aggregateEngine: InstanceType<MetricsModule["AggregateEngine"]> | null = null;
 
   constructor(options: EngineOptions) {
     const {
@@ -205,8 +205,9 @@ export abstract class BaseEngine implements Warehouse {
     return this.#relations.query(source, context, (columns) => run({ ...query, from }, columns));
   }
 
-  #prepared({ selection }: ResolvedQuery, version: string | null): Promise<PreparedGrouping> {
+  async #prepared({ selection }: ResolvedQuery, version: string | null): Promise<PreparedGrouping> {
     if (this.aggregates === null) throw new Error("The engine has no aggregates.");
+    const { AggregateEngine } = await loadMetrics();
     this.#aggregateEngine ??= new AggregateEngine({
       dialect: this.aggregates,
       relations: this.#relations,
@@ -292,6 +293,7 @@ export abstract class BaseEngine implements Warehouse {
     filter: FilterParameter,
     grouping: AskedGrouping,
   ): Promise<boolean | null> {
+    const { filteredColumn } = await loadMetrics();
     const filtered = filteredColumn(grouping, filter.column);
     if (filtered === null) return null;
     const columns = await this.columns(filtered.relation, null);

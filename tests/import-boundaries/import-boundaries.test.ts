@@ -36,6 +36,8 @@ describe("import boundaries", () => {
     ["runtime/request/x.ts", `import "../warehouse/data-versions.js";`],
     ["runtime/warehouse/x.ts", `import "./postgres/connect.js";`],
     ["runtime/warehouse/x.ts", `import "../request/authorize.js";`],
+    ["runtime/warehouse/x.ts", `import "../metrics/metrics.js";`],
+    ["runtime/response/x.ts", `await import("../metrics/metrics.js");`],
     ["runtime/response/x.ts", `import "../request/authorize.js";`],
     ["generator/manifest/x.ts", `import "../catalogue/build.js";`],
     ["generator/catalogue/x.ts", `import "../render/render.js";`],
@@ -49,6 +51,7 @@ describe("import boundaries", () => {
   it.each([
     ["runtime/handler/x.ts", `import "../request/page.js"; import "../http/body.js"; import "pg";`],
     ["runtime/ramp/intents/x.ts", `import "../providers/quotes.js"; import "pg";`],
+    ["runtime/warehouse/x.ts", `await import("../metrics/metrics.js");`],
     ["generator/render/x.ts", `import "../catalogue/catalogue.js"; import "@routewright/runtime/model";`],
     ["tests/x.ts", `import "../generator/cli.js"; import "../runtime/server.js";`],
   ])("let %s through with %s", async (file, code) => {

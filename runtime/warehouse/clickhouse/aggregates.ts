@@ -1,6 +1,6 @@
 import { compareGrains, type Grain, isDayGrain, type Leaf, type Period } from "../../model/aggregate.js";
 import type { Selection } from "../../model/query.js";
-import type { AggregateDialect, GroupedSource, Part } from "../aggregates/dialect.js";
+import type { AggregateDialect, GroupedSource, Part } from "../aggregate-dialect.js";
 import { constant, EMPTY, escapedIdentifier, join, projectParts, sql, type Sql } from "../sql.js";
 import type { ResultColumn } from "../warehouse.js";
 import { parseType } from "./filter-types.js";

@@ -1,7 +1,7 @@
-import type { AskedGroup, Leaf } from "../../model/aggregate.js";
-import type { Selection } from "../../model/query.js";
-import { EMPTY, sql } from "../sql.js";
-import type { Part } from "./dialect.js";
+import type { AskedGroup, Leaf } from "../model/aggregate.js";
+import type { Selection } from "../model/query.js";
+import { EMPTY, sql } from "../warehouse/sql.js";
+import type { Part } from "../warehouse/aggregate-dialect.js";
 import { groupBy, groupColumn, timeGrainOf } from "./leaves.js";
 import {
   columnsOf,

@@ -6,6 +6,7 @@ import {
   compareGrains,
   groupKey,
   groupNames,
+  GROUP_PAGES,
   hasRange,
   type AskedGrouping,
   type Leaf,
@@ -14,28 +15,62 @@ import {
   timedLeaves,
 } from "../model/aggregate.js";
 import { operatorsOf } from "../model/column-filters.js";
-import type { Endpoint, FilterParameter, SortKey } from "../model/endpoint.js";
+import { type FilterParameter, PAGE_FIELDS, SORT_FIELDS, type SortKey } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "../model/operators.js";
-import type { Condition } from "../model/query.js";
-import { readList, readSingle } from "./request-fields.js";
-import type { RawFields } from "../model/query.js";
+import type { Condition, RawFields, Selection } from "../model/query.js";
+import type { ServedEndpoint, ServedFilter } from "../model/served-endpoint.js";
+import { readList, readPage, readSingle } from "../request/request-fields.js";
+import { missingFilter, readConditions, unknownError } from "../request/resolve-query.js";
 
-/** Whether a request asks for groups instead of rows. */
-export function asksGroups({ aggregate }: Endpoint, fields: RawFields): boolean {
-  if (aggregate === undefined) return false;
-  if (aggregate.of === "metrics" || aggregate.rows === false) return true;
-  return isSent("group_by", fields) || isSent(aggregate.of, fields);
+/** What a request for groups selects: its filters restrict the rows before they are grouped. */
+export function readGroups(
+  endpoint: ServedEndpoint,
+  aggregate: Aggregate,
+  fields: RawFields,
+  source: "query" | "body",
+): Result<Selection> {
+  const parameters = groupParameters(endpoint, aggregate, fields);
+  const unknown = [...fields.keys()].filter(
+    (name) => !isGroupField(aggregate, name) && !parameters.some((parameter) => parameter.name === name),
+  );
+  if (unknown.length > 0) return unknownError(endpoint, aggregate, unknown, source);
+  const conditions = readConditions(parameters, fields);
+  if (isHttpError(conditions)) return conditions;
+  const missing = missingFilter(endpoint.spec, conditions);
+  if (missing) return missing;
+  const grouping = readGrouping(aggregate, fields, conditions);
+  if (isHttpError(grouping)) return grouping;
+  // One row has no next page.
+  const cursor = fields.get("cursor");
+  const isContinued = cursor !== undefined && readSingle("cursor", cursor) !== null;
+  if (isContinued && grouping.groups.length === 0)
+    return unknownError(endpoint, aggregate, ["cursor"], source);
+  const page = readPage(endpoint.spec.pagination ?? GROUP_PAGES, fields);
+  if (isHttpError(page)) return page;
+  const sort = readGroupSort(grouping, fields);
+  if (isHttpError(sort)) return sort;
+  const all = [...conditions, ...measureConditions(grouping.measures)];
+  return { columns: endpoint.grouped, conditions: all, sort, page, grouping };
 }
 
-function isSent(name: string, fields: RawFields): boolean {
-  const raw = fields.get(name);
-  const list = raw === undefined ? null : readList(name, raw);
-  return list !== null;
+function isGroupField(aggregate: Aggregate, name: string): boolean {
+  const sorts = aggregate.saved === undefined ? SORT_FIELDS : [];
+  return [...groupingFields(aggregate), ...sorts, ...PAGE_FIELDS, "cursor"].includes(name);
+}
+
+/** The filters that a request names: the endpoint's own, or on the groups of metrics. */
+export function groupParameters(
+  endpoint: ServedEndpoint,
+  aggregate: Aggregate,
+  fields: RawFields,
+): readonly ServedFilter[] {
+  if (aggregate.of === "measures") return endpoint.filters;
+  return [...fields.keys()].flatMap((name) => groupFilter(aggregate, name) ?? []);
 }
 
 /** Parameters that choose the groups; a saved query has chosen them. */
-export function groupingFields({ of, saved }: Aggregate): readonly string[] {
+function groupingFields({ of, saved }: Aggregate): readonly string[] {
   return saved === undefined ? ["group_by", of] : [];
 }
 
@@ -43,7 +78,7 @@ export function groupingFields({ of, saved }: Aggregate): readonly string[] {
 const RANGE_FIELDS = ["start_date", "end_date"] as const;
 
 /** The filter that a name of a request means: a group's, by equality or by an operator. */
-export function groupFilter(aggregate: Aggregate, name: string): FilterParameter | null {
+function groupFilter(aggregate: Aggregate, name: string): FilterParameter | null {
   const range = rangeFilter(aggregate, name);
   if (range !== null) return range;
   const [, column = name, suffix] = /^(.+)\[(\w+)\]$/.exec(name) ?? [];
@@ -79,7 +114,7 @@ export function readGrouping(
   const { saved } = aggregate;
   const measures = readMeasures(aggregate, fields);
   if (isHttpError(measures)) return measures;
-  const groups = saved === undefined ? readGroups(fields, measures) : saved.groups;
+  const groups = saved === undefined ? readAskedGroups(fields, measures) : saved.groups;
   if (isHttpError(groups)) return groups;
   const problem =
     groupFilterProblem(aggregate, measures, conditions) ?? timeProblem(groups, measures, conditions);
@@ -100,7 +135,10 @@ function readMeasures(
   return [...new Set(found)].filter((each) => each !== undefined);
 }
 
-function readGroups(fields: RawFields, measures: readonly AggregateMeasure[]): Result<readonly AskedGroup[]> {
+function readAskedGroups(
+  fields: RawFields,
+  measures: readonly AggregateMeasure[],
+): Result<readonly AskedGroup[]> {
   const raw = fields.get("group_by");
   const names = raw === undefined ? null : readList("group_by", raw);
   if (names === null) return [];
@@ -191,7 +229,7 @@ export function measureConditions(measures: readonly AggregateMeasure[]): readon
 }
 
 /** The caller's sort, or that of the saved query, then all groups: they identify a row. */
-export function readGroupSort(
+function readGroupSort(
   { aggregate: { saved }, groups, measures }: AskedGrouping,
   fields: RawFields,
 ): Result<readonly SortKey[]> {

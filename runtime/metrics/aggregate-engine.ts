@@ -6,14 +6,19 @@ import {
   groupingKey,
   leavesOf,
   METRIC_TIME,
-} from "../../model/aggregate.js";
-import { columnNamed } from "../../model/column-names.js";
-import type { Relation } from "../../model/endpoint.js";
-import type { Condition, Selection } from "../../model/query.js";
-import type { DerivedRows, Relations } from "../relations.js";
-import { join, sql, type Sql } from "../sql.js";
-import type { DescribedRelation, DescribedSelect, ResultColumn, ResultColumns } from "../warehouse.js";
-import type { AggregateDialect } from "./dialect.js";
+} from "../model/aggregate.js";
+import { columnNamed } from "../model/column-names.js";
+import type { Relation } from "../model/endpoint.js";
+import type { Condition, Selection } from "../model/query.js";
+import type { DerivedRows, Relations } from "../warehouse/relations.js";
+import { join, sql, type Sql } from "../warehouse/sql.js";
+import type {
+  DescribedRelation,
+  DescribedSelect,
+  ResultColumn,
+  ResultColumns,
+} from "../warehouse/warehouse.js";
+import type { AggregateDialect, PreparedGrouping } from "../warehouse/aggregate-dialect.js";
 import { groupedRows } from "./grouped-rows.js";
 import { rowConditions } from "./leaves.js";
 import { type GroupsBuild, named, onRows, rowSet, valueOf } from "./row-set.js";
@@ -25,15 +30,6 @@ export interface AggregateOptions {
   readonly relations: Relations;
   /** The columns of a statement. Rejects with `RelationMissing` where a relation of it does not exist. */
   readonly describe: (select: DescribedSelect) => Promise<DescribedRelation>;
-}
-
-/** A grouping's statement, and what the database says of its columns. */
-export interface PreparedGrouping {
-  /** Where its columns are looked up. */
-  readonly source: DerivedRows;
-  readonly select: (conditions: readonly Condition[]) => Sql<Selection>;
-  /** The columns that conditions compare with, of each fact. */
-  readonly filtered: readonly ResultColumns[];
 }
 
 /** Makes statements of groups: it asks the database for the types of what they read. */

@@ -4,12 +4,11 @@ import { type HttpError, httpError, isHttpError, type Result } from "../model/er
 import { DEFAULT_MAX_LENGTH, VALUES_PAGE } from "../model/limits.js";
 import { beginsWith } from "../model/operators.js";
 import { Projection } from "../model/projection.js";
-import type { Condition, Selection } from "../model/query.js";
+import type { Condition, RawFields, Selection } from "../model/query.js";
 import type { ServedEndpoint, ServedFilter } from "../model/served-endpoint.js";
-import { readPage, readSingle } from "./request-fields.js";
-import type { RawFields } from "../model/query.js";
-import { measureConditions, readGrouping } from "./resolve-grouping.js";
-import { groupParameters, missingFilter, readConditions, withOperators } from "./resolve-query.js";
+import { readPage, readRequired, readSingle } from "../request/request-fields.js";
+import { missingFilter, readConditions, withOperators } from "../request/resolve-query.js";
+import { groupParameters, measureConditions, readGrouping } from "./resolve-grouping.js";
 
 /** Parameters of a request for values; the others are filters of the endpoint. */
 const OWN_FIELDS: readonly string[] = ["path", "column", "prefix", "limit"];
@@ -21,7 +20,7 @@ interface AskedValues {
 }
 
 /** A request for the values of a column, before the types in the database are known. */
-export interface ValuesQuestion extends AskedValues {
+interface ValuesQuestion extends AskedValues {
   readonly conditions: readonly Condition[];
   readonly page: NonNullable<Selection["page"]>;
 }
@@ -76,12 +75,6 @@ function readColumn(
       : groupsOf(grouping.aggregate, isPrivate);
   if (names.includes(column)) return { column, grouping };
   return httpError("valuesColumn", { names: names.join(", ") || "none" });
-}
-
-/** The one text of a parameter. */
-export function readRequired(name: string, fields: RawFields): Result<string> {
-  const raw = fields.get(name);
-  return (raw && readSingle(name, raw)) ?? httpError("parameterRequired", { name });
 }
 
 /** What `group_by` may name. A saved query with a limit has the groups of its first rows only. */

@@ -1,7 +1,8 @@
-import type { Grain, Leaf, Period } from "../../model/aggregate.js";
-import type { Condition, Selection } from "../../model/query.js";
-import type { Sql } from "../sql.js";
-import type { ResultColumn, ResultColumns } from "../warehouse.js";
+import type { Grain, Leaf, Period } from "../model/aggregate.js";
+import type { Condition, Selection } from "../model/query.js";
+import type { DerivedRows } from "./relations.js";
+import type { Sql } from "./sql.js";
+import type { ResultColumn, ResultColumns } from "./warehouse.js";
 
 /** A part of a statement of groups. */
 export type Part = Sql<Selection>;
@@ -11,6 +12,15 @@ export interface GroupedSource {
   readonly select: Part;
   /** Names of its columns besides the groups. */
   readonly columns: readonly string[];
+}
+
+/** A grouping's statement, and what the database says of its columns. */
+export interface PreparedGrouping {
+  /** Where its columns are looked up. */
+  readonly source: DerivedRows;
+  readonly select: (conditions: readonly Condition[]) => Sql<Selection>;
+  /** The columns that conditions compare with, of each fact. */
+  readonly filtered: readonly ResultColumns[];
 }
 
 /** What a statement of groups needs of an engine. */

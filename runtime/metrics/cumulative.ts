@@ -1,7 +1,7 @@
-import type { AskedGroup, Leaf } from "../../model/aggregate.js";
-import type { Selection } from "../../model/query.js";
-import { join, sql } from "../sql.js";
-import type { GroupedSource, Part } from "./dialect.js";
+import type { AskedGroup, Leaf } from "../model/aggregate.js";
+import type { Selection } from "../model/query.js";
+import { join, sql } from "../warehouse/sql.js";
+import type { GroupedSource, Part } from "../warehouse/aggregate-dialect.js";
 import {
   filtersOf,
   groupBy,

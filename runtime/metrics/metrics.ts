@@ -1,0 +1,4 @@
+/** What the rest of the runtime uses of groups and measures; it loads this file when they are used (`loadMetrics`). */
+export { AggregateEngine, filteredColumn } from "./aggregate-engine.js";
+export { measureConditions, readGroups } from "./resolve-grouping.js";
+export { readValuesQuestion, valuesOfGroup, valuesOfRows } from "./resolve-listed-values.js";
