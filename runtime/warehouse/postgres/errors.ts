@@ -16,6 +16,20 @@ export function isStatementError(error: unknown): boolean {
   return typeof code === "string" && /^[0-9FHPX][0-9A-Z]{4}$/.test(code) && !SESSION_OVER.test(code);
 }
 
+/** Classes of errors with which PostgreSQL refuses a statement: not supported, no such statement, schema, or part of a statement. */
+const REFUSALS = /^(0A|26|3F|42)/;
+
+/** Whether the database refuses a plan: what it was made of has changed, or the session does not have it. */
+export function isPlanRefusal(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === "string" && REFUSALS.test(code);
+}
+
+/** Whether a session has lost its prepared statements, and its settings with them: it was discarded, or is another one. */
+export function isSessionLost(error: unknown): boolean {
+  return (error as { readonly code?: unknown }).code === "26000";
+}
+
 /** Messages of `pg` for a connection that is lost or cannot be made: these errors have no code. */
 const LOST =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|Query read timeout)/;

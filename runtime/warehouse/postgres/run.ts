@@ -42,6 +42,7 @@ export class Run implements WireQuery {
   #isStream: boolean;
   /** Whether a client reads it while it runs. */
   #isRead = false;
+  #isRenewed = false;
 
   constructor(query: PoolQuery, lease: Lease, pool: RunPool) {
     this.#queued = query.queued;
@@ -56,7 +57,7 @@ export class Run implements WireQuery {
 
   /** Whether it may be sent together with others. */
   get mayShare(): boolean {
-    return !this.sink.mayBeLong && !this.#isStream && !this.#lease.isExpectedLong;
+    return !this.sink.mayBeLong && !this.#isStream && !this.#isRenewed && !this.#lease.isExpectedLong;
   }
 
   /** Process id of its backend. */
@@ -75,6 +76,15 @@ export class Run implements WireQuery {
   }
 
   retry(): void {
+    this.#pool.send(this);
+  }
+
+  get isRenewed(): boolean {
+    return this.#isRenewed;
+  }
+
+  renew(): void {
+    this.#isRenewed = true;
     this.#pool.send(this);
   }
 

@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
-import type { BindValue, Statement } from "../sql.js";
-import { isStatementError } from "./errors.js";
+import type { Statement } from "../sql.js";
+import { executeMessages } from "./bind-message.js";
+import { isPlanRefusal, isSessionLost, isStatementError } from "./errors.js";
 import type { RowSink, WireClient } from "./wire.js";
 
 /** How long a query may run, and whether its result is still needed. */
@@ -83,6 +84,10 @@ export interface WireQuery {
   done: Done;
   /** Runs it on another connection. Its result here, if any, is ignored. */
   retry(): void;
+  /** Whether it is prepared again where it runs: a plan that was prepared before was refused. */
+  readonly isRenewed: boolean;
+  /** Runs it once more, prepared again. */
+  renew(): void;
 }
 
 /** The connection that a batch runs on. */
@@ -100,6 +105,7 @@ export interface BatchConnection {
 /** The methods of pg's connection that `@types/pg` describes as of an older version. */
 type Wire = pg.Connection & {
   parse(query: { name: string; text: string }): void;
+  close(statement: { type: "S"; name: string }): void;
   describe(statement: { type: "S"; name: string }): void;
   bind(config: { statement: string; values: readonly (string | null)[] }): void;
   execute(config: object): void;
@@ -118,6 +124,8 @@ export class StatementBatch implements pg.Submittable {
   /** Those without an answer, in their order. Null: it runs on another connection by now, and the answer is ignored. */
   readonly #pending: (WireQuery | null)[];
   readonly #sentAt = performance.now();
+  /** The query that is prepared with this batch: the others were before. */
+  #parsed: WireQuery | null = null;
   /** Why the rows of the running statement are not read. */
   #mismatch: Error | null = null;
   #isSent = false;
@@ -136,6 +144,7 @@ export class StatementBatch implements pg.Submittable {
     const { client } = this.#connection;
     const [next] = this.#pending;
     client.tap.sink = next?.sink ?? null;
+    client.tap.bound = 0;
     if (next === undefined) return this.#end();
     this.#connection.queryStarted(next?.limits ?? IGNORED);
     next?.begin();
@@ -148,7 +157,8 @@ export class StatementBatch implements pg.Submittable {
     const { client } = this.#connection;
     const wire = connection as Wire;
     wire.stream.cork();
-    for (const { statement, prepared, sink } of this.#queries) {
+    for (const query of this.#queries) {
+      const { statement, prepared, sink } = query;
       const name = prepared?.name ?? "";
       const settings = this.#connection.settingsOf(sink);
       if (settings !== null) {
@@ -156,7 +166,10 @@ export class StatementBatch implements pg.Submittable {
         wire.bind({ statement: settings.name, values: [] });
         wire.execute({});
       }
-      if (prepared === null || !client.hasPrepared(name)) {
+      if (prepared === null || query.isRenewed || !client.hasPrepared(name)) {
+        this.#parsed = query;
+        // Of a name that this session does not have, PostgreSQL closes nothing.
+        if (prepared !== null) wire.close({ type: "S", name });
         wire.parse({ name, text: statement.text });
         wire.describe({ type: "S", name });
       }
@@ -169,7 +182,8 @@ export class StatementBatch implements pg.Submittable {
     try {
       this.#pending[0]?.sink.checkTypes?.(fields.map(({ dataTypeID }) => dataTypeID));
     } catch (error) {
-      // Its rows are not read; the statements after it are answered.
+      // Its rows are not read; the statements after it are answered. The plan is not for the types that its text names.
+      this.#connection.client.forget(this.name);
       this.#mismatch = error as Error;
       this.#connection.client.tap.sink = null;
     }
@@ -197,9 +211,23 @@ export class StatementBatch implements pg.Submittable {
     const query = this.#pending.shift();
     this.#mismatch = null;
     const error = this.#connection.errorOf(cause);
-    if (isStatementError(error) && !this.#isEnding) this.awaitNext();
+    const isStale = query != null && this.#refusesPlan(query, error);
+    if (isStatementError(error) && !isSessionLost(error) && !this.#isEnding) this.awaitNext();
     else this.#abort();
-    query?.done(error);
+    if (isStale) query.renew();
+    else query?.done(error);
+  }
+
+  /**
+   * Whether PostgreSQL refuses a plan that it made before, of columns, relations or functions that have changed since, or that a
+   * pooler has given to another session. Whatever a query fails with after it is bound to its values is its own failure.
+   */
+  #refusesPlan({ prepared, sink }: WireQuery, error: Error): boolean {
+    const { client } = this.#connection;
+    const own = this.#connection.settingsOf(sink) === null ? 1 : 2;
+    if (client.tap.bound >= own || prepared === null || !isPlanRefusal(error)) return false;
+    client.forget(prepared.name);
+    return this.#parsed?.prepared !== prepared;
   }
 
   /** The connection is being closed: the running query ends with it, the others run on other connections. */
@@ -235,44 +263,3 @@ export class StatementBatch implements pg.Submittable {
 }
 
 const IGNORED: StatementLimits = { timeoutMs: 0, isStillNeeded: () => false };
-
-/** PostgreSQL's messages Bind, Execute and Sync in one buffer: the Bind of `pg` has one format for all fields. */
-function executeMessages(name: string, values: readonly BindValue[], formats: Buffer): Buffer {
-  const texts = values.map(textOf);
-  let bytes = 0;
-  for (const text of texts) bytes += 4 + (text === null ? 0 : Buffer.byteLength(text));
-  // Behind the type and the length: an empty portal, the name, no formats of values, and their number.
-  const length = 5 + 1 + name.length + 1 + 4 + bytes + formats.length;
-  const message = Buffer.allocUnsafe(length + EXECUTE_AND_SYNC.length);
-  message[0] = BIND;
-  message.writeInt32BE(length - 1, 1);
-  message[5] = 0;
-  let at = 6 + message.write(name, 6, "latin1");
-  message[at] = 0;
-  message.writeInt32BE(texts.length, at + 1);
-  at += 5;
-  for (const text of texts) {
-    const written = text === null ? -1 : message.write(text, at + 4);
-    at = message.writeInt32BE(written, at) + Math.max(0, written);
-  }
-  at += formats.copy(message, at);
-  EXECUTE_AND_SYNC.copy(message, at);
-  return message;
-}
-
-const BIND = 0x42;
-
-/** Of the unnamed portal, without a limit of rows. */
-const EXECUTE_AND_SYNC = Buffer.from("E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04", "latin1");
-
-/** The text form of a bind value. A null in a list equals no row; with `array_nulls = off` it would be a text. */
-function textOf(value: BindValue): string | null {
-  if (value === null || typeof value === "string") return value;
-  if (typeof value === "number") return String(value);
-  return `{${value.flatMap((text) => (text === null ? [] : [elementOf(text)])).join(",")}}`;
-}
-
-/** An element of an array in PostgreSQL's text form. */
-function elementOf(text: string): string {
-  return `"${text.replace(/["\\]/g, "\\$&")}"`;
-}

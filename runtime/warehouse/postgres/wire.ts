@@ -29,6 +29,8 @@ const ROW_HEAD_BYTES = HEAD_BYTES + 2;
  */
 class SocketProxy extends EventEmitter {
   sink: RowSink | null = null;
+  /** Statements that PostgreSQL has bound to their values: counted while there is a sink. */
+  bound = 0;
   readonly #stream: Duplex;
   /** A frame whose rest has not arrived, or its head, and its bytes so far. */
   #held: Buffer | null = null;
@@ -85,6 +87,7 @@ class SocketProxy extends EventEmitter {
         start = at;
         if (this.sink !== null) {
           if (type === DATA_ROW) this.sink.row(chunk, at + ROW_HEAD_BYTES);
+          else if (type === BIND_COMPLETE) this.bound++;
           start = at + bytes;
         }
       }
@@ -139,7 +142,7 @@ interface PgConnection {
   readonly stream: Socket;
   attachListeners(stream: Duplex | SocketProxy): void;
   /** Texts of the statements that are prepared, by their names. */
-  readonly parsedStatements: Readonly<Record<string, string>>;
+  readonly parsedStatements: Record<string, string>;
 }
 
 /** A client of pg whose rows may go to a sink. Throws where this version of pg has no such hook. */
@@ -181,6 +184,11 @@ export class WireClient extends PostgresClient {
 
   hasPrepared(name: string): boolean {
     return this.#pg.parsedStatements[name] !== undefined;
+  }
+
+  /** The statement is prepared again before it runs. */
+  forget(name: string): void {
+    Reflect.deleteProperty(this.#pg.parsedStatements, name);
   }
 }
 
