@@ -1,4 +1,7 @@
 import { BuildRecords } from "./warehouse/data-versions.js";
+import type { OpenEngine } from "./warehouse/base-engine.js";
+import type { ResultColumns } from "./warehouse/warehouse.js";
+import type { Relation } from "./model/endpoint.js";
 import type { ApiAbout } from "./model/about.js";
 import { type Changelog, NO_CHANGELOG } from "./model/changelog.js";
 import { relationsOf } from "./model/column-names.js";
@@ -7,7 +10,8 @@ import { missingColumns, missingRelations, warnOfMissingColumns } from "./releas
 import type { ActiveRelease, LoadedRelease, Release } from "./release/release.js";
 import { Metrics, type ServedRelease } from "./operations/metrics.js";
 import { ExampleRows } from "./handler/example-rows.js";
-import { openGateway, type Gateway, warnOfCursorKey } from "./handler/gateway.js";
+import { createGateway, type Gateway, warnOfCursorKey } from "./handler/gateway.js";
+import { loadEngine } from "./handler/open-gateway.js";
 import { activate, type RefreshResult } from "./release/activate.js";
 import type { RefreshLog } from "./release/refresh.js";
 import { Documents } from "./pages/documents.js";
@@ -65,7 +69,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const { environment, databaseUrl, active, log } = options;
   const { builds = new BuildRecords() } = options;
   requireAdapter(active.current, databaseUrl);
-  const parts = openParts({ ...options, builds });
+  const parts = openParts({ ...options, builds }, await loadEngine({ databaseUrl }));
   const { gateway, metrics } = parts;
   const listener = dataApiListener(parts, serviceOf({ ...options, builds }, parts), options);
   const server = await listen(listener, environment.host, environment.port, {
@@ -111,7 +115,10 @@ interface ServiceParts {
   close(): Promise<void>;
 }
 
-function openParts(options: DataServiceOptions & { readonly builds: BuildRecords }): ServiceParts {
+function openParts(
+  options: DataServiceOptions & { readonly builds: BuildRecords },
+  openEngine: OpenEngine,
+): ServiceParts {
   const { environment, databaseUrl, title, about, active, builds, log } = options;
   const usage = openUsage(environment, databaseUrl, log);
   /** Told of each response. */
@@ -121,14 +128,16 @@ function openParts(options: DataServiceOptions & { readonly builds: BuildRecords
       if (log.isLevelEnabled("info")) log.info(requestFields(record), "request");
     },
   ];
-  const gateway = openGateway({
+  const gatewayOptions = {
     ...environment,
     databaseUrl,
-    versionOf: (path) => builds.versionAt(path, active.current.upstreamNodes),
+    versionOf: (path: string) => builds.versionAt(path, active.current.upstreamNodes),
     log,
-    onColumns: (relation, columns) => warnOfMissingColumns(active.current, relation, columns, log),
-    recordRequest: (record) => recorders.forEach((tell) => tell(record)),
-  });
+    onColumns: (relation: Relation, columns: ResultColumns) =>
+      warnOfMissingColumns(active.current, relation, columns, log),
+    recordRequest: (record: RequestRecord) => recorders.forEach((tell) => tell(record)),
+  };
+  const gateway = createGateway(gatewayOptions, openEngine);
   const metrics = new Metrics(() => servedRelease(active.current, gateway, builds), options.refreshes.counts);
   recorders.push((record) => metrics.record(record));
   const visible = {

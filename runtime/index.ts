@@ -12,5 +12,5 @@ export {
   type ResponseBody,
 } from "./release/define.js";
 export type * from "./model/endpoint.js";
-export type { Gateway } from "./handler/gateway.js";
-export { openGateway, withGateway, type GatewayOptions } from "./handler/gateway.js";
+export type { GatewayOptions } from "./handler/gateway.js";
+export { openGateway, type OpenGateway as Gateway, withGateway } from "./handler/open-gateway.js";

@@ -28,7 +28,7 @@ import { readVariables, type Variables } from "./environment/variables.js";
 import { rampSettings } from "./ramp/environment.js";
 import { type Logger, createLogger } from "./http/logger.js";
 import type { RunningServer } from "./http/listen.js";
-export { openWarehouse } from "./handler/gateway.js";
+export { openWarehouse } from "./handler/open-gateway.js";
 export type { Warehouse } from "./warehouse/warehouse.js";
 export { DatabaseUnreachable } from "./warehouse/warehouse.js";
 export { readEnvironment, type Environment } from "./operations/environment.js";

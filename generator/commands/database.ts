@@ -83,7 +83,7 @@ export async function inspectDatabase<Value>(
 function opened(url: string): LiveDatabase["withWarehouse"] {
   return async (work) => {
     const { openWarehouse } = await import("@routewright/runtime/server");
-    const warehouse = openWarehouse(url);
+    const warehouse = await openWarehouse(url);
     try {
       return await work(warehouse);
     } finally {

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import type { RequestHandler } from "express";
 import type { AccessControl } from "../request/authorize.js";
 import { TokenIssuer, type TokenSettings } from "../request/bearer-tokens.js";
 import { Cursors } from "../response/cursors.js";
@@ -20,16 +19,6 @@ import { type PublicAddressOf, publicAddressReader } from "../http/public-addres
 import { createLogger, type Logger } from "../http/logger.js";
 import { openRateLimitStore } from "../request/rate-limit/redis-store.js";
 import type { EngineOptions, OpenEngine } from "../warehouse/base-engine.js";
-import { openClickhouse } from "../warehouse/clickhouse/engine.js";
-import { openPostgres } from "../warehouse/postgres/engine.js";
-
-/** The engines, by the scheme of their addresses. */
-const ENGINES: Readonly<Record<string, OpenEngine>> = {
-  postgres: openPostgres,
-  postgresql: openPostgres,
-  clickhouse: openClickhouse,
-  clickhouses: openClickhouse,
-};
 
 type VersionOf = (path: string) => DataVersion | null;
 
@@ -112,8 +101,11 @@ export interface GatewayOptions extends Pick<
   readonly recordRequest?: (record: RequestRecord) => void;
 }
 
-/** Opens a gateway. Database connections open on demand. */
-export function openGateway(options: GatewayOptions): Gateway & { close(): Promise<void> } {
+/** A gateway to a database. Its connections open on demand. */
+export function createGateway(
+  options: Omit<GatewayOptions, "engines">,
+  openEngine: OpenEngine,
+): Gateway & { close(): Promise<void> } {
   const log = options.log ?? createLogger("info");
   const addressOf = options.addressOf ?? clientAddress("false");
   const rates = openRateLimitStore(options.redisUrl ?? null, log);
@@ -122,7 +114,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     options.answerMemoryMegabytes ?? SERVER_DEFAULTS.answerMemoryMegabytes,
   );
   const streamTimeouts = timeoutsOf(options.streamTimeoutMs ?? SERVER_DEFAULTS.streamTimeoutMs);
-  const warehouse = engineOf(options)({
+  const warehouse = openEngine({
     ...options,
     url: options.databaseUrl,
     statementTimeoutMs: longestOf(timeouts),
@@ -165,23 +157,6 @@ function systemOf(databaseUrl: string): string {
   return scheme.startsWith("postgres") ? "postgresql" : scheme.replace(/s$/, "");
 }
 
-/** The database of a server without the server: `verify` explains by it what the server sends. */
-export function openWarehouse(databaseUrl: string): Warehouse {
-  const options = {
-    url: databaseUrl,
-    statementTimeoutMs: SERVER_DEFAULTS.statementTimeoutMs,
-    warn: () => undefined,
-  };
-  return engineOf({ databaseUrl })(options);
-}
-
-function engineOf({ databaseUrl, engines }: Pick<GatewayOptions, "databaseUrl" | "engines">): OpenEngine {
-  const [scheme = ""] = databaseUrl.split(":");
-  const open = { ...ENGINES, ...engines }[scheme];
-  if (open === undefined) throw new Error(`No engine serves addresses of the scheme ${scheme}:.`);
-  return open;
-}
-
 /** Without a key of the installation cursors are refused by its other servers, and by this one after a restart. */
 export function warnOfCursorKey(
   { cursorKey }: { readonly cursorKey: Buffer | null },
@@ -221,14 +196,6 @@ function queryLimitsOf(
 function longestOf(timeouts: Readonly<PerTier<number>>): number {
   const all = Object.values(timeouts);
   return all.includes(0) ? 0 : Math.max(...all);
-}
-
-/** Express middleware: the generated handlers after it use this gateway. */
-export function withGateway(gateway: Gateway): RequestHandler {
-  return (_request, response, next) => {
-    response.locals["gateway"] = gateway;
-    next();
-  };
 }
 
 /** The gateway of a response. Generated handlers take what Express gives them: `response.locals` is its place for it. */

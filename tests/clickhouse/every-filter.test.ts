@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { operatorsOf } from "../../runtime/model/column-filters.js";
 import { clickhouseType } from "../../runtime/model/column-types.js";
 import type { FilterParameter } from "../../runtime/model/endpoint.js";
-import { openWarehouse } from "../../runtime/handler/gateway.js";
+import { openWarehouse } from "../../runtime/handler/open-gateway.js";
 import { parseType } from "../../runtime/warehouse/clickhouse/filter-types.js";
 import { atEnd } from "../support/at-end.js";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
@@ -145,7 +145,7 @@ describe.skipIf(!hasClickhouse).each(types)("a filter on $type", ({ name, type }
   });
 
   it.skipIf(type.startsWith("Time64"))("is served by the primary key", async () => {
-    const warehouse = openWarehouse(clickhouseUrl());
+    const warehouse = await openWarehouse(clickhouseUrl());
     atEnd(() => warehouse.close());
     for (const [operator, kind] of [
       ["=", "string"],
