@@ -42,9 +42,9 @@ export const BOUNDARIES = {
     generator/artifacts generator/manifest generator/catalogue generator/diff generator/lint generator/verify
     generator/commands @routewright/runtime`,
   "runtime/model": [],
-  "runtime/connection": [],
+  "runtime/connection": list`runtime/model`,
   "runtime/http": list`runtime/model`,
-  "runtime/environment": list`runtime/model runtime/connection runtime/http`,
+  "runtime/environment": list`runtime/model runtime/http`,
   "runtime/request": list`runtime/model runtime/http runtime/request/rate-limit`,
   "runtime/request/rate-limit": list`runtime/model`,
   "runtime/warehouse": list`runtime/model`,
@@ -52,11 +52,10 @@ export const BOUNDARIES = {
   "runtime/warehouse/postgres": list`runtime/model runtime/connection runtime/warehouse`,
   "runtime/warehouse/clickhouse": list`runtime/model runtime/warehouse`,
   "runtime/response": list`runtime/model runtime/http runtime/warehouse`,
-  "runtime/operations": list`
-    runtime/model runtime/connection runtime/http runtime/environment runtime/request runtime/warehouse`,
   "runtime/handler": list`
-    runtime/model runtime/http runtime/request runtime/request/rate-limit runtime/warehouse runtime/response
-    runtime/operations`,
+    runtime/model runtime/http runtime/request runtime/request/rate-limit runtime/warehouse runtime/response`,
+  "runtime/operations": list`
+    runtime/model runtime/connection runtime/http runtime/environment runtime/request runtime/warehouse runtime/handler`,
   "runtime/release": list`runtime/model runtime/http runtime/warehouse runtime/handler`,
   "runtime/system": list`
     runtime/model runtime/http runtime/response runtime/handler runtime/release
@@ -88,7 +87,7 @@ export const BOUNDARIES = {
     runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks runtime/ramp/intents`,
   "runtime/ramp/sandbox": list`runtime/model runtime/http runtime/ramp/core runtime/ramp/providers`,
   "runtime/ramp": list`
-    runtime/model runtime/connection runtime/http runtime/environment runtime/request/rate-limit runtime/embedded
+    runtime/model runtime/http runtime/environment runtime/request/rate-limit runtime/embedded
     runtime/pages runtime/ramp/operator runtime/ramp/sandbox runtime/ramp/database runtime/ramp/accounts
     runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks
     runtime/ramp/intents runtime/ramp/api`,

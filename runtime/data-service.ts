@@ -15,7 +15,7 @@ import { loadEngine } from "./handler/open-gateway.js";
 import { activate, type RefreshResult } from "./release/activate.js";
 import type { RefreshLog } from "./release/refresh.js";
 import { Documents } from "./pages/documents.js";
-import type { RequestRecord } from "./operations/request-record.js";
+import type { RequestRecord } from "./handler/request-record.js";
 import { requestFields } from "./operations/request-log.js";
 import { findAt } from "./response/content-negotiation.js";
 import { pathOf, RouteTable } from "./http/route.js";

@@ -19,7 +19,7 @@ export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./model/tier.js";
 export {
   readGenerationEnvironment,
   type GenerationEnvironment,
-} from "./operations/generation-environment.js";
+} from "./environment/generation-environment.js";
 export { ABOUT_SCHEMA, type ApiAbout } from "./model/about.js";
 export * from "./model/store-address.js";
 export { faintContrast } from "./model/accent.js";

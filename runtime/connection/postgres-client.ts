@@ -1,5 +1,5 @@
 import pg from "pg";
-import { ENCODING_HINT, postgresAddress, type TlsTrials } from "./postgres-address.js";
+import { ENCODING_HINT, postgresAddress, type TlsTrials } from "../model/postgres-address.js";
 
 /** What worked last, by address: a trial costs a connection. */
 const settled = new Map<string, TlsTrials[number]>();

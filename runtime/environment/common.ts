@@ -1,5 +1,5 @@
 /** The settings that both services have, and the addresses in settings. */
-import { ENCODING_HINT, postgresAddressProblem } from "../connection/postgres-address.js";
+import { ENCODING_HINT, postgresAddressProblem } from "../model/postgres-address.js";
 import { clientAddress, type ClientAddress } from "../http/headers.js";
 import { clickhouseAddress } from "../model/clickhouse-address.js";
 import type { Variables } from "./variables.js";

@@ -11,7 +11,7 @@ import { ResponseMemory } from "../response/buffered-result.js";
 import { ResultService, ResultCache } from "../response/result-service.js";
 import { valuesCache, type ValuesCache } from "../response/values-cache.js";
 import { WholeResults } from "../response/whole-results.js";
-import type { RequestRecord } from "../operations/request-record.js";
+import type { RequestRecord } from "./request-record.js";
 import type { Warehouse } from "../warehouse/warehouse.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import { clientAddress, type ClientAddress } from "../http/headers.js";

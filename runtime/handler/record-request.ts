@@ -1,5 +1,5 @@
 import type { RequestContext } from "../model/caller.js";
-import type { RequestRecord, RequestStep } from "../operations/request-record.js";
+import type { RequestRecord, RequestStep } from "./request-record.js";
 import type { Sent } from "../response/respond.js";
 import type { Gateway } from "./gateway.js";
 

@@ -9,7 +9,7 @@ import { SERVER_DEFAULTS } from "../model/limits.js";
 import { isFetchable } from "../model/store-address.js";
 import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../model/tier.js";
 import type { TokenSettings } from "../request/bearer-tokens.js";
-import { generationOf } from "./generation-environment.js";
+import { generationOf } from "../environment/generation-environment.js";
 import { watchedKeysFile, readKeys } from "./key-file-watcher.js";
 
 /** The data API's settings from the environment variables (runtime/docs/settings.md). */

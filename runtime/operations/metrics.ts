@@ -1,6 +1,6 @@
 import { addMetric, type CollectedMetric, ServiceMetrics } from "../http/service-metrics.js";
 import type { WarehouseLoad } from "../warehouse/warehouse.js";
-import type { RequestRecord, RequestStep } from "./request-record.js";
+import type { RequestRecord, RequestStep } from "../handler/request-record.js";
 
 /** How many refreshes ended with each result. */
 type RefreshCounts = Readonly<Record<"reloaded" | "unchanged" | "error", number>>;

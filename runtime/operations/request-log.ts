@@ -1,4 +1,4 @@
-import type { RequestRecord } from "./request-record.js";
+import type { RequestRecord } from "../handler/request-record.js";
 
 /**
  * The fields of a request's log line. Keys appear by id, callers without one by their network address; a refusal has the

@@ -1,5 +1,5 @@
 import type { Logger } from "../http/logger.js";
-import type { RequestRecord } from "./request-record.js";
+import type { RequestRecord } from "../handler/request-record.js";
 import type { Caller } from "../model/caller.js";
 import { type UsageLine, usageLines } from "./usage-report.js";
 import { isDenied, recordedDay, SUMS, type UsageRow, UsageTable } from "./usage-table.js";

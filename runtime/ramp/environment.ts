@@ -1,4 +1,4 @@
-import { postgresAddressProblem } from "../connection/postgres-address.js";
+import { postgresAddressProblem } from "../model/postgres-address.js";
 import { checkedAddress, commonSettings, publicAddress } from "../environment/common.js";
 import { readVariables, SECRETS_KEY_EXPECTED, parseSecretsKey, Variables } from "../environment/variables.js";
 

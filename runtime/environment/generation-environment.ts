@@ -6,7 +6,7 @@ import {
   storeAddress,
 } from "../model/store-address.js";
 import { TIERS } from "../model/tier.js";
-import { Variables } from "../environment/variables.js";
+import { Variables } from "./variables.js";
 
 /** Settings for reading a manifest. */
 export type GenerationEnvironment = Readonly<ReturnType<typeof generationOf>>;
