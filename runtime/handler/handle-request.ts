@@ -98,7 +98,7 @@ function respondTo(exchange: Exchange, endpoint: Endpoint, answer: Answer): Prom
   const { prefix } = gateway.publicAddressOf(request);
   headers.push(...deprecationHeaders(endpoint, prefix), ...pageHeaders(request, answer, prefix));
   const { isPrefixForwarded } = gateway.publicAddressOf;
-  const caching = cachingHeaders(endpoint, caller, { method: request.method, isPrefixForwarded });
+  const caching = cachingHeaders(endpoint, caller, { request, isPrefixForwarded });
   const { responseMemory, streamTimeouts } = gateway;
   const streamTimeoutMs = streamTimeouts[caller.tier];
   return respond({ request, response, answer, headers, caching, caller, responseMemory, streamTimeoutMs });

@@ -9,6 +9,7 @@ import type { Operation } from "../http/openapi.js";
 import type { PageRoute } from "../http/route.js";
 import type { Reply } from "../http/send.js";
 import { BufferedResult, documentReply } from "../response/buffered-result.js";
+import { privateControl } from "../response/caching-headers.js";
 
 const require = createRequire(import.meta.url);
 
@@ -101,7 +102,8 @@ const serveSwaggerFile: PageRoute["handle"] = async ({ request, response }) => {
   return new Promise((resolve, reject) => {
     const target = Object.assign(request, { url: (request.url ?? "").replace(/^\/docs/, "") });
     response.once("close", () => resolve(null));
-    setHeaders(response, Object.entries(headersFor(POLICY)).flat());
+    const headers = { "Cache-Control": privateControl(request), ...headersFor(POLICY) };
+    setHeaders(response, Object.entries(headers).flat());
     const next = (error?: unknown): void =>
       error === undefined ? pass() : reject(new Error("Swagger UI.", { cause: error }));
     const handlers = [...swaggerUi.serve];
@@ -141,8 +143,6 @@ function document(type: string, policy: string, read: () => Buffer): PageRoute["
 
 function headersFor(policy: string) {
   return {
-    // Shared caches would repeat the rate limit of one reader. Browsers ask again, so that files of two versions never mix.
-    "Cache-Control": "private, no-cache",
     "Content-Security-Policy": policy,
     "Referrer-Policy": "no-referrer",
   };

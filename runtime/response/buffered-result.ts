@@ -3,6 +3,7 @@ import { type Sharer, SharedResource } from "../warehouse/shares.js";
 import { freeMemory } from "../warehouse/free-memory.js";
 import { joined } from "../warehouse/warehouse.js";
 import type { Reply } from "../http/send.js";
+import { privateControl } from "./caching-headers.js";
 import { COMPRESSED_FROM_BYTES, compress, type Encoding, encodingOf } from "./content-negotiation.js";
 import { entityTag, matchesTag } from "./entity-tag.js";
 
@@ -94,7 +95,8 @@ export async function documentReply(
   request: IncomingMessage,
   more: Readonly<Record<string, string>>,
 ): Promise<Reply> {
-  const headers = { "Cache-Control": "private, no-cache", ...more, ETag: document.tag };
+  // Shared caches would repeat the rate limit of one reader. Browsers ask again, so that files of two versions never mix.
+  const headers = { "Cache-Control": privateControl(request), ...more, ETag: document.tag };
   if (matchesTag(document.tag, request.headers["if-none-match"])) return { status: 304, body: "", headers };
   const encoding = document.bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(request);
   if (encoding === null) return { status: 200, body: document.body, headers };

@@ -1,15 +1,49 @@
+import type { IncomingMessage } from "node:http";
 import type { Endpoint } from "../model/endpoint.js";
 import type { Caller } from "../model/caller.js";
 
-/** Rows that only the client may store, and must revalidate. */
-const PRIVATE = ["Cache-Control", "private, no-cache", "Vary", "Accept, Accept-Encoding"] as const;
+/** Only the client may store the response, and must revalidate it. */
+const REVALIDATED = "private, no-cache";
+
+/** Nobody may store the response. */
+const NOT_KEPT = "private, no-store";
+
+/** What a response that only the client may store depends on. */
+const VARY = "Accept, Accept-Encoding";
 
 /** What a response that shared caches may keep depends on: a caller with a key neither gets nor makes a public copy. */
 const PUBLIC_VARY = "Accept, Accept-Encoding, X-API-Key, Authorization, Prefer";
 
+/** Headers on which responses depend, each with a bit of its own. */
+const READ_HEADERS: ReadonlyMap<string, number> = new Map(
+  [
+    ...["accept", "accept-encoding", "prefer", "range", "if-range", "if-none-match"],
+    ...["x-api-key", "authorization", "origin", "x-forwarded-prefix"],
+  ].map((name, i) => [name, 1 << i]),
+);
+
+/**
+ * Whether a header on which responses depend comes in several lines. Caches look for a copy by the first line, while all count here:
+ * with `Accept: application/json;q=0` in a second line a caller put CSV at the address of JSON, for everybody.
+ */
+function repeatsHeader({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">): boolean {
+  let seen = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const bit = READ_HEADERS.get((rawHeaders[i] ?? "").toLowerCase()) ?? 0;
+    if ((seen & bit) !== 0) return true;
+    seen |= bit;
+  }
+  return false;
+}
+
+/** `Cache-Control` of a response that only its client may store. */
+export function privateControl(request: Pick<IncomingMessage, "rawHeaders">): string {
+  return repeatsHeader(request) ? NOT_KEPT : REVALIDATED;
+}
+
 /** What caching headers depend on besides the endpoint and its caller. */
 interface CachingContext {
-  readonly method: string | undefined;
+  readonly request: Pick<IncomingMessage, "method" | "rawHeaders">;
   /** Whether the prefix of links comes with the request (`X-Forwarded-Prefix`). */
   readonly isPrefixForwarded: boolean;
 }
@@ -21,13 +55,14 @@ interface CachingContext {
 export function cachingHeaders(
   { model, tier, rows, publicAge }: Endpoint,
   { key }: Caller,
-  { method, isPrefixForwarded }: CachingContext,
+  { request, isPrefixForwarded }: CachingContext,
 ): readonly string[] {
   // The generator does not write it for others; a module that was edited must not publish rows.
-  if (publicAge === undefined || tier !== "tier0" || rows !== undefined) return PRIVATE;
-  const vary = isPrefixForwarded ? `${PUBLIC_VARY}, X-Forwarded-Prefix` : PUBLIC_VARY;
-  if (key !== null || (method !== "GET" && method !== "HEAD"))
-    return ["Cache-Control", "private, no-cache", "Vary", vary];
+  const isPublic = publicAge !== undefined && tier === "tier0" && rows === undefined;
+  const vary = !isPublic ? VARY : isPrefixForwarded ? `${PUBLIC_VARY}, X-Forwarded-Prefix` : PUBLIC_VARY;
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  if (!isPublic || key !== null || !isRead || repeatsHeader(request))
+    return ["Cache-Control", privateControl(request), "Vary", vary];
   const { maxAge, staleWhileRevalidate } = publicAge;
   const stale = staleWhileRevalidate > 0 ? `, stale-while-revalidate=${String(staleWhileRevalidate)}` : "";
   const control = `public, max-age=${String(maxAge)}${stale}`;

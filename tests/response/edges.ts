@@ -19,7 +19,9 @@ interface Edge {
 
 /** The code of a language on the page. */
 const codeOf = (language: string): string =>
-  new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(PAGE)?.[1] ?? "";
+  new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(PAGE)?.[1]?.replace("<PURGE_TOKEN>", TOKEN) ?? "";
+
+const TOKEN = "0d7a1f3b9c5e";
 
 export async function startNginx(upstream: string): Promise<Edge> {
   const folder = ownFolder();
@@ -41,7 +43,7 @@ export async function startNginx(upstream: string): Promise<Edge> {
   atEnd(stopOf(nginx));
   const url = `http://127.0.0.1:${String(port)}`;
   await vi.waitFor(() => fetch(`${url}/health`), { timeout: 20_000 });
-  return { url, cache: { purgeUrl: `${url}/purge`, purgeMethod: "PURGE", token: null } };
+  return { url, cache: { purgeUrl: `${url}/purge`, purgeMethod: "PURGE", token: TOKEN } };
 }
 
 export async function startVarnish(upstream: string): Promise<Edge> {
@@ -57,5 +59,5 @@ export async function startVarnish(upstream: string): Promise<Edge> {
   atEnd(stopOf(varnish));
   const url = `http://${listen}`;
   await vi.waitFor(() => fetch(`${url}/health`), { timeout: 60_000, interval: 200 });
-  return { url, cache: { purgeUrl: `${url}/`, purgeMethod: "BAN", token: null } };
+  return { url, cache: { purgeUrl: `${url}/`, purgeMethod: "BAN", token: TOKEN } };
 }

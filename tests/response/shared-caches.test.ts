@@ -5,118 +5,14 @@ import { gunzipSync } from "node:zlib";
 import { describe, expect, it, vi } from "vitest";
 import { purgeCopies, type SharedCache } from "../../generator/commands/shared-cache.js";
 import { run } from "../support/command.js";
-import { ownSchema, query } from "../support/database.js";
+import { query } from "../support/database.js";
 import { type Reply, sendRequest } from "../support/http-client.js";
-import { manifestOf } from "../support/manifest.js";
 import { needs } from "../support/needs.js";
-import { generateInto, KEYS, ownFolder, ownInstallation, startFolder } from "../support/service.js";
+import { KEYS, ownInstallation } from "../support/service.js";
 import { startNginx, startVarnish } from "./edges.js";
+import { type Lines, publicRows } from "./public-rows.js";
 
-/** Longer than any of these tests. */
-const MAX_AGE = 3600;
-const PUBLIC = `public, max-age=${String(MAX_AGE)}, stale-while-revalidate=30`;
-
-const schema = await ownSchema(`
-  CREATE TABLE @.rates AS SELECT n::bigint, 'old'::text AS label FROM generate_series(1, 3) AS n;
-  CREATE TABLE @.many AS SELECT n, 'label ' || n AS label FROM generate_series(1, 2000) AS n;
-  CREATE TABLE @.mine AS SELECT 'test'::text AS org_id, 1 AS n;
-  CREATE TABLE @.paid AS SELECT 1 AS n;
-  CREATE TABLE @.plain AS SELECT 1 AS n`);
-
-const age = { max_age: { max_age: MAX_AGE, stale_while_revalidate: 30 } };
-const columns = { n: "bigint", label: "text" };
-const tagged = (name: string, ...tags: string[]) => ["production", "shop", `api:${name}`, ...tags];
-const manifest = manifestOf([
-  {
-    name: "rates",
-    schema,
-    columns,
-    routewright: age,
-    api: {
-      methods: ["GET", "POST"],
-      allow_unfiltered: true,
-      pagination: { enabled: true, default_limit: 2, max_limit: 3 },
-      parameters: [{ name: "label", column: "label", operator: "=", type: "string" }],
-      sort: [{ column: "n", direction: "ASC" }],
-    },
-  },
-  {
-    name: "mine",
-    schema,
-    columns: { org_id: "text", n: "bigint" },
-    routewright: { ...age, rows: { column: "org_id", equals: "org" } },
-  },
-  { name: "paid", schema, tags: tagged("paid", "tier1"), columns: { n: "bigint" }, routewright: age },
-  { name: "many", schema, columns: { n: "int", label: "text" }, routewright: age },
-  { name: "plain", schema, columns: { n: "bigint" } },
-]);
-
-/** A service of these models, and what it asks the cache to remove. */
-async function serve(cache: () => SharedCache | null = () => null, variables: Record<string, string> = {}) {
-  const folder = ownFolder();
-  generateInto(folder, manifest);
-  const purged: string[][] = [];
-  const service = await startFolder(folder, variables, {
-    onRowsChanged: (endpoints) => {
-      purged.push(endpoints.map(({ model }) => model));
-      const to = cache();
-      if (to !== null) void purgeCopies(to, endpoints);
-    },
-  });
-  return { service, purged };
-}
-
-const headersOf = ({ headers }: Reply, ...names: string[]) => names.map((name) => headers[name]);
-
-describe("who may keep a response", () => {
-  it.each([
-    ["GET", "/v1/shop/rates", {}, PUBLIC],
-    ["HEAD", "/v1/shop/rates", {}, PUBLIC],
-    ["GET", "/v1/shop/rates.csv?label=old", {}, PUBLIC],
-    ["GET", "/v1/shop/rates", { "x-api-key": KEYS.tier0 }, "private, no-cache"],
-    ["GET", "/v1/shop/rates", { authorization: `Bearer ${KEYS.tier3}` }, "private, no-cache"],
-    ["GET", "/v1/shop/rates", { "x-api-key": "sk_live_unknown" }, "no-store"],
-    ["GET", "/v1/shop/rates?limit=x", {}, "no-store"],
-    ["POST", "/v1/shop/rates", {}, "private, no-cache"],
-    ["GET", "/v1/shop/mine", { "x-api-key": KEYS.tier0 }, "private, no-cache"],
-    ["GET", "/v1/shop/paid", { "x-api-key": KEYS.tier1 }, "private, no-cache"],
-    ["GET", "/v1/shop/plain", {}, "private, no-cache"],
-  ])("%s %s %j: %s", async (method, path, headers, expected) => {
-    const { service } = await serve();
-    const reply = await sendRequest(service.url, path, { method, headers });
-    const isPublic = expected === PUBLIC;
-    expect(headersOf(reply, "cache-control", "surrogate-key", "cache-tag")).toEqual([
-      expected,
-      isPublic ? "rates" : undefined,
-      isPublic ? "rates" : undefined,
-    ]);
-    if (reply.status === 200 && path.startsWith("/v1/shop/rates"))
-      expect(reply.headers.vary).toContain("X-API-Key, Authorization");
-  });
-
-  it("says it of a 304 and of a part too", async () => {
-    const { service } = await serve();
-    const ask = (headers: Record<string, string>) => sendRequest(service.url, "/v1/shop/rates", { headers });
-    const { headers } = await ask({});
-    const unchanged = await ask({ "if-none-match": headers.etag ?? "" });
-    const part = await ask({ range: "bytes=0-3" });
-    expect([unchanged.status, part.status]).toEqual([304, 206]);
-    for (const { headers } of [unchanged, part]) expect(headers["cache-control"]).toBe(PUBLIC);
-  });
-
-  it("varies by what else a response depends on: origins of a list, a forwarded prefix", async () => {
-    const { service } = await serve(undefined, {
-      CORS_ORIGINS: "https://app.example.com",
-      TRUST_PROXY: "127.0.0.1",
-    });
-    const { headers } = await sendRequest(service.url, "/v1/shop/rates", {
-      headers: { "x-forwarded-prefix": "/data" },
-    });
-    expect(headers.vary).toContain("Origin");
-    expect(headers.vary).toContain("X-Forwarded-Prefix");
-    expect(headers.link).toContain("</data/v1/shop/rates");
-  });
-});
+const { schema, manifest, serve } = await publicRows();
 
 const EDGES = [
   ["nginx", ["nginx", "ngx_http_cache_purge_module.so"], startNginx],
@@ -126,13 +22,13 @@ const EDGES = [
 for (const [name, programs, start] of EDGES) {
   if (!needs(...programs)) continue;
   it(`behind ${name}, no caller is of this machine, also where TRUST_PROXY is not set`, async () => {
-    const { service } = await serve();
+    const service = await serve();
     const edge = await start(service.url);
     expect((await sendRequest(edge.url, "/metrics")).status).toBe(403);
   });
 
   let cache: SharedCache | null = null;
-  const { service } = await serve(() => cache, { TRUST_PROXY: "127.0.0.1", RATE_LIMITS: "100000" });
+  const service = await serve(() => cache, { TRUST_PROXY: "127.0.0.1", RATE_LIMITS: "100000" });
   const edge = await start(service.url);
   cache = edge.cache;
 
@@ -167,8 +63,21 @@ for (const [name, programs, start] of EDGES) {
       const folder = ownInstallation(manifest);
       const { purgeUrl, purgeMethod } = edge.cache;
       writeFileSync(join(folder, "routewright.config.json"), JSON.stringify({ purgeUrl, purgeMethod }));
-      expect(await run(folder, ["purge"])).toMatchObject({ code: 0, stderr: "" });
+      const variables = { PURGE_TOKEN: edge.cache.token ?? "" };
+      expect(await run(folder, ["purge"], variables)).toMatchObject({ code: 0, stderr: "" });
       for (const path of paths) expect([path, await label(path)]).toEqual([path, now]);
+    });
+
+    it("stay where the one who purges has another token, also on the cache's machine", async () => {
+      const kept = await label("/v1/shop/rates");
+      await change();
+      for (const token of [null, "", "other", edge.cache.token?.toUpperCase() ?? ""]) {
+        const problems = await purgeCopies({ ...edge.cache, token }, [
+          { model: "rates", path: "/v1/shop/rates" },
+        ]);
+        expect(problems).toContainEqual(expect.objectContaining({ reason: "the cache answered 403" }));
+      }
+      expect(await label("/v1/shop/rates")).toBe(kept);
     });
 
     it("are gone after a build that the server has read of", async () => {
@@ -227,8 +136,35 @@ for (const [name, programs, start] of EDGES) {
       await expectRows("/v1/shop/rates");
     });
 
-    async function expectRows(path: string): Promise<void> {
-      const reply = await ask(path);
+    it.each<Lines>([
+      { accept: ["*/*", "application/json;q=0"] },
+      { accept: ["*/*", "text/csv"] },
+      { accept: ["", "text/csv"] },
+      { accept: ["application/json", "application/json;numbers=string"] },
+      { accept: "*/*", prefer: ["", "count=exact"] },
+      { "accept-encoding": ["identity", "gzip"] },
+      { origin: ["https://app.example.com", "https://evil.example"] },
+      { "x-forwarded-prefix": ["", "/evil"] },
+      { "x-api-key": ["", KEYS.tier3] },
+      { authorization: ["Basic eDp5", `Bearer ${KEYS.tier3}`] },
+      { range: ["bytes=0-1", "bytes=0-3"] },
+      { connection: "close, accept", accept: "text/csv" },
+    ])("are not poisoned by several lines: %j", async (headers) => {
+      for (const accept of [undefined, "*/*", "application/json", "text/csv"]) {
+        await purgeCopies(edge.cache, [{ model: "rates", path: "/v1/shop/rates" }]);
+        await sendRequest(edge.url, "/v1/shop/rates", { headers });
+        if (accept === "text/csv") {
+          const reply = await ask("/v1/shop/rates", { accept });
+          expect([reply.headers["content-type"], reply.text]).toEqual([
+            "text/csv; charset=utf-8; header=present",
+            expect.stringMatching(/^n,label\r\n/),
+          ]);
+        } else await expectRows("/v1/shop/rates", accept === undefined ? {} : { accept });
+      }
+    });
+
+    async function expectRows(path: string, headers: Record<string, string> = {}): Promise<void> {
+      const reply = await ask(path, headers);
       expect(reply.status).toBe(200);
       expect(reply.headers["content-type"]).toBe("application/json; charset=utf-8");
       expect(reply.text).toMatch(/^\[\{"n":1,.*\{"n":2,.*\]$/s);
