@@ -47,9 +47,9 @@ export const BOUNDARIES = {
   "runtime/environment": list`runtime/model runtime/http`,
   "runtime/request": list`runtime/model runtime/http runtime/request/rate-limit`,
   "runtime/request/rate-limit": list`runtime/model`,
-  "runtime/warehouse": list`runtime/model`,
+  "runtime/warehouse": list`runtime/model runtime/http`,
   "runtime/metrics": list`runtime/model runtime/request runtime/warehouse`,
-  "runtime/warehouse/postgres": list`runtime/model runtime/connection runtime/warehouse`,
+  "runtime/warehouse/postgres": list`runtime/model runtime/http runtime/connection runtime/warehouse`,
   "runtime/warehouse/clickhouse": list`runtime/model runtime/warehouse`,
   "runtime/response": list`runtime/model runtime/http runtime/warehouse`,
   "runtime/handler": list`

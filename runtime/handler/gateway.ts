@@ -173,8 +173,13 @@ const NO_CURSOR_KEY =
 function openCache({
   cacheTtlSeconds = SERVER_DEFAULTS.cacheTtlSeconds,
   cacheMaxMegabytes = SERVER_DEFAULTS.cacheMaxMegabytes,
+  versionOf,
 }: GatewayOptions): ResultCache {
-  return new ResultCache({ ttlSeconds: cacheTtlSeconds, maxBytes: cacheMaxMegabytes * 1024 * 1024 });
+  return new ResultCache({
+    ttlSeconds: cacheTtlSeconds,
+    maxBytes: cacheMaxMegabytes * 1024 * 1024,
+    isLatest: (build, route) => versionOf?.(route)?.id === build,
+  });
 }
 
 function timeoutsOf(given: number | Readonly<PerTier<number>>): Readonly<PerTier<number>> {

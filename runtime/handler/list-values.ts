@@ -9,7 +9,12 @@ import { requireAccess } from "../request/authorize.js";
 import { queryFields, readRequired } from "../request/request-fields.js";
 import { ownRows } from "../request/resolve-query.js";
 import { NO_ROWS } from "../response/respond.js";
-import type { ListedValue, ListedValues, ReadValues } from "../response/values-cache.js";
+import {
+  KeptValues,
+  type ListedValue,
+  type ListedValues,
+  type ReadValues,
+} from "../response/values-cache.js";
 import { loadMetrics, type ValuesQuestion } from "../warehouse/load-metrics.js";
 import type { ResultColumn } from "../warehouse/warehouse.js";
 import type { Exchange } from "./exchange.js";
@@ -101,18 +106,20 @@ async function valuesFor(
     if (isHttpError(query)) return { outcome: query, sent: NO_ROWS };
     const key = `${queryKey(query)}\0${gateway.versionOf(endpoint.spec.path)?.id ?? ""}`;
     for (let others = gateway.values.get(key); others !== undefined; others = gateway.values.get(key)) {
-      const kept = await others;
+      const kept = await others.reading;
       // Null: the client of that request has left. The next in line reads.
       if (kept.outcome) return { ...kept, sent: { ...kept.sent, databaseMs: null } };
     }
     const reading = read(exchange, endpoint, query).catch((error: unknown) =>
       failed(exchange, endpoint, error),
     );
-    gateway.values.set(key, reading);
+    const kept = new KeptValues(reading);
+    gateway.values.set(key, kept);
     const found = await reading;
+    kept.weigh(found);
     // A failure, or a client that did not wait, is no answer to others.
-    if ((found.outcome === null || isHttpError(found.outcome)) && gateway.values.peek(key) === reading)
-      gateway.values.delete(key);
+    const isNone = found.outcome === null || isHttpError(found.outcome);
+    if (gateway.values.get(key) === kept && isNone) gateway.values.delete(key);
     return found;
   } catch (error) {
     return failed(exchange, endpoint, error);

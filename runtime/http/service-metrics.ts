@@ -1,3 +1,4 @@
+import { type CachedService, cacheBytes } from "./bounded-cache.js";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { droppedLogLines } from "./logger.js";
 
@@ -7,6 +8,9 @@ interface CountedResponse {
   readonly status: number;
   readonly milliseconds: number;
 }
+
+/** Of the names of metrics. */
+const PREFIXES: Readonly<Record<CachedService, string>> = { data: "routewright", ramp: "routewright_ramp" };
 
 /** Methods with a label value of their own. Others share one, since a caller may send any word. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "OPTIONS"]);
@@ -31,11 +35,18 @@ export class ServiceMetrics<Label extends string> {
   readonly #requests: Counter;
   readonly #durations: Histogram;
 
-  /** `prefix`: of the names; `labels` say which operation, and for whom; `buckets`: in seconds. */
-  constructor(prefix: string, labels: readonly Label[], buckets: number[]) {
+  /** `labels` say which operation, and for whom; `buckets`: in seconds. */
+  constructor(service: CachedService, labels: readonly Label[], buckets: number[]) {
+    const prefix = PREFIXES[service];
     this.#buckets = buckets;
     collectDefaultMetrics({ register: this.registry });
     addMetric(this.registry, DROPPED_LOG_LINES);
+    addMetric(this.registry, {
+      name: `${prefix}_cache_bytes`,
+      help: "Memory of a cache, by its name.",
+      label: "cache",
+      values: () => cacheBytes(service),
+    });
     const [total, duration] = [`${prefix}_requests_total`, `${prefix}_request_duration_seconds`];
     this.#requests = this.counter(
       total,

@@ -120,7 +120,7 @@ export class Metrics extends ServiceMetrics<"route" | "tier"> {
   #cached = 0;
 
   constructor(served: () => ServedRelease, refreshes: RefreshCounts) {
-    super("routewright", ["route", "tier"], BUCKETS);
+    super("data", ["route", "tier"], BUCKETS);
     for (const [name, help, aggregator, read, label] of READ)
       addMetric(this.registry, {
         name: `routewright_${name}`,

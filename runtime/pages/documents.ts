@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { LRUCache } from "lru-cache";
+import { BoundedCache } from "../http/bounded-cache.js";
 import { catalogueFor, type CatalogueSource } from "./catalogue.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "./catalogue-body.js";
 import { type Access, mayCall } from "../model/caller.js";
@@ -16,6 +16,8 @@ interface CachedDocument<T> {
   readonly release: LoadedRelease;
   readonly results: string;
   readonly value: T;
+  /** In memory. */
+  readonly bytes: number;
 }
 
 interface CatalogueDocument {
@@ -42,10 +44,11 @@ export interface ShownRows {
   ready(builds: string): Promise<void>;
 }
 
-/** Callers of different access whose documents are kept: the tiers, and keys with lists of their own. */
-const MAX_KEPT = 32;
+/** Objects of a document in memory, as a multiple of the document's bytes. */
+const OBJECTS = 4;
 
-const cacheOf = <T extends object>() => new LRUCache<string, CachedDocument<T>>({ max: MAX_KEPT });
+const sizeOfBody = (document: BufferedResult): number => document.memory;
+const sizeOfCatalogue = ({ result }: CatalogueDocument): number => result.memory + OBJECTS * result.bytes;
 
 /** Documents that describe the active release. Each is rendered once per release and access, at its first request. */
 export class Documents {
@@ -54,11 +57,10 @@ export class Documents {
   readonly #builds: BuildRecords;
   readonly #visible: Visible;
   readonly #rows: ShownRows;
-  readonly #openApi = cacheOf<BufferedResult>();
-  readonly #searches = cacheOf<Promise<Search>>();
-  readonly #lockedSearches = cacheOf<Promise<Search>>();
-  readonly #catalogues = cacheOf<CatalogueDocument>();
-  readonly #llms = cacheOf<BufferedResult>();
+  readonly #kept = new BoundedCache<CachedDocument<object>>("documents", {
+    sizeOf: ({ bytes }) => bytes,
+    isCurrent: ({ release }) => release === this.#active.current,
+  });
 
   constructor(
     api: Pick<CatalogueSource, "title" | "about">,
@@ -89,21 +91,28 @@ export class Documents {
     const access = seen === null ? null : { tier: seen, allowed: isPublic ? null : allowed };
     const server = (origin ?? "") + prefix;
     const rows = this.#rows;
-    return this.#cached(this.#openApi, access, String(rows.generation), server, ({ openApi, endpoints }) => {
-      const whole = openApi.bytes();
-      const { acceptsTokens } = this.#visible;
-      const shown = [...endpoints.keys()].flatMap((path) => {
-        const row = rows.at(path);
-        return row === null ? [] : [[path, row] as const];
-      });
-      if (access === null && server === "" && !acceptsTokens && shown.length === 0)
-        return new BufferedResult(whole, 0, 0);
-      const document = JSON.parse(whole.toString()) as OpenApi;
-      const located = server === "" ? document : { ...document, servers: [{ url: server }] };
-      const served = acceptsTokens ? withBearer(located) : located;
-      const seen = access === null ? served : openApiFor(served, access);
-      return new BufferedResult(Buffer.from(`${textWithRows(seen, shown)}\n`), 0, 0);
-    });
+    return this.#cached(
+      "openapi",
+      access,
+      String(rows.generation),
+      server,
+      sizeOfBody,
+      ({ openApi, endpoints }) => {
+        const whole = openApi.bytes();
+        const { acceptsTokens } = this.#visible;
+        const shown = [...endpoints.keys()].flatMap((path) => {
+          const row = rows.at(path);
+          return row === null ? [] : [[path, row] as const];
+        });
+        if (access === null && server === "" && !acceptsTokens && shown.length === 0)
+          return new BufferedResult(whole, 0, 0);
+        const document = JSON.parse(whole.toString()) as OpenApi;
+        const located = server === "" ? document : { ...document, servers: [{ url: server }] };
+        const served = acceptsTokens ? withBearer(located) : located;
+        const seen = access === null ? served : openApiFor(served, access);
+        return new BufferedResult(Buffer.from(`${textWithRows(seen, shown)}\n`), 0, 0);
+      },
+    );
   }
 
   /** The catalogue for a caller. */
@@ -111,7 +120,7 @@ export class Documents {
     const builds = this.#builds;
     const rows = this.#rows;
     const results = `${String(builds.changes)} ${String(rows.generation)}`;
-    return this.#cached(this.#catalogues, caller, results, "", ({ endpoints, documentation }) => {
+    return this.#cached("catalogue", caller, results, "", sizeOfCatalogue, ({ endpoints, documentation }) => {
       const source = {
         ...this.#api,
         endpoints: [...endpoints.values()].map(({ spec }) => spec),
@@ -135,10 +144,11 @@ export class Documents {
   llms(caller: Access, { origin, prefix }: PublicAddress): BufferedResult {
     const server = (origin ?? "") + prefix;
     return this.#cached(
-      this.#llms,
+      "llms",
       caller,
       `${String(this.#builds.changes)} ${String(this.#rows.generation)}`,
       server,
+      sizeOfBody,
       () => {
         const { body } = this.catalogue(caller);
         return new BufferedResult(Buffer.from(llmsText(body, server)), 0, 0);
@@ -148,29 +158,37 @@ export class Documents {
 
   /** The search over the endpoints that a caller may call. Builds and tests do not change it. */
   search(caller: Access): Promise<Search> {
-    return this.#cached(this.#searches, caller, "", "", () =>
-      searchOf(this.catalogue(caller).callable.endpoints),
-    );
+    return this.#search("search", caller, ({ callable }) => callable.endpoints);
   }
 
   /** The search over those that a caller may see and not call. */
   lockedSearch(caller: Access): Promise<Search> {
-    return this.#cached(this.#lockedSearches, caller, "", "", () => searchOf(this.catalogue(caller).locked));
+    return this.#search("locked search", caller, ({ locked }) => locked);
   }
 
-  #cached<T>(
-    cache: LRUCache<string, CachedDocument<T>>,
+  #search(
+    kind: string,
+    caller: Access,
+    endpointsOf: (catalogue: CatalogueDocument) => readonly CatalogueEndpoint[],
+  ): Promise<Search> {
+    const sizeOf = (): number => OBJECTS * this.catalogue(caller).result.bytes;
+    return this.#cached(kind, caller, "", "", sizeOf, () => searchOf(endpointsOf(this.catalogue(caller))));
+  }
+
+  #cached<T extends object>(
+    kind: string,
     access: Access | null,
     results: string,
     server: string,
+    sizeOf: (value: T) => number,
     make: (release: LoadedRelease) => T,
   ): T {
     const release = this.#active.current;
-    const key = JSON.stringify([server, access?.tier, access?.allowed]);
-    const known = cache.get(key);
+    const key = JSON.stringify([kind, server, access?.tier, access?.allowed]);
+    const known = this.#kept.get(key) as CachedDocument<T> | undefined;
     if (known?.release === release && known.results === results) return known.value;
     const value = make(release);
-    cache.set(key, { release, results, value });
+    this.#kept.set(key, { release, results, value, bytes: sizeOf(value) });
     return value;
   }
 }

@@ -7,6 +7,13 @@ import { privateControl } from "./caching-headers.js";
 import { COMPRESSED_FROM_BYTES, compress, type Encoding, encodingOf } from "./content-negotiation.js";
 import { entityTag, matchesTag } from "./entity-tag.js";
 
+/** The object with its tag, and a buffer with what V8 and the allocator need for its memory: measured. */
+const KEPT_BYTES = 400;
+const PART_BYTES = 300;
+
+/** Memory that a kept result may hold, as a multiple of its bytes. */
+const MAX_HELD = 1.1;
+
 /** A complete result, shared by all callers of the same query. */
 export class BufferedResult {
   readonly kind = "buffered";
@@ -20,7 +27,10 @@ export class BufferedResult {
   readonly nextCursor: string | null;
   #parts: readonly Buffer[];
   #tag: string | null = null;
+  /** Bounded by the codings. */
   #compressed: Map<Encoding, Promise<Buffer>> | null = null;
+  #compressedBytes = 0;
+  #isKept = false;
 
   /** `body`: whole, or the parts in which its bytes came. */
   constructor(
@@ -49,6 +59,21 @@ export class BufferedResult {
     return body;
   }
 
+  /** Bytes in memory of a result that is kept, with room for one more compressed copy. */
+  get memory(): number {
+    const strings = 2 * (this.nextCursor?.length ?? 0);
+    return KEPT_BYTES + this.#parts.length * PART_BYTES + 2 * this.bytes + this.#compressedBytes + strings;
+  }
+
+  /** It is kept from now on: a part of memory that others use too would keep the whole of it. */
+  keep(): void {
+    if (this.#isKept) return;
+    this.#isKept = true;
+    const held = new Set(this.#parts.map(({ buffer }) => buffer));
+    const bytes = [...held].reduce((sum, { byteLength }) => sum + byteLength, 0);
+    if (bytes > MAX_HELD * this.bytes) this.#parts = [ownMemory(this.#parts, this.bytes)];
+  }
+
   /** Frees its memory: nobody may read it after this. */
   free(): void {
     freeMemory(this.#parts);
@@ -64,10 +89,24 @@ export class BufferedResult {
     this.#compressed ??= new Map();
     const known = this.#compressed.get(encoding);
     if (known) return known;
-    const made = compress(encoding, this.body);
+    const made = this.#isKept ? this.#keptCopy(encoding) : compress(encoding, this.body);
     this.#compressed.set(encoding, made);
     return made;
   }
+
+  async #keptCopy(encoding: Encoding): Promise<Buffer> {
+    const made = await compress(encoding, this.body);
+    this.#compressedBytes += PART_BYTES + made.length;
+    return made.buffer.byteLength > MAX_HELD * made.length ? ownMemory([made], made.length) : made;
+  }
+}
+
+/** The bytes in memory that nothing else uses. */
+function ownMemory(parts: readonly Buffer[], bytes: number): Buffer {
+  const own = Buffer.allocUnsafeSlow(bytes);
+  let at = 0;
+  for (const part of parts) at += part.copy(own, at);
+  return own;
 }
 
 /** Shorter bodies do not count against the memory budget: even one per connection takes little memory. */

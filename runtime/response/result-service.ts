@@ -10,7 +10,7 @@ import type { Cursors } from "./cursors.js";
 import type { AnsweredRows, QueryResult } from "./answer.js";
 import { BufferedResult } from "./buffered-result.js";
 import { type Frame, frameOf } from "./content-negotiation.js";
-import { LRUCache } from "lru-cache";
+import { BoundedCache } from "../http/bounded-cache.js";
 
 /** An in-flight query and the callers that wait for it. */
 interface InFlightQuery {
@@ -100,7 +100,7 @@ export class ResultService {
       const { id, caller, onStart, version } = context;
       inFlight.promise = this.#run(query, { id, caller, isStillNeeded, onStart, version });
       const result = await inFlight.promise;
-      if (result.kind === "buffered") this.#cache.set(key, result, build);
+      if (result.kind === "buffered") this.#cache.set(key, result, build, query.route);
       const ownsResult = callers.length === 1 && !this.#cache.keeps(build);
       return { result, hasRunQuery: true, ownsResult };
     } finally {
@@ -156,9 +156,6 @@ function abandonIfUnneeded(
   return isUnneeded;
 }
 
-/** Approximate size of an entry without its body. */
-const ENTRY_BYTES = 1000;
-
 /** Maximum share of the cache for one result: a larger one would evict too many others. */
 const MAX_ENTRY_SHARE = 1 / 16;
 
@@ -166,6 +163,8 @@ interface CachedResult {
   readonly result: BufferedResult;
   /** The build of the rows where they change only with builds. */
   readonly build: string | null;
+  /** The endpoint whose builds these are. */
+  readonly route: string;
 }
 
 interface CacheOptions {
@@ -173,23 +172,25 @@ interface CacheOptions {
   readonly ttlSeconds: number;
   /** Memory for all entries. */
   readonly maxBytes: number;
+  /** Whether a build of an endpoint is the latest: results of an earlier one are freed. */
+  readonly isLatest?: (build: string, route: string) => boolean;
 }
 
 /**
- * LRU cache of complete results. Rows that change only with builds are valid until the next one, of others the time alone
+ * Complete results. Rows that change only with builds are valid until the next one, of others the time alone
  * decides (runtime/docs/freshness.md).
  */
 export class ResultCache {
-  readonly #entries: LRUCache<string, CachedResult>;
+  readonly #entries: BoundedCache<CachedResult>;
   readonly #ttlMs: number;
 
-  constructor({ ttlSeconds, maxBytes }: CacheOptions) {
+  constructor({ ttlSeconds, maxBytes, isLatest = () => true }: CacheOptions) {
     this.#ttlMs = ttlSeconds * 1000;
-    this.#entries = new LRUCache<string, CachedResult>({
-      maxSize: maxBytes,
-      maxEntrySize: Math.floor(maxBytes * MAX_ENTRY_SHARE),
-      // Doubled: entries hold compressed copies, and a character of a string may take two bytes.
-      sizeCalculation: ({ result }, key) => 2 * (result.bytes + key.length) + ENTRY_BYTES,
+    this.#entries = new BoundedCache<CachedResult>("results", {
+      maxBytes,
+      maxShare: MAX_ENTRY_SHARE,
+      sizeOf: ({ result }) => result.memory,
+      isCurrent: ({ build, route }) => build === null || isLatest(build, route),
     });
   }
 
@@ -204,13 +205,9 @@ export class ResultCache {
     return entry?.build === build ? entry.result : undefined;
   }
 
-  set(key: string, result: BufferedResult, build: string | null): void {
-    if (this.keeps(build))
-      this.#entries.set(key, { result, build }, { ttl: build === null ? this.#ttlMs : 0 });
-  }
-
-  /** Approximate size in bytes. */
-  get bytes(): number {
-    return this.#entries.calculatedSize;
+  set(key: string, result: BufferedResult, build: string | null, route = ""): void {
+    if (!this.keeps(build)) return;
+    result.keep();
+    this.#entries.set(key, { result, build, route }, build === null ? this.#ttlMs : Infinity);
   }
 }

@@ -1,5 +1,5 @@
-import { LRUCache } from "lru-cache";
-import type { Result } from "../model/errors.js";
+import { BoundedCache } from "../http/bounded-cache.js";
+import { isHttpError, type Result } from "../model/errors.js";
 import type { Sent } from "./respond.js";
 
 /** The values of a column. */
@@ -21,15 +21,36 @@ export interface ReadValues {
   readonly sent: Sent;
 }
 
-/** Values by their query, also while they are read. */
-export type ValuesCache = LRUCache<string, Promise<ReadValues>>;
+/** Values, also while they are read. */
+export class KeptValues {
+  readonly reading: Promise<ReadValues>;
+  #bytes = 0;
 
-/** What people choose among changes slowly. */
-const KEPT_MS = 60_000;
+  constructor(reading: Promise<ReadValues>) {
+    this.reading = reading;
+  }
 
-/** Each has at most 64 KiB of JSON. */
-const MAX_KEPT = 500;
+  /** Bytes in memory of the values that have been read. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** They have been read. */
+  weigh({ outcome }: ReadValues): void {
+    const values = outcome === null || isHttpError(outcome) ? [] : outcome.values;
+    this.#bytes = values.reduce((sum, { value }) => sum + VALUE_BYTES + 2 * String(value).length, 0);
+  }
+}
+
+/** A listed value with its place in the list, and the head of its text. */
+const VALUE_BYTES = 120;
+
+/** Values by their query. */
+export type ValuesCache = BoundedCache<KeptValues>;
 
 export function valuesCache(): ValuesCache {
-  return new LRUCache({ max: MAX_KEPT, ttl: KEPT_MS });
+  return new BoundedCache("values", { sizeOf: ({ bytes }) => KEPT_BYTES + bytes });
 }
+
+/** The promise, and what it resolves with. */
+const KEPT_BYTES = 600;

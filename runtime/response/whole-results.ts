@@ -1,19 +1,12 @@
+import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { LRUCache } from "lru-cache";
+import { BoundedCache } from "../http/bounded-cache.js";
 import type { RowChunks } from "../warehouse/warehouse.js";
 import { BufferedResult } from "./buffered-result.js";
 import type { Answer, QueryResult } from "./answer.js";
 
 /** A longer result is streamed: it has neither a length nor ranges. */
 const MAX_RESULT_BYTES = 32 * 1024 * 1024;
-
-/** Memory for all results. */
-const MAX_BYTES = 64 * 1024 * 1024;
-
-/** How long a client may read the parts of one result. */
-const KEPT_MS = 60_000;
-
-const MAX_READINGS = 10_000;
 
 /** A range of a body; `last` is inclusive. */
 export interface ByteRange {
@@ -49,21 +42,21 @@ export function partFinder(request: IncomingMessage): (bytes: number) => boolean
 /** A result with what its response says of it. */
 type WholeResult = Pick<Answer, "version" | "tag" | "hasMore"> & { readonly result: BufferedResult };
 
+/** What a response says of a result, which is kept by the key. */
+type Reading = Omit<WholeResult, "result"> & { readonly resultKey: string };
+
+/** The digest, the tag and the object; the version is shared. */
+const READING_BYTES = 250;
+
 /**
  * Results of which clients read parts: all parts that a caller reads are of the first one's rows, and have its tag
  * (runtime/docs/requests.md).
  */
 export class WholeResults {
   /** By query and rows: callers that read the same rows share the body. */
-  readonly #results = new LRUCache<string, BufferedResult>({
-    maxSize: MAX_BYTES,
-    sizeCalculation: ({ bytes }) => Math.max(1, bytes),
-  });
-  /** By caller and query, with the key of the result. */
-  readonly #readings = new LRUCache<string, Omit<WholeResult, "result"> & { readonly resultKey: string }>({
-    max: MAX_READINGS,
-    ttl: KEPT_MS,
-  });
+  readonly #results = new BoundedCache<BufferedResult>("whole_results", { sizeOf: ({ memory }) => memory });
+  /** By caller and query. */
+  readonly #readings = new BoundedCache<Reading>("readings", { sizeOf: () => READING_BYTES });
 
   /** The result that a caller reads in parts. */
   get(callerId: string, key: string): WholeResult | undefined {
@@ -74,7 +67,8 @@ export class WholeResults {
 
   /** Keeps a result for the parts that follow. Returns the one that other callers read too, where it has the same rows. */
   keep(callerId: string, key: string, { result, version, tag, hasMore }: WholeResult): BufferedResult {
-    const resultKey = `${key}\0${result.nextCursor ?? ""}\0${result.tag}`;
+    const resultKey = hash("sha256", `${key}\0${result.nextCursor ?? ""}\0${result.tag}`, "base64");
+    result.keep();
     const shared = this.#results.get(resultKey) ?? result;
     this.#results.set(resultKey, shared);
     this.#readings.set(`${callerId}\0${key}`, { resultKey, version, tag, hasMore });

@@ -1,6 +1,6 @@
-import { LRUCache } from "lru-cache";
 import type { Relation } from "../model/endpoint.js";
 import type { RequestContext } from "../model/caller.js";
+import { BoundedCache, CACHES } from "../http/bounded-cache.js";
 import { PeriodicCheck } from "./periodic-check.js";
 import { SharedResource, tableName } from "./shares.js";
 import { QueryAbandoned, type WarehouseLoad } from "./warehouse.js";
@@ -57,8 +57,11 @@ const LONG_SHARES = { tiers: { tier0: 1 / 8, tier1: 2 / 8, tier2: 3 / 8, tier3: 
 const LONG_QUERY_MS = 250;
 const LONG_CALLER_MS = 10_000;
 
-/** Callers whose last queries are remembered: without them each only starts as a new one. */
-const MAX_CALLERS = 10_000;
+/** How long a caller's last queries are remembered: without them it only starts as a new one. */
+const KEPT_MS = 60_000;
+
+/** A history, whose times are objects of their own. */
+const HISTORY_BYTES = 100;
 
 /** The last queries of a caller. */
 interface CallerHistory {
@@ -66,6 +69,8 @@ interface CallerHistory {
   servedAt: number;
   /** Until when its queries count as long. */
   longUntil: number;
+  /** When it last sent a query. */
+  sentAt: number;
 }
 
 interface QueuedEntry {
@@ -101,7 +106,12 @@ export class FairQueue {
    * collection took 5 to 50 ms instead of 0.5.
    */
   readonly #entries: QueuedEntry[] = [];
-  readonly #callers = new LRUCache<string, CallerHistory>({ max: MAX_CALLERS });
+  readonly #callers = new BoundedCache<CallerHistory>("callers", {
+    // Queries that are buffered and streams have a queue each.
+    maxBytes: CACHES.callers.maxBytes / 2,
+    sizeOf: () => HISTORY_BYTES,
+    isCurrent: ({ sentAt, longUntil }) => Math.max(sentAt, longUntil) > performance.now() - KEPT_MS,
+  });
   readonly #checks = new PeriodicCheck(CHECK_MS, () => {
     this.check();
     return this.#entries.length > 0;
@@ -148,8 +158,11 @@ export class FairQueue {
   }
 
   #historyOf({ caller: { id } }: QueuedQuery): CallerHistory {
-    const history = this.#callers.get(id) ?? { servedAt: -Infinity, longUntil: -Infinity };
-    this.#callers.set(id, history);
+    const now = performance.now();
+    const known = this.#callers.get(id);
+    const history = known ?? { servedAt: -Infinity, longUntil: -Infinity, sentAt: now };
+    if (known === undefined) this.#callers.set(id, history);
+    history.sentAt = now;
     return history;
   }
 

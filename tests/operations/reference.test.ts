@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { CACHES } from "../../runtime/http/bounded-cache.js";
 import { WorkerMetrics } from "../../runtime/operations/workers/worker-cluster.js";
 import type { Outcome } from "../../runtime/model/outcome.js";
 import { readEnvironment } from "../../runtime/operations/environment.js";
@@ -42,4 +44,19 @@ it("the table of metrics matches /metrics", async () => {
   const text = (await metrics.registry.metrics()) + (await new WorkerMetrics(() => 0).text([]));
   const shown = new Set([...text.matchAll(/^# HELP (routewright_\S+)/gm)].map(([, name = ""]) => name));
   expect(namesIn("runtime/docs/metrics.md", "Metrics")).toEqual([...shown].sort());
+});
+
+it("lists every cache, its bytes and its life", () => {
+  const page = readFileSync("runtime/docs/operations.md", "utf8");
+  const rows = [...page.matchAll(/^\| `(\w+)` +\|.*\| (\d+) +\| (\w+)[^|]*\|$/gm)].map(
+    ([, name = "", megabytes, seconds]) => [
+      name,
+      { maxBytes: Number(megabytes) * 1024 * 1024, lifeSeconds: seconds === "none" ? null : Number(seconds) },
+    ],
+  );
+  const caches = Object.entries(CACHES).map(([name, { maxBytes, lifeSeconds }]) => [
+    name,
+    { maxBytes, lifeSeconds },
+  ]);
+  expect(rows).toEqual(caches);
 });

@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { isSEPACountry, isValidIBAN } from "ibantools";
-import { LRUCache } from "lru-cache";
+import { BoundedCache } from "../../http/bounded-cache.js";
 import type { Schema, ValueOf } from "../../model/schema.js";
 import { linearPattern } from "./linear-pattern.js";
 import { checksumAddress, isBitcoinAddress } from "../accounts/account-details.js";
@@ -71,33 +71,33 @@ export function urlProblem(url: string): string | null {
   return isHttpUrl(url) ? null : "The URL must be an http:// or https:// address without credentials.";
 }
 
-/** Schemas that came from providers are many and change: only so many stay compiled. */
-const MAX_COMPILED = 500;
-
 interface CompiledSchema {
   readonly schema: object;
   readonly validate: ValidateFunction;
+  readonly bytes: number;
 }
+
+/** The functions that a schema is compiled to, and their code by each character of its text: 5,000 and 15 before they run. */
+const COMPILED_BYTES = 8_000;
+const BYTES_PER_CHARACTER = 20;
 
 /** Providers' schemas, compiled, by their text: an equal schema that is read from the database again has the same. */
 class ProviderSchemas {
   /** Their patterns run in linear time. */
   readonly #ajv = compilerWith({ code: { regExp: linearPattern } });
-  readonly #compiled = new LRUCache<string, CompiledSchema>({
-    max: MAX_COMPILED,
+  readonly #compiled = new BoundedCache<CompiledSchema>("provider_schemas", {
+    sizeOf: ({ bytes }) => bytes,
     // The compiler keeps a reference to every schema until it is removed.
-    dispose: ({ schema }) => void this.#ajv.removeSchema(schema),
+    onRemove: ({ schema }) => void this.#ajv.removeSchema(schema),
   });
-
-  get size(): number {
-    return this.#compiled.size;
-  }
 
   validatorOf(schema: object): ValidateFunction {
     const text = JSON.stringify(schema);
-    let entry = this.#compiled.get(text);
-    if (!entry) this.#compiled.set(text, (entry = { schema, validate: this.#ajv.compile(schema) }));
-    return entry.validate;
+    const known = this.#compiled.get(text);
+    if (known !== undefined) return known.validate;
+    const validate = this.#ajv.compile(schema);
+    this.#compiled.set(text, { schema, validate, bytes: COMPILED_BYTES + BYTES_PER_CHARACTER * text.length });
+    return validate;
   }
 }
 
@@ -113,11 +113,6 @@ export function isProviderSchema(schema: object): boolean {
   } catch {
     return false;
   }
-}
-
-/** Schemas of providers that are compiled at the moment. */
-export function compiledSchemas(): number {
-  return providers.size;
 }
 
 /** One thing that is wrong with a value, and where. */

@@ -35,7 +35,7 @@ export class RampMetrics extends ServiceMetrics<"path"> {
   #backlog: Backlog = { attention: 0, providers: 0, exhausted: 0, queues: [], statuses: [] };
 
   constructor() {
-    super("routewright_ramp", ["path"], BUCKETS);
+    super("ramp", ["path"], BUCKETS);
     for (const metric of this.#ofBacklog()) addMetric(this.registry, metric);
   }
 

@@ -1,5 +1,5 @@
 import jwt from "jsonwebtoken";
-import { LRUCache } from "lru-cache";
+import { BoundedCache } from "../../http/bounded-cache.js";
 import { type KeyObject, createPrivateKey, generateKeyPairSync, createPublicKey } from "node:crypto";
 import { type ProjectId, projectId, newId } from "../database/id.js";
 import type { Vault } from "../core/vault.js";
@@ -149,7 +149,8 @@ const FRESH_MS = 10_000;
 /** An unknown `kid` may be that of a new key, but the keys are read at most once a second for it. */
 const UNKNOWN_KID_MS = 1_000;
 
-const VERIFIED_TOKENS = 2_000;
+/** Claims without their texts. */
+const CLAIMS_BYTES = 700;
 
 /** The keys that sign customer tokens, newest first. Retired ones verify what they have signed until it expires. */
 export class SigningKeys {
@@ -158,7 +159,9 @@ export class SigningKeys {
   #keys: Promise<readonly SigningKey[]> | null = null;
   #readAt = 0;
   /** Claims of tokens whose signature was verified, which takes 90 µs: a client sends the same token many times. */
-  readonly #verified = new LRUCache<string, jwt.JwtPayload>({ max: VERIFIED_TOKENS });
+  readonly #verified = new BoundedCache<jwt.JwtPayload>("customer_tokens", {
+    sizeOf: ({ sub = "", iss = "" }) => CLAIMS_BYTES + 2 * (sub.length + iss.length),
+  });
 
   constructor(database: RampDatabase, vault: Vault) {
     this.database = database;
@@ -198,7 +201,7 @@ export class SigningKeys {
         clockTimestamp: now,
       });
       if (typeof claims !== "object") return null;
-      this.#verified.set(token, claims);
+      this.#verified.set(token, claims, ((claims.exp ?? now) - now) * 1000);
       return claims;
     } catch {
       // The library throws for each token that does not verify.

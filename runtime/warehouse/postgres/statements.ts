@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { LRUCache } from "lru-cache";
+import { BoundedCache } from "../../http/bounded-cache.js";
 import type pg from "pg";
 import type { Statement } from "../sql.js";
 import { executeMessages } from "./bind-message.js";
@@ -15,9 +15,6 @@ export interface StatementLimits {
 
 /** Receives the end of a statement. */
 export type Done = (error: Error | null) => void;
-
-/** Bounded (LRU), since callers choose filters and order. */
-const MAX_TEXTS = 1000;
 
 /** Growth of the remembered time per run: a statement that became slow counts as slow after some runs. */
 const GROWTH = 1.1;
@@ -48,7 +45,11 @@ export class PreparedStatement {
   }
 }
 
-const STATEMENTS = new LRUCache<string, PreparedStatement>({ max: MAX_TEXTS });
+/** Its name and its time. */
+const STATEMENT_BYTES = 120;
+
+/** Callers choose filters and order. */
+const STATEMENTS = new BoundedCache<PreparedStatement>("statements", { sizeOf: () => STATEMENT_BYTES });
 
 /** Null at the first use of a text: unique texts would only fill the database's memory. */
 export function preparedStatement(text: string): PreparedStatement | null {

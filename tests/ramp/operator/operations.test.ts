@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { deleteExpired } from "../../../runtime/ramp/start-ramp.js";
-import { check, compiledSchemas, providerViolations } from "../../../runtime/ramp/core/json-schema.js";
+import { CACHES, cacheBytes } from "../../../runtime/http/bounded-cache.js";
+import { check, providerViolations } from "../../../runtime/ramp/core/json-schema.js";
 import { diagnose, showIntent } from "../../../runtime/ramp/operator/diagnostics.js";
 import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
@@ -151,11 +152,18 @@ describe("housekeeping", () => {
 });
 
 it("compiled schemas are bounded however many forms providers send, and equal ones are compiled once", () => {
-  const form = (n: number) => ({ type: "object", required: [`field${String(n)}`] });
-  const before = compiledSchemas();
+  const form = (n: number) => ({
+    type: "object",
+    required: [`field${String(n)}`],
+    title: "x".repeat(10_000),
+  });
+  const bytes = (): number => new Map(cacheBytes("ramp")).get("provider_schemas") ?? 0;
+  providerViolations(form(1), {});
+  const before = bytes();
   for (let i = 0; i < 5; i++) providerViolations(form(1), {});
-  expect(compiledSchemas() - before).toBeLessThanOrEqual(1);
-  for (let n = 0; n < 2_000; n++) expect(providerViolations(form(n), {})).toHaveLength(1);
-  expect(compiledSchemas()).toBeLessThanOrEqual(500);
+  expect(bytes()).toBe(before);
+  for (let n = 0; n < 200; n++) expect(providerViolations(form(n), {})).toHaveLength(1);
+  expect(bytes()).toBeGreaterThan(before);
+  expect(bytes()).toBeLessThanOrEqual(CACHES.provider_schemas.maxBytes);
   expect(check({ type: "string" } as never, "text")).toBe(true);
 });
