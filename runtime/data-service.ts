@@ -1,5 +1,4 @@
 import { BuildRecords } from "./warehouse/data-versions.js";
-import type { OpenEngine } from "./warehouse/base-engine.js";
 import type { ResultColumns } from "./warehouse/warehouse.js";
 import type { Relation } from "./model/endpoint.js";
 import type { ApiAbout } from "./model/about.js";
@@ -10,8 +9,8 @@ import { missingColumns, missingRelations, warnOfMissingColumns } from "./releas
 import type { ActiveRelease, LoadedRelease, Release } from "./release/release.js";
 import { Metrics, type ServedRelease } from "./operations/metrics.js";
 import { ExampleRows } from "./handler/example-rows.js";
-import { createGateway, type Gateway, warnOfCursorKey } from "./handler/gateway.js";
-import { loadEngine } from "./handler/open-gateway.js";
+import { createGateway, type Gateway, type GatewayParts, warnOfCursorKey } from "./handler/gateway.js";
+import { loadParts } from "./handler/open-gateway.js";
 import { activate, type RefreshResult } from "./release/activate.js";
 import type { RefreshLog } from "./release/refresh.js";
 import { Documents } from "./pages/documents.js";
@@ -69,7 +68,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const { environment, databaseUrl, active, log } = options;
   const { builds = new BuildRecords() } = options;
   requireAdapter(active.current, databaseUrl);
-  const parts = openParts({ ...options, builds }, await loadEngine({ databaseUrl }));
+  const parts = openParts({ ...options, builds }, await loadParts({ ...environment, databaseUrl }, log));
   const { gateway, metrics } = parts;
   const listener = dataApiListener(parts, serviceOf({ ...options, builds }, parts), options);
   const server = await listen(listener, environment.host, environment.port, {
@@ -117,7 +116,7 @@ interface ServiceParts {
 
 function openParts(
   options: DataServiceOptions & { readonly builds: BuildRecords },
-  openEngine: OpenEngine,
+  loaded: GatewayParts,
 ): ServiceParts {
   const { environment, databaseUrl, title, about, active, builds, log } = options;
   const usage = openUsage(environment, databaseUrl, log);
@@ -137,7 +136,7 @@ function openParts(
       warnOfMissingColumns(active.current, relation, columns, log),
     recordRequest: (record: RequestRecord) => recorders.forEach((tell) => tell(record)),
   };
-  const gateway = createGateway(gatewayOptions, openEngine);
+  const gateway = createGateway(gatewayOptions, loaded);
   const metrics = new Metrics(() => servedRelease(active.current, gateway, builds), options.refreshes.counts);
   recorders.push((record) => metrics.record(record));
   const visible = {

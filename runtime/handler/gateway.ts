@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { AccessControl } from "../request/authorize.js";
-import { TokenIssuer, type TokenSettings } from "../request/bearer-tokens.js";
+import type { TokenIssuer, TokenSettings } from "../request/bearer-tokens.js";
 import { Cursors } from "../response/cursors.js";
 import { Keyring } from "../request/keyring.js";
 import type { Endpoint } from "../model/endpoint.js";
@@ -17,7 +17,7 @@ import type { DataVersion } from "../warehouse/data-versions.js";
 import { clientAddress, type ClientAddress } from "../http/headers.js";
 import { type PublicAddressOf, publicAddressReader } from "../http/public-address.js";
 import { createLogger, type Logger } from "../http/logger.js";
-import { openRateLimitStore } from "../request/rate-limit/redis-store.js";
+import type { RateLimitStore } from "../request/rate-limit/memory-store.js";
 import type { EngineOptions, OpenEngine } from "../warehouse/base-engine.js";
 
 type VersionOf = (path: string) => DataVersion | null;
@@ -101,14 +101,20 @@ export interface GatewayOptions extends Pick<
   readonly recordRequest?: (record: RequestRecord) => void;
 }
 
-/** A gateway to a database. Its connections open on demand. */
+/** What is loaded where the options of a gateway ask for it. */
+export interface GatewayParts {
+  readonly openEngine: OpenEngine;
+  readonly rates: RateLimitStore;
+  readonly tokens: TokenIssuer | null;
+}
+
+/** A gateway to a database. Its connections open on demand. It closes the store of rate limits. */
 export function createGateway(
   options: Omit<GatewayOptions, "engines">,
-  openEngine: OpenEngine,
+  { openEngine, rates, tokens }: GatewayParts,
 ): Gateway & { close(): Promise<void> } {
   const log = options.log ?? createLogger("info");
   const addressOf = options.addressOf ?? clientAddress("false");
-  const rates = openRateLimitStore(options.redisUrl ?? null, log);
   const timeouts = timeoutsOf(options.statementTimeoutMs ?? SERVER_DEFAULTS.statementTimeoutMs);
   const responseMemory = new ResponseMemory(
     options.answerMemoryMegabytes ?? SERVER_DEFAULTS.answerMemoryMegabytes,
@@ -125,7 +131,7 @@ export function createGateway(
   const cursors = new Cursors(options.cursorKey ?? randomBytes(32));
   return {
     keys: options.keys ?? new Keyring(new Map()),
-    tokens: options.tokens ? new TokenIssuer(options.tokens) : null,
+    tokens,
     addressOf,
     publicAddressOf: publicAddressReader(options.publicUrl ?? null, addressOf),
     corsOrigins: options.corsOrigins ?? null,

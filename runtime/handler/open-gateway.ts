@@ -1,8 +1,11 @@
 import type { RequestHandler } from "express";
+import { createLogger, type Logger } from "../http/logger.js";
 import { SERVER_DEFAULTS } from "../model/limits.js";
+import type { TokenIssuer, TokenSettings } from "../request/bearer-tokens.js";
+import { openRateLimitStore } from "../request/rate-limit/open-store.js";
 import type { OpenEngine } from "../warehouse/base-engine.js";
 import type { Warehouse } from "../warehouse/warehouse.js";
-import { createGateway, type Gateway, type GatewayOptions } from "./gateway.js";
+import { createGateway, type Gateway, type GatewayOptions, type GatewayParts } from "./gateway.js";
 
 const loadPostgres = async (): Promise<OpenEngine> =>
   (await import("../warehouse/postgres/engine.js")).openPostgres;
@@ -22,7 +25,7 @@ const ENGINES: ReadonlyMap<string, () => Promise<OpenEngine>> = new Map([
  *
  * @throws at once when no engine serves its scheme
  */
-export function loadEngine({
+function loadEngine({
   databaseUrl,
   engines = {},
 }: Pick<GatewayOptions, "databaseUrl" | "engines">): Promise<OpenEngine> {
@@ -32,6 +35,30 @@ export function loadEngine({
   const load = ENGINES.get(scheme);
   if (load === undefined) throw new Error(`No engine serves addresses of the scheme ${scheme}:.`);
   return load();
+}
+
+/**
+ * Loads what the options of a gateway ask for. Rejects where the packages for Redis are not installed.
+ *
+ * @throws at once when no engine serves the address
+ */
+export function loadParts(
+  options: Pick<GatewayOptions, "databaseUrl" | "engines" | "redisUrl" | "tokens">,
+  log: Logger,
+): Promise<GatewayParts> {
+  const engine = loadEngine(options);
+  const load = async (): Promise<GatewayParts> => ({
+    openEngine: await engine,
+    tokens: options.tokens ? await issuerOf(options.tokens) : null,
+    // Last: it connects.
+    rates: await openRateLimitStore(options.redisUrl ?? null, log),
+  });
+  return load();
+}
+
+async function issuerOf(settings: TokenSettings): Promise<TokenIssuer> {
+  const { TokenIssuer } = await import("../request/bearer-tokens.js");
+  return new TokenIssuer(settings);
 }
 
 /** The database of a server without the server: `verify` explains by it what the server sends. */
@@ -59,7 +86,8 @@ export interface OpenGateway {
  * @throws when no engine serves the address
  */
 export function openGateway(options: GatewayOptions): OpenGateway {
-  const opened = loadEngine(options).then((openEngine) => createGateway(options, openEngine));
+  const log = options.log ?? createLogger("info");
+  const opened = loadParts(options, log).then((parts) => createGateway({ ...options, log }, parts));
   // Each request reports it.
   opened.catch(() => undefined);
   const close = (): Promise<void> =>

@@ -1,4 +1,4 @@
-import type * as Jose from "jose";
+import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from "jose";
 import { createPublicKey, type JsonWebKey } from "node:crypto";
 import { isFetchable } from "../model/store-address.js";
 import { sendRequest } from "./outbound-http.js";
@@ -34,10 +34,7 @@ export class IssuerKeys {
   readonly #reading = new Map<string, Promise<KeySet | null>>();
 
   /** Null: the issuer cannot be reached. Keys that are known stay valid while they are read again, or cannot be. */
-  async of(
-    issuer: string,
-    { jwksUrl, allowHttp }: KeySource = DISCOVERED,
-  ): Promise<Jose.JWTVerifyGetKey | null> {
+  async of(issuer: string, { jwksUrl, allowHttp }: KeySource = DISCOVERED): Promise<JWTVerifyGetKey | null> {
     const name = JSON.stringify([issuer, jwksUrl, allowHttp]);
     const known = this.#sets.get(name);
     if (known && known.staleAt > Date.now()) return known.keys;
@@ -51,7 +48,7 @@ export class IssuerKeys {
     const reading = find()
       .then(async (uri) => {
         if (uri === null) return null;
-        const keys = known?.uri === uri ? known.keys : await remoteKeySet(uri);
+        const keys = known?.uri === uri ? known.keys : remoteKeySet(uri);
         if (keys === known?.keys) await keys.reload().catch(() => undefined);
         const found = { uri, keys, staleAt: Date.now() + STALE_MS };
         this.#sets.set(name, found);
@@ -63,10 +60,9 @@ export class IssuerKeys {
   }
 }
 
-type RemoteKeys = ReturnType<typeof Jose.createRemoteJWKSet>;
+type RemoteKeys = ReturnType<typeof createRemoteJWKSet>;
 
-async function remoteKeySet(uri: string): Promise<RemoteKeys> {
-  const { createRemoteJWKSet, customFetch } = await import("jose");
+function remoteKeySet(uri: string): RemoteKeys {
   return createRemoteJWKSet(new URL(uri), {
     cooldownDuration: REFETCH_MS,
     // `IssuerKeys` reads them again: here a request would wait for it, and fail while the issuer is unreachable.

@@ -62,7 +62,12 @@ process.once("beforeExit", () => batch.flush());
 const sink: { readonly write: (line: string) => unknown } = process.stdout.isTTY ? await readable() : batch;
 
 async function readable() {
-  const { prettyFactory, isColorSupported } = await import("pino-pretty");
+  const pretty = await import("pino-pretty").catch(() => null);
+  if (pretty === null) {
+    process.stderr.write("Log lines are JSON here: run `npm install pino-pretty` for readable ones.\n");
+    return batch;
+  }
+  const { prettyFactory, isColorSupported } = pretty;
   const prettify = prettyFactory({
     colorize: isColorSupported,
     translateTime: "SYS:HH:MM:ss",

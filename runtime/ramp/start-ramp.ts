@@ -2,7 +2,7 @@ import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, startDeliveryWorker } fro
 import { RAMP_DEFAULTS, type RampEnvironment } from "./environment.js";
 import type { Logger } from "../http/logger.js";
 import { listen, type RunningServer } from "../http/listen.js";
-import { openRateLimitStore } from "../request/rate-limit/redis-store.js";
+import { openRateLimitStore } from "../request/rate-limit/open-store.js";
 import { rampListener } from "./api/app.js";
 import type { RequestListener } from "node:http";
 import type { PageRoute } from "../http/route.js";
@@ -78,7 +78,7 @@ export async function openMigrated(
 
 async function serve(options: RampOptions, database: RampDatabase, vault: Vault): Promise<RunningServer> {
   const { host, port, addressOf, log, metricsPublic } = options;
-  const rates = openRateLimitStore(options.redisUrl, log);
+  const rates = await openRateLimitStore(options.redisUrl, log);
   // The handler needs the server's address, which is known once the port is bound.
   let handler: RequestListener | null = null;
   const server = await listen(

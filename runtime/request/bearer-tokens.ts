@@ -1,4 +1,4 @@
-import type * as Jose from "jose";
+import { errors, type JWTPayload, jwtVerify } from "jose";
 import { httpError, type HttpError, type Result } from "../model/errors.js";
 import { IssuerKeys, TOKEN_ALGORITHMS } from "../http/issuer-keys.js";
 import type { ApiKey } from "../model/caller.js";
@@ -20,8 +20,6 @@ const RETRY_SECONDS = 5;
 export class TokenIssuer {
   readonly #settings: TokenSettings;
   readonly #keys = new IssuerKeys();
-  /** Loaded where tokens are accepted only: it took 4 MB and 40 ms of processor time of each start. */
-  readonly #library: Promise<typeof Jose> = import("jose");
 
   constructor(settings: TokenSettings) {
     this.#settings = settings;
@@ -45,7 +43,6 @@ export class TokenIssuer {
     const audience = [this.#settings.audience, ...(other === null ? [] : [other])];
     const keys = await this.#keys.of(issuer);
     if (keys === null) return httpError("issuerUnreachable", { n: RETRY_SECONDS });
-    const { jwtVerify, errors } = await this.#library;
     try {
       const algorithms = [...TOKEN_ALGORITHMS];
       const requiredClaims = ["exp", "sub"];
@@ -53,11 +50,11 @@ export class TokenIssuer {
       const { payload } = await jwtVerify(token, keys, options);
       return this.#describe(payload);
     } catch (error) {
-      return verificationError(error, errors);
+      return verificationError(error);
     }
   }
 
-  #describe(payload: Jose.JWTPayload): Result<ApiKey> {
+  #describe(payload: JWTPayload): Result<ApiKey> {
     const { issuer, claims } = this.#settings;
     const { sub } = payload as Readonly<Record<string, unknown>>;
     // It identifies the caller: all tokens without one would share a window, a usage and rows.
@@ -81,13 +78,13 @@ export class TokenIssuer {
 }
 
 /** The highest tier among the scopes of a token: `scope` (RFC 8693) or the `scp` of Entra ID and Okta. */
-function highestScope({ scope, scp }: Jose.JWTPayload): Tier | undefined {
+function highestScope({ scope, scp }: JWTPayload): Tier | undefined {
   const scopes = new Set([scope, scp].flat().flatMap((text) => String(text).split(" ")));
   return TIERS.findLast((tier) => scopes.has(tier));
 }
 
 /** Messages name claims, never values. */
-function verificationError(error: unknown, errors: typeof Jose.errors): HttpError {
+function verificationError(error: unknown): HttpError {
   if (error instanceof errors.JWTExpired) return httpError("invalidToken", { reason: "it has expired." });
   if (error instanceof errors.JWTClaimValidationFailed)
     return httpError("invalidToken", { reason: `its claim ${error.claim} is missing or not accepted.` });

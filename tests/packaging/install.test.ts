@@ -226,6 +226,20 @@ describe("the packed packages in an empty repository", () => {
     });
   });
 
+  it("say what to install when REDIS_URL is set without the packages for Redis", async () => {
+    const args = ["serve", "--only", "data", "--port", String(await freePort())];
+    const withoutPackages = run(join(repository, "node_modules/.bin/routewright"), args, {
+      cwd: repository,
+      env: { ...env, DATABASE_URL: databaseUrl, REDIS_URL: "redis://127.0.0.1:6379" },
+    });
+    await expect(withoutPackages).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        "REDIS_URL needs two packages that are not installed: run `npm install ioredis rate-limiter-flexible`.",
+      ),
+    });
+  });
+
   it("bring no script that runs at install beside esbuild's own, and no telemetry", () => {
     const lock = readFileSync(join(repository, "node_modules/.package-lock.json"), "utf8");
     const { packages } = JSON.parse(lock) as { packages: Record<string, { hasInstallScript?: true }> };

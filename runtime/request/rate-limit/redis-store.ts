@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import type { Redis } from "ioredis";
+import { Redis } from "ioredis";
 import type { Logger } from "pino";
-import type { RateLimiterRedis } from "rate-limiter-flexible";
+import { RateLimiterRedis } from "rate-limiter-flexible";
 import { RATE_WINDOW_SECONDS } from "../../model/tier.js";
 import type { RateWindow } from "../../model/caller.js";
 import { MemoryStore, type RateLimitStore, WINDOW_MS } from "./memory-store.js";
@@ -13,17 +13,12 @@ const CONNECTION_TIMEOUT_MS = 1000;
 /** How long Redis counts as down after a failure. Without it a frozen Redis costs every request 250 ms. */
 const DOWN_MS = 1000;
 
-/** Opens the store of rate limits (runtime/docs/limits.md): shared in Redis, or in this process without `redisUrl`. */
-export function openRateLimitStore(redisUrl: string | null, log: Logger): RateLimitStore {
-  return redisUrl === null ? new MemoryStore() : new RedisStore(redisUrl, log);
-}
-
 /**
  * Counts in Redis, exactly, for all processes that share it; while it is unreachable in this process: limits then apply per
  * process. Requests do not wait for an unreachable Redis, and no promise rejects. The library's insurance limiter hides the
  * failure, which must be known: for the log, for `/health` and so that the next request does not wait.
  */
-class RedisStore implements RateLimitStore {
+export class RedisStore implements RateLimitStore {
   degraded: string | null = null;
   readonly #local = new MemoryStore();
   readonly #log: Logger;
@@ -87,12 +82,6 @@ class RedisStore implements RateLimitStore {
 
   /** Connects in the background and reconnects without end. Rejects with the reason when the first attempt fails. */
   async #open(url: string): Promise<void> {
-    // Loaded only where they are used: loading takes 100 ms.
-    const [{ Redis }, { RateLimiterRedis }] = await Promise.all([
-      import("ioredis"),
-      import("rate-limiter-flexible"),
-    ]);
-    if (this.#isClosed) return;
     const client = new Redis(url, {
       connectTimeout: CONNECTION_TIMEOUT_MS,
       socketTimeout: CONNECTION_TIMEOUT_MS,

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
-import { openRateLimitStore } from "../../../runtime/request/rate-limit/redis-store.js";
+import { openRateLimitStore } from "../../../runtime/request/rate-limit/open-store.js";
 import type { RateWindow } from "../../../runtime/model/caller.js";
 import type { RateLimitStore } from "../../../runtime/request/rate-limit/memory-store.js";
 import { needs } from "../../support/needs.js";
@@ -26,7 +26,7 @@ describe.skipIf(!needs("redis-server"))("a Redis", () => {
   async function open(redis: Pick<RedisProcess, "url">) {
     const lines: string[] = [];
     const log = pino({ base: null }, { write: (line) => void lines.push(line) });
-    const store = openRateLimitStore(redis.url, log);
+    const store = await openRateLimitStore(redis.url, log);
     atEnd(() => store.close());
     await store.peek("ip:opened");
     const logged = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);

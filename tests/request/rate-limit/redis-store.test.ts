@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
-import { openRateLimitStore } from "../../../runtime/request/rate-limit/redis-store.js";
+import { openRateLimitStore } from "../../../runtime/request/rate-limit/open-store.js";
 import type { RateLimitStore } from "../../../runtime/request/rate-limit/memory-store.js";
 import { needs } from "../../support/needs.js";
 import { startRedis } from "../../support/redis.js";
@@ -30,7 +30,7 @@ describe.skipIf(!hasRedis)("with a Redis,", async () => {
 
   /** A store that is connected. */
   async function openStore(): Promise<RateLimitStore> {
-    const store = openRateLimitStore(redis.url, log);
+    const store = await openRateLimitStore(redis.url, log);
     atEnd(() => store.close());
     await store.peek("ip:opened");
     return store;
@@ -66,8 +66,8 @@ describe.skipIf(!hasRedis)("with a Redis,", async () => {
   });
 
   it("the first request is counted in Redis, before the connection is established", async () => {
-    const first = openRateLimitStore(redis.url, log);
-    const second = openRateLimitStore(redis.url, log);
+    const first = await openRateLimitStore(redis.url, log);
+    const second = await openRateLimitStore(redis.url, log);
     atEnd(() => [first, second].forEach((store) => store.close()));
     const [a, b] = await Promise.all([first.hit("ip:first"), second.hit("ip:first")]);
     expect([a.count, b.count].toSorted()).toEqual([1, 2]);
