@@ -42,7 +42,7 @@ async function purge(models: readonly string[], settings: Settings): Promise<Com
   const problems = await purgeCopies(cache, chosen);
   if (problems.length > 0)
     return failure(
-      ...problems.slice(0, MAX_SHOWN).map(({ request, reason }) => `${redacted(request)}: ${reason}.`),
+      ...problems.slice(0, MAX_SHOWN).map(({ request, reason }) => `${redactedRequest(request)}: ${reason}.`),
     );
   return { exit: EXIT.ok, isStatus: true, output: `${doneText(chosen)}\n` };
 }
@@ -61,7 +61,7 @@ export function sharedCacheOf(
 }
 
 /** The address may hold a password. */
-function redacted(request: string): string {
+export function redactedRequest(request: string): string {
   const [method = "", url = ""] = request.split(" ");
   return `${method} ${redactedLocation(url)}`;
 }

@@ -34,7 +34,28 @@ export async function purgeCopies(
   cache: SharedCache,
   endpoints: readonly PublicEndpoint[],
 ): Promise<readonly PurgeProblem[]> {
-  const waiting = requestsFor(cache, endpoints);
+  return purgeAll(cache, requestsFor(cache, endpoints));
+}
+
+/** As `purgeCopies`, of single addresses with the rows of a model. */
+export function purgeAddresses(
+  cache: SharedCache,
+  model: string,
+  addresses: readonly string[],
+): Promise<readonly PurgeProblem[]> {
+  const base = cache.purgeUrl.replace(/\/+$/, "");
+  const urls = cache.purgeMethod === "PURGE" ? addresses.map((path) => base + path) : [cache.purgeUrl];
+  return purgeAll(
+    cache,
+    urls.map((url) => ({ url, tags: [model] })),
+  );
+}
+
+async function purgeAll(
+  cache: SharedCache,
+  requests: readonly PurgeRequest[],
+): Promise<readonly PurgeProblem[]> {
+  const waiting = [...requests];
   const problems: PurgeProblem[] = [];
   const work = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {

@@ -4,21 +4,18 @@ import type { Settings } from "../config.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
 import { recordedBuilds } from "../manifest/run-results.js";
 import { redactedLocation } from "../artifacts/source.js";
-import { findingItem, sectionsOf } from "../report/lint-report.js";
 import { renderReport } from "../report/render-report.js";
-import { counted, type Format, FORMATS, plainText, type Report } from "../report/report.js";
-import { FAIL_ON, findingCounts, type LintFailOn, shouldFail } from "../lint/finding.js";
-import { list, plain, sentence } from "../manifest/strings.js";
+import { type Format, FORMATS, plainText, type Report } from "../report/report.js";
+import { FAIL_ON, type LintFailOn, shouldFail } from "../lint/finding.js";
+import { list, sentence } from "../manifest/strings.js";
 import { verifyAggregateRows, verifyGroupings } from "../verify/aggregates.js";
 import { verifyCopies } from "../verify/copies.js";
 import { verifyQueries } from "../verify/indexes.js";
 import { type PromiseReview, verifyPromises } from "../verify/promise.js";
 import {
-  CHECKS,
   inspectRelations,
   type Mismatch,
   type MismatchKind,
-  type RatedMismatch,
   verifyKeys,
   verifyRelations,
   type VerifySeverities,
@@ -35,6 +32,8 @@ import {
 } from "@routewright/runtime/model";
 import { inspectDatabase, type LiveDatabase } from "./database.js";
 import { type Progress, withProgress } from "./progress.js";
+import { verifyAt } from "./verify-cache.js";
+import { verifyReport } from "./verify-report.js";
 
 type Logger = ReturnType<typeof createLogger>;
 
@@ -59,22 +58,31 @@ export function configure(command: CliCommand): void {
       "a generated folder, a manifest (file or URL), or git:<ref> (default: the generated folder)",
     )
     .addOption(new Option("--format <format>", "output format").choices(FORMATS).default("text"))
+    .option("--cache <address>", "try the shared cache at this address, in place of the database")
     .addOption(new Option("--fail-on <differences>", "exit 1 at these").choices(FAIL_ON).default("warning"))
     .addOption(OPTIONS.generated())
     .runs((revision: string | undefined, flags: Flags) =>
       withSettings(flags, (settings) => start(revision ?? settings.out, { ...settings, ...flags })),
     )
-    .helpEnd(["verify", "verify target/manifest.json --format json"], {
-      1: "differences of --fail-on",
-    });
+    .helpEnd(
+      ["verify", "verify target/manifest.json --format json", "verify --cache https://data.example.com"],
+      {
+        1: "differences of --fail-on",
+      },
+    );
 }
 
-type Flags = Pick<VerifyOptions, "format" | "failOn"> & { readonly generated?: string };
+type Flags = Pick<VerifyOptions, "format" | "failOn"> & {
+  readonly generated?: string;
+  readonly cache?: string;
+};
 
 function start(
   revision: string,
-  settings: Settings & Pick<VerifyOptions, "format" | "failOn">,
+  settings: Settings & Omit<Flags, "generated">,
 ): CommandResult | Promise<CommandResult> {
+  const { cache } = settings;
+  if (cache !== undefined) return verifyAt(cache, revision, settings);
   const reading = readEnvironment(settings.variables);
   if (!reading.ok) return failure(...reading.problems);
   const { databaseUrl, clickhouseUrl } = reading.value.environment;
@@ -109,7 +117,11 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
   const { mismatches, couldPromise } = found.value;
   const differences = withSeverities(mismatches, options.severities);
   const failed = shouldFail(differences, options.failOn);
-  const report = verifyReport(differences, couldPromise, catalogue.entries.length, failed);
+  const notes = promiseNotes(couldPromise);
+  const endpoints = catalogue.entries.length;
+  const report = verifyReport({ title: "API and database", notes, endpoints, failed }, differences, {
+    couldPromise,
+  });
   const output = renderReport(report, options.format);
   return { exit: failed ? EXIT.findings : EXIT.ok, output };
 }
@@ -178,41 +190,9 @@ export async function logDifferences(
   if (left > 0) log.warn({ left }, "verify: there are more, run `routewright verify`");
 }
 
-/** The differences between a catalogue of `endpoints` endpoints and the database. */
-function verifyReport(
-  differences: readonly RatedMismatch[],
-  couldPromise: readonly string[],
-  endpoints: number,
-  failed: boolean,
-): Report {
-  const { error, warning } = findingCounts(differences);
-  const counts = `${counted(error, "error")}, ${counted(warning, "warning")}`;
-  return {
-    title: "API and database",
-    verdict: failed ? `fails, ${counted(differences.length, "difference")}` : "passes",
-    summary: plain(`${counts} in ${counted(endpoints, "endpoint")}`),
-    notes:
-      couldPromise.length === 0
-        ? []
-        : [
-            sentence`Nothing but builds was found to change the rows of ${list(couldPromise)}: their models could promise \`changes: on_build\`.`,
-          ],
-    sections: sectionsOf(
-      differences,
-      (one) => findingItem({ id: one.check, title: CHECKS[one.check].title }, one),
-      20,
-    ),
-    blocks: [],
-    json: {
-      version: 2,
-      failed,
-      summary: { error, warning, endpoints },
-      couldPromise,
-      differences: differences.map((one) => ({
-        ...one,
-        message: plainText(one.message),
-        hint: plainText(one.hint),
-      })),
-    },
-  };
+function promiseNotes(couldPromise: readonly string[]): Report["notes"] {
+  if (couldPromise.length === 0) return [];
+  return [
+    sentence`Nothing but builds was found to change the rows of ${list(couldPromise)}: their models could promise \`changes: on_build\`.`,
+  ];
 }

@@ -23,6 +23,11 @@ export const CHECKS = {
   "refused-measure": error("Measure that the database refuses", "Every request for it fails."),
   "broken-promise": error("Promise of builds broken", "Callers get old rows until the next build."),
   "stale-copy": warning("Copy older than the last build", "Callers get the rows of an earlier build."),
+  "poisoned-copy": error(
+    "Public copy that a caller changes",
+    "Everybody at the address gets what one caller asked for.",
+  ),
+  "private-copy": error("Copy of private rows", "Callers without a key get what a key may read."),
   "unindexed-filter": warning("Filter without a usable index", "Each request reads the whole relation."),
 } as const;
 export type MismatchKind = keyof typeof CHECKS;

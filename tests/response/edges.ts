@@ -12,7 +12,7 @@ import { ownFolder } from "../support/service.js";
 
 const PAGE = readFileSync(join(import.meta.dirname, "../../runtime/docs/how-to/shared-caches.md"), "utf8");
 
-interface Edge {
+export interface Edge {
   readonly url: string;
   readonly cache: SharedCache;
 }
@@ -23,14 +23,17 @@ const codeOf = (language: string): string =>
 
 const TOKEN = "0d7a1f3b9c5e";
 
-export async function startNginx(upstream: string): Promise<Edge> {
+/** `change`: of the page's configuration. */
+export type StartEdge = (upstream: string, change?: (configuration: string) => string) => Promise<Edge>;
+
+export const startNginx: StartEdge = async (upstream, change = (text) => text) => {
   const folder = ownFolder();
   chmodSync(folder, 0o777);
   const port = await freePort();
   const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (name) => `${name}_temp_path ${folder};`,
   );
-  const http = codeOf("nginx")
+  const http = change(codeOf("nginx"))
     .replace("/var/cache/nginx/rows", `${folder}/rows`)
     .replace("listen 8080", `listen 127.0.0.1:${String(port)}`)
     .replace("http://127.0.0.1:8000", upstream);
@@ -44,13 +47,16 @@ export async function startNginx(upstream: string): Promise<Edge> {
   const url = `http://127.0.0.1:${String(port)}`;
   await vi.waitFor(() => fetch(`${url}/health`), { timeout: 20_000 });
   return { url, cache: { purgeUrl: `${url}/purge`, purgeMethod: "PURGE", token: TOKEN } };
-}
+};
 
-export async function startVarnish(upstream: string): Promise<Edge> {
+export const startVarnish: StartEdge = async (upstream, change = (text) => text) => {
   const folder = ownFolder();
   chmodSync(folder, 0o777);
   const [port, { port: backend }] = [await freePort(), new URL(upstream)];
-  writeFileSync(join(folder, "edge.vcl"), codeOf("vcl").replace('.port = "8000"', `.port = "${backend}"`));
+  writeFileSync(
+    join(folder, "edge.vcl"),
+    change(codeOf("vcl")).replace('.port = "8000"', `.port = "${backend}"`),
+  );
   const listen = `127.0.0.1:${String(port)}`;
   const varnish = spawn(programPath("varnishd"), [
     ...["-F", "-n", join(folder, "work"), "-a", listen, "-f", join(folder, "edge.vcl")],
@@ -60,4 +66,4 @@ export async function startVarnish(upstream: string): Promise<Edge> {
   const url = `http://${listen}`;
   await vi.waitFor(() => fetch(`${url}/health`), { timeout: 60_000, interval: 200 });
   return { url, cache: { purgeUrl: `${url}/`, purgeMethod: "BAN", token: TOKEN } };
-}
+};

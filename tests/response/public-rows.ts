@@ -66,7 +66,18 @@ const manifestIn = (schema: string) =>
       columns: { org_id: "text", n: "bigint" },
       routewright: { ...age, rows: { column: "org_id", equals: "org" } },
     },
-    { name: "paid", schema, tags: tagged("paid", "tier1"), columns: { n: "bigint" }, routewright: age },
+    {
+      name: "paid",
+      schema,
+      tags: tagged("paid", "tier1"),
+      columns: { n: "bigint" },
+      routewright: age,
+      api: {
+        allow_unfiltered: true,
+        pagination: { enabled: true, default_limit: 2, max_limit: 3 },
+        sort: [{ column: "n", direction: "ASC" }],
+      },
+    },
     { name: "many", schema, columns: { n: "int", label: "text" }, routewright: age },
     { name: "plain", schema, columns: { n: "bigint" } },
   ]);
