@@ -7,6 +7,7 @@ import { byText } from "../manifest/strings.js";
 import { type Catalogue, type CatalogueEntry, complaint, type Skipped, type Warning } from "./catalogue.js";
 import { type Context, readModel } from "./endpoint.js";
 import { lineageOf, withInheritedPrivacy } from "./lineage.js";
+import { marksIn } from "./marks.js";
 import { metricEndpoints } from "./metrics/metric-endpoints.js";
 import { privateMeasures } from "./metrics/private-measures.js";
 import { SemanticIndex } from "./metrics/semantic-index.js";
@@ -56,7 +57,8 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     if (problems.length === 0) valid.push(entry);
     else skipped.push({ model: model.uniqueId, file: model.file, reason: "invalid", problems });
   }
-  const ofMetrics = metricEndpoints(new SemanticIndex(manifest), context);
+  const index = new SemanticIndex(manifest);
+  const ofMetrics = metricEndpoints(index, context);
   valid.push(...ofMetrics.entries);
   skipped.push(...ofMetrics.skipped);
   warnings.push(...ofMetrics.warnings);
@@ -65,6 +67,7 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
   skipped.push(...manifest.others.filter(({ tags }) => hasResource(tags)).map(notServable));
   const published = withInheritedPrivacy(withSuccessors(claimed.entries, manifest), manifest);
   const entries = published.toSorted(inDocumentedOrder);
+  const marks = marksIn(index);
   return {
     entries,
     skipped,
@@ -74,6 +77,7 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     adapter: manifest.adapter,
     ...(read.adapter !== null && read.adapter !== manifest.adapter && { copiedFrom: read.adapter }),
     categories: categoriesOf(entries, manifest),
+    ...(marks.size > 0 && { marks }),
   };
 }
 

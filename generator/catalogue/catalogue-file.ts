@@ -37,6 +37,7 @@ export function catalogueText(
     ...(catalogue.adapter !== null && { adapter: catalogue.adapter }),
     ...(catalogue.copiedFrom !== undefined && { copiedFrom: catalogue.copiedFrom }),
     ...(Object.keys(catalogue.categories).length > 0 && { categories: catalogue.categories }),
+    ...(catalogue.marks && { marks: Object.fromEntries(catalogue.marks) }),
     endpoints: catalogue.entries,
     skipped: catalogue.skipped,
     files: Object.fromEntries([...files].map(([file, text]) => [file, digestOf(text)])),
@@ -94,7 +95,7 @@ export function readCatalogue(text: string, location = "catalogue.json"): Outcom
     return failed(
       `${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`,
     );
-  const { defaultTier, adapter = null, copiedFrom, categories = {}, skipped } = record;
+  const { defaultTier, adapter = null, copiedFrom, categories = {}, marks, skipped } = record;
   const entries = record.endpoints.map(withoutFormerKeys);
   return succeeded({
     entries,
@@ -105,6 +106,7 @@ export function readCatalogue(text: string, location = "catalogue.json"): Outcom
     adapter,
     ...(copiedFrom !== undefined && { copiedFrom }),
     categories,
+    ...(marks !== undefined && { marks: new Map(Object.entries(marks)) }),
   });
 }
 

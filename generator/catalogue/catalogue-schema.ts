@@ -146,6 +146,8 @@ export const CATALOGUE_SCHEMA = record(
     copiedFrom: text,
     /** Descriptions of categories, by name. */
     categories: mapOf(text),
+    /** What the project marks as private, by node. */
+    marks: mapOf(texts),
     /** In files of earlier versions. */
     sources: mapOf(text),
     /** Digest of each other file of the folder: a server refuses a folder with others. */

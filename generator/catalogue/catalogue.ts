@@ -101,6 +101,15 @@ export interface LineageNode {
   readonly relation?: Relation;
 }
 
+/**
+ * What a project marks as private: names by `unique_id` of a node, `*` for all of it; in lower case by `semantic_model.<name>` also
+ * aggregated expressions (`sum(amount)`). `diff` judges by it what a later revision no longer marks.
+ */
+export type PrivateMarks = ReadonlyMap<string, readonly string[]>;
+
+/** A node that is marked as a whole. */
+export const WHOLE = "*";
+
 export const NO_LINEAGE: Lineage = { nodes: new Map(), upstreamNodes: new Map() };
 
 /** What a manifest publishes: the model between reading and rendering. Entries are in the documented order. */
@@ -119,4 +128,6 @@ export interface Catalogue {
   readonly warnings: readonly Warning[];
   /** Empty in a catalogue read from its file alone. */
   readonly lineage: Lineage;
+  /** Absent where nothing is marked, and in files of before. */
+  readonly marks?: PrivateMarks;
 }

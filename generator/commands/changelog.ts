@@ -94,6 +94,7 @@ const INTERNAL: ReadonlySet<ChangeKind> = new Set<ChangeKind>([
   "rows-exposed",
   "private-endpoint-added",
   "own-rows-changed",
+  "private-mark-removed",
 ]);
 
 /** Kinds whose values name a model, a column or SQL that no document names. */
@@ -110,6 +111,7 @@ const SHOWN_AS: Readonly<Partial<Record<ChangeKind, ChangeKind>>> = {
   "column-exposed": "column-added",
   "group-exposed": "group-added",
   "measure-exposed": "measure-added",
+  "filter-exposed": "filter-added",
 };
 
 /** A change in the words of consumers: what opens data to them is no fault to them. */

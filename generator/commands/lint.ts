@@ -1,11 +1,9 @@
-import { type Outcome, succeeded } from "@routewright/runtime/model";
 import { existsSync, writeFileSync } from "node:fs";
 import { Option } from "commander";
 import type { ArtifactLocations } from "../artifacts/artifacts.js";
-import { catalogueOf } from "../catalogue/build.js";
-import { DEFAULTS, type Settings } from "../config.js";
-import { compareCatalogues } from "../diff/compare-catalogues.js";
-import { type MissingBase, readRevision } from "../diff/revision.js";
+import type { Settings } from "../config.js";
+import type { MissingBase } from "../diff/revision.js";
+import { knownIn } from "./lint-base.js";
 import { applyBaseline, BASELINE_FILE, baselineText, readBaseline, staleFindings } from "../lint/baseline.js";
 import {
   FAIL_ON,
@@ -17,7 +15,6 @@ import {
 } from "../lint/finding.js";
 import { lint as lintManifest } from "../lint/linter.js";
 import { readModels } from "../manifest/catalog.js";
-import type { Manifest } from "../manifest/manifest.js";
 import { projectInRepository } from "../artifacts/source.js";
 import { lintReport } from "../report/lint-report.js";
 import { renderReport } from "../report/render-report.js";
@@ -99,13 +96,16 @@ export async function lint(options: LintOptions): Promise<CommandResult> {
   const remaining = [...unknown, ...staleFindings(stale, file, options.severities)].sort(inOrder);
   const known = options.base === undefined ? null : await knownIn(options.base, manifest, options);
   if (known?.ok === false) return failure(...known.problems);
-  const findings = known === null ? remaining : remaining.filter((finding) => !known.value.has(finding));
+  const findings =
+    known === null
+      ? remaining
+      : [...remaining.filter((finding) => !known.value.has(finding)), ...known.value.lostMarks].sort(inOrder);
   const failed = shouldFail(findings, options.failOn);
   const outcome = {
     ...result,
     findings,
     failed,
-    known: known && remaining.length - findings.length,
+    known: known && remaining.length - findings.length + known.value.lostMarks.length,
     baseline: accepted.length,
   };
   return {
@@ -137,55 +137,4 @@ function writeBaseline(
     isStatus: true,
     output: `${file} accepts ${counted(findings.length, "finding")}. Commit it.\n`,
   };
-}
-
-interface BaseFindings {
-  readonly has: (finding: Finding) => boolean;
-  readonly warnings: readonly string[];
-}
-
-/**
- * Which findings the base has too: those at endpoints without a change since, of models that were skipped for the same
- * problem, and forgotten tags unless the model had an endpoint.
- */
-async function knownIn(base: string, head: Manifest, options: LintOptions): Promise<Outcome<BaseFindings>> {
-  const {
-    defaultTier,
-    schemas = {},
-    engine,
-    publicMaxAge = 0,
-    generated = "generated",
-    cwd = process.cwd(),
-  } = options;
-  const revision = await readRevision(base, { defaultTier, schemas, engine, publicMaxAge, generated, cwd });
-  if (!revision.ok)
-    return revision.isMissing && options.missingBase === "ignore"
-      ? succeeded({
-          has: () => true,
-          warnings: [`${revision.problems.join(" ")} Every finding counts as known.`],
-        })
-      : revision;
-  const { entries, skipped } = revision.value.catalogue;
-  const sunsetPolicy = { today: "1970-01-01", minimumNoticeDays: DEFAULTS.minimumNoticeDays };
-  const changes = compareCatalogues(
-    revision.value.catalogue,
-    catalogueOf(head, { defaultTier, schemas, engine, publicMaxAge }),
-    sunsetPolicy,
-  );
-  const changed = new Set(changes.flatMap(({ endpoint, after }) => [endpoint, after]));
-  const models = new Set(entries.map(({ uniqueId }) => uniqueId));
-  const problems = skipped.flatMap((one) => one.problems);
-  const known = new Set(problems.map((problem) => identityOf({ rule: "skipped-model", ...problem })));
-  return succeeded({
-    has: (finding: Finding) => {
-      if (finding.rule === "forgotten-tag") return !models.has(finding.model);
-      return finding.endpoint === null ? known.has(identityOf(finding)) : !changed.has(finding.endpoint);
-    },
-    warnings: [],
-  });
-}
-
-/** What makes two findings of two runs the same: a message may count something that has grown. */
-function identityOf({ rule, model, path }: Pick<Finding, "rule" | "model" | "path">): string {
-  return JSON.stringify([rule, model, path]);
 }

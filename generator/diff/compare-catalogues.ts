@@ -3,6 +3,7 @@ import { type Catalogue, type CatalogueEntry, problemText, type Skipped } from "
 import { privateGroups, privateMetrics } from "../catalogue/metrics/private-groups.js";
 import { type Change, type Difference, inOrder } from "./change.js";
 import { type ChangeKind, KINDS, type Severity } from "./kinds.js";
+import { type LostMarks, MarkComparison, withMarks } from "./lost-marks.js";
 import {
   atAllPaths,
   compareEndpoints,
@@ -23,11 +24,12 @@ export function compareCatalogues(
   severities: SeverityOverrides = {},
 ): readonly Change[] {
   const { pairs, removed, added } = matchEndpoints(atAllPaths(base.entries), atAllPaths(head.entries));
+  const marks = new MarkComparison(base, head);
   const changes = [
-    ...pairs.flatMap((pair) => changesOf(...pair, base.entries, sunsetPolicy)),
+    ...pairs.flatMap((pair) => changesOf(...pair, base.entries, marks, sunsetPolicy)),
     ...removed.map((entry) => removal(entry, head, sunsetPolicy)),
     ...added.flatMap((entry) =>
-      additionsOf(entry, base.entries).map((difference) => withLocation(entry, difference)),
+      additionsOf(entry, base.entries, marks).map((difference) => withLocation(entry, difference)),
     ),
   ];
   return changes
@@ -54,11 +56,18 @@ function changesOf(
   base: ServedEntry,
   head: ServedEntry,
   all: readonly CatalogueEntry[],
+  marks: MarkComparison,
   sunsetPolicy: SunsetPolicy,
 ): readonly Unrated[] {
   const { path, tier, model } = base;
   const file = head.file || (model === head.model ? base.file : "") || null;
-  const differences = [...compareRows(base, head, all), ...compareEndpoints(base, head, sunsetPolicy)];
+  const lost = marks.lostOf(head, base);
+  const judged = { ...withMarks(head, lost), lostColumns: lost.columns };
+  const differences = [
+    ...(base.isFormer && head.isFormer ? [] : lostMarks(lost, shownNames(base))),
+    ...compareRows(base, judged, all),
+    ...compareEndpoints(base, judged, sunsetPolicy),
+  ];
   const isPreview = base.stability === "preview";
   return differences.map((difference) => {
     return {
@@ -71,12 +80,36 @@ function changesOf(
   });
 }
 
+/** Names of what callers of an endpoint see or ask: the rest is new to them, and its own kind of change. */
+function shownNames({ columns, parameters, filters = [], aggregate }: CatalogueEntry): ReadonlySet<string> {
+  const asked = [...parameters, ...filters].map(({ column }) => column);
+  const grouped = aggregate?.measures.flatMap(({ name, groups }) => [
+    name,
+    ...groups.map((group) => group.name),
+  ]);
+  return new Set([...columns.map(({ name }) => name), ...asked, ...(grouped ?? [])]);
+}
+
+function lostMarks({ parts, whole }: LostMarks, shown: ReadonlySet<string> | null): readonly Difference[] {
+  if (whole !== undefined) return [{ kind: "private-mark-removed", before: whole }];
+  return [...parts]
+    .filter(([name]) => shown?.has(name) ?? true)
+    .map(([subject, before]) => ({ kind: "private-mark-removed", subject, before }));
+}
+
 /** A new endpoint: its tier tells reviewers who can read it, and endpoints of one tier are grouped. */
-function additionsOf(entry: CatalogueEntry, all: readonly CatalogueEntry[]): readonly Difference[] {
+function additionsOf(
+  entry: CatalogueEntry,
+  all: readonly CatalogueEntry[],
+  marks: MarkComparison,
+): readonly Difference[] {
   const { tier } = entry;
-  const marked = tier === "tier0" ? privateParts(entry) : [];
-  const hidden = originsOf(entry, all).find((origin) => isHigher(origin, entry));
+  const origins = originsOf(entry, all);
+  const lost = marks.lostOf(entry, origins[0] ?? null);
+  const marked = tier === "tier0" ? privateParts(withMarks(entry, lost)) : [];
+  const hidden = origins.find((origin) => isHigher(origin, entry));
   return [
+    ...lostMarks(lost, null),
     { kind: "endpoint-added", after: tier, details: tierDetails(entry) },
     ...(marked.length === 0 ? [] : [{ kind: "private-endpoint-added", after: marked.join(", ") } as const]),
     ...(hidden === undefined ? [] : [rowsExposed(hidden, entry)]),

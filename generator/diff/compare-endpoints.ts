@@ -253,6 +253,8 @@ function textsOf({
 export interface ServedEntry extends CatalogueEntry {
   /** The path is a former one. */
   readonly isFormer?: true;
+  /** Columns that the base marks as private and the head does not. */
+  readonly lostColumns?: ReadonlySet<string>;
 }
 
 /** The entries, each at its own path and at its former ones: callers of those notice changes too. */

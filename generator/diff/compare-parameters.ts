@@ -11,7 +11,10 @@ import type { Difference } from "./change.js";
 import { acceptsFilterValues } from "./column-compatibility.js";
 
 /** The differences of the parameters, and of the filters that a request must have. */
-export function compareParameters(base: Endpoint, head: Endpoint): readonly Difference[] {
+export function compareParameters(
+  base: Endpoint,
+  head: Endpoint & { readonly lostColumns?: ReadonlySet<string> },
+): readonly Difference[] {
   const byName = new Map(head.parameters.map((parameter) => [parameter.name, parameter]));
   const known = new Set(base.parameters.map(({ name }) => name));
   return [
@@ -29,7 +32,11 @@ export function compareParameters(base: Endpoint, head: Endpoint): readonly Diff
       .filter(({ name }) => !known.has(name))
       .map(
         (parameter) =>
-          ({ kind: "parameter-added", subject: parameter.name, after: filterText(parameter) }) as const,
+          ({
+            kind: head.lostColumns?.has(parameter.column) ? "filter-exposed" : "parameter-added",
+            subject: parameter.name,
+            after: filterText(parameter),
+          }) as const,
       ),
     ...compareFilters(base, head),
     ...compareUnfiltered(base, head),
@@ -40,7 +47,10 @@ export function compareParameters(base: Endpoint, head: Endpoint): readonly Diff
 /** The columns that callers filter by. */
 export function compareFilters(
   { filters: base = [] }: Pick<Endpoint, "filters">,
-  { filters: head = [] }: Pick<Endpoint, "filters">,
+  {
+    filters: head = [],
+    lostColumns,
+  }: Pick<Endpoint, "filters"> & { readonly lostColumns?: ReadonlySet<string> },
 ): readonly Difference[] {
   const [before, after] = [base, head].map((list) => new Map(list.map(({ column, type }) => [column, type])));
   const removed = base.filter(({ column }) => !after?.has(column));
@@ -50,7 +60,10 @@ export function compareFilters(
     ),
     ...head.flatMap(({ column, type }): Difference[] => {
       const known = before?.get(column);
-      if (known === undefined) return [{ kind: "filter-added", subject: column, after: type }];
+      if (known === undefined) {
+        const kind = lostColumns?.has(column) ? "filter-exposed" : "filter-added";
+        return [{ kind, subject: column, after: type }];
+      }
       const isSame = known === type || (known === "integer" && type === "number");
       return isSame ? [] : [{ kind: "filter-type-changed", subject: column, before: known, after: type }];
     }),

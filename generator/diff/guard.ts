@@ -1,8 +1,11 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { groupedBy, servedPaths } from "@routewright/runtime/model";
 import type { HeldBackEndpoint } from "@routewright/runtime/server";
 import { inDocumentedOrder } from "../catalogue/path.js";
 import { readCatalogueIn } from "../catalogue/catalogue-file.js";
+import { readLineage } from "../catalogue/lineage.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, readAcceptFile } from "./accepted-changes.js";
 import { type Change, isFailing } from "./change.js";
@@ -43,7 +46,8 @@ export class Guard {
    */
   async check(head: Catalogue, hash: string, inService: string | null): Promise<Guarded> {
     const reviewed = readReviewed(this.#options.generated);
-    const base = (inService === null ? undefined : this.#passed.get(inService)) ?? reviewed;
+    const passed = (inService === null ? undefined : this.#passed.get(inService)) ?? reviewed;
+    const base = withMarksOf(passed, reviewed);
     const accepted = await readAccepted(this.#options.accept ?? ACCEPT_FILE);
     const guarded = holdBack(base, head, reviewed, accepted, this.#options);
     this.#passed = new Map([
@@ -62,7 +66,10 @@ function readReviewed(generated: string): Catalogue {
       `--guard compares with ${generated}/catalogue.json, which is missing: run \`routewright generate\`.`,
     );
   if (!reading.ok) throw new Error(reading.problems.join(" "));
-  return reading.value;
+  const lineage = join(generated, "lineage.json");
+  return existsSync(lineage)
+    ? { ...reading.value, lineage: readLineage(readFileSync(lineage, "utf8")) }
+    : reading.value;
 }
 
 async function readAccepted(file: string): Promise<readonly AcceptEntry[]> {
@@ -81,9 +88,11 @@ function holdBack(
 ): Guarded {
   const today = new Date().toISOString().slice(0, 10);
   const changes = compareCatalogues(base, head, { today, minimumNoticeDays }, severities);
-  const isReviewed = reviewedIn(reviewed, head);
+  const isReviewed = reviewedIn(reviewed, head, (catalogue) =>
+    compareCatalogues(catalogue, head, { today, minimumNoticeDays }),
+  );
   const { unaccepted } = applyAcceptFile(changes, accepted, today);
-  const failing = unaccepted.filter((change) => isHeld(change) && !isReviewed(change.endpoint));
+  const failing = unaccepted.filter((change) => isHeld(change) && !isReviewed(change));
   const byPath = groupedBy(failing, ({ endpoint }) => endpoint);
   const isFailing = (entry: CatalogueEntry): boolean => servedPaths(entry).some((path) => byPath.has(path));
   const failingPairs = matchEndpoints(base.entries, head.entries).pairs.filter((pair) =>
@@ -101,11 +110,33 @@ function isHeld(change: Change): boolean {
   return isFailing(change) || change.kind === "relation-changed" || change.kind === "model-changed";
 }
 
-/** Whether the generated folder has a path exactly as the head has it: the same endpoint, or none. */
-function reviewedIn(reviewed: Catalogue, head: Catalogue): (path: string) => boolean {
-  const [inFolder, inHead] = [byPathOf(reviewed), byPathOf(head)];
-  return (path) => isDeepStrictEqual(inFolder.get(path), inHead.get(path));
+/** A mark that is gone counts until it is gone from the generated folder: a later refresh may use what it protected. */
+function withMarksOf(base: Catalogue, { marks = new Map() }: Catalogue): Catalogue {
+  const own = [...(base.marks ?? [])].map(
+    ([id, names]) => [id, [...new Set([...names, ...(marks.get(id) ?? [])])]] as const,
+  );
+  const all = new Map([...marks, ...own]);
+  return all.size === 0 ? base : { ...base, marks: all };
 }
+
+/** Whether the generated folder has a path exactly as the head has it: the same endpoint, or none, and the same marks of private data. */
+function reviewedIn(
+  reviewed: Catalogue,
+  head: Catalogue,
+  changesFrom: (base: Catalogue) => readonly Change[],
+): (change: Change) => boolean {
+  const [inFolder, inHead] = [byPathOf(reviewed), byPathOf(head)];
+  let unmarked: ReadonlySet<string> | undefined;
+  const hasLostMarks = (path: string): boolean => {
+    const lost = (): readonly Change[] => changesFrom(reviewed).filter(({ kind }) => kind === LOST_MARK);
+    unmarked ??= new Set(lost().map(({ endpoint }) => endpoint));
+    return unmarked.has(path);
+  };
+  return ({ endpoint: path, kind }) =>
+    isDeepStrictEqual(inFolder.get(path), inHead.get(path)) && !(kind === LOST_MARK && hasLostMarks(path));
+}
+
+const LOST_MARK = "private-mark-removed";
 
 function byPathOf({ entries }: Catalogue): ReadonlyMap<string, CatalogueEntry> {
   return new Map(entries.flatMap((entry) => servedPaths(entry).map((path) => [path, entry])));

@@ -23,6 +23,14 @@ function kindOf(severity: Severity) {
 
 /** Every kind of change that `diff` reports (generator/docs/diff.md). A test ties this table to the reference. */
 export const KINDS = {
+  "private-mark-removed": exposing(
+    "Mark of private data removed",
+    "Callers can read what was marked private; lists of values and examples show it, too.",
+  ),
+  "filter-exposed": exposing(
+    "Filter added over private data",
+    "Callers can test which values that were marked private there are.",
+  ),
   "tier-lowered": exposing("Tier lowered", "Callers of a lower tier can read data that they could not read."),
   "column-exposed": exposing(
     "Column added over private data",

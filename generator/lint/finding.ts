@@ -148,6 +148,10 @@ export const RULES = {
   ...CHECKS,
   "invalid-suppression": error("Invalid suppression", "The rule stays on, against what the model says."),
   "unused-suppression": warning("Unused suppression", "It would hide the next finding of the rule."),
+  "private-mark-removed": error(
+    "Mark of private data removed",
+    "Callers can read what the base marks as private, and no rule asks for a tier any more.",
+  ),
   "stale-baseline": error("Stale baseline entry", "It would hide the finding if it came back."),
 } as const;
 

@@ -117,6 +117,9 @@ const swapTags: Edit = (model, { nodes }) => {
 };
 
 const SHOP_IS_PRIVATE: Edit = ({ columns }) => (columns.shop.meta = { pii: true });
+const unmarked: Edit = ({ columns }) => {
+  for (const column of Object.values<Raw>(columns)) delete column.meta;
+};
 const privateColumn = (name: string) => ({ [name]: { name, data_type: "text", meta: { pii: true } } });
 
 /** A column appears on the model, which exposes private data or not. */
@@ -203,6 +206,14 @@ export const ACCESS_CHANGES: readonly Row[] = [
     tag("tier1", "teir1"),
     "endpoint-removed",
     "endpoint-added",
+  ),
+  row("the mark of a private column goes", unmarked, "private-mark-removed shop", [], SHOP_IS_PRIVATE),
+  row(
+    "the mark of a private column goes, and callers filter by it",
+    all(unmarked, (model) => (model.config.meta.routewright = { filters: ["total"] })),
+    ["private-mark-removed total", "filter-exposed total"],
+    "filter-removed total",
+    ({ columns }) => (columns.total.meta = { pii: true }),
   ),
   row(
     "allow_unfiltered is turned on at tier0",

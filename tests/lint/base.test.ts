@@ -134,3 +134,27 @@ describe("lint --base", async () => {
     ).toMatchObject({ exit: 2, out: "", err: expect.stringContaining("There is no commit nowhere") });
   });
 });
+
+it("reports a mark of private data that the base has, by what shows the data", async () => {
+  const people = (meta: object): unknown => {
+    const manifest = manifestOf([endpoint("people", { columns: { id: "integer", email: "text" } })]);
+    const [node] = Object.values((manifest as { nodes: Record<string, { columns: object }> }).nodes);
+    Object.assign((node?.columns as Record<string, object>)["email"] as object, { meta });
+    return manifest;
+  };
+  const folder = project(endpoint("people"));
+  writeFileSync(join(folder, "base.json"), JSON.stringify(people({ pii: true })));
+  writeFileSync(join(folder, "head.json"), JSON.stringify(people({})));
+  const { exit, findings: found } = await reportOf(folder, "--base", "base.json");
+  expect(exit).toBe(1);
+  expect(found.filter(({ rule }) => rule === "private-mark-removed")).toEqual([
+    expect.objectContaining({
+      rule: "private-mark-removed",
+      severity: "error",
+      model: "model.test.people",
+      endpoint: "/v1/shop/people",
+    }),
+  ]);
+  writeFileSync(join(folder, "base.json"), JSON.stringify(people({})));
+  expect((await reportOf(folder, "--base", "base.json")).findings).toEqual([]);
+});

@@ -20,9 +20,9 @@ export function privateGroups({
   return names;
 }
 
-/** Names of the metrics of an endpoint that are marked private themselves. */
+/** Names of the metrics of an endpoint that are marked private themselves. A model's own measures have no marks, but `diff` may. */
 export function privateMetrics({ aggregate }: Pick<CatalogueEntry, "aggregate">): ReadonlySet<string> {
-  if (aggregate?.of !== "metrics") return new Set();
+  if (aggregate === undefined) return new Set();
   const marked = aggregate.columns.filter((column) => "private" in column && column.private === true);
   const measures = new Set(aggregate.measures.map(({ name }) => name));
   return new Set(marked.map(({ name }) => name).filter((name) => measures.has(name)));

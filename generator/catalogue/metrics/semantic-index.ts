@@ -4,6 +4,7 @@ import { isObject, textOr } from "../../manifest/json.js";
 import type { Manifest } from "../../manifest/manifest.js";
 import { knownColumns, type Model } from "../../manifest/model.js";
 import type { SemanticMeasure, SemanticMetric, SemanticModel } from "../../manifest/semantic-layer.js";
+import { type PrivateMarks, WHOLE } from "../catalogue.js";
 import { inheritedPrivacyOf } from "../lineage.js";
 import { isPublished } from "../tags.js";
 import { misspeltKeys, unreadSettings } from "./metric-settings.js";
@@ -98,8 +99,8 @@ export class SemanticIndex {
       const [name, { path, message, hint }] = misspelt;
       return `${name} has a mistake at ${path}. ${message} ${hint}`;
     }
-    const rows = node.routewright["rows"] ?? null;
-    if (rows === null) return null;
+    const { rows } = node.routewright;
+    if (rows === undefined) return null;
     const column = this.ownRowsOf(model);
     const known = knownColumns(node);
     const isKnown = known.length === 0 || known.some(({ name }) => name === column);
@@ -111,11 +112,19 @@ export class SemanticIndex {
   /** Whether an expression shows private data: the semantic model is private, or it names a private column. */
   isPrivate(model: SemanticModel, expr: string): boolean {
     if (model.isPrivate) return true;
-    const names = this.#privateNames(model);
-    if (names.size === 0) return false;
-    const words = namesIn(expr).map((word) => word.toLowerCase());
-    const text = expr.toLowerCase();
-    return [...names].some((name) => words.includes(name) || (!isWord(name) && text.includes(name)));
+    return namesPrivate(expr, this.#privateNames(model));
+  }
+
+  /** What is private of a semantic model, in lower case, read by a measure or not: marks of the nodes below it count. */
+  privateNamesOf(model: SemanticModel, ofNodes: PrivateMarks): readonly string[] {
+    const node = this.node(model);
+    const { graph } = this.manifest;
+    const reached = new Set(node === undefined ? [] : [node.uniqueId]);
+    for (const id of reached) for (const parent of graph.get(id)?.parents ?? []) reached.add(parent);
+    const marked = [...reached].flatMap((id) => ofNodes.get(id) ?? []);
+    const inherited =
+      node === undefined || marked.length === 0 ? [] : inheritedPrivacyOf(node, this.manifest, marked);
+    return [...new Set([...inherited, ...this.#privateNames(model)])].filter((name) => name !== WHOLE);
   }
 
   /** Private columns of the dbt model, and what marked dimensions and entities of the semantic model are. */
@@ -218,6 +227,14 @@ export class SemanticIndex {
     const name = `${model.primaryEntity}__${time}`;
     return this.reachable(model).get(name)?.grain === undefined ? null : name;
   }
+}
+
+/** Whether an expression names one of these, which are in lower case. */
+export function namesPrivate(expr: string, names: ReadonlySet<string>): boolean {
+  if (names.size === 0) return false;
+  const words = namesIn(expr).map((word) => word.toLowerCase());
+  const text = expr.toLowerCase();
+  return [...names].some((name) => words.includes(name) || (!isWord(name) && text.includes(name)));
 }
 
 const WORD = /[\p{L}_][\p{L}\p{N}_$]*/gu;

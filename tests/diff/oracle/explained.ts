@@ -3,6 +3,8 @@ const MOVED = "The old path answers as before; its headers name the new one.";
 const OTHER_RELATION =
   "Whether another relation has the same rows is not in the manifest: a renamed model or a moved schema has.";
 const PRIVATE_NEAR = "The new column may hold the private data under another name.";
+const UNMARKED =
+  "Callers read the same rows; what falls is the mark that keeps the values out of lists and documents and asks for a tier.";
 const TESTS_WATCH = "A dbt test watches the data and does not shape it: only the documented type is wider.";
 const LATER = "Only the date in the Sunset header is later.";
 
@@ -44,6 +46,8 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   "rows are kept apart by another column ←": NO_OWN_ROWS,
   "a column appears on a model with a private one →": PRIVATE_NEAR,
   "a column appears beside one that is private in a model above →": PRIVATE_NEAR,
+  "the mark of a private column goes →": UNMARKED,
+  "the mark of a private column goes, and callers filter by it →": UNMARKED,
   "the tier tag is misspelt: the model is skipped, never served to everybody ←": NEW_ENDPOINT,
   "a model with a private column is published at tier3 →": NEW_ENDPOINT,
   "the model is no longer published ←": NEW_ENDPOINT,
