@@ -7,6 +7,7 @@ import { relationsOf } from "./model/column-names.js";
 import { CopyWatcher } from "./release/copy-watcher.js";
 import { missingColumns, missingRelations, warnOfMissingColumns } from "./release/missing-relations.js";
 import type { ActiveRelease, LoadedRelease, Release } from "./release/release.js";
+import { FailingEndpoints } from "./operations/failing-endpoints.js";
 import { Metrics, type ServedRelease } from "./operations/metrics.js";
 import { ExampleRows } from "./handler/example-rows.js";
 import { createGateway, type Gateway, type GatewayParts, warnOfCursorKey } from "./handler/gateway.js";
@@ -109,6 +110,7 @@ interface ServiceParts {
   readonly usage: Usage | null;
   readonly gateway: Gateway;
   readonly metrics: Metrics;
+  readonly failing: FailingEndpoints;
   readonly documents: Documents;
   readonly copies: CopyWatcher;
   close(): Promise<void>;
@@ -120,8 +122,10 @@ function openParts(
 ): ServiceParts {
   const { environment, databaseUrl, title, about, active, builds, log } = options;
   const usage = openUsage(environment, databaseUrl, log);
+  const failing = new FailingEndpoints();
   /** Told of each response. */
   const recorders: ((record: RequestRecord) => void)[] = [
+    (record) => failing.record(record),
     (record) => usage?.counter.count(record),
     (record) => {
       if (log.isLevelEnabled("info")) log.info(requestFields(record), "request");
@@ -137,7 +141,10 @@ function openParts(
     recordRequest: (record: RequestRecord) => recorders.forEach((tell) => tell(record)),
   };
   const gateway = createGateway(gatewayOptions, loaded);
-  const metrics = new Metrics(() => servedRelease(active.current, gateway, builds), options.refreshes.counts);
+  const metrics = new Metrics(
+    () => servedRelease(active.current, { gateway, failing }, builds),
+    options.refreshes.counts,
+  );
   recorders.push((record) => metrics.record(record));
   const visible = {
     lineageTier: environment.lineageTier,
@@ -157,17 +164,22 @@ function openParts(
     await usage?.close();
     await gateway.close();
   };
-  return { usage, gateway, metrics, documents, copies, close };
+  return { usage, gateway, metrics, failing, documents, copies, close };
 }
 
 /** The release, with what the metrics know of it. */
-function servedRelease(release: LoadedRelease, gateway: Gateway, builds: BuildRecords): ServedRelease {
+function servedRelease(
+  release: LoadedRelease,
+  { gateway, failing }: Pick<ServiceParts, "gateway" | "failing">,
+  builds: BuildRecords,
+): ServedRelease {
   const { warehouse, rates } = gateway;
   return {
     ...release,
     missingRelations: missingRelations(release, warehouse),
     load: warehouse.load,
     degraded: { rate_limits: rates.degraded !== null, database: warehouse.degraded !== null },
+    failingEndpoints: failing.among(release.endpoints),
     staleCopies: builds.staleCopies,
     dataAges: dataAgesOf(release, builds),
   };
@@ -176,7 +188,7 @@ function servedRelease(release: LoadedRelease, gateway: Gateway, builds: BuildRe
 /** What the system endpoints report. */
 function serviceOf(
   options: DataServiceOptions & { readonly builds: BuildRecords },
-  { gateway, metrics, documents, usage }: ServiceParts,
+  { gateway, metrics, failing, documents, usage }: ServiceParts,
 ): Service {
   const { environment, title, active, builds, refreshes, refresh } = options;
   const { warehouse } = gateway;
@@ -194,6 +206,7 @@ function serviceOf(
     missingColumns: () => missingColumns(active.current, warehouse),
     refreshDegraded: () => refreshes.degraded,
     heldBack: () => active.current.manifest?.heldBack ?? [],
+    failingEndpoints: () => failing.among(active.current.endpoints),
     staleCopies: () => builds.staleCopies,
     metrics: {
       contentType: registry.contentType,

@@ -27,6 +27,8 @@ export class PostgresClient extends pg.Client {
     super(translated);
     this.#config = translated;
     this.#trials = trials;
+    // A lost connection rejects its queries. Without a listener the process would end, also before those of a pool are there.
+    this.on("error", () => undefined);
   }
 
   override connect(): Promise<pg.Client>;

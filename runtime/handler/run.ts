@@ -14,6 +14,7 @@ import { servedColumns } from "../warehouse/served-columns.js";
 import {
   DatabaseUnreachable,
   QueryAbandoned,
+  SourceFailed,
   type QueryContext,
   TooManyDigits,
   TooManyRows,
@@ -236,6 +237,7 @@ export function errorOf(
   if (error instanceof Overloaded) return httpError("overloaded", { n: RETRY_SECONDS });
   if (error instanceof SortKeyTooLong) return httpError("sortKeyTooLong");
   log.error({ requestId, route: endpoint.path, err: error }, "query failed");
+  if (error instanceof SourceFailed) return httpError("sourceFailed");
   if (error instanceof TooManyDigits) return httpError("tooManyDigits", { name: error.column });
   return error instanceof DatabaseUnreachable
     ? httpError("unreachable", { n: RETRY_SECONDS })

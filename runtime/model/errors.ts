@@ -45,6 +45,7 @@ function answers<Status extends number>(status: Status) {
 const badRequest = answers(400);
 const forbidden = answers(403);
 const failed = answers(500);
+const badGateway = answers(502);
 const unavailable = answers(503);
 
 /**
@@ -244,6 +245,10 @@ export const ERRORS = {
   unexpected: failed(
     "Internal Server Error",
     "an unexpected error; the cause is in the log under the X-Request-Id",
+  ),
+  sourceFailed: badGateway(
+    "A source from which the database reads cannot answer.",
+    "a foreign table, a linked server or a function of the relation reports a lost connection, a lock or a conflict; the cause is in the log under the X-Request-Id",
   ),
   overloaded: unavailable(
     "The service is overloaded. Try again in {n} seconds.",

@@ -19,6 +19,8 @@ export interface ServedRelease {
   readonly skippedModels: number;
   /** Relations that endpoints need and the database does not have. */
   readonly missingRelations: readonly string[];
+  /** Paths of endpoints whose every request fails. */
+  readonly failingEndpoints: readonly string[];
   /** Relations whose copy is older than the last build of its source. */
   readonly staleCopies: readonly string[];
   readonly load: WarehouseLoad;
@@ -51,6 +53,13 @@ const READ: readonly Definition[] = [
     "Relations of endpoints that the database does not have.",
     "max",
     ({ missingRelations }) => missingRelations.length,
+  ],
+  [
+    "failing_endpoints",
+    "1 for each endpoint whose every request fails while the database responds.",
+    "max",
+    ({ failingEndpoints }) => failingEndpoints.map((path) => [path, 1]),
+    "route",
   ],
   [
     "stale_copies",

@@ -33,6 +33,8 @@ export interface Service {
   /** Why one of them is missing although the database has something of its name. */
   readonly reasonMissing: (name: string) => string | null;
   readonly missingColumns: () => readonly string[];
+  /** Paths of endpoints whose every request fails. */
+  readonly failingEndpoints: () => readonly string[];
   /** Relations, as `schema.name`, whose copy is older than the last build of its source. */
   readonly staleCopies: () => readonly string[];
   /** Why the release may be old; null while it is not. */

@@ -59,6 +59,10 @@ export const HEALTH_SCHEMA = openRecord(
       "Columns of endpoints that their relations lack, or have several that the name may mean, as `path: column`.",
       texts,
     ),
+    failing_endpoints: described(
+      "Paths of endpoints whose every request fails while the database responds: the last three or more, in the last ten minutes.",
+      texts,
+    ),
     stale_copies: described(
       "Relations whose copy is older than the last build of its source, as `schema.name`.",
       texts,
@@ -76,14 +80,17 @@ async function health({ gateway }: Exchange, service: Service): Promise<Reply> {
     (text) => text !== null,
   );
   const missingColumns = service.missingColumns();
+  const failingEndpoints = service.failingEndpoints();
   const staleCopies = service.staleCopies();
   const heldBack = service.heldBack();
-  const isComplete = missingRelations.length + missingColumns.length + details.length === 0;
+  const lacking = [missingRelations, missingColumns, failingEndpoints, details];
+  const isComplete = lacking.every(({ length }) => length === 0);
   return json(connected ? 200 : 503, {
     status: connected ? (isComplete ? "ok" : "degraded") : "unavailable",
     database_connected: connected,
     ...(missingRelations.length > 0 && { missing_relations: missingRelations }),
     ...(missingColumns.length > 0 && { missing_columns: missingColumns }),
+    ...(failingEndpoints.length > 0 && { failing_endpoints: failingEndpoints }),
     ...(staleCopies.length > 0 && { stale_copies: staleCopies }),
     ...(heldBack.length > 0 && { held_back: heldBack }),
     ...(details.length > 0 && { detail: details.join(" ") }),

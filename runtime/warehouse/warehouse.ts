@@ -170,6 +170,13 @@ export class DatabaseUnreachable extends Error {
   }
 }
 
+/** What the database reads from for a relation, such as the server of a foreign table, cannot answer; the database itself can. */
+export class SourceFailed extends Error {
+  constructor(cause: unknown) {
+    super("A source from which the database reads cannot answer.", { cause });
+  }
+}
+
 /** The database has no such relation that a query could read. */
 export class RelationMissing extends Error {
   /** Why not, as a sentence, where the relation exists; no build of dbt is under way then. */

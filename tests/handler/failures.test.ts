@@ -10,15 +10,9 @@ const schema = await ownSchema(`
   CREATE VIEW @.dividing AS SELECT 1 / (secret - secret) AS v FROM (SELECT 42 AS secret) s;
   CREATE VIEW @.slow AS SELECT pg_sleep(20)::text AS v;
   CREATE VIEW @.late AS SELECT CASE WHEN i < 1000 THEN 1 ELSE 1 / (i - i) END AS v FROM generate_series(1, 2000) i;
-  CREATE TABLE @.locked AS SELECT 1 AS id;
-  CREATE FUNCTION @.recovering() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
-    IF NOT pg_try_advisory_xact_lock_shared('@.locked'::regclass::oid::int) THEN
-      RAISE 'canceling statement due to conflict with recovery' USING ERRCODE = '40001';
-    END IF;
-    RETURN 1; END $$;
-  CREATE VIEW @.recovered AS SELECT @.recovering() AS id;`);
+  CREATE TABLE @.locked AS SELECT 1 AS id;`);
 
-const NAMES = ["dividing", "slow", "late", "locked", "missing", "recovered"];
+const NAMES = ["dividing", "slow", "late", "locked", "missing"];
 /** As `locked`, but each value of `id` is a question of its own. */
 const HELD = {
   name: "locked",
@@ -92,27 +86,6 @@ async function whileLocked(during: () => Promise<void>): Promise<void> {
     await client.end();
   }
 }
-
-it("a query that a replica cancels for recovery is tried again, up to its time limit, and is an overload then", async () => {
-  const patient = await serveManifest(manifest);
-  // Long enough for a first try on a busy machine: one that runs into the limit itself is a 500.
-  const url = await serveManifest(manifest, { STATEMENT_TIMEOUT_MS: "3000" });
-  await sendRequest(url, "/v1/failing/locked", { key });
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query(`SELECT pg_advisory_lock('"${schema}".locked'::regclass::oid::int)`);
-  const waiting = sendRequest(patient, "/v1/failing/recovered", { key });
-  try {
-    const reply = await sendRequest(url, "/v1/failing/recovered", { key });
-    expect([...statusAndBody(reply), reply.headers["retry-after"]]).toEqual([
-      ...refusal(503, "The service is overloaded. Try again in 1 seconds."),
-      "1",
-    ]);
-  } finally {
-    await client.end();
-  }
-  expect(statusAndBody(await waiting)).toEqual([200, [{ id: 1 }]]);
-});
 
 /** Of a service, by default. */
 const CONNECTIONS = 10;

@@ -49,6 +49,7 @@ export const IDLE_RELEASE: ServedRelease = {
   degraded: { rate_limits: false, database: false },
   dataAges: new Map(),
   missingRelations: [],
+  failingEndpoints: [],
   staleCopies: [],
 };
 

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { mkdtemp, open, rm } from "node:fs/promises";
+import { appendFile, mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { stopped } from "../../scripts/clickhouse/start-clickhouse.js";
 import { atEnd } from "./at-end.js";
 import { queryAt } from "./database.js";
@@ -50,6 +51,23 @@ export class OwnServer {
     });
     await server.start();
     return server;
+  }
+
+  /** A replica of it, which follows it. It is stopped for a moment. */
+  async standby(parent = tmpdir()): Promise<OwnServer> {
+    const folder = await mkdtemp(join(parent, "own-standby-"));
+    const directory = join(folder, "postgres");
+    await this.stop("fast");
+    await promisify(execFile)("cp", ["-a", this.#cluster.directory, directory]);
+    await this.start();
+    const { username, password } = new URL(this.url);
+    const source = `host=127.0.0.1 port=${String(this.port)} user=${username} password=${password} sslmode=disable`;
+    await appendFile(
+      join(directory, "data", "postgresql.auto.conf"),
+      `primary_conninfo = '${source}'\nmax_standby_streaming_delay = 0\n`,
+    );
+    await writeFile(join(directory, "data", "standby.signal"), "");
+    return OwnServer.#run({ ...this.#cluster, directory }, folder);
   }
 
   /** Runs SQL and returns the rows of the last statement. */

@@ -110,6 +110,11 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
     ["Retry-After"],
   ),
   500: answer("InternalServerError", "The query failed. Quote `X-Request-Id` when you report it.", ALL),
+  502: answer(
+    "BadGateway",
+    "A source from which the database reads cannot answer. Quote `X-Request-Id` when you report it.",
+    DATA,
+  ),
   503: answer(
     "ServiceUnavailable",
     "The service is overloaded, or its database cannot be reached: retry after the seconds in `Retry-After`.",

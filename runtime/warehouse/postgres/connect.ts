@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { QueryAbandoned, QueryTimeout } from "../warehouse.js";
+import { isTimeout } from "./errors.js";
 import { BACKEND_NOTICE, type Session, type SessionSetup, UNLIMITED } from "./session.js";
 import {
   type BatchConnection,
@@ -17,9 +18,6 @@ const GRACE_MS = 2000;
 
 /** Time after which a running query counts as blocking the others of its batch (runtime/docs/limits.md). */
 const BLOCKING_MS = 50;
-
-/** SQLSTATE query_canceled: the query exceeded `statement_timeout`. */
-const CANCELED = "57014";
 
 export interface ConnectionOptions {
   /** The session's `statement_timeout`; 0: no limit. */
@@ -53,7 +51,7 @@ export class Connection implements BatchConnection {
   #isChanged = false;
   #backendPid: number;
   /** Start of the idle time, by `performance.now()`. */
-  freeSince = 0;
+  freeSince = performance.now();
 
   constructor(
     client: PooledClient,
@@ -130,8 +128,8 @@ export class Connection implements BatchConnection {
     this.#startedAt = performance.now();
   }
 
-  errorOf(error: Error & { readonly code?: unknown }): Error {
-    return this.#canceled ?? (error.code === CANCELED ? new QueryTimeout(error) : error);
+  errorOf(error: Error): Error {
+    return this.#canceled ?? (isTimeout(error) ? new QueryTimeout(error) : error);
   }
 
   /** Cancels a query that takes too long or whose result is no longer needed, and closes the connection. */

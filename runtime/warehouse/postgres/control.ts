@@ -1,6 +1,7 @@
 import pg from "pg";
 import { PostgresClient } from "../../connection/postgres-client.js";
 import { connectionConfig } from "./connect.js";
+import { StreamBlocksLock } from "./errors.js";
 import type { ConnectionPool } from "./pool.js";
 import type { Run } from "./run.js";
 import type { SessionSetup } from "./session.js";
@@ -18,14 +19,10 @@ const BLOCKING_PIDS = `SELECT DISTINCT blocking.pid FROM pg_catalog.pg_locks wai
   unnest(pg_catalog.pg_blocking_pids(waiting.pid)) AS blocking(pid)
   WHERE NOT waiting.granted AND blocking.pid = ANY($1::int[])`;
 
-/** A stream was ended because another session waits for its lock. */
-class StreamBlocksLock extends Error {
-  /** As of a lock that cannot be had: what has not been sent is queried again. */
-  readonly code = "55P03";
-
-  constructor() {
-    super("The stream was ended: another session waits to change its table.");
-  }
+/** False where the answer comes too late for a health check. */
+export function inTime(answer: Promise<boolean>): Promise<boolean> {
+  const late = new Promise<false>((resolve) => setTimeout(resolve, TIMEOUT_MS, false).unref());
+  return Promise.race([answer, late]);
 }
 
 export interface ControlOptions {
@@ -76,14 +73,14 @@ export class ControlConnection {
     this.#timer = setInterval(check, CHECK_MS).unref();
   }
 
-  /** Whether the database responds in time. */
+  /** Whether the database responds in time, if only to refuse the connection: queries may have others. */
   ping(): Promise<boolean> {
-    const late = new Promise<false>((resolve) => setTimeout(resolve, TIMEOUT_MS, false).unref());
-    const reply = this.#pool.query("SELECT 1").then(
-      () => true,
-      () => false,
+    return inTime(
+      this.#pool.query("SELECT 1").then(
+        () => true,
+        (error: unknown) => error instanceof pg.DatabaseError,
+      ),
     );
-    return Promise.race([reply, late]);
   }
 
   /** Cancels the query of a backend. */

@@ -24,12 +24,13 @@ import {
   RelationMissing,
   type ResultColumns,
   type Rows,
+  SourceFailed,
   type Warehouse,
 } from "../warehouse.js";
 import { POSTGRES_AGGREGATES } from "./aggregates.js";
 import { withoutClient } from "./connect.js";
 import { ConnectionPool } from "./pool.js";
-import { ControlConnection } from "./control.js";
+import { ControlConnection, inTime } from "./control.js";
 import { SessionSetup } from "./session.js";
 import { MissingCharacters } from "./encoding.js";
 import {
@@ -37,6 +38,7 @@ import {
   isConnectionFailure,
   isRecoveryConflict,
   isRelationMissing,
+  isSourceFailure,
   mayHaveChanged,
 } from "./errors.js";
 import { Explainer } from "./explain.js";
@@ -78,8 +80,10 @@ class PostgresEngine extends BaseEngine {
   protected readonly mayHaveChanged = mayHaveChanged;
   protected readonly filterTypeOf = filterType;
   protected readonly databaseTypeOf = databaseType;
-  protected readonly translated = (error: unknown): Error =>
-    isConnectionFailure(error) ? new DatabaseUnreachable(error) : (error as Error);
+  protected readonly translated = (error: unknown): Error => {
+    if (isConnectionFailure(error)) return new DatabaseUnreachable(error);
+    return isSourceFailure(error) ? new SourceFailed(error) : (error as Error);
+  };
 
   constructor(options: EngineOptions) {
     super(options);
@@ -227,8 +231,12 @@ class PostgresEngine extends BaseEngine {
     );
   }
 
-  isReachable(): Promise<boolean> {
-    return this.#control.ping();
+  async isReachable(): Promise<boolean> {
+    const [responds, isConnected] = await Promise.all([
+      this.#control.ping(),
+      inTime(this.#pool.isConnected()),
+    ]);
+    return responds && isConnected;
   }
 
   override async close(): Promise<void> {

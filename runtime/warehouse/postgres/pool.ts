@@ -3,7 +3,7 @@ import { Connection, type ConnectionOptions, connectionConfig } from "./connect.
 import { isConnectionRefusal } from "./errors.js";
 import { ACQUIRE_TIMEOUT_MS, type FairQueue, Overloaded } from "../fair-queue.js";
 import { PeriodicCheck } from "../periodic-check.js";
-import { QueryAbandoned } from "../warehouse.js";
+import { DatabaseUnreachable, QueryAbandoned } from "../warehouse.js";
 import type { PreparedStatement } from "./statements.js";
 import { type PoolQuery, Run } from "./run.js";
 import { WireClient } from "./wire.js";
@@ -67,6 +67,8 @@ export class ConnectionPool {
   #batch: Batch | null = null;
   #assignment: NodeJS.Immediate | null = null;
   #opening = 0;
+  /** A connection that a health check opens. */
+  #probe: Promise<void> | null = null;
   #backoffMs = 0;
   #isBackingOff = false;
   #lastError: Error | null = null;
@@ -88,8 +90,6 @@ export class ConnectionPool {
     new WireClient();
     this.#pool = new pg.Pool(config);
     this.#pool.on("error", options.onIdleError);
-    // A connection that is lost while it is set up rejects the attempt; without a listener the process would end.
-    this.#pool.on("connect", (client) => client.on("error", () => undefined));
   }
 
   /** Runs a statement. Its reader's `end` gets `Overloaded`, or the reason why no connection can be made. */
@@ -150,6 +150,17 @@ export class ConnectionPool {
     const now = performance.now();
     const silences = [...this.#busy].map((connection) => connection.runningMs(now));
     return Math.max(0, ...silences, this.#opening > 0 ? now - this.#openingSince : 0);
+  }
+
+  /** Whether queries have a connection, or can have one now: a session that is open outlasts its password. */
+  async isConnected(): Promise<boolean> {
+    if (this.#held === 0 && !this.#isClosed)
+      await (this.#probe ??= this.#open().finally(() => (this.#probe = null)));
+    return this.#held > 0;
+  }
+
+  get #held(): number {
+    return this.#busy.size + this.#free.length;
   }
 
   /** Fails all queries, those that have been running for `olderThanMs` and all that wait or come, until `resume`. */
@@ -242,9 +253,10 @@ export class ConnectionPool {
   }
 
   /** Fails the waiting queries, unless a held connection or a later attempt can still serve them. */
-  #failedToConnect(error: Error): void {
-    this.#lastError = error;
-    const mayRecover = this.#busy.size + this.#free.length + this.#opening > 0 || isConnectionRefusal(error);
+  #failedToConnect(cause: Error): void {
+    // Whatever the server says of it, such as of a password.
+    const error = (this.#lastError = new DatabaseUnreachable(cause));
+    const mayRecover = this.#held + this.#opening > 0 || isConnectionRefusal(cause);
     if (!mayRecover) this.#fail(error);
     if (this.#isBackingOff) return;
     this.#isBackingOff = true;

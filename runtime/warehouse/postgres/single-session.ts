@@ -15,8 +15,6 @@ export async function withServingSession<Value>(
   work: (run: RunInSession) => Promise<Value>,
 ): Promise<Value> {
   const client = new PostgresClient({ ...connectionConfig(url), query_timeout: timeoutMs });
-  // A lost connection rejects the query; without a listener the process would end.
-  client.on("error", () => undefined);
   try {
     await client.connect();
     const setup = new SessionSetup(timeoutMs);

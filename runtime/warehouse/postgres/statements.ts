@@ -3,7 +3,13 @@ import { BoundedCache } from "../../http/bounded-cache.js";
 import type pg from "pg";
 import type { Statement } from "../sql.js";
 import { executeMessages } from "./bind-message.js";
-import { isPlanRefusal, isSessionLost, isStatementError } from "./errors.js";
+import {
+  isConnectionFailure,
+  isPlanRefusal,
+  isSessionEnd,
+  isSessionLost,
+  isStatementError,
+} from "./errors.js";
 import type { RowSink, WireClient } from "./wire.js";
 
 /** How long a query may run, and whether its result is still needed. */
@@ -15,6 +21,9 @@ export interface StatementLimits {
 
 /** Receives the end of a statement. */
 export type Done = (error: Error | null) => void;
+
+/** A connection that was idle for longer may have been closed meanwhile. Otherwise its query may have broken it. */
+const IDLE_MS = 100;
 
 /** Growth of the remembered time per run: a statement that became slow counts as slow after some runs. */
 const GROWTH = 1.1;
@@ -94,6 +103,8 @@ export interface WireQuery {
 /** The connection that a batch runs on. */
 export interface BatchConnection {
   readonly client: WireClient;
+  /** Start of its last idle time, by `performance.now()`. */
+  readonly freeSince: number;
   /** Null where the settings are those of the session. */
   settingsOf(sink: StatementSink): SettingStatement | null;
   queryStarted(limits: StatementLimits): void;
@@ -212,23 +223,34 @@ export class StatementBatch implements pg.Submittable {
     const query = this.#pending.shift();
     this.#mismatch = null;
     const error = this.#connection.errorOf(cause);
-    const isStale = query != null && this.#refusesPlan(query, error);
-    if (isStatementError(error) && !isSessionLost(error) && !this.#isEnding) this.awaitNext();
+    // Whatever a query fails with after it is bound to its values is its own failure.
+    const isUnbound = query != null && !this.#isBound(query);
+    const runsAgain = isUnbound && (this.#refusesPlan(query, error) || this.#hasEndedBefore(query, error));
+    const isUsable = isStatementError(error) && !(isUnbound && isSessionLost(error));
+    if (isUsable && !this.#isEnding) this.awaitNext();
     else this.#abort();
-    if (isStale) query.renew();
+    if (runsAgain) query.renew();
     else query?.done(error);
+  }
+
+  #isBound({ sink }: WireQuery): boolean {
+    return this.#connection.client.tap.bound >= (this.#connection.settingsOf(sink) === null ? 1 : 2);
   }
 
   /**
    * Whether PostgreSQL refuses a plan that it made before, of columns, relations or functions that have changed since, or that a
-   * pooler has given to another session. Whatever a query fails with after it is bound to its values is its own failure.
+   * pooler has given to another session.
    */
-  #refusesPlan({ prepared, sink }: WireQuery, error: Error): boolean {
-    const { client } = this.#connection;
-    const own = this.#connection.settingsOf(sink) === null ? 1 : 2;
-    if (client.tap.bound >= own || prepared === null || !isPlanRefusal(error)) return false;
-    client.forget(prepared.name);
+  #refusesPlan({ prepared }: WireQuery, error: Error): boolean {
+    if (prepared === null || !isPlanRefusal(error)) return false;
+    this.#connection.client.forget(prepared.name);
     return this.#parsed?.prepared !== prepared;
+  }
+
+  /** Whether the session has ended before it took the query, such as one that was idle for too long: its last words may be lost. */
+  #hasEndedBefore({ isRenewed }: WireQuery, error: Error): boolean {
+    const wasIdle = this.#sentAt - this.#connection.freeSince > IDLE_MS;
+    return !isRenewed && (isSessionEnd(error) || (wasIdle && isConnectionFailure(error)));
   }
 
   /** The connection is being closed: the running query ends with it, the others run on other connections. */

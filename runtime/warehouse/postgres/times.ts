@@ -20,9 +20,6 @@ export const isInfiniteTime = (high: number, low: number): boolean =>
 
 /** A column has become another one since it was looked up: its statement is made again. */
 export class TypeChanged extends Error {
-  /** As PostgreSQL's "cached plan must not change result type". */
-  readonly code = "0A000";
-
   constructor() {
     super("A value is of another type than was looked up: its column has changed.");
   }

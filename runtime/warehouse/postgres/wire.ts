@@ -13,6 +13,12 @@ export interface RowSink {
 /** Type of the frames that hold rows. */
 const DATA_ROW = 0x44;
 
+/** Type of the frames that report an error. */
+const ERROR = 0x45;
+
+/** The field of an error that has its severity in English; `pg` reads the localized one. */
+const SEVERITY = 0x56;
+
 /** Frames of a statement that nobody needs. In a page of one row pg spent 7 % of Node's time on its frames. */
 const BIND_COMPLETE = 0x32;
 const COMMAND_COMPLETE = 0x43;
@@ -31,6 +37,8 @@ class SocketProxy extends EventEmitter {
   sink: RowSink | null = null;
   /** Statements that PostgreSQL has bound to their values: counted while there is a sink. */
   bound = 0;
+  /** Of the last error: `ERROR`, or `FATAL` and `PANIC` where the session ends. */
+  severity = "";
   readonly #stream: Duplex;
   /** A frame whose rest has not arrived, or its head, and its bytes so far. */
   #held: Buffer | null = null;
@@ -81,7 +89,12 @@ class SocketProxy extends EventEmitter {
       const bytes = frameBytes(chunk, at);
       if (length - at < bytes) break;
       const type = chunk[at];
-      if (type === DATA_ROW || type === BIND_COMPLETE || type === COMMAND_COMPLETE) {
+      if (type === ERROR) {
+        // An error before it is passed on with its own severity.
+        if (at > start) this.emit("data", chunk.subarray(start, at));
+        start = at;
+        this.severity = severityIn(chunk.subarray(at + HEAD_BYTES, at + bytes));
+      } else if (type === DATA_ROW || type === BIND_COMPLETE || type === COMMAND_COMPLETE) {
         // What comes before may change the sink.
         if (at > start) this.emit("data", chunk.subarray(start, at));
         start = at;
@@ -119,6 +132,13 @@ function frameBytes(chunk: Buffer, at: number): number {
   return bytes;
 }
 
+/** Fields follow each other, each a byte that says which it is and a text that ends with a zero. */
+function severityIn(fields: Buffer): string {
+  for (let at = 0; fields[at]; at = fields.indexOf(0, at) + 1)
+    if (fields[at] === SEVERITY) return fields.toString("latin1", at + 1, fields.indexOf(0, at));
+  return "";
+}
+
 /** Bytes that a socket reads at a time. */
 const READ_BYTES = 64 * 1024;
 
@@ -139,6 +159,7 @@ function openSocket(): Socket {
 /** What this file needs of pg's connection: `attachListeners` gives a socket to its parser, again once it has TLS. */
 interface PgConnection {
   on(event: "parameterStatus", listener: (status: { readonly parameterName: string }) => void): void;
+  on(event: "errorMessage", listener: (error: pg.DatabaseError) => void): void;
   readonly stream: Socket;
   attachListeners(stream: Duplex | SocketProxy): void;
   /** Texts of the statements that are prepared, by their names. */
@@ -156,6 +177,8 @@ export class WireClient extends PostgresClient {
       throw new Error(NO_HOOK);
     const attach = connection.attachListeners.bind(connection);
     connection.attachListeners = (stream: Duplex) => attach((this.#tap = new SocketProxy(stream)));
+    // Before the client itself listens.
+    connection.on("errorMessage", (error) => (error.severity = this.tap.severity));
   }
 
   get #pg(): PgConnection {
