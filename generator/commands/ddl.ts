@@ -232,7 +232,10 @@ async function printed(
   const scripts = await scriptsOf(loader, relations, request);
   if (!scripts.ok) return failure(...scripts.problems);
   const names = scripts.value.map(({ name }) => name);
-  const texts = scripts.value.map((script) => `-- ${oneLine(script.name)}\n\n${loader.print(script)}\n`);
+  const texts = scripts.value.map((script) => {
+    const notes = script.notes.map((note) => `-- ${oneLine(note)}\n`).join("");
+    return `-- ${oneLine(script.name)}\n${notes}\n${loader.print(script)}\n`;
+  });
   return { exit: EXIT.ok, output: [`-- Run: ${loader.usage(names)}\n`, ...texts].join("\n") };
 }
 
@@ -267,7 +270,10 @@ async function applied(
   }
   return {
     exit: EXIT.ok,
-    output: `${counted(done.length, "relation")} loaded: ${done.join(", ")}\n`,
+    output: [
+      ...scripts.value.flatMap(({ notes }) => notes.map((note) => withoutSecrets(note, request.from))),
+      `${counted(done.length, "relation")} loaded: ${done.join(", ")}\n`,
+    ].join("\n"),
     isStatus: true,
   };
 }

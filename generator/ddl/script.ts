@@ -21,6 +21,8 @@ export interface SqlStep {
 export interface RelationScript {
   /** `schema.name` */
   readonly name: string;
+  /** What the user should know of the export: sentences. */
+  readonly notes: readonly string[];
   readonly steps: readonly LoadStep[];
 }
 

@@ -1,11 +1,16 @@
 import { failed, type Outcome, succeeded } from "@routewright/runtime/model";
+import { sourceTypeOf } from "../../manifest/served-types/read-type.js";
 import { clickhouseIdentifier } from "../../verify/clickhouse-relations.js";
-import { clickhouseLiteral } from "./literal.js";
+import type { ColumnSource, ExportColumn } from "../columns.js";
+import type { LogicalType } from "../export-files.js";
+import { folderPattern, folderTextOf, NULL_FOLDER } from "../partition-folders.js";
+import type { ValueCheck } from "../value-check.js";
+import { bareType, type Conversion, conversionOf } from "./conversions.js";
+import { clickhouseLiteral as literal } from "./literal.js";
 
 /** A column as the engine reads it from an export. */
-export interface ExportColumn {
-  readonly name: string;
-  readonly type: string;
+export interface ClickhouseColumn extends ExportColumn {
+  readonly logical: LogicalType | null;
 }
 
 /** How a column of the export becomes one of the copy. */
@@ -14,103 +19,97 @@ export interface LoadedColumn {
   readonly type: string;
   /** The value. */
   readonly value: string;
-  /** True where the value is exactly that of the export; null where it cannot differ. */
-  readonly isExact: string | null;
-  /** Whether the export has the very type of the copy. */
-  readonly hasSameType: boolean;
-}
-
-type Family = "number" | "float" | "text" | "time" | "uuid" | "array" | "tuple" | "map";
-
-/** By the first word of a type. */
-const FAMILIES: readonly (readonly [RegExp, Family])[] = [
-  [/^(U?Int\d+|Decimal\d*|Bool)\b/, "number"],
-  [/^(Float\d+|BFloat16)\b/, "float"],
-  [/^(String|FixedString|Enum\d*)\b/, "text"],
-  [/^(Date(32|Time|Time64)?)\b/, "time"],
-  [/^UUID\b/, "uuid"],
-  [/^Array\b/, "array"],
-  [/^Tuple\b/, "tuple"],
-  [/^Map\b/, "map"],
-];
-
-const familyOf = (type: string): Family | null =>
-  FAMILIES.find(([pattern]) => pattern.test(type))?.[1] ?? null;
-
-/** The type without `Nullable` and `LowCardinality`. */
-export function bareType(type: string): string {
-  return type.replace(/^(?:LowCardinality\(|Nullable\()+/, "").replace(/\)+$/, (closing) => {
-    const opened = (/^(?:LowCardinality\(|Nullable\()+/.exec(type)?.[0].match(/\(/g) ?? []).length;
-    return closing.slice(opened);
-  });
+  /** Null where every value fits. */
+  readonly check: ValueCheck | null;
+  /** True where the files have the type that the value was made for; null of a folder. */
+  readonly hasType: string | null;
 }
 
 /** A type on one line, as it is declared. */
-const onOneLine = (type: string): string => type.replace(/\s+/g, " ").replaceAll("( ", "(");
+export const onOneLine = (type: string): string => type.replace(/\s+/g, " ").replaceAll("( ", "(");
+
+/** The type of a column that the project does not declare. */
+export const undeclaredType = (source: ColumnSource<ClickhouseColumn>): string =>
+  source.kind === "folder"
+    ? "Nullable(String)"
+    : source.column.logical === "time" || source.column.logical === "time in nanoseconds"
+      ? "Nullable(String)"
+      : onOneLine(source.column.type);
 
 /** The value of a column of the copy, refused where the export's type could only be converted by guessing. */
 export function loadedColumn(
-  { name, type: declared }: { readonly name: string; readonly type: string | null },
-  source: ExportColumn,
+  { name, type }: { readonly name: string; readonly type: string },
+  source: ColumnSource<ClickhouseColumn>,
 ): Outcome<LoadedColumn> {
-  const sourceType = onOneLine(source.type);
-  const type = declared ?? sourceType;
-  const [from, to] = [familyOf(bareType(sourceType)), familyOf(bareType(type))];
+  const [x, from] = valueOf(source);
+  const conversion =
+    source.kind === "folder" ? folderConversion(x, type) : columnConversion(x, source.column, type);
+  if (conversion === null)
+    return failed(
+      `the export has ${source.kind === "column" && source.column.logical !== null ? `${from} (${source.column.logical})` : from} and the copy ${type}: cast the column in the export, or correct its data_type`,
+    );
+  const conditions = [
+    ...(isNullable(type) ? [] : [`isNotNull(${x})`]),
+    ...(conversion.isExact === null ? [] : [`(isNull(${x}) OR ifNull(${conversion.isExact}, false))`]),
+  ];
+  const isExact = conditions.join(" AND ");
+  const check = isExact === "" ? null : { column: name, from, to: type, isExact, value: `toString(${x})` };
+  const hasType = source.kind === "folder" ? null : `toTypeName(${x}) = ${literal(source.column.type)}`;
+  return succeeded({ name, type, value: conversion.value, check, hasType });
+}
+
+/** Lists, maps and tuples have no null: of a file that has one ClickHouse reads an empty one. */
+const isNullable = (type: string): boolean =>
+  /^(?:LowCardinality\()?Nullable\(|^(?:Array|Map|Tuple|Nested|JSON|Object|Variant|Dynamic)\b/.test(type);
+
+function valueOf(source: ColumnSource<ClickhouseColumn>): readonly [x: string, type: string] {
   // Qualified: in ClickHouse a bare name may be an alias of the statement.
-  const x = `export.${clickhouseIdentifier(source.name)}`;
-  const cast = `CAST(${x}, ${clickhouseLiteral(type)})`;
-  const key = `${String(from)} to ${String(to)}`;
-  const hasSameType = sourceType === type;
-  if (to === "text" && from === "text")
-    return succeeded({ name, type, hasSameType, value: cast, isExact: null });
-  const conversion = CONVERSIONS[key];
-  if (conversion !== undefined) return succeeded({ name, type, hasSameType, ...conversion(x, type) });
-  if (from === to || key === "number to float") {
-    const isSame = `${x} IS NOT DISTINCT FROM ${cast}`;
-    const range = to === "time" ? rangeOf(x, bareType(sourceType)) : digitsOf(x, sourceType, type);
-    const isExact = range === null ? isSame : `${isSame} AND ${range}`;
-    return succeeded({ name, type, hasSameType, value: hasSameType ? x : cast, isExact });
+  return source.kind === "column"
+    ? [`export.${clickhouseIdentifier(source.column.name)}`, onOneLine(source.column.type)]
+    : [folderText(source.name), "the name of a folder"];
+}
+
+/** The decoded text of a folder. */
+export const folderText = (name: string): string =>
+  `decodeURLComponent(nullIf(extract(export._path, ${literal(folderPattern(name))}), ${literal(NULL_FOLDER)}))`;
+
+function folderConversion(x: string, type: string): Conversion | null {
+  const to = sourceTypeOf("clickhouse", type);
+  const pattern = to === null ? null : folderTextOf(to);
+  if (pattern === null) return null;
+  const holds = `match(${x}, ${literal(`^(?:${pattern})$`)})`;
+  if (to?.kind === "text") return { value: `CAST(${x}, ${literal(type)})`, isExact: null };
+  const cast = `accurateCastOrNull(${x}, ${literal(bareType(type))})`;
+  return {
+    value: isNullable(type) ? cast : `assumeNotNull(${cast})`,
+    isExact: `${holds} AND isNotNull(${cast})`,
+  };
+}
+
+function columnConversion(x: string, { type, logical }: ClickhouseColumn, to: string): Conversion | null {
+  switch (logical) {
+    case "null":
+      return isNullable(to)
+        ? {
+            value: `CAST(${NO_VALUE[bareType(to).split("(")[0] ?? ""] ?? "NULL"}, ${literal(to)})`,
+            isExact: null,
+          }
+        : { value: `CAST(${x}, ${literal(to)})`, isExact: null };
+    case "interval":
+      return null;
+    case "time":
+    case "time in nanoseconds":
+      return bareType(to) === "String" ? timeText(x, to) : null;
+    case null:
+      return conversionOf(x, onOneLine(type), to);
   }
-  return failed(
-    `the export has ${sourceType} and the copy ${type}: cast the column in the export, or correct its data_type`,
-  );
 }
 
-type Conversion = (x: string, type: string) => Pick<LoadedColumn, "value" | "isExact">;
+/** What a column of nulls is where its type has none. */
+const NO_VALUE: Readonly<Record<string, string>> = { Array: "[]", Map: "map()", Tuple: "()" };
 
-/** Parquet's time of day is a time of 1970-01-01. */
-const CONVERSIONS: Readonly<Record<string, Conversion>> = {
-  "time to text": (x, type) => ({
-    value: `CAST(replaceOne(toString(${x}), '1970-01-01 ', ''), ${clickhouseLiteral(type)})`,
-    isExact: `ifNull(startsWith(toString(${x}), '1970-01-01 '), true)`,
-  }),
-  "uuid to text": (x, type) => ({ value: `CAST(toString(${x}), ${clickhouseLiteral(type)})`, isExact: null }),
-  "text to uuid": (x, type) => {
-    const value = `CAST(${x}, ${clickhouseLiteral(type)})`;
-    return { value, isExact: `lower(${x}) IS NOT DISTINCT FROM toString(${value})` };
-  },
-};
-
-/** A `Decimal` takes more digits than it is declared with. Null where the export cannot have them. */
-function digitsOf(x: string, sourceType: string, type: string): string | null {
-  const to = DECIMAL.exec(bareType(type));
-  if (to === null) return null;
-  const [digits, from] = [Number(to[1]) - Number(to[2]), DECIMAL.exec(bareType(sourceType))];
-  const bits = Number(/^U?Int(\d+)/.exec(bareType(sourceType))?.[1] ?? 0);
-  const possible = from === null ? Math.ceil(bits * Math.log10(2)) : Number(from[1]) - Number(from[2]);
-  if (possible <= digits) return null;
-  const bound = `toDecimal256('1${"0".repeat(digits)}', 0)`;
-  return `ifNull(${x} < ${bound} AND ${x} > -${bound}, true)`;
-}
-
-const DECIMAL = /^Decimal\((\d+), ?(\d+)\)/;
-
-/** Times that ClickHouse prints as they are: a `DateTime64` holds others, and prints the nearest of these. */
-function rangeOf(x: string, sourceType: string): string | null {
-  const scale = /^DateTime64\((\d)/.exec(sourceType)?.[1];
-  if (scale === undefined) return null;
-  const from = `${x} >= toDateTime64('1900-01-01 00:00:00', 0, 'UTC')`;
-  const to = `${x} <= toDateTime64('2299-12-31 23:59:59', 0, 'UTC')`;
-  // With 9 digits a time ends in 2262.
-  return `ifNull(${scale === "9" ? from : `${from} AND ${to}`}, true)`;
-}
+/** ClickHouse reads a time of day as a time of 1970-01-01. */
+const timeText = (x: string, to: string): Conversion => ({
+  value: `CAST(replaceOne(toString(${x}), '1970-01-01 ', ''), ${literal(to)})`,
+  isExact: `startsWith(toString(${x}), '1970-01-01 ')`,
+});

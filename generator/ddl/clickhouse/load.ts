@@ -1,17 +1,19 @@
-import { failed, messageOf, type Outcome, succeeded } from "@routewright/runtime/model";
+import { failed, type Outcome, succeeded } from "@routewright/runtime/model";
 import type { CopiedRelation } from "../copied-relation.js";
-import { pairedColumns } from "../columns.js";
 import { exportLocation } from "../export-location.js";
 import { COMMENT_START } from "../load-comment.js";
 import type { LoadRequest, Loader } from "../loader.js";
+import { conflictingNames, folderNotes } from "../folder-notes.js";
 import type { RelationScript, LoadStep } from "../script.js";
-import { type ExportColumn, loadedColumn, type LoadedColumn } from "./expressions.js";
+import { misfitText } from "../value-check.js";
+import { folderConflict, misfitIn } from "./examine.js";
+import { clickhouseExport } from "./export.js";
 import { clickhouseLiteral as literal } from "./literal.js";
 import { type LoadedNodes, loadedNodes } from "./nodes.js";
 import type { RunSql } from "./session.js";
 import { type TableFunction, tableFunction } from "./source.js";
 import { tablesOfLoads } from "./load-tables.js";
-import { type EarlierTables, tableScript, viewScript } from "./statements.js";
+import { type EarlierTables, type LoadedPart, tableScript, viewScript } from "./statements.js";
 import { clickhouseAddress } from "@routewright/runtime/model";
 
 /** ClickHouse reads the exports itself: also their columns, which a script names. */
@@ -24,21 +26,22 @@ export async function clickhouseLoader(
   if (address === null) return failed(NOT_CLICKHOUSE);
   const loaded = await loadedNodes(address, cluster, hosts);
   if (!loaded.ok) return loaded;
-  /** Of each relation's source. */
-  const parameters = new Map<string, Readonly<Record<string, string>>>();
+  /** Of each relation. */
+  const readings = new Map<string, ClickhouseReading>();
   return succeeded({
     script: async (copied, request) => {
       const variables = request.as === "view" ? withoutKeys(request.variables) : request.variables;
       const source = tableFunction(exportLocation(request.from, copied), request.format, variables);
       if (!source.ok) return source;
-      parameters.set(copied.relation.join("."), source.value.parameters);
-      return scriptOf(loaded.value, copied, source.value, request);
+      const script = await scriptOf(loaded.value, copied, source.value, request);
+      if (script.ok) readings.set(script.value.name, script.value);
+      return script;
     },
-    apply: ({ name, steps }) => apply(loaded.value.nodes, steps, parameters.get(name)),
+    apply: ({ name, steps }) => apply(loaded.value.nodes, steps, readings.get(name)),
     print: ({ steps }) => steps.flatMap((step) => printed(step, cluster !== null)).join("\n\n"),
     usage: (names) =>
       cluster === null
-        ? usage(new Set(names.flatMap((name) => Object.keys(parameters.get(name) ?? {}))))
+        ? usage(new Set(names.flatMap((name) => Object.keys(readings.get(name)?.source.parameters ?? {}))))
         : "the same command with --apply, which reaches every node",
     close: () => Promise.resolve(),
   });
@@ -50,8 +53,9 @@ const printed = (step: LoadStep, isCluster: boolean): readonly string[] =>
 async function apply(
   nodes: readonly RunSql[],
   steps: readonly LoadStep[],
-  parameters: Readonly<Record<string, string>> | undefined,
+  reading: ClickhouseReading | undefined,
 ): Promise<void> {
+  const parameters = reading?.source.parameters;
   const undo: (() => Promise<unknown>)[] = [];
   try {
     for (const step of steps) {
@@ -67,7 +71,10 @@ async function apply(
     }
   } catch (error) {
     for (const back of undo) await back().catch(() => undefined);
-    throw error;
+    const [node] = nodes;
+    const isRead = node !== undefined && reading !== undefined;
+    const misfit = isRead ? await misfitIn(node, reading.parts, reading.source).catch(() => null) : null;
+    throw misfit === null ? error : new Error(misfitText(misfit), { cause: error });
   }
 }
 
@@ -92,22 +99,34 @@ async function scriptOf(
   copied: CopiedRelation,
   source: TableFunction,
   { as, buildsOf, grants, id }: LoadRequest,
-): Promise<Outcome<RelationScript>> {
+): Promise<Outcome<RelationScript & ClickhouseReading>> {
   const [first] = nodes;
   if (first === undefined) return failed("There is no server to load.");
-  const columns = await exportColumns(first, copied, source);
-  if (!columns.ok) return columns;
+  const found = await clickhouseExport(first, copied, source);
+  if (!found.ok) return found;
+  const { parts, files, folders } = found.value;
+  const conflicts: string[] = [];
+  for (const name of conflictingNames(copied, files))
+    conflicts.push(...[await folderConflict(first, found.value, source, name)].filter((one) => one !== null));
+  const notes = folderNotes(copied, folders, conflicts);
   const [database] = copied.relation;
   const known = `SELECT count() FROM system.databases WHERE name = ${literal(database)}`;
   const counts = await Promise.all(nodes.map(async (node) => (await node(known)).trim()));
   const script = as === "view" ? viewScript : tableScript;
-  return succeeded(
-    script({
-      ...{ copied, source, grants, id, cluster, columns: columns.value, builds: buildsOf(copied) },
+  return succeeded({
+    ...{ parts, source },
+    ...script({
+      ...{ copied, source, grants, id, cluster, parts, notes, builds: buildsOf(copied) },
       isNewDatabase: counts.includes("0"),
       earlier: await earlierTables(nodes, copied),
     }),
-  );
+  });
+}
+
+/** What is read to say why a load failed. */
+interface ClickhouseReading {
+  readonly parts: readonly LoadedPart[];
+  readonly source: TableFunction;
 }
 
 /** Tables that other loads have made, on any node; of these the ones that the served relation of any node reads. */
@@ -126,38 +145,6 @@ async function earlierTables(nodes: readonly RunSql[], copied: CopiedRelation): 
   );
   const isServed = (table: string): boolean => read.some((engine) => engine.includes(literal(table)));
   return { served: tables.filter(isServed), left: tables.filter((table) => !isServed(table)) };
-}
-
-async function exportColumns(
-  run: RunSql,
-  copied: CopiedRelation,
-  { text, parameters }: TableFunction,
-): Promise<Outcome<readonly LoadedColumn[]>> {
-  const name = copied.relation.join(".");
-  let described: string;
-  try {
-    described = await run(
-      `DESCRIBE TABLE ${text} SETTINGS http_max_tries = 2 FORMAT JSONCompactEachRow`,
-      parameters,
-    );
-  } catch (error) {
-    return failed(`ClickHouse cannot read the export of ${name}: ${messageOf(error)}`);
-  }
-  const exported = described
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line): ExportColumn => {
-      const [column = "", type = ""] = JSON.parse(line) as readonly string[];
-      return { name: column, type };
-    });
-  const pairs = pairedColumns(copied, exported);
-  if (!pairs.ok) return pairs;
-  const columns = pairs.value.map(([column, source]) => [column, loadedColumn(column, source)] as const);
-  const problems = columns.flatMap(([column, outcome]) =>
-    outcome.ok ? [] : outcome.problems.map((problem) => `${name}, column ${column.name}: ${problem}.`),
-  );
-  const loaded = columns.flatMap(([, outcome]) => (outcome.ok ? [outcome.value] : []));
-  return problems.length > 0 ? failed(...problems) : succeeded(loaded);
 }
 
 function usage(parameters: ReadonlySet<string>): string {

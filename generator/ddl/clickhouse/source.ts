@@ -14,6 +14,10 @@ export interface TableFunction {
   readonly off: readonly string[];
   /** Keys of stores are parameters: neither the script nor an error shows them. */
   readonly parameters: Readonly<Record<string, string>>;
+  /** The call for one of its files, as `_path` names it. */
+  readonly ofFile: (path: string) => string;
+  /** The call with the columns that files have, where these differ. */
+  readonly withColumns: (structure: string) => string;
 }
 
 /** The table function for a format and a store: without a key in the environment the server uses its own. */
@@ -28,13 +32,44 @@ export function tableFunction(
   const name = names[format];
   if (name === undefined)
     return failed(`ClickHouse reads no ${format} table over https://: use s3://, gs://, az:// or a path.`);
-  const withFormat = (kind: string): string => `${name}(${[...args, kind].join(", ")})`;
+  const withFormat = (...more: readonly string[]): string => `${name}(${[...args, ...more].join(", ")})`;
+  const ofFile = (path: string): string => {
+    const one = CALLS[location.store](fileLocation(location, path) as never, variables);
+    return one.ok ? `${name}(${[...one.value.args, "Parquet"].join(", ")})` : withFormat("Parquet");
+  };
+  const compression = location.store === "azure" ? ["'auto'"] : [];
+  const withColumns = (structure: string): string =>
+    withFormat("Parquet", ...compression, literal(structure));
   return succeeded(
     format === "parquet"
-      ? { text: withFormat("Parquet"), metadata: withFormat("ParquetMetadata"), off: [], parameters }
-      : { text: `${name}(${args.join(", ")})`, metadata: null, off: PRUNING[format], parameters },
+      ? {
+          ...{ text: withFormat("Parquet"), metadata: withFormat("ParquetMetadata"), off: [] },
+          ...{ parameters, ofFile, withColumns },
+        }
+      : {
+          ...{ text: `${name}(${args.join(", ")})`, metadata: null, off: PRUNING[format] },
+          ...{ parameters, ofFile, withColumns },
+        },
   );
 }
+
+/** The place of a file that `_path` names: a path of the machine, or the bucket or container and the name in it. */
+function fileLocation(location: ExportLocation, path: string): ExportLocation {
+  switch (location.store) {
+    case "local":
+      return { ...location, path };
+    case "s3":
+    case "gcs":
+      return { ...location, path: withoutStart(path, `${location.bucket}/`) };
+    case "azure":
+      return { ...location, path: withoutStart(path, `${location.container}/`) };
+    case "http":
+      return location;
+  }
+}
+
+const withoutStart = (path: string, start: string): string =>
+  path.startsWith(start) ? path.slice(start.length) : path;
 
 const PRUNING = {
   iceberg: ["use_iceberg_partition_pruning"],

@@ -3,7 +3,8 @@ import { clickhouseIdentifier as identifier } from "../../verify/clickhouse-rela
 import type { CopiedRelation } from "../copied-relation.js";
 import { COMMENT_START, loadComment } from "../load-comment.js";
 import { onEachNode, type RelationScript, statement, type LoadStep } from "../script.js";
-import { bareType, type LoadedColumn } from "./expressions.js";
+import { bareType } from "./conversions.js";
+import type { LoadedColumn } from "./expressions.js";
 import { clickhouseLiteral as literal } from "./literal.js";
 import type { TableFunction } from "./source.js";
 import { dropped, loadTime, NEW, newName, quoted, shardName } from "./load-tables.js";
@@ -11,8 +12,10 @@ import { dropped, loadTime, NEW, newName, quoted, shardName } from "./load-table
 /** A relation to load, with what is known of its export. */
 export interface ClickhouseLoad {
   readonly copied: CopiedRelation;
-  readonly columns: readonly LoadedColumn[];
+  /** The files, by their columns. */
+  readonly parts: readonly LoadedPart[];
   readonly source: TableFunction;
+  readonly notes: readonly string[];
   readonly builds: BuildsAtLoad | null;
   /** Whether its database does not exist yet. */
   readonly isNewDatabase: boolean;
@@ -25,6 +28,14 @@ export interface ClickhouseLoad {
   readonly earlier: EarlierTables;
 }
 
+/** Files that have the same columns, with those of the copy. */
+export interface LoadedPart {
+  /** How they are read: all files of the export, or, where they differ, those of these paths. */
+  readonly text: string;
+  readonly paths: readonly string[] | null;
+  readonly columns: readonly LoadedColumn[];
+}
+
 /** Tables of earlier loads, beside the relation. */
 export interface EarlierTables {
   /** A load that was killed has left them. */
@@ -35,19 +46,22 @@ export interface EarlierTables {
 
 /** The table is filled beside the old one, and takes its place at once. */
 export function tableScript(load: ClickhouseLoad): RelationScript {
-  const { copied, columns, source, cluster } = load;
+  const { copied, parts, source, cluster, notes } = load;
   const [database, name] = copied.relation;
   const next = quoted([database, newName(load)]);
-  const names = columns.map((column) => identifier(column.name)).join(", ");
-  const inserted = cluster === null ? [] : ["distributed_foreground_insert = 1"];
+  const names = columnsOf(load)
+    .map((column) => identifier(column.name))
+    .join(", ");
+  const inserted = [NULLABLE, ...(cluster === null ? [] : ["distributed_foreground_insert = 1"])];
   return {
     name: copied.relation.join("."),
+    notes,
     steps: [
       ...beforeLoad(load),
       ...[newName(load), ...load.earlier.left].map((table) => onEachNode(dropped([database, table]))),
       ...(cluster === null ? [newTable(load)] : newShards(load, cluster)),
       statement(
-        `INSERT INTO ${next} (${names})\n${selectOf(columns, source, true)}\n${settingsOf([...READ_AS_IT_IS, ...source.off], inserted)}`,
+        `INSERT INTO ${next} (${names})\n${selectOf(parts, true)}\n${settingsOf([...READ_AS_IT_IS, ...source.off], inserted)}`,
       ),
       statement(
         `SELECT throwIf((SELECT count() FROM ${next}) != (SELECT count() FROM ${source.text}), ${literal(`${database}.${name}: the copy and its export differ in their number of rows`)})\n${settingsOf(READ_AS_IT_IS)}\nFORMAT Null`,
@@ -65,19 +79,20 @@ function newTable(load: ClickhouseLoad): LoadStep {
   });
 }
 
-const storedTable = ({ copied, columns }: ClickhouseLoad, name: string, comment: string): string =>
-  `CREATE TABLE ${quoted([copied.relation[0], name])}\n(\n${columnList(columns)}\n)\nENGINE = MergeTree\nORDER BY ${sortKey(copied, columns)}\nSETTINGS allow_nullable_key = 1\nCOMMENT ${literal(comment)}`;
+const columnsOf = ({ parts: [first] }: ClickhouseLoad): readonly LoadedColumn[] => first?.columns ?? [];
+
+const storedTable = (load: ClickhouseLoad, name: string, comment: string): string =>
+  `CREATE TABLE ${quoted([load.copied.relation[0], name])}\n(\n${columnList(columnsOf(load))}\n)\nENGINE = MergeTree\nORDER BY ${sortKey(load.copied, columnsOf(load))}\nSETTINGS allow_nullable_key = 1\nCOMMENT ${literal(comment)}`;
 
 /** Each node keeps a part of the rows, in a table that only this load has: a query reads the parts of one load. */
 function newShards(load: ClickhouseLoad, cluster: string): readonly LoadStep[] {
-  const { copied, columns } = load;
-  const [database] = copied.relation;
+  const [database] = load.copied.relation;
   const [shard, next] = [shardName(load), newName(load)];
   const engine = `Distributed(${[cluster, database, shard].map(literal).join(", ")}, rand())`;
   return [
     onEachNode(storedTable(load, shard, NO_CLAIM), { undo: dropped([database, shard]) }),
     onEachNode(
-      `CREATE TABLE ${quoted([database, next])}\n(\n${columnList(columns)}\n)\nENGINE = ${engine}\nCOMMENT ${literal(NO_CLAIM)}`,
+      `CREATE TABLE ${quoted([database, next])}\n(\n${columnList(columnsOf(load))}\n)\nENGINE = ${engine}\nCOMMENT ${literal(NO_CLAIM)}`,
       { undo: dropped([database, next]) },
     ),
   ];
@@ -117,22 +132,32 @@ const NO_CLAIM = loadComment(null);
 
 /** A view reads the export at each request, with the rights of who defined it. */
 export function viewScript(load: ClickhouseLoad): RelationScript {
-  const { copied, columns, source } = load;
-  const named = columns.map(({ name, type }) => `  ${identifier(name)} ${type}`).join(",\n");
+  const { copied, parts, source, notes } = load;
+  const named = columnsOf(load)
+    .map(({ name, type }) => `  ${identifier(name)} ${type}`)
+    .join(",\n");
   // Its rows change with the files: it holds no build.
   const comment = literal(NO_CLAIM);
   return {
     name: copied.relation.join("."),
+    notes,
     steps: [
       ...beforeLoad(load),
       onEachNode(
-        `CREATE OR REPLACE VIEW ${quoted(copied.relation)}\n(\n${named}\n)\nDEFINER = CURRENT_USER SQL SECURITY DEFINER\nAS ${selectOf(columns, source, false)}${source.off.length === 0 ? "" : `\n${settingsOf(source.off)}`}\nCOMMENT ${comment}`,
+        `CREATE OR REPLACE VIEW ${quoted(copied.relation)}\n(\n${named}\n)\nDEFINER = CURRENT_USER SQL SECURITY DEFINER\nAS ${selectOf(parts, false, settingsOf([...AS_FILES, ...source.off], [NULLABLE]))}\nCOMMENT ${comment}`,
       ),
     ],
   };
 }
 
-function beforeLoad({ copied, source, isNewDatabase, grants, cluster }: ClickhouseLoad): readonly LoadStep[] {
+function beforeLoad({
+  copied,
+  source,
+  parts,
+  isNewDatabase,
+  grants,
+  cluster,
+}: ClickhouseLoad): readonly LoadStep[] {
   const [database, name] = copied.relation;
   const [at, named] = [literal(database), literal(name)];
   const foreign = `${database}.${name} was not made by \`routewright ddl\`: rename or drop it, then load again`;
@@ -158,7 +183,9 @@ function beforeLoad({ copied, source, isNewDatabase, grants, cluster }: Clickhou
     onEachNode(
       `SELECT throwIf(count() > 0, ${literal(running)}) FROM system.processes\nWHERE startsWith(query, ${insert})\nFORMAT Null`,
     ),
-    ...(source.metadata === null ? [] : [statement(sameSchema(source.metadata, `${database}.${name}`))]),
+    ...(source.metadata === null || parts.length > 1
+      ? []
+      : [statement(sameSchema(source.metadata, `${database}.${name}`))]),
   ];
 }
 
@@ -167,6 +194,11 @@ function sameSchema(metadata: string, name: string): string {
   const shape = "arrayMap(c -> (c.path, c.physical_type, c.logical_type), columns)";
   return `SELECT throwIf(uniqExact(${shape}) > 1, ${literal(`${name}: the files of the export differ in their columns or types`)})\nFROM ${metadata}\nFORMAT Null`;
 }
+
+/** A folder of a path never takes the place of a column, and a document of JSON keeps its text. */
+export const AS_FILES = ["use_hive_partitioning", "input_format_parquet_enable_json_parsing"];
+/** As of files that do not say which columns have no nulls. */
+export const NULLABLE = "schema_inference_make_columns_nullable = 1";
 
 /**
  * The export is read with its own types, of this moment. By default ClickHouse reads it with those of the table that it
@@ -177,22 +209,42 @@ const READ_AS_IT_IS = [
   "input_format_parquet_allow_missing_columns",
   ...["file", "s3", "azure", "url"].map((store) => `schema_inference_use_cache_for_${store}`),
   "use_cache_for_count_from_files",
+  ...AS_FILES,
 ];
 
 const settingsOf = (off: readonly string[], others: readonly string[] = []): string =>
   `SETTINGS ${[...off.map((name) => `${name} = 0`), ...others].join(", ")}`;
 
-/** `ofTable`: later files are checked too, though those of today have the types of the copy. */
-function selectOf(columns: readonly LoadedColumn[], { text }: TableFunction, ofTable: boolean): string {
+/** `settings`: of each part's statement, in a view. */
+function selectOf(parts: readonly LoadedPart[], isChecked: boolean, settings = ""): string {
+  return parts
+    .map((part) => `${partOf(part, isChecked)}${settings && `\n${settings}`}`)
+    .join("\nUNION ALL\n");
+}
+
+/** `isChecked`: files of a later day are checked too, though those of today have the types of the copy. */
+function partOf({ text, paths, columns }: LoadedPart, isChecked: boolean): string {
   const values = columns.map(({ name, value }) => `  ${value} AS ${identifier(name)}`).join(",\n");
-  const checks = columns.flatMap(({ name, type, isExact, hasSameType }) =>
-    isExact === null || (!ofTable && hasSameType)
-      ? []
-      : [`NOT throwIf(NOT (${isExact}), ${literal(`a value of ${name} does not fit ${type}`)})`],
-  );
+  const types = isChecked && paths === null ? columns.flatMap(({ hasType }) => hasType ?? []) : [];
+  const checks = [
+    ...(paths === null ? [] : [isOneOf(paths)]),
+    ...(types.length === 0 ? [] : [`NOT throwIf(NOT (${types.join(" AND ")}), ${literal(OTHER_TYPES)})`]),
+    ...columns.flatMap(({ check }) =>
+      check === null
+        ? []
+        : [
+            `NOT throwIf(NOT (${check.isExact}), ${literal(`a value of ${check.column} does not fit ${check.to}`)})`,
+          ],
+    ),
+  ];
   const where = checks.length === 0 ? "" : `\nWHERE ${checks.join("\n  AND ")}`;
   return `SELECT\n${values}\nFROM ${text} AS export${where}`;
 }
+
+export const isOneOf = (paths: readonly string[]): string =>
+  `export._path IN (${paths.map(literal).join(", ")})`;
+
+const OTHER_TYPES = "the files of the export have other types than when the script was made";
 
 const columnList = (columns: readonly LoadedColumn[]): string =>
   columns.map(({ name, type }) => `  ${identifier(name)} ${type}`).join(",\n");

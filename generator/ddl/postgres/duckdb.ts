@@ -119,18 +119,47 @@ function endpointOf(address: string | undefined): string {
   return `, ENDPOINT ${duckdbLiteral(host)}, URL_STYLE 'path', USE_SSL ${String(protocol === "https:")}`;
 }
 
-/** The relation of DuckDB that an export is. */
-export function duckdbRelation(location: ExportLocation, format: ExportFormat): string {
+/** The column that the reader adds with the path of each row's file. */
+export const FILE_COLUMN = '"routewright file"';
+/**
+ * The relation of DuckDB that an export is, or some files of it. A folder of a path never takes the place of a column, and
+ * nothing is left to what DuckDB takes for the best.
+ */
+export function duckdbRelation(
+  location: ExportLocation,
+  format: ExportFormat,
+  paths: readonly string[] | null = null,
+): string {
   const path = duckdbLiteral(addressOf(location));
-  const readers = { parquet: "read_parquet", iceberg: "iceberg_scan", delta: "delta_scan" } as const;
-  return `${readers[format]}(${path})`;
+  if (format !== "parquet") return `${format}_scan(${path})`;
+  const files = paths === null ? path : `[${paths.map((one) => duckdbLiteral(literally(one))).join(", ")}]`;
+  return `read_parquet(${files}, hive_partitioning = false, union_by_name = false, binary_as_string = false)`;
 }
+
+/** The same with `FILE_COLUMN`. */
+export const withPlaces = (relation: string): string =>
+  relation.startsWith("read_parquet")
+    ? relation.replace(/\)$/, `, filename = ${duckdbLiteral(FILE_COLUMN.slice(1, -1))})`)
+    : relation;
+
+/** A path with characters that are patterns elsewhere. */
+const literally = (path: string): string =>
+  /^https?:/.test(path) ? path : path.replace(/[*?[]/g, (character) => `[${character}]`);
+
+/** The columns of each file, in the order of the file: a row for each part of a nested one. */
+export const duckdbSchema = (location: ExportLocation): string =>
+  `SELECT file_name, name, num_children, ${SHAPE} AS shape, CAST(logical_type AS VARCHAR) AS logical FROM parquet_schema(${duckdbLiteral(addressOf(location))}) ORDER BY file_name, column_id`;
+
+const SHAPE = "concat_ws(' ', name, type, converted_type, scale, precision, CAST(logical_type AS VARCHAR))";
 
 /** The number of schemas that the files of an export have. */
 export function duckdbSchemas(location: ExportLocation): string {
-  const shape = "(name, type, converted_type, scale, precision, CAST(logical_type AS VARCHAR))";
-  return `SELECT count(DISTINCT shape) FROM (SELECT list(${shape} ORDER BY column_id) AS shape FROM parquet_schema(${duckdbLiteral(addressOf(location))}) GROUP BY file_name)`;
+  return `SELECT count(DISTINCT shape) FROM (SELECT list(${SHAPE} ORDER BY column_id) AS shape FROM parquet_schema(${duckdbLiteral(addressOf(location))}) GROUP BY file_name)`;
 }
+
+/** The rows of each row group of a file. */
+export const duckdbRowGroups = (path: string): string =>
+  `SELECT any_value(row_group_num_rows) FROM parquet_metadata(${duckdbLiteral(literally(path))}) GROUP BY row_group_id ORDER BY row_group_id`;
 
 function addressOf(location: ExportLocation): string {
   switch (location.store) {

@@ -2,14 +2,19 @@ import { failed, type Outcome, succeeded } from "@routewright/runtime/model";
 import { sourceTypeOf } from "../../manifest/served-types/read-type.js";
 import { servedType } from "../../manifest/served-types/served-type.js";
 import type { SourceType } from "../../manifest/served-types/source-type.js";
+import type { ColumnSource, ExportColumn } from "../columns.js";
 import type { CopiedColumn } from "../copied-relation.js";
-import { duckdbIdentifier as identifier, duckdbLiteral as literal } from "./duckdb.js";
-import { jsonText, textOf } from "./texts.js";
+import type { LogicalType } from "../export-files.js";
+import { folderPattern, folderTextOf, NULL_FOLDER } from "../partition-folders.js";
+import type { ValueCheck } from "../value-check.js";
+import { type Conversion, conversionOf, type TypedSource } from "./conversions.js";
+import { duckdbIdentifier as identifier, duckdbLiteral as literal, FILE_COLUMN } from "./duckdb.js";
 
 /** A column of an export as DuckDB reads it. */
-export interface DuckDbColumn {
-  readonly name: string;
-  readonly type: string;
+export interface DuckDbColumn extends ExportColumn {
+  /** DuckDB's own name: it adds numbers to names that differ in letter case only. */
+  readonly readAs: string;
+  readonly logical: LogicalType | null;
 }
 
 /** A column of the copy, and the expression of DuckDB that gives its text. */
@@ -18,109 +23,93 @@ export interface TextColumn {
   readonly type: string;
   readonly isNotNull: boolean;
   readonly text: string;
+  /** Null where every value fits. */
+  readonly check: ValueCheck | null;
+  /** True where the files have the type that the text was made for; null of a folder. */
+  readonly hasType: string | null;
 }
+
+/** PostgreSQL's type of a column that the project does not declare. */
+export const undeclaredType = (source: ColumnSource<DuckDbColumn>): string | null =>
+  source.kind === "folder" ? "text" : servedType("duckdb", "postgres", source.column.type, false);
 
 /** The text of a column of the copy, refused where the export's type could only be converted by guessing. */
-export function textColumn(column: CopiedColumn, source: DuckDbColumn): Outcome<TextColumn> {
-  const { name, isNotNull } = column;
-  const from = sourceTypeOf("duckdb", source.type);
-  const type = column.type ?? servedType("duckdb", "postgres", source.type, isNotNull);
-  const to = type === null ? null : sourceTypeOf("postgres", type);
-  const x = identifier(source.name);
+export function textColumn(
+  { name, type, isNotNull }: CopiedColumn & { readonly type: string },
+  source: ColumnSource<DuckDbColumn>,
+): Outcome<TextColumn> {
+  const to = sourceTypeOf("postgres", type);
+  const [x, from] = valueOf(source);
+  const conversion =
+    to === null ? null : source.kind === "folder" ? folderConversion(x, to) : columnConversion(x, source, to);
+  if (conversion === null) return failed(refusal(from, type, source));
+  const conditions = [
+    ...(isNotNull ? [`${x} IS NOT NULL`] : []),
+    ...(conversion.isExact === null ? [] : [`(${x} IS NULL OR coalesce(${conversion.isExact}, false))`]),
+  ];
+  const isExact = conditions.join(" AND ");
+  const check =
+    isExact === "" ? null : { column: name, from, to: type, isExact, value: `CAST(${x} AS VARCHAR)` };
   const text =
-    from === null || to === null ? null : converted(x, from, to, `${name} does not fit ${String(type)}`);
-  return text === null || type === null
-    ? failed(
-        `the export has ${source.type} and the copy ${type ?? "no such type"}: cast the column in the export, or correct its data_type`,
-      )
-    : succeeded({ name, type, isNotNull, text });
+    check === null
+      ? conversion.text
+      : `CASE WHEN ${isExact} THEN ${conversion.text} ELSE error(${literal(`a value of ${name} does not fit ${type}`)}) END`;
+  // DuckDB replaces a column that has only nulls by NULL.
+  const hasType =
+    source.kind === "folder"
+      ? null
+      : `typeof(${x}) IN (${literal(source.column.type)}, ${literal('"NULL"')})`;
+  return succeeded({ name, type, isNotNull, text, check, hasType });
 }
 
-function converted(x: string, from: SourceType, to: SourceType, problem: string): string | null {
-  if (to.kind === "json")
-    return from.kind === "text" ? x : isNested(from) || from.kind === "json" ? jsonText(x, from) : null;
-  if (to.kind === "array") return from.kind === "array" ? convertedArray(x, from.of, to.of, problem) : null;
-  const cast = castOf(from, to);
-  if (cast === null) return null;
-  if (cast === "") return textOf(x, from);
-  const value = cast === "utc" ? `make_timestamp(epoch_us(${x}))` : `TRY_CAST(${x} AS ${cast})`;
-  // Of times with a zone the value is the same by the way it is made.
-  const text = textOf(value, to);
-  return cast === "utc" || text === null
-    ? text
-    : checked(`${value} IS NOT DISTINCT FROM ${x}`, text, problem);
+function valueOf(source: ColumnSource<DuckDbColumn>): readonly [x: string, type: string] {
+  return source.kind === "column"
+    ? [identifier(source.column.readAs), source.column.type]
+    : [folderText(source.name), "the name of a folder"];
 }
 
-const isNested = ({ kind }: SourceType): boolean => kind === "array" || kind === "map" || kind === "record";
+/** The decoded text of a folder. */
+export const folderText = (name: string): string =>
+  `url_decode(nullif(regexp_extract(${FILE_COLUMN}, ${literal(folderPattern(name))}, 1), ${literal(NULL_FOLDER)}))`;
 
-const checked = (isExact: string, text: string, problem: string): string =>
-  `CASE WHEN ${isExact} THEN ${text} ELSE error(${literal(`a value of ${problem}`)}) END`;
-
-function convertedArray(x: string, from: SourceType, to: SourceType, problem: string): string | null {
-  const cast = castOf(from, to);
-  if (cast === null || cast === "utc") return null;
-  if (cast === "") return textOf(x, { kind: "array", of: from });
-  const value = `TRY_CAST(${x} AS ${cast}[])`;
-  const text = textOf(value, { kind: "array", of: to });
-  return text === null ? null : checked(`${value} IS NOT DISTINCT FROM ${x}`, text, problem);
+function folderConversion(x: string, to: SourceType): Conversion | null {
+  const pattern = folderTextOf(to);
+  if (pattern === null) return null;
+  const holds = `regexp_full_match(${x}, ${literal(pattern)})`;
+  const cast = FOLDER_CASTS[to.kind];
+  if (cast === undefined) return { text: x, isExact: holds };
+  const type = to.kind === "integer" ? integerName(to.bits) : cast;
+  return { text: x, isExact: `${holds} AND TRY_CAST(${x} AS ${type}) IS NOT NULL` };
 }
 
-/** The type of DuckDB that a value passes through on its way; empty where PostgreSQL's type holds every value; null where there is none. */
-function castOf(from: SourceType, to: SourceType): string | null {
-  switch (to.kind) {
-    case "integer":
-      return isExactType(from) ? integerCast(from, to) : null;
-    case "decimal":
-      return isExactType(from) ? decimalCast(from, to) : null;
-    case "float":
-      if (from.kind === "integer") return to.bits === 32 ? "FLOAT" : "DOUBLE";
-      if (from.kind !== "float") return null;
-      return from.bits === to.bits ? "" : to.bits === 32 ? "FLOAT" : "DOUBLE";
-    case "text":
-      return from.kind === "text" || from.kind === "uuid" || from.kind === "json" ? "" : null;
-    case "uuid":
-      return from.kind === "uuid" || from.kind === "text" ? "" : null;
-    case "timestamp":
-      return timestampCast(from, to.hasZone);
-    case "date":
-      return from.kind === "date" ? "" : from.kind === "timestamp" && !from.hasZone ? "DATE" : null;
-    case "time":
-    case "boolean":
-    case "bytes":
-      return from.kind === to.kind ? "" : null;
-    default:
-      return null;
-  }
+const FOLDER_CASTS: Readonly<Partial<Record<SourceType["kind"], string>>> = {
+  integer: "BIGINT",
+  date: "DATE",
+  timestamp: "TIMESTAMP",
+  float: "DOUBLE",
+};
+
+const integerName = (bits: 8 | 16 | 32 | 64 | 128): string =>
+  ({ 8: "TINYINT", 16: "SMALLINT", 32: "INTEGER", 64: "BIGINT", 128: "HUGEINT" })[bits];
+
+function columnConversion(
+  x: string,
+  { column }: Extract<ColumnSource<DuckDbColumn>, { kind: "column" }>,
+  to: SourceType,
+): Conversion | null {
+  if (column.logical === "null") return { text: "CAST(NULL AS VARCHAR)", isExact: null };
+  if (column.logical === "time in nanoseconds") return null;
+  const type = column.logical === "time" ? TIME : sourceTypeOf("duckdb", column.type);
+  const from: TypedSource | null = type === null ? null : { type, name: column.type };
+  return from === null ? null : conversionOf(x, from, to);
 }
 
-type ExactType = Extract<SourceType, { kind: "integer" | "decimal" }>;
+const TIME: SourceType = { kind: "time" };
 
-const isExactType = (type: SourceType): type is ExactType =>
-  type.kind === "integer" || type.kind === "decimal";
-
-function integerCast(from: ExactType, to: Extract<SourceType, { kind: "integer" }>): string {
-  const fits = from.kind === "integer" && from.isUnsigned !== true && from.bits <= to.bits;
-  return fits ? "" : { 8: "TINYINT", 16: "SMALLINT", 32: "INTEGER", 64: "BIGINT", 128: "HUGEINT" }[to.bits];
-}
-
-/** Digits before the point of every value of a whole number's type. */
-const DIGITS = { 8: 3, 16: 5, 32: 10, 64: 20, 128: 39 } as const;
-
-/** DuckDB's widest decimal. */
-const MAX_PRECISION = 38;
-
-function decimalCast(from: ExactType, to: Extract<SourceType, { kind: "decimal" }>): string | null {
-  const [whole, scale] =
-    from.kind === "integer" ? [DIGITS[from.bits], 0] : [from.precision - from.scale, from.scale];
-  const fits = to.precision === 0 || (whole <= to.precision - to.scale && scale <= to.scale);
-  if (fits) return "";
-  return to.precision > MAX_PRECISION ? null : `DECIMAL(${String(to.precision)}, ${String(to.scale)})`;
-}
-
-/** A time without a zone is one in UTC, as of the copy in ClickHouse. */
-function timestampCast(from: SourceType, hasZone: boolean): string | null {
-  if (from.kind === "date") return "TIMESTAMP";
-  if (from.kind !== "timestamp") return null;
-  if (from.precision > 6) return "TIMESTAMP";
-  return from.hasZone && !hasZone ? "utc" : "";
+function refusal(from: string, to: string, source: ColumnSource<DuckDbColumn>): string {
+  const reason =
+    source.kind === "column" && source.column.logical === "time in nanoseconds"
+      ? "the export has times of day in nanoseconds, of which DuckDB reads microseconds only: write them as microseconds"
+      : `the export has ${from} and the copy ${to}: cast the column in the export, or correct its data_type`;
+  return reason;
 }

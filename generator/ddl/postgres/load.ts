@@ -2,23 +2,24 @@ import { pipeline } from "node:stream/promises";
 import { failed, messageOf, type Outcome, succeeded } from "@routewright/runtime/model";
 import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
-import { pairedColumns } from "../columns.js";
 import type { CopiedRelation } from "../copied-relation.js";
 import { exportLocation, type ExportLocation } from "../export-location.js";
 import type { LoadRequest, Loader } from "../loader.js";
+import { conflictingNames, folderNotes } from "../folder-notes.js";
 import type { RelationScript, LoadStep } from "../script.js";
+import { misfitText } from "../value-check.js";
 import {
   asName,
   asValue,
   type DuckDb,
   duckdbMessage,
-  duckdbRelation,
   duckdbSchemas,
   duckdbSettings,
   openDuckDb,
   type SayVariable,
 } from "./duckdb.js";
-import { type TextColumn, textColumn } from "./expressions.js";
+import { folderConflict, misfitIn } from "./examine.js";
+import { duckdbExport, type TextPart } from "./export.js";
 import { postgresScript } from "./statements.js";
 import { FIELD_MACRO } from "./texts.js";
 import { psqlScript } from "./psql.js";
@@ -41,10 +42,16 @@ export async function postgresLoader(
     duckdb.close();
     return client;
   }
+  /** Of each relation. */
+  const parts = new Map<string, readonly TextPart[]>();
   return succeeded({
-    script: (copied, request) => scriptOf(duckdb, copied, request),
-    apply: async ({ steps }) => {
-      if (client !== null) await apply(client.value, duckdb, steps);
+    script: async (copied, request) => {
+      const script = await scriptOf(duckdb, copied, request);
+      if (script.ok) parts.set(script.value.name, script.value.parts);
+      return script;
+    },
+    apply: async ({ name, steps }) => {
+      if (client !== null) await apply(client.value, duckdb, steps, parts.get(name) ?? []);
     },
     print: (script) => psqlScript(script, settings(asName)),
     usage: () => "psql --no-psqlrc -v ON_ERROR_STOP=1 -f this file   # with the program duckdb in PATH",
@@ -71,40 +78,31 @@ async function scriptOf(
   duckdb: DuckDb,
   copied: CopiedRelation,
   { from, format, buildsOf, grants }: LoadRequest,
-): Promise<Outcome<RelationScript>> {
+): Promise<Outcome<PostgresRelation>> {
   const location = exportLocation(from, copied);
-  const source = duckdbRelation(location, format);
-  const columns = await exportColumns(duckdb, copied, source);
-  if (!columns.ok) return columns;
-  const schemas = format === "parquet" ? duckdbSchemas(location) : null;
-  const load = { copied, columns: columns.value, source, schemas, builds: buildsOf(copied), grants };
-  return succeeded(postgresScript(load));
+  const found = await duckdbExport(duckdb, copied, location, format);
+  if (!found.ok) return found;
+  const { parts, files, folders } = found.value;
+  const schemas = format === "parquet" && parts.length === 1 ? duckdbSchemas(location) : null;
+  const conflicts: string[] = [];
+  for (const name of conflictingNames(copied, files))
+    conflicts.push(...[await folderConflict(duckdb, found.value, name)].filter((one) => one !== null));
+  const notes = folderNotes(copied, folders, conflicts);
+  const script = postgresScript({ copied, parts, schemas, notes, builds: buildsOf(copied), grants });
+  return succeeded({ ...script, parts });
 }
 
-async function exportColumns(
+/** A script, with what is read to say why it failed. */
+interface PostgresRelation extends RelationScript {
+  readonly parts: readonly TextPart[];
+}
+
+async function apply(
+  client: pg.Client,
   duckdb: DuckDb,
-  copied: CopiedRelation,
-  source: string,
-): Promise<Outcome<readonly TextColumn[]>> {
-  const name = copied.relation.join(".");
-  let described: readonly (readonly unknown[])[];
-  try {
-    described = await duckdb.rows(`DESCRIBE SELECT * FROM ${source}`);
-  } catch (error) {
-    return failed(`DuckDB cannot read the export of ${name}: ${duckdbMessage(messageOf(error))}`);
-  }
-  const exported = described.map(([column, type]) => ({ name: String(column), type: String(type) }));
-  const pairs = pairedColumns(copied, exported);
-  if (!pairs.ok) return pairs;
-  const columns = pairs.value.map(([column, found]) => [column, textColumn(column, found)] as const);
-  const problems = columns.flatMap(([column, outcome]) =>
-    outcome.ok ? [] : outcome.problems.map((problem) => `${name}, column ${column.name}: ${problem}.`),
-  );
-  const texts = columns.flatMap(([, outcome]) => (outcome.ok ? [outcome.value] : []));
-  return problems.length > 0 ? failed(...problems) : succeeded(texts);
-}
-
-async function apply(client: pg.Client, duckdb: DuckDb, steps: readonly LoadStep[]): Promise<void> {
+  steps: readonly LoadStep[],
+  parts: readonly TextPart[],
+): Promise<void> {
   try {
     for (const step of steps) {
       if (step.kind === "sql") await client.query(step.text);
@@ -113,7 +111,9 @@ async function apply(client: pg.Client, duckdb: DuckDb, steps: readonly LoadStep
     }
   } catch (error) {
     await client.query("ROLLBACK").catch(() => undefined);
-    throw new Error(duckdbMessage(messageOf(error)), { cause: error });
+    const misfit = await misfitIn(duckdb, parts).catch(() => null);
+    const problem = misfit === null ? duckdbMessage(messageOf(error)) : misfitText(misfit);
+    throw new Error(problem, { cause: error });
   }
 }
 

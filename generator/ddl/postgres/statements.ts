@@ -3,30 +3,35 @@ import { identifier } from "../../verify/relations.js";
 import type { CopiedRelation } from "../copied-relation.js";
 import { COMMENT_START, loadComment } from "../load-comment.js";
 import { type RelationScript, statement } from "../script.js";
+import { withPlaces } from "./duckdb.js";
+import type { TextPart } from "./export.js";
 import type { TextColumn } from "./expressions.js";
 import { copyLine } from "./texts.js";
 
 export interface PostgresLoad {
   readonly copied: CopiedRelation;
-  readonly columns: readonly TextColumn[];
-  /** The relation of DuckDB, and the number of schemas of its files; null where the format keeps one for all. */
-  readonly source: string;
+  /** The files, by their columns. */
+  readonly parts: readonly TextPart[];
+  /** The number of schemas of the files; null where a statement names the files of each, or the format keeps one for all. */
   readonly schemas: string | null;
+  readonly notes: readonly string[];
   readonly builds: BuildsAtLoad | null;
   readonly grants: readonly string[];
 }
 
 /** One transaction: the table is filled beside the old one, and takes its name at the end. */
 export function postgresScript(load: PostgresLoad): RelationScript {
-  const { copied, columns, source, schemas } = load;
+  const { copied, parts, schemas, notes } = load;
+  const columns = parts[0]?.columns ?? [];
   const [schema, name] = copied.relation;
   const next = quoted([schema, nextName(name)]);
   const lines = columns.map(
     (column) => `  ${identifier(column.name)} ${column.type}${column.isNotNull ? " NOT NULL" : ""}`,
   );
-  const rows = `SELECT count(*) FROM ${source}`;
+  const rows = parts.map(({ source }) => `(SELECT count(*) FROM ${source})`).join(" + ");
   return {
     name: copied.relation.join("."),
+    notes,
     steps: [
       statement("BEGIN"),
       statement("SET LOCAL timezone = 'UTC'"),
@@ -37,13 +42,13 @@ export function postgresScript(load: PostgresLoad): RelationScript {
         ),
       ),
       statement(`CREATE TABLE ${next} (\n${lines.join(",\n")}\n)`),
-      { kind: "copy", into: next, select: `${copyLine(columns.map(({ text }) => text))} FROM ${source}` },
+      ...parts.map((part) => ({ kind: "copy" as const, into: next, select: rowsOf(part) })),
       {
         kind: "count",
         select:
           schemas === null
-            ? rows
-            : `SELECT CASE WHEN (${schemas}) = 1 THEN (${rows}) ELSE error('the files of the export differ in their columns or types') END`,
+            ? `SELECT ${rows}`
+            : `SELECT CASE WHEN (${schemas}) = 1 THEN ${rows} ELSE error('the files of the export differ in their columns or types') END`,
       },
       statement(sameCount(copied, next)),
       ...indexes(copied, columns, next).map((text) => statement(text)),
@@ -52,6 +57,16 @@ export function postgresScript(load: PostgresLoad): RelationScript {
       statement("COMMIT"),
     ],
   };
+}
+
+/** The lines of a part. A file that came later may have other types, whose texts PostgreSQL would round. */
+function rowsOf({ source, columns }: TextPart): string {
+  const types = [...new Set(columns.flatMap(({ hasType }) => hasType ?? []))];
+  const isSame =
+    types.length === 0
+      ? ""
+      : ` WHERE CASE WHEN ${types.join(" AND ")} THEN true ELSE error('the files of the export have other types than when the script was made') END`;
+  return `${copyLine(columns.map(({ text }) => text))} FROM ${withPlaces(source)}${isSame}`;
 }
 
 const literal = (text: string): string =>

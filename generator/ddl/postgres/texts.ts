@@ -1,13 +1,12 @@
 import type { SourceType } from "../../manifest/served-types/source-type.js";
 import { duckdbLiteral as literal } from "./duckdb.js";
 
-/** An expression of DuckDB that gives PostgreSQL's text of a value; null without a value. Null for a type that has none. */
-export function textOf(x: string, type: SourceType, depth = 0): string | null {
+/** An expression of DuckDB that gives the text of a value in JSON; null without a value. */
+function textOf(x: string, type: SourceType, depth = 0): string | null {
   switch (type.kind) {
     case "bytes":
       return `'\\x' || hex(${x})`;
     case "array":
-      return arrayText(x, type.of, depth);
     case "map":
     case "record":
       return jsonText(x, type, depth);
@@ -25,11 +24,8 @@ export function textOf(x: string, type: SourceType, depth = 0): string | null {
   }
 }
 
-/** An array of PostgreSQL; each value in quotes, so that none is taken for NULL. */
-function arrayText(x: string, of: SourceType, depth: number): string | null {
-  const item = `i${String(depth)}`;
-  const text = textOf(item, of, depth + 1);
-  if (text === null || of.kind === "array") return null;
+/** An array of PostgreSQL; each value in quotes, so that none is taken for NULL. `text`: of an item. */
+export function arrayText(x: string, item: string, text: string): string {
   const quoted = `'"' || replace(replace(${text}, '\\', '\\\\'), '"', '\\"') || '"'`;
   const items = `list_transform(${x}, lambda ${item}: coalesce(${quoted}, 'NULL'))`;
   return `'{' || array_to_string(${items}, ',') || '}'`;

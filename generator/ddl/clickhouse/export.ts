@@ -1,0 +1,144 @@
+import { failed, messageOf, type Outcome, unlessFailed } from "@routewright/runtime/model";
+import { clickhouseIdentifier as identifier } from "../../verify/clickhouse-relations.js";
+import { agreedType, type ColumnSource, type ExportPart, pairedColumns } from "../columns.js";
+import type { CopiedColumn, CopiedRelation } from "../copied-relation.js";
+import { type ExportFile, type FileColumn, fileGroups, logicalTypeIn } from "../export-files.js";
+import { type ClickhouseColumn, loadedColumn, undeclaredType } from "./expressions.js";
+import type { RunSql } from "./session.js";
+import type { TableFunction } from "./source.js";
+import { AS_FILES, type LoadedPart, NULLABLE } from "./statements.js";
+
+/** An export as ClickHouse reads it. */
+export interface ClickhouseExport {
+  readonly parts: readonly LoadedPart[];
+  /** The same with the columns that the files themselves have. */
+  readonly files: readonly DescribedPart[];
+  /** Columns whose values are names of folders. */
+  readonly folders: readonly string[];
+}
+
+interface DescribedPart extends ExportPart<ClickhouseColumn> {
+  readonly text: string;
+}
+
+export async function clickhouseExport(
+  run: RunSql,
+  copied: CopiedRelation,
+  source: TableFunction,
+): Promise<Outcome<ClickhouseExport>> {
+  const name = copied.relation.join(".");
+  let files: readonly DescribedPart[] | Outcome<never>;
+  try {
+    files = await describedParts(run, copied, source);
+  } catch (error) {
+    return failed(`ClickHouse cannot read the export of ${name}: ${messageOf(error)}`);
+  }
+  if ("ok" in files) return files;
+  const paired = pairedColumns(copied, files);
+  if (!paired.ok) return paired;
+  const { columns, parts: sources } = paired.value;
+  const types = columns.map((column, at) =>
+    typeOf(
+      column,
+      sources.flatMap((each) => each[at] ?? []),
+    ),
+  );
+  const found = files.map((file, part) =>
+    columns.map((column, at) => {
+      const [type, source] = [types[at], sources[part]?.[at]];
+      if (type?.ok !== true) return type ?? failed();
+      if (source === undefined) return failed();
+      const loaded = loadedColumn({ name: column.name, type: type.value }, source);
+      const place = files.length > 1 && file.paths[0] !== undefined ? `${file.paths[0]}: ` : "";
+      return loaded.ok ? loaded : failed(`column ${column.name}: ${place}${loaded.problems.join("")}`);
+    }),
+  );
+  const problems = found.flat().flatMap((each) => (each.ok ? [] : each.problems));
+  const parts = files.map(({ text, paths }, part) => ({
+    text,
+    paths: files.length > 1 ? paths : null,
+    columns: (found[part] ?? []).flatMap((each) => (each.ok ? [each.value] : [])),
+  }));
+  const folders = (sources[0] ?? []).flatMap((each) => (each.kind === "folder" ? [each.name] : []));
+  return unlessFailed([...new Set(problems.map((problem) => `${name}, ${problem}.`))], {
+    parts,
+    files,
+    folders,
+  });
+}
+
+function typeOf(column: CopiedColumn, sources: readonly ColumnSource<ClickhouseColumn>[]): Outcome<string> {
+  if (column.type !== null) return { ok: true, value: column.type };
+  const known = sources.filter((source) => source.kind === "folder" || source.column.logical !== "null");
+  return agreedType(column.name, (known.length > 0 ? known : sources).map(undeclaredType));
+}
+
+async function describedParts(
+  run: RunSql,
+  copied: CopiedRelation,
+  source: TableFunction,
+): Promise<readonly DescribedPart[] | Outcome<never>> {
+  const { text, metadata, ofFile, withColumns } = source;
+  const groups = metadata === null ? [] : fileGroups(await filesOf(run, source, metadata));
+  for (const { paths, columns } of groups) {
+    const twice = columns.find((column, at) => columns.findIndex(({ name }) => name === column.name) < at);
+    if (twice !== undefined)
+      return failed(
+        `The export of ${copied.relation.join(".")} has several columns that ${twice.name} may mean in ${String(paths[0])}: ${columns.map(({ name }) => name).join(", ")}.`,
+      );
+  }
+  if (groups.length < 2) {
+    const [group] = groups;
+    const columns = await described(run, text, source, group?.columns ?? []);
+    return [{ text, paths: group?.paths ?? [], columns }];
+  }
+  return Promise.all(
+    groups.map(async ({ paths, columns: own }) => {
+      const columns = await described(run, ofFile(paths[0] ?? ""), source, own);
+      const structure = columns.map(({ name, type }) => `${identifier(name)} ${type}`).join(", ");
+      return { text: withColumns(structure), paths, columns };
+    }),
+  );
+}
+
+const SETTINGS = `SETTINGS http_max_tries = 2, ${NULLABLE}, ${[...AS_FILES, ...["file", "s3", "azure", "url"].map((store) => `schema_inference_use_cache_for_${store}`)].map((name) => `${name} = 0`).join(", ")}`;
+
+async function described(
+  run: RunSql,
+  text: string,
+  { parameters }: TableFunction,
+  own: readonly FileColumn[],
+): Promise<readonly ClickhouseColumn[]> {
+  const lines = await run(`DESCRIBE TABLE ${text} ${SETTINGS} FORMAT JSONCompactEachRow`, parameters);
+  return rowsOf(lines).map(([column, type]) => {
+    const logical = own.find(({ name }) => name === column)?.logical ?? null;
+    return { name: String(column), type: String(type), logical };
+  });
+}
+
+const rowsOf = (lines: string): readonly (readonly unknown[])[] =>
+  lines
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as readonly unknown[]);
+
+/** The files of an export. ClickHouse names the values of a nested column by their paths. */
+async function filesOf(
+  run: RunSql,
+  { parameters }: TableFunction,
+  metadata: string,
+): Promise<readonly ExportFile[]> {
+  const columns = "arrayMap(c -> (c.path, c.name, concat(c.physical_type, ' ', c.logical_type)), columns)";
+  const lines = await run(
+    `SELECT _path, ${columns} FROM ${metadata} ORDER BY _path ${SETTINGS} FORMAT JSONCompactEachRow`,
+    parameters,
+  );
+  return rowsOf(lines).map(([path, leaves]) => ({
+    path: String(path),
+    columns: (leaves as readonly (readonly string[])[]).map(([place = "", leaf = "", shape = ""]) => ({
+      name: place,
+      shape,
+      logical: place === leaf ? logicalTypeIn(shape.replace(/^\S+ /, "")) : null,
+    })),
+  }));
+}

@@ -1,0 +1,44 @@
+import type { SourceType } from "../manifest/served-types/source-type.js";
+
+/** What Hive and Spark name the folder of rows without a value. */
+export const NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__";
+
+/** Whether a folder of a path, `…/day=2026-11-28/…`, has the name of a column. */
+export function folderIn(path: string, name: string): boolean {
+  return new RegExp(folderPattern(name).replace("(?i:", "(?:"), "i").test(path);
+}
+
+/** A pattern of RE2 whose first group is a folder's value. Of several folders of one name the innermost counts. */
+export const folderPattern = (name: string): string =>
+  `^(?:.*/)?(?i:${name.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")})=([^/]*)/`;
+
+/** A pattern of the texts of a folder that a type holds exactly; null for a type that no folder names. */
+export function folderTextOf(type: SourceType): string | null {
+  switch (type.kind) {
+    case "text":
+      return "(?s).*";
+    case "integer":
+      return "-?\\d+";
+    case "decimal":
+      return type.precision === 0
+        ? "-?\\d+(\\.\\d+)?"
+        : `-?0*\\d{0,${String(type.precision - type.scale)}}(\\.\\d{0,${String(type.scale)}}0*)?`;
+    case "float":
+      return "-?\\d+(\\.\\d+)?([eE][-+]?\\d+)?";
+    case "boolean":
+      return "(?i:true|false)";
+    case "date":
+      return "\\d{4}-\\d\\d-\\d\\d";
+    case "timestamp":
+      return `\\d{4}-\\d\\d-\\d\\d( \\d\\d:\\d\\d:\\d\\d(\\.\\d{0,${String(type.precision)}}0*)?)?`;
+    case "uuid":
+      return "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}";
+    case "time":
+    case "bytes":
+    case "json":
+    case "array":
+    case "map":
+    case "record":
+      return null;
+  }
+}

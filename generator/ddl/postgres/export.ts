@@ -1,0 +1,141 @@
+import { failed, messageOf, type Outcome, unlessFailed } from "@routewright/runtime/model";
+import { agreedType, type ColumnSource, type ExportPart, pairedColumns } from "../columns.js";
+import type { CopiedColumn, CopiedRelation } from "../copied-relation.js";
+import { type ExportFile, type FileColumn, fileGroups, logicalTypeIn } from "../export-files.js";
+import type { ExportFormat, ExportLocation } from "../export-location.js";
+import { type DuckDb, duckdbMessage, duckdbRelation, duckdbSchema } from "./duckdb.js";
+import { type DuckDbColumn, type TextColumn, textColumn, undeclaredType } from "./expressions.js";
+
+/** Files that are read by one statement of DuckDB, with the columns of the copy. */
+export interface TextPart {
+  readonly source: string;
+  readonly columns: readonly TextColumn[];
+}
+
+/** An export as DuckDB reads it. */
+export interface DuckDbExport {
+  readonly parts: readonly TextPart[];
+  /** The same with the columns that the files themselves have. */
+  readonly files: readonly (ExportPart<DuckDbColumn> & { readonly source: string })[];
+  /** Columns whose values are names of folders. */
+  readonly folders: readonly string[];
+}
+
+export async function duckdbExport(
+  duckdb: DuckDb,
+  copied: CopiedRelation,
+  location: ExportLocation,
+  format: ExportFormat,
+): Promise<Outcome<DuckDbExport>> {
+  const name = copied.relation.join(".");
+  let files: DuckDbExport["files"];
+  try {
+    files = await describedParts(duckdb, location, format);
+  } catch (error) {
+    return failed(`DuckDB cannot read the export of ${name}: ${duckdbMessage(messageOf(error))}`);
+  }
+  const paired = pairedColumns(copied, files);
+  if (!paired.ok) return paired;
+  const { columns, parts: sources } = paired.value;
+  const types = columns.map((column, at) =>
+    typeOf(
+      column,
+      sources.flatMap((each) => each[at] ?? []),
+    ),
+  );
+  const found = files.map((_, part) =>
+    columns.map((column, at) => {
+      const [type, source] = [types[at], sources[part]?.[at]];
+      if (type?.ok !== true) return type ?? failed();
+      if (source === undefined) return failed();
+      const text = textColumn({ ...column, type: type.value }, source);
+      return text.ok ? text : failed(`column ${column.name}: ${inFile(text.problems[0] ?? "", files, part)}`);
+    }),
+  );
+  const problems = found.flat().flatMap((each) => (each.ok ? [] : each.problems));
+  const parts = found.map((each, part) => ({
+    source: files[part]?.source ?? "",
+    columns: each.flatMap((one) => (one.ok ? [one.value] : [])),
+  }));
+  const [first = []] = sources;
+  const folders = first.flatMap((source) => (source.kind === "folder" ? [source.name] : []));
+  return unlessFailed([...new Set(problems.map((problem) => `${name}, ${problem}.`))], {
+    parts,
+    files,
+    folders,
+  });
+}
+
+const inFile = (problem: string, files: DuckDbExport["files"], part: number): string => {
+  const path = files[part]?.paths[0];
+  return files.length < 2 || path === undefined ? problem : `${path}: ${problem}`;
+};
+
+function typeOf(column: CopiedColumn, sources: readonly ColumnSource<DuckDbColumn>[]): Outcome<string> {
+  if (column.type !== null) return { ok: true, value: column.type };
+  const known = sources.filter((source) => source.kind === "folder" || source.column.logical !== "null");
+  return agreedType(
+    column.name,
+    (known.length > 0 ? known : sources).map((source) => undeclaredType(source) ?? "no such type"),
+  );
+}
+
+async function describedParts(
+  duckdb: DuckDb,
+  location: ExportLocation,
+  format: ExportFormat,
+): Promise<DuckDbExport["files"]> {
+  const groups = format === "parquet" ? fileGroups(await filesOf(duckdb, location)) : [];
+  const isOne = groups.length < 2;
+  const all = groups.length === 0 ? [{ paths: [], columns: null }] : groups;
+  return Promise.all(
+    all.map(async ({ paths, columns }) => {
+      const source = duckdbRelation(location, format, isOne ? null : paths);
+      const described = await duckdb.rows(`DESCRIBE SELECT * FROM ${source}`);
+      const read = described.map(([readAs, type], at): DuckDbColumn => {
+        const own = columns?.[at];
+        const name = own?.name ?? String(readAs);
+        return { name, readAs: String(readAs), type: String(type), logical: own?.logical ?? null };
+      });
+      return { source, paths, columns: read };
+    }),
+  );
+}
+
+/** The files of an export. DuckDB describes a schema as a row for each part of a column, the whole first. */
+async function filesOf(duckdb: DuckDb, location: ExportLocation): Promise<readonly ExportFile[]> {
+  const files = new Map<string, SchemaRow[]>();
+  for (const [path, name, children, shape, logical] of await duckdb.rows(duckdbSchema(location))) {
+    const key = String(path);
+    const rows = files.get(key) ?? [];
+    files.set(key, rows);
+    rows.push({
+      name: String(name),
+      children: Number(children ?? 0),
+      shape: String(shape),
+      logical: typeof logical === "string" ? logical : "",
+    });
+  }
+  return [...files].map(([path, rows]) => ({ path, columns: topColumns(rows) }));
+}
+
+interface SchemaRow {
+  readonly name: string;
+  readonly children: number;
+  readonly shape: string;
+  readonly logical: string;
+}
+
+function topColumns([root, ...rows]: readonly SchemaRow[]): readonly FileColumn[] {
+  const columns: FileColumn[] = [];
+  let at = 0;
+  for (let i = 0; i < (root?.children ?? 0); i++) {
+    const start = at;
+    for (let open = 1; open > 0 && at < rows.length; at++) open += (rows[at]?.children ?? 0) - 1;
+    const [first, ...parts] = rows.slice(start, at);
+    if (first === undefined) break;
+    const shape = [first, ...parts].map((row) => row.shape).join("; ");
+    columns.push({ name: first.name, shape, logical: logicalTypeIn(first.logical) });
+  }
+  return columns;
+}
