@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingMessage, OutgoingMessage, type ServerResponse } from "node:http";
 import type { BufferedResult, ResponseMemory } from "./buffered-result.js";
 import { matchesTag } from "./entity-tag.js";
 import type { Answer, StreamedResult } from "./answer.js";
@@ -108,8 +108,6 @@ async function sendBuffered(
 ): Promise<Sent> {
   const { rows, bytes } = result;
   const headers = headersOf(sending, tag);
-  // Not on "close": the system may still read what it could not send.
-  if (sending.answer.ownsResult) sending.response.once("finish", () => result.free());
   headers.push("Content-Type", CONTENT_TYPES[sending.answer.query.format], "Content-Length");
   if (sending.request.headers.range !== undefined) {
     const range = rangeOf(sending.request, bytes);
@@ -119,11 +117,23 @@ async function sendBuffered(
     bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(sending.request, sending.answer.query.format);
   if (encoding === null) {
     headers.push(String(bytes));
+    freeOnceSent(sending, result);
     return { rows, bytes: sendBody(sending, headers, result.parts, bytes), databaseMs };
   }
   const compressed = await result.compressed(encoding);
+  freeOnceSent(sending, result);
   headers.push(String(compressed.length), "Content-Encoding", encoding);
   return { rows, bytes: sendBody(sending, headers, [compressed], compressed.length), databaseMs };
+}
+
+/** What a caller in front of Node's own methods is given it may keep, as a middleware that caches bodies does. */
+const writesItself = (response: ServerResponse): boolean =>
+  response.write === OutgoingMessage.prototype.write && response.end === OutgoingMessage.prototype.end;
+
+/** Called when nothing but the response reads the bytes. Not on "close": the system may still read what it could not send. */
+function freeOnceSent({ response, answer }: RowsResponse, result: BufferedResult): void {
+  if (answer.ownsResult && writesItself(response) && !response.writableEnded)
+    response.once("finish", () => result.free());
 }
 
 /** Clients such as polars fetch a file in ranges, which refer to the uncompressed body. */
@@ -236,13 +246,14 @@ export async function sendStream(
   { compressor, timeLimitMs }: SendOptions,
 ): Promise<SentStream> {
   const output = compressor ?? response;
+  const isLent = compressor !== null || writesItself(response);
   let bytes = 0;
   let interrupt: (error: Error) => void = () => undefined;
   /** Resolves when the chunk has left this process, or its compressor has read it: then its memory is used again. */
   const write = (chunk: Buffer): Promise<void> =>
     new Promise((resolve, reject) => {
       interrupt = reject;
-      output.write(chunk, (error) => (error ? reject(error) : resolve()));
+      output.write(isLent ? chunk : Buffer.from(chunk), (error) => (error ? reject(error) : resolve()));
       if (compressor === null) bytes += chunk.length;
     });
   async function* counted(compressed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
