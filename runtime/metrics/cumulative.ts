@@ -86,7 +86,7 @@ function filled(
     (_, i) => sql<Selection>`${periodGroup(build, leaf, groups, i)} AS ${groupColumn(build, i)}`,
   );
   const rows = joinedRows(build, [period, ...keys, identifier("a0")], totals);
-  const all = sql<Selection>`SELECT p.${period} AS ${period}, ${join([...list, sql`${value} AS ${identifier("a0")}`], ", ")} FROM ${periods} LEFT JOIN ${rows} ON p.${period} = r.${period}`;
+  const all = sql<Selection>`SELECT p.${period} AS ${period}, ${join([...list, sql`${value} AS ${identifier("a0")}`], ", ")} FROM ${periods} LEFT JOIN ${rows} ON ${build.dialect.infix(sql`p.${period}`, "=", sql`r.${period}`)}`;
   return sql`SELECT s.* FROM (${all}) AS s${reapplied(build, leaf, groups)}`;
 }
 
@@ -115,5 +115,5 @@ function offsetTotals(
     ...groups.map((_, i) => sql`${periodGroup(build, leaf, groups, i)} AS ${groupColumn(build, i)}`),
     sql`r.${identifier("a0")} AS ${identifier("a0")}`,
   ];
-  return sql`SELECT ${join(list, ", ")} FROM ${periods} JOIN (${inner}) AS r ON ${offsetPeriod(build, period, grain, offset)} = r.${identifier("j")}`;
+  return sql`SELECT ${join(list, ", ")} FROM ${periods} JOIN (${inner}) AS r ON ${dialect.infix(offsetPeriod(build, period, grain, offset), "=", sql`r.${identifier("j")}`)}`;
 }

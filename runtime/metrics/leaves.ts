@@ -227,9 +227,9 @@ export function nonAdditiveLeaf(
   // Of several periods of the dimension the first that is asked.
   const partition = [...periods.slice(0, 1), ...windows];
   const over = partition.length === 0 ? EMPTY : sql`PARTITION BY ${join(partition, ", ")}`;
-  const bound = choice === "min" ? sql`min(y.${identifier("d")})` : sql`max(y.${identifier("d")})`;
+  const bound = sql`${dialect.functionName(choice)}(y.${identifier("d")})`;
   const kept = [
-    sql<Selection>`x.${identifier("d")} = x.${identifier("m")}`,
+    dialect.infix(sql`x.${identifier("d")}`, "=", sql`x.${identifier("m")}`),
     ...windows.map((_, i) => sql<Selection>`x.${identifier(`w${String(i)}`)} IS NOT NULL`),
   ];
   const keys = groups.map((_, i) => sql<Selection>`x.${groupColumn(build, i)}`);

@@ -36,8 +36,8 @@ export function onSpine(
     ...source.columns.map((name) => identifier(name)),
   ];
   const rows = joinedRows(build, columns, source.select);
-  const on = times.map(
-    ({ i }) => sql<Selection>`p.${identifier(`t${String(i)}`)} = r.${groupColumn(build, i)}`,
+  const on = times.map(({ i }) =>
+    dialect.infix(sql`p.${identifier(`t${String(i)}`)}`, "=", sql`r.${groupColumn(build, i)}`),
   );
   const list = [
     ...groups.map((_, i) => sql`${periodGroup(build, leaf, groups, i)} AS ${groupColumn(build, i)}`),

@@ -26,11 +26,13 @@ export function placed(totals: Totals, rows: Part, value: Part, until: readonly 
   const [d, x, y] = [identifier("d"), identifier("x"), identifier("y")];
   const partition = partitionBy((until ?? []).map((column) => sql<Selection>`r.${column}`));
   const over = sql<Selection>`(${partition}ORDER BY r.${d} ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING)`;
+  const { infix, functionName } = totals.build.dialect;
+  const following = sql<Selection>`${functionName("max")}(b.${x}) OVER ${over}`;
   // Of no row ClickHouse has the maximum 0.
-  const next = sql<Selection>`least(b.${y}, coalesce(nullif(max(b.${x}) OVER ${over}, 0), b.${y}))`;
+  const next = sql<Selection>`CASE WHEN ${infix(following, ">", sql`0`)} THEN least(b.${y}, ${following}) ELSE b.${y} END`;
   const below = until === null ? sql<Selection>`b.${y}` : next;
   const list = sql<Selection>`${columnsOf("r", [d, ...ownGroups(totals)])}, ${value} AS ${identifier("v0")}, b.${x} AS ${x}, ${below} AS ${y}`;
-  return sql`(SELECT ${list} FROM ${rows} JOIN ${bounds(totals)} ON r.${d} = b.${d}) AS e`;
+  return sql`(SELECT ${list} FROM ${rows} JOIN ${bounds(totals)} ON ${infix(sql`r.${d}`, "=", sql`b.${d}`)}) AS e`;
 }
 
 /** The periods that each time of the rows, `d`, counts for: from position `x` on, below `y`; as `b`. */
@@ -46,14 +48,15 @@ function bounds(totals: Totals): Part {
     window === undefined ? offsetPeriod(build, j, grain, { toGrain }) : dialect.earlier(j, window, grain);
   const times = sql<Selection>`SELECT DISTINCT r.${d} AS ${d}, 0 AS p, r.${d} AS k, r.${d} AS l FROM ${timedRows(build, leaf, [], filters.others)}`;
   const periods = sql<Selection>`SELECT ${j} AS ${d}, 1 AS p, ${j} AS k, ${start} AS l FROM ${periodsFor(totals)}`;
-  const before = sql<Selection>`sum(u.p) OVER (ORDER BY u.k, u.p ROWS UNBOUNDED PRECEDING)`;
+  const sum = dialect.functionName("sum");
+  const before = sql<Selection>`${sum}(u.p) OVER (ORDER BY u.k, u.p ROWS UNBOUNDED PRECEDING)`;
   // The start of a window is not in it, that of a longer period is.
   const order = window === undefined ? sql`u.l, u.p DESC` : sql`u.l, u.p`;
   const isAllTime = window === undefined && toGrain === undefined;
   const over = isAllTime ? EMPTY : sql`ORDER BY ${order} ROWS UNBOUNDED PRECEDING`;
-  const counted = sql<Selection>`u.${d} AS ${d}, u.p AS p, ${before} + 1 AS ${x}, sum(u.p) OVER (${over}) + 1 AS ${y}`;
+  const counted = sql<Selection>`u.${d} AS ${d}, u.p AS p, ${dialect.infix(before, "+", sql`1`)} AS ${x}, ${dialect.infix(sql`${sum}(u.p) OVER (${over})`, "+", sql`1`)} AS ${y}`;
   const both = sql<Selection>`SELECT ${counted} FROM (${times} UNION ALL ${periods}) AS u WHERE u.${d} IS NOT NULL`;
-  return sql`(SELECT w.${d} AS ${d}, w.${x} AS ${x}, w.${y} AS ${y} FROM (${both}) AS w WHERE w.p = 0) AS b`;
+  return sql`(SELECT w.${d} AS ${d}, w.${x} AS ${x}, w.${y} AS ${y} FROM (${both}) AS w WHERE ${dialect.infix(sql`w.p`, "=", sql`0`)}) AS b`;
 }
 
 function periodsFor({ build, leaf, groups, filters }: Totals): Part {
@@ -67,15 +70,15 @@ export function positions(totals: Totals): Part {
   const { identifier } = build.dialect;
   const j = identifier("j");
   const times = timeGroups(build, leaf, groups).map(({ i }) => identifier(`t${String(i)}`));
-  return sql`(SELECT ${columnsOf("p", [j, ...times])}, row_number() OVER (ORDER BY p.${j}) AS n FROM ${periodsFor(totals)}) AS p`;
+  return sql`(SELECT ${columnsOf("p", [j, ...times])}, ${build.dialect.functionName("row_number")}() OVER (ORDER BY p.${j}) AS n FROM ${periodsFor(totals)}) AS p`;
 }
 
 /** Rows, as `r`, with each period that they count for, as `p`. */
 export function met(totals: Totals, rows: Part): Part {
-  const { identifier, eachNumber } = totals.build.dialect;
+  const { identifier, eachNumber, infix } = totals.build.dialect;
   const each = eachNumber(rows, sql`e.${identifier("x")}`, sql`e.${identifier("y")}`);
   const columns = columnsOf("e", [...ownGroups(totals), identifier("v0")]);
-  return sql`(SELECT ${columns}, n AS m FROM ${each}) AS r JOIN ${positions(totals)} ON r.m = p.n`;
+  return sql`(SELECT ${columns}, n AS m FROM ${each}) AS r JOIN ${positions(totals)} ON ${infix(sql`r.m`, "=", sql`p.n`)}`;
 }
 
 /** The period and the groups of what `met` gives. */

@@ -136,7 +136,9 @@ export function rowSet(build: GroupsBuild, { fact, time, dimensions, values }: W
     grouping.aggregate.of === "metrics" ? columns.flatMap((column) => periodOf(build, column, time)) : [];
   const prefix = unusedPrefix(dimensions);
   list.push(...values.map((name) => sql`f.${identifier(name)} AS ${identifier(prefix + name)}`));
-  const tables = [...joined].map(([position, used]) => joinOf(build, joins[position], position, [...used]));
+  const tables = [...joined].map(([position, used]) =>
+    joinOf(build, fact, joins[position], position, [...used]),
+  );
   const from = sql`${relationRows(build, fact, [...own])} AS f${tables.length > 0 ? join(tables, " ") : EMPTY}`;
   const column = (all: ResultColumns, name: string, shown: string): RowColumn => ({
     column: named(all, name),
@@ -181,12 +183,13 @@ const joinAlias = (position: number, { identifier }: AggregateDialect): Sql =>
 
 function joinOf(
   build: GroupsBuild,
+  fact: string,
   to: Fact["joins"][number] | undefined,
   position: number,
   used: readonly string[],
 ): Sql<Selection> {
   if (to === undefined) throw new Error("An aggregate names a join that it does not have.");
-  const { dialect } = build;
+  const { dialect, types } = build;
   const { identifier } = dialect;
   const alias = joinAlias(position, dialect);
   const values = used.map((name) => {
@@ -194,8 +197,12 @@ function joinOf(
     return sql`${shown} AS ${identifier(name)}`;
   });
   const rows = sql`(SELECT ${selected(values)} FROM ${relationRows(build, to.to, used)} AS s)`;
-  const on = to.on.map(
-    ([key, toKey]) => sql<Selection>`f.${identifier(key)} = ${alias}.${identifier(toKey)}`,
+  const columnOf = (relation: string, name: string): ResultColumn => named(types.get(relation) ?? [], name);
+  const on = to.on.map(([key, toKey]) =>
+    dialect.equals(sql`f.${identifier(key)}`, sql`${alias}.${identifier(toKey)}`, [
+      columnOf(fact, key),
+      columnOf(to.to, toKey),
+    ]),
   );
   return sql` LEFT JOIN ${rows} AS ${alias} ON ${join(on, " AND ")}`;
 }

@@ -80,22 +80,23 @@ function ofRows(totals: Totals): Part {
 /** Distinct values: each adds one where it begins to count, and takes it away where it ends; where it comes again before, the later row goes on. */
 function ofDistinct(totals: Totals): Part {
   const { build, leaf, groups, filters } = totals;
-  const { identifier, eachNumber, asCount } = build.dialect;
+  const { identifier, eachNumber, asCount, infix, functionName } = build.dialect;
+  const [sum, isFirst] = [functionName("sum"), infix(sql`n`, "=", sql`0`)];
   const [x, y, v0] = [identifier("x"), identifier("y"), identifier("v0")];
   const own = ownGroups(totals);
   const once = columnsOf("r", [identifier("d"), ...own, v0]);
   const rows = sql<Selection>`(SELECT DISTINCT ${once} FROM ${timedRows(build, leaf, groups, filters.others)}) AS r`;
   const ends = eachNumber(placed(totals, rows, sql`r.${v0}`, [...own, v0]), sql`0`, sql`2`);
-  const change = sql<Selection>`CASE WHEN n = 0 THEN 1 ELSE -1 END`;
+  const change = sql<Selection>`CASE WHEN ${isFirst} THEN 1 ELSE -1 END`;
   const known = sql<Selection>`CASE WHEN e.${v0} IS NULL THEN 0 ELSE ${change} END`;
-  const at = sql<Selection>`CASE WHEN n = 0 THEN e.${x} ELSE e.${y} END`;
+  const at = sql<Selection>`CASE WHEN ${isFirst} THEN e.${x} ELSE e.${y} END`;
   const changes = sql<Selection>`(SELECT ${columnsOf("e", own)}${comma(own)}${at} AS ${x}, ${change} AS c, ${known} AS k FROM ${ends}) AS e`;
   const keys = [...own, x];
   const by = groupBy(keys.map((key) => sql<Selection>`e.${key}`));
-  const summed = sql<Selection>`(SELECT ${columnsOf("e", keys)}, sum(e.c) AS c, sum(e.k) AS k FROM ${changes}${by}) AS r`;
+  const summed = sql<Selection>`(SELECT ${columnsOf("e", keys)}, ${sum}(e.c) AS c, ${sum}(e.k) AS k FROM ${changes}${by}) AS r`;
   const over = sql<Selection>`(${partitionBy(own.map((key) => sql<Selection>`r.${key}`))}ORDER BY r.${x}`;
-  const steps = sql<Selection>`(SELECT ${columnsOf("r", keys)}, max(r.${x}) OVER ${over} ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING) AS ${y}, sum(r.c) OVER ${over}) AS c, ${asCount(sql`sum(r.k) OVER ${over})`)} AS ${v0} FROM ${summed}) AS f`;
-  const held = sql<Selection>`(SELECT ${columnsOf("f", [...keys, y, v0])} FROM ${steps} WHERE f.c > 0) AS e`;
+  const steps = sql<Selection>`(SELECT ${columnsOf("r", keys)}, ${functionName("max")}(r.${x}) OVER ${over} ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING) AS ${y}, ${sum}(r.c) OVER ${over}) AS c, ${asCount(sql`${sum}(r.k) OVER ${over})`)} AS ${v0} FROM ${summed}) AS f`;
+  const held = sql<Selection>`(SELECT ${columnsOf("f", [...keys, y, v0])} FROM ${steps} WHERE ${infix(sql`f.c`, ">", sql`0`)}) AS e`;
   return sql`SELECT ${named(totals, metKeys(totals))}, r.${v0} AS ${identifier("a0")} FROM ${met(totals, held)}`;
 }
 
@@ -119,24 +120,24 @@ function ofSteps(totals: Totals, rows: Part, running: Running): Part {
 /** A frame over the rows, and over the periods that have one of them to count. */
 function ofFrames(totals: Totals, rows: Part, running: Running, frame: Part): Part {
   const { build, groups } = totals;
-  const { identifier, eachNumber } = build.dialect;
+  const { identifier, eachNumber, infix } = build.dialect;
   const own = ownGroups(totals);
   const [d, x, v0, j] = [identifier("d"), identifier("x"), identifier("v0"), identifier("j")];
   // The position before its first is the row itself.
   const each = eachNumber(
     placed(totals, rows, sql`r.${v0}`, own),
-    sql`e.${x} - 1`,
+    infix(sql`e.${x}`, "-", sql`1`),
     sql`greatest(e.${x}, e.${identifier("y")})`,
   );
-  const isPeriod = sql<Selection>`n >= e.${x}`;
+  const isPeriod = infix(sql`n`, ">=", sql`e.${x}`);
   const value = sql<Selection>`CASE WHEN ${isPeriod} THEN NULL ELSE e.${v0} END AS ${v0}`;
   const placing = sql<Selection>`SELECT ${columnsOf("e", [d, ...own])}, ${value}, CASE WHEN ${isPeriod} THEN n ELSE 0 END AS m FROM ${each}`;
   const [, ...keys] = metKeys(totals);
-  const time = sql<Selection>`CASE WHEN r.m > 0 THEN p.${j} ELSE r.${d} END`;
-  const both = sql<Selection>`SELECT ${named(totals, [time, ...keys])}, r.${v0} AS ${v0}, r.m AS m FROM (${placing}) AS r LEFT JOIN ${positions(totals)} ON r.m = p.n`;
+  const time = sql<Selection>`CASE WHEN ${infix(sql`r.m`, ">", sql`0`)} THEN p.${j} ELSE r.${d} END`;
+  const both = sql<Selection>`SELECT ${named(totals, [time, ...keys])}, r.${v0} AS ${v0}, r.m AS m FROM (${placing}) AS r LEFT JOIN ${positions(totals)} ON ${infix(sql`r.m`, "=", sql`p.n`)}`;
   const shown = [j, ...groups.map((_, i) => groupColumn(build, i))];
   const partition = partitionBy(own.map((key) => sql<Selection>`e.${key}`));
   const over = sql<Selection>` OVER (${partition}${frame})`;
   const a0 = sql<Selection>`${running(sql`e.${v0}`, over)} AS ${identifier("a0")}`;
-  return sql`SELECT ${columnsOf("f", [...shown, identifier("a0")])} FROM (SELECT ${columnsOf("e", shown)}, e.m AS m, ${a0} FROM (${both}) AS e) AS f WHERE f.m > 0`;
+  return sql`SELECT ${columnsOf("f", [...shown, identifier("a0")])} FROM (SELECT ${columnsOf("e", shown)}, e.m AS m, ${a0} FROM (${both}) AS e) AS f WHERE ${infix(sql`f.m`, ">", sql`0`)}`;
 }

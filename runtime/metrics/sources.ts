@@ -3,6 +3,7 @@ import type { Selection } from "../model/query.js";
 import { join, sql } from "../warehouse/sql.js";
 import type { GroupedSource, Part } from "../warehouse/aggregate-dialect.js";
 import { groupColumn, type LeafUse, plainLeaves } from "./leaves.js";
+import type { ResultColumn } from "../warehouse/warehouse.js";
 import type { GroupsBuild } from "./row-set.js";
 
 /** Sources that are combined to one row per group, and what is computed from it. */
@@ -66,7 +67,8 @@ export class Sources {
       return uses === undefined ? made : plainLeaves(this.#build, uses, this.#groups);
     });
     const renamed = sources.map((source, i) => this.#renamed(source, i));
-    return this.#build.dialect.combined(renamed, this.#groups.length);
+    const groups = this.#groups.map((group) => groupType(this.#build, group));
+    return this.#build.dialect.combined(renamed, groups);
   }
 
   #renamed(source: GroupedSource | null, position: number): GroupedSource {
@@ -82,6 +84,23 @@ export class Sources {
     const select = sql<Selection>`SELECT ${join(list, ", ")} FROM (${source.select}) AS z`;
     return { select, columns: [...columns, ...marks] };
   }
+}
+
+/** The column of a group. Where facts have it in several types, one without operators of its own. */
+function groupType({ dialect, types, grouping }: GroupsBuild, { name, grain }: AskedGroup): ResultColumn {
+  if (grain !== undefined) return dialect.periodColumn(grain);
+  const { dimensions, facts } = grouping.aggregate;
+  const places = dimensions.find((each) => each.name === name)?.places ?? [];
+  const columns = places.flatMap(({ fact, join: position, value }) => {
+    const joins = facts.find(({ relation }) => relation === fact)?.joins ?? [];
+    const relation = position === undefined ? fact : (joins[position]?.to ?? "");
+    return types.get(relation)?.filter((column) => column.name === value) ?? [];
+  });
+  const [first] = columns;
+  const isShared = columns.every(
+    ({ type, typeSchema }) => type === first?.type && typeSchema === first.typeSchema,
+  );
+  return isShared && first !== undefined ? first : { name, type: "text" };
 }
 
 const columnName = (position: number, name: string): string => `s${String(position)}${name}`;

@@ -97,7 +97,7 @@ export function periodsOf(
     const asked = to ?? timeGrainOf(build, leaf);
     return dialect.comparedTime(period(asked), asked, day);
   };
-  const starts = groups.map((group) => sql<Selection>`${period(group.grain)} = ${period(grain)}`);
+  const starts = groups.map((group) => dialect.infix(period(group.grain), "=", period(grain)));
   const conditions = [
     ...filters.conditions.map(({ condition, position }) =>
       dialect.where(onRows(condition, columns), position, columns),
@@ -171,7 +171,7 @@ export function offsetRows(
     sql`${total} AS ${identifier("a0")}`,
   ];
   return {
-    select: sql`SELECT ${join(list, ", ")} FROM ${periods} JOIN ${rows} ON ${then} = r.${identifier("d")}${groupBy(keys)}`,
+    select: sql`SELECT ${join(list, ", ")} FROM ${periods} JOIN ${rows} ON ${dialect.infix(then, "=", sql`r.${identifier("d")}`)}${groupBy(keys)}`,
     columns: ["a0"],
   };
 }
@@ -250,7 +250,7 @@ export function offsetResult(
   const then = offsetPeriod(build, sql`p.${identifier("j")}`, finest.grain, offset);
   const now = sql`r.${groupColumn(build, position(groups[finest.i]))}`;
   return {
-    select: sql`SELECT ${join(list, ", ")} FROM ${periods} JOIN (${source.select}) AS r ON ${then} = ${now}`,
+    select: sql`SELECT ${join(list, ", ")} FROM ${periods} JOIN (${source.select}) AS r ON ${dialect.infix(then, "=", now)}`,
     columns: source.columns,
   };
 }

@@ -57,6 +57,8 @@ export interface Selection {
   readonly page: Page | null;
   /** Where pages follow each other by cursor. */
   readonly keyset?: Keyset;
+  /** The values of conditions that are labels of an enum, once PostgreSQL has refused one that is none. */
+  readonly labels?: ReadonlySet<string>;
   /** The rows are the groups of an aggregate, and the conditions are on what it reads. */
   readonly grouping?: AskedGrouping;
 }

@@ -23,6 +23,8 @@ export interface PreparedGrouping {
   readonly filtered: readonly ResultColumns[];
 }
 
+export type NumberSign = "=" | "<>" | ">" | ">=" | "+" | "-";
+
 /** What a statement of groups needs of an engine. */
 export interface AggregateDialect {
   readonly identifier: (...names: readonly string[]) => Sql;
@@ -61,6 +63,12 @@ export interface AggregateDialect {
   /** An input of a formula of the project. `divides`: whether the formula has a division. */
   readonly operand: (value: Part, divides: boolean) => Part;
   readonly quotient: (numerator: Part, denominator: Part) => Part;
-  /** One row per combination of groups that any source has, as `c`; a source without it has nulls. */
-  readonly combined: (sources: readonly GroupedSource[], groups: number) => Part;
+  /** One row per combination of groups that any source has, as `c`; a source without it has nulls. `groups`: their columns. */
+  readonly combined: (sources: readonly GroupedSource[], groups: ResultColumns) => Part;
+  /** Two numbers or times with an operator of the engine's own between them. */
+  readonly infix: (left: Part, sign: NumberSign, right: Part) => Part;
+  /** Whether the values of two columns are equal. */
+  readonly equals: (left: Part, right: Part, columns: readonly [ResultColumn, ResultColumn]) => Part;
+  /** A function of the engine's own. */
+  readonly functionName: (name: "max" | "min" | "row_number" | "sum") => Sql;
 }

@@ -39,6 +39,10 @@ export interface ResultColumn {
   readonly moneyScale?: number;
   /** Schema of a type that is not PostgreSQL's own. */
   readonly typeSchema?: string;
+  /** Whether that schema has the operators of the type: an extension's type, which PostgreSQL's own operators do not take. */
+  readonly hasOwnOperators?: true;
+  /** Names of the aggregates that the schema has for the type. */
+  readonly ownAggregates?: readonly string[];
   /** Whether the type is an enum. */
   readonly isEnum?: true;
   /** Whether its collation is nondeterministic, which patterns do not take. */

@@ -84,7 +84,9 @@ describe("verify of metrics and aggregates", () => {
     expect(
       found.filter(({ check }) => check === "refused-measure").map(({ endpoint }) => endpoint),
     ).toContain("/v1/pay/revenue");
-    expect(textsOf(found, "refused-measure").join(" ")).toContain("function sum(text) does not exist");
+    expect(textsOf(found, "refused-measure").join(" ")).toContain(
+      "function pg_catalog.sum(text) does not exist",
+    );
   });
 
   it("names relations and columns of metrics that the database lacks or the role may not read", async () => {

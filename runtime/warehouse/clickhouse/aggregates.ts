@@ -1,8 +1,8 @@
 import { compareGrains, type Grain, isDayGrain, type Leaf, type Period } from "../../model/aggregate.js";
 import type { Selection } from "../../model/query.js";
-import type { AggregateDialect, GroupedSource, Part } from "../aggregate-dialect.js";
+import type { AggregateDialect, GroupedSource, NumberSign, Part } from "../aggregate-dialect.js";
 import { constant, EMPTY, escapedIdentifier, join, projectParts, sql, type Sql } from "../sql.js";
-import type { ResultColumn } from "../warehouse.js";
+import type { ResultColumn, ResultColumns } from "../warehouse.js";
 import { parseType } from "./filter-types.js";
 import { where } from "./filters.js";
 
@@ -35,7 +35,20 @@ export const CLICKHOUSE_AGGREGATES: AggregateDialect = {
   operand: (value, divides) => (divides ? sql`toFloat64(${value})` : value),
   quotient: (numerator, denominator) => sql`(toFloat64(${numerator}) / nullIf(toFloat64(${denominator}), 0))`,
   combined,
+  infix: (left, sign, right) => sql`(${left} ${SIGNS[sign]} ${right})`,
+  equals: (left, right) => sql`${left} = ${right}`,
+  functionName: (name) => FUNCTIONS[name],
 };
+
+const SIGNS: Readonly<Record<NumberSign, Sql>> = {
+  "=": sql`=`,
+  "<>": sql`<>`,
+  ">": sql`>`,
+  ">=": sql`>=`,
+  "+": sql`+`,
+  "-": sql`-`,
+};
+const FUNCTIONS = { max: sql`max`, min: sql`min`, row_number: sql`row_number`, sum: sql`sum` };
 
 function nullable(type: string): string {
   if (parseType(type).isNullable) return type;
@@ -208,12 +221,12 @@ function percentileOf(value: Part, p: number, isDiscrete: boolean, filter: Part)
 }
 
 /** Rows of all sources under each other, then one for each group: nulls in groups meet. */
-function combined(sources: readonly GroupedSource[], groups: number): Part {
+function combined(sources: readonly GroupedSource[], groups: ResultColumns): Part {
   const [only, ...others] = sources;
   if (only === undefined) return sql`(SELECT 1) AS c`;
   if (others.length === 0) return sql`(${only.select}) AS c`;
   const columns = sources.flatMap(({ columns: names }, i) => names.map((name) => ({ i, name })));
-  const keys = Array.from({ length: groups }, (_, k) => escapedIdentifier(`g${String(k)}`));
+  const keys = groups.map((_, k) => escapedIdentifier(`g${String(k)}`));
   const parts = sources.map(({ select }, source) => {
     const list = [
       ...keys.map((key) => sql<Selection>`u.${key} AS ${key}`),

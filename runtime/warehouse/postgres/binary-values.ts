@@ -4,6 +4,7 @@
  */
 import { identifier, join, literal, sql, type Sql } from "../sql.js";
 import type { ResultColumn } from "../warehouse.js";
+import { infix } from "./names.js";
 import { checkType, type Scalar, scalarJson, scalarOf } from "./scalars.js";
 
 /** How a value is selected, and how its field is read. */
@@ -39,7 +40,7 @@ function scalar(column: PostgresType): BinaryValue | null {
   const read = scalarOf(sentAs(type));
   if (read === null) return null;
   const select = (value: Sql): Sql => {
-    if (type === "money") return sql`${value}::numeric`;
+    if (type === "money") return sql`${value}::pg_catalog.numeric`;
     return type === "timestamp" ? inUtc(value, column) : value;
   };
   return { oid: read.oids[0], select, json: (field) => scalarJson(read, field), text: read.text };
@@ -52,7 +53,7 @@ function scalar(column: PostgresType): BinaryValue | null {
 function inUtc(time: Sql, { timezone = "UTC" }: PostgresType): Sql {
   return timezone === "UTC"
     ? time
-    : sql`CASE WHEN ${time} > '4714-11-26 BC' AND ${time} < '294276-12-30' THEN ${time} AT TIME ZONE ${literal(timezone)} AT TIME ZONE 'UTC' END`;
+    : sql`CASE WHEN ${infix(time, ">", sql`'4714-11-26 BC'`)} AND ${infix(time, "<", sql`'294276-12-30'`)} THEN ${time} AT TIME ZONE ${literal(timezone)} AT TIME ZONE 'UTC' END`;
 }
 
 function arrayOf(element: PostgresType): BinaryValue | null {
@@ -64,7 +65,7 @@ function arrayOf(element: PostgresType): BinaryValue | null {
   if (read === null || isConverted) return convertedArray(item);
   return {
     oid: read.oids[1],
-    select: (value) => (type === "money" ? sql`${value}::numeric[]` : value),
+    select: (value) => (type === "money" ? sql`${value}::pg_catalog.numeric[]` : value),
     json: (field) => {
       const { lengths, items } = arrayIn(field, item.oid);
       return listJson(lengths, items, item.json);
@@ -79,7 +80,7 @@ function convertedArray(item: BinaryValue): BinaryValue {
     oid: RECORD,
     select: (value, depth) => {
       const items = itemsOf(value, item, depth);
-      return sql`CASE WHEN ${value} IS NOT NULL THEN ROW(array_dims(${value}), ${items}) END`;
+      return sql`CASE WHEN ${value} IS NOT NULL THEN ROW(pg_catalog.array_dims(${value}), ${items}) END`;
     },
     json: (record) => {
       const [dimensions, items] = fieldsIn(record, [TEXT, RECORDS]);
@@ -95,7 +96,7 @@ function convertedArray(item: BinaryValue): BinaryValue {
 function itemsOf(value: Sql, item: BinaryValue, depth: number): Sql {
   const rows = identifier(`i${String(depth)}`);
   const items = item.select(sql`${rows}.e`, depth + 1);
-  return sql`ARRAY(SELECT ROW(${items}) FROM (SELECT unnest(${value}) AS e) AS ${rows})`;
+  return sql`ARRAY(SELECT ROW(${items}) FROM (SELECT pg_catalog.unnest(${value}) AS e) AS ${rows})`;
 }
 
 function itemsIn(records: Buffer | null, { oid }: BinaryValue): readonly (Buffer | null)[] {
@@ -113,8 +114,9 @@ function composite(fields: readonly ResultColumn[]): BinaryValue | null {
     select: (composed, depth) => {
       const items = values.map(({ name, value }) => {
         const field = sql`(${composed}).${identifier(name)}`;
-        return value === null ? sql`to_json(${field})` : value.select(field, depth);
+        return value === null ? sql`pg_catalog.to_json(${field})` : value.select(field, depth);
       });
+      // Of a literal NULL it looks no operator up. `IS NOT NULL` is false of a composite with a null in it.
       return sql`CASE WHEN ${composed} IS DISTINCT FROM NULL THEN ROW(${join(items, ", ")}) END`;
     },
     json: (record) => {
@@ -138,8 +140,10 @@ function rangeOf(type: string): BinaryValue | null {
   return {
     oid: RECORD,
     select: (value, depth) => {
-      const bounds = [sql`lower(${value})`, sql`upper(${value})`].map((each) => bound.select(each, depth));
-      return sql`CASE WHEN ${value} IS NOT NULL THEN ROW(isempty(${value}), lower_inc(${value}), upper_inc(${value}), ${join(bounds, ", ")}) END`;
+      const bounds = [sql`pg_catalog.lower(${value})`, sql`pg_catalog.upper(${value})`].map((each) =>
+        bound.select(each, depth),
+      );
+      return sql`CASE WHEN ${value} IS NOT NULL THEN ROW(pg_catalog.isempty(${value}), pg_catalog.lower_inc(${value}), pg_catalog.upper_inc(${value}), ${join(bounds, ", ")}) END`;
     },
     json: (record) => JSON.stringify(text(record)),
     text,

@@ -96,12 +96,12 @@ export function columnValue(column: ResultColumn): Sql {
   const value = sql`t.${identifier(column.name)}`;
   switch (kindOf(column)) {
     case "json":
-      return sql`to_json(${value})`;
+      return sql`pg_catalog.to_json(${value})`;
     case "binary":
     case "timestamp":
       return binaryValue(column)?.select(value, 0) ?? value;
     default:
-      return column.type === "money" ? sql`${value}::numeric` : value;
+      return column.type === "money" ? sql`${value}::pg_catalog.numeric` : value;
   }
 }
 
@@ -126,7 +126,7 @@ export function sortKeyOf({ timezone = "UTC", ...column }: ResultColumn): SortKe
     };
   const isMoney = column.type === "money";
   return {
-    select: (value) => (isMoney ? sql`${value}::numeric` : sql`${value}::text`),
+    select: (value) => (isMoney ? sql`${value}::pg_catalog.numeric` : sql`${value}::pg_catalog.text`),
     isBinary: false,
     text: (field) => field.toString(),
     isServed: kind !== "json" && kind !== "binary",

@@ -16,8 +16,8 @@ const CHECK_MS = 500;
 const SUSPICION_MS = 3000;
 
 const BLOCKING_PIDS = `SELECT DISTINCT blocking.pid FROM pg_catalog.pg_locks waiting,
-  unnest(pg_catalog.pg_blocking_pids(waiting.pid)) AS blocking(pid)
-  WHERE NOT waiting.granted AND blocking.pid = ANY($1::int[])`;
+  pg_catalog.unnest(pg_catalog.pg_blocking_pids(waiting.pid)) AS blocking(pid)
+  WHERE NOT waiting.granted AND blocking.pid OPERATOR(pg_catalog.=) ANY($1::pg_catalog.int4[])`;
 
 /** False where the answer comes too late for a health check. */
 export function inTime(answer: Promise<boolean>): Promise<boolean> {
@@ -85,7 +85,7 @@ export class ControlConnection {
 
   /** Cancels the query of a backend. */
   cancel(pid: number): void {
-    this.#pool.query("SELECT pg_cancel_backend($1)", [pid]).catch(() => undefined);
+    this.#pool.query("SELECT pg_catalog.pg_cancel_backend($1)", [pid]).catch(() => undefined);
   }
 
   async close(): Promise<void> {

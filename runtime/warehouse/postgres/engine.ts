@@ -33,6 +33,7 @@ import { ConnectionPool } from "./pool.js";
 import { ControlConnection, inTime } from "./control.js";
 import { SessionSetup } from "./session.js";
 import { MissingCharacters } from "./encoding.js";
+import { withLabels } from "./enum-labels.js";
 import {
   isConflict,
   isConnectionFailure,
@@ -111,7 +112,7 @@ class PostgresEngine extends BaseEngine {
 
   protected select(query: EngineQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
     return retryConflicts(this.timeLimitOf(query), context, () =>
-      this.#missing.query(query, (storable) => this.#select(storable, columns, context)),
+      this.#storable(query, (storable) => this.#select(storable, columns, context)),
     );
   }
 
@@ -134,11 +135,16 @@ class PostgresEngine extends BaseEngine {
       };
       return this.#read(page, makeWriter);
     };
-    const rows = await retryConflicts(this.timeLimitOf(query), context, () =>
-      this.#missing.query(query, read),
-    );
+    const rows = await retryConflicts(this.timeLimitOf(query), context, () => this.#storable(query, read));
     const text = rows.kind === "buffered" ? joined(rows.parts).toString() : "{}";
     return readAggregate(JSON.parse(text) as Readonly<Record<string, unknown>>, bounded);
+  }
+
+  /** Values that the database cannot hold, in its encoding or as labels of an enum, equal no row. */
+  #storable<T>(query: EngineQuery, run: (query: EngineQuery) => Promise<T>): Promise<T> {
+    return this.#missing.query(query, (storable) =>
+      withLabels(storable, run, (statement) => this.#oneText(statement)),
+    );
   }
 
   /** Runs the query as a stream from its start if its rows are too many while no place for a stream is free. */

@@ -87,8 +87,9 @@ export class Explainer {
   /** Whether a condition has the first key of a B-tree: by a later one alone, the whole index is read. Other indexes have no order. */
   async #isLeading(index: string, condition: string): Promise<boolean> {
     const { rows } = await this.#client.query<{ readonly method: string; readonly key: string }>(
-      `SELECT m.amname AS method, pg_get_indexdef(c.oid, 1, true) AS key
-       FROM pg_catalog.pg_class c JOIN pg_catalog.pg_am m ON m.oid = c.relam WHERE c.relname = $1 AND c.relkind IN ('i', 'I')`,
+      `SELECT m.amname AS method, pg_catalog.pg_get_indexdef(c.oid, 1, true) AS key
+       FROM pg_catalog.pg_class c JOIN pg_catalog.pg_am m ON m.oid OPERATOR(pg_catalog.=) c.relam
+       WHERE c.relname OPERATOR(pg_catalog.=) $1 AND c.relkind OPERATOR(pg_catalog.=) ANY('{i,I}')`,
       [index],
     );
     return rows.some(

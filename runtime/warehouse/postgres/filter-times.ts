@@ -22,8 +22,13 @@ export const dateType = (cast: string): FilterType =>
 export const dateTimeType = (cast: string): FilterType =>
   typeOf("date-time", { cast, write: timeText, bound: boundOfTime });
 
-/** Of a `timestamp` inside a range, which is printed as if it were in UTC. */
-export const utcTimeType = (cast: string): FilterType => typeOf("date-time", { cast, write: utcText });
+/** Of a `timestamp` in UTC: PostgreSQL would ignore the offset of a value. */
+export const utcTimeType = (cast: string): FilterType =>
+  typeOf("date-time", {
+    cast,
+    write: (time) => timeText(inUtc(time)),
+    bound: (time, operator) => boundOfTime(inUtc(time), operator),
+  });
 
 export const timeType = (cast: string): FilterType =>
   typeOf("time", {
@@ -79,12 +84,29 @@ function timeText(time: FilterTime): string | null {
   return isBetween(time) ? null : microsecondsText(time);
 }
 
-/** Of the years that have four digits. */
-function utcText(time: FilterTime): string | null {
-  const { date, seconds, fraction } = time;
-  if (isBetween(time) || date.text.length > 10 || date.year < 1) return null;
-  const clock = new Date(Date.parse(date.text) + seconds * 1000).toISOString();
-  return clock.length > 24 ? null : `${clock.slice(0, 19).replace("T", " ")}.${fraction || "0"}`;
+/** The Gregorian calendar repeats after so many years: `Date` has fewer years than PostgreSQL. */
+const CYCLE = 400;
+
+function inUtc(time: FilterTime): FilterTime {
+  const days = Math.floor(time.seconds / DAY_SECONDS);
+  const seconds = time.seconds - days * DAY_SECONDS;
+  const clock = [seconds / 3600, (seconds / 60) % 60, seconds % 60].map((part) =>
+    String(Math.trunc(part)).padStart(2, "0"),
+  );
+  const fraction = time.fraction === "" ? "" : `.${time.fraction}`;
+  return { ...time, date: daysAfter(time.date, days), seconds, clock: `${clock.join(":")}${fraction}Z` };
+}
+
+function daysAfter(date: FilterDate, days: number): FilterDate {
+  if (days === 0) return date;
+  const cycles = Math.floor(date.year / CYCLE) - 5;
+  const [, month = 1, day = 1] = date.monthAndDay.split("-").map(Number);
+  const shifted = new Date(Date.UTC(date.year - cycles * CYCLE, month - 1, day + days));
+  const year = shifted.getUTCFullYear() + cycles * CYCLE;
+  const monthAndDay = shifted.toISOString().slice(4, 10);
+  const isPlain = year >= 0 && year <= 9999;
+  const digits = String(Math.abs(year)).padStart(isPlain ? 4 : 6, "0");
+  return { text: `${isPlain ? "" : year < 0 ? "-" : "+"}${digits}${monthAndDay}`, year, monthAndDay };
 }
 
 /** Of a value between two times, the one that the operator compares with. */

@@ -52,13 +52,16 @@ export function filterType(column: UnnamedColumn): FilterType {
   const type = databaseType(column);
   if (type.value === "other") return TEXT;
   const { moneyScale: scale = 2 } = column;
+  if (column.isEnum === true) return TEXT;
+  if (column.type === "timestamp" && (column.timezone ?? "UTC") === "UTC") return TIME_IN_UTC;
   const key = column.type === "money" ? `money ${String(scale)}` : column.type;
-  const known = column.isEnum === true ? TEXT : (filterTypes.get(key) ?? made(column.type, type, scale));
-  if (column.isEnum !== true) filterTypes.set(key, known);
+  const known = filterTypes.get(key) ?? made(column.type, type, scale);
+  filterTypes.set(key, known);
   return known;
 }
 
 const TEXT = textType("text", "text");
+const TIME_IN_UTC = utcTimeType("timestamp");
 
 function made(name: string, type: DatabaseType, scale: number): FilterType {
   if (name === "money") return moneyType(scale);
@@ -138,7 +141,7 @@ function boundOfNumbers(smallest: string) {
 /** The bounds of a range are of the narrow type itself; those of `tsrange` have no zone. */
 function boundType(name: string): FilterType {
   const type = postgresType(name);
-  return name === "timestamp" ? utcTimeType(name) : MAKERS[type.value](name, type);
+  return name === "timestamp" ? TIME_IN_UTC : MAKERS[type.value](name, type);
 }
 
 function macText(digits: string, length: number): string | null {

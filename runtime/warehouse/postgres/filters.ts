@@ -1,10 +1,12 @@
 import type { LetterCase } from "../../model/endpoint.js";
 import type { Comparison } from "../../model/operators.js";
-import { bind, EMPTY, identifier, literal, sql, typeName, type BindValue, type Sql } from "../sql.js";
+import { bind, EMPTY, identifier, literal, sql, type BindValue, type Sql } from "../sql.js";
 import type { Condition, Selection } from "../../model/query.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
+import { isUnknownLabel } from "./enum-labels.js";
 import { LAST_DAYS } from "./filter-times.js";
 import { databaseType, filterType } from "./filter-types.js";
+import { compared, type ComparisonSign, infix } from "./names.js";
 import { textOf } from "./texts.js";
 
 /** One filter (runtime/docs/requests.md). Compares in the column's own type, so that PostgreSQL can use an index. */
@@ -72,14 +74,13 @@ export function comparedName({ name, type, typeSchema, isEnum }: ResultColumn): 
     : column;
 }
 
-/** The operators of an extension's type, wherever the extension is. */
-export function sign(name: keyof typeof SIGNS, { typeSchema, isEnum }: ResultColumn): Sql {
-  return typeSchema === undefined || isEnum === true
-    ? SIGNS[name]
-    : sql`OPERATOR(${identifier(typeSchema)}.${SIGNS[name]})`;
-}
-
-const SIGNS = { "=": sql`=`, gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=`, "<>": sql`<>` } as const;
+const SIGNS: Readonly<Record<Comparison, ComparisonSign>> = {
+  ne: "<>",
+  gt: ">",
+  gte: ">=",
+  lt: "<",
+  lte: "<=",
+};
 
 /** Compared with the next value instead: the smallest one of a discrete type has none below it to be compared with. */
 const DISCRETE_SIGNS = { gt: "gte", gte: "gte", lt: "lte", lte: "lte" } as const;
@@ -88,39 +89,40 @@ function equals(side: FilterSide, asText: boolean): Sql<Selection> {
   const { name, column, position } = side;
   const value = bind(valueOf(position, column));
   return asText
-    ? sql`${textOf(name, column)} = ${value}::text`
-    : sql`${name} ${sign("=", column)} ${typed(value, column)}`;
+    ? infix(textOf(name, column), "=", sql`${value}::pg_catalog.text`)
+    : compared(name, "=", typed(value, column), column);
 }
 
 function isAnyOf(side: FilterSide, asText: boolean): Sql<Selection> {
   const { name, column, position } = side;
   const values = bind(valueOf(position, column));
   return asText
-    ? sql`${textOf(name, column)} = ANY(${values}::text[])`
-    : sql`${name} ${sign("=", column)} ANY(${typedList(values, column)})`;
+    ? infix(textOf(name, column), "=", sql`ANY(${values}::pg_catalog.text[])`)
+    : compared(name, "=", sql`ANY(${typedList(values, column)})`, column);
 }
 
 /** PostgreSQL folds both sides: its case rules differ from JavaScript's (`Straße`, `ΣΑΣ`). */
 function equalsFolded({ name, column, position }: FilterSide, letterCase: LetterCase): Sql<Selection> {
-  const value = sql`${bind(rawValue(position))}::text`;
-  return sql`${folded(textOf(name, column), letterCase)} = ${folded(value, letterCase)}`;
+  const value = sql`${bind(rawValue(position))}::pg_catalog.text`;
+  return infix(folded(textOf(name, column), letterCase), "=", folded(value, letterCase));
 }
 
 function isAnyFolded({ name, column, position }: FilterSide, letterCase: LetterCase): Sql<Selection> {
-  const list = sql`${bind(rawValue(position))}::text[]`;
-  return sql`${folded(textOf(name, column), letterCase)} = ANY(ARRAY(SELECT ${folded(sql`v`, letterCase)} FROM unnest(${list}) AS v))`;
+  const list = sql`${bind(rawValue(position))}::pg_catalog.text[]`;
+  const values = sql`SELECT ${folded(sql`v`, letterCase)} FROM pg_catalog.unnest(${list}) AS v`;
+  return infix(folded(textOf(name, column), letterCase), "=", sql`ANY(ARRAY(${values}))`);
 }
 
 /** A nondeterministic collation knows no patterns: the text is compared under that of the database. */
 function matches({ name, column, position }: FilterSide, letterCase: LetterCase | undefined): Sql<Selection> {
   const text = folded(textOf(name, column), letterCase);
-  const collation = column.isNondeterministic === true ? sql` COLLATE "default"` : EMPTY;
-  return sql`${text}${collation} ILIKE ${folded(bind(rawValue(position)), letterCase)}`;
+  const collation = column.isNondeterministic === true ? sql` COLLATE pg_catalog."default"` : EMPTY;
+  return infix(sql`${text}${collation}`, "ilike", folded(bind(rawValue(position)), letterCase));
 }
 
 function folded(value: Sql<Selection>, letterCase: LetterCase | undefined): Sql<Selection> {
   if (letterCase === undefined) return value;
-  return letterCase === "lower" ? sql`lower(${value})` : sql`upper(${value})`;
+  return letterCase === "lower" ? sql`pg_catalog.lower(${value})` : sql`pg_catalog.upper(${value})`;
 }
 
 /** A comparison in the column's type. What responses show as null, such as NaN, matches none. */
@@ -128,28 +130,29 @@ function compares(operator: Comparison, side: FilterSide, asText: boolean): Sql<
   const { column, position } = side;
   const name = asText ? textOf(side.name, column) : side.name;
   const given = bind(boundOf(operator, position, column));
-  const bound = asText ? sql`${given}::text` : typed(given, column);
+  const bound = asText ? sql`${given}::pg_catalog.text` : typed(given, column);
   const hasValue = isNull(side, false);
-  if (operator === "ne") return sql`(${name} ${sign("<>", column)} ${bound}) IS NOT FALSE AND ${hasValue}`;
-  const shown = filterType(column).isDiscrete ? DISCRETE_SIGNS[operator] : operator;
-  const comparison = sql`${name} ${sign(shown, column)} ${bound}`;
+  const shown = operator !== "ne" && filterType(column).isDiscrete ? DISCRETE_SIGNS[operator] : operator;
+  const comparison = asText ? infix(name, SIGNS[shown], bound) : compared(name, SIGNS[shown], bound, column);
+  if (operator === "ne") return sql`${comparison} IS NOT FALSE AND ${hasValue}`;
   return databaseType(column).hasInfinity ? sql`${comparison} AND ${hasValue}` : comparison;
 }
 
 /** Infinities are above and below every other value, NaN is above infinity. Responses show them as null. */
 function isNull({ name, column }: FilterSide, isWanted: boolean): Sql<Selection> {
   if (!databaseType(column).hasInfinity) return isWanted ? sql`${name} IS NULL` : sql`${name} IS NOT NULL`;
-  const isFinite = sql`(${name} > '-Infinity' AND ${name} < 'Infinity')`;
+  const isFinite = sql`(${infix(name, ">", sql`'-Infinity'`)} AND ${infix(name, "<", sql`'Infinity'`)})`;
   return isWanted ? sql`${isFinite} IS NOT TRUE` : isFinite;
 }
 
 /** The value to compare with. Outside the type's range it is an infinity, or null where the type has none and no row can match. */
 const boundOf =
   (operator: Comparison, position: number, column: ResultColumn) =>
-  ({ conditions }: Selection): BindValue => {
-    const { value, timezone } = conditions[position] ?? {};
+  (selection: Selection): BindValue => {
+    const { value, timezone } = selection.conditions[position] ?? {};
     const [text, type] = [String(value), filterType(column)];
     if (type.isDiscrete && operator !== "ne") return type.bound(text, operator);
+    if (isUnknownLabel(text, column, selection)) return null;
     return parsed(text, column, timezone) ?? type.bound(text, operator);
   };
 
@@ -167,9 +170,10 @@ const TEXT = filterType({ type: "text" });
 /** The value of a condition, parsed for its column's type; null matches nothing. */
 const valueOf =
   (position: number, column: ResultColumn) =>
-  ({ conditions }: Selection): BindValue => {
-    const { value = "", timezone } = conditions[position] ?? {};
-    const read = (text: string): string | null => parsed(text, column, timezone);
+  (selection: Selection): BindValue => {
+    const { value = "", timezone } = selection.conditions[position] ?? {};
+    const read = (text: string): string | null =>
+      isUnknownLabel(text, column, selection) ? null : parsed(text, column, timezone);
     return typeof value === "string" ? read(value) : value.map(read);
   };
 
@@ -181,35 +185,32 @@ function parsed(text: string, column: ResultColumn, timezone: string | undefined
 
 /** A value of the column's type. */
 function typed(value: Sql<Selection>, column: ResultColumn): Sql<Selection> {
-  if (column.isEnum === true) return sql`(${labels(column)} = ${value}::text)`;
-  if (column.type === "money") return sql`${value}::numeric::money`;
+  if (column.type === "money") return sql`${value}::pg_catalog.numeric::pg_catalog.money`;
   return withoutZone(sql`${value}::${parameterType(column)}`, column);
 }
 
+/** The planner sees the values of a cast; of a subquery it sees none. */
 function typedList(values: Sql<Selection>, column: ResultColumn): Sql<Selection> {
-  if (column.isEnum === true) return sql`ARRAY(${labels(column)} = ANY(${values}::text[]))`;
-  if (column.type === "money") return sql`ARRAY(SELECT v::money FROM unnest(${values}::numeric[]) AS v)`;
+  if (column.type === "money") return sql`${values}::pg_catalog.numeric[]::pg_catalog.money[]`;
   const list = sql`${values}::${parameterType(column)}[]`;
-  return column.type === "timestamp"
-    ? sql`ARRAY(SELECT ${withoutZone(sql`v`, column)} FROM unnest(${list}) AS v)`
+  return isZoned(column)
+    ? sql`ARRAY(SELECT ${withoutZone(sql`v`, column)} FROM pg_catalog.unnest(${list}) AS v)`
     : list;
-}
-
-/** The labels of an enum: a cast of a text that is none of them would fail. */
-function labels(column: ResultColumn): Sql {
-  return sql`SELECT v FROM unnest(enum_range(NULL::${parameterType(column)})) AS v WHERE v::text`;
 }
 
 /** Quoted, `bit` and `char` have any length. */
 function parameterType(column: ResultColumn): Sql {
-  const { cast } = filterType(column);
   if (column.typeSchema !== undefined) return identifier(column.typeSchema, column.type);
-  return cast === "bit" ? identifier("pg_catalog", cast) : typeName(cast);
+  return identifier("pg_catalog", filterType(column).cast);
 }
 
+/** Whether it is a time without a zone in a zone of its own: its values are sent as times with one. */
+const isZoned = ({ type, timezone = "UTC" }: ResultColumn): boolean =>
+  type === "timestamp" && timezone !== "UTC";
+
 /** Converts a time for a `timestamp` column; other columns take it unchanged. */
-function withoutZone(time: Sql<Selection>, { type, timezone = "UTC" }: ResultColumn): Sql<Selection> {
-  return type === "timestamp" ? sql`(${time} AT TIME ZONE ${literal(timezone)})` : time;
+function withoutZone(time: Sql<Selection>, column: ResultColumn): Sql<Selection> {
+  return isZoned(column) ? sql`(${time} AT TIME ZONE ${literal(column.timezone ?? "UTC")})` : time;
 }
 
 /** Days are in UTC, like the times that the API writes; the last one is included whole, also for columns with a time of day. */
@@ -217,13 +218,11 @@ function comparesDay(operator: ">=" | "<=", { name, column, position }: FilterSi
   const { value } = databaseType(column);
   const isFrom = operator === ">=";
   if (value !== "date" && value !== "date-time") {
-    const [text, day] = [textOf(name, column), sql`${bind(rawValue(position))}::text`];
-    return isFrom ? sql`${text} >= ${day}` : sql`${text} <= ${day}`;
+    return infix(textOf(name, column), operator, sql`${bind(rawValue(position))}::pg_catalog.text`);
   }
   const day = bind(dayOf(position, value === "date" || isFrom ? 0 : 1, value));
   const given = typed(day, column);
-  if (isFrom) return sql`${name} >= ${given}`;
-  return value === "date" ? sql`${name} <= ${given}` : sql`${name} < ${given}`;
+  return infix(name, isFrom || value === "date" ? operator : "<", given);
 }
 
 /** The day of a condition, or the one after it; of a column of times its start. */

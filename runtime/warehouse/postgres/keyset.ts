@@ -2,7 +2,8 @@ import type { SortKey } from "../../model/endpoint.js";
 import type { KeyValues, Selection } from "../../model/query.js";
 import { bind, identifier, type Sql, sql } from "../sql.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
-import { comparedName, sign } from "./filters.js";
+import { comparedName } from "./filters.js";
+import { compared } from "./names.js";
 
 /** A condition per key of an index range. */
 type IndexRange = readonly Sql<Selection>[];
@@ -42,24 +43,20 @@ export function rangesAfter(
 function isEqual(key: Key, value: string | null): Sql<Selection> {
   return value === null
     ? sql`${comparedName(key.column)} IS NULL`
-    : sql`${comparedName(key.column)} ${sign("=", key.column)} ${keyValue(key)}`;
+    : compared(comparedName(key.column), "=", keyValue(key), key.column);
 }
 
 /** The ranges of a column after a value. */
 function beyond(key: Key, value: string | null): readonly Sql<Selection>[] {
   const name = comparedName(key.column);
   if (key.direction === "DESC")
-    return value === null
-      ? [sql`${name} IS NOT NULL`]
-      : [sql`${name} ${sign("lt", key.column)} ${keyValue(key)}`];
-  return value === null
-    ? []
-    : [sql`${name} ${sign("gt", key.column)} ${keyValue(key)}`, sql`${name} IS NULL`];
+    return value === null ? [sql`${name} IS NOT NULL`] : [compared(name, "<", keyValue(key), key.column)];
+  return value === null ? [] : [compared(name, ">", keyValue(key), key.column), sql`${name} IS NULL`];
 }
 
 /** PostgreSQL reads the text as of the column's type. */
 function keyValue({ column: { type, typeSchema }, position }: Key): Sql<Selection> {
   const value = bind<Selection>(({ keyset }) => keyset?.after?.[position] ?? null);
   if (typeSchema !== undefined) return sql`${value}::${identifier(typeSchema, type)}`;
-  return type === "money" ? sql`${value}::numeric::money` : value;
+  return type === "money" ? sql`${value}::pg_catalog.numeric::pg_catalog.money` : value;
 }

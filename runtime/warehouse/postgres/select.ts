@@ -8,6 +8,7 @@ import { columnValue, placeholder, sortKeyOf, typesOf } from "./columns.js";
 import { hiddenKeys, preparedOf } from "./prepared-columns.js";
 import { variantOf, where } from "./filters.js";
 import { rangesAfter } from "./keyset.js";
+import { aggregateName } from "./names.js";
 import {
   bind,
   constant,
@@ -135,11 +136,11 @@ export function selectAggregate(
     page: null,
   };
   return planned(`aggregate ${JSON.stringify(bounded)}`, rowsFrom, columns, all, (parts) => {
-    const bounds = bounded.flatMap(({ name }, i) => [
-      sql`min(s.${identifier(name)}) AS ${identifier(`min${String(i)}`)}`,
-      sql`max(s.${identifier(name)}) AS ${identifier(`max${String(i)}`)}`,
+    const bounds = bounded.flatMap((column, i) => [
+      sql`${aggregateName("min", column)}(s.${identifier(column.name)}) AS ${identifier(`min${String(i)}`)}`,
+      sql`${aggregateName("max", column)}(s.${identifier(column.name)}) AS ${identifier(`max${String(i)}`)}`,
     ]);
-    const aggregates = join([sql`count(*) AS count`, ...bounds], ", ");
+    const aggregates = join([sql`pg_catalog.count(*) AS count`, ...bounds], ", ");
     const rows = sql`SELECT ${aggregates} FROM ${source(parts, [], EMPTY)}`;
     const results = aggregateColumns(bounded);
     return sql`SELECT ${join(results.map(columnValue), ", ")} FROM (${rows}) t ${typesOf(results)}`;

@@ -14,10 +14,10 @@ export const BACKEND_NOTICE = "routewright backend ";
 export const UNLIMITED = "rw_unlimited";
 
 /** It has no row. As a `DO` block it took PostgreSQL 60 to 70 µs with each query of an endpoint without a limit. */
-const PREPARE_UNLIMITED = `PREPARE ${UNLIMITED} AS SELECT WHERE set_config('statement_timeout', '0', true) IS NULL`;
+const PREPARE_UNLIMITED = `PREPARE ${UNLIMITED} AS SELECT WHERE pg_catalog.set_config('statement_timeout', '0', true) IS NULL`;
 
 /** Names the backend of the transaction, whatever notices the role gets. */
-const NAME_BACKEND = `RAISE INFO '${BACKEND_NOTICE}%', pg_backend_pid();`;
+const NAME_BACKEND = `RAISE INFO '${BACKEND_NOTICE}%', pg_catalog.pg_backend_pid();`;
 
 /** Values of PostgreSQL's settings. */
 type SessionSettings = Readonly<Record<string, string>>;
@@ -65,7 +65,7 @@ export class SessionSetup {
 
   /** Behind a pooler sessions are shared with others: nothing is set beyond a transaction. */
   async prepare(client: pg.ClientBase): Promise<Session> {
-    const [row] = await run<{ pid: number }>(client, "SELECT pg_backend_pid() AS pid");
+    const [row] = await run<{ pid: number }>(client, "SELECT pg_catalog.pg_backend_pid() AS pid");
     const pid = row?.pid ?? 0;
     const { processID = pid } = client as { readonly processID?: number | null };
     const isPooled = processID !== pid;
@@ -119,7 +119,9 @@ export class SessionSetup {
       transaction_read_only: "on",
       ...chosen(parts),
     };
-    const calls = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', true)`);
+    const calls = Object.entries(settings).map(
+      ([name, value]) => `pg_catalog.set_config('${name}', '${value}', true)`,
+    );
     return parts.includes(BACKEND)
       ? `DO $$ BEGIN ${calls.map((call) => `PERFORM ${call};`).join(" ")} ${NAME_BACKEND} END $$`
       : `SELECT WHERE ${calls.map((call) => `${call} IS NULL`).join(" OR ")}`;
