@@ -51,6 +51,22 @@ export default defineConfig(
     },
   },
   {
+    // Between the begin and the end of a transaction nothing is awaited but the database: each connection is one that others wait for.
+    files: ["runtime/ramp/**/*.ts"],
+    ignores: ["runtime/ramp/database/session.ts"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector:
+            ':function:matches([params.0.name="tx"], [params.1.name="tx"]) AwaitExpression:not(:has(Identifier[name="tx"]))',
+          message:
+            "In a transaction await nothing but the database: what is awaited is called with tx, or on it.",
+        },
+      ],
+    },
+  },
+  {
     // Tests read JSON answers as they come, and a table of cases may be long.
     files: ["tests/**/*.ts"],
     rules: {

@@ -1,9 +1,7 @@
 import http from "node:http";
 import https from "node:https";
-import { type LookupFunction, isIP } from "node:net";
-import ipaddr from "ipaddr.js";
-import { lookup as resolve } from "node:dns";
-import { lookup as resolveAll } from "node:dns/promises";
+import type { LookupFunction } from "node:net";
+import { systemLookup } from "./system-names.js";
 
 /** A longer response body fails the request. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
@@ -25,7 +23,7 @@ interface OutboundRequest {
   readonly body: string;
   /** For the whole exchange: name look-up, connection, request and response. */
   readonly timeoutMs: number;
-  /** Resolves the host; an error ends the request. Default: the system's. */
+  /** Resolves a host that a tenant chose (public-names.ts); an error ends the request. Default: the operator chose it. */
   readonly lookup?: LookupFunction;
 }
 
@@ -55,14 +53,23 @@ export function sendRequest(request: OutboundRequest): Promise<OutboundResult> {
 export type NotificationResult =
   { readonly kind: "answered"; readonly status: number; readonly retryAfter: string | null } | NotAnswered;
 
-/** Sends a request whose response counts by its head, whatever its body is, and whether it ends. Never rejects. */
-export function sendNotification(request: OutboundRequest): Promise<NotificationResult> {
-  return exchange(request, (response, end) => {
+/**
+ * Sends a request whose response counts by its head, whatever its body is, and whether it ends. Resolves with the end of the response, so
+ * that whoever bounds its requests bounds their connections. Never rejects.
+ */
+export async function sendNotification(request: OutboundRequest): Promise<NotificationResult> {
+  const heads: NotificationResult[] = [];
+  const result = await exchange<NotificationResult>(request, (response, end) => {
     const { statusCode: status = 0, headers } = response;
-    end({ kind: "answered", status, retryAfter: headers["retry-after"] ?? null });
+    const head = { kind: "answered", status, retryAfter: headers["retry-after"] ?? null } as const;
+    heads.push(head);
     // Read to its end, so that the connection can be used again; the time limit ends it too.
-    readBody(response).catch(() => response.destroy());
+    void readBody(response)
+      .catch(() => response.destroy())
+      .then(() => end(head));
   });
+  // The limit can end a response whose head has come.
+  return heads[0] ?? result;
 }
 
 /** `read` gets the head of the response, and ends the exchange. */
@@ -106,7 +113,7 @@ function open({ url, method, headers, body, lookup }: OutboundRequest): http.Cli
     headers: { ...headers, ...length },
     // A pooled connection may lead to an address that `lookup` has not checked.
     agent: lookup ? false : secure ? HTTPS_AGENT : HTTP_AGENT,
-    ...(lookup ? { lookup } : {}),
+    lookup: lookup ?? systemLookup,
   };
   return secure ? https.request(url, options) : http.request(url, options);
 }
@@ -124,40 +131,3 @@ async function readBody(response: http.IncomingMessage): Promise<string> {
 
 /** Throws for bytes that are not UTF-8: replaced characters could change a name or an amount. */
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-/** Whether an IP address is one of the public internet; loopback, private, link-local and other special ones are not. */
-export function isPublicAddress(address: string): boolean {
-  return ipaddr.process(address).range() === "unicast";
-}
-
-/** Whether a URL's host is an IP address that is not public; names are checked when they are resolved. */
-export function namesPrivateAddress(url: URL): boolean {
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  return isIP(host) !== 0 && !isPublicAddress(host);
-}
-
-/** Names of this machine, whether they resolve or not (RFC 6761 §6.3). */
-const LOCAL_NAME = /(^|\.)localhost\.?$/;
-
-/** Whether a URL's host is a private address, or a name with one among its addresses; null: the name does not resolve. */
-export async function leadsToPrivateAddress(url: URL): Promise<boolean | null> {
-  if (namesPrivateAddress(url) || LOCAL_NAME.test(url.hostname)) return true;
-  const addresses = await resolveAll(url.hostname.replace(/^\[|\]$/g, ""), { all: true }).catch(() => null);
-  return addresses && addresses.some(({ address }) => !isPublicAddress(address));
-}
-
-/**
- * Resolves names to public addresses only. A name with a private address among its addresses is refused. The connection goes
- * to the address that was checked, whatever the name resolves to later.
- */
-export const publicLookup: LookupFunction = (hostname, options, callback) => {
-  resolve(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error) return callback(error, "", 0);
-    const allowed = addresses.filter(({ address }) => isPublicAddress(address));
-    const [first] = allowed;
-    if (first === undefined || allowed.length < addresses.length)
-      return callback(Object.assign(new Error("private address"), { code: "EPRIVATE" }), "", 0);
-    if (options.all) callback(null, allowed);
-    else callback(null, first.address, first.family);
-  });
-};

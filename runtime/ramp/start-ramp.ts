@@ -2,6 +2,7 @@ import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, startDeliveryWorker } fro
 import { RAMP_DEFAULTS, type RampEnvironment } from "./environment.js";
 import type { Logger } from "../http/logger.js";
 import { listen, type RunningServer } from "../http/listen.js";
+import { PublicNames } from "../http/public-names.js";
 import { openRateLimitStore } from "../request/rate-limit/open-store.js";
 import { rampListener } from "./api/app.js";
 import type { RequestListener } from "node:http";
@@ -36,6 +37,8 @@ export interface RampOptions
   readonly polling?: PollingPolicy;
   readonly deliveries?: DeliveryPolicy;
   readonly providerCalls?: CallPolicy;
+  /** Name servers of the names that projects choose, as `127.0.0.1:53`. Default: the system's. */
+  readonly nameServers?: readonly string[];
   /** Schemas in which functions of the database are looked up. Default: PostgreSQL's own. */
   readonly searchPath?: string;
   /** The pages of the documentation; without them there is none. */
@@ -121,7 +124,7 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
 
 /** What all parts share, opened on a migrated database. */
 async function openRamp(
-  { log, providerCalls, polling = DEFAULT_POLLING_POLICY }: RampOptions,
+  { log, providerCalls, nameServers, polling = DEFAULT_POLLING_POLICY }: RampOptions,
   { database, vault, publicUrl }: Pick<RampContext, "database" | "vault" | "publicUrl">,
 ): Promise<RampContext> {
   const keys = new SigningKeys(database, vault);
@@ -139,6 +142,7 @@ async function openRamp(
     vault,
     log,
     metrics,
+    names: new PublicNames(nameServers),
     polling,
     publicUrl,
     now,

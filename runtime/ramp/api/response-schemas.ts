@@ -295,10 +295,19 @@ export const DeliveryView = openRecord(
 );
 
 export const WebhookView = openRecord(
-  { id: Uuid, url: text, concurrency: integer, enabled: flag, createdAt: DateTime },
+  {
+    id: Uuid,
+    url: text,
+    concurrency: integer,
+    enabled: flag,
+    createdAt: DateTime,
+    pending: described("Deliveries that wait for it, counted up to 1,000.", integer),
+  },
   {
     eventTypes: described("The events that it gets; absent: all.", listOf(text)),
     undeliverable: described("Why nothing can be delivered to it.", text),
+    lastResult: described("HTTP status of the last attempt at this address, or why there was none.", text),
+    lastResultAt: DateTime,
   },
   { $id: "Webhook" },
 );

@@ -1,4 +1,5 @@
 import type { Logger } from "../../http/logger.js";
+import type { PublicNames } from "../../http/public-names.js";
 import type { Currencies } from "../accounts/currency.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import type { RampMetrics } from "./ramp-metrics.js";
@@ -11,6 +12,8 @@ export interface CoreContext {
   readonly vault: Vault;
   readonly log: Logger;
   readonly metrics: RampMetrics;
+  /** Look-ups of the names of webhooks, which projects choose. */
+  readonly names: PublicNames;
   /** Address under which callers and customers reach the service, without a trailing slash. */
   readonly publicUrl: string;
   readonly now: () => Date;

@@ -127,6 +127,10 @@ export const RAMP_ERRORS = {
     "Another refund has this reason.",
     "a refund is asked for with the reason of another one, of another amount",
   ),
+  TOO_MANY_WEBHOOKS: conflict(
+    "The project has 100 webhooks, which is the most: delete one first.",
+    "a webhook is added to 100 or more",
+  ),
   WEBHOOK_DISABLED: conflict(
     "The webhook is switched off. Switch it on first.",
     "a test event is sent to a webhook that is switched off",

@@ -109,19 +109,21 @@ export class DbSession {
     if (this.failure instanceof PreconditionFailed) throw this.failure;
   }
 
-  readonly transactionAt = (now: Date): DbTransaction => ({
-    now,
-    ...statementsBy((text, values) => this.send(text, values)),
-    ahead: statementsBy((text, values) => this.#send(text, values)),
-    insert: (table, row) => this.#changeRow({ kind: "insert", table, id: row["id"], columns: row }),
-    update: (table, id, columns) => this.#changeRow({ kind: "update", table, id, columns }),
-    beforeCommit: (write, item) => {
-      const items = this.#collected.get(write) ?? [];
-      this.#collected.set(write, [...items, item]);
-    },
-    requireRow: (text, values = []) =>
-      void this.send(`WITH found AS (${text}) SELECT ramp.require_row(count(*) > 0) FROM found`, values),
-  });
+  transactionAt(now: Date): DbTransaction {
+    return {
+      now,
+      ...statementsBy((text, values) => this.send(text, values)),
+      ahead: statementsBy((text, values) => this.#send(text, values)),
+      insert: (table, row) => this.#changeRow({ kind: "insert", table, id: row["id"], columns: row }),
+      update: (table, id, columns) => this.#changeRow({ kind: "update", table, id, columns }),
+      beforeCommit: (write, item) => {
+        const items = this.#collected.get(write) ?? [];
+        this.#collected.set(write, [...items, item]);
+      },
+      requireRow: (text, values = []) =>
+        void this.send(`WITH found AS (${text}) SELECT ramp.require_row(count(*) > 0) FROM found`, values),
+    };
+  }
 }
 
 type Send = DbSession["send"];

@@ -2,12 +2,13 @@ import { randomBytes } from "node:crypto";
 import { isUuid, newId, type ProjectId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
-import { leadsToPrivateAddress } from "../../http/outbound-http.js";
+import { PRIVATE, PublicNames } from "../../http/public-names.js";
 import type { Vault } from "../core/vault.js";
 import { EVENT_TYPES, recordEvent } from "./events.js";
 import { giveUpDeliveries } from "./deliveries.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { urlProblem } from "../core/json-schema.js";
+import { RAMP_ERRORS } from "../core/ramp-errors.js";
 
 /** Receivers of a project's events, and the deliveries to them: for the commands and for the API. */
 
@@ -20,18 +21,18 @@ export interface WebhookAddress {
   readonly eventTypes?: readonly string[] | undefined;
 }
 
-/** Why nothing can be sent to an address, or null. */
-export async function addressProblem({
-  url,
-  allowPrivate,
-  eventTypes = [],
-}: Pick<WebhookAddress, "url" | "allowPrivate" | "eventTypes">): Promise<string | null> {
+/** Why nothing can be sent to an address of a project, or null. Waits for name servers: no transaction is open. */
+export async function addressProblem(
+  { url, allowPrivate, eventTypes = [] }: Pick<WebhookAddress, "url" | "allowPrivate" | "eventTypes">,
+  projectId: ProjectId,
+  names: PublicNames = new PublicNames(),
+): Promise<string | null> {
   const problem = urlProblem(url);
   if (problem !== null) return problem;
   const unknown = eventTypes.find((type) => !EVENT_TYPES.some((known) => known === type));
   if (unknown !== undefined) return `${unknown} is no event type: ${EVENT_TYPES.join(", ")}.`;
   // A name that does not resolve here and now may do so for the server.
-  return !allowPrivate && (await leadsToPrivateAddress(new URL(url)))
+  return !allowPrivate && (await names.leadsToPrivate(new URL(url), projectId))
     ? "The URL leads to a private address. Use --allow-private to allow it."
     : null;
 }
@@ -48,12 +49,20 @@ export interface ListedWebhook {
   readonly enabled: boolean;
   /** When its receiver answered 410, which switched it off. */
   readonly goneAt: Date | null;
+  /** HTTP status of the last attempt at it, or why there was none; null: there was none since it has this address. */
+  readonly lastResult: string | null;
+  readonly lastResultAt: Date | null;
+  /** Deliveries that wait for it, counted up to `MOST_COUNTED`. */
+  readonly pending: number;
 }
 
+/** A receiver that is down for days has many: more are not counted. */
+const MOST_COUNTED = 1_000;
+
 const SELECT = `SELECT id AS "webhookId", project_id AS "projectId", url, concurrency, event_types AS "eventTypes", allow_private AS "allowPrivate",
-    enabled, gone_at AS "goneAt", created_at AS "createdAt",
-    (SELECT count(*)::int FROM ramp.webhook_deliveries d
-     WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING') AS pending
+    enabled, gone_at AS "goneAt", created_at AS "createdAt", last_result AS "lastResult", last_result_at AS "lastResultAt",
+    (SELECT count(*)::int FROM (SELECT FROM ramp.webhook_deliveries d
+     WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING' LIMIT ${String(MOST_COUNTED)}) d) AS pending
   FROM ramp.webhook_endpoints e`;
 
 /** A project's endpoints, oldest first; with an id that one alone. */
@@ -70,28 +79,23 @@ export async function listWebhooks(database: RampDatabase, projectId: ProjectId 
     `${SELECT} WHERE ($1::uuid IS NULL OR project_id = $1) AND deleted_at IS NULL ORDER BY created_at, id`,
     [projectId],
   );
-  return Promise.all(
-    webhooks.map(async (webhook) => ({ ...webhook, undeliverable: await undeliverable(webhook) })),
-  );
+  return webhooks.map((webhook) => ({ ...webhook, undeliverable: undeliverable(webhook) }));
 }
 
 /** The name may resolve for the server. */
-export const UNRESOLVED = "its name does not resolve here";
+export const UNRESOLVED = "its name does not resolve";
 
-/** Why nothing can be delivered to an endpoint, or null. */
-export async function undeliverable({
-  url,
-  allowPrivate,
-  enabled,
-  goneAt,
-}: ListedWebhook): Promise<string | null> {
+/** Why nothing can be delivered to an endpoint, as the last attempt found it, or null. */
+export function undeliverable({ enabled, goneAt, lastResult }: ListedWebhook): string | null {
   if (goneAt !== null) return `its receiver answered 410 at ${goneAt.toISOString()}, which switched it off`;
   if (!enabled) return "it is switched off";
-  if (allowPrivate) return null;
-  const isPrivate = await leadsToPrivateAddress(new URL(url));
-  if (isPrivate === null) return UNRESOLVED;
-  return isPrivate ? "it leads to a private address" : null;
+  return (lastResult !== null && UNDELIVERABLE.get(lastResult)) || null;
 }
+
+const UNDELIVERABLE: ReadonlyMap<string, string> = new Map([
+  [PRIVATE, "it leads to a private address"],
+  ["ENOTFOUND", UNRESOLVED],
+]);
 
 /** Changes an endpoint that is not deleted: `$1` of the assignments is its id. */
 async function changeWebhook(
@@ -123,14 +127,28 @@ export async function addWebhook(
   projectId: ProjectId,
   address: WebhookAddress,
 ): Promise<Outcome<NewWebhook>> {
-  const problem = await addressProblem(address);
+  const problem = await addressProblem(address, projectId);
   if (problem !== null) return failed(problem);
   const webhookId = newId();
-  return succeeded(
-    await database.inProject(projectId, (tx) =>
-      Promise.resolve(insertWebhook(tx, vault, { ...address, webhookId })),
-    ),
+  return database.inProject(projectId, async (tx) =>
+    (await hasRoom(tx))
+      ? succeeded(insertWebhook(tx, vault, { ...address, webhookId }))
+      : failed(RAMP_ERRORS.TOO_MANY_WEBHOOKS.message),
   );
+}
+
+/** Each event has a delivery per webhook. Whoever has more keeps them. */
+const MOST_WEBHOOKS = 100;
+
+/** Whether the project may have one more; of two at once the second counts the first. */
+export async function hasRoom(tx: ProjectTransaction): Promise<boolean> {
+  tx.write("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
+    `ramp.webhook_endpoints ${tx.projectId}`,
+  ]);
+  const found = await tx.row<{ count: number }>(
+    `SELECT count(*)::int AS count FROM ramp.webhook_endpoints WHERE ${OF_PROJECT} AND deleted_at IS NULL`,
+  );
+  return (found?.count ?? 0) < MOST_WEBHOOKS;
 }
 
 /** @param address one that `addressProblem` has nothing against */
@@ -145,6 +163,10 @@ export function insertWebhook(
   tx.insert("webhook_endpoints", { id, url, secret: sealed, allowPrivate, concurrency, eventTypes });
   return { webhookId: id, secret };
 }
+
+/** What was found of another address says nothing. `$2`: the new one, or null. */
+const FORGET_RESULT = `last_result = CASE WHEN url = COALESCE($2, url) THEN last_result END,
+  last_result_at = CASE WHEN url = COALESCE($2, url) THEN last_result_at END`;
 
 /** What a project changes of an endpoint; what is left out stays. */
 export interface WebhookChange {
@@ -165,7 +187,7 @@ export async function updateWebhook(
   const changed = await changeWebhook(
     tx,
     webhookId,
-    `url = COALESCE($2, url), allow_private = allow_private AND COALESCE($2 = url, true), concurrency = COALESCE($3, concurrency),
+    `${FORGET_RESULT}, url = COALESCE($2, url), allow_private = allow_private AND COALESCE($2 = url, true), concurrency = COALESCE($3, concurrency),
      event_types = CASE WHEN $4 THEN $5::text[] ELSE event_types END, enabled = COALESCE($6, enabled),
      gone_at = CASE WHEN $6 THEN NULL ELSE gone_at END`,
     [url, concurrency, eventTypes !== undefined, eventTypes ?? null, enabled],
@@ -214,14 +236,14 @@ export async function setWebhook(
   projectId: ProjectId,
   { webhookId, ...address }: WebhookAddress & { readonly webhookId: string },
 ): Promise<Outcome<{ webhookId: string }>> {
-  const problem = await addressProblem(address);
+  const problem = await addressProblem(address, projectId);
   if (problem !== null) return failed(problem);
   const { url, allowPrivate, concurrency = null, eventTypes = null } = address;
   return database.inProject(projectId, (tx) =>
     changeWebhook(
       tx,
       webhookId,
-      `url = $2, allow_private = $3, enabled = true, gone_at = NULL, concurrency = COALESCE($4, concurrency), event_types = COALESCE($5, event_types)`,
+      `${FORGET_RESULT}, url = $2, allow_private = $3, enabled = true, gone_at = NULL, concurrency = COALESCE($4, concurrency), event_types = COALESCE($5, event_types)`,
       [url, allowPrivate, concurrency, eventTypes],
     ),
   );

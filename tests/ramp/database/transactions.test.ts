@@ -1,4 +1,7 @@
 import { expect, it } from "vitest";
+import { sendRequest } from "../../../runtime/http/outbound-http.js";
+import { PublicNames } from "../../../runtime/http/public-names.js";
+import { systemLookup } from "../../../runtime/http/system-names.js";
 import { atEnd } from "../../support/at-end.js";
 import { newId, projectId } from "../../../runtime/ramp/database/id.js";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
@@ -65,4 +68,21 @@ it("repeats the work at the time of a jump that this server has not noticed, and
   expect(others).toEqual([]);
   expect(Math.round((second.getTime() - first.getTime()) / 86_400_000)).toBe(1);
   expect(await count()).toEqual({ n: before.n + 1 });
+});
+
+it.each([
+  [
+    "a request",
+    () => sendRequest({ url: new URL(world.url), method: "GET", headers: {}, body: "", timeoutMs: 1 }),
+  ],
+  ["the name of a webhook", () => new PublicNames().leadsToPrivate(new URL("https://shop.example"), project)],
+  ["a name of the system", () => new Promise((resolve) => systemLookup("localhost", {}, resolve))],
+  ["another transaction", () => database.of(project).row("SELECT 1")],
+])("throws where the work awaits %s", async (_name, wait) => {
+  const work = async (tx: ProjectTransaction): Promise<unknown> => {
+    await tx.row("SELECT 1");
+    return wait();
+  };
+  await expect(database.inProject(project, work)).rejects.toThrow(/inside of a transaction/);
+  await wait();
 });

@@ -56,13 +56,18 @@ export interface OwnProcess {
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts a TypeScript file as a process of its own and waits for its first line. */
+/**
+ * Starts a TypeScript file as a process of its own and waits for its first line.
+ * @param inFront a command that runs the one behind it
+ */
 export async function startProcess(
   file: string,
   environment: Readonly<Record<string, string>> = {},
+  inFront: readonly string[] = [],
 ): Promise<OwnProcess> {
   const path = await bundleOf(fileURLToPath(new URL(file, import.meta.url)));
-  const child = spawn(process.execPath, [path], {
+  const [command = process.execPath, ...options] = [...inFront, process.execPath, path];
+  const child = spawn(command, options, {
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, ...environment },
   });

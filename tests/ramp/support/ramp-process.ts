@@ -1,4 +1,5 @@
 /** The ramp in a process of its own, which ends like a crash at the point that `RAMP_FAULT` names. Prints its address first. */
+import "./only-the-database.js";
 import { armFailpoint, type Failpoint } from "../../../runtime/ramp/core/failpoints.js";
 import { DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
 import { startRamp } from "../../../runtime/ramp/start-ramp.js";

@@ -1,3 +1,4 @@
+import "./only-the-database.js";
 import { atEnd } from "../../support/at-end.js";
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";

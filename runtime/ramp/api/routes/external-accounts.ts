@@ -50,9 +50,9 @@ async function registerAccounts(call: CustomerRequest<ExternalAccountsBody>): Pr
     tx.write("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
       `ramp.external_accounts ${caller.customerId}`,
     ]);
-    const add = addExternalAccount.bind(null, tx, caller.customerId);
-    const source = await add(resourceId, pair.src, body.source);
-    const destination = await add(newId(), pair.dest, body.destination);
+    const { customerId } = caller;
+    const source = await addExternalAccount(tx, customerId, resourceId, pair.src, body.source);
+    const destination = await addExternalAccount(tx, customerId, newId(), pair.dest, body.destination);
     return jsonResponse(201, { source, destination });
   };
   return { resourceId, begin };

@@ -6,6 +6,7 @@ import { type ProjectTransaction, Rollback } from "../../database/transaction.js
 import {
   addressProblem,
   dropWebhook,
+  hasRoom,
   insertWebhook,
   type ListedWebhook,
   readWebhooks,
@@ -20,9 +21,10 @@ import { ChangeWebhookBody, CreateWebhookBody, EmptyBody, RotateSecretBody } fro
 import { NewWebhookView, WebhookView } from "../response-schemas.js";
 import { idempotentRoute, type ProjectRequest, route } from "../route.js";
 
-async function webhookView(webhook: ListedWebhook): Promise<ValueOf<typeof WebhookView>> {
-  const { webhookId: id, url, concurrency, eventTypes, enabled, createdAt } = webhook;
-  const problem = await undeliverable(webhook);
+function webhookView(webhook: ListedWebhook): ValueOf<typeof WebhookView> {
+  const { webhookId: id, url, concurrency, eventTypes, enabled, createdAt, pending } = webhook;
+  const { lastResult, lastResultAt } = webhook;
+  const problem = undeliverable(webhook);
   return {
     id,
     url,
@@ -30,13 +32,21 @@ async function webhookView(webhook: ListedWebhook): Promise<ValueOf<typeof Webho
     concurrency,
     enabled,
     createdAt,
+    pending,
+    ...(lastResult !== null && lastResultAt && { lastResult, lastResultAt }),
     ...(problem !== null && { undeliverable: problem }),
   };
 }
 
 /** An address that a project names is public; private ones are the operator's to allow (runtime/ramp/docs/webhooks.md). */
-async function checkAddress(url: string | undefined) {
-  const problem = url === undefined ? null : await addressProblem({ url, allowPrivate: false });
+async function checkAddress(
+  { ramp, caller }: Pick<ProjectRequest, "ramp" | "caller">,
+  url: string | undefined,
+) {
+  const problem =
+    url === undefined
+      ? null
+      : await addressProblem({ url, allowPrivate: false }, caller.projectId, ramp.names);
   return problem === null ? null : errorAt("INVALID_REQUEST", "/url", withoutFlag(problem));
 }
 
@@ -52,18 +62,17 @@ export const createWebhook = idempotentRoute("project", {
     schema: NewWebhookView,
     description: "The webhook with its signing secret, which is shown once.",
   },
-  errors: [],
+  errors: ["TOO_MANY_WEBHOOKS"],
   work: (call) => ({ prepare: () => prepareWebhook(call) }),
 });
 
-async function prepareWebhook({
-  ramp,
-  body,
-}: ProjectRequest<ValueOf<typeof CreateWebhookBody>>): Promise<Preparation> {
-  const error = await checkAddress(body.url);
+async function prepareWebhook(call: ProjectRequest<ValueOf<typeof CreateWebhookBody>>): Promise<Preparation> {
+  const { ramp, body } = call;
+  const error = await checkAddress(call, body.url);
   if (error) return error;
   const webhookId = newId();
   const begin = async (tx: ProjectTransaction): Promise<RampAnswer> => {
+    if (!(await hasRoom(tx))) return rampError("TOO_MANY_WEBHOOKS");
     const made = insertWebhook(tx, ramp.vault, { ...body, webhookId, allowPrivate: false });
     return secretAnswer(tx, 201, made);
   };
@@ -77,7 +86,7 @@ async function secretAnswer(
 ): Promise<RampAnswer> {
   const [webhook] = await readWebhooks(tx, webhookId);
   if (webhook === undefined) throw new Error("The webhook does not exist.");
-  return jsonResponse(status, { ...(await webhookView(webhook)), secret });
+  return jsonResponse(status, { ...webhookView(webhook), secret });
 }
 
 export const getWebhooks = route("project", {
@@ -92,7 +101,7 @@ export const getWebhooks = route("project", {
   errors: [],
   async handle({ ramp, caller }) {
     const webhooks = await ramp.database.inProject(caller.projectId, (tx) => readWebhooks(tx, null));
-    return jsonResponse(200, await Promise.all(webhooks.map(webhookView)));
+    return jsonResponse(200, webhooks.map(webhookView));
   },
 });
 
@@ -108,7 +117,7 @@ export const getWebhook = route("project", {
 
 async function webhookAnswer(tx: ProjectTransaction, id: string): Promise<RampAnswer> {
   const [webhook] = await readWebhooks(tx, id);
-  return webhook === undefined ? rampError("NOT_FOUND") : jsonResponse(200, await webhookView(webhook));
+  return webhook === undefined ? rampError("NOT_FOUND") : jsonResponse(200, webhookView(webhook));
 }
 
 export const changeWebhook = route("project", {
@@ -121,7 +130,7 @@ export const changeWebhook = route("project", {
   response: { status: 200, schema: WebhookView, description: "The webhook." },
   errors: ["NOT_FOUND"],
   async handle({ ramp, caller, body, parameters: { id = "" } }) {
-    const error = await checkAddress(body.url);
+    const error = await checkAddress({ ramp, caller }, body.url);
     if (error) return error;
     return changed({ ramp, caller }, async (tx) =>
       (await updateWebhook(tx, id, body)).ok ? webhookAnswer(tx, id) : rampError("NOT_FOUND"),
