@@ -66,7 +66,7 @@ export async function startProcess(
   inFront: readonly string[] = [],
 ): Promise<OwnProcess> {
   const path = await bundleOf(fileURLToPath(new URL(file, import.meta.url)));
-  const [command = process.execPath, ...options] = [...inFront, process.execPath, path];
+  const [command, ...options] = [...inFront, process.execPath, path];
   const child = spawn(command, options, {
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, ...environment },
