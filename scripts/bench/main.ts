@@ -8,6 +8,7 @@ import { cluster } from "./sections/cluster.js";
 import { generate } from "./sections/generate.js";
 import { groups } from "./sections/groups.js";
 import { hot } from "./sections/hot.js";
+import { loads } from "./sections/loads.js";
 import { rampIntents } from "./sections/ramp.js";
 import { scaling } from "./sections/scaling.js";
 import { serve } from "./sections/serve.js";
@@ -23,6 +24,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   ramp: rampIntents,
   generate,
   scaling,
+  loads,
 };
 
 /** Bound of a run that hangs. */

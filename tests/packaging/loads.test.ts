@@ -1,0 +1,41 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ENTRIES } from "../../scripts/bench/entries.js";
+import { loadsOf } from "../../scripts/bench/static-imports.js";
+
+const root = join(import.meta.dirname, "../..");
+const page = readFileSync(join(root, ".github/CONTRIBUTING.md"), "utf8");
+
+/** Rows of the table "What each entry loads": the most files and lines, and the packages. */
+const stated = new Map(
+  [...page.matchAll(/^\| (.+?) +\| +([\d,]+) +\| +([\d,]+) +\| (.*?) +\|$/gm)].map(
+    ([, name = "", files = "", lines = "", packages = ""]) => [
+      name,
+      {
+        files: Number(files),
+        lines: Number(lines.replace(",", "")),
+        packages: packages === "none" ? [] : packages.split(", "),
+      },
+    ],
+  ),
+);
+
+describe("what each entry loads stands in CONTRIBUTING.md", () => {
+  it("and no other entry does", () => {
+    expect([...stated.keys()]).toEqual(Object.keys(ENTRIES));
+  });
+
+  it.each(Object.entries(ENTRIES))("%s loads no more than that", (name, sources) => {
+    const most = stated.get(name);
+    const { files, lines, packages } = loadsOf(...sources.map((file) => join(root, file)));
+    expect(packages).toEqual(most?.packages);
+    expect(files.length).toBeLessThanOrEqual(most?.files ?? 0);
+    expect(lines).toBeLessThanOrEqual(most?.lines ?? 0);
+  });
+
+  it("an engine comes by the address, groups and measures with the first endpoint that has them", () => {
+    const { files } = loadsOf(join(root, "runtime/index.ts"));
+    expect(files.filter((file) => /\/(postgres|clickhouse|metrics|ramp|pages)\//.test(file))).toEqual([]);
+  });
+});
