@@ -152,7 +152,12 @@ function openParts(
     acceptsTokens: environment.tokens !== null,
   };
   const documents = new Documents(
-    { title, about },
+    {
+      title,
+      about,
+      base: gateway.publicAddressOf.base,
+      changelog: options.changelog ?? (() => NO_CHANGELOG),
+    },
     active,
     builds,
     visible,
@@ -196,9 +201,6 @@ function serviceOf(
   return {
     title,
     documents,
-    changelog: options.changelog ?? (() => NO_CHANGELOG),
-    catalogueScope: environment.catalogue,
-    tierOf: (path) => active.current.served.get(path)?.spec.tier ?? null,
     endpointAt: (path) => active.current.served.get(path)?.served ?? null,
     isPrivate: (path, column) => active.current.isPrivate(path, column),
     missingRelations: () => missingRelations(active.current, warehouse),

@@ -8,15 +8,15 @@ import { endRequestSpan, type RequestSpan, startRequestSpan } from "../http/trac
 import type { PathItem, Route } from "../http/route.js";
 import { errorHeaders, preflightHeaders, type Reply } from "../http/send.js";
 import { type Hooks, type HttpExchange, serve } from "../http/serve.js";
-import { authorize, callerHeaders, peek, requireAccess } from "../request/authorize.js";
+import { authorize, authorizeDocument, callerHeaders, peek, requireAccess } from "../request/authorize.js";
 import { NO_ROWS, type Sent, StreamAborted } from "../response/respond.js";
 import type { Gateway } from "./gateway.js";
 import { recordRequest, StepTimes } from "./record-request.js";
 
 /** Who may call a route of the data API. */
 export interface RouteAccess {
-  /** Whether a request counts against its caller's window. */
-  readonly isLimited: boolean;
+  /** What a request counts against: its caller's window, that of its address for documents, or nothing. */
+  readonly limit: keyof typeof CHECKS;
   /** Tier that a caller needs; without one the path is open to every caller. */
   readonly tier?: Tier;
   /** Of a path that is an OAuth resource. */
@@ -79,7 +79,7 @@ async function openExchange(
   if (trace !== null) response.setHeader("Traceparent", traceparent(trace));
   const access = accessOf(item);
   const oauth = access.oauth?.(gateway, request);
-  const check = access.isLimited && request.method !== "OPTIONS" ? authorize : peek;
+  const check = request.method === "OPTIONS" ? peek : CHECKS[access.limit];
   const context = await check(gateway, request, () => !response.destroyed, oauth?.audience ?? null);
   times.end("authorize");
   return {
@@ -104,7 +104,9 @@ function accessOf({ routes: [first] }: DataPath): RouteAccess {
   return first?.access ?? LIMITED;
 }
 
-const LIMITED: RouteAccess = { isLimited: true };
+const LIMITED: RouteAccess = { limit: "caller" };
+
+const CHECKS = { caller: authorize, document: authorizeDocument, none: peek } as const;
 
 const PREFLIGHT = preflightHeaders(
   "GET, HEAD, POST, OPTIONS",

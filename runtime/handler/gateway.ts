@@ -79,6 +79,8 @@ export interface GatewayOptions extends Pick<
   readonly corsOrigins?: ReadonlySet<string> | null;
   /** Requests per minute by the caller's tier. Default 100, 500, 1,000 and 10,000. */
   readonly rateLimits?: Readonly<PerTier<number>>;
+  /** Documents and pages per minute and address. Default 300. */
+  readonly documentRateLimit?: number;
   /** Time limit of a query, after which it is cancelled; one number, or one per tier. 0: no limit. Default 30,000. */
   readonly statementTimeoutMs?: number | Readonly<PerTier<number>>;
   /** Time limit of a stream; one number, or one per tier. 0: no limit. Default 600,000, 1,200,000, 1,800,000 and 3,600,000. */
@@ -137,6 +139,7 @@ export function createGateway(
     corsOrigins: options.corsOrigins ?? null,
     rates,
     rateLimits: options.rateLimits ?? RATE_LIMITS,
+    documentRateLimit: options.documentRateLimit ?? SERVER_DEFAULTS.documentRateLimit,
     warehouse,
     databaseSystem: systemOf(options.databaseUrl),
     queryLimits: queryLimitsOf(timeouts, options.maxRowsRead),

@@ -41,7 +41,7 @@ function handle(endpoint: ServedEndpoint): RequestHandler {
 /** A path of an endpoint. `called`: the endpoint as it answers there; keys that list a former path still open it. */
 function pathOfEndpoint(endpoint: Endpoint, called: ServedEndpoint): DataPath {
   const { path, tier, methods } = called.spec;
-  const access = { isLimited: true, tier };
+  const access = { limit: "caller", tier } as const;
   const handle: DataRoute["handle"] = (exchange) => serveRows(exchange, called);
   const routes = methods.map((method): DataRoute => ({ method, path, access, operation: null, handle }));
   return { ...pathItem(routes), endpoint };

@@ -29,7 +29,7 @@ export function mcpRoutes(mcp: McpContext): readonly DataRoute[] {
   const metadata = METADATA_PATHS.map((path): DataRoute => ({
     method: "GET",
     path,
-    access: { isLimited: false },
+    access: { limit: "document" },
     operation: null,
     handle: (exchange) => protectedResource(exchange, mcp.title),
   }));
@@ -38,7 +38,7 @@ export function mcpRoutes(mcp: McpContext): readonly DataRoute[] {
       method: "POST",
       path: "/mcp",
       // A message counts as a request before its body is read; a body with several is refused.
-      access: { isLimited: true, oauth: oauthResource },
+      access: { limit: "caller", oauth: oauthResource },
       operation: null,
       handle: (exchange) => serveMessage(exchange, mcp),
     },

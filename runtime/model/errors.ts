@@ -232,7 +232,7 @@ export const ERRORS = {
   ),
   rateLimited: answers(429)(
     "Rate limit exceeded. Try again in {n} seconds.",
-    "the caller's window is used up; `Retry-After` has the seconds",
+    "the caller's window, or the limit of documents by address, is used up; `Retry-After` has the seconds",
   ),
   queryFailed: failed(
     "Database query failed.",

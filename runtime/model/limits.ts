@@ -9,6 +9,7 @@ export const SERVER_DEFAULTS = {
   streamSpoolMegabytes: 1024,
   answerMemoryMegabytes: 256,
   cacheTtlSeconds: 0,
+  documentRateLimit: 300,
   cacheMaxMegabytes: 64,
 } as const;
 

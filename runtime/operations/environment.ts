@@ -37,6 +37,11 @@ export function dataSettings(variables: Variables) {
       min: 1,
       example: "tier0=60,tier3=20000",
     }),
+    /** Documents and pages per minute and address. */
+    documentRateLimit: variables.whole("DOCUMENT_RATE_LIMIT", SERVER_DEFAULTS.documentRateLimit, {
+      min: 1,
+      max: 1_000_000,
+    }),
     port: variables.whole("PORT", 8000, { min: 0, max: 65_535 }),
     /** Public address of the data API, without a trailing slash; null: the one that a request names. */
     publicUrl: publicAddress(variables, "PUBLIC_URL"),

@@ -3,8 +3,8 @@ import { BoundedCache } from "../http/bounded-cache.js";
 import { catalogueFor, type CatalogueSource } from "./catalogue.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "./catalogue-body.js";
 import { type Access, mayCall } from "../model/caller.js";
+import { atomOf, type Changelog, changelogFor } from "../model/changelog.js";
 import { allows, isTier, type Tier } from "../model/tier.js";
-import type { PublicAddress } from "../http/public-address.js";
 import { BufferedResult } from "../response/buffered-result.js";
 import type { BuildRecords } from "../warehouse/data-versions.js";
 import type { Search } from "./search.js";
@@ -29,6 +29,14 @@ interface CatalogueDocument {
   readonly body: CatalogueBody;
 }
 
+/** The API that documents describe. */
+interface DescribedApi extends Pick<CatalogueSource, "title" | "about"> {
+  /** What addresses begin with; null: they are relative to the document (`PublicAddressOf`). */
+  readonly base: string | null;
+  /** What changed for consumers. */
+  readonly changelog: () => Changelog;
+}
+
 interface Visible extends Pick<CatalogueSource, "lineageTier" | "scope"> {
   /** Whether JWTs of an issuer are accepted beside keys. */
   readonly acceptsTokens: boolean;
@@ -44,6 +52,9 @@ export interface ShownRows {
   ready(builds: string): Promise<void>;
 }
 
+/** Before the path of an address that is relative to a document at the root. */
+const RELATIVE = ".";
+
 /** Objects of a document in memory, as a multiple of the document's bytes. */
 const OBJECTS = 4;
 
@@ -52,18 +63,23 @@ const sizeOfCatalogue = ({ result }: CatalogueDocument): number => result.memory
 
 /** Documents that describe the active release. Each is rendered once per release and access, at its first request. */
 export class Documents {
-  readonly #api: Pick<CatalogueSource, "title" | "about">;
+  readonly #api: DescribedApi;
   readonly #active: ActiveRelease;
   readonly #builds: BuildRecords;
   readonly #visible: Visible;
   readonly #rows: ShownRows;
+  /** The one that was last read; another has another generation. */
+  #changelog: { readonly whole: Changelog | null; readonly generation: number } = {
+    whole: null,
+    generation: 0,
+  };
   readonly #kept = new BoundedCache<CachedDocument<object>>("documents", {
     sizeOf: ({ bytes }) => bytes,
     isCurrent: ({ release }) => release === this.#active.current,
   });
 
   constructor(
-    api: Pick<CatalogueSource, "title" | "about">,
+    api: DescribedApi,
     active: ActiveRelease,
     builds: BuildRecords,
     visible: Visible,
@@ -81,38 +97,28 @@ export class Documents {
     return this.#rows.ready(String(this.#builds.changes));
   }
 
-  /**
-   * The OpenAPI document for a caller, with the address of the API; with `only`, the endpoints that this tier may call, and
-   * the caller may see.
-   */
-  openApi({ tier, allowed }: Access, only: Tier | null, { origin, prefix }: PublicAddress): BufferedResult {
+  /** The OpenAPI document for a caller; with `only`, the endpoints that this tier may call, and the caller may see. */
+  openApi({ tier, allowed }: Access, only: Tier | null): BufferedResult {
     const isPublic = this.#visible.scope === "public";
     const seen = only !== null && (isPublic || allows(tier, only)) ? only : isPublic ? null : tier;
     const access = seen === null ? null : { tier: seen, allowed: isPublic ? null : allowed };
-    const server = (origin ?? "") + prefix;
+    const server = this.#api.base ?? RELATIVE;
     const rows = this.#rows;
-    return this.#cached(
-      "openapi",
-      access,
-      String(rows.generation),
-      server,
-      sizeOfBody,
-      ({ openApi, endpoints }) => {
-        const whole = openApi.bytes();
-        const { acceptsTokens } = this.#visible;
-        const shown = [...endpoints.keys()].flatMap((path) => {
-          const row = rows.at(path);
-          return row === null ? [] : [[path, row] as const];
-        });
-        if (access === null && server === "" && !acceptsTokens && shown.length === 0)
-          return new BufferedResult(whole, 0, 0);
-        const document = JSON.parse(whole.toString()) as OpenApi;
-        const located = server === "" ? document : { ...document, servers: [{ url: server }] };
-        const served = acceptsTokens ? withBearer(located) : located;
-        const seen = access === null ? served : openApiFor(served, access);
-        return new BufferedResult(Buffer.from(`${textWithRows(seen, shown)}\n`), 0, 0);
-      },
-    );
+    return this.#cached("openapi", access, String(rows.generation), sizeOfBody, ({ openApi, endpoints }) => {
+      const whole = openApi.bytes();
+      const { acceptsTokens } = this.#visible;
+      const shown = [...endpoints.keys()].flatMap((path) => {
+        const row = rows.at(path);
+        return row === null ? [] : [[path, row] as const];
+      });
+      if (access === null && server === "" && !acceptsTokens && shown.length === 0)
+        return new BufferedResult(whole, 0, 0);
+      const document = JSON.parse(whole.toString()) as OpenApi;
+      const located = server === "" ? document : { ...document, servers: [{ url: server }] };
+      const served = acceptsTokens ? withBearer(located) : located;
+      const seen = access === null ? served : openApiFor(served, access);
+      return new BufferedResult(Buffer.from(`${textWithRows(seen, shown)}\n`), 0, 0);
+    });
   }
 
   /** The catalogue for a caller. */
@@ -120,7 +126,7 @@ export class Documents {
     const builds = this.#builds;
     const rows = this.#rows;
     const results = `${String(builds.changes)} ${String(rows.generation)}`;
-    return this.#cached("catalogue", caller, results, "", sizeOfCatalogue, ({ endpoints, documentation }) => {
+    return this.#cached("catalogue", caller, results, sizeOfCatalogue, ({ endpoints, documentation }) => {
       const source = {
         ...this.#api,
         endpoints: [...endpoints.values()].map(({ spec }) => spec),
@@ -140,20 +146,29 @@ export class Documents {
     });
   }
 
-  /** `llms.txt` for a caller, whose links begin with the address of the API. */
-  llms(caller: Access, { origin, prefix }: PublicAddress): BufferedResult {
-    const server = (origin ?? "") + prefix;
-    return this.#cached(
-      "llms",
-      caller,
-      `${String(this.#builds.changes)} ${String(this.#rows.generation)}`,
-      server,
-      sizeOfBody,
-      () => {
-        const { body } = this.catalogue(caller);
-        return new BufferedResult(Buffer.from(llmsText(body, server)), 0, 0);
-      },
-    );
+  /** `llms.txt` for a caller. */
+  llms(caller: Access): BufferedResult {
+    const results = `${String(this.#builds.changes)} ${String(this.#rows.generation)}`;
+    return this.#cached("llms", caller, results, sizeOfBody, () => {
+      const { body } = this.catalogue(caller);
+      return new BufferedResult(Buffer.from(llmsText(body, this.#api.base ?? RELATIVE)), 0, 0);
+    });
+  }
+
+  /** What changed for consumers, as a caller may see it; as a feed where `isAtom`. */
+  changelog({ tier, allowed }: Access, isAtom: boolean): BufferedResult {
+    const { base, title, changelog } = this.#api;
+    const whole = changelog();
+    if (whole !== this.#changelog.whole)
+      this.#changelog = { whole, generation: this.#changelog.generation + 1 };
+    const access = this.#visible.scope === "public" ? null : { tier, allowed };
+    const kind = isAtom ? "feed" : "changelog";
+    return this.#cached(kind, access, String(this.#changelog.generation), sizeOfBody, ({ served }) => {
+      const tierOf = (path: string): Tier | null => served.get(path)?.spec.tier ?? null;
+      const seen = access === null ? whole : changelogFor(whole, access, tierOf);
+      const text = isAtom ? atomOf(seen, title, `${base ?? ""}/v1/system/changelog`) : JSON.stringify(seen);
+      return new BufferedResult(Buffer.from(text), 0, 0);
+    });
   }
 
   /** The search over the endpoints that a caller may call. Builds and tests do not change it. */
@@ -172,19 +187,18 @@ export class Documents {
     endpointsOf: (catalogue: CatalogueDocument) => readonly CatalogueEndpoint[],
   ): Promise<Search> {
     const sizeOf = (): number => OBJECTS * this.catalogue(caller).result.bytes;
-    return this.#cached(kind, caller, "", "", sizeOf, () => searchOf(endpointsOf(this.catalogue(caller))));
+    return this.#cached(kind, caller, "", sizeOf, () => searchOf(endpointsOf(this.catalogue(caller))));
   }
 
   #cached<T extends object>(
     kind: string,
     access: Access | null,
     results: string,
-    server: string,
     sizeOf: (value: T) => number,
     make: (release: LoadedRelease) => T,
   ): T {
     const release = this.#active.current;
-    const key = JSON.stringify([kind, server, access?.tier, access?.allowed]);
+    const key = JSON.stringify([kind, access?.tier, access?.allowed]);
     const known = this.#kept.get(key) as CachedDocument<T> | undefined;
     if (known?.release === release && known.results === results) return known.value;
     const value = make(release);

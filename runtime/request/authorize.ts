@@ -21,6 +21,8 @@ export interface AccessControl {
   readonly addressOf: ClientAddress;
   /** Requests per window by the caller's tier. */
   readonly rateLimits: Readonly<PerTier<number>>;
+  /** Documents and pages per window and address. */
+  readonly documentRateLimit: number;
   /** Origins whose pages may read responses; null: all. */
   readonly corsOrigins: ReadonlySet<string> | null;
 }
@@ -52,6 +54,18 @@ export async function peek(
   const { caller, refusal } = await identify(access, request, audience);
   const window = await (refusal ? access.rates.hit(caller.id) : access.rates.peek(caller.id));
   return contextOf(access, request, caller, window, refusal, isStillNeeded);
+}
+
+/**
+ * As `peek`, for documents and pages, which count by address whoever asks: 8 connections that asked for `/openapi.json` of 503 endpoints
+ * made everybody else wait seconds.
+ */
+export async function authorizeDocument(...asked: Parameters<typeof peek>): Promise<RequestContext> {
+  const [access, request] = asked;
+  const context = await peek(...asked);
+  const window = await access.rates.hit(`document:${networkOf(access.addressOf(request))}`);
+  if (window.count <= access.documentRateLimit) return context;
+  return { ...context, refusal: httpError("rateLimited", { n: secondsLeft(window) }) };
 }
 
 function contextOf(

@@ -1,7 +1,7 @@
-import { atomOf, CHANGELOG_SCHEMA, changelogFor } from "../model/changelog.js";
+import { CHANGELOG_SCHEMA } from "../model/changelog.js";
 import { named } from "../model/schema.js";
-import { BufferedResult, documentReply } from "../response/buffered-result.js";
-import { jsonAnswer, OPEN, type SystemRoute } from "./context.js";
+import { documentReply } from "../response/buffered-result.js";
+import { DOCUMENT, jsonAnswer, type SystemRoute } from "./context.js";
 
 export { CHANGELOG_SCHEMA };
 
@@ -9,7 +9,7 @@ export { CHANGELOG_SCHEMA };
 export const CHANGELOG: SystemRoute = {
   method: "GET",
   path: "/v1/system/changelog",
-  access: OPEN,
+  access: DOCUMENT,
   operation: {
     operationId: "system_changelog",
     summary: "Changelog",
@@ -28,23 +28,17 @@ export const CHANGELOG: SystemRoute = {
 export const CHANGELOG_FEED: SystemRoute = {
   method: "GET",
   path: "/v1/system/changelog.atom",
-  access: OPEN,
+  access: DOCUMENT,
   operation: null,
   handle: (exchange, service) => replyOf(exchange, service, true),
 };
 
 const replyOf = (
-  { gateway, request, context: { caller } }: Parameters<SystemRoute["handle"]>[0],
-  { title, changelog, catalogueScope, tierOf }: Parameters<SystemRoute["handle"]>[1],
+  { request, context: { caller } }: Parameters<SystemRoute["handle"]>[0],
+  { documents }: Parameters<SystemRoute["handle"]>[1],
   isAtom: boolean,
-) => {
-  const seen = catalogueScope === "allowed" ? changelogFor(changelog(), caller, tierOf) : changelog();
-  const { origin, prefix } = gateway.publicAddressOf(request);
-  const text = isAtom
-    ? atomOf(seen, title, `${origin ?? ""}${prefix}/v1/system/changelog`)
-    : JSON.stringify(seen);
-  return documentReply(new BufferedResult(Buffer.from(text), 0, 0), request, {
+) =>
+  documentReply(documents.changelog(caller, isAtom), request, {
     Vary: "Accept, Accept-Encoding, X-API-Key, Authorization",
     ...(isAtom && { "Content-Type": "application/atom+xml; charset=utf-8" }),
   });
-};

@@ -1,10 +1,8 @@
 import type { Access } from "../model/caller.js";
-import type { Changelog } from "../model/changelog.js";
 import type { HttpError } from "../model/errors.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
 import { described, listOf, openRecord, type Schema, text, texts } from "../model/schema.js";
 import type { Tier } from "../model/tier.js";
-import type { PublicAddress } from "../http/public-address.js";
 import type { UsageLine } from "../operations/usage-report.js";
 import type { RefreshResult } from "../release/activate.js";
 import type { HeldBackEndpoint } from "../release/release.js";
@@ -18,16 +16,10 @@ import type { Reply } from "../http/send.js";
 export interface Service {
   readonly title: string;
   readonly documents: Documents;
-  /** What changed for consumers. */
-  readonly changelog: () => Changelog;
-  /** Tier of the endpoint at a path; null where there is none. */
-  readonly tierOf: (path: string) => Tier | null;
   /** The endpoint that answers at a path, its own or a former one; null where there is none. */
   readonly endpointAt: (path: string) => ServedEndpoint | null;
   /** Whether a column of the endpoint at a path is private data. */
   readonly isPrivate: (path: string, column: string) => boolean;
-  /** Whether documents list every endpoint, or only those that the caller may call. */
-  readonly catalogueScope: "public" | "allowed";
   /** Relations of endpoints, as `schema.name`, that the database does not have. */
   readonly missingRelations: () => readonly string[];
   /** Why one of them is missing although the database has something of its name. */
@@ -63,9 +55,10 @@ interface SystemOperation extends Operation {
   readonly tier?: Tier;
 }
 
-/** Access without a rate limit: an unknown key is refused all the same. */
-export const OPEN: RouteAccess = { isLimited: false };
-export const LIMITED: RouteAccess = { isLimited: true };
+/** An unknown key is refused everywhere. */
+export const UNLIMITED: RouteAccess = { limit: "none" };
+export const DOCUMENT: RouteAccess = { limit: "document" };
+export const LIMITED: RouteAccess = { limit: "caller" };
 
 export function jsonAnswer(
   description: string,
@@ -83,9 +76,10 @@ export function textAnswer(description: string, mediaType: string): Operation["r
 interface Documents {
   /** Before a document is made. */
   ready(): Promise<void>;
-  openApi(caller: Access, only: Tier | null, address: PublicAddress): BufferedResult;
+  openApi(caller: Access, only: Tier | null): BufferedResult;
   catalogue(caller: Access): { readonly result: BufferedResult };
-  llms(caller: Access, address: PublicAddress): BufferedResult;
+  llms(caller: Access): BufferedResult;
+  changelog(caller: Access, isAtom: boolean): BufferedResult;
 }
 
 export function json(status: number, value: unknown): Reply {

@@ -6,12 +6,12 @@ import { queryOf } from "../http/route.js";
 import type { Reply } from "../http/send.js";
 import { type BufferedResult, documentReply } from "../response/buffered-result.js";
 import type { Exchange } from "../handler/exchange.js";
-import { jsonAnswer, OPEN, type Service, type SystemRoute } from "./context.js";
+import { jsonAnswer, DOCUMENT, type Service, type SystemRoute } from "./context.js";
 
 export const OPENAPI: SystemRoute = {
   method: "GET",
   path: "/openapi.json",
-  access: OPEN,
+  access: DOCUMENT,
   operation: {
     operationId: "system_openapi",
     summary: "OpenAPI description",
@@ -29,20 +29,19 @@ export const OPENAPI: SystemRoute = {
 
 /** The OpenAPI document; with `?tier=`, only the endpoints that this tier may call. */
 async function openApi(
-  { gateway, request, context: { caller } }: Exchange,
+  { request, context: { caller } }: Exchange,
   service: Service,
 ): Promise<Reply | HttpError> {
   const tier = queryOf(request).get("tier")?.trim() ?? "";
   if (tier !== "" && !isTier(tier)) return httpError("unknownTier", { names: TIERS.join(", ") });
-  const address = gateway.publicAddressOf(request);
   await service.documents.ready();
-  return replyOf(service.documents.openApi(caller, tier === "" ? null : tier, address), request);
+  return replyOf(service.documents.openApi(caller, tier === "" ? null : tier), request);
 }
 
 export const CATALOGUE: SystemRoute = {
   method: "GET",
   path: "/v1/system/catalogue",
-  access: OPEN,
+  access: DOCUMENT,
   operation: {
     operationId: "system_catalogue",
     summary: "Catalogue",
@@ -61,10 +60,10 @@ export const CATALOGUE: SystemRoute = {
 export const LLMS: SystemRoute = {
   method: "GET",
   path: "/llms.txt",
-  access: OPEN,
+  access: DOCUMENT,
   operation: null,
-  async handle({ gateway, request, context: { caller } }, { documents }) {
-    const document = documents.llms(caller, gateway.publicAddressOf(request));
+  async handle({ request, context: { caller } }, { documents }) {
+    const document = documents.llms(caller);
     return replyOf(document, request, { "Content-Type": "text/markdown; charset=utf-8" });
   },
 };

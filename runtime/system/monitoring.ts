@@ -2,13 +2,22 @@ import { isLocalCaller } from "../http/headers.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import type { Reply } from "../http/send.js";
 import type { Exchange } from "../handler/exchange.js";
-import { HELD_BACK, json, jsonAnswer, OPEN, type Service, type SystemRoute, textAnswer } from "./context.js";
+import {
+  DOCUMENT,
+  HELD_BACK,
+  json,
+  jsonAnswer,
+  type Service,
+  type SystemRoute,
+  textAnswer,
+  UNLIMITED,
+} from "./context.js";
 import { described, flag, named, oneOf, openRecord, text, texts } from "../model/schema.js";
 
 export const STATUS: SystemRoute = {
   method: "GET",
   path: "/",
-  access: OPEN,
+  access: DOCUMENT,
   operation: {
     operationId: "system_status",
     summary: "Service status",
@@ -32,7 +41,7 @@ function status({ gateway, request }: Exchange, service: Service): Reply {
 export const HEALTH: SystemRoute = {
   method: "GET",
   path: "/health",
-  access: OPEN,
+  access: UNLIMITED,
   operation: {
     operationId: "system_health",
     summary: "Readiness",
@@ -100,7 +109,7 @@ async function health({ gateway }: Exchange, service: Service): Promise<Reply> {
 export const METRICS: SystemRoute = {
   method: "GET",
   path: "/metrics",
-  access: OPEN,
+  access: UNLIMITED,
   operation: {
     operationId: "system_metrics",
     summary: "Metrics",

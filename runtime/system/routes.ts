@@ -4,7 +4,7 @@ import { httpError, type HttpError } from "../model/errors.js";
 import type { DataRoute } from "../handler/exchange.js";
 import { CATALOGUE_SCHEMA } from "./catalogue.js";
 import { CHANGELOG, CHANGELOG_FEED, CHANGELOG_SCHEMA } from "./changelog.js";
-import { OPEN, type Service, type SystemRoute } from "./context.js";
+import { DOCUMENT, type Service, type SystemRoute } from "./context.js";
 import { CATALOGUE, LLMS, OPENAPI } from "./documents.js";
 import { HEALTH, HEALTH_SCHEMA, METRICS, STATUS, STATUS_SCHEMA } from "./monitoring.js";
 import { REFRESH, REFRESH_SCHEMA } from "./refresh.js";
@@ -16,8 +16,8 @@ import { VALUES, VALUES_SCHEMA } from "./values.js";
  * documentation, open to every caller.
  */
 export function systemRoutes(pages: readonly PageRoute[]): readonly SystemRoute[] {
-  const open = pages.map((page): SystemRoute => ({ ...page, access: OPEN }));
-  // A reader of a page whose file is gone has used no request.
+  const open = pages.map((page): SystemRoute => ({ ...page, access: DOCUMENT }));
+  // A reader of a page whose file is gone has used no request of its window.
   const others = pages.flatMap(({ path, operation }) => (operation === null ? [] : [notFoundBelow(path)]));
   return [
     STATUS,
@@ -38,7 +38,7 @@ export function systemRoutes(pages: readonly PageRoute[]): readonly SystemRoute[
 
 function notFoundBelow(path: string): SystemRoute {
   const handle = (): HttpError => httpError("notFound");
-  return { method: "GET", path: `${path}/*`, access: OPEN, operation: null, handle };
+  return { method: "GET", path: `${path}/*`, access: DOCUMENT, operation: null, handle };
 }
 
 /** The routes of a service, whose state they report. */

@@ -38,8 +38,10 @@ interface Links {
   readonly llms: readonly string[];
 }
 
-/** All addresses in the responses of a server. */
-async function linksOf(url: string, headers: Record<string, string> = {}): Promise<Links> {
+/** All addresses in the responses of a server; `at`: the path below which clients load its documents. */
+async function linksOf(url: string, headers: Record<string, string> = {}, at = ""): Promise<Links> {
+  const resolved = (link: string): string =>
+    link.startsWith(".") ? new URL(link, `http://host${at}/openapi.json`).pathname : link;
   const ask = (path: string) => sendRequest(url, path, { headers });
   const linkOf = async (path: string, rel: string): Promise<string> => {
     const link = [(await ask(path)).headers.link].flat().join(", ");
@@ -48,12 +50,13 @@ async function linksOf(url: string, headers: Record<string, string> = {}): Promi
   const { servers } = JSON.parse((await ask("/openapi.json")).text) as { servers: { url: string }[] };
   const { docs } = JSON.parse((await ask("/")).text) as { docs: string };
   const llms = [...(await ask("/llms.txt")).text.matchAll(/\]\(([^)]*)\)/g)].map(([, link = ""]) => link);
+  const server = servers[0]?.url ?? "";
   return {
     next: (await linkOf("/v1/shop/sales", "next")).replace(/\?.*$/, ""),
     successor: await linkOf("/v1/shop/turnover", "successor-version"),
-    server: servers[0]?.url ?? "",
+    server: resolved(server).replace(/(?<=.)\/$/, ""),
     docs,
-    llms,
+    llms: llms.map(resolved),
   };
 }
 
@@ -80,9 +83,19 @@ describe("addresses in responses", () => {
 
   it("begin with the X-Forwarded-Prefix of a trusted proxy, not of another client", async () => {
     const trusting = await serveManifest(manifest, { TRUST_PROXY: "127.0.0.1" });
-    expect(await linksOf(trusting, { "x-forwarded-prefix": "/a/b-1/" })).toEqual(below("/a/b-1"));
+    expect(await linksOf(trusting, { "x-forwarded-prefix": "/a/b-1/" }, "/a/b-1")).toEqual(below("/a/b-1"));
     const other = await serveManifest(manifest, { TRUST_PROXY: "10.0.0.1" });
     expect(await linksOf(other, { "x-forwarded-prefix": "/a" })).toEqual(below(""));
+  });
+
+  it("are the same document for every prefix: relative to it", async () => {
+    const url = await serveManifest(manifest, { TRUST_PROXY: "127.0.0.1" });
+    for (const path of ["/openapi.json", "/llms.txt", "/v1/system/changelog.atom", "/v1/system/catalogue"]) {
+      const tags = new Set<string | undefined>();
+      for (const prefix of ["", "/a", "/b/c"])
+        tags.add((await sendRequest(url, path, { headers: { "x-forwarded-prefix": prefix } })).headers.etag);
+      expect([path, tags.size]).toEqual([path, 1]);
+    }
   });
 
   it("ignore a prefix that could lead elsewhere", async () => {

@@ -83,6 +83,8 @@ export async function startFolder(
     LOG_LEVEL: "silent",
     // It would write into the database that all tests share.
     USAGE_ENABLED: "false",
+    // Browsers of tests load pages as fast as they can.
+    DOCUMENT_RATE_LIMIT: "1000000",
     ...variables,
   });
   if (!reading.ok) throw new Error(reading.problems.join("\n"));

@@ -163,9 +163,10 @@ function descriptionOf(): string {
 const SYSTEM_TAG = "System";
 
 /** A limited one with parameters reads rows. */
-function kindOf(isLimited: boolean, hasQuery: boolean): OperationKind {
-  if (isLimited) return hasQuery ? "values" : "limited";
-  return hasQuery ? "openapi" : "open";
+function kindOf({ limit }: SystemRoute["access"], hasQuery: boolean): OperationKind {
+  if (limit === "caller") return hasQuery ? "values" : "limited";
+  if (limit === "document") return hasQuery ? "openapi" : "document";
+  return "open";
 }
 
 /** The operation of a system route; none where the document does not describe it. */
@@ -193,7 +194,7 @@ function systemOperations(route: SystemRoute): readonly (readonly [string, HttpM
     // A key must be valid even where none is required: public operations have the key errors too.
     security: securityOf(access.tier ?? "tier0"),
     parameters: query === null ? undefined : parametersOf(query),
-    responses: [...answers, ...errorReferences(kindOf(access.isLimited, query !== null))],
+    responses: [...answers, ...errorReferences(kindOf(access, query !== null))],
   });
   return [[path, method, parts]];
 }

@@ -71,7 +71,7 @@ export function headersOf(more: readonly HeaderName[] = []): JsonRecord {
 type Status = (typeof ERRORS)[ErrorCode]["status"];
 
 /** Groups of operations with the same error responses. */
-export type OperationKind = "GET" | "POST" | "values" | "limited" | "open" | "openapi";
+export type OperationKind = "GET" | "POST" | "values" | "limited" | "document" | "openapi" | "open";
 
 interface ErrorResponse {
   /** Name in `components.responses`. */
@@ -84,7 +84,9 @@ interface ErrorResponse {
 
 /** Operations that read rows. */
 const DATA = ["GET", "POST", "values"] as const;
-const ALL = [...DATA, "limited", "open", "openapi"] as const;
+/** Operations with a rate limit. */
+const LIMITED = [...DATA, "limited", "document", "openapi"] as const;
+const ALL = [...LIMITED, "open"] as const;
 
 /**
  * The operations of each error status. 404 and 405: after a manifest refresh a described path or its POST may be gone.
@@ -106,7 +108,7 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
   429: answer(
     "TooManyRequests",
     "The rate limit is exceeded: retry after the seconds in `Retry-After`.",
-    [...DATA, "limited"],
+    LIMITED,
     ["Retry-After"],
   ),
   500: answer("InternalServerError", "The query failed. Quote `X-Request-Id` when you report it.", ALL),
