@@ -1,15 +1,16 @@
 import { isObject, type JsonObject, member, objectOr, objectsOf, textsOf } from "../manifest/json.js";
-import { type NearName, nearName } from "../manifest/near-name.js";
+import { isNearNamespace, type NearName, nearName } from "../manifest/near-name.js";
 import { columnEntries, metasOf, PRIVATE_KEYS, PRIVATE_TAG } from "../manifest/node-meta.js";
 import { formatValue } from "../manifest/strings.js";
-import type { Complaint } from "./catalogue.js";
+import type { Complaint, Warning } from "./catalogue.js";
+import { misplacedGroups, misplacedSettings, nullMarks } from "./misplaced-settings.js";
 
 /** Keys and tags that are probably misspelt ones of Routewright. */
 interface NearKeys {
   /** The model is skipped: without the key its setting is lost, such as the limit to the rows of an organization. */
   readonly problems: readonly Complaint[];
   /** Two edits from one of them. */
-  readonly warnings: readonly Complaint[];
+  readonly warnings: readonly Omit<Warning, "model">[];
 }
 
 const NAMESPACE = "routewright";
@@ -26,8 +27,41 @@ export function nearKeysOf(node: JsonObject): NearKeys {
   ];
   const of = (nearness: NearName["nearness"]): readonly Complaint[] =>
     found.filter((each) => each.nearness === nearness).map(({ complaint }) => complaint);
-  return { problems: of("near"), warnings: of("distant") };
+  const parts = [["$", node] as const, ...partsOf(node)];
+  const misplaced = parts.map(([at, part]) =>
+    misplacedSettings(metasOf(part, at), besides(part, at), at, at.startsWith("$.columns")),
+  );
+  const nulls = parts.flatMap(([at, part]) => nullMarks(metasOf(part, at)));
+  const problems = [
+    ...of("near"),
+    ...misplaced.flatMap((each) => each.problems),
+    ...nulls,
+    ...misplacedGroups(metasOf(node), node),
+  ];
+  return {
+    problems: [...new Map(problems.map((each) => [each.path, each])).values()],
+    warnings: [...of("distant"), ...misplaced.flatMap((each) => each.warnings)],
+  };
 }
+
+/** Keys beside `meta`: dbt keeps all that a column has. */
+function besides(part: JsonObject, at: string): JsonObject {
+  const config = objectOr(part["config"]);
+  if (!at.startsWith("$.columns")) return config;
+  return { ...Object.fromEntries(Object.entries(part).filter(([key]) => !OF_COLUMNS.has(key))), ...config };
+}
+
+/** Keys that dbt itself writes. */
+const OF_COLUMNS: ReadonlySet<string> = new Set([
+  "name",
+  "description",
+  "data_type",
+  "constraints",
+  "quote",
+  "tags",
+  "config",
+  "meta",
+]);
 
 /** Columns of a model, and parts of a semantic model. */
 function partsOf(node: JsonObject): readonly (readonly [at: string, part: JsonObject])[] {
@@ -63,6 +97,8 @@ function inMeta(key: string, value: unknown, path: string, names: readonly strin
   if (key === NAMESPACE) return inNamespace(value, `${path}.${NAMESPACE}`);
   if (key === EXCLUDE && names.includes(EXCLUDE)) return [misplaced(key, path, "meta.api")];
   if (names.includes(key)) return [];
+  if (isNearNamespace(key, NAMESPACE))
+    return [nearSuspect(key, path, { name: NAMESPACE, nearness: "near" }, "key")];
   const marks = PRIVATE_KEYS.includes(key.toLowerCase()) ? [] : nearTo(key, path, PRIVATE_KEYS, "key");
   return [...nearTo(key, path, names, "key"), ...marks];
 }
@@ -75,7 +111,7 @@ function besideMeta(key: string, value: unknown, path: string): readonly Suspect
 }
 
 function isNamespace(key: string): boolean {
-  return key === NAMESPACE || nearName(key, [NAMESPACE])?.nearness === "near";
+  return key === NAMESPACE || isNearNamespace(key, NAMESPACE);
 }
 
 function misplaced(key: string, path: string, place: string): Suspect {
@@ -100,13 +136,14 @@ function nearTo(
   what: "key" | "tag",
 ): readonly Suspect[] {
   const near = nearName(text, names);
-  if (near === null) return [];
+  return near === null ? [] : [nearSuspect(text, path, near, what)];
+}
+
+function nearSuspect(text: string, path: string, near: NearName, what: "key" | "tag"): Suspect {
   const message = `The ${what} ${formatValue(text)} is not ${formatValue(near.name)}, but looks like it: nothing reads it.`;
   const hint = `Write ${formatValue(near.name)}, or rename the ${what}.`;
-  return [
-    {
-      nearness: near.nearness,
-      complaint: { path: what === "key" ? path + member(text) : path, message, hint },
-    },
-  ];
+  return {
+    nearness: near.nearness,
+    complaint: { path: what === "key" ? path + member(text) : path, message, hint },
+  };
 }

@@ -9,6 +9,20 @@ export function objectOr(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
+/** Settings nest no deeper; a hostile manifest would overflow the stack. */
+const MAX_SETTINGS_DEPTH = 8;
+
+/** Without members that are null, which YAML has for a key without a value; those of `kept` stay. */
+export function withoutNulls(value: unknown, kept: ReadonlySet<string>, depth = 0): unknown {
+  if (depth === MAX_SETTINGS_DEPTH) return value;
+  if (Array.isArray(value)) return value.map((item) => withoutNulls(item, kept, depth + 1));
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).filter(([key, item]) => item !== null || kept.has(key));
+  return Object.fromEntries(
+    entries.map(([key, item]) => [key, kept.has(key) ? item : withoutNulls(item, kept, depth + 1)]),
+  );
+}
+
 export function textOr(value: unknown, fallback: string): string {
   return typeof value === "string" ? value : fallback;
 }

@@ -89,7 +89,8 @@ function tagList(value: unknown): readonly string[] {
   return typeof value === "string" ? [value] : textsOf(value);
 }
 
-function malformedTags(path: string, value: unknown = []): Model["malformedTags"] {
+function malformedTags(path: string, written: unknown): Model["malformedTags"] {
+  const value = written ?? [];
   if (!Array.isArray(value)) return [{ path, value }];
   return value.flatMap((tag: unknown, i) =>
     typeof tag === "string" ? [] : [{ path: `${path}[${String(i)}]`, value: tag }],

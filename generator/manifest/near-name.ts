@@ -26,6 +26,19 @@ export function nearName(text: string, names: readonly string[], isOurs = false)
   return distant === undefined ? null : { name: distant, nearness: "distant" };
 }
 
+/** Edits by which a text may differ from the namespace: nobody else has such a key, and all settings are in it. */
+const NAMESPACE_EDITS = 3;
+
+/** Whether a key is probably a misspelt namespace: `routewrite`, `Route-Wrigth`; `playwright` and `copyright` are others. */
+export function isNearNamespace(text: string, namespace: string): boolean {
+  if (text === namespace || text.length > MAX_LENGTH) return false;
+  const [plain, looks] = [lowered(text).replace(/[\s\p{P}\p{S}]/gu, ""), folded(text)];
+  return [plain, looks].some(
+    (each) =>
+      editDistance(each, each === looks ? folded(namespace) : namespace, NAMESPACE_EDITS) <= NAMESPACE_EDITS,
+  );
+}
+
 /** No misspelling of a name of ours is longer. */
 const MAX_LENGTH = 60;
 

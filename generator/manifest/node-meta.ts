@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type JsonObject, member, objectOr, textOr, textsOf } from "./json.js";
+import { type JsonObject, member, objectOr, textOr, textsOf, withoutNulls } from "./json.js";
 
 /** A `meta` with its path in the node: dbt keeps it in `config` too, and some versions only there. */
 interface Meta {
@@ -18,15 +18,20 @@ export function metasOf(node: JsonObject, at = "$"): readonly Meta[] {
 /** `meta.api` as written, and its path in the node. */
 export function apiOf(node: JsonObject): { readonly value: unknown; readonly path: string } | null {
   const found = metasOf(node).find(({ value }) => Object.hasOwn(value, "api"));
-  return found ? { value: found.value["api"], path: `${found.path}.api` } : null;
+  return found ? { value: withoutNulls(found.value["api"], KEPT_NULLS), path: `${found.path}.api` } : null;
 }
 
 /** `meta.routewright` and `config.meta.routewright`, merged; the latter wins. */
 export function routewrightOf(node: JsonObject): JsonObject {
   const [first, second] = metasOf(node).map(({ value }) => value["routewright"]);
   // Most nodes and columns have none, and there may be tens of thousands.
-  return first === undefined && second === undefined ? NONE : { ...objectOr(second), ...objectOr(first) };
+  return first === undefined && second === undefined
+    ? NONE
+    : objectOr(withoutNulls({ ...objectOr(second), ...objectOr(first) }, KEPT_NULLS));
 }
+
+/** Null is absent, but where it would take a protection away: there it is an error. An example may be null. */
+const KEPT_NULLS: ReadonlySet<string> = new Set(["rows", "require_any_of", "exclude_from_api", "example"]);
 
 const NONE: JsonObject = {};
 

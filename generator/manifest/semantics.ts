@@ -144,10 +144,15 @@ function metricOf(id: string, json: JsonObject): SemanticMetric {
   };
 }
 
-/** Tags in the order written, in which the first ones count; `tags` of a saved query are sorted. */
+/** Tags in the order written, in which the first ones count; `tags` of a saved query are sorted. Those of a metric may be there only. */
 function taggedNode(id: string, json: JsonObject): Model {
-  const node = modelOf(id, json, { adapter: "", tests: [] });
-  return node.configTags.length > 0 ? { ...node, tags: node.configTags } : node;
+  const own = json["tags"];
+  const node = modelOf(id, typeof own === "string" ? { ...json, tags: [own] } : json, {
+    adapter: "",
+    tests: [],
+  });
+  const tags = [...new Set([...node.configTags, ...textsOf(typeof own === "string" ? [own] : own)])];
+  return node.configTags.length > 0 ? { ...node, tags, configTags: tags } : node;
 }
 
 function simpleOf(parameters: JsonObject, name: string): SimpleMetric {

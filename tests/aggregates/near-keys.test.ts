@@ -149,11 +149,11 @@ it("does not serve a metric or a saved query that is excluded, without a word of
 
 it("warns of an unknown key and of two edits, and serves the metric", () => {
   const catalogue = edited(
-    ({ metric }) => (metric.config.meta = { rootewrigth: {}, routewright: { colour: 1 } }),
+    ({ metric }) => (metric.config.meta = { sesitiv: "x", routewright: { colour: 1 } }),
   );
   const found = of(catalogue, "revenue");
   expect(found.served).toBe(true);
-  expect(found.said).toContain("rootewrigth");
+  expect(found.said).toContain("sesitiv");
   expect(found.said).toContain("colour");
 });
 

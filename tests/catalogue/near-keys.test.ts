@@ -77,11 +77,24 @@ describe("a namespace that is nearly ours skips the model", () => {
     expect(saidOf(node({ [key]: ROWS }))).toEqual({ skipped: false, words: "" });
   });
 
-  it("two edits away it is a warning", () => {
-    const { skipped, words } = saidOf(node({ rootewrigth: ROWS }));
-    expect(skipped).toBe(false);
-    expect(words).toContain('The key "rootewrigth" is not "routewright"');
+  it.each([
+    ...["riutewright", "eoutewright", "toutewright", "routewrigjt", "routewtight", "rourewright"],
+    ...["routewrite", "routwright", "rootwright", "routeright", "routewrit", "rutewright"],
+    ...["ROUTEWRIGHT", "RouteWright", "routeWright", "ROUTE_WRITE", "Routewrigth"],
+    ...["route-wright", "route_wright", "route.wright", "route wright", "-routewright", "+route-wrigth"],
+    ...["rotuewright", "routewrgiht", "roteuwright", "uortewright", "routewirght", "rootewrigth"],
+    ...["routerwright"],
+  ])("up to three edits away: %s", (key) => {
+    expect(saidOf(node({ [key]: ROWS }))).toMatchObject({ skipped: true });
+    expect(saidOf(node({}, { config: { [key]: ROWS } }))).toMatchObject({ skipped: true });
   });
+
+  it.each(["playwright", "copyright", "wright", "cartwright", "right", "rewrite"])(
+    "further away it is another's: %s",
+    (key) => {
+      expect(saidOf(node({ [key]: ROWS }))).toEqual({ skipped: false, words: "" });
+    },
+  );
 
   it("at the config's level, under a misspelt meta, or as no object it is named too", () => {
     for (const of of [
@@ -92,6 +105,123 @@ describe("a namespace that is nearly ours skips the model", () => {
     ])
       expect(saidOf(of)).toMatchObject({ skipped: true });
     expect(saidOf(node({ routewright: null })).skipped).toBe(false);
+  });
+});
+
+const API = { api: { allow_unfiltered: true } };
+const OWN = ROWS.rows;
+
+describe("a setting one level off", () => {
+  const inColumn = (more: object): object =>
+    node(API, { columns: { ...COLUMNS, at: { ...COLUMNS.at, ...more } } });
+
+  it.each<[string, object]>([
+    ["rows beside routewright", node({ ...API, rows: OWN })],
+    ["rows beside routewright, in meta", { ...node({}), meta: { ...API, rows: OWN } }],
+    ["rows as a text", node({ ...API, rows: "org_id" })],
+    ["Rows", node({ ...API, Rows: { column: "org_id" } })],
+    ["a misspelt rows", node({ ...API, rosw: OWN })],
+    ["rows beside meta", node(API, { config: { meta: API, rows: OWN } })],
+    ["rows in api", node({ api: { ...API.api, rows: OWN } })],
+    ["rows one level down", node({ ...API, routewright: { routewright: ROWS } })],
+    ["rows in a namespace of the other", node({ ...API, routewright: { api: ROWS } })],
+    ["rows in the api's namespace", node({ api: { ...API.api, routewright: ROWS } })],
+    ["meta in meta", node({ ...API, meta: { routewright: ROWS } })],
+    ["rows of a column", inColumn({ meta: { rows: OWN } })],
+    ["rows of a column's namespace", inColumn({ meta: { routewright: ROWS } })],
+    ["rows beside the meta of a column", inColumn({ rows: OWN })],
+    ["an aggregate that serves no rows", node({ ...API, aggregate: { rows: false } })],
+    ["allow_unfiltered: false beside api", node({ allow_unfiltered: false })],
+    ["require_any_of beside api", node({ ...API, require_any_of: ["day"] })],
+    ["require_any_of in routewright", node({ ...API, routewright: { require_any_of: ["day"] } })],
+    ["a mark in routewright", node({ ...API, routewright: { pii: true } })],
+    ["a mark in api", node({ api: { ...API.api, pii: true } })],
+    ["a mark beside the meta of a column", inColumn({ pii: true })],
+    ["a mark beside meta", node(API, { config: { meta: API, sensitive: true } })],
+    ["a mark in a column's routewright", inColumn({ meta: { routewright: { pii: true } } })],
+  ])("whose loss opens data is an error: %s", (_, of) => {
+    expect(saidOf(of)).toMatchObject({ skipped: true });
+  });
+
+  it.each<[string, object]>([
+    ["cursor", { cursor: true }],
+    ["numbers", { numbers: "string" }],
+    ["max_age", { max_age: 300 }],
+    ["methods", { methods: ["POST"] }],
+    ["sortable_fields", { sortable_fields: ["at"] }],
+  ])("whose loss opens nothing is a warning: %s", (key, more) => {
+    expect(saidOf(node({ ...API, ...more }))).toEqual({
+      skipped: false,
+      words: `$.config.meta.${key}: Nothing reads the key "${key}" here; ignored.`,
+    });
+  });
+
+  it.each<[string, object]>([
+    ["category", { category: "shop" }],
+    ["title", { title: "Orders" }],
+    ["timezone", { timezone: "UTC" }],
+    ["lint", { lint: {} }],
+    ["rows", { rows: 1200 }],
+    ["row", { row: "one" }],
+    ["cursor", { cursor: "daily_at" }],
+    ["filters", { filters: { a: 1 } }],
+    ["pii", { pii: false }],
+  ])("but %s may be another's", (_, more) => {
+    expect(saidOf(node({ ...API, ...more }))).toEqual({ skipped: false, words: "" });
+  });
+});
+
+describe("null is absent", () => {
+  it.each<[string, object]>([
+    ["tags beside config.tags", node(API, { config: { meta: API, tags: null } })],
+    ["meta", node(API, { meta: null })],
+    ["config.meta", { ...node({}), config: { meta: null } }],
+    ["config", { ...node({}), config: null }],
+    ["routewright", node({ ...API, routewright: null })],
+    ["columns", node(API, { columns: null })],
+    ["a column's tags and meta", node(API, { columns: { at: { ...COLUMNS.at, tags: null, meta: null } } })],
+    ...Object.keys(META_ROUTEWRIGHT.model)
+      .filter((key) => key !== "rows")
+      .map((key): [string, object] => [`routewright.${key}`, node({ ...API, routewright: { [key]: null } })]),
+    ...["methods", "parameters", "sort", "sortable_fields", "pagination"].map((key): [string, object] => [
+      `api.${key}`,
+      node({ api: { ...API.api, [key]: null } }),
+    ]),
+    ...["numbers", "synonyms", "timezone"].map((key): [string, object] => [
+      `a column's ${key}`,
+      node(API, { columns: { at: { ...COLUMNS.at, meta: { routewright: { [key]: null } } } } }),
+    ]),
+  ])("%s", (_, of) => {
+    expect(saidOf(of)).toEqual({
+      skipped: false,
+      words:
+        _ === "columns"
+          ? "$.columns: The model declares no columns: every column of its relation is served."
+          : "",
+    });
+  });
+
+  it.each<[string, object]>([["tags", node(API, { tags: null, config: { meta: API, tags: TAGS } })]])(
+    "%s, where the other place has them",
+    (_, of) => {
+      expect(catalogueOfNode(of)).toMatchObject({ skipped: [], entries: [{ tier: "tier2" }] });
+    },
+  );
+
+  it.each<[string, object]>([
+    ["api", node({ api: null })],
+    ["rows", node({ ...API, routewright: { rows: null } })],
+    ["rows over rows", { ...node({ ...API, routewright: { rows: null } }), meta: { routewright: ROWS } }],
+    ["require_any_of", node({ api: { ...API.api, require_any_of: null } })],
+    ["exclude_from_api", node({ api: { ...API.api, exclude_from_api: null } })],
+    [
+      "aggregate.rows",
+      node({ ...API, routewright: { aggregate: { measures: { n: { agg: "count" } }, rows: null } } }),
+    ],
+    ["a mark", node({ ...API, pii: null })],
+    ["a mark of a column", node(API, { columns: { at: { ...COLUMNS.at, meta: { pii: null } } } })],
+  ])("but where it would open what a value closed: %s", (_, of) => {
+    expect(saidOf(of)).toMatchObject({ skipped: true });
   });
 });
 

@@ -188,7 +188,7 @@ describe("a model whose tier is uncertain is skipped", () => {
     expect(skippedWith({ tags: { tier3: true }, config: { tags } })).toContain(
       "$.tags: {…} is not a list of tags.",
     );
-    expect(skippedWith({ config: { tags: null } })).toContain("$.config.tags: null is not a list of tags.");
+    expect(skippedWith({ config: { tags: 7 } })).toContain("$.config.tags: 7 is not a list of tags.");
   });
 
   it("with another tier in config.tags than in its tags", () => {

@@ -183,6 +183,13 @@ export const META_API_SCHEMA = schemaOf(META_API);
 
 const errorsIn = validatorOf("meta-api");
 
+export const META_API_KEYS: ReadonlySet<string> = new Set(Object.keys(META_API));
+
+/** Whether a value has the shape of a setting of `meta.api`. */
+export function fitsMetaApi(key: string, value: unknown): boolean {
+  return !errorsIn({ [key]: value }).some(({ instancePath }) => instancePath.startsWith(`/${key}`));
+}
+
 /** Whether `meta.api` excludes the model. */
 export function isExcluded({ api }: Pick<Model, "api">): boolean {
   return isObject(api?.value) && api.value["exclude_from_api"] === true;

@@ -68,7 +68,7 @@ function fieldsProblems({ served, api }: RoutewrightContext) {
 const ROWS_HINT = "Write `rows: {column: org_id, equals: org}`.";
 
 /** Callers read the rows of their organization only: a mistake skips the model. */
-const rows: Setting<OwnRows | null, OwnRows | undefined, RoutewrightContext> = {
+const rows: Setting<OwnRows, OwnRows | undefined, RoutewrightContext> = {
   schema: {
     ...described(
       "`{column: org_id, equals: org}`: callers read only the rows whose column equals the `org` of their key",
@@ -77,15 +77,11 @@ const rows: Setting<OwnRows | null, OwnRows | undefined, RoutewrightContext> = {
         {},
       ),
     ),
-    type: ["object", "null"],
     [NOUN]: "a column and what it equals",
     [HINT]: ROWS_HINT,
   },
   read: (value, { columns }) =>
-    reading(
-      unknownColumn(value?.column, "rows.column", columns),
-      () => (value as OwnRows | null) ?? undefined,
-    ),
+    reading(unknownColumn(value?.column, "rows.column", columns), () => value as OwnRows | undefined),
 };
 
 /** Suppressed lint rules: only `lint` reads it, and says what is wrong with it. */
@@ -272,6 +268,11 @@ const errorsIn = {
   model: validatorOf("meta-routewright"),
   column: validatorOf("meta-routewright-of-column"),
 } as const;
+
+/** Whether a value has the shape of a model's setting. */
+export function fitsModelSetting(key: string, value: unknown): boolean {
+  return errorsIn.model({ [key]: value }).length === 0;
+}
 
 /** Reads the `meta.routewright` of a model. */
 export function readModelSettings(context: RoutewrightContext): TableReading<ModelSettings> {
