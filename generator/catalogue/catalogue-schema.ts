@@ -43,6 +43,8 @@ const column: Schema<DescribedColumn> = record(
     numbers: oneOf(["number", "string"]),
     description: text,
     sourceType: text,
+    labels: texts,
+    baseType: text,
     notNull: oneOf(["constraint", "test"]),
     acceptedValues: texts,
     minimum: number,

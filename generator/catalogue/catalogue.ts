@@ -6,6 +6,10 @@ export interface DescribedColumn extends Column, ColumnGuarantees {
   readonly description?: string;
   /** The type in the warehouse of which the relation is a copy. */
   readonly sourceType?: string;
+  /** Labels of an enumeration that the database has by a name of its own, in its order. */
+  readonly labels?: readonly string[];
+  /** What a domain of the database is of. */
+  readonly baseType?: string;
   readonly notNull?: "constraint" | "test";
   readonly acceptedValues?: readonly string[];
   /** Whether the project marks it as private data. */

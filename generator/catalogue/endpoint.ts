@@ -197,7 +197,8 @@ function withValues(parameter: Parameter, { columns }: Model): Parameter {
 const HAS_TEXTS: ReadonlySet<string> = new Set(["string", "enum", "integer", "unknown"]);
 
 function columnOf(column: ModelColumn, settings: ReadSettings, context: Context): DescribedColumn {
-  const { name, type, sourceType, description, notNull, acceptedValues, guarantees, isPrivate } = column;
+  const { name, type, sourceType, labels, baseType } = column;
+  const { description, notNull, acceptedValues, guarantees, isPrivate } = column;
   const example = settings.columns.get(name)?.example;
   return {
     name,
@@ -206,6 +207,8 @@ function columnOf(column: ModelColumn, settings: ReadSettings, context: Context)
     ...(isWideNumber(parseColumnType(type)) && { wide: true }),
     ...numbersOf(name, settings),
     ...(sourceType !== undefined && { sourceType }),
+    ...(labels && { labels }),
+    ...(baseType !== undefined && { baseType }),
     ...(description.trim() !== "" && { description }),
     ...(notNull && { notNull }),
     ...(acceptedValues && { acceptedValues }),

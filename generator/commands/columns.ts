@@ -108,7 +108,14 @@ function columnsOfModels(
       return [
         [
           uniqueId,
-          columns.map(({ name, type, notNull, comment = null }) => ({ name, type, notNull, comment })),
+          columns.map(({ name, type, notNull, comment = null, labels, baseType }) => ({
+            name,
+            type,
+            notNull,
+            comment,
+            ...(labels && { labels }),
+            ...(baseType && { baseType }),
+          })),
         ] as const,
       ];
     }),

@@ -3,6 +3,7 @@ import { databaseTypeOf, textFormOf } from "../catalogue/column-types/type-facts
 import type {
   AnyType,
   DecimalType,
+  EnumType,
   IntegerType,
   RecordType,
   StringType,
@@ -12,13 +13,18 @@ import type {
 const OUTCOMES = [
   "same",
   "narrowed",
+  "label-removed",
+  "type-renamed",
   "lengthened",
   "shortened",
   "text-changed",
+  "labels-moved",
   "number-changed",
   "widened",
   "digits-changed",
   "scale-lowered",
+  "label-renamed",
+  "label-added",
   "retyped",
 ] as const;
 export type TypeChange = (typeof OUTCOMES)[number];
@@ -28,7 +34,7 @@ export type TypeChange = (typeof OUTCOMES)[number];
  * Null of the column itself does not count; inside arrays, maps and tuples it does.
  */
 export function compareTypes(base: ColumnType, head: ColumnType): TypeChange {
-  if (isAnyJson(base)) return isAnyJson(head) ? "same" : base.kind === "json" ? "retyped" : "narrowed";
+  if (isAnyJson(base)) return compareAny(base, head);
   if (isAnyJson(head)) return "retyped";
   switch (base.kind) {
     case "integer":
@@ -47,8 +53,7 @@ export function compareTypes(base: ColumnType, head: ColumnType): TypeChange {
     case "string":
       return compareStrings(base, head);
     case "enum":
-      if (head.kind !== "enum" || head.values.some((value) => !base.values.includes(value))) return "retyped";
-      return head.values.length < base.values.length ? "narrowed" : "same";
+      return head.kind === "enum" ? compareLabels(base, head) : "retyped";
     case "boolean":
     case "date":
     case "dateTime":
@@ -63,6 +68,28 @@ export function compareTypes(base: ColumnType, head: ColumnType): TypeChange {
     case "record":
       return head.kind === "record" ? compareRecords(base, head) : "retyped";
   }
+}
+
+/** Of a type that is not known nothing is, but its name: `json` and `jsonb` write the same value in their own ways. */
+function compareAny(base: AnyType, head: ColumnType): TypeChange {
+  const isUntyped = base.kind === "unknown" && base.name === undefined;
+  if (!isAnyJson(head)) return isUntyped ? "narrowed" : "retyped";
+  if (isUntyped || head.name === undefined || base.name === head.name) return "same";
+  return base.kind === "json" && head.kind === "json" ? "text-changed" : "retyped";
+}
+
+/** A label in the place of another is a new name of it. */
+function compareLabels(base: EnumType, head: EnumType): TypeChange {
+  const [before, after] = [base.order ?? base.values, head.order ?? head.values];
+  const added = after.filter((label) => !before.includes(label));
+  const removed = before.filter((label) => !after.includes(label));
+  const isRenamed =
+    added.length === removed.length &&
+    added.every((label) => removed.includes(before[after.indexOf(label)] ?? ""));
+  if (added.length > 0) return isRenamed ? "label-renamed" : "label-added";
+  const kept = before.filter((label) => after.includes(label));
+  if (kept.some((label, i) => label !== after[i])) return "labels-moved";
+  return removed.length > 0 ? "label-removed" : "same";
 }
 
 /** A declared type, with the type that is served: under `numbers: string`, wide numbers are strings. */

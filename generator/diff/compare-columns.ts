@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Column, Endpoint } from "@routewright/runtime/model";
 import type { CatalogueEntry, DescribedColumn } from "../catalogue/catalogue.js";
 import {
   type ColumnType,
   isZoneless,
-  parseColumnType,
+  parseNamedType,
   servedType,
 } from "../catalogue/column-types/column-type.js";
 import type { Difference } from "./change.js";
@@ -55,7 +56,7 @@ interface ServedColumn extends DescribedColumn {
 }
 
 function servedColumn(column: DescribedColumn, endpoint: Endpoint): ServedColumn {
-  const declared = parseColumnType(column.type);
+  const declared = meantType(column);
   const served = servedType(declared, column, endpoint);
   const zone = isZoneless(column.type) ? (column.timezone ?? "UTC") : null;
   const text = [
@@ -66,18 +67,52 @@ function servedColumn(column: DescribedColumn, endpoint: Endpoint): ServedColumn
   return { ...column, declared, served, zone, text };
 }
 
+/** The type of a column, with what the database says of a name of its own: the labels of an enumeration, the base of a domain. */
+function meantType({ type, labels, baseType }: DescribedColumn): ColumnType {
+  if (baseType !== undefined) {
+    const isNullable = /\snull\s*$/i.test(type ?? "") && !/\snot\s+null\s*$/i.test(type ?? "");
+    return meantType({
+      name: "",
+      type: isNullable ? `${baseType} null` : baseType,
+      ...(labels && { labels }),
+    });
+  }
+  return parseNamedType(type, () => labels && { kind: "enum", values: labels, nullable: false });
+}
+
 function compareColumn(base: ServedColumn, head: ServedColumn): readonly Difference[] {
-  if (head.text === base.text) return [];
+  if (head.text === base.text && isDeepStrictEqual(base.declared, head.declared)) return [];
   const subject = base.name;
-  const change = compareServedTypes({ ...base, text: base.type }, { ...head, text: head.type });
+  const [before, after] = [base, head].map(({ baseType, type }) => baseType ?? type) as [string, string];
+  const compared = compareServedTypes({ ...base, text: before }, { ...head, text: after });
+  const isRenamed = compared === "same" && isNamed(base) && isNamed(head) && nameOf(base) !== nameOf(head);
+  const change = isRenamed ? "type-renamed" : compared;
   const kinds = [
     change === "same" ? null : (`column-${change}` as const),
     zoneKind(base, head),
     // In ClickHouse the type alone decides; elsewhere a nullable type ends with `null`.
     nullKind(base.declared, head.declared, base.notNull === "test" && head.type?.endsWith(" null") === true),
   ] as const;
-  const texts = { subject, before: base.text, after: head.text };
+  const texts = { subject, before: typeTextOf(base), after: typeTextOf(head) };
   return kinds.filter((kind) => kind !== null).map((kind) => ({ kind, ...texts }));
+}
+
+/** Whether the database has the type by a name of its own. */
+function isNamed({ labels, baseType }: DescribedColumn): boolean {
+  return labels !== undefined || baseType !== undefined;
+}
+
+function nameOf({ type }: Column): string {
+  return (type ?? "")
+    .toLowerCase()
+    .replace(/\s(?:not\s)?null\s*$/, "")
+    .trim();
+}
+
+/** `order_status (paid, open)`, `email (text)`. */
+function typeTextOf({ text, labels, baseType }: ServedColumn): string {
+  const meant = labels?.join(", ") ?? baseType;
+  return meant === undefined ? text : `${text} (${meant})`;
 }
 
 /** Between types of other kinds the column is retyped in any case. */

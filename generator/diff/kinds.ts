@@ -176,6 +176,26 @@ export const KINDS = {
   "column-added": compatible("Column added", "JSON and CSV clients read fields by name."),
   "column-retyped": breaking("Column retyped", "The new values do not fit the documented JSON type."),
   "column-narrowed": compatible("Column type narrowed", "Every new value fits the documented JSON type."),
+  "column-label-added": breaking(
+    "Label of an enumeration added",
+    "Clients of the documented labels meet one that they do not know.",
+  ),
+  "column-label-renamed": breaking(
+    "Label of an enumeration renamed",
+    "Rows have a label that clients do not know, and filters by the former one match nothing or get 400.",
+  ),
+  "column-label-removed": warning(
+    "Label of an enumeration removed",
+    "Rows have known labels only; filters by the label get 400.",
+  ),
+  "column-labels-moved": warning(
+    "Labels of an enumeration moved",
+    "Rows that are sorted by it come in another order.",
+  ),
+  "column-type-renamed": warning(
+    "Type renamed",
+    "It has the same base type or labels; only its name and its constraints may differ.",
+  ),
   "column-lengthened": warning(
     "Text column may be longer",
     "It stays a JSON string; a client that stores fewer characters can cut it.",

@@ -86,6 +86,8 @@ function mergeColumns(model: Model, found: readonly ModelColumn[]): Model {
     ...column,
     type: column.type ?? real?.type ?? null,
     ...(column.type === null && real?.isServedType && { isServedType: real.isServedType }),
+    ...(real?.labels && { labels: real.labels }),
+    ...(real?.baseType !== undefined && { baseType: real.baseType }),
     notNull: column.notNull ?? real?.notNull ?? null,
     description: column.description || (real?.description ?? ""),
   }));

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOr, objectsOf, textOr } from "./json.js";
+import { isObject, type JsonObject, listOr, objectsOf, textOr, textsOf } from "./json.js";
 import { firstOfEachName, type ModelColumn, NO_GUARANTEES } from "./columns.js";
 import { byText, visibleJson } from "./strings.js";
 
@@ -10,6 +10,10 @@ export interface PulledColumn {
   readonly type: string;
   readonly notNull: boolean;
   readonly comment: string | null;
+  /** Of an enumeration of PostgreSQL, or of an array of it. */
+  readonly labels?: readonly string[] | null;
+  /** Of a domain. */
+  readonly baseType?: string | null;
 }
 
 /** `columns.json`: the columns of relations by the `unique_id` of their models, a line per column, in the relation's order. */
@@ -21,8 +25,9 @@ export function columnsText(relations: ReadonlyMap<string, readonly PulledColumn
   return `{\n  "x-generated-by": ${visibleJson(MARKER)},\n  "schemaVersion": 1,\n  "columns": ${body}\n}\n`;
 }
 
-function lineOf({ name, type, notNull, comment }: PulledColumn): string {
-  return `      ${visibleJson({ name, type, ...(notNull && { notNull }), ...(comment && { comment }) })}`;
+function lineOf({ name, type, notNull, comment, labels, baseType }: PulledColumn): string {
+  const own = { ...(labels && { labels }), ...(baseType && { baseType }) };
+  return `      ${visibleJson({ name, type, ...own, ...(notNull && { notNull }), ...(comment && { comment }) })}`;
 }
 
 /** The columns of a `columns.json`; null for another document. */
@@ -34,10 +39,12 @@ export function columnsInFile(json: JsonObject): ReadonlyMap<string, readonly Mo
   );
 }
 
-function columnOf({ name, type, notNull, comment }: JsonObject): ModelColumn {
+function columnOf({ name, type, notNull, comment, labels, baseType }: JsonObject): ModelColumn {
   return {
     name: textOr(name, ""),
     type: textOr(type, "").trim() || null,
+    ...(Array.isArray(labels) && { labels: textsOf(labels) }),
+    ...(typeof baseType === "string" && { baseType }),
     isServedType: true,
     notNull: notNull === true ? "constraint" : null,
     acceptedValues: null,

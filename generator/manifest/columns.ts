@@ -11,6 +11,10 @@ export interface ModelColumn {
   readonly isServedType?: true;
   /** The type in the warehouse of which the relation is a copy. */
   readonly sourceType?: string;
+  /** Labels of an enumeration that the database has by a name of its own, in its order: of `columns.json`. */
+  readonly labels?: readonly string[];
+  /** What a domain of the database is of: of `columns.json`. */
+  readonly baseType?: string;
   /** What guarantees that values are not null: a constraint, a dbt test that fails the build, or nothing. */
   readonly notNull: "constraint" | "test" | null;
   /** The values that an `accepted_values` test allows; null without one. */

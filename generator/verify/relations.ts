@@ -72,6 +72,10 @@ export interface LiveColumn {
   readonly notNull: boolean;
   readonly readable: boolean;
   readonly comment?: string | null;
+  /** Of an enumeration, also in an array. */
+  readonly labels?: readonly string[] | null;
+  /** What a domain is of. */
+  readonly baseType?: string | null;
 }
 
 /** A relation in the database; `kind` is `pg_class.relkind`, null where the relation does not exist. */
@@ -101,9 +105,12 @@ const RELATIONS = `
           SELECT FROM pg_catalog.pg_constraint k
           WHERE k.conrelid = c.oid AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum] AND NOT k.convalidated),
         'comment', col_description(c.oid, a.attnum),
+        'labels', (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_catalog.pg_enum e
+          WHERE e.enumtypid IN (t.oid, nullif(t.typelem, 0), t.typbasetype)),
+        'baseType', CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) END,
         'readable', has_schema_privilege(n.oid, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT')
       ) ORDER BY a.attnum)
-      FROM pg_catalog.pg_attribute a
+      FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
       WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) AS columns
   FROM unnest($1::text[], $2::text[]) AS r (schema, name)
   LEFT JOIN pg_catalog.pg_namespace n ON n.nspname = r.schema

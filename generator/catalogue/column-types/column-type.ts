@@ -1,5 +1,5 @@
 import type { Column, Endpoint } from "@routewright/runtime/model";
-import { type ColumnType, nullable, UNKNOWN } from "./json-type.js";
+import { type AnyType, type ColumnType, nullable, UNKNOWN } from "./json-type.js";
 import { tokensOf, expressionOf, type Expression, type BracketGroup, type ExpressionItem } from "./parse.js";
 import { isNumeric } from "./type-facts.js";
 import { isWideNumber } from "./typescript.js";
@@ -65,33 +65,67 @@ function asString(type: ColumnType): ColumnType {
   return isWideNumber(type) && "nullable" in type ? { kind: "string", nullable: type.nullable } : type;
 }
 
-function parseUncached(text: string): ColumnType {
-  const type = parseBareType(text.replace(/\s(not\s)?null\s*$/i, ""));
+function parseUncached(text: string, leafOf: LeafOf = asParsed): ColumnType {
+  const type = parseBareType(text.replace(/\s(not\s)?null\s*$/i, ""), leafOf);
   return /(?<!\snot)\snull\s*$/i.test(text) ? nullable(type) : type;
 }
 
-function parseBareType(text: string): ColumnType {
-  if (text.length > MAX_TYPE_TEXT) return UNKNOWN;
+function parseBareType(text: string, leafOf: LeafOf): ColumnType {
+  if (text.length > MAX_TYPE_TEXT) return leafOf(UNKNOWN, text.slice(0, MAX_TYPE_TEXT));
   const tokens = tokensOf(text);
   const expression = tokens && expressionOf(tokens);
-  return expression === undefined ? UNKNOWN : parseType(expression);
+  return expression === undefined ? leafOf(UNKNOWN, text) : parseType(expression, leafOf);
+}
+
+/** What stands for a type that is not known, or for JSON, also within another. */
+type LeafOf = (type: AnyType, text: string) => ColumnType;
+
+const asParsed: LeafOf = (type) => type;
+
+/** As `parseColumnType`, for a comparison: each type that is not known has its name, or is what `meant` says that it is. */
+export function parseNamedType(
+  text: string | null,
+  meant: (name: string) => ColumnType | undefined = () => undefined,
+): ColumnType {
+  if (text === null) return UNKNOWN;
+  return parseUncached(text, (type, written) => {
+    const name = written.toLowerCase().replaceAll(/\s+/g, " ").trim();
+    return (type.kind === "unknown" ? meant(name) : undefined) ?? { ...type, name };
+  });
 }
 
 const CONSTRUCTORS: ReadonlyMap<string, TypeConstructor> = new Map([...BOTH, ...CLICKHOUSE, ...POSTGRES]);
 const EXACT_CASE: ReadonlyMap<string, TypeConstructor> = new Map(CLICKHOUSE_EXACT_CASE);
 
 /** The type of an expression. Unsupported types are `unknown`, also within a supported one. */
-function parseType(expression: Expression): ColumnType {
+function parseType(expression: Expression, leafOf: LeafOf): ColumnType {
   const signature = signatureOf(expression);
-  if (signature === undefined) return UNKNOWN;
+  if (signature === undefined) return leafOf(UNKNOWN, textOf(expression));
   const { name, args, dimensions } = signature;
-  const type = constructorOf(name)?.(args, parseElement) ?? UNKNOWN;
+  const parsed = constructorOf(name)?.(args, (element) => parseElement(element, leafOf)) ?? UNKNOWN;
+  const isOwn = "nullable" in parsed || parsed.name !== undefined;
+  const type = isOwn ? parsed : leafOf(parsed, textOf([{ kind: "word", text: name }, ...groupOf(args)]));
   return dimensions === 0 ? type : arrayOf(type, dimensions);
 }
 
+function groupOf(parts: readonly Expression[]): Expression {
+  return parts.length === 0 ? [] : [{ kind: "group", open: "(", parts }];
+}
+
+/** The text of an expression, the same whatever its white space. */
+function textOf(expression: Expression): string {
+  return expression
+    .map((item) => {
+      if (item.kind === "group") return `${item.open}${item.parts.map(textOf).join(",")}`;
+      return item.kind === "sign" ? item.sign : item.kind === "number" ? String(item.value) : item.text;
+    })
+    .join(" ")
+    .replace(SYSTEM_SCHEMA, "");
+}
+
 /** The type of the values in a list, a map or a tuple: nothing in a project rules out that one of them is NaN. */
-function parseElement(expression: Expression): ColumnType {
-  const type = parseType(expression);
+function parseElement(expression: Expression, leafOf: LeafOf): ColumnType {
+  const type = parseType(expression, leafOf);
   return type.kind === "float" ? nullable(type) : type;
 }
 

@@ -49,6 +49,8 @@ export interface StringType extends MaybeNull {
 export interface EnumType extends MaybeNull {
   readonly kind: "enum";
   readonly values: readonly string[];
+  /** As the database sorts them, where that is not as declared. */
+  readonly order?: readonly string[];
 }
 
 /** Dates as `YYYY-MM-DD`, date-times in RFC 3339 in UTC with `Z`. */
@@ -87,6 +89,8 @@ export interface Field {
 /** Any JSON value: the declared type is JSON; or no type is declared, or an unsupported one. */
 export interface AnyType {
   readonly kind: "json" | "unknown";
+  /** The type as written, where a comparison asks for it; none for a column without a type. */
+  readonly name?: string;
 }
 
 export const UNKNOWN: AnyType = { kind: "unknown" };

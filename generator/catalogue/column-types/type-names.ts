@@ -116,17 +116,23 @@ const nested: TypeConstructor = (args, parseType) => {
 
 /** `Enum8('a' = 1, …)`: the row shows the string. Without a list of members it may be any string. */
 const enumeration: TypeConstructor = (args) => {
-  const values = args.map(memberOf);
-  if (!values.every((value) => value !== undefined)) return undefined;
-  return values.length === 0 ? STRING : { kind: "enum", values: [...new Set(values)], nullable: false };
+  const members = args.map(memberOf);
+  if (!members.every((member) => member !== undefined)) return undefined;
+  const values = [...new Set(members.map(({ text }) => text))];
+  if (values.length === 0) return STRING;
+  const order = [...new Set(members.toSorted((a, b) => a.number - b.number).map(({ text }) => text))];
+  const isSorted = order.every((text, i) => text === values[i]);
+  return { kind: "enum", values, ...(!isSorted && { order }), nullable: false };
 };
 
-/** The string of `'a' = 1` or `'a'`. */
-function memberOf([name, ...rest]: Expression): string | undefined {
+/** The string of `'a' = 1` or `'a'`. Without a number it keeps its place. */
+function memberOf([name, ...rest]: Expression):
+  { readonly text: string; readonly number: number } | undefined {
   const [sign, value] = rest;
   const isNumbered = sign?.kind === "sign" && sign.sign === "=" && value?.kind === "number";
   const isMember = rest.length === 0 || (rest.length === 2 && isNumbered);
-  return name?.kind === "string" && isMember ? name.text : undefined;
+  if (name?.kind !== "string" || !isMember) return undefined;
+  return { text: name.text, number: value?.kind === "number" ? value.value : 0 };
 }
 
 /** Two words at the start are a name and a type, not a type of two words: ClickHouse reads them in the same way. */
