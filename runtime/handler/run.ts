@@ -106,15 +106,27 @@ export async function summarize(
 
 const DATES: ReadonlySet<ValueKind> = new Set(["date", "date-time"]);
 
-/** The query, checked against the columns of its relation. */
+/** The query, checked against the columns of its relation. Nothing is refused by columns that may have changed since they were looked up. */
 async function prepare(
+  gateway: Gateway,
+  query: ResolvedQuery,
+  version: DataVersion | null,
+): Promise<Result<ResolvedQuery>> {
+  const { keyset, conditions } = query.selection;
+  if (keyset === undefined && conditions.length === 0) return query;
+  const checked = await check(gateway, query, version);
+  if (!isHttpError(checked)) return checked;
+  gateway.warehouse.expireColumns(query);
+  return check(gateway, query, version);
+}
+
+async function check(
   { warehouse }: Gateway,
   query: ResolvedQuery,
   version: DataVersion | null,
 ): Promise<Result<ResolvedQuery>> {
   const { selection } = query;
   const { keyset, conditions } = selection;
-  if (keyset === undefined && conditions.length === 0) return query;
   const { columns, filtered } = await warehouse.columnsOf(query, version?.id ?? null);
   for (const compared of filtered) {
     const error = warehouse.check(conditions, compared);

@@ -66,6 +66,13 @@ export class AggregateEngine {
         relations,
         describe: () => describe({ select: groupedRows(build([])), names, relations }),
       },
+      read: [...types]
+        .filter(([, columns]) => columns.length > 0)
+        .map(([name, columns]) => {
+          const of = named(grouping.aggregate.relations, name);
+          const values = of.values.filter((value) => used.get(name)?.has(value.name));
+          return { select: valuesSelect({ ...of, values }, dialect), columns };
+        }),
       select: (placed) => groupedRows(build(placed)),
       filtered: filteredColumns(build(conditions)),
     };

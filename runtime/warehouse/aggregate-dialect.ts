@@ -14,10 +14,18 @@ export interface GroupedSource {
   readonly columns: readonly string[];
 }
 
+/** Values of a relation. */
+export interface ReadValues {
+  readonly select: Sql;
+  readonly columns: ResultColumns;
+}
+
 /** A grouping's statement, and what the database says of its columns. */
 export interface PreparedGrouping {
   /** Where its columns are looked up. */
   readonly source: DerivedRows;
+  /** The values that it reads of its relations, with their types. */
+  readonly read: readonly ReadValues[];
   readonly select: (conditions: readonly Condition[]) => Sql<Selection>;
   /** The columns that conditions compare with, of each fact. */
   readonly filtered: readonly ResultColumns[];

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { columnNamed } from "../model/column-names.js";
 import { SERVER_DEFAULTS } from "../model/limits.js";
 import type { FilterParameter, Relation } from "../model/endpoint.js";
@@ -10,7 +11,7 @@ import type { RelationLoad } from "./data-versions.js";
 import { FairQueue } from "./fair-queue.js";
 import type { FilterType } from "./filter-type.js";
 import type { AskedGrouping } from "../model/aggregate.js";
-import type { AggregateDialect, PreparedGrouping } from "./aggregate-dialect.js";
+import type { AggregateDialect, PreparedGrouping, ReadValues } from "./aggregate-dialect.js";
 import { loadMetrics, type MetricsModule } from "./load-metrics.js";
 import { Relations } from "./relations.js";
 import { withDeclaredNames, withNamesOf } from "./served-columns.js";
@@ -61,6 +62,8 @@ export type OpenEngine = (options: EngineOptions) => Warehouse;
 /** A query as an engine runs it: from its relation, or from a statement over relations. */
 export interface EngineQuery extends ResolvedQuery {
   readonly from?: () => Sql<Selection>;
+  /** What that statement reads of its relations. */
+  readonly read?: readonly ReadValues[];
 }
 
 /** The column of a relation that a filter of groups compares with. */
@@ -200,9 +203,26 @@ export abstract class BaseEngine implements Warehouse {
     context: QueryContext,
     run: (query: EngineQuery, columns: ResultColumns) => Promise<T>,
   ): Promise<T> {
-    const { source, select } = await this.#prepared(query, context.version);
+    const used = await this.#prepared(query, context.version);
+    try {
+      return await this.#runGrouped(used, query, context, run);
+    } catch (error) {
+      if (!this.mayHaveChanged(error)) throw error;
+      this.#relations.expire(used.source.relations);
+      const found = await this.#prepared(query, context.version);
+      if (isDeepStrictEqual(found.read.map(typesOf), used.read.map(typesOf))) throw error;
+      return await this.#runGrouped(found, query, context, run);
+    }
+  }
+
+  #runGrouped<T>(
+    { source, select, read }: PreparedGrouping,
+    query: ResolvedQuery,
+    context: QueryContext,
+    run: (query: EngineQuery, columns: ResultColumns) => Promise<T>,
+  ): Promise<T> {
     const from = (): Sql<Selection> => select(query.selection.conditions);
-    return this.#relations.query(source, context, (columns) => run({ ...query, from }, columns));
+    return this.#relations.query(source, context, (columns) => run({ ...query, from, read }, columns));
   }
 
   async #prepared({ selection }: ResolvedQuery, version: string | null): Promise<PreparedGrouping> {
@@ -217,6 +237,10 @@ export abstract class BaseEngine implements Warehouse {
         }),
     });
     return this.#aggregateEngine.prepare(selection, version);
+  }
+
+  expireColumns({ relation, selection: { grouping } }: ResolvedQuery): void {
+    this.#relations.expire(grouping?.aggregate.relations.map((of) => of.relation) ?? [relation]);
   }
 
   columnsOf(query: ResolvedQuery, version: string | null): QueryColumns | Promise<QueryColumns> {
@@ -341,4 +365,5 @@ export abstract class BaseEngine implements Warehouse {
   }
 }
 
+const typesOf = ({ columns }: ReadValues): ResultColumns => columns;
 const allOf = (columns: ResultColumns): QueryColumns => ({ columns, filtered: [columns] });

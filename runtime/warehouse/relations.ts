@@ -48,7 +48,10 @@ const FRESH_MS = 60_000;
 interface KnownRelation extends DescribedRelation {
   /** Version of the rows at the lookup; null if unknown. */
   readonly version: string | null;
+  /** Of derived rows: what they are made of. */
+  readonly relations: readonly Relation[];
   freshUntil: number;
+  isExpired: boolean;
 }
 
 /**
@@ -80,6 +83,13 @@ export class Relations {
     const cached = this.#cached(relation, version);
     if (cached !== null) return cached.columns;
     return this.query(relation, { version, isStillNeeded: () => true }, (found) => Promise.resolve(found));
+  }
+
+  /** Their columns, and those of rows derived from them, are looked up again before they are used: an answer depends on them. */
+  expire(relations: readonly Relation[]): void {
+    const keys = new Set(relations.map(relationKey));
+    for (const entry of this.#entries.values())
+      if (entry.relations.some((relation) => keys.has(relationKey(relation)))) entry.isExpired = true;
   }
 
   known(relation: Relation): ResultColumns | null {
@@ -161,7 +171,7 @@ export class Relations {
 
   #cached(relation: RowSource, version: string | null): KnownRelation | null {
     const entry = this.#entries.get(keyOf(relation));
-    if (entry?.version !== version) return null;
+    if (entry?.version !== version || entry.isExpired) return null;
     if (entry.freshUntil < Date.now()) {
       // After a failure the stale columns stay: the query itself fails if they are wrong.
       this.#renew(relation, version).catch(() => (entry.freshUntil = Date.now() + FRESH_MS));
@@ -183,7 +193,14 @@ export class Relations {
     const known = this.#entries.get(keyOf(relation));
     // The same object while nothing has changed: what is made from the columns is cached by it.
     const columns = known && isDeepStrictEqual(known.columns, found.columns) ? known.columns : found.columns;
-    const entry: KnownRelation = { id: found.id, columns, version, freshUntil: Date.now() + FRESH_MS };
+    const entry: KnownRelation = {
+      id: found.id,
+      columns,
+      version,
+      relations: relationsOf(relation),
+      freshUntil: Date.now() + FRESH_MS,
+      isExpired: false,
+    };
     this.#entries.set(keyOf(relation), entry);
     if (!isRelation(relation)) {
       this.#keepNewest(keyOf(relation), known === undefined);

@@ -37,6 +37,8 @@ export interface ResultColumn {
   readonly states?: readonly string[];
   /** Digits after the point of a `money`, which its locale decides. */
   readonly moneyScale?: number;
+  /** PostgreSQL's number of the type, of a domain that of the type under it. */
+  readonly oid?: number;
   /** Schema of a type that is not PostgreSQL's own. */
   readonly typeSchema?: string;
   /** Whether that schema has the operators of the type: an extension's type, which PostgreSQL's own operators do not take. */
@@ -264,6 +266,8 @@ export interface Warehouse {
    * that it makes no difference. Of a grouping: in its statement; null for a group of a join or an expression. Rejects when the database cannot run the query.
    */
   usesIndex(relation: Relation, filter: FilterParameter, grouping?: AskedGrouping): Promise<boolean | null>;
+  /** The columns of what the query reads are looked up again before they are used. */
+  expireColumns(query: ResolvedQuery): void;
   /** The loads of those of the relations that `routewright ddl` has filled. Rejects when the database fails. */
   loads(relations: readonly Relation[]): Promise<readonly RelationLoad[]>;
   readonly load: WarehouseLoad;

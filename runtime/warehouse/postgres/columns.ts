@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { constant, identifier, join, sql, type Sql } from "../sql.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
 import { binaryValue } from "./binary-values.js";
@@ -60,7 +61,10 @@ const BINARY_KINDS: ReadonlySet<Kind> = new Set([
 ]);
 
 /** The formats of these fields as a Bind message lists them; without fields: all are text. */
-export function fieldFormats(columns: ResultColumns, keys: readonly SortKeyField[] = []): Buffer {
+export function fieldFormats(
+  columns: ResultColumns,
+  keys: readonly Pick<SortKeyField, "isBinary">[] = [],
+): Buffer {
   const binary = [
     ...columns.map((column) => BINARY_KINDS.has(kindOf(column))),
     ...keys.map(({ isBinary }) => isBinary),
@@ -74,21 +78,62 @@ export function fieldFormats(columns: ResultColumns, keys: readonly SortKeyField
 const TEXT = 0;
 const BINARY = 1;
 
-/** The numbers of the types that `checkTypes` expects, as a comment: a statement prepared for other types has another text. */
-export function typesOf(columns: ResultColumns): Sql {
-  const oids = columns.map((column) => ownKind(column)?.[1] ?? binaryValue(column)?.oid ?? 0);
-  return sql`/* ${join(oids.map(constant), ", ")} */`;
+/** A field as PostgreSQL describes it before its rows. */
+export interface DescribedField {
+  readonly dataTypeID: number;
+  readonly dataTypeModifier: number;
 }
 
-/** Throws where a field is not of the type of its column: the column has changed since it was looked up. */
-export function checkTypes(columns: ResultColumns, oids: readonly number[]): void {
-  columns.forEach((column, i) => {
-    const oid = oids[i] ?? 0;
-    const own = ownKind(column);
-    if (own !== undefined && !own.includes(oid)) throw new TypeChanged();
-    const binary = own === undefined ? binaryValue(column) : null;
-    if (binary !== null) checkType(oid, binary.oid);
+/** What a field must be. */
+export interface ExpectedField {
+  /** Numbers of its type; none where it may be any. */
+  readonly oids: readonly number[];
+  /** Whether it may be a type that the database defines itself, too. */
+  readonly mayBeOwn?: true;
+  readonly decimal?: ResultColumn["decimal"];
+}
+
+/** The field of a column of the relation, whose decimals the database declares. */
+export function expectedField(column: ResultColumn, decimal?: ResultColumn["decimal"]): ExpectedField {
+  const [, ...own] = ownKind(column) ?? [];
+  if (own.length > 0) return { oids: own, ...(column.type === "numeric" && decimal && { decimal }) };
+  const binary = binaryValue(column);
+  return binary === null ? { oids: [] } : { oids: [binary.oid], mayBeOwn: true };
+}
+
+/** Whether the type of the field of a column is that of the column: others are converted. */
+export function showsType(column: ResultColumn): boolean {
+  return ownKind(column) !== undefined && column.type !== "money";
+}
+
+/**
+ * A field without a value that has the type of a column which no other field shows: one that filters, sorts, or is converted. PostgreSQL names
+ * it when it parses the statement, and refuses a plan whose fields get other types. `CASE` is gone before it plans: the field costs a row 4 bytes.
+ */
+export function typeField({ name }: ResultColumn, source: Sql): Sql {
+  return sql`CASE WHEN false THEN (SELECT p.${identifier(name)} FROM ${source} AS p LIMIT 1) END`;
+}
+
+/** What the fields must be as a comment: a statement prepared for other types has another text. */
+export function typesOf(fields: readonly ExpectedField[]): Sql {
+  const numbers = fields.flatMap(({ oids: [oid = 0], decimal = [] }) => [oid, ...decimal]);
+  return sql`/* ${join(numbers.map(constant), ", ")} */`;
+}
+
+/** Throws where a field is not what was expected: its column has changed since it was looked up. */
+export function checkFields(expected: readonly ExpectedField[], fields: readonly DescribedField[]): void {
+  expected.forEach(({ oids, mayBeOwn = false, decimal }, i) => {
+    const { dataTypeID: oid = 0, dataTypeModifier: modifier = -1 } = fields[i] ?? {};
+    if (mayBeOwn) checkType(oid, oids[0] ?? 0);
+    else if (oids.length > 0 && !oids.includes(oid)) throw new TypeChanged();
+    if (decimal !== undefined && !isDeepStrictEqual(decimal, decimalOf(modifier))) throw new TypeChanged();
   });
+}
+
+/** Precision and scale of a modifier of `numeric`: the scale has eleven bits and a sign. */
+function decimalOf(modifier: number): ResultColumn["decimal"] {
+  const bits = modifier - 4;
+  return bits < 0 ? undefined : [(bits >> 16) & 65535, ((bits & 2047) ^ 1024) - 1024];
 }
 
 /** The value of a column of the relation `t`. */

@@ -139,12 +139,13 @@ export function describedRelation(text: string): DescribedRelation {
   return {
     id,
     columns: columns.map(({ oid, ...column }) => {
-      const { schema, isEnum, hasOwnOperators, ownAggregates } = all.base(oid);
+      const { oid: base, schema, isEnum, hasOwnOperators, ownAggregates } = all.base(oid);
       const type = all.typeOf(oid);
       const decimal = column.decimal ?? all.decimalOf(oid);
       return {
         ...column,
         ...type,
+        oid: base,
         ...(decimal && { decimal }),
         ...(type.type === "money" && { moneyScale }),
         ...(schema !== undefined && { typeSchema: schema }),

@@ -57,7 +57,7 @@ import { fieldFormats } from "./columns.js";
 import { describe, describedRelation, describeSelect } from "./describe.js";
 import { loadComments, relationLoads } from "./loads.js";
 import { PreparedColumns, preparedOf } from "./prepared-columns.js";
-import { aggregateColumns, hasCursor, selectAggregate, selectRows } from "./select.js";
+import { aggregateColumns, selectAggregate, selectRows } from "./select.js";
 import type { StatementLimits } from "./statements.js";
 import { fieldsOf } from "./rows.js";
 import type { Reader } from "./run.js";
@@ -123,14 +123,15 @@ class PostgresEngine extends BaseEngine {
     bounded: ResultColumns,
   ): Promise<AggregateResult> {
     const prepared = new PreparedColumns(aggregateColumns(bounded));
-    const { columns: result, fields } = prepared;
+    const { columns: result } = prepared;
     const makeWriter = await writerOf(prepared, "json");
     const read = ({ selection, ...storable }: EngineQuery): Promise<Rows> => {
+      const statement = selectAggregate(storable, columns, bounded, selection);
       const page = {
-        statement: selectAggregate(storable, columns, bounded, selection),
+        statement,
         query: { ...storable, selection: { ...selection, page: null } },
         columns: result,
-        fields,
+        fields: statement.fields,
         context,
       };
       return this.#read(page, makeWriter);
@@ -152,8 +153,7 @@ class PostgresEngine extends BaseEngine {
     const { selection, format } = query;
     const prepared = preparedOf(servedOf(columns, selection.columns));
     const statement = selectRows(query, columns, selection);
-    const fields = hasCursor(selection) ? prepared.keyedFields(columns, selection.sort) : prepared.fields;
-    const page = { statement, query, columns: prepared.columns, fields, context };
+    const page = { statement, query, columns: prepared.columns, fields: statement.fields, context };
     const makeWriter = writerOf(prepared, format);
     return makeWriter instanceof Promise
       ? makeWriter.then((made) => this.#readPage(page, made))

@@ -15,7 +15,7 @@ import {
 } from "../warehouse.js";
 import type { Statement } from "../sql.js";
 import type { Reader, Run } from "./run.js";
-import { checkTypes } from "./columns.js";
+import { checkFields, type DescribedField } from "./columns.js";
 import type { PreparedColumns } from "./prepared-columns.js";
 import { fieldsOf, type RowWriter, TextWriter } from "./rows.js";
 import type { RowFields } from "./prepared-columns.js";
@@ -108,8 +108,8 @@ export class PageReader implements Reader {
     this.#found = 0;
   }
 
-  checkTypes(oids: readonly number[]): void {
-    checkTypes(this.#page.columns, oids);
+  checkFields(fields: readonly DescribedField[]): void {
+    checkFields(this.#page.fields.expected, fields);
   }
 
   row(frame: Buffer, offset: number): void {

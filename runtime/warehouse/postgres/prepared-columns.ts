@@ -3,7 +3,7 @@ import type { Selection, TextFormat } from "../../model/query.js";
 import type { ServedColumns } from "../served-columns.js";
 import type { Plan } from "../sql.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
-import { fieldFormats, type SortKeyField, sortKeyOf } from "./columns.js";
+import { type ExpectedField, expectedField, fieldFormats, sortKeyOf, type SortKeyField } from "./columns.js";
 import { layoutOf, type TextLayout } from "./row-layout.js";
 
 /** A sort key among the fields of a row. */
@@ -16,6 +16,7 @@ interface KeyPosition {
 export interface RowFields {
   readonly count: number;
   readonly formats: Buffer;
+  readonly expected: readonly ExpectedField[];
   /** Null where pages have no cursor. */
   readonly keys: readonly KeyPosition[] | null;
 }
@@ -26,17 +27,15 @@ const MAX_KEPT = 200;
 /** What PostgreSQL's engine makes of served columns: each part once, as it takes longer than the rest of a small request. */
 export class PreparedColumns {
   readonly columns: ResultColumns;
-  readonly #plans = new Map<string, Plan<Selection>>();
+  readonly #plans = new Map<string, PlannedRows>();
   readonly #layouts = new Map<TextFormat, TextLayout>();
-  readonly #keyed = new Map<string, RowFields>();
-  #fields: RowFields | null = null;
 
   constructor(columns: ResultColumns) {
     this.columns = columns;
   }
 
   /** The plan of a statement of this form. */
-  plan(form: string, make: () => Plan<Selection>): Plan<Selection> {
+  plan(form: string, make: () => PlannedRows): PlannedRows {
     return kept(this.#plans, form, make);
   }
 
@@ -44,31 +43,35 @@ export class PreparedColumns {
     return kept(this.#layouts, format, () => layoutOf(this.columns, format));
   }
 
-  /** The fields of a row of a page without cursor. */
-  get fields(): RowFields {
+  /** The fields of a row; `existing`: all columns of the relation, `sort`: of a page with cursor, `typed`: columns whose types follow. */
+  fields(existing: ResultColumns, sort: readonly SortKey[] | null, typed: ResultColumns): RowFields {
     const { columns } = this;
-    return (this.#fields ??= { keys: null, count: columns.length, formats: fieldFormats(columns) });
-  }
-
-  /** The fields of a row of a page with cursor; `existing`: all columns of the relation. */
-  keyedFields(existing: ResultColumns, sort: readonly SortKey[]): RowFields {
-    const form = sort.map(([name]) => name).join("\0");
-    return kept(this.#keyed, form, () => this.#keyedFields(existing, sort));
-  }
-
-  #keyedFields(existing: ResultColumns, sort: readonly SortKey[]): RowFields {
-    const { columns } = this;
-    const hidden = hiddenKeys(existing, columns, sort);
+    const hidden = sort === null ? [] : hiddenKeys(existing, columns, sort);
     let next = columns.length;
-    const keys = sort.map(([name]) => {
+    const keys = sort?.map(([name]) => {
       const position = hidden.some((key) => key.name === name)
         ? -1
         : columns.findIndex((column) => column.name === name);
       const { text } = sortKeyOf(columnOf(existing, name));
       return { position: position === -1 ? next++ : position, text };
     });
-    return { keys, count: next, formats: fieldFormats(columns, hidden.map(sortKeyOf)) };
+    const expected = [
+      ...columns.map((column) => expectedField(column, columnOf(existing, column.name).decimal)),
+      ...hidden.map((key) => (sortKeyOf(key).isBinary ? expectedField(key) : ANY_FIELD)),
+      ...typed.map(({ oid = 0 }) => ({ oids: [oid] })),
+    ];
+    const formats = fieldFormats(columns, [...hidden.map(sortKeyOf), ...typed.map(() => AS_TEXT)]);
+    return { keys: keys ?? null, count: expected.length, formats, expected };
   }
+}
+
+const ANY_FIELD: ExpectedField = { oids: [] };
+const AS_TEXT = { isBinary: false };
+
+/** A statement's plan, and its fields. */
+export interface PlannedRows {
+  readonly plan: Plan<Selection>;
+  readonly fields: RowFields;
 }
 
 export function preparedOf(served: ServedColumns): PreparedColumns {

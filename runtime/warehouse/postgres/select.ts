@@ -3,9 +3,9 @@ import type { EngineQuery } from "../base-engine.js";
 import { servedOf } from "../served-columns.js";
 import type { Relation, SortKey } from "../../model/endpoint.js";
 import type { Page, Selection } from "../../model/query.js";
-import type { ResultColumns } from "../warehouse.js";
-import { columnValue, placeholder, sortKeyOf, typesOf } from "./columns.js";
-import { hiddenKeys, preparedOf } from "./prepared-columns.js";
+import type { ResultColumn, ResultColumns } from "../warehouse.js";
+import { columnValue, placeholder, showsType, sortKeyOf, typeField, typesOf } from "./columns.js";
+import { hiddenKeys, PreparedColumns, preparedOf, type RowFields } from "./prepared-columns.js";
 import { variantOf, where } from "./filters.js";
 import { rangesAfter } from "./keyset.js";
 import { aggregateName } from "./names.js";
@@ -29,29 +29,43 @@ import {
 type StatementUse = "rows" | `aggregate ${string}`;
 
 /** What rows are selected from. */
-export type RowsFrom = Pick<EngineQuery, "relation" | "from" | "route">;
+export type RowsFrom = Pick<EngineQuery, "relation" | "from" | "read" | "route">;
+
+/** A statement with the fields of its rows. */
+export interface RowsStatement extends Statement {
+  readonly fields: RowFields;
+}
 
 /** The statement, from the plan of its form, which is all of the selection except the values. */
 function planned(
   use: StatementUse,
-  { relation, from, route }: RowsFrom,
+  rowsFrom: RowsFrom,
   columns: ResultColumns,
   selection: Selection,
-  make: (parts: SelectParts) => Sql<Selection>,
-): Statement {
+  make: (parts: SelectParts) => PlannedSelect,
+): RowsStatement {
+  const { relation, from, read, route } = rowsFrom;
   const prepared = preparedOf(servedOf(columns, selection.columns));
   const { columns: served } = prepared;
-  const form = `${route ?? ""}\0${formOf(use, relation, selection, columns)}`;
+  const readTypes = (read ?? []).flatMap(({ columns: all }) => all.map(({ oid = 0 }) => oid));
+  const form = `${route ?? ""}\0${readTypes.join()}\0${formOf(use, relation, selection, columns)}`;
   const made = prepared.plan(form, () => {
-    const body = make({ relation, from, columns, served, selection });
-    return plan(sql`${body}${routeComment(route)}`, placeholder);
+    const { body, fields } = make({ relation, from, read, columns, served, selection });
+    const text = sql`${body} ${typesOf(fields.expected)}${routeComment(route)}`;
+    return { plan: plan(text, placeholder), fields };
   });
-  return statement(made, selection);
+  return Object.assign(statement(made.plan, selection), { fields: made.fields });
+}
+
+interface PlannedSelect {
+  readonly body: Sql<Selection>;
+  readonly fields: RowFields;
 }
 
 interface SelectParts extends Pick<RowsFrom, "relation"> {
   /** The statement in place of the relation, which applies the conditions itself. */
   readonly from: RowsFrom["from"] | undefined;
+  readonly read: RowsFrom["read"] | undefined;
   /** All columns of the relation. */
   readonly columns: ResultColumns;
   readonly served: ResultColumns;
@@ -97,18 +111,29 @@ function hasCommonLimit({ limit }: Page): boolean {
 export const hasCursor = ({ page, keyset }: Selection): boolean => keyset !== undefined && page !== null;
 
 /** Selects the rows of the page, each value as PostgreSQL has it (`columnValue`): at most one row past the page if it looks ahead. */
-export function selectRows(rowsFrom: RowsFrom, columns: ResultColumns, selection: Selection): Statement {
+export function selectRows(rowsFrom: RowsFrom, columns: ResultColumns, selection: Selection): RowsStatement {
   return planned("rows", rowsFrom, columns, selection, (parts) => {
-    const hidden = hasCursor(selection) ? hiddenKeys(columns, parts.served, selection.sort) : [];
+    const sort = hasCursor(selection) ? selection.sort : null;
+    const hidden = sort === null ? [] : hiddenKeys(columns, parts.served, sort);
+    const typed = typedColumns(parts, parts.served);
     const names = [...new Set([...parts.served, ...hidden].map(({ name }) => name))];
     const values = [
       ...parts.served.map(columnValue),
       ...hidden.map((key) => sortKeyOf(key).select(sql`t.${identifier(key.name)}`)),
+      ...typed.map(({ column, source }) => typeField(column, source)),
     ];
     const limit = pageLimit(selection);
     // Values are made after the limit: a sort does not carry them.
     const rows = sql`SELECT ${columnList(names)} FROM ${source(parts, names, limit)}${order(selection)}${limit}`;
-    return sql`SELECT ${join(values, ", ")} FROM (${rows}) t ${typesOf([...parts.served, ...hidden])}`;
+    const prepared = preparedOf(servedOf(columns, selection.columns));
+    return {
+      body: sql`SELECT ${join(values, ", ")} FROM (${rows}) t`,
+      fields: prepared.fields(
+        columns,
+        sort,
+        typed.map(({ column }) => column),
+      ),
+    };
   });
 }
 
@@ -126,7 +151,7 @@ export function selectAggregate(
   columns: ResultColumns,
   bounded: ResultColumns,
   selection: Selection,
-): Statement {
+): RowsStatement {
   const { columns: declared, conditions, grouping } = selection;
   const all: Selection = {
     ...(declared && { columns: declared }),
@@ -143,9 +168,48 @@ export function selectAggregate(
     const aggregates = join([sql`pg_catalog.count(*) AS count`, ...bounds], ", ");
     const rows = sql`SELECT ${aggregates} FROM ${source(parts, [], EMPTY)}`;
     const results = aggregateColumns(bounded);
-    return sql`SELECT ${join(results.map(columnValue), ", ")} FROM (${rows}) t ${typesOf(results)}`;
+    const typed = typedColumns(parts, []);
+    const values = [
+      ...results.map(columnValue),
+      ...typed.map(({ column, source }) => typeField(column, source)),
+    ];
+    return {
+      body: sql`SELECT ${join(values, ", ")} FROM (${rows}) t`,
+      fields: new PreparedColumns(results).fields(
+        [],
+        null,
+        typed.map(({ column }) => column),
+      ),
+    };
   });
 }
+
+/** A column whose type a field shows, and what it is selected from. */
+interface TypedColumn {
+  readonly column: ResultColumn;
+  readonly source: Sql;
+}
+
+/** The columns that decide rows or their text while no field of `shown` has their type. */
+function typedColumns(parts: SelectParts, shown: ResultColumns): readonly TypedColumn[] {
+  const { relation, from, read = [], columns, selection } = parts;
+  if (from)
+    return read.flatMap(({ select, columns: all }) =>
+      all.filter(hasType).map((column) => ({ column, source: sql`(${select})` })),
+    );
+  const used = new Set([
+    ...shown.filter((column) => !showsType(column)).map(({ name }) => name),
+    ...[
+      ...selection.conditions.map(({ column }) => column),
+      ...selection.sort.map(([column]) => column),
+    ].filter((name) => !shown.some((column) => column.name === name && showsType(column))),
+  ]);
+  return columns
+    .filter((column) => used.has(column.name) && hasType(column))
+    .map((column) => ({ column, source: identifier(...relation) }));
+}
+
+const hasType = ({ oid }: ResultColumn): boolean => oid !== undefined;
 
 const columnList = (names: readonly string[]): Sql =>
   join(

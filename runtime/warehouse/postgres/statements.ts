@@ -10,6 +10,7 @@ import {
   isSessionLost,
   isStatementError,
 } from "./errors.js";
+import type { DescribedField } from "./columns.js";
 import type { RowSink, WireClient } from "./wire.js";
 
 /** How long a query may run, and whether its result is still needed. */
@@ -74,7 +75,7 @@ export interface StatementSink extends RowSink {
   /** The formats of the fields (`fieldFormats`). */
   readonly formats: Buffer;
   /** Checks the types of the fields, which PostgreSQL names when it parses the statement; prepared, it keeps them. Throws. */
-  checkTypes?(oids: readonly number[]): void;
+  checkFields?(fields: readonly DescribedField[]): void;
 }
 
 /** A statement that sets what differs in the transaction of the query after it; without a text where it is prepared. */
@@ -190,9 +191,9 @@ export class StatementBatch implements pg.Submittable {
     wire.stream.uncork();
   }
 
-  handleRowDescription({ fields }: { readonly fields: readonly { readonly dataTypeID: number }[] }): void {
+  handleRowDescription({ fields }: { readonly fields: readonly DescribedField[] }): void {
     try {
-      this.#pending[0]?.sink.checkTypes?.(fields.map(({ dataTypeID }) => dataTypeID));
+      this.#pending[0]?.sink.checkFields?.(fields);
     } catch (error) {
       // Its rows are not read; the statements after it are answered. The plan is not for the types that its text names.
       this.#connection.client.forget(this.name);

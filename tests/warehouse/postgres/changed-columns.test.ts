@@ -141,3 +141,105 @@ describe("a varchar that becomes longer while requests run", () => {
     expect(await walk(endpoint)).toHaveLength(ROWS);
   });
 });
+
+/** A type that becomes another one, and a filter whose rows the old type would decide wrongly. */
+const CHANGES = [
+  {
+    from: { type: "date", value: "date '2026-01-01' + i" },
+    to: { type: "timestamptz", value: "timestamptz '2026-01-01 12:00Z' + i * interval '1 day'" },
+    filter: "v[gte]=2026-02-10T10:00:00Z",
+    ids: [40],
+  },
+  {
+    from: { type: "integer", value: "i" },
+    to: { type: "text", value: "'x' || i" },
+    filter: "v[eq]=x7",
+    ids: [7],
+  },
+  {
+    from: { type: "text", value: "'0' || i" },
+    to: { type: "integer", value: "i" },
+    filter: "v[gte]=40",
+    ids: [40],
+  },
+  {
+    from: { type: "smallint", value: "i" },
+    to: { type: "bigint", value: "i * 100000" },
+    filter: "v[eq]=700000",
+    ids: [7],
+  },
+  {
+    from: { type: "integer", value: "i" },
+    to: { type: "numeric(10,2)", value: "i + 0.5" },
+    filter: "v[eq]=7.5",
+    ids: [7],
+  },
+  {
+    from: { type: "money", value: "i" },
+    to: { type: "numeric", value: "i + 0.005" },
+    filter: "v[eq]=7.005",
+    ids: [7],
+  },
+  {
+    from: { type: "timestamp(0)", value: "timestamp '2026-01-01' + i * interval '1.5 s'" },
+    to: { type: "timestamptz(3)", value: "timestamptz '2026-01-01Z' + i * interval '1.5 s'" },
+    filter: "v[lte]=2026-01-01T00:00:01.5Z",
+    ids: [1],
+  },
+  {
+    from: { type: "text", value: "i" },
+    to: { type: "inet", value: "('10.0.0.' || i)" },
+    filter: "v[eq]=10.0.0.7/32",
+    ids: [7],
+  },
+  {
+    from: { type: "boolean", value: "i = 7" },
+    to: { type: "text", value: "CASE WHEN i = 7 THEN 'yes' ELSE 'no' END" },
+    filter: "v[eq]=yes",
+    ids: [7],
+  },
+  {
+    from: { type: "real", value: "i" },
+    to: { type: "double precision", value: "i + 1e-12" },
+    filter: "v[lte]=1.000000000001",
+    ids: [1],
+  },
+] as const;
+
+describe.each(["by ALTER", "by a swap of dbt"])("a type that becomes another one %s", (how) => {
+  it.each(CHANGES)(
+    "$from.type to $to.type: the next answers are by the new type",
+    async ({ from, to, filter, ids }) => {
+      const name = `t${String(CHANGES.findIndex((each) => each.from === from && each.to === to))}_${how.replaceAll(" ", "_")}`;
+      await create(name, from);
+      const endpoint = await serve(name, from.type);
+      const targets = [
+        `?fields=id&${filter}`,
+        `?${filter}`,
+        `.ndjson?fields=id&${filter}`,
+        `?measures=n&${filter}`,
+      ];
+      for (let i = 0; i < 3; i++)
+        for (const target of ["?fields=id", "?v[null]=false", "?measures=n&v[null]=false"])
+          expect((await ask(endpoint, { target })).status).toBe(200);
+      for (let i = 0; i < 3; i++) for (const target of targets) await ask(endpoint, { target });
+      await (how === "by ALTER" ? alterBySwap(name, to) : swap(name, to));
+      const answers = await Promise.all(targets.map((target) => ask(endpoint, { target })));
+      expect(answers.map(({ status, text }) => (status === 200 ? 200 : `${String(status)} ${text}`))).toEqual(
+        [200, 200, 200, 200],
+      );
+      const [rows, whole, lines, groups] = answers.map(({ text }) => text);
+      const idsOf = (text = ""): number[] => [...text.matchAll(/"id":(\d+)/g)].map(([, id]) => Number(id));
+      expect([idsOf(rows), idsOf(whole), idsOf(lines)]).toEqual([ids, ids, ids]);
+      expect(groups).toBe(JSON.stringify([{ n: ids.length }]));
+    },
+  );
+});
+
+/** The values of another table, in place: the relation stays the same. */
+async function alterBySwap(name: string, made: Made): Promise<void> {
+  await create(`${name}_new`, made);
+  await query(`BEGIN; ALTER TABLE ${table(name)} ADD w ${made.type};
+    UPDATE ${table(name)} SET w = n.v FROM ${table(`${name}_new`)} n WHERE n.id = ${table(name)}.id;
+    ALTER TABLE ${table(name)} DROP v; ALTER TABLE ${table(name)} RENAME w TO v; COMMIT; DROP TABLE ${table(`${name}_new`)}`);
+}
