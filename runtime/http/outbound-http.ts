@@ -34,7 +34,10 @@ interface NotAnswered {
 
 /** The outcome. Redirects are not followed: they are responses like any other. */
 export type OutboundResult =
-  { readonly kind: "answered"; readonly status: number; readonly body: string } | NotAnswered;
+  | { readonly kind: "answered"; readonly status: number; readonly body: string }
+  /** Its body is too large, or not UTF-8. */
+  | { readonly kind: "unreadable"; readonly status: number; readonly reason: string }
+  | NotAnswered;
 
 /** Sends a request to another server, and reads its response. Never rejects. */
 export function sendRequest(request: OutboundRequest): Promise<OutboundResult> {
@@ -43,7 +46,13 @@ export function sendRequest(request: OutboundRequest): Promise<OutboundResult> {
       (body) => end({ kind: "answered", status: response.statusCode ?? 0, body }),
       (error: unknown) => {
         response.destroy();
-        end({ kind: "failed", reason: error instanceof Error ? error.message : "answer cut off" });
+        const reason = error instanceof Error ? error.message : "answer cut off";
+        const isUnreadable = error instanceof Unreadable || error instanceof TypeError;
+        end(
+          isUnreadable
+            ? { kind: "unreadable", status: response.statusCode ?? 0, reason }
+            : { kind: "failed", reason },
+        );
       },
     );
   });
@@ -118,16 +127,18 @@ function open({ url, method, headers, body, lookup }: OutboundRequest): http.Cli
   return secure ? https.request(url, options) : http.request(url, options);
 }
 
+class Unreadable extends Error {}
+
 async function readBody(response: http.IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_RESPONSE_BYTES) throw new Error("answer too large");
+    if (size > MAX_RESPONSE_BYTES) throw new Unreadable("answer too large");
     chunks.push(chunk);
   }
   return UTF8.decode(Buffer.concat(chunks));
 }
 
-/** Throws for bytes that are not UTF-8: replaced characters could change a name or an amount. */
+/** Throws a `TypeError` for bytes that are not UTF-8: replaced characters could change a name or an amount. */
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

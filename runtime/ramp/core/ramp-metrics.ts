@@ -18,7 +18,7 @@ export interface Backlog {
 export class RampMetrics extends ServiceMetrics<"path"> {
   readonly #calls = this.counter(
     "routewright_ramp_provider_calls_total",
-    "Attempts of calls to providers by operation and outcome: answer, refused, unknown, unavailable.",
+    "Attempts of calls to providers by operation and outcome: answer, refused, unknown, invalid, unavailable.",
     ...["provider", "operation", "outcome"],
   );
   readonly #callDurations = this.histogram(

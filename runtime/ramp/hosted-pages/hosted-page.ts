@@ -102,6 +102,7 @@ async function submit(
     case "refused":
       return again(422, new Map([["", reply.message]]));
     case "unknown":
+    case "invalid":
     case "unavailable": {
       ramp.log.warn({ intent: id, connection: connectionId, reason: reasonOf(reply) }, "form not submitted");
       const problem = `${intent.provider} cannot be reached right now. Please try again in a moment.`;

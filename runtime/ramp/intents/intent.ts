@@ -62,6 +62,7 @@ export const ATTENTION_REASONS = [
   "CONTRADICTION",
   "REFERENCE_CHANGED",
   "UNKNOWN_ORDER",
+  "INVALID_ANSWER",
   "PROVIDER_FAILS",
 ] as const;
 export type AttentionReason = (typeof ATTENTION_REASONS)[number];

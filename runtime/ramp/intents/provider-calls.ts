@@ -47,11 +47,15 @@ export async function withdraw(
  */
 function confirmed<T>(order: NoAnswer, found: ProviderReply<T>): ProviderReply<T> {
   if (found.kind === "answer") return found;
-  return found.kind === "unknown" && order.kind === "refused" ? order : unavailable(order);
+  if (found.kind === "unknown" && order.kind === "refused") return order;
+  return found.kind === "invalid" && order.kind !== "invalid" ? found : unavailable(order);
 }
 
+/** What decides nothing. */
 function unavailable(reply: NoAnswer) {
-  return { kind: "unavailable", reason: reasonOf(reply) } as const;
+  return reply.kind === "invalid"
+    ? reply
+    : ({ kind: "unavailable", reason: reasonOf(reply), isOutage: false } as const);
 }
 
 /** Cancels an expired payment. A provider that refuses is carrying it out: its state is followed to the end. */

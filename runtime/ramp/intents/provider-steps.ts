@@ -93,7 +93,7 @@ async function pricedOutcome(
   const { ramp, intent, connection } = call;
   const price = intent.price ?? (await fetchPrice(ramp, connection, intent));
   return price === null
-    ? unanswered(call, { kind: "unavailable", reason: "no valid quote" })
+    ? unanswered(call, { kind: "unavailable", reason: "no valid quote", isOutage: false })
     : { ...answered((tx, current) => apply(tx, current, price)), progress: null };
 }
 
@@ -145,7 +145,11 @@ function withdrawalOutcome(call: ProviderCall, reply: ProviderReply<Execution>):
 }
 
 /** What an answer clears up. */
-const CLEARED: ReadonlySet<string> = new Set<AttentionReason>(["PROVIDER_FAILS", "UNKNOWN_ORDER"]);
+const CLEARED: ReadonlySet<string> = new Set<AttentionReason>([
+  "PROVIDER_FAILS",
+  "INVALID_ANSWER",
+  "UNKNOWN_ORDER",
+]);
 
 /** An answer ends a series of failed attempts, and the operator's attention unless it contradicts what is recorded. */
 function answered(apply: StepOutcome["apply"]): StepOutcome {
@@ -184,7 +188,13 @@ function refundOutcome(call: ProviderCall, reply: ProviderReply<Execution>): Ste
 
 function otherOrder(call: ProviderCall): StepOutcome {
   reporter(call.ramp, { intent: call.intent.id })("id", "the answer is about another order");
-  return unanswered(call, { kind: "unavailable", reason: "answer about another order" });
+  return unanswered(call, { kind: "invalid", reason: "answer about another order" });
+}
+
+/** An answer that does not match the protocol holds its intent alone, under attention at once. */
+function held(intent: Intent, problem: string): Intent {
+  const seen = unacknowledged(intent, { INVALID_ANSWER: problem });
+  return { ...intent, attention: { ...intent.attention, ...seen } };
 }
 
 /** Only a refused order ends an intent. All other failures are tried again; after some attempts the intent needs attention. */
@@ -199,6 +209,7 @@ function unanswered(
   return {
     apply: (_tx, current) => {
       const failedAttempts = current.failedAttempts + 1;
+      if (reply.kind === "invalid") return held({ ...current, failedAttempts }, `${step}: ${reason}`);
       // An end that the operator recorded stands without the provider.
       const isResolved = isTerminal(current.status) && current.acknowledged.PROVIDER_FAILS !== undefined;
       if (failedAttempts < polling.attentionAfter || isResolved) return { ...current, failedAttempts };

@@ -224,7 +224,7 @@ export async function difference(
 ): Promise<string | null> {
   const { transaction } = intent;
   const reply = await provider.execution(orderIdOf(intent.id));
-  if (reply.kind === "refused" || reply.kind === "unavailable")
+  if (reply.kind === "refused" || reply.kind === "invalid" || reply.kind === "unavailable")
     return `${code} does not answer: compare again.`;
   const recorded = transaction?.status ?? null;
   if (reply.kind === "unknown") {

@@ -31,8 +31,9 @@ export function policiesOf(
   { breakerPauseMs }: CallPolicy,
   observe: (change: 1 | -1) => void,
 ): { readonly breaker: IPolicy; readonly retries: IPolicy } {
-  const unavailable = handleWhenResult((reply) => (reply as { kind: string }).kind === "unavailable");
-  const breaker = circuitBreaker(unavailable, {
+  // What is wrong in one answer concerns one order.
+  const outage = handleWhenResult((reply) => (reply as { isOutage?: boolean }).isOutage === true);
+  const breaker = circuitBreaker(outage, {
     halfOpenAfter: monotonicPause(breakerPauseMs),
     breaker: new ConsecutiveBreaker(BREAKER_FAILURES),
   });
@@ -47,7 +48,7 @@ export function policiesOf(
     observe(-1);
   });
   const backoff = new IterableBackoff(RETRY_PAUSES_MS);
-  const retries = retry(unavailable, { maxAttempts: RETRY_PAUSES_MS.length, backoff });
+  const retries = retry(outage, { maxAttempts: RETRY_PAUSES_MS.length, backoff });
   return { breaker, retries: wrap(retries, breaker) };
 }
 

@@ -6,7 +6,12 @@ export const Id = (description: string) => textOf({ minLength: 1, maxLength: 128
 export const Code = (description: string) => textOf({ pattern: "^[A-Za-z0-9_]{2,40}$", description });
 export const Decimal = (description: string) =>
   textOf({ pattern: "^[0-9]{1,40}(\\.[0-9]{1,18})?$", description });
-export const Text = (description: string) => textOf({ maxLength: 500, description });
+/** A text for people: a longer one is cut, not refused. */
+export const Text = (description: string, keywords: { minLength?: number; maxLength?: number } = {}) =>
+  textOf({ maxLength: 500, ...keywords, [LONGER]: "cut", description });
+const LONGER = "x-longer";
+/** What errors are called: all that providers use. */
+export const ErrorCode = (description: string) => textOf({ pattern: "^[!-~]{1,100}$", description });
 export const CountryCode = textOf({ pattern: "^[A-Z]{2}$" });
 export const Json = (description: string) => described(description, mapOf(anything));
 /** The value or null, in its description too. */
@@ -19,6 +24,25 @@ export const CallbackUrl = textOf({
   format: "uri",
   description: "address that callbacks about the order go to",
 });
+
+/** A message whose texts for people are as long as their schema has them. */
+export function withCutTexts(schema: Schema, value: unknown): unknown {
+  if (typeof value === "string")
+    return schema[LONGER] === "cut" ? cut(value, Number(schema["maxLength"])) : value;
+  if (Array.isArray(value)) return value.map((item) => withCutTexts((schema["items"] ?? {}) as Schema, item));
+  if (typeof value !== "object" || value === null) return value;
+  const properties = (schema["properties"] ?? {}) as Readonly<Record<string, Schema>>;
+  const fieldOf = (name: string): Schema => (Object.hasOwn(properties, name) ? (properties[name] ?? {}) : {});
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, withCutTexts(fieldOf(name), item)]),
+  );
+}
+
+/** Its last character says that it was longer. */
+function cut(text: string, length: number): string {
+  const characters = Array.from(text);
+  return characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : text;
+}
 
 /** An address that customers can be sent to: HTTPS, or this machine's own, for a sandbox. Without a user name, which can imitate a host. */
 export const PAGE_ADDRESS =

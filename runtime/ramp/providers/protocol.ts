@@ -15,6 +15,7 @@ import {
   Id,
   Code,
   Decimal,
+  ErrorCode,
   Text,
   CountryCode,
   Json,
@@ -41,7 +42,7 @@ export type Rail = ValueOf<typeof Rail>;
 /** A rail and what identifies an account on it (runtime/ramp/docs/intents.md, Rails). */
 export const RailDescription = openRecord({
   code: Rail,
-  title: textOf({ minLength: 1, maxLength: 100, description: "name for people" }),
+  title: Text("name for people", { minLength: 1, maxLength: 100 }),
   properties: described(
     "JSON Schema (draft 2020-12) of each account field; the formats `iban` and `aba-routing-number` check the check digits",
     mapOf(mapOf(anything)),
@@ -63,7 +64,7 @@ export type Pair = ValueOf<typeof Pair>;
 export const Capabilities = openRecord(
   {
     code: textOf({ pattern: "^[a-z0-9-]{2,40}$", description: "code of the provider" }),
-    name: textOf({ minLength: 1, maxLength: 100, description: "name for people" }),
+    name: Text("name for people", { minLength: 1, maxLength: 100 }),
     logo: nullable(textOf({ format: "uri", description: "address of an image" })),
     rails: listOf(RailDescription, { maxItems: 50, description: "every rail of the pairs" }),
     pairs: described("what can be moved, on which rail", listOf(Pair)),
@@ -327,6 +328,6 @@ export const Callback = openRecord({
 export type Callback = ValueOf<typeof Callback>;
 
 export const ProviderError = openRecord({
-  error: Code("code of the error; `UNKNOWN_ORDER`: there is no order of this id"),
+  error: ErrorCode("code of the error; `UNKNOWN_ORDER`: there is no order of this id"),
   message: Text("for the log, and the failure reason of a refused order"),
 });

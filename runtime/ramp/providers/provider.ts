@@ -1,7 +1,8 @@
 import type { Schema } from "../../model/schema.js";
 import { BrokenCircuitError } from "cockatiel";
 import { sendRequest } from "../../http/outbound-http.js";
-import { check, parseJson } from "../core/json-schema.js";
+import { check, parseJson, violations } from "../core/json-schema.js";
+import { withCutTexts } from "./message-fields.js";
 import { schemaProblem } from "../core/provider-schema.js";
 import type { RampMetrics } from "../core/ramp-metrics.js";
 import { type CallPolicy, DEFAULT_CALL_POLICY, policiesOf } from "./call-policy.js";
@@ -20,14 +21,16 @@ import {
 import { type CallbackHeaders, isSignedCallback, REQUEST_HEADERS, requestSignature } from "./signature.js";
 
 /**
- * The outcome of a call. `refused`: the provider refuses the order itself. `unknown`: it has no such order. `unavailable`:
- * everything else; the order may or may not have been carried out.
+ * The outcome of a call. `refused`: the provider refuses the order itself. `unknown`: it has no such order. `invalid`: its answer about
+ * this order does not match the protocol. `unavailable`: everything else. With both the order may or may not have been carried out.
  */
 export type ProviderReply<T> =
   | { readonly kind: "answer"; readonly value: T }
   | { readonly kind: "refused"; readonly code: string; readonly message: string }
   | { readonly kind: "unknown" }
-  | { readonly kind: "unavailable"; readonly reason: string };
+  | { readonly kind: "invalid"; readonly reason: string }
+  /** `isOutage`: no order gets an answer, as after a timeout, a refused connection and 5xx. */
+  | { readonly kind: "unavailable"; readonly reason: string; readonly isOutage: boolean };
 
 /** A call without a result. */
 export type NoAnswer = Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>;
@@ -39,6 +42,7 @@ export function reasonOf(reply: NoAnswer): string {
       return `refused: ${reply.code}`;
     case "unknown":
       return "unknown order";
+    case "invalid":
     case "unavailable":
       return reply.reason;
   }
@@ -92,7 +96,7 @@ export class HttpProvider {
   async capabilities(): Promise<ProviderReply<Capabilities>> {
     const reply = await this.#call("capabilities", {});
     const problem = reply.kind === "answer" ? capabilitiesProblem(reply.value) : null;
-    return problem === null ? reply : { kind: "unavailable", reason: problem };
+    return problem === null ? reply : { kind: "invalid", reason: problem };
   }
 
   /** Null: the provider does not offer the path. */
@@ -156,7 +160,7 @@ export class HttpProvider {
       return reply;
     } catch (error) {
       if (error instanceof BrokenCircuitError)
-        return { kind: "unavailable", reason: `circuit open after: ${this.#lastFailure}` };
+        return { kind: "unavailable", reason: `circuit open after: ${this.#lastFailure}`, isOutage: true };
       throw error;
     }
   }
@@ -178,13 +182,15 @@ export class HttpProvider {
     const { body, idempotencyKey, timeoutMs } = call;
     const headers = this.#headers(method, url, body, idempotencyKey);
     const result = await sendRequest({ url, method, body, headers, timeoutMs });
-    if (result.kind === "failed") return { kind: "unavailable", reason: result.reason };
-    const value = sanitized(parseJson(result.body));
-    if (result.status >= 200 && result.status < 300) {
-      if (check(answer, value)) return { kind: "answer", value };
-      return { kind: "unavailable", reason: "the response does not match the provider protocol" };
-    }
-    return errorReply(result.status, value);
+    if (result.kind === "failed") return failedReply(result.reason);
+    if (result.kind === "unreadable" && isSuccess(result.status))
+      return { kind: "invalid", reason: result.reason };
+    const message = result.kind === "answered" ? sanitized(parseJson(result.body)) : undefined;
+    if (!isSuccess(result.status)) return errorReply(result.status, withCutTexts(ProviderError, message));
+    const value = withCutTexts(answer, message);
+    return check(answer, value)
+      ? { kind: "answer", value }
+      : { kind: "invalid", reason: wrongField(answer, value) };
   }
 
   #headers(method: string, url: URL, body: string, idempotencyKey: string): Record<string, string> {
@@ -206,11 +212,28 @@ export class HttpProvider {
 /** Statuses that refuse an order. 403 and 404 are not among them: a gateway sends them too. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 409, 410, 422]);
 
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
+/** The field that does not match, and its bound or pattern. */
+function wrongField(schema: Schema, value: unknown): string {
+  const [{ path, message } = { path: "", message: "is not valid" }] = violations(schema, value);
+  return `the response does not match the provider protocol: ${path === "" ? "it" : path} ${message}`;
+}
+
+/** An answer that is no HTTP is one, of one order. */
+function failedReply(reason: string): ProviderReply<never> {
+  const isAnswer = reason.startsWith("HPE_") || reason === "unexpected upgrade";
+  return { kind: "unavailable", reason, isOutage: !isAnswer };
+}
+
 function errorReply(status: number, value: unknown): ProviderReply<never> {
   const isError = check(ProviderError, value);
   if (isError && status === 404 && value.error === UNKNOWN_ORDER) return { kind: "unknown" };
   if (isError && REFUSALS.has(status)) return { kind: "refused", code: value.error, message: value.message };
-  return { kind: "unavailable", reason: `status ${String(status)}` };
+  // What looks like a refusal and cannot be read holds the order: a page of a gateway is none.
+  if (REFUSALS.has(status) && typeof value === "object" && value !== null)
+    return { kind: "invalid", reason: `status ${String(status)}: ${wrongField(ProviderError, value)}` };
+  return { kind: "unavailable", reason: `status ${String(status)}`, isOutage: status >= 500 };
 }
 
 /** What is wrong with a provider's capabilities, or null. */

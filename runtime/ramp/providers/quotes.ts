@@ -123,7 +123,9 @@ async function fetchQuote(
   const reply = await connection.provider.quote(request, { timeoutMs: TIMEOUT_MS });
   if (reply.kind !== "answer") {
     ramp.log.warn({ ...about, reason: reasonOf(reply) }, "no quote");
-    return { connection, reason: "PROVIDER_UNAVAILABLE" };
+    if (reply.kind !== "invalid") return { connection, reason: "PROVIDER_UNAVAILABLE" };
+    await ramp.providers.noteOffer(connection, reply.reason);
+    return { connection, reason: "INVALID_OFFER" };
   }
   if (reply.value === null) return { connection, reason: "NOT_OFFERED" };
   const problem = quoteProblem(reply.value, { src, dest, srcAmount, destAmount, rails });

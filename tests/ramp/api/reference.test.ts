@@ -51,6 +51,14 @@ interface Schema {
   readonly items?: Schema;
   readonly enum?: readonly string[];
   readonly pattern?: string;
+  readonly format?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxItems?: number;
+  readonly "x-longer"?: string;
+  readonly additionalProperties?: boolean | Schema;
 }
 
 const MESSAGES = Object.entries(protocol as Readonly<Record<string, Schema>>).filter(
@@ -69,12 +77,47 @@ function typeOf(schema: Schema): string {
   return (pattern?.startsWith("^[0-9]") ? "decimal" : String([type ?? ""].flat()[0])) + orNull;
 }
 
-/** Field, type and meaning of each field; objects without a name of their own are written out. */
+/** What a value is checked against, beside its type. */
+function boundsOf(schema: Schema): string {
+  const {
+    pattern,
+    format,
+    minLength,
+    maxLength,
+    minimum,
+    maximum,
+    maxItems,
+    additionalProperties: values,
+  } = schema;
+  const range = (least: number | undefined, most: number, unit: string): string =>
+    `${least === undefined || least === 0 ? "up to" : `${String(least)} to`} ${most.toLocaleString("en")}${unit}`;
+  return [
+    pattern === undefined ? "" : `\`${pattern.replaceAll("|", "\\|")}\``,
+    pattern === undefined && format !== undefined ? `format \`${format}\`` : "",
+    maxLength === undefined ? "" : range(minLength, maxLength, " characters"),
+    schema["x-longer"] === "cut" ? "a longer one is cut" : "",
+    maximum === undefined ? "" : range(minimum, maximum, ""),
+    maxItems === undefined ? "" : range(0, maxItems, " items"),
+    typeof values === "object" && values.maxLength !== undefined ? `each ${boundsOf(values)}` : "",
+    schema.items && names.get(schema.items.properties) === undefined && boundsOf(schema.items) !== ""
+      ? `each ${boundsOf(schema.items)}`
+      : "",
+  ]
+    .filter((bound) => bound !== "")
+    .join(", ");
+}
+
+/** Field, type, bounds and meaning of each field; objects without a name of their own are written out. */
 function fieldsOf(prefix: string, { properties = {}, required = [] }: Schema): readonly string[][] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const isOptional = !required.includes(name);
     const path = `${prefix}.${name}`;
-    const row = [path, `${typeOf(schema)}${isOptional ? ", optional" : ""}`, schema.description ?? ""];
+    const row = [
+      path,
+      `${typeOf(schema)}${isOptional ? ", optional" : ""}`,
+      boundsOf(schema),
+      schema.description ?? "",
+    ];
     const inner = schema.items ?? schema;
     const isUnnamed = inner.properties !== undefined && !names.has(inner.properties);
     return [row, ...(isUnnamed ? fieldsOf(schema.items ? `${path}[]` : path, inner) : [])];
@@ -83,7 +126,7 @@ function fieldsOf(prefix: string, { properties = {}, required = [] }: Schema): r
 
 it("fields of the provider protocol", () => {
   const expected = MESSAGES.flatMap(([name, schema]) => fieldsOf(name, schema));
-  const rows = rowsOf(PROTOCOL, "Messages").map(([field, type, meaning]) => [plain(field), type, meaning]);
+  const rows = rowsOf(PROTOCOL, "Messages").map(([field, ...cells]) => [plain(field), ...cells]);
   expect(rows.sort()).toEqual(expected.sort());
 });
 

@@ -71,7 +71,7 @@ it("whose page changes has the new one, for as long as there is something to do"
 it("whose page is no address of one is no answer: the intent needs attention", async () => {
   const { read } = await begin({ url: "javascript:alert(1)" });
   const { json } = await eventually(read, (reply) => reply.json.attention !== undefined);
-  expect(json.attention.PROVIDER_FAILS).toContain("does not match the provider protocol");
+  expect(json.attention.INVALID_ANSWER).toContain("/requirements/0/url must match");
   expect(json.intent.requirements).toEqual([]);
 });
 

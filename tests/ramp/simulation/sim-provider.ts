@@ -172,11 +172,11 @@ export class SimProvider implements Provider {
     this.fault = "none";
     await Promise.resolve();
     if (fault === "crash before") throw new Crash();
-    if (fault === "request lost") return { kind: "unavailable", reason: "timeout" };
+    if (fault === "request lost") return { kind: "unavailable", reason: "timeout", isOutage: true };
     const reply = run();
     if (fault === "doubled") run();
     if (fault === "crash after") throw new Crash();
-    return fault === "answer lost" ? { kind: "unavailable", reason: "timeout" } : reply;
+    return fault === "answer lost" ? { kind: "unavailable", reason: "timeout", isOutage: true } : reply;
   }
 
   capabilities: Provider["capabilities"] = () => Promise.reject(new Error("Not called."));
@@ -196,7 +196,7 @@ export class SimProvider implements Provider {
               fees: FEES,
             },
           }
-        : { kind: "unavailable", reason: "503" },
+        : { kind: "unavailable", reason: "503", isOutage: true },
     );
 
   startOnboarding: Provider["startOnboarding"] = (id) =>
