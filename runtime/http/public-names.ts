@@ -29,9 +29,9 @@ export class PublicNames {
   /** Bounded by the requests and deliveries under way. */
   readonly #tenants = new Map<string, TenantLookups>();
 
-  /** @param servers name servers; default: the system's */
-  constructor(servers?: readonly string[]) {
-    if (servers) this.#resolver.setServers(servers);
+  /** @param servers name servers; none: the system's */
+  constructor(servers: readonly string[] = []) {
+    if (servers.length > 0) this.#resolver.setServers(servers);
   }
 
   /** Looks names up for a tenant's connections. */

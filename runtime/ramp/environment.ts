@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { postgresAddressProblem } from "../model/postgres-address.js";
 import { checkedAddress, commonSettings, publicAddress } from "../environment/common.js";
 import { readVariables, SECRETS_KEY_EXPECTED, parseSecretsKey, Variables } from "../environment/variables.js";
@@ -27,6 +28,12 @@ export function rampSettings(variables: Variables) {
       perAddress: variables.whole("RAMP_ADDRESS_LIMIT", 600, { min: 1, max: 1_000_000 }),
       failedLoginsPerAddress: variables.whole("RAMP_FAILED_LOGIN_LIMIT", 60, { min: 1, max: 1_000_000 }),
     },
+    /** Name servers of the names that projects choose; empty: the system's. */
+    nameServers: variables.parsedList(
+      "RAMP_NAME_SERVERS",
+      "IP addresses, with a port or without",
+      nameServerOf,
+    ),
     /** A file of assets and chains beside the defaults; null: none. */
     assetsFile: variables.text("RAMP_ASSETS_FILE"),
     /** How long events, deliveries and provider answers are kept. */
@@ -42,6 +49,13 @@ export function rampSettings(variables: Variables) {
     /** Keys from before or after a rotation: used for decryption only. */
     otherSecretsKeys: variables.parsedList("RAMP_OTHER_SECRETS_KEYS", SECRETS_KEY_EXPECTED, parseSecretsKey),
   };
+}
+
+/** `10.0.0.2`, `10.0.0.2:53` or `[::1]:53`; null: neither. */
+function nameServerOf(text: string): string | null {
+  const [, address = text, port = "53"] =
+    /^(?:\[([^\]]+)\]|([^:]+))(?::([0-9]{1,5}))?$/.exec(text)?.filter(Boolean) ?? [];
+  return isIP(address) !== 0 && Number(port) <= 65_535 ? text : null;
 }
 
 /** The settings where no variable is set. */

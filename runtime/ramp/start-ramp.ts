@@ -29,7 +29,9 @@ import { startIntentWorker } from "./intents/process-intent.js";
 export interface RampOptions
   extends
     Pick<RampEnvironment, "host" | "port" | "publicUrl" | "addressOf" | "redisUrl" | "metricsPublic">,
-    Partial<Pick<RampEnvironment, "otherSecretsKeys" | "limits" | "assetsFile" | "retentionDays">> {
+    Partial<
+      Pick<RampEnvironment, "otherSecretsKeys" | "limits" | "assetsFile" | "retentionDays" | "nameServers">
+    > {
   readonly databaseUrl: string;
   /** The 32 bytes of `RAMP_SECRETS_KEY`. */
   readonly secretsKey: Buffer;
@@ -37,8 +39,6 @@ export interface RampOptions
   readonly polling?: PollingPolicy;
   readonly deliveries?: DeliveryPolicy;
   readonly providerCalls?: CallPolicy;
-  /** Name servers of the names that projects choose, as `127.0.0.1:53`. Default: the system's. */
-  readonly nameServers?: readonly string[];
   /** Schemas in which functions of the database are looked up. Default: PostgreSQL's own. */
   readonly searchPath?: string;
   /** The pages of the documentation; without them there is none. */
@@ -124,7 +124,12 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
 
 /** What all parts share, opened on a migrated database. */
 async function openRamp(
-  { log, providerCalls, nameServers, polling = DEFAULT_POLLING_POLICY }: RampOptions,
+  {
+    log,
+    providerCalls,
+    nameServers = RAMP_DEFAULTS.nameServers,
+    polling = DEFAULT_POLLING_POLICY,
+  }: RampOptions,
   { database, vault, publicUrl }: Pick<RampContext, "database" | "vault" | "publicUrl">,
 ): Promise<RampContext> {
   const keys = new SigningKeys(database, vault);

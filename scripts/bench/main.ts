@@ -13,6 +13,7 @@ import { rampIntents } from "./sections/ramp.js";
 import { scaling } from "./sections/scaling.js";
 import { serve } from "./sections/serve.js";
 import { stream } from "./sections/stream.js";
+import { tenants } from "./sections/tenants.js";
 
 const SECTIONS: Readonly<Record<string, Section>> = {
   serve,
@@ -22,6 +23,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   cluster,
   groups,
   ramp: rampIntents,
+  tenants,
   generate,
   scaling,
   loads,
