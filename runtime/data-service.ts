@@ -31,7 +31,7 @@ import { callerHeaders, peek } from "./request/authorize.js";
 import { routesOf, systemRoutes } from "./system/routes.js";
 import type { Service } from "./system/context.js";
 import { mcpRoutes } from "./mcp/mcp-endpoint.js";
-import { type DataPath, serveExchange } from "./handler/exchange.js";
+import { serveExchange, UNKNOWN_PATH } from "./handler/exchange.js";
 import { COMMON_HEADERS } from "./http/headers.js";
 
 interface DataServiceOptions {
@@ -215,6 +215,7 @@ function serviceOf(
       text: options.metricsText ?? (() => registry.metrics()),
     },
     metricsPublic: environment.metricsPublic,
+    origins: environment,
     usageOf: (keyId) => usage?.daysOf(keyId) ?? Promise.resolve(null),
     refresh,
   };
@@ -283,8 +284,6 @@ function dataApiListener(
     return handler(request, response);
   };
 }
-
-const UNKNOWN_PATH: DataPath = { path: "", allowed: null, routes: [], endpoint: null };
 
 /** Headers of an error on a connection without a parsed request: only the client's address is known. */
 function earlyErrorHeaders(gateway: Gateway): EarlyErrorHeaders {

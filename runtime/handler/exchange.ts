@@ -3,7 +3,7 @@ import type { RequestContext } from "../model/caller.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import type { Tier } from "../model/tier.js";
-import { COMMON_HEADERS, type Trace, traceOf, traceparent } from "../http/headers.js";
+import { COMMON_HEADERS, NOSNIFF, type Trace, traceOf, traceparent } from "../http/headers.js";
 import { endRequestSpan, type RequestSpan, startRequestSpan } from "../http/tracing.js";
 import type { PathItem, Route } from "../http/route.js";
 import { errorHeaders, preflightHeaders, type Reply } from "../http/send.js";
@@ -19,6 +19,8 @@ export interface RouteAccess {
   readonly limit: keyof typeof CHECKS;
   /** Tier that a caller needs; without one the path is open to every caller. */
   readonly tier?: Tier;
+  /** Whether pages of other origins have no business with it: no response may be read by them. */
+  readonly isForOperators?: boolean;
   /** Of a path that is an OAuth resource. */
   readonly oauth?: (gateway: Gateway, request: IncomingMessage) => OAuthResource | undefined;
 }
@@ -50,6 +52,8 @@ export interface Exchange extends HttpExchange<DataRoute> {
   /** Null without a caller's trace, and without a span. */
   readonly trace: Trace | null;
   readonly times: StepTimes;
+  /** Whether pages of other origins may not read the response. */
+  isForOperators: boolean;
   /** Names of the parameters of a query, for usage. */
   parameters: readonly string[];
   /** What a handler has sent itself. */
@@ -69,7 +73,7 @@ export async function serveExchange(
 /** Who calls: the key and the rate limit. `OPTIONS` is not counted. */
 async function openExchange(
   gateway: Gateway,
-  item: DataPath,
+  found: DataPath,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<Exchange> {
@@ -77,14 +81,14 @@ async function openExchange(
   const span = startRequestSpan(request, sentPathOf);
   const trace = span === null ? traceOf(request) : span.trace;
   if (trace !== null) response.setHeader("Traceparent", traceparent(trace));
-  const access = accessOf(item);
+  const access = accessOf(found);
   const oauth = access.oauth?.(gateway, request);
   const check = request.method === "OPTIONS" ? peek : CHECKS[access.limit];
   const context = await check(gateway, request, () => !response.destroyed, oauth?.audience ?? null);
   times.end("authorize");
   return {
     gateway,
-    item,
+    item: isHidden(gateway, found, context) ? UNKNOWN_PATH : found,
     request,
     response,
     context,
@@ -92,12 +96,27 @@ async function openExchange(
     span,
     trace,
     times,
+    isForOperators: access.isForOperators === true,
     parameters: NONE,
     sent: NO_ROWS,
   };
 }
 
 const NONE: readonly string[] = [];
+
+/** A path at which there is nothing. */
+export const UNKNOWN_PATH: DataPath = { path: "", allowed: null, routes: [], endpoint: null };
+
+/** With `CATALOGUE=allowed` an endpoint that a caller may not call is none: 403 beside 404 would tell which there are. */
+function isHidden(
+  { catalogue }: Gateway,
+  { path, endpoint, routes: [first] }: DataPath,
+  { caller, refusal }: RequestContext,
+): boolean {
+  const tier = first?.access.tier;
+  if (catalogue === "public" || !endpoint || tier === undefined || refusal !== null) return false;
+  return requireAccess(path, tier, caller) !== null;
+}
 
 /** All routes of a path have the same; unknown paths count. */
 function accessOf({ routes: [first] }: DataPath): RouteAccess {
@@ -115,7 +134,10 @@ const PREFLIGHT = preflightHeaders(
 
 const HOOKS: Hooks<Exchange, HttpError> = {
   preflight: PREFLIGHT,
-  headersOf: ({ context }) => [...callerHeaders(context), ...COMMON_HEADERS],
+  headersOf: ({ context, isForOperators }) =>
+    isForOperators
+      ? [...callerHeaders({ ...context, cors: NONE }), ...NOSNIFF]
+      : [...callerHeaders(context), ...COMMON_HEADERS],
   check: refusalOf,
   notFound: () => httpError("notFound"),
   onError: refusalOfFault,

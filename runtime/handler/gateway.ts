@@ -46,6 +46,8 @@ export interface Gateway extends AccessControl {
   readonly serverTiming: boolean;
   /** Exact CSV, or CSV whose cells cannot be formulas (`CSV_ESCAPE_FORMULAS`). */
   readonly csvFormat: "csv" | "spreadsheet";
+  /** Whether callers see every endpoint, or only those that they may call. */
+  readonly catalogue: "public" | "allowed";
   readonly log: Logger;
   /** Called after each response. */
   readonly recordRequest: (record: RequestRecord) => void;
@@ -99,6 +101,8 @@ export interface GatewayOptions extends Pick<
   readonly csvEscapeFormulas?: boolean;
   /** The key that signs cursors, the same on all servers: at least 32 bytes. By default a random one of this process. */
   readonly cursorKey?: Buffer | null;
+  /** Whether callers see every endpoint, or only those that they may call. Default `public`. */
+  readonly catalogue?: "public" | "allowed";
   readonly log?: Logger;
   readonly recordRequest?: (record: RequestRecord) => void;
 }
@@ -152,6 +156,7 @@ export function createGateway(
     versionOf: options.versionOf ?? (() => null),
     serverTiming: options.serverTiming === true,
     csvFormat: options.csvEscapeFormulas === true ? "spreadsheet" : "csv",
+    catalogue: options.catalogue ?? "public",
     log,
     recordRequest: options.recordRequest ?? (() => undefined),
     async close() {

@@ -66,7 +66,9 @@ export async function columnValues(
   const { gateway, request, context } = exchange;
   const { spec } = endpoint;
   const times = new StepTimes();
-  const refusal = requireAccess(path, spec.tier, context.caller);
+  const refused = requireAccess(path, spec.tier, context.caller);
+  // As at the path itself: it is none that this caller knows of.
+  const refusal = refused !== null && gateway.catalogue === "allowed" ? httpError("notFound") : refused;
   times.end("authorize");
   const { readValuesQuestion } = await loadMetrics();
   const question = refusal ?? readValuesQuestion(endpoint, (column) => isPrivate(spec.path, column), fields);

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIPv4 } from "node:net";
 import proxyaddr from "proxy-addr";
 import ipaddr from "ipaddr.js";
+import { foreignName } from "./origins.js";
 
 /**
  * The caller's `X-Request-Id` if it is safe to log, otherwise a new one (runtime/docs/errors.md). An API key sent in the
@@ -141,13 +142,14 @@ const FORWARDING =
 
 /**
  * Whether a request comes from this machine: over the loopback interface, without headers of a proxy, and without a proxy
- * in `TRUST_PROXY` (runtime/docs/system-endpoints.md).
+ * in `TRUST_PROXY`, and not from a page of another one (runtime/docs/system-endpoints.md).
  */
 export function isLocalCaller(addressOf: ClientAddress, request: RequestSource): boolean {
   const address = socketAddress(request);
   if (addressOf.isTrustedProxy !== undefined || !(address === "::1" || address.startsWith("127.")))
     return false;
-  return !Object.keys(request.headers).some((name) => FORWARDING.test(name));
+  const isForwarded = Object.keys(request.headers).some((name) => FORWARDING.test(name));
+  return !isForwarded && foreignName(request.headers) === null;
 }
 
 /** An IPv6 address whose first four groups are not abbreviated: no parsing is needed. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { ClientAddress } from "../http/headers.js";
+import { originProblem, type OriginSettings } from "../http/origins.js";
 import type { Exchange, OAuthResource } from "../handler/exchange.js";
 import type { Gateway } from "../handler/gateway.js";
 import { httpError, type HttpError } from "../model/errors.js";
@@ -7,44 +7,18 @@ import { TIERS } from "../model/tier.js";
 import type { Reply } from "../http/send.js";
 
 /** Who may call `/mcp` (runtime/docs/mcp.md). */
-export interface McpSettings {
-  /** The address that the server listens on. */
-  readonly host: string;
-  readonly publicUrl: string | null;
-  readonly corsOrigins: ReadonlySet<string> | null;
-  readonly addressOf: ClientAddress;
+export interface McpSettings extends OriginSettings {
   /** Whether a request without key or token gets public rows where tokens are accepted. */
   readonly mcpAnonymous: boolean;
 }
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i;
-
-/**
- * Refuses requests of pages that are not allowed to call this server. On a loopback address without a proxy only names of this
- * machine are: a page of another host whose name resolves to 127.0.0.1 (DNS rebinding) would else read what its visitor may.
- */
-export function originProblem(
-  { host, publicUrl, corsOrigins, addressOf }: McpSettings,
-  { headers }: IncomingMessage,
-): HttpError | null {
-  const { origin } = headers;
-  if (LOOPBACK.test(host) && publicUrl === null && addressOf.isTrustedProxy === undefined) {
-    if (!isLoopbackName(`http://${headers.host ?? ""}`)) return httpError("hostNotLocal", { header: "Host" });
-    const isLocal = origin === undefined || isLoopbackName(origin);
-    return isLocal ? null : httpError("hostNotLocal", { header: "Origin" });
-  }
-  if (origin === undefined || corsOrigins === null || corsOrigins.has(origin)) return null;
-  const own = publicUrl === null ? null : new URL(publicUrl).origin;
-  const isOwn = own === null ? hostOf(origin) === headers.host : origin === own;
-  return isOwn ? null : httpError("originNotAllowed");
-}
-
-function isLoopbackName(address: string): boolean {
-  return URL.canParse(address) && LOOPBACK.test(new URL(address).hostname);
-}
-
-function hostOf(origin: string): string | null {
-  return URL.canParse(origin) ? new URL(origin).host : null;
+/** Refuses requests of pages that are not allowed to call this server. */
+export function refusalOfOrigin(settings: McpSettings, request: IncomingMessage): HttpError | null {
+  const problem = originProblem(settings, request);
+  if (problem === null) return null;
+  return problem === "foreign origin"
+    ? httpError("originNotAllowed")
+    : httpError("hostNotLocal", { header: problem });
 }
 
 /** The address of `/mcp` as its clients know it. */

@@ -10,8 +10,8 @@ import {
   type McpSettings,
   METADATA_PATHS,
   oauthResource,
-  originProblem,
   protectedResource,
+  refusalOfOrigin,
 } from "./access.js";
 import type { ToolRequest } from "./describe.js";
 
@@ -51,7 +51,7 @@ async function serveMessage(
   { settings, documents, endpoints, isPrivate }: McpContext,
 ): Promise<Handled<HttpError>> {
   const { request, response, context, oauth } = exchange;
-  const problem = originProblem(settings, request);
+  const problem = refusalOfOrigin(settings, request);
   if (problem) return problem;
   if (oauth !== undefined && !settings.mcpAnonymous && context.caller.key === null)
     return httpError("tokenRequired");

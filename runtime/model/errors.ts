@@ -77,7 +77,7 @@ export const ERRORS = {
   ),
   differentKeys: badRequest(
     "X-API-Key and Authorization hold different keys. Send one of them.",
-    "both headers are sent and differ",
+    "both headers are sent, differ, and the second is a key or a token of the issuer too",
   ),
   tierTooLow: forbidden(
     "Access denied. This endpoint requires {tier} access. User '{user}' has {held} access.",
@@ -93,7 +93,7 @@ export const ERRORS = {
   ),
   hostNotLocal: forbidden(
     "The header {header} names no loopback address. Set PUBLIC_URL to the address at which clients reach this server.",
-    "`/mcp` of a server that listens on a loopback address, without PUBLIC_URL or TRUST_PROXY, gets another Host or Origin",
+    "`/mcp` or `/metrics` of a server that listens on a loopback address, without PUBLIC_URL or TRUST_PROXY, gets another Host or Origin",
   ),
   originNotAllowed: forbidden(
     "Pages of this Origin may not call /mcp. Add it to CORS_ORIGINS.",

@@ -87,10 +87,11 @@ async function identify(
   request: RequestSource,
   audience: string | null,
 ): Promise<{ readonly caller: Caller; readonly refusal: HttpError | null }> {
-  const sent = sentKeys(request);
-  const [text] = sent;
+  const { apiKey, bearer } = sentKeys(request);
+  const text = apiKey ?? bearer;
   if (text === undefined) return { caller: anonymous(access, request), refusal: null };
-  const key = sent.length > 1 ? httpError("differentKeys") : await keyOf(access, text, audience);
+  const areTwo = bearer !== undefined && bearer !== text && isOurs(access, bearer);
+  const key = areTwo ? httpError("differentKeys") : await keyOf(access, text, audience);
   if (isHttpError(key)) return { caller: anonymous(access, request), refusal: key };
   const { id, tier, org, allowed } = key;
   return { caller: { id: `key:${id}`, tier, org: org || null, allowed, key }, refusal: null };
@@ -113,11 +114,21 @@ function keyOf(
   return httpError("expiredKey", { at: new Date(expiresAt).toISOString() });
 }
 
-/** The keys in `X-API-Key` and `Authorization: Bearer`, without duplicates. Other schemes are not ours. */
-function sentKeys({ headers }: RequestSource): readonly string[] {
+interface SentKeys {
+  readonly apiKey: string | undefined;
+  readonly bearer: string | undefined;
+}
+
+/** The keys in `X-API-Key` and `Authorization: Bearer`. Other schemes are not ours. */
+function sentKeys({ headers }: RequestSource): SentKeys {
   const bearer = /^Bearer +(.+)$/i.exec(headers.authorization ?? "")?.[1]?.trim();
-  const keys = [headers["x-api-key"], bearer].filter((key) => typeof key === "string" && key !== "");
-  return [...new Set(keys as string[])];
+  const apiKey = [headers["x-api-key"]].flat().join(", ");
+  return { apiKey: apiKey || undefined, bearer: bearer || undefined };
+}
+
+/** Whether a token in `Authorization` is a key of this server or of its issuer: a gateway in front adds tokens of its own. */
+function isOurs({ keys, tokens }: AccessControl, text: string): boolean {
+  return keys.find(text) !== null || tokens?.isOfIssuer(text) === true;
 }
 
 /** Headers of every response: rate limit window, request id and CORS, as flat name and value pairs. */

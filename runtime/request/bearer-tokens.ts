@@ -34,6 +34,17 @@ export class TokenIssuer {
     return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text);
   }
 
+  /** Whether a text is a JWT that names the issuer; whether it is valid is not checked. */
+  isOfIssuer(text: string): boolean {
+    if (!this.isToken(text)) return false;
+    try {
+      const claims: unknown = JSON.parse(Buffer.from(text.split(".")[1] ?? "", "base64url").toString());
+      return (claims as { readonly iss?: unknown } | null)?.iss === this.issuer;
+    } catch {
+      return false;
+    }
+  }
+
   /**
    * The caller that a token stands for, with an id that stays the same for its subject. `other`: an audience that is accepted
    * beside that of the API; null: none.

@@ -9,6 +9,7 @@ import type { HeldBackEndpoint } from "../release/release.js";
 import type { BufferedResult } from "../response/buffered-result.js";
 import type { RouteAccess, DataRoute, Exchange } from "../handler/exchange.js";
 import type { Operation } from "../http/openapi.js";
+import type { OriginSettings } from "../http/origins.js";
 import type { Handled } from "../http/route.js";
 import type { Reply } from "../http/send.js";
 
@@ -37,6 +38,7 @@ export interface Service {
   readonly metrics: { readonly contentType: string; text(): Promise<string> };
   /** Whether `/metrics` is public. */
   readonly metricsPublic: boolean;
+  readonly origins: OriginSettings;
   /** What a key has used, by day; null where usage is not recorded. */
   readonly usageOf: (keyId: string) => Promise<readonly UsageLine[] | null>;
   /** Reads the manifest again. */

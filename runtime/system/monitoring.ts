@@ -1,4 +1,5 @@
 import { isLocalCaller } from "../http/headers.js";
+import { originProblem } from "../http/origins.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import type { Reply } from "../http/send.js";
 import type { Exchange } from "../handler/exchange.js";
@@ -12,7 +13,7 @@ import {
   textAnswer,
   UNLIMITED,
 } from "./context.js";
-import { described, flag, named, oneOf, openRecord, text, texts } from "../model/schema.js";
+import { described, flag, integer, named, oneOf, openRecord, text, texts } from "../model/schema.js";
 
 export const STATUS: SystemRoute = {
   method: "GET",
@@ -77,39 +78,64 @@ export const HEALTH_SCHEMA = openRecord(
       texts,
     ),
     held_back: HELD_BACK,
+    counts: described(
+      "For callers who get no names: how many there are of each.",
+      openRecord(
+        {},
+        {
+          ...{ missing_relations: integer, missing_columns: integer, failing_endpoints: integer },
+          ...{ stale_copies: integer, held_back: integer },
+        },
+      ),
+    ),
     detail: described("What is degraded; absent when everything works.", text),
   },
 );
 
-async function health({ gateway }: Exchange, service: Service): Promise<Reply> {
+/** In two forms: names of relations, paths and columns are for operators, everybody else gets their number. */
+async function health(exchange: Exchange, service: Service): Promise<Reply> {
+  const { gateway } = exchange;
   const connected = await gateway.warehouse.isReachable();
   const degraded = [gateway.rates.degraded, gateway.warehouse.degraded, service.refreshDegraded()];
   const missingRelations = service.missingRelations();
   const details = [...degraded, ...missingRelations.map(service.reasonMissing)].filter(
     (text) => text !== null,
   );
-  const missingColumns = service.missingColumns();
-  const failingEndpoints = service.failingEndpoints();
-  const staleCopies = service.staleCopies();
-  const heldBack = service.heldBack();
-  const lacking = [missingRelations, missingColumns, failingEndpoints, details];
+  const lists = {
+    missing_relations: missingRelations,
+    missing_columns: service.missingColumns(),
+    failing_endpoints: service.failingEndpoints(),
+    stale_copies: service.staleCopies(),
+    held_back: service.heldBack(),
+  };
+  const named = Object.entries(lists).filter(([, { length }]) => length > 0);
+  const counts = Object.fromEntries(named.map(([name, { length }]) => [name, length]));
+  const lacking = [missingRelations, lists.missing_columns, lists.failing_endpoints, details];
   const isComplete = lacking.every(({ length }) => length === 0);
+  exchange.isForOperators = isForOperator(exchange, service);
   return json(connected ? 200 : 503, {
     status: connected ? (isComplete ? "ok" : "degraded") : "unavailable",
     database_connected: connected,
-    ...(missingRelations.length > 0 && { missing_relations: missingRelations }),
-    ...(missingColumns.length > 0 && { missing_columns: missingColumns }),
-    ...(failingEndpoints.length > 0 && { failing_endpoints: failingEndpoints }),
-    ...(staleCopies.length > 0 && { stale_copies: staleCopies }),
-    ...(heldBack.length > 0 && { held_back: heldBack }),
-    ...(details.length > 0 && { detail: details.join(" ") }),
+    ...(exchange.isForOperators
+      ? { ...Object.fromEntries(named), ...(details.length > 0 && { detail: details.join(" ") }) }
+      : named.length > 0 && { counts }),
   });
+}
+
+/** Callers of this machine and of tier3, and everybody with METRICS_PUBLIC; no page of another origin. */
+function isForOperator(
+  { gateway, request, context: { caller } }: Exchange,
+  { metricsPublic, origins }: Service,
+): boolean {
+  if (originProblem(origins, request) !== null) return false;
+  const isOperator = caller.tier === "tier3" && caller.allowed === null;
+  return metricsPublic || isOperator || isLocalCaller(gateway.addressOf, request);
 }
 
 export const METRICS: SystemRoute = {
   method: "GET",
   path: "/metrics",
-  access: UNLIMITED,
+  access: { ...UNLIMITED, isForOperators: true },
   operation: {
     operationId: "system_metrics",
     summary: "Metrics",
@@ -122,13 +148,15 @@ export const METRICS: SystemRoute = {
 };
 
 /** For loopback callers and tier3 keys (runtime/docs/operations.md). */
-async function metrics(
-  { gateway, request, context: { caller } }: Exchange,
-  service: Service,
-): Promise<Reply | HttpError> {
-  const isLocal = isLocalCaller(gateway.addressOf, request);
-  if (!service.metricsPublic && !isLocal && (caller.tier !== "tier3" || caller.allowed !== null))
-    return httpError("metricsForbidden");
+async function metrics(exchange: Exchange, service: Service): Promise<Reply | HttpError> {
+  if (!isForOperator(exchange, service)) return refusalOf(exchange, service);
   const headers = { "Content-Type": service.metrics.contentType };
   return { status: 200, body: await service.metrics.text(), headers };
+}
+
+function refusalOf({ request }: Exchange, { origins }: Service): HttpError {
+  const problem = originProblem(origins, request);
+  return problem === "Host" || problem === "Origin"
+    ? httpError("hostNotLocal", { header: problem })
+    : httpError("metricsForbidden");
 }

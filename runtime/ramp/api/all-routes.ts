@@ -106,7 +106,7 @@ const SYSTEM_PATHS: readonly RampRoute[] = [
   system("/openapi.json", ({ service: { ramp } }) =>
     jsonResponse(200, plainJson(openApiDocument(ramp.publicUrl, ROUTES))),
   ),
-  system("/metrics", metrics),
+  { ...system("/metrics", metrics), isForOperators: true },
 ];
 
 const NOT_MIGRATED =

@@ -11,7 +11,7 @@ import type { RampExchange, RampRoute } from "./handle-request.js";
 
 /** The ramp as a listener: endpoints, the service's own paths, hosted pages and the documentation. */
 export function rampListener(service: ApiServices): RequestListener {
-  const routes = new RouteTable(rampRoutes(service), ({ isPage }) => isPage);
+  const routes = new RouteTable(rampRoutes(service), isClosedToPages);
   return (request, response) => {
     const path = pathOf(request.url ?? "/");
     // `/v1/intent/` is `/v1/intent`.
@@ -50,9 +50,9 @@ const HOOKS: Hooks<RampExchange, RampError> = {
     "GET, HEAD, POST, PATCH, DELETE, OPTIONS",
     "Authorization, Content-Type, Idempotency-Key, X-Request-Id",
   ),
-  // Other origins cannot read the responses of hosted pages.
+  // Other origins cannot read the responses of hosted pages and of paths for operators.
   headersOf: ({ item, requestId }) => [
-    ...(isPage(item) ? [] : EXPOSED),
+    ...(item.routes.some(isClosedToPages) ? [] : EXPOSED),
     ...NOSNIFF,
     "X-Request-Id",
     requestId,
@@ -68,6 +68,8 @@ const HOOKS: Hooks<RampExchange, RampError> = {
   errorReply,
   onResponse,
 };
+
+const isClosedToPages = ({ isPage, isForOperators }: RampRoute): boolean => isPage || isForOperators === true;
 
 /** All routes of a path are of one kind. */
 function isPage({ routes: [first] }: PathItem<RampRoute>): boolean {

@@ -18,6 +18,8 @@ import { isStorable, parseJson, type Violation, violations } from "../core/json-
 export interface RampRoute extends Route<RampExchange, RampAccess | "open", RampError> {
   /** A hosted page: its errors are HTML, and pages of other origins have no business with it. */
   readonly isPage: boolean;
+  /** No page of another origin may read its responses. */
+  readonly isForOperators?: true;
 }
 
 /** A request to the ramp and its response. */
