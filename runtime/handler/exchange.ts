@@ -3,7 +3,7 @@ import type { RequestContext } from "../model/caller.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import type { Tier } from "../model/tier.js";
-import { COMMON_HEADERS, NOSNIFF, type Trace, traceOf, traceparent } from "../http/headers.js";
+import { COMMON_HEADERS, NOSNIFF, VARY_ORIGIN, type Trace, traceOf, traceparent } from "../http/headers.js";
 import { endRequestSpan, type RequestSpan, startRequestSpan } from "../http/tracing.js";
 import type { PathItem, Route } from "../http/route.js";
 import { errorHeaders, preflightHeaders, type Reply } from "../http/send.js";
@@ -136,7 +136,7 @@ const HOOKS: Hooks<Exchange, HttpError> = {
   preflight: PREFLIGHT,
   headersOf: ({ context, isForOperators }) =>
     isForOperators
-      ? [...callerHeaders({ ...context, cors: NONE }), ...NOSNIFF]
+      ? [...callerHeaders({ ...context, cors: VARY_ORIGIN }), ...NOSNIFF]
       : [...callerHeaders(context), ...COMMON_HEADERS],
   check: refusalOf,
   notFound: () => httpError("notFound"),

@@ -74,7 +74,7 @@ export function corsHeaders(
 }
 
 /** Caches keep a copy for each origin. */
-const VARY_ORIGIN: readonly string[] = ["Vary", "Origin"];
+export const VARY_ORIGIN: readonly string[] = ["Vary", "Origin"];
 
 /** No MIME sniffing. */
 export const NOSNIFF: readonly string[] = ["X-Content-Type-Options", "nosniff"];
