@@ -61,7 +61,8 @@ export function pivot(plan: AxisPlan): Pivoted {
   return plan.xKind === "category" ? largestBars(data, aggregate) : data;
 }
 
-function keyIn({ x, grain }: AxisPlan, row: ShownRow): string {
+/** The point of the axis that a row belongs to. */
+export function keyIn({ x, grain }: AxisPlan, row: ShownRow): string {
   const text = textOf(row[x]);
   if (grain === null) return text;
   const start = new Date(startOf(instantOf(row[x]), grain)).toISOString();

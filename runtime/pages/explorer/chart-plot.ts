@@ -2,7 +2,7 @@ import type { AxisPlan, ChartPlan } from "./chart-choice.js";
 import type { ChartColumn } from "./chart-columns.js";
 import { pivot, type Pivoted } from "./chart-data.js";
 import { draw } from "./chart-draw.js";
-import { colourOf, coloursOf, type Drawing } from "./chart-svg.js";
+import { colourOf, coloursOf, type Drawing, withNotes } from "./chart-svg.js";
 import { labelOf, namedChart } from "./chart-text.js";
 import { scaleOf, unitOf, written } from "./chart-units.js";
 import { el } from "./dom.js";
@@ -21,17 +21,23 @@ export interface Plot {
 }
 
 /** The chart of a plan. A pointer, a finger and the arrow keys show the values of a point. */
-export function plotOf(plan: ChartPlan, columns: readonly ChartColumn[]): Plot {
+export function plotOf(plan: ChartPlan, columns: readonly ChartColumn[], notes: readonly string[]): Plot {
   const style = styleOf(plan, columns);
+  const said = notes.map((note) => ` ${note}`).join("");
   if (plan.kind === "figures") {
-    const make = (width: number) => drawFigures(plan, width, coloursOf(document.documentElement), style);
-    return plotWith(plan, figuresLabel(plan, style), make, () => null);
+    const make = (width: number) => {
+      const colours = coloursOf(document.documentElement);
+      return withNotes(drawFigures(plan, width, colours, style), notes, { width, colours });
+    };
+    return plotWith(plan, `${figuresLabel(plan, style)}${said}`, make, () => null);
   }
   const data = pivot(plan);
   const { unit } = style(plan.measures[0] ?? "");
-  const make = (width: number): Drawing =>
-    draw(plan, data, { width, unit, colours: coloursOf(document.documentElement) });
-  const label = `${labelOf(plan, data)} The table has the rows.`;
+  const make = (width: number): Drawing => {
+    const colours = coloursOf(document.documentElement);
+    return withNotes(draw(plan, data, { width, unit, colours }), notes, { width, colours });
+  };
+  const label = `${labelOf(plan, data)}${said} The table has the rows.`;
   const reading = (): PointReading => new PointReading(plan, data, style);
   return plotWith(plan, label, make, reading);
 }

@@ -58,6 +58,40 @@ export function picture(width: number, height: number, ...parts: readonly (Eleme
   );
 }
 
+const NOTE_SIZE = 11;
+const NOTE_LINE = 16;
+
+/** A picture with notes below it, which a saved or embedded one keeps. */
+export function withNotes<Drawn extends { readonly element: Element; readonly height: number }>(
+  drawn: Drawn,
+  notes: readonly string[],
+  { width, colours }: Pick<PlotFrame, "width" | "colours">,
+): Drawn {
+  if (notes.length === 0) return drawn;
+  const lines = notes.flatMap((note) => wrapped(note, width - 8));
+  const height = drawn.height + 8 + lines.length * NOTE_LINE;
+  const { element } = drawn;
+  element.setAttribute("height", String(height));
+  element.setAttribute("viewBox", `0 0 ${String(width)} ${String(height)}`);
+  for (const [i, line] of lines.entries()) {
+    const y = drawn.height + 8 + (i + 0.6) * NOTE_LINE;
+    element.append(words(2, y, line, colours.soft, { "font-size": NOTE_SIZE, class: "note" }));
+  }
+  return { ...drawn, height };
+}
+
+/** A text in lines that are about so wide. */
+function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && widthOf(`${last} ${word}`, NOTE_SIZE) <= width)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
 export function words(
   x: number,
   y: number,

@@ -3,48 +3,54 @@ import { type AxisPlan, type ChartPlan, type ChartState, chooseChart, EVERY } fr
 import type { ChartColumn } from "./chart-columns.js";
 import { saveBar } from "./chart-files.js";
 import { plotOf } from "./chart-plot.js";
+import { partOf } from "./chart-part.js";
 import { notesOf } from "./chart-text.js";
 import { pivot } from "./chart-data.js";
 import { count, el, select } from "./dom.js";
 import { answeredColumns, asksGroups } from "./grouping.js";
 import type { ChartRows } from "./chart-rows.js";
-import type { ShownRow } from "./values.js";
 
 /** The chart of a request, without its controls; null where nothing can be drawn. */
-export function planFor(request: ApiRequest, rows: readonly ShownRow[], state: ChartState) {
+export function planFor(request: ApiRequest, all: ChartRows, state: ChartState): ChartOfRows | null {
+  const { rows } = all;
   const columns: readonly ChartColumn[] = answeredColumns(request, rows).map((column) => ({
     ...column,
     description: request.endpoint.columns.find(({ name }) => name === column.name)?.description ?? "",
   }));
   const { resource } = request.endpoint;
-  const plan = chooseChart({ columns, resource, rows }, state, asksGroups(request));
-  return plan === null ? null : { plan, columns };
+  const chosen = chooseChart({ columns, resource, rows }, state, asksGroups(request));
+  if (chosen === null) return null;
+  const part = partOf(chosen, all);
+  if (part === null) return { plan: chosen, columns, notes: null };
+  const own = part.plan.kind === "figures" ? [] : notesOf(part.plan, pivot(part.plan));
+  return { plan: part.plan, columns, notes: [...own, ...part.notes] };
 }
+
+/** A chart; without notes where it would be false, since there are more rows. */
+interface ChartOfRows {
+  readonly plan: ChartPlan;
+  readonly columns: readonly ChartColumn[];
+  readonly notes: readonly string[] | null;
+}
+
+/** What is shown in place of a chart that would be false. */
+export const tooMany = (rows: number): string =>
+  `There are more than ${count(rows, "row")}: a sum or the largest of some rows are not those of all. Filter, or choose a time as X.`;
 
 /** A chart of the rows with its controls; null when no column can be drawn. */
 export function chartOf(
   request: ApiRequest,
-  { rows, hasMore }: ChartRows,
+  all: ChartRows,
   state: ChartState,
   change: (state: ChartState) => void,
 ): HTMLElement | null {
-  const found = planFor(request, rows, state);
+  const found = planFor(request, all, state);
   if (found === null) return null;
-  const { plan, columns } = found;
-  const plot = plotOf(plan, columns);
-  return el(
-    "div.chart",
-    plan.kind !== "figures" && controlsOf(plan, state, change),
-    plot.element,
-    ...notes(plan, rows.length, hasMore).map((note) => el("p.note", note)),
-    saveBar({ request, state }, plot),
-  );
-}
-
-/** What the picture does not say by itself, the number of its rows among it. */
-export function notes(plan: ChartPlan, rows: number, hasMore: boolean): readonly string[] {
-  const more = hasMore ? [`The first ${count(rows, "row")} are drawn; there are more.`] : [];
-  return plan.kind === "figures" ? more : [...notesOf(plan, pivot(plan)), ...more];
+  const { plan, columns, notes } = found;
+  const controls = plan.kind !== "figures" && controlsOf(plan, state, change);
+  if (notes === null) return el("div.chart", controls, el("p.note", tooMany(all.rows.length)));
+  const plot = plotOf(plan, columns, notes);
+  return el("div.chart", controls, plot.element, saveBar({ request, state }, plot));
 }
 
 function controlsOf(plan: AxisPlan, state: ChartState, change: (state: ChartState) => void): HTMLElement {

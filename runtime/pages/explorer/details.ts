@@ -20,7 +20,7 @@ import { filterChips, rowsOf } from "./filters.js";
 import { groupingChips } from "./grouping.js";
 import { lineageGraph } from "./lineage.js";
 import { columnsTable, facts, measuresTable, overview, parametersTable } from "./overview.js";
-import { chartRowsOf, type ChartRows } from "./chart-rows.js";
+import { chartRowsOf, type ChartRows, type Reading } from "./chart-rows.js";
 import { type PagePosition, placeOf, resultView, totalOf } from "./results.js";
 import type { State } from "./state.js";
 import { key } from "./storage.js";
@@ -184,15 +184,15 @@ export class EndpointDetails {
         go,
         total: () => totalOf(result.rows.length, this.#position(result)),
         fail: (error) => this.#fail(error),
-        chartRows: () => this.#chartRows(result),
+        chartRows: (reading) => this.#chartRows(result, reading),
       }),
     );
   }
 
-  /** Every row up to the endpoint's largest page; the rows of the page where the request has a limit of its own. */
-  #chartRows(result: QueryResponse): Promise<ChartRows> {
+  /** The rows of all pages; those of the page where the request has a limit of its own. */
+  #chartRows(result: QueryResponse, reading: Reading): Promise<ChartRows> {
     const of = JSON.stringify(this.#state.parameters);
-    if (this.#chart?.of !== of) this.#chart = { of, rows: chartRowsOf(this.#request, result) };
+    if (this.#chart?.of !== of) this.#chart = { of, rows: chartRowsOf(this.#request, result, reading) };
     return this.#chart.rows;
   }
 

@@ -1,7 +1,7 @@
 /** A chart alone, for the frames of other pages (runtime/docs/catalogue.md, Explorer). It sends no key. */
 import { type ApiRequest, BASE, fetchCatalogue } from "./api.js";
 import { chartRowsOf } from "./chart-rows.js";
-import { notes, planFor } from "./chart.js";
+import { planFor, tooMany } from "./chart.js";
 import { plotOf } from "./chart-plot.js";
 import { el, time } from "./dom.js";
 import { readState, writeState } from "./state.js";
@@ -17,15 +17,16 @@ async function show(): Promise<void> {
   if (endpoint?.callable !== true)
     throw new Error(`There is no public endpoint ${state.endpoint || "in this address"}.`);
   const request: ApiRequest = { endpoint, parameters: state.parameters };
-  const { rows, hasMore } = await chartRowsOf(request, null);
-  const found = planFor(request, rows, state.chart);
+  const all = await chartRowsOf(request, null);
+  const found = planFor(request, all, state.chart);
   if (found === null) throw new Error("There is nothing to draw in these rows.");
+  const { plan, columns, notes } = found;
+  if (notes === null) throw new Error(tooMany(all.rows.length));
   const source = `${BASE}/explore${writeState({ ...state, view: "chart" })}`;
   const draw = (): void =>
     root.replaceChildren(
       el("h1", endpoint.path),
-      plotOf(found.plan, found.columns).element,
-      ...notes(found.plan, rows.length, hasMore).map((note) => el("p.note", note)),
+      plotOf(plan, columns, notes).element,
       el(
         "p.note",
         el("a", { href: source, target: "_blank", rel: "noopener" }, "Open in the explorer"),

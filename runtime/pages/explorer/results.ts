@@ -1,5 +1,5 @@
 import { type ApiRequest, MAX_ROWS, type Parameters, type QueryResponse } from "./api.js";
-import type { ChartRows } from "./chart-rows.js";
+import type { ChartRows, Reading } from "./chart-rows.js";
 import { downloadMenu } from "./downloads.js";
 import { button, copyable, count, el, time, toggle } from "./dom.js";
 import { tableOf } from "./table.js";
@@ -14,7 +14,7 @@ export interface ResultActions {
   readonly total: () => number | null;
   readonly fail: (error: unknown) => void;
   /** The rows that a chart is drawn from. */
-  readonly chartRows: () => Promise<ChartRows>;
+  readonly chartRows: (reading: Reading) => Promise<ChartRows>;
 }
 
 /** Where a page stands in the result. */
@@ -132,12 +132,27 @@ function content(
   const isWhole = previous === null && next === null && !isCut;
   if (view === "table") return tableOf(request, rows, { go, isWhole });
   if (view === "json") return copyable("Rows as JSON", json, formatted(json));
-  const box = el("div", el("p.note", "Loading the chart …"));
+  const stop = new AbortController();
+  const read = el("span", "Loading the chart …");
+  const box = el(
+    "div",
+    el(
+      "p.note",
+      read,
+      " ",
+      button("Stop", () => stop.abort()),
+    ),
+  );
+  const show = (count: number): void =>
+    read.replaceChildren(`Loading the chart … ${count.toLocaleString("en")} rows`);
   // The code of charts is loaded with the first one.
-  void Promise.all([import("./chart.js"), chartRows()]).then(([{ chartOf }, all]) => {
-    const made = chartOf(request, all, chart, (next) => change({ chart: next }));
-    box.replaceChildren(made ?? el("p.note", NO_CHART));
-  }, fail);
+  void Promise.all([import("./chart.js"), chartRows({ signal: stop.signal, show })]).then(
+    ([{ chartOf }, all]) => {
+      const made = chartOf(request, all, chart, (next) => change({ chart: next }));
+      box.replaceChildren(made ?? el("p.note", NO_CHART));
+    },
+    fail,
+  );
   return box;
 }
 

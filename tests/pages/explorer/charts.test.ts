@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { labelsOf, shortNumber } from "../../../runtime/pages/explorer/values.js";
 import { atEnd } from "../../support/at-end.js";
-import { ownSchema } from "../../support/database.js";
+import { ownSchema, query } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { needs } from "../../support/needs.js";
 import { KEYS, serveManifest } from "../../support/service.js";
@@ -35,6 +35,8 @@ const TABLES = {
   units: `SELECT date '2026-01-01' + d AS date, u AS unit, d * 3.5 AS value FROM generate_series(0, 19) d, unnest(ARRAY['native', 'usd']) u`,
   paged: `SELECT date '2024-01-01' + d AS day, d % 7 AS n FROM generate_series(0, 399) d`,
   longer: `SELECT date '2024-01-01' + d AS day, d % 7 AS n FROM generate_series(0, 399) d`,
+  bridges: `SELECT date '2026-01-01' + g / 4 AS day, 'b' || g % 4 AS bridge, (g % 4 + 1) * (g % 191) AS volume_usd FROM generate_series(0, 1909) g`,
+  large: `SELECT date '2026-01-01' + g / 30 AS day, 'b' || g % 3 AS bridge, g % 10 AS volume_usd FROM generate_series(0, 20999) g`,
   secret: `SELECT 42 AS value`,
 } as const;
 type Table = keyof typeof TABLES;
@@ -59,9 +61,11 @@ const COLUMNS: Readonly<Record<Table, Readonly<Record<string, string>>>> = {
   units: { date: "date", unit: "text", value: NUMBER },
   paged: { day: "date", n: "int" },
   longer: { day: "date", n: "int" },
+  bridges: { day: "date", bridge: "text", volume_usd: "int" },
+  large: { day: "date", bridge: "text", volume_usd: "int" },
   secret: { value: "int" },
 };
-const PAGES: Partial<Record<Table, number>> = { paged: 500, longer: 300 };
+const PAGES: Partial<Record<Table, number>> = { paged: 500, longer: 300, bridges: 500, large: 7000 };
 const apiOf = (name: Table) =>
   name in PAGES && {
     api: {
@@ -112,15 +116,62 @@ describe.skipIf(!needs("chromium"))("a chart", () => {
     ],
     // All rows, not one page of 50.
     ["paged", /^line chart of n by day: 400 points from 2024-01-01/, ""],
-    ["paged&p.limit=7", /^line chart of n by day: 7 points/, ""],
-    ["longer", /^line chart of n by day: 300 points/, "The first 300 rows are drawn; there are more."],
-  ] as const)("of %s shows what the rows say", async (query, name, note) => {
-    const { page, problems } = await open(query);
+    [
+      "paged&p.limit=7",
+      /^line chart of n by day: 7 points/,
+      "Only the first 7 rows are drawn; there are more.",
+    ],
+    ["longer", /^line chart of n by day: 400 points/, ""],
+    // Each point is whole: the last day of the rows that are read goes on.
+    [
+      "large&x=day&series=-",
+      /^line chart of sum of volume_usd by day: 666 points/,
+      "Only the first 20,000 rows are drawn; there are more.",
+    ],
+  ] as const)("of %s shows what the rows say", async (address, name, note) => {
+    const { page, problems } = await open(address);
     await chart(page, name).waitFor();
-    const notes = (await page.locator(".answer .note").allInnerTexts()).join(" ");
+    const notes = (await page.locator(".answer .plot text.note").allTextContents()).join(" ");
     expect(notes).toContain(note);
     if (note === "") expect(notes).not.toMatch(/left out|drawn|other/);
     expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("adds up the rows of all pages", async () => {
+    const { page } = await open("bridges&x=bridge");
+    await chart(page, /^bar chart of sum of volume_usd by bridge: 4 points/).waitFor();
+    const slider = page.getByRole("slider", { name: "Values of a point" });
+    await slider.focus();
+    const sums = await query(
+      `SELECT bridge, sum(volume_usd)::text AS sum FROM "${schema}".bridges GROUP BY 1 ORDER BY sum(volume_usd) DESC`,
+    );
+    await page.keyboard.press("Home");
+    for (const { bridge, sum } of sums) {
+      const shown = (await slider.getAttribute("aria-valuetext")) ?? "";
+      expect(shown.replaceAll(/[$,]/g, "")).toBe(`${String(bridge)} volume_usd ${String(sum)}`);
+      await page.keyboard.press("ArrowRight");
+    }
+    await page.close();
+  });
+
+  it("of more rows than are read is no sum and no order by size", async () => {
+    const { page } = await open("large&x=bridge");
+    await page.getByText("There are more than 20,000 rows").waitFor();
+    expect(await page.locator(".plot").count()).toBe(0);
+    await page.close();
+  });
+
+  it("of a part says so where it is saved and embedded", async () => {
+    const { page } = await open("large&x=day&series=-");
+    await page.locator(".plot").waitFor();
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Save SVG" }).click();
+    const part = "Only the first 20,000 rows are drawn; there are more.";
+    expect(readFileSync(await (await download).path(), "utf8")).toContain(part);
+    await page.goto(`${url}/explore/embed?endpoint=/v1/shapes/large&x=day&series=-`);
+    await page.locator(".plot").waitFor();
+    expect((await page.locator("text.note").allTextContents()).join(" ")).toContain(part);
     await page.close();
   });
 
