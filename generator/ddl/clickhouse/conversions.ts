@@ -54,7 +54,7 @@ const CONVERSIONS: Readonly<Record<string, Convert>> = {
   "integer to integer": (x, from, to, value) => ({ value, isExact: from === to ? null : isHeld(x, to) }),
   "decimal to integer": (x, _, to, value) => ({
     value,
-    isExact: `truncate(${x}) = ${x} AND ${isHeld(x, to)}`,
+    isExact: `truncate(${x}) = ${x} AND ${integerBounds(x, to)}`,
   }),
   "float to integer": (x, _, to, value) => ({
     value,
@@ -101,6 +101,14 @@ const CONVERSIONS: Readonly<Record<string, Convert>> = {
   "tuple to tuple": (x, from, to, value) => nested(x, from, to, value),
   "map to map": (x, from, to, value) => nested(x, from, to, value),
 };
+
+/** A cast of a decimal that is out of range fails. */
+function integerBounds(x: string, to: string): string {
+  const [, unsigned, bits = "64"] = /^(U?)Int(\d+)/.exec(to) ?? [];
+  const size = 2n ** BigInt(bits);
+  const [low, high] = unsigned === "U" ? [0n, size - 1n] : [-size / 2n, size / 2n - 1n];
+  return `${x} >= toDecimal256('${String(low)}', 0) AND ${x} <= toDecimal256('${String(high)}', 0)`;
+}
 
 const nested: Convert = (x, from, to, value) => ({
   value,
