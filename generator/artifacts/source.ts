@@ -9,6 +9,7 @@ import {
   type StoreAddress,
   succeeded,
 } from "@routewright/runtime/model";
+import { COMPRESSED_SUFFIXES, decompressed } from "./compressed.js";
 import { readAzure } from "./azure.js";
 import { readDbtCloud } from "./dbt-cloud.js";
 import { readGcs } from "./gcs.js";
@@ -76,21 +77,32 @@ export async function readIfModified(
   const all = { ...SOURCE_LIMITS, ...limits };
   const signal = AbortSignal.timeout(all.timeoutMs);
   const read = READERS[address.store] as ReadFrom<StoreAddress["store"]>;
-  const fetched = await read(address, {
-    shown,
-    known,
-    limits: all,
-    access,
-    signal,
-  });
-  return fetched.kind === "content" ? decoded(fetched, shown) : fetched;
+  const fetched = await read(address, { shown, known, limits: all, access, signal });
+  if (fetched.kind === "content") return decoded(await decompressed(fetched, shown, all.maxBytes), shown);
+  return fetched.kind === "missing"
+    ? ((await compressedSibling(location, known, limits, access)) ?? fetched)
+    : fetched;
+}
+
+/** What is read where a `.json` file is missing; null where there is none of them either. */
+async function compressedSibling(
+  location: string,
+  known: Validators | null,
+  limits: Partial<SourceLimits>,
+  access: ArtifactAccess,
+): Promise<SourceReading | null> {
+  if (!location.endsWith(".json") || storeAddress(location)?.store === "dbt-cloud") return null;
+  for (const suffix of COMPRESSED_SUFFIXES) {
+    const reading = await readIfModified(location + suffix, known, limits, access);
+    if (reading.kind !== "missing") return reading;
+  }
+  return null;
 }
 
 /** Decoding would replace bytes that are not UTF-8: a tag could lose its tier without an error. */
-function decoded(
-  { bytes, validators }: Extract<Fetched, { kind: "content" }>,
-  location: string,
-): SourceReading {
+function decoded(fetched: Fetched, location: string): SourceReading {
+  if (fetched.kind !== "content") return fetched;
+  const { bytes, validators } = fetched;
   if (!isUtf8(bytes))
     return {
       kind: "failed",
