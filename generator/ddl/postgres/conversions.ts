@@ -108,7 +108,8 @@ function toDecimal(x: string, { type }: TypedSource, to: KindOf<"decimal">): Con
     case "decimal": {
       if (!isBounded) return { text: asText(x), isExact: null };
       const behind = scale > 0 ? `(\\.\\d{0,${String(scale)}}0*)?` : "(\\.0*)?";
-      const pattern = whole > 0 ? `-?\\d{1,${String(whole)}}${behind}` : `-?0?${behind}`;
+      // DuckDB writes no zero before the point of a type that has no digits there.
+      const pattern = whole > 0 ? `-?\\d{0,${String(whole)}}${behind}` : `-?0?${behind}`;
       return { text: asText(x), isExact: `regexp_full_match(${asText(x)}, '${pattern}')` };
     }
     case "float": {

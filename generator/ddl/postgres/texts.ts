@@ -35,9 +35,11 @@ export function arrayText(x: string, item: string, text: string): string {
 export function jsonText(x: string, type: SourceType, depth = 0): string | null {
   switch (type.kind) {
     case "integer":
-    case "decimal":
     case "boolean":
       return `CAST(${x} AS VARCHAR)`;
+    case "decimal":
+      // DuckDB writes `.5` where the type has no digits before the point, which is not JSON.
+      return `regexp_replace(CAST(${x} AS VARCHAR), '^(-?)[.]', '\\10.')`;
     case "float":
       // JSON has no infinity.
       return `CASE WHEN isfinite(${x}) THEN CAST(${x} AS VARCHAR) END`;
