@@ -92,7 +92,7 @@ class Monitored {
   }
 
   async health(): Promise<unknown> {
-    const response = await fetch(`${this.#url}/health`);
+    const response = await fetch(`${this.#url}/health`, { headers: { "X-API-Key": KEYS.tier3 } });
     return [response.status, await response.json()];
   }
 
