@@ -115,11 +115,11 @@ async function withConnection<Value>(
 ): Promise<Value> {
   // A command that connects to nothing does not load the server.
   const { withServingSession } = await import("@routewright/runtime/server");
-  return withServingSession(url, TIMEOUT_MS, (query) =>
+  return withServingSession(url, TIMEOUT_MS, (query, lookUp) =>
     work({
-      readRelations: postgresRelations(query),
+      readRelations: postgresRelations(lookUp),
       query,
-      readSource: postgresSources(query),
+      readSource: postgresSources(lookUp),
       identifier,
       withWarehouse: opened(url),
     }),

@@ -130,5 +130,5 @@ async function copy(
 
 async function count(client: pg.Client, duckdb: DuckDb, select: string): Promise<void> {
   const [[rows] = []] = await duckdb.rows(select);
-  await client.query("SELECT set_config('routewright.rows', $1, true)", [String(rows)]);
+  await client.query("SELECT pg_catalog.set_config('routewright.rows', $1, true)", [String(rows)]);
 }

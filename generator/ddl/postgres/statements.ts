@@ -35,6 +35,8 @@ export function postgresScript(load: PostgresLoad): RelationScript {
     steps: [
       statement("BEGIN"),
       statement("SET LOCAL timezone = 'UTC'"),
+      // Names mean what PostgreSQL has, whatever the role's path is.
+      statement("SET LOCAL search_path = pg_catalog"),
       statement(`SELECT pg_advisory_xact_lock(hashtextextended(${literal(`routewright ddl ${next}`)}, 0))`),
       statement(
         block(

@@ -1,6 +1,7 @@
 /** A role's `search_path` puts an own schema before `pg_catalog`: nothing in it decides rows, groups or values. */
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
+import { inspectDatabase } from "../../../generator/commands/database.js";
 import { inPay, payDatabase } from "../../aggregates/pay-tables.js";
 import { askedRows, isSameRow, requestsOf } from "../../aggregates/random-requests.js";
 import { ownDatabase, queryAt } from "../../support/database.js";
@@ -120,4 +121,19 @@ describe("metrics", async () => {
     },
     180_000 + 500 * REQUESTS,
   );
+});
+
+it("what verify and columns pull look up", async () => {
+  const plain = await ownDatabase();
+  await queryAt(plain, SETUP);
+  const hostile = await ownDatabase(plain);
+  await withHostilePath(hostile);
+  const found = (databaseUrl: string) =>
+    inspectDatabase({ databaseUrl, clickhouse: null }, async ({ readRelations, readSource }) => [
+      await readRelations([["app", "rows"]]),
+      await readSource({ relation: "app.rows" }),
+    ]);
+  const wanted = await found(plain);
+  expect(wanted).toMatchObject({ ok: true });
+  expect(await found(hostile)).toEqual(wanted);
 });
