@@ -12,6 +12,7 @@ import { metricEndpoints } from "./metrics/metric-endpoints.js";
 import { privateMeasures } from "./metrics/private-measures.js";
 import { SemanticIndex } from "./metrics/semantic-index.js";
 import { inDocumentedOrder } from "./path.js";
+import { withoutPrivateFilters } from "./private-filters.js";
 import { withoutClaimedPaths } from "./settings/former-paths.js";
 import { type MaxAge, publicAgeOf } from "./settings/max-age.js";
 import { hasResource, isPublished } from "./tags.js";
@@ -52,7 +53,8 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
       skipped.push(reading.skipped);
       continue;
     }
-    const { entry } = reading;
+    const { entry, warnings: withheld } = withoutPrivateFilters(reading.entry, model, manifest);
+    warnings.push(...withheld);
     const problems = privateMeasures(model, entry, manifest);
     if (problems.length === 0) valid.push(entry);
     else skipped.push({ model: model.uniqueId, file: model.file, reason: "invalid", problems });

@@ -71,6 +71,8 @@ export function complaint(path: string, message: string, hint: string): readonly
 export interface Warning extends Problem {
   /** A key that nothing reads, probably misspelt: the setting that was meant is not in force. */
   readonly isUnknownKey?: true;
+  /** A filter that is not offered, since it would tell what is private. */
+  readonly isWithheldFilter?: true;
 }
 
 /** A problem on one line: where it is, what is wrong, how to fix it. */

@@ -46,7 +46,7 @@ export function readModel(model: Model, context: Context): ModelReading {
   if (isExcluded(model)) return { warnings: [], skipped: skip(model, "excluded", []) };
   const { tags, path, ...ofTags } = readTags(model);
   const nearKeys = nearKeysOf(context.graph.get(model.uniqueId)?.json ?? {});
-  const { settings, ...ofSettings } = readSettingsOf(model, path);
+  const { settings, ...ofSettings } = readSettingsOf(model, path, context.nullableByDefault);
   const of = <Each extends Complaint>(each: Each) => ({ model: model.uniqueId, ...each });
   const problems = [
     ...ofTags.problems,

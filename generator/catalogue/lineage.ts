@@ -128,7 +128,7 @@ function markedModel(model: Model) {
 }
 
 /** The upstream nodes of a model that a column may come from: not beyond a node that passes on only its hash. */
-function ancestorsOf(model: string, column: string, { graph }: Manifest): readonly string[] {
+export function ancestorsOf(model: string, column: string, { graph }: Manifest): readonly string[] {
   const reached = new Set([model]);
   for (const id of reached) {
     const node = graph.get(id);

@@ -1,3 +1,4 @@
+import { type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
 import { isDeepStrictEqual } from "node:util";
 import { type JsonObject, member, objectOr, textOr, textsOf, withoutNulls } from "./json.js";
 
@@ -80,6 +81,16 @@ export function marksOf(node: JsonObject, at = "$"): readonly Mark[] {
     ...(tags.some((tag) => tag.toLowerCase() === PRIVATE_TAG) ? [{ path: `${at}.tags`, value: true }] : []),
     ...(isNegative(node["classifiers"] ?? null) ? [] : [{ path: `${at}.classifiers`, value: true }]),
   ];
+}
+
+/**
+ * The lowest tier that may see what is marked. A mark may name it, by number or by name; any other that does not mean "no"
+ * requires the highest.
+ */
+export function requiredTier({ value: mark }: Mark): Tier {
+  const text = typeof mark === "string" ? mark.trim().toLowerCase() : null;
+  const named = TIERS.find((tier) => text === tier || text === TIER_NAMES[tier].toLowerCase());
+  return named ?? (isNegative(mark) ? "tier0" : "tier3");
 }
 
 export function isPrivate(node: JsonObject): boolean {

@@ -115,7 +115,7 @@ export function groupFilters(
   return groups.flatMap(({ name, grains }): readonly ColumnFilter[] => {
     if (grains !== undefined) return [{ column: name, type: "date" }];
     const declared = types.group(name).type;
-    const type = declared === null ? "text" : filterTypeOf(declared);
+    const type = declared === null ? "text" : filterTypeOf(declared, !types.isClickhouse);
     return type === null ? [] : [{ column: name, type }];
   });
 }

@@ -20,6 +20,8 @@ export interface RoutewrightContext {
   /** Columns that settings may name: `served` and those that only a catalog lists. */
   readonly columns: readonly ModelColumn[];
   readonly served: readonly ModelColumn[];
+  /** Whether a column may have a type by its own name, such as an enum: in PostgreSQL. */
+  readonly hasOwnTypes: boolean;
   /** Lists of columns that identify a row (`Model.provenKeys`). */
   readonly provenKeys: readonly (readonly string[])[];
   /** The whole `meta.routewright`, as written. */

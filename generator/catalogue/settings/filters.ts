@@ -28,7 +28,7 @@ export const filters: Setting<readonly string[], readonly ColumnFilter[], Routew
     return reading(problems, () =>
       [...new Set(value as readonly string[])].map((name): ColumnFilter => {
         const type = context.columns.find((column) => column.name === name)?.type ?? null;
-        return { column: name, type: filterTypeOf(type) ?? "text" };
+        return { column: name, type: filterTypeOf(type, context.hasOwnTypes) ?? "text" };
       }),
     );
   },
@@ -50,7 +50,7 @@ function takenNames({ api, routewright }: RoutewrightContext): (name: string) =>
 function filterProblems(
   name: string,
   at: string,
-  { columns }: RoutewrightContext,
+  { columns, hasOwnTypes }: RoutewrightContext,
   isTaken: (name: string) => boolean,
 ): readonly SettingProblem[] {
   const column = columns.find((each) => each.name === name);
@@ -59,7 +59,7 @@ function filterProblems(
     const message = `Operators of ${formatValue(name)} would have the name of another parameter, or the name holds a bracket.`;
     return invalid(at, message, "Leave the column out, or rename that parameter.");
   }
-  if (filterTypeOf(column.type) !== null) return [];
+  if (filterTypeOf(column.type, hasOwnTypes) !== null) return [];
   const message =
     column.type === null
       ? `The column ${formatValue(name)} has no type, which decides the operators.`
@@ -73,11 +73,14 @@ function reasonOf(type: string): string {
   return refusal === undefined ? "" : `: ${refusal}`;
 }
 
-/** Null for a type whose values are not compared. */
-/** The values that operators compare; null for a type without. */
-export function filterTypeOf(text: string | null): ValueKind | null {
+/** A type by its own name: an enum, a domain or an extension's. Of one that PostgreSQL does not sort, texts compare. */
+const OWN_NAME = /^(?:"[^"]+"|[a-z_][\w$]*)(?:\s*\.\s*(?:"[^"]+"|[a-z_][\w$]*))?$/i;
+
+/** The values that operators compare; null for a type without. `hasOwnTypes`: whether the database lets users make types. */
+export function filterTypeOf(text: string | null, hasOwnTypes: boolean): ValueKind | null {
   const type: ColumnType = parseColumnType(text);
-  const { value = "text", refusal } = databaseTypeOf(text) ?? {};
+  const known = databaseTypeOf(text);
+  const { value = "text", refusal } = known ?? {};
   if (refusal !== undefined) return null;
   switch (type.kind) {
     case "integer":
@@ -95,6 +98,6 @@ export function filterTypeOf(text: string | null): ValueKind | null {
     case "string":
       return value;
     default:
-      return null;
+      return hasOwnTypes && known === null && OWN_NAME.test(text ?? "") ? "text" : null;
   }
 }

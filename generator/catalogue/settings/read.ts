@@ -27,12 +27,20 @@ interface SettingsReading {
 }
 
 /** Reads the settings of a published model: those of `meta.api`, then those of `meta.routewright`. `path`: the endpoint's. */
-export function readSettingsOf(model: Model, path: string | null): SettingsReading {
+export function readSettingsOf(model: Model, path: string | null, hasOwnTypes: boolean): SettingsReading {
   const { provenKeys, routewright, api: written } = model;
   const [columns, served] = [knownColumns(model), servedColumns(model)];
   const api = readMetaApi(written, { columns, hasFilters: hasFilters(model) });
   const apiSettings = api.problems.length > 0 ? null : api.values();
-  const own = readModelSettings({ columns, served, provenKeys, routewright, api: apiSettings, path });
+  const own = readModelSettings({
+    columns,
+    served,
+    hasOwnTypes,
+    provenKeys,
+    routewright,
+    api: apiSettings,
+    path,
+  });
   const groups = groupsOf(routewright);
   const ofColumns = model.columns
     .filter((column) => Object.keys(column.routewright).length > 0)

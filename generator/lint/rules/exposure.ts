@@ -1,8 +1,8 @@
-import { type Aggregate, isTier, type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
+import { type Aggregate, isTier, type Tier, TIERS } from "@routewright/runtime/model";
 import { isPublished } from "../../catalogue/tags.js";
 import { showsOnlyHash } from "../../manifest/graph.js";
 import { isObject, textOr } from "../../manifest/json.js";
-import { isNegative, type Mark, routewrightOf } from "../../manifest/node-meta.js";
+import { type Mark, requiredTier, routewrightOf } from "../../manifest/node-meta.js";
 import { chain, sentence } from "../../manifest/strings.js";
 import { type Check, type CheckId, type LintedEndpoint, type Violation, violation } from "../finding.js";
 import { ancestorsOf, type Node, type NodeColumn, type Project } from "../project.js";
@@ -35,9 +35,13 @@ export const exposureRules = {
       });
     // One finding for the model and one for each column, whatever the number of nodes above that mark it.
     const sources = [inModels, ...byColumn].flatMap((found) => strictest(found, linted));
-    return [
+    const shown = [
       ...new Map(sources.map((source) => [source.mark.path + source.node.uniqueId, source])).values(),
     ].map((source) => privateDataViolation(linted, source));
+    const withheld = linted.warnings
+      .filter(({ isWithheldFilter }) => isWithheldFilter)
+      .map(({ path, message, hint }) => ({ path, message: sentence`${message}`, hint: sentence`${hint}` }));
+    return [...shown.flat(), ...withheld];
   },
   /** An endpoint over a model that is tagged with a higher tier. */
   "higher-tier-data": ({ endpoint, ancestors }, { defaultTier }) =>
@@ -120,16 +124,6 @@ interface MarkedSource {
   readonly node: Node;
   readonly lineage: readonly string[];
   readonly mark: Mark;
-}
-
-/**
- * The lowest tier that may see what is marked. A mark may name it, by number or by name; any other that does not mean "no"
- * requires the highest.
- */
-function requiredTier({ value: mark }: Mark): Tier {
-  const text = typeof mark === "string" ? mark.trim().toLowerCase() : null;
-  const named = TIERS.find((tier) => text === tier || text === TIER_NAMES[tier].toLowerCase());
-  return named ?? (isNegative(mark) ? "tier0" : "tier3");
 }
 
 function privateColumnNames(nodes: readonly Node[]): readonly string[] {

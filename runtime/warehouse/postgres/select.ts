@@ -152,10 +152,11 @@ export function selectAggregate(
   bounded: ResultColumns,
   selection: Selection,
 ): RowsStatement {
-  const { columns: declared, conditions, grouping } = selection;
+  const { columns: declared, conditions, labels, grouping } = selection;
   const all: Selection = {
     ...(declared && { columns: declared }),
     ...(grouping && { grouping }),
+    ...(labels && { labels }),
     conditions,
     sort: [],
     page: null,
