@@ -59,11 +59,17 @@ export function relationRows(
     relation.rows === undefined ? -1 : conditions.findIndex((condition) => condition.name === OWN_ROWS);
   const from = sql`FROM ${identifier(...relation.relation)} AS s`;
   const own = conditions[position];
-  if (own === undefined || relation.rows === undefined) return sql`(SELECT ${selected(list)} ${from})`;
+  const known = types.get(name) ?? [];
+  const proof =
+    dialect.typeProof?.(
+      known.map((column) => ({ value: valueOf(relation, column.name, dialect), column })),
+    ) ?? EMPTY;
+  if (own === undefined || relation.rows === undefined)
+    return sql`(SELECT ${selected(list)} ${from}${proof})`;
   const { column } = relation.rows;
-  const owner = { ...named(types.get(name) ?? [], ownerValue(relation)), name: column };
+  const owner = { ...named(known, ownerValue(relation)), name: column };
   const condition = dialect.where({ ...own, column }, position, [owner]);
-  return sql`(SELECT ${selected(list)} ${from} WHERE ${condition})`;
+  return sql`(SELECT ${selected(list)} ${from} WHERE ${condition}${proof})`;
 }
 
 /** The value that is the column of the caller's organization. */

@@ -38,6 +38,8 @@ export interface AggregateDialect {
   readonly identifier: (...names: readonly string[]) => Sql;
   /** A filter of a request on the columns of `s`. */
   readonly where: (condition: Condition, position: number, columns: ResultColumns) => Part;
+  /** The end of a `SELECT` that fails unless values have the types of these columns; for engines whose statements prove it so. */
+  readonly typeProof?: (values: readonly { readonly value: Part; readonly column: ResultColumn }[]) => Part;
   /** The column of a left join, which is null where no row matches. */
   readonly joined: (column: ResultColumn) => ResultColumn;
   readonly joinedValue: (value: Part) => Part;

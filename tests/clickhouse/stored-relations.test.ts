@@ -87,7 +87,7 @@ describe.skipIf(!hasClickhouse)("the rows of a relation", () => {
     const row = { id: 1, at: "2024-01-01T02:03:04Z", day: "2024-01-01", text: "a" };
     expect(await rowsOf(url, "plain?id=1")).toEqual([row]);
     expect(await statementsOn("plain")).toMatch(
-      /^SELECT id, at, day, text FROM test_\w+\.plain WHERE id = \S+ 'UInt64'\) FORMAT JSONEachRow$/m,
+      /^SELECT id, at, day, text FROM test_\w+\.plain WHERE id = \S+ 'UInt64'\) WINDOW types AS \(.*\) FORMAT JSONEachRow$/m,
     );
   });
 

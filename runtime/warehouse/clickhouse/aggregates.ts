@@ -5,11 +5,13 @@ import { constant, EMPTY, escapedIdentifier, join, projectParts, sql, type Sql }
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
 import { parseType } from "./filter-types.js";
 import { where } from "./filters.js";
+import { typeProof } from "./type-proof.js";
 
 /** How ClickHouse writes the parts of a statement of groups. Nothing in it depends on a setting of the role. */
 export const CLICKHOUSE_AGGREGATES: AggregateDialect = {
   identifier: escapedIdentifier,
   where: (condition, _position, columns) => where(condition, columns),
+  typeProof,
   joined: (column) => ({ ...column, type: nullable(column.type) }),
   // Without `join_use_nulls` a row without a match has the default of its type, which is null of these.
   joinedValue: (value) => sql`toNullable(${value})`,

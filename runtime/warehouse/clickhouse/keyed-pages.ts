@@ -66,7 +66,7 @@ export async function selectGroups(
 export function selectKeys(source: Source, selection: Selection): Sql {
   const { page, sort } = selection;
   const last = constant((page?.offset ?? 0) + (page?.limit ?? 0) - 1);
-  const rows = sql`${filtered(source, selection)}${sortOrder(selection, source.columns)} LIMIT 2 OFFSET ${last}`;
+  const rows = sql`${filtered(source, selection, [])}${sortOrder(selection, source.columns)} LIMIT 2 OFFSET ${last}`;
   const values = sort.map(([column]) => columnOf(column));
   return written(source, values, rows, (read) => [["key", keyOf(sort, source.columns, read)]]);
 }

@@ -18,6 +18,7 @@ import { columnOf, valueText, where } from "./filters.js";
 import { keysetConditions } from "./keyset.js";
 import { finished, parameter } from "./parameters.js";
 import { finishedStates, finishedValue } from "./states.js";
+import { typeProof } from "./type-proof.js";
 
 /** Does not wait for the query's end. */
 export function killQuery(id: string): Statement {
@@ -54,7 +55,7 @@ export function selectRows(source: Source, selection: Selection, { served, forma
   const { page } = selection;
   const limit = maxRows === Infinity ? EMPTY : sql` LIMIT ${constant(maxRows)}`;
   const offset = page === null || page.offset === 0 ? EMPTY : sql` OFFSET ${constant(page.offset)}`;
-  const rows = sql`${filtered(source, selection)}${sortOrder(selection, source.columns)}${limit}${offset}`;
+  const rows = sql`${filtered(source, selection, served.columns)}${sortOrder(selection, source.columns)}${limit}${offset}`;
   const written = served.prepared(() => new Map<RowFormat, WrittenColumns>());
   let columns = written.get(format);
   if (columns === undefined) written.set(format, (columns = writtenColumns(source, served.columns, format)));
@@ -85,7 +86,7 @@ export function selectAggregate(source: Source, bounded: ResultColumns, { condit
   const bounds = bounded
     .map((column) => shownValue(column))
     .flatMap((value) => [sql`minOrNull(${value})`, sql`maxOrNull(${value})`]);
-  const rows = filtered(source, { conditions, sort: [] });
+  const rows = filtered(source, { conditions, sort: [] }, bounded);
   return written(source, [sql`count()`, ...bounds], rows, ([count = EMPTY, ...read]) => [
     ["count", sql`toString(ifNull(${count}, 0))`],
     ...read.map((bound, i): [string, Sql] => [
@@ -146,10 +147,11 @@ export function sortOrder({ sort }: Selection, columns: ResultColumns): Sql {
   return sql` ORDER BY ${join(keys, ", ")}`;
 }
 
-/** The relation and the conditions on its rows. */
+/** The relation and the conditions on its rows. `read`: the columns whose values are read. */
 export function filtered(
   { relation, columns, from }: Source,
   { conditions, sort, keyset }: Pick<Selection, "conditions" | "sort" | "keyset">,
+  read: ResultColumns,
 ): Sql {
   const wheres = [
     ...(from ? [] : conditions.map((condition) => where(condition, columns))),
@@ -157,7 +159,15 @@ export function filtered(
   ];
   const filter = wheres.length > 0 ? sql` WHERE ${join(wheres, " AND ")}` : EMPTY;
   const rows = from ? sql`(${from() as Sql})` : escapedIdentifier(...relation);
-  return sql`${rows}${filter}`;
+  const compared = [
+    ...(from ? [] : conditions.map(({ column }) => column)),
+    ...sort.map(([column]) => column),
+  ];
+  const used = new Set([...read.map(({ name }) => name), ...compared]);
+  const values = columns
+    .filter(({ name }) => used.has(name))
+    .map((column) => ({ value: columnOf(column.name), column }));
+  return sql`${rows}${filter}${typeProof(values)}`;
 }
 
 /** The statement that runs a selection and prints its rows. */
