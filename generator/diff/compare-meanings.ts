@@ -1,5 +1,6 @@
 import type { Aggregate, AggregateMeasure, AggregateRelation } from "@routewright/runtime/model";
 import { factsIn, FormulaTexts, type Labels, labelsOf } from "../catalogue/metrics/formula-text.js";
+import { canonicalSql } from "../manifest/sql-text.js";
 import type { Difference } from "./change.js";
 
 /** A measure that both revisions have. */
@@ -32,7 +33,7 @@ interface ComparedAggregate {
 type ComparedAggregates = readonly [base: ComparedAggregate, head: ComparedAggregate];
 
 function comparedOf(aggregate: Aggregate, labels: Labels): ComparedAggregate {
-  return { aggregate, labels, texts: new FormulaTexts(aggregate, labels) };
+  return { aggregate, labels, texts: new FormulaTexts(aggregate, labels, canonicalSql) };
 }
 
 /** A relation of both is called as in the base: that it moved is a change of its own. */

@@ -16,6 +16,7 @@ import type {
   SimpleMetric,
   WrittenPeriod,
 } from "./semantic-layer.js";
+import { withoutComments } from "./sql-text.js";
 import { byText } from "./strings.js";
 
 /** Reads semantic models, metrics and saved queries as dbt 1.9 to 1.12 and 2 write them, in both spellings. */
@@ -72,7 +73,7 @@ function entityOf(json: JsonObject): SemanticEntity {
 
 function exprOf(json: JsonObject, name: string): string {
   const { expr } = json;
-  return typeof expr === "number" ? String(expr) : textOr(expr, "").trim() || name;
+  return typeof expr === "number" ? String(expr) : withoutComments(textOr(expr, "")).trim() || name;
 }
 
 function dimensionOf(json: JsonObject): SemanticDimension {
@@ -120,7 +121,7 @@ function measureOf(
 /** A node's own text of a filter: `{where_filters: [{where_sql_template}]}`. */
 function filtersOf(value: unknown): readonly string[] {
   return objectsOf(objectOr(value)["where_filters"]).map((filter) =>
-    textOr(filter["where_sql_template"], ""),
+    withoutComments(textOr(filter["where_sql_template"], "")),
   );
 }
 
@@ -140,7 +141,7 @@ function metricOf(id: string, json: JsonObject): SemanticMetric {
     simple: type === "simple" ? simpleOf(parameters, textOr(json["name"], "")) : null,
     cumulative: type === "cumulative" ? cumulativeOf(parameters, textOr(json["name"], "")) : null,
     inputs: inputs.map(inputOf),
-    expr: textOr(parameters["expr"], ""),
+    expr: withoutComments(textOr(parameters["expr"], "")),
   };
 }
 
@@ -159,7 +160,7 @@ function simpleOf(parameters: JsonObject, name: string): SimpleMetric {
   const written = objectOr(parameters["measure"]);
   const own = objectOr(parameters["metric_aggregation_params"]);
   const hasOwn = Object.keys(own).length > 0;
-  const expr = textOr(parameters["expr"], "") || exprOf(own, name);
+  const expr = withoutComments(textOr(parameters["expr"], "")) || exprOf(own, name);
   const from = hasOwn ? parameters : written;
   return {
     measure: hasOwn ? measureOf(own, textOr(own["semantic_model"], ""), expr) : textOr(written["name"], ""),

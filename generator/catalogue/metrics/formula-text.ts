@@ -30,10 +30,17 @@ export function labelsOf({ relations }: Pick<Aggregate, "relations">): Labels {
 export class FormulaTexts {
   readonly #aggregate: Aggregate;
   readonly #labels: Labels;
+  readonly #sqlOf: (sql: string) => string;
 
-  constructor(aggregate: Aggregate, labels: Labels = labelsOf(aggregate)) {
+  /** `sqlOf`: how SQL of the project stands in a text; as written by default. */
+  constructor(
+    aggregate: Aggregate,
+    labels: Labels = labelsOf(aggregate),
+    sqlOf: (sql: string) => string = (sql) => sql,
+  ) {
     this.#aggregate = aggregate;
     this.#labels = labels;
+    this.#sqlOf = sqlOf;
   }
 
   /** `sum of amount in payments by paid_on (day), where payment__status = 'paid'; payment__status is status`. */
@@ -117,9 +124,11 @@ export class FormulaTexts {
         ? `${inputs.map(({ alias }) => alias).join(" / ")} as a floating-point number`
         : parts.map((part) => (typeof part === "string" ? part : part.alias)).join("");
     const facts = [...new Set(inputs.flatMap(({ metric }) => factsIn(metric)))];
-    return [text.trim(), ...this.#where(filters, facts), ...inputs.map((input) => this.#input(input))].join(
-      "; ",
-    );
+    return [
+      this.#sqlOf(text.trim()),
+      ...this.#where(filters, facts),
+      ...inputs.map((input) => this.#input(input)),
+    ].join("; ");
   }
 
   #input({ alias, metric, filters, offset, offsetToGrain }: FormulaInput): string {
@@ -136,14 +145,16 @@ export class FormulaTexts {
     if (filters.length === 0) return [];
     const names = new Set<string>();
     const texts = filters.map((filter) =>
-      filter
-        .map((part) => {
-          if (typeof part === "string") return part;
-          names.add(part.dimension);
-          return part.grain === undefined ? part.dimension : `${part.dimension} by ${part.grain}`;
-        })
-        .join("")
-        .trim(),
+      this.#sqlOf(
+        filter
+          .map((part) => {
+            if (typeof part === "string") return part;
+            names.add(part.dimension);
+            return part.grain === undefined ? part.dimension : `${part.dimension} by ${part.grain}`;
+          })
+          .join("")
+          .trim(),
+      ),
     );
     const definitions = [...names].flatMap((name) => facts.flatMap((fact) => this.#definition(fact, name)));
     return [`where ${texts.map((each) => `(${each})`).join(" and ")}`, ...new Set(definitions)];
@@ -159,8 +170,14 @@ export class FormulaTexts {
     const { values = [] } = this.#aggregate.relations.find((each) => each.name === relation) ?? {};
     const value = values.find((each) => each.name === name);
     if (value === undefined) return `no ${name}`;
-    const text = "column" in value ? value.column : `(${value.sql})`;
+    const text = "column" in value ? value.column : this.#expression(value.sql);
     return value.timezone === undefined ? text : `${text} in ${value.timezone}`;
+  }
+
+  /** In parentheses, unless it is a name. */
+  #expression(sql: string): string {
+    const text = this.#sqlOf(sql);
+    return text !== sql && /^[\p{L}_][\p{L}\p{N}_$]*$/u.test(text) ? text : `(${text})`;
   }
 
   #label(relation: string): string {
