@@ -34,6 +34,7 @@ it("holds no file that nothing is compared with", () => {
       "found.json",
       "fixed.json",
       "flags.json",
+      "base.json",
       "baseline.json",
       "catalog.json",
       ...formatsOf(name).map((format) => `${format}.txt`),
