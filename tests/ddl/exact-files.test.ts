@@ -71,6 +71,13 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
     ),
     is: [{ id: 5, small: 7, whole: 3, flag: true }],
   },
+  "decimals without digits before the point, also in a struct": {
+    columns: { amount: "DECIMAL(10,4)", point: "STRUCT(x DECIMAL(3,3))" },
+    files: one(
+      "{'amount': pa.array([D('-0.074')], pa.decimal128(3, 3)), 'point': pa.array([{'x': D('0.5')}], pa.struct([('x', pa.decimal128(3, 3))]))}",
+    ),
+    is: [{ amount: -0.074, point: { x: 0.5 } }],
+  },
   "a number of 64 bits without a sign": {
     columns: { id: "BIGINT" },
     files: one("{'id': pa.array([1, 2**63], pa.uint64())}"),
