@@ -1,5 +1,6 @@
 import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
+import bounded from "./bounded.js";
 import importBoundaries from "./import-boundaries.js";
 
 export default defineConfig(

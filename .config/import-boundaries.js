@@ -65,7 +65,7 @@ export const BOUNDARIES = {
     runtime/model runtime/http runtime/request runtime/response runtime/handler runtime/pages`,
   "runtime/operations/workers": list`
     runtime/model runtime/http runtime/warehouse runtime/release runtime/operations`,
-  "runtime/embedded": [],
+  "runtime/embedded": list`runtime/model`,
   "runtime/ramp/database": list`runtime/model runtime/connection`,
   "runtime/ramp/accounts": list`runtime/model runtime/ramp/database`,
   "runtime/ramp/core": list`runtime/model runtime/http runtime/ramp/database runtime/ramp/accounts`,

@@ -55,3 +55,4 @@ export {
   NO_CHANGELOG,
   parseChangelog,
 } from "./model/changelog.js";
+export { signalAfter, sleep, Timer } from "./model/timer.js";

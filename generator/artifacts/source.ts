@@ -8,6 +8,7 @@ import {
   storeAddress,
   type StoreAddress,
   succeeded,
+  signalAfter,
 } from "@routewright/runtime/model";
 import { COMPRESSED_SUFFIXES, decompressed } from "./compressed.js";
 import { readAzure } from "./azure.js";
@@ -75,7 +76,7 @@ export async function readIfModified(
   const address = storeAddress(location);
   if (address === null) return { kind: "failed", problem: notAnAddress(location, shown) };
   const all = { ...SOURCE_LIMITS, ...limits };
-  const signal = AbortSignal.timeout(all.timeoutMs);
+  const signal = signalAfter(all.timeoutMs);
   const read = READERS[address.store] as ReadFrom<StoreAddress["store"]>;
   const fetched = await read(address, { shown, known, limits: all, access, signal });
   if (fetched.kind === "content") return decoded(await decompressed(fetched, shown, all.maxBytes), shown);

@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { isAddress } from "../artifacts/source.js";
+import { Timer } from "@routewright/runtime/model";
 
 /** The share of the interval that is random, so that replicas do not poll at the same time. */
 const JITTER = 0.1;
@@ -30,15 +31,15 @@ export function startPolling({ sources, intervalSeconds, poll }: PollingOptions)
   // A function, as TypeScript does not know that the variable changes while it waits.
   const isStopped = (): boolean => stopped;
   let polling: Promise<void> = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   const now = (): Promise<void> => {
-    clearTimeout(timer);
+    timer?.stop();
     polling = polling.then(async () => {
       if (isStopped()) return;
       await poll();
-      clearTimeout(timer);
+      timer?.stop();
       if (!isStopped())
-        timer = setTimeout(() => void now(), intervalSeconds * 1000 * (1 + JITTER * (Math.random() - 0.5)));
+        timer = new Timer(intervalSeconds * 1000 * (1 + JITTER * (Math.random() - 0.5)), () => void now());
     });
     return polling;
   };
@@ -47,7 +48,7 @@ export function startPolling({ sources, intervalSeconds, poll }: PollingOptions)
   void now();
   const stop = (): Promise<void> => {
     stopped = true;
-    clearTimeout(timer);
+    timer?.stop();
     for (const end of unwatch) end();
     return polling;
   };

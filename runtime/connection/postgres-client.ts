@@ -1,7 +1,7 @@
 import pg from "pg";
 import { ENCODING_HINT, postgresAddress, type TlsTrials } from "../model/postgres-address.js";
 
-/** What worked last, by address: a trial costs a connection. */
+/** What worked last, by address: a trial costs a connection. Bounded by the addresses of the settings. */
 const settled = new Map<string, TlsTrials[number]>();
 
 /** pg's own properties that decide on TLS, up to the start of the connection. */

@@ -1,6 +1,6 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { sleep } from "../model/timer.js";
 import pg from "pg";
 import { findBinaries } from "./binaries.js";
 import { type Cluster, recordedPort, startAlone, stopServer, SUPERUSER } from "./cluster.js";

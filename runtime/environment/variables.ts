@@ -3,7 +3,7 @@ import { type Outcome, unlessFailed } from "../model/outcome.js";
 /** Reads variables and collects problems. Messages never contain values, which may be secret. */
 export class Variables {
   readonly problems: string[] = [];
-  /** Names of the variables that were read. */
+  /** Names of the variables that were read. Bounded by the variables that are read. */
   readonly names = new Set<string>();
   readonly #variables: Readonly<Record<string, string | undefined>>;
 

@@ -46,6 +46,7 @@ interface KnownRow {
 export class ExampleRows {
   readonly #gateway: Gateway;
   readonly #active: { readonly current: ExampleSource };
+  /** Bounded in bytes (`MAX_BYTES`). */
   #rows = new Map<string, KnownRow>();
   #bytes = 0;
   #read: { readonly release: ExampleSource; readonly builds: string } | null = null;

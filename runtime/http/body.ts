@@ -69,7 +69,7 @@ export function readBody(request: IncomingMessage, sender: Sender): Promise<Body
   });
 }
 
-/** Bytes of unfinished bodies, by their sender. */
+/** Bytes of unfinished bodies, by their sender. Bounded by open connections. */
 const taken = new Map<string, number>();
 let takenByAll = 0;
 

@@ -209,7 +209,7 @@ function link<V>(entry: Entry<V>, end: Link<V>): void {
 /** How often expired entries are freed: a pass over 100,000 takes about 10 ms. */
 const SWEEP_MS = 10_000;
 
-/** All caches of the process that are in use. */
+/** All caches of the process that are in use. Bounded by the caches in use. */
 const opened = new Set<WeakRef<BoundedCache<unknown>>>();
 let sweeper: NodeJS.Timeout | undefined;
 

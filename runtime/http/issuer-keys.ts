@@ -30,7 +30,9 @@ interface KeySet {
 
 /** The public keys of token issuers, cached by where they come from: one registration never gives keys to another. */
 export class IssuerKeys {
+  /** Bounded by the issuers that operators name. */
   readonly #sets = new Map<string, KeySet>();
+  /** Bounded by the same issuers. */
   readonly #reading = new Map<string, Promise<KeySet | null>>();
 
   /** Null: the issuer cannot be reached. Keys that are known stay valid while they are read again, or cannot be. */

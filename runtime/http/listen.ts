@@ -9,6 +9,7 @@ import {
 } from "node:http";
 import { Server, type Socket } from "node:net";
 import { OpenConnections, type ServerLimits, SERVER_LIMITS } from "./open-connections.js";
+import { Interval } from "../model/timer.js";
 
 /** A server that is listening. */
 export interface RunningServer {
@@ -50,12 +51,12 @@ export async function listen(
   server.maxHeadersCount = 0;
   guard(server, connections, listener);
   const url = await bind(server, host, port);
-  const timer = setInterval(() => connections.check(), all.checkMs).unref();
+  const timer = new Interval(all.checkMs, () => connections.check()).unref();
   const stop = async (): Promise<void> => {
     // An HTTP server's own `close` ends idle connections at once and loses requests in transit.
     Server.prototype.close.call(server);
     await connections.shutDown();
-    clearInterval(timer);
+    timer.stop();
     server.close();
   };
   return { url, stop };

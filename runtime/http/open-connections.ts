@@ -27,6 +27,7 @@ export class OpenConnections {
   isStopping = false;
   readonly #limits: ServerLimits;
   readonly #earlyError: EarlyError;
+  /** Bounded by the connections that the server accepts. */
   readonly #open = new Map<Socket, ClientConnection>();
 
   constructor(limits: ServerLimits, earlyError: EarlyError) {

@@ -2,6 +2,7 @@ import http from "node:http";
 import https from "node:https";
 import type { LookupFunction } from "node:net";
 import { systemLookup } from "./system-names.js";
+import { Timer } from "../model/timer.js";
 
 /** A longer response body fails the request. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
@@ -89,11 +90,11 @@ function exchange<R>(
   return new Promise((resolve) => {
     const outgoing = tryOpen(request);
     if (outgoing === null) return resolve({ kind: "failed", reason: "ERR_INVALID_URL" });
-    const timer = setTimeout(() => outgoing.destroy(new Error("timeout")), request.timeoutMs);
+    const timer = new Timer(request.timeoutMs, () => void outgoing.destroy(new Error("timeout")));
     outgoing.on("error", (error: NodeJS.ErrnoException) =>
       resolve({ kind: "failed", reason: error.code ?? error.message }),
     );
-    outgoing.on("close", () => clearTimeout(timer));
+    outgoing.on("close", () => timer.stop());
     // A 101 has neither a response nor an error.
     outgoing.on("upgrade", (_response, socket) => {
       socket.destroy();

@@ -58,6 +58,7 @@ export interface FoundPath<R extends Route> {
 
 /** The routes of a service, by path. Paths without parameters come before those with. */
 export class RouteTable<R extends Route> {
+  /** Bounded by the routes of the service. */
   readonly #exact = new Map<string, FoundPath<R>>();
   readonly #templates: { readonly pattern: RegExp; readonly item: PathItem<R> }[] = [];
 

@@ -22,8 +22,9 @@ interface Known {
 }
 
 const turns = new Turns(AT_ONCE);
-/** Both hold names that the operator chose alone. */
+/** Bounded: names that the operator chose alone. */
 const known = new Map<string, Known>();
+/** Bounded by the same names. */
 const underWay = new Map<string, Promise<readonly LookupAddress[]>>();
 
 function lookUp(name: string): Promise<readonly LookupAddress[]> {

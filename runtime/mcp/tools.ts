@@ -182,6 +182,7 @@ export type ToolParameters = Readonly<Record<string, Value | readonly Value[]>>;
 
 export type Value = string | number | boolean;
 
+/** Bounded by the tools. */
 const validators = new Map<string, ValidateFunction>();
 
 /** Why a tool cannot take these arguments; null when it can. */

@@ -10,10 +10,12 @@ import type { GroupsBuild } from "./row-set.js";
 export class Sources {
   readonly #build: GroupsBuild;
   readonly #groups: readonly AskedGroup[];
+  /** Bounded by the measures of one statement, as are the others. */
   readonly #plain = new Map<string, { readonly uses: LeafUse[]; readonly position: number }>();
   readonly #made: (GroupedSource | null)[] = [];
-  /** Sources with a column that says whether they have a row. */
+  /** Sources with a column that says whether they have a row. Bounded. */
   readonly #marked = new Set<number>();
+  /** Bounded by the sources. */
   #used = new Set<number>();
 
   constructor(build: GroupsBuild, groups: readonly AskedGroup[]) {

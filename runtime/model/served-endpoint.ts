@@ -21,6 +21,7 @@ export class ServedEndpoint {
   /** The columns of its groups: those that are asked. */
   readonly grouped = new Projection([]);
   readonly #names: ReadonlySet<string>;
+  /** Bounded by `MAX_CHOICES`, by names of columns that it has. */
   readonly #choices: Map<string, Projection>;
 
   /** `own`: the same endpoint at its own path, where this is a former one. */
@@ -43,11 +44,13 @@ export class ServedEndpoint {
 
   /** The columns of these names in their order; null where it does not have one of them. */
   choose(names: readonly string[]): Projection | null {
-    const key = names.join("\0");
+    // A list may name a column 1,000 times.
+    const different = [...new Set(names)];
+    const key = different.join("\0");
     const known = this.#choices.get(key);
     if (known !== undefined) return known;
     const { columns } = this.all;
-    const chosen = [...new Set(names)].map((name) => columns.find((column) => column.name === name));
+    const chosen = different.map((name) => columns.find((column) => column.name === name));
     const found = chosen.filter((column) => column !== undefined);
     if (found.length < chosen.length) return null;
     const made = new Projection(found);

@@ -13,6 +13,7 @@ interface Failures {
 
 /** Endpoints whose every request fails while the database responds, whatever the cause. */
 export class FailingEndpoints {
+  /** Bounded by the endpoints that were served. */
   readonly #failures = new Map<string, Failures>();
 
   /** An error of the request itself says nothing of the endpoint, nor does a refusal of the whole service. */

@@ -124,6 +124,7 @@ export class Metrics extends ServiceMetrics<"route" | "tier"> {
     "Time that the database took.",
     ["tier"],
   );
+  /** Bounded by the endpoints that were served. */
   readonly #routes = new Map<string, RouteSums>();
   readonly #steps: Record<RequestStep, number> = { authorize: 0, resolve: 0, run: 0, respond: 0 };
   #cached = 0;

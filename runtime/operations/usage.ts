@@ -3,6 +3,7 @@ import type { RequestRecord } from "../handler/request-record.js";
 import type { Caller } from "../model/caller.js";
 import { type UsageLine, usageLines } from "./usage-report.js";
 import { isDenied, recordedDay, SUMS, type UsageRow, UsageTable } from "./usage-table.js";
+import { Interval } from "../model/timer.js";
 
 /**
  * How often counts are written. A killed process loses those of its last interval; a connection that breaks between a
@@ -37,7 +38,7 @@ export class Usage {
   readonly counter = new UsageCounter();
   readonly #options: UsageOptions;
   readonly #table: UsageTable;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: Interval;
   #writing: Promise<void> = Promise.resolve();
   #isFailing = false;
   /** Requests of rows that did not fit. */
@@ -48,7 +49,7 @@ export class Usage {
   constructor(options: UsageOptions) {
     this.#options = options;
     this.#table = new UsageTable(options.databaseUrl);
-    this.#timer = setInterval(() => void this.#flush(), options.intervalMs ?? INTERVAL_MS).unref();
+    this.#timer = new Interval(options.intervalMs ?? INTERVAL_MS, () => void this.#flush()).unref();
   }
 
   /** What a key has used, by day in UTC. The counts of the last seconds are missing. */
@@ -59,7 +60,7 @@ export class Usage {
 
   /** Writes the remaining counts, logs how many it could not write, and closes the connection. */
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#timer.stop();
     await this.#flush();
     const lost = this.#lost + requestsOf(this.counter.take());
     if (lost > 0) this.#options.log.warn({ requests: lost }, "usage of these requests was not written");
@@ -119,6 +120,7 @@ const OTHER_NAMES = "*";
 
 /** Counts in memory: a row of about 250 bytes for each key, route and day, and 50 for each name of a parameter. */
 export class UsageCounter {
+  /** Bounded by keys and endpoints: it is emptied at each flush. */
   readonly #rows = new Map<string, UsageRow>();
 
   #day = "";

@@ -45,6 +45,7 @@ export interface Found {
  */
 export class Search {
   readonly #endpoints: readonly Searchable[];
+  /** Bounded by the words of the catalogue. */
   readonly #terms = new Set<string>();
   readonly #index: MiniSearch<Record<keyof typeof BOOST, string> & { readonly id: number }>;
   #indexed = 0;

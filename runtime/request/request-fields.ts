@@ -4,7 +4,7 @@ import { MAX_OFFSET } from "../model/limits.js";
 import type { Page, RawFields, RawValue } from "../model/query.js";
 import type { Direction, Endpoint, Pagination, SortKey } from "../model/endpoint.js";
 
-/** The fields of a request without parameters. */
+/** The fields of a request without parameters. Bounded: always empty. */
 export const NO_FIELDS: RawFields = new Map();
 
 /** The fields of a query string (without its `?`). */

@@ -17,6 +17,7 @@ import type { Transform } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { resetConnection } from "../http/open-connections.js";
 import { joined, type RowChunks, type RowStream, type StreamEnd } from "../warehouse/warehouse.js";
+import { Timer } from "../model/timer.js";
 
 /** The outcome of a request, for logs and metrics. */
 export interface Sent {
@@ -273,7 +274,7 @@ export async function sendStream(
       throw error;
     });
   const exceeded = (): void => resetConnection(response, new Error("The stream exceeded its time limit."));
-  const timer = timeLimitMs === 0 ? undefined : setTimeout(exceeded, timeLimitMs).unref();
+  const timer = timeLimitMs === 0 ? null : new Timer(timeLimitMs, exceeded).unref();
   try {
     let chunk = await next();
     if (frame.head !== "") await write(Buffer.from(frame.head));
@@ -288,7 +289,7 @@ export async function sendStream(
     if (response.errored) throw new StreamAborted(response.errored, { ...value, bytes });
     return { ...value, bytes };
   } finally {
-    clearTimeout(timer);
+    timer?.stop();
     await chunks.return();
   }
 }

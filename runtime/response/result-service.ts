@@ -29,7 +29,7 @@ export class ResultService {
   readonly #warehouse: Warehouse;
   readonly #cache: ResultCache;
   readonly #cursors: Cursors;
-  /** Not a `Map`: the garbage collector keeps what its former tables hold (`FairQueue`). */
+  /** Not a `Map`: the garbage collector keeps what its former tables hold (`FairQueue`). Bounded by the queries that run. */
   readonly #inFlight = Object.create(null) as Record<string, InFlightQuery>;
   /** Counts requests and queries, so that it is known which of two began first. */
   #time = 0;

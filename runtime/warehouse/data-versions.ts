@@ -85,13 +85,13 @@ interface Versions {
  * of the project: results of other nodes remain.
  */
 export class BuildRecords {
-  /** By node. */
+  /** By node. Bounded by the nodes of the project. */
   readonly builds = new Map<string, NodeBuild>();
-  /** By test. */
+  /** By test. Bounded by the tests of the project. */
   readonly tests = new Map<string, TestRun>();
   /** Number of recorded results: changes with each new one. */
   changes = 0;
-  /** The loads of the relations that endpoints read, by path: a copy has the rows of its load, whatever dbt has built since. */
+  /** The loads of the relations that endpoints read, by path: a copy has the rows of its load, whatever dbt has built since. Bounded by the endpoints. */
   #loads: ReadonlyMap<string, readonly (RelationLoad | null)[]> = new Map();
   /** Versions by path, of the nodes and at the number of results that they were derived from. */
   #versions: Versions = { nodes: new Map(), changes: 0, byPath: new Map() };

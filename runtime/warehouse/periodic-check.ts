@@ -1,3 +1,5 @@
+import { Interval } from "../model/timer.js";
+
 /**
  * Runs a check at an interval, from `start` on until it finds nothing left to check: an idle server has no timer. Ten checks a
  * second of each pool and queue took 3 ms of processor time of every second without this.
@@ -5,7 +7,7 @@
 export class PeriodicCheck {
   readonly #intervalMs: number;
   readonly #check: () => boolean;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: Interval | null = null;
   #isClosed = false;
 
   /** `check` returns whether something is left to check. */
@@ -17,7 +19,7 @@ export class PeriodicCheck {
   start(): void {
     if (this.#isClosed) return;
     // Results that arrived while the event loop was blocked are read before they are checked.
-    this.#timer ??= setInterval(() => setImmediate(() => this.#run()), this.#intervalMs).unref();
+    this.#timer ??= new Interval(this.#intervalMs, () => void setImmediate(() => this.#run())).unref();
   }
 
   close(): void {
@@ -30,7 +32,7 @@ export class PeriodicCheck {
   }
 
   #stop(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer?.stop();
     this.#timer = null;
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Relation } from "../model/endpoint.js";
 import {
@@ -7,6 +6,7 @@ import {
   RelationMissing,
   type ResultColumns,
 } from "./warehouse.js";
+import { sleep } from "../model/timer.js";
 
 /** A query whose relation is missing or changes is retried for this time, with exponential backoff. */
 const RETRY_MS = 2000;
@@ -60,10 +60,13 @@ interface KnownRelation extends DescribedRelation {
  */
 export class Relations {
   readonly #options: RelationsOptions;
+  /** Bounded by the relations that are served, and by `MAX_DERIVED`. */
   readonly #entries = new Map<string, KnownRelation>();
+  /** Bounded by the look-ups that run. */
   readonly #pending = new Map<string, Promise<KnownRelation>>();
+  /** Bounded by the relations that are served. */
   readonly #missing = new Map<string, string | null>();
-  /** Keys of derived rows, the oldest first. */
+  /** Keys of derived rows, the oldest first. Bounded by `MAX_DERIVED`. */
   readonly #derived = new Set<string>();
 
   constructor(options: RelationsOptions) {
@@ -140,7 +143,7 @@ export class Relations {
       entry = await this.#changed(relation, version, entry, failure);
       const left = until - performance.now();
       if (left <= 0 || !isStillNeeded()) throw failure;
-      await pause(Math.min(pauseMs, left));
+      await sleep(Math.min(pauseMs, left));
     }
   }
 

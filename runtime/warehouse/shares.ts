@@ -36,7 +36,9 @@ const SHARES: Shares = {
 export class SharedResource {
   /** The parts in the resource's own unit. */
   readonly #parts: Shares;
+  /** Bounded by the requests that are under way: what is given back is deleted. */
   readonly #ofCallers = new Map<string, number>();
+  /** Bounded by the relations. */
   readonly #ofTables = new Map<string, number>();
   readonly #ofTiers: PerTier<number> = { tier0: 0, tier1: 0, tier2: 0, tier3: 0 };
 

@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { type Bar, isMet, printBars, printTable, type Section, type Setting } from "./figures.js";
 import { clickhouse } from "./sections/clickhouse.js";
 import { cluster } from "./sections/cluster.js";
+import { flood } from "./sections/flood.js";
 import { generate } from "./sections/generate.js";
 import { groups } from "./sections/groups.js";
 import { hot } from "./sections/hot.js";
@@ -29,10 +30,13 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   loads,
 };
 
+/** Sections that run only by name. */
+const BY_NAME: Readonly<Record<string, Section>> = { flood };
+
 /** Bound of a run that hangs. */
 const LIMIT_MS = 40 * 60_000;
 
-/** Runs the sections that are named, or all. */
+/** Runs the sections that are named, or all but those that run only by name. */
 async function bench(names: readonly string[]): Promise<void> {
   const folder = resolve(".data/bench");
   mkdirSync(folder, { recursive: true });
@@ -40,8 +44,9 @@ async function bench(names: readonly string[]): Promise<void> {
   const progress = (line: string): void => console.error(`… ${line}`);
   const bars: Bar[] = [];
   for (const name of names.length > 0 ? names : Object.keys(SECTIONS)) {
-    const section = SECTIONS[name];
-    if (!section) throw new Error(`There is no section ${name}: ${Object.keys(SECTIONS).join(", ")}.`);
+    const section = SECTIONS[name] ?? BY_NAME[name];
+    if (!section)
+      throw new Error(`There is no section ${name}: ${Object.keys({ ...SECTIONS, ...BY_NAME }).join(", ")}.`);
     const findings = await runSection(section, { folder, progress });
     findings.tables.forEach(printTable);
     bars.push(...findings.bars);

@@ -30,7 +30,7 @@ export async function ownService(variables: Readonly<Record<string, string>> = {
     clickhouse: ["CREATE TABLE @.orders (id Int32, day Date, status String, label String) ORDER BY id", rows],
   });
   const api = { methods: ["GET", "POST"], allow_unfiltered: true, parameters: PARAMETERS };
-  const model = { name: "orders", schema, api };
+  const model = { name: "orders", schema, api, routewright: { fields: true } };
   const columns = byEngine({
     postgres: { id: "integer", day: "date", status: "text", label: "text" },
     clickhouse: { id: "Int32", day: "Date", status: "String", label: "String" },

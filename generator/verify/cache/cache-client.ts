@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { setTimeout as sleep } from "node:timers/promises";
+import { sleep } from "@routewright/runtime/model";
 import type { Attempt, Lines } from "./attempts.js";
 
 export interface CacheReply {

@@ -68,6 +68,7 @@ export interface WorkerMessage {
 export class MessageChannel<Own extends object, Theirs extends object> {
   protected own: Partial<Own>;
   readonly #send: (message: WorkerMessage) => void;
+  /** Bounded by the calls that wait for a response. */
   readonly #pending = new Map<number, (response: WorkerMessage) => void>();
   #last = 0;
 

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import cluster from "node:cluster";
 import { createServer } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { AggregatorRegistry, Counter, Registry } from "prom-client";
 import { messageOf } from "../../model/outcome.js";
 import { failed, type RefreshResult } from "../../release/activate.js";
@@ -14,6 +13,7 @@ import { BuildRecords, type NodeBuild, type TestRun } from "../../warehouse/data
 import type { Environment } from "../environment.js";
 import type { Assignment, MetricsSnapshot, Role } from "./messages.js";
 import { WorkerProcess } from "./worker-process.js";
+import { sleep } from "../../model/timer.js";
 
 /** After a failed start: what is invalid, such as a key file, stays so for a while. A start takes a second of processor time. */
 const PAUSE_MS = 2000;
@@ -33,6 +33,7 @@ interface ClusterOptions {
  */
 export class WorkerCluster {
   readonly #options: ClusterOptions;
+  /** Bounded by the number of workers. */
   readonly #members = new Set<WorkerProcess>();
   readonly #metrics = new WorkerMetrics(() => this.#serving("data").length);
   readonly #builds = new BuildRecords();
@@ -158,7 +159,7 @@ export class WorkerCluster {
   /** Starts a process, unless there are enough: the one that ended may have had its replacement already. */
   async #fill(role: Role, pauseMs: number): Promise<void> {
     const { signal } = this.#stopping;
-    await sleep(pauseMs, null, { signal }).catch(() => null);
+    await sleep(pauseMs, signal).catch(() => null);
     const staying = this.#of(role).filter(({ isStopRequested }) => !isStopRequested);
     if (!signal.aborted && staying.length < this.#options.sizes[role]) this.#launch(role);
   }

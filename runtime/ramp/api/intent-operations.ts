@@ -23,6 +23,7 @@ import { type ExternalAccount, readExternalAccounts } from "./routes/external-ac
 import type { RampContext } from "./route.js";
 import type { Pair } from "../providers/protocol.js";
 import { takeLease } from "../intents/lease.js";
+import { Timer } from "../../model/timer.js";
 
 /** Records the intent, onboards it and, with `autoExecute` and no outstanding requirement, executes it. */
 export function intentCreation(call: CustomerRequest<CreateIntentBody>): IdempotentOperation {
@@ -232,12 +233,12 @@ async function answerInTime<T>(
   const processing = begun
     ? processLeased(ramp, begun, settle)
     : processIfFree(ramp, projectId, { id, owner }, settle);
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   const deadline = new Promise<"late">((resolve) => {
-    timer = setTimeout(resolve, ramp.polling.answerWithinMs, "late");
+    timer = new Timer(ramp.polling.answerWithinMs, () => resolve("late"));
   });
   const first = await Promise.race([processing.then((answer) => ({ answer })), deadline]).finally(() =>
-    clearTimeout(timer),
+    timer?.stop(),
   );
   if (first !== "late") return first.answer;
   const continued = processing

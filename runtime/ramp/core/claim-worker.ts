@@ -1,9 +1,10 @@
 import type { Logger } from "../../http/logger.js";
+import { Interval } from "../../model/timer.js";
 
 /** Runs work at an interval, never twice at a time. A run that fails is logged, and the next one tries again. */
 export class IntervalJob {
   readonly #run: () => Promise<void>;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: Interval;
   #running: Promise<void> | null = null;
   #isStopped = false;
 
@@ -13,7 +14,7 @@ export class IntervalJob {
       work()
         .catch((error: unknown) => log.warn({ err: error }, failure))
         .finally(() => (this.#running = null));
-    this.#timer = setInterval(() => this.wake(), intervalMs);
+    this.#timer = new Interval(intervalMs, () => this.wake());
   }
 
   /** Runs now, unless a run is under way; else the first run is an interval after the start. */
@@ -25,7 +26,7 @@ export class IntervalJob {
   /** Finishes the run under way. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    clearInterval(this.#timer);
+    this.#timer.stop();
     await this.#running;
   }
 }
@@ -48,6 +49,7 @@ interface ClaimedWork<T> {
 export class ClaimWorker<T> {
   readonly #work: ClaimedWork<T>;
   readonly #log: Logger;
+  /** Bounded by the rows that are claimed at a time. */
   readonly #inFlight = new Set<Promise<void>>();
   readonly #claims: IntervalJob;
 

@@ -1,3 +1,5 @@
+import { Timer } from "../../model/timer.js";
+
 /** The step boundaries at which tests crash the process. */
 export const FAILPOINTS = [
   "request.recorded",
@@ -19,7 +21,7 @@ export const FAILPOINTS = [
 export type Failpoint = (typeof FAILPOINTS)[number];
 
 let armed: { readonly point: Failpoint; readonly gatherMs: number } | null = null;
-let timer: NodeJS.Timeout | undefined;
+let timer: Timer | undefined;
 
 /**
  * Ends the process with SIGKILL when it reaches the point. With `gatherMs` everything that reaches the point within that time
@@ -34,6 +36,6 @@ export function failpoint(point: Failpoint): Promise<never> | undefined {
   if (armed?.point !== point) return undefined;
   const kill = (): void => void process.kill(process.pid, "SIGKILL");
   if (armed.gatherMs === 0) kill();
-  timer ??= setTimeout(kill, armed.gatherMs);
+  timer ??= new Timer(armed.gatherMs, kill);
   return new Promise(() => undefined);
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type RampResponse, isRampError, rampError, type RampError, type RampAnswer } from "./ramp-errors.js";
 import { failpoint } from "./failpoints.js";
 import { type ProjectId, newId } from "../database/id.js";
@@ -9,6 +8,7 @@ import {
   Rollback,
   OF_PROJECT,
 } from "../database/transaction.js";
+import { sleep } from "../../model/timer.js";
 /** How long a concurrent duplicate waits for the response of the first (runtime/ramp/docs/limits.md). */
 const DUPLICATE_WAIT_MS = 5_000;
 

@@ -34,6 +34,7 @@ function derived(master: Buffer, purpose: string): Buffer {
  */
 export class Vault {
   readonly #current: VaultKey;
+  /** By purpose: bounded, since purposes are constants of the code. */
   readonly #derived = new Map<string, readonly Buffer[]>();
   readonly #keys: readonly VaultKey[];
 

@@ -45,6 +45,7 @@ function statementOf({ kind, table, id, columns }: RowChange): readonly [text: s
 export class DbSession {
   readonly #client: pg.PoolClient;
   readonly #stream: Writable;
+  /** Bounded by the writes of one transaction. */
   readonly #collected = new Map<WriteCollected<never>, unknown[]>();
   #change: RowChange | null = null;
   /** The first failure; later statements fail because of it. */
@@ -158,7 +159,7 @@ export function columnOf(property: string): string {
   return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Names of prepared statements, by text: a named statement is parsed once per connection. All texts are constants of the code. */
+/** Names of prepared statements, by text: a named statement is parsed once per connection. All texts are constants of the code. Bounded by the texts of the code. */
 const statementNames = new Map<string, string>();
 
 function statementName(text: string): string {

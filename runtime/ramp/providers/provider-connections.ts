@@ -55,7 +55,9 @@ interface ProvidersOptions extends Pick<CoreContext, "database" | "vault" | "pub
 /** The connections of projects. A provider's client, and its circuit breaker, live as long as its credentials. */
 export class Providers {
   readonly #options: ProvidersOptions;
+  /** Bounded by the projects. */
   readonly #cache = new Map<ProjectId, CachedConnections>();
+  /** Bounded by the projects and the credentials that operators have set. */
   readonly #clients = new Map<string, Provider>();
 
   constructor(options: ProvidersOptions) {

@@ -32,6 +32,7 @@ export class Executions {
   readonly #state: ProviderState;
   readonly #quotes: HeldQuotes;
   readonly #onboardings: Onboardings;
+  /** Bounded by the orders of the ramp beside it, until the sandbox ends. */
   readonly #stored = new Map<string, StoredExecution>();
 
   constructor(state: ProviderState, quotes: HeldQuotes, onboardings: Onboardings) {

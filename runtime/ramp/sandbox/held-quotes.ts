@@ -12,9 +12,13 @@ interface HeldQuote {
   readonly until: number;
 }
 
+/** Quotes that are kept: past this the oldest give way, as if they had expired. */
+const MAX_HELD = 10_000;
+
 /** Prices that one sandbox provider holds, by the id of the quote. */
 export class HeldQuotes {
   readonly #clock: SandboxClock;
+  /** Bounded by `MAX_HELD`: everybody may ask for quotes. */
   readonly #held = new Map<string, HeldQuote>();
 
   constructor(clock: SandboxClock) {
@@ -25,6 +29,9 @@ export class HeldQuotes {
     const until = this.#clock.now().getTime() + holdMs;
     const quoteId = randomUUID();
     this.#held.set(quoteId, { quote, path, srcAmount, until });
+    for (const oldest of this.#held.keys())
+      if (this.#held.size > MAX_HELD) this.#held.delete(oldest);
+      else break;
     return { ...quote, hasIndicativePrice: false, quoteId, expiresAt: new Date(until).toISOString() };
   }
 

@@ -47,8 +47,9 @@ const FORM = {
 export class Onboardings {
   readonly #state: ProviderState;
   readonly #quotes: HeldQuotes;
+  /** Bounded by the orders of the ramp beside it, until the sandbox ends. */
   readonly #stored = new Map<string, StoredOnboarding>();
-  /** Customers and wallets whose identity is known. */
+  /** Customers and wallets whose identity is known. Bounded by the same orders. */
   readonly #known = new Set<string>();
 
   constructor(state: ProviderState, quotes: HeldQuotes) {

@@ -46,7 +46,7 @@ export class ProviderState {
   readonly profile: Profile;
   readonly clock: SandboxClock;
   readonly #switches: () => Switches;
-  /** Callbacks that wait until the next one about the same order is sent. */
+  /** Callbacks that wait until the next one about the same order is sent. Bounded by the orders whose callbacks are late. */
   readonly #held = new Map<string, Send>();
 
   constructor(profile: Profile, clock: SandboxClock, switches: () => Switches) {

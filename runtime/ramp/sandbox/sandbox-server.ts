@@ -1,6 +1,5 @@
 import { record, wholeNumber } from "../../model/schema.js";
 import express, { type Express, type Request, type Response } from "express";
-import { setTimeout as sleep } from "node:timers/promises";
 import { readBody } from "../../http/body.js";
 import { queryOf } from "../../http/route.js";
 import { listen, type RunningServer } from "../../http/listen.js";
@@ -14,6 +13,7 @@ import { type RequestTarget, SandboxProvider } from "./sandbox-provider.js";
 import { returnAddress, sandboxPage } from "./sandbox-pages.js";
 import type { Movement } from "../providers/protocol.js";
 import { type Profile, PROFILES } from "./profiles.js";
+import { sleep } from "../../model/timer.js";
 
 export interface SandboxOptions {
   readonly host: string;

@@ -19,6 +19,7 @@ export interface ShareLimits {
  */
 export class ProjectShares {
   readonly #limits: ShareLimits;
+  /** Bounded by the projects that send. */
   readonly #shares = new Map<string, Share>();
 
   constructor(limits: ShareLimits) {

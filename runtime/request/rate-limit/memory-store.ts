@@ -42,6 +42,7 @@ const IDENTIFIED_CALLER = /^(key|project):/;
  */
 export class MemoryStore implements RateLimitStore {
   readonly degraded = null;
+  /** Bounded by the keys and projects of a minute; names are ids of at most 45 characters. */
   readonly #identified = new Map<string, { count: number; readonly resetAt: number }>();
   readonly #anonymous = new WindowTable(MAX_WINDOWS);
   readonly #sharedCounts = new Uint32Array(SHARED_WINDOWS);

@@ -9,6 +9,7 @@ import { readFirst, responseTo, RunningQuery, type TimeLimits } from "./stream.j
 import * as http from "node:http";
 import * as https from "node:https";
 import type { Statement } from "../sql.js";
+import { signalAfter } from "../../model/timer.js";
 
 /** Interval of the check for time limits, abandoned queries and silent servers. */
 const CHECK_MS = 100;
@@ -32,7 +33,9 @@ interface ClickhouseRequest extends Omit<HttpQuery, "signal"> {
  */
 export class ClickhouseConnection {
   readonly #http: ClickhouseHttp;
+  /** Bounded by the connections of the queue. */
   readonly #running = new Set<RunningQuery>();
+  /** Bounded by the same queries, each for `KILL_MS`. */
   readonly #kills = new Set<Promise<void>>();
   readonly #checks = new PeriodicCheck(CHECK_MS, () => this.#check());
   readonly #warn: (error: Error, message: string) => void;
@@ -182,7 +185,7 @@ class ClickhouseHttp {
   /** Whether the server answers at all, with any role. */
   async ping(timeoutMs: number): Promise<boolean> {
     try {
-      const response = await fetch(`${this.#origin}/ping`, { signal: AbortSignal.timeout(timeoutMs) });
+      const response = await fetch(`${this.#origin}/ping`, { signal: signalAfter(timeoutMs) });
       await response.arrayBuffer();
       return !GATEWAY_STATUSES.has(response.status);
     } catch {

@@ -23,6 +23,7 @@ export interface ClickhouseType {
 /** Wrappers that do not change how a value is written. */
 const WRAPPERS: ReadonlySet<string> = new Set(["Nullable", "LowCardinality", "SimpleAggregateFunction"]);
 
+/** Bounded by the types of relations and of statements of the project. */
 const types = new Map<string, ClickhouseType>();
 
 /** Types per text: bounded by the columns of the relations. */

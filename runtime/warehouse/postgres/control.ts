@@ -41,7 +41,7 @@ export interface ControlOptions {
 export class ControlConnection {
   readonly #pool: pg.Pool;
   readonly #cursors: ReadonlySet<Run>;
-  /** Cursors that another session waited for at the last check. */
+  /** Cursors that another session waited for at the last check. Bounded by the connections. */
   #blocking: ReadonlySet<Run> = new Set();
   #isResponding = true;
   #isChecking = false;

@@ -9,6 +9,7 @@ const UNTRANSLATABLE = "22P05";
  * equals no row: the query runs again without the value.
  */
 export class MissingCharacters {
+  /** Bounded by the characters that the encoding does not have: 1.1 million of 4 bytes, each for a query that failed. */
   readonly #known = new Set<string>();
 
   query<Query extends ResolvedQuery, T>(query: Query, run: (query: Query) => Promise<T>): Promise<T> {

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from "node:timers/promises";
 import type { FilterParameter, Relation } from "../../model/endpoint.js";
 import type { Condition } from "../../model/query.js";
 import {
@@ -61,6 +60,7 @@ import { aggregateColumns, selectAggregate, selectRows } from "./select.js";
 import type { StatementLimits } from "./statements.js";
 import { fieldsOf } from "./rows.js";
 import type { Reader } from "./run.js";
+import { sleep } from "../../model/timer.js";
 
 /** Where columns are looked up. */
 const COLUMNS: Relation = ["pg_catalog", "pg_attribute"];
@@ -271,7 +271,7 @@ function retryConflicts<T>(timeLimitMs: number, context: QueryContext, run: () =
       if (!context.isStillNeeded()) throw new QueryAbandoned();
       if (performance.now() + pauseMs > until)
         throw isRecoveryConflict(error) ? new Overloaded("recovery") : new QueryTimeout(error);
-      await pause(pauseMs);
+      await sleep(pauseMs);
       return attempt(Math.min(2 * pauseMs, LONGEST_PAUSE_MS));
     });
   return attempt(FIRST_PAUSE_MS);

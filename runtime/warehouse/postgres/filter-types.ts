@@ -45,6 +45,7 @@ const NESTED: DatabaseType = {
 
 const hasText = (column: UnnamedColumn): boolean => databaseType(column).text === undefined;
 
+/** Bounded by the types of PostgreSQL, and the scales of `money`. */
 const filterTypes = new Map<string, FilterType>();
 
 /** How a filter compares with a column. Bounded: one per type of PostgreSQL, and one per scale of `money`. */

@@ -7,6 +7,7 @@ import { DatabaseUnreachable, QueryAbandoned } from "../warehouse.js";
 import type { PreparedStatement } from "./statements.js";
 import { type PoolQuery, Run } from "./run.js";
 import { WireClient } from "./wire.js";
+import { Timer } from "../../model/timer.js";
 
 /** How long an idle connection is kept, and how often it is checked. */
 const IDLE_MS = 10_000;
@@ -60,6 +61,7 @@ export class ConnectionPool {
   readonly #size: number;
   /** A stack: the connection used last is reused first, so that the others become idle. */
   readonly #free: Connection[] = [];
+  /** Bounded by the size of the pool. */
   readonly #busy = new Set<Connection>();
   /** Queries that wait for a free connection. */
   readonly #ready: Run[] = [];
@@ -261,10 +263,10 @@ export class ConnectionPool {
     if (this.#isBackingOff) return;
     this.#isBackingOff = true;
     this.#backoffMs = Math.min(LONGEST_BACKOFF_MS, Math.max(FIRST_BACKOFF_MS, 2 * this.#backoffMs));
-    setTimeout(() => {
+    new Timer(this.#backoffMs, () => {
       this.#isBackingOff = false;
       this.#dispatch();
-    }, this.#backoffMs).unref();
+    }).unref();
   }
 
   #release(connection: Connection, isBroken: boolean): void {

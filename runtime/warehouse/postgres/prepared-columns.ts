@@ -27,7 +27,9 @@ const MAX_KEPT = 200;
 /** What PostgreSQL's engine makes of served columns: each part once, as it takes longer than the rest of a small request. */
 export class PreparedColumns {
   readonly columns: ResultColumns;
+  /** Bounded by `MAX_KEPT`. */
   readonly #plans = new Map<string, PlannedRows>();
+  /** Bounded by the formats. */
   readonly #layouts = new Map<TextFormat, TextLayout>();
 
   constructor(columns: ResultColumns) {

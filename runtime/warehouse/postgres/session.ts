@@ -53,6 +53,7 @@ const BACKEND: SetupPart = "DO";
 export class SessionSetup {
   readonly #statementTimeoutMs: number;
   readonly #onRefused: (part: SetupPart, error: Error) => void;
+  /** Bounded by the parts of the set-up. */
   readonly #refused = new Set<SetupPart>();
 
   constructor(

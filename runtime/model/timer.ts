@@ -1,0 +1,88 @@
+/** The longest time of Node's timers, 24.8 days: a longer one ends at once. */
+const MAX_MS = 2 ** 31 - 1;
+
+/** A timer of a computed time, of any length. Lint refuses Node's own for them. */
+export class Timer {
+  readonly #act: () => void;
+  #left: number;
+  #isUnref = false;
+  #timer: NodeJS.Timeout;
+
+  constructor(milliseconds: number, act: () => void) {
+    this.#act = act;
+    this.#left = milliseconds;
+    this.#timer = this.#next();
+  }
+
+  /** The process may end before it. */
+  unref(): this {
+    this.#isUnref = true;
+    this.#timer.unref();
+    return this;
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #next(): NodeJS.Timeout {
+    const part = Math.min(this.#left, MAX_MS);
+    this.#left -= part;
+    const timer = setTimeout(() => {
+      if (this.#left > 0) this.#timer = this.#next();
+      else this.#act();
+    }, part);
+    return this.#isUnref ? timer.unref() : timer;
+  }
+}
+
+/** Runs again and again, with a computed time between, until it is stopped. */
+export class Interval {
+  #timer: Timer;
+  #isUnref = false;
+
+  constructor(milliseconds: number, act: () => void) {
+    const next = (): Timer =>
+      new Timer(milliseconds, () => {
+        this.#timer = this.#isUnref ? next().unref() : next();
+        act();
+      });
+    this.#timer = next();
+  }
+
+  /** The process may end while it runs. */
+  unref(): this {
+    this.#isUnref = true;
+    this.#timer.unref();
+    return this;
+  }
+
+  stop(): void {
+    this.#timer.stop();
+  }
+}
+
+/** Waits a computed time. Rejects with the reason of the signal where that ends it. */
+export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return reject(signal.reason as Error);
+    const end = (): void => {
+      timer.stop();
+      reject(signal?.reason as Error);
+    };
+    const timer = new Timer(milliseconds, () => {
+      signal?.removeEventListener("abort", end);
+      resolve();
+    });
+    signal?.addEventListener("abort", end, { once: true });
+  });
+}
+
+/** A signal that is aborted with a `TimeoutError` after a computed time. */
+export function signalAfter(milliseconds: number): AbortSignal {
+  const controller = new AbortController();
+  const timedOut = (): void =>
+    controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
+  new Timer(milliseconds, timedOut).unref();
+  return controller.signal;
+}
