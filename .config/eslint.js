@@ -33,6 +33,29 @@ export default defineConfig(
     },
   },
   {
+    // What callers, tenants and sources can make grow (runtime/docs/operations.md, Caches). Pages run in a browser.
+    files: ["runtime/**/*.ts"],
+    ignores: ["runtime/pages/explorer/**", "runtime/pages/guide/**", "runtime/pages/reference/**"],
+    plugins: { bounded },
+    rules: {
+      "bounded/bounded-collections": "error",
+      "no-restricted-imports": [
+        "error",
+        {
+          name: "lru-cache",
+          message:
+            "What is kept by a text is a BoundedCache (runtime/http/bounded-cache.ts): bounded in bytes.",
+        },
+      ],
+    },
+  },
+  {
+    files: ["runtime/**/*.ts", "generator/**/*.ts"],
+    ignores: ["runtime/model/timer.ts"],
+    plugins: { bounded },
+    rules: { "bounded/computed-timers": "error" },
+  },
+  {
     // Only warehouse/ and metrics/ make SQL: others see its types.
     files: ["runtime/**/*.ts"],
     ignores: ["runtime/warehouse/**", "runtime/metrics/**", "runtime/ramp/**", "runtime/embedded/**"],

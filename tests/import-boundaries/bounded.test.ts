@@ -14,7 +14,7 @@ function broken(text: string): readonly string[] {
     [
       {
         files: ["**/*.ts"],
-        languageOptions: { parser: tseslint.parser as Linter.Parser },
+        languageOptions: { parser: tseslint.parser },
         plugins: { bounded },
         rules: { "bounded/bounded-collections": "error", "bounded/computed-timers": "error" },
       },
