@@ -60,7 +60,7 @@ export const BOUNDARIES = {
   "runtime/system": list`
     runtime/model runtime/http runtime/response runtime/handler runtime/release
     runtime/operations`,
-  "runtime/pages": list`runtime/model runtime/http runtime/warehouse runtime/response runtime/release runtime/system`,
+  "runtime/pages": list`runtime/model runtime/http runtime/handler runtime/warehouse runtime/response runtime/release`,
   "runtime/mcp": list`
     runtime/model runtime/http runtime/request runtime/response runtime/handler runtime/pages`,
   "runtime/operations/workers": list`

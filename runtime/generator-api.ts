@@ -1,6 +1,3 @@
-import { documentPages } from "./pages/pages.js";
-import type { SystemRoute } from "./system/context.js";
-import { systemRoutes } from "./system/routes.js";
 /** What the generator shares with the runtime: the endpoint, the tiers, the errors. Light on purpose: it pulls in no library. */
 export { TIERS, TIER_NAMES, isListed, isTier, type Tier } from "./model/tier.js";
 export * from "./model/aggregate.js";
@@ -39,12 +36,9 @@ export {
   type RelationLoad,
   type TestRun,
 } from "./warehouse/data-versions.js";
-export { SYSTEM_SCHEMAS } from "./system/routes.js";
-export type { SystemRoute } from "./system/context.js";
+export { type DescribedRoute, SYSTEM_ROUTES } from "./handler/system-routes.js";
+export { SYSTEM_SCHEMAS } from "./handler/system-schemas.js";
 export * from "./http/openapi.js";
-
-/** The routes of the data API itself, as OpenAPI describes them. */
-export const SYSTEM_ROUTES: readonly SystemRoute[] = systemRoutes(documentPages("", {}));
 export {
   atomOf,
   type Changelog,

@@ -32,3 +32,6 @@ export interface RequestRecord {
   /** Null where the caller sent none. */
   readonly trace: Trace | null;
 }
+
+/** What usage sums of them, in the order in which reports show it. */
+export const SUMS = ["requests", "refused", "errors", "rows", "bytes"] as const;

@@ -10,7 +10,7 @@ export interface JsonRecord {
 export type JsonMap = ReadonlyMap<string, Json>;
 
 /** The successful response of a route. */
-interface DescribedResponse {
+export interface DescribedResponse {
   readonly status: number;
   readonly description: string;
   readonly mediaType: string;

@@ -1,5 +1,6 @@
+import { SUMS } from "../handler/request-record.js";
 import { failed, messageOf, type Outcome, succeeded } from "../model/outcome.js";
-import { isDenied, isMissing, SUMS, UsageTable } from "./usage-table.js";
+import { isDenied, isMissing, UsageTable } from "./usage-table.js";
 
 /** What a line of the report sums up; `all`: a line per key, organization, route, day and parameter. */
 export type Grouping = "key" | "route" | "day" | "all";

@@ -1,9 +1,6 @@
 import pg from "pg";
 import { PostgresClient } from "../connection/postgres-client.js";
 
-/** What is summed, in the order in which reports show it. */
-export const SUMS = ["requests", "refused", "errors", "rows", "bytes"] as const;
-
 /** Requests of one key to one route on one day. */
 export interface UsageRow {
   /** In UTC, as `2026-01-31`. */

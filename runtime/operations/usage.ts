@@ -1,8 +1,9 @@
+import { SUMS } from "../handler/request-record.js";
 import type { Logger } from "../http/logger.js";
 import type { RequestRecord } from "../handler/request-record.js";
 import type { Caller } from "../model/caller.js";
 import { type UsageLine, usageLines } from "./usage-report.js";
-import { isDenied, recordedDay, SUMS, type UsageRow, UsageTable } from "./usage-table.js";
+import { isDenied, recordedDay, type UsageRow, UsageTable } from "./usage-table.js";
 import { Interval } from "../model/timer.js";
 
 /**

@@ -1,5 +1,5 @@
 import { allows, type Tier, TIER_NAMES } from "../model/tier.js";
-import type { CATALOGUE_SCHEMA } from "../system/catalogue.js";
+import type { CATALOGUE_SCHEMA } from "../handler/catalogue-schema.js";
 import type { ValueOf } from "../model/schema.js";
 
 /** Whether callers see every endpoint, or only those that they may call (`CATALOGUE`). */

@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import type { ApiAbout } from "../model/about.js";
 import { accentStyle } from "../model/accent.js";
+import { PAGE_ROUTES } from "../handler/system-routes.js";
 import { setHeaders } from "../http/headers.js";
 import type { Operation } from "../http/openapi.js";
 import type { PageRoute } from "../http/route.js";
@@ -45,14 +46,14 @@ function documentFiles(): readonly string[] {
 }
 
 /** `/docs` (Swagger UI) and `/redoc`; of the data API also `/explore` and `/guide` (runtime/docs/catalogue.md, Explorer). */
-export function documentPages(title: string, about: ApiAbout | null): readonly PageRoute[] {
+function documentPages(title: string, about: ApiAbout | null): readonly PageRoute[] {
   const head = { title, ...about };
   const pages = pagesOf(about);
   // The explorer comes first in the menu.
   const menu = about === null ? pages : [EXPLORER, GUIDE, SWAGGER, REDOC];
   return pages.map((page) => {
     const read = (): Buffer => Buffer.from(documentOf(head, menuOf(menu, page), page));
-    return get(page.path, document("text/html", page.policy, read), operationOf(page));
+    return get(page.route.path, document("text/html", page.policy, read), page.route.operation);
   });
 }
 
@@ -74,7 +75,9 @@ export function documentRoutes(title: string, about: ApiAbout | null = null): re
   return [
     ...documentPages(title, about),
     // Links are relative, so that they hold below the path of any proxy: `/docs/` is another folder than `/docs`.
-    ...pagesOf(about).map(({ path }) => get(`${path}/`, () => Promise.resolve(movedTo(`..${path}`)))),
+    ...pagesOf(about).map(({ route: { path } }) =>
+      get(`${path}/`, () => Promise.resolve(movedTo(`..${path}`))),
+    ),
     ...(about !== null
       ? [
           get(
@@ -120,12 +123,6 @@ function get(path: string, handle: PageRoute["handle"], operation: Operation | n
   return { method: "GET", path, operation, handle };
 }
 
-function operationOf({ path, summary, description }: PageParts): Operation {
-  const schema = { type: "string" };
-  const responses = [{ status: 200, description: "A page.", mediaType: "text/html", schema }];
-  return { operationId: `system_${path.slice(1)}`, summary, description, responses };
-}
-
 function movedTo(location: string): Reply {
   return { status: 301, body: "", headers: { Location: location } };
 }
@@ -150,18 +147,16 @@ function headersFor(policy: string) {
 
 /** The links to all pages, relative. */
 function menuOf(pages: readonly PageParts[], current: PageParts): readonly string[] {
-  return [...pages, { path: "/openapi.json", name: "OpenAPI" }].map(
-    ({ path, name }) =>
-      `<a href="${path.slice(1)}"${path === current.path ? ' aria-current="page"' : ""}>${name}</a>`,
+  return [...pages, { route: { path: "/openapi.json" }, name: "OpenAPI" }].map(
+    ({ route: { path }, name }) =>
+      `<a href="${path.slice(1)}"${path === current.route.path ? ' aria-current="page"' : ""}>${name}</a>`,
   );
 }
 
 /** Trusted HTML of a document. */
 interface PageParts {
-  readonly path: string;
+  readonly route: (typeof PAGE_ROUTES)[keyof typeof PAGE_ROUTES];
   readonly name: string;
-  readonly summary: string;
-  readonly description: string;
   readonly policy: string;
   readonly styles: readonly string[];
   /** Of another maker, which is no module. */
@@ -194,7 +189,7 @@ function documentOf(
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="description" content="${escapeHtml(description ?? `${title}: ${parts.description}`)}">
+<meta name="description" content="${escapeHtml(description ?? `${title}: ${parts.route.operation.description}`)}">
 <title>${name}</title>
 <link rel="icon" href="data:,">
 <script src="docs/theme.js"></script>
@@ -243,10 +238,8 @@ function embedDocument(title: string): string {
 
 /** The frame's style comes after Swagger UI's, whose ground it replaces. */
 const SWAGGER: PageParts = {
-  path: "/docs",
+  route: PAGE_ROUTES.docs,
   name: "Swagger UI",
-  summary: "Interactive documentation",
-  description: "This document in Swagger UI.",
   policy: POLICY,
   styles: ["swagger-ui.css", "frame.css", "reference-style.css"],
   library: "swagger-ui-bundle.js",
@@ -256,10 +249,8 @@ const SWAGGER: PageParts = {
 };
 
 const REDOC: PageParts = {
-  path: "/redoc",
+  route: PAGE_ROUTES.redoc,
   name: "Redoc",
-  summary: "Alternative documentation",
-  description: "This document in Redoc.",
   policy: POLICY,
   styles: ["frame.css", "reference-style.css"],
   library: "redoc.js",
@@ -269,10 +260,8 @@ const REDOC: PageParts = {
 };
 
 const EXPLORER: PageParts = {
-  path: "/explore",
+  route: PAGE_ROUTES.explore,
   name: "Explore",
-  summary: "Explorer",
-  description: "The catalogue as a page: search, try an endpoint, draw a chart.",
   policy: EXPLORER_POLICY,
   styles: ["frame.css", "explore.css"],
   script: "explore.js",
@@ -294,11 +283,8 @@ const EXPLORER: PageParts = {
 };
 
 const GUIDE: PageParts = {
-  path: "/guide",
+  route: PAGE_ROUTES.guide,
   name: "Guide",
-  summary: "Guide",
-  description:
-    "How to call this API: keys, filters, pages, formats, errors and clients, by its own endpoints.",
   policy: EXPLORER_POLICY,
   styles: ["frame.css", "guide-style.css"],
   script: "guide.js",

@@ -1,23 +1,10 @@
-import { CHANGELOG_SCHEMA } from "../model/changelog.js";
-import { named } from "../model/schema.js";
+import { ROUTES } from "../handler/system-routes.js";
 import { documentReply } from "../response/buffered-result.js";
-import { DOCUMENT, jsonAnswer, type SystemRoute } from "./context.js";
-
-export { CHANGELOG_SCHEMA };
+import type { SystemRoute } from "./context.js";
 
 /** What changed for consumers, from `changelog.json` of the generated folder (runtime/docs/system-endpoints.md, Changelog). */
 export const CHANGELOG: SystemRoute = {
-  method: "GET",
-  path: "/v1/system/changelog",
-  access: DOCUMENT,
-  operation: {
-    operationId: "system_changelog",
-    summary: "Changelog",
-    description:
-      "What changed in the API, newest first; with `Accept: application/atom+xml`, or the suffix `.atom`, as a feed. Empty " +
-      "where the service keeps no changelog.",
-    responses: [jsonAnswer("The changelog.", named("Changelog"))],
-  },
+  ...ROUTES.changelog,
   handle: (exchange, service) => {
     const isAtom = /application\/atom\+xml/i.test(exchange.request.headers.accept ?? "");
     return replyOf(exchange, service, isAtom);
@@ -26,10 +13,7 @@ export const CHANGELOG: SystemRoute = {
 
 /** The same as a feed, for readers that have an address alone. */
 export const CHANGELOG_FEED: SystemRoute = {
-  method: "GET",
-  path: "/v1/system/changelog.atom",
-  access: DOCUMENT,
-  operation: null,
+  ...ROUTES.changelogFeed,
   handle: (exchange, service) => replyOf(exchange, service, true),
 };
 

@@ -1,14 +1,13 @@
+import type { SystemOperation } from "../handler/system-routes.js";
 import type { Access } from "../model/caller.js";
 import type { HttpError } from "../model/errors.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
-import { described, listOf, openRecord, type Schema, text, texts } from "../model/schema.js";
 import type { Tier } from "../model/tier.js";
 import type { UsageLine } from "../operations/usage-report.js";
 import type { RefreshResult } from "../release/activate.js";
 import type { HeldBackEndpoint } from "../release/release.js";
 import type { BufferedResult } from "../response/buffered-result.js";
-import type { RouteAccess, DataRoute, Exchange } from "../handler/exchange.js";
-import type { Operation } from "../http/openapi.js";
+import type { DataRoute, Exchange } from "../handler/exchange.js";
 import type { OriginSettings } from "../http/origins.js";
 import type { Handled } from "../http/route.js";
 import type { Reply } from "../http/send.js";
@@ -51,29 +50,6 @@ export interface SystemRoute extends Omit<DataRoute, "handle"> {
   readonly handle: (exchange: Exchange, service: Service) => Handled<HttpError> | Promise<Handled<HttpError>>;
 }
 
-/** `operationId` begins with `system_`; those of data operations begin with their method. */
-interface SystemOperation extends Operation {
-  /** The tier that its handler checks, where the route has none. */
-  readonly tier?: Tier;
-}
-
-/** An unknown key is refused everywhere. */
-export const UNLIMITED: RouteAccess = { limit: "none" };
-export const DOCUMENT: RouteAccess = { limit: "document" };
-export const LIMITED: RouteAccess = { limit: "caller" };
-
-export function jsonAnswer(
-  description: string,
-  schema: Schema,
-  status = 200,
-): Operation["responses"][number] {
-  return { status, description, mediaType: "application/json", schema };
-}
-
-export function textAnswer(description: string, mediaType: string): Operation["responses"][number] {
-  return { status: 200, description, mediaType, schema: text };
-}
-
 /** Documents about the endpoints that a caller may call. */
 interface Documents {
   /** Before a document is made. */
@@ -87,8 +63,3 @@ interface Documents {
 export function json(status: number, value: unknown): Reply {
   return { status, body: JSON.stringify(value) };
 }
-
-export const HELD_BACK = described(
-  "Endpoints whose changes the guard holds back.",
-  listOf(openRecord({ endpoint: text, changes: described("What diff calls breaking or exposing.", texts) })),
-);

@@ -1,29 +1,15 @@
+import { ROUTES } from "../handler/system-routes.js";
 import type { IncomingMessage } from "node:http";
 import { httpError, type HttpError } from "../model/errors.js";
-import { described, named, oneOf, openRecord } from "../model/schema.js";
 import { isTier, TIERS } from "../model/tier.js";
 import { queryOf } from "../http/route.js";
 import type { Reply } from "../http/send.js";
 import { type BufferedResult, documentReply } from "../response/buffered-result.js";
 import type { Exchange } from "../handler/exchange.js";
-import { jsonAnswer, DOCUMENT, type Service, type SystemRoute } from "./context.js";
+import type { Service, SystemRoute } from "./context.js";
 
 export const OPENAPI: SystemRoute = {
-  method: "GET",
-  path: "/openapi.json",
-  access: DOCUMENT,
-  operation: {
-    operationId: "system_openapi",
-    summary: "OpenAPI description",
-    description:
-      "This document, OpenAPI 3.1. With a key it describes what the key may call; with `tier`, what that tier may call; " +
-      "else everything.",
-    query: openRecord(
-      {},
-      { tier: described("Describe only endpoints that this tier may call.", oneOf(TIERS)) },
-    ),
-    responses: [jsonAnswer("The description.", { type: "object", additionalProperties: true })],
-  },
+  ...ROUTES.openapi,
   handle: openApi,
 };
 
@@ -39,17 +25,7 @@ async function openApi(
 }
 
 export const CATALOGUE: SystemRoute = {
-  method: "GET",
-  path: "/v1/system/catalogue",
-  access: DOCUMENT,
-  operation: {
-    operationId: "system_catalogue",
-    summary: "Catalogue",
-    description:
-      "The endpoints that the caller's key may call, with their columns, parameters, last dbt build, dbt test results and " +
-      "lineage.",
-    responses: [jsonAnswer("The catalogue.", named("Catalogue"))],
-  },
+  ...ROUTES.catalogue,
   async handle({ request, context: { caller } }, { documents }) {
     await documents.ready();
     return replyOf(documents.catalogue(caller).result, request);
@@ -58,10 +34,7 @@ export const CATALOGUE: SystemRoute = {
 
 /** The endpoints for language models (llmstxt.org). */
 export const LLMS: SystemRoute = {
-  method: "GET",
-  path: "/llms.txt",
-  access: DOCUMENT,
-  operation: null,
+  ...ROUTES.llms,
   async handle({ request, context: { caller } }, { documents }) {
     const document = documents.llms(caller);
     return replyOf(document, request, { "Content-Type": "text/markdown; charset=utf-8" });

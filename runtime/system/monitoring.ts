@@ -1,38 +1,15 @@
+import { ROUTES } from "../handler/system-routes.js";
 import { isLocalCaller } from "../http/headers.js";
 import { originProblem } from "../http/origins.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import type { Reply } from "../http/send.js";
 import type { Exchange } from "../handler/exchange.js";
-import {
-  DOCUMENT,
-  HELD_BACK,
-  json,
-  jsonAnswer,
-  type Service,
-  type SystemRoute,
-  textAnswer,
-  UNLIMITED,
-} from "./context.js";
-import { described, flag, integer, named, oneOf, openRecord, text, texts } from "../model/schema.js";
+import { json, type Service, type SystemRoute } from "./context.js";
 
 export const STATUS: SystemRoute = {
-  method: "GET",
-  path: "/",
-  access: DOCUMENT,
-  operation: {
-    operationId: "system_status",
-    summary: "Service status",
-    description: "Status of the service, and the path of its documentation.",
-    responses: [jsonAnswer("The service is online.", named("ServiceStatus"))],
-  },
+  ...ROUTES.status,
   handle: status,
 };
-
-export const STATUS_SCHEMA = openRecord({
-  status: oneOf(["online"]),
-  service: described("Title of the API.", text),
-  docs: described("Path of the interactive documentation.", text),
-});
 
 function status({ gateway, request }: Exchange, service: Service): Reply {
   const { prefix } = gateway.publicAddressOf(request);
@@ -40,57 +17,9 @@ function status({ gateway, request }: Exchange, service: Service): Reply {
 }
 
 export const HEALTH: SystemRoute = {
-  method: "GET",
-  path: "/health",
-  access: UNLIMITED,
-  operation: {
-    operationId: "system_health",
-    summary: "Readiness",
-    description: "Readiness: 503 while the database is unreachable.",
-    responses: [
-      jsonAnswer("Ready.", named("Health")),
-      jsonAnswer("The database is unreachable.", named("Health"), 503),
-    ],
-  },
+  ...ROUTES.health,
   handle: health,
 };
-
-export const HEALTH_SCHEMA = openRecord(
-  {
-    status: oneOf(["ok", "degraded", "unavailable"]),
-    database_connected: flag,
-  },
-  {
-    missing_relations: described(
-      "Relations of endpoints that the database does not have, as `schema.name`.",
-      texts,
-    ),
-    missing_columns: described(
-      "Columns of endpoints that their relations lack, or have several that the name may mean, as `path: column`.",
-      texts,
-    ),
-    failing_endpoints: described(
-      "Paths of endpoints whose every request fails while the database responds: the last three or more, in the last ten minutes.",
-      texts,
-    ),
-    stale_copies: described(
-      "Relations whose copy is older than the last build of its source, as `schema.name`.",
-      texts,
-    ),
-    held_back: HELD_BACK,
-    counts: described(
-      "For callers who get no names: how many there are of each.",
-      openRecord(
-        {},
-        {
-          ...{ missing_relations: integer, missing_columns: integer, failing_endpoints: integer },
-          ...{ stale_copies: integer, held_back: integer },
-        },
-      ),
-    ),
-    detail: described("What is degraded; absent when everything works.", text),
-  },
-);
 
 /** In two forms: names of relations, paths and columns are for operators, everybody else gets their number. */
 async function health(exchange: Exchange, service: Service): Promise<Reply> {
@@ -133,17 +62,7 @@ function isForOperator(
 }
 
 export const METRICS: SystemRoute = {
-  method: "GET",
-  path: "/metrics",
-  access: { ...UNLIMITED, isForOperators: true },
-  operation: {
-    operationId: "system_metrics",
-    summary: "Metrics",
-    description:
-      "Metrics for Prometheus. Loopback callers need no key; METRICS_PUBLIC=true opens them to all callers.",
-    tier: "tier3",
-    responses: [textAnswer("Metrics in the Prometheus text format.", "text/plain")],
-  },
+  ...ROUTES.metrics,
   handle: metrics,
 };
 

@@ -1,15 +1,14 @@
 import type { PageRoute } from "../http/route.js";
-import type { Schema } from "../model/schema.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import type { DataRoute } from "../handler/exchange.js";
-import { CATALOGUE_SCHEMA } from "./catalogue.js";
-import { CHANGELOG, CHANGELOG_FEED, CHANGELOG_SCHEMA } from "./changelog.js";
-import { DOCUMENT, type Service, type SystemRoute } from "./context.js";
+import { CHANGELOG, CHANGELOG_FEED } from "./changelog.js";
+import type { Service, SystemRoute } from "./context.js";
+import { DOCUMENT } from "../handler/system-routes.js";
 import { CATALOGUE, LLMS, OPENAPI } from "./documents.js";
-import { HEALTH, HEALTH_SCHEMA, METRICS, STATUS, STATUS_SCHEMA } from "./monitoring.js";
-import { REFRESH, REFRESH_SCHEMA } from "./refresh.js";
-import { USAGE, USAGE_SCHEMA } from "./usage.js";
-import { VALUES, VALUES_SCHEMA } from "./values.js";
+import { HEALTH, METRICS, STATUS } from "./monitoring.js";
+import { REFRESH } from "./refresh.js";
+import { USAGE } from "./usage.js";
+import { VALUES } from "./values.js";
 
 /**
  * The routes of the service itself in the documented order (runtime/docs/system-endpoints.md). `pages`: those of the
@@ -48,14 +47,3 @@ export function routesOf(service: Service, routes: readonly SystemRoute[]): read
     handle: (exchange) => handle(exchange, service),
   }));
 }
-
-/** Schemas of their responses. */
-export const SYSTEM_SCHEMAS: Readonly<Record<string, Schema>> = {
-  ServiceStatus: STATUS_SCHEMA,
-  Health: HEALTH_SCHEMA,
-  ColumnValues: VALUES_SCHEMA,
-  Usage: USAGE_SCHEMA,
-  Catalogue: CATALOGUE_SCHEMA,
-  Changelog: CHANGELOG_SCHEMA,
-  Refresh: REFRESH_SCHEMA,
-};

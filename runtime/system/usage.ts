@@ -1,55 +1,14 @@
-import { RATE_WINDOW_SECONDS, TIERS } from "../model/tier.js";
-import { SUMS } from "../operations/usage-table.js";
-import {
-  described,
-  integer,
-  named,
-  oneOf,
-  openRecord,
-  orNull,
-  textOrNull,
-  texts,
-  time,
-} from "../model/schema.js";
+import { SUMS } from "../handler/request-record.js";
+import { ROUTES } from "../handler/system-routes.js";
+import { RATE_WINDOW_SECONDS } from "../model/tier.js";
 import type { Exchange } from "../handler/exchange.js";
-import { json, jsonAnswer, LIMITED, type Service, type SystemRoute } from "./context.js";
+import { json, type Service, type SystemRoute } from "./context.js";
 import type { Reply } from "../http/send.js";
 
 export const USAGE: SystemRoute = {
-  method: "GET",
-  path: "/v1/system/usage",
-  access: LIMITED,
-  operation: {
-    operationId: "system_usage",
-    summary: "The caller's limits and use",
-    description: "Limits and use of the caller's own key, or limits of a caller without one.",
-    responses: [jsonAnswer("Limits and use.", named("Usage"))],
-  },
+  ...ROUTES.usage,
   handle: usage,
 };
-
-export const USAGE_SCHEMA = openRecord({
-  user: described("Null without a key.", textOrNull),
-  tier: oneOf(TIERS),
-  org: textOrNull,
-  expires: described("When the key expires.", orNull(time)),
-  allowed: orNull(described("Categories and paths that the key is limited to.", texts)),
-  limits: openRecord({
-    requests_per_window: integer,
-    window_seconds: integer,
-    query_timeout_ms: orNull(integer),
-    stream_timeout_ms: orNull(integer),
-  }),
-  window: openRecord({ requests: integer, remaining: integer, resets_at: time }),
-  days: {
-    type: ["array", "null"],
-    description: "The last 30 days with requests; null without a key, or where usage is not recorded.",
-    items: openRecord({
-      day: { type: "string", format: "date", description: "In UTC." },
-      ...Object.fromEntries(SUMS.map((name) => [name, integer])),
-    }),
-  },
-});
 
 /** Limits and use of the caller's own key. It reads the database, so it counts against the window. */
 async function usage({ gateway, context }: Exchange, service: Service): Promise<Reply> {

@@ -12,7 +12,7 @@ import {
   responseObject,
   SYSTEM_ROUTES,
   SYSTEM_SCHEMAS,
-  type SystemRoute,
+  type DescribedRoute,
   TIER_NAMES,
   TIERS,
 } from "@routewright/runtime/model";
@@ -163,14 +163,14 @@ function descriptionOf(): string {
 const SYSTEM_TAG = "System";
 
 /** A limited one with parameters reads rows. */
-function kindOf({ limit }: SystemRoute["access"], hasQuery: boolean): OperationKind {
+function kindOf({ limit }: DescribedRoute["access"], hasQuery: boolean): OperationKind {
   if (limit === "caller") return hasQuery ? "values" : "limited";
   if (limit === "document") return hasQuery ? "openapi" : "document";
   return "open";
 }
 
 /** The operation of a system route; none where the document does not describe it. */
-function systemOperations(route: SystemRoute): readonly (readonly [string, HttpMethod, Json])[] {
+function systemOperations(route: DescribedRoute): readonly (readonly [string, HttpMethod, Json])[] {
   const { path, method, access, operation } = route;
   if (operation === null) return [];
   const {
