@@ -15,7 +15,7 @@ export interface GroupedSource {
 }
 
 /** Values of a relation. */
-export interface ReadValues {
+export interface SourceColumns {
   readonly select: Sql;
   readonly columns: ResultColumns;
 }
@@ -25,7 +25,7 @@ export interface PreparedGrouping {
   /** Where its columns are looked up. */
   readonly source: DerivedRows;
   /** The values that it reads of its relations, with their types. */
-  readonly read: readonly ReadValues[];
+  readonly read: readonly SourceColumns[];
   readonly select: (conditions: readonly Condition[]) => Sql<Selection>;
   /** The columns that conditions compare with, of each fact. */
   readonly filtered: readonly ResultColumns[];

@@ -11,7 +11,7 @@ import type { RelationLoad } from "./data-versions.js";
 import { FairQueue } from "./fair-queue.js";
 import type { FilterType } from "./filter-type.js";
 import type { AskedGrouping } from "../model/aggregate.js";
-import type { AggregateDialect, PreparedGrouping, ReadValues } from "./aggregate-dialect.js";
+import type { AggregateDialect, PreparedGrouping, SourceColumns } from "./aggregate-dialect.js";
 import { loadMetrics, type MetricsModule } from "./load-metrics.js";
 import { Relations } from "./relations.js";
 import { withDeclaredNames, withNamesOf } from "./served-columns.js";
@@ -63,7 +63,7 @@ export type OpenEngine = (options: EngineOptions) => Warehouse;
 export interface EngineQuery extends ResolvedQuery {
   readonly from?: () => Sql<Selection>;
   /** What that statement reads of its relations. */
-  readonly read?: readonly ReadValues[];
+  readonly read?: readonly SourceColumns[];
 }
 
 /** The column of a relation that a filter of groups compares with. */
@@ -365,5 +365,5 @@ export abstract class BaseEngine implements Warehouse {
   }
 }
 
-const typesOf = ({ columns }: ReadValues): ResultColumns => columns;
+const typesOf = ({ columns }: SourceColumns): ResultColumns => columns;
 const allOf = (columns: ResultColumns): QueryColumns => ({ columns, filtered: [columns] });

@@ -3,7 +3,7 @@ import { type OutgoingHttpHeaders, request } from "node:http";
 import { KEYS } from "./load.js";
 
 /** The endpoint that is flooded, and its columns. */
-export const PATH = "/v1/flood/orders";
+const PATH = "/v1/flood/orders";
 export const COLUMNS = ["id", "day", "status", "label"] as const;
 
 /** A request that differs from all others. */

@@ -2,7 +2,7 @@ import { isExactFloat, MAX_EXACT } from "../exact-floats.js";
 import { clickhouseLiteral as literal } from "./literal.js";
 
 /** A value of the copy, and the condition under which it is that of the export; null where it always is. */
-export interface Conversion {
+export interface ValueConversion {
   readonly value: string;
   readonly isExact: string | null;
 }
@@ -36,10 +36,10 @@ export function bareType(type: string): string {
 }
 
 /** A conversion of one bare type to another; `cast` gives the value by the engine's own cast. */
-type Convert = (x: string, from: string, to: string, cast: string) => Conversion;
+type Convert = (x: string, from: string, to: string, cast: string) => ValueConversion;
 
 /** Null where values of one type are none of the other: numbers and texts. */
-export function conversionOf(x: string, from: string, to: string): Conversion | null {
+export function conversionOf(x: string, from: string, to: string): ValueConversion | null {
   const key = `${String(familyOf(from))} to ${String(familyOf(to))}`;
   if (key === "array to array") return arrayConversion(x, from, to);
   const cast = from === to ? x : `CAST(${x}, ${literal(to)})`;
@@ -152,7 +152,7 @@ function rangeOf(x: string, from: string, to: string): string | null {
   return scale === 9 ? begins : `${begins} AND ${x} <= ${bound(end, scale)}`;
 }
 
-function arrayConversion(x: string, from: string, to: string): Conversion | null {
+function arrayConversion(x: string, from: string, to: string): ValueConversion | null {
   const [source, target] = [from, to].map((type) => /^Array\((.*)\)$/s.exec(type)?.[1]);
   const each = source === undefined || target === undefined ? null : conversionOf("e", source, target);
   if (each === null) return null;

@@ -5,7 +5,7 @@ import type { ColumnSource, ExportColumn } from "../columns.js";
 import type { LogicalType } from "../export-files.js";
 import { folderPattern, folderTextOf, NULL_FOLDER } from "../partition-folders.js";
 import type { ValueCheck } from "../value-check.js";
-import { bareType, type Conversion, conversionOf } from "./conversions.js";
+import { bareType, type ValueConversion, conversionOf } from "./conversions.js";
 import { clickhouseLiteral as literal } from "./literal.js";
 
 /** A column as the engine reads it from an export. */
@@ -73,7 +73,7 @@ function valueOf(source: ColumnSource<ClickhouseColumn>): readonly [x: string, t
 export const folderText = (name: string): string =>
   `decodeURLComponent(nullIf(extract(export._path, ${literal(folderPattern(name))}), ${literal(NULL_FOLDER)}))`;
 
-function folderConversion(x: string, type: string): Conversion | null {
+function folderConversion(x: string, type: string): ValueConversion | null {
   const to = sourceTypeOf("clickhouse", type);
   const pattern = to === null ? null : folderTextOf(to);
   if (pattern === null) return null;
@@ -86,7 +86,11 @@ function folderConversion(x: string, type: string): Conversion | null {
   };
 }
 
-function columnConversion(x: string, { type, logical }: ClickhouseColumn, to: string): Conversion | null {
+function columnConversion(
+  x: string,
+  { type, logical }: ClickhouseColumn,
+  to: string,
+): ValueConversion | null {
   switch (logical) {
     case "null":
       return isNullable(to)
@@ -109,7 +113,7 @@ function columnConversion(x: string, { type, logical }: ClickhouseColumn, to: st
 const NO_VALUE: Readonly<Record<string, string>> = { Array: "[]", Map: "map()", Tuple: "()" };
 
 /** ClickHouse reads a time of day as a time of 1970-01-01. */
-const timeText = (x: string, to: string): Conversion => ({
+const timeText = (x: string, to: string): ValueConversion => ({
   value: `CAST(replaceOne(toString(${x}), '1970-01-01 ', ''), ${literal(to)})`,
   isExact: `startsWith(toString(${x}), '1970-01-01 ')`,
 });

@@ -9,7 +9,7 @@ export interface TypedSource {
 }
 
 /** PostgreSQL's text of a value, and the condition under which it is that value; null where it always is. */
-export interface Conversion {
+export interface TextConversion {
   readonly text: string;
   readonly isExact: string | null;
 }
@@ -17,7 +17,7 @@ export interface Conversion {
 type KindOf<Kind extends SourceType["kind"]> = Extract<SourceType, { kind: Kind }>;
 
 /** Null where values of one type are none of the other: numbers and texts. */
-export function conversionOf(x: string, from: TypedSource, to: SourceType): Conversion | null {
+export function conversionOf(x: string, from: TypedSource, to: SourceType): TextConversion | null {
   const source = from.type;
   if (to.kind === "array") return source.kind === "array" ? arrayConversion(x, from, source.of, to.of) : null;
   if (source.kind === "boolean" && (to.kind === "integer" || to.kind === "decimal"))
@@ -50,7 +50,7 @@ const asText = (x: string): string => `CAST(${x} AS VARCHAR)`;
 /** PostgreSQL's texts hold no character 0. */
 const hasNoZero = (x: string): string => `NOT contains(${x}, chr(0))`;
 
-const CONVERSIONS: Readonly<Record<string, (x: string) => Conversion>> = {
+const CONVERSIONS: Readonly<Record<string, (x: string) => TextConversion>> = {
   "text to text": (x) => ({ text: x, isExact: hasNoZero(x) }),
   "json to text": (x) => ({ text: asText(x), isExact: hasNoZero(asText(x)) }),
   "uuid to text": (x) => ({ text: asText(x), isExact: null }),
@@ -77,7 +77,7 @@ const CONVERSIONS: Readonly<Record<string, (x: string) => Conversion>> = {
 
 const INTEGERS = { 8: "TINYINT", 16: "SMALLINT", 32: "INTEGER", 64: "BIGINT", 128: "HUGEINT" } as const;
 
-function toInteger(x: string, { type, name }: TypedSource, to: KindOf<"integer">): Conversion | null {
+function toInteger(x: string, { type, name }: TypedSource, to: KindOf<"integer">): TextConversion | null {
   const value = `TRY_CAST(${x} AS ${INTEGERS[to.bits]})`;
   switch (type.kind) {
     case "integer":
@@ -100,7 +100,7 @@ const MAX_PRECISION = 38;
 /** Digits behind the point of a float in a `numeric` that is declared without any. */
 const FLOAT_SCALE = 10;
 
-function toDecimal(x: string, { type }: TypedSource, to: KindOf<"decimal">): Conversion | null {
+function toDecimal(x: string, { type }: TypedSource, to: KindOf<"decimal">): TextConversion | null {
   const isBounded = to.precision > 0;
   const [whole, scale] = [to.precision - to.scale, to.scale];
   switch (type.kind) {
@@ -127,7 +127,7 @@ function toDecimal(x: string, { type }: TypedSource, to: KindOf<"decimal">): Con
   }
 }
 
-function toFloat(x: string, { type, name }: TypedSource, to: KindOf<"float">): Conversion | null {
+function toFloat(x: string, { type, name }: TypedSource, to: KindOf<"float">): TextConversion | null {
   const value = `TRY_CAST(${x} AS ${to.bits === 32 ? "FLOAT" : "DOUBLE"})`;
   switch (type.kind) {
     case "integer":
@@ -148,7 +148,7 @@ function toFloat(x: string, { type, name }: TypedSource, to: KindOf<"float">): C
 }
 
 /** A time without a zone is one in UTC, as of the copy in ClickHouse. PostgreSQL reads years before Christ in another form. */
-function toTimestamp(x: string, { type, name }: TypedSource, to: KindOf<"timestamp">): Conversion | null {
+function toTimestamp(x: string, { type, name }: TypedSource, to: KindOf<"timestamp">): TextConversion | null {
   const inRange = `isfinite(${x}) AND year(${x}) > 0`;
   if (type.kind === "date") {
     const value = `TRY_CAST(${x} AS TIMESTAMP)`;
@@ -163,7 +163,7 @@ function toTimestamp(x: string, { type, name }: TypedSource, to: KindOf<"timesta
   return { text: asText(isMoved ? `make_timestamp(epoch_us(${x}))` : x), isExact: inRange };
 }
 
-function toJson(x: string, type: SourceType): Conversion | null {
+function toJson(x: string, type: SourceType): TextConversion | null {
   const isNested = type.kind === "array" || type.kind === "map" || type.kind === "record";
   if (type.kind === "text") return { text: x, isExact: `json_valid(${x}) AND ${hasNoZero(x)}` };
   const text = isNested || type.kind === "json" ? jsonText(x, type) : null;
@@ -175,7 +175,7 @@ function arrayConversion(
   { name }: TypedSource,
   from: SourceType,
   to: SourceType,
-): Conversion | null {
+): TextConversion | null {
   const item = "i0";
   const source = { type: from, name: name.replace(/\[\d*\]$/, "") };
   const each = to.kind === "array" ? null : conversionOf(item, source, to);

@@ -7,7 +7,7 @@ import type { CopiedColumn } from "../copied-relation.js";
 import type { LogicalType } from "../export-files.js";
 import { folderPattern, folderTextOf, NULL_FOLDER } from "../partition-folders.js";
 import type { ValueCheck } from "../value-check.js";
-import { type Conversion, conversionOf, type TypedSource } from "./conversions.js";
+import { type TextConversion, conversionOf, type TypedSource } from "./conversions.js";
 import { duckdbIdentifier as identifier, duckdbLiteral as literal, FILE_COLUMN } from "./duckdb.js";
 
 /** A column of an export as DuckDB reads it. */
@@ -72,7 +72,7 @@ function valueOf(source: ColumnSource<DuckDbColumn>): readonly [x: string, type:
 export const folderText = (name: string): string =>
   `url_decode(nullif(regexp_extract(${FILE_COLUMN}, ${literal(folderPattern(name))}, 1), ${literal(NULL_FOLDER)}))`;
 
-function folderConversion(x: string, to: SourceType): Conversion | null {
+function folderConversion(x: string, to: SourceType): TextConversion | null {
   const pattern = folderTextOf(to);
   if (pattern === null) return null;
   const holds = `regexp_full_match(${x}, ${literal(pattern)})`;
@@ -96,7 +96,7 @@ function columnConversion(
   x: string,
   { column }: Extract<ColumnSource<DuckDbColumn>, { kind: "column" }>,
   to: SourceType,
-): Conversion | null {
+): TextConversion | null {
   if (column.logical === "null") return { text: "CAST(NULL AS VARCHAR)", isExact: null };
   if (column.logical === "time in nanoseconds") return null;
   const type = column.logical === "time" ? TIME : sourceTypeOf("duckdb", column.type);

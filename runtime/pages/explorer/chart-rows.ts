@@ -20,7 +20,7 @@ export interface ChartRows {
 }
 
 /** Rows that are read for a chart: a browser draws them in a second. */
-export const MAX_CHART_ROWS = 20_000;
+const MAX_CHART_ROWS = 20_000;
 
 /** Shows how many rows have been read. Aborted, the chart is of these. */
 export interface Reading {

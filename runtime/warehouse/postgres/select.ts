@@ -108,7 +108,7 @@ function hasCommonLimit({ limit }: Page): boolean {
 }
 
 /** Whether pages follow each other by the sort key of their last row. */
-export const hasCursor = ({ page, keyset }: Selection): boolean => keyset !== undefined && page !== null;
+const hasCursor = ({ page, keyset }: Selection): boolean => keyset !== undefined && page !== null;
 
 /** Selects the rows of the page, each value as PostgreSQL has it (`columnValue`): at most one row past the page if it looks ahead. */
 export function selectRows(rowsFrom: RowsFrom, columns: ResultColumns, selection: Selection): RowsStatement {
