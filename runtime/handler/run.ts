@@ -18,6 +18,7 @@ import {
   type QueryContext,
   TooManyDigits,
   TooManyRows,
+  ValueRefused,
 } from "../warehouse/warehouse.js";
 import type { Gateway } from "./gateway.js";
 
@@ -245,6 +246,7 @@ export function errorOf(
   error: unknown,
 ): HttpError | null {
   if (error instanceof QueryAbandoned) return null;
+  if (error instanceof ValueRefused) return conditionError(error.refusal);
   if (error instanceof TooManyRows) return httpError("tooManyRows", { tier, max: error.limit });
   if (error instanceof Overloaded) return httpError("overloaded", { n: RETRY_SECONDS });
   if (error instanceof SortKeyTooLong) return httpError("sortKeyTooLong");

@@ -2,9 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { columnNamed } from "../model/column-names.js";
 import { SERVER_DEFAULTS } from "../model/limits.js";
 import type { FilterParameter, Relation } from "../model/endpoint.js";
-import { type HttpError, httpError } from "../model/errors.js";
+import type { HttpError } from "../model/errors.js";
 import type { DatabaseType, ValueKind } from "../model/column-types.js";
-import { operatorOf } from "../model/operators.js";
 import type { Condition, ResolvedQuery, Selection } from "../model/query.js";
 import type { PerTier } from "../model/tier.js";
 import type { RelationLoad } from "./data-versions.js";
@@ -14,6 +13,7 @@ import type { AskedGrouping } from "../model/aggregate.js";
 import type { AggregateDialect, PreparedGrouping, SourceColumns } from "./aggregate-dialect.js";
 import { loadMetrics, type MetricsModule } from "./load-metrics.js";
 import { Relations } from "./relations.js";
+import { valueError } from "./value-error.js";
 import { withDeclaredNames, withNamesOf } from "./served-columns.js";
 import type { SharedResource } from "./shares.js";
 import type { Sql } from "./sql.js";
@@ -28,6 +28,7 @@ import {
   type ResultColumn,
   type ResultColumns,
   type Rows,
+  ValueRefused,
   type Warehouse,
   type WarehouseLoad,
 } from "./warehouse.js";
@@ -190,9 +191,11 @@ export abstract class BaseEngine implements Warehouse {
   ): Promise<T> {
     try {
       if (query.selection.grouping !== undefined) return await this.#grouped(query, context, run);
-      return await this.#relations.query(query.relation, context, (columns) =>
-        run(withNamesOf(query, columns), columns),
-      );
+      return await this.#relations.query(query.relation, context, (columns) => {
+        const own = withNamesOf(query, columns);
+        this.#requireValues(own.selection.conditions, [columns]);
+        return run(own, columns);
+      });
     } catch (error) {
       throw this.translated(error);
     }
@@ -215,13 +218,23 @@ export abstract class BaseEngine implements Warehouse {
     }
   }
 
+  /** Columns may have become others since the query was checked: its values would equal no row. */
+  #requireValues(conditions: readonly Condition[], filtered: readonly ResultColumns[]): void {
+    for (const columns of filtered) {
+      const refusal = this.check(conditions, columns);
+      if (refusal !== null) throw new ValueRefused(refusal);
+    }
+  }
+
   #runGrouped<T>(
-    { source, select, read }: PreparedGrouping,
+    { source, select, read, filtered }: PreparedGrouping,
     query: ResolvedQuery,
     context: QueryContext,
     run: (query: EngineQuery, columns: ResultColumns) => Promise<T>,
   ): Promise<T> {
-    const from = (): Sql<Selection> => select(query.selection.conditions);
+    const { conditions } = query.selection;
+    this.#requireValues(conditions, filtered);
+    const from = (): Sql<Selection> => select(conditions);
     return this.#relations.query(source, context, (columns) => run({ ...query, from, read }, columns));
   }
 
@@ -275,25 +288,13 @@ export abstract class BaseEngine implements Warehouse {
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
     for (const condition of conditions) {
       const column = columnNamed(columns, condition.column);
-      const error = column === undefined ? null : this.#check(condition, column);
+      const error =
+        column === undefined
+          ? null
+          : valueError(condition, this.databaseTypeOf(column), () => this.filterTypeOf(column));
       if (error !== null) return error;
     }
     return null;
-  }
-
-  #check(condition: Condition, column: ResultColumn): HttpError | null {
-    const { name, operator, value } = condition;
-    const kind = operatorOf(operator).value;
-    const { refusal, text } = this.databaseTypeOf(column);
-    const asText = kind === "pattern" || "case" in condition;
-    if (kind !== "flag" && (refusal !== undefined || (asText && text === "none")))
-      return httpError("notFilterable", { name });
-    if (kind !== "typed") return null;
-    const type = this.filterTypeOf(column);
-    const values = typeof value === "string" ? [value] : value;
-    return values.some((each) => type.parse(each) === undefined)
-      ? httpError("valueNotOfType", { name, type: type.kindText })
-      : null;
   }
 
   async usesIndex(

@@ -176,6 +176,16 @@ export class DatabaseUnreachable extends Error {
   }
 }
 
+/** A value is not of the type that its column has by now. */
+export class ValueRefused extends Error {
+  readonly refusal: HttpError;
+
+  constructor(refusal: HttpError) {
+    super(refusal.detail);
+    this.refusal = refusal;
+  }
+}
+
 /** What the database reads from for a relation, such as the server of a foreign table, cannot answer; the database itself can. */
 export class SourceFailed extends Error {
   constructor(cause: unknown) {

@@ -236,6 +236,25 @@ describe.each(["by ALTER", "by a swap of dbt"])("a type that becomes another one
   );
 });
 
+it("a value that is not of the new type is refused, in rows and in groups", async () => {
+  await create("refused", { type: "numeric", value: "i" });
+  const endpoint = await serve("refused", "numeric");
+  const targets = ["?fields=id&v[lt]=7.25", "?v[lt]=7.25", "?measures=n&v[lt]=7.25"];
+  for (let i = 0; i < 3; i++)
+    for (const target of targets) expect((await ask(endpoint, { target })).status).toBe(200);
+  for (const target of targets) {
+    await swap("refused", { type: "numeric", value: "i" });
+    expect((await ask(endpoint, { target })).status).toBe(200);
+    await swap("refused", { type: "date", value: "date '2026-01-01' + i" });
+    const { status, text } = await ask(endpoint, { target });
+    expect([target, status, text]).toEqual([
+      target,
+      400,
+      `{"detail":"Parameter 'v[lt]' must be a date in YYYY-MM-DD format."}`,
+    ]);
+  }
+});
+
 /** The values of another table, in place: the relation stays the same. */
 async function alterBySwap(name: string, made: Made): Promise<void> {
   await create(`${name}_new`, made);
