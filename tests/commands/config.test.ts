@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv } from "ajv";
+import { KINDS } from "../../generator/diff/kinds.js";
 import { describe, expect, it } from "vitest";
 import { CONFIG_SCHEMA } from "../../generator/config-schema.js";
 import { configProblems } from "../../generator/config.js";
@@ -203,7 +204,7 @@ describe("a config file", () => {
         '`lint`: Unknown key "float-mony". Did you mean `float-money`?',
         '`lint.float-money`: "notice" is not allowed here. Use one of "error", "warning", "off".',
         '`diff`: Unknown key "severities". Did you mean `severity`?',
-        '`diff.severity`: Unknown key "toString". Known keys: tier-lowered, column-exposed, columns-undeclared, unfiltered-allowed-at-tier0, private-endpoint-added, own-rows-removed, own-rows-changed, own-rows-added, cursor-added, cursor-changed, cursor-removed, fields-added, ….',
+        `\`diff.severity\`: Unknown key "toString". Known keys: ${Object.keys(KINDS).join(", ")}.`,
         '`diff.severity.column-added`: "error" is not allowed here. Use one of "exposing", "breaking", "warning", "compatible", "off".',
         "`diff.accept`: [] is not of type string. Write a text.",
         "`minimumNoticeDays`: -1 is out of range. It must be >= 0.",

@@ -50,7 +50,7 @@ describe("an accept file", () => {
         'accept.json, [0].endpoint: "v1/a" is not allowed here. Give the path of the ',
         'accept.json, [0].reason: " " is not allowed here. Say why consumers can live',
         'accept.json, [1]: "everything" is not of type object. Write an object.',
-        "accept.json, [2]: Missing required key `kind`. Write one of tier-lowered, co",
+        "accept.json, [2]: Missing required key `kind`. Write one of private-mark-rem",
         "accept.json, [2]: Missing required key `endpoint`. Give the path of the endp",
         "accept.json, [2]: Missing required key `reason`. Say why consumers can live ",
         'accept.json, [3].expires: "soon" is not allowed here. Give the last day on w',

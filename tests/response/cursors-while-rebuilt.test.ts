@@ -139,7 +139,7 @@ const columns = byEngine({
   ],
   clickhouse: [
     { name: "id", type: "Int64" },
-    { name: "bucket", type: "Int64" },
+    { name: "bucket", type: "Int16" },
   ],
 });
 function selectionOf(sort: readonly SortKey[], after: KeyValues): Selection {

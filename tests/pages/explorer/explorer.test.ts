@@ -250,13 +250,11 @@ describe.skipIf(!needs("chromium"))("/explore", () => {
   });
 
   it.each([
-    ["shop/sales/daily&series=-", /^line chart of sum of amount by day: 100 points/, ["their sum"]],
-    ["shop/sales/daily&p.limit=1", /^amount 10\.5; region north; day 2026-01-01$/, []],
-  ] as const)("draws %s truthfully", async (path, name, notes) => {
+    ["shop/sales/daily&series=-", /^line chart of sum of amount by day: 100 points.* their sum is drawn/],
+    ["shop/sales/daily&p.limit=1", /^amount 10\.5; region north; day 2026-01-01 Of 1 row; there are more\.$/],
+  ] as const)("draws %s truthfully", async (path, name) => {
     const { page, problems } = await open(`/explore?view=chart&endpoint=/v1/${path}`);
     await page.getByRole("img", { name }).waitFor();
-    const said = await page.locator(".answer .note").allInnerTexts();
-    for (const note of notes) expect(said.join(" ")).toContain(note);
     expect(problems).toEqual([]);
   });
 
