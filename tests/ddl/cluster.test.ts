@@ -136,10 +136,10 @@ describe.skipIf(copy === null)("a copy on two shards", () => {
     expect(await read()).toBe(`2: ${String(ROWS)}`);
     for (const node of nodes) expect((await tables(node)).trim()).toBe("2");
     // As a load does that ends between the two nodes.
+    await write(4);
     const script = await project.ddl(args, variables);
     const statements = script.out.split(/;\n/).map((text) => text.replaceAll(/^(?:--.*)?\n/gm, ""));
     const exchange = statements.findIndex((text) => text.startsWith("EXCHANGE"));
-    await write(4);
     for (const text of statements.slice(0, exchange + 1))
       for (const [index, node] of nodes.entries()) {
         const isOnFirst = /^(INSERT|SELECT throwIf\(\(|SELECT throwIf\(uniq)/.test(text);

@@ -244,7 +244,8 @@ function partOf({ text, paths, columns }: LoadedPart, isChecked: boolean): strin
 export const isOneOf = (paths: readonly string[]): string =>
   `export._path IN (${paths.map(literal).join(", ")})`;
 
-const OTHER_TYPES = "the files of the export have other types than when the script was made";
+const OTHER_TYPES =
+  "the files of the export have other types than when the script was printed: print it again";
 
 const columnList = (columns: readonly LoadedColumn[]): string =>
   columns.map(({ name, type }) => `  ${identifier(name)} ${type}`).join(",\n");

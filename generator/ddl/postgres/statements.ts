@@ -67,7 +67,7 @@ function rowsOf({ source, columns }: TextPart): string {
   const isSame =
     types.length === 0
       ? ""
-      : ` WHERE CASE WHEN ${types.join(" AND ")} THEN true ELSE error('the files of the export have other types than when the script was made') END`;
+      : ` WHERE CASE WHEN ${types.join(" AND ")} THEN true ELSE error('the files of the export have other types than when the script was printed: print it again') END`;
   return `${copyLine(columns.map(({ text }) => text))} FROM ${withPlaces(source)}${isSame}`;
 }
 
