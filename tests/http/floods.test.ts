@@ -4,7 +4,7 @@ import { sendRequest } from "../support/http-client.js";
 import { KEYS } from "../support/service.js";
 import { ownService } from "./own-service.js";
 
-const service = await ownService();
+const service = await ownService({ RATE_LIMITS: "tier3=1000000" });
 const MIB = 1024 * 1024;
 const key = KEYS.tier3;
 const path = "/v1/shop/orders";

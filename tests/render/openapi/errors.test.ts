@@ -77,12 +77,14 @@ describe("the errors of an operation", () => {
     expect(errorsOf(FULL.path, "post")).toEqual([...DATA, ...more, ...LATER]);
   });
 
-  it("of a system endpoint that is open are an unknown key and a fault, never the rate limit", () => {
+  it("of a document are an unknown key, its own limit and a fault", () => {
     expect(errorsOf("/docs", "get")).toEqual([
       "401 Unauthorized",
       "403 Forbidden",
+      "429 TooManyRequests",
       "500 InternalServerError",
     ]);
+    expect(errorsOf("/health", "get")).not.toContain("429 TooManyRequests");
     expect(errorsOf("/v1/system/manifest/refresh", "post")).toEqual([
       "401 Unauthorized",
       "403 Forbidden",

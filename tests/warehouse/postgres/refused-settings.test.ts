@@ -53,7 +53,9 @@ describe("a server that refuses a setting of sessions", () => {
     "is not used without %s, and is not healthy",
     async (setting) => {
       const { url, warehouse, ask } = await openWithout(setting);
-      await expect(ask()).rejects.toThrow("unrecognized configuration parameter");
+      await expect(ask()).rejects.toMatchObject({
+        cause: { message: expect.stringContaining("unrecognized configuration parameter") },
+      });
       expect(await warehouse.isReachable()).toBe(false);
       const asVerify = withServingSession(url, 5000, (query) => query("SELECT 1"));
       await expect(asVerify).rejects.toThrow("unrecognized configuration parameter");
